@@ -1,0 +1,112 @@
+package aggregation
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// ErrBallot is wrapped by every refusal of a ballot: wrong length, a vote out
+// of range, padding that is not zero.
+var ErrBallot = errors.New("invalid ballot")
+
+// Ballot is one classifier's votes: exactly one class for each pool row.
+// There is no abstention: an abstention would be a vote of its own, and
+// dividing by the number of voters would be private.
+type Ballot struct {
+	classes int
+	votes   []uint8
+}
+
+// MaxClasses is the largest number of classes a study may have: a vote is one
+// byte in memory.
+const MaxClasses = 256
+
+// NewBallot makes a ballot of votes in 0..classes−1.
+func NewBallot(votes []int, classes int) (Ballot, error) {
+	if classes < 2 || classes > MaxClasses {
+		return Ballot{}, fmt.Errorf("%w: %d classes, want 2 to %d", ErrBallot, classes, MaxClasses)
+	}
+	b := Ballot{classes: classes, votes: make([]uint8, len(votes))}
+	for i, v := range votes {
+		if v < 0 || v >= classes {
+			return Ballot{}, fmt.Errorf("%w: vote %d on row %d is outside 0..%d", ErrBallot, v, i, classes-1)
+		}
+		b.votes[i] = uint8(v)
+	}
+	return b, nil
+}
+
+// Rows is the number of pool rows voted on.
+func (b Ballot) Rows() int { return len(b.votes) }
+
+// Vote is the class voted for on row i.
+func (b Ballot) Vote(i int) int { return int(b.votes[i]) }
+
+// BallotBytes is the exact size of an encoded ballot: ⌈log₂K⌉ bits a row.
+func BallotBytes(rows, classes int) int { return (rows*voteBits(classes) + 7) / 8 }
+
+func voteBits(classes int) int { return bits.Len(uint(classes - 1)) }
+
+// AppendBinary appends the ballot, ⌈log₂K⌉ bits a row, lowest bit first, the
+// last byte padded with zeros.
+func (b Ballot) AppendBinary(to []byte) ([]byte, error) {
+	width := voteBits(b.classes)
+	var word uint32
+	have := 0
+	for _, v := range b.votes {
+		word |= uint32(v) << have
+		for have += width; have >= 8; have -= 8 {
+			to = append(to, byte(word))
+			word >>= 8
+		}
+	}
+	if have > 0 {
+		to = append(to, byte(word))
+	}
+	return to, nil
+}
+
+// MarshalBinary is AppendBinary onto nothing.
+func (b Ballot) MarshalBinary() ([]byte, error) {
+	return b.AppendBinary(make([]byte, 0, BallotBytes(len(b.votes), b.classes)))
+}
+
+// ParseBallot reads a ballot on a pool of the given rows. It accepts exactly
+// the bytes that MarshalBinary can write: the size, every vote's range and
+// the padding are checked.
+func ParseBallot(data []byte, rows, classes int) (Ballot, error) {
+	if classes < 2 || classes > MaxClasses || rows < 0 {
+		return Ballot{}, fmt.Errorf("%w: %d rows and %d classes", ErrBallot, rows, classes)
+	}
+	if want := BallotBytes(rows, classes); len(data) != want {
+		return Ballot{}, fmt.Errorf("%w: %d bytes, want %d for %d rows of %d classes: it is truncated or meant for another pool", ErrBallot, len(data), want, rows, classes)
+	}
+	b := Ballot{classes: classes, votes: make([]uint8, rows)}
+	width := voteBits(classes)
+	mask := uint32(1)<<width - 1
+	var word uint32
+	have, next := 0, 0
+	for i := range b.votes {
+		for have < width {
+			word |= uint32(data[next]) << have
+			next, have = next+1, have+8
+		}
+		v := word & mask
+		if int(v) >= classes {
+			return Ballot{}, fmt.Errorf("%w: vote %d on row %d is outside 0..%d", ErrBallot, v, i, classes-1)
+		}
+		b.votes[i] = uint8(v)
+		word, have = word>>width, have-width
+	}
+	if word != 0 {
+		return Ballot{}, fmt.Errorf("%w: the padding is not zero", ErrBallot)
+	}
+	return b, nil
+}
+
+// ConstantBallot votes for class 0 on every row: what a party sends whose
+// learner had nothing to learn from.
+func ConstantBallot(rows, classes int) Ballot {
+	return Ballot{classes: classes, votes: make([]uint8, rows)}
+}

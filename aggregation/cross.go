@@ -1,0 +1,129 @@
+package aggregation
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// The lattice of record rows: a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes the
+// integers trunc(2²⁰·row). Truncation is towards zero, so both halves keep
+// their norm: the features' integer norm² is at most 2³⁹ and the intercept's
+// square too.
+const (
+	crossScale = 1 << 20
+	crossHalf  = 1 << 39
+)
+
+// CrossL2sq bounds the squared L2 movement of CrossSums when one record is
+// replaced. If both records have the same label, the intercepts cancel and the
+// features differ by at most 2·2^19.5, squared 2⁴¹. If the labels differ, two
+// disjoint blocks change by whole rows of norm² at most 2⁴⁰ each, together
+// 2⁴¹. A record without a label adds nothing, so moves less.
+const CrossL2sq = 4 * crossHalf
+
+// CrossL1 bounds the L1 movement for d mapped features: at most 2d cells
+// change, so √(2d) times the L2 bound, rounded up.
+func CrossL1(d int) int64 {
+	return int64(math.Ceil(math.Sqrt(2*float64(d)*CrossL2sq) * (1 + 1e-12)))
+}
+
+// CrossSums is Σ over records of onehot(y) ⊗ z, row-major classes × d, z the
+// record's row on the lattice. x is n×d, mapped; y has classes 0..classes−1,
+// −1 for a record without a label.
+func CrossSums(x *mat.Dense, y []int, classes int) []int64 {
+	n, d := x.Dims()
+	out := make([]int64, classes*d)
+	z := make([]int64, d)
+	for i := range n {
+		if y[i] < 0 {
+			continue
+		}
+		latticeRow(z, x.RawRowView(i))
+		block := out[y[i]*d : (y[i]+1)*d]
+		for j, v := range z {
+			block[j] += v
+		}
+	}
+	return out
+}
+
+// latticeRow truncates a row and makes sure, in integers, that both halves keep
+// their bound: a row that breaks it (no map makes one; NaN would) counts as
+// zero features.
+func latticeRow(z []int64, row []float64) {
+	last := len(row) - 1
+	var norm int64
+	for j, v := range row {
+		if !(math.Abs(v) <= 1) {
+			v = 0
+		}
+		z[j] = int64(v * crossScale)
+		if j < last {
+			norm += z[j] * z[j]
+		}
+	}
+	if norm > crossHalf {
+		clear(z[:last])
+	}
+	if z[last]*z[last] > crossHalf {
+		z[last] = 0
+	}
+}
+
+// CrossMeans turns released sums over n records (row-major classes × d) into
+// real class sums per record: mean over records of onehot(y) ⊗ x.
+func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
+	if len(sums) != classes*d {
+		return nil, fmt.Errorf("read cross sums: have %d numbers, want %d classes of %d features", len(sums), classes, d)
+	}
+	m := mat.NewDense(d, classes, nil)
+	for k := range classes {
+		for j := range d {
+			m.Set(j, k, sums[k*d+j]/(crossScale*n))
+		}
+	}
+	return m, nil
+}
+
+// CrossMoments makes the moments that FitVotes reads from the class sums means
+// (d×classes, mean over records), for a pool whose mean row is mean. The
+// columns are centred to sum to the pool's mean, because G is the pool's: what
+// the records' own mean says about the pool is used by tilting it, not here.
+func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
+	d, k := means.Dims()
+	mu := mat.DenseCopyOf(means)
+	for j := range d {
+		centre(mu.RawRowView(j), mean[j])
+	}
+	if k > 2 {
+		return mu
+	}
+	return mat.DenseCopyOf(mu.Slice(0, d, 1, 2))
+}
+
+// CrossNoise is the noise on CrossMoments where each entry of the class sums
+// means has independent noise of standard deviation sd.
+func CrossNoise(d, classes int, sd float64) Noise {
+	if classes == 2 {
+		// The second column after centring is (mean + m₁ − m₀)/2: half the
+		// variance.
+		return Isotropic(d, sd*math.Sqrt(0.5))
+	}
+	n := Isotropic(d, sd)
+	n.Centred = true
+	return n
+}
+
+// CrossInRange says whether a sum over a number of records is possible.
+func CrossInRange(sum, records int64) bool {
+	return sum <= records*crossScale && -sum <= records*crossScale
+}
+
+// CrossDeviation is the standard deviation of the noise on each entry of
+// CrossMeans over n records, where a number of independent draws of a variance
+// are in each sum.
+func CrossDeviation(variance float64, draws int, n float64) float64 {
+	return math.Sqrt(float64(draws)*variance) / (crossScale * n)
+}

@@ -1,0 +1,105 @@
+package aggregation
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Gram holds the inner products of the mean embeddings Φ_i of M sets.
+//
+//	V_ij = ⟨Φ_i, Φ_j⟩ = mean of k(x,y) over x in set i, y in set j.
+//
+// On the diagonal V counts each row against itself and so exceeds
+// E k(x,x') by (Self − U)/N; U drops those pairs (u-statistic) and is
+// unbiased for rows drawn independently. Where embeddings carry privacy noise
+// of variance s_i a coordinate, the diagonals of both have lost D·s_i.
+type Gram struct {
+	V, U *mat.SymDense // M×M, differing on the diagonal only
+	Self []float64     // mean of k(x,x) in each set
+	N    []int         // rows of each set
+}
+
+// NewGram compares the sets (each n_i×d, n_i ≥ 2) by kernel values, block by
+// block. scores[i] is n_i×M: the mean kernel value of each row of set i with
+// each set, which the intervals need.
+func NewGram(k Kernel, sets []*mat.Dense) (g Gram, scores []*mat.Dense) {
+	m := len(sets)
+	g = Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: make([]float64, m), N: make([]int, m)}
+	for i, x := range sets {
+		n, _ := x.Dims()
+		g.N[i] = n
+		scores = append(scores, mat.NewDense(n, m, nil))
+		for r := range n {
+			g.Self[i] += k.Self(x.RawRowView(r)) / float64(n)
+		}
+	}
+	for i := range sets {
+		for j := range i + 1 {
+			row := make([]float64, g.N[i])
+			column := make([]float64, g.N[j])
+			k.Sums(sets[i], sets[j], row, column)
+			var sum float64
+			for r, v := range row {
+				sum += v
+				scores[i].Set(r, j, v/float64(g.N[j]))
+			}
+			if i != j {
+				for r, v := range column {
+					scores[j].Set(r, i, v/float64(g.N[i]))
+				}
+			}
+			g.set(i, j, sum/float64(g.N[i])/float64(g.N[j]))
+		}
+	}
+	return g, scores
+}
+
+// EmbeddingGram compares sets by their mean embeddings (rows of phi, M×D),
+// each of n[i] ≥ 2 rows with mean k(x,x) self[i]. noise[i] is the variance of
+// the privacy noise on each coordinate of embedding i, 0 if none.
+func EmbeddingGram(phi *mat.Dense, n []int, self, noise []float64) Gram {
+	m, d := phi.Dims()
+	g := Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: self, N: n}
+	for i := range m {
+		for j := range i + 1 {
+			v := kernelDot(phi.RawRowView(i), phi.RawRowView(j))
+			if i == j {
+				v -= float64(d) * noise[i]
+			}
+			g.set(i, j, v)
+		}
+	}
+	return g
+}
+
+func (g Gram) set(i, j int, v float64) {
+	g.V.SetSym(i, j, v)
+	if i == j {
+		v = withoutSelf(v, g.Self[i], g.N[i])
+	}
+	g.U.SetSym(i, j, v)
+}
+
+// withoutSelf turns a mean over all n² pairs into one over the n(n−1) pairs of
+// different rows.
+func withoutSelf(v, self float64, n int) float64 {
+	return (float64(n)*v - self) / float64(n-1)
+}
+
+// Select returns the Gram of some of the sets.
+func (g Gram) Select(sets []int) Gram {
+	m := len(sets)
+	out := Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: make([]float64, m), N: make([]int, m)}
+	for a, i := range sets {
+		out.Self[a], out.N[a] = g.Self[i], g.N[i]
+		for b, j := range sets[:a+1] {
+			out.V.SetSym(a, b, g.V.At(i, j))
+			out.U.SetSym(a, b, g.U.At(i, j))
+		}
+	}
+	return out
+}
+
+// String prints sizes only: Gram entries come from data.
+func (g Gram) String() string { return fmt.Sprintf("gram of %d sets", len(g.N)) }

@@ -1,0 +1,148 @@
+package aggregation
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Kernel compares two rows. Name is "rbf", k(x,y) = exp(−Gamma‖x−y‖²), or
+// "linear", k(x,y) = ⟨x,y⟩ (Gamma unused).
+type Kernel struct {
+	Name  string  `json:"name"`
+	Gamma float64 `json:"gamma,omitempty"`
+}
+
+// RBF is the Gaussian kernel exp(−gamma‖x−y‖²).
+func RBF(gamma float64) Kernel { return Kernel{Name: "rbf", Gamma: gamma} }
+
+// LinearKernel is ⟨x,y⟩: it compares sets by their mean rows only.
+func LinearKernel() Kernel { return Kernel{Name: "linear"} }
+
+// Validate says what to change when the kernel is not one of the two.
+func (k Kernel) Validate() error {
+	switch k.Name {
+	case "linear":
+		return nil
+	case "rbf":
+		if k.Gamma > 0 && !math.IsInf(k.Gamma, 0) {
+			return nil
+		}
+		return fmt.Errorf("kernel gamma = %g: give a positive width, for example 1/MedianSquaredDistance of public rows", k.Gamma)
+	}
+	return fmt.Errorf("kernel %q is not known: use \"rbf\" or \"linear\"", k.Name)
+}
+
+// Self returns k(x,x) of a row.
+func (k Kernel) Self(row []float64) float64 {
+	if k.Name == "rbf" {
+		return 1
+	}
+	return kernelNorm(row)
+}
+
+// kernelBlock bounds the rows held at once: 512×512 kernel values are 2 MiB.
+const kernelBlock = 512
+
+// Sums adds Σ_j k(x_i, y_j) to row[i] and Σ_i k(x_i, y_j) to column[j]; either
+// may be nil. It works in blocks, so memory does not grow with the product of
+// the sizes. x is n×d, y is m×d. A caller with several cores splits x into
+// slices and gives each its own column sums.
+func (k Kernel) Sums(x, y *mat.Dense, row, column []float64) {
+	n, _ := x.Dims()
+	m, _ := y.Dims()
+	xn, yn := kernelNorms(x), kernelNorms(y)
+	buffer := make([]float64, min(n, kernelBlock)*min(m, kernelBlock))
+	for i0 := 0; i0 < n; i0 += kernelBlock {
+		i1 := min(n, i0+kernelBlock)
+		xb := kernelRows(x, i0, i1)
+		for j0 := 0; j0 < m; j0 += kernelBlock {
+			j1 := min(m, j0+kernelBlock)
+			block := mat.NewDense(i1-i0, j1-j0, buffer[:(i1-i0)*(j1-j0)])
+			block.Mul(xb, kernelRows(y, j0, j1).T())
+			k.finish(block, xn[i0:i1], yn[j0:j1])
+			for i := range i1 - i0 {
+				var sum float64
+				for j, v := range block.RawRowView(i) {
+					sum += v
+					if column != nil {
+						column[j0+j] += v
+					}
+				}
+				if row != nil {
+					row[i0+i] += sum
+				}
+			}
+		}
+	}
+}
+
+// finish turns inner products into kernel values, using
+// ‖x−y‖² = ‖x‖² + ‖y‖² − 2⟨x,y⟩.
+func (k Kernel) finish(block *mat.Dense, xn, yn []float64) {
+	if k.Name != "rbf" {
+		return
+	}
+	for i, a := range xn {
+		values := block.RawRowView(i)
+		for j, b := range yn {
+			values[j] = math.Exp(-k.Gamma * max(a+b-2*values[j], 0))
+		}
+	}
+}
+
+// MedianSquaredDistance returns the median of ‖x−y‖² over pairs of at most
+// 400 rows of x, chosen by rng: the usual scale for a kernel's width (the
+// median heuristic), gamma = 2^k/scale with k in −5..5. Its input must be
+// public (the pool), or rows whose features are given in clear.
+func MedianSquaredDistance(x *mat.Dense, rng *rand.Rand) (float64, error) {
+	n, _ := x.Dims()
+	rows := rng.Perm(n)[:min(n, 400)]
+	var distances []float64
+	for i, a := range rows {
+		for _, b := range rows[:i] {
+			distances = append(distances, kernelDistance(x.RawRowView(a), x.RawRowView(b)))
+		}
+	}
+	slices.Sort(distances)
+	if len(distances) == 0 || distances[len(distances)-1] == 0 {
+		return 0, fmt.Errorf("median distance of %d rows: all are equal, so no kernel can tell classes apart: check the features", n)
+	}
+	if m := distances[len(distances)/2]; m > 0 {
+		return m, nil
+	}
+	return distances[len(distances)-1], nil // more than half the pairs are equal
+}
+
+func kernelNorm(row []float64) float64 {
+	var sum float64
+	for _, v := range row {
+		sum += v * v
+	}
+	return sum
+}
+
+func kernelNorms(x *mat.Dense) []float64 {
+	n, _ := x.Dims()
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = kernelNorm(x.RawRowView(i))
+	}
+	return out
+}
+
+func kernelDistance(a, b []float64) float64 {
+	var sum float64
+	for j, v := range a {
+		sum += (v - b[j]) * (v - b[j])
+	}
+	return sum
+}
+
+func kernelRows(x *mat.Dense, from, to int) *mat.Dense {
+	_, d := x.Dims()
+	return x.Slice(from, to, 0, d).(*mat.Dense)
+}

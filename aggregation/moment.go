@@ -1,0 +1,137 @@
+package aggregation
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/learners"
+)
+
+// MomentDesign is the public integer matrix A of the moment mechanism, which
+// releases Aᵀ·counts, p×learners.Columns(classes), instead of the counts: the rows of A
+// are the whitened pool rows, rounded once, in public. Sums of them are exact.
+type MomentDesign struct {
+	a       []int64 // row-major rows × p
+	rows, p int
+	classes int
+	// back turns A's columns into mu: mu = back·(Aᵀ·counts)/ballots.
+	back *mat.Dense
+	// L1 and L2sq bound the change of Aᵀ·counts by one ballot.
+	L1, L2sq int64
+}
+
+// momentScale is the lattice of A: whitened entries are of order 1, so rounding
+// moves each by under a thousandth, and L2sq stays below 2⁶³ up to millions of
+// rows.
+const momentScale = 512
+
+// NewMomentDesign whitens the pool rows x (N×d, weights nil: equal) and rounds.
+//
+// Bound. One ballot changes row i of the counts by δᵢ, which is (−1,+1) on two
+// of K columns, or ±1 on the single column where K = 2, or nothing; so
+// ‖δ‖₂² ≤ 2N (binary: N) and ‖Aᵀδ‖₂ ≤ σ_max(A)‖δ‖₂. In L1, ‖Aᵀδ‖₁ is at most
+// 2Σ|Aᵢⱼ| (binary: Σ|Aᵢⱼ|) and at most √cells times the L2 bound. Both are
+// rounded up, with a relative margin of 1e-9 for the eigenvalue's rounding.
+func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign {
+	n, d := x.Dims()
+	total := 0.0
+	for i := range n {
+		total += at(weight, i)
+	}
+	g := metricOf(x, weight)
+	// The whitener keeps directions above 1e-9 of the largest: below that a
+	// direction is rounding of an exact linear dependence.
+	white := g.whitener(1, 0, 1e-9)
+	_, p := white.Dims()
+	m := &MomentDesign{rows: n, p: p, classes: classes, a: make([]int64, n*p)}
+	rows := mat.NewDense(n, p, nil)
+	rows.Mul(x, white)
+	rounded := mat.NewDense(n, p, nil)
+	sum := 0.0
+	for i := range n {
+		v := at(weight, i) * float64(n) / total
+		for j, t := range rows.RawRowView(i) {
+			r := math.Round(momentScale * v * t)
+			m.a[i*p+j] = int64(r)
+			rounded.Set(i, j, r)
+			sum += math.Abs(r)
+		}
+	}
+	// white has orthogonal columns q_j/√λ_j, so its inverse on the kept
+	// directions is q_j·√λ_j = white·λ_j.
+	m.back = mat.NewDense(d, p, nil)
+	for j := range p {
+		l := g.values[len(g.values)-p+j]
+		for i := range d {
+			m.back.Set(i, j, white.At(i, j)*l/(momentScale*float64(n)))
+		}
+	}
+	gram := mat.NewSymDense(p, nil)
+	gram.SymOuterK(1, rounded.T())
+	var e mat.EigenSym
+	e.Factorize(gram, false)
+	top := e.Values(nil)[p-1]
+	moved, cells := float64(n), float64(p)
+	if classes > 2 {
+		moved, cells, sum = 2*moved, cells*float64(classes), 2*sum
+	}
+	l2sq := moved * top * (1 + 1e-9)
+	m.L2sq = int64(math.Ceil(l2sq))
+	m.L1 = int64(math.Ceil(math.Min(sum, math.Sqrt(cells*l2sq)*(1+1e-9))))
+	return m
+}
+
+// Cells is the length of the released vector.
+func (m *MomentDesign) Cells() int { return m.p * learners.Columns(m.classes) }
+
+// Sums is Aᵀ·counts, row-major p × learners.Columns(classes).
+func (m *MomentDesign) Sums(t *Tally) []int64 {
+	c := learners.Columns(m.classes)
+	v := t.Vector()
+	out := make([]int64, m.p*c)
+	for i := range m.rows {
+		a := m.a[i*m.p : (i+1)*m.p]
+		for k := range c {
+			if n := v[i*c+k]; n != 0 {
+				for j, e := range a {
+					out[j*c+k] += e * n
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Mu turns released sums of a number of ballots into moments. With more than
+// two classes the columns are centred to sum to the public moment of all rows.
+func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
+	c := learners.Columns(m.classes)
+	d, _ := m.back.Dims()
+	z := mat.NewDense(m.p, c, nil)
+	raw := z.RawMatrix().Data
+	for i, s := range sums {
+		raw[i] = s / ballots
+	}
+	if c > 1 {
+		for j := range m.p {
+			total := 0.0
+			for i := range m.rows {
+				total += float64(m.a[i*m.p+j])
+			}
+			centre(z.RawRowView(j), total)
+		}
+	}
+	mu := mat.NewDense(d, c, nil)
+	mu.Mul(m.back, z)
+	return mu
+}
+
+// Noise is the noise on Mu when each sum over ballots has Laplace noise of
+// standard deviation sd.
+func (m *MomentDesign) Noise(sd float64) Noise {
+	d, _ := m.back.Dims()
+	factor := mat.NewDense(d, m.p, nil)
+	factor.Scale(sd, m.back)
+	return Noise{Factor: factor, Laplace: true, Centred: m.classes > 2}
+}

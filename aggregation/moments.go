@@ -1,0 +1,167 @@
+package aggregation
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/learners"
+)
+
+// Noise is the law of the noise on a released moment matrix Mu (d×C): each
+// column is Factor·z with z of independent entries of mean 0 and variance 1.
+// It is public, so fresh draws of it cost nothing.
+type Noise struct {
+	// Factor is d×p.
+	Factor *mat.Dense
+	// Laplace: the entries of z are Laplace; otherwise normal. The discrete
+	// noises really drawn differ from these by less than their rounding.
+	Laplace bool
+	// Centred: the mean over columns is taken out of z, as centring does to
+	// the released counts.
+	Centred bool
+}
+
+// Draw is a fresh draw, d×columns.
+func (n Noise) Draw(columns int, rng *rand.Rand) *mat.Dense {
+	d, p := n.Factor.Dims()
+	z := mat.NewDense(p, columns, nil)
+	raw := z.RawMatrix().Data
+	for i := range raw {
+		if n.Laplace {
+			// The difference of two unit exponentials has variance 2.
+			raw[i] = (rng.ExpFloat64() - rng.ExpFloat64()) / math.Sqrt2
+		} else {
+			raw[i] = rng.NormFloat64()
+		}
+	}
+	if n.Centred {
+		for i := range p {
+			centre(z.RawRowView(i), 0)
+		}
+	}
+	out := mat.NewDense(d, columns, nil)
+	out.Mul(n.Factor, z)
+	return out
+}
+
+// Covariance is the covariance of one column before centring, Factor·Factorᵀ.
+func (n Noise) Covariance() *mat.SymDense {
+	d, _ := n.Factor.Dims()
+	c := mat.NewSymDense(d, nil)
+	c.SymOuterK(1, n.Factor)
+	return c
+}
+
+// centre shifts the numbers equally so that they sum to total.
+func centre(row []float64, total float64) {
+	sum := 0.0
+	for _, v := range row {
+		sum += v
+	}
+	shift := (total - sum) / float64(len(row))
+	for i := range row {
+		row[i] += shift
+	}
+}
+
+// SharesOf turns released counts (row-major rows × learners.Columns(classes)) of a
+// number of ballots into vote shares, rows × learners.Columns(classes). With more than
+// two classes each row is centred to sum to 1; nothing is clipped, because
+// the risks that read shares are linear in them and clipping would bias them.
+func SharesOf(counts []float64, rows, classes int, ballots float64) *mat.Dense {
+	c := learners.Columns(classes)
+	s := mat.NewDense(rows, c, nil)
+	raw := s.RawMatrix().Data
+	for i, v := range counts {
+		raw[i] = v / ballots
+	}
+	if c > 1 {
+		for i := range rows {
+			centre(s.RawRowView(i), 1)
+		}
+	}
+	return s
+}
+
+// metric is the public second-moment geometry of a pool: the eigenvectors of
+// (1/Σv)Σ vᵢxᵢxᵢᵀ and their eigenvalues.
+type metric struct {
+	vectors *mat.Dense
+	values  []float64
+}
+
+func metricOf(x *mat.Dense, weight []float64) metric {
+	n, d := x.Dims()
+	total := 0.0
+	scaled := mat.NewDense(n, d, nil)
+	for i := range n {
+		v := 1.0
+		if weight != nil {
+			v = weight[i]
+		}
+		total += v
+		r := math.Sqrt(v)
+		to, from := scaled.RawRowView(i), x.RawRowView(i)
+		for j := range to {
+			to[j] = r * from[j]
+		}
+	}
+	s := mat.NewSymDense(d, nil)
+	s.SymOuterK(1/total, scaled.T())
+	var e mat.EigenSym
+	e.Factorize(s, true)
+	m := metric{vectors: mat.NewDense(d, d, nil), values: e.Values(nil)}
+	e.VectorsTo(m.vectors)
+	for j, v := range m.values {
+		m.values[j] = math.Max(v, 0) // rounding can make a null direction −1e-18
+	}
+	return m
+}
+
+// root is the symmetric (scale·S + ridge·I)^(−1/2).
+func (m metric) root(scale, ridge float64) *mat.Dense {
+	d := len(m.values)
+	left := mat.NewDense(d, d, nil)
+	for j, v := range m.values {
+		f := 1 / math.Sqrt(scale*v+ridge)
+		for i := range d {
+			left.Set(i, j, m.vectors.At(i, j)*f)
+		}
+	}
+	out := mat.NewDense(d, d, nil)
+	out.Mul(left, m.vectors.T())
+	return out
+}
+
+// whitener is d×p: x ↦ whitenerᵀ·x has second moment I on the p directions
+// whose eigenvalue is above a fraction (cut) of the largest, shrunk by ridge
+// like root. One-hot columns beside an intercept are always rank-deficient.
+func (m metric) whitener(scale, ridge, cut float64) *mat.Dense {
+	d := len(m.values)
+	top := m.values[d-1]
+	var keep []int
+	for j, v := range m.values {
+		if v > cut*top {
+			keep = append(keep, j)
+		}
+	}
+	out := mat.NewDense(d, len(keep), nil)
+	for c, j := range keep {
+		f := 1 / math.Sqrt(scale*m.values[j]+ridge)
+		for i := range d {
+			out.Set(i, c, m.vectors.At(i, j)*f)
+		}
+	}
+	return out
+}
+
+// Isotropic is independent normal noise of one standard deviation on d rows.
+func Isotropic(d int, sd float64) Noise {
+	f := mat.NewDense(d, d, nil)
+	for j := range d {
+		f.Set(j, j, sd)
+	}
+	return Noise{Factor: f}
+}

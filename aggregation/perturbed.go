@@ -1,0 +1,126 @@
+package aggregation
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/learners"
+)
+
+// perturbed is a problem in which private data appear only in the moment
+// matrix mu, which was released with noise of known law:
+//
+//	minimise over W:  G(W) − ⟨mu, W⟩ + (λ/2)‖W‖²,   G public and convex.
+//
+// Votes, label-by-feature sums and feature sums all lead to it. Everything
+// here is post-processing of mu: λ can be chosen as often as anyone likes.
+type perturbed struct {
+	// risk is G(W) − ⟨mu, W⟩ + (ridge/2)‖W‖², W row-major d×C; mu and ridge
+	// are set between solves.
+	risk interface {
+		learners.Objective
+		set(mu *mat.Dense, ridge float64)
+	}
+	mu    *mat.Dense // d×C
+	noise Noise
+	// ceiling is the value of G at 0: a fit whose noise alone costs more is
+	// worse than no fit.
+	ceiling float64
+}
+
+// Settings of the search for λ. The grid is half-decades down from 1; rows have
+// norm at most 1, so at λ = 1 a fit is nearly constant and below 1e-6 the ridge
+// no longer matters at any pool size that fits in memory.
+const (
+	lambdaTop      = 1.0
+	lambdaStep     = 0.31622776601683794 // 10^(−1/2)
+	lambdaSteps    = 13
+	lambdaDraws    = 8    // fresh draws of the noise for the correction
+	searchGradient = 1e-5 // gradient norm while searching
+	finalGradient  = 1e-8 // gradient norm of the fit that is kept
+	maxIterations  = 500  // public bound on every solve
+)
+
+// LambdaPoint is one step of the search for λ.
+type LambdaPoint struct {
+	// Lambda is the ridge; 0 stands for the zero model, which is always on
+	// the grid.
+	Lambda float64 `json:"lambda"`
+	// Risk is the noisy risk at the fit, without ridge.
+	Risk float64 `json:"risk"`
+	// Correction is what the noise is expected to have taken off it.
+	Correction float64 `json:"correction"`
+}
+
+// solve minimises at ridge λ and a moment matrix, from a starting point (nil:
+// zero).
+func (p perturbed) solve(mu *mat.Dense, lambda, gradient float64, start *mat.Dense) *mat.Dense {
+	d, c := mu.Dims()
+	p.risk.set(mu, lambda)
+	from := make([]float64, d*c)
+	if start != nil {
+		copy(from, start.RawMatrix().Data)
+	}
+	w, _ := learners.Minimize(p.risk, from, learners.Settings{GradientNorm: gradient, MaxIterations: maxIterations})
+	return mat.NewDense(d, c, w)
+}
+
+// excess is the risk at w without ridge.
+func (p perturbed) excess(w *mat.Dense) float64 {
+	p.risk.set(p.mu, 0)
+	return p.risk.Evaluate(w.RawMatrix().Data, make([]float64, p.risk.Dim()))
+}
+
+// fit solves at the given λ, or, where it is 0, at the λ that minimises an
+// estimate of the risk without noise: the noisy risk at the fit plus the mean
+// over fresh draws n of ⟨n, W(mu+n) − W(mu)⟩. The noise ν in mu lowers the
+// noisy risk by ⟨ν, W(mu)⟩ and the fresh draws estimate that expectation. The
+// zero model, which noise cannot touch, is on the grid.
+func (p perturbed) fit(lambda float64, rng *rand.Rand) (w *mat.Dense, chosen float64, path []LambdaPoint) {
+	d, c := p.mu.Dims()
+	if lambda > 0 {
+		return p.solve(p.mu, lambda, finalGradient, nil), lambda, nil
+	}
+	draws := make([]*mat.Dense, lambdaDraws)
+	noisy := make([]*mat.Dense, lambdaDraws)
+	warm := make([]*mat.Dense, lambdaDraws)
+	for i := range draws {
+		draws[i] = p.noise.Draw(c, rng)
+		noisy[i] = mat.NewDense(d, c, nil)
+		noisy[i].Add(p.mu, draws[i])
+	}
+	best, bestW := 0.0, mat.NewDense(d, c, nil)
+	bestScore := p.excess(bestW)
+	path = append(path, LambdaPoint{Risk: bestScore})
+	var at *mat.Dense
+	for step, l := 0, lambdaTop; step < lambdaSteps; step, l = step+1, l*lambdaStep {
+		at = p.solve(p.mu, l, searchGradient, at)
+		correction := 0.0
+		for i, n := range draws {
+			if warm[i] == nil {
+				warm[i] = at
+			}
+			warm[i] = p.solve(noisy[i], l, searchGradient, warm[i])
+			correction += (inner(n, warm[i]) - inner(n, at)) / lambdaDraws
+		}
+		point := LambdaPoint{l, p.excess(at), correction}
+		path = append(path, point)
+		if math.IsNaN(correction) || correction > p.ceiling {
+			break // it only grows as λ falls
+		}
+		if s := point.Risk + correction; s < bestScore {
+			best, bestScore, bestW = l, s, at
+		}
+	}
+	if best == 0 {
+		return bestW, 0, path
+	}
+	return p.solve(p.mu, best, finalGradient, bestW), best, path
+}
+
+func inner(a, b *mat.Dense) float64 {
+	return floats.Dot(a.RawMatrix().Data, b.RawMatrix().Data)
+}

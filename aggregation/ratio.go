@@ -1,0 +1,292 @@
+package aggregation
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// RatioSet is one set of records with known (or noisy) label shares, or the
+// unlabelled target, which has none. Give Rows or Embedding.
+type RatioSet struct {
+	Rows      *mat.Dense // n×d
+	Embedding []float64  // mean Fourier embedding, length Features
+	N         int        // rows behind Embedding; taken from Rows when they are given
+
+	// Noise is the variance of the privacy noise on each coordinate of
+	// Embedding: v·(Scale/n)² for variance v on the integer sum.
+	Noise float64
+
+	// Shares are the label shares of this very set, length c, sum 1. Noisy
+	// shares may be given before projection (unbiased; best for class-means)
+	// or after it. ShareCov is the covariance of their noise, nil if exact.
+	Shares   []float64
+	ShareCov *mat.SymDense
+}
+
+// RatioOptions say how sets are compared. Exactly one of Kernel and Fourier is
+// set: a kernel compares rows by exact values and the model keeps the rows; a
+// Fourier map compares mean embeddings and the model keeps those only.
+type RatioOptions struct {
+	Estimator  string // ClassMeans when empty
+	Kernel     Kernel
+	Fourier    *Fourier
+	Confidence float64 // of each class's interval; 0.95 when 0
+}
+
+// Validate names the field that is wrong and what to give.
+func (o RatioOptions) Validate() error {
+	if o.Confidence < 0 || o.Confidence >= 1 {
+		return fmt.Errorf("ratio confidence = %g: give a number in (0,1), or 0 for 0.95", o.Confidence)
+	}
+	if (o.Fourier != nil) == (o.Kernel.Name != "") {
+		return fmt.Errorf("ratio options: give either a kernel or a Fourier map")
+	}
+	if o.Fourier != nil {
+		return o.Fourier.Validate()
+	}
+	return o.Kernel.Validate()
+}
+
+// RatioModel estimates the class ratios of unlabelled sets. It is made by
+// FitRatio, is read-only afterwards, and travels as JSON: with a Fourier map
+// it holds mean embeddings (for class-means those of the classes), never rows.
+type RatioModel struct {
+	options  RatioOptions
+	classes  int
+	system   ratioSystem
+	anchors  *mat.Dense   // embeddings the target is compared with, b×D, or
+	rows     []*mat.Dense // the sets' rows
+	sets     []ratioSetLaw
+	spread   *mat.SymDense // within-class covariance of one set row's effect on the ratios, c×c; nil unknown
+	rank     float64       // effective rank of the rows' embeddings, ≥ 1
+	warnings []RatioWarning
+	number   float64 // condition number of the paper's bound
+
+	problem ratioProblem // kept with scores for Bootstrap; neither is in JSON
+	scores  []*mat.Dense
+}
+
+// ratioSetLaw is what must be known of a set once it has been summed up.
+type ratioSetLaw struct {
+	N        int           `json:"n"`
+	Variance float64       `json:"variance"` // trace of the covariance of one row's embedding
+	Noise    float64       `json:"noise,omitempty"`
+	Shares   []float64     `json:"shares"`
+	ShareCov *mat.SymDense `json:"-"`
+}
+
+// Classes returns c.
+func (m *RatioModel) Classes() int { return m.classes }
+
+// Warnings returns what is doubtful about the sets themselves.
+func (m *RatioModel) Warnings() []RatioWarning { return m.warnings }
+
+// Condition returns maxsing(P̂)/minsing(Â), the factor by which the published
+// error bound multiplies errors of the embeddings; Â is the Gram of the sets.
+func (m *RatioModel) Condition() float64 { return m.number }
+
+// TrainingShares is the baseline every estimate must beat: the class shares of
+// all sets together.
+func (m *RatioModel) TrainingShares() []float64 {
+	out := make([]float64, m.classes)
+	var n float64
+	for _, s := range m.sets {
+		for k, p := range s.Shares {
+			out[k] += float64(s.N) * p
+		}
+		n += float64(s.N)
+	}
+	for k := range out {
+		out[k] /= n
+	}
+	return ProjectSimplex(out, 1)
+}
+
+// FitRatio prepares the estimation of class ratios from sets whose label
+// shares are known. It returns a *RatioRefusal where no estimate is possible:
+// a class in no set, equal shares in all sets, fewer sets than classes, a set
+// of fewer than two rows.
+//
+// Assumed: the classes look the same in every set and in the target, P(x|y)
+// is shared; only the shares differ. Estimate tests that.
+func FitRatio(sets []RatioSet, o RatioOptions) (*RatioModel, error) {
+	if o.Estimator == "" {
+		o.Estimator = ClassMeans
+	}
+	if o.Confidence == 0 {
+		o.Confidence = 0.95
+	}
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("fit ratio: %w", err)
+	}
+	m := &RatioModel{options: o, rank: 1}
+	if err := m.describe(sets); err != nil {
+		return nil, fmt.Errorf("fit ratio: %w", err)
+	}
+	warnings, err := m.problem.check(o.Estimator != Mixture)
+	if err != nil {
+		return nil, fmt.Errorf("fit ratio: %w", err)
+	}
+	system, more, err := m.problem.solve(o.Estimator)
+	if err != nil {
+		return nil, fmt.Errorf("fit ratio: %w", err)
+	}
+	m.system = system
+	m.warnings = append(warnings, more...)
+	m.number = m.problem.condition()
+	m.spread = m.rowSpread()
+	if m.spread == nil {
+		m.spread = m.leaveOneOutSpread()
+	}
+	if o.Fourier != nil && o.Estimator == ClassMeans {
+		m.collapse()
+	}
+	return m, nil
+}
+
+// describe checks the sets and compares them.
+func (m *RatioModel) describe(sets []RatioSet) error {
+	if len(sets) == 0 {
+		return &RatioRefusal{RatioTooFewSets, 0, "give sets with label shares"}
+	}
+	m.classes = len(sets[0].Shares)
+	if m.classes < 2 {
+		return &RatioRefusal{RatioShape, float64(m.classes), "each set needs the shares of at least two classes"}
+	}
+	p := ratioProblem{shares: mat.NewDense(m.classes, len(sets), nil)}
+	for i, s := range sets {
+		if err := checkRatioSet(s, i, m.options); err != nil {
+			return err
+		}
+		if len(s.Shares) != m.classes {
+			return &RatioRefusal{RatioShape, float64(i), fmt.Sprintf("set %d has shares of %d classes, set 0 of %d", i, len(s.Shares), m.classes)}
+		}
+		var sum float64
+		for k, v := range s.Shares {
+			p.shares.Set(k, i, v)
+			sum += v
+		}
+		if !(math.Abs(sum-1) < 1e-6) {
+			return &RatioRefusal{RatioShape, sum, fmt.Sprintf("the shares of set %d do not sum to 1: divide the counts by the set's size", i)}
+		}
+		if s.ShareCov != nil && s.ShareCov.SymmetricDim() != m.classes {
+			return &RatioRefusal{RatioShape, float64(i), fmt.Sprintf("the share covariance of set %d is not %d×%d", i, m.classes, m.classes)}
+		}
+		p.cov = append(p.cov, s.ShareCov)
+		p.noise = append(p.noise, s.Noise)
+	}
+	if m.options.Fourier == nil {
+		_, d := sets[0].Rows.Dims()
+		for i, s := range sets {
+			if _, di := s.Rows.Dims(); di != d {
+				return &RatioRefusal{RatioShape, float64(i), fmt.Sprintf("set %d has %d columns, set 0 has %d", i, di, d)}
+			}
+			m.rows = append(m.rows, s.Rows)
+		}
+		p.gram, m.scores = NewGram(m.options.Kernel, m.rows)
+		m.rank = effectiveRank(m.options.Kernel, m.rows)
+	} else if err := m.embed(sets, &p); err != nil {
+		return err
+	}
+	for i, s := range sets {
+		m.sets = append(m.sets, ratioSetLaw{
+			N: p.gram.N[i], Variance: max(p.gram.Self[i]-p.gram.U.At(i, i), 0),
+			Noise: s.Noise, Shares: s.Shares, ShareCov: s.ShareCov,
+		})
+	}
+	m.problem = p
+	return nil
+}
+
+// embed takes or computes the mean embeddings; rows are read in blocks.
+func (m *RatioModel) embed(sets []RatioSet, p *ratioProblem) error {
+	f := *m.options.Fourier
+	p.dim = f.Features
+	m.anchors = mat.NewDense(len(sets), f.Features, nil)
+	n, self := make([]int, len(sets)), make([]float64, len(sets))
+	var embedder *Embedder
+	complete := true
+	for i, s := range sets {
+		n[i], self[i] = s.N, 1
+		if s.Rows == nil {
+			m.anchors.SetRow(i, s.Embedding)
+			complete = false
+			continue
+		}
+		if embedder == nil {
+			var err error
+			if embedder, err = NewEmbedder(f); err != nil {
+				return err
+			}
+		}
+		n[i], _ = s.Rows.Dims()
+		m.anchors.SetRow(i, embedder.Mean(s.Rows))
+	}
+	p.gram = EmbeddingGram(m.anchors, n, self, p.noise)
+	if complete { // a sample of rows tells the spread of one row's effect
+		var sample []*mat.Dense
+		for _, s := range sets {
+			rows := everyRow(s.Rows, spreadRows)
+			scores, _ := embedder.Scores(rows, m.anchors)
+			m.scores = append(m.scores, scores)
+			sample = append(sample, rows)
+		}
+		m.rank = effectiveRank(RBF(f.Gamma), sample)
+	}
+	return nil
+}
+
+// collapse replaces the sets' embeddings by the classes': all that class-means
+// needs, and c rather than M of them.
+func (m *RatioModel) collapse() {
+	var b mat.Dense
+	b.Mul(m.system.read.T(), m.anchors)
+	m.anchors = &b
+	m.system.read = identity(m.classes)
+	m.scores = nil
+}
+
+func checkRatioSet(s RatioSet, i int, o RatioOptions) error {
+	n := s.N
+	if s.Rows != nil {
+		n, _ = s.Rows.Dims()
+	}
+	switch {
+	case s.Rows == nil && s.Embedding == nil:
+		return &RatioRefusal{RatioTinySet, 0, fmt.Sprintf("set %d has neither rows nor an embedding", i)}
+	case s.Rows == nil && o.Fourier == nil:
+		return &RatioRefusal{RatioShape, float64(i), fmt.Sprintf("set %d has only an embedding: fit with the Fourier map that made it", i)}
+	case s.Rows == nil && len(s.Embedding) != o.Fourier.Features:
+		return &RatioRefusal{RatioShape, float64(len(s.Embedding)), fmt.Sprintf("the embedding of set %d has not the %d numbers of the map", i, o.Fourier.Features)}
+	case n < 2:
+		return &RatioRefusal{RatioTinySet, float64(n), fmt.Sprintf("set %d needs at least 2 rows: the unbiased Gram compares different rows", i)}
+	case s.Noise < 0 || math.IsNaN(s.Noise):
+		return &RatioRefusal{RatioShape, s.Noise, fmt.Sprintf("the noise variance of set %d must be zero or more", i)}
+	}
+	if s.Rows != nil && o.Fourier != nil {
+		if _, d := s.Rows.Dims(); d != o.Fourier.Dim {
+			return &RatioRefusal{RatioShape, float64(d), fmt.Sprintf("set %d has not the %d columns of the Fourier map", i, o.Fourier.Dim)}
+		}
+	}
+	for _, v := range s.Embedding {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return &RatioRefusal{RatioShape, float64(i), fmt.Sprintf("the embedding of set %d is not finite", i)}
+		}
+	}
+	return nil
+}
+
+// everyRow returns at most limit rows of x, evenly spaced.
+func everyRow(x *mat.Dense, limit int) *mat.Dense {
+	n, d := x.Dims()
+	if n <= limit {
+		return x
+	}
+	out := mat.NewDense(limit, d, nil)
+	for i := range limit {
+		out.SetRow(i, x.RawRowView(i*n/limit))
+	}
+	return out
+}

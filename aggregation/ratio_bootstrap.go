@@ -1,0 +1,158 @@
+package aggregation
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Bootstrap is Estimate with standard errors from resampled rows, for models
+// that compare rows by a kernel. Each draw resamples the target's and every
+// set's rows, redraws the noise of the shares, and fits and estimates anew, so
+// that, unlike the formula, it sees how noise in the Gram and the shares acts
+// through the inverse. The Gram of a resample is taken to first order (Hájek
+// projection), which needs one mean kernel value per row and set instead of
+// one per pair of rows:
+//
+//	G*_ij = G_ij + (mean* of row scores of i with j − G_ij) + (the same for j with i).
+//
+// draws of 200 leave a standard error uncertain by 5 %.
+func (m *RatioModel) Bootstrap(target RatioSet, draws int, rng *rand.Rand) (RatioEstimate, error) {
+	if m.options.Fourier != nil {
+		return RatioEstimate{}, errors.New("bootstrap ratio: the model holds embeddings, not rows: use Estimate")
+	}
+	if draws < 20 {
+		return RatioEstimate{}, fmt.Errorf("bootstrap ratio: %d draws are too few: use 200", draws)
+	}
+	out, err := m.Estimate(target)
+	if err != nil {
+		return out, err
+	}
+	view, err := m.look(target)
+	if err != nil {
+		return out, err
+	}
+	problem, scores := m.problem, m.scores
+	if scores == nil { // a model read from JSON
+		problem.gram, scores = NewGram(m.options.Kernel, m.rows)
+	}
+	sets := problem.sets()
+	means := make([]*mat.Dense, sets)
+	noise := make([]*mat.Dense, sets)
+	for i := range sets {
+		means[i] = mat.NewDense(1, sets+1, nil)
+		if c := problem.cov[i]; c != nil {
+			noise[i] = ratioRoot(c)
+		}
+	}
+	free := mat.NewDense(draws, m.classes, nil)
+	done := 0
+	for range draws {
+		draw := problem
+		draw.gram = Gram{V: mat.NewSymDense(sets, nil), U: mat.NewSymDense(sets, nil), Self: problem.gram.Self, N: problem.gram.N}
+		draw.shares = mat.DenseCopyOf(problem.shares)
+		for i, s := range scores {
+			resampleMean(means[i].RawRowView(0), s, view.reverse[i], rng)
+			if noise[i] != nil {
+				z := make([]float64, m.classes)
+				for k := range z {
+					z[k] = rng.NormFloat64()
+				}
+				for k, e := range ratioMul(noise[i], z) {
+					draw.shares.Set(k, i, draw.shares.At(k, i)+e)
+				}
+			}
+		}
+		g := make([]float64, sets)
+		at := make([]float64, sets)
+		resampleMean(at, view.scores, nil, rng)
+		for i := range sets {
+			for j := range i + 1 {
+				draw.gram.set(i, j, means[i].At(0, j)+means[j].At(0, i)-problem.gram.V.At(i, j))
+			}
+			g[i] = at[i] + means[i].At(0, sets) - view.g[i]
+		}
+		system, _, err := draw.solve(m.options.Estimator)
+		if err != nil {
+			continue
+		}
+		free.SetRow(done, system.estimate(g).free)
+		done++
+	}
+	if done < draws*9/10 {
+		out.Warnings = append(out.Warnings, RatioWarning{RatioIllPosed, float64(done) / float64(draws), 0.9,
+			"many resamples could not be solved: the sets barely separate the classes"})
+	}
+	if done < 2 {
+		return out, nil
+	}
+	cov := covarianceOf(kernelRows(free, 0, done))
+	// Resampled rows change their labels too; the ratios wanted are those of
+	// this very set, and the sets' shares are known: take that part off.
+	point := m.system.estimate(view.g)
+	multinomial := func(p []float64, f float64) {
+		for k := range m.classes {
+			cov.SetSym(k, k, max(cov.At(k, k)-f*max(p[k]*(1-p[k]), 0), 0.01*cov.At(k, k)))
+		}
+	}
+	multinomial(point.shares, 1/float64(view.n))
+	for i, a := range point.setWeights {
+		multinomial(m.sets[i].Shares, a*a/float64(m.sets[i].N))
+	}
+	out.Sd, out.Low, out.High, out.Method = nil, nil, nil, "bootstrap"
+	out.interval(cov, m.options.Confidence)
+	return out, nil
+}
+
+// resampleMean fills mean with column means over as many rows of scores drawn
+// with replacement; extra, if any, is one more column.
+func resampleMean(mean []float64, scores *mat.Dense, extra []float64, rng *rand.Rand) {
+	n, _ := scores.Dims()
+	clear(mean)
+	for range n {
+		r := rng.IntN(n)
+		for j, v := range scores.RawRowView(r) {
+			mean[j] += v / float64(n)
+		}
+		if extra != nil {
+			mean[len(mean)-1] += extra[r] / float64(n)
+		}
+	}
+}
+
+func covarianceOf(x *mat.Dense) *mat.SymDense {
+	n, c := x.Dims()
+	centred := mat.DenseCopyOf(x)
+	for k := range c {
+		var mean float64
+		for i := range n {
+			mean += x.At(i, k) / float64(n)
+		}
+		for i := range n {
+			centred.Set(i, k, x.At(i, k)-mean)
+		}
+	}
+	out := mat.NewSymDense(c, nil)
+	out.SymOuterK(1/float64(n-1), centred.T())
+	return out
+}
+
+// ratioRoot returns R with RRᵀ = s, for a positive semidefinite s.
+func ratioRoot(s *mat.SymDense) *mat.Dense {
+	c := s.SymmetricDim()
+	out := mat.NewDense(c, c, nil)
+	var svd mat.SVD
+	if !svd.Factorize(s, mat.SVDThin) {
+		return out
+	}
+	var u mat.Dense
+	svd.UTo(&u)
+	for j, v := range svd.Values(nil) {
+		for i := range c {
+			out.Set(i, j, u.At(i, j)*sqrtOrZero(v))
+		}
+	}
+	return out
+}

@@ -1,0 +1,318 @@
+package aggregation
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// RatioEstimate is the answer for one unlabelled set.
+type RatioEstimate struct {
+	Shares    []float64      `json:"shares"` // on the simplex
+	Low       []float64      `json:"low"`    // per class, each at the model's confidence
+	High      []float64      `json:"high"`
+	Free      []float64      `json:"free"` // before the simplex constraint; intervals are centred here
+	Sd        []float64      `json:"sd"`   // standard error of Free
+	Fit       RatioFit       `json:"fit"`
+	Gap       float64        `json:"gap"`       // certificate of the quadratic program
+	Condition float64        `json:"condition"` // maxsing(P̂)/minsing(Â)
+	Method    string         `json:"method"`    // "formula" or "bootstrap"
+	Warnings  []RatioWarning `json:"warnings,omitempty"`
+}
+
+// RatioFit tells whether any mixture of the classes explains the target.
+// Statistic is the squared distance between the target's embedding and the
+// fitted mixture over what sampling and noise explain: near 1 when P(x|y) is
+// shared. Threshold is exceeded with probability about 1e-3 then (a weighted
+// χ² matched in its first two moments; Satterthwaite 1946).
+type RatioFit struct {
+	Statistic float64 `json:"statistic"`
+	Threshold float64 `json:"threshold"`
+	Tested    bool    `json:"tested"` // false for a target of one row
+}
+
+// ratioFitAlarm is how often a sound target is doubted.
+const ratioFitAlarm = 1e-3
+
+// ratioPoint is an estimate without intervals.
+type ratioPoint struct {
+	h, free, shares []float64
+	coefs           []float64 // weights of the functions in the fitted mean
+	setWeights      []float64 // weights of the sets in it
+	gap             float64
+}
+
+// estimate solves for inner products g of the target with the anchors.
+func (s ratioSystem) estimate(g []float64) ratioPoint {
+	h := ratioMulT(s.read, g)
+	out := ratioPoint{h: h, free: ratioMul(s.linear, h)}
+	c := len(out.free)
+	for k := range c {
+		out.free[k] += s.offset[k]
+	}
+	b := make([]float64, c)
+	for k := range c {
+		for j := range c {
+			b[k] += s.metric.At(k, j) * out.free[j]
+		}
+	}
+	out.shares, out.gap = quadraticOnSimplex(s.metric, b)
+	out.coefs = out.shares
+	if s.coefLinear != nil {
+		out.coefs = ratioMul(s.coefLinear, h)
+		for i := range out.coefs {
+			out.coefs[i] += s.coefOffset[i]
+		}
+	}
+	out.setWeights = ratioMul(s.spread, out.coefs)
+	return out
+}
+
+// Estimate returns the class ratios of an unlabelled set (Shares ignored).
+//
+// The interval is for the ratios of this very set, and covers sampling of the
+// target, sampling of the training sets, and the stated privacy noise on
+// shares and embeddings:
+//
+//	Cov = V_U/n_U + Σ a_i²(V_i/n_i + C_i) + L Q Lᵀ(s_U + Σ a_i² s_i),
+//
+// V one row's effect within its class. For the population the set was drawn
+// from add (diag ρ − ρρᵀ)/n_U. With rows in the target V_U is theirs.
+func (m *RatioModel) Estimate(target RatioSet) (RatioEstimate, error) {
+	view, err := m.look(target)
+	if err != nil {
+		return RatioEstimate{}, fmt.Errorf("estimate ratio: %w", err)
+	}
+	point := m.system.estimate(view.g)
+	out := RatioEstimate{
+		Shares: point.shares, Free: point.free, Gap: point.gap,
+		Condition: m.number, Method: "formula", Warnings: append([]RatioWarning(nil), m.warnings...),
+	}
+	cov, loose := m.covariance(point, view)
+	if loose {
+		out.Warnings = append(out.Warnings, RatioWarning{RatioLooseInterval, float64(len(m.sets)), float64(2*m.classes + 2),
+			"the intervals are upper bounds: give the target's rows, or more sets, for tight ones"})
+	}
+	out.interval(cov, m.options.Confidence)
+	out.Fit = m.fit(point, view)
+	if out.Fit.Tested && out.Fit.Statistic > out.Fit.Threshold {
+		out.Warnings = append(out.Warnings, RatioWarning{RatioNoFit, out.Fit.Statistic, out.Fit.Threshold,
+			"no mixture of the classes looks like this set: its records differ in more than class ratios, so the estimate may be far off"})
+	}
+	for _, sd := range out.Sd {
+		if sd > 0.25 {
+			out.Warnings = append(out.Warnings, RatioWarning{RatioFaintClasses, sd, 0.25,
+				"the standard error of a share is above 0.25: the estimate says little; use more rows, more different sets or another width"})
+			break
+		}
+	}
+	return out, nil
+}
+
+// ratioView is the target seen through the model.
+type ratioView struct {
+	n       int
+	g       []float64  // inner products with the anchors
+	scores  *mat.Dense // the same per row, nil without rows
+	norm    float64    // unbiased ‖Φ_U‖²
+	trace   float64    // of the covariance of one row's embedding
+	noise   float64
+	reverse [][]float64 // kernel form: mean kernel value of each set row with the target
+	rank    float64
+}
+
+func (m *RatioModel) look(t RatioSet) (ratioView, error) {
+	v := ratioView{n: t.N, noise: t.Noise}
+	if t.Rows != nil {
+		v.n, _ = t.Rows.Dims()
+	}
+	if v.n < 1 || (t.Rows == nil && t.Embedding == nil) {
+		return v, &RatioRefusal{RatioEmptyTarget, float64(v.n), "the target has no rows"}
+	}
+	if v.n >= 2 { // the checks of a set, less its demand for two rows
+		if err := checkRatioSet(t, 0, m.options); err != nil {
+			return v, err
+		}
+	}
+	var mean []float64
+	self := 1.0
+	switch {
+	case m.options.Fourier == nil:
+		if t.Rows == nil {
+			return v, &RatioRefusal{RatioShape, 0, "this model compares rows: give the target's rows"}
+		}
+		_, d := t.Rows.Dims()
+		if _, want := m.rows[0].Dims(); d != want {
+			return v, &RatioRefusal{RatioShape, float64(d), fmt.Sprintf("the target has not the %d columns of the sets", want)}
+		}
+		return m.lookByKernel(v, t.Rows), nil
+	case t.Rows != nil:
+		embedder, err := NewEmbedder(*m.options.Fourier)
+		if err != nil {
+			return v, err
+		}
+		if _, d := t.Rows.Dims(); d != m.options.Fourier.Dim {
+			return v, &RatioRefusal{RatioShape, float64(d), fmt.Sprintf("the target has not the %d columns of the map", m.options.Fourier.Dim)}
+		}
+		v.scores, mean = embedder.Scores(t.Rows, m.anchors)
+		v.rank = effectiveRank(RBF(m.options.Fourier.Gamma), []*mat.Dense{t.Rows})
+	case len(t.Embedding) != m.options.Fourier.Features:
+		return v, &RatioRefusal{RatioShape, float64(len(t.Embedding)), "the target's embedding was made by another map"}
+	default:
+		mean = t.Embedding
+		v.rank = m.rank
+	}
+	v.g = ratioMul(m.anchors, mean)
+	v.measure(kernelNorm(mean)-float64(len(mean))*t.Noise, self)
+	return v, nil
+}
+
+func (m *RatioModel) lookByKernel(v ratioView, x *mat.Dense) ratioView {
+	k := m.options.Kernel
+	v.scores = mat.NewDense(v.n, len(m.rows), nil)
+	v.g = make([]float64, len(m.rows))
+	for j, set := range m.rows {
+		nj, _ := set.Dims()
+		row, column := make([]float64, v.n), make([]float64, nj)
+		k.Sums(x, set, row, column)
+		for i, s := range row {
+			v.scores.Set(i, j, s/float64(nj))
+			v.g[j] += s / float64(nj) / float64(v.n)
+		}
+		for r := range column {
+			column[r] /= float64(v.n)
+		}
+		v.reverse = append(v.reverse, column)
+	}
+	row := make([]float64, v.n)
+	k.Sums(x, x, row, nil)
+	var all, self float64
+	for i, s := range row {
+		all += s
+		self += k.Self(x.RawRowView(i)) / float64(v.n)
+	}
+	v.rank = effectiveRank(k, []*mat.Dense{x})
+	v.measure(all/float64(v.n)/float64(v.n), self)
+	return v
+}
+
+func (v *ratioView) measure(norm, self float64) {
+	if v.n >= 2 {
+		v.norm = withoutSelf(norm, self, v.n)
+		v.trace = max(self-v.norm, 0)
+	} else {
+		v.norm, v.trace = norm, self
+	}
+}
+
+// covariance of the unconstrained ratios; loose says that an upper bound
+// stands for an unknown spread.
+func (m *RatioModel) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, loose bool) {
+	cov = knownCovariance(m.system, m.sets, point.setWeights, v.noise)
+	own := m.spread
+	if v.scores != nil && v.n >= 30 { // fewer rows estimate a variance badly
+		own = withinCovariance(m.system.rowEffects(v.scores), point.shares)
+	}
+	sets := m.spread
+	if sets == nil {
+		sets = own // classes look alike everywhere, so the target's rows speak for the sets'
+	}
+	var fromSets float64
+	for i, w := range point.setWeights {
+		fromSets += w * w / float64(m.sets[i].N)
+	}
+	if own == nil {
+		// Cov(φ) ⪯ tr Cov(φ)·I for any law, so L Q Lᵀ·tr bounds it.
+		trace := v.trace
+		for _, s := range m.sets {
+			trace = max(trace, s.Variance)
+		}
+		bound := knownCovariance(m.system, nil, nil, trace)
+		own, sets, loose = bound, bound, true
+	}
+	add := func(s *mat.SymDense, f float64) {
+		t := mat.NewSymDense(m.classes, nil)
+		t.ScaleSym(f, s)
+		cov.AddSym(cov, t)
+	}
+	add(own, 1/float64(v.n))
+	add(sets, fromSets)
+	return cov, loose
+}
+
+// interval fills Sd, Low and High: Free ± z·Sd, clipped to [0,1], and always
+// containing the estimate.
+func (e *RatioEstimate) interval(cov mat.Symmetric, confidence float64) {
+	z := distuv.UnitNormal.Quantile(0.5 + confidence/2)
+	for k, s := range e.Shares {
+		sd := math.Sqrt(max(cov.At(k, k), 0))
+		e.Sd = append(e.Sd, sd)
+		e.Low = append(e.Low, min(max(e.Free[k]-z*sd, 0), s))
+		e.High = append(e.High, max(min(e.Free[k]+z*sd, 1), s))
+	}
+}
+
+// fit computes ‖Φ_U − Σ coefs‖² without bias and compares it with its spread.
+func (m *RatioModel) fit(point ratioPoint, v ratioView) RatioFit {
+	if v.n < 2 {
+		return RatioFit{}
+	}
+	residual := v.norm
+	for i, a := range point.coefs {
+		residual -= 2 * a * point.h[i]
+		for j, b := range point.coefs {
+			residual += a * b * m.system.quadratic.At(i, j)
+		}
+	}
+	sampling, noise := v.trace/float64(v.n), v.noise
+	for i, a := range point.setWeights {
+		sampling += a * a * m.sets[i].Variance / float64(m.sets[i].N)
+		noise += a * a * m.sets[i].Noise
+	}
+	rank, dim := max(v.rank, 1), 1.0
+	if m.options.Fourier != nil {
+		dim = float64(m.options.Fourier.Features)
+	}
+	noise *= dim
+	for i, a := range point.setWeights { // noise in the shares moves the fitted mean along the classes
+		if c := m.sets[i].ShareCov; c != nil && m.system.coefLinear == nil {
+			for k := range m.classes {
+				for l := range m.classes {
+					sampling += a * a * c.At(k, l) * m.system.quadratic.At(k, l)
+				}
+			}
+		}
+	}
+	total := sampling + noise
+	if total <= 0 {
+		return RatioFit{}
+	}
+	freedom := total * total / (sampling*sampling/rank + noise*noise/dim)
+	return RatioFit{
+		Statistic: 1 + residual/total,
+		Threshold: distuv.ChiSquared{K: freedom}.Quantile(1-ratioFitAlarm) / freedom,
+		Tested:    true,
+	}
+}
+
+func ratioMul(a *mat.Dense, x []float64) []float64 {
+	r, _ := a.Dims()
+	out := make([]float64, r)
+	for i := range out {
+		out[i] = kernelDot(a.RawRowView(i), x)
+	}
+	return out
+}
+
+func ratioMulT(a *mat.Dense, x []float64) []float64 {
+	r, c := a.Dims()
+	out := make([]float64, c)
+	for i := range r {
+		for j, v := range a.RawRowView(i) {
+			out[j] += v * x[i]
+		}
+	}
+	return out
+}

@@ -1,0 +1,384 @@
+package aggregation
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Estimators of class ratios.
+const (
+	// ClassMeans (the default) first estimates the mean embedding of every
+	// class, B = argmin ‖Φ − BP̃‖², then ρ = argmin over the simplex of
+	// ‖Bρ − Φ_U‖², both with u-statistics. It gains from more sets than
+	// classes and corrects for the known noise in P̃.
+	ClassMeans = "class-means"
+	// Mixture is the estimator as published (Iyer, Nath & Sarawagi 2016):
+	// α̂ = argmin ‖Σα_iΦ_i − Φ_U‖² without constraint on the V-statistic Gram,
+	// then P̂α̂ projected onto the simplex.
+	Mixture = "mixture"
+	// Constrained is the mixture with P̃α in the simplex from the start.
+	Constrained = "constrained"
+)
+
+// RatioEstimators lists the names FitRatio knows, the default first.
+func RatioEstimators() []string { return []string{ClassMeans, Mixture, Constrained} }
+
+// ratioSystem is an estimator reduced to linear algebra. With h = Readᵀg, g
+// the inner products of the target with the sets:
+//
+//	free  = Offset + Linear·h              unconstrained ratios
+//	coefs = CoefOffset + CoefLinear·h      weights of the model's functions in the fitted mean
+//	a     = Spread·coefs                   weights of the sets in it
+//	ratio = argmin over the simplex (ρ−free)ᵀMetric(ρ−free)
+//
+// For class-means the b functions are the c class means and coefs = ratio; for
+// the others they are the M sets.
+type ratioSystem struct {
+	read       *mat.Dense // M×b
+	quadratic  *mat.Dense // b×b, inner products of the functions, unbiased
+	linear     *mat.Dense // c×b
+	offset     []float64  // c
+	metric     *mat.SymDense
+	coefLinear *mat.Dense // b×b; nil: coefs are the ratios themselves
+	coefOffset []float64
+	spread     *mat.Dense // M×b
+}
+
+// spectrumFloor is the smallest eigenvalue kept, relative to the largest:
+// below it a direction is noise, and the estimate may not be a quotient by it.
+const spectrumFloor = 1e-6
+
+func (p ratioProblem) solve(estimator string) (ratioSystem, []RatioWarning, error) {
+	switch estimator {
+	case ClassMeans:
+		return p.solveClassMeans()
+	case Mixture:
+		return p.solveMixture(), nil, nil
+	case Constrained:
+		return p.solveConstrained()
+	}
+	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, RatioEstimators())
+}
+
+// classMeanSignal is the least part of a direction's squared length that is
+// taken to be signal. The noise in the class means is known on average only;
+// taking off all of it where it is most of what is seen would divide by nearly
+// nothing, or by less (Fuller 1980 modifies errors in variables likewise).
+// Directions held at this floor pull the estimate towards the shares of the
+// training sets. A quarter was best of .1, .25, .5 on small simulated sets.
+var classMeanSignal = 0.25
+
+// solveClassMeans. With weights W, S = P̃WP̃ᵀ − Σw_iC_i and A = WP̃ᵀS⁻¹, the class
+// means are B = ΦA, and BᵀB = Aᵀ(V + D·s)A − N: what sampling, privacy noise on
+// embeddings and the noise of covariance C_i in P̃ (errors in variables) add on
+// average, N = Aᵀdiag(V−U+D·s)A + S⁻¹(Σw_i²U_iiC_i)S⁻¹, is taken off.
+func (p ratioProblem) solveClassMeans() (ratioSystem, []RatioWarning, error) {
+	c, m := p.shares.Dims()
+	var warnings []RatioWarning
+	w := p.weights()
+	pw := mat.DenseCopyOf(p.shares)
+	for k := range c {
+		for i := range m {
+			pw.Set(k, i, pw.At(k, i)*w[i])
+		}
+	}
+	var s mat.Dense
+	s.Mul(pw, p.shares.T())
+	corrected, shareNoise := mat.DenseCopyOf(&s), mat.NewDense(c, c, nil)
+	for i, cov := range p.cov {
+		if cov == nil {
+			continue
+		}
+		for a := range c {
+			for b := range c {
+				corrected.Set(a, b, corrected.At(a, b)-w[i]*cov.At(a, b))
+				shareNoise.Set(a, b, shareNoise.At(a, b)+w[i]*w[i]*max(p.gram.U.At(i, i), 0)*cov.At(a, b))
+			}
+		}
+	}
+	// The correction divides by what is left: stop when noise is most of it.
+	before, after := smallestEigenvalue(&s), smallestEigenvalue(corrected)
+	if after >= before/2 {
+		s.CloneFrom(corrected)
+	} else {
+		warnings = append(warnings, RatioWarning{RatioNoisyShares, after / before, 0.5,
+			"the noise on the label counts is as large as the differences between the sets: use larger sets, more different sets or a larger epsilon"})
+		shareNoise.Zero()
+	}
+	var inverse, read mat.Dense
+	if err := inverse.Inverse(&s); err != nil {
+		high, low := p.singular()
+		return ratioSystem{}, warnings, &RatioRefusal{RatioIllPosed, min(high/max(low, 1e-300), 1e300), "the sets' class shares do not differ enough: add sets whose shares differ"}
+	}
+	read.Mul(pw.T(), &inverse)
+	seen, noise := sandwich(p.seen(), &read), sandwich(p.sampling(), &read)
+	noise.Add(noise, sandwich(shareNoise, &inverse))
+	var unbiased mat.Dense
+	unbiased.Sub(seen, noise)
+	q, worst := takeOff(seen, noise)
+	if worst > 1-classMeanSignal {
+		warnings = append(warnings, RatioWarning{RatioIndefinite, worst, 1 - classMeanSignal,
+			"most of the difference seen between some classes is sampling or privacy noise, so the estimate is pulled towards the training shares: use more rows, more different sets or another width"})
+	}
+	metric, pinv, _ := ratioTangent(q)
+	// free = u + H⁺(h − Qu), u the uniform ratio.
+	offset := make([]float64, c)
+	for k := range c {
+		offset[k] = 1 / float64(c)
+		for j := range c {
+			for l := range c {
+				offset[k] -= pinv.At(k, j) * q.At(j, l) / float64(c)
+			}
+		}
+	}
+	return ratioSystem{
+		read: &read, quadratic: &unbiased, linear: mat.DenseCopyOf(pinv), offset: offset,
+		metric: metric, spread: mat.DenseCopyOf(&read),
+	}, warnings, nil
+}
+
+// seen is the Gram of the embeddings as they are, noise included: positive
+// semidefinite. sampling is what noise adds to it on average.
+func (p ratioProblem) seen() *mat.Dense {
+	out := mat.DenseCopyOf(p.gram.V)
+	for i, s := range p.noise {
+		out.Set(i, i, out.At(i, i)+float64(p.dim)*s)
+	}
+	return out
+}
+
+func (p ratioProblem) sampling() *mat.Dense {
+	m := p.sets()
+	out := mat.NewDense(m, m, nil)
+	for i, s := range p.noise {
+		out.Set(i, i, max(p.gram.V.At(i, i)-p.gram.U.At(i, i), 0)+float64(p.dim)*s)
+	}
+	return out
+}
+
+// sandwich returns aᵀ·q·a.
+func sandwich(q, a *mat.Dense) *mat.Dense {
+	var t, out mat.Dense
+	t.Mul(q, a)
+	out.Mul(a.T(), &t)
+	return &out
+}
+
+// takeOff returns seen − noise, less is taken off where less than
+// classMeanSignal of seen would be left; worst is the largest part of seen
+// that is noise, over all directions.
+func takeOff(seen, noise *mat.Dense) (q *mat.Dense, worst float64) {
+	c, _ := seen.Dims()
+	root := pseudoRoot(seen) // seen = R Rᵀ
+	var inverse mat.Dense
+	if err := inverse.Inverse(root); err != nil {
+		return seen, 1
+	}
+	relative := sandwich(noise, mat.DenseCopyOf(inverse.T()))
+	values, vectors := symmetricEigen(relative)
+	kept := mat.NewDense(c, c, nil)
+	for e, v := range values {
+		worst = max(worst, v)
+		for i := range c {
+			kept.Set(i, e, vectors.At(i, e)*math.Sqrt(max(1-v, classMeanSignal)))
+		}
+	}
+	var half mat.Dense
+	half.Mul(root, kept)
+	q = mat.NewDense(c, c, nil)
+	q.Mul(&half, half.T())
+	return q, worst
+}
+
+// pseudoRoot is the symmetric square root, with a floored spectrum.
+func pseudoRoot(s *mat.Dense) *mat.Dense {
+	c, _ := s.Dims()
+	values, vectors := symmetricEigen(s)
+	half := mat.NewDense(c, c, nil)
+	floor := 1e-12 * max(values[c-1], 1e-300)
+	for e, v := range values {
+		for i := range c {
+			half.Set(i, e, vectors.At(i, e)*math.Sqrt(math.Sqrt(max(v, floor))))
+		}
+	}
+	out := mat.NewDense(c, c, nil)
+	out.Mul(half, half.T())
+	return out
+}
+
+// symmetricEigen decomposes the symmetric part of d, smallest first.
+func symmetricEigen(d *mat.Dense) ([]float64, *mat.Dense) {
+	c, _ := d.Dims()
+	s := mat.NewSymDense(c, nil)
+	for i := range c {
+		for j := range i + 1 {
+			s.SetSym(i, j, (d.At(i, j)+d.At(j, i))/2)
+		}
+	}
+	var eigen mat.EigenSym
+	var vectors mat.Dense
+	if !eigen.Factorize(s, true) { // never with finite numbers
+		return make([]float64, c), identity(c)
+	}
+	eigen.VectorsTo(&vectors)
+	return eigen.Values(nil), &vectors
+}
+
+// solveMixture keeps to the paper: V-statistic Gram, least squares with no
+// constraint, Euclidean projection. A singular Gram gets the minimum-norm α.
+func (p ratioProblem) solveMixture() ratioSystem {
+	c, m := p.shares.Dims()
+	inverse := pseudoInverse(p.gram.V, 1e-12)
+	linear := mat.NewDense(c, m, nil)
+	linear.Mul(p.shares, inverse)
+	metric := mat.NewSymDense(c, nil)
+	for k := range c {
+		metric.SetSym(k, k, 1)
+	}
+	return ratioSystem{
+		read: identity(m), quadratic: mat.DenseCopyOf(p.gram.U), linear: linear, offset: make([]float64, c),
+		metric: metric, coefLinear: inverse, coefOffset: make([]float64, m), spread: identity(m),
+	}
+}
+
+// solveConstrained eliminates α: among all α with P̃α = ρ the best leaves
+// (ρ−free)ᵀ(P̃KP̃ᵀ)⁻¹(ρ−free), K = G⁻¹ restricted to Σα = 1. The u-statistic Gram
+// serves where it is positive definite, otherwise the V-statistic one.
+func (p ratioProblem) solveConstrained() (ratioSystem, []RatioWarning, error) {
+	c, m := p.shares.Dims()
+	gram := p.gram.U
+	if ratio := spectrumRatio(gram); ratio < spectrumFloor {
+		gram = p.gram.V // biased towards small weights, but a real minimum
+	}
+	inverse := pseudoInverse(gram, 1e-12)
+	// K = G⁻¹ − G⁻¹11ᵀG⁻¹/(1ᵀG⁻¹1), offset G⁻¹1/(1ᵀG⁻¹1).
+	ones := make([]float64, m)
+	var total float64
+	for i := range m {
+		for j := range m {
+			ones[i] += inverse.At(i, j)
+		}
+		total += ones[i]
+	}
+	k := mat.DenseCopyOf(inverse)
+	coefOffset := make([]float64, m)
+	for i := range m {
+		coefOffset[i] = ones[i] / total
+		for j := range m {
+			k.Set(i, j, k.At(i, j)-ones[i]*ones[j]/total)
+		}
+	}
+	linear, spread := mat.NewDense(c, m, nil), mat.NewDense(c, c, nil)
+	linear.Mul(p.shares, k)
+	spread.Mul(linear, p.shares.T())
+	offset := make([]float64, c)
+	for j := range c {
+		offset[j] = kernelDot(p.shares.RawRowView(j), coefOffset)
+	}
+	// The metric is the inverse of P̃KP̃ᵀ along directions that sum to zero.
+	_, metric, _ := ratioTangent(spread)
+	return ratioSystem{
+		read: identity(m), quadratic: mat.DenseCopyOf(p.gram.U), linear: linear, offset: offset,
+		metric: metric, coefLinear: k, coefOffset: coefOffset, spread: identity(m),
+	}, nil, nil
+}
+
+// ratioTangent restricts q to the directions that sum to zero, floors its
+// spectrum there, and returns it, its pseudo-inverse, and the smallest
+// eigenvalue over the largest before flooring.
+func ratioTangent(q *mat.Dense) (metric, pinv *mat.SymDense, ratio float64) {
+	c, _ := q.Dims()
+	centred := mat.NewSymDense(c, nil)
+	rows, columns := make([]float64, c), make([]float64, c)
+	var all float64
+	for i := range c {
+		for j := range c {
+			rows[i] += q.At(i, j) / float64(c)
+			columns[j] += q.At(i, j) / float64(c)
+			all += q.At(i, j) / float64(c*c)
+		}
+	}
+	for i := range c {
+		for j := range i + 1 {
+			a := q.At(i, j) - rows[i] - columns[j] + all
+			b := q.At(j, i) - rows[j] - columns[i] + all
+			centred.SetSym(i, j, (a+b)/2)
+		}
+	}
+	// A lift above the rest sets the constant direction apart as the last
+	// eigenvector, so that no other null direction can mix with it.
+	metric, pinv = mat.NewSymDense(c, nil), mat.NewSymDense(c, nil)
+	lift := 1e-300
+	for i := range c {
+		for j := range c {
+			lift += math.Abs(centred.At(i, j))
+		}
+	}
+	lifted := mat.NewSymDense(c, nil)
+	for i := range c {
+		for j := range i + 1 {
+			lifted.SetSym(i, j, centred.At(i, j)+2*lift/float64(c))
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(lifted, true) {
+		return metric, pinv, 0
+	}
+	values := eigen.Values(nil)[:c-1]
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	top := max(values[c-2], 1e-9*lift)
+	ratio = values[0] / top
+	for e, v := range values {
+		v = max(v, spectrumFloor*top)
+		metric.SymRankOne(metric, v, vectors.ColView(e))
+		pinv.SymRankOne(pinv, 1/v, vectors.ColView(e))
+	}
+	return metric, pinv, ratio
+}
+
+func pseudoInverse(s *mat.SymDense, floor float64) *mat.Dense {
+	m := s.SymmetricDim()
+	out := mat.NewSymDense(m, nil)
+	var eigen mat.EigenSym
+	if !eigen.Factorize(s, true) {
+		return mat.DenseCopyOf(out)
+	}
+	values := eigen.Values(nil)
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	top := 0.0
+	for _, v := range values {
+		top = max(top, v)
+	}
+	for e, v := range values {
+		if v > floor*top {
+			out.SymRankOne(out, 1/v, vectors.ColView(e))
+		}
+	}
+	return mat.DenseCopyOf(out)
+}
+
+func spectrumRatio(s *mat.SymDense) float64 {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(s, false) {
+		return 0
+	}
+	values := eigen.Values(nil)
+	return values[0] / max(values[len(values)-1], 1e-300)
+}
+
+func smallestEigenvalue(d *mat.Dense) float64 {
+	values, _ := symmetricEigen(d)
+	return values[0]
+}
+
+func identity(m int) *mat.Dense {
+	out := mat.NewDense(m, m, nil)
+	for i := range m {
+		out.Set(i, i, 1)
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+package aggregation
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// RatioReason names why class ratios cannot be estimated, or only badly.
+type RatioReason string
+
+const (
+	RatioClassAbsent   RatioReason = "class-absent"    // no set contains the class
+	RatioIllPosed      RatioReason = "ill-conditioned" // the sets' shares are (nearly) alike; number: condition number of P
+	RatioTooFewSets    RatioReason = "too-few-sets"    // number: sets given
+	RatioTinySet       RatioReason = "tiny-set"        // number: rows of the set
+	RatioEmptyTarget   RatioReason = "empty-target"    // number: rows
+	RatioShape         RatioReason = "shape"           // sets disagree in columns or classes
+	RatioNoFit         RatioReason = "no-mixture-fits" // number: fit statistic
+	RatioFaintClasses  RatioReason = "faint-classes"   // classes hardly differ under this kernel
+	RatioNoisyShares   RatioReason = "noisy-shares"    // the count noise swamps the differences between sets
+	RatioIndefinite    RatioReason = "indefinite-gram" // number: smallest eigenvalue over largest
+	RatioLooseInterval RatioReason = "loose-interval"  // only an upper bound on the spread was available
+)
+
+// RatioRefusal is the error of an estimate that cannot be made. Number is the
+// quantity that explains it.
+type RatioRefusal struct {
+	Reason RatioReason
+	Number float64
+	Advice string
+}
+
+func (e *RatioRefusal) Error() string {
+	return fmt.Sprintf("class ratios: %s (%.4g): %s", e.Reason, e.Number, e.Advice)
+}
+
+// RatioWarning accompanies an estimate that can be made but should be doubted.
+type RatioWarning struct {
+	Reason RatioReason `json:"reason"`
+	Number float64     `json:"number"`
+	Limit  float64     `json:"limit"`
+	Advice string      `json:"advice"`
+}
+
+// Limits on the condition number of the share matrix P. An error in a mean
+// embedding is multiplied by about this much; beyond 1e6 the sets' shares are
+// equal for every practical purpose.
+const (
+	ratioWarnCondition   = 20
+	ratioRefuseCondition = 1e6
+)
+
+// ratioProblem is what every estimator starts from: the Gram of the sets,
+// their shares, and the known laws of the noise on either.
+type ratioProblem struct {
+	gram   Gram
+	shares *mat.Dense // c×M, columns sum to 1 (not necessarily ≥ 0 when noisy)
+	cov    []*mat.SymDense
+	noise  []float64 // variance of privacy noise a coordinate, per set
+	dim    int       // coordinates of an embedding; 0 with kernel values
+}
+
+func (p ratioProblem) sets() int    { _, m := p.shares.Dims(); return m }
+func (p ratioProblem) classes() int { c, _ := p.shares.Dims(); return c }
+
+// weights are inverse variances of the embeddings up to a factor: sampling
+// noise of a unit-norm map falls as 1/n, privacy noise adds D·s.
+func (p ratioProblem) weights() []float64 {
+	w := make([]float64, p.sets())
+	var sum float64
+	for i, n := range p.gram.N {
+		w[i] = 1 / (max(p.gram.Self[i], 1e-300)/float64(n) + float64(p.dim)*p.noise[i])
+		sum += w[i]
+	}
+	for i := range w {
+		w[i] /= sum
+	}
+	return w
+}
+
+func (p ratioProblem) selectSets(sets []int) ratioProblem {
+	out := ratioProblem{gram: p.gram.Select(sets), dim: p.dim}
+	out.shares = mat.NewDense(p.classes(), len(sets), nil)
+	for a, i := range sets {
+		for k := range p.classes() {
+			out.shares.Set(k, a, p.shares.At(k, i))
+		}
+		out.cov = append(out.cov, p.cov[i])
+		out.noise = append(out.noise, p.noise[i])
+	}
+	return out
+}
+
+// singular returns the largest and the c-th largest singular value of P.
+func (p ratioProblem) singular() (high, low float64) {
+	var svd mat.SVD
+	if !svd.Factorize(p.shares, mat.SVDNone) {
+		return 0, 0
+	}
+	values := svd.Values(nil)
+	if len(values) < p.classes() {
+		return values[0], 0
+	}
+	return values[0], values[p.classes()-1]
+}
+
+// check refuses what no estimator can answer; full says that the estimator
+// needs every class to be told apart (all but the published mixture do).
+func (p ratioProblem) check(full bool) ([]RatioWarning, error) {
+	c, m := p.shares.Dims()
+	if m < 2 {
+		return nil, &RatioRefusal{RatioTooFewSets, float64(m), "one set cannot separate classes: give at least as many sets as classes, with different shares"}
+	}
+	var warnings []RatioWarning
+	for k := range c {
+		top := 0.0
+		for i := range m {
+			top = max(top, p.shares.At(k, i))
+		}
+		if top <= 1e-9 {
+			advice := fmt.Sprintf("no set contains class %d: add a set that does, or leave the class out of the plan", k)
+			if full {
+				return nil, &RatioRefusal{RatioClassAbsent, float64(k), advice}
+			}
+			warnings = append(warnings, RatioWarning{RatioClassAbsent, float64(k), 0, advice})
+		}
+	}
+	if full && m < c {
+		return nil, &RatioRefusal{RatioTooFewSets, float64(m), fmt.Sprintf("%d classes need at least %d sets with different shares", c, c)}
+	}
+	high, low := p.singular()
+	condition := math.Inf(1)
+	if low > 0 {
+		condition = min(high/low, 1e300)
+	}
+	const advice = "the sets' class shares are nearly the same combination of each other: add sets whose shares differ"
+	if full && condition > ratioRefuseCondition {
+		return nil, &RatioRefusal{RatioIllPosed, min(condition, 1e300), advice}
+	}
+	if condition > ratioWarnCondition {
+		warnings = append(warnings, RatioWarning{RatioIllPosed, min(condition, 1e300), ratioWarnCondition, advice})
+	}
+	return warnings, nil
+}
+
+// condition is the factor in the paper's error bound: the largest singular
+// value of P̂ over the smallest of Â, the (V-statistic) Gram of the sets.
+func (p ratioProblem) condition() float64 {
+	high, _ := p.singular()
+	var eigen mat.EigenSym
+	if !eigen.Factorize(p.gram.V, false) {
+		return 1e300
+	}
+	low := math.Inf(1)
+	for _, v := range eigen.Values(nil) {
+		low = min(low, math.Abs(v))
+	}
+	return min(high/low, 1e300)
+}

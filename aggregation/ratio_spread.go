@@ -1,0 +1,229 @@
+package aggregation
+
+import (
+	"gonum.org/v1/gonum/mat"
+)
+
+// spreadRows is how many rows of a set are enough to estimate a c×c covariance
+// (relative error about √(2/500) = 6 % of a variance).
+const spreadRows = 500
+
+// rowEffects maps scores of rows (n×b, after Read) to their effects on the
+// ratios, n×c: the unconstrained estimate is Offset + the mean effect.
+func (s ratioSystem) rowEffects(scores *mat.Dense) *mat.Dense {
+	var h, out mat.Dense
+	h.Mul(scores, s.read)
+	out.Mul(&h, s.linear.T())
+	return &out
+}
+
+// withinCovariance is the covariance of the rows of effects (n×c) less what
+// the classes themselves contribute. A row of class k moves the ratios by
+// e_k on average, so that part is diag(p) − ppᵀ; it is no error when the
+// ratios wanted are those of this very set.
+func withinCovariance(effects *mat.Dense, p []float64) *mat.SymDense {
+	n, c := effects.Dims()
+	out := mat.NewSymDense(c, nil)
+	if n < 2 {
+		return out
+	}
+	mean := make([]float64, c)
+	for i := range n {
+		for k, v := range effects.RawRowView(i) {
+			mean[k] += v / float64(n)
+		}
+	}
+	centred := mat.NewDense(n, c, nil)
+	for i := range n {
+		for k, v := range effects.RawRowView(i) {
+			centred.Set(i, k, v-mean[k])
+		}
+	}
+	out.SymOuterK(1/float64(n-1), centred.T())
+	for k := range c {
+		for l := range k + 1 {
+			v := out.At(k, l) + p[k]*p[l]
+			if k == l {
+				v -= p[k]
+				v = max(v, 0.01*out.At(k, k)) // the difference of two estimates may go negative
+			}
+			out.SetSym(k, l, v)
+		}
+	}
+	return out
+}
+
+// rowSpread averages withinCovariance over the sets, weighted by size; nil
+// without rows.
+func (m *RatioModel) rowSpread() *mat.SymDense {
+	if m.scores == nil {
+		return nil
+	}
+	out := mat.NewSymDense(m.classes, nil)
+	var total float64
+	for _, s := range m.sets {
+		total += float64(s.N)
+	}
+	for i, scores := range m.scores {
+		w := withinCovariance(m.system.rowEffects(everyRow(scores, spreadRows)), m.sets[i].Shares)
+		w.ScaleSym(float64(m.sets[i].N)/total, w)
+		out.AddSym(out, w)
+	}
+	return out
+}
+
+// leaveOneOutLimit bounds the refits of leaveOneOutSpread.
+const leaveOneOutLimit = 50
+
+// leaveOneOutSpread estimates the same covariance where only embeddings exist:
+// each set's shares are estimated from the other sets; the squared error, less
+// what known noise explains, divided by 1/n_i + Σa_j²/n_j, is a draw of it. It
+// needs clearly more sets than classes, otherwise it returns nil.
+func (m *RatioModel) leaveOneOutSpread() *mat.SymDense {
+	p := m.problem
+	total := p.sets()
+	if total < 2*m.classes+2 {
+		return nil
+	}
+	out := mat.NewSymDense(m.classes, nil)
+	used := 0
+	step := max(1, total/leaveOneOutLimit)
+	for i := 0; i < total; i += step {
+		var others []int
+		for j := range total {
+			if j != i {
+				others = append(others, j)
+			}
+		}
+		part := p.selectSets(others)
+		if _, err := part.check(m.options.Estimator != Mixture); err != nil {
+			continue
+		}
+		system, _, err := part.solve(m.options.Estimator)
+		if err != nil {
+			continue
+		}
+		g := make([]float64, len(others))
+		for a, j := range others {
+			g[a] = p.gram.U.At(i, j)
+		}
+		law := part.laws()
+		est := system.estimate(g)
+		known := knownCovariance(system, law, est.setWeights, p.noise[i])
+		factor := 1 / float64(p.gram.N[i])
+		for a, w := range est.setWeights {
+			factor += w * w / float64(law[a].N)
+		}
+		for k := range m.classes {
+			for l := range k + 1 {
+				e := (est.free[k]-p.shares.At(k, i))*(est.free[l]-p.shares.At(l, i)) - known.At(k, l)
+				if c := p.cov[i]; c != nil {
+					e -= c.At(k, l)
+				}
+				out.SetSym(k, l, out.At(k, l)+e/factor)
+			}
+		}
+		used++
+	}
+	if used < m.classes+2 {
+		return nil
+	}
+	out.ScaleSym(1/float64(used), out)
+	for k := range m.classes {
+		if out.At(k, k) < 0 { // the known noise explains it all
+			for l := range m.classes {
+				out.SetSym(k, l, 0)
+			}
+		}
+	}
+	return out
+}
+
+func (p ratioProblem) laws() []ratioSetLaw {
+	out := make([]ratioSetLaw, p.sets())
+	for i := range out {
+		out[i] = ratioSetLaw{N: p.gram.N[i], Noise: p.noise[i], Shares: mat.Col(nil, i, p.shares), ShareCov: p.cov[i],
+			Variance: max(p.gram.Self[i]-p.gram.U.At(i, i), 0)}
+	}
+	return out
+}
+
+// knownCovariance is the part of the covariance of the unconstrained ratios
+// that needs no estimate: with a the weights of the sets,
+//
+//	L Q Lᵀ (s_U + Σ a_i² s_i) + Σ a_i² C_i,
+//
+// s the noise variance of embeddings, C_i that of shares.
+func knownCovariance(s ratioSystem, sets []ratioSetLaw, a []float64, targetNoise float64) *mat.SymDense {
+	c, _ := s.linear.Dims()
+	noise := targetNoise
+	for i, w := range a {
+		noise += w * w * sets[i].Noise
+	}
+	var t, q mat.Dense
+	t.Mul(s.linear, s.quadratic)
+	q.Mul(&t, s.linear.T())
+	out := mat.NewSymDense(c, nil)
+	for k := range c {
+		for l := range k + 1 {
+			out.SetSym(k, l, noise*(q.At(k, l)+q.At(l, k))/2)
+		}
+	}
+	for i, w := range a {
+		if sets[i].ShareCov != nil {
+			share := mat.NewSymDense(c, nil)
+			share.ScaleSym(w*w, sets[i].ShareCov)
+			out.AddSym(out, share)
+		}
+	}
+	return out
+}
+
+// effectiveRank returns (tr C)²/tr C² of the covariance C of the embedded rows,
+// from at most 300 rows: how many directions share the sampling noise.
+func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
+	_, d := sets[0].Dims()
+	each := max(2, 300/len(sets))
+	var rows []float64
+	for i, x := range sets {
+		if i >= 150 {
+			break
+		}
+		part := everyRow(x, each)
+		n, _ := part.Dims()
+		for r := range n {
+			rows = append(rows, part.RawRowView(r)...)
+		}
+	}
+	n := len(rows) / d
+	if n < 4 {
+		return 1
+	}
+	x := mat.NewDense(n, d, rows)
+	values := mat.NewDense(n, n, nil)
+	values.Mul(x, x.T())
+	norms := kernelNorms(x)
+	k.finish(values, norms, norms)
+	mean := make([]float64, n)
+	var all, trace, square float64
+	for i := range n {
+		for _, v := range values.RawRowView(i) {
+			mean[i] += v / float64(n)
+			all += v / float64(n*n)
+		}
+	}
+	for i := range n {
+		for j := range n {
+			v := values.At(i, j) - mean[i] - mean[j] + all
+			if i == j {
+				trace += v / float64(n)
+			} else {
+				square += v * v / float64(n*(n-1))
+			}
+		}
+	}
+	if square <= 0 {
+		return 1
+	}
+	return max(1, trace*trace/square)
+}

@@ -1,0 +1,65 @@
+package aggregation
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// ProjectSimplex returns the point of {x : x ≥ 0, Σx = mass} nearest to v in
+// the Euclidean norm, exactly (Held, Wolfe & Crowder 1974: sort, then one
+// threshold). v is left as it is. It panics unless v is non-empty and finite
+// and mass is positive, because no caller can go on from there.
+//
+// Applied to noisy label counts it is post-processing and costs no privacy.
+func ProjectSimplex(v []float64, mass float64) []float64 {
+	if len(v) == 0 || !(mass > 0) || math.IsInf(mass, 0) {
+		panic(fmt.Sprintf("aggregation: cannot project %d numbers onto a simplex of mass %g", len(v), mass))
+	}
+	for k, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			panic(fmt.Sprintf("aggregation: cannot project onto the simplex: number %d is %g", k, x))
+		}
+	}
+	// Shifting every number alike does not move the projection; starting from
+	// the largest keeps the prefix sums small when the numbers are huge.
+	top := slices.Max(v)
+	sorted := make([]float64, len(v))
+	for k, x := range v {
+		sorted[k] = x - top
+	}
+	slices.SortFunc(sorted, func(a, b float64) int {
+		if a > b {
+			return -1
+		}
+		if a < b {
+			return 1
+		}
+		return 0
+	})
+	// The threshold is θ = (Σ of the r largest − mass)/r for the largest r
+	// whose r-th number stays above it.
+	var sum, theta float64
+	for r, x := range sorted {
+		sum += x
+		if t := (sum - mass) / float64(r+1); x > t {
+			theta = t
+		}
+	}
+	out := make([]float64, len(v))
+	for k, x := range v {
+		out[k] = max(x-top-theta, 0)
+	}
+	return out
+}
+
+// ProjectCounts is ProjectSimplex for noisy label counts of a set of known
+// size: the nearest real vector that is nonnegative and sums to size. Counts
+// that already are come back unchanged.
+func ProjectCounts(noisy []int64, size int64) []float64 {
+	v := make([]float64, len(noisy))
+	for k, n := range noisy {
+		v[k] = float64(n)
+	}
+	return ProjectSimplex(v, float64(size))
+}

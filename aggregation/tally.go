@@ -1,0 +1,155 @@
+package aggregation
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrTally is wrapped by every refusal of an encoded tally or of an addition
+// of tallies that do not belong together.
+var ErrTally = errors.New("invalid tally")
+
+// Tally counts votes: for each pool row, how many ballots chose each class.
+// Its memory does not grow with the number of ballots. Additions are exact and
+// commute, so order of arrival and sharding change no bit.
+type Tally struct {
+	rows, classes int
+	ballots       int64
+	counts        []int64 // row-major rows × classes
+}
+
+// NewTally is an empty tally for a pool of rows and a number of classes.
+func NewTally(rows, classes int) *Tally {
+	return &Tally{rows: rows, classes: classes, counts: make([]int64, rows*classes)}
+}
+
+// Ballots is how many ballots were added.
+func (t *Tally) Ballots() int64 { return t.ballots }
+
+// Rows and Classes are the tally's shape.
+func (t *Tally) Rows() int { return t.rows }
+
+// Classes is the number of classes, K.
+func (t *Tally) Classes() int { return t.classes }
+
+// Count is the number of ballots that chose class k on row i.
+func (t *Tally) Count(i, k int) int64 { return t.counts[i*t.classes+k] }
+
+// Add counts one ballot.
+func (t *Tally) Add(b Ballot) error {
+	if b.classes != t.classes || len(b.votes) != t.rows {
+		return fmt.Errorf("%w: a ballot on %d rows of %d classes does not fit a tally of %d rows of %d classes", ErrTally, len(b.votes), b.classes, t.rows, t.classes)
+	}
+	for i, v := range b.votes {
+		t.counts[i*t.classes+int(v)]++
+	}
+	t.ballots++
+	return nil
+}
+
+// Merge adds another tally of the same shape.
+func (t *Tally) Merge(o *Tally) error {
+	if o.rows != t.rows || o.classes != t.classes {
+		return fmt.Errorf("%w: %d rows of %d classes do not fit %d rows of %d classes", ErrTally, o.rows, o.classes, t.rows, t.classes)
+	}
+	for i, c := range o.counts {
+		t.counts[i] += c
+	}
+	t.ballots += o.ballots
+	return nil
+}
+
+// Vector is the tally as the integer vector that mechanisms release, row-major
+// rows × learners.Columns(classes): for two classes one integer a row, the second
+// class's count, because the first is the rest; K otherwise.
+func (t *Tally) Vector() []int64 {
+	if t.classes != 2 {
+		return append([]int64(nil), t.counts...)
+	}
+	v := make([]int64, t.rows)
+	for i := range v {
+		v[i] = t.counts[2*i+1]
+	}
+	return v
+}
+
+// MarshalBinary writes the number of ballots and the counts as varints. The
+// last class of each row is left out: it is what remains of the ballots.
+func (t *Tally) MarshalBinary() ([]byte, error) {
+	out := binary.AppendUvarint(nil, uint64(t.ballots))
+	for i := range t.rows {
+		for k := range t.classes - 1 {
+			out = binary.AppendUvarint(out, uint64(t.Count(i, k)))
+		}
+	}
+	return out, nil
+}
+
+// ParseTally reads what MarshalBinary wrote. Each row's counts are
+// non-negative and sum to the number of ballots, which is at most maxBallots.
+func ParseTally(data []byte, rows, classes int, maxBallots int64) (*Tally, error) {
+	next := func() (int64, error) {
+		v, n := binary.Uvarint(data)
+		if n <= 0 || v > math.MaxInt64/2 {
+			return 0, fmt.Errorf("%w: it is truncated or not a tally", ErrTally)
+		}
+		data = data[n:]
+		return int64(v), nil
+	}
+	ballots, err := next()
+	if err != nil {
+		return nil, err
+	}
+	if ballots > maxBallots {
+		return nil, fmt.Errorf("%w: %d ballots, at most %d are allowed", ErrTally, ballots, maxBallots)
+	}
+	t := NewTally(rows, classes)
+	t.ballots = ballots
+	for i := range rows {
+		rest := ballots
+		for k := range classes - 1 {
+			c, err := next()
+			if err != nil {
+				return nil, err
+			}
+			if rest -= c; rest < 0 {
+				return nil, fmt.Errorf("%w: row %d has more votes than the %d ballots", ErrTally, i, ballots)
+			}
+			t.counts[i*classes+k] = c
+		}
+		t.counts[i*classes+classes-1] = rest
+	}
+	if len(data) != 0 {
+		return nil, fmt.Errorf("%w: %d bytes too many", ErrTally, len(data))
+	}
+	return t, nil
+}
+
+// TallyOf is the tally whose Vector this is.
+func TallyOf(vector []int64, rows, classes int, ballots int64) *Tally {
+	t := NewTally(rows, classes)
+	t.ballots = ballots
+	if classes != 2 {
+		copy(t.counts, vector)
+		return t
+	}
+	for i := range rows {
+		t.counts[2*i], t.counts[2*i+1] = ballots-vector[i], vector[i]
+	}
+	return t
+}
+
+// Single is the ballot of a tally that holds exactly one.
+func (t *Tally) Single() Ballot {
+	b := ConstantBallot(t.rows, t.classes)
+	for i := range t.rows {
+		for k := range t.classes {
+			if t.Count(i, k) == 1 {
+				b.votes[i] = uint8(k)
+			}
+		}
+	}
+	return b
+}

@@ -1,0 +1,126 @@
+package aggregation
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/learners"
+)
+
+// Fit is what a fit to released moments gives.
+type Fit struct {
+	Model learners.Linear
+	// Lambda is the ridge used; 0 means that the zero model was chosen, because
+	// the noise leaves nothing better.
+	Lambda float64
+	// Path is the search for λ, empty where λ was given.
+	Path []LambdaPoint
+}
+
+// FitVotes fits soft-vote weighted ERM (Hamm, Cao & Belkin 2016, Eq. 8) for the
+// logistic (two classes) or softmax risk on pool rows x (N×d) under row weights
+// (nil: equal):
+//
+//	(1/Σv) Σᵢ vᵢ Σₖ αᵢₖ ℓₖ(xᵢ; W) + (λ/2)‖W‖²  =  G(W) − ⟨mu, W⟩ + (λ/2)‖W‖²,
+//
+// where mu (d×learners.Columns(classes)) are the moments (1/Σv)Σᵢ vᵢ xᵢ αᵢᵀ of the vote
+// shares, released with the given noise. λ = 0 asks for the λ that minimises
+// the estimated risk without noise; rng then draws fresh public noise.
+func FitVotes(x *mat.Dense, weight []float64, classes int, mu *mat.Dense, noise Noise, lambda float64, rng *rand.Rand) Fit {
+	p := perturbed{
+		risk: softmax{&learners.SoftmaxRisk{X: x, RowWeight: weight, Classes: classes}},
+		mu:   mu, noise: noise, ceiling: math.Log(float64(classes)),
+	}
+	w, chosen, path := p.fit(lambda, rng)
+	return Fit{Model: learners.Linear{W: w, Classes: classes}, Lambda: chosen, Path: path}
+}
+
+type softmax struct{ *learners.SoftmaxRisk }
+
+func (s softmax) set(mu *mat.Dense, ridge float64) { s.Mu, s.Ridge = mu, ridge }
+
+// TallyWeights are the public integer noise weights of the tally mechanism,
+// one a row: row i's counts get variance Variance/weightᵢ. With noise of
+// variance σ²/qᵢ on row i the covariance of mu is Σ(vᵢ/Σv)²(σ²/qᵢ)xᵢxᵢᵀ; its
+// trace in the metric H⁻¹ of the fit (the expected excess risk) is smallest,
+// at fixed Σqᵢ, for qᵢ ∝ vᵢ‖xᵢ‖_{H⁻¹}. H is taken at the zero model with ridge
+// TallyRidge. Rows are floored at a tenth of the mean so that no row's noise is
+// unbounded.
+func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
+	const unit = 1024 // mean weight: a resolution of 0.1 %
+	n, d := x.Dims()
+	root := metricOf(x, weight).root(0.25, TallyRidge)
+	white := mat.NewDense(n, d, nil)
+	white.Mul(x, root)
+	q := make([]float64, n)
+	total := 0.0
+	for i := range q {
+		q[i] = mat.Norm(white.RowView(i), 2)
+		if weight != nil {
+			q[i] *= weight[i]
+		}
+		total += q[i]
+	}
+	out := make([]int64, n*learners.Columns(classes))
+	for i := range q {
+		w := int64(math.Round(unit * math.Max(q[i]*float64(n)/total, 0.1)))
+		for c := range learners.Columns(classes) {
+			out[i*learners.Columns(classes)+c] = w
+		}
+	}
+	return out
+}
+
+// TallyRidge is λ₀ of TallyWeights: a ridge typical of what auto chooses at
+// useful budgets. It moves noise between rows, never the guarantee.
+const TallyRidge = 1e-3
+
+// TallyNoise is the noise that per-row noise of a variance (one a row, in
+// shares) leaves on mu.
+func TallyNoise(x *mat.Dense, weight, variance []float64, classes int) Noise {
+	n, d := x.Dims()
+	total := 0.0
+	for i := range n {
+		total += at(weight, i)
+	}
+	scaled := mat.NewDense(n, d, nil)
+	for i := range n {
+		f := at(weight, i) / total * math.Sqrt(variance[i])
+		to, from := scaled.RawRowView(i), x.RawRowView(i)
+		for j := range to {
+			to[j] = f * from[j]
+		}
+	}
+	c := mat.NewSymDense(d, nil)
+	c.SymOuterK(1, scaled.T())
+	return Noise{Factor: squareRoot(c), Centred: classes > 2}
+}
+
+func at(weight []float64, i int) float64 {
+	if weight == nil {
+		return 1
+	}
+	return weight[i]
+}
+
+// squareRoot is the symmetric root of a positive semi-definite matrix.
+func squareRoot(s *mat.SymDense) *mat.Dense {
+	var e mat.EigenSym
+	e.Factorize(s, true)
+	var v mat.Dense
+	e.VectorsTo(&v)
+	values := e.Values(nil)
+	d := len(values)
+	scaled := mat.NewDense(d, d, nil)
+	for j, l := range values {
+		f := math.Sqrt(math.Max(l, 0))
+		for i := range d {
+			scaled.Set(i, j, v.At(i, j)*f)
+		}
+	}
+	out := mat.NewDense(d, d, nil)
+	out.Mul(scaled, v.T())
+	return out
+}

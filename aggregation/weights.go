@@ -1,0 +1,159 @@
+package aggregation
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+)
+
+// logMeanExp is log( (1/N) Σᵢ e^{⟨β,xᵢ⟩} ) − ⟨mu, β⟩ + (ridge/2)‖β‖².
+type logMeanExp struct {
+	x      *mat.Dense
+	mu     []float64
+	ridge  float64
+	scores []float64
+	metric metric
+	root   *mat.Dense // of metric at rootAt
+	rootAt float64
+}
+
+func (o *logMeanExp) Dim() int { _, d := o.x.Dims(); return d }
+
+func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
+	b := blas64.Vector{N: len(beta), Data: beta, Inc: 1}
+	g := blas64.Vector{N: len(grad), Data: grad, Inc: 1}
+	s := blas64.Vector{N: len(o.scores), Data: o.scores, Inc: 1}
+	blas64.Gemv(blas.NoTrans, 1, o.x.RawMatrix(), b, 0, s)
+	top := math.Inf(-1)
+	for _, v := range o.scores {
+		top = math.Max(top, v)
+	}
+	total := 0.0
+	for i, v := range o.scores {
+		o.scores[i] = math.Exp(v - top)
+		total += o.scores[i]
+	}
+	blas64.Gemv(blas.Trans, 1/total, o.x.RawMatrix(), s, 0, g)
+	value := top + math.Log(total/float64(len(o.scores)))
+	for j, v := range beta {
+		value += v * (o.ridge*v/2 - o.mu[j])
+		grad[j] += o.ridge*v - o.mu[j]
+	}
+	return value
+}
+
+// Precondition applies (S + ridge·I)⁻¹, the inverse Hessian at 0 but for the
+// mean.
+func (o *logMeanExp) Precondition(g []float64) {
+	if ridge := math.Max(o.ridge, 1e-9); o.root == nil || o.rootAt != ridge {
+		o.root, o.rootAt = o.metric.root(1, ridge), ridge
+	}
+	v := mat.NewVecDense(len(g), g)
+	var half mat.VecDense
+	half.MulVec(o.root, v)
+	v.MulVec(o.root, &half)
+}
+
+func (o *logMeanExp) set(mu *mat.Dense, ridge float64) {
+	o.mu, o.ridge = mu.RawMatrix().Data, ridge
+}
+
+// WeightFit is a reweighting of the pool.
+type WeightFit struct {
+	// Beta is the tilt: weightᵢ ∝ e^{⟨Beta, xᵢ⟩}.
+	Beta []float64
+	// Weight has mean 1 over the pool.
+	Weight []float64
+	Lambda float64
+	Path   []LambdaPoint
+	// EffectiveRows is (Σw)²/Σw², Kish's effective sample size; Largest is
+	// the largest share of the total that one row has.
+	EffectiveRows, Largest float64
+}
+
+// FitWeights tilts the pool's rows x (N×d, no intercept column) so that their
+// weighted mean stands for a mean released with noise (Factor d×p): maximum
+// entropy weights,
+//
+//	β = argmax ⟨β, mean⟩ − log mean_i e^{⟨β,xᵢ⟩} − (λ/2)‖β‖².
+//
+// λ is not in any bound: 0 asks for the λ that minimises the estimated risk
+// without noise (see FitVotes); then λ = 0 in the answer means equal weights.
+func FitWeights(x *mat.Dense, mean []float64, noise Noise, lambda float64, rng *rand.Rand) WeightFit {
+	n, d := x.Dims()
+	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
+	p := perturbed{
+		risk: &logMeanExp{x: x, scores: make([]float64, n), metric: metricOf(x, nil)},
+		mu:   mu, noise: noise, ceiling: math.Inf(1),
+	}
+	beta, chosen, path := p.fit(lambda, rng)
+	f := WeightFit{Beta: beta.RawMatrix().Data, Lambda: chosen, Path: path, Weight: make([]float64, n)}
+	scores := mat.NewDense(n, 1, f.Weight)
+	scores.Mul(x, beta)
+	top := math.Inf(-1)
+	for _, s := range f.Weight {
+		top = math.Max(top, s)
+	}
+	total, squares := 0.0, 0.0
+	for i, s := range f.Weight {
+		// The floor keeps weights positive where exp underflows.
+		f.Weight[i] = math.Exp(math.Max(s-top, -600))
+		total += f.Weight[i]
+		squares += f.Weight[i] * f.Weight[i]
+	}
+	f.EffectiveRows = total * total / squares
+	f.Largest = 1 / total
+	for i := range f.Weight {
+		f.Weight[i] *= float64(n) / total
+	}
+	return f
+}
+
+// Drift compares a mean released with noise against the pool's.
+type Drift struct {
+	// Statistic is Σ over the pool's principal directions of the squared
+	// difference over its variance without drift (noise, and sampling of both
+	// means); Directions is how many there are, its expectation without drift.
+	Statistic  float64 `json:"statistic"`
+	Directions int     `json:"directions"`
+}
+
+// Found says whether the difference is more than noise and sampling explain:
+// 5 standard deviations of a χ² with that many degrees of freedom.
+func (d Drift) Found() bool {
+	return d.Statistic > float64(d.Directions)+5*math.Sqrt(2*float64(d.Directions))
+}
+
+// DriftOf compares the pool's rows x (N×d, no intercept) with the mean of
+// records private rows, released with noise of standard deviation sd on each
+// of its entries.
+func DriftOf(x *mat.Dense, mean []float64, sd float64, records float64) Drift {
+	n, d := x.Dims()
+	centred := mat.NewDense(n, d, nil)
+	pool := make([]float64, d)
+	for j := range d {
+		pool[j] = mat.Sum(x.ColView(j)) / float64(n)
+	}
+	for i := range n {
+		for j := range d {
+			centred.Set(i, j, x.At(i, j)-pool[j])
+		}
+	}
+	g := metricOf(centred, nil)
+	out := Drift{}
+	for j, variance := range g.values {
+		if variance <= 1e-9*g.values[d-1] {
+			continue
+		}
+		diff := 0.0
+		for i := range d {
+			diff += g.vectors.At(i, j) * (mean[i] - pool[i])
+		}
+		out.Statistic += diff * diff / (sd*sd + variance/records + variance/float64(n))
+		out.Directions++
+	}
+	return out
+}

@@ -1,0 +1,98 @@
+package caucus
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rooms lists, for each room of the module, the rooms it may import. The table
+// is the architecture: a room may use what lies below it, never beside or
+// above; the two daemons never import each other.
+var rooms = map[string][]string{
+	"dataset":         {},
+	"learners":        {},
+	"privacy":         {},
+	"privacy/journal": {"privacy"},
+	"auxdata":         {"dataset", "learners"},
+	"aggregation":     {"learners", "dataset"},
+	"study":           {"aggregation", "auxdata", "dataset", "learners", "privacy"},
+	"protocol":        {"study", "auxdata", "dataset", "privacy", "protocol/pb"},
+	"protocol/pb":     {},
+	"agent":           {"protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"coordinator":     {"protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"deploy":          {"agent", "coordinator"},
+	"cmd/caucus":      nil, // anything
+	"cmd/paperlab":    nil,
+	".":               {},
+}
+
+// pure rooms take values and return values.
+var pure = map[string][]string{
+	"dataset":     {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
+	"learners":    {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
+	"aggregation": {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"auxdata":     {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"privacy":     {"os", "net", "net/http", "database/sql", "time"},
+	"study":       {"os", "net", "net/http", "database/sql", "log", "log/slog", "crypto/rand"},
+	"protocol":    {"database/sql"},
+}
+
+// TestImports holds the table of rooms.
+func TestImports(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		room := filepath.ToSlash(filepath.Dir(path))
+		allowed, known := rooms[room]
+		if !known {
+			t.Errorf("%s: room %q is not in the table of rooms; add it there with what it may import", path, room)
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if slices.Contains(pure[room], imported) {
+				t.Errorf("%s imports %q: room %q takes values and returns values", path, imported, room)
+			}
+			below, ours := strings.CutPrefix(imported, "caucus/")
+			if ours && allowed != nil && !slices.Contains(allowed, below) {
+				t.Errorf("%s imports %q, which room %q may not", path, imported, room)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRoomsAreDocumented: every room says what it is about.
+func TestRoomsAreDocumented(t *testing.T) {
+	for room := range rooms {
+		if _, err := os.Stat(room); err != nil || room == "." || room == "protocol/pb" || room == "deploy" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(room, "doc.go")); err != nil {
+			t.Errorf("room %s has no doc.go", room)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package auxdata
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+)
+
+// Digest names a pool: the SHA-256 of its canonical bytes.
+type Digest [sha256.Size]byte
+
+// String is the digest in lower-case hexadecimal.
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// MarshalText writes the digest in hexadecimal.
+func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (d *Digest) UnmarshalText(text []byte) error {
+	if hex.DecodedLen(len(text)) != len(d) {
+		return fmt.Errorf("read pool digest: have %d characters, want %d", len(text), 2*len(d))
+	}
+	if _, err := hex.Decode(d[:], text); err != nil {
+		return fmt.Errorf("read pool digest: %w", err)
+	}
+	return nil
+}
+
+// ErrEmpty is returned for a pool without rows.
+var ErrEmpty = errors.New("the public pool has no rows: give a file with at least one")
+
+// Pool is the public pool of a study. All its fields are public.
+type Pool struct {
+	// Encoded is rows × schema.Dim(), features in [0,1].
+	Encoded *mat.Dense
+	// X is rows × map.Dim(), each row of norm at most 1, the intercept last.
+	X *mat.Dense
+	// Weight is one positive weight a row, nil where all weigh the same.
+	Weight []float64
+	// Digest names the rows and, where there are any, the weights.
+	Digest Digest
+}
+
+// New encodes a table of unlabelled rows and maps them. A label column, if
+// there is one, is ignored: a pool has no labels. The remarks count cells
+// outside the schema, which were clamped or mapped to "other".
+func New(s dataset.Schema, m dataset.Map, t *dataset.Table) (*Pool, []dataset.Remark, error) {
+	if t.Rows() == 0 {
+		return nil, nil, ErrEmpty
+	}
+	records, remarks, err := s.Encode(t)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode public pool: %w", err)
+	}
+	digest := sha256.New()
+	if err := WriteCSV(digest, s, t); err != nil {
+		return nil, nil, err
+	}
+	p := &Pool{Encoded: records.X, X: m.Apply(records.X)}
+	digest.Sum(p.Digest[:0])
+	return p, remarks, nil
+}
+
+// Virtual is a pool of rows that are encoded already (N×schema.Dim()), for
+// simulations; its digest is of the encoded numbers.
+func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
+	p := &Pool{Encoded: encoded, X: m.Apply(encoded)}
+	h := sha256.New()
+	n, _ := encoded.Dims()
+	for i := range n {
+		binary.Write(h, binary.BigEndian, encoded.RawRowView(i))
+	}
+	h.Sum(p.Digest[:0])
+	return p
+}
+
+// Rows is the number of rows, N.
+func (p *Pool) Rows() int { n, _ := p.X.Dims(); return n }
+
+// Dim is the number of mapped features with the intercept, d.
+func (p *Pool) Dim() int { _, d := p.X.Dims(); return d }
+
+// WriteCSV writes the canonical bytes of a pool: a header and the schema's
+// feature columns in the schema's order, nothing else. Their SHA-256 is the
+// digest of the pool.
+func WriteCSV(w io.Writer, s dataset.Schema, t *dataset.Table) error {
+	columns := s.FeatureColumns()
+	out := csv.NewWriter(w)
+	if err := out.Write(columns); err != nil {
+		return fmt.Errorf("write public pool: %w", err)
+	}
+	row := make([]string, len(columns))
+	for i := range t.Rows() {
+		for j, name := range columns {
+			cell, ok := t.Cell(i, name)
+			if !ok {
+				return fmt.Errorf("write public pool: column %q of the schema is not in the table", name)
+			}
+			row[j] = cell
+		}
+		if err := out.Write(row); err != nil {
+			return fmt.Errorf("write public pool: %w", err)
+		}
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write public pool: %w", err)
+	}
+	return nil
+}
+
+// ReadCSV reads what WriteCSV wrote and refuses bytes that do not have the
+// wanted digest.
+func ReadCSV(b []byte, want Digest) (*dataset.Table, error) {
+	if got := Digest(sha256.Sum256(b)); got != want {
+		return nil, fmt.Errorf("read public pool: the bytes have digest %s, the plan names %s: fetch the pool again", got, want)
+	}
+	t, err := dataset.ReadCSV(bytes.NewReader(b), dataset.Format{})
+	if err != nil {
+		return nil, fmt.Errorf("read public pool: %w", err)
+	}
+	return t, nil
+}
+
+// Weighted is the same rows under weights, one positive finite number a row,
+// with a digest of its own. The pool itself is not changed.
+func (p *Pool) Weighted(weight []float64) (*Pool, error) {
+	if len(weight) != p.Rows() {
+		return nil, fmt.Errorf("weigh public pool: have %d weights for %d rows", len(weight), p.Rows())
+	}
+	h := sha256.New()
+	h.Write(p.Digest[:])
+	for i, v := range weight {
+		if !(v > 0) || math.IsInf(v, 1) {
+			return nil, fmt.Errorf("weigh public pool: weight %v of row %d is not positive and finite", v, i)
+		}
+		binary.Write(h, binary.BigEndian, v)
+	}
+	q := *p
+	q.Weight = append([]float64(nil), weight...)
+	h.Sum(q.Digest[:0])
+	return &q, nil
+}
+
+// Mean is the weighted mean of the mapped rows, d numbers.
+func (p *Pool) Mean() []float64 {
+	n, d := p.X.Dims()
+	mean := make([]float64, d)
+	total := 0.0
+	for i := range n {
+		v := 1.0
+		if p.Weight != nil {
+			v = p.Weight[i]
+		}
+		total += v
+		for j, x := range p.X.RawRowView(i) {
+			mean[j] += v * x
+		}
+	}
+	for j := range mean {
+		mean[j] /= total
+	}
+	return mean
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"caucus/dataset"
+)
+
+func newDataset(c *console) *cobra.Command {
+	return group("dataset", "Work with schemas of data", newDatasetSchema(c), newDatasetList(c))
+}
+
+func newDatasetSchema(c *console) *cobra.Command {
+	var label, delimiter string
+	cmd := &cobra.Command{
+		Use:   "schema FILE",
+		Short: "Draft a schema from a public CSV file",
+		Long: `Draft a YAML schema: kinds, bounds and levels of a CSV file's columns.
+
+Give it PUBLIC data only. Bounds taken from private data would leak them; write
+down what is publicly known about each column instead.`,
+		Example: "  caucus dataset schema public.csv --label readmitted > schema.yaml",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("dataset schema needs one FILE; see caucus dataset schema --help")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if label == "" {
+				return usagef("say which column is the label: --label COLUMN")
+			}
+			format := dataset.Format{}
+			if delimiter != "" {
+				runes := []rune(delimiter)
+				if len(runes) != 1 {
+					return usagef("--delimiter %q: give one character", delimiter)
+				}
+				format.Delimiter = runes[0]
+			}
+			table, err := readCSV(args[0], format)
+			if err != nil {
+				return err
+			}
+			schema, err := dataset.DraftSchema(table, label)
+			if err != nil {
+				return err
+			}
+			schema.Delimiter = delimiter
+			text, err := schema.YAML()
+			if err != nil {
+				return err
+			}
+			c.note("a draft: check every bound and level against what is publicly known, not against private data")
+			return c.print(schema, func(w io.Writer) error { _, err := w.Write(text); return err })
+		},
+	}
+	cmd.Flags().StringVar(&label, "label", "", "the label's column")
+	cmd.Flags().StringVar(&delimiter, "delimiter", "", "what separates columns (default comma)")
+	return cmd
+}
+
+func newDatasetList(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the known data sets", Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			type row struct {
+				Name    string   `json:"name"`
+				About   string   `json:"about"`
+				Source  string   `json:"source"`
+				Classes []string `json:"classes"`
+			}
+			var rows []row
+			for _, n := range dataset.KnownNames() {
+				k, err := dataset.LoadKnown(n)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, row{n, k.About, k.Source, k.Schema.Classes()})
+			}
+			return c.print(rows, func(w io.Writer) error {
+				t := newTable(w, "name", "about")
+				for _, r := range rows {
+					t.add(r.Name, r.About)
+				}
+				return t.render()
+			})
+		},
+	}
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// Main runs one command line. It returns 0 when done, 1 when the command
+// failed, 2 when it was used wrongly.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot(&console{out: stdout, err: stderr})
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "caucus: %v\n", err)
+	var usage usageError
+	if errors.As(err, &usage) {
+		return 2
+	}
+	return 1
+}
+
+// console is where verbs write.
+type console struct {
+	out, err io.Writer
+	json     bool
+}
+
+// print writes exactly one JSON document with --json, and the text otherwise.
+func (c *console) print(document any, text func(io.Writer) error) error {
+	if !c.json {
+		return text(c.out)
+	}
+	e := json.NewEncoder(c.out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(document); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}
+
+// note writes a line for people, which never mixes with a document.
+func (c *console) note(format string, args ...any) { fmt.Fprintf(c.err, format+"\n", args...) }
+
+// usageError is a command line that makes no sense, as opposed to work that
+// failed.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func newRoot(c *console) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "caucus",
+		Short:         "Learn across parties that may not pool their data",
+		SilenceErrors: true, SilenceUsage: true,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.PersistentFlags().BoolVar(&c.json, "json", false, "write exactly one JSON document to stdout")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%v; see %s --help", err, cmd.CommandPath())
+	})
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(newSimulate(c), newPredict(c), newPrivacy(c), newDataset(c), newLedger(c), newVersion(c))
+	return root
+}
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no argument %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+	}
+	return nil
+}
+
+// group is a verb that only has verbs below it.
+func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{
+		Use: use, Short: short, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usagef("say which: %s; see %s --help", names(verbs), cmd.CommandPath())
+		},
+	}
+	g.AddCommand(verbs...)
+	return g
+}
+
+func names(verbs []*cobra.Command) string {
+	s := ""
+	for i, v := range verbs {
+		if i > 0 {
+			s += ", "
+		}
+		s += v.Name()
+	}
+	return s
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"caucus/study"
+)
+
+// prediction is the JSON document of predict.
+type prediction struct {
+	Release string         `json:"release"`
+	Rows    int            `json:"rows"`
+	Classes []string       `json:"classes"`
+	Counts  map[string]int `json:"counts"`
+	Labels  []string       `json:"labels"`
+	Top     []float64      `json:"probabilities"`
+	Correct *float64       `json:"accuracy,omitempty"`
+}
+
+func newPredict(c *console) *cobra.Command {
+	var release, data, out string
+	cmd := &cobra.Command{
+		Use:     "predict",
+		Short:   "Use a release on a file of records, here and offline",
+		Long:    "Predict the class of every record of a CSV file. The release carries schema\nand feature map; the records stay on this machine.",
+		Example: "  caucus predict --release release.json --data patients.csv",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if release == "" || data == "" {
+				return usagef("predict needs --release FILE and --data FILE")
+			}
+			r, err := readRelease(release)
+			if err != nil {
+				return err
+			}
+			p, err := r.ParsedPlan()
+			if err != nil {
+				return err
+			}
+			table, err := readCSV(data, p.Schema.Format())
+			if err != nil {
+				return err
+			}
+			records, remarks, err := p.Schema.Encode(table)
+			if err != nil {
+				return fmt.Errorf("%s: %w", data, err)
+			}
+			for _, m := range remarks {
+				c.note("note: %s", m)
+			}
+			labels, probabilities, err := r.Predict(records)
+			if err != nil {
+				return err
+			}
+			doc := prediction{Release: release, Rows: len(labels), Classes: p.Schema.Classes(), Counts: map[string]int{}}
+			right, known := 0, 0
+			for i, k := range labels {
+				doc.Labels = append(doc.Labels, doc.Classes[k])
+				doc.Top = append(doc.Top, probabilities.At(i, k))
+				doc.Counts[doc.Classes[k]]++
+				if y := records.Y[i]; y >= 0 {
+					known++
+					if y == k {
+						right++
+					}
+				}
+			}
+			if known > 0 {
+				a := float64(right) / float64(known)
+				doc.Correct = &a
+			}
+			if out != "" {
+				file, err := os.Create(out)
+				if err != nil {
+					return err
+				}
+				defer file.Close()
+				return writePredictions(file, doc)
+			}
+			if doc.Correct != nil {
+				c.note("%d of %d labelled records are predicted correctly (%.4f)", right, known, *doc.Correct)
+			}
+			return c.print(doc, func(w io.Writer) error { return writePredictions(w, doc) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&release, "release", "", "release document of a classify study")
+	f.StringVar(&data, "data", "", "CSV file of records (may be .gz)")
+	f.StringVar(&out, "out", "", "write the predictions to this CSV file instead of stdout")
+	return cmd
+}
+
+func writePredictions(w io.Writer, p prediction) error {
+	out := csv.NewWriter(w)
+	out.Write([]string{"row", "predicted", "probability"})
+	for i, l := range p.Labels {
+		out.Write([]string{fmt.Sprint(i + 1), l, fmt.Sprintf("%.4f", p.Top[i])})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func readRelease(name string) (study.Release, error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return study.Release{}, err
+	}
+	var r study.Release
+	if err := json.Unmarshal(b, &r); err != nil {
+		return study.Release{}, fmt.Errorf("%s is not a release: %w", name, err)
+	}
+	return r, nil
+}

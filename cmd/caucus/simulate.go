@@ -1,0 +1,233 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+func newSimulate(c *console) *cobra.Command {
+	return group("simulate", "Run a study among virtual parties and measure what it is worth", newSimulateClassify(c))
+}
+
+// simulateClassify holds the flags of simulate classify.
+type simulateClassify struct {
+	source
+	parties, shards, project, repeats, poolRows int
+	poolFraction, epsilon, delta, whiten        float64
+	unit, noise, mechanism, bound, learner      string
+	lambda, out                                 string
+	seed                                        uint64
+	tilt                                        bool
+}
+
+// classifySummary is the JSON document of simulate classify.
+type classifySummary struct {
+	study.Summary
+	Seconds float64 `json:"seconds"`
+}
+
+func newSimulateClassify(c *console) *cobra.Command {
+	var s simulateClassify
+	cmd := &cobra.Command{
+		Use:   "classify",
+		Short: "Train a private classifier from virtual parties' votes or sums",
+		Long: `Split records among virtual parties, run a classify study through the real
+study machine and a simulation ledger, and measure the release on test records.
+
+Without --train or --dataset it uses generated hospital data.`,
+		Example: `  caucus simulate classify --parties 200 --epsilon 1 --out release.json
+  caucus simulate classify --dataset adult --parties 12 --unit record --mechanism cross`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
+	}
+	s.flags(cmd)
+	f := cmd.Flags()
+	f.IntVar(&s.parties, "parties", 0, "number of virtual parties; default: the party column's, else 100")
+	f.StringVar(&s.unit, "unit", "party", "what one guarantee hides: party, record or label")
+	f.IntVar(&s.shards, "shards", 1, "classifiers a party trains on disjoint shards of its patients")
+	f.StringVar(&s.noise, "noise", "", "who adds noise: site or coordinator; default coordinator for unit party, else site")
+	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
+	f.Float64Var(&s.delta, "delta", -1, "privacy budget δ; default min(1e-6, 1/(10·units))")
+	f.StringVar(&s.mechanism, "mechanism", "", "tally (default at unit party), cross (default at record and label), moment, output, output-paper, majority, average, none")
+	f.StringVar(&s.bound, "bound", "tight", "sensitivity bound of output: tight or paper")
+	f.StringVar(&s.learner, "learner", study.DefaultLearner, "what parties train: one of "+fmt.Sprint(learners.Names()))
+	f.StringVar(&s.lambda, "lambda", "auto", "ridge of the central fit, or auto")
+	f.IntVar(&s.project, "project", 40, "principal components of the pool to keep; 0 keeps all features")
+	f.Float64Var(&s.whiten, "whiten", 0, "how far to even out the principal components: 0 not, 1 fully")
+	f.Float64Var(&s.poolFraction, "pool-fraction", 0.25, "share of the training records that becomes the pool, without labels")
+	f.IntVar(&s.poolRows, "pool-rows", 10000, "most rows of that pool; 0 for no limit")
+	f.BoolVar(&s.tilt, "tilt", true, "tilt the pool where a cross release shows that it differs")
+	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
+	f.Uint64Var(&s.seed, "seed", 1, "seed of splits, learners and simulated noise")
+	f.StringVar(&s.out, "out", "", "write the first repeat's release here, for caucus predict")
+	return cmd
+}
+
+// smallestUnits is used for δ where the number of units is only known later.
+func defaultDelta(units int) float64 {
+	return min(1e-6, 1/(10*float64(max(units, 1))))
+}
+
+func (s *simulateClassify) plan(cmd *cobra.Command) (study.Plan, error) {
+	unit, err := privacy.ParseUnit(s.unit)
+	if err != nil {
+		return study.Plan{}, usageError{err}
+	}
+	p := study.Plan{
+		Name: "simulation", Kind: "classify", Unit: unit, Epsilon: s.epsilon, Delta: s.delta,
+		Mechanism: s.mechanism, Noise: s.noise, Bound: s.bound, Shards: s.shards,
+		Learner: s.learner, Tilt: s.tilt, Minimum: 1, Simulated: true,
+	}
+	if p.Mechanism == "" {
+		p.Mechanism = study.DefaultMechanism(unit)
+	}
+	if p.Noise == "" {
+		p.Noise = study.DefaultNoise(unit)
+	}
+	if s.lambda != "auto" {
+		if p.Lambda, err = strconv.ParseFloat(s.lambda, 64); err != nil || !(p.Lambda > 0) {
+			return p, usagef("--lambda %q: give a number above 0, or auto", s.lambda)
+		}
+	}
+	return p, nil
+}
+
+func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
+	start := time.Now()
+	s.source.seed = s.seed
+	p, err := s.plan(cmd)
+	if err != nil {
+		return err
+	}
+	data, err := s.load()
+	if err != nil {
+		return err
+	}
+	for _, r := range data.remarks {
+		c.note("note: %s", r)
+	}
+	p.Schema = data.schema
+	natural := !cmd.Flags().Changed("parties") && data.train.Party != nil && (s.partyColumn != "" || s.known != "" || s.train != "")
+	if s.parties == 0 && !natural {
+		s.parties = 100
+	}
+	if cmd.Flags().Changed("parties") && s.parties < 1 {
+		return usagef("--parties %d: give at least 1", s.parties)
+	}
+	units := s.parties
+	if p.Unit != privacy.Party {
+		units = data.train.Len()
+	}
+	if !cmd.Flags().Changed("delta") {
+		p.Delta = defaultDelta(units)
+	} else if units > 0 && p.Delta >= 1/float64(units) {
+		c.note("warning: δ = %g is not below 1/%d, one over the number of units: such a δ allows giving a whole unit away; daemons refuse it", p.Delta, units)
+	}
+	if err := p.Check(); err != nil {
+		return usageError{err}
+	}
+	bar := newProgress(c)
+	summary, err := study.Simulation{
+		Plan: p, Train: data.train, Test: data.test, Pool: data.pool,
+		PoolFraction: s.poolFraction, PoolRows: s.poolRows, Parties: s.parties,
+		Project: s.project, Whiten: s.whiten, Repeats: s.repeats, Seed: s.seed,
+		Progress: bar.set,
+	}.Run(cmd.Context())
+	bar.stop()
+	if err != nil {
+		return err
+	}
+	if s.out != "" {
+		if err := writeRelease(s.out, summary.Release); err != nil {
+			return err
+		}
+		c.note("wrote %s; use it with: caucus predict --release %s --data FILE", s.out, s.out)
+	}
+	doc := classifySummary{summary, time.Since(start).Seconds()}
+	return c.print(doc, func(w io.Writer) error { return printClassify(w, doc) })
+}
+
+func printClassify(w io.Writer, s classifySummary) error {
+	a := s.Accuracy
+	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by the %s\n", s.Study, s.Mechanism, s.Unit, s.Noise)
+	fmt.Fprintf(w, "ε = %g, δ = %g; %d parties with %d shard(s) each; pool of %d rows, %d features, %d classes\n\n",
+		s.Epsilon, s.Delta, s.Parties, s.Shards, s.PoolRows, s.Features, s.Classes)
+	rows := []struct {
+		name  string
+		value float64
+		about string
+	}{
+		{"released", a.Released, fmt.Sprintf("± %.4f over %d repeat(s); λ = %.3g", a.ReleasedSD, s.Repeats, s.Lambda)},
+		{"unperturbed", a.Unperturbed, "the same without noise"},
+		{"pooled", a.Pooled, "if all records could be pooled"},
+		{"one party alone", a.LocalMean, "mean over parties"},
+		{"majority class", a.MajorityClass, "always naming the largest class"},
+	}
+	fmt.Fprintln(w, "accuracy on test records")
+	for _, r := range rows {
+		fmt.Fprintf(w, "  %-16s %.4f  %s\n", r.name, r.value, r.about)
+	}
+	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
+	for _, m := range s.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", m)
+	}
+	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
+	return err
+}
+
+func writeRelease(name string, r *study.Release) error {
+	b, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return fmt.Errorf("write release: %w", err)
+	}
+	if err := os.WriteFile(name, append(b, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write release: %w", err)
+	}
+	return nil
+}
+
+// progress is a bar on a terminal, and nothing elsewhere.
+type progress struct {
+	bars *mpb.Progress
+	bar  *mpb.Bar
+}
+
+func newProgress(c *console) *progress {
+	f, ok := c.err.(*os.File)
+	if !ok {
+		return &progress{}
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return &progress{}
+	}
+	p := &progress{bars: mpb.New(mpb.WithOutput(f), mpb.WithWidth(40))}
+	p.bar = p.bars.AddBar(1, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name("parties "), decor.CountersNoUnit("%d / %d")),
+		mpb.AppendDecorators(decor.AverageETA(decor.ET_STYLE_GO)))
+	return p
+}
+
+func (p *progress) set(done, total int) {
+	if p.bar != nil {
+		p.bar.SetTotal(int64(total), false)
+		p.bar.SetCurrent(int64(done))
+	}
+}
+
+func (p *progress) stop() {
+	if p.bar != nil {
+		p.bar.SetTotal(-1, true)
+		p.bars.Wait()
+	}
+}

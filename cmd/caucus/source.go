@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"caucus/dataset"
+)
+
+// source is where a command's records come from: files with a schema, a known
+// data set, or the built-in generator of hospital-like data.
+type source struct {
+	train, test, pool, schema string
+	known, dataDir            string
+	partyColumn, poolWhere    string
+	seed                      uint64
+}
+
+func (s *source) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.train, "train", "", "CSV file of labelled records (may be .gz)")
+	f.StringVar(&s.test, "test", "", "CSV file of test records; default: a quarter of the records")
+	f.StringVar(&s.pool, "pool", "", "CSV file of the public pool; default: a fraction of the records")
+	f.StringVar(&s.schema, "schema", "", "YAML schema of the files (draft one with: caucus dataset schema)")
+	f.StringVar(&s.known, "dataset", "", "a known data set: "+strings.Join(dataset.KnownNames(), ", "))
+	f.StringVar(&s.dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
+	f.StringVar(&s.partyColumn, "party-column", "", "column that names each record's party")
+	f.StringVar(&s.poolWhere, "pool-where", "", "COLUMN=VALUE: these records are the pool, and only the others are private or test records")
+}
+
+// loaded is the records of a source. Pool and test may be nil.
+type loaded struct {
+	schema            dataset.Schema
+	train, test, pool *dataset.Records
+	remarks           []string
+}
+
+func (s *source) load() (loaded, error) {
+	schema, train, test, err := s.tables()
+	if err != nil {
+		return loaded{}, err
+	}
+	if s.partyColumn != "" {
+		schema.Party = s.partyColumn
+		if !train.Has(s.partyColumn) {
+			return loaded{}, fmt.Errorf("there is no party column %q; the columns are %s", s.partyColumn, strings.Join(train.Columns(), ", "))
+		}
+	}
+	out := loaded{schema: schema}
+	var pool *dataset.Table
+	if s.pool != "" {
+		if pool, err = readCSV(s.pool, schema.Format()); err != nil {
+			return loaded{}, err
+		}
+	}
+	if s.poolWhere != "" {
+		if pool != nil {
+			return loaded{}, usagef("give --pool or --pool-where, not both")
+		}
+		column, value, ok := strings.Cut(s.poolWhere, "=")
+		if !ok || !train.Has(column) {
+			return loaded{}, usagef("--pool-where %q: want COLUMN=VALUE with a column of %s", s.poolWhere, strings.Join(train.Columns(), ", "))
+		}
+		pool, train = divide(train, column, value)
+		if test != nil {
+			_, test = divide(test, column, value)
+		}
+		if pool.Rows() == 0 || train.Rows() == 0 {
+			return loaded{}, fmt.Errorf("--pool-where %s leaves %d rows for the pool and %d for the parties: choose a value that both have", s.poolWhere, pool.Rows(), train.Rows())
+		}
+	}
+	for _, part := range []struct {
+		name     string
+		table    *dataset.Table
+		to       **dataset.Records
+		labelled bool
+	}{{"train", train, &out.train, true}, {"test", test, &out.test, true}, {"pool", pool, &out.pool, false}} {
+		if part.table == nil {
+			continue
+		}
+		encode := schema.Encode
+		if part.labelled {
+			encode = schema.EncodeLabelled
+		}
+		records, remarks, err := encode(part.table)
+		if err != nil {
+			return loaded{}, fmt.Errorf("%s records: %w", part.name, err)
+		}
+		if records.Len() == 0 {
+			return loaded{}, fmt.Errorf("the %s file has no records", part.name)
+		}
+		*part.to = records
+		for _, r := range remarks {
+			out.remarks = append(out.remarks, part.name+": "+r.String())
+		}
+	}
+	return out, nil
+}
+
+func (s *source) tables() (schema dataset.Schema, train, test *dataset.Table, err error) {
+	switch {
+	case s.known != "" && s.train != "":
+		return schema, nil, nil, usagef("give --dataset or --train, not both")
+	case s.known != "":
+		known, err := dataset.LoadKnown(s.known)
+		if err != nil {
+			return schema, nil, nil, usageError{err}
+		}
+		if s.dataDir == "" {
+			return schema, nil, nil, usagef("say where the data sets are: --data-dir DIR or CAUCUS_DATA; %s comes from %s", known.Name, known.Source)
+		}
+		dir := os.DirFS(s.dataDir)
+		if train, err = known.Load(dir, "train"); err != nil {
+			return schema, nil, nil, err
+		}
+		if known.HasTest() {
+			if test, err = known.Load(dir, "test"); err != nil {
+				return schema, nil, nil, err
+			}
+		}
+		return known.Schema, train, test, nil
+	case s.train != "":
+		if s.schema == "" {
+			return schema, nil, nil, usagef("--train needs --schema; draft one from public data with: caucus dataset schema %s", s.train)
+		}
+		if schema, err = readSchema(s.schema); err != nil {
+			return schema, nil, nil, err
+		}
+		if train, err = readCSV(s.train, schema.Format()); err != nil {
+			return schema, nil, nil, err
+		}
+		if s.test != "" {
+			if test, err = readCSV(s.test, schema.Format()); err != nil {
+				return schema, nil, nil, err
+			}
+		}
+		return schema, train, test, nil
+	case s.test != "" || s.schema != "":
+		return schema, nil, nil, usagef("--test and --schema go with --train")
+	}
+	config := dataset.DefaultHospitalConfig()
+	config.Seed = s.seed
+	config.Records = 24000
+	train, schema = dataset.Hospitals(config)
+	return schema, train, nil, nil
+}
+
+// divide splits a table by the value of a column.
+func divide(t *dataset.Table, column, value string) (matching, others *dataset.Table) {
+	var in, out []int
+	for i := range t.Rows() {
+		if cell, _ := t.Cell(i, column); strings.TrimSpace(cell) == value {
+			in = append(in, i)
+		} else {
+			out = append(out, i)
+		}
+	}
+	return t.Select(in), t.Select(out)
+}
+
+func readCSV(name string, f dataset.Format) (*dataset.Table, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	t, err := dataset.ReadCSV(file, f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return t, nil
+}
+
+func readSchema(name string) (dataset.Schema, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return dataset.Schema{}, err
+	}
+	defer file.Close()
+	s, err := dataset.ParseSchema(file)
+	if err != nil {
+		return dataset.Schema{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"io"
+
+	"github.com/olekukonko/tablewriter"
+)
+
+// table prints rows under a header.
+type table struct{ w *tablewriter.Table }
+
+func newTable(w io.Writer, header ...string) table {
+	t := tablewriter.NewTable(w)
+	t.Header(header)
+	return table{t}
+}
+
+func (t table) add(cells ...string) { t.w.Append(cells) }
+
+func (t table) render() error { return t.w.Render() }

@@ -1,0 +1,149 @@
+package dataset
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// encoded is what one cell becomes: a value in one of its feature's columns, 0 in
+// the others, and 1 in the flag column if there is one.
+type encoded struct {
+	value float64
+	at    int32 // column of X
+	flag  int32 // column of X, -1 for none
+	odd   oddity
+}
+
+type oddity uint8
+
+const (
+	fine oddity = iota
+	clamped
+	missing
+	notANumber
+	unknownLevel
+	oddities
+)
+
+// cellEncoder encodes the cells of one column of the file.
+type cellEncoder struct {
+	schema  *Schema
+	feature *Feature
+	first   int // first of its columns in X
+	levels  levels
+	other   int // column in X of texts that are no level
+}
+
+func newCellEncoder(s *Schema, f *Feature, first int) cellEncoder {
+	e := cellEncoder{schema: s, feature: f, first: first}
+	if f.Kind == Categorical {
+		e.levels = newLevels(f.Levels)
+		e.other = first + len(f.Levels)
+		if i, ok := e.levels.exact[otherLevel]; ok {
+			e.other = first + i
+		}
+	}
+	return e
+}
+
+func (e *cellEncoder) encode(text string) encoded {
+	if e.feature.Kind == Categorical {
+		if i, ok := e.levels.find(text); ok {
+			return encoded{value: 1, at: int32(e.first + i), flag: -1}
+		}
+		odd := unknownLevel
+		if e.schema.isMissing(text) {
+			odd = missing
+		}
+		return encoded{value: 1, at: int32(e.other), flag: -1, odd: odd}
+	}
+	v, ok := parseFinite(text)
+	if !ok || text == e.schema.Missing {
+		c := encoded{value: 0.5, at: int32(e.first), flag: -1, odd: notANumber}
+		if e.schema.isMissing(text) {
+			c.odd = missing
+		}
+		if e.feature.Missing {
+			c.flag = int32(e.first + 1)
+		}
+		return c
+	}
+	c := encoded{at: int32(e.first), flag: -1}
+	if v < e.feature.Min || v > e.feature.Max {
+		c.odd = clamped
+	}
+	c.value = e.feature.scale(v)
+	return c
+}
+
+// scale clamps a finite number to the feature's bounds and maps them to [0,1].
+func (f *Feature) scale(v float64) float64 {
+	lo, hi := f.Min, f.Max
+	v = min(max(v, lo), hi)
+	if f.Log {
+		v, lo, hi = math.Log1p(v), math.Log1p(lo), math.Log1p(hi)
+	}
+	return min(max((v-lo)/(hi-lo), 0), 1)
+}
+
+// encodeFeatures fills x and counts what was odd, column by column.
+func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
+	type source struct {
+		column *column
+		cells  cellEncoder
+		memo   []encoded // per code; nil when most values are distinct
+		counts [oddities]int
+	}
+	var sources []source
+	first := 0
+	for i := range s.Features {
+		f := &s.Features[i]
+		names, _ := f.names(maxColumns) // Validate has checked it
+		for _, name := range names {
+			src := source{column: t.column(name), cells: newCellEncoder(s, f, first)}
+			if len(src.column.values) <= t.rows {
+				src.memo = make([]encoded, len(src.column.values))
+				for code, text := range src.column.values {
+					src.memo[code] = src.cells.encode(text)
+				}
+			}
+			sources = append(sources, src)
+			first += f.width()
+		}
+	}
+	// A block of rows at a time, so that its part of x stays in cache while the
+	// columns pass over it.
+	const block = 128
+	for top := 0; top < t.rows; top += block {
+		end := min(top+block, t.rows)
+		for j := range sources {
+			src := &sources[j]
+			for i := top; i < end; i++ {
+				code := src.column.codes.at(i)
+				var c encoded
+				if src.memo != nil {
+					c = src.memo[code]
+				} else {
+					c = src.cells.encode(src.column.values[code])
+				}
+				row := x.RawRowView(i)
+				row[c.at] = c.value
+				if c.flag >= 0 {
+					row[c.flag] = 1
+				}
+				src.counts[c.odd]++
+			}
+		}
+	}
+	var remarks []Remark
+	for _, src := range sources {
+		for _, p := range []struct {
+			odd     oddity
+			problem Problem
+		}{{clamped, Clamped}, {missing, Missing}, {notANumber, NotANumber}, {unknownLevel, UnknownLevel}} {
+			remarks = appendRemark(remarks, src.column.name, p.problem, src.counts[p.odd])
+		}
+	}
+	return remarks
+}

@@ -1,0 +1,182 @@
+package dataset
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Format says how a delimited text file is written. The zero value is a
+// comma-separated file with a header.
+type Format struct {
+	// Delimiter stands between cells; zero means a comma.
+	Delimiter rune
+	// Columns names the columns of a file without a header. Nil means that the
+	// first line is the header.
+	Columns []string
+	// Comment, one character, starts lines that are skipped; empty means none.
+	Comment string
+}
+
+// Validate says which field is wrong and what to do.
+func (f Format) Validate() error {
+	switch f.Delimiter {
+	case '"', '\r', '\n', utf8.RuneError:
+		return fmt.Errorf("format: delimiter %q cannot separate cells; use one like , ; | or a tab", f.Delimiter)
+	}
+	if f.Comment != "" {
+		r, size := utf8.DecodeRuneInString(f.Comment)
+		if size != len(f.Comment) || r == utf8.RuneError || r == '"' || r == '\r' || r == '\n' || r == f.delimiter() {
+			return fmt.Errorf("format: comment %q must be a single character that is neither a quote nor the delimiter", f.Comment)
+		}
+	}
+	return nil
+}
+
+func (f Format) delimiter() rune {
+	if f.Delimiter == 0 {
+		return ','
+	}
+	return f.Delimiter
+}
+
+// ReadCSV reads delimited text: quoted cells as in RFC 4180, spaces around cells
+// removed, blank lines skipped, a byte order mark ignored. Gzip is recognised by its
+// first bytes and unpacked.
+//
+// Errors say which line is wrong: a row with another number of cells than the
+// header, a broken quote, a first line that holds values where a header was
+// expected, an empty file that should have had a header. They never show a record. A file without a
+// header (Format.Columns set) may be empty: a party without records is a
+// party.
+func ReadCSV(r io.Reader, f Format) (*Table, error) {
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	plain, err := unpack(r)
+	if err != nil {
+		return nil, fmt.Errorf("read table: %w", err)
+	}
+	if mark, _ := plain.Peek(3); string(mark) == "\xef\xbb\xbf" {
+		_, _ = plain.Discard(3) // cannot fail: the bytes were peeked at
+	}
+	in := csv.NewReader(plain)
+	in.Comma = f.delimiter()
+	in.ReuseRecord = true
+	in.FieldsPerRecord = -1
+	in.TrimLeadingSpace = in.Comma != ' ' && in.Comma != '\t'
+	if f.Comment != "" {
+		in.Comment, _ = utf8.DecodeRuneInString(f.Comment)
+	}
+
+	names := f.Columns
+	if names == nil {
+		if names, err = readHeader(in); err != nil {
+			return nil, fmt.Errorf("read table: %w", err)
+		}
+	}
+	b, err := newTableBuilder(names)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		row, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return b.table(), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read table: %w", err)
+		}
+		for i := range row {
+			row[i] = strings.TrimSpace(row[i])
+		}
+		if len(row) != len(names) {
+			if len(row) == 1 && row[0] == "" {
+				continue // a line of spaces
+			}
+			line, _ := in.FieldPos(0)
+			return nil, fmt.Errorf("read table: line %d has %d cells, expected %d (%s)%s",
+				line, len(row), len(names), showColumns(names), delimiterHint(row, names))
+		}
+		b.add(row)
+	}
+}
+
+// unpack undoes gzip when the first two bytes are gzip's.
+func unpack(r io.Reader) (*bufio.Reader, error) {
+	plain := bufio.NewReaderSize(r, 1<<16)
+	if magic, _ := plain.Peek(2); string(magic) != "\x1f\x8b" {
+		return plain, nil
+	}
+	z, err := gzip.NewReader(plain)
+	if err != nil {
+		return nil, fmt.Errorf("unpack gzip: %w", err)
+	}
+	return bufio.NewReaderSize(z, 1<<16), nil
+}
+
+func readHeader(in *csv.Reader) ([]string, error) {
+	row, err := in.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("the file is empty; expected a header line with the names of the columns")
+	}
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(row))
+	position := make(map[string]int, len(row))
+	numbers, counting := 0, true
+	for i, cell := range row {
+		cell = strings.TrimSpace(cell)
+		if isNumber(cell) {
+			numbers++
+		}
+		counting = counting && cell == strconv.Itoa(i)
+		if cell == "" { // an index column, as many programs write it
+			cell = fmt.Sprintf("column%d", i+1)
+		}
+		if first, seen := position[cell]; seen {
+			return nil, fmt.Errorf("columns %d and %d have the same name; rename one or, if the file has no header, list its names under columns", first+1, i+1)
+		}
+		names[i] = strings.Clone(cell)
+		position[names[i]] = i
+	}
+	// Names that count 0, 1, 2, ... are names; other numbers are a record.
+	if numbers == len(row) && !counting {
+		return nil, errors.New("the first line holds numbers, not names; if the file has no header, list its names under columns")
+	}
+	return names, nil
+}
+
+// delimiterHint ends an error message with the delimiter that the file probably
+// has, if either the row or the names came out as a single cell.
+func delimiterHint(row, names []string) string {
+	var line string
+	switch {
+	case len(names) == 1:
+		line = names[0]
+	case len(row) == 1:
+		line = row[0]
+	}
+	if d, ok := likelyDelimiter(line); ok {
+		return fmt.Sprintf("; the delimiter looks like %q, set delimiter", d)
+	}
+	return ""
+}
+
+// likelyDelimiter is the usual delimiter that occurs most often in a line.
+func likelyDelimiter(line string) (rune, bool) {
+	best, most := rune(0), 0
+	for _, d := range []rune{',', ';', '\t', '|', ' '} {
+		if n := strings.Count(line, string(d)); n > most {
+			best, most = d, n
+		}
+	}
+	return best, most > 0
+}

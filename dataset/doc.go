@@ -1,0 +1,33 @@
+// Package dataset is about tables and how files become them.
+//
+// It is for everybody who turns a file into numbers: an agent at a party, a
+// simulation, a person who applies a release. A file becomes a [Table] of
+// text cells ([ReadCSV], [ReadIDX]); a [Schema], which is public and fixed
+// before any record is seen, turns a table into [Records] whose features all
+// lie in [0,1]; a [Map], which is fitted on public rows alone, turns those into
+// the model features whose norm is at most 1 that the noise is calibrated for.
+//
+// Guarantees:
+//
+//   - Data never decide an encoding. Bounds and levels come from the schema, the
+//     map comes from the public pool. Two parties with the same schema and map
+//     get columns of the same meaning, and [Schema.Dim] is known without data.
+//   - No cell is ever refused. A number outside its bounds is clamped, a text
+//     that is no level becomes "other", a missing number becomes the middle of its
+//     range. How often that happened is told in [Remark] values, which are as
+//     private as the data and are for the owner of the data only.
+//   - Every row that leaves [Map.Apply] has Euclidean norm at most 1, whatever
+//     the cells were.
+//   - Equal input gives equal output: no clock, no global randomness, no
+//     dependence on map order. Arithmetic is that of gonum, so the last bits of a
+//     fitted map may differ between processor architectures; fit once and
+//     distribute the map.
+//
+// Where things may grow: another file format is one more reader that returns a
+// Table; another public map (random Fourier features from a seed in the plan,
+// patches of an image) is one more Kind of Map, with its own clipping to
+// norm 1.
+//
+// This package opens no files: readers take an io.Reader and known sets an
+// fs.FS.
+package dataset

@@ -1,0 +1,87 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestDraftSchema(t *testing.T) {
+	rows := make([][]string, 200)
+	for i := range rows {
+		income := "100"
+		if i == 0 {
+			income = "98765"
+		}
+		ward := []string{"north", "south", "10", "9", "?"}[i%5]
+		rows[i] = []string{fmt.Sprint(17 + i%80), income, ward, fmt.Sprintf("name %d", i), "same", "7", fmt.Sprint(i % 2), "-0.731", "?", []string{"2", "10", "?"}[i%3]}
+	}
+	rows[3][7], rows[4][7] = "0.42", "?"
+	table, err := NewTable([]string{"age", "income", "ward", "name", "constant", "number", "flag", "signed", "never", "grade"}, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := DraftSchema(table, "grade")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"2", "10"}; !slices.Equal(s.Label.Classes, want) || s.Missing != "?" {
+		t.Errorf("classes %v, want %v; missing %q", s.Label.Classes, want, s.Missing)
+	}
+	want := []Feature{
+		{Column: "age", Kind: Numeric, Min: 15, Max: 100},
+		{Column: "income", Kind: Numeric, Min: 0, Max: 100000, Log: true},
+		{Column: "ward", Kind: Categorical, Levels: []string{"9", "10", "north", "south"}},
+		{Column: "flag", Kind: Numeric, Min: 0, Max: 1},
+		{Column: "signed", Kind: Numeric, Min: -1, Max: 0.5, Missing: true},
+	}
+	if fmt.Sprint(s.Features) != fmt.Sprint(want) {
+		t.Errorf("features\n%+v\nwant\n%+v", s.Features, want)
+	}
+	// A draft encodes its own table without clamping anything.
+	_, remarks, err := s.Encode(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range remarks {
+		if r.Problem != Missing && r.Problem != UnknownLabel {
+			t.Error(r)
+		}
+	}
+	text, err := s.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ParseSchema(strings.NewReader(string(text))); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// What was selected away does not show in a draft.
+func TestDraftSchemaOfSelection(t *testing.T) {
+	table := tableOf(t, "x c y", "1 a u", "2 b v", "900 secret w")
+	s, err := DraftSchema(table.Select([]int{0, 1}), "y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Features[0].Max != 2 || slices.Contains(s.Features[1].Levels, "secret") || len(s.Classes()) != 2 {
+		t.Errorf("draft %+v", s)
+	}
+}
+
+func TestDraftSchemaErrors(t *testing.T) {
+	for want, c := range map[string]struct {
+		table *Table
+		label string
+	}{
+		`no column "z" for the label; the file has x, y`: {tableOf(t, "x y", "1 2"), "z"},
+		"the table has no rows":                          {tableOf(t, "x y"), "y"},
+		"has 1 distinct values":                          {tableOf(t, "x y", "1 2"), "y"},
+		"features: there are none":                       {tableOf(t, "x y", "1 2", "1 3"), "y"},
+	} {
+		if _, err := DraftSchema(c.table, c.label); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

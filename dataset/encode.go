@@ -1,0 +1,249 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// width is the number of encoded columns of one column of the feature.
+func (f Feature) width() int {
+	switch {
+	case f.Kind == Categorical && slices.Contains(f.Levels, otherLevel):
+		return len(f.Levels)
+	case f.Kind == Categorical:
+		return len(f.Levels) + 1
+	case f.Missing:
+		return 2
+	}
+	return 1
+}
+
+// otherLevel is where texts go that are no level.
+const otherLevel = "other"
+
+// Dim is the number of encoded columns.
+func (s Schema) Dim() int {
+	d := 0
+	for _, f := range s.Features {
+		names, _ := f.names(maxColumns) // Validate has checked it
+		d += len(names) * f.width()
+	}
+	return d
+}
+
+// FeatureNames names the encoded columns: "age", "sex=Female", "chol?" for the
+// column that says that chol is missing.
+func (s Schema) FeatureNames() []string {
+	var all []string
+	for _, f := range s.Features {
+		names, _ := f.names(maxColumns)
+		for _, name := range names {
+			if f.Kind == Numeric {
+				all = append(all, name)
+				if f.Missing {
+					all = append(all, name+"?")
+				}
+				continue
+			}
+			for _, level := range f.Levels {
+				all = append(all, name+"="+level)
+			}
+			if !slices.Contains(f.Levels, otherLevel) {
+				all = append(all, name+"="+otherLevel)
+			}
+		}
+	}
+	return all
+}
+
+// squaredNorm bounds ‖x‖² of an encoded row: 1 for a number, 1 for the levels of
+// a text (exactly one is set), ¼+1 for a number that may be told to be missing.
+func (s Schema) squaredNorm() float64 {
+	sum := 0.0
+	for _, f := range s.Features {
+		names, _ := f.names(maxColumns)
+		if f.Missing {
+			sum += 1.25 * float64(len(names))
+		} else {
+			sum += float64(len(names))
+		}
+	}
+	return sum
+}
+
+// Encode turns a table into records with X in [0,1]^Dim.
+//
+// A number is clamped to its bounds, log1p is applied where the schema says so,
+// and the result is scaled to [0,1]; what is no finite number becomes 0.5. A text
+// sets the column of its level, or of "other". "3.0" and "3" are the same level
+// and the same class. No cell is an error: the remarks count what was changed,
+// for the data owner's eyes only.
+//
+// A feature column that the table does not have is an error that lists the
+// columns it has. Label, party and patient columns may be absent: Y is -1, Party
+// and Patient nil. See [Schema.EncodeLabelled] for records to learn from.
+func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
+	if err := s.checkColumns(t, s.FeatureColumns()); err != nil {
+		return nil, nil, fmt.Errorf("encode table: %w", err)
+	}
+	var remarks []Remark
+	r := &Records{X: &mat.Dense{}, Y: make([]int, t.rows)}
+	if label := t.column(s.Label.Column); label != nil {
+		unknown := s.encodeLabel(label, r.Y)
+		remarks = appendRemark(remarks, s.Label.Column, UnknownLabel, unknown)
+	} else {
+		for i := range r.Y {
+			r.Y[i] = -1
+		}
+	}
+	r.Party, r.Patient = t.texts(s.Party), t.texts(s.Patient)
+	if t.rows > 0 {
+		r.X = mat.NewDense(t.rows, s.Dim(), nil)
+	}
+	return r, append(remarks, s.encodeFeatures(t, r.X)...), nil
+}
+
+// EncodeLabelled is [Schema.Encode] for records that are learnt from: an absent
+// label column is an error, and so is an absent patient column where the schema
+// names one, because then nobody could keep a patient's records together.
+func (s Schema) EncodeLabelled(t *Table) (*Records, []Remark, error) {
+	needed := []string{s.Label.Column}
+	if s.Patient != "" {
+		needed = append(needed, s.Patient)
+	}
+	if err := s.checkColumns(t, append(s.FeatureColumns(), needed...)); err != nil {
+		return nil, nil, fmt.Errorf("encode table: %w", err)
+	}
+	return s.Encode(t)
+}
+
+func (s Schema) FeatureColumns() []string {
+	var all []string
+	for _, f := range s.Features {
+		names, _ := f.names(maxColumns)
+		all = append(all, names...)
+	}
+	return all
+}
+
+func (s Schema) checkColumns(t *Table, needed []string) error {
+	missing := slices.DeleteFunc(slices.Clone(needed), t.Has)
+	if len(missing) == 0 {
+		return nil
+	}
+	have := t.Columns()
+	hint := "; rename the columns or correct the schema"
+	if d, ok := likelyDelimiter(have[0]); len(have) == 1 && len(needed) > 1 && ok {
+		return fmt.Errorf("no column %s; the file has a single one and its delimiter looks like %q, set delimiter", quoteNames(missing), d)
+	} else if slices.ContainsFunc(have, isNumber) {
+		hint = "; if the file has no header, list its names under columns"
+	}
+	return fmt.Errorf("no column %s; the file has %s%s", quoteNames(missing), showColumns(have), hint)
+}
+
+func quoteNames(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = strconv.Quote(n)
+	}
+	return listNames(quoted)
+}
+
+// texts is a column written out; nil when there is no such column.
+func (t *Table) texts(name string) []string {
+	c := t.column(name)
+	if c == nil {
+		return nil
+	}
+	all := make([]string, t.rows)
+	for i := range all {
+		all[i] = c.values[c.codes.at(i)]
+	}
+	return all
+}
+
+func (s Schema) encodeLabel(c *column, y []int) (unknown int) {
+	classes := make(map[string]int, len(s.Label.Classes))
+	for k, name := range s.Label.Classes {
+		classes[name] = k
+	}
+	rest := -1
+	if s.Label.Other != "" {
+		rest = classes[s.Label.Other]
+	}
+	// Classes come before aliases: an alias "1" must not take class "1.0".
+	known := newLevels(s.Label.Classes)
+	for _, raw := range slices.Sorted(maps.Keys(s.Label.Aliases)) {
+		known.add(raw, classes[s.Label.Aliases[raw]])
+	}
+	classOf := make([]int, len(c.values))
+	for code, text := range c.values {
+		classOf[code] = rest
+		if s.isMissing(text) {
+			classOf[code] = -1
+		}
+		if k, ok := known.find(text); ok {
+			classOf[code] = k
+		}
+	}
+	for i := range y {
+		y[i] = classOf[c.codes.at(i)]
+		if y[i] < 0 {
+			unknown++
+		}
+	}
+	return unknown
+}
+
+func (s Schema) isMissing(text string) bool { return text == "" || text == s.Missing }
+
+// levels finds the position of a text, also when it is another way to write the
+// same number.
+type levels struct{ exact, number map[string]int }
+
+func newLevels(names []string) levels {
+	l := levels{exact: make(map[string]int, len(names)), number: make(map[string]int)}
+	for i, name := range names {
+		l.add(name, i)
+	}
+	return l
+}
+
+func (l levels) add(name string, i int) {
+	l.exact[name] = i
+	if n, ok := canonicalNumber(name); ok {
+		if _, taken := l.number[n]; !taken {
+			l.number[n] = i
+		}
+	}
+}
+
+func (l levels) find(text string) (int, bool) {
+	if i, ok := l.exact[text]; ok {
+		return i, true
+	}
+	if len(l.number) == 0 {
+		return 0, false
+	}
+	if n, ok := canonicalNumber(text); ok {
+		i, ok := l.number[n]
+		return i, ok
+	}
+	return 0, false
+}
+
+func canonicalNumber(text string) (string, bool) {
+	v, ok := parseFinite(text)
+	return strconv.FormatFloat(v+0, 'g', -1, 64), ok // +0 turns -0 into 0
+}
+
+func parseFinite(text string) (float64, bool) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+}

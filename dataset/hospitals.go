@@ -1,0 +1,212 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+)
+
+// HospitalConfig says what [Hospitals] generates.
+type HospitalConfig struct {
+	Sites   int    // number of hospitals, at least 1
+	Records int    // number of admissions in all hospitals together, at least 0
+	Seed    uint64 // equal seeds give equal tables
+	// Skew makes hospitals unequal: the s-th largest gets a share proportional to
+	// (s+2)^-Skew. 0 makes all equal.
+	Skew float64
+	// Returns is the share of admissions of a patient who was there before. One in
+	// ten of these is in another hospital.
+	Returns float64
+	// Missing is the share of creatinine values that were not measured.
+	Missing float64
+}
+
+// DefaultHospitalConfig is twelve hospitals of about 200 to 1,400 admissions.
+func DefaultHospitalConfig() HospitalConfig {
+	return HospitalConfig{Sites: 12, Records: 6000, Seed: 1, Skew: 1, Returns: 0.25, Missing: 0.05}
+}
+
+// Validate says which field is wrong and what to do.
+func (c HospitalConfig) Validate() error {
+	switch {
+	case c.Sites < 1:
+		return fmt.Errorf("hospitals: sites is %d; set at least 1", c.Sites)
+	case c.Records < 0:
+		return fmt.Errorf("hospitals: records is %d; set 0 or more", c.Records)
+	case !(c.Skew >= 0 && c.Skew <= 10):
+		return fmt.Errorf("hospitals: skew is %g; set 0 (equal) to 10", c.Skew)
+	case !(c.Returns >= 0 && c.Returns < 1):
+		return fmt.Errorf("hospitals: returns is %g; set a share from 0 to below 1", c.Returns)
+	case !(c.Missing >= 0 && c.Missing <= 1):
+		return fmt.Errorf("hospitals: missing is %g; set a share from 0 to 1", c.Missing)
+	}
+	return nil
+}
+
+var diagnosisGroups = []string{"heart-failure", "pneumonia", "diabetes", "copd", "hip-fracture", "stroke", "sepsis", "other"}
+
+// Log odds of readmission that a diagnosis adds.
+var diagnosisRisk = []float64{1.6, 0.1, 0.7, 1.1, -0.9, 0.3, 0.6, -0.6}
+
+// HospitalSchema is the public schema of [Hospitals].
+func HospitalSchema() Schema {
+	return Schema{
+		Name:    "hospitals",
+		Party:   "hospital",
+		Patient: "patient",
+		Missing: "?",
+		Label:   Label{Column: "readmitted", Classes: []string{"no", "yes"}},
+		Features: []Feature{
+			{Column: "age", Kind: Numeric, Min: 18, Max: 100},
+			{Column: "sex", Kind: Categorical, Levels: []string{"female", "male"}},
+			{Column: "systolic_bp", Kind: Numeric, Min: 80, Max: 220},
+			{Column: "glucose", Kind: Numeric, Min: 50, Max: 400, Log: true},
+			{Column: "creatinine", Kind: Numeric, Min: 0.3, Max: 10, Log: true, Missing: true},
+			{Column: "bmi", Kind: Numeric, Min: 15, Max: 50},
+			{Column: "smoker", Kind: Categorical, Levels: []string{"no", "former", "yes"}},
+			{Column: "diagnosis", Kind: Categorical, Levels: slices.Clone(diagnosisGroups)},
+			{Column: "admissions_before", Kind: Numeric, Min: 0, Max: 20, Log: true},
+			{Column: "days", Kind: Numeric, Min: 1, Max: 60, Log: true},
+		},
+	}
+}
+
+// patient is what stays the same from one admission to the next.
+type patient struct {
+	id, hospital    int
+	age, bmi        float64
+	sex, smoker     int
+	frailty, kidney float64 // standard normal
+}
+
+// Hospitals generates admissions of invented patients to hospitals of unequal
+// size with unequal patients, and whether they were readmitted within 30 days.
+// The truth is a logistic model of the columns plus a small effect of the
+// hospital: about a third are readmitted, between hospitals from a fifth to a half, and
+// the best linear model is right on about four of five. Some patients have several
+// records, mostly at one hospital. It panics when the config is not valid.
+func Hospitals(c HospitalConfig) (*Table, Schema) {
+	if err := c.Validate(); err != nil {
+		panic(err)
+	}
+	s := HospitalSchema()
+	columns := append([]string{s.Party, s.Patient}, s.FeatureColumns()...)
+	b, err := newTableBuilder(append(columns, s.Label.Column))
+	if err != nil {
+		panic(err) // the names above are distinct
+	}
+	rng := rand.New(rand.NewPCG(c.Seed, 0x686f73706974616c)) // "hospital"
+	admissions := hospitalOfEach(c, rng)
+	sites := hospitalSites(c, admissions, rng)
+	var patients []patient
+	seenAt := make([][]int, c.Sites) // patients by hospital
+	for _, h := range admissions {
+		p := patient{id: len(patients), hospital: h}
+		if back := rng.Float64() < c.Returns; back && rng.Float64() < 0.1 && len(patients) > 0 {
+			p = patients[rng.IntN(len(patients))]
+		} else if back && len(seenAt[h]) > 0 {
+			p = patients[seenAt[h][rng.IntN(len(seenAt[h]))]]
+		} else {
+			p.age = math.Round(min(max(64+sites[h].elderly+15*rng.NormFloat64(), 18), 100))
+			p.bmi = 27 + 5*rng.NormFloat64()
+			p.sex = rng.IntN(2)
+			p.smoker = []int{0, 0, 0, 1, 1, 2}[rng.IntN(6)]
+			p.frailty = sites[h].severity + rng.NormFloat64()
+			p.kidney = rng.NormFloat64()
+			patients = append(patients, p)
+			seenAt[h] = append(seenAt[h], p.id)
+		}
+		b.add(admission(c, s, p, h, sites[h].effect, rng))
+	}
+	return b.table(), s
+}
+
+// hospitalSite is how the patients of a hospital differ from those of all.
+type hospitalSite struct{ elderly, severity, effect float64 }
+
+// hospitalSites draws the hospitals and centres them over the admissions, so that
+// the share of readmissions is about the same whatever the seed.
+func hospitalSites(c HospitalConfig, admissions []int, rng *rand.Rand) []hospitalSite {
+	sites := make([]hospitalSite, c.Sites)
+	for i := range sites {
+		sites[i] = hospitalSite{6 * rng.NormFloat64(), 0.5 * rng.NormFloat64(), 0.25 * rng.NormFloat64()}
+	}
+	var mean hospitalSite
+	for _, h := range admissions {
+		mean.elderly += sites[h].elderly / float64(len(admissions))
+		mean.severity += sites[h].severity / float64(len(admissions))
+		mean.effect += sites[h].effect / float64(len(admissions))
+	}
+	for i := range sites {
+		sites[i].elderly -= mean.elderly
+		sites[i].severity -= mean.severity
+		sites[i].effect -= mean.effect
+	}
+	return sites
+}
+
+// hospitalOfEach is the hospital of every admission, in random order.
+func hospitalOfEach(c HospitalConfig, rng *rand.Rand) []int {
+	total := 0.0
+	cumulative := make([]float64, c.Sites)
+	for i := range cumulative {
+		total += math.Pow(float64(i+2), -c.Skew)
+		cumulative[i] = total
+	}
+	of := make([]int, c.Records)
+	for i := range of {
+		// Evenly spread positions give every hospital its share, not a draw of it.
+		at, _ := slices.BinarySearch(cumulative, (float64(i)+0.5)/float64(c.Records)*total)
+		of[i] = min(at, c.Sites-1)
+	}
+	rng.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+	return of
+}
+
+// admission is a row: measurements around the patient's state, and the outcome.
+func admission(c HospitalConfig, s Schema, p patient, hospital int, effect float64, rng *rand.Rand) []string {
+	diagnosis := rng.IntN(len(diagnosisGroups))
+	pressure := 128 + 0.25*(p.age-60) + 16*rng.NormFloat64()
+	glucose := 115 * math.Exp(0.22*rng.NormFloat64()+0.012*(p.bmi-27))
+	if diagnosisGroups[diagnosis] == "diabetes" {
+		glucose *= 1.6
+	}
+	creatinine := math.Exp(0.05 + 0.28*p.kidney + 0.1*p.frailty + 0.1*rng.NormFloat64())
+	before := math.Floor(math.Exp(0.5 + 0.65*p.frailty + 0.35*rng.NormFloat64()))
+	days := 1 + math.Floor(math.Exp(1.3+0.3*p.frailty+0.5*rng.NormFloat64()))
+
+	odds := -1.5 + effect + diagnosisRisk[diagnosis] +
+		0.045*(p.age-64) +
+		2.0*(math.Log1p(before)-1) +
+		0.9*(math.Log1p(days)-1.6) +
+		1.8*math.Log(creatinine) +
+		0.9*math.Log(glucose/115) +
+		[]float64{0, 0.2, 0.8}[p.smoker]
+	outcome := s.Label.Classes[0]
+	if rng.Float64() < 1/(1+math.Exp(-1.2*odds)) {
+		outcome = s.Label.Classes[1]
+	}
+
+	measured := strconv.FormatFloat(creatinine, 'f', 2, 64)
+	if rng.Float64() < c.Missing {
+		measured = s.Missing
+	}
+	decimals := func(v float64, n int) string { return strconv.FormatFloat(v, 'f', n, 64) }
+	return []string{
+		fmt.Sprintf("hospital-%0*d", len(strconv.Itoa(c.Sites)), hospital+1),
+		fmt.Sprintf("patient-%06d", p.id+1),
+		decimals(p.age, 0),
+		[]string{"female", "male"}[p.sex],
+		decimals(pressure, 0),
+		decimals(glucose, 0),
+		measured,
+		decimals(p.bmi, 1),
+		[]string{"no", "former", "yes"}[p.smoker],
+		diagnosisGroups[diagnosis],
+		decimals(before, 0),
+		decimals(days, 0),
+		outcome,
+	}
+}

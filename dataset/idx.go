@@ -1,0 +1,106 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// Limits on what an IDX header may claim, so that a damaged file cannot ask for
+// more memory than any image set needs.
+const (
+	maxImagePixels = 1 << 20 // 1024×1024
+	maxImages      = 1 << 28
+)
+
+// ReadIDX reads a set of images and their labels in the IDX format of the MNIST
+// files (Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten
+// digits"): big-endian header, unsigned bytes. Gzip is unpacked. The table has one
+// column a pixel, "p0", "p1", ..., row by row, with values "0".."255", and a
+// last column "label". A nil labels reader leaves that column out.
+func ReadIDX(images, labels io.Reader) (*Table, error) {
+	dims, pixels, err := readIDXBytes(images, 3)
+	if err != nil {
+		return nil, fmt.Errorf("read images: %w", err)
+	}
+	n, size := dims[0], dims[1]*dims[2]
+	// The text of a byte is its code, so a column's codes are the pixels.
+	values := make([]string, 256)
+	for v := range values {
+		values[v] = strconv.Itoa(v)
+	}
+	cells := make([]uint8, n*size) // column after column
+	const block = 64               // images turned over at a time, to stay in cache
+	for first := 0; first < n; first += block {
+		last := min(first+block, n)
+		for p := range size {
+			for i := first; i < last; i++ {
+				cells[p*n+i] = pixels[i*size+p]
+			}
+		}
+	}
+	columns := make([]column, size, size+1)
+	for p := range columns {
+		columns[p] = column{name: "p" + strconv.Itoa(p), values: values, codes: codes{narrow: cells[p*n : (p+1)*n : (p+1)*n]}}
+	}
+	if labels != nil {
+		dims, digits, err := readIDXBytes(labels, 1)
+		if err != nil {
+			return nil, fmt.Errorf("read labels: %w", err)
+		}
+		if dims[0] != n {
+			return nil, fmt.Errorf("read labels: there are %d labels for %d images; the two files do not belong together", dims[0], n)
+		}
+		columns = append(columns, column{name: "label", values: values, codes: codes{narrow: digits}})
+	}
+	return newTable(n, columns), nil
+}
+
+// readIDXBytes reads an IDX file of unsigned bytes with the given number of
+// dimensions.
+func readIDXBytes(r io.Reader, dimensions int) (dims []int, data []byte, err error) {
+	plain, err := unpack(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	magic, err := plain.Peek(4)
+	if err == nil && (magic[0] != 0 || magic[1] != 0 || magic[2] != 0x08 || magic[3] != byte(dimensions)) {
+		return nil, nil, fmt.Errorf("the file starts with % x, not with 00 00 08 %02x: it is no IDX file of bytes in %d dimensions (are images and labels swapped?)",
+			magic, dimensions, dimensions)
+	}
+	header := make([]byte, 4+4*dimensions)
+	if _, err := io.ReadFull(plain, header); err != nil {
+		return nil, nil, fmt.Errorf("the header of an IDX file is %d bytes: %w", len(header), err)
+	}
+	dims = make([]int, dimensions)
+	total, item := int64(1), int64(1)
+	for i := range dims {
+		v := int64(binary.BigEndian.Uint32(header[4+4*i:]))
+		if i == 0 && v > maxImages || i > 0 && (v < 1 || v*item > maxImagePixels) {
+			return nil, nil, fmt.Errorf("the header claims %d in dimension %d; the file is damaged", v, i)
+		}
+		if i > 0 {
+			item *= v
+		}
+		dims[i] = int(v)
+		total *= v
+	}
+	// Memory grows with what is really there, not with what the header claims.
+	data, err = io.ReadAll(io.LimitReader(plain, total+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	if int64(len(data)) != total {
+		return nil, nil, fmt.Errorf("the header announces %d bytes, the file has %s; it is damaged or cut short",
+			total, atLeast(int64(len(data)), total))
+	}
+	return dims, data, nil
+}
+
+func atLeast(n, most int64) string {
+	if n > most {
+		return "more"
+	}
+	return strconv.FormatInt(n, 10)
+}

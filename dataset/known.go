@@ -1,0 +1,163 @@
+package dataset
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Known is a public data set that experiments use: its schema, where its files
+// come from and how they are read. The files themselves are not part of this
+// module.
+type Known struct {
+	Name   string `yaml:"-"`
+	About  string `yaml:"about"`  // one line
+	Source string `yaml:"source"` // who made it and where to get it
+	Reader string `yaml:"reader"` // "csv" or "idx"
+	// Train and Test are the files of each part, below a folder of data; with the
+	// idx reader the images, then the labels.
+	Train  []KnownFile `yaml:"train"`
+	Test   []KnownFile `yaml:"test"`
+	Schema Schema      `yaml:"schema"`
+	// Base names the known set that this one shares everything with, except what
+	// it sets itself.
+	Base string `yaml:"base"`
+}
+
+// KnownFile is one file of a known set.
+type KnownFile struct {
+	File string `yaml:"file"` // slash-separated, below the folder of data
+	// Party, where a file holds one party's records, fills the schema's party
+	// column.
+	Party string `yaml:"party"`
+}
+
+//go:embed known/*.yaml
+var knownFiles embed.FS
+
+// KnownNames lists the known sets in alphabetical order.
+func KnownNames() []string {
+	files, _ := fs.Glob(knownFiles, "known/*.yaml") // the pattern is valid
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(path.Base(f), ".yaml")
+	}
+	slices.Sort(files)
+	return files
+}
+
+// LoadKnown is the known set of that name.
+func LoadKnown(name string) (Known, error) {
+	if !slices.Contains(KnownNames(), name) {
+		return Known{}, fmt.Errorf("load known set: there is no %q; choose one of %s", name, strings.Join(KnownNames(), ", "))
+	}
+	var k Known
+	if err := k.read(name, 0); err != nil {
+		return Known{}, fmt.Errorf("load known set %s: %w", name, err)
+	}
+	k.Name = name
+	if err := k.Schema.Validate(); err != nil {
+		return Known{}, fmt.Errorf("load known set %s: %w", name, err)
+	}
+	return k, nil
+}
+
+// read fills k from the file of that name, over what its base says.
+func (k *Known) read(name string, depth int) error {
+	text, err := knownFiles.ReadFile("known/" + name + ".yaml")
+	if err != nil {
+		return err
+	}
+	var own Known
+	if err := decodeStrict(bytes.NewReader(text), &own); err != nil {
+		return err
+	}
+	if own.Base == "" {
+		*k = own
+		return nil
+	}
+	if depth > 3 {
+		return errors.New("base leads in a circle")
+	}
+	if err := k.read(own.Base, depth+1); err != nil {
+		return err
+	}
+	k.Schema.Label = Label{} // replaced as a whole, never merged
+	return decodeStrict(bytes.NewReader(text), k)
+}
+
+// HasTest says whether the set comes with a test part of its own.
+func (k Known) HasTest() bool { return len(k.Test) > 0 }
+
+// Load reads a part, "train" or "test", from a folder of data. Each file may lie
+// there as named, or packed or unpacked (with or without ".gz"). A file that is
+// not there is an error that says where it comes from.
+func (k Known) Load(dir fs.FS, part string) (*Table, error) {
+	var files []KnownFile
+	switch part {
+	case "train":
+		files = k.Train
+	case "test":
+		files = k.Test
+	default:
+		return nil, fmt.Errorf("load %s: there is no part %q; choose train or test", k.Name, part)
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("load %s: it has no %s part; split the train part", k.Name, part)
+	}
+	opened := make([]fs.File, len(files))
+	for i, f := range files {
+		file, err := openPacked(dir, f.File)
+		if err != nil {
+			return nil, fmt.Errorf("load %s: %w; get it from %s", k.Name, err, k.Source)
+		}
+		defer file.Close()
+		opened[i] = file
+	}
+	if k.Reader == "idx" {
+		t, err := ReadIDX(opened[0], opened[1])
+		if err != nil {
+			return nil, fmt.Errorf("load %s: %w", k.Name, err)
+		}
+		return t, nil
+	}
+	tables := make([]*Table, len(files))
+	for i, f := range files {
+		t, err := ReadCSV(opened[i], k.Schema.Format())
+		if err != nil {
+			return nil, fmt.Errorf("load %s: %s: %w", k.Name, f.File, err)
+		}
+		if f.Party != "" {
+			t = t.with(k.Schema.Party, f.Party)
+		}
+		tables[i] = t
+	}
+	if len(tables) == 1 {
+		return tables[0], nil
+	}
+	t, err := Concat(tables...)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", k.Name, err)
+	}
+	return t, nil
+}
+
+// openPacked opens a file, or the same file packed or unpacked.
+func openPacked(dir fs.FS, name string) (fs.File, error) {
+	file, err := dir.Open(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return file, err
+	}
+	other, packed := strings.CutSuffix(name, ".gz")
+	if !packed {
+		other = name + ".gz"
+	}
+	if file, err := dir.Open(other); err == nil {
+		return file, nil
+	}
+	return nil, err
+}

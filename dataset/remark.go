@@ -1,0 +1,40 @@
+package dataset
+
+import "fmt"
+
+// Remark counts the cells of one column that had to be changed. It is computed from
+// private records and protected by nothing: show it to the owner of the data,
+// never send, log or publish it.
+type Remark struct {
+	Column  string
+	Problem Problem
+	Count   int // at least 1
+}
+
+// Problem says what was odd about a cell, and so what became of it.
+type Problem string
+
+// The problems of a cell.
+const (
+	Clamped      Problem = "outside its bounds, clamped"
+	Missing      Problem = "missing"
+	NotANumber   Problem = "not a number, set to the middle of the range"
+	UnknownLevel Problem = "not a known level, counted as other"
+	UnknownLabel Problem = "without a known label"
+)
+
+// String is a line for a person: "age: 3 cells outside its bounds, clamped".
+func (r Remark) String() string {
+	cells := "cells"
+	if r.Count == 1 {
+		cells = "cell"
+	}
+	return fmt.Sprintf("%s: %d %s %s", r.Column, r.Count, cells, r.Problem)
+}
+
+func appendRemark(to []Remark, column string, p Problem, count int) []Remark {
+	if count == 0 {
+		return to
+	}
+	return append(to, Remark{Column: column, Problem: p, Count: count})
+}

@@ -1,0 +1,210 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Schema says, before any record is seen, what the columns of a file mean: their
+// bounds, levels and classes. It is public, part of a study's plan, and the
+// only thing that decides how records are encoded. The zero value is not
+// valid; [ParseSchema] makes one from YAML and checks it.
+type Schema struct {
+	Name     string    `yaml:"name,omitempty" json:"name,omitempty"`
+	Label    Label     `yaml:"label" json:"label"`
+	Features []Feature `yaml:"features" json:"features"`
+	// Missing is the text that stands for a missing value, besides an empty
+	// cell: often "?" or "NA".
+	Missing string `yaml:"missing,omitempty" json:"missing,omitempty"`
+	// Party names the column that says which party a record belongs to, where
+	// one file holds several parties.
+	Party string `yaml:"party,omitempty" json:"party,omitempty"`
+	// Patient names the column whose records belong together and must stay
+	// together: all records of a patient go into the same shard.
+	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
+	// Delimiter, Columns and Comment describe the file; see [Schema.Format].
+	// Columns may abbreviate: "p0..p783".
+	Delimiter string   `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
+	Columns   []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
+	Comment   string   `yaml:"comment,omitempty" json:"comment,omitempty"`
+}
+
+// Label is the column to be predicted.
+type Label struct {
+	Column  string   `yaml:"column" json:"column"`
+	Classes []string `yaml:"classes,flow" json:"classes"` // at least two; their order numbers them
+	// Aliases gives the class of texts that are not themselves a class.
+	Aliases map[string]string `yaml:"aliases,omitempty" json:"aliases,omitempty"`
+	// Other is the class of every text that is neither a class nor an alias;
+	// empty means that such a record has no label.
+	Other string `yaml:"other,omitempty" json:"other,omitempty"`
+}
+
+// Kind says how a feature is encoded.
+type Kind string
+
+// The two kinds of features.
+const (
+	// Numeric is clamped to [Min, Max] and scaled to [0,1]: one column.
+	Numeric Kind = "numeric"
+	// Categorical has one 0/1 column a level and one for all other texts.
+	Categorical Kind = "categorical"
+)
+
+// Feature is one column of the file, or several columns alike, and its public
+// bounds or levels.
+type Feature struct {
+	// Column names one column of the file; Columns names several that share
+	// everything else, and may abbreviate: "p0..p783". Set exactly one.
+	Column  string   `yaml:"column,omitempty" json:"column,omitempty"`
+	Columns []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
+	Kind    Kind     `yaml:"kind" json:"kind"`
+	// Min and Max bound a numeric feature, in its own unit. They are public
+	// knowledge, never the extremes of the data.
+	Min float64 `yaml:"min,omitempty" json:"min,omitempty"`
+	Max float64 `yaml:"max,omitempty" json:"max,omitempty"`
+	// Log scales log(1+v) instead of v: for sizes, counts and sums of money.
+	Log bool `yaml:"log,omitempty" json:"log,omitempty"`
+	// Missing adds a 0/1 column that says that a numeric value is missing.
+	Missing bool `yaml:"missing,omitempty" json:"missing,omitempty"`
+	// Levels are the known texts of a categorical feature. If one of them is
+	// "other", unknown texts count as it and get no column of their own.
+	Levels []string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
+}
+
+// maxSchemaBytes bounds what ParseSchema reads; 784 named columns take 30 kB.
+const maxSchemaBytes = 4 << 20
+
+// maxColumns bounds how many columns a schema may name or encode to.
+const maxColumns = 100_000
+
+// ParseSchema reads a schema as YAML and validates it. A key that does not exist
+// is an error, so a typing mistake cannot go unnoticed.
+func ParseSchema(r io.Reader) (Schema, error) {
+	var s Schema
+	if err := decodeStrict(r, &s); err != nil {
+		return Schema{}, fmt.Errorf("parse schema: %w", err)
+	}
+	if err := s.Validate(); err != nil {
+		return Schema{}, err
+	}
+	return s, nil
+}
+
+// YAML writes the schema so that [ParseSchema] reads the same one back.
+func (s Schema) YAML() ([]byte, error) {
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if err := e.Encode(s); err != nil {
+		return nil, fmt.Errorf("write schema: %w", err)
+	}
+	if err := e.Close(); err != nil {
+		return nil, fmt.Errorf("write schema: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
+
+// decodeStrict reads a single YAML document without unknown keys into v.
+func decodeStrict(r io.Reader, v any) error {
+	text, err := io.ReadAll(io.LimitReader(r, maxSchemaBytes+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxSchemaBytes {
+		return fmt.Errorf("it is longer than %d MiB", maxSchemaBytes>>20)
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err := d.Decode(v); errors.Is(err, io.EOF) {
+		return errors.New("it is empty")
+	} else if err != nil {
+		return errors.New(unknownKey.ReplaceAllString(err.Error(), "unknown key $1"))
+	}
+	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return errors.New("there is more than one YAML document; keep the first")
+	}
+	return nil
+}
+
+// Format is how files of this schema are written.
+func (s Schema) Format() Format {
+	f := Format{Comment: s.Comment}
+	if s.Delimiter != "" {
+		f.Delimiter, _ = utf8.DecodeRuneInString(s.Delimiter)
+	}
+	if len(s.Columns) > 0 {
+		f.Columns, _ = expandNames(s.Columns, maxColumns) // Validate has checked it
+	}
+	return f
+}
+
+// Classes are the names of the classes; class k has the k-th name.
+func (s Schema) Classes() []string { return slices.Clone(s.Label.Classes) }
+
+// Without is the schema without the named feature columns. Names that are no
+// feature change nothing.
+func (s Schema) Without(columns ...string) Schema {
+	var kept []Feature
+	for _, f := range s.Features {
+		if f.Column != "" {
+			if !slices.Contains(columns, f.Column) {
+				kept = append(kept, f)
+			}
+			continue
+		}
+		names, _ := expandNames(f.Columns, maxColumns)
+		if slices.ContainsFunc(names, func(n string) bool { return slices.Contains(columns, n) }) {
+			f.Columns = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(columns, n) })
+		}
+		if len(f.Columns) > 0 {
+			kept = append(kept, f)
+		}
+	}
+	s.Features = kept
+	return s
+}
+
+// names lists the columns that a feature stands for.
+func (f Feature) names(most int) ([]string, error) {
+	if f.Column != "" {
+		return []string{f.Column}, nil
+	}
+	return expandNames(f.Columns, most)
+}
+
+// expandNames writes out abbreviations: "x8..x11" is x8, x9, x10, x11.
+func expandNames(names []string, most int) ([]string, error) {
+	var all []string
+	for _, name := range names {
+		first, last, isRange := strings.Cut(name, "..")
+		stem := strings.TrimRight(first, "0123456789")
+		from, err1 := strconv.Atoi(first[len(stem):])
+		to, err2 := strconv.Atoi(strings.TrimPrefix(last, stem))
+		if !isRange || !strings.HasPrefix(last, stem) || err1 != nil || err2 != nil || to < from {
+			all = append(all, name)
+		} else {
+			if to-from >= most {
+				return nil, fmt.Errorf("%q stands for more than %d columns", name, most)
+			}
+			for i := from; i <= to; i++ {
+				all = append(all, stem+strconv.Itoa(i))
+			}
+		}
+		if len(all) > most {
+			return nil, fmt.Errorf("there are more than %d columns", most)
+		}
+	}
+	return all, nil
+}

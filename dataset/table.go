@@ -1,0 +1,199 @@
+package dataset
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Table is an immutable table of text cells with named columns. Each column
+// keeps every distinct value once and a small code per row, so that a value is
+// stored and later parsed once, however often it occurs. A Table is safe for
+// concurrent use.
+type Table struct {
+	rows    int
+	columns []column
+	index   map[string]int // name -> position in columns
+}
+
+type column struct {
+	name   string
+	values []string // distinct values, in order of first appearance
+	codes  codes    // rows positions in values
+}
+
+// codes holds one small number per row: a byte each while 256 distinct values
+// suffice, four bytes each after that.
+type codes struct {
+	narrow []uint8
+	wide   []uint32 // in use when not nil
+}
+
+func (c *codes) at(row int) uint32 {
+	if c.wide != nil {
+		return c.wide[row]
+	}
+	return uint32(c.narrow[row])
+}
+
+func (c *codes) append(code uint32) {
+	if c.wide == nil {
+		if code < 256 {
+			c.narrow = append(c.narrow, uint8(code))
+			return
+		}
+		c.wide = make([]uint32, len(c.narrow), 2*len(c.narrow)+1)
+		for i, v := range c.narrow {
+			c.wide[i] = uint32(v)
+		}
+		c.narrow = nil
+	}
+	c.wide = append(c.wide, code)
+}
+
+func (c *codes) pick(rows []int) codes {
+	if c.wide != nil {
+		return codes{wide: pickRows(c.wide, rows)}
+	}
+	return codes{narrow: pickRows(c.narrow, rows)}
+}
+
+func pickRows[T any](from []T, rows []int) []T {
+	to := make([]T, len(rows))
+	for i, r := range rows {
+		to[i] = from[r]
+	}
+	return to
+}
+
+// NewTable makes a table of the named columns and the given rows. It fails when
+// a name is empty or occurs twice, or a row has another number of cells. Cells
+// are kept as they are.
+func NewTable(columns []string, rows [][]string) (*Table, error) {
+	b, err := newTableBuilder(columns)
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range rows {
+		if len(row) != len(columns) {
+			return nil, fmt.Errorf("make table: row %d has %d cells for %d columns", i, len(row), len(columns))
+		}
+		b.add(row)
+	}
+	return b.table(), nil
+}
+
+// Rows is the number of rows.
+func (t *Table) Rows() int { return t.rows }
+
+// Columns lists the names of the columns in their order in the file.
+func (t *Table) Columns() []string {
+	names := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
+// Has says whether the table has a column of that name.
+func (t *Table) Has(column string) bool {
+	_, ok := t.index[column]
+	return ok
+}
+
+// Cell is the text at a row of a named column; false when there is no such row
+// or column.
+func (t *Table) Cell(row int, column string) (string, bool) {
+	i, ok := t.index[column]
+	if !ok || row < 0 || row >= t.rows {
+		return "", false
+	}
+	c := &t.columns[i]
+	return c.values[c.codes.at(row)], true
+}
+
+// Select is the table of the given rows in the given order; a row may occur more
+// than once. It panics when a row does not exist.
+func (t *Table) Select(rows []int) *Table {
+	s := &Table{rows: len(rows), columns: make([]column, len(t.columns)), index: t.index}
+	for i := range t.columns {
+		c := &t.columns[i]
+		s.columns[i] = column{name: c.name, values: c.values, codes: c.codes.pick(rows)}
+	}
+	return s
+}
+
+// Concat is the rows of all tables, one after the other, under the columns of
+// the first. It fails when a later table has other columns; their order may
+// differ.
+func Concat(tables ...*Table) (*Table, error) {
+	if len(tables) == 0 {
+		return nil, errors.New("join tables: there are none")
+	}
+	names := tables[0].Columns()
+	b, err := newTableBuilder(names)
+	if err != nil {
+		return nil, err
+	}
+	row := make([]string, len(names))
+	for n, t := range tables {
+		if len(t.columns) != len(names) || slices.ContainsFunc(names, func(s string) bool { return !t.Has(s) }) {
+			return nil, fmt.Errorf("join tables: table %d has the columns %s, the first has %s",
+				n, showColumns(t.Columns()), showColumns(names))
+		}
+		for r := range t.rows {
+			for i, name := range names {
+				row[i], _ = t.Cell(r, name)
+			}
+			b.add(row)
+		}
+	}
+	return b.table(), nil
+}
+
+// WriteCSV writes the table as comma-separated text with a header, which
+// [ReadCSV] reads back.
+func (t *Table) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(t.Columns()); err != nil {
+		return fmt.Errorf("write table: %w", err)
+	}
+	row := make([]string, len(t.columns))
+	for r := range t.rows {
+		for i := range t.columns {
+			c := &t.columns[i]
+			row[i] = c.values[c.codes.at(r)]
+		}
+		if err := out.Write(row); err != nil {
+			return fmt.Errorf("write table: %w", err)
+		}
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write table: %w", err)
+	}
+	return nil
+}
+
+// with is the table with one more column, which holds the same value everywhere.
+func (t *Table) with(name, value string) *Table {
+	added := column{name: name, values: []string{value}, codes: codes{narrow: make([]uint8, t.rows)}}
+	return newTable(t.rows, append(slices.Clone(t.columns), added))
+}
+
+func (t *Table) column(name string) *column {
+	if i, ok := t.index[name]; ok {
+		return &t.columns[i]
+	}
+	return nil
+}
+
+func newTable(rows int, columns []column) *Table {
+	t := &Table{rows: rows, columns: columns, index: make(map[string]int, len(columns))}
+	for i, c := range columns {
+		t.index[c.name] = i
+	}
+	return t
+}

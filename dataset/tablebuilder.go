@@ -1,0 +1,90 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// tableBuilder grows a Table row by row.
+type tableBuilder struct {
+	rows    int
+	columns []column
+	codeOf  []map[string]uint32 // per column: value -> code
+	last    []uint32            // per column: the code of the row before
+}
+
+func newTableBuilder(names []string) (*tableBuilder, error) {
+	if len(names) == 0 {
+		return nil, errors.New("make table: there are no columns")
+	}
+	b := &tableBuilder{
+		columns: make([]column, len(names)),
+		codeOf:  make([]map[string]uint32, len(names)),
+		last:    make([]uint32, len(names)),
+	}
+	seen := make(map[string]bool, len(names))
+	for i, name := range names {
+		if name == "" {
+			return nil, fmt.Errorf("make table: column %d has no name", i+1)
+		}
+		if seen[name] {
+			return nil, fmt.Errorf("make table: the column name %q occurs twice; rename one", name)
+		}
+		seen[name] = true
+		b.columns[i].name = name
+		b.codeOf[i] = make(map[string]uint32)
+	}
+	return b, nil
+}
+
+// add appends a row of len(columns) cells. It copies what it keeps, so the caller
+// may reuse the slice and the memory behind the strings.
+func (b *tableBuilder) add(cells []string) {
+	for i, cell := range cells {
+		c := &b.columns[i]
+		// Neighbouring rows are often alike; comparing is cheaper than hashing.
+		if b.rows > 0 && c.values[b.last[i]] == cell {
+			c.codes.append(b.last[i])
+			continue
+		}
+		code, known := b.codeOf[i][cell]
+		if !known {
+			code = uint32(len(c.values))
+			kept := strings.Clone(cell)
+			c.values = append(c.values, kept)
+			b.codeOf[i][kept] = code
+		}
+		b.last[i] = code
+		c.codes.append(code)
+	}
+	b.rows++
+}
+
+func (b *tableBuilder) table() *Table { return newTable(b.rows, b.columns) }
+
+// listNames shows names in an error message: the first dozen.
+func listNames(names []string) string {
+	const most = 12
+	if len(names) > most {
+		return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:most], ", "), len(names))
+	}
+	return strings.Join(names, ", ")
+}
+
+// showColumns is listNames for the columns of a file. Where a name is a number the
+// first record may have been taken for the header, and a record must not end up
+// in an error message: then it only counts.
+func showColumns(names []string) string {
+	if slices.ContainsFunc(names, isNumber) {
+		return fmt.Sprintf("%d columns, some with numbers for names", len(names))
+	}
+	return listNames(names)
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}

@@ -1,0 +1,29 @@
+// Package learners is about losses, one minimiser and classifiers.
+//
+// It is for whoever trains a classifier on rows that are already numbers: a
+// site on its own records, an analyst on a public pool with soft labels, a
+// researcher comparing the two. It knows nothing of parties, privacy or
+// networks.
+//
+// Conventions. A matrix is a *mat.Dense whose rows are records. Classes are
+// the integers 0..K-1; any other label means "unlabelled" and the row is left
+// out of a fit. The weights of a linear model are d×C with C = 1 for two
+// classes (the score of class 1; class 0 scores 0) and C = K otherwise, and
+// travel through the minimiser as their row-major d·C vector.
+//
+// Guarantees.
+//
+//   - Everything is deterministic given its arguments; randomness comes from
+//     the *rand.Rand a caller passes in.
+//   - Fit never fails because of what the records say: no records, one class
+//     or very few records give a [Constant] model. Errors are for arguments
+//     that do not fit together.
+//   - Minimize stops after a number of iterations that is an argument, and
+//     reports whether it reached the gradient norm that was asked for.
+//   - Objectives are convex when their documentation's conditions hold, and
+//     keep scratch space: one goroutine at a time may use one.
+//
+// Shapes that do not fit together are a mistake in the calling program; the
+// objectives and models panic with a message that names the shapes, as gonum
+// does. Nothing here reads a file, a clock or a global.
+package learners

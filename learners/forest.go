@@ -1,0 +1,74 @@
+package learners
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Forest is the random forest learner "forest" (Breiman, Machine Learning 45,
+// 2001): trees on bootstrap samples, √d columns drawn for each split, their
+// class shares averaged.
+type Forest struct {
+	Trees    int // ≥ 1
+	MaxDepth int // ≥ 1
+	MinLeaf  int // ≥ 1
+}
+
+// DefaultForest returns 50 trees: what a party of a few hundred rows can use.
+func DefaultForest() Forest { return Forest{Trees: 50, MaxDepth: 12, MinLeaf: 1} }
+
+// Name implements Learner.
+func (Forest) Name() string { return "forest" }
+
+// Features implements Learner.
+func (Forest) Features() Features { return Encoded }
+
+// Fit implements Learner; the Model is a Trees or a Constant.
+func (f Forest) Fit(x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error) {
+	s, err := labelled(x, y, classes)
+	if err != nil {
+		return nil, err
+	}
+	if s.tooLittle() {
+		return Constant{s.majority()}, nil
+	}
+	_, d := s.x.Dims()
+	g := newGrower(CART{
+		MaxDepth: f.MaxDepth,
+		MinLeaf:  f.MinLeaf,
+		Columns:  max(1, int(math.Round(math.Sqrt(float64(d))))),
+	}, s, rng)
+	trees := make(Trees, f.Trees)
+	drawn := make([]int, len(s.y))
+	for i := range trees {
+		for j := range drawn {
+			drawn[j] = rng.IntN(len(s.y))
+		}
+		trees[i] = g.grow(drawn)
+	}
+	return trees, nil
+}
+
+// Trees predicts the class of largest mean share, the lowest in a tie.
+type Trees []*Tree
+
+// Predict implements Model.
+func (t Trees) Predict(x *mat.Dense) []int {
+	y := make([]int, rows(x))
+	if len(t) == 0 {
+		return y
+	}
+	sum := make([]float64, t[0].classes)
+	for i := range y {
+		row := x.RawRowView(i)
+		clear(sum)
+		for _, tree := range t {
+			floats.Add(sum, tree.sharesAt(tree.descend(row, len(tree.nodes))))
+		}
+		y[i] = argmax(sum)
+	}
+	return y
+}

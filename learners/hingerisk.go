@@ -1,0 +1,106 @@
+package learners
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// DefaultSmoothing is the width of the quadratic piece of HingeRisk where none
+// is given; the risk is then within 0.25 of the hinge's and its curvature at
+// most 2.
+const DefaultSmoothing = 0.5
+
+// HingeRisk is the ridge-penalised smoothed hinge risk of soft targets t:
+//
+//	(1/Σv)·Σᵢ vᵢ·Σₖ [tᵢₖ·h(sᵢₖ) + (1−tᵢₖ)·h(−sᵢₖ)] + (Ridge/2)·‖W‖²,  s = X·W
+//
+// one class against the rest; with two classes the sum over k is the one term
+// of class 1. h is the hinge max(0, 1−z) with its kink replaced by a parabola of
+// width τ = Smoothing: 0 from z = 1 up, 1−z−τ/2 up to z = 1−τ, (1−z)²/2τ
+// between (Shalev-Shwartz & Zhang, JMLR 14, 2013, the smoothed hinge of their γ);
+// it is within τ/2 of the hinge.
+//
+// It is convex if RowWeight ≥ 0, Ridge ≥ 0 and 0 ≤ t ≤ 1 (project noisy targets
+// first), Ridge-strongly so. The fields may be replaced between evaluations; the
+// numbers in X and RowWeight must not change. Not for concurrent use;
+// a copy shares its scratch with the original.
+type HingeRisk struct {
+	X         *mat.Dense // N×d
+	Targets   *mat.Dense // N×Classes
+	RowWeight []float64  // N numbers v ≥ 0; nil means 1 each
+	Ridge     float64    // ≥ 0
+	Classes   int        // K ≥ 2
+	Smoothing float64    // τ > 0; 0 means DefaultSmoothing
+
+	rows *sweep
+}
+
+// Dim is d·Columns(Classes): W in row-major order.
+func (r *HingeRisk) Dim() int {
+	_, d := r.X.Dims()
+	return d * Columns(r.Classes)
+}
+
+// Evaluate implements Objective. It allocates only on its first call. It
+// panics if the shapes do not fit together.
+func (r *HingeRisk) Evaluate(w, grad []float64) float64 {
+	r.prepare()
+	value := 0.0
+	for j, v := range w {
+		grad[j] = r.Ridge * v
+		value += r.Ridge / 2 * v * v
+	}
+	return value + r.rows.run(r, w, grad)
+}
+
+// Precondition implements Preconditioned with P = XᵀVX/Σv + Ridge·I.
+func (r *HingeRisk) Precondition(g []float64) {
+	r.prepare()
+	r.rows.precondition(g, 1, r.Ridge)
+}
+
+func (r *HingeRisk) prepare() {
+	n, _ := r.X.Dims()
+	if tn, tk := r.Targets.Dims(); r.Classes < 2 || tn != n || tk != r.Classes {
+		panic(fmt.Sprintf("learners: hinge risk of %d rows and %d classes needs targets of %d×%d, not %d×%d",
+			n, r.Classes, n, r.Classes, tn, tk))
+	}
+	if !r.rows.of(r.X, r.RowWeight, Columns(r.Classes)) {
+		r.rows = newSweep(r.X, r.RowWeight, Columns(r.Classes))
+	}
+}
+
+// row implements rowLoss.
+func (r *HingeRisk) row(i int, scores []float64) float64 {
+	v, width := 1.0, r.Smoothing
+	if r.RowWeight != nil {
+		v = r.RowWeight[i]
+	}
+	if width == 0 {
+		width = DefaultSmoothing
+	}
+	target := r.Targets.RawRowView(i)[r.Classes-len(scores):]
+	value := 0.0
+	for k, z := range scores {
+		t := target[k]
+		own, ownSlope := smoothHinge(z, width)
+		other, otherSlope := smoothHinge(-z, width)
+		value += t*own + (1-t)*other
+		scores[k] = v * (t*ownSlope - (1-t)*otherSlope)
+	}
+	return v * value
+}
+
+// smoothHinge returns h(z) and h'(z).
+func smoothHinge(z, width float64) (value, slope float64) {
+	gap := 1 - z
+	switch {
+	case gap <= 0:
+		return 0, 0
+	case gap >= width:
+		return gap - width/2, -1
+	default:
+		return gap * gap / (2 * width), -gap / width
+	}
+}

@@ -1,0 +1,156 @@
+package learners
+
+import (
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// KNN is the nearest-neighbour learner "knn": the majority class of the k
+// nearest rows by Euclidean distance.
+type KNN struct {
+	// Neighbours is k; 0 chooses the one of neighbourChoices that makes the
+	// fewest errors when each row is classified by the others.
+	Neighbours int
+}
+
+var neighbourChoices = []int{1, 3, 5, 9, 15, 25}
+
+// Name implements Learner.
+func (KNN) Name() string { return "knn" }
+
+// Features implements Learner.
+func (KNN) Features() Features { return Mapped }
+
+// Fit implements Learner; the Model is a *Neighbours or a Constant. The rng is
+// not used.
+func (l KNN) Fit(x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error) {
+	s, err := labelled(x, y, classes)
+	if err != nil {
+		return nil, err
+	}
+	if s.tooLittle() {
+		return Constant{s.majority()}, nil
+	}
+	m := newNeighbours(s)
+	m.k = min(l.Neighbours, len(s.y))
+	if l.Neighbours <= 0 {
+		m.k = m.tune()
+	}
+	return m, nil
+}
+
+// Neighbours is a fitted nearest-neighbour model: the rows themselves.
+type Neighbours struct {
+	k       int
+	x       *mat.Dense
+	square  []float64 // ‖x‖² of each row
+	y       []int
+	classes int
+}
+
+func newNeighbours(s sample) *Neighbours {
+	m := &Neighbours{x: mat.DenseCopyOf(s.x), y: append([]int(nil), s.y...), classes: s.classes}
+	for i := range m.y {
+		row := m.x.RawRowView(i)
+		m.square = append(m.square, floats.Dot(row, row))
+	}
+	return m
+}
+
+// Predict implements Model. Among classes with equally many neighbours the one
+// with the nearest wins.
+func (m *Neighbours) Predict(x *mat.Dense) []int {
+	y := make([]int, 0, rows(x))
+	count := make([]int, m.classes)
+	m.each(x, m.k, false, func(near []int) {
+		clear(count)
+		most := 0
+		for _, i := range near {
+			count[m.y[i]]++
+			most = max(most, count[m.y[i]])
+		}
+		for _, i := range near {
+			if count[m.y[i]] == most {
+				y = append(y, m.y[i])
+				break
+			}
+		}
+	})
+	return y
+}
+
+// tune returns the k of least leave-one-out error, the largest in a tie.
+func (m *Neighbours) tune() int {
+	wrong := make([]int, len(neighbourChoices))
+	count := make([]int, m.classes)
+	row := 0
+	most := min(neighbourChoices[len(neighbourChoices)-1], len(m.y)-1)
+	m.each(m.x, most, true, func(near []int) {
+		clear(count)
+		choice, leader := 0, m.y[near[0]]
+		for n, i := range near {
+			count[m.y[i]]++
+			if count[m.y[i]] > count[leader] {
+				leader = m.y[i]
+			}
+			if n+1 == neighbourChoices[choice] {
+				if leader != m.y[row] {
+					wrong[choice]++
+				}
+				choice++
+			}
+		}
+		row++
+	})
+	best := 0
+	for c, k := range neighbourChoices {
+		if k <= most && wrong[c] <= wrong[best] {
+			best = c
+		}
+	}
+	return neighbourChoices[best]
+}
+
+// each calls do for every row of x, in order, with the indices of the k nearest
+// rows of m, nearest first, the lower index first in a tie. With others, x is
+// m.x and a row is not its own neighbour. do must not keep the slice.
+func (m *Neighbours) each(x *mat.Dense, k int, others bool, do func(near []int)) {
+	n, d := rows(x), 0
+	if n > 0 {
+		_, d = x.Dims()
+	}
+	near, distance := make([]int, 0, k+1), make([]float64, 0, k+1)
+	product := make([]float64, min(n, blockRows)*len(m.y))
+	for first := 0; first < n; first += blockRows {
+		last := min(n, first+blockRows)
+		block := x.Slice(first, last, 0, d).(*mat.Dense).RawMatrix()
+		out := blas64.General{Rows: block.Rows, Cols: len(m.y), Stride: len(m.y), Data: product}
+		blas64.Gemm(blas.NoTrans, blas.Trans, -2, block, m.x.RawMatrix(), 0, out)
+		for r := range block.Rows {
+			near, distance = near[:0], distance[:0]
+			for i, p := range product[r*len(m.y) : (r+1)*len(m.y)] {
+				if others && i == first+r {
+					continue
+				}
+				away := m.square[i] + p
+				if len(near) == k {
+					if away >= distance[k-1] {
+						continue
+					}
+					near, distance = near[:k-1], distance[:k-1]
+				}
+				at := len(near)
+				near, distance = append(near, i), append(distance, away)
+				for ; at > 0 && distance[at-1] > away; at-- {
+					near[at], distance[at] = near[at-1], distance[at-1]
+				}
+				near[at], distance[at] = i, away
+			}
+			do(near)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package learners
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Loss is a margin loss ℓ(z), z = y·s for a label y in {−1, +1} and a score s.
+// A loss is symmetric where ℓ(z) + ℓ(−z) is constant: there labels flipped
+// evenly change the risk by a factor and a constant only, so that its minimiser
+// is robust to them (Ghosh, Manwani & Sastry 2015; Charoenphakdee, Lee &
+// Sugiyama 2019, whose names and forms these are).
+type Loss struct {
+	name   string
+	value  func(z float64) float64
+	slope  func(z float64) float64
+	reach  float64
+	convex bool
+}
+
+// Name is what LossNamed takes.
+func (l Loss) Name() string { return l.name }
+
+// Value is ℓ(z).
+func (l Loss) Value(z float64) float64 { return l.value(z) }
+
+// Slope is ℓ′(z); at a kink the slope to its right.
+func (l Loss) Slope(z float64) float64 { return l.slope(z) }
+
+// Symmetric reports whether ℓ(z) + ℓ(−z) is constant for |z| ≤ Reach.
+func (l Loss) Symmetric() bool { return l.reach > 0 }
+
+// Reach is how far the symmetry holds: +Inf everywhere, 0 nowhere.
+func (l Loss) Reach() float64 { return l.reach }
+
+// Convex reports whether ℓ is convex.
+func (l Loss) Convex() bool { return l.convex }
+
+// Barrier holds the parameters of the barrier hinge loss.
+type Barrier struct {
+	Slope float64 // b > 1: how steeply the loss rises beyond the width
+	Width float64 // r > 0: the loss is r−z, and symmetric, for |z| ≤ r
+}
+
+// DefaultBarrier is b = 200, r = 50, as in the experiments of Charoenphakdee,
+// Lee & Sugiyama 2019.
+func DefaultBarrier() Barrier { return Barrier{Slope: 200, Width: 50} }
+
+// BarrierHinge is ℓ(z) = max(−b(r+z)+r, max(b(z−r), r−z)): convex, and symmetric
+// as far as a convex loss that is bounded below can be.
+func BarrierHinge(p Barrier) Loss {
+	b, r := p.Slope, p.Width
+	return Loss{
+		name: "barrier-hinge",
+		value: func(z float64) float64 {
+			return math.Max(-b*(r+z)+r, math.Max(b*(z-r), r-z))
+		},
+		slope: func(z float64) float64 {
+			switch {
+			case z < -r:
+				return -b
+			case z < r:
+				return -1
+			default:
+				return b
+			}
+		},
+		reach:  r,
+		convex: true,
+	}
+}
+
+// Losses lists the losses in the order of LossNames.
+func Losses() []Loss {
+	everywhere := math.Inf(1)
+	return []Loss{
+		{name: "logistic", value: logisticLoss, slope: func(z float64) float64 { return -sigmoid(-z) }, convex: true},
+		{name: "hinge", value: func(z float64) float64 { return math.Max(0, 1-z) }, slope: hingeSlope, convex: true},
+		{name: "squared", value: func(z float64) float64 { return (1 - z) * (1 - z) },
+			slope: func(z float64) float64 { return 2 * (z - 1) }, convex: true},
+		{name: "savage", value: func(z float64) float64 { p := sigmoid(-2 * z); return p * p }, slope: savageSlope},
+		{name: "sigmoid", value: func(z float64) float64 { return sigmoid(-z) },
+			slope: func(z float64) float64 { return -sigmoid(z) * sigmoid(-z) }, reach: everywhere},
+		{name: "unhinged", value: func(z float64) float64 { return 1 - z },
+			slope: func(float64) float64 { return -1 }, reach: everywhere, convex: true},
+		{name: "ramp", value: func(z float64) float64 { return math.Max(0, math.Min(1, (1-z)/2)) },
+			slope: rampSlope, reach: everywhere},
+		BarrierHinge(DefaultBarrier()),
+	}
+}
+
+// LossNames lists what LossNamed takes.
+func LossNames() []string {
+	var names []string
+	for _, l := range Losses() {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+// LossNamed returns the loss of that name.
+func LossNamed(name string) (Loss, error) {
+	for _, l := range Losses() {
+		if l.name == name {
+			return l, nil
+		}
+	}
+	return Loss{}, fmt.Errorf("unknown loss %q: use one of %s", name, strings.Join(LossNames(), ", "))
+}
+
+// sigmoid is 1/(1+e^−z), exact to rounding in both tails.
+func sigmoid(z float64) float64 {
+	e := math.Exp(-math.Abs(z))
+	if z < 0 {
+		return e / (1 + e)
+	}
+	return 1 / (1 + e)
+}
+
+// logisticLoss is log(1+e^−z).
+func logisticLoss(z float64) float64 {
+	return math.Max(-z, 0) + math.Log1p(math.Exp(-math.Abs(z)))
+}
+
+func hingeSlope(z float64) float64 {
+	if z < 1 {
+		return -1
+	}
+	return 0
+}
+
+// savageSlope is the slope of the savage loss (1+e^{2z})⁻² of Masnadi-Shirazi &
+// Vasconcelos 2009: with p = (1+e^{2z})⁻¹ it is −4p²(1−p).
+func savageSlope(z float64) float64 {
+	p := sigmoid(-2 * z)
+	return -4 * p * p * sigmoid(2*z)
+}
+
+func rampSlope(z float64) float64 {
+	if -1 <= z && z < 1 {
+		return -0.5
+	}
+	return 0
+}

@@ -1,0 +1,281 @@
+package learners
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Objective is a differentiable convex function of Dim numbers.
+//
+// Evaluate fills grad (length Dim) with the gradient at w and returns the
+// value. It must not change w or keep either slice. Implementations keep
+// scratch space, so an Objective is not for concurrent use.
+type Objective interface {
+	Dim() int
+	Evaluate(w, grad []float64) float64
+}
+
+// Preconditioned is an Objective that knows the rough shape of its Hessian.
+// Precondition overwrites g with P⁻¹g for a fixed symmetric positive definite
+// P; the nearer P is to a multiple of the Hessian, the fewer the iterations.
+type Preconditioned interface {
+	Objective
+	Precondition(g []float64)
+}
+
+// Settings of Minimize. A zero field means its default.
+type Settings struct {
+	// GradientNorm is the Euclidean norm of the gradient at which to stop;
+	// default 1e-6. For a λ-strongly convex objective the answer is then within
+	// GradientNorm/λ of the minimiser.
+	GradientNorm float64
+	// MaxIterations bounds the number of steps; default 500. One step takes one
+	// evaluation as a rule and at most maxTrials.
+	MaxIterations int
+	// Memory is the number of past steps that shape the next; default 10.
+	Memory int
+}
+
+// DefaultSettings returns the defaults named at the fields.
+func DefaultSettings() Settings {
+	return Settings{GradientNorm: 1e-6, MaxIterations: 500, Memory: 10}
+}
+
+func (s Settings) orDefault() Settings {
+	d := DefaultSettings()
+	if !(s.GradientNorm > 0) {
+		s.GradientNorm = d.GradientNorm
+	}
+	if s.MaxIterations <= 0 {
+		s.MaxIterations = d.MaxIterations
+	}
+	if s.Memory <= 0 {
+		s.Memory = d.Memory
+	}
+	return s
+}
+
+// Report says how a minimisation ended.
+type Report struct {
+	Iterations   int
+	Evaluations  int
+	Value        float64
+	GradientNorm float64
+	Converged    bool // GradientNorm is at most what was asked for
+}
+
+// Constants of the line search: Nocedal & Wright, Numerical Optimization
+// (2006), §3.1 and §7.2 for the first two; Hager & Zhang, SIAM J. Optim. 16
+// (2005), Eq. 4.1 for the approximate form, which still works where the
+// decrease is below the rounding error of the value.
+const (
+	sufficientDecrease = 1e-4
+	sufficientCurve    = 0.9
+	approximateSlope   = 0.8
+	valueRounding      = 1e-9
+	maxTrials          = 30
+)
+
+// Minimize runs L-BFGS (Liu & Nocedal 1989) on o from start and returns the
+// best point with a Report. It is deterministic and does not change start. A
+// start that is not Dim finite numbers, nil for one, means the origin. It
+// never panics or loops of its own: where no step improves the value any more
+// it returns what it has, with Converged false.
+func Minimize(o Objective, start []float64, s Settings) ([]float64, Report) {
+	s = s.orDefault()
+	m := newMinimizer(o, start, s.Memory)
+	m.value = o.Evaluate(m.w, m.grad)
+	m.evaluations = 1
+	iterations := 0
+	for ; iterations < s.MaxIterations; iterations++ {
+		if !(floats.Norm(m.grad, 2) > s.GradientNorm) {
+			break
+		}
+		if !m.step() {
+			break
+		}
+	}
+	norm := floats.Norm(m.grad, 2)
+	return m.w, Report{
+		Iterations:   iterations,
+		Evaluations:  m.evaluations,
+		Value:        m.value,
+		GradientNorm: norm,
+		Converged:    norm <= s.GradientNorm,
+	}
+}
+
+// pair is one past step s and the change y of the gradient over it.
+type pair struct {
+	s, y  []float64
+	rho   float64 // 1/⟨s,y⟩
+	alpha float64 // scratch of the two-loop recursion
+}
+
+type minimizer struct {
+	o           Objective
+	shape       Preconditioned // nil when o has none
+	w, grad     []float64
+	value       float64
+	direction   []float64
+	trial       []float64
+	trialGrad   []float64
+	past        []pair // oldest first
+	memory      int
+	scratch     []float64
+	evaluations int
+}
+
+func newMinimizer(o Objective, start []float64, memory int) *minimizer {
+	n := o.Dim()
+	m := &minimizer{o: o, memory: memory, past: make([]pair, 0, memory)}
+	m.shape, _ = o.(Preconditioned)
+	buffer := make([]float64, 6*n)
+	cut := func() []float64 {
+		var c []float64
+		c, buffer = buffer[:n:n], buffer[n:]
+		return c
+	}
+	m.w, m.grad, m.direction = cut(), cut(), cut()
+	m.trial, m.trialGrad, m.scratch = cut(), cut(), cut()
+	if len(start) == n && allFinite(start) {
+		copy(m.w, start)
+	}
+	return m
+}
+
+func allFinite(v []float64) bool {
+	for _, x := range v {
+		if !finite(x) {
+			return false
+		}
+	}
+	return true
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// step moves w to a point of lower value and reports whether it could.
+func (m *minimizer) step() bool {
+	for {
+		m.aim()
+		slope := floats.Dot(m.grad, m.direction)
+		if slope < 0 && m.search(slope) {
+			m.remember()
+			return true
+		}
+		if len(m.past) == 0 {
+			return false
+		}
+		m.past = m.past[:0] // the past misled: try the plain direction once
+	}
+}
+
+// aim sets direction to −H·grad, H the L-BFGS inverse Hessian.
+func (m *minimizer) aim() {
+	d := m.direction
+	for i, g := range m.grad {
+		d[i] = -g
+	}
+	for i := len(m.past) - 1; i >= 0; i-- {
+		p := &m.past[i]
+		p.alpha = p.rho * floats.Dot(p.s, d)
+		floats.AddScaled(d, -p.alpha, p.y)
+	}
+	if m.shape != nil {
+		m.shape.Precondition(d)
+	}
+	if n := len(m.past); n > 0 {
+		last := m.past[n-1]
+		copy(m.scratch, last.y)
+		if m.shape != nil {
+			m.shape.Precondition(m.scratch)
+		}
+		floats.Scale(1/(last.rho*floats.Dot(last.y, m.scratch)), d)
+	}
+	for i := range m.past {
+		p := &m.past[i]
+		floats.AddScaled(d, p.alpha-p.rho*floats.Dot(p.y, d), p.s)
+	}
+}
+
+// search looks along direction, whose slope at w is given and negative, for a
+// point that satisfies the Wolfe conditions, and leaves it in trial. The slope
+// of a convex function along a line only rises, so a bracket and secant steps
+// in it suffice.
+func (m *minimizer) search(slope0 float64) bool {
+	length := 1.0
+	if len(m.past) == 0 && m.shape == nil {
+		length = 1 / math.Max(1, floats.Norm(m.grad, 2))
+	}
+	low, lowSlope := 0.0, slope0
+	high, highSlope := math.Inf(1), math.NaN()
+	for range maxTrials {
+		floats.AddScaledTo(m.trial, m.w, length, m.direction)
+		value := m.o.Evaluate(m.trial, m.trialGrad)
+		m.evaluations++
+		slope := floats.Dot(m.trialGrad, m.direction)
+		switch {
+		case !finite(value) || !finite(slope):
+			high, highSlope = length, math.NaN()
+		case !m.decreased(value, slope, length, slope0):
+			high, highSlope = length, slope
+		case slope < sufficientCurve*slope0:
+			low, lowSlope = length, slope
+		default:
+			m.value = value
+			return true
+		}
+		length = nextLength(low, lowSlope, high, highSlope)
+	}
+	return false
+}
+
+func (m *minimizer) decreased(value, slope, length, slope0 float64) bool {
+	if value <= m.value+sufficientDecrease*length*slope0 {
+		return true
+	}
+	return slope <= -approximateSlope*slope0 &&
+		value <= m.value+valueRounding*(1+math.Abs(m.value))
+}
+
+// nextLength is where the secant of the two slopes vanishes, kept well inside
+// the bracket; doubling while there is no upper end, bisecting while its slope
+// is unknown.
+func nextLength(low, lowSlope, high, highSlope float64) float64 {
+	if math.IsInf(high, 1) {
+		return 4 * low
+	}
+	width := high - low
+	share := 0.1 // a value that overflowed: come well back
+	if !math.IsNaN(highSlope) {
+		share = 0.5
+		if highSlope > lowSlope {
+			share = -lowSlope / (highSlope - lowSlope)
+		}
+	}
+	return low + width*math.Min(0.9, math.Max(0.1, share))
+}
+
+// remember takes the step to trial and stores it, unless rounding has made it
+// useless as a measure of curvature.
+func (m *minimizer) remember() {
+	var p pair
+	if len(m.past) == m.memory {
+		p = m.past[0]
+		copy(m.past, m.past[1:])
+		m.past = m.past[:m.memory-1]
+	} else {
+		p = pair{s: make([]float64, len(m.w)), y: make([]float64, len(m.w))}
+	}
+	floats.SubTo(p.s, m.trial, m.w)
+	floats.SubTo(p.y, m.trialGrad, m.grad)
+	m.w, m.trial = m.trial, m.w
+	m.grad, m.trialGrad = m.trialGrad, m.grad
+	curvature := floats.Dot(p.s, p.y)
+	if curvature > 1e-14*floats.Norm(p.s, 2)*floats.Norm(p.y, 2) {
+		p.rho = 1 / curvature
+		m.past = append(m.past, p)
+	}
+}

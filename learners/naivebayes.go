@@ -1,0 +1,92 @@
+package learners
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// NaiveBayes is the naive Bayes learner "naive-bayes" for features of any
+// distribution: each column is cut into bins at its quantiles (an indicator
+// into its two values), and the bins' frequencies within a class are drawn
+// towards their frequencies in all classes by Prior rows' worth, so that a
+// rare bin says little.
+type NaiveBayes struct {
+	Bins  int     // 2..256, the most a column is cut into
+	Prior float64 // > 0
+}
+
+// DefaultNaiveBayes returns settings that suit 50 to 500 rows.
+func DefaultNaiveBayes() NaiveBayes { return NaiveBayes{Bins: 6, Prior: 2} }
+
+// Name implements Learner.
+func (NaiveBayes) Name() string { return "naive-bayes" }
+
+// Features implements Learner.
+func (NaiveBayes) Features() Features { return Encoded }
+
+// Fit implements Learner; the Model is a *Bayes or a Constant. The rng is not
+// used.
+func (b NaiveBayes) Fit(x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error) {
+	s, err := labelled(x, y, classes)
+	if err != nil {
+		return nil, err
+	}
+	if s.tooLittle() {
+		return Constant{s.majority()}, nil
+	}
+	m := &Bayes{bins: newBins(s.x, min(b.Bins, maxBins)), prior: make([]float64, classes)}
+	n := float64(len(s.y))
+	for k, count := range s.counts {
+		// Laplace's rule of succession; a class never seen stays possible.
+		m.prior[k] = math.Log((float64(count) + 1) / (n + float64(classes)))
+	}
+	for j, codes := range m.bins.codes(s.x) {
+		m.columns = append(m.columns, b.column(codes, len(m.bins.cuts[j])+1, s))
+	}
+	return m, nil
+}
+
+// column returns log P(bin | class) at [bin*classes+class].
+func (b NaiveBayes) column(codes []uint8, bins int, s sample) []float64 {
+	table := make([]float64, bins*s.classes)
+	pooled := make([]float64, bins)
+	for i, k := range s.y {
+		table[int(codes[i])*s.classes+k]++
+		pooled[codes[i]] += 1 / float64(len(s.y))
+	}
+	for at, count := range table {
+		bin, k := at/s.classes, at%s.classes
+		table[at] = math.Log((count + b.Prior*pooled[bin]) / (float64(s.counts[k]) + b.Prior))
+	}
+	return table
+}
+
+// Bayes is a fitted naive Bayes model.
+type Bayes struct {
+	bins    bins
+	prior   []float64   // log P(class)
+	columns [][]float64 // log P(bin | class), bins × classes, of each column
+}
+
+// Predict implements Model: the class of largest posterior probability, the
+// lowest in a tie.
+func (b *Bayes) Predict(x *mat.Dense) []int {
+	y := make([]int, rows(x))
+	k := len(b.prior)
+	score := make([]float64, k)
+	for i := range y {
+		copy(score, b.prior)
+		for j, v := range x.RawRowView(i) {
+			if len(b.columns[j]) == k {
+				continue // one bin: says nothing
+			}
+			at := b.bins.of(j, v) * k
+			floats.Add(score, b.columns[j][at:at+k])
+		}
+		y[i] = argmax(score)
+	}
+	return y
+}

@@ -1,0 +1,118 @@
+package learners
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+)
+
+// SoftmaxRisk is the ridge-penalised multinomial logistic risk of soft targets,
+// written so that the targets enter through their moments only:
+//
+//	(1/Σv)·Σᵢ vᵢ·log Σₖ exp(xᵢᵀwₖ) − ⟨Mu, W⟩ + (Ridge/2)·‖W‖²
+//
+// With two classes there is one column w and log Σ becomes log(1 + exp(xᵢᵀw)).
+// Where Mu = Moments(X, targets, RowWeight) and each row of targets sums to 1,
+// this is the weighted mean cross-entropy plus the penalty. Mu may also be
+// noisy, or come from other rows than X (Hamm, Cao & Belkin 2016, §4, with the
+// linear part taken apart).
+//
+// It is convex if RowWeight ≥ 0 and Ridge ≥ 0, Ridge-strongly so, and bounded
+// below for every Mu if Ridge > 0. The fields may be replaced between
+// evaluations; the numbers in X and RowWeight must not change. Weights that
+// sum to zero leave out the first term. Not for concurrent use;
+// a copy shares its scratch with the original.
+type SoftmaxRisk struct {
+	X         *mat.Dense // N×d
+	Mu        *mat.Dense // d×Columns(Classes)
+	RowWeight []float64  // N numbers v ≥ 0; nil means 1 each
+	Ridge     float64    // ≥ 0
+	Classes   int        // K ≥ 2
+
+	rows *sweep
+}
+
+// Dim is d·Columns(Classes): W in row-major order.
+func (r *SoftmaxRisk) Dim() int {
+	_, d := r.X.Dims()
+	return d * Columns(r.Classes)
+}
+
+// Evaluate implements Objective. It allocates only on its first call. It
+// panics if the shapes do not fit together.
+func (r *SoftmaxRisk) Evaluate(w, grad []float64) float64 {
+	r.prepare()
+	mu := r.Mu.RawMatrix()
+	value := linearAndRidge(mu, r.Ridge, w, grad)
+	return value + r.rows.run(r, w, grad)
+}
+
+// Precondition implements Preconditioned with P = κ·XᵀVX/Σv + Ridge·I for each
+// class, κ = (1/K)(1−1/K) being the curvature at equal scores (at most
+// Böhning's bound, Ann. Inst. Statist. Math. 44, 1992).
+func (r *SoftmaxRisk) Precondition(g []float64) {
+	r.prepare()
+	k := float64(r.Classes)
+	r.rows.precondition(g, (1-1/k)/k, r.Ridge)
+}
+
+func (r *SoftmaxRisk) prepare() {
+	c := Columns(r.Classes)
+	_, d := r.X.Dims()
+	if md, mc := r.Mu.Dims(); r.Classes < 2 || md != d || mc != c {
+		panic(fmt.Sprintf("learners: softmax risk of %d classes and %d features needs Mu of %d×%d, not %d×%d",
+			r.Classes, d, d, c, md, mc))
+	}
+	if !r.rows.of(r.X, r.RowWeight, c) {
+		r.rows = newSweep(r.X, r.RowWeight, c)
+	}
+}
+
+// row implements rowLoss: v·log Σ exp(scores).
+func (r *SoftmaxRisk) row(i int, scores []float64) float64 {
+	v := 1.0
+	if r.RowWeight != nil {
+		v = r.RowWeight[i]
+	}
+	if len(scores) == 1 {
+		z := scores[0]
+		e := math.Exp(-math.Abs(z))
+		p := e / (1 + e)
+		if z > 0 {
+			p = 1 - p
+		}
+		scores[0] = v * p
+		return v * (math.Max(z, 0) + math.Log1p(e))
+	}
+	top := scores[0]
+	for _, z := range scores[1:] {
+		if z > top {
+			top = z
+		}
+	}
+	sum := 0.0
+	for k, z := range scores {
+		e := math.Exp(z - top)
+		scores[k] = e
+		sum += e
+	}
+	for k := range scores {
+		scores[k] *= v / sum
+	}
+	return v * (top + math.Log(sum))
+}
+
+// linearAndRidge sets grad to −Mu + ridge·w and returns −⟨Mu, w⟩ + (ridge/2)‖w‖².
+func linearAndRidge(mu blas64.General, ridge float64, w, grad []float64) float64 {
+	value := 0.0
+	for j := range mu.Rows {
+		for k, m := range mu.Data[j*mu.Stride : j*mu.Stride+mu.Cols] {
+			at := j*mu.Cols + k
+			grad[at] = ridge*w[at] - m
+			value += w[at] * (ridge/2*w[at] - m)
+		}
+	}
+	return value
+}

@@ -1,0 +1,75 @@
+package privacy
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Bound is the proven statement that carries a Sensitive vector through the
+// door: for all neighbouring data (one Unit replaced), the difference Δ of the
+// two integer vectors satisfies every field below. The room cannot check it;
+// the caller must have a proof, from public inputs alone.
+type Bound struct {
+	Unit Unit `json:"unit"`
+
+	// L1 bounds Σⱼ|Δⱼ|, without weights. 0: not proven, so mechanisms that
+	// need it refuse.
+	L1 int64 `json:"l1"`
+	// L2sq bounds Σⱼ wⱼΔⱼ², wⱼ = Weight[j] or 1. 0: not proven.
+	L2sq int64 `json:"l2sq"`
+	// Weight holds one positive public weight a coordinate; nil means all 1.
+	// Gaussian noise on coordinate j has variance σ²/wⱼ.
+	Weight []int64 `json:"weight,omitempty"`
+	// Cells bounds how many coordinates one unit may change. 0: not proven.
+	Cells int `json:"cells"`
+	// KeepsSum says that Σⱼ Δⱼ = 0, as for counts whose total is public.
+	KeepsSum bool `json:"keeps_sum"`
+	// PerParty is the public number of these units that one party holds at
+	// most. 0: unknown, and then nothing is guaranteed at unit party. For
+	// unit party itself it is ignored.
+	PerParty int64 `json:"per_party"`
+}
+
+// Validate checks the bound for a vector of n coordinates and says which field
+// is wrong. It looks at public numbers only.
+func (b Bound) Validate(n int) error {
+	switch {
+	case !b.Unit.Valid():
+		return fmt.Errorf("check bound: unit is %v, use label, record or party", b.Unit)
+	case b.L1 < 0 || b.L2sq < 0:
+		return fmt.Errorf("check bound: L1 is %d and L2sq is %d, neither may be negative", b.L1, b.L2sq)
+	case b.L1 == 0 && b.L2sq == 0:
+		return fmt.Errorf("check bound: neither L1 nor L2sq is given, prove at least one")
+	case b.Cells < 0 || b.Cells > n:
+		return fmt.Errorf("check bound: cells is %d, give 0 (not proven) to %d (the vector's length)", b.Cells, n)
+	case b.PerParty < 0:
+		return fmt.Errorf("check bound: per-party is %d, give 0 (unknown) or the most units a party holds", b.PerParty)
+	case b.Weight != nil && len(b.Weight) != n:
+		return fmt.Errorf("check bound: %d weights for %d coordinates, give one each or none", len(b.Weight), n)
+	}
+	for j, w := range b.Weight {
+		if w <= 0 {
+			return fmt.Errorf("check bound: weight %d is %d, weights are positive", j, w)
+		}
+	}
+	return nil
+}
+
+// weight of coordinate j.
+func (b Bound) weight(j int) int64 {
+	if b.Weight == nil {
+		return 1
+	}
+	return b.Weight[j]
+}
+
+func (b Bound) clone() Bound {
+	b.Weight = slices.Clone(b.Weight)
+	return b
+}
+
+func (b Bound) equal(c Bound) bool {
+	return b.Unit == c.Unit && b.L1 == c.L1 && b.L2sq == c.L2sq && b.Cells == c.Cells &&
+		b.KeepsSum == c.KeepsSum && b.PerParty == c.PerParty && slices.Equal(b.Weight, c.Weight) &&
+		(b.Weight == nil) == (c.Weight == nil)
+}

@@ -1,0 +1,116 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+)
+
+// Cost is what one release takes at its own unit, in exact rationals. It says:
+// δ-approximate ρ-zCDP; and, where Pure is given, also pure ε.
+type Cost struct {
+	Unit     Unit  `json:"unit"`
+	PerParty int64 `json:"per_party"` // most units a party holds; 0: unknown
+
+	Pure  *big.Rat `json:"pure"`  // ε, nil unless the release is pure ε
+	Rho   *big.Rat `json:"rho"`   // ρ; ε²/2 for a pure one
+	Delta *big.Rat `json:"delta"` // δ, nil or 0 for all mechanisms of this room so far
+}
+
+// PureCost is the cost of a pure ε release. It counts as ε²/2-zCDP too (Bun &
+// Steinke 2016, Proposition 1.4).
+func PureCost(u Unit, perParty int64, epsilon *big.Rat) Cost {
+	rho := new(big.Rat).Mul(epsilon, epsilon)
+	return Cost{Unit: u, PerParty: perParty, Pure: new(big.Rat).Set(epsilon), Rho: rho.Quo(rho, big.NewRat(2, 1))}
+}
+
+// ConcentratedCost is the cost of a ρ-zCDP release.
+func ConcentratedCost(u Unit, perParty int64, rho *big.Rat) Cost {
+	return Cost{Unit: u, PerParty: perParty, Rho: new(big.Rat).Set(rho)}
+}
+
+// CostOf returns what m costs under the bound b, from public inputs alone; for
+// a party that is charged for noise another adds. Mechanisms that prove
+// nothing give ErrSimulationOnly.
+func CostOf(m Mechanism, b Bound) (Cost, error) {
+	if m.simulationOnly() {
+		return Cost{}, fmt.Errorf("cost of %s: %w", m.Name(), ErrSimulationOnly)
+	}
+	return m.cost(b)
+}
+
+// Validate says which field is wrong.
+func (c Cost) Validate() error {
+	switch {
+	case !c.Unit.Valid():
+		return fmt.Errorf("check cost: unit is %v, use label, record or party", c.Unit)
+	case c.PerParty < 0:
+		return fmt.Errorf("check cost: per-party is %d, give 0 (unknown) or the most units a party holds", c.PerParty)
+	case c.Rho == nil || c.Rho.Sign() < 0:
+		return errors.New("check cost: rho must be given and not negative; a pure cost has ε²/2")
+	case c.Delta != nil && (c.Delta.Sign() < 0 || c.Delta.Cmp(power(0)) >= 0):
+		return errors.New("check cost: delta must be from 0 to below 1")
+	}
+	if c.Pure != nil {
+		if c.Pure.Sign() < 0 || c.delta().Sign() != 0 {
+			return errors.New("check cost: a pure cost has epsilon ≥ 0 and no delta")
+		}
+		if want := PureCost(c.Unit, 0, c.Pure).Rho; want.Cmp(c.Rho) != 0 {
+			return fmt.Errorf("check cost: a pure cost of epsilon %s has rho %s, not %s", c.Pure.RatString(), want.RatString(), c.Rho.RatString())
+		}
+	}
+	for _, x := range []*big.Rat{c.Pure, c.Rho, c.Delta} {
+		if x != nil && (x.Num().BitLen() > maxCostBits || x.Denom().BitLen() > maxCostBits) {
+			return fmt.Errorf("check cost: a numerator or denominator is longer than %d bits, round the cost up", maxCostBits)
+		}
+	}
+	return nil
+}
+
+// maxCostBits limits the arithmetic a cost from outside can cause; the costs
+// of this room need at most 2·(62+63)+1 bits.
+const maxCostBits = 512
+
+// At returns the cost at another unit, and false if it proves nothing there.
+//
+//   - At its own and finer units a cost counts in full: replacing a finer unit
+//     is one way of replacing the coarser one that holds it.
+//   - Record to party: a party of at most k records is replaced in k steps, so
+//     k·ε and k²·ρ (Bun & Steinke 2016, Proposition 1.9). With δ > 0 and k > 1
+//     nothing is claimed.
+//   - Label to record or party: nothing. Hiding a label says nothing about the
+//     features beside it. A release whose proof covers the whole record should
+//     declare that unit in its bound.
+func (c Cost) At(u Unit) (Cost, bool) {
+	if u <= c.Unit {
+		c.Unit = u
+		return c, true
+	}
+	if c.Unit != Record || u != Party || c.PerParty < 1 || (c.PerParty > 1 && c.delta().Sign() > 0) {
+		return Cost{}, false
+	}
+	k := new(big.Rat).SetInt64(c.PerParty)
+	if c.Pure != nil {
+		c.Pure = new(big.Rat).Mul(k, c.Pure)
+	}
+	c.Rho = new(big.Rat).Mul(new(big.Rat).Mul(k, k), c.Rho)
+	c.Unit, c.PerParty = Party, 0
+	return c, true
+}
+
+func (c Cost) delta() *big.Rat {
+	if c.Delta == nil {
+		return new(big.Rat)
+	}
+	return c.Delta
+}
+
+func (c Cost) equal(d Cost) bool {
+	same := func(x, y *big.Rat) bool {
+		if x == nil || y == nil {
+			return x == nil && y == nil
+		}
+		return x.Cmp(y) == 0
+	}
+	return c.Unit == d.Unit && c.PerParty == d.PerParty && same(c.Pure, d.Pure) && same(c.Rho, d.Rho) && c.delta().Cmp(d.delta()) == 0
+}

@@ -1,0 +1,163 @@
+package privacy
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+// dice is all the randomness the samplers use. Every outcome has exactly the
+// probability stated, given independent uniform bits. Tests replace it by an
+// enumerator, to compute a sampler's law instead of estimating it.
+type dice interface {
+	// below is uniform on {0, …, n−1}, n ≥ 1.
+	below(n uint64) uint64
+	// flip is true with probability (fractional part of p)/k, k ≥ 1.
+	flip(p *ratio, k uint64) bool
+	// decay is true with probability e^{−p}.
+	decay(p *ratio) bool
+}
+
+// ratio is a rational p ≥ 0, split so that it can be compared with a uniform
+// number digit by digit:
+//
+//	p = whole + (head + rest/den)/2⁶⁴,  0 ≤ rest < den.
+type ratio struct {
+	whole, head uint64
+	rest, den   big.Int
+	scratch     big.Int
+}
+
+// setSmall sets p = num/den for num < den.
+func (p *ratio) setSmall(num, den uint64) {
+	quotient, remainder := bits.Div64(num, 0, den)
+	p.whole, p.head = 0, quotient
+	p.rest.SetUint64(remainder)
+	p.den.SetUint64(den)
+}
+
+// set sets p = num/den, num ≥ 0, den > 0. A whole part of 2⁶⁴ or more is kept
+// as 2⁶⁴−1: decay would have to succeed that many times in a row to tell them
+// apart, which at a nanosecond each takes 584 years.
+func (p *ratio) set(num, den *big.Int) {
+	q := p.scratch.Lsh(num, 64)
+	q.QuoRem(q, den, &p.rest)
+	p.den.Set(den)
+	p.head = low64(q)
+	if q.Rsh(q, 64); q.IsUint64() {
+		p.whole = q.Uint64()
+	} else {
+		p.whole = math.MaxUint64
+	}
+}
+
+// low64 returns q mod 2⁶⁴ for q ≥ 0 (big.Int.Uint64 promises it only for
+// numbers that fit).
+func low64(q *big.Int) uint64 {
+	words := q.Bits()
+	if len(words) == 0 {
+		return 0
+	}
+	if bits.UintSize == 64 || len(words) == 1 {
+		return uint64(words[0])
+	}
+	return uint64(words[0]) | uint64(words[1])<<32
+}
+
+// exactDice rolls from a stream of uniform bits.
+type exactDice struct {
+	stream io.Reader
+	buffer [4096]byte
+	next   int
+}
+
+// newDice reads stream in blocks of 4096 bytes. Streams that can fail are
+// programming errors: crypto/rand stops the program itself and ChaCha8 has no
+// end, so a failed read panics rather than let a biased draw go on.
+func newDice(stream io.Reader) *exactDice {
+	d := &exactDice{stream: stream}
+	d.next = len(d.buffer)
+	return d
+}
+
+// word returns 64 fresh bits.
+func (d *exactDice) word() uint64 {
+	if d.next == len(d.buffer) {
+		if _, err := io.ReadFull(d.stream, d.buffer[:]); err != nil {
+			panic("privacy: the source of randomness failed: " + err.Error())
+		}
+		d.next = 0
+	}
+	w := binary.LittleEndian.Uint64(d.buffer[d.next:])
+	d.next += 8
+	return w
+}
+
+// below masks a word to as many bits as n−1 has and tries again if it is n or
+// more: at most two words on average.
+func (d *exactDice) below(n uint64) uint64 {
+	mask := uint64(math.MaxUint64) >> bits.LeadingZeros64((n-1)|1)
+	for {
+		if x := d.word() & mask; x < n {
+			return x
+		}
+	}
+}
+
+// flip compares a uniform U ∈ [0,1), revealed 64 binary digits at a time, with
+// q = frac(p)/k: true iff U < q. The first 64 digits of q are ⌊head/k⌋, because
+// ⌊⌊x⌋/k⌋ = ⌊x/k⌋. Only if they all agree, which happens once in 2⁶⁴ times, is
+// the exact remainder needed.
+func (d *exactDice) flip(p *ratio, k uint64) bool {
+	u, q := d.word(), p.head/k
+	if u != q {
+		return u < q
+	}
+	// What is left of q: ((head mod k) + rest/den)/k.
+	den := new(big.Int).SetUint64(k)
+	num := new(big.Int).SetUint64(p.head % k)
+	num.Mul(num, &p.den).Add(num, &p.rest)
+	return d.flipExact(num, den.Mul(den, &p.den))
+}
+
+// flipExact is true with probability num/den < 1, with big integers all along.
+func (d *exactDice) flipExact(num, den *big.Int) bool {
+	digit, u := new(big.Int), new(big.Int)
+	for num.Sign() > 0 { // num = 0: U ≥ 0 = q
+		digit.QuoRem(num.Lsh(num, 64), den, num)
+		if c := u.SetUint64(d.word()).Cmp(digit); c != 0 {
+			return c < 0
+		}
+	}
+	return false
+}
+
+// decay: see decayByFlips.
+func (d *exactDice) decay(p *ratio) bool { return decayByFlips(d, p) }
+
+// decayByFlips is true with probability e^{−p}: Algorithm 1 of Canonne, Kamath
+// & Steinke 2020. For γ ≤ 1 let K be the first k whose flip of probability γ/k
+// fails; P[K > k] = γᵏ/k!, so P[K odd] = Σ (−γ)ᵏ/k! = e^{−γ}. For larger p, one
+// such trial with γ = 1 for each whole unit and one for the fraction.
+func decayByFlips(d dice, p *ratio) bool {
+	for range p.whole {
+		// γ = 1: the flip for k = 1 always succeeds; 1/k is below(k) = 0.
+		k := uint64(2)
+		for d.below(k) == 0 {
+			k++
+		}
+		if k%2 == 0 {
+			return false
+		}
+	}
+	if p.head == 0 && p.rest.Sign() == 0 {
+		return true
+	}
+	k := uint64(1)
+	for d.flip(p, k) {
+		k++
+	}
+	return k%2 == 1
+}

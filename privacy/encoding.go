@@ -1,0 +1,159 @@
+package privacy
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// The canonical bytes of a Published, without its entry's hash: the length of
+// a JSON head as a varint, the head, the weights as runs (weight, how often)
+// of varints, the values as signed varints, the reals as 8 bytes each.
+// Equal answers have equal bytes, which the ledger's hash chain relies on.
+
+type publishedHead struct {
+	ID         string            `json:"id"`
+	Sequence   int64             `json:"sequence"`
+	Simulated  bool              `json:"simulated,omitempty"`
+	Mechanism  string            `json:"mechanism"`
+	Parameters map[string]string `json:"parameters,omitempty"` // JSON sorts keys
+	Bound      Bound             `json:"bound"`                // without weights
+	Cost       Cost              `json:"cost"`
+	Runs       int               `json:"runs"`
+	Values     int               `json:"values"`
+	Reals      int               `json:"reals"` // −1: none
+}
+
+func encodePublished(p Published) []byte {
+	head := publishedHead{
+		ID: p.ID, Sequence: p.Sequence, Simulated: p.Simulated, Mechanism: p.Mechanism, Parameters: p.Parameters,
+		Bound: p.Bound, Cost: p.Cost, Values: len(p.Values), Reals: len(p.Reals),
+	}
+	if p.Reals == nil {
+		head.Reals = -1
+	}
+	var runs []byte
+	for j := 0; j < len(p.Bound.Weight); {
+		end := j + 1
+		for end < len(p.Bound.Weight) && p.Bound.Weight[end] == p.Bound.Weight[j] {
+			end++
+		}
+		runs = binary.AppendUvarint(runs, uint64(p.Bound.Weight[j]))
+		runs = binary.AppendUvarint(runs, uint64(end-j))
+		head.Runs++
+		j = end
+	}
+	head.Bound.Weight = nil
+	text, err := json.Marshal(head)
+	if err != nil { // an invalid unit, in a Published made by hand
+		return nil
+	}
+	b := binary.AppendUvarint(nil, uint64(len(text)))
+	b = append(append(b, text...), runs...)
+	for _, v := range p.Values {
+		b = binary.AppendVarint(b, v)
+	}
+	for _, x := range p.Reals {
+		b = binary.BigEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
+}
+
+// maxHead limits the JSON head; the longest real one is about 2 kB.
+const maxHead = 1 << 16
+
+// decodePublished reads canonical bytes and checks the claim they make. It
+// never allocates more than the input and its runs account for: a vector of
+// weights is as long as the vector of values.
+func decodePublished(data []byte) (Published, error) {
+	r := byteReader{data: data}
+	n := r.uvarint()
+	if n > maxHead {
+		return Published{}, errors.New("the head is too long")
+	}
+	var head publishedHead
+	if err := json.Unmarshal(r.take(int(n)), &head); err != nil {
+		return Published{}, fmt.Errorf("read head: %w", err)
+	}
+	rest := len(data)
+	if head.Values < 0 || head.Values > rest || head.Reals < -1 || head.Reals > rest/8 || head.Runs < 0 || head.Runs > rest/2 || head.Bound.Weight != nil {
+		return Published{}, errors.New("the head's lengths do not fit the data")
+	}
+	p := Published{
+		ID: head.ID, Sequence: head.Sequence, Simulated: head.Simulated, Mechanism: head.Mechanism, Parameters: head.Parameters,
+		Bound: head.Bound, Cost: head.Cost,
+	}
+	for range head.Runs {
+		w, times := r.uvarint(), r.uvarint()
+		if times > uint64(max(head.Values, head.Reals)-len(p.Bound.Weight)) || w > math.MaxInt64 {
+			return Published{}, errors.New("the weights are more than the values")
+		}
+		for range times {
+			p.Bound.Weight = append(p.Bound.Weight, int64(w))
+		}
+	}
+	if head.Values > 0 {
+		p.Values = make([]int64, head.Values)
+	}
+	for j := range p.Values {
+		p.Values[j] = r.varint()
+	}
+	if head.Reals >= 0 {
+		p.Reals = make([]float64, head.Reals)
+		for j := range p.Reals {
+			p.Reals[j] = math.Float64frombits(binary.BigEndian.Uint64(r.take(8)))
+		}
+	}
+	if r.failed || len(r.data) > 0 {
+		return Published{}, errors.New("the data are cut off or too long")
+	}
+	if err := p.check(); err != nil {
+		return Published{}, err
+	}
+	if string(encodePublished(p)) != string(data) {
+		return Published{}, errors.New("the bytes are not canonical")
+	}
+	return p, nil
+}
+
+// byteReader reads from the front and remembers the first failure.
+type byteReader struct {
+	data   []byte
+	failed bool
+}
+
+var noBytes [8]byte
+
+// take returns the next n bytes; if there are fewer, it fails and returns up
+// to 8 zeros.
+func (r *byteReader) take(n int) []byte {
+	if r.failed || n > len(r.data) {
+		r.failed = true
+		return noBytes[:min(n, len(noBytes))]
+	}
+	b := r.data[:n]
+	r.data = r.data[n:]
+	return b
+}
+
+func (r *byteReader) uvarint() uint64 {
+	x, n := binary.Uvarint(r.data)
+	if n <= 0 {
+		r.failed = true
+		return 0
+	}
+	r.data = r.data[n:]
+	return x
+}
+
+func (r *byteReader) varint() int64 {
+	x, n := binary.Varint(r.data)
+	if n <= 0 {
+		r.failed = true
+		return 0
+	}
+	r.data = r.data[n:]
+	return x
+}

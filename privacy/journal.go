@@ -1,0 +1,177 @@
+package privacy
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Journal keeps a ledger's entries. A ledger is as durable as its journal.
+type Journal interface {
+	// Update runs fn in one exclusive transaction: no other Update of the same
+	// journal, in this process or another, overlaps it. If fn fails, or
+	// anything before the commit does, nothing of fn remains and the error is
+	// returned. Update returns nil only once what fn appended survives a crash
+	// of the machine. If it returns an error after its commit began, the
+	// entries may or may not be there; the ledger copes with both.
+	Update(ctx context.Context, fn func(Tx) error) error
+}
+
+// Tx is one transaction on a journal. Entries are never changed or deleted.
+type Tx interface {
+	// Head returns the entry with the highest sequence number; false if none.
+	Head() (Entry, bool, error)
+	// Find returns the entry with this id; false if none.
+	Find(id string) (Entry, bool, error)
+	// Append adds an entry. Its id and its sequence number are new.
+	Append(Entry) error
+	// After returns up to n entries with sequence numbers above the given
+	// one, in order.
+	After(sequence int64, n int) ([]Entry, error)
+}
+
+// Entry kinds.
+const (
+	KindRelease   = "release"   // Body is a Published
+	KindCharge    = "charge"    // Body is a Cost, spent without a draw here
+	KindReconcile = "reconcile" // Body is the lost Costs; the sequence may jump
+)
+
+// Entry is one line of a ledger. A journal stores its fields as they are.
+type Entry struct {
+	Sequence int64    // from 1, without gaps but at a reconciliation
+	ID       string   // unique in the ledger
+	Kind     string   // one of the kinds above
+	Request  [32]byte // digest of what was asked: terms, never values
+	Body     []byte   // canonical bytes of the answer
+	Totals   []byte   // canonical bytes of Totals after this entry
+	Prev     [32]byte // Hash of the entry before; zero for the first
+	Hash     [32]byte // SHA-256 over all of the above
+}
+
+// seal computes the entry's hash: SHA-256 over each field in order, each with
+// its length before it, so that no two entries have the same bytes.
+func (e Entry) seal() [32]byte {
+	h := sha256.New()
+	field := func(b []byte) {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(b))))
+		h.Write(b)
+	}
+	field([]byte("caucus ledger entry 1"))
+	field(binary.BigEndian.AppendUint64(nil, uint64(e.Sequence)))
+	field([]byte(e.ID))
+	field([]byte(e.Kind))
+	field(e.Request[:])
+	field(e.Body)
+	field(e.Totals)
+	field(e.Prev[:])
+	return [32]byte(h.Sum(nil))
+}
+
+// totalsOf reads the totals of the head entry; none yet is nothing spent.
+func totalsOf(head Entry, found bool) (Totals, error) {
+	if !found {
+		return NewTotals(), nil
+	}
+	return decodeTotals(head.Totals)
+}
+
+// encodeTotals writes canonical JSON: keys sorted, rationals as strings.
+func encodeTotals(t Totals) ([]byte, error) { return json.Marshal(t) }
+
+func decodeTotals(b []byte) (Totals, error) {
+	var t Totals
+	if err := json.Unmarshal(b, &t); err != nil {
+		return nil, fmt.Errorf("read ledger totals: the entry is damaged: %w", err)
+	}
+	for _, u := range Units() {
+		if s := t[u]; s.Pure == nil || s.Rho == nil || s.RestRho == nil || s.Delta == nil {
+			return nil, fmt.Errorf("read ledger totals: unit %v is incomplete, the entry is damaged", u)
+		}
+	}
+	return t, nil
+}
+
+// Verify walks the whole chain: sequence numbers, hashes, links, and totals
+// recomputed from every charge. It returns the totals. Pages are read in
+// transactions of their own, so releases go on meanwhile.
+func Verify(ctx context.Context, j Journal) (Totals, error) {
+	const page = 256
+	totals, last := NewTotals(), Entry{}
+	for {
+		var entries []Entry
+		err := j.Update(ctx, func(tx Tx) (err error) {
+			entries, err = tx.After(last.Sequence, page)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("verify ledger: %w", err)
+		}
+		for _, e := range entries {
+			if totals, err = verifyEntry(totals, last, e); err != nil {
+				return nil, fmt.Errorf("verify ledger: entry %d: %w", e.Sequence, err)
+			}
+			last = e
+		}
+		if len(entries) < page {
+			return totals, nil
+		}
+	}
+}
+
+func verifyEntry(totals Totals, last, e Entry) (Totals, error) {
+	switch {
+	case e.seal() != e.Hash:
+		return nil, errors.New("its hash does not match its content: it was changed")
+	case e.Prev != last.Hash:
+		return nil, errors.New("it does not follow the entry before it: one was changed or removed")
+	case e.Sequence <= last.Sequence, e.Sequence != last.Sequence+1 && e.Kind != KindReconcile:
+		return nil, fmt.Errorf("its number does not follow %d", last.Sequence)
+	}
+	costs, err := e.costs()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range costs {
+		totals = totals.Plus(c)
+	}
+	want, err := encodeTotals(totals)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(want, e.Totals) {
+		return nil, errors.New("its totals are not the sum of the charges")
+	}
+	return totals, nil
+}
+
+// costs are the charges of an entry.
+func (e Entry) costs() ([]Cost, error) {
+	switch e.Kind {
+	case KindRelease:
+		p, err := decodePublished(e.Body)
+		return []Cost{p.Cost}, err
+	case KindCharge, KindReconcile:
+		return decodeCosts(e.Body)
+	}
+	return nil, fmt.Errorf("unknown kind %q", e.Kind)
+}
+
+func encodeCosts(costs []Cost) ([]byte, error) { return json.Marshal(costs) }
+
+func decodeCosts(b []byte) ([]Cost, error) {
+	var costs []Cost
+	if err := json.Unmarshal(b, &costs); err != nil {
+		return nil, fmt.Errorf("read charge: %w", err)
+	}
+	for _, c := range costs {
+		if err := c.Validate(); err != nil {
+			return nil, fmt.Errorf("read charge: %w", err)
+		}
+	}
+	return costs, nil
+}

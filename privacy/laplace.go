@@ -1,0 +1,165 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+// DiscreteLaplace adds to each coordinate independent integer noise with
+// P[y] = (e^{1/t}−1)/(e^{1/t}+1)·e^{−|y|/t}, t = Scale.
+//
+// Proof note.
+//   - Neighbours: replace one unit, the bound's. Public: scale, bound, length.
+//   - Lemma: P[v+Y = z]/P[v′+Y = z] = Πⱼ e^{(|zⱼ−v′ⱼ|−|zⱼ−vⱼ|)/t} ≤ e^{‖v−v′‖₁/t},
+//     so a release is pure ε with ε = L1/Scale, as exact rationals.
+//   - Numeric model: integers and rationals only; the sampler's law is the one
+//     above exactly, given uniform bits. Saturation at ±2⁶¹ is post-processing
+//     (see limit).
+//   - The caller guarantees that L1 bounds the unweighted Σ|Δⱼ|. Weights are
+//     refused: they shape Gaussian noise only.
+type DiscreteLaplace struct{ Scale *big.Rat }
+
+// maxScaleBits keeps noise far from saturation: |Y| ≥ 2⁶¹ has probability
+// e^{−2¹³} or less at a scale of 2⁴⁸.
+const maxScaleBits = 48
+
+// CalibrateLaplace returns the smallest noise on a public lattice that makes a
+// release pure ε: Scale = L1/ε, rounded up by less than one part in 2²⁰.
+func CalibrateLaplace(b Bound, epsilon float64) (DiscreteLaplace, error) {
+	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
+		return DiscreteLaplace{}, fmt.Errorf("calibrate discrete Laplace: %w", err)
+	}
+	if b.L1 <= 0 {
+		return DiscreteLaplace{}, fmt.Errorf("calibrate discrete Laplace: the bound's L1 is %d, prove a positive one: %w", b.L1, ErrUnproven)
+	}
+	scale := new(big.Rat).SetFloat64(epsilon)
+	scale.Quo(new(big.Rat).SetInt64(b.L1), scale)
+	m := DiscreteLaplace{Scale: roundUp(scale)}
+	_, err := m.cost(b)
+	return m, err
+}
+
+// Name is "discrete-laplace".
+func (m DiscreteLaplace) Name() string { return "discrete-laplace" }
+
+func (m DiscreteLaplace) parameters() map[string]string {
+	return map[string]string{"scale": m.Scale.RatString()}
+}
+
+func (m DiscreteLaplace) check() error {
+	if m.Scale == nil || m.Scale.Sign() <= 0 {
+		return errors.New("check discrete Laplace: the scale must be positive")
+	}
+	if m.Scale.Num().BitLen() > 62 || m.Scale.Denom().BitLen() > 62 || m.Scale.Cmp(power(maxScaleBits)) > 0 {
+		return fmt.Errorf("check discrete Laplace: scale %s is too large or too fine, keep it to 2^%d with numerator and denominator below 2^62", m.Scale.RatString(), maxScaleBits)
+	}
+	return nil
+}
+
+func (m DiscreteLaplace) cost(b Bound) (Cost, error) {
+	if err := m.check(); err != nil {
+		return Cost{}, err
+	}
+	if b.L1 <= 0 {
+		return Cost{}, fmt.Errorf("discrete Laplace needs a proven L1 bound: %w", ErrUnproven)
+	}
+	if b.Weight != nil {
+		return Cost{}, fmt.Errorf("discrete Laplace has no proof for weighted coordinates, leave weights out: %w", ErrUnproven)
+	}
+	epsilon := new(big.Rat).SetInt64(b.L1)
+	return PureCost(b.Unit, b.PerParty, epsilon.Quo(epsilon, m.Scale)), nil
+}
+
+func (m DiscreteLaplace) simulationOnly() bool { return false }
+
+func (m DiscreteLaplace) draw(s *secret, d dice) ([]int64, []float64) {
+	t, step := m.Scale.Num().Uint64(), m.Scale.Denom().Uint64()
+	out := make([]int64, len(s.values))
+	var p ratio
+	for j, v := range s.values {
+		out[j] = addNoise(v, drawLaplace(d, &p, t, step))
+	}
+	return out, nil
+}
+
+// variance is 2q/(1−q)², q = e^{−1/t}.
+func (m DiscreteLaplace) variance(_ Bound, _, _ int) float64 {
+	t, _ := m.Scale.Float64()
+	sinh := math.Sinh(1 / (2 * t))
+	return 1 / (2 * sinh * sinh)
+}
+
+// natural is an integer below 2¹²⁸, so that a magnitude is exact even where it
+// is absurdly large.
+type natural struct{ high, low uint64 }
+
+// noise is an integer of either sign.
+type noise struct {
+	size     natural
+	negative bool
+}
+
+// drawLaplace repeats laplaceTrial until one counts.
+func drawLaplace(d dice, p *ratio, t, step uint64) noise {
+	for {
+		if y, ok := laplaceTrial(d, p, t, step); ok {
+			return y
+		}
+	}
+}
+
+// laplaceTrial is one round of Algorithm 2 of Canonne, Kamath & Steinke 2020
+// for scale t/step. U+tV has P[x] ∝ e^{−x/t} for x = 0, 1, 2, …: accept U with
+// probability e^{−U/t}, and count successes of e^{−1} in V. Dividing by step
+// gives P[y] ∝ e^{−y·step/t}; a fair sign follows, and −0 is refused so that 0
+// is not counted twice. Given ok, the law is DiscreteLaplace's.
+func laplaceTrial(d dice, p *ratio, t, step uint64) (y noise, ok bool) {
+	u := d.below(t)
+	p.setSmall(u, t)
+	if !d.decay(p) {
+		return noise{}, false
+	}
+	v := uint64(0) // counts one success at a time, so it cannot wrap
+	p.whole, p.head = 1, 0
+	p.rest.SetUint64(0)
+	for d.decay(p) {
+		v++
+	}
+	high, low := bits.Mul64(t, v)
+	low, carry := bits.Add64(low, u, 0)
+	high += carry
+	y.size.high, high = high/step, high%step
+	y.size.low, _ = bits.Div64(high, low, step)
+	y.negative = d.below(2) == 1
+	return y, !(y.negative && y.size == natural{})
+}
+
+// addNoise returns v + y, clamped to the limit. |v| ≤ 2⁶¹, so noise of 2⁶² and
+// more may be cut to 2⁶² without changing the result.
+func addNoise(v int64, y noise) int64 {
+	size := noiseLimit
+	if y.size.high == 0 && y.size.low < uint64(noiseLimit) {
+		size = int64(y.size.low)
+	}
+	if y.negative {
+		size = -size
+	}
+	return clamp(v+size, limit)
+}
+
+// power is 2ᵏ as a rational.
+func power(k uint) *big.Rat { return new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), k)) }
+
+// roundUp returns the smallest n/2ᵏ that is at least x > 0, with k ≥ 0 the
+// smallest that leaves n 21 bits or more: less than x·(1+2⁻²⁰), and quick to
+// sample with.
+func roundUp(x *big.Rat) *big.Rat {
+	k := max(0, 21-(x.Num().BitLen()-x.Denom().BitLen()))
+	den := new(big.Int).Lsh(big.NewInt(1), uint(k))
+	num := new(big.Int).Mul(x.Num(), den)
+	num.Add(num, x.Denom()).Sub(num, big.NewInt(1))
+	return new(big.Rat).SetFrac(num.Quo(num, x.Denom()), den)
+}

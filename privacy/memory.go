@@ -1,0 +1,82 @@
+package privacy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// memory is a journal that forgets: for simulation and tests. It keeps the
+// promises of Journal except surviving the process.
+type memory struct {
+	mu      sync.Mutex
+	entries []Entry
+	byID    map[string]int
+}
+
+// NewMemory returns an empty journal in memory. A real ledger on it forgets
+// what it spent when the program ends: use it for tests.
+func NewMemory() Journal { return &memory{byID: map[string]int{}} }
+
+func (m *memory) Update(ctx context.Context, fn func(Tx) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("begin ledger transaction: %w", err)
+	}
+	tx := &memoryTx{memory: m}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	for _, e := range tx.added {
+		m.byID[e.ID] = len(m.entries)
+		m.entries = append(m.entries, e)
+	}
+	return nil
+}
+
+// memoryTx holds what a transaction appended until it commits.
+type memoryTx struct {
+	*memory
+	added []Entry
+}
+
+func (t *memoryTx) Head() (Entry, bool, error) {
+	if n := len(t.added); n > 0 {
+		return t.added[n-1], true, nil
+	}
+	if n := len(t.entries); n > 0 {
+		return t.entries[n-1], true, nil
+	}
+	return Entry{}, false, nil
+}
+
+func (t *memoryTx) Find(id string) (Entry, bool, error) {
+	for _, e := range t.added {
+		if e.ID == id {
+			return e, true, nil
+		}
+	}
+	if i, ok := t.byID[id]; ok {
+		return t.entries[i], true, nil
+	}
+	return Entry{}, false, nil
+}
+
+func (t *memoryTx) Append(e Entry) error {
+	if _, found, _ := t.Find(e.ID); found {
+		return fmt.Errorf("append ledger entry: id %q is already there", e.ID)
+	}
+	if head, found, _ := t.Head(); found && e.Sequence <= head.Sequence {
+		return fmt.Errorf("append ledger entry: number %d is not above %d", e.Sequence, head.Sequence)
+	}
+	t.added = append(t.added, e)
+	return nil
+}
+
+func (t *memoryTx) After(sequence int64, n int) ([]Entry, error) {
+	all := append(slices.Clone(t.entries), t.added...)
+	i, _ := slices.BinarySearchFunc(all, sequence+1, func(e Entry, s int64) int { return int(e.Sequence - s) })
+	return all[i:min(i+n, len(all))], nil
+}

@@ -1,0 +1,104 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+)
+
+// limit is the largest magnitude of a value that goes in or comes out of the
+// door: inputs and noisy outputs are clamped to [−2⁶¹, 2⁶¹].
+//
+// Why this is sound and never refuses because of a value. Clamping the input
+// moves no two vectors further apart in any coordinate, so L1, L2sq and Cells
+// still hold. (KeepsSum holds only for vectors within the limit; a zero-sum
+// mechanism must require a public total within it.) Clamping the output is
+// post-processing of the exact, unbounded sum v + noise. A sampler may itself
+// stop at ±2⁶²: then |v + noise| ≥ 2⁶¹ whatever v is, so the clamped result is
+// the same as with the exact noise, and int64 arithmetic cannot overflow.
+const (
+	limit      = int64(1) << 61
+	noiseLimit = int64(1) << 62
+)
+
+// Sensitive is a private vector that only Ledger.Release can open. It prints
+// as "sensitive" under every verb and cannot be marshalled.
+type Sensitive struct {
+	// A pointer, so that fmt prints an address even where this struct is an
+	// unexported field of another and its methods cannot be called.
+	secret *secret
+}
+
+type secret struct {
+	values []int64
+	reals  []float64 // literal vectors only
+	bound  Bound
+}
+
+// NewSensitive wraps an integer vector with the bound proven for it. Values
+// and weights are copied. Errors depend on the bound and the length only,
+// never on the values.
+func NewSensitive(values []int64, b Bound) (Sensitive, error) {
+	if len(values) == 0 {
+		return Sensitive{}, errors.New("wrap sensitive vector: it has no coordinates")
+	}
+	if err := b.Validate(len(values)); err != nil {
+		return Sensitive{}, fmt.Errorf("wrap sensitive vector: %w", err)
+	}
+	v := slices.Clone(values)
+	for j := range v {
+		v[j] = clamp(v[j], limit)
+	}
+	return Sensitive{&secret{values: v, bound: b.clone()}}, nil
+}
+
+// NewLiteral wraps a real vector for a literal sampler of a paper. No bound is
+// proven for floating point, so only a simulation ledger releases it.
+func NewLiteral(values []float64, u Unit) Sensitive {
+	return Sensitive{&secret{reals: append([]float64{}, values...), bound: Bound{Unit: u}}}
+}
+
+// Len is the number of coordinates, which is public.
+func (s Sensitive) Len() int {
+	if s.secret == nil {
+		return 0
+	}
+	return max(len(s.secret.values), len(s.secret.reals))
+}
+
+// Bound returns a copy of the public bound.
+func (s Sensitive) Bound() Bound {
+	if s.secret == nil {
+		return Bound{}
+	}
+	return s.secret.bound.clone()
+}
+
+var errSensitive = errors.New("marshal sensitive vector: it leaves only through Ledger.Release")
+
+// Format prints "sensitive", whatever the verb and flags.
+func (s Sensitive) Format(f fmt.State, _ rune) { fmt.Fprint(f, "sensitive") }
+
+// String prints "sensitive".
+func (s Sensitive) String() string { return "sensitive" }
+
+// GoString prints "sensitive".
+func (s Sensitive) GoString() string { return "sensitive" }
+
+// LogValue logs "sensitive".
+func (s Sensitive) LogValue() slog.Value { return slog.StringValue("sensitive") }
+
+// MarshalText always fails; encoding/xml and others use it.
+func (s Sensitive) MarshalText() ([]byte, error) { return nil, errSensitive }
+
+// MarshalJSON always fails.
+func (s Sensitive) MarshalJSON() ([]byte, error) { return nil, errSensitive }
+
+// MarshalBinary always fails; encoding/gob uses it.
+func (s Sensitive) MarshalBinary() ([]byte, error) { return nil, errSensitive }
+
+// MarshalYAML always fails.
+func (s Sensitive) MarshalYAML() (any, error) { return nil, errSensitive }
+
+func clamp(v, limit int64) int64 { return max(-limit, min(limit, v)) }

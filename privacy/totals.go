@@ -1,0 +1,184 @@
+package privacy
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+)
+
+// Total is what all charges of a ledger add up to at one unit.
+type Total struct {
+	Charges  int64    `json:"charges"`  // that a proof covers at this unit
+	Unproven int64    `json:"unproven"` // that guarantee nothing at this unit
+	Pure     *big.Rat `json:"pure"`     // Σε of the pure charges
+	Rho      *big.Rat `json:"rho"`      // Σρ of all charges, pure ones at ε²/2
+	RestRho  *big.Rat `json:"rest_rho"` // Σρ of the charges that are not pure
+	Delta    *big.Rat `json:"delta"`    // Σδ
+}
+
+// Totals holds the total of every unit.
+type Totals map[Unit]Total
+
+// NewTotals is nothing spent.
+func NewTotals() Totals {
+	t := Totals{}
+	for _, u := range Units() {
+		t[u] = Total{Pure: new(big.Rat), Rho: new(big.Rat), RestRho: new(big.Rat), Delta: new(big.Rat)}
+	}
+	return t
+}
+
+// Plus returns the totals after one more charge. Each number is rounded up to
+// a multiple of 2⁻¹²⁸ before it is added, so that sums stay short and are
+// never below the exact ones.
+func (t Totals) Plus(c Cost) Totals {
+	next := Totals{}
+	for _, u := range Units() {
+		next[u] = t[u].plus(c, u)
+	}
+	return next
+}
+
+func (t Total) plus(c Cost, u Unit) Total {
+	if c.Rho == nil { // simulated: no claim at any unit
+		t.Unproven++
+		return t
+	}
+	c, ok := c.At(u)
+	if !ok {
+		t.Unproven++
+		return t
+	}
+	t.Charges++
+	if c.Pure != nil {
+		t.Pure = addUp(t.Pure, c.Pure)
+	} else {
+		t.RestRho = addUp(t.RestRho, c.Rho)
+	}
+	t.Rho = addUp(t.Rho, c.Rho)
+	t.Delta = addUp(t.Delta, c.delta())
+	return t
+}
+
+// latticeBits: a float64 limit down to 2⁻⁷⁶ is on the lattice, so rounding up
+// never makes a charge that equals its limit exceed it.
+const latticeBits = 128
+
+// addUp is sum + ⌈x·2¹²⁸⌉/2¹²⁸.
+func addUp(sum, x *big.Rat) *big.Rat {
+	n := new(big.Int).Lsh(x.Num(), latticeBits)
+	n.Add(n, x.Denom()).Sub(n, big.NewInt(1)).Quo(n, x.Denom())
+	up := new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), latticeBits))
+	return up.Add(up, sum)
+}
+
+// rule is one valid way to hold a limit (ε,δ): fixed thresholds for the sums.
+type rule struct {
+	pure, rho, delta *big.Rat
+	pureAsRho        bool // pure charges count in ρ, not in ε
+}
+
+// rules divides a limit (ε,δ) into rules of which a ledger must keep one.
+//
+//	rule          pure charges count as   Σε ≤    Σρ ≤                Σδ ≤    share of δ
+//	concentrated  ρ = ε²/2                        ρ(ε, 63δ/64)        0       63/64
+//	pure          ε                       ε       0                   0       0
+//	mixed 1,2,3   ε                       iε/4    ρ((4−i)ε/4, δ/256)  0       1/256 each
+//	approximate   ρ                               ρ(ε, δ/512)         δ/512   1/256
+//
+// Proof. Sums only grow and the thresholds are fixed before the first
+// release, so each rule is a valid filter for charges chosen adaptively: with
+// Σρ ≤ ρ* the whole is ρ*-zCDP (Whitehouse, Ramdas, Rogers & Wu 2023, Theorem
+// 1, which covers δ-approximate zCDP), and pure losses add at most their Σε on
+// every path. So a ledger that kept one given rule is (ε, δᵣ)-private, δᵣ its
+// share. Which rule holds at the end may depend on earlier answers. Divide the
+// transcripts by the first rule that holds: on its part, the ledger and the
+// ledger that enforces only that rule agree, so each part adds at most δᵣ, and
+// the shares add up to δ. Taking the better of two filters at δ each, without
+// dividing δ, would prove 2δ only; letting the threshold of Σρ move with Σε
+// along a curve has no proof at all.
+func rules(g Budget) []rule {
+	zero := new(big.Rat)
+	concentrated := func(delta float64) *big.Rat { return rational(rhoAt(g.Epsilon, delta)) }
+	all := []rule{
+		{pure: zero, rho: concentrated(g.Delta * mainShare), delta: zero, pureAsRho: true},
+		{pure: rational(g.Epsilon), rho: zero, delta: zero},
+		{pure: zero, rho: concentrated(g.Delta / 512), delta: rational(g.Delta / 512), pureAsRho: true},
+	}
+	for i := 1.; i <= 3; i++ {
+		all = append(all, rule{
+			pure: rational(g.Epsilon * i / 4), delta: zero,
+			rho: rational(rhoAt(g.Epsilon*(4-i)/4, g.Delta/256)),
+		})
+	}
+	return all
+}
+
+// holds reports whether the totals keep the rule.
+func (r rule) holds(t Total) bool {
+	pure, rho := t.Pure, t.RestRho
+	if r.pureAsRho {
+		pure, rho = new(big.Rat), t.Rho
+	}
+	return pure.Cmp(r.pure) <= 0 && rho.Cmp(r.rho) <= 0 && t.Delta.Cmp(r.delta) <= 0
+}
+
+// keep says whether the totals stay within a limit, given its rules.
+func (t Total) keep(all []rule) bool {
+	if t.Unproven > 0 {
+		return false
+	}
+	for _, r := range all {
+		if r.holds(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// Epsilon returns the smallest ε such that a ledger limited to (ε,δ) from its
+// start would have allowed all these charges: +Inf if some guarantee nothing
+// at this unit, or if δ is too small for them or above 1. It is the least over
+// the rules, each solved for ε.
+func (t Total) Epsilon(delta float64) float64 {
+	if t.Unproven > 0 || !(delta >= 0) || delta >= 1 {
+		return math.Inf(1)
+	}
+	pure, all, rest := upper(t.Pure), upper(t.Rho), upper(t.RestRho)
+	if t.Delta.Sign() > 0 {
+		if t.Delta.Cmp(rational(delta/512)) > 0 {
+			return math.Inf(1)
+		}
+		return EpsilonOf(all, delta/512)
+	}
+	best := EpsilonOf(all, delta*mainShare)
+	if rest == 0 {
+		best = min(best, pure)
+	}
+	for i := 1.; i <= 3; i++ {
+		best = min(best, max(4/i*pure, 4/(4-i)*EpsilonOf(rest, delta/256)))
+	}
+	return best
+}
+
+// upper is the least float64 above x, or x itself.
+func upper(x *big.Rat) float64 {
+	f, exact := x.Float64()
+	if exact {
+		return f
+	}
+	return math.Nextafter(f, math.Inf(1))
+}
+
+// String sums up one unit's total for people.
+func (t Total) String() string {
+	pure, _ := t.Pure.Float64()
+	rho, _ := t.Rho.Float64()
+	s := fmt.Sprintf("%d charges, pure ε %.4g, ρ %.4g", t.Charges, pure, rho)
+	if t.Unproven > 0 {
+		s += fmt.Sprintf(", and %d that guarantee nothing at this unit", t.Unproven)
+	}
+	return s
+}
+
+func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }

@@ -1,0 +1,58 @@
+package privacy
+
+import "fmt"
+
+// Unit is what one release hides: neighbouring data differ by replacing one
+// unit, all sizes staying the same. Units are ordered from fine to coarse.
+// The zero Unit is no unit at all and is refused everywhere.
+type Unit uint8
+
+const (
+	Label  Unit = iota + 1 // one label; its record's features are not hidden
+	Record                 // one record: a patient, a row
+	Party                  // everything one party holds
+)
+
+var unitNames = map[Unit]string{Label: "label", Record: "record", Party: "party"}
+
+// Units lists all units, finest first.
+func Units() []Unit { return []Unit{Label, Record, Party} }
+
+// ParseUnit reads the name of a unit: "label", "record" or "party".
+func ParseUnit(name string) (Unit, error) {
+	for u, n := range unitNames {
+		if n == name {
+			return u, nil
+		}
+	}
+	return 0, fmt.Errorf("parse unit %q: use label, record or party", name)
+}
+
+// String names the unit; an invalid one prints as "unit(7)".
+func (u Unit) String() string {
+	if n, ok := unitNames[u]; ok {
+		return n
+	}
+	return fmt.Sprintf("unit(%d)", uint8(u))
+}
+
+// Valid reports whether u is one of the three units.
+func (u Unit) Valid() bool { return Label <= u && u <= Party }
+
+// MarshalText writes the unit's name.
+func (u Unit) MarshalText() ([]byte, error) {
+	if !u.Valid() {
+		return nil, fmt.Errorf("marshal unit %d: use label, record or party", uint8(u))
+	}
+	return []byte(u.String()), nil
+}
+
+// UnmarshalText reads the unit's name.
+func (u *Unit) UnmarshalText(text []byte) error {
+	v, err := ParseUnit(string(text))
+	if err != nil {
+		return err
+	}
+	*u = v
+	return nil
+}

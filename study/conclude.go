@@ -1,0 +1,55 @@
+package study
+
+import (
+	"context"
+	"fmt"
+
+	"caucus/auxdata"
+	"caucus/privacy"
+)
+
+// Conclude releases a folded sum's asks through the aggregator's ledger and
+// makes the release document. Repeating it after a crash gives the same
+// publications and spends nothing more. Plan bytes are the caller's to fill in.
+func Conclude(ctx context.Context, s *Study, kind Kind, pool *auxdata.Pool, sum Sum, ledger *privacy.Ledger) (Release, error) {
+	m := len(s.Received)
+	asks, err := sum.Asks(m)
+	if err != nil {
+		return Release{}, fmt.Errorf("conclude study: %w", err)
+	}
+	published, err := Settle(ctx, ledger, s.Hash, asks)
+	if err != nil {
+		return Release{}, fmt.Errorf("conclude study: %w", err)
+	}
+	result, err := kind.Finish(s.Plan, pool, m, sum, published)
+	if err != nil {
+		return Release{}, fmt.Errorf("conclude study: %w", err)
+	}
+	contributed, missing := s.Contributors()
+	r := Release{
+		PlanHash: s.Hash, Parties: m, Contributed: contributed, Missing: missing,
+		Simulated: s.Plan.Simulated, Result: result,
+	}
+	for i, p := range published {
+		r.Costs = append(r.Costs, costOf(asks[i].Output, p, s.Plan))
+	}
+	if len(missing) > 0 {
+		r.Result.Warnings = append(r.Result.Warnings, fmt.Sprintf("%d of %d parties did not contribute: the result stands for those that did", len(missing), len(s.Plan.Roster)))
+	}
+	return r, nil
+}
+
+// costOf describes a publication at the plan's budget.
+func costOf(output string, p privacy.Published, plan Plan) ReleaseCost {
+	c := ReleaseCost{
+		Output: output, Mechanism: p.Mechanism, Parameters: p.Parameters, Unit: p.Bound.Unit,
+		Epsilon: plan.Epsilon, Delta: plan.Delta,
+	}
+	if p.Cost.Rho != nil {
+		c.Rho, _ = p.Cost.Rho.Float64()
+	}
+	if p.Cost.Pure != nil {
+		c.Delta = 0
+	}
+	return c
+}

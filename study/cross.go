@@ -1,0 +1,144 @@
+package study
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/privacy"
+)
+
+// cross is the question of the mechanism of that name: sites release sums of
+// label × features over their records. The class sums stand for the moments of
+// the votes; the risk's other part comes from the unlabelled pool. The sum over
+// classes is the records' feature mean: compared with the pool's it shows
+// drift, and the pool can be tilted to it, at no further cost.
+//
+// Bound: aggregation.CrossL2sq and CrossL1, for replacing one record.
+type cross struct {
+	plan    Plan
+	pool    *auxdata.Pool
+	classes int
+}
+
+func newCross(p Plan, pool *auxdata.Pool) (question, error) {
+	return &cross{plan: p, pool: pool, classes: len(p.Schema.Classes())}, nil
+}
+
+func (c *cross) cells() int         { return c.classes * c.pool.Dim() }
+func (c *cross) releasedCells() int { return c.cells() }
+func (c *cross) maxWeight() int64   { return 0 }
+
+func (c *cross) local(in Inputs) ([]int64, int64) {
+	if in.Records.Len() == 0 {
+		return make([]int64, c.cells()), 0
+	}
+	return aggregation.CrossSums(mapped(c.plan, in.Records), in.Records.Y, c.classes), int64(in.Records.Len())
+}
+
+func (c *cross) appendClear(vector []int64, records int64) ([]byte, error) {
+	return appendVector(binary.AppendVarint(nil, records), vector), nil
+}
+
+// parseClear also checks that no sum is larger than its records allow.
+func (c *cross) parseClear(body []byte) ([]int64, int64, error) {
+	records, rest, err := cutVarint(body)
+	if err != nil {
+		return nil, 0, err
+	}
+	if records < 0 || records > 1<<40 {
+		return nil, 0, fmt.Errorf("read cross sums: %d records", records)
+	}
+	v, err := parseVector(rest, c.cells())
+	if err != nil {
+		return nil, 0, err
+	}
+	for j, x := range v {
+		if !aggregation.CrossInRange(x, records) {
+			return nil, 0, fmt.Errorf("read cross sums: sum %d is larger than its records allow", j)
+		}
+	}
+	return v, records, nil
+}
+
+func (c *cross) terms(int64) (terms, error) {
+	d := c.pool.Dim()
+	t := terms{Output: "cross", Bound: privacy.Bound{
+		Unit: c.plan.Unit, L1: aggregation.CrossL1(d), L2sq: aggregation.CrossL2sq, Cells: 2 * d,
+	}}
+	var err error
+	if c.plan.Delta == 0 {
+		t.Mechanism, err = privacy.CalibrateLaplace(t.Bound, c.plan.Epsilon)
+	} else {
+		t.Mechanism, err = privacy.CalibrateGaussian(t.Bound, c.plan.Budget())
+	}
+	return t, err
+}
+
+func (c *cross) sensitive(vector []int64, _ int64, t terms) (privacy.Sensitive, error) {
+	return privacy.NewSensitive(vector, t.Bound)
+}
+
+func (c *cross) finish(total released, rng *rand.Rand) (Result, error) {
+	if total.Weight <= 0 {
+		return Result{}, fmt.Errorf("fit cross sums: no records were contributed")
+	}
+	sd, err := c.deviation(total.Weight, total.Draws)
+	if err != nil {
+		return Result{}, err
+	}
+	d := c.pool.Dim()
+	means, err := aggregation.CrossMeans(total.Values, c.classes, d, total.Weight)
+	if err != nil {
+		return Result{}, err
+	}
+
+	// The features' mean is the sum over classes, without the intercept.
+	features := c.pool.X.Slice(0, c.pool.Rows(), 0, d-1).(*mat.Dense)
+	mean := make([]float64, d-1)
+	for j := range mean {
+		mean[j] = mat.Sum(means.RowView(j))
+	}
+	meanDeviation := sd * math.Sqrt(float64(c.classes))
+	drift := aggregation.DriftOf(features, mean, meanDeviation, total.Weight)
+
+	pool := c.pool
+	var warnings []string
+	effective := 0.0
+	if drift.Found() && c.plan.Tilt {
+		noise := aggregation.Isotropic(d-1, meanDeviation)
+		w := aggregation.FitWeights(features, mean, noise, 0, rng)
+		if pool, err = c.pool.Weighted(w.Weight); err != nil {
+			return Result{}, err
+		}
+		effective = w.EffectiveRows
+		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected): it was tilted to their released feature mean and now counts as %.0f of %d rows. What a tilt of the features cannot mend stays biased", drift.Statistic, drift.Directions, w.EffectiveRows, pool.Rows()))
+	} else if drift.Found() {
+		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
+	}
+	mu, noise := aggregation.CrossMoments(means, pool.Mean()), aggregation.CrossNoise(d, c.classes, sd)
+	fit := aggregation.FitVotes(pool.X, pool.Weight, c.classes, mu, noise, c.plan.Lambda, rng)
+	r := classifierResult(c.plan, fit)
+	r.Drift, r.EffectiveRows = &drift, effective
+	r.Warnings = append(r.Warnings, warnings...)
+	return r, nil
+}
+
+// deviation is the standard deviation of the noise on each class sum's mean.
+func (c *cross) deviation(records float64, draws int) (float64, error) {
+	t, err := c.terms(int64(records))
+	if err != nil {
+		return 0, err
+	}
+	return aggregation.CrossDeviation(privacy.VarianceOf(t.Mechanism, t.Bound, 0, c.cells()), draws, records), nil
+}
+
+func (c *cross) noise(records float64, draws int) (aggregation.Noise, error) {
+	sd, err := c.deviation(records, draws)
+	return aggregation.CrossNoise(c.pool.Dim(), c.classes, sd), err
+}

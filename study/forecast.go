@@ -1,0 +1,189 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/learners"
+)
+
+// errNoForecast: a mechanism that perturbs solutions has no moments to
+// forecast from.
+var errNoForecast = errors.New("there is no forecast for this mechanism")
+
+// Forecast is what a plan can be expected to reach, from public inputs alone.
+//
+// The pool has no labels, so the forecast is made on a reference problem: a
+// linear teacher on the plan's own pool, in a random direction, of scores with
+// standard deviation 2, whose largest class has a share of .75 (two classes)
+// or which is balanced. Votes follow the teacher exactly; the plan's own noise
+// is added; the plan's own fit is made, several times. It leaves out what
+// parties lose by learning from few records.
+type Forecast struct {
+	// Accuracy is expected of the release, Unperturbed without noise, Majority
+	// of always naming the largest class; all on the reference problem.
+	Accuracy    float64 `json:"accuracy"`
+	Unperturbed float64 `json:"unperturbed"`
+	Majority    float64 `json:"majority"`
+	// Useful: the release is expected to keep at least half of what the
+	// unperturbed classifier has over the majority class.
+	Useful bool `json:"useful"`
+	// NeedEpsilon and NeedParties are about what it would take to be useful,
+	// one or the other; 0 where nothing within reach does.
+	NeedEpsilon float64 `json:"need_epsilon,omitempty"`
+	NeedParties int     `json:"need_parties,omitempty"`
+}
+
+// Size is what is publicly expected of a study's data.
+type Size struct {
+	Parties int
+	// Records is how many records all parties have together.
+	Records int
+}
+
+// Constants of the reference problem.
+const (
+	forecastRows   = 1500 // pool rows used: enough for a point of accuracy
+	forecastDraws  = 3
+	forecastSpread = 2.0 // standard deviation of the teacher's scores
+	forecastShare  = 0.75
+	forecastFactor = 1 << 10 // the most noise reduction that is searched
+)
+
+// ForecastOf forecasts a classify plan on its pool.
+func ForecastOf(p Plan, pool *auxdata.Pool, size Size) (*Forecast, error) {
+	q, err := questionOf(p, pool)
+	if err != nil {
+		return nil, err
+	}
+	weight, draws := float64(size.Parties*p.Shards), 1
+	if _, ok := q.(*cross); ok {
+		weight = float64(size.Records)
+	}
+	if p.Noise == NoiseSite {
+		draws = size.Parties
+	}
+	noise, err := q.noise(weight, draws)
+	if err != nil {
+		return nil, err
+	}
+	r := newReference(pool, len(p.Schema.Classes()))
+	f := &Forecast{Unperturbed: r.accuracyOf(r.mu, noise, 1e-4), Majority: r.majority}
+	f.Accuracy = r.released(noise, 1)
+	goal := f.Majority + (f.Unperturbed-f.Majority)/2
+	if f.Useful = f.Accuracy >= goal; f.Useful {
+		return f, nil
+	}
+	for factor := 2; factor <= forecastFactor; factor *= 2 {
+		if r.released(noise, 1/float64(factor)) < goal {
+			continue
+		}
+		// Noise falls like 1/ε; like 1/M where it is added once, like 1/√M
+		// where every party adds its own.
+		f.NeedEpsilon, f.NeedParties = p.Epsilon*float64(factor), size.Parties*factor
+		if p.Noise == NoiseSite {
+			f.NeedParties *= factor
+		}
+		break
+	}
+	return f, nil
+}
+
+// Warning says in words what a forecast that is not useful means, "" if it is.
+func (f *Forecast) Warning(p Plan, size Size) string {
+	if f == nil || f.Useful {
+		return ""
+	}
+	s := fmt.Sprintf("at unit %s, ε = %g and %d parties this plan is expected to do little better than naming the largest class (%.2f on a reference problem, where the largest class has %.2f and the unperturbed classifier %.2f)",
+		p.Unit, p.Epsilon, size.Parties, f.Accuracy, f.Majority, f.Unperturbed)
+	if f.NeedParties > 0 {
+		s += fmt.Sprintf("; it would take about ε = %.2g, or %d parties, or a finer unit", f.NeedEpsilon, f.NeedParties)
+	}
+	return s
+}
+
+// reference is the reference problem on a sample of a pool.
+type reference struct {
+	x        *mat.Dense
+	p        *mat.Dense // n×K, the teacher's class probabilities
+	mu       *mat.Dense
+	classes  int
+	majority float64
+}
+
+func newReference(pool *auxdata.Pool, classes int) *reference {
+	rng := rand.New(rand.NewPCG(1, 2)) // public and fixed: same plan, same forecast
+	n, d := min(pool.Rows(), forecastRows), pool.Dim()
+	r := &reference{x: mat.NewDense(n, d, nil), classes: classes}
+	for i, row := range rng.Perm(pool.Rows())[:n] {
+		r.x.SetRow(i, pool.X.RawRowView(row))
+	}
+	columns := learners.Columns(classes)
+	w := mat.NewDense(d, columns, nil)
+	for j := range d - 1 {
+		for k := range columns {
+			w.Set(j, k, rng.NormFloat64())
+		}
+	}
+	teacher := learners.Linear{W: w, Classes: classes}
+	var scores mat.Dense
+	scores.Mul(r.x, w)
+	spread := stat.PopStdDev(scores.RawMatrix().Data, nil)
+	w.Scale(forecastSpread/math.Max(spread, 1e-12), w)
+	if classes == 2 {
+		// Find the intercept that gives class 0 its share.
+		low, high := -100.0, 100.0
+		for range 60 {
+			mid := (low + high) / 2
+			w.Set(d-1, 0, mid)
+			if mat.Sum(teacher.Probabilities(r.x).ColView(0))/float64(n) > forecastShare {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+	}
+	r.p = teacher.Probabilities(r.x)
+	shares := r.p
+	if classes == 2 {
+		shares = mat.DenseCopyOf(r.p.Slice(0, n, 1, 2))
+	}
+	r.mu = learners.Moments(r.x, shares, nil)
+	for k := range classes {
+		r.majority = math.Max(r.majority, mat.Sum(r.p.ColView(k))/float64(n))
+	}
+	return r
+}
+
+// accuracyOf is the expected accuracy of the fit to moments.
+func (r *reference) accuracyOf(mu *mat.Dense, noise aggregation.Noise, lambda float64) float64 {
+	rng := rand.New(rand.NewPCG(3, 4))
+	fit := aggregation.FitVotes(r.x, nil, r.classes, mu, noise, lambda, rng)
+	total := 0.0
+	for i, k := range fit.Model.Predict(r.x) {
+		total += r.p.At(i, k)
+	}
+	return total / float64(r.x.RawMatrix().Rows)
+}
+
+// released is the mean accuracy under fresh noise, scaled.
+func (r *reference) released(noise aggregation.Noise, scale float64) float64 {
+	rng := rand.New(rand.NewPCG(5, 6))
+	scaled := noise
+	scaled.Factor = mat.DenseCopyOf(noise.Factor)
+	scaled.Factor.Scale(scale, scaled.Factor)
+	total := 0.0
+	for range forecastDraws {
+		var mu mat.Dense
+		mu.Add(r.mu, scaled.Draw(learners.Columns(r.classes), rng))
+		total += r.accuracyOf(&mu, scaled, 0)
+	}
+	return total / forecastDraws
+}

@@ -1,0 +1,118 @@
+package study
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+// ErrContribution is wrapped by every refusal of a contribution's body.
+var ErrContribution = errors.New("invalid contribution")
+
+// Ask is one thing to release: a private integer vector with its bound, and
+// the mechanism that may publish it. Output names it within the plan.
+type Ask struct {
+	Output    string
+	Sensitive privacy.Sensitive
+	Mechanism privacy.Mechanism
+}
+
+// Inputs are what a party brings: its records, private, and the pool, public.
+type Inputs struct {
+	Records *dataset.Records
+	Pool    *auxdata.Pool
+	// ShardKey keys the hash that assigns patients to shards. It is the
+	// party's secret and stays the same across its studies.
+	ShardKey []byte
+	// Rng drives learners. It must not be used for noise.
+	Rng *rand.Rand
+}
+
+// Draft is what a party is ready to contribute: what must be released through
+// its own ledger first, and how the body is made of what was released. Where
+// nothing is released at the party, Asks is empty and Body carries clear votes
+// or sums; Cost then declares what the coordinator's release will cost this
+// party's units, for its own ledger to charge.
+type Draft struct {
+	Asks []Ask
+	Body func(released []privacy.Published) ([]byte, error)
+}
+
+// Sum adds the bodies of contributions. Its memory does not depend on how many
+// were added, and neither order nor sharding changes its bytes.
+type Sum interface {
+	// Check says whether a body is a valid contribution; an error wraps
+	// ErrContribution. It is what decides validity on receipt.
+	Check(body []byte) error
+	// Add checks a body, then adds it. An error leaves the sum as it was.
+	Add(body []byte) error
+	// Merge adds another sum of the same plan.
+	Merge(Sum) error
+	// Asks is what the aggregator must release, now that m contributions are
+	// sealed; empty where every party released its own part.
+	Asks(m int) ([]Ask, error)
+	// MarshalBinary is the sum, for the store and for Merge elsewhere; where
+	// nothing is left to release it is public.
+	MarshalBinary() ([]byte, error)
+	UnmarshalBinary([]byte) error
+}
+
+// Kind is one kind of study.
+type Kind interface {
+	// Check refuses what no proof covers.
+	Check(Plan) error
+	// Draft says what a party contributes. It never fails because of the
+	// records: too few of them, a missing class or a learner that fails give
+	// a valid, constant contribution.
+	Draft(Plan, Inputs) (Draft, error)
+	// NewSum is an empty sum.
+	NewSum(Plan, *auxdata.Pool) (Sum, error)
+	// MaxBody bounds the size of a body in bytes.
+	MaxBody(Plan, *auxdata.Pool) int
+	// Finish makes the result of a sum whose asks were released. All of it is
+	// post-processing.
+	Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, released []privacy.Published) (Result, error)
+}
+
+// kinds is the table of kinds.
+var kinds = map[string]Kind{
+	"classify": classify{},
+}
+
+// KindNamed finds a kind.
+func KindNamed(name string) (Kind, error) {
+	k, ok := kinds[name]
+	if !ok {
+		return nil, planError("kind", "%q is not a kind of study this version knows; it knows classify", name)
+	}
+	return k, nil
+}
+
+// releaseID names an output of a plan in a ledger.
+func releaseID(plan Hash, output string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s", plan, output)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Settle releases the asks through a ledger, in order. It is the only caller of
+// Ledger.Release. Calling it again with the same plan gives the same answers
+// and spends nothing more.
+func Settle(ctx context.Context, l *privacy.Ledger, plan Hash, asks []Ask) ([]privacy.Published, error) {
+	out := make([]privacy.Published, 0, len(asks))
+	for _, a := range asks {
+		r, err := l.Release(ctx, releaseID(plan, a.Output), a.Sensitive, a.Mechanism)
+		if err != nil {
+			return nil, fmt.Errorf("release %s of study %s: %w", a.Output, plan, err)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}

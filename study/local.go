@@ -1,0 +1,108 @@
+package study
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"math/rand/v2"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+)
+
+// DefaultLearner is what a party trains where the plan names no learner.
+const DefaultLearner = "softmax"
+
+// localTally trains one classifier on each of the party's shards and counts
+// their votes on the pool. A shard's training sees nothing of the others'
+// records: preprocessing is public, tuning and learner state stay inside.
+func localTally(p Plan, in Inputs, classes int) *aggregation.Tally {
+	t := aggregation.NewTally(in.Pool.Rows(), classes)
+	for s, rows := range shardsOf(in, p.Shards) {
+		// Each shard has a generator of its own, so that one shard's records
+		// cannot move another's votes through shared randomness.
+		rng := rand.New(rand.NewPCG(p.Seed, uint64(s)))
+		if in.Rng != nil {
+			rng = rand.New(rand.NewPCG(in.Rng.Uint64(), uint64(s)))
+		}
+		b, err := aggregation.NewBallot(voteOn(p, in.Records.Select(rows), in.Pool, rng), classes)
+		if err != nil {
+			b = aggregation.ConstantBallot(in.Pool.Rows(), classes)
+		}
+		if err := t.Add(b); err != nil { // same shape by construction
+			panic(err)
+		}
+	}
+	return t
+}
+
+// voteOn trains on records and votes on every pool row. Whatever the records
+// are, it returns votes: a learner that fails votes for class 0 everywhere.
+func voteOn(p Plan, records *dataset.Records, pool *auxdata.Pool, rng *rand.Rand) (votes []int) {
+	defer func() {
+		if recover() != nil {
+			votes = make([]int, pool.Rows())
+		}
+	}()
+	model, features := trainLocal(p, records, rng)
+	if model == nil {
+		return make([]int, pool.Rows())
+	}
+	if features == learners.Encoded {
+		return model.Predict(pool.Encoded)
+	}
+	return model.Predict(pool.X)
+}
+
+// trainLocal trains the plan's learner, nil if it fails.
+func trainLocal(p Plan, records *dataset.Records, rng *rand.Rand) (learners.Model, learners.Features) {
+	name := p.Learner
+	if name == "" {
+		name = DefaultLearner
+	}
+	learner, err := learners.Assign(name, rng)
+	if err != nil {
+		return nil, learners.Mapped
+	}
+	x := records.X
+	if learner.Features() == learners.Mapped {
+		x = mapped(p, records)
+	}
+	model, err := learner.Fit(x, records.Y, len(p.Schema.Classes()), rng)
+	if err != nil {
+		return nil, learners.Mapped
+	}
+	return model, learner.Features()
+}
+
+// mapped applies the plan's public map; no records give an empty matrix.
+func mapped(p Plan, records *dataset.Records) *mat.Dense {
+	if records.Len() == 0 {
+		return &mat.Dense{}
+	}
+	return p.Map.Apply(records.X)
+}
+
+// shardsOf deals the records to shards by a keyed hash of the patient, so that
+// all records of a patient are in one shard and nobody without the key can
+// tell which. Records without a patient column are patients of their own,
+// named by their place.
+func shardsOf(in Inputs, shards int) [][]int {
+	out := make([][]int, shards)
+	for i := range in.Records.Len() {
+		name := "row " + strconv.Itoa(i)
+		if i < len(in.Records.Patient) {
+			name = "patient " + in.Records.Patient[i]
+		}
+		h := hmac.New(sha256.New, in.ShardKey)
+		h.Write([]byte(name))
+		s := binary.BigEndian.Uint64(h.Sum(nil)) % uint64(shards)
+		out[s] = append(out[s], i)
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+package study
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+// PartyID names a party; it is the certificate's name.
+type PartyID string
+
+// ErrPlan is wrapped by every refusal of a plan.
+var ErrPlan = errors.New("plan refused")
+
+func planError(field, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", ErrPlan, field, fmt.Sprintf(format, args...))
+}
+
+// Where noise is added.
+const (
+	// NoiseSite: each agent, through its own ledger, before anything leaves.
+	NoiseSite = "site"
+	// NoiseCoordinator: the coordinator, once, on the sum.
+	NoiseCoordinator = "coordinator"
+)
+
+// Plan is what all parties of a study agree on. It is immutable once the study
+// is open: its bytes are hashed and the hash is in every contribution.
+type Plan struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind"`
+	Purpose string `json:"purpose,omitempty"`
+	Contact string `json:"contact,omitempty"`
+	// Data names the data source an agent should use; the agent's own
+	// configuration decides what that is.
+	Data   string         `json:"data,omitempty"`
+	Schema dataset.Schema `json:"schema"`
+	Map    dataset.Map    `json:"map"`
+	// Pool is the digest of the public pool.
+	Pool auxdata.Digest `json:"pool"`
+	// Roster lists who may contribute.
+	Roster []PartyID `json:"roster"`
+
+	Unit      privacy.Unit `json:"unit"`
+	Epsilon   float64      `json:"epsilon"`
+	Delta     float64      `json:"delta"`
+	Mechanism string       `json:"mechanism"`
+	// Noise is where noise is added: "site" or "coordinator".
+	Noise string `json:"noise"`
+	// Bound is "tight" or "paper" where a mechanism has both.
+	Bound string `json:"bound,omitempty"`
+	// Shards is how many classifiers each site trains on disjoint shards of
+	// its patients; 1 is one classifier a party.
+	Shards int `json:"shards,omitempty"`
+	// Lambda is the ridge of the central fit; 0 chooses it after the release
+	// where the mechanism allows (auto).
+	Lambda float64 `json:"lambda"`
+	// Learner is the classifier parties train; empty leaves it to each party.
+	Learner string `json:"learner,omitempty"`
+	// Tilt lets a cross study tilt the pool to the released feature mean when
+	// that mean shows that the pool differs.
+	Tilt bool `json:"tilt,omitempty"`
+
+	// Minimum is the least number of contributions that may seal the study.
+	Minimum int `json:"minimum"`
+	// Deadline is when the study seals or fails.
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Readers may fetch the release; empty means the parties and operators.
+	Readers []string `json:"readers,omitempty"`
+	// Seed drives public randomness (fresh public noise for the choice of λ).
+	Seed uint64 `json:"seed"`
+	// Simulated marks a plan for virtual parties and a simulation ledger. Only
+	// such a plan may name a mechanism without a proof; daemons refuse it.
+	Simulated bool `json:"simulated,omitempty"`
+}
+
+// Budget is ε and δ together.
+func (p Plan) Budget() privacy.Budget {
+	return privacy.Budget{Epsilon: p.Epsilon, Delta: p.Delta}
+}
+
+// Hash names a plan: the SHA-256 of its canonical bytes.
+type Hash [sha256.Size]byte
+
+// String is the hash in hexadecimal.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText writes the hash in hexadecimal.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (h *Hash) UnmarshalText(text []byte) error {
+	if hex.DecodedLen(len(text)) != len(h) {
+		return fmt.Errorf("read plan hash: have %d characters, want %d", len(text), 2*len(h))
+	}
+	_, err := hex.Decode(h[:], text)
+	return err
+}
+
+// HashOf names the plan with these bytes.
+func HashOf(canonical []byte) Hash { return sha256.Sum256(canonical) }
+
+// Canonical is the plan's bytes, which are signed and hashed: JSON in the
+// order of the fields.
+func (p Plan) Canonical() ([]byte, error) {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode plan: %w", err)
+	}
+	return b, nil
+}
+
+// ParsePlan reads canonical bytes and refuses a plan that Check refuses.
+// Unknown fields are refused: an agent must not agree to terms that it does
+// not understand.
+func ParsePlan(canonical []byte) (Plan, error) {
+	var p Plan
+	d := json.NewDecoder(bytes.NewReader(canonical))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return Plan{}, fmt.Errorf("%w: not a plan this version understands: %v", ErrPlan, err)
+	}
+	if d.More() {
+		return Plan{}, fmt.Errorf("%w: bytes after the plan", ErrPlan)
+	}
+	return p, p.Check()
+}
+
+// Units is how many units of the plan's kind are publicly known to be in the
+// study at least: it bounds a meaningful δ. At party level that is the roster.
+func (p Plan) Units() int { return max(len(p.Roster), p.Minimum) }
+
+// Check refuses a plan that is incomplete, contradicts itself, or claims a
+// guarantee that no proof covers.
+func (p Plan) Check() error {
+	kind, err := KindNamed(p.Kind)
+	if err != nil {
+		return err
+	}
+	if p.Name == "" {
+		return planError("name", "give the study a name")
+	}
+	if err := p.Schema.Validate(); err != nil {
+		return planError("schema", "%v", err)
+	}
+	if !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 1) {
+		return planError("epsilon", "%v is not positive and finite: typical values are 0.1 to 3", p.Epsilon)
+	}
+	if !(p.Delta >= 0 && p.Delta < 1) {
+		return planError("delta", "%v is not in [0,1): use 0 for pure ε, or far less than 1/units, such as 1e-6", p.Delta)
+	}
+	if p.Lambda < 0 || math.IsNaN(p.Lambda) || math.IsInf(p.Lambda, 1) {
+		return planError("lambda", "%v is negative or not finite: give a ridge above 0, or 0 for auto", p.Lambda)
+	}
+	if p.Noise != NoiseSite && p.Noise != NoiseCoordinator {
+		return planError("noise", "%q: want %q or %q", p.Noise, NoiseSite, NoiseCoordinator)
+	}
+	if p.Minimum < 1 {
+		return planError("minimum", "%d: at least one contribution is needed", p.Minimum)
+	}
+	if len(p.Roster) > 0 && p.Minimum > len(p.Roster) {
+		return planError("minimum", "%d is more than the %d parties on the roster", p.Minimum, len(p.Roster))
+	}
+	if sorted := slices.Sorted(slices.Values(p.Roster)); len(slices.Compact(sorted)) != len(p.Roster) {
+		return planError("roster", "a party is listed twice")
+	}
+	return kind.Check(p)
+}

@@ -1,0 +1,108 @@
+package study
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/privacy"
+)
+
+// Result is what the analyst gets. All of it is public once released.
+type Result struct {
+	Classifier *Classifier `json:"classifier,omitempty"`
+	// Drift says how the private records' feature mean differs from the
+	// pool's, where the mechanism releases that mean anyway.
+	Drift *aggregation.Drift `json:"drift,omitempty"`
+	// EffectiveRows is Kish's effective sample size of a tilted pool.
+	EffectiveRows float64  `json:"effective_rows,omitempty"`
+	Warnings      []string `json:"warnings,omitempty"`
+}
+
+// Classifier is a linear classifier on mapped features.
+type Classifier struct {
+	Classes []string `json:"classes"`
+	// Weights is map.Dim() × 1 for two classes (the score of the second),
+	// map.Dim() × K otherwise.
+	Weights [][]float64               `json:"weights"`
+	Lambda  float64                   `json:"lambda"`
+	Path    []aggregation.LambdaPoint `json:"path,omitempty"`
+}
+
+// Linear is the classifier as a model.
+func (c Classifier) Linear() (learners.Linear, error) {
+	columns := learners.Columns(len(c.Classes))
+	w := mat.NewDense(max(len(c.Weights), 1), columns, nil)
+	for i, row := range c.Weights {
+		if len(row) != columns {
+			return learners.Linear{}, fmt.Errorf("read classifier: row %d has %d weights, want %d for %d classes", i, len(row), columns, len(c.Classes))
+		}
+		w.SetRow(i, row)
+	}
+	return learners.Linear{W: w, Classes: len(c.Classes)}, nil
+}
+
+// Release is the document a study ends in: what was agreed, who took part,
+// what it cost, and the result.
+type Release struct {
+	// Plan is the canonical bytes, PlanHash their hash.
+	Plan     json.RawMessage `json:"plan"`
+	PlanHash Hash            `json:"plan_hash"`
+	// Parties is M, the number of contributions.
+	Parties     int       `json:"parties"`
+	Contributed []PartyID `json:"contributed"`
+	Missing     []PartyID `json:"missing"`
+	// Forecast is what was expected from public inputs before noise.
+	Forecast *Forecast `json:"forecast,omitempty"`
+	// Costs are what each publication spent, at its unit.
+	Costs []ReleaseCost `json:"costs"`
+	// Simulated: made with virtual parties; it protects nobody.
+	Simulated bool   `json:"simulated,omitempty"`
+	Result    Result `json:"result"`
+}
+
+// ReleaseCost is one publication's mechanism and price.
+type ReleaseCost struct {
+	Output     string            `json:"output"`
+	Mechanism  string            `json:"mechanism"`
+	Parameters map[string]string `json:"parameters"`
+	Unit       privacy.Unit      `json:"unit"`
+	Epsilon    float64           `json:"epsilon"`
+	Delta      float64           `json:"delta"`
+	Rho        float64           `json:"rho,omitempty"`
+}
+
+// ParsedPlan is the plan a release was made under. It refuses a release whose
+// plan is not the one it names.
+func (r Release) ParsedPlan() (Plan, error) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, r.Plan); err != nil {
+		return Plan{}, fmt.Errorf("read release: its plan is not JSON: %w", err)
+	}
+	if got := HashOf(compact.Bytes()); got != r.PlanHash {
+		return Plan{}, fmt.Errorf("read release: its plan has hash %s, it names %s: it was changed", got, r.PlanHash)
+	}
+	return ParsePlan(compact.Bytes())
+}
+
+// Predict applies a release to records with the plan's schema and map.
+func (r Release) Predict(records *dataset.Records) ([]int, *mat.Dense, error) {
+	if r.Result.Classifier == nil {
+		return nil, nil, fmt.Errorf("predict: this release holds no classifier")
+	}
+	p, err := r.ParsedPlan()
+	if err != nil {
+		return nil, nil, err
+	}
+	model, err := r.Result.Classifier.Linear()
+	if err != nil {
+		return nil, nil, err
+	}
+	x := p.Map.Apply(records.X)
+	return model.Predict(x), model.Probabilities(x), nil
+}

@@ -1,0 +1,509 @@
+package study
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/stat"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/privacy"
+)
+
+// Simulation runs a plan with virtual parties through the real study machine
+// and a simulation ledger, and measures what the release is worth.
+type Simulation struct {
+	// Plan says kind, schema, unit, budget, mechanism, noise and so on. Pool,
+	// map, roster and minimum are filled in.
+	Plan Plan
+	// Train is split into the pool and the parties' records, unless Pool is
+	// given. Test, where nil, is a quarter of Train set aside first.
+	Train, Test, Pool *dataset.Records
+	// PoolFraction of Train becomes the pool, at most PoolRows rows (0: no
+	// limit).
+	PoolFraction float64
+	PoolRows     int
+	// Parties share the records in random equal parts; 0 takes the natural
+	// parties of the records' party column.
+	Parties int
+	// Project is the number of principal components of the pool that the map
+	// keeps, 0 for no projection; Whiten is how far it evens them out.
+	Project int
+	Whiten  float64
+	Repeats int
+	Seed    uint64
+	// Progress, where not nil, is called as contributions arrive; it must be
+	// safe for concurrent use.
+	Progress func(done, total int)
+}
+
+// Summary is what a simulation found; means over the repeats.
+type Summary struct {
+	Study     string       `json:"study"`
+	Mechanism string       `json:"mechanism"`
+	Unit      privacy.Unit `json:"unit"`
+	Noise     string       `json:"noise"`
+	Epsilon   float64      `json:"epsilon"`
+	Delta     float64      `json:"delta"`
+	Parties   int          `json:"parties"`
+	Shards    int          `json:"shards"`
+	PoolRows  int          `json:"pool_rows"`
+	Features  int          `json:"features"`
+	Classes   int          `json:"classes"`
+	Lambda    float64      `json:"lambda"`
+	Accuracy  Accuracies   `json:"accuracy"`
+	// UploadBytes is the mean size of a contribution's body.
+	UploadBytes float64   `json:"upload_bytes_per_party"`
+	Repeats     int       `json:"repeats"`
+	Drift       *float64  `json:"drift,omitempty"`
+	Forecast    *Forecast `json:"forecast,omitempty"`
+	Warnings    []string  `json:"warnings,omitempty"`
+	// Release is the first repeat's, for trying predict.
+	Release *Release `json:"-"`
+}
+
+// Accuracies are shares of the test records labelled correctly.
+type Accuracies struct {
+	Released   float64 `json:"released"`
+	ReleasedSD float64 `json:"released_sd"`
+	// Unperturbed is the same fit without noise (with the same kind of
+	// statistic), Pooled a softmax classifier on the records themselves (at
+	// most maxPooled of them), LocalMean the mean over parties (at most
+	// maxLocal of them) of a classifier of their own records.
+	Unperturbed   float64 `json:"unperturbed"`
+	Pooled        float64 `json:"pooled"`
+	LocalMean     float64 `json:"local_mean"`
+	MajorityClass float64 `json:"majority_class"`
+}
+
+const (
+	maxPooled = 50_000
+	maxLocal  = 40
+)
+
+// Check says what is wrong with a simulation before it starts.
+func (s Simulation) Check() error {
+	labelled := 0
+	seen := map[int]bool{}
+	for _, y := range s.Train.Y {
+		if y >= 0 {
+			labelled++
+			seen[y] = true
+		}
+	}
+	switch {
+	case labelled == 0:
+		return fmt.Errorf("simulate: no training record has a label the schema knows: check the schema's label column and classes")
+	case len(seen) < 2:
+		return fmt.Errorf("simulate: all training records have class %q: at least two classes are needed", s.Plan.Schema.Classes()[s.Train.Y[slices.IndexFunc(s.Train.Y, func(y int) bool { return y >= 0 })]])
+	case s.Pool == nil && !(s.PoolFraction > 0 && s.PoolFraction < 1):
+		return fmt.Errorf("simulate: the pool fraction is %v: give a share between 0 and 1, or a pool file", s.PoolFraction)
+	case s.Repeats < 1:
+		return fmt.Errorf("simulate: %d repeats: give at least 1", s.Repeats)
+	case s.Parties < 0:
+		return fmt.Errorf("simulate: %d parties: give at least 1", s.Parties)
+	case s.Parties == 0 && s.Train.Party == nil:
+		return fmt.Errorf("simulate: give the number of parties, or name a party column")
+	}
+	return nil
+}
+
+// repeat is the outcome of one repeat.
+type repeat struct {
+	accuracy            Accuracies
+	lambda, uploadBytes float64
+	parties, poolRows   int
+	features            int
+	release             Release
+}
+
+// Run simulates. The answer depends on the seed alone, not on scheduling.
+func (s Simulation) Run(ctx context.Context) (Summary, error) {
+	if err := s.Check(); err != nil {
+		return Summary{}, err
+	}
+	s.Plan.Simulated = true
+	done := make([]repeat, s.Repeats)
+	for i := range done {
+		var err error
+		if done[i], err = s.once(ctx, i); err != nil {
+			return Summary{}, err
+		}
+	}
+	first := done[0]
+	p := s.Plan
+	out := Summary{
+		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise,
+		Epsilon: p.Epsilon, Delta: p.Delta, Parties: first.parties, Shards: p.Shards,
+		PoolRows: first.poolRows, Features: first.features, Classes: len(p.Schema.Classes()),
+		Repeats: s.Repeats, Release: &first.release, Forecast: first.release.Forecast,
+	}
+	mean := func(f func(repeat) float64) (float64, float64) {
+		v := make([]float64, len(done))
+		for i, r := range done {
+			v[i] = f(r)
+		}
+		m, sd := stat.MeanStdDev(v, nil)
+		if len(v) == 1 {
+			sd = 0
+		}
+		return m, sd
+	}
+	out.Accuracy.Released, out.Accuracy.ReleasedSD = mean(func(r repeat) float64 { return r.accuracy.Released })
+	out.Accuracy.Unperturbed, _ = mean(func(r repeat) float64 { return r.accuracy.Unperturbed })
+	out.Accuracy.Pooled, _ = mean(func(r repeat) float64 { return r.accuracy.Pooled })
+	out.Accuracy.LocalMean, _ = mean(func(r repeat) float64 { return r.accuracy.LocalMean })
+	out.Accuracy.MajorityClass, _ = mean(func(r repeat) float64 { return r.accuracy.MajorityClass })
+	out.Lambda, _ = mean(func(r repeat) float64 { return r.lambda })
+	out.UploadBytes, _ = mean(func(r repeat) float64 { return r.uploadBytes })
+	out.Warnings = first.release.Result.Warnings
+	if w := first.release.Forecast.Warning(p, Size{Parties: first.parties}); w != "" {
+		out.Warnings = append(out.Warnings, w)
+	}
+	return out, nil
+}
+
+// split deals a repeat's records.
+func (s Simulation) split(rng *rand.Rand) (private, pool, test *dataset.Records, err error) {
+	rows := rng.Perm(s.Train.Len())
+	if test = s.Test; test == nil {
+		n := len(rows) / 4
+		test, rows = s.Train.Select(rows[:n]), rows[n:]
+	}
+	if pool = s.Pool; pool == nil {
+		n := int(math.Round(s.PoolFraction * float64(len(rows))))
+		if n < 1 || n >= len(rows) {
+			return nil, nil, nil, fmt.Errorf("simulate: a pool fraction of %v leaves %d rows for the pool and %d for the parties: change it", s.PoolFraction, n, len(rows)-n)
+		}
+		mine := rows[n:]
+		if s.PoolRows > 0 {
+			n = min(n, s.PoolRows)
+		}
+		pool, rows = s.Train.Select(rows[:n]), mine
+	}
+	return s.Train.Select(rows), pool, test, nil
+}
+
+// deal gives each party its rows.
+func (s Simulation) deal(private *dataset.Records, rng *rand.Rand) ([][]int, error) {
+	if s.Parties == 0 {
+		of := map[string][]int{}
+		for i, name := range private.Party {
+			of[name] = append(of[name], i)
+		}
+		var out [][]int
+		for _, name := range sortedKeys(of) {
+			out = append(out, of[name])
+		}
+		return out, nil
+	}
+	if s.Parties > private.Len() {
+		return nil, fmt.Errorf("simulate: %d parties for %d records: give at most as many parties as records", s.Parties, private.Len())
+	}
+	out := make([][]int, s.Parties)
+	for i, row := range rng.Perm(private.Len()) {
+		out[i%s.Parties] = append(out[i%s.Parties], row)
+	}
+	return out, nil
+}
+
+func sortedKeys(m map[string][]int) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (s Simulation) once(ctx context.Context, index int) (repeat, error) {
+	rng := rand.New(rand.NewPCG(s.Seed, uint64(index)))
+	private, poolRecords, test, err := s.split(rng)
+	if err != nil {
+		return repeat{}, err
+	}
+	parties, err := s.deal(private, rng)
+	if err != nil {
+		return repeat{}, err
+	}
+	p := s.Plan
+	p.Seed = rng.Uint64()
+	p.Map = dataset.Identity(p.Schema)
+	if s.Project > 0 {
+		if p.Map, err = dataset.FitPCAWhitened(poolRecords.X, s.Project, s.Whiten); err != nil {
+			return repeat{}, fmt.Errorf("simulate: project the pool: %w", err)
+		}
+	}
+	pool := auxdata.Virtual(poolRecords.X, p.Map)
+	p.Pool = pool.Digest
+	for i := range parties {
+		p.Roster = append(p.Roster, PartyID(fmt.Sprintf("party-%05d", i+1)))
+	}
+	p.Minimum = len(parties)
+
+	out := repeat{parties: len(parties), poolRows: pool.Rows(), features: pool.Dim()}
+	inputs := func(i int) Inputs {
+		return Inputs{
+			Records: private.Select(parties[i]), Pool: pool,
+			ShardKey: binary.BigEndian.AppendUint64(nil, p.Seed+uint64(i)),
+			Rng:      rand.New(rand.NewPCG(p.Seed, uint64(i))),
+		}
+	}
+	run := virtual{plan: p, pool: pool, inputs: inputs, seed: p.Seed, progress: func(n int) {
+		if s.Progress != nil {
+			s.Progress(index*len(parties)+n, s.Repeats*len(parties))
+		}
+	}}
+	release, unperturbed, bytes, err := run.study(ctx)
+	if err != nil {
+		return repeat{}, err
+	}
+	out.release = release
+	out.lambda = release.Result.Classifier.Lambda
+	out.uploadBytes = float64(bytes) / float64(len(parties))
+
+	size := Size{Parties: len(parties), Records: private.Len()}
+	if out.release.Forecast, err = ForecastOf(p, pool, size); err != nil {
+		out.release.Forecast = nil
+	}
+	return out, s.measure(&out, p, private, parties, test, unperturbed, rng)
+}
+
+// measure fills in the accuracies on the test records.
+func (s Simulation) measure(out *repeat, p Plan, private *dataset.Records, parties [][]int, test *dataset.Records, unperturbed Result, rng *rand.Rand) error {
+	x := mapped(p, test)
+	for _, r := range []struct {
+		result Result
+		to     *float64
+	}{{out.release.Result, &out.accuracy.Released}, {unperturbed, &out.accuracy.Unperturbed}} {
+		model, err := r.result.Classifier.Linear()
+		if err != nil {
+			return err
+		}
+		*r.to = accuracy(model.Predict(x), test.Y)
+	}
+	all := make([]int, private.Len())
+	for i := range all {
+		all[i] = i
+	}
+	if len(all) > maxPooled {
+		all = rng.Perm(len(all))[:maxPooled]
+	}
+	pooled := p
+	pooled.Learner = DefaultLearner
+	if model, _ := trainLocal(pooled, private.Select(all), rng); model != nil {
+		out.accuracy.Pooled = accuracy(model.Predict(x), test.Y)
+	}
+	local := min(len(parties), maxLocal)
+	for i := range local {
+		model, features := trainLocal(p, private.Select(parties[i]), rng)
+		on := x
+		if features == learners.Encoded {
+			on = test.X
+		}
+		if model != nil {
+			out.accuracy.LocalMean += accuracy(model.Predict(on), test.Y) / float64(local)
+		}
+	}
+	counts := map[int]int{}
+	labelled := 0
+	for _, y := range test.Y {
+		if y >= 0 {
+			labelled++
+			counts[y]++
+			out.accuracy.MajorityClass = math.Max(out.accuracy.MajorityClass, float64(counts[y]))
+		}
+	}
+	out.accuracy.MajorityClass /= float64(max(labelled, 1))
+	return nil
+}
+
+// accuracy is the share of labelled records predicted correctly.
+func accuracy(predicted, y []int) float64 {
+	right, labelled := 0, 0
+	for i, k := range y {
+		if k < 0 {
+			continue
+		}
+		labelled++
+		if predicted[i] == k {
+			right++
+		}
+	}
+	return float64(right) / float64(max(labelled, 1))
+}
+
+// virtual is one study among virtual parties.
+type virtual struct {
+	plan     Plan
+	pool     *auxdata.Pool
+	inputs   func(i int) Inputs
+	seed     uint64
+	progress func(done int)
+}
+
+// study drives the real machine: parties draft and settle in parallel, bodies
+// are added as they arrive, the study seals, folds and releases. It also
+// returns the result of the same contributions without noise, and the bytes
+// sent.
+func (v virtual) study(ctx context.Context) (Release, Result, int64, error) {
+	canonical, err := v.plan.Canonical()
+	if err != nil {
+		return Release{}, Result{}, 0, err
+	}
+	if err := v.plan.Check(); err != nil {
+		return Release{}, Result{}, 0, err
+	}
+	kind, err := KindNamed(v.plan.Kind)
+	if err != nil {
+		return Release{}, Result{}, 0, err
+	}
+	s := New(v.plan, HashOf(canonical))
+	if _, err := s.Step(Opened{}); err != nil {
+		return Release{}, Result{}, 0, err
+	}
+	sum, err := kind.NewSum(v.plan, v.pool)
+	if err != nil {
+		return Release{}, Result{}, 0, err
+	}
+	// The same contributions without noise, for comparison.
+	clear, clearSum := v.plan, sum
+	if v.plan.Noise == NoiseSite {
+		clear.Noise = NoiseCoordinator
+		if clearSum, err = kind.NewSum(clear, v.pool); err != nil {
+			return Release{}, Result{}, 0, err
+		}
+	}
+	sent, err := v.contribute(ctx, kind, s, sum, clear, clearSum)
+	if err != nil {
+		return Release{}, Result{}, 0, err
+	}
+	m := len(s.Received)
+	if _, err := s.Step(FoldDone{m}); err != nil {
+		return Release{}, Result{}, 0, err
+	}
+	release, err := Conclude(ctx, s, kind, v.pool, sum, privacy.Simulation(v.seed))
+	if err != nil {
+		return Release{}, Result{}, 0, err
+	}
+	release.Plan = canonical
+	without, err := withoutNoise(clear, v.pool, clearSum)
+	if err != nil {
+		return Release{}, Result{}, 0, err
+	}
+	_, err = s.Step(ReleaseDone{})
+	return release, without, sent, err
+}
+
+func (v virtual) contribute(ctx context.Context, kind Kind, s *Study, sum Sum, clear Plan, clearSum Sum) (int64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next := make(chan int)
+	go func() {
+		defer close(next)
+		for i := range v.plan.Roster {
+			select {
+			case next <- i:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var (
+		mu     sync.Mutex
+		failed error
+		sent   int64
+		wg     sync.WaitGroup
+	)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				body, plain, err := v.bodies(ctx, kind, s.Hash, clear, i)
+				mu.Lock()
+				if err == nil {
+					err = receive(s, sum, v.plan.Roster[i], body)
+				}
+				if err == nil && plain != nil {
+					err = clearSum.Add(plain)
+				}
+				if err != nil && failed == nil {
+					failed = fmt.Errorf("simulate party %d: %w", i+1, err)
+					cancel()
+				}
+				sent += int64(len(body))
+				v.progress(len(s.Received))
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if failed == nil {
+		failed = ctx.Err()
+	}
+	return sent, failed
+}
+
+// bodies are a party's contribution, and the same in clear where the party
+// would have added noise.
+func (v virtual) bodies(ctx context.Context, kind Kind, h Hash, clear Plan, i int) (body, plain []byte, err error) {
+	d, err := kind.Draft(v.plan, v.inputs(i))
+	if err != nil {
+		return nil, nil, err
+	}
+	ledger := privacy.Simulation(v.seed + 1 + uint64(i))
+	r, err := Settle(ctx, ledger, h, d.Asks)
+	if err != nil {
+		return nil, nil, err
+	}
+	if body, err = d.Body(r); err != nil || v.plan.Noise == NoiseCoordinator {
+		return body, nil, err
+	}
+	if d, err = kind.Draft(clear, v.inputs(i)); err != nil {
+		return nil, nil, err
+	}
+	plain, err = d.Body(nil)
+	return body, plain, err
+}
+
+// receive is what a server does with a contribution: check, step, add.
+func receive(s *Study, sum Sum, party PartyID, body []byte) error {
+	if err := sum.Check(body); err != nil {
+		return err
+	}
+	if _, err := s.Step(Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}); err != nil {
+		return err
+	}
+	return sum.Add(body)
+}
+
+// withoutNoise is the result of the clear contributions: of the votes
+// themselves for the mechanisms that release something made of votes.
+func withoutNoise(p Plan, pool *auxdata.Pool, sum Sum) (Result, error) {
+	s := sum.(*clearSum)
+	q := s.q
+	scale := 1.0
+	switch q.(type) {
+	case *votes, *output:
+		p.Mechanism = "none"
+		var err error
+		if q, err = questionOf(p, pool); err != nil {
+			return Result{}, err
+		}
+	case *average:
+		scale = averageScale * float64(s.weight)
+	}
+	total := released{Values: make([]float64, len(s.vector)), Weight: float64(s.weight)}
+	for i, v := range s.vector {
+		total.Values[i] = float64(v) / scale
+	}
+	return q.finish(total, rand.New(rand.NewPCG(p.Seed, 0)))
+}

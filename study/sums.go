@@ -1,0 +1,243 @@
+package study
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+
+	"caucus/privacy"
+)
+
+// clearSum adds contributions that carry no noise: the coordinator adds it
+// once, on the sum.
+type clearSum struct {
+	q      question
+	vector []int64
+	weight int64
+}
+
+func (s *clearSum) Check(body []byte) error {
+	_, _, err := s.parse(body)
+	return err
+}
+
+func (s *clearSum) parse(body []byte) ([]int64, int64, error) {
+	v, w, err := s.q.parseClear(body)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrContribution, err)
+	}
+	return v, w, nil
+}
+
+func (s *clearSum) Add(body []byte) error {
+	v, w, err := s.parse(body)
+	if err != nil {
+		return err
+	}
+	addInto(s.vector, v)
+	s.weight += w
+	return nil
+}
+
+func (s *clearSum) Merge(o Sum) error {
+	other, ok := o.(*clearSum)
+	if !ok || len(other.vector) != len(s.vector) {
+		return fmt.Errorf("merge sums: they belong to different plans")
+	}
+	addInto(s.vector, other.vector)
+	s.weight += other.weight
+	return nil
+}
+
+func (s *clearSum) Asks(int) ([]Ask, error) {
+	return ask(s.q, s.vector, s.weight)
+}
+
+func (s *clearSum) MarshalBinary() ([]byte, error) {
+	return appendVector(binary.AppendVarint(nil, s.weight), s.vector), nil
+}
+
+func (s *clearSum) UnmarshalBinary(b []byte) error {
+	w, b, err := cutVarint(b)
+	if err != nil {
+		return err
+	}
+	if s.vector, err = parseVector(b, len(s.vector)); err != nil {
+		return err
+	}
+	s.weight = w
+	return nil
+}
+
+// releasedSum adds contributions that each party released through its own
+// ledger. Independent noises add.
+type releasedSum struct {
+	q      question
+	plan   Plan
+	terms  terms
+	id     string // of the release in every party's ledger
+	vector []int64
+	weight int64
+	draws  int
+}
+
+func newReleasedSum(p Plan, q question) (*releasedSum, error) {
+	t, err := q.terms(1)
+	if err != nil {
+		return nil, err
+	}
+	canonical, err := p.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	return &releasedSum{
+		q: q, plan: p, terms: t, id: releaseID(HashOf(canonical), t.Output),
+		vector: make([]int64, q.releasedCells()),
+	}, nil
+}
+
+// appendPublished is the body of a contribution that a party released: its
+// weight and the publication. A simulated publication has no bytes of its own
+// that could pass for a real one; a zero byte and its values stand for it.
+func appendPublished(weight int64, r privacy.Published) ([]byte, error) {
+	body := binary.AppendUvarint(nil, uint64(weight))
+	if r.Simulated {
+		return appendVector(append(body, 0), r.Values), nil
+	}
+	b, err := r.MarshalBinary()
+	if err != nil {
+		return nil, fmt.Errorf("encode contribution: %w", err)
+	}
+	return append(body, b...), nil
+}
+
+func (s *releasedSum) Check(body []byte) error {
+	_, _, err := s.parse(body)
+	return err
+}
+
+func (s *releasedSum) Add(body []byte) error {
+	v, w, err := s.parse(body)
+	if err != nil {
+		return err
+	}
+	addInto(s.vector, v)
+	s.weight += w
+	s.draws++
+	return nil
+}
+
+// parse checks that a body was released under exactly the plan's terms.
+func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
+	weight, n := binary.Uvarint(body)
+	if n <= 0 || weight > 1<<40 {
+		return nil, 0, fmt.Errorf("%w: it is truncated or not a contribution", ErrContribution)
+	}
+	if most := s.q.maxWeight(); most > 0 && int64(weight) > most {
+		return nil, 0, fmt.Errorf("%w: it declares weight %d, at most %d is allowed", ErrContribution, weight, most)
+	}
+	body = body[n:]
+	if s.plan.Simulated {
+		if len(body) == 0 || body[0] != 0 {
+			return nil, 0, fmt.Errorf("%w: a simulated plan takes simulated publications only", ErrContribution)
+		}
+		v, err := parseVector(body[1:], len(s.vector))
+		if err != nil {
+			return nil, 0, fmt.Errorf("%w: %w", ErrContribution, err)
+		}
+		return v, int64(weight), nil
+	}
+	r, err := privacy.ParsePublished(body)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrContribution, err)
+	}
+	switch want := s.terms; {
+	case r.ID != s.id:
+		return nil, 0, fmt.Errorf("%w: it was released for another plan", ErrContribution)
+	case r.Mechanism != want.Mechanism.Name() || !maps.Equal(r.Parameters, privacy.ParametersOf(want.Mechanism)):
+		return nil, 0, fmt.Errorf("%w: it was released by %s %v, the plan's terms give %s %v", ErrContribution, r.Mechanism, r.Parameters, want.Mechanism.Name(), privacy.ParametersOf(want.Mechanism))
+	case !r.Bound.Equal(want.Bound):
+		return nil, 0, fmt.Errorf("%w: it was released under another bound than plan and pool give", ErrContribution)
+	case len(r.Values) != len(s.vector):
+		return nil, 0, fmt.Errorf("%w: it has %d numbers, want %d", ErrContribution, len(r.Values), len(s.vector))
+	}
+	return r.Values, int64(weight), nil
+}
+
+func (s *releasedSum) Merge(o Sum) error {
+	other, ok := o.(*releasedSum)
+	if !ok || other.id != s.id {
+		return fmt.Errorf("merge sums: they belong to different plans")
+	}
+	addInto(s.vector, other.vector)
+	s.weight += other.weight
+	s.draws += other.draws
+	return nil
+}
+
+func (s *releasedSum) Asks(int) ([]Ask, error) { return nil, nil }
+
+func (s *releasedSum) MarshalBinary() ([]byte, error) {
+	b := binary.AppendVarint(nil, s.weight)
+	b = binary.AppendVarint(b, int64(s.draws))
+	return appendVector(b, s.vector), nil
+}
+
+func (s *releasedSum) UnmarshalBinary(b []byte) error {
+	w, b, err := cutVarint(b)
+	if err != nil {
+		return err
+	}
+	d, b, err := cutVarint(b)
+	if err != nil {
+		return err
+	}
+	if s.vector, err = parseVector(b, len(s.vector)); err != nil {
+		return err
+	}
+	s.weight, s.draws = w, int(d)
+	return nil
+}
+
+func (s *releasedSum) released() released {
+	total := released{Weight: float64(s.weight), Draws: s.draws, Values: make([]float64, len(s.vector))}
+	for i, v := range s.vector {
+		total.Values[i] = float64(v)
+	}
+	return total
+}
+
+func addInto(sum, v []int64) {
+	for i, x := range v {
+		sum[i] += x
+	}
+}
+
+func appendVector(b []byte, v []int64) []byte {
+	for _, x := range v {
+		b = binary.AppendVarint(b, x)
+	}
+	return b
+}
+
+func parseVector(b []byte, cells int) ([]int64, error) {
+	v := make([]int64, cells)
+	for i := range v {
+		var err error
+		if v[i], b, err = cutVarint(b); err != nil {
+			return nil, err
+		}
+	}
+	if len(b) != 0 {
+		return nil, fmt.Errorf("read sum: %d bytes too many", len(b))
+	}
+	return v, nil
+}
+
+func cutVarint(b []byte) (int64, []byte, error) {
+	v, n := binary.Varint(b)
+	if n <= 0 {
+		return 0, nil, fmt.Errorf("read sum: it is truncated")
+	}
+	return v, b[n:], nil
+}
