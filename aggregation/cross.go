@@ -103,17 +103,29 @@ func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 	return mat.DenseCopyOf(mu.Slice(0, d, 1, 2))
 }
 
-// CrossNoise is the noise on CrossMoments where each entry of the class sums
-// means has independent noise of standard deviation sd.
-func CrossNoise(d, classes int, sd float64) Noise {
+// CrossNoise is what makes CrossMoments uncertain:
+//
+//   - the privacy noise, of standard deviation sd on each entry of the class
+//     sums means (half its variance remains of two classes after centring);
+//   - sampling: the moments are of records, the risk's other part is of the
+//     pool's rows x under weights, which count as effective of them;
+//   - drift: residual is how far the records' feature mean is from the pool's
+//     (d numbers). A class mean is about as unreliable along it as 1/K of it.
+//
+// Only the first is due to privacy; the fit needs all three.
+func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effective, records float64, residual []float64) Noise {
+	_, d := x.Dims()
+	k := float64(classes)
 	if classes == 2 {
-		// The second column after centring is (mean + m₁ − m₀)/2: half the
-		// variance.
-		return Isotropic(d, sd*math.Sqrt(0.5))
+		sd *= math.Sqrt(0.5)
 	}
-	n := Isotropic(d, sd)
-	n.Centred = true
-	return n
+	c := secondMoment(x, weight)
+	c.ScaleSym((1-1/k)/k*(1/effective+1/records), c)
+	c.SymRankOne(c, 1/(k*k), mat.NewVecDense(d, residual))
+	for j := range d {
+		c.SetSym(j, j, c.At(j, j)+sd*sd)
+	}
+	return Noise{Factor: squareRoot(c), Centred: classes > 2}
 }
 
 // CrossInRange says whether a sum over a number of records is possible.

@@ -93,14 +93,16 @@ type metric struct {
 }
 
 func metricOf(x *mat.Dense, weight []float64) metric {
+	return metricOfSecondMoment(secondMoment(x, weight))
+}
+
+// secondMoment is (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d.
+func secondMoment(x *mat.Dense, weight []float64) *mat.SymDense {
 	n, d := x.Dims()
 	total := 0.0
 	scaled := mat.NewDense(n, d, nil)
 	for i := range n {
-		v := 1.0
-		if weight != nil {
-			v = weight[i]
-		}
+		v := at(weight, i)
 		total += v
 		r := math.Sqrt(v)
 		to, from := scaled.RawRowView(i), x.RawRowView(i)
@@ -110,6 +112,11 @@ func metricOf(x *mat.Dense, weight []float64) metric {
 	}
 	s := mat.NewSymDense(d, nil)
 	s.SymOuterK(1/total, scaled.T())
+	return s
+}
+
+func metricOfSecondMoment(s *mat.SymDense) metric {
+	d := s.SymmetricDim()
 	var e mat.EigenSym
 	e.Factorize(s, true)
 	m := metric{vectors: mat.NewDense(d, d, nil), values: e.Values(nil)}
@@ -120,12 +127,12 @@ func metricOf(x *mat.Dense, weight []float64) metric {
 	return m
 }
 
-// root is the symmetric (scale·S + ridge·I)^(−1/2).
-func (m metric) root(scale, ridge float64) *mat.Dense {
+// power is the symmetric (scale·S + ridge·I)^exponent.
+func (m metric) power(exponent, scale, ridge float64) *mat.Dense {
 	d := len(m.values)
 	left := mat.NewDense(d, d, nil)
 	for j, v := range m.values {
-		f := 1 / math.Sqrt(scale*v+ridge)
+		f := math.Pow(scale*v+ridge, exponent)
 		for i := range d {
 			left.Set(i, j, m.vectors.At(i, j)*f)
 		}

@@ -31,13 +31,13 @@ type perturbed struct {
 	ceiling float64
 }
 
-// Settings of the search for λ. The grid is half-decades down from 1; rows have
-// norm at most 1, so at λ = 1 a fit is nearly constant and below 1e-6 the ridge
+// Settings of the search for λ. The grid is half-decades down from 10; rows have
+// norm at most 1, so at λ = 10 a fit is nearly constant and below 1e-6 the ridge
 // no longer matters at any pool size that fits in memory.
 const (
-	lambdaTop      = 1.0
+	lambdaTop      = 10.0
 	lambdaStep     = 0.31622776601683794 // 10^(−1/2)
-	lambdaSteps    = 13
+	lambdaSteps    = 15
 	lambdaDraws    = 8    // fresh draws of the noise for the correction
 	searchGradient = 1e-5 // gradient norm while searching
 	finalGradient  = 1e-8 // gradient norm of the fit that is kept
@@ -78,8 +78,9 @@ func (p perturbed) excess(w *mat.Dense) float64 {
 // estimate of the risk without noise: the noisy risk at the fit plus the mean
 // over fresh draws n of ⟨n, W(mu+n) − W(mu)⟩. The noise ν in mu lowers the
 // noisy risk by ⟨ν, W(mu)⟩ and the fresh draws estimate that expectation. The
-// zero model, which noise cannot touch, is on the grid.
-func (p perturbed) fit(lambda float64, rng *rand.Rand) (w *mat.Dense, chosen float64, path []LambdaPoint) {
+// zero model, which noise cannot touch, is on the grid. The search ends at the
+// first λ whose fit accept (nil: all) turns down.
+func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.Rand) (w *mat.Dense, chosen float64, path []LambdaPoint) {
 	d, c := p.mu.Dims()
 	if lambda > 0 {
 		return p.solve(p.mu, lambda, finalGradient, nil), lambda, nil
@@ -98,6 +99,9 @@ func (p perturbed) fit(lambda float64, rng *rand.Rand) (w *mat.Dense, chosen flo
 	var at *mat.Dense
 	for step, l := 0, lambdaTop; step < lambdaSteps; step, l = step+1, l*lambdaStep {
 		at = p.solve(p.mu, l, searchGradient, at)
+		if accept != nil && !accept(at) {
+			break
+		}
 		correction := 0.0
 		for i, n := range draws {
 			if warm[i] == nil {

@@ -33,12 +33,20 @@ type RatioOptions struct {
 	Kernel     Kernel
 	Fourier    *Fourier
 	Confidence float64 // of each class's interval; 0.95 when 0
+
+	// Rank is EffectiveRank of public rows (the pool), for sets given as
+	// embeddings alone: it tells how far sampling noise strays from its mean.
+	// 0: taken from the sets' rows, or a cautious guess without rows.
+	Rank float64
 }
 
 // Validate names the field that is wrong and what to give.
 func (o RatioOptions) Validate() error {
 	if o.Confidence < 0 || o.Confidence >= 1 {
 		return fmt.Errorf("ratio confidence = %g: give a number in (0,1), or 0 for 0.95", o.Confidence)
+	}
+	if o.Rank != 0 && !(o.Rank >= 1 && o.Rank <= 1e9) {
+		return fmt.Errorf("ratio rank = %g: give EffectiveRank of public rows, at least 1, or 0", o.Rank)
 	}
 	if (o.Fourier != nil) == (o.Kernel.Name != "") {
 		return fmt.Errorf("ratio options: give either a kernel or a Fourier map")
@@ -60,6 +68,7 @@ type RatioModel struct {
 	rows     []*mat.Dense // the sets' rows
 	sets     []ratioSetLaw
 	spread   *mat.SymDense // within-class covariance of one set row's effect on the ratios, c×c; nil unknown
+	indirect bool          // spread comes from leaving sets out: rows of a target tell more
 	rank     float64       // effective rank of the rows' embeddings, ≥ 1
 	warnings []RatioWarning
 	number   float64 // condition number of the paper's bound
@@ -121,7 +130,7 @@ func FitRatio(sets []RatioSet, o RatioOptions) (*RatioModel, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("fit ratio: %w", err)
 	}
-	m := &RatioModel{options: o, rank: 1}
+	m := &RatioModel{options: o}
 	if err := m.describe(sets); err != nil {
 		return nil, fmt.Errorf("fit ratio: %w", err)
 	}
@@ -138,7 +147,7 @@ func FitRatio(sets []RatioSet, o RatioOptions) (*RatioModel, error) {
 	m.number = m.problem.condition()
 	m.spread = m.rowSpread()
 	if m.spread == nil {
-		m.spread = m.leaveOneOutSpread()
+		m.spread, m.indirect = m.leaveOneOutSpread(), true
 	}
 	if o.Fourier != nil && o.Estimator == ClassMeans {
 		m.collapse()
@@ -186,7 +195,7 @@ func (m *RatioModel) describe(sets []RatioSet) error {
 			m.rows = append(m.rows, s.Rows)
 		}
 		p.gram, m.scores = NewGram(m.options.Kernel, m.rows)
-		m.rank = effectiveRank(m.options.Kernel, m.rows)
+		p.rank = effectiveRank(m.options.Kernel, m.rows)
 	} else if err := m.embed(sets, &p); err != nil {
 		return err
 	}
@@ -196,9 +205,16 @@ func (m *RatioModel) describe(sets []RatioSet) error {
 			Noise: s.Noise, Shares: s.Shares, ShareCov: s.ShareCov,
 		})
 	}
-	m.problem = p
+	if m.options.Rank >= 1 {
+		p.rank = m.options.Rank
+	}
+	m.problem, m.rank = p, p.rank
 	return nil
 }
+
+// unknownRank stands for the effective rank where no rows are at hand: lower,
+// and so more cautious, than that of an RBF kernel of any useful width.
+const unknownRank = 4
 
 // embed takes or computes the mean embeddings; rows are read in blocks.
 func (m *RatioModel) embed(sets []RatioSet, p *ratioProblem) error {
@@ -224,6 +240,7 @@ func (m *RatioModel) embed(sets []RatioSet, p *ratioProblem) error {
 		n[i], _ = s.Rows.Dims()
 		m.anchors.SetRow(i, embedder.Mean(s.Rows))
 	}
+	p.rank = unknownRank
 	p.gram = EmbeddingGram(m.anchors, n, self, p.noise)
 	if complete { // a sample of rows tells the spread of one row's effect
 		var sample []*mat.Dense
@@ -233,7 +250,7 @@ func (m *RatioModel) embed(sets []RatioSet, p *ratioProblem) error {
 			m.scores = append(m.scores, scores)
 			sample = append(sample, rows)
 		}
-		m.rank = effectiveRank(RBF(f.Gamma), sample)
+		p.rank = effectiveRank(RBF(f.Gamma), sample)
 	}
 	return nil
 }

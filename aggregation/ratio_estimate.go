@@ -78,7 +78,8 @@ func (s ratioSystem) estimate(g []float64) ratioPoint {
 //
 //	Cov = V_U/n_U + Σ a_i²(V_i/n_i + C_i) + L Q Lᵀ(s_U + Σ a_i² s_i),
 //
-// V one row's effect within its class. For the population the set was drawn
+// V one row's effect within its class, plus what products of noise with noise
+// add for class-means (secondOrder). For the population the set was drawn
 // from add (diag ρ − ρρᵀ)/n_U. With rows in the target V_U is theirs.
 func (m *RatioModel) Estimate(target RatioSet) (RatioEstimate, error) {
 	view, err := m.look(target)
@@ -95,7 +96,7 @@ func (m *RatioModel) Estimate(target RatioSet) (RatioEstimate, error) {
 		out.Warnings = append(out.Warnings, RatioWarning{RatioLooseInterval, float64(len(m.sets)), float64(2*m.classes + 2),
 			"the intervals are upper bounds: give the target's rows, or more sets, for tight ones"})
 	}
-	out.interval(cov, m.options.Confidence)
+	out.interval(cov, m.options.Confidence, m.system.pull())
 	out.Fit = m.fit(point, view)
 	if out.Fit.Tested && out.Fit.Statistic > out.Fit.Threshold {
 		out.Warnings = append(out.Warnings, RatioWarning{RatioNoFit, out.Fit.Statistic, out.Fit.Threshold,
@@ -211,13 +212,22 @@ func (v *ratioView) measure(norm, self float64) {
 // stands for an unknown spread.
 func (m *RatioModel) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, loose bool) {
 	cov = knownCovariance(m.system, m.sets, point.setWeights, v.noise)
+	var dim float64
+	if m.options.Fourier != nil {
+		dim = float64(m.options.Fourier.Features)
+	}
+	rank := m.rank
+	if m.rank == unknownRank && v.scores != nil && v.n >= 30 {
+		rank = v.rank
+	}
+	cov.AddSym(cov, secondOrder(m.system, m.sets, point.setWeights, float64(v.n), v.noise, rank, dim))
 	own := m.spread
 	if v.scores != nil && v.n >= 30 { // fewer rows estimate a variance badly
-		own = withinCovariance(m.system.rowEffects(v.scores), point.shares)
+		own = m.system.withinCovariance(m.system.rowEffects(v.scores), point.shares)
 	}
 	sets := m.spread
-	if sets == nil {
-		sets = own // classes look alike everywhere, so the target's rows speak for the sets'
+	if m.indirect {
+		sets = own // classes look alike everywhere, so a target's rows speak for the sets'
 	}
 	var fromSets float64
 	for i, w := range point.setWeights {
@@ -242,15 +252,16 @@ func (m *RatioModel) covariance(point ratioPoint, v ratioView) (cov *mat.SymDens
 	return cov, loose
 }
 
-// interval fills Sd, Low and High: Free ± z·Sd, clipped to [0,1], and always
-// containing the estimate.
-func (e *RatioEstimate) interval(cov mat.Symmetric, confidence float64) {
+// interval fills Sd, Low and High: Free ± (z·Sd + pull), clipped to [0,1], and
+// always containing the estimate.
+func (e *RatioEstimate) interval(cov mat.Symmetric, confidence float64, pull []float64) {
 	z := distuv.UnitNormal.Quantile(0.5 + confidence/2)
 	for k, s := range e.Shares {
 		sd := math.Sqrt(max(cov.At(k, k), 0))
 		e.Sd = append(e.Sd, sd)
-		e.Low = append(e.Low, min(max(e.Free[k]-z*sd, 0), s))
-		e.High = append(e.High, max(min(e.Free[k]+z*sd, 1), s))
+		half := z*sd + pull[k]
+		e.Low = append(e.Low, min(max(e.Free[k]-half, 0), s))
+		e.High = append(e.High, max(min(e.Free[k]+half, 1), s))
 	}
 }
 

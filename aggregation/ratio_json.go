@@ -81,7 +81,9 @@ type jsonRatioModel struct {
 	CoefLinear *jsonMatrix    `json:"coef_linear,omitempty"`
 	CoefOffset []float64      `json:"coef_offset,omitempty"`
 	Weights    *jsonMatrix    `json:"set_weights"`
+	Slope      *jsonMatrix    `json:"slope"`
 	Spread     *jsonMatrix    `json:"spread,omitempty"`
+	Indirect   bool           `json:"spread_indirect,omitempty"`
 	Rank       float64        `json:"effective_rank"`
 	Condition  float64        `json:"condition"`
 	Warnings   []RatioWarning `json:"warnings,omitempty"`
@@ -96,8 +98,8 @@ func (m *RatioModel) MarshalJSON() ([]byte, error) {
 	out := jsonRatioModel{
 		Version: ratioModelVersion, Estimator: m.options.Estimator, Classes: m.classes, Confidence: m.options.Confidence,
 		Fourier: m.options.Fourier, Read: toJSONMatrix(s.read), Quadratic: toJSONMatrix(s.quadratic),
-		Linear: toJSONMatrix(s.linear), Offset: s.offset, Metric: toJSONMatrix(s.metric), CoefOffset: s.coefOffset,
-		Weights: toJSONMatrix(s.spread), Rank: m.rank, Condition: m.number, Warnings: m.warnings,
+		Linear: toJSONMatrix(s.linear), Offset: s.offset, Metric: toJSONMatrix(s.metric), CoefOffset: s.coefOffset, Slope: toJSONMatrix(s.slope),
+		Weights: toJSONMatrix(s.spread), Indirect: m.indirect, Rank: m.rank, Condition: m.number, Warnings: m.warnings,
 	}
 	if s.coefLinear != nil {
 		out.CoefLinear = toJSONMatrix(s.coefLinear)
@@ -148,7 +150,7 @@ func (in jsonRatioModel) model() (*RatioModel, error) {
 	}
 	out := &RatioModel{
 		options: RatioOptions{Estimator: in.Estimator, Fourier: in.Fourier, Confidence: in.Confidence},
-		classes: c, rank: in.Rank, warnings: in.Warnings, number: in.Condition,
+		classes: c, indirect: in.Indirect || in.Spread == nil, rank: in.Rank, warnings: in.Warnings, number: in.Condition,
 	}
 	if in.Kernel != nil {
 		out.options.Kernel = *in.Kernel
@@ -173,7 +175,7 @@ func (in jsonRatioModel) model() (*RatioModel, error) {
 	s := &out.system
 	s.read, s.quadratic = dense(in.Read, anchors, functions), dense(in.Quadratic, functions, functions)
 	s.linear, s.spread = dense(in.Linear, c, functions), dense(in.Weights, sets, functions)
-	s.offset, s.coefOffset = in.Offset, in.CoefOffset
+	s.offset, s.coefOffset, s.slope = in.Offset, in.CoefOffset, dense(in.Slope, c, c)
 	metric, err := in.Metric.symmetric(c)
 	problems = append(problems, err)
 	s.metric = metric
@@ -224,7 +226,7 @@ func (in jsonRatioModel) model() (*RatioModel, error) {
 		return nil, err
 	}
 	if in.Fourier == nil {
-		out.problem = ratioProblem{shares: mat.NewDense(c, sets, nil), noise: make([]float64, sets)}
+		out.problem = ratioProblem{rank: in.Rank, shares: mat.NewDense(c, sets, nil), noise: make([]float64, sets)}
 		for i, law := range out.sets {
 			out.problem.shares.SetCol(i, law.Shares)
 			out.problem.cov = append(out.problem.cov, law.ShareCov)

@@ -60,18 +60,24 @@ type ratioProblem struct {
 	cov    []*mat.SymDense
 	noise  []float64 // variance of privacy noise a coordinate, per set
 	dim    int       // coordinates of an embedding; 0 with kernel values
+	rank   float64   // effective rank of the sampling noise
 }
 
 func (p ratioProblem) sets() int    { _, m := p.shares.Dims(); return m }
 func (p ratioProblem) classes() int { c, _ := p.shares.Dims(); return c }
 
 // weights are inverse variances of the embeddings up to a factor: sampling
-// noise of a unit-norm map falls as 1/n, privacy noise adds D·s.
+// noise of a unit-norm map falls as 1/n, privacy noise adds D·s, noise of
+// covariance C in the shares moves the fit by at most tr C classes.
 func (p ratioProblem) weights() []float64 {
 	w := make([]float64, p.sets())
 	var sum float64
 	for i, n := range p.gram.N {
-		w[i] = 1 / (max(p.gram.Self[i], 1e-300)/float64(n) + float64(p.dim)*p.noise[i])
+		variance := max(p.gram.Self[i], 1e-300)/float64(n) + float64(p.dim)*p.noise[i]
+		if c := p.cov[i]; c != nil {
+			variance += p.gram.Self[i] * mat.Trace(c)
+		}
+		w[i] = 1 / variance
 		sum += w[i]
 	}
 	for i := range w {
@@ -81,7 +87,7 @@ func (p ratioProblem) weights() []float64 {
 }
 
 func (p ratioProblem) selectSets(sets []int) ratioProblem {
-	out := ratioProblem{gram: p.gram.Select(sets), dim: p.dim}
+	out := ratioProblem{gram: p.gram.Select(sets), dim: p.dim, rank: p.rank}
 	out.shares = mat.NewDense(p.classes(), len(sets), nil)
 	for a, i := range sets {
 		for k := range p.classes() {

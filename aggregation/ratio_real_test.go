@@ -1,6 +1,7 @@
 package aggregation_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -18,45 +19,49 @@ func fitKernel(t testing.TB, sets []RatioSet, estimator string, k Kernel) *Ratio
 	return m
 }
 
+// Four bags whose shares (.375 to .547) hardly differ: the true test share is
+// .4375, and every estimator must stay within .06 of it at the chosen width.
 func TestRatioHeart(t *testing.T) {
 	bags, test := readHeart(t)
 	var sets []RatioSet
-	all := mat.NewDense(1, 13, nil)
-	for i, b := range bags {
+	for _, b := range bags {
 		sets = append(sets, RatioSet{Rows: b.x, Shares: SharesOfLabels(b.y, nil, 2)})
-		if i == 0 {
-			all = b.x
-		}
 	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	scale, err := MedianSquaredDistance(all, rng)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gamma, path, err := SelectWidth(sets, WidthOptions{Scale: scale}, rng)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range path {
-		e, err := fitKernel(t, sets, ClassMeans, RBF(p.Gamma)).Estimate(RatioSet{Rows: test.x})
+	truth := SharesOfLabels(test.y, nil, 2)[1]
+	for _, estimator := range RatioEstimators() {
+		rng := rand.New(rand.NewPCG(1, 2))
+		scale, err := MedianSquaredDistance(sets[0].Rows, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
-		mx, _ := fitKernel(t, sets, Mixture, RBF(p.Gamma)).Estimate(RatioSet{Rows: test.x})
-		co, _ := fitKernel(t, sets, Constrained, RBF(p.Gamma)).Estimate(RatioSet{Rows: test.x})
-		t.Logf("γ %.4f heldout %.3f±%.3f  class-means %.4f sd %.3f fit %.2f/%.2f mixture %.4f constrained %.4f", p.Gamma, p.L1, p.Error, e.Free[1], e.Sd[1], e.Fit.Statistic, e.Fit.Threshold, mx.Shares[1], co.Shares[1])
+		gamma, _, err := SelectWidth(sets, WidthOptions{Scale: scale, Estimator: estimator}, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := fitKernel(t, sets, estimator, RBF(gamma))
+		e, err := m.Estimate(RatioSet{Rows: test.x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: γ·scale %.3g, share %.4f in [%.2f, %.2f], truth %.4f, training %.4f, condition %.3g, fit %.2f (limit %.2f)", estimator,
+			gamma*scale, e.Shares[1], e.Low[1], e.High[1], truth, m.TrainingShares()[1], e.Condition, e.Fit.Statistic, e.Fit.Threshold)
+		if math.Abs(e.Shares[1]-truth) > 0.06 {
+			t.Errorf("%s: share %.4f is not within .06 of %.4f", estimator, e.Shares[1], truth)
+		}
 	}
-	t.Logf("scale %.3f chosen %.4f truth %.4f", scale, gamma, SharesOfLabels(test.y, nil, 2)[1])
 }
 
+// Sets of 600 at shares .1, .1, .9, .9; published-size target of 600 at .1 or .9.
+// Prototype L1: .085 and .058 (mean of 10 seeds).
 func TestRatioAdult(t *testing.T) {
 	train, test := readAdult(t)
+	seeds, widths := 2, false
+	if *long {
+		seeds, widths = 10, true
+	}
 	for _, share := range []float64{.1, .9} {
-		for _, est := range RatioEstimators() {
-			sums := map[int]float64{}
-			var chosen float64
-			var se float64
-			seeds := 10
+		for _, estimator := range RatioEstimators() {
+			var l1, sd, covered float64
 			for seed := range seeds {
 				rng := rand.New(rand.NewPCG(uint64(seed), 3))
 				var sets []RatioSet
@@ -67,30 +72,211 @@ func TestRatioAdult(t *testing.T) {
 					}
 					sets = append(sets, RatioSet{Rows: train.rows(s.Rows), Shares: s.Shares})
 				}
-				s, _ := SampleAtShares(test.y, []float64{1 - share, share}, 600, rng)
-				target := RatioSet{Rows: test.rows(s.Rows)}
-				scale, _ := MedianSquaredDistance(sets[0].Rows, rng)
-				best, path, err := SelectWidth(sets, WidthOptions{Scale: scale, Estimator: est}, rng)
+				s, err := SampleAtShares(test.y, []float64{1 - share, share}, 600, rng)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for i, p := range path {
-					if i%2 == 0 && p.Gamma != best {
-						continue
-					}
-					e, err := fitKernel(t, sets, est, RBF(p.Gamma)).Estimate(target)
-					if err != nil {
+				scale, err := MedianSquaredDistance(sets[0].Rows, rng)
+				if err != nil {
+					t.Fatal(err)
+				}
+				gamma := 1 / scale
+				if widths {
+					if gamma, _, err = SelectWidth(sets, WidthOptions{Scale: scale, Estimator: estimator}, rng); err != nil {
 						t.Fatal(err)
 					}
-					l1 := MeasureRatio(s.Shares, e.Shares, 600).L1 / float64(seeds)
-					sums[i] += l1
-					if p.Gamma == best {
-						chosen += l1
-						se += e.Sd[0] / float64(seeds)
-					}
+				}
+				e, err := fitKernel(t, sets, estimator, RBF(gamma)).Estimate(RatioSet{Rows: test.rows(s.Rows)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l1 += MeasureRatio(s.Shares, e.Shares, 600).L1 / float64(seeds)
+				sd += e.Sd[0] / float64(seeds)
+				if e.Low[1] <= share && share <= e.High[1] {
+					covered++
 				}
 			}
-			t.Logf("share %g %s chosen %.4f mean sd %.4f by width %.4v", share, est, chosen, se, sums)
+			t.Logf("share %g %s: L1 %.4f, mean standard error %.4f, covered %g of %d", share, estimator, l1, sd, covered, seeds)
+			if estimator == ClassMeans && l1 > 0.15 {
+				t.Errorf("L1 = %.4f, want below .15", l1)
+			}
 		}
 	}
+}
+
+// 20 disjoint sets of 2,500 with shares uniform on the simplex (smaller where a
+// digit ran out), 2,000 Fourier features of PCA-50, 20 targets of 1,000 at
+// shares uniform on the simplex. Prototype: L1 .086, and .087 with counts at
+// ε = .5. Embeddings hidden too (unit record, ρ = .05 a set) cost more.
+//
+// The test file's digits are by other writers, so P(x|y) is not quite shared:
+// the same is done with targets from the training file, where the intervals
+// must be right.
+func TestRatioMNIST(t *testing.T) {
+	if !*long {
+		t.Skip("a minute long: add -long")
+	}
+	train, test := readMNIST(t, "train", 60000), readMNIST(t, "t10k", 10000)
+	basis := principal(train.x, 50)
+	var a, b mat.Dense
+	a.Mul(train.x, basis)
+	b.Mul(test.x, basis)
+	train.x, test.x = &a, &b
+	rng := rand.New(rand.NewPCG(5, 5))
+	scale, err := MedianSquaredDistance(train.x, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := rng.Perm(len(train.y))
+	same := labelled{train.rows(free[:8000]), pick(train.y, free[:8000])}
+	sets := disjointSets(t, train, free[8000:], rng)
+	gamma, path, err := SelectWidth(sets, WidthOptions{Scale: scale, Fourier: &Fourier{Dim: 50, Features: 1000, Seed: 8}}, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range path {
+		t.Logf("γ·scale %8.4f: held-out L1 %.4f ± %.4f", p.Gamma*scale, p.L1, p.Error)
+	}
+	var sizes []int
+	for _, s := range sets {
+		n, _ := s.Rows.Dims()
+		sizes = append(sizes, n)
+	}
+	t.Logf("set sizes %v", sizes)
+	for _, c := range []struct {
+		noise    string
+		width    float64
+		features int
+		limit    float64
+	}{
+		{"none", gamma * scale, 2000, .11},
+		{"counts", gamma * scale, 2000, .11},
+		{"counts and embeddings", gamma * scale, 2000, .2},
+		{"counts and embeddings", 1, 2000, .2},
+		{"counts and embeddings", 1, 500, .2},
+	} {
+		f := Fourier{Dim: 50, Features: c.features, Gamma: c.width / scale, Seed: 7}
+		given := sets
+		if c.noise != "none" {
+			given = privatised(t, f, sets, c.noise != "counts", rng)
+		}
+		m, err := FitRatio(given, RatioOptions{Fourier: &f, Rank: EffectiveRank(RBF(f.Gamma), train.x)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, target := range map[string]labelled{"test": test, "training": same} {
+			e, coverage, sd, fit := tryTargets(t, m, target)
+			t.Logf("noise on %s, γ·scale %g, %d features, targets from the %s file: L1 %.4f NKLD %.4f, coverage %.3f, standard error %.4f, fit %.2f, %d warnings",
+				c.noise, c.width, c.features, name, e.L1, e.NKLD, coverage, sd, fit, len(m.Warnings()))
+			if e.L1 > c.limit || (name == "training" && coverage < 0.9) {
+				t.Errorf("L1 %.4f above %.2f, or coverage %.3f", e.L1, c.limit, coverage)
+			}
+		}
+	}
+}
+
+func pick(y []int, rows []int) []int {
+	out := make([]int, len(rows))
+	for i, r := range rows {
+		out[i] = y[r]
+	}
+	return out
+}
+
+func disjointSets(t *testing.T, train labelled, free []int, rng *rand.Rand) []RatioSet {
+	var sets []RatioSet
+	for range 20 {
+		labels := pick(train.y, free)
+		supply, shares, total := SharesOfLabels(labels, nil, 10), UniformShares(10, rng), 0.0
+		for k := range shares {
+			if supply[k] == 0 {
+				shares[k] = 0
+			}
+			total += shares[k]
+		}
+		for k := range shares {
+			shares[k] /= total
+		}
+		s, err := SampleAtShares(labels, shares, 2500, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := make([]bool, len(free))
+		var rows, left []int
+		for _, i := range s.Rows {
+			if !taken[i] {
+				rows = append(rows, free[i])
+			}
+			taken[i] = true
+		}
+		for i, r := range free {
+			if !taken[i] {
+				left = append(left, r)
+			}
+		}
+		free = left
+		sets = append(sets, RatioSet{Rows: train.rows(rows), Shares: SharesOfLabels(train.y, rows, 10)})
+	}
+	return sets
+}
+
+// privatised adds normal noise of the variances that counts at ε = .5 (Laplace,
+// scale 4) and embeddings at ρ = .05 have; exact draws are the business of the
+// privacy room.
+func privatised(t *testing.T, f Fourier, sets []RatioSet, embeddings bool, rng *rand.Rand) []RatioSet {
+	embedder, err := NewEmbedder(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []RatioSet
+	for _, s := range sets {
+		n, _ := s.Rows.Dims()
+		// Independent noise of variance 2·4² on each count, centred: covariance 32(I − 11ᵀ/c)/n².
+		c := len(s.Shares)
+		variance := 32 / float64(n) / float64(n)
+		z, mean := make([]float64, c), 0.0
+		for k := range z {
+			z[k] = math.Sqrt(variance) * rng.NormFloat64()
+			mean += z[k] / float64(c)
+		}
+		noisy := RatioSet{N: n, Embedding: embedder.Mean(s.Rows), ShareCov: mat.NewSymDense(c, nil)}
+		if embeddings { // the mean moves by 2/n: variance (2/n)²/(2ρ)
+			noisy.Noise = 2 / (0.05 * float64(n) * float64(n))
+		}
+		for k := range z {
+			noisy.Shares = append(noisy.Shares, s.Shares[k]+z[k]-mean)
+			for l := range k + 1 {
+				noisy.ShareCov.SetSym(k, l, -variance/float64(c))
+			}
+			noisy.ShareCov.SetSym(k, k, variance*(1-1/float64(c)))
+		}
+		for j := range noisy.Embedding {
+			noisy.Embedding[j] += math.Sqrt(noisy.Noise) * rng.NormFloat64()
+		}
+		out = append(out, noisy)
+	}
+	return out
+}
+
+func tryTargets(t *testing.T, m *RatioModel, from labelled) (mean RatioError, coverage, sd, fit float64) {
+	samples, err := SampleSets(from.y, RatioSampling{Protocol: UPP, Classes: 10, Size: 1000, Sets: 20}, rand.New(rand.NewPCG(6, 6)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errors []RatioError
+	for _, s := range samples {
+		e, err := m.Estimate(RatioSet{Rows: from.rows(s.Rows)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		errors = append(errors, MeasureRatio(s.Shares, e.Shares, len(s.Rows)))
+		fit += e.Fit.Statistic / 20
+		for k, p := range s.Shares {
+			sd += e.Sd[k] / 200
+			if e.Low[k] <= p && p <= e.High[k] {
+				coverage += 1. / 200
+			}
+		}
+	}
+	return MeanRatioError(errors), coverage, sd, fit
 }

@@ -19,38 +19,40 @@ func (s ratioSystem) rowEffects(scores *mat.Dense) *mat.Dense {
 
 // withinCovariance is the covariance of the rows of effects (n×c) less what
 // the classes themselves contribute. A row of class k moves the ratios by
-// e_k on average, so that part is diag(p) − ppᵀ; it is no error when the
-// ratios wanted are those of this very set.
-func withinCovariance(effects *mat.Dense, p []float64) *mat.SymDense {
+// column k of slope (e_k, unless the estimate is drawn towards the training
+// shares) on average, so that part is K(diag(p) − ppᵀ)Kᵀ; it is no error when
+// the ratios wanted are those of this very set.
+func (s ratioSystem) withinCovariance(effects *mat.Dense, p []float64) *mat.SymDense {
 	n, c := effects.Dims()
-	out := mat.NewSymDense(c, nil)
 	if n < 2 {
-		return out
+		return mat.NewSymDense(c, nil)
 	}
-	mean := make([]float64, c)
-	for i := range n {
-		for k, v := range effects.RawRowView(i) {
-			mean[k] += v / float64(n)
-		}
-	}
-	centred := mat.NewDense(n, c, nil)
-	for i := range n {
-		for k, v := range effects.RawRowView(i) {
-			centred.Set(i, k, v-mean[k])
-		}
-	}
-	out.SymOuterK(1/float64(n-1), centred.T())
+	out := covarianceOf(effects)
+	between := s.labelCovariance(p)
 	for k := range c {
 		for l := range k + 1 {
-			v := out.At(k, l) + p[k]*p[l]
+			v := out.At(k, l) - between.At(k, l)
 			if k == l {
-				v -= p[k]
 				v = max(v, 0.01*out.At(k, k)) // the difference of two estimates may go negative
 			}
 			out.SetSym(k, l, v)
 		}
 	}
 	return out
+}
+
+// labelCovariance is K(diag(p) − ppᵀ)Kᵀ, K the slope; noisy p are projected.
+func (s ratioSystem) labelCovariance(p []float64) *mat.Dense {
+	p = ProjectSimplex(p, 1)
+	c := len(p)
+	labels := mat.NewDense(c, c, nil)
+	for k := range c {
+		for l := range c {
+			labels.Set(k, l, -p[k]*p[l])
+		}
+		labels.Set(k, k, p[k]*(1-p[k]))
+	}
+	return sandwich(labels, mat.DenseCopyOf(s.slope.T()))
 }
 
 // rowSpread averages withinCovariance over the sets, weighted by size; nil
@@ -65,7 +67,7 @@ func (m *RatioModel) rowSpread() *mat.SymDense {
 		total += float64(s.N)
 	}
 	for i, scores := range m.scores {
-		w := withinCovariance(m.system.rowEffects(everyRow(scores, spreadRows)), m.sets[i].Shares)
+		w := m.system.withinCovariance(m.system.rowEffects(everyRow(scores, spreadRows)), m.sets[i].Shares)
 		w.ScaleSym(float64(m.sets[i].N)/total, w)
 		out.AddSym(out, w)
 	}
@@ -110,6 +112,7 @@ func (m *RatioModel) leaveOneOutSpread() *mat.SymDense {
 		law := part.laws()
 		est := system.estimate(g)
 		known := knownCovariance(system, law, est.setWeights, p.noise[i])
+		known.AddSym(known, secondOrder(system, law, est.setWeights, float64(p.gram.N[i]), p.noise[i], p.rank, float64(p.dim)))
 		factor := 1 / float64(p.gram.N[i])
 		for a, w := range est.setWeights {
 			factor += w * w / float64(law[a].N)
@@ -179,6 +182,10 @@ func knownCovariance(s ratioSystem, sets []ratioSetLaw, a []float64, targetNoise
 	return out
 }
 
+// EffectiveRank is a public number of a kernel on public rows (n×d), at least 1:
+// (tr C)²/tr C² of the covariance C of the embedded rows.
+func EffectiveRank(k Kernel, x *mat.Dense) float64 { return effectiveRank(k, []*mat.Dense{x}) }
+
 // effectiveRank returns (tr C)²/tr C² of the covariance C of the embedded rows,
 // from at most 300 rows: how many directions share the sampling noise.
 func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
@@ -226,4 +233,58 @@ func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
 		return 1
 	}
 	return max(1, trace*trace/square)
+}
+
+// secondOrder is the covariance that products of noise with noise add for
+// class-means: the error of Bᵀ(Φ_U − Bρ) holds, besides Bᵀe, the product of the
+// noise in B with the residual's. Where Cov_i = s_iI + C/n_i, tr C = τ and
+// tr C² = τ²/r,
+//
+//	tr(Cov_i Cov_j) = D·s_is_j + (s_i/n_j + s_j/n_i)τ + τ²/(r·n_in_j),
+//
+// and with R the weights of the sets in the class means (M×c), a in the
+// fitted mean, x = (Cov_U + Σa_i²Cov_i), the covariance of RᵀEᵀ(e_U − Ea) is
+// Σ_i R_ikR_il tr(Cov_i x) + Σ_ij R_ika_iR_jla_j tr(Cov_iCov_j). It is seen through L.
+func secondOrder(s ratioSystem, sets []ratioSetLaw, a []float64, n, targetNoise, rank, dim float64) *mat.SymDense {
+	c, _ := s.linear.Dims()
+	out := mat.NewSymDense(c, nil)
+	if s.coefLinear != nil || n < 1 { // the others weigh sets, not class means
+		return out
+	}
+	var trace float64
+	for _, set := range sets {
+		trace += set.Variance / float64(len(sets))
+	}
+	noise, sample := targetNoise, trace/n
+	for i, w := range a {
+		noise += w * w * sets[i].Noise
+		sample += w * w * trace / float64(sets[i].N)
+	}
+	rank = max(rank, 1)
+	product := mat.NewDense(c, c, nil)
+	alpha, beta := make([]float64, c), make([]float64, c)
+	for i, set := range sets {
+		t := trace / float64(set.N)
+		each := dim*set.Noise*noise + set.Noise*sample + t*noise + t*sample/rank
+		row := s.spread.RawRowView(i)
+		for k, x := range row {
+			alpha[k] += x * a[i] * set.Noise
+			beta[k] += x * a[i] * t
+			for l, y := range row {
+				product.Set(k, l, product.At(k, l)+x*y*each)
+			}
+		}
+	}
+	for k := range c {
+		for l := range c {
+			product.Set(k, l, product.At(k, l)+dim*alpha[k]*alpha[l]+alpha[k]*beta[l]+beta[k]*alpha[l]+beta[k]*beta[l]/rank)
+		}
+	}
+	seen := sandwich(product, mat.DenseCopyOf(s.linear.T()))
+	for k := range c {
+		for l := range k + 1 {
+			out.SetSym(k, l, seen.At(k, l))
+		}
+	}
+	return out
 }

@@ -16,6 +16,10 @@ type WidthOptions struct {
 	Scale  float64
 	Splits int // held-out splits averaged; 20 when 0: one or two choose erratically
 	Rows   int // rows a set used at most, evenly spaced; 400 when 0
+	// Fourier, if set, compares all rows by that map with each width in turn
+	// (its Gamma is ignored): for large sets, where a sample of rows would
+	// favour kernels that are too wide. 500 features are enough.
+	Fourier *Fourier
 }
 
 // WidthPoint is one width tried, with the mean L1 error of the held-out sets
@@ -31,8 +35,8 @@ type WidthPoint struct {
 // random splits that are the same for every width. Splits that leave the other
 // sets unable to separate the classes are drawn again. The sets need rows.
 //
-// Neighbouring widths hardly differ and the mean over few sets is noisy: each
-// width is judged by its error averaged with its neighbours' (1:2:1).
+// A minimum over few sets is mostly luck: among the widths whose error is
+// within one standard error of the least, the one nearest to 1/Scale is taken.
 func SelectWidth(sets []RatioSet, o WidthOptions, rng *rand.Rand) (best float64, path []WidthPoint, err error) {
 	if o.Estimator == "" {
 		o.Estimator = ClassMeans
@@ -52,12 +56,21 @@ func SelectWidth(sets []RatioSet, o WidthOptions, rng *rand.Rand) (best float64,
 		if s.Rows == nil {
 			return 0, nil, fmt.Errorf("select width: set %d has no rows: choose the width on public rows instead", i)
 		}
-		small[i] = RatioSet{Rows: everyRow(s.Rows, o.Rows), Shares: s.Shares, ShareCov: s.ShareCov}
+		rows := s.Rows
+		if o.Fourier == nil {
+			rows = everyRow(rows, o.Rows)
+		}
+		small[i] = RatioSet{Rows: rows, Shares: s.Shares, ShareCov: s.ShareCov}
 	}
 	var splits [][]bool
 	for k := -5; k <= 5; k++ {
 		gamma := math.Ldexp(1, k) / o.Scale
 		m := &RatioModel{options: RatioOptions{Kernel: RBF(gamma), Estimator: o.Estimator}}
+		if o.Fourier != nil {
+			f := *o.Fourier
+			f.Gamma = gamma
+			m.options = RatioOptions{Fourier: &f, Estimator: o.Estimator}
+		}
 		if err := m.describe(small); err != nil {
 			return 0, nil, fmt.Errorf("select width: %w", err)
 		}
@@ -68,11 +81,16 @@ func SelectWidth(sets []RatioSet, o WidthOptions, rng *rand.Rand) (best float64,
 		}
 		path = append(path, judgeWidth(m.problem, o.Estimator, gamma, splits))
 	}
-	lowest := math.Inf(1)
-	for i, p := range path {
-		before, after := path[max(i-1, 0)], path[min(i+1, len(path)-1)]
-		if l := (before.L1 + 2*p.L1 + after.L1) / 4; l < lowest {
-			lowest, best = l, p.Gamma
+	least := path[0]
+	for _, p := range path {
+		if p.L1 < least.L1 {
+			least = p
+		}
+	}
+	off := math.Inf(1)
+	for _, p := range path {
+		if k := math.Abs(math.Log2(p.Gamma * o.Scale)); p.L1 <= least.L1+least.Error && k < off {
+			off, best = k, p.Gamma
 		}
 	}
 	return best, path, nil
@@ -100,8 +118,10 @@ func drawSplits(p ratioProblem, o WidthOptions, rng *rand.Rand) ([][]bool, error
 	return splits, nil
 }
 
+// judgeWidth averages the L1 error of each set over the splits that held it
+// out; the standard error is over sets, since splits share them.
 func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool) WidthPoint {
-	var sum, squares, n float64
+	sums, times := make([]float64, p.sets()), make([]float64, p.sets())
 	for _, held := range splits {
 		train := chosen(held, false)
 		system, _, err := p.selectSets(train).solve(estimator)
@@ -114,13 +134,21 @@ func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool
 				}
 				l1 = MeasureRatio(mat.Col(nil, t, p.shares), system.estimate(g).shares, p.gram.N[t]).L1
 			}
-			sum += l1
+			sums[t] += l1
+			times[t]++
+		}
+	}
+	var mean, squares, n float64
+	for t, k := range times {
+		if k > 0 {
+			l1 := sums[t] / k
+			mean += l1
 			squares += l1 * l1
 			n++
 		}
 	}
-	mean := sum / n
-	return WidthPoint{Gamma: gamma, L1: mean, Error: sqrtOrZero((squares/n - mean*mean) / n)}
+	mean /= n
+	return WidthPoint{Gamma: gamma, L1: mean, Error: sqrtOrZero((squares/n - mean*mean) / max(n-1, 1))}
 }
 
 func chosen(marks []bool, want bool) []int {

@@ -49,7 +49,7 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 // mean.
 func (o *logMeanExp) Precondition(g []float64) {
 	if ridge := math.Max(o.ridge, 1e-9); o.root == nil || o.rootAt != ridge {
-		o.root, o.rootAt = o.metric.root(1, ridge), ridge
+		o.root, o.rootAt = o.metric.power(-0.5, 1, ridge), ridge
 	}
 	v := mat.NewVecDense(len(g), g)
 	var half mat.VecDense
@@ -82,34 +82,48 @@ type WeightFit struct {
 //
 // λ is not in any bound: 0 asks for the λ that minimises the estimated risk
 // without noise (see FitVotes); then λ = 0 in the answer means equal weights.
-func FitWeights(x *mat.Dense, mean []float64, noise Noise, lambda float64, rng *rand.Rand) WeightFit {
+//
+// keep is the least share of the rows that must remain effective: a smaller λ
+// than keeps them is not chosen, whatever its risk. Weights on few rows match
+// a mean that the pool can hardly reach and ruin everything else.
+func FitWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
 	n, d := x.Dims()
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
 	p := perturbed{
 		risk: &logMeanExp{x: x, scores: make([]float64, n), metric: metricOf(x, nil)},
 		mu:   mu, noise: noise, ceiling: math.Inf(1),
 	}
-	beta, chosen, path := p.fit(lambda, rng)
-	f := WeightFit{Beta: beta.RawMatrix().Data, Lambda: chosen, Path: path, Weight: make([]float64, n)}
-	scores := mat.NewDense(n, 1, f.Weight)
-	scores.Mul(x, beta)
+	accept := func(w *mat.Dense) bool {
+		_, effective, _ := weightsOf(x, w)
+		return effective >= keep*float64(n)
+	}
+	beta, chosen, path := p.fit(lambda, accept, rng)
+	f := WeightFit{Beta: beta.RawMatrix().Data, Lambda: chosen, Path: path}
+	f.Weight, f.EffectiveRows, f.Largest = weightsOf(x, beta)
+	return f
+}
+
+// weightsOf are the weights of a tilt, of mean 1, with their effective number
+// of rows and the largest share.
+func weightsOf(x, beta *mat.Dense) (weight []float64, effective, largest float64) {
+	n, _ := x.Dims()
+	weight = make([]float64, n)
+	mat.NewDense(n, 1, weight).Mul(x, beta)
 	top := math.Inf(-1)
-	for _, s := range f.Weight {
+	for _, s := range weight {
 		top = math.Max(top, s)
 	}
 	total, squares := 0.0, 0.0
-	for i, s := range f.Weight {
+	for i, s := range weight {
 		// The floor keeps weights positive where exp underflows.
-		f.Weight[i] = math.Exp(math.Max(s-top, -600))
-		total += f.Weight[i]
-		squares += f.Weight[i] * f.Weight[i]
+		weight[i] = math.Exp(math.Max(s-top, -600))
+		total += weight[i]
+		squares += weight[i] * weight[i]
 	}
-	f.EffectiveRows = total * total / squares
-	f.Largest = 1 / total
-	for i := range f.Weight {
-		f.Weight[i] *= float64(n) / total
+	for i := range weight {
+		weight[i] *= float64(n) / total
 	}
-	return f
+	return weight, total * total / squares, 1 / total
 }
 
 // Drift compares a mean released with noise against the pool's.

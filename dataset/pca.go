@@ -16,7 +16,7 @@ const (
 	nullDirection = 1e-9
 	// scaleQuantile of the projected pool rows have norm at most 1 without
 	// clipping. A few far-away rows must not make all others tiny.
-	scaleQuantile = 0.99
+	scaleQuantile = 0.5
 )
 
 // FitPCA fits the map to the dims directions of largest variance of x, N×d

@@ -29,6 +29,14 @@ type Learner interface {
 	Fit(x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error)
 }
 
+// Voter is a Learner with another setting for being one voter of many.
+type Voter interface {
+	Learner
+	// ForVoting returns that setting. The vote is better for it, the model
+	// alone a little worse.
+	ForVoting() Learner
+}
+
 // Features is a form of the records.
 type Features uint8
 

@@ -16,6 +16,8 @@ import (
 type LinearLearner struct {
 	Ridges []float64 // decreasing
 	Folds  int       // ≥ 2
+	// Relax multiplies the ridge that cross-validation chose; 0 means 1.
+	Relax float64
 
 	name string
 	risk func(s sample) ridgeRisk
@@ -62,6 +64,20 @@ const (
 	fitIterations  = 200
 )
 
+// votingRelax weakens the ridge of one voter of many. The ridge that is best
+// for a model alone trades its variance against bias; a vote of many averages
+// the variance away and keeps the bias, so each does better with less ridge
+// (as in bagging, Breiman 1996). A tenth was measured to raise the accuracy of
+// the vote on adult, phishing, wisdm_har and the generated hospitals, by 1 to
+// 4 points, and that of each voter alone to fall by up to 2.5.
+const votingRelax = 0.1
+
+// ForVoting implements Voter.
+func (l LinearLearner) ForVoting() Learner {
+	l.Relax = votingRelax
+	return l
+}
+
 // Name implements Learner.
 func (l LinearLearner) Name() string { return l.name }
 
@@ -78,7 +94,11 @@ func (l LinearLearner) Fit(x *mat.Dense, y []int, classes int, rng *rand.Rand) (
 		return Constant{s.majority()}, nil
 	}
 	risk := l.risk(s)
-	risk.setRidge(l.tune(s, rng))
+	ridge := l.tune(s, rng)
+	if l.Relax > 0 {
+		ridge *= l.Relax
+	}
+	risk.setRidge(ridge)
 	w, _ := Minimize(risk, nil, Settings{GradientNorm: finalGradient, MaxIterations: fitIterations})
 	return NewLinear(w, classes), nil
 }

@@ -153,12 +153,26 @@ func verifyEntry(totals Totals, last, e Entry) (Totals, error) {
 func (e Entry) costs() ([]Cost, error) {
 	switch e.Kind {
 	case KindRelease:
-		p, err := decodePublished(e.Body)
+		p, err := e.published()
 		return []Cost{p.Cost}, err
 	case KindCharge, KindReconcile:
 		return decodeCosts(e.Body)
 	}
 	return nil, fmt.Errorf("unknown kind %q", e.Kind)
+}
+
+// published reads the answer of a release and stamps it with its entry.
+func (e Entry) published() (Published, error) {
+	p, err := decodePublished(e.Body)
+	if err != nil {
+		return Published{}, fmt.Errorf("read the ledger's answer: %w", err)
+	}
+	if p.ID != e.ID || p.Sequence != e.Sequence {
+		return Published{}, fmt.Errorf("read the ledger's answer: it is of release %q, number %d: the entry is damaged", p.ID, p.Sequence)
+	}
+	p.Entry = e.Hash
+	p.sealed = p.digest()
+	return p, nil
 }
 
 func encodeCosts(costs []Cost) ([]byte, error) { return json.Marshal(costs) }

@@ -99,16 +99,17 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 	fail := func(err error) (Published, error) {
 		return Published{}, fmt.Errorf("release %q: %w", id, err)
 	}
-	if s.secret == nil || m == nil {
+	if !s.given() || m == nil {
 		return fail(errors.New("no vector or no mechanism given"))
 	}
-	if !l.simulated && (m.simulationOnly() || s.secret.values == nil) {
+	secret := s.open()
+	if !l.simulated && (m.simulationOnly() || secret.values == nil) {
 		return fail(fmt.Errorf("%s of this vector: %w", m.Name(), ErrSimulationOnly))
 	}
-	if s.secret.values == nil && !m.simulationOnly() {
+	if secret.values == nil && !m.simulationOnly() {
 		return fail(fmt.Errorf("%s needs an integer vector: %w", m.Name(), ErrUnproven))
 	}
-	cost, err := m.cost(s.secret.bound)
+	cost, err := m.cost(secret.bound)
 	if err != nil {
 		return fail(err)
 	}
@@ -120,18 +121,14 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 		e, err := l.enter(tx, id, KindRelease, requestOf(draft, s), cost, func(sequence int64) ([]byte, error) {
 			answer := draft
 			answer.Sequence = sequence
-			answer.Values, answer.Reals = m.draw(s.secret, newDice(l.stream(id)))
+			answer.Values, answer.Reals = m.draw(secret, newDice(l.stream(id)))
 			return encodePublished(answer), nil
 		})
 		if err != nil {
 			return err
 		}
-		p, err := decodePublished(e.Body)
-		if err != nil {
-			return fmt.Errorf("read the ledger's answer: %w", err)
-		}
-		out = p.seal(e)
-		return nil
+		out, err = e.published()
+		return err
 	})
 	if err != nil {
 		return fail(err)
@@ -284,6 +281,6 @@ func (l *Ledger) Totals(ctx context.Context) (Totals, error) {
 // requestOf digests the terms of a release: everything but values and number.
 func requestOf(draft Published, s Sensitive) [32]byte {
 	terms := encodePublished(draft)
-	terms = fmt.Appendf(terms, "%d coordinates, literal %t", s.Len(), s.secret.values == nil)
+	terms = fmt.Appendf(terms, "%d coordinates, literal %t", s.Len(), s.open().values == nil)
 	return sha256.Sum256(terms)
 }

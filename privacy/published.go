@@ -54,13 +54,6 @@ func (p Published) digest() [32]byte {
 	return sha256.Sum256(b)
 }
 
-// seal stamps p with its entry. The rest of p came out of the entry's body.
-func (p Published) seal(e Entry) Published {
-	p.Sequence, p.Entry = e.Sequence, e.Hash
-	p.sealed = p.digest()
-	return p
-}
-
 // MarshalBinary writes a version byte, the entry's hash and the canonical
 // bytes of p, about two bytes a value. It refuses simulated answers, and any
 // that was not built by this room or was changed since.

@@ -25,10 +25,16 @@ const (
 // Sensitive is a private vector that only Ledger.Release can open. It prints
 // as "sensitive" under every verb and cannot be marshalled.
 type Sensitive struct {
-	// A pointer, so that fmt prints an address even where this struct is an
-	// unexported field of another and its methods cannot be called.
-	secret *secret
+	// A closure, because fmt and reflection print what a pointer points at
+	// where this struct is an unexported field of another and its methods
+	// cannot be called; of a function they print the address at most.
+	open func() *secret
 }
+
+func wrap(s *secret) Sensitive { return Sensitive{func() *secret { return s }} }
+
+// given reports whether s came from NewSensitive or NewLiteral.
+func (s Sensitive) given() bool { return s.open != nil }
 
 type secret struct {
 	values []int64
@@ -50,29 +56,29 @@ func NewSensitive(values []int64, b Bound) (Sensitive, error) {
 	for j := range v {
 		v[j] = clamp(v[j], limit)
 	}
-	return Sensitive{&secret{values: v, bound: b.clone()}}, nil
+	return wrap(&secret{values: v, bound: b.clone()}), nil
 }
 
 // NewLiteral wraps a real vector for a literal sampler of a paper. No bound is
 // proven for floating point, so only a simulation ledger releases it.
 func NewLiteral(values []float64, u Unit) Sensitive {
-	return Sensitive{&secret{reals: append([]float64{}, values...), bound: Bound{Unit: u}}}
+	return wrap(&secret{reals: append([]float64{}, values...), bound: Bound{Unit: u}})
 }
 
 // Len is the number of coordinates, which is public.
 func (s Sensitive) Len() int {
-	if s.secret == nil {
+	if !s.given() {
 		return 0
 	}
-	return max(len(s.secret.values), len(s.secret.reals))
+	return max(len(s.open().values), len(s.open().reals))
 }
 
 // Bound returns a copy of the public bound.
 func (s Sensitive) Bound() Bound {
-	if s.secret == nil {
+	if !s.given() {
 		return Bound{}
 	}
-	return s.secret.bound.clone()
+	return s.open().bound.clone()
 }
 
 var errSensitive = errors.New("marshal sensitive vector: it leaves only through Ledger.Release")

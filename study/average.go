@@ -42,7 +42,7 @@ func (a *average) local(in Inputs) ([]int64, int64) {
 	z := make([]int64, a.cells())
 	p := a.plan
 	p.Learner = "softmax" // only linear models can be averaged
-	model, _ := trainLocal(p, in.Records, in.Rng)
+	model, _ := trainLocal(p, in.Records, in.Rng, true)
 	linear, ok := model.(learners.Linear)
 	if !ok {
 		return z, 1

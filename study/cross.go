@@ -13,6 +13,9 @@ import (
 	"caucus/privacy"
 )
 
+// keepRows is the least share of the pool's rows that a tilt keeps effective.
+const keepRows = 0.1
+
 // cross is the question of the mechanism of that name: sites release sums of
 // label × features over their records. The class sums stand for the moments of
 // the votes; the risk's other part comes from the unlabelled pool. The sum over
@@ -109,10 +112,10 @@ func (c *cross) finish(total released, rng *rand.Rand) (Result, error) {
 
 	pool := c.pool
 	var warnings []string
-	effective := 0.0
+	effective := float64(c.pool.Rows())
 	if drift.Found() && c.plan.Tilt {
 		noise := aggregation.Isotropic(d-1, meanDeviation)
-		w := aggregation.FitWeights(features, mean, noise, 0, rng)
+		w := aggregation.FitWeights(features, mean, noise, 0, keepRows, rng)
 		if pool, err = c.pool.Weighted(w.Weight); err != nil {
 			return Result{}, err
 		}
@@ -121,7 +124,15 @@ func (c *cross) finish(total released, rng *rand.Rand) (Result, error) {
 	} else if drift.Found() {
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
 	}
-	mu, noise := aggregation.CrossMoments(means, pool.Mean()), aggregation.CrossNoise(d, c.classes, sd)
+	target := pool.Mean()
+	residual := make([]float64, d)
+	if drift.Found() {
+		for j := range mean {
+			residual[j] = mean[j] - target[j]
+		}
+	}
+	mu := aggregation.CrossMoments(means, target)
+	noise := aggregation.CrossNoise(c.classes, sd, pool.X, pool.Weight, effective, total.Weight, residual)
 	fit := aggregation.FitVotes(pool.X, pool.Weight, c.classes, mu, noise, c.plan.Lambda, rng)
 	r := classifierResult(c.plan, fit)
 	r.Drift, r.EffectiveRows = &drift, effective
@@ -140,5 +151,5 @@ func (c *cross) deviation(records float64, draws int) (float64, error) {
 
 func (c *cross) noise(records float64, draws int) (aggregation.Noise, error) {
 	sd, err := c.deviation(records, draws)
-	return aggregation.CrossNoise(c.pool.Dim(), c.classes, sd), err
+	return aggregation.CrossNoise(c.classes, sd, c.pool.X, c.pool.Weight, float64(c.pool.Rows()), records, make([]float64, c.pool.Dim())), err
 }

@@ -49,7 +49,7 @@ func voteOn(p Plan, records *dataset.Records, pool *auxdata.Pool, rng *rand.Rand
 			votes = make([]int, pool.Rows())
 		}
 	}()
-	model, features := trainLocal(p, records, rng)
+	model, features := trainLocal(p, records, rng, true)
 	if model == nil {
 		return make([]int, pool.Rows())
 	}
@@ -59,8 +59,9 @@ func voteOn(p Plan, records *dataset.Records, pool *auxdata.Pool, rng *rand.Rand
 	return model.Predict(pool.X)
 }
 
-// trainLocal trains the plan's learner, nil if it fails.
-func trainLocal(p Plan, records *dataset.Records, rng *rand.Rand) (learners.Model, learners.Features) {
+// trainLocal trains the plan's learner, nil if it fails: for a vote of many, or
+// to be the best it can alone.
+func trainLocal(p Plan, records *dataset.Records, rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
 	name := p.Learner
 	if name == "" {
 		name = DefaultLearner
@@ -68,6 +69,9 @@ func trainLocal(p Plan, records *dataset.Records, rng *rand.Rand) (learners.Mode
 	learner, err := learners.Assign(name, rng)
 	if err != nil {
 		return nil, learners.Mapped
+	}
+	if v, ok := learner.(learners.Voter); ok && voting {
+		learner = v.ForVoting()
 	}
 	x := records.X
 	if learner.Features() == learners.Mapped {

@@ -1,0 +1,319 @@
+package aggregation
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// world draws sets whose classes are spherical normals: P(x|y) is shared.
+type world struct {
+	means *mat.Dense // c×d
+	rng   *rand.Rand
+}
+
+func newWorld(c, d int, separation float64, seed uint64) world {
+	w := world{mat.NewDense(c, d, nil), rand.New(rand.NewPCG(seed, 77))}
+	for k := range c {
+		for j := range d {
+			w.means.Set(k, j, separation*w.rng.NormFloat64())
+		}
+	}
+	return w
+}
+
+func (w world) set(n int, shares ...float64) RatioSet {
+	c, d := w.means.Dims()
+	s := RatioSet{Rows: mat.NewDense(n, d, nil), Shares: make([]float64, c)}
+	i := 0
+	for k, count := range roundCounts(shares, n) {
+		s.Shares[k] = float64(count) / float64(n)
+		for range count {
+			for j := range d {
+				s.Rows.Set(i, j, w.means.At(k, j)+w.rng.NormFloat64())
+			}
+			i++
+		}
+	}
+	return s
+}
+
+func (w world) sets(m, n int) []RatioSet {
+	c, _ := w.means.Dims()
+	var out []RatioSet
+	for range m {
+		out = append(out, w.set(n, UniformShares(c, w.rng)...))
+	}
+	return out
+}
+
+// embedded is the same sets as a site would send them.
+func embedded(t testing.TB, f Fourier, sets []RatioSet) []RatioSet {
+	e := embedderOf(t, f)
+	out := make([]RatioSet, len(sets))
+	for i, s := range sets {
+		n, _ := s.Rows.Dims()
+		out[i] = RatioSet{Embedding: e.Mean(s.Rows), N: n, Shares: s.Shares, ShareCov: s.ShareCov}
+	}
+	return out
+}
+
+var testFourier = Fourier{Dim: 4, Features: 400, Gamma: 0.15, Seed: 5}
+
+func ratioForms(t testing.TB, sets []RatioSet) map[string]func(estimator string) (*RatioModel, error) {
+	return map[string]func(string) (*RatioModel, error){
+		"kernel": func(e string) (*RatioModel, error) {
+			return FitRatio(sets, RatioOptions{Estimator: e, Kernel: RBF(0.15)})
+		},
+		"fourier": func(e string) (*RatioModel, error) {
+			return FitRatio(sets, RatioOptions{Estimator: e, Fourier: &testFourier})
+		},
+		"embedding": func(e string) (*RatioModel, error) {
+			return FitRatio(embedded(t, testFourier, sets), RatioOptions{Estimator: e, Fourier: &testFourier})
+		},
+	}
+}
+
+func TestRatioRecovers(t *testing.T) {
+	w := newWorld(3, 4, 2, 1)
+	sets := w.sets(8, 400)
+	target := w.set(400, .7, .1, .2)
+	for form, fit := range ratioForms(t, sets) {
+		for _, estimator := range RatioEstimators() {
+			m, err := fit(estimator)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := m.Estimate(target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l1 := MeasureRatio(target.Shares, e.Shares, 400).L1
+			base := MeasureRatio(target.Shares, m.TrainingShares(), 400).L1
+			if l1 > 0.15 || l1 > base/3 {
+				t.Errorf("%s %s: L1 %.3f, baseline %.3f", form, estimator, l1, base)
+			}
+			if e.Gap > 1e-8 || !e.Fit.Tested || e.Fit.Statistic > e.Fit.Threshold {
+				t.Errorf("%s %s: gap %g, fit %+v", form, estimator, e.Gap, e.Fit)
+			}
+			for k, s := range e.Shares {
+				if e.Low[k] > s || e.High[k] < s || e.Low[k] < 0 || e.High[k] > 1 {
+					t.Errorf("%s %s: [%g, %g] does not hold %g", form, estimator, e.Low[k], e.High[k], s)
+				}
+			}
+		}
+	}
+}
+
+// A model read back answers as before; with embeddings it holds no rows, and
+// for class-means no more than c embeddings.
+func TestRatioJSON(t *testing.T) {
+	w := newWorld(2, 4, 1.5, 2)
+	sets := w.sets(5, 60)
+	cov := mat.NewSymDense(2, []float64{1e-4, -1e-4, -1e-4, 1e-4})
+	for i := range sets {
+		sets[i].ShareCov = cov
+	}
+	target := w.set(50, .5, .5)
+	for form, fit := range ratioForms(t, sets) {
+		for _, estimator := range RatioEstimators() {
+			m, err := fit(estimator)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := json.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var back RatioModel
+			if err := json.Unmarshal(data, &back); err != nil {
+				t.Fatalf("%s %s: %v", form, estimator, err)
+			}
+			a, err := m.Estimate(target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := back.Estimate(target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, _ := json.Marshal(a)
+			y, _ := json.Marshal(b)
+			if string(x) != string(y) {
+				t.Errorf("%s %s: %s\nthen %s", form, estimator, x, y)
+			}
+			if form != "kernel" && estimator == ClassMeans {
+				if r, _ := back.anchors.Dims(); r != 2 || back.rows != nil {
+					t.Errorf("%s: %d anchors and rows %v, want the 2 class means alone", form, r, back.rows != nil)
+				}
+			}
+			if form == "kernel" {
+				if _, err := back.Bootstrap(target, 20, rand.New(rand.NewPCG(1, 1))); err != nil {
+					t.Errorf("bootstrap of a model read back: %v", err)
+				}
+			}
+		}
+	}
+}
+
+func FuzzRatioModelJSON(f *testing.F) {
+	w := newWorld(2, 4, 1.5, 2)
+	sets := w.sets(3, 5)
+	small := testFourier
+	small.Features = 4
+	target := w.set(4, .5, .5)
+	for _, o := range []RatioOptions{{Kernel: RBF(1)}, {Kernel: LinearKernel(), Estimator: Mixture}, {Fourier: &small, Estimator: Constrained}} {
+		m, err := FitRatio(sets, o)
+		if err != nil {
+			f.Fatal(err)
+		}
+		data, err := json.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte(`{"version":1}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m RatioModel
+		if json.Unmarshal(data, &m) == nil {
+			m.Estimate(target) // may be an error, never a panic
+		}
+	})
+}
+
+func TestRatioRefusals(t *testing.T) {
+	w := newWorld(3, 4, 2, 3)
+	good := w.sets(5, 30)
+	with := func(change func(s []RatioSet) []RatioSet) []RatioSet {
+		return change(append([]RatioSet(nil), good...))
+	}
+	for _, c := range []struct {
+		name   string
+		sets   []RatioSet
+		reason RatioReason
+	}{
+		{"none", nil, RatioTooFewSets},
+		{"one", good[:1], RatioTooFewSets},
+		{"two for three classes", good[:2], RatioTooFewSets},
+		{"alike", []RatioSet{w.set(30, .5, .3, .2), w.set(30, .5, .3, .2), w.set(30, .5, .3, .2)}, RatioIllPosed},
+		{"absent", []RatioSet{w.set(30, .5, .5, 0), w.set(30, .2, .8, 0), w.set(30, .9, .1, 0)}, RatioClassAbsent},
+		{"tiny", with(func(s []RatioSet) []RatioSet { s[1] = w.set(1, 1, 0, 0); return s }), RatioTinySet},
+		{"no rows", with(func(s []RatioSet) []RatioSet { s[1].Rows = nil; return s }), RatioTinySet},
+		{"columns", with(func(s []RatioSet) []RatioSet { s[2].Rows = mat.NewDense(5, 3, nil); return s }), RatioShape},
+		{"classes", with(func(s []RatioSet) []RatioSet { s[2].Shares = []float64{.5, .5}; return s }), RatioShape},
+		{"sum", with(func(s []RatioSet) []RatioSet { s[2].Shares = []float64{.5, .4, .3}; return s }), RatioShape},
+		{"not a number", with(func(s []RatioSet) []RatioSet { s[2].Shares = []float64{.5, math.NaN(), .3}; return s }), RatioShape},
+		{"covariance", with(func(s []RatioSet) []RatioSet { s[2].ShareCov = mat.NewSymDense(2, nil); return s }), RatioShape},
+		{"embedding for a kernel", with(func(s []RatioSet) []RatioSet {
+			s[2] = RatioSet{Embedding: []float64{1}, N: 9, Shares: s[2].Shares}
+			return s
+		}), RatioShape},
+	} {
+		_, err := FitRatio(c.sets, RatioOptions{Kernel: RBF(0.2)})
+		var refusal *RatioRefusal
+		if !errors.As(err, &refusal) || refusal.Reason != c.reason {
+			t.Errorf("%s: got %v, want %s", c.name, err, c.reason)
+		}
+	}
+	m, err := FitRatio(good, RatioOptions{Kernel: RBF(0.2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]RatioSet{"empty": {}, "columns": {Rows: mat.NewDense(5, 3, nil)}, "embedding": {Embedding: []float64{1}, N: 5}} {
+		var refusal *RatioRefusal
+		if _, err := m.Estimate(target); !errors.As(err, &refusal) {
+			t.Errorf("target %s: got %v", name, err)
+		}
+	}
+	if e, err := m.Estimate(w.set(1, 1, 0, 0)); err != nil || e.Fit.Tested {
+		t.Errorf("target of one row: %+v, %v; want an untested estimate", e.Fit, err)
+	}
+	// The published estimator answers for the classes it has seen.
+	if m, err := FitRatio(w.sets(2, 30), RatioOptions{Kernel: RBF(0.2), Estimator: Mixture}); err != nil || len(m.Warnings()) == 0 {
+		t.Errorf("mixture of two sets: %v; want a warning and no error", err)
+	}
+	for _, o := range []RatioOptions{{}, {Kernel: RBF(1), Fourier: &testFourier}, {Kernel: RBF(1), Confidence: 1}, {Kernel: RBF(1), Estimator: "best"}, {Kernel: RBF(-1)}, {Kernel: RBF(1), Rank: 0.5}} {
+		if _, err := FitRatio(good, o); err == nil {
+			t.Errorf("%+v: no error", o)
+		}
+	}
+}
+
+func hasWarning(warnings []RatioWarning, r RatioReason) bool {
+	for _, w := range warnings {
+		if w.Reason == r {
+			return true
+		}
+	}
+	return false
+}
+
+// A target with a class nobody has seen must be doubted, whichever way it is seen.
+func TestRatioWarnsOfMisfit(t *testing.T) {
+	w := newWorld(2, 4, 1.5, 4)
+	sets := w.sets(10, 200)
+	foreign := w.set(300, .5, .5)
+	for i := range 150 {
+		for j := range 4 {
+			foreign.Rows.Set(i, j, foreign.Rows.At(i, j)+3)
+		}
+	}
+	for form, fit := range ratioForms(t, sets) {
+		for _, estimator := range RatioEstimators() {
+			m, err := fit(estimator)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := m.Estimate(foreign)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !hasWarning(e.Warnings, RatioNoFit) {
+				t.Errorf("%s %s: no warning, fit %+v", form, estimator, e.Fit)
+			}
+		}
+	}
+}
+
+// Classes that are one and the same cannot be told apart: say so, and let the
+// intervals cover everything the data do not exclude.
+func TestRatioWarnsOfFaintClasses(t *testing.T) {
+	w := newWorld(2, 4, 0, 5)
+	m, err := FitRatio([]RatioSet{w.set(50, .4, .6), w.set(50, .5, .5), w.set(50, .6, .4)}, RatioOptions{Kernel: RBF(0.15)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := m.Estimate(w.set(50, .1, .9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !hasWarning(e.Warnings, RatioIndefinite) && !hasWarning(e.Warnings, RatioFaintClasses) {
+		t.Errorf("no warning: %+v", e)
+	}
+	if e.High[0]-e.Low[0] < 0.8 {
+		t.Errorf("interval [%.2f, %.2f] is too sure of itself", e.Low[0], e.High[0])
+	}
+}
+
+func TestMeanRatioErrorAndMeasures(t *testing.T) {
+	e := MeasureRatio([]float64{.5, .5}, []float64{.3, .7}, 100)
+	if math.Abs(e.AE-.2) > 1e-12 || math.Abs(e.L1-.4) > 1e-12 || math.Abs(e.Bias[0]+.2) > 1e-12 || !(e.NKLD > 0 && e.NKLD < 1) {
+		t.Errorf("%+v", e)
+	}
+	// (.3+.005)/(1.01) against .5: |.30198−.5|/.5 = .39604, both classes alike.
+	if math.Abs(e.RAE-.396039603) > 1e-6 {
+		t.Errorf("RAE = %.9f", e.RAE)
+	}
+	if z := MeasureRatio([]float64{0, 1}, []float64{0, 1}, 10); z.NKLD != 0 || z.RAE != 0 {
+		t.Errorf("equal shares: %+v", z)
+	}
+	m := MeanRatioError([]RatioError{e, MeasureRatio([]float64{.5, .5}, []float64{.7, .3}, 100)})
+	if math.Abs(m.Bias[0]) > 1e-12 || math.Abs(m.AE-.2) > 1e-12 {
+		t.Errorf("mean: %+v", m)
+	}
+}

@@ -1,0 +1,70 @@
+// Package privacy is about the one door through which anything private leaves:
+// units, bounds, exact noise, calibration, accounting, and the ledger. It is
+// for whoever must trust a release, and meant to be read whole in an hour.
+//
+// # What it guarantees
+//
+// Everything private is an integer vector (Sensitive) with a proven bound
+// (Bound) on how far one unit can move it. Ledger.Release adds noise
+// (Mechanism) to it, once, out of a budget, and returns a Published. All that
+// is done with a Published is post-processing.
+//
+//   - Noise is exact: integers and rationals from crypto/rand, never floating
+//     point. The samplers of the papers that need floats, and seeded noise,
+//     work only with a ledger made by Simulation, whose answers do not marshal.
+//   - An answer is given once: the same id gives the same answer, also after a
+//     crash; other terms under the same id are refused.
+//   - Charge and answer are written in one transaction, before the answer
+//     leaves. What fails before the commit spends nothing and reveals nothing.
+//   - A limit holds for releases chosen one after the other in view of earlier
+//     answers (rules, in totals.go, has the proof).
+//   - No refusal depends on a value.
+//
+// # Neighbours and units
+//
+// Neighbouring data differ by replacing one unit; the sizes (parties, records,
+// pool rows) are public. Units are party ⊃ record ⊃ label. A bound proved at a
+// unit holds in full at every finer one. At party, a bound proved at record
+// counts k·ε and k²·ρ, if a party holds at most a public number k of records
+// (Bound.PerParty); otherwise, and from label upwards, it guarantees nothing
+// there, and a ledger with a limit there refuses it.
+//
+// # Who is trusted with what
+//
+//	setting            who adds noise                   a dishonest coordinator learns
+//	noise: site        each agent, through its own      nothing beyond ε: it never needs to be
+//	                   ledger, before anything leaves   trusted. Cost: √M more noise
+//	noise: coordinator the coordinator, on the sum      each party's exact votes on rows it chose.
+//	                                                    Readers of the release learn no more than
+//	                                                    ε allows. The agent's ledger counts the
+//	                                                    declared cost of what it sent (Spend)
+//	noise: aggregators coordinator and helper, each     nothing beyond ε if either is honest
+//	                   in full, on secret shares
+//
+// # What it does not do
+//
+// It cannot check that a bound is true: that is the caller's proof, from
+// public inputs alone. It does not hide how long a draw takes, which depends
+// on the noise drawn (not on the values): do not let a reader time single
+// draws. It does not hide what it must keep: the journal holds published
+// answers and charges, no sensitive value. It does not defend against someone
+// who can write its memory or its journal; the hash chain finds accidents and
+// a careless edit, not an editor who recomputes it, unless hashes were kept
+// elsewhere (every Published carries its entry's).
+//
+// # How to read it in an hour
+//
+//  1. unit.go, budget.go, bound.go, sensitive.go: what is claimed, of what.
+//  2. mechanism.go, dice.go, laplace.go, gaussian.go: the proof notes and the
+//     samplers, with Canonne, Kamath & Steinke, "The discrete Gaussian for
+//     differential privacy" (2020), beside them. literal.go: simulation only.
+//     terms.go: what is known of a mechanism before a release.
+//  3. convert.go, cost.go, totals.go: from ρ to ε, between units, and limits.
+//  4. ledger.go, journal.go, memory.go: the door and its durable order.
+//     journal/ is the same on a disk.
+//  5. published.go, encoding.go: what leaves.
+//
+// Each file's test is the one that would catch its proof being wrong:
+// samplers by computing their law, not by sampling; costs against the exact
+// privacy loss; the ledger by failing at every step.
+package privacy

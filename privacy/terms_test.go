@@ -1,0 +1,25 @@
+package privacy
+
+import (
+	"maps"
+	"testing"
+)
+
+// TestTerms: what is known of a mechanism before a release is what its answer
+// then says.
+func TestTerms(t *testing.T) {
+	p := weightedRelease()
+	m := must(CalibrateGaussian(p.Bound, Budget{1, 1e-6}))
+	if got := ParametersOf(m); !maps.Equal(got, p.Parameters) {
+		t.Errorf("parameters %v, published %v", got, p.Parameters)
+	}
+	for j := range p.Len() {
+		if got := VarianceOf(m, p.Bound, j, p.Len()); got != p.Variance(j) {
+			t.Errorf("variance of %d is %g, published %g", j, got, p.Variance(j))
+		}
+	}
+	other := p.Bound.clone()
+	if other.Weight[0]++; p.Bound.Equal(other) || !p.Bound.Equal(p.Bound.clone()) {
+		t.Error("bounds are compared wrongly")
+	}
+}

@@ -1,0 +1,165 @@
+package study
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+// Proposal is what a researcher says about a study; Plan makes the plan of it.
+// Zero fields take the defaults named here.
+type Proposal struct {
+	Name    string `yaml:"name"`
+	Kind    string `yaml:"kind"` // classify
+	Purpose string `yaml:"purpose"`
+	Contact string `yaml:"contact"`
+	// Data names the data source that agents should use.
+	Data string `yaml:"data"`
+	// Map is how the pool's features are mapped.
+	Map ProposedMap `yaml:"map"`
+	// Roster lists the parties that may contribute.
+	Roster []PartyID `yaml:"roster"`
+
+	Unit      privacy.Unit `yaml:"unit"`      // record
+	Epsilon   float64      `yaml:"epsilon"`   // 1
+	Delta     *float64     `yaml:"delta"`     // min(1e-6, 1/(10·units))
+	Mechanism string       `yaml:"mechanism"` // DefaultMechanism
+	Noise     string       `yaml:"noise"`     // DefaultNoise
+	Bound     string       `yaml:"bound"`
+	Shards    int          `yaml:"shards"` // 1
+	Lambda    float64      `yaml:"lambda"` // 0: auto
+	Learner   string       `yaml:"learner"`
+	Tilt      bool         `yaml:"tilt"`
+
+	// Minimum defaults to three quarters of the roster, rounded up, and at
+	// least 2: a study should not wait for ever for the last site, nor stand for
+	// half of them.
+	Minimum  int       `yaml:"minimum"`
+	Deadline time.Time `yaml:"deadline"`
+	Readers  []string  `yaml:"readers"`
+	// Records is how many records all parties are publicly known to hold
+	// together; only the forecast uses it. 0 is RecordsPerParty a party.
+	Records int    `yaml:"records"`
+	Seed    uint64 `yaml:"seed"`
+}
+
+// ProposedMap is the public feature map to fit on the pool.
+type ProposedMap struct {
+	// Project keeps that many principal components; 0 keeps all features.
+	Project int `yaml:"project"`
+	// Whiten is how far they are evened out, 0 to 1.
+	Whiten float64 `yaml:"whiten"`
+}
+
+// RecordsPerParty is what a forecast assumes of a party whose size is not said:
+// a small hospital's share of one disease.
+const RecordsPerParty = 200
+
+// Proposed is a plan ready to be agreed on, with what it is about.
+type Proposed struct {
+	Plan      Plan
+	Canonical []byte // the plan's bytes
+	Hash      Hash
+	Pool      *auxdata.Pool
+	PoolBytes []byte // the pool's canonical bytes
+	Remarks   []dataset.Remark
+	Size      Size
+	// Forecast is nil where the mechanism has none; Warning says in words why a
+	// plan is not useful, "" if it is.
+	Forecast *Forecast
+	Warning  string
+}
+
+// Propose makes a plan: it fits the public map on the pool, fills in defaults
+// and forecasts.
+func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, error) {
+	var out Proposed
+	var canonical bytes.Buffer
+	if pool.Rows() == 0 {
+		return out, auxdata.ErrEmpty
+	}
+	if err := auxdata.WriteCSV(&canonical, schema, pool); err != nil {
+		return out, err
+	}
+	out.PoolBytes = canonical.Bytes()
+	records, _, err := schema.Encode(pool)
+	if err != nil {
+		return out, fmt.Errorf("encode public pool: %w", err)
+	}
+	p := s.plan(schema)
+	if s.Map.Project > 0 {
+		if p.Map, err = dataset.FitPCAWhitened(records.X, s.Map.Project, s.Map.Whiten); err != nil {
+			return out, fmt.Errorf("project the pool: %w", err)
+		}
+	}
+	if out.Pool, out.Remarks, err = auxdata.New(schema, p.Map, pool); err != nil {
+		return out, err
+	}
+	p.Pool = out.Pool.Digest
+	if err := p.Check(); err != nil {
+		return out, err
+	}
+	out.Plan = p
+	if out.Canonical, err = p.Canonical(); err != nil {
+		return out, err
+	}
+	out.Hash = HashOf(out.Canonical)
+	out.Size = Size{Parties: len(p.Roster), Records: s.Records}
+	if s.Records == 0 {
+		out.Size.Records = RecordsPerParty * len(p.Roster)
+	}
+	if f, err := ForecastOf(p, out.Pool, out.Size); err == nil {
+		out.Forecast = f
+		out.Warning = f.Warning(p, out.Size)
+	}
+	return out, nil
+}
+
+// plan fills in the defaults. Its map keeps all features.
+func (s Proposal) plan(schema dataset.Schema) Plan {
+	p := Plan{
+		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
+		Schema: schema, Map: dataset.Identity(schema), Roster: s.Roster,
+		Unit: s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Bound: s.Bound,
+		Shards: s.Shards, Lambda: s.Lambda, Learner: s.Learner, Tilt: s.Tilt,
+		Minimum: s.Minimum, Deadline: s.Deadline.UTC().Truncate(time.Second), Readers: s.Readers, Seed: s.Seed,
+	}
+	if p.Kind == "" {
+		p.Kind = "classify"
+	}
+	if p.Unit == 0 {
+		p.Unit = privacy.Record
+	}
+	if p.Epsilon == 0 {
+		p.Epsilon = 1
+	}
+	if p.Mechanism == "" {
+		p.Mechanism = DefaultMechanism(p.Unit)
+	}
+	if p.Noise == "" {
+		p.Noise = DefaultNoise(p.Unit)
+	}
+	if p.Shards == 0 {
+		p.Shards = 1
+	}
+	if p.Minimum == 0 {
+		p.Minimum = max(2, (3*len(p.Roster)+3)/4)
+	}
+	if s.Delta != nil {
+		p.Delta = *s.Delta
+	} else {
+		units := len(p.Roster)
+		if p.Unit != privacy.Party {
+			units = max(units, s.Records)
+		}
+		p.Delta = DefaultDelta(units)
+	}
+	return p
+}
+
+// DefaultDelta is far below one over the number of units.
+func DefaultDelta(units int) float64 { return min(1e-6, 1/(10*float64(max(units, 1)))) }
