@@ -21,9 +21,9 @@ var errNoForecast = errors.New("there is no forecast for this mechanism")
 // Forecast is what a plan can be expected to reach, from public inputs alone.
 //
 // The pool has no labels, so the forecast is made on a reference problem: a
-// linear teacher on the plan's own pool, in a random direction, of scores with
-// standard deviation 2, whose largest class has a share of .75 (two classes)
-// or which is balanced. Votes follow the teacher exactly; the plan's own noise
+// linear teacher on the plan's own pool, in a random direction, whose scores
+// have standard deviation 2 and whose larger class has a share of .75 (two
+// classes), or standard deviation 4 with balanced classes (more). Votes follow the teacher exactly; the plan's own noise
 // is added; the plan's own fit is made, several times. It leaves out what
 // parties lose by learning from few records.
 type Forecast struct {
@@ -32,7 +32,7 @@ type Forecast struct {
 	Accuracy    float64 `json:"accuracy"`
 	Unperturbed float64 `json:"unperturbed"`
 	Majority    float64 `json:"majority"`
-	// Useful: the release is expected to keep at least half of what the
+	// Useful: the release is expected to keep at least a quarter of what the
 	// unperturbed classifier has over the majority class.
 	Useful bool `json:"useful"`
 	// NeedEpsilon and NeedParties are about what it would take to be useful,
@@ -52,7 +52,8 @@ type Size struct {
 const (
 	forecastRows   = 1500 // pool rows used: enough for a point of accuracy
 	forecastDraws  = 3
-	forecastSpread = 2.0 // standard deviation of the teacher's scores
+	forecastSpread = 2.0 // standard deviation of the teacher's scores, two classes
+	forecastMany   = 4.0 // the same, more classes
 	forecastShare  = 0.75
 	forecastFactor = 1 << 10 // the most noise reduction that is searched
 )
@@ -77,7 +78,7 @@ func ForecastOf(p Plan, pool *auxdata.Pool, size Size) (*Forecast, error) {
 	r := newReference(pool, len(p.Schema.Classes()))
 	f := &Forecast{Unperturbed: r.accuracyOf(r.mu, noise, 1e-4), Majority: r.majority}
 	f.Accuracy = r.released(noise, 1)
-	goal := f.Majority + (f.Unperturbed-f.Majority)/2
+	goal := f.Majority + (f.Unperturbed-f.Majority)/4
 	if f.Useful = f.Accuracy >= goal; f.Useful {
 		return f, nil
 	}
@@ -136,7 +137,11 @@ func newReference(pool *auxdata.Pool, classes int) *reference {
 	var scores mat.Dense
 	scores.Mul(r.x, w)
 	spread := stat.PopStdDev(scores.RawMatrix().Data, nil)
-	w.Scale(forecastSpread/math.Max(spread, 1e-12), w)
+	want := forecastSpread
+	if classes > 2 {
+		want = forecastMany
+	}
+	w.Scale(want/math.Max(spread, 1e-12), w)
 	if classes == 2 {
 		// Find the intercept that gives class 0 its share.
 		low, high := -100.0, 100.0

@@ -1,6 +1,127 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
 
-func newLedger(c *console) *cobra.Command { return &cobra.Command{Use: "ledger"} }
+	"github.com/spf13/cobra"
+
+	"caucus/agent"
+	"caucus/coordinator"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+)
+
 func newPrivacy(c *console) *cobra.Command { return &cobra.Command{Use: "privacy"} }
+
+// ledgerUnit is what a ledger spent at one unit.
+type ledgerUnit struct {
+	Unit    privacy.Unit `json:"unit"`
+	Charges int64        `json:"charges"`
+	// Unproven charges guarantee nothing at this unit.
+	Unproven int64   `json:"unproven"`
+	Pure     float64 `json:"pure_epsilon"`
+	Rho      float64 `json:"rho"`
+	// Epsilon is null where no ε holds at this δ.
+	Epsilon *float64 `json:"epsilon"`
+	Delta   float64  `json:"delta"`
+	// Limit is the site's, where the ledger is an agent's.
+	Limit *float64 `json:"limit_epsilon,omitempty"`
+}
+
+// ledgerDocument is the JSON document of ledger.
+type ledgerDocument struct {
+	Ledger string       `json:"ledger"`
+	Units  []ledgerUnit `json:"units"`
+}
+
+// defaultLedgerDelta is the δ at which totals are shown where no limit names
+// one: the default of a plan.
+const defaultLedgerDelta = 1e-6
+
+func newLedger(c *console) *cobra.Command {
+	var dir, config string
+	var delta float64
+	cmd := &cobra.Command{
+		Use:   "ledger",
+		Short: "Show what was spent, of an agent or of a coordinator",
+		Long: `Verify a ledger (every entry's hash, number and totals) and show what was spent
+per unit. Give the folder it lies in (a coordinator's folder, an agent's state
+folder) or an agent's configuration, which also holds the limits. It may be read
+while the daemon runs.`,
+		Example: `  caucus ledger --dir /var/lib/caucus/coordinator
+  caucus ledger --config agent.yaml --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if (dir == "") == (config == "") {
+				return usagef("ledger needs --dir DIR or --config FILE of an agent")
+			}
+			if !(delta > 0 && delta < 1) {
+				return usagef("--delta %v: give a number between 0 and 1", delta)
+			}
+			file, limits := filepath.Join(dir, coordinator.LedgerFile), map[privacy.Unit]privacy.Budget(nil)
+			if config != "" {
+				read, err := agent.LoadConfig(config)
+				if err != nil {
+					return err
+				}
+				file, limits = agent.LedgerFile(read), read.Policy.Total
+			}
+			// Opening would make an empty one.
+			if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("there is no ledger at %s: nothing was spent there, or it is the wrong folder", file)
+			}
+			j, err := journal.OpenSQLite(file)
+			if err != nil {
+				return err
+			}
+			defer j.Close()
+			totals, err := privacy.Verify(cmd.Context(), j)
+			if err != nil {
+				return err
+			}
+			return c.printLedger(file, totals, limits, delta)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&dir, "dir", "", "folder that holds ledger.db")
+	f.StringVar(&config, "config", "", "an agent's configuration")
+	f.Float64Var(&delta, "delta", defaultLedgerDelta, "δ at which ε is shown, where no limit names one")
+	return cmd
+}
+
+func (c *console) printLedger(file string, totals privacy.Totals, limits map[privacy.Unit]privacy.Budget, delta float64) error {
+	doc := ledgerDocument{Ledger: file}
+	for _, u := range privacy.Units() {
+		t := totals[u]
+		row := ledgerUnit{Unit: u, Charges: t.Charges, Unproven: t.Unproven, Delta: delta}
+		row.Pure, _ = t.Pure.Float64()
+		row.Rho, _ = t.Rho.Float64()
+		if most, ok := limits[u]; ok {
+			row.Delta, row.Limit = most.Delta, &most.Epsilon
+		}
+		if e := t.Epsilon(row.Delta); !math.IsInf(e, 1) {
+			row.Epsilon = &e
+		}
+		doc.Units = append(doc.Units, row)
+	}
+	return c.print(doc, func(w io.Writer) error {
+		t := newTable(w, "unit", "charges", "pure epsilon", "rho", "epsilon", "at delta", "limit")
+		for _, u := range doc.Units {
+			epsilon, limit := "no guarantee", "none"
+			if u.Epsilon != nil {
+				epsilon = fmt.Sprintf("%.4g", *u.Epsilon)
+			}
+			if u.Limit != nil {
+				limit = fmt.Sprint(*u.Limit)
+			}
+			t.add(u.Unit.String(), fmt.Sprint(u.Charges+u.Unproven), fmt.Sprintf("%.4g", u.Pure), fmt.Sprintf("%.4g", u.Rho), epsilon, fmt.Sprint(u.Delta), limit)
+		}
+		return t.render()
+	})
+}

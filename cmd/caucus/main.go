@@ -83,7 +83,8 @@ func newRoot(c *console) *cobra.Command {
 		return usagef("%v; see %s --help", err, cmd.CommandPath())
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newSimulate(c), newPredict(c), newPrivacy(c), newDataset(c), newLedger(c), newVersion(c))
+	root.AddCommand(newCoordinator(c), newAgent(c), newParty(c), newStudy(c),
+		newSimulate(c), newPredict(c), newPrivacy(c), newDataset(c), newLedger(c), newVersion(c))
 	return root
 }
 

@@ -106,6 +106,9 @@ func (s *simulateClassify) plan(cmd *cobra.Command) (study.Plan, error) {
 
 func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	start := time.Now()
+	if cmd.Flags().Changed("parties") && s.parties < 1 {
+		return usagef("--parties %d: give at least 1", s.parties)
+	}
 	s.source.seed = s.seed
 	p, err := s.plan(cmd)
 	if err != nil {
@@ -115,16 +118,15 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range data.remarks {
-		c.note("note: %s", r)
+	if s.known != "" || s.train != "" { // the generator's oddities are its own
+		for _, r := range data.remarks {
+			c.note("note: %s", r)
+		}
 	}
 	p.Schema = data.schema
 	natural := !cmd.Flags().Changed("parties") && data.train.Party != nil && (s.partyColumn != "" || s.known != "" || s.train != "")
 	if s.parties == 0 && !natural {
 		s.parties = 100
-	}
-	if cmd.Flags().Changed("parties") && s.parties < 1 {
-		return usagef("--parties %d: give at least 1", s.parties)
 	}
 	units := s.parties
 	if p.Unit != privacy.Party {

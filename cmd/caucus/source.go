@@ -16,6 +16,8 @@ type source struct {
 	train, test, pool, schema string
 	known, dataDir            string
 	partyColumn, poolWhere    string
+	holdOut                   bool
+	records                   int
 	seed                      uint64
 }
 
@@ -23,10 +25,12 @@ func (s *source) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.train, "train", "", "CSV file of labelled records (may be .gz)")
 	f.StringVar(&s.test, "test", "", "CSV file of test records; default: a quarter of the records")
+	f.BoolVar(&s.holdOut, "hold-out", false, "test on a quarter of the records, even where the known data set has a test file of its own")
 	f.StringVar(&s.pool, "pool", "", "CSV file of the public pool; default: a fraction of the records")
 	f.StringVar(&s.schema, "schema", "", "YAML schema of the files (draft one with: caucus dataset schema)")
 	f.StringVar(&s.known, "dataset", "", "a known data set: "+strings.Join(dataset.KnownNames(), ", "))
 	f.StringVar(&s.dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
+	f.IntVar(&s.records, "records", 24000, "how many records to generate where no files are given")
 	f.StringVar(&s.partyColumn, "party-column", "", "column that names each record's party")
 	f.StringVar(&s.poolWhere, "pool-where", "", "COLUMN=VALUE: these records are the pool, and only the others are private or test records")
 }
@@ -116,7 +120,7 @@ func (s *source) tables() (schema dataset.Schema, train, test *dataset.Table, er
 		if train, err = known.Load(dir, "train"); err != nil {
 			return schema, nil, nil, err
 		}
-		if known.HasTest() {
+		if known.HasTest() && !s.holdOut {
 			if test, err = known.Load(dir, "test"); err != nil {
 				return schema, nil, nil, err
 			}
@@ -143,7 +147,10 @@ func (s *source) tables() (schema dataset.Schema, train, test *dataset.Table, er
 	}
 	config := dataset.DefaultHospitalConfig()
 	config.Seed = s.seed
-	config.Records = 24000
+	config.Records = s.records
+	if s.records < 100 {
+		return schema, nil, nil, usagef("--records %d: give at least 100", s.records)
+	}
 	train, schema = dataset.Hospitals(config)
 	return schema, train, nil, nil
 }

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"caucus/agent"
+)
+
+// agentCommand is what the verbs of agent share.
+type agentCommand struct {
+	*console
+	config string
+}
+
+func newAgent(c *console) *cobra.Command {
+	a := &agentCommand{console: c}
+	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.run(), a.studies(), a.preview(), a.approve())
+	g.PersistentFlags().StringVar(&a.config, "config", "agent.yaml", "the agent's configuration")
+	return g
+}
+
+func (a *agentCommand) enrol() *cobra.Command {
+	var invitation string
+	cmd := &cobra.Command{
+		Use:   "enrol",
+		Short: "Turn an invitation into this agent's identity",
+		Long: `Make a key on this machine and have the coordinator certify it. The invitation
+works once and expires; it is a secret, so it is read from a file. If enrolment
+is interrupted, run it again with the same invitation.`,
+		Example: "  caucus agent enrol --config agent.yaml --invitation invitation.txt",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if invitation == "" {
+				return usagef("agent enrol needs --invitation FILE (- for standard input)")
+			}
+			config, err := agent.LoadConfig(a.config)
+			if err != nil {
+				return err
+			}
+			text, err := readSecret(cmd.InOrStdin(), invitation)
+			if err != nil {
+				return err
+			}
+			who, err := agent.Enrol(cmd.Context(), config, text)
+			if err != nil {
+				return err
+			}
+			document := map[string]string{"party": who.Name, "state": config.State}
+			return a.print(document, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "enrolled as %s; start with: caucus agent run --config %s\n", who.Name, a.config)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&invitation, "invitation", "", "file that holds the invitation, - for standard input")
+	return cmd
+}
+
+// maxInvitation bounds what is read of an invitation: it is a key, a
+// certificate and an address.
+const maxInvitation = 64 << 10
+
+func readSecret(stdin io.Reader, name string) (string, error) {
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return "", err
+		}
+		defer file.Close()
+		stdin = file
+	}
+	b, err := io.ReadAll(io.LimitReader(stdin, maxInvitation))
+	return string(b), err
+}
+
+// open makes the agent of the configuration.
+func (a *agentCommand) open() (*agent.Agent, error) {
+	config, err := agent.LoadConfig(a.config)
+	if err != nil {
+		return nil, err
+	}
+	config.Log, config.Checkpoint = a.logger(), checkpoint
+	return agent.New(config)
+}
+
+func (a *agentCommand) run() *cobra.Command {
+	return &cobra.Command{
+		Use:   "run",
+		Short: "Take part in studies until stopped",
+		Long: `Take part in the studies that the policy allows. It only dials out. It may be
+stopped or killed at any time and goes on from where it was; a coordinator that
+is down is waited for.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ag, err := a.open()
+			if err != nil {
+				return err
+			}
+			document := map[string]string{"party": string(ag.Party())}
+			if err := a.print(document, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "running for %s\n", ag.Party())
+				return err
+			}); err != nil {
+				ag.Close()
+				return err
+			}
+			return ag.Run(cmd.Context())
+		},
+	}
+}
+
+func (a *agentCommand) studies() *cobra.Command {
+	return &cobra.Command{
+		Use: "studies", Short: "List the studies this site knows, and how far they are here", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ag, err := a.open()
+			if err != nil {
+				return err
+			}
+			defer ag.Close()
+			all, offline, err := ag.Studies(cmd.Context())
+			if err != nil {
+				return err
+			}
+			a.noteOffline(offline)
+			if all == nil {
+				all = []agent.Review{}
+			}
+			return a.print(all, func(w io.Writer) error {
+				t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here")
+				for _, r := range all {
+					t.add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon), r.Mechanism, r.Noise, string(r.Standing))
+				}
+				return t.render()
+			})
+		},
+	}
+}
+
+func (a *agentCommand) noteOffline(err error) {
+	if err != nil {
+		a.note("note: the coordinator cannot be asked now, this is what was known before: %v", err)
+	}
+}
+
+func (a *agentCommand) preview() *cobra.Command {
+	return &cobra.Command{
+		Use:   "preview STUDY",
+		Short: "Show exactly what would leave for a study, at which price",
+		Long: `Show what a study is, what would leave this machine for it, what that protects
+and costs, and whether the policy allows it and why not. It sends and spends
+nothing. Mistakes in the data file (a missing column) show here too.`,
+		Args: one("agent preview", "STUDY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ag, err := a.open()
+			if err != nil {
+				return err
+			}
+			defer ag.Close()
+			r, offline, err := ag.Preview(cmd.Context(), args[0])
+			a.noteOffline(offline)
+			if err != nil {
+				return err
+			}
+			return a.print(r, r.WriteText)
+		},
+	}
+}
+
+func (a *agentCommand) approve() *cobra.Command {
+	return &cobra.Command{
+		Use:   "approve STUDY",
+		Short: "Approve a study that the policy allows",
+		Long: `Approve one study, under exactly this plan. Read caucus agent preview first. What
+the policy does not allow cannot be approved: change the policy.`,
+		Args: one("agent approve", "STUDY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ag, err := a.open()
+			if err != nil {
+				return err
+			}
+			defer ag.Close()
+			r, err := ag.Approve(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.print(r, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "approved %s (%s)\n", r.Study, r.Plan.String()[:16])
+				return err
+			})
+		},
+	}
+}
+
+// one wants exactly one argument.
+func one(verb, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef("%s needs one %s; see caucus %s --help", verb, what, verb)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"caucus/coordinator"
+)
+
+// checkpoint is called between the effects of a daemon; tests kill the process
+// there.
+var checkpoint func(effect string)
+
+func newCoordinator(c *console) *cobra.Command {
+	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c))
+}
+
+func newCoordinatorInit(c *console) *cobra.Command {
+	var o coordinator.InitOptions
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make a coordinator's folder: authority, keys, configuration, operator profile",
+		Long: `Make everything a coordinator needs in a new folder: its certificate authority,
+its keys, coordinator.yaml to edit, and operator.yaml, the profile of the first
+operator. Move the profile to the operator's machine; who has it runs the
+coordinator. Back the folder up.`,
+		Example: "  caucus coordinator init --dir /var/lib/caucus --address caucus.example.org:7443",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if o.Dir == "" || o.Address == "" {
+				return usagef("coordinator init needs --dir DIR and --address HOST:PORT, the address agents dial")
+			}
+			if err := coordinator.Init(o); err != nil {
+				return err
+			}
+			document := struct {
+				Dir     string `json:"dir"`
+				Config  string `json:"config"`
+				Profile string `json:"profile"`
+			}{o.Dir, filepath.Join(o.Dir, coordinator.ConfigFile), filepath.Join(o.Dir, coordinator.OperatorFile)}
+			return c.print(document, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "configuration  %s\nprofile        %s\nstart it with: caucus coordinator run --dir %s\n", document.Config, document.Profile, o.Dir)
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Dir, "dir", "", "folder to make")
+	f.StringVar(&o.Address, "address", "", "HOST:PORT that agents and operators dial")
+	f.StringVar(&o.Listen, "listen", "", "HOST:PORT to listen on (default :7443)")
+	f.StringVar(&o.Operator, "operator", "", "name of the first operator (default operator)")
+	return cmd
+}
+
+func newCoordinatorRun(c *console) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the coordinator until it is stopped",
+		Long: `Run the coordinator of a folder. It stops gracefully on SIGINT and SIGTERM and
+may be killed at any time: what it had promised is on the disk, and it goes on
+from there.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dir == "" {
+				return usagef("coordinator run needs --dir DIR")
+			}
+			config, err := coordinator.LoadConfig(filepath.Join(dir, coordinator.ConfigFile))
+			if err != nil {
+				return err
+			}
+			config.Log, config.Checkpoint = c.logger(), checkpoint
+			server, err := coordinator.New(config)
+			if err != nil {
+				return err
+			}
+			document := struct {
+				Address string `json:"address"`
+			}{fmt.Sprint(server.Addr())}
+			if err := c.print(document, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "listening on %s\n", document.Address)
+				return err
+			}); err != nil {
+				return err
+			}
+			return server.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
+	return cmd
+}
+
+// logger writes what daemons do to stderr: for machines with --json.
+func (c *console) logger() *slog.Logger {
+	if c.json {
+		return slog.New(slog.NewJSONHandler(c.err, nil))
+	}
+	return slog.New(slog.NewTextHandler(c.err, nil))
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"caucus/study"
+)
+
+// caucus is a command line of this project, run by the test binary.
+func caucus(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Args[0], cmd.Dir = "caucus", dir
+	cmd.Env = append(os.Environ(), "CAUCUS_PROFILE=coordinator/operator.yaml", "CAUCUS_TEST_KILL_AT=")
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	return cmd
+}
+
+// keep runs a daemon again and again. Its n-th life is killed with SIGKILL at
+// its n-th effect, so that each life comes further than the one before. It
+// returns how many lives were cut, and all that was logged.
+func keep(ctx context.Context, dir string, args ...string) (lives int, log string, err error) {
+	var said bytes.Buffer
+	for {
+		cmd := caucus(ctx, dir, args...)
+		cmd.Env = append(cmd.Env, fmt.Sprintf("CAUCUS_TEST_KILL_AT=%d", lives+1))
+		cmd.Stderr = &said
+		err := cmd.Run()
+		if ctx.Err() != nil {
+			return lives, said.String(), nil
+		}
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			return lives, said.String(), fmt.Errorf("%v ended: %v\n%s", args, err, said.String())
+		}
+		lives++
+	}
+}
+
+// TestKilledEverywhere: coordinator and agents are killed again and again, all
+// at once, and still there is one release of all contributions, each charged
+// once and counted once.
+func TestKilledEverywhere(t *testing.T) {
+	dir := t.TempDir()
+	if err := hospitals(dir); err != nil {
+		t.Fatal(err)
+	}
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	must := func(args ...string) []byte {
+		t.Helper()
+		for {
+			cmd := caucus(ctx, dir, args...)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			out, err := cmd.Output()
+			if err == nil {
+				return out
+			}
+			if !strings.Contains(stderr.String(), "not available") {
+				t.Fatalf("%v: %v\n%s", args, err, stderr.String())
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen", "127.0.0.1:"+port)
+
+	var wg sync.WaitGroup
+	type end struct {
+		name, log string
+		lives     int
+		err       error
+	}
+	ends := make(chan end, 5)
+	running, stop := context.WithCancel(ctx)
+	start := func(name string, args ...string) {
+		wg.Go(func() {
+			lives, log, err := keep(running, dir, args...)
+			ends <- end{name, log, lives, err}
+		})
+	}
+	start("coordinator", "coordinator", "run", "--dir", "coordinator")
+
+	sites := []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"}
+	for _, name := range sites {
+		config := fmt.Sprintf(crashAgent, name, name)
+		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		invitation := must("party", "invite", name)
+		if err := os.WriteFile(filepath.Join(dir, name+".invitation"), invitation, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		must("agent", "enrol", "--config", name+".yaml", "--invitation", name+".invitation")
+	}
+	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--project", "5",
+		"--noise", "coordinator", "--mechanism", "tally", "--force", "--closes-in", "10m", "--minimum", "4")
+	for _, name := range sites {
+		start(name, "agent", "run", "--config", name+".yaml")
+	}
+	must("study", "open", "ward")
+	must("study", "wait", "ward")
+	var release study.Release
+	if err := json.Unmarshal(must("study", "result", "ward"), &release); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range sites { // each gets the release too
+		for {
+			found, err := filepath.Glob(filepath.Join(dir, "state-"+name, "studies", "*", "release.json"))
+			if err != nil || ctx.Err() != nil {
+				t.Fatal(name, err, ctx.Err())
+			}
+			if len(found) == 1 {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	stop()
+	wg.Wait()
+	close(ends)
+	for e := range ends {
+		if e.err != nil {
+			t.Errorf("%s: %v", e.name, e.err)
+		}
+		if e.lives < 2 {
+			t.Errorf("%s was killed %d times only", e.name, e.lives)
+		}
+		if strings.Contains(e.log, planted) {
+			t.Errorf("%s logged a record", e.name)
+		}
+		t.Logf("%s was killed %d times", e.name, e.lives)
+	}
+	if release.Parties != 4 || len(release.Missing) != 0 || len(release.Contributed) != 4 {
+		t.Errorf("the release says %d parties, contributed %v, missing %v", release.Parties, release.Contributed, release.Missing)
+	}
+	if n := len(release.Costs); n != 1 {
+		t.Errorf("%d costs in the release, want 1", n)
+	}
+	for _, ledger := range append([]string{"coordinator"}, prefixed("state-", sites)...) {
+		var doc ledgerDocument
+		if err := json.Unmarshal(must("ledger", "--dir", ledger, "--json"), &doc); err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range doc.Units {
+			if want := map[string]int64{"label": 1, "record": 1, "party": 0}[u.Unit.String()]; u.Charges != want {
+				t.Errorf("%s: %d charges at unit %s, want %d", ledger, u.Charges, u.Unit, want)
+			}
+		}
+	}
+}
+
+func prefixed(prefix string, names []string) (out []string) {
+	for _, n := range names {
+		out = append(out, prefix+n)
+	}
+	return out
+}
+
+const crashAgent = `
+state: state-%s
+poll: 50ms
+max_backoff: 100ms
+data: {ward: {file: %s.csv}}
+policy:
+  kinds: [classify]
+  mechanisms: [tally]
+  noise: [coordinator]
+  study: {record: {epsilon: 1, delta: 1e-6}}
+  total: {record: {epsilon: 5, delta: 1e-5}}
+  approval: policy
+`

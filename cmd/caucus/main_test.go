@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"caucus/dataset"
+)
+
+// TestMain lets scripts run the real command line in processes of their own.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"caucus": func() {
+		killAt(os.Getenv("CAUCUS_TEST_KILL_AT"))
+		main()
+	}})
+}
+
+// killAt makes a daemon of this test kill itself with SIGKILL at its n-th
+// effect.
+func killAt(text string) {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return
+	}
+	checkpoint = func(string) {
+		if n--; n == 0 {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+}
+
+// TestScripts runs the scripts in testdata/script, which read as user
+// documentation. Each gets four hospitals' records, a public pool, a fifth
+// file that nobody learned from, and a free port.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:   "testdata/script",
+		Setup: setup,
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "untouched": untouched},
+	})
+}
+
+// planted is a cell that only private records hold.
+const planted = "271.8281"
+
+func setup(e *testscript.Env) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	e.Setenv("PORT", port)
+	e.Setenv("CAUCUS_DATA", os.Getenv("CAUCUS_DATA"))
+	return hospitals(e.WorkDir)
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}
+
+// hospitals writes schema.yaml, pool.csv, fifth.csv and one file a hospital:
+// real ones where CAUCUS_DATA has them, else generated ones.
+func hospitals(dir string) error {
+	var table *dataset.Table
+	var schema dataset.Schema
+	if data := os.Getenv("CAUCUS_DATA"); data != "" {
+		known, err := dataset.LoadKnown("heart_disease")
+		if err != nil {
+			return err
+		}
+		if table, err = known.Load(os.DirFS(data), "train"); err != nil {
+			return err
+		}
+		schema = known.Schema
+	} else {
+		c := dataset.DefaultHospitalConfig()
+		c.Sites, c.Records = 4, 920
+		table, schema = dataset.Hospitals(c)
+	}
+	files := map[string][]int{}
+	sites := map[string]string{}
+	for n, i := range rand.New(rand.NewPCG(1, 1)).Perm(table.Rows()) {
+		site, _ := table.Cell(i, schema.Party)
+		if _, ok := sites[site]; !ok {
+			sites[site] = fmt.Sprintf("hospital-%c", 'a'+len(sites))
+		}
+		to := sites[site]
+		switch n % 5 {
+		case 0:
+			to = "pool"
+		case 1:
+			to = "fifth"
+		}
+		files[to] = append(files[to], i)
+	}
+	schema.Columns, schema.Party = nil, ""
+	text, err := schema.YAML()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "schema.yaml"), text, 0o600); err != nil {
+		return err
+	}
+	for name, rows := range files {
+		if err := writeHospital(filepath.Join(dir, name+".csv"), schema, table.Select(rows), name == "pool"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeHospital writes records with their labels, a pool without. A hospital's
+// first number is the planted one.
+func writeHospital(path string, s dataset.Schema, t *dataset.Table, pool bool) error {
+	columns := s.FeatureColumns()
+	if !pool {
+		columns = append(columns, s.Label.Column)
+		if s.Patient != "" {
+			columns = append(columns, s.Patient)
+		}
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	out := csv.NewWriter(file)
+	out.Write(columns)
+	for i := range t.Rows() {
+		row := make([]string, len(columns))
+		for j, c := range columns {
+			row[j], _ = t.Cell(i, c)
+		}
+		if i == 0 && strings.Contains(path, "hospital-") {
+			row[0] = planted
+		}
+		out.Write(row)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// eventually runs a command until it succeeds, for half a minute at most: what
+// follows from a daemon's work, or from its having started.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: eventually command...")
+	}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		err := ts.Exec(args[0], args[1:]...)
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("%s: still failing after half a minute: %v", strings.Join(args, " "), err)
+		}
+	}
+}
+
+// untouched fails if a record reached the output of the last background
+// commands or a file.
+func untouched(ts *testscript.TestScript, neg bool, args []string) {
+	for _, name := range args {
+		if strings.Contains(ts.ReadFile(name), planted) {
+			ts.Fatalf("%s holds a private value", name)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"caucus/protocol"
+)
+
+// operator is what the verbs of an operator share: a profile to dial with.
+type operator struct {
+	*console
+	profile string
+}
+
+func (o *operator) flag(g *cobra.Command) *cobra.Command {
+	g.PersistentFlags().StringVar(&o.profile, "profile", os.Getenv("CAUCUS_PROFILE"), "operator profile, as coordinator init wrote it (default $CAUCUS_PROFILE)")
+	return g
+}
+
+// dial connects with the profile's identity.
+func (o *operator) dial() (*protocol.Client, error) {
+	if o.profile == "" {
+		return nil, usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")
+	}
+	id, err := protocol.LoadIdentity(o.profile)
+	if err != nil {
+		return nil, err
+	}
+	return protocol.Dial(id, protocol.DialOptions{})
+}
+
+func newParty(c *console) *cobra.Command {
+	o := &operator{console: c}
+	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.list(), o.revoke()))
+}
+
+func (o *operator) invite() *cobra.Command {
+	var options protocol.InviteOptions
+	var role, out string
+	cmd := &cobra.Command{
+		Use:   "invite NAME",
+		Short: "Make an invitation that works once and expires",
+		Long: `Make an invitation. Who has it first becomes the party, so send it by a way you
+trust. With --out it is written to a file that only you can read.`,
+		Example: "  caucus party invite st-mary --profile operator.yaml --out st-mary.invitation",
+		Args:    one("party invite", "NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := o.dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			options.Name, options.Role = args[0], protocol.Role(role)
+			invitation, expires, err := client.Invite(cmd.Context(), options)
+			if err != nil {
+				return err
+			}
+			document := struct {
+				Name       string    `json:"name"`
+				Role       string    `json:"role"`
+				Invitation string    `json:"invitation,omitempty"`
+				File       string    `json:"file,omitempty"`
+				Expires    time.Time `json:"expires"`
+			}{Name: options.Name, Role: role, Invitation: invitation, File: out, Expires: expires}
+			if out != "" {
+				document.Invitation = ""
+				if err := writeSecret(out, invitation+"\n"); err != nil {
+					return err
+				}
+			}
+			return o.print(document, func(w io.Writer) error {
+				o.note("works once, until %s", expires.Format(time.RFC3339))
+				if out != "" {
+					_, err := fmt.Fprintf(w, "wrote %s\n", out)
+					return err
+				}
+				_, err := fmt.Fprintln(w, invitation)
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&role, "role", string(protocol.RoleParty), "party or operator")
+	f.DurationVar(&options.Valid, "valid", 0, "how long it may be used (default: the coordinator's)")
+	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agent to dial (default: the coordinator's)")
+	f.StringVar(&out, "out", "", "write the invitation to this new file instead of stdout")
+	return cmd
+}
+
+// writeSecret writes a new file that only its owner can read.
+func writeSecret(name, text string) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := file.WriteString(text); err != nil {
+		file.Close()
+		return err
+	}
+	return file.Close()
+}
+
+func (o *operator) list() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List parties and operators", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := o.dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			members, err := client.Members(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if members == nil {
+				members = []protocol.Member{}
+			}
+			return o.print(members, func(w io.Writer) error {
+				t := newTable(w, "name", "role", "status", "expires")
+				for _, m := range members {
+					t.add(m.Name, fmt.Sprint(m.Role), fmt.Sprint(m.Status), m.Expires.Format(time.DateOnly))
+				}
+				return t.render()
+			})
+		},
+	}
+}
+
+func (o *operator) revoke() *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke NAME", Short: "End a member's certificates and invitations, at once",
+		Args: one("party revoke", "NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := o.dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			if err := client.Revoke(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			return o.print(map[string]string{"revoked": args[0]}, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "revoked %s\n", args[0])
+				return err
+			})
+		},
+	}
+}

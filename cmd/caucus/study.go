@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+func newStudy(c *console) *cobra.Command {
+	o := &operator{console: c}
+	return o.flag(group("study", "Create studies and fetch what they release",
+		o.createStudy(), o.listStudies(), o.showStudy(), o.openStudy(), o.waitStudy(), o.resultStudy(), o.cancelStudy()))
+}
+
+func (o *operator) listStudies() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List studies", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := o.dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			listing, err := client.Studies(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if listing.Studies == nil {
+				listing.Studies = []protocol.Summary{}
+			}
+			return o.print(listing.Studies, func(w io.Writer) error {
+				t := newTable(w, "study", "plan", "kind", "state", "contributed", "deadline")
+				for _, s := range listing.Studies {
+					t.add(s.Name, s.Hash.String()[:16], s.Kind, string(s.State), fmt.Sprintf("%d of %d", s.Contributed, s.Roster), s.Deadline.Format(time.RFC3339))
+				}
+				return t.render()
+			})
+		},
+	}
+}
+
+// studyDocument is the JSON document of the verbs about one study.
+type studyDocument struct {
+	protocol.Summary
+	Plan          study.Plan `json:"plan"`
+	PoolBytes     uint64     `json:"pool_bytes"`
+	ContributedBy []string   `json:"contributed_by"`
+	Missing       []string   `json:"missing"`
+}
+
+func (o *operator) printStudy(s protocol.Study) error {
+	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: names0(s.ContributedBy), Missing: names0(s.Missing)}
+	return o.print(doc, func(w io.Writer) error {
+		p := s.Plan
+		lines := [][2]string{
+			{"study", fmt.Sprintf("%s (%s)", s.Name, s.Hash)},
+			{"state", strings.TrimSuffix(fmt.Sprintf("%s: %s", s.State, s.Reason), ": ")},
+			{"kind", fmt.Sprintf("%s by %s, noise: %s", p.Kind, p.Mechanism, p.Noise)},
+			{"guarantee", fmt.Sprintf("unit %s, ε = %g, δ = %g", p.Unit, p.Epsilon, p.Delta)},
+			{"parties", fmt.Sprintf("%d of %d have contributed, at least %d must, until %s", s.Contributed, s.Roster, s.Minimum, s.Deadline.Format(time.RFC3339))},
+			{"contributed", strings.Join(s.ContributedBy, ", ")},
+			{"missing", strings.Join(s.Missing, ", ")},
+		}
+		for _, l := range lines {
+			if _, err := fmt.Fprintf(w, "%-12s %s\n", l[0], l[1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// names0 is a list that is never null in JSON.
+func names0(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// about makes a verb that names one study and prints it.
+func (o *operator) about(verb, short string, do func(context.Context, *protocol.Client, string) (protocol.Study, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " STUDY", Short: short, Args: one("study "+verb, "STUDY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := o.dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			s, err := do(cmd.Context(), client, args[0])
+			if err != nil {
+				return err
+			}
+			return o.printStudy(s)
+		},
+	}
+}
+
+func (o *operator) showStudy() *cobra.Command {
+	return o.about("show", "Show a study: plan, state, who has contributed", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+		return c.Study(ctx, ref)
+	})
+}
+
+func (o *operator) openStudy() *cobra.Command {
+	return o.about("open", "Open a draft: from now on its plan cannot change", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+		return c.Open(ctx, ref)
+	})
+}
+
+func (o *operator) cancelStudy() *cobra.Command {
+	var reason string
+	cmd := o.about("cancel", "Give a study up that is not released yet", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+		return c.Cancel(ctx, ref, reason)
+	})
+	cmd.Flags().StringVar(&reason, "reason", "cancelled by an operator", "what the parties are told")
+	return cmd
+}
+
+// waitEvery is how often wait asks: a study takes minutes to days.
+const waitEvery = time.Second
+
+func (o *operator) waitStudy() *cobra.Command {
+	var timeout time.Duration
+	cmd := o.about("wait", "Wait until a study is released or has failed", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+		if timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, timeout)
+			defer cancel()
+		}
+		last := ""
+		for {
+			s, err := c.Study(ctx, ref)
+			switch {
+			case err == nil && s.State == study.Released:
+				return s, nil
+			case err == nil && s.State == study.Failed:
+				return s, fmt.Errorf("the study failed: %s", s.Reason)
+			case err != nil && ctx.Err() == nil && !protocol.Retry(err):
+				return s, err
+			}
+			now := fmt.Sprintf("%s, %d of %d contributions", s.State, s.Contributed, s.Roster)
+			if err != nil {
+				now = "the coordinator cannot be reached; trying again"
+			}
+			if now != last && ctx.Err() == nil {
+				o.note("%s", now)
+				last = now
+			}
+			select {
+			case <-ctx.Done():
+				return s, fmt.Errorf("stopped waiting: %s: %w", last, ctx.Err())
+			case <-time.After(waitEvery):
+			}
+		}
+	})
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long (default: never)")
+	return cmd
+}
+
+func (o *operator) resultStudy() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "result STUDY",
+		Short: "Fetch a study's release, for caucus predict",
+		Long: `Fetch the release document and check the coordinator's signature on it. With
+--out FILE the exact signed bytes go there and their signature to FILE.sig.`,
+		Args: one("study result", "STUDY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := o.dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			r, err := client.Release(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			for _, w := range r.Release.Result.Warnings {
+				o.note("warning: %s", w)
+			}
+			if len(r.Release.Missing) > 0 {
+				o.note("missing: %v", r.Release.Missing)
+			}
+			if out != "" {
+				if err := os.WriteFile(out, r.Document, 0o644); err != nil {
+					return err
+				}
+				if err := os.WriteFile(out+".sig", r.Signature, 0o644); err != nil {
+					return err
+				}
+				o.note("wrote %s and %s.sig", out, out)
+				if !o.json {
+					return nil
+				}
+			}
+			return o.print(json.RawMessage(r.Document), func(w io.Writer) error {
+				_, err := w.Write(append(r.Document, '\n'))
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "write the release here, and its signature beside it")
+	return cmd
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// studyFile is what study create reads: a proposal and where its public files
+// are.
+type studyFile struct {
+	study.Proposal `yaml:",inline"`
+	// Schema and Pool are relative to the study file.
+	Schema string `yaml:"schema"`
+	Pool   string `yaml:"pool"`
+	// ClosesIn is a deadline as a time from now, where none is given.
+	ClosesIn time.Duration `yaml:"closes_in"`
+}
+
+// defaultClosesIn gives people of every site a week's working days.
+const defaultClosesIn = 7 * 24 * time.Hour
+
+// createdStudy is the JSON document of study create.
+type createdStudy struct {
+	Study    string          `json:"study"`
+	Plan     study.Hash      `json:"plan"`
+	State    study.State     `json:"state"`
+	Parties  int             `json:"parties"`
+	Minimum  int             `json:"minimum"`
+	Deadline time.Time       `json:"deadline"`
+	Unit     privacy.Unit    `json:"unit"`
+	Epsilon  float64         `json:"epsilon"`
+	Delta    float64         `json:"delta"`
+	PoolRows int             `json:"pool_rows"`
+	Features int             `json:"features"`
+	Forecast *study.Forecast `json:"forecast"`
+	Warning  string          `json:"warning,omitempty"`
+}
+
+func (o *operator) createStudy() *cobra.Command {
+	var s studyFile
+	var unit string
+	var roster, readers []string
+	var delta float64
+	var force, dry bool
+	cmd := &cobra.Command{
+		Use:   "create [FILE]",
+		Short: "Make a plan, forecast what it is worth, and store it as a draft",
+		Long: `Make a plan from a YAML study file, from flags, or both (flags win): fit the
+public map on the public pool, fill in defaults, and forecast what the release
+can be worth. A plan that is not expected to be useful is refused unless forced.
+The plan and its pool go to the coordinator as a draft; caucus study open opens
+it.`,
+		Example: `  caucus study create readmission.yaml --profile operator.yaml
+  caucus study create --name readmission --schema schema.yaml --pool pool.csv --project 20 --closes-in 72h`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("study create takes one FILE; see caucus study create --help")
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.Name, "name", "", "the study's name")
+	f.StringVar(&s.Purpose, "purpose", "", "what it is for, in words")
+	f.StringVar(&s.Contact, "contact", "", "whom to ask")
+	f.StringVar(&s.Data, "data", "", "the data source agents should use")
+	f.StringVar(&s.Schema, "schema", "", "schema file")
+	f.StringVar(&s.Pool, "pool", "", "CSV file of the public pool (may be .gz)")
+	f.IntVar(&s.Map.Project, "project", 0, "principal components of the pool to keep; 0 keeps all features")
+	f.Float64Var(&s.Map.Whiten, "whiten", 0, "how far to even them out: 0 not, 1 fully")
+	f.StringSliceVar(&roster, "roster", nil, "parties that may contribute (default: all that are enrolled)")
+	f.StringVar(&unit, "unit", "", "what the guarantee hides: party, record (default) or label")
+	f.Float64Var(&s.Epsilon, "epsilon", 1, "privacy budget ε")
+	f.Float64Var(&delta, "delta", 0, "privacy budget δ (default min(1e-6, 1/(10·units)))")
+	f.StringVar(&s.Mechanism, "mechanism", "", "default: tally at unit party, else cross")
+	f.StringVar(&s.Noise, "noise", "", "site or coordinator (default: coordinator at unit party, else site)")
+	f.IntVar(&s.Shards, "shards", 0, "classifiers a party trains on disjoint shards of its patients")
+	f.Float64Var(&s.Lambda, "lambda", 0, "ridge of the central fit; 0 is auto")
+	f.StringVar(&s.Learner, "learner", "", "what parties train")
+	f.BoolVar(&s.Tilt, "tilt", false, "tilt the pool where a cross release shows that it differs")
+	f.IntVar(&s.Minimum, "minimum", 0, "least number of contributions (default: three quarters of the roster)")
+	f.IntVar(&s.Records, "records", 0, "how many records all parties are publicly known to hold, for the forecast")
+	f.StringSliceVar(&readers, "readers", nil, "who may fetch the release (default: parties and operators)")
+	f.DurationVar(&s.ClosesIn, "closes-in", 0, "deadline from now (default a week)")
+	f.BoolVar(&force, "force", false, "create it even if it is not expected to be useful")
+	f.BoolVar(&dry, "dry-run", false, "make the plan and its forecast, store nothing")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			read, err := readStudyFile(args[0])
+			if err != nil {
+				return err
+			}
+			given := map[*pflag.Flag]string{} // the flags are bound to s: set them again
+			f.Visit(func(flag *pflag.Flag) { given[flag] = flag.Value.String() })
+			s = read
+			for flag, value := range given {
+				if strings.HasPrefix(flag.Value.Type(), "string") && flag.Value.Type() != "string" {
+					continue // lists are bound to variables of their own
+				}
+				if err := flag.Value.Set(value); err != nil {
+					return usagef("--%s: %v", flag.Name, err)
+				}
+			}
+		}
+		if unit != "" {
+			u, err := privacy.ParseUnit(unit)
+			if err != nil {
+				return usageError{err}
+			}
+			s.Unit = u
+		}
+		if f.Changed("delta") {
+			s.Delta = &delta
+		}
+		if f.Changed("roster") {
+			s.Roster = nil
+			for _, p := range roster {
+				s.Roster = append(s.Roster, study.PartyID(p))
+			}
+		}
+		if f.Changed("readers") {
+			s.Readers = readers
+		}
+		if s.Name == "" || s.Schema == "" || s.Pool == "" {
+			return usagef("study create needs a name, a schema and a pool: in a study FILE, or by --name, --schema and --pool")
+		}
+		return o.create(cmd.Context(), s, force, dry)
+	}
+	return cmd
+}
+
+// readStudyFile reads YAML; an unknown key is an error. Paths are relative to
+// the file's folder.
+func readStudyFile(name string) (studyFile, error) {
+	var s studyFile
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return s, err
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err := d.Decode(&s); err != nil {
+		return s, fmt.Errorf("%s: %w", name, err)
+	}
+	for _, path := range []*string{&s.Schema, &s.Pool} {
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(filepath.Dir(name), *path)
+		}
+	}
+	return s, nil
+}
+
+// propose makes the plan of a study file.
+func (s studyFile) propose() (study.Proposed, error) {
+	schema, err := readSchema(s.Schema)
+	if err != nil {
+		return study.Proposed{}, err
+	}
+	pool, err := readCSV(s.Pool, schema.Format())
+	if err != nil {
+		return study.Proposed{}, err
+	}
+	return study.Propose(s.Proposal, schema, pool)
+}
+
+func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) error {
+	client, err := o.dial()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if len(s.Roster) == 0 {
+		if s.Roster, err = enrolled(ctx, client); err != nil {
+			return err
+		}
+	}
+	if s.Deadline.IsZero() {
+		if s.ClosesIn == 0 {
+			s.ClosesIn = defaultClosesIn
+		}
+		s.Deadline = time.Now().Add(s.ClosesIn)
+	}
+	if s.Seed == 0 {
+		var seed [8]byte
+		rand.Read(seed[:])
+		s.Seed = binary.BigEndian.Uint64(seed[:]) // public: for λ's fresh noise
+	}
+	made, err := s.propose()
+	if err != nil {
+		return err
+	}
+	for _, r := range made.Remarks {
+		o.note("note: pool: %s", r)
+	}
+	p := made.Plan
+	doc := createdStudy{
+		Study: p.Name, Plan: made.Hash, State: study.InDraft, Parties: len(p.Roster), Minimum: p.Minimum, Deadline: p.Deadline,
+		Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PoolRows: made.Pool.Rows(), Features: made.Pool.Dim(),
+		Forecast: made.Forecast, Warning: made.Warning,
+	}
+	if made.Warning != "" {
+		o.note("warning: %s", made.Warning)
+		if !force && !dry {
+			return fmt.Errorf("study %s was not created: it is not expected to be useful; change the plan, or give --force", p.Name)
+		}
+	}
+	if !dry {
+		if err := client.UploadPool(ctx, p.Pool, made.PoolBytes); err != nil {
+			return fmt.Errorf("upload pool: %w", err)
+		}
+		created, err := client.CreateStudy(ctx, made.Canonical)
+		if err != nil {
+			return fmt.Errorf("create study: %w", err)
+		}
+		doc.State = created.State
+	}
+	return o.print(doc, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\nparties    %d, at least %d until %s\npool       %d rows, %d features\n",
+			doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta, doc.Parties, doc.Minimum, doc.Deadline.Format(time.RFC3339), doc.PoolRows, doc.Features)
+		if err == nil && doc.Forecast != nil {
+			_, err = fmt.Fprintf(w, "forecast   accuracy %.3f on a reference problem (%.3f without noise, %.3f by the largest class)\n",
+				doc.Forecast.Accuracy, doc.Forecast.Unperturbed, doc.Forecast.Majority)
+		}
+		if err == nil && !dry {
+			_, err = fmt.Fprintf(w, "open it with: caucus study open %s\n", doc.Plan.String()[:16])
+		}
+		return err
+	})
+}
+
+// enrolled are the parties that have a certificate.
+func enrolled(ctx context.Context, client *protocol.Client) ([]study.PartyID, error) {
+	members, err := client.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var roster []study.PartyID
+	for _, m := range members {
+		if m.Role == protocol.RoleParty && m.Status == "enrolled" {
+			roster = append(roster, study.PartyID(m.Name))
+		}
+	}
+	if len(roster) == 0 {
+		return nil, errors.New("no party is enrolled yet: invite some with caucus party invite, or name a --roster")
+	}
+	return roster, nil
+}

@@ -1,0 +1,464 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+// hospital is a small generated federation: its schema, a pool, and records.
+func hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset.Map, *dataset.Records) {
+	t.Helper()
+	c := dataset.DefaultHospitalConfig()
+	c.Records = records
+	table, schema := dataset.Hospitals(c)
+	all, _, err := schema.EncodeLabelled(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := rand.New(rand.NewPCG(1, 1)).Perm(all.Len())
+	poolRows := all.Select(rows[:len(rows)/4])
+	m, err := dataset.FitPCA(poolRows.X, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema, auxdata.Virtual(poolRows.X, m), m, all.Select(rows[len(rows)/4:])
+}
+
+func testPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) Plan {
+	return Plan{
+		Name: "test", Kind: "classify", Schema: schema, Map: m, Pool: pool.Digest,
+		Roster: []PartyID{"a", "b", "c"}, Unit: privacy.Party, Epsilon: 1, Delta: 1e-6,
+		Mechanism: "tally", Noise: NoiseCoordinator, Shards: 1, Minimum: 2, Seed: 1,
+	}
+}
+
+func TestCheckRefusals(t *testing.T) {
+	schema, pool, m, _ := hospital(t, 400)
+	for name, c := range map[string]struct {
+		change func(*Plan)
+		says   string
+	}{
+		"no name":               {func(p *Plan) { p.Name = "" }, "give the study a name"},
+		"epsilon 0":             {func(p *Plan) { p.Epsilon = 0 }, "epsilon"},
+		"epsilon negative":      {func(p *Plan) { p.Epsilon = -1 }, "epsilon"},
+		"epsilon NaN":           {func(p *Plan) { p.Epsilon = math.NaN() }, "epsilon"},
+		"epsilon infinite":      {func(p *Plan) { p.Epsilon = math.Inf(1) }, "epsilon"},
+		"delta 1":               {func(p *Plan) { p.Delta = 1 }, "delta"},
+		"delta negative":        {func(p *Plan) { p.Delta = -1e-9 }, "delta"},
+		"tally without delta":   {func(p *Plan) { p.Delta = 0 }, "use moment for pure"},
+		"unknown mechanism":     {func(p *Plan) { p.Mechanism = "magic" }, "moment"},
+		"unproven mechanism":    {func(p *Plan) { p.Mechanism = "output-paper" }, "only be simulated"},
+		"no noise at all":       {func(p *Plan) { p.Mechanism = "none" }, "only be simulated"},
+		"cross at party level":  {func(p *Plan) { p.Mechanism = "cross" }, "cannot hide a party"},
+		"shards at party level": {func(p *Plan) { p.Shards = 5 }, "shards buy nothing"},
+		"shards of cross":       {func(p *Plan) { p.Mechanism, p.Unit, p.Shards = "cross", privacy.Record, 5 }, "shards 1"},
+		"output at the site":    {func(p *Plan) { p.Mechanism, p.Noise = "output", NoiseSite }, "only the coordinator"},
+		"unknown noise":         {func(p *Plan) { p.Noise = "everywhere" }, "site"},
+		"minimum above roster":  {func(p *Plan) { p.Minimum = 4 }, "roster"},
+		"minimum 0":             {func(p *Plan) { p.Minimum = 0 }, "at least one"},
+		"party listed twice":    {func(p *Plan) { p.Roster = []PartyID{"a", "b", "a"} }, "twice"},
+		"unknown learner":       {func(p *Plan) { p.Learner = "oracle" }, "oracle"},
+		"unknown bound":         {func(p *Plan) { p.Bound = "loose" }, "tight or paper"},
+		"negative lambda":       {func(p *Plan) { p.Lambda = -1 }, "lambda"},
+		"unknown kind":          {func(p *Plan) { p.Kind = "guess" }, "classify"},
+		"broken schema":         {func(p *Plan) { p.Schema.Label.Classes = []string{"only"} }, "schema"},
+	} {
+		p := testPlan(schema, pool, m)
+		c.change(&p)
+		err := p.Check()
+		if !errors.Is(err, ErrPlan) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: have %v, want ErrPlan saying %q", name, err, c.says)
+		}
+	}
+	if err := testPlan(schema, pool, m).Check(); err != nil {
+		t.Errorf("a good plan: %v", err)
+	}
+}
+
+func TestPlanBytes(t *testing.T) {
+	schema, pool, m, _ := hospital(t, 400)
+	p := testPlan(schema, pool, m)
+	canonical, err := p.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := ParsePlan(canonical)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := back.Canonical()
+	if !bytes.Equal(again, canonical) {
+		t.Error("a plan read back has other bytes")
+	}
+	if _, err := ParsePlan(bytes.Replace(canonical, []byte(`"kind"`), []byte(`"kin"`), 1)); !errors.Is(err, ErrPlan) {
+		t.Errorf("an unknown field: have %v, want ErrPlan", err)
+	}
+	if _, err := ParsePlan(append(canonical, canonical...)); !errors.Is(err, ErrPlan) {
+		t.Errorf("two plans: have %v, want ErrPlan", err)
+	}
+}
+
+// contributions drafts and settles for each party of a simulated plan.
+func contributions(t testing.TB, p Plan, pool *auxdata.Pool, parts []*dataset.Records) [][]byte {
+	t.Helper()
+	canonical, _ := p.Canonical()
+	kind, err := KindNamed(p.Kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out [][]byte
+	for i, r := range parts {
+		d, err := kind.Draft(p, Inputs{Records: r, Pool: pool, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(9, uint64(i)))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		published, err := Settle(context.Background(), privacy.Simulation(uint64(i)), HashOf(canonical), d.Asks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := d.Body(published)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, body)
+	}
+	return out
+}
+
+func deal(records *dataset.Records, parties int) []*dataset.Records {
+	out := make([]*dataset.Records, parties)
+	for i := range out {
+		var rows []int
+		for j := i; j < records.Len(); j += parties {
+			rows = append(rows, j)
+		}
+		out[i] = records.Select(rows)
+	}
+	return out
+}
+
+// TestSums: for every mechanism and place of noise, neither order of arrival
+// nor sharding changes a bit of the sum, and a sum survives its encoding.
+func TestSums(t *testing.T) {
+	schema, pool, m, records := hospital(t, 600)
+	for _, c := range []struct {
+		mechanism, noise string
+		unit             privacy.Unit
+		shards           int
+	}{
+		{"tally", NoiseCoordinator, privacy.Party, 1},
+		{"tally", NoiseSite, privacy.Party, 1},
+		{"tally", NoiseCoordinator, privacy.Record, 4},
+		{"tally", NoiseSite, privacy.Record, 4},
+		{"moment", NoiseCoordinator, privacy.Party, 1},
+		{"moment", NoiseSite, privacy.Record, 3},
+		{"cross", NoiseSite, privacy.Record, 1},
+		{"cross", NoiseCoordinator, privacy.Record, 1},
+		{"output", NoiseCoordinator, privacy.Party, 1},
+		{"average", NoiseCoordinator, privacy.Party, 1},
+	} {
+		t.Run(c.mechanism+"-"+c.noise+"-"+strconv.Itoa(c.shards), func(t *testing.T) {
+			p := testPlan(schema, pool, m)
+			p.Mechanism, p.Noise, p.Unit, p.Shards, p.Simulated = c.mechanism, c.noise, c.unit, c.shards, true
+			if err := p.Check(); err != nil {
+				t.Fatal(err)
+			}
+			bodies := contributions(t, p, pool, deal(records, 5))
+			kind, _ := KindNamed(p.Kind)
+			fresh := func() Sum {
+				s, err := kind.NewSum(p, pool)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			}
+			straight := fresh()
+			for _, b := range bodies {
+				if len(b) > kind.MaxBody(p, pool) {
+					t.Errorf("a body of %d bytes is above MaxBody %d", len(b), kind.MaxBody(p, pool))
+				}
+				if err := straight.Add(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, _ := straight.MarshalBinary()
+			left, right := fresh(), fresh()
+			for _, i := range []int{4, 1} {
+				left.Add(bodies[i])
+			}
+			for _, i := range []int{3, 0, 2} {
+				right.Add(bodies[i])
+			}
+			encoded, _ := right.MarshalBinary()
+			right = fresh()
+			if err := right.UnmarshalBinary(encoded); err != nil {
+				t.Fatal(err)
+			}
+			if err := left.Merge(right); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := left.MarshalBinary(); !bytes.Equal(got, want) {
+				t.Error("order or sharding changed the sum")
+			}
+			for name, bad := range map[string][]byte{
+				"empty": {}, "truncated": bodies[0][:len(bodies[0])-1], "too long": append(bytes.Clone(bodies[0]), 0),
+			} {
+				if err := straight.Add(bad); !errors.Is(err, ErrContribution) {
+					t.Errorf("%s: have %v, want ErrContribution", name, err)
+				}
+			}
+			if got, _ := straight.MarshalBinary(); !bytes.Equal(got, want) {
+				t.Error("a refused contribution changed the sum")
+			}
+		})
+	}
+}
+
+func TestOtherPool(t *testing.T) {
+	schema, pool, m, _ := hospital(t, 600)
+	p := testPlan(schema, pool, m)
+	_, other, _, _ := hospital(t, 400)
+	if _, err := (classify{}).NewSum(p, other); !errors.Is(err, ErrContribution) {
+		t.Errorf("a sum on another pool: have %v, want ErrContribution", err)
+	}
+	if _, err := (classify{}).Draft(p, Inputs{Pool: other}); !errors.Is(err, ErrContribution) {
+		t.Errorf("a draft on another pool: have %v, want ErrContribution", err)
+	}
+}
+
+// TestDataIndependence: whatever a party's records are, it contributes, with
+// bodies of the same size for ballots.
+func TestDataIndependence(t *testing.T) {
+	schema, pool, m, records := hospital(t, 600)
+	one := make([]int, 0, records.Len())
+	for i, y := range records.Y {
+		if y == 0 {
+			one = append(one, i)
+		}
+	}
+	nan := records.Select([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+	nan.X = mat.DenseCopyOf(nan.X)
+	for i := range 12 {
+		nan.X.Set(i, 0, math.NaN())
+	}
+	unlabelled := records.Select([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+	for i := range unlabelled.Y {
+		unlabelled.Y[i] = -1
+	}
+	parts := []*dataset.Records{
+		records.Select(nil), records.Select([]int{3}), records.Select([]int{0, 1, 2, 3, 4}),
+		records.Select(one), nan, unlabelled, records,
+	}
+	for _, c := range []struct {
+		mechanism string
+		unit      privacy.Unit
+	}{{"tally", privacy.Party}, {"moment", privacy.Party}, {"output", privacy.Party}, {"cross", privacy.Record}} {
+		for _, learner := range []string{"softmax", "svm", "cart", "forest", "naive-bayes", "knn"} {
+			p := testPlan(schema, pool, m)
+			p.Mechanism, p.Unit, p.Learner, p.Simulated = c.mechanism, c.unit, learner, true
+			bodies := contributions(t, p, pool, parts)
+			sum, err := (classify{}).NewSum(p, pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, b := range bodies {
+				if err := sum.Add(b); err != nil {
+					t.Errorf("%s, %s, party %d: %v", c.mechanism, learner, i, err)
+				}
+				if c.mechanism != "cross" && len(b) != len(bodies[0]) {
+					t.Errorf("%s, %s, party %d: %d bytes, party 0 has %d", c.mechanism, learner, i, len(b), len(bodies[0]))
+				}
+			}
+		}
+	}
+}
+
+// TestTallyBound: replacing one record moves the released vector by no more
+// than the declared bound; with shards, a replacement by another patient may
+// move two shards.
+func TestTallyBound(t *testing.T) {
+	schema, pool, m, records := hospital(t, 300)
+	rng := rand.New(rand.NewPCG(5, 5))
+	for _, shards := range []int{1, 4} {
+		p := testPlan(schema, pool, m)
+		p.Unit, p.Shards = privacy.Record, shards
+		q, err := newVotes("tally")(p, pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		terms, err := q.terms(int64(shards))
+		if err != nil {
+			t.Fatal(err)
+		}
+		largest := 0.0
+		base := records.Select(seq(0, 60))
+		run := func(r *dataset.Records) []int64 {
+			// The learner's generator is fixed: it is not part of the data.
+			v, _ := q.local(Inputs{Records: r, Pool: pool, ShardKey: []byte("key"), Rng: rand.New(rand.NewPCG(1, 1))})
+			return v
+		}
+		before := run(base)
+		for range 25 {
+			rows := seq(0, 60)
+			rows[rng.IntN(60)] = 60 + rng.IntN(records.Len()-60)
+			after := run(records.Select(rows))
+			moved := 0.0
+			for i := range after {
+				d := float64(after[i] - before[i])
+				moved += d * d * float64(terms.Bound.Weight[i])
+			}
+			if moved > float64(terms.Bound.L2sq) {
+				t.Fatalf("%d shards: moved by %.0f, bound %d", shards, moved, terms.Bound.L2sq)
+			}
+			largest = math.Max(largest, moved/float64(terms.Bound.L2sq))
+		}
+		t.Logf("%d shards: largest movement / bound %.3f", shards, largest)
+	}
+}
+
+func seq(from, to int) []int {
+	var out []int
+	for i := from; i < to; i++ {
+		out = append(out, i)
+	}
+	return out
+}
+
+// TestSettleOnce: the same plan settled twice gives the same answers and one
+// charge; a plan that differs in anything has ids of its own.
+func TestSettleOnce(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	p := testPlan(schema, pool, m)
+	q, _ := newVotes("tally")(p, pool)
+	v, w := q.local(Inputs{Records: records, Pool: pool})
+	asks, err := ask(q, v, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	first, err := Settle(ctx, l, HashOf([]byte("plan")), asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := Settle(ctx, l, HashOf([]byte("plan")), asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range first[0].Values {
+		if second[0].Values[i] != x {
+			t.Fatal("a second settlement drew again")
+		}
+	}
+	if _, err := Settle(ctx, l, HashOf([]byte("other plan")), asks); err != nil {
+		t.Fatal(err)
+	}
+	totals, _ := l.Totals(ctx)
+	if got := totals[privacy.Party].Charges; got != 2 {
+		t.Errorf("have %d charges, want 2", got)
+	}
+}
+
+// TestSimulatedNeverPasses: a real plan's sum takes no simulated publication
+// and a simulated plan's no real one.
+func TestSimulatedNeverPasses(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	p := testPlan(schema, pool, m)
+	p.Mechanism, p.Unit, p.Noise, p.Simulated = "cross", privacy.Record, NoiseSite, true
+	simulated := contributions(t, p, pool, deal(records, 1))[0]
+	p.Simulated = false
+	real, err := (classify{}).NewSum(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := real.Check(simulated); !errors.Is(err, ErrContribution) {
+		t.Errorf("a simulated contribution in a real study: have %v, want ErrContribution", err)
+	}
+	canonical, _ := p.Canonical()
+	l, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	d, err := (classify{}).Draft(p, Inputs{Records: records, Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Settle(context.Background(), l, HashOf(canonical), d.Asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	genuine, err := d.Body(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := real.Check(genuine); err != nil {
+		t.Errorf("a genuine contribution: %v", err)
+	}
+	other := p
+	other.Name = "another study"
+	sum, _ := (classify{}).NewSum(other, pool)
+	if err := sum.Check(genuine); !errors.Is(err, ErrContribution) {
+		t.Errorf("a contribution to another plan: have %v, want ErrContribution", err)
+	}
+	p.Simulated = true
+	sum, _ = (classify{}).NewSum(p, pool)
+	if err := sum.Check(genuine); !errors.Is(err, ErrContribution) {
+		t.Errorf("a genuine contribution in a simulation: have %v, want ErrContribution", err)
+	}
+}
+
+// TestPatientsStayTogether: all records of a patient are in one shard.
+func TestPatientsStayTogether(t *testing.T) {
+	_, _, _, records := hospital(t, 2000)
+	shard := map[string]int{}
+	for s, rows := range shardsOf(Inputs{Records: records, ShardKey: []byte("key")}, 7) {
+		for _, i := range rows {
+			if had, ok := shard[records.Patient[i]]; ok && had != s {
+				t.Fatalf("patient %s is in shards %d and %d", records.Patient[i], had, s)
+			}
+			shard[records.Patient[i]] = s
+		}
+	}
+}
+
+func TestDriftAndTilt(t *testing.T) {
+	// A pool that differs in its first feature's mean is found and tilted.
+	rng := rand.New(rand.NewPCG(7, 7))
+	x := mat.NewDense(3000, 3, nil)
+	mean := []float64{0.25, 0, 0}
+	for i := range 3000 {
+		for j := range 3 {
+			x.Set(i, j, rng.NormFloat64()*0.2)
+		}
+	}
+	if d := aggregation.DriftOf(x, mean, 0.001, 5000); !d.Found() {
+		t.Errorf("drift of one standard deviation is not found: %+v", d)
+	}
+	if d := aggregation.DriftOf(x, []float64{0.004, -0.004, 0}, 0.001, 5000); d.Found() {
+		t.Errorf("no drift, but found: %+v", d)
+	}
+	w := aggregation.FitWeights(x, mean, aggregation.Isotropic(3, 0.001), 0, 0.1, rng)
+	got := 0.0
+	for i, v := range w.Weight {
+		got += v * x.At(i, 0) / 3000
+	}
+	if math.Abs(got-0.25) > 0.02 {
+		t.Errorf("the tilted mean is %.3f, want .25", got)
+	}
+	if w.EffectiveRows < 300 {
+		t.Errorf("effective rows %.0f, want at least 300", w.EffectiveRows)
+	}
+}

@@ -1,0 +1,87 @@
+package study
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+func proposalData(t *testing.T) (dataset.Schema, *dataset.Table) {
+	t.Helper()
+	c := dataset.DefaultHospitalConfig()
+	c.Records = 200
+	table, schema := dataset.Hospitals(c)
+	return schema, table
+}
+
+// TestPropose: the defaults are those that Proposal names, and the same
+// proposal gives the same plan.
+func TestPropose(t *testing.T) {
+	schema, table := proposalData(t)
+	s := Proposal{Name: "x", Map: ProposedMap{Project: 5}, Deadline: time.Date(2040, 1, 2, 3, 4, 5, 6, time.UTC)}
+	for i := range 7 {
+		s.Roster = append(s.Roster, PartyID(fmt.Sprint("p", i)))
+	}
+	made, err := Propose(s, schema, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := made.Plan
+	if p.Unit != privacy.Record || p.Epsilon != 1 || p.Delta != 1e-6 || p.Mechanism != "cross" || p.Noise != NoiseSite || p.Minimum != 6 || p.Map.Dim() != 6 {
+		t.Errorf("plan %+v", p)
+	}
+	again, err := Propose(s, schema, table)
+	if err != nil || again.Hash != made.Hash {
+		t.Errorf("the same proposal gives %s, then %s (%v)", made.Hash, again.Hash, err)
+	}
+	if back, err := ParsePlan(made.Canonical); err != nil || back.Deadline.Nanosecond() != 0 {
+		t.Errorf("plan read back: %v %v", back.Deadline, err)
+	}
+	s.Unit = privacy.Party
+	if made, err = Propose(s, schema, table); err != nil || made.Plan.Mechanism != "tally" || made.Warning == "" {
+		t.Errorf("a party-level plan of seven: %v, %s, warning %q", err, made.Plan.Mechanism, made.Warning)
+	}
+	s.Minimum = 9
+	if _, err = Propose(s, schema, table); err == nil || !strings.Contains(err.Error(), "minimum") {
+		t.Errorf("minimum above the roster: %v", err)
+	}
+}
+
+// TestDeclaredCosts: what a party is charged for a release that another makes
+// is never below what that release costs.
+func TestDeclaredCosts(t *testing.T) {
+	schema, table := proposalData(t)
+	for _, mechanism := range []string{"tally", "moment", "cross", "output"} {
+		made, err := Propose(Proposal{
+			Name: "x", Roster: []PartyID{"a", "b", "c"}, Mechanism: mechanism, Noise: NoiseCoordinator,
+		}, schema, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		declared, err := DeclaredCosts(made.Plan, made.Pool)
+		if err != nil || len(declared) != 1 {
+			t.Fatalf("%s: %v, %d charges", mechanism, err, len(declared))
+		}
+		q, err := questionOf(made.Plan, made.Pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, weight := range []int64{1, 2, 3, 100} {
+			terms, err := q.terms(weight)
+			if err != nil {
+				t.Fatal(err)
+			}
+			real, err := privacy.CostOf(terms.Mechanism, terms.Bound)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if declared[0].Cost.Rho.Cmp(real.Rho) < 0 || (real.Pure != nil) != (declared[0].Cost.Pure != nil) {
+				t.Errorf("%s over %d: declared ρ %s, the release costs %s", mechanism, weight, declared[0].Cost.Rho.FloatString(9), real.Rho.FloatString(9))
+			}
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package study
+
+import (
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output of testdata/*.txt; read the diff")
+
+// TestScripts plays testdata/*.txt through the machine. A script is blocks of
+// one command, a line "----" and the expected output, separated by blank lines.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var s *Study
+			var out strings.Builder
+			for i, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
+				var comment []string
+				lines := strings.Split(block, "\n")
+				for len(lines) > 0 && strings.HasPrefix(lines[0], "#") {
+					comment, lines = append(comment, lines[0]), lines[1:]
+				}
+				command, want, _ := strings.Cut(strings.Join(lines, "\n"), "\n----")
+				got := play(&s, strings.Fields(command))
+				if i > 0 {
+					out.WriteString("\n")
+				}
+				for _, c := range comment {
+					out.WriteString(c + "\n")
+				}
+				if command == "" {
+					continue
+				}
+				fmt.Fprintf(&out, "%s\n----\n%s\n", command, got)
+				if !*update && strings.TrimSpace(want) != got {
+					t.Errorf("%s\nhave:\n%s\nwant:\n%s", command, got, strings.TrimSpace(want))
+				}
+			}
+			if *update {
+				if err := os.WriteFile(name, []byte(out.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// play runs one command against the study and describes what came of it.
+func play(s **Study, words []string) string {
+	digest := func(text string) BodyDigest { return sha256.Sum256([]byte(text)) }
+	event := Event(nil)
+	switch words[0] {
+	case "study": // study parties=N minimum=M
+		p := Plan{Name: "script"}
+		n := 0
+		fmt.Sscanf(words[1], "parties=%d", &n)
+		fmt.Sscanf(words[2], "minimum=%d", &p.Minimum)
+		for i := range n {
+			p.Roster = append(p.Roster, PartyID(fmt.Sprintf("p%d", i+1)))
+		}
+		*s = New(p, HashOf([]byte("plan")))
+		return string((*s).State)
+	case "restart":
+		old := *s
+		*s = Restore(old.Plan, old.Hash, old.Snapshot)
+		return describe((*s).Resume(), nil, *s)
+	case "open":
+		event = Opened{}
+	case "contribute": // contribute PARTY [BODY] [PLAN]
+		body, plan := words[1], "plan"
+		if len(words) > 2 {
+			body = words[2]
+		}
+		if len(words) > 3 {
+			plan = words[3]
+		}
+		event = Contributed{Party: PartyID(words[1]), Body: digest(body), Plan: HashOf([]byte(plan))}
+	case "deadline":
+		event = DeadlinePassed{}
+	case "folded":
+		n := 0
+		fmt.Sscan(words[1], &n)
+		event = FoldDone{n}
+	case "released":
+		event = ReleaseDone{}
+	case "cancel":
+		event = Cancelled{Reason: strings.Join(words[1:], " ")}
+	default:
+		return "unknown command " + words[0]
+	}
+	effects, err := (*s).Step(event)
+	return describe(effects, err, *s)
+}
+
+func describe(effects []Effect, err error, s *Study) string {
+	if err != nil {
+		for _, sentinel := range []error{ErrNotOpen, ErrNotEnrolled, ErrOtherPlan, ErrOtherBytes} {
+			if errors.Is(err, sentinel) {
+				return "error: " + sentinel.Error()
+			}
+		}
+		return "error: " + err.Error()
+	}
+	var out []string
+	for _, e := range effects {
+		switch e := e.(type) {
+		case StoreContribution:
+			out = append(out, "store contribution of "+string(e.Party))
+		case SendReceipt:
+			out = append(out, "receipt to "+string(e.Party))
+		case StoreState:
+			text := "store state " + string(e.State)
+			if e.Reason != "" {
+				text += ": " + e.Reason
+			}
+			out = append(out, text)
+		case FoldSum:
+			out = append(out, fmt.Sprintf("fold %d", e.Contributions))
+		case MakeRelease:
+			contributed, missing := s.Contributors()
+			out = append(out, fmt.Sprintf("release %d: contributed %v, missing %v", e.Contributions, contributed, missing))
+		}
+	}
+	if len(out) == 0 {
+		return "nothing"
+	}
+	return strings.Join(out, "\n")
+}
