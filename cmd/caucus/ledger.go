@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -72,20 +73,11 @@ while the daemon runs.`,
 				}
 				file, limits = agent.LedgerFile(read), read.Policy.Total
 			}
-			// Opening would make an empty one.
-			if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("there is no ledger at %s: nothing was spent there, or it is the wrong folder", file)
-			}
-			j, err := journal.OpenSQLite(file)
+			doc, err := readLedger(cmd.Context(), file, limits, delta)
 			if err != nil {
 				return err
 			}
-			defer j.Close()
-			totals, err := privacy.Verify(cmd.Context(), j)
-			if err != nil {
-				return err
-			}
-			return c.printLedger(file, totals, limits, delta)
+			return c.print(doc, doc.writeText)
 		},
 	}
 	f := cmd.Flags()
@@ -95,8 +87,22 @@ while the daemon runs.`,
 	return cmd
 }
 
-func (c *console) printLedger(file string, totals privacy.Totals, limits map[privacy.Unit]privacy.Budget, delta float64) error {
+// readLedger verifies a ledger's chain and sums it up.
+func readLedger(ctx context.Context, file string, limits map[privacy.Unit]privacy.Budget, delta float64) (ledgerDocument, error) {
 	doc := ledgerDocument{Ledger: file}
+	// Opening would make an empty one.
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return doc, fmt.Errorf("there is no ledger at %s: nothing was spent there, or it is the wrong folder", file)
+	}
+	j, err := journal.OpenSQLite(file)
+	if err != nil {
+		return doc, err
+	}
+	defer j.Close()
+	totals, err := privacy.Verify(ctx, j)
+	if err != nil {
+		return doc, err
+	}
 	for _, u := range privacy.Units() {
 		t := totals[u]
 		row := ledgerUnit{Unit: u, Charges: t.Charges, Unproven: t.Unproven, Delta: delta}
@@ -110,18 +116,20 @@ func (c *console) printLedger(file string, totals privacy.Totals, limits map[pri
 		}
 		doc.Units = append(doc.Units, row)
 	}
-	return c.print(doc, func(w io.Writer) error {
-		t := newTable(w, "unit", "charges", "pure epsilon", "rho", "epsilon", "at delta", "limit")
-		for _, u := range doc.Units {
-			epsilon, limit := "no guarantee", "none"
-			if u.Epsilon != nil {
-				epsilon = fmt.Sprintf("%.4g", *u.Epsilon)
-			}
-			if u.Limit != nil {
-				limit = fmt.Sprint(*u.Limit)
-			}
-			t.add(u.Unit.String(), fmt.Sprint(u.Charges+u.Unproven), fmt.Sprintf("%.4g", u.Pure), fmt.Sprintf("%.4g", u.Rho), epsilon, fmt.Sprint(u.Delta), limit)
+	return doc, nil
+}
+
+func (d ledgerDocument) writeText(w io.Writer) error {
+	t := newTable(w, "unit", "charges", "pure epsilon", "rho", "epsilon", "at delta", "limit")
+	for _, u := range d.Units {
+		epsilon, limit := "no guarantee", "none"
+		if u.Epsilon != nil {
+			epsilon = fmt.Sprintf("%.4g", *u.Epsilon)
 		}
-		return t.render()
-	})
+		if u.Limit != nil {
+			limit = fmt.Sprint(*u.Limit)
+		}
+		t.add(u.Unit.String(), fmt.Sprint(u.Charges+u.Unproven), fmt.Sprintf("%.4g", u.Pure), fmt.Sprintf("%.4g", u.Rho), epsilon, fmt.Sprint(u.Delta), limit)
+	}
+	return t.render()
 }

@@ -1,0 +1,254 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Agent takes part in studies for one party.
+type Agent struct {
+	site *site
+	link link
+	// dial makes a link anew, after the certificate was renewed.
+	dial func(Config, protocol.Identity) (link, error)
+	id   protocol.Identity
+	log  *slog.Logger
+	// said is the last thing that was logged of each topic, so that a lasting
+	// state is logged once.
+	said map[string]string
+	// overBudget holds studies the ledger refused.
+	overBudget map[study.Hash]bool
+}
+
+// New opens the state folder of an enrolled party. It does not dial yet. Close
+// the agent, or Run it: Run closes it.
+func New(c Config) (*Agent, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("agent config: %w", err)
+	}
+	id, party, err := identity(c)
+	if err != nil {
+		return nil, err
+	}
+	return newAgent(c, id, party, dial)
+}
+
+func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Config, protocol.Identity) (link, error)) (*Agent, error) {
+	s, err := openSite(c, party)
+	if err != nil {
+		return nil, err
+	}
+	l, err := dial(c, id)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	log := c.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Agent{
+		site: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
+		said: map[string]string{}, overBudget: map[study.Hash]bool{},
+	}, nil
+}
+
+// Party is who this agent is.
+func (a *Agent) Party() study.PartyID { return a.site.party }
+
+// Close ends the connection and closes the ledger.
+func (a *Agent) Close() error {
+	err := a.link.Close()
+	a.site.close()
+	return err
+}
+
+// Run takes part in studies until ctx ends, which is no error. A coordinator
+// that is down is waited for, for as long as it takes. Only one Run at a time
+// may use a state folder. Run closes the agent.
+func (a *Agent) Run(ctx context.Context) error {
+	defer a.Close()
+	unlock, err := lockState(a.site.config.State)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if a.site.config.Gossip.Listen != "" {
+		l, err := a.dial(a.site.config, a.id) // a link of its own: this one may be renewed
+		if err != nil {
+			return err
+		}
+		var gossip sync.WaitGroup
+		defer gossip.Wait()
+		gossip.Go(func() { a.gossip(ctx, l) })
+	}
+	a.log.Info("agent started")
+	failures := 0
+	for {
+		err := a.Round(ctx)
+		if ctx.Err() != nil {
+			a.log.Info("agent stopped")
+			return nil
+		}
+		wait := jitter(a.site.config.Poll)
+		if err != nil {
+			wait = backoff(failures, a.site.config.MaxBackoff)
+			failures++
+			a.log.Warn(advice(err), "error", err, "wait", wait.Round(time.Millisecond))
+		} else if failures > 0 {
+			a.log.Info("the coordinator can be reached again", "attempts", failures)
+			failures = 0
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// advice says what a failed round means for whoever reads the log.
+func advice(err error) string {
+	switch {
+	case errors.Is(err, protocol.ErrClock):
+		return "this machine's clock and the certificates disagree: set the clock; the agent tries again"
+	case errors.Is(err, protocol.ErrExpired):
+		return "this agent's certificate has expired: ask the operator for an invitation and enrol again"
+	case errors.Is(err, protocol.ErrDenied):
+		return "the coordinator does not admit this agent: ask its operator; the agent tries again"
+	}
+	return "the coordinator cannot be reached; nothing is lost, the agent tries again"
+}
+
+// firstBackoff is the wait after the first failure: long enough for a restart
+// of a coordinator not to be noticed by more than a few attempts.
+const firstBackoff = time.Second
+
+// backoff doubles with each failure up to most, and is drawn from its upper
+// half.
+func backoff(failures int, most time.Duration) time.Duration {
+	return jitter(min(firstBackoff<<min(failures, 20), most))
+}
+
+// jitter is uniform in [d/2, d].
+func jitter(d time.Duration) time.Duration { return d - rand.N(d/2+1) }
+
+// Round asks for studies once and takes each as far as it goes. It returns an
+// error if the coordinator could not be reached or does not admit this agent;
+// what keeps one study back is logged and does not keep back the others.
+func (a *Agent) Round(ctx context.Context) error {
+	listing, err := a.link.Studies(ctx)
+	if err != nil {
+		return err
+	}
+	if skew := listing.Skew; skew.Abs() > maxSkew {
+		a.sayOf("clock", slog.LevelWarn, fmt.Sprintf("this machine's clock is off by about %v: certificates may seem expired; deadlines are the coordinator's to judge", skew.Round(time.Minute)))
+	}
+	if err := a.renew(ctx); err != nil {
+		a.sayOf("certificate", slog.LevelWarn, fmt.Sprintf("the certificate could not be renewed yet: %v", err))
+	}
+	var unreachable error
+	for _, s := range listing.Studies {
+		err := a.serve(ctx, s)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+		case protocol.Retry(err):
+			unreachable = errors.Join(unreachable, err)
+		default:
+			a.say(s.Hash, slog.LevelWarn, err.Error())
+		}
+	}
+	return unreachable
+}
+
+// gossip takes part in the gossip until ctx ends. Whether it succeeds, and how
+// long that takes, changes nothing else.
+func (a *Agent) gossip(ctx context.Context, l link) {
+	defer l.Close()
+	c := a.site.config
+	for {
+		info, err := l.Gossip(ctx)
+		var g *protocol.Gossip
+		if err == nil {
+			g, err = protocol.JoinGossip(protocol.GossipConfig{Name: string(a.site.party), Listen: c.Gossip.Listen, Key: info.Key, Join: info.Addresses})
+		}
+		if err == nil {
+			a.log.Info("taking part in the gossip", "address", g.Addr())
+			<-ctx.Done()
+			g.Close()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(jitter(c.MaxBackoff)):
+		}
+	}
+}
+
+// maxSkew is how far a clock may be off before it is worth a word: certificates
+// live for months, deadlines are hours away.
+const maxSkew = 2 * time.Minute
+
+// renew asks for a certificate with a new date when less than a third of this
+// one's life is left. The new identity is on the disk before it is used, and
+// the old one stays valid, so a crash in between loses nothing.
+func (a *Agent) renew(ctx context.Context) error {
+	from, until, err := a.id.Validity()
+	if err != nil || until.Sub(a.now()) > until.Sub(from)/3 {
+		return err
+	}
+	id, err := a.link.Renew(ctx)
+	if err != nil {
+		return err
+	}
+	if err := id.Save(IdentityFile(a.site.config)); err != nil {
+		return err
+	}
+	a.done("identity renewed")
+	l, err := a.dial(a.site.config, id)
+	if err != nil {
+		return err
+	}
+	a.link.Close()
+	a.link, a.id = l, id
+	a.log.Info("certificate renewed")
+	return nil
+}
+
+// say logs what keeps a study back, once while it lasts. Errors that reach it
+// hold no record: see ErrSource and package privacy.
+func (a *Agent) say(h study.Hash, level slog.Level, what string) {
+	a.sayOf(h.String(), level, what, "study", h.String())
+}
+
+// sayOf logs something about a topic unless it was the last thing said of it.
+func (a *Agent) sayOf(topic string, level slog.Level, what string, args ...any) {
+	if a.said[topic] != what {
+		a.said[topic] = what
+		a.log.Log(context.Background(), level, what, args...)
+	}
+}
+
+func (a *Agent) now() time.Time {
+	if f := a.site.config.Now; f != nil {
+		return f()
+	}
+	return time.Now()
+}
+
+// done reports an effect that is durable or visible.
+func (a *Agent) done(effect string) {
+	if f := a.site.config.Checkpoint; f != nil {
+		f(effect)
+	}
+}

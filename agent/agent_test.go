@@ -1,0 +1,476 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv("AGENT_TEST_VICTIM"); role != "" {
+		victim()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// coordinatorDouble is a coordinator as an agent sees it, in memory.
+type coordinatorDouble struct {
+	study   protocol.Study
+	pool    []byte
+	state   study.State
+	down    error
+	bodies  [][]byte // every Contribute, in order
+	stored  []byte
+	refuse  error
+	skew    time.Duration
+	renewed int
+}
+
+func (c *coordinatorDouble) Studies(context.Context) (protocol.Listing, error) {
+	if c.down != nil {
+		return protocol.Listing{}, c.down
+	}
+	s := c.study.Summary
+	s.State, s.Mine = c.state, c.stored != nil
+	return protocol.Listing{Studies: []protocol.Summary{s}, Skew: c.skew}, nil
+}
+
+func (c *coordinatorDouble) Study(context.Context, string) (protocol.Study, error) {
+	return c.study, c.down
+}
+
+func (c *coordinatorDouble) Pool(_ context.Context, s protocol.Study, dir string) ([]byte, error) {
+	return c.pool, os.WriteFile(filepath.Join(dir, "pool-"+s.Plan.Pool.String()+".csv"), c.pool, 0o600)
+}
+
+func (c *coordinatorDouble) Contribute(_ context.Context, plan study.Hash, body []byte) (protocol.Receipt, error) {
+	if c.refuse != nil {
+		return protocol.Receipt{}, c.refuse
+	}
+	c.bodies = append(c.bodies, bytes.Clone(body))
+	if c.stored != nil && !bytes.Equal(c.stored, body) {
+		return protocol.Receipt{}, study.ErrOtherBytes
+	}
+	c.stored = bytes.Clone(body)
+	return protocol.Receipt{Plan: plan, Party: "site", Body: sha256.Sum256(body), Size: len(body), Document: []byte("{}")}, nil
+}
+
+func (c *coordinatorDouble) Release(context.Context, string) (protocol.SignedRelease, error) {
+	return protocol.SignedRelease{Document: []byte(`{"result":{}}`)}, nil
+}
+
+func (c *coordinatorDouble) Gossip(context.Context) (protocol.GossipInfo, error) {
+	return protocol.GossipInfo{}, errors.New("off")
+}
+
+func (c *coordinatorDouble) Renew(context.Context) (protocol.Identity, error) {
+	c.renewed++
+	return protocol.Identity{}, errors.New("not today")
+}
+
+func (c *coordinatorDouble) Close() error { return nil }
+
+// planted is a value that exists only in the records.
+const planted = "97.53"
+
+const pageYAML = `
+label: {column: ill, classes: ["no", "yes"]}
+features:
+  - {column: age, kind: numeric, min: 0, max: 100}
+  - {column: sex, kind: categorical, levels: [f, m]}
+`
+
+// rig is an agent, its state folder and the coordinator it talks to.
+type rig struct {
+	*coordinatorDouble
+	config Config
+	log    *bytes.Buffer
+	hash   study.Hash
+}
+
+func newRig(t *testing.T, change func(*study.Proposal)) *rig {
+	t.Helper()
+	return rigIn(t.TempDir(), change)
+}
+
+// rigIn makes the same study and data in every process that calls it.
+func rigIn(dir string, change func(*study.Proposal)) *rig {
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	schema, err := dataset.ParseSchema(strings.NewReader(pageYAML))
+	must(err)
+	var rows, pool strings.Builder
+	rows.WriteString("age,sex,ill\n")
+	pool.WriteString("age,sex\n")
+	for i := range 60 {
+		fmt.Fprintf(&rows, "%d,%s,%s\n", i, []string{"f", "m"}[i%2], []string{"no", "yes"}[i/30])
+		fmt.Fprintf(&pool, "%d,%s\n", (i*7)%100, []string{"f", "m"}[i%2])
+	}
+	fmt.Fprintf(&rows, "%s,martian,yes\n", planted) // odd cells never stop an agent
+	data := filepath.Join(dir, "records.csv")
+	must(os.WriteFile(data, []byte(rows.String()), 0o600))
+	table, err := dataset.ReadCSV(strings.NewReader(pool.String()), dataset.Format{})
+	must(err)
+	delta := 1e-6
+	p := study.Proposal{
+		Name: "illness", Purpose: "a test", Data: "ward", Roster: []study.PartyID{"other", "site", "third"},
+		Epsilon: 1, Delta: &delta, Deadline: time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC), Seed: 1, Minimum: 2,
+	}
+	if change != nil {
+		change(&p)
+	}
+	made, err := study.Propose(p, schema, table)
+	must(err)
+	r := &rig{coordinatorDouble: &coordinatorDouble{state: study.Open, pool: made.PoolBytes}, log: new(bytes.Buffer), hash: made.Hash}
+	r.study = protocol.Study{
+		Summary: protocol.Summary{Hash: made.Hash, Name: p.Name, Roster: 3, Minimum: 2},
+		Plan:    made.Plan, PlanBytes: made.Canonical, PlanSignature: []byte("signature"),
+	}
+	r.config = DefaultConfig()
+	r.config.Poll, r.config.MaxBackoff = 10*time.Millisecond, 20*time.Millisecond
+	r.config.State = filepath.Join(dir, "state")
+	r.config.Data = map[string]Source{"ward": {File: data}}
+	r.config.Policy = Policy{
+		Kinds: []string{"classify"}, Mechanisms: []string{"cross", "tally"}, Noise: []string{study.NoiseSite, study.NoiseCoordinator},
+		Study: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}},
+		Total: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 2, Delta: 1e-5}}, MinimumParties: 2, Approval: ApproveByPolicy,
+	}
+	r.config.Log = slog.New(slog.NewTextHandler(r.log, nil))
+	return r
+}
+
+// agent opens the state folder, as a process that starts does.
+func (r *rig) agent(t *testing.T) *Agent {
+	t.Helper()
+	a, err := r.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
+func (r *rig) open() (*Agent, error) {
+	return newAgent(r.config, protocol.Identity{}, "site", func(Config, protocol.Identity) (link, error) { return r.coordinatorDouble, nil })
+}
+
+func round(t *testing.T, a *Agent) {
+	t.Helper()
+	if err := a.Round(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func charges(t *testing.T, a *Agent, u privacy.Unit) int64 {
+	t.Helper()
+	totals, err := a.site.ledger.Totals(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return totals[u].Charges
+}
+
+// TestContribute: one study from offer to release, for both who add the noise.
+func TestContribute(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*study.Proposal)
+		unit   privacy.Unit
+	}{
+		{"noise at the site", nil, privacy.Record},
+		{"noise at the coordinator", func(p *study.Proposal) { p.Mechanism, p.Noise = "tally", study.NoiseCoordinator }, privacy.Record},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t, test.change)
+			a := r.agent(t)
+			round(t, a)
+			round(t, a)
+			if len(r.bodies) != 1 {
+				t.Fatalf("%d uploads, want 1; log:\n%s", len(r.bodies), r.log)
+			}
+			kind, _ := study.KindNamed("classify")
+			table, err := auxdata.ReadCSV(r.pool, r.study.Plan.Pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool, _, err := auxdata.New(r.study.Plan.Schema, r.study.Plan.Map, table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum, err := kind.NewSum(r.study.Plan, pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sum.Check(r.stored); err != nil {
+				t.Errorf("an aggregator refuses the upload: %v", err)
+			}
+			if n := charges(t, a, test.unit); n != 1 {
+				t.Errorf("the ledger holds %d charges, want 1", n)
+			}
+			r.state = study.Released
+			round(t, a)
+			if d := a.site.studies.of(r.hash); !d.has(fileRelease) || !d.has(fileReceipt) {
+				t.Error("receipt or release was not kept")
+			}
+			if strings.Contains(r.log.String(), planted) || strings.Contains(r.log.String(), "martian") {
+				t.Errorf("a record reached the log:\n%s", r.log)
+			}
+		})
+	}
+}
+
+// TestPatience: a coordinator that is down is waited for, and the agent stops
+// when told.
+func TestPatience(t *testing.T) {
+	r := newRig(t, nil)
+	r.down = fmt.Errorf("%w: connection refused", protocol.ErrUnavailable)
+	a := r.agent(t)
+	if err := a.Round(context.Background()); !errors.Is(err, protocol.ErrUnavailable) {
+		t.Fatalf("round = %v, want ErrUnavailable", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Millisecond)
+	defer cancel()
+	if err := a.Run(ctx); err != nil {
+		t.Errorf("run = %v, want nil after being told to stop", err)
+	}
+	if !strings.Contains(r.log.String(), "tries again") {
+		t.Errorf("the log does not say that the agent tries again:\n%s", r.log)
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	const most = 5 * time.Minute
+	for failures, want := range map[int]time.Duration{0: time.Second, 1: 2 * time.Second, 5: 32 * time.Second, 20: most, 1000: most} {
+		for range 100 {
+			if got := backoff(failures, most); got > want || got < want/2 {
+				t.Fatalf("after %d failures: wait %v, want %v to %v", failures, got, want/2, want)
+			}
+		}
+	}
+}
+
+// TestRefusals: what keeps a site from contributing costs nothing, and the
+// coordinator sees no call.
+func TestRefusals(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*rig)
+		log    string
+	}{
+		{"policy", func(r *rig) { r.config.Policy.Mechanisms = nil }, "policy does not allow"},
+		{"a person has not approved", func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, "a person must approve"},
+		{"ledger", func(r *rig) {
+			r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5}
+		}, "ledger refuses"},
+		{"file missing", func(r *rig) { os.Remove(r.config.Data["ward"].File) }, "no such file"},
+		{"column missing", func(r *rig) { os.WriteFile(r.config.Data["ward"].File, []byte("age,ill\n3,yes\n"), 0o600) }, `sex`},
+		{"no such source", func(r *rig) { r.config.Data = nil }, `data source \"ward\"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t, nil)
+			test.change(r)
+			a := r.agent(t)
+			round(t, a)
+			round(t, a)
+			if len(r.bodies) != 0 {
+				t.Error("something was sent")
+			}
+			if n := charges(t, a, privacy.Record); n != 0 {
+				t.Errorf("%d charges, want none", n)
+			}
+			if n := strings.Count(r.log.String(), test.log); n != 1 {
+				t.Errorf("the log says %q %d times, want once:\n%s", test.log, n, r.log)
+			}
+		})
+	}
+}
+
+// TestApproval: the policy asks a person; the person looks, then says yes.
+func TestApproval(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.Policy.Approval = ApproveByPerson
+	a := r.agent(t)
+	round(t, a)
+	before, offline, err := a.Preview(context.Background(), "illness")
+	if err != nil || offline != nil {
+		t.Fatal(err, offline)
+	}
+	if before.Standing != StandingWaiting || !before.Allowed || before.Bytes == 0 || before.Exact || before.Records != 61 {
+		t.Errorf("preview before approval: %+v", before)
+	}
+	var text strings.Builder
+	if err := before.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"allows it once a person approves", "ε = 1", "each record is hidden", "own noise", "martian"} {
+		if strings.Contains(text.String(), want) != (want != "martian") {
+			t.Errorf("preview and %q:\n%s", want, text.String())
+		}
+	}
+	if _, err := a.Approve(context.Background(), before.Plan.String()[:8]); err != nil {
+		t.Fatal(err)
+	}
+	round(t, a)
+	after, _, err := a.Preview(context.Background(), "illness")
+	if err != nil || after.Standing != StandingReceived || !after.Exact || after.Bytes != len(r.stored) {
+		t.Errorf("preview after: %v %+v", err, after)
+	}
+	if after.Budgets[0].Before == nil || *after.Budgets[0].Before <= 0 || *after.Budgets[0].Before != *after.Budgets[0].After {
+		t.Errorf("the ledger after: %+v", after.Budgets)
+	}
+}
+
+// TestRefusedCannotBeApproved: a person cannot overrule the policy.
+func TestRefusedCannotBeApproved(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.Policy.Approval = ApproveByPerson
+	r.config.Policy.Study[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-6}
+	a := r.agent(t)
+	if _, err := a.Approve(context.Background(), "illness"); err == nil || !strings.Contains(err.Error(), "0.5") {
+		t.Fatalf("approve = %v, want a refusal that names the limit", err)
+	}
+	if a.site.studies.of(r.hash).has(fileApproved) {
+		t.Error("the refused study is approved")
+	}
+}
+
+// TestClosed: what the coordinator refuses for good is not sent again.
+func TestClosed(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*rig)
+		sent   bool
+		spent  int64
+	}{
+		{"sealed without this site", func(r *rig) { r.state = study.Sealed }, false, 0},
+		{"restored from a backup", func(r *rig) { r.stored = []byte("what was sent before") }, false, 1},
+		{"refused for good", func(r *rig) { r.refuse = study.ErrNotOpen }, true, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t, nil)
+			test.change(r)
+			a := r.agent(t)
+			round(t, a)
+			round(t, a)
+			d := a.site.studies.of(r.hash)
+			if !d.has(fileClosed) || d.has(fileUpload) != test.sent {
+				t.Errorf("closed %v, upload %v, want true, %v", d.has(fileClosed), d.has(fileUpload), test.sent)
+			}
+			if n := charges(t, a, privacy.Record); n != test.spent || len(r.bodies) != 0 {
+				t.Errorf("%d charges, %d uploads, want %d and 0", n, len(r.bodies), test.spent)
+			}
+		})
+	}
+}
+
+// TestOtherPlan: what the coordinator sends under a hash must be that plan.
+func TestOtherPlan(t *testing.T) {
+	r := newRig(t, nil)
+	other := newRig(t, func(p *study.Proposal) { p.Epsilon = 0.5 })
+	r.study.Plan, r.study.PlanBytes = other.study.Plan, other.study.PlanBytes
+	round(t, r.agent(t))
+	if len(r.bodies) != 0 || !strings.Contains(r.log.String(), "another plan") {
+		t.Errorf("%d uploads; log:\n%s", len(r.bodies), r.log)
+	}
+}
+
+// TestOneAgentAState: two agents must not run on one state folder.
+func TestOneAgentAState(t *testing.T) {
+	r := newRig(t, nil)
+	unlock, err := lockState(mkdir(t, r.config.State))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if err := r.agent(t).Run(context.Background()); err == nil || !strings.Contains(err.Error(), "another agent runs") {
+		t.Errorf("run = %v, want a refusal", err)
+	}
+}
+
+func mkdir(t *testing.T, dir string) string {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestSkew: a clock that is off is said once, and stops nothing.
+func TestSkew(t *testing.T) {
+	r := newRig(t, nil)
+	r.skew = time.Hour
+	a := r.agent(t)
+	round(t, a)
+	round(t, a)
+	if n := strings.Count(r.log.String(), "clock is off"); n != 1 || len(r.bodies) != 1 {
+		t.Errorf("said %d times, %d uploads; want 1 and 1:\n%s", n, len(r.bodies), r.log)
+	}
+}
+
+// TestDiskFails: when the upload cannot be stored nothing is sent, and when the
+// disk works again the study goes on, charged once.
+func TestDiskFails(t *testing.T) {
+	r := newRig(t, nil)
+	dir := filepath.Join(r.config.State, "studies", r.hash.String())
+	r.config.Checkpoint = func(effect string) {
+		if effect != "charged" {
+			return
+		}
+		if err := errors.Join(os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, 0o600)); err != nil {
+			t.Error(err)
+		}
+	}
+	a := r.agent(t)
+	round(t, a)
+	if len(r.bodies) != 0 {
+		t.Fatal("it sent what it had not stored")
+	}
+	a.site.config.Checkpoint = nil
+	if err := errors.Join(os.Remove(dir), os.Rename(dir+".away", dir)); err != nil {
+		t.Fatal(err)
+	}
+	round(t, a)
+	if len(r.bodies) != 1 || charges(t, a, privacy.Record) != 1 {
+		t.Errorf("%d uploads, %d charges, want 1 and 1", len(r.bodies), charges(t, a, privacy.Record))
+	}
+}
+
+// TestOverBudget: the study that would pass the limit is refused, and the one
+// that fits still goes through.
+func TestOverBudget(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 1.1, Delta: 1e-5}
+	a := r.agent(t)
+	round(t, a)
+	second := newRig(t, func(p *study.Proposal) { p.Name = "again" })
+	second.config.State, second.config.Policy = r.config.State, r.config.Policy
+	b := second.agent(t)
+	round(t, b)
+	if len(r.bodies) != 1 || len(second.bodies) != 0 {
+		t.Errorf("%d and %d uploads, want 1 and 0", len(r.bodies), len(second.bodies))
+	}
+	preview, _, err := b.Preview(context.Background(), "again")
+	if err != nil || preview.Allowed || !strings.Contains(strings.Join(preview.Objections, " "), "left at unit record") {
+		t.Errorf("preview of the study that does not fit: %v %v", err, preview.Objections)
+	}
+}

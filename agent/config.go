@@ -1,0 +1,178 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/rawbytes"
+	"github.com/knadh/koanf/v2"
+)
+
+// Config of an agent. Start from DefaultConfig, or read a file with
+// LoadConfig.
+type Config struct {
+	// Coordinator is the host:port to dial, where it is not the one that the
+	// invitation named.
+	Coordinator string `koanf:"coordinator"`
+	// State is the agent's own folder: identity, ledger, studies. Nobody else
+	// may read it.
+	State string `koanf:"state"`
+	// Poll is how often the agent asks for new studies. Longer is kinder to a
+	// coordinator of many parties; a study starts at a site after half of it,
+	// on average.
+	Poll time.Duration `koanf:"poll"`
+	// MaxBackoff is the longest wait between attempts while the coordinator
+	// cannot be reached. Waits double from one second and are drawn from the
+	// upper half, so that agents do not come back all at once.
+	MaxBackoff time.Duration `koanf:"max_backoff"`
+	// Data are the sources a plan may name.
+	Data map[string]Source `koanf:"data"`
+	// Policy is what the site allows.
+	Policy Policy `koanf:"policy"`
+	// Gossip, off by default, says that this agent is alive to whoever takes
+	// part. It makes the agent listen, and decides nothing.
+	Gossip Gossip `koanf:"gossip"`
+
+	// Log receives what happens; never a feature, a label or an unreleased
+	// number. Nil logs nothing.
+	Log *slog.Logger `koanf:"-"`
+	// Checkpoint, where not nil, is called with the name of each durable or
+	// visible effect just after it happened. Tests kill the process there.
+	Checkpoint func(effect string) `koanf:"-"`
+	// Now is the clock that certificates are judged by; nil is time.Now.
+	Now func() time.Time `koanf:"-"`
+}
+
+// Gossip says whether and where an agent takes part in the gossip.
+type Gossip struct {
+	// Listen is host:port for UDP and TCP; empty turns gossip off.
+	Listen string `koanf:"listen"`
+}
+
+// DefaultConfig allows nothing and knows no data.
+func DefaultConfig() Config {
+	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, Policy: DefaultPolicy()}
+}
+
+// maxConfigBytes bounds what LoadConfig reads: a config is a page.
+const maxConfigBytes = 1 << 20
+
+// LoadConfig reads a YAML file over the defaults and validates it. An unknown
+// key is an error. Relative paths are relative to the file's folder.
+func LoadConfig(path string) (Config, error) {
+	fail := func(err error) (Config, error) { return Config{}, fmt.Errorf("read agent config %s: %w", path, err) }
+	info, err := os.Stat(path)
+	if err != nil {
+		return fail(err)
+	}
+	if info.Size() > maxConfigBytes {
+		return fail(fmt.Errorf("it is longer than %d bytes", maxConfigBytes))
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fail(err)
+	}
+	c, err := ParseConfig(text)
+	if err != nil {
+		return fail(err)
+	}
+	folder := filepath.Dir(path)
+	c.State = below(folder, c.State)
+	for name, s := range c.Data {
+		s.File, s.Schema = below(folder, s.File), below(folder, s.Schema)
+		c.Data[name] = s
+	}
+	return c, nil
+}
+
+func below(folder, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(folder, path)
+}
+
+// ParseConfig reads YAML over the defaults and validates it.
+func ParseConfig(text []byte) (Config, error) {
+	k := koanf.New("\x00") // a delimiter that no key holds: names may have dots
+	if err := k.Load(rawbytes.Provider(text), yaml.Parser()); err != nil {
+		return Config{}, err
+	}
+	c := DefaultConfig()
+	err := k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
+		Result: &c, TagName: "koanf", ErrorUnused: true,
+		DecodeHook: mapstructure.ComposeDecodeHookFunc(
+			mapstructure.StringToTimeDurationHookFunc(), mapstructure.TextUnmarshallerHookFunc(), numberAsDuration),
+	}})
+	if err != nil {
+		return Config{}, err
+	}
+	return c, c.Validate()
+}
+
+// numberAsDuration refuses "poll: 15", which would be 15 nanoseconds.
+func numberAsDuration(from, to reflect.Type, value any) (any, error) {
+	if to == reflect.TypeFor[time.Duration]() && from != to {
+		return nil, fmt.Errorf("%v has no unit: write for example 15s", value)
+	}
+	return value, nil
+}
+
+// Validate says which field is wrong and what to do.
+func (c Config) Validate() error {
+	host, port, err := net.SplitHostPort(c.Coordinator)
+	switch {
+	case c.Coordinator != "" && (err != nil || host == "" || port == ""):
+		return fmt.Errorf("coordinator: %q is no host:port, such as caucus.example.org:7443", c.Coordinator)
+	case c.State == "":
+		return errors.New("state: name the folder that keeps the agent's identity and ledger")
+	case c.Poll < 10*time.Millisecond || c.Poll > 24*time.Hour:
+		return fmt.Errorf("poll: %v: give 10ms to 24h", c.Poll)
+	case c.MaxBackoff < 10*time.Millisecond || c.MaxBackoff > 24*time.Hour:
+		return fmt.Errorf("max_backoff: %v: give 10ms to 24h", c.MaxBackoff)
+	}
+	if _, _, err := net.SplitHostPort(c.Gossip.Listen); c.Gossip.Listen != "" && err != nil {
+		return fmt.Errorf("gossip: listen: %q is no host:port, such as :7946", c.Gossip.Listen)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Data)) {
+		if c.Data[name].File == "" {
+			return fmt.Errorf("data: %s: file: name the CSV file", name)
+		}
+	}
+	if err := c.Policy.Validate(); err != nil {
+		return fmt.Errorf("policy: %w", err)
+	}
+	return nil
+}
+
+// source finds the data a plan names. A plan that names none gets the only
+// source there is.
+func (c Config) source(name string) (Source, error) {
+	names := strings.Join(slices.Sorted(maps.Keys(c.Data)), ", ")
+	if name == "" && len(c.Data) == 1 {
+		for _, s := range c.Data {
+			return s, nil
+		}
+	}
+	if s, ok := c.Data[name]; ok && name != "" {
+		return s, nil
+	}
+	if names == "" {
+		names = "none"
+	}
+	if name == "" {
+		return Source{}, fmt.Errorf("the plan names no data source and this site has not exactly one (it has %s)", names)
+	}
+	return Source{}, fmt.Errorf("the plan asks for data source %q; this site has %s: add it under data: if it is meant to take part", name, names)
+}

@@ -1,0 +1,164 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/study"
+)
+
+const goodConfig = `
+state: state
+poll: 30s
+data:
+  ward.a: {file: ward.csv}
+policy:
+  kinds: [classify]
+  mechanisms: [cross]
+  noise: [site]
+  study:
+    record: {epsilon: 1, delta: 1e-6}
+  total:
+    record: {epsilon: 3, delta: 1e-5}
+  minimum_parties: 3
+  approval: policy
+`
+
+func TestLoadConfig(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agent.yaml")
+	if err := os.WriteFile(path, []byte(goodConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := LoadConfig(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(filepath.Dir(path), "ward.csv"); c.Data["ward.a"].File != want {
+		t.Errorf("file %q, want %q", c.Data["ward.a"].File, want)
+	}
+	if c.Poll != 30*time.Second || c.MaxBackoff != 5*time.Minute {
+		t.Errorf("poll %v, max backoff %v, want 30s and the default", c.Poll, c.MaxBackoff)
+	}
+	if g := c.Policy.Study[privacy.Record]; g.Epsilon != 1 || g.Delta != 1e-6 {
+		t.Errorf("study limit %+v", g)
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for _, test := range []struct{ from, to, want string }{
+		{"kinds:", "kind:", "kind"},
+		{"poll: 30s", "poll: 30", "no unit"},
+		{"poll: 30s", "poll: 1us", "poll"},
+		{"state: state", "", "state"},
+		{"state: state", "state: state\ncoordinator: nowhere", "host:port"},
+		{"state: state", "state: state\ngossip: {listen: here}", "gossip"},
+		{"{file: ward.csv}", "{file: ''}", "name the CSV file"},
+		{"{file: ward.csv}", "{file: ward.csv, colour: red}", "colour"},
+		{"mechanisms: [cross]", "mechanisms: [crass]", "crass"},
+		{"noise: [site]", "noise: [everywhere]", "everywhere"},
+		{"epsilon: 1,", "epsilon: -1,", "epsilon"},
+		{"  study:\n    record:", "  study:\n    patient:", "patient"},
+		{"  total:\n    record:", "  total:\n    label:", "record"},
+		{"  total:\n    record:", "  total:\n    party: {epsilon: 1, delta: 1e-6}\n    record:", "guarantee nothing"},
+		{"minimum_parties: 3", "minimum_parties: 1", "at least 2"},
+		{"approval: policy", "approval: dog", "dog"},
+	} {
+		text := strings.Replace(goodConfig, test.from, test.to, 1)
+		if text == goodConfig {
+			t.Fatalf("%q is not in the config", test.from)
+		}
+		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: error %v, want one about %q", test.to, err, test.want)
+		}
+	}
+}
+
+// TestZeroPolicy: who configures nothing takes part in nothing.
+func TestZeroPolicy(t *testing.T) {
+	r := newRig(t, nil)
+	for _, p := range []Policy{{}, DefaultPolicy()} {
+		if len(p.Objections(r.study.Plan)) == 0 {
+			t.Errorf("policy %+v allows a study", p)
+		}
+	}
+}
+
+// TestObjections: each limit of a policy is one reason to refuse.
+func TestObjections(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*Policy, *study.Plan)
+		want   string
+	}{
+		{"nothing", func(*Policy, *study.Plan) {}, ""},
+		{"kind", func(p *Policy, _ *study.Plan) { p.Kinds = nil }, "kind"},
+		{"mechanism", func(p *Policy, _ *study.Plan) { p.Mechanisms = []string{"tally"} }, "mechanism"},
+		{"noise", func(p *Policy, _ *study.Plan) { p.Noise = []string{study.NoiseCoordinator} }, "noise"},
+		{"unit", func(_ *Policy, p *study.Plan) { p.Unit = privacy.Label }, "unit"},
+		{"epsilon", func(_ *Policy, p *study.Plan) { p.Epsilon = 1.5 }, "ε = 1.5"},
+		{"delta", func(_ *Policy, p *study.Plan) { p.Delta = 1e-5 }, "δ = 1e-05"},
+		{"parties", func(p *Policy, _ *study.Plan) { p.MinimumParties = 5 }, "at least 5"},
+		{"simulated", func(_ *Policy, p *study.Plan) { p.Simulated = true }, "simulated"},
+		{"large delta", func(p *Policy, plan *study.Plan) {
+			p.Study[privacy.Record] = privacy.Budget{Epsilon: 1, Delta: 0.9}
+			plan.Delta = 0.4
+		}, "giving a whole unit away"},
+		{"columns in clear", func(p *Policy, plan *study.Plan) {
+			plan.Kind = "labels"
+			p.Kinds = []string{"labels"}
+			p.ClearColumns = []string{"age"}
+		}, `"sex" would leave in clear`},
+	} {
+		r := newRig(t, nil)
+		policy, plan := r.config.Policy, r.study.Plan
+		test.change(&policy, &plan)
+		got := strings.Join(policy.Objections(plan), "; ")
+		found := false
+		for _, want := range strings.Split(test.want, "|") {
+			found = found || strings.Contains(got, want) && (want != "" || got == "")
+		}
+		if !found || strings.Contains(got, "; ") {
+			t.Errorf("%s: objections %q, want one about %q", test.name, got, test.want)
+		}
+	}
+}
+
+// TestOwnSchema: a site that keeps its own schema refuses a plan that means
+// something else by a column, and reads its file its own way.
+func TestOwnSchema(t *testing.T) {
+	r := newRig(t, nil)
+	dir := t.TempDir()
+	data, schema := filepath.Join(dir, "d.csv"), filepath.Join(dir, "s.yaml")
+	write := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(data, "age;sex;ill\n30;f;no\n")
+	write(schema, pageYAML+"delimiter: \";\"\n")
+	records, _, err := Source{File: data, Schema: schema}.Read(r.study.Plan.Schema)
+	if err != nil || records.Len() != 1 || records.Y[0] != 0 {
+		t.Fatalf("read = %v, %+v", err, records)
+	}
+	write(schema, strings.Replace(pageYAML, "max: 100", "max: 120", 1))
+	if _, _, err := (Source{File: data, Schema: schema}).Read(r.study.Plan.Schema); err == nil || !strings.Contains(err.Error(), "features") {
+		t.Errorf("read = %v, want a refusal about features", err)
+	}
+}
+
+// TestEmptySource: a site without records is a site.
+func TestEmptySource(t *testing.T) {
+	r := newRig(t, nil)
+	if err := os.WriteFile(r.config.Data["ward"].File, []byte("age,sex,ill\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := r.agent(t)
+	round(t, a)
+	if len(r.bodies) != 1 {
+		t.Errorf("%d uploads, want 1:\n%s", len(r.bodies), r.log)
+	}
+}

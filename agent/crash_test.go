@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// victim is an agent process that is killed at its n-th effect. What it sends
+// lies in a file beside the state, as a coordinator would have it.
+func victim() {
+	dir := os.Getenv("AGENT_TEST_DIR")
+	n, _ := strconv.Atoi(os.Getenv("AGENT_TEST_VICTIM"))
+	r := rigIn(dir, victimStudy(os.Getenv("AGENT_TEST_NOISE")))
+	received := filepath.Join(dir, "received")
+	if b, err := os.ReadFile(received); err == nil {
+		r.stored = b
+	}
+	r.config.Checkpoint = func(effect string) {
+		if effect == "sent" {
+			if err := os.WriteFile(received, r.stored, 0o600); err != nil {
+				panic(err)
+			}
+		}
+		fmt.Println(effect)
+		if n--; n == 0 {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+	a, err := r.open()
+	if err != nil {
+		panic(err)
+	}
+	for range 2 {
+		if err := a.Round(context.Background()); err != nil {
+			panic(err)
+		}
+		r.state = study.Released
+	}
+	io.Copy(os.Stderr, r.log)
+	a.Close()
+}
+
+func victimStudy(noise string) func(*study.Proposal) {
+	return func(p *study.Proposal) {
+		if p.Noise = noise; noise == study.NoiseCoordinator {
+			p.Mechanism = "tally"
+		}
+	}
+}
+
+// life runs an agent process that is killed at its n-th effect, 0 for never.
+func life(t *testing.T, dir, noise string, n int) (killed bool) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), fmt.Sprintf("AGENT_TEST_VICTIM=%d", n), "AGENT_TEST_DIR="+dir, "AGENT_TEST_NOISE="+noise)
+	out, err := cmd.Output()
+	if exit, ok := err.(*exec.ExitError); ok {
+		if exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			t.Fatalf("it died of %v, not of being killed:\n%s%s", err, out, exit.Stderr)
+		}
+		return true
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return false
+}
+
+// TestKilledBetweenEffects kills an agent with SIGKILL at each of its effects
+// and starts it again: the coordinator gets one contribution, always the same
+// bytes, the ledger is charged once, and receipt and release arrive.
+func TestKilledBetweenEffects(t *testing.T) {
+	for _, noise := range []string{study.NoiseSite, study.NoiseCoordinator} {
+		t.Run(noise, func(t *testing.T) {
+			n := 0
+			for killed := true; killed; {
+				n++
+				dir := t.TempDir()
+				killed = life(t, dir, noise, n)
+				before, _ := os.ReadFile(filepath.Join(dir, "received"))
+				life(t, dir, noise, 0)
+				received, err := os.ReadFile(filepath.Join(dir, "received"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if before != nil && !bytes.Equal(before, received) {
+					t.Errorf("killed at effect %d: other bytes were sent after the crash", n)
+				}
+				a := rigIn(dir, victimStudy(noise)).agent(t)
+				if c := charges(t, a, privacy.Record); c != 1 {
+					t.Errorf("killed at effect %d: %d charges, want 1", n, c)
+				}
+				d := a.site.studies.of(rigIn(dir, victimStudy(noise)).hash)
+				if upload, err := d.read(fileUpload); err != nil || !bytes.Equal(upload, received) {
+					t.Errorf("killed at effect %d: the upload on disk is not what was received (%v)", n, err)
+				}
+				if !d.has(fileReceipt) || !d.has(fileRelease) {
+					t.Errorf("killed at effect %d: receipt or release is missing", n)
+				}
+			}
+			// plan, pool, charged, upload, sent, receipt, release
+			if n != 8 {
+				t.Errorf("a whole run has %d effects, want 7", n-1)
+			}
+		})
+	}
+}

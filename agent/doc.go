@@ -1,0 +1,23 @@
+// Package agent is about a party's side of a study: the daemon beside the
+// data. It is for whoever owns records and lets studies learn from them.
+//
+// It guarantees that
+//
+//   - it only dials out, and listens on nothing unless the site turns gossip on;
+//   - nothing leaves that the site's Policy does not allow, and the zero Policy
+//     allows nothing; a Policy may ask that a person approves each study;
+//   - what leaves is charged to the site's own ledger first, whoever adds the
+//     noise, and a study that would pass a limit of that ledger is refused;
+//   - a finished upload is on the disk before its first byte leaves, and only
+//     those bytes are ever sent for that study: after a crash, the same bytes
+//     again;
+//   - records, labels and unreleased numbers never reach a log or an error
+//     that leaves the machine. What the coordinator learns of a refusal is that
+//     no contribution comes;
+//   - whether and when it joins depends on plan, policy, ledger and whether the
+//     data file can be read, never on what the records say.
+//
+// A study's files lie in one folder below the state directory, one file a
+// fact, so that an operator can read what was agreed and what was sent. Each
+// is written whole, synced, and moved into place.
+package agent

@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Files of a dossier. Each is a fact; a file that is there is complete.
+const (
+	filePlan     = "plan.json"    // canonical bytes
+	filePlanSign = "plan.sig"     // the coordinator's signature on them
+	fileApproved = "approved"     // a person said yes
+	fileUpload   = "upload"       // the body; only these bytes are ever sent
+	fileReceipt  = "receipt.json" // the coordinator has it
+	fileClosed   = "closed"       // how the study ended for this site, if not in a release
+	fileRelease  = "release.json"
+)
+
+// dossier is what this site keeps about one study: a folder named by the
+// plan's hash.
+type dossier struct{ dir string }
+
+// dossiers is the folder of all of them.
+type dossiers struct{ dir string }
+
+func (d dossiers) of(h study.Hash) dossier { return dossier{filepath.Join(d.dir, h.String())} }
+
+// all lists the hashes that have a plan.
+func (d dossiers) all() ([]study.Hash, error) {
+	entries, err := os.ReadDir(d.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []study.Hash
+	for _, e := range entries {
+		var h study.Hash
+		if h.UnmarshalText([]byte(e.Name())) == nil && d.of(h).has(filePlan) {
+			out = append(out, h)
+		}
+	}
+	return out, nil
+}
+
+// find names a study by its plan's name, its hash, or the start of it.
+func (d dossiers) find(name string) (study.Hash, error) {
+	all, err := d.all()
+	if err != nil {
+		return study.Hash{}, err
+	}
+	var found []study.Hash
+	for _, h := range all {
+		p, err := d.of(h).plan()
+		if err == nil && (p.Name == name || len(name) >= 6 && strings.HasPrefix(h.String(), name)) {
+			found = append(found, h)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return study.Hash{}, fmt.Errorf("there is no study %q here: see caucus agent studies", name)
+	case 1:
+		return found[0], nil
+	}
+	return study.Hash{}, fmt.Errorf("%d studies are called %q: name one by its hash, see caucus agent studies", len(found), name)
+}
+
+// plan reads the plan and checks that it is the one the folder is named by.
+func (d dossier) plan() (study.Plan, error) {
+	b, err := d.read(filePlan)
+	if err != nil {
+		return study.Plan{}, err
+	}
+	if got := study.HashOf(b).String(); got != filepath.Base(d.dir) {
+		return study.Plan{}, fmt.Errorf("read %s: it has hash %s: it was changed", filepath.Join(d.dir, filePlan), got)
+	}
+	return study.ParsePlan(b)
+}
+
+func (d dossier) has(name string) bool {
+	_, err := os.Stat(filepath.Join(d.dir, name))
+	return err == nil
+}
+
+func (d dossier) read(name string) ([]byte, error) { return os.ReadFile(filepath.Join(d.dir, name)) }
+
+// write makes a fact. When it returns nil the fact survives a crash of the
+// machine; before, it is not there at all.
+func (d dossier) write(name string, b []byte) error {
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		return err
+	}
+	if err := syncFolder(filepath.Dir(d.dir)); err != nil {
+		return err
+	}
+	return protocol.WriteSecret(filepath.Join(d.dir, name), b)
+}
+
+// writeJSON makes a fact of a value.
+func (d dossier) writeJSON(name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return d.write(name, append(b, '\n'))
+}
+
+func syncFolder(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}

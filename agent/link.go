@@ -1,0 +1,110 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// link is what an agent asks of a coordinator; *protocol.Client is one. What it
+// returns was checked against hashes and the coordinator's signature. All calls
+// may be repeated.
+type link interface {
+	Studies(ctx context.Context) (protocol.Listing, error)
+	Study(ctx context.Context, ref string) (protocol.Study, error)
+	Pool(ctx context.Context, s protocol.Study, dir string) ([]byte, error)
+	Contribute(ctx context.Context, plan study.Hash, body []byte) (protocol.Receipt, error)
+	Release(ctx context.Context, ref string) (protocol.SignedRelease, error)
+	Gossip(ctx context.Context) (protocol.GossipInfo, error)
+	Renew(ctx context.Context) (protocol.Identity, error)
+	Close() error
+}
+
+// IdentityFile is where an agent's key and certificate lie.
+func IdentityFile(c Config) string { return filepath.Join(c.State, "identity.yaml") }
+
+func enrolmentFile(c Config) string { return filepath.Join(c.State, "enrolment.yaml") }
+
+// Enrol turns an invitation into this agent's identity, once. The key is made
+// here, is on the disk before the invitation is used, and never leaves. If it
+// fails or is interrupted, run it again with the same invitation. A party whose
+// certificate expired or was revoked enrols again over the old identity, and
+// keeps its ledger.
+func Enrol(ctx context.Context, c Config, invitation string) (protocol.Caller, error) {
+	fail := func(err error) (protocol.Caller, error) {
+		return protocol.Caller{}, fmt.Errorf("enrol: %w", err)
+	}
+	if c.State == "" {
+		return fail(errors.New("state: name the folder that keeps the agent's identity and ledger"))
+	}
+	i, err := protocol.ParseInvitation(invitation)
+	if err != nil {
+		return fail(err)
+	}
+	if i.Role != protocol.RoleParty {
+		return fail(fmt.Errorf("the invitation is for role %s; an agent needs one for a party", i.Role))
+	}
+	if err := os.MkdirAll(c.State, 0o700); err != nil {
+		return fail(err)
+	}
+	unlock, err := lockState(c.State)
+	if err != nil {
+		return fail(err)
+	}
+	defer unlock()
+	if _, party, err := identity(c); err == nil && string(party) != i.Name {
+		return fail(fmt.Errorf("%s belongs to party %s, and so does its ledger; the invitation is for %s: give that party a state folder of its own", c.State, party, i.Name))
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail(err)
+	}
+	e, err := protocol.LoadEnrolment(enrolmentFile(c))
+	if errors.Is(err, fs.ErrNotExist) {
+		if e, err = protocol.NewEnrolment(); err == nil {
+			err = e.Save(enrolmentFile(c))
+		}
+	}
+	if err != nil {
+		return fail(err)
+	}
+	id, err := protocol.Enrol(ctx, i, e, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Now})
+	if err != nil {
+		return fail(err)
+	}
+	if err := id.Save(IdentityFile(c)); err != nil {
+		return fail(err)
+	}
+	if err := os.Remove(enrolmentFile(c)); err != nil {
+		return fail(err)
+	}
+	return id.Caller()
+}
+
+// identity reads who this agent is.
+func identity(c Config) (protocol.Identity, study.PartyID, error) {
+	id, err := protocol.LoadIdentity(IdentityFile(c))
+	if errors.Is(err, fs.ErrNotExist) {
+		return id, "", fmt.Errorf("this agent is not enrolled: ask the coordinator's operator for an invitation and run caucus agent enrol (%w)", err)
+	}
+	if err != nil {
+		return id, "", err
+	}
+	caller, err := id.Caller()
+	if err != nil {
+		return id, "", err
+	}
+	if caller.Role != protocol.RoleParty {
+		return id, "", fmt.Errorf("%s is for role %s, an agent is a party: enrol it with a party's invitation", IdentityFile(c), caller.Role)
+	}
+	return id, study.PartyID(caller.Name), nil
+}
+
+// dial makes the link. It does no I/O: connections come with the first call.
+func dial(c Config, id protocol.Identity) (link, error) {
+	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Now})
+}

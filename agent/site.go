@@ -1,0 +1,179 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// site is what this machine holds: config, ledger, shard key and dossiers. It
+// knows no network.
+type site struct {
+	config   Config
+	journal  *journal.Journal
+	ledger   *privacy.Ledger
+	shardKey []byte
+	studies  dossiers
+	pools    string
+	// party is who this agent is; it comes from the certificate.
+	party study.PartyID
+}
+
+// openSite opens the state folder. Several processes may have it open: every
+// write is whole, and the ledger takes turns.
+func openSite(c Config, party study.PartyID) (_ *site, err error) {
+	s := &site{
+		config: c, party: party,
+		studies: dossiers{filepath.Join(c.State, "studies")}, pools: filepath.Join(c.State, "pools"),
+	}
+	for _, dir := range []string{c.State, s.studies.dir, s.pools} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("open state folder: %w", err)
+		}
+	}
+	if s.shardKey, err = shardKey(filepath.Join(c.State, "shard.key")); err != nil {
+		return nil, err
+	}
+	if s.journal, err = journal.OpenSQLite(LedgerFile(c)); err != nil {
+		return nil, err
+	}
+	if s.ledger, err = privacy.Open(s.journal, privacy.Config{Limits: c.Policy.Total}); err != nil {
+		s.journal.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// LedgerFile is where an agent's ledger lies.
+func LedgerFile(c Config) string { return filepath.Join(c.State, "ledger.db") }
+
+func (s *site) close() { s.journal.Close() }
+
+// shardKey reads the secret that assigns patients to shards, or makes it: the
+// same in all studies, so that a patient stays with one shard.
+func shardKey(path string) ([]byte, error) {
+	key, err := os.ReadFile(path)
+	if err == nil && len(key) == sha256.Size {
+		return key, nil
+	}
+	if err == nil {
+		return nil, fmt.Errorf("read shard key %s: it has %d bytes, want %d: restore it from a backup", path, len(key), sha256.Size)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read shard key: %w", err)
+	}
+	key = make([]byte, sha256.Size)
+	rand.Read(key)
+	return key, protocol.WriteSecret(path, key)
+}
+
+// pool reads a pool that was fetched. A plan's map comes from outside: it is
+// checked before it is applied.
+func (s *site) pool(p study.Plan) (*auxdata.Pool, error) {
+	if err := checkMap(p); err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(s.poolFile(p.Pool))
+	if err != nil {
+		return nil, err
+	}
+	t, err := auxdata.ReadCSV(b, p.Pool)
+	if err != nil {
+		return nil, err
+	}
+	pool, _, err := auxdata.New(p.Schema, p.Map, t)
+	return pool, err
+}
+
+func checkMap(p study.Plan) error {
+	if err := p.Map.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", study.ErrPlan, err)
+	}
+	if p.Map.Inputs != p.Schema.Dim() {
+		return fmt.Errorf("%w: map: it takes %d columns, the schema encodes to %d", study.ErrPlan, p.Map.Inputs, p.Schema.Dim())
+	}
+	return nil
+}
+
+// hasPool says whether a pool is here, whole.
+func (s *site) hasPool(d auxdata.Digest) bool {
+	b, err := os.ReadFile(s.poolFile(d))
+	return err == nil && sha256.Sum256(b) == d
+}
+
+func (s *site) poolFile(d auxdata.Digest) string {
+	return filepath.Join(s.pools, "pool-"+d.String()+".csv")
+}
+
+// prepare makes the contribution of this site's records: it settles what the
+// site releases itself, or charges what the coordinator will release. When it
+// returns, everything is charged and nothing has left.
+//
+// Repeated after a crash, publications are the same and nothing is charged
+// twice; votes may differ if records or luck differ, which is harmless because
+// none has left.
+func (s *site) prepare(ctx context.Context, h study.Hash, p study.Plan, pool *auxdata.Pool, records *dataset.Records) ([]byte, error) {
+	kind, err := study.KindNamed(p.Kind)
+	if err != nil {
+		return nil, err
+	}
+	draft, err := kind.Draft(p, s.inputs(pool, records))
+	if err != nil {
+		return nil, err
+	}
+	if len(draft.Asks) == 0 {
+		charges, err := study.DeclaredCosts(p, pool)
+		if err != nil {
+			return nil, err
+		}
+		if err := study.ChargeAll(ctx, s.ledger, h, charges); err != nil {
+			return nil, err
+		}
+	}
+	released, err := study.Settle(ctx, s.ledger, h, draft.Asks)
+	if err != nil {
+		return nil, err
+	}
+	body, err := draft.Body(released)
+	if err != nil {
+		return nil, err
+	}
+	if most := kind.MaxBody(p, pool); len(body) > most {
+		return nil, fmt.Errorf("make contribution: it has %d bytes, the plan allows %d", len(body), most)
+	}
+	return body, nil
+}
+
+func (s *site) inputs(pool *auxdata.Pool, records *dataset.Records) study.Inputs {
+	return study.Inputs{Records: records, Pool: pool, ShardKey: s.shardKey, Rng: freshRng()}
+}
+
+// freshRng drives learners, never noise.
+func freshRng() *mathrand.Rand {
+	var seed [16]byte
+	rand.Read(seed[:])
+	return mathrand.New(mathrand.NewPCG(binary.BigEndian.Uint64(seed[:8]), binary.BigEndian.Uint64(seed[8:])))
+}
+
+// receipt is what the coordinator signed for, as this site keeps it.
+type receipt struct {
+	Body      string    `json:"body"` // SHA-256 of the upload
+	Received  time.Time `json:"received"`
+	Signed    []byte    `json:"signed"`
+	Signature []byte    `json:"signature"`
+}

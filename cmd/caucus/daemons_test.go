@@ -1,0 +1,281 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"caucus/agent"
+	"caucus/coordinator"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// network is a coordinator and what it takes to start agents, all in this
+// process, over mutual TLS on loopback.
+type network struct {
+	t        *testing.T
+	dir      string
+	ctx      context.Context
+	operator *protocol.Client
+	log      *lines
+}
+
+// lines is a log that many goroutines write.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// background runs a daemon until the test ends.
+func (n *network) background(run func(context.Context) error) {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	n.t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			n.t.Error(err)
+		}
+	})
+}
+
+func newNetwork(t *testing.T, change func(*coordinator.Config)) *network {
+	t.Helper()
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	dir := t.TempDir()
+	if err := hospitals(dir); err != nil {
+		t.Fatal(err)
+	}
+	n := &network{t: t, dir: dir, log: &lines{}}
+	port, err := freePort()
+	n.check(err)
+	folder := filepath.Join(dir, "coordinator")
+	n.check(coordinator.Init(coordinator.InitOptions{Dir: folder, Address: "127.0.0.1:" + port, Listen: "127.0.0.1:" + port}))
+	config, err := coordinator.LoadConfig(filepath.Join(folder, coordinator.ConfigFile))
+	n.check(err)
+	config.Log = slog.New(slog.NewTextHandler(n.log, nil))
+	if change != nil {
+		change(&config)
+	}
+	server, err := coordinator.New(config)
+	n.check(err)
+	n.background(server.Run)
+	profile, err := protocol.LoadIdentity(filepath.Join(folder, coordinator.OperatorFile))
+	n.check(err)
+	n.operator, err = protocol.Dial(profile, protocol.DialOptions{})
+	n.check(err)
+	t.Cleanup(func() { n.operator.Close() })
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	n.ctx = ctx
+	return n
+}
+
+func (n *network) check(err error) {
+	n.t.Helper()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// enrol is the configuration of a hospital's agent, enrolled.
+func (n *network) enrol(name string) agent.Config {
+	n.t.Helper()
+	c := agent.DefaultConfig()
+	c.State, c.Poll, c.MaxBackoff = filepath.Join(n.dir, "state-"+name), 50*time.Millisecond, 100*time.Millisecond
+	c.Data = map[string]agent.Source{"ward": {File: filepath.Join(n.dir, name+".csv")}}
+	limit := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 3, Delta: 1e-5}}
+	c.Policy = agent.Policy{
+		Kinds: []string{"classify"}, Mechanisms: []string{"cross"}, Noise: []string{study.NoiseSite},
+		Study: limit, Total: limit, MinimumParties: 2, Approval: agent.ApproveByPolicy,
+	}
+	c.Log = slog.New(slog.NewTextHandler(n.log, nil))
+	invitation, _, err := n.operator.Invite(n.ctx, protocol.InviteOptions{Name: name, Role: protocol.RoleParty})
+	n.check(err)
+	_, err = agent.Enrol(n.ctx, c, invitation)
+	n.check(err)
+	return c
+}
+
+// open makes and opens a study of these parties.
+func (n *network) open(name string, minimum int, parties ...study.PartyID) study.Hash {
+	n.t.Helper()
+	s := studyFile{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
+	s.Proposal = study.Proposal{
+		Name: name, Map: study.ProposedMap{Project: 4}, Roster: parties, Minimum: minimum, Deadline: time.Now().Add(time.Hour),
+	}
+	made, err := s.propose()
+	n.check(err)
+	n.check(n.operator.UploadPool(n.ctx, made.Plan.Pool, made.PoolBytes))
+	_, err = n.operator.CreateStudy(n.ctx, made.Canonical)
+	n.check(err)
+	_, err = n.operator.Open(n.ctx, made.Hash.String())
+	n.check(err)
+	return made.Hash
+}
+
+// wait waits until a study is released.
+func (n *network) wait(h study.Hash) study.Release {
+	n.t.Helper()
+	for {
+		r, err := n.operator.Release(n.ctx, h.String())
+		if err == nil {
+			return r.Release
+		}
+		if n.ctx.Err() != nil {
+			n.t.Fatalf("no release: %v\n%s", err, n.log)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (n *network) run(c agent.Config) {
+	n.t.Helper()
+	a, err := agent.New(c)
+	n.check(err)
+	n.background(a.Run)
+}
+
+// TestClockOff: an agent whose clock is two years ahead says so, waits, and takes
+// part once the clock is right.
+func TestClockOff(t *testing.T) {
+	n := newNetwork(t, nil)
+	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
+	var mu sync.Mutex
+	ahead := 2 * 365 * 24 * time.Hour
+	b.Now = func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Now().Add(ahead)
+	}
+	h := n.open("ward", 2, "hospital-a", "hospital-b")
+	n.run(a)
+	n.run(b)
+	for !strings.Contains(n.log.String(), "set the clock") {
+		if n.ctx.Err() != nil {
+			t.Fatalf("it does not say what is wrong:\n%s", n.log)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	mu.Lock()
+	ahead = 0
+	mu.Unlock()
+	if r := n.wait(h); r.Parties != 2 {
+		t.Errorf("%d parties", r.Parties)
+	}
+}
+
+// TestRevoked: a revoked agent sends nothing more; the study does without it.
+func TestRevoked(t *testing.T) {
+	n := newNetwork(t, nil)
+	a, b, c := n.enrol("hospital-a"), n.enrol("hospital-b"), n.enrol("hospital-c")
+	n.open("ward", 2, "hospital-a", "hospital-b", "hospital-c")
+	n.check(n.operator.Revoke(n.ctx, "hospital-c"))
+	n.run(a)
+	n.run(b)
+	revoked, err := agent.New(c)
+	n.check(err)
+	if err := revoked.Round(n.ctx); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("a revoked agent's round: %v, want ErrDenied", err)
+	}
+	n.check(revoked.Close())
+	if _, err := os.Stat(filepath.Join(c.State, "studies")); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(filepath.Join(c.State, "studies"))
+	if err != nil || len(entries) != 0 {
+		t.Errorf("it learned of a study: %v %v", entries, err)
+	}
+}
+
+// TestTwoStudies: agents go from one study to the next, and no record reaches a
+// log.
+func TestTwoStudies(t *testing.T) {
+	n := newNetwork(t, nil)
+	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
+	first := n.open("first", 2, "hospital-a", "hospital-b")
+	n.run(a)
+	n.run(b)
+	if r := n.wait(first); len(r.Contributed) != 2 {
+		t.Errorf("contributed: %v", r.Contributed)
+	}
+	second := n.open("second", 2, "hospital-a", "hospital-b")
+	if r := n.wait(second); len(r.Contributed) != 2 {
+		t.Errorf("contributed: %v", r.Contributed)
+	}
+	if strings.Contains(n.log.String(), planted) {
+		t.Error("a record was logged")
+	}
+}
+
+// TestEnrolAgain: a revoked party that is invited again keeps its folder and
+// ledger; the folder of one party is not another's.
+func TestEnrolAgain(t *testing.T) {
+	n := newNetwork(t, nil)
+	a := n.enrol("hospital-a")
+	n.check(n.operator.Revoke(n.ctx, "hospital-a"))
+	n.enrol("hospital-a")
+	again, err := agent.New(a)
+	n.check(err)
+	n.check(again.Round(n.ctx))
+	n.check(again.Close())
+	invitation, _, err := n.operator.Invite(n.ctx, protocol.InviteOptions{Name: "hospital-b", Role: protocol.RoleParty})
+	n.check(err)
+	if _, err := agent.Enrol(n.ctx, a, invitation); err == nil || !strings.Contains(err.Error(), "belongs to party hospital-a") {
+		t.Errorf("enrolling another party over a folder: %v", err)
+	}
+}
+
+// TestGossip: where both ends turn it on, the coordinator hears that an agent is
+// alive; studies go on without.
+func TestGossip(t *testing.T) {
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNetwork(t, func(c *coordinator.Config) { c.Gossip = "127.0.0.1:" + port })
+	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
+	a.Gossip.Listen = "127.0.0.1:0"
+	h := n.open("ward", 2, "hospital-a", "hospital-b")
+	n.run(a)
+	n.run(b)
+	n.wait(h)
+	for {
+		members, err := n.operator.Members(n.ctx)
+		n.check(err)
+		alive := map[string]bool{}
+		for _, m := range members {
+			alive[m.Name] = m.Alive
+		}
+		if alive["hospital-b"] {
+			t.Fatal("an agent with gossip turned off is heard of")
+		}
+		if alive["hospital-a"] {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"caucus/agent"
+	"caucus/coordinator"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// federation is a coordinator and agents as real daemons in one process: they
+// talk mutual TLS over loopback and keep their stores and ledgers in files.
+type federation struct {
+	dir      string
+	roster   []study.PartyID
+	agents   []agent.Config
+	operator *protocol.Client
+	stop     context.CancelFunc
+	daemons  *errgroup.Group
+}
+
+// demoPolicy is what each party of a demo allows: generous, because nobody's
+// data are in it, but every limit is a real one.
+func demoPolicy(epsilon float64) agent.Policy {
+	one := privacy.Budget{Epsilon: epsilon, Delta: 1e-5}
+	all := privacy.Budget{Epsilon: 4 * epsilon, Delta: 1e-4}
+	return agent.Policy{
+		Kinds: []string{"classify"}, Mechanisms: []string{"tally", "cross"},
+		Noise: []string{study.NoiseSite, study.NoiseCoordinator},
+		Study: map[privacy.Unit]privacy.Budget{privacy.Party: one, privacy.Record: one},
+		Total: map[privacy.Unit]privacy.Budget{privacy.Record: all},
+
+		MinimumParties: 2, Approval: agent.ApproveByPolicy,
+	}
+}
+
+// found makes a coordinator and enrols one agent for each table, by
+// invitation.
+func found(ctx context.Context, dir string, tables []*dataset.Table, policy agent.Policy) (*federation, error) {
+	f := &federation{dir: dir}
+	home := filepath.Join(dir, "coordinator")
+	if err := coordinator.Init(coordinator.InitOptions{Dir: home, Listen: "127.0.0.1:0"}); err != nil {
+		return nil, err
+	}
+	config, err := coordinator.LoadConfig(filepath.Join(home, coordinator.ConfigFile))
+	if err != nil {
+		return nil, err
+	}
+	config.Tick = 200 * time.Millisecond
+	server, err := coordinator.New(config)
+	if err != nil {
+		return nil, err
+	}
+	ctx, f.stop = context.WithCancel(ctx)
+	f.daemons, ctx = errgroup.WithContext(ctx)
+	f.daemons.Go(func() error { return server.Run(ctx) })
+	if err := f.enrol(ctx, server.Addr(), home, tables, policy); err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return f, nil
+}
+
+func (f *federation) enrol(ctx context.Context, address, home string, tables []*dataset.Table, policy agent.Policy) error {
+	profile, err := protocol.LoadIdentity(filepath.Join(home, coordinator.OperatorFile))
+	if err != nil {
+		return err
+	}
+	if f.operator, err = protocol.Dial(profile, protocol.DialOptions{Coordinator: address}); err != nil {
+		return err
+	}
+	f.agents = make([]agent.Config, len(tables))
+	for i := range tables {
+		f.roster = append(f.roster, study.PartyID(fmt.Sprintf("party-%03d", i+1)))
+	}
+	var inviting sync.Mutex // an operator's calls are rate-limited: ask in turn
+	enrolment, enrolled := errgroup.WithContext(ctx)
+	enrolment.SetLimit(4)
+	for i, t := range tables {
+		enrolment.Go(func() error {
+			c := agent.DefaultConfig()
+			c.Coordinator, c.Poll, c.Policy = address, 500*time.Millisecond, policy
+			c.State = filepath.Join(f.dir, string(f.roster[i]))
+			if err := os.MkdirAll(c.State, 0o700); err != nil {
+				return err
+			}
+			records := filepath.Join(c.State, "records.csv")
+			if err := writeCSV(records, t); err != nil {
+				return err
+			}
+			c.Data = map[string]agent.Source{"records": {File: records}}
+			inviting.Lock()
+			invitation, err := f.invite(enrolled, string(f.roster[i]), address)
+			inviting.Unlock()
+			if err != nil {
+				return err
+			}
+			if _, err := agent.Enrol(enrolled, c, invitation); err != nil {
+				return err
+			}
+			f.agents[i] = c
+			return nil
+		})
+	}
+	if err := enrolment.Wait(); err != nil {
+		return err
+	}
+	for _, c := range f.agents {
+		a, err := agent.New(c)
+		if err != nil {
+			return err
+		}
+		f.daemons.Go(func() error { return a.Run(ctx) })
+	}
+	return nil
+}
+
+// invite waits where the coordinator says that it is busy.
+func (f *federation) invite(ctx context.Context, party, address string) (string, error) {
+	for {
+		invitation, _, err := f.operator.Invite(ctx, protocol.InviteOptions{Name: party, Role: protocol.RoleParty, Address: address})
+		if !errors.Is(err, protocol.ErrBusy) {
+			return invitation, err
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// run takes a proposed study from draft to its release.
+func (f *federation) run(ctx context.Context, p study.Proposed, seen func(contributed, roster int)) (study.Release, error) {
+	fail := func(err error) (study.Release, error) {
+		return study.Release{}, fmt.Errorf("study %s: %w", p.Plan.Name, err)
+	}
+	if err := f.operator.UploadPool(ctx, p.Plan.Pool, p.PoolBytes); err != nil {
+		return fail(err)
+	}
+	if _, err := f.operator.CreateStudy(ctx, p.Canonical); err != nil {
+		return fail(err)
+	}
+	ref := p.Hash.String()
+	if _, err := f.operator.Open(ctx, ref); err != nil {
+		return fail(err)
+	}
+	for {
+		s, err := f.operator.Study(ctx, ref)
+		if err != nil && !protocol.Retry(err) {
+			return fail(err)
+		}
+		if err == nil {
+			seen(s.Contributed, s.Roster)
+			switch s.State {
+			case study.Failed:
+				return fail(errors.New(s.Reason))
+			case study.Released:
+				r, err := f.operator.Release(ctx, ref)
+				if err != nil {
+					return fail(err)
+				}
+				return r.Release, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fail(ctx.Err())
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+// close stops all daemons and waits for them.
+func (f *federation) close() error {
+	if f.operator != nil {
+		f.operator.Close()
+	}
+	f.stop()
+	return f.daemons.Wait()
+}
+
+func writeCSV(name string, t *dataset.Table) error {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(t.WriteCSV(file), file.Close())
+}

@@ -1,0 +1,321 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"caucus/auxdata"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// Invite makes an invitation; it is stored before its text leaves. A member
+// that is invited again keeps what it has.
+func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteReply, error) {
+	role := protocol.Role(r.Role)
+	if role == "" {
+		role = protocol.RoleParty
+	}
+	if role != protocol.RoleParty && role != protocol.RoleOperator {
+		return nil, fmt.Errorf("%w: role %q: want %s or %s", protocol.ErrInvalid, r.Role, protocol.RoleParty, protocol.RoleOperator)
+	}
+	if err := protocol.CheckName(r.Name); err != nil {
+		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
+	}
+	valid, now := time.Duration(r.ValidSeconds)*time.Second, s.config.Now()
+	if r.ValidSeconds == 0 {
+		valid = s.config.InvitationValid
+	}
+	if valid < time.Second || valid > 90*24*time.Hour {
+		return nil, fmt.Errorf("%w: an invitation is good for 1 second to 90 days", protocol.ErrInvalid)
+	}
+	address := r.Address
+	if address == "" {
+		address = s.address()
+	}
+	v, serial, err := s.authority.Invite(protocol.Invitation{
+		Coordinator: address, Name: r.Name, Role: role, Expires: now.Add(valid).UTC(), Signer: s.signer.Key(),
+	}, now)
+	if err != nil {
+		return nil, err
+	}
+	err = s.store.Update(ctx, func(tx Tx) error {
+		had, err := tx.Member(r.Name)
+		if errors.Is(err, errNone) {
+			err = tx.AddMember(r.Name, role)
+		} else if err == nil && had != role {
+			err = fmt.Errorf("%w: %s is a member of role %s: give another name", protocol.ErrExists, r.Name, had)
+		}
+		if err != nil {
+			return err
+		}
+		return tx.AddInvitation(invitation{Serial: serial, Name: r.Name, Expires: v.Expires})
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.config.Log.Info("invited", "party", r.Name, "role", role, "by", callerOf(ctx).Name)
+	return &pb.InviteReply{Invitation: v.String(), ExpiresUnixMillis: v.Expires.UnixMilli()}, nil
+}
+
+// ListMembers lists parties and operators.
+func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb.ListMembersReply, error) {
+	var members []protocol.Member
+	err := s.store.View(ctx, func(tx Tx) (err error) {
+		members, err = tx.Members(s.config.Now())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var alive []string
+	if s.gossip != nil {
+		alive = s.gossip.Alive()
+	}
+	reply := &pb.ListMembersReply{}
+	for _, m := range members {
+		reply.Members = append(reply.Members, &pb.Member{
+			Name: m.Name, Role: string(m.Role), Status: m.Status, ExpiresUnixMillis: m.Expires.UnixMilli(),
+			Alive: slices.Contains(alive, m.Name),
+		})
+	}
+	return reply, nil
+}
+
+// Revoke ends a member's certificates and invitations.
+func (s *Server) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeReply, error) {
+	if r.Name == callerOf(ctx).Name {
+		return nil, fmt.Errorf("%w: an operator cannot revoke itself: another one must", protocol.ErrInvalid)
+	}
+	err := s.store.Update(ctx, func(tx Tx) error { return tx.Revoke(r.Name) })
+	if errors.Is(err, errNone) {
+		return nil, fmt.Errorf("%w: no member %q", protocol.ErrNotFound, r.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.config.Log.Info("revoked", "party", r.Name, "by", callerOf(ctx).Name)
+	return &pb.RevokeReply{}, nil
+}
+
+// UploadPool stores a pool whole, in one transaction.
+func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolRequest, pb.UploadPoolReply]) error {
+	ctx := stream.Context()
+	first, err := stream.Recv()
+	if err != nil {
+		return received(err)
+	}
+	h := first.GetHeader()
+	switch {
+	case h == nil || len(h.Digest) != sha256.Size:
+		return fmt.Errorf("%w: a pool starts with a header", protocol.ErrInvalid)
+	case h.Size > uint64(s.config.Limits.Pool):
+		return fmt.Errorf("%w: the pool has %d bytes, at most %d are taken", protocol.ErrTooLarge, h.Size, s.config.Limits.Pool)
+	}
+	digest := auxdata.Digest(h.Digest)
+	err = s.store.View(ctx, func(tx Tx) error { _, err := tx.PoolSize(digest); return err })
+	if err == nil {
+		return stream.SendAndClose(&pb.UploadPoolReply{})
+	}
+	if !errors.Is(err, errNone) {
+		return err
+	}
+	release, err := s.upload(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	data, err := assemble(stream.Recv, h.Size)
+	if err != nil {
+		return err
+	}
+	if sha256.Sum256(data) != digest {
+		return fmt.Errorf("%w: the pool does not have digest %s", protocol.ErrDamaged, digest)
+	}
+	err = s.store.Update(ctx, func(tx Tx) error {
+		if _, err := tx.PoolSize(digest); !errors.Is(err, errNone) {
+			return err // another call stored it meanwhile
+		}
+		return tx.AddPool(digest, data)
+	})
+	if err != nil {
+		return err
+	}
+	s.config.Log.Info("pool stored", "pool", digest, "bytes", len(data))
+	return stream.SendAndClose(&pb.UploadPoolReply{})
+}
+
+// CreateStudy stores a plan that could be opened as it is.
+func (s *Server) CreateStudy(ctx context.Context, r *pb.CreateStudyRequest) (*pb.Study, error) {
+	plan, hash, err := protocol.ParsePlan(r.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if c := s.docket.byHash(hash); c != nil {
+		return s.show(ctx, c)
+	}
+	if err := s.runnable(ctx, plan); err != nil {
+		return nil, err
+	}
+	row := studyRow{
+		Hash: hash, Name: plan.Name, Plan: r.Plan, Signature: s.signer.Sign(protocol.PlanDocument, r.Plan),
+		Created: s.config.Now(), State: study.InDraft,
+	}
+	err = s.store.Update(ctx, func(tx Tx) error {
+		if _, err := tx.Study(hash); !errors.Is(err, errNone) {
+			return err // another call stored it meanwhile
+		}
+		all, err := tx.Studies()
+		if err != nil {
+			return err
+		}
+		for _, other := range all {
+			if other.Name == plan.Name {
+				return fmt.Errorf("%w: a study named %q with another plan: give another name", protocol.ErrExists, plan.Name)
+			}
+		}
+		if err := s.knownRoster(tx, plan); err != nil {
+			return err
+		}
+		return tx.AddStudy(row)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.config.Log.Info("study created", "study", hash, "by", callerOf(ctx).Name)
+	return s.show(ctx, s.docket.add(row))
+}
+
+// runnable refuses a plan that could not be carried out here.
+func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", study.ErrPlan, fmt.Sprintf(format, args...))
+	}
+	if err := protocol.CheckName(plan.Name); err != nil {
+		return refuse("%v", err)
+	}
+	if plan.Minimum < s.config.MinimumParties {
+		return refuse("minimum: %d: this coordinator runs no study with less than %d contributions", plan.Minimum, s.config.MinimumParties)
+	}
+	if now := s.config.Now(); !now.Before(plan.Deadline) {
+		return refuse("deadline: %s is over by the coordinator's clock (%s)", plan.Deadline.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	}
+	data, err := readPool(ctx, s.store, plan.Pool)
+	if err != nil {
+		return err
+	}
+	tools, err := newInstruments(plan, data)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	if tools.maxBody > s.config.Limits.Body {
+		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool, or raise limits: body", tools.maxBody, s.config.Limits.Body)
+	}
+	charges, err := study.DeclaredCosts(plan, tools.pool)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	if plan.Noise != study.NoiseCoordinator || len(s.config.Budget) == 0 {
+		return nil
+	}
+	// Parties should not spend on a study that this ledger could not release.
+	// The ledger decides again when it releases.
+	after, err := s.conductor.releaser.ledger.Totals(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range charges {
+		after = after.Plus(c.Cost)
+	}
+	for u, most := range s.config.Budget {
+		if !(after[u].Epsilon(most.Delta) <= most.Epsilon) {
+			return refuse("the coordinator's ledger has too little left at unit %s for it (budget: epsilon %g, delta %g)", u, most.Epsilon, most.Delta)
+		}
+	}
+	return nil
+}
+
+// knownRoster refuses a roster with a name that nobody can have: it would be
+// missed without a word.
+func (s *Server) knownRoster(tx Tx, plan study.Plan) error {
+	members, err := tx.Members(s.config.Now())
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, m := range members {
+		known[m.Name] = m.Role == protocol.RoleParty && (m.Status == protocol.StatusEnrolled || m.Status == protocol.StatusInvited)
+	}
+	var unknown []string
+	for _, p := range plan.Roster {
+		if !known[string(p)] {
+			unknown = append(unknown, string(p))
+		}
+	}
+	if len(unknown) > 0 {
+		return fmt.Errorf("%w: roster: neither enrolled nor invited: %s: invite them first", study.ErrPlan, strings.Join(unknown, ", "))
+	}
+	return nil
+}
+
+// OpenStudy lets the parties contribute.
+func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Study, error) {
+	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	err = c.view(ctx, func(m *study.Study) error {
+		if m.State == study.InDraft && !s.config.Now().Before(m.Plan.Deadline) {
+			return fmt.Errorf("%w: deadline: it is over: make a new plan", study.ErrPlan)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.step(ctx, study.Opened{}, nil); err != nil {
+		return nil, err
+	}
+	s.config.Log.Info("study opened", "study", c.hash, "by", callerOf(ctx).Name)
+	return s.show(ctx, c)
+}
+
+// maxReason bounds the words of a cancellation.
+const maxReason = 1000
+
+// CancelStudy fails a study.
+func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Study, error) {
+	if len(r.Reason) > maxReason {
+		return nil, fmt.Errorf("%w: the reason has %d bytes, at most %d are taken", protocol.ErrInvalid, len(r.Reason), maxReason)
+	}
+	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	reason := "cancelled"
+	if r.Reason != "" {
+		reason += ": " + r.Reason
+	}
+	err = c.view(ctx, func(m *study.Study) error {
+		if protocol.Final(m.State) {
+			return fmt.Errorf("cancel study: %w: it is %s already", study.ErrNotOpen, m.State)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.cancel(ctx, reason); err != nil {
+		return nil, err
+	}
+	s.config.Log.Info("study cancelled", "study", c.hash, "by", callerOf(ctx).Name)
+	return s.show(ctx, c)
+}

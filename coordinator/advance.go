@@ -1,0 +1,181 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// foldBatch is how many contributions are added in one transaction. It bounds
+// memory, and how long contributions to other studies wait.
+const foldBatch = 32
+
+// releaser is what a release needs beyond its study.
+type releaser struct {
+	ledger  *privacy.Ledger
+	journal privacy.Journal // the ledger's
+	signer  *protocol.Signer
+}
+
+// advance does what is left to do of a sealed or folded study, from what is
+// stored: the same after a restart as without one. It returns when nothing is
+// left until the next event.
+func (c *course) advance(ctx context.Context, r releaser) error {
+	c.advancing.Lock()
+	defer c.advancing.Unlock()
+	for {
+		var effects []study.Effect
+		var machine *study.Study
+		err := c.view(ctx, func(s *study.Study) error {
+			effects, machine = s.Resume(), s
+			return nil
+		})
+		if err != nil || len(effects) == 0 {
+			return err
+		}
+		// While advancing is held, nothing but this goroutine moves a study that
+		// is sealed or folded, so machine may be read without mu.
+		for _, e := range effects {
+			switch e.(type) {
+			case study.FoldSum:
+				err = c.fold(ctx, machine)
+			case study.MakeRelease:
+				err = c.release(ctx, machine, r)
+			default:
+				err = fmt.Errorf("resume study %s: unknown effect %T", c.hash, e)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// fold adds all contributions to the sum, each exactly once: a batch is added,
+// its ballots deleted and the sum stored in one transaction.
+func (c *course) fold(ctx context.Context, s *study.Study) error {
+	tools, err := c.instruments(ctx)
+	if err != nil {
+		return fmt.Errorf("fold study %s: %w", c.hash, err)
+	}
+	sum, err := tools.kind.NewSum(s.Plan, tools.pool)
+	if err != nil {
+		return fmt.Errorf("fold study %s: %w", c.hash, err)
+	}
+	total := 0
+	for more := true; more; {
+		err := c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
+			stored, n, err := tx.Sum(c.hash)
+			if err != nil {
+				return err
+			}
+			if stored != nil { // else sum is still empty
+				if err := sum.UnmarshalBinary(stored); err != nil {
+					return err
+				}
+			}
+			batch, err := tx.Unfolded(c.hash, foldBatch)
+			total, more = n+len(batch), len(batch) > 0
+			if err != nil || !more {
+				return err
+			}
+			for _, b := range batch {
+				if sha256.Sum256(b.Body) != b.Digest {
+					return fmt.Errorf("%w: the stored contribution of %s is not what it sent", protocol.ErrDamaged, b.Party)
+				}
+				if err := sum.Add(b.Body); err != nil {
+					return err
+				}
+			}
+			if stored, err = sum.MarshalBinary(); err != nil {
+				return err
+			}
+			if err := tx.SetSum(c.hash, stored, total, batch); err != nil {
+				return err
+			}
+			c.point("before batch folded")
+			return nil
+		})
+		if err == nil && more {
+			c.point("after batch folded")
+			err = ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("fold study %s: %w", c.hash, err)
+		}
+	}
+	_, err = c.step(ctx, study.FoldDone{Contributions: total}, nil)
+	return err
+}
+
+// release settles the sum through the ledger and stores the signed release and
+// the last state in one transaction. Killed after the ledger's commit, it asks
+// the ledger again and gets the same answer.
+func (c *course) release(ctx context.Context, s *study.Study, r releaser) error {
+	fail := func(err error) error { return fmt.Errorf("release study %s: %w", c.hash, err) }
+	tools, err := c.instruments(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	sum, err := tools.kind.NewSum(s.Plan, tools.pool)
+	if err != nil {
+		return fail(err)
+	}
+	err = c.store.View(ctx, func(tx Tx) error {
+		stored, n, err := tx.Sum(c.hash)
+		if err != nil {
+			return err
+		}
+		if n != len(s.Received) {
+			return fmt.Errorf("%w: the sum holds %d contributions of %d", protocol.ErrDamaged, n, len(s.Received))
+		}
+		return sum.UnmarshalBinary(stored)
+	})
+	if err != nil {
+		return fail(err)
+	}
+	c.point("before ledger")
+	release, err := study.Conclude(ctx, s, tools.kind, tools.pool, sum, r.ledger)
+	if err != nil {
+		return fail(err)
+	}
+	c.point("after ledger")
+	release.Plan = c.row.Plan
+	// A release says what was to be expected of this many parties.
+	size := study.Size{Parties: release.Parties, Records: release.Parties * study.RecordsPerParty}
+	if release.Forecast, err = study.ForecastOf(s.Plan, tools.pool, size); err != nil {
+		release.Forecast = nil // this mechanism has none
+	}
+	var out releaseRow
+	if out.Document, err = json.Marshal(release); err != nil {
+		return fail(err)
+	}
+	out.Signature = r.signer.Sign(protocol.ReleaseDocument, out.Document)
+	err = r.journal.Update(ctx, func(tx privacy.Tx) error {
+		head, _, err := tx.Head()
+		out.LedgerEntry = head.Sequence
+		return err
+	})
+	if err != nil {
+		return fail(err)
+	}
+	_, err = c.step(ctx, study.ReleaseDone{}, func(tx Tx, _ study.Effect) error {
+		return tx.AddRelease(c.hash, out)
+	})
+	return err
+}
+
+// giveUpReason says publicly why a study cannot be released. No such reason depends
+// on a value.
+func giveUpReason(err error) string {
+	if errors.Is(err, privacy.ErrBudget) {
+		return "the release would pass the coordinator's privacy budget; spent nothing"
+	}
+	return "the release cannot be made; the coordinator's log says why"
+}

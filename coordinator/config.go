@@ -1,0 +1,207 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/rawbytes"
+	"github.com/knadh/koanf/v2"
+
+	"caucus/privacy"
+)
+
+// Config of a coordinator. Start from DefaultConfig, or read a file with
+// LoadConfig.
+type Config struct {
+	// Dir is the coordinator's folder, as Init made it.
+	Dir string `koanf:"dir"`
+	// Listen is host:port to listen on; port 0 takes a free one.
+	Listen string `koanf:"listen"`
+	// Address is the host:port that invitations tell parties to dial; where
+	// empty, the one listened on.
+	Address string `koanf:"address"`
+	// MinimumParties is the least minimum a plan may have.
+	MinimumParties int `koanf:"minimum_parties"`
+	// InvitationValid is how long an invitation is good unless it says so.
+	InvitationValid time.Duration `koanf:"invitation_valid"`
+	// Budget limits what all releases of this coordinator's own ledger may cost
+	// together, for each unit; none is no limit.
+	Budget map[privacy.Unit]privacy.Budget `koanf:"budget"`
+	Limits Limits                          `koanf:"limits"`
+	// Tick is how often deadlines are looked at.
+	Tick time.Duration `koanf:"tick"`
+	// Grace is how long calls under way may take to end when the coordinator is
+	// told to stop.
+	Grace time.Duration `koanf:"grace"`
+	// Health and Reflection turn on these gRPC services, for members only.
+	Health     bool `koanf:"health"`
+	Reflection bool `koanf:"reflection"`
+	// Metrics is a loopback host:port that serves counts in Prometheus' text
+	// format at /metrics, without TLS; empty is off.
+	Metrics string `koanf:"metrics"`
+	// Gossip is a host:port to gossip on, UDP and TCP; empty is off. It only
+	// says who seems alive.
+	Gossip string `koanf:"gossip"`
+
+	// Log receives what happens, with keys study, party and release; never a
+	// feature, a label or an unreleased number. Nil logs nothing.
+	Log *slog.Logger `koanf:"-"`
+	// Now is the clock of deadlines, invitations and certificates; nil is
+	// time.Now.
+	Now func() time.Time `koanf:"-"`
+	// Checkpoint, where not nil, is called with the name of each durable or
+	// visible effect, before it is committed and just after. Tests kill the
+	// process there.
+	Checkpoint func(effect string) `koanf:"-"`
+}
+
+// Limits bound what callers can make the coordinator do.
+type Limits struct {
+	// Body is the most bytes of a contribution, whatever its kind allows.
+	Body int `koanf:"body"`
+	// Pool is the most bytes of a public pool.
+	Pool int `koanf:"pool"`
+	// Uploads is how many contributions and pools are in memory at once; more
+	// wait. Memory is at most Uploads times Body, and pools.
+	Uploads int `koanf:"uploads"`
+	// Calls is how many calls one member may have open at once.
+	Calls int `koanf:"calls"`
+	// Rate is how many calls a second one member may make in the long run, and
+	// Burst how many at once after a rest.
+	Rate  float64 `koanf:"rate"`
+	Burst int     `koanf:"burst"`
+}
+
+// Files in a coordinator's folder.
+const (
+	ConfigFile   = "coordinator.yaml"
+	OperatorFile = "operator.yaml" // the first operator's profile
+	LedgerFile   = "ledger.db"     // a privacy journal: journal.OpenSQLite
+	storeFile    = "caucus.db"
+	caFile       = "ca.pem"
+	caKeyFile    = "ca.key"
+	signerFile   = "signer.key"
+	gossipFile   = "gossip.key"
+)
+
+// DefaultConfig is a coordinator on all addresses, port 7443.
+func DefaultConfig(dir string) Config {
+	return Config{
+		Dir: dir, Listen: ":7443", MinimumParties: 2, InvitationValid: 7 * 24 * time.Hour,
+		// A body of 10,000 rows and 10 classes in clear sums is 1 MB at most.
+		Limits: Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Calls: 8, Rate: 20, Burst: 60},
+		Tick:   time.Second, Grace: 10 * time.Second,
+	}
+}
+
+// maxConfigBytes bounds what LoadConfig reads: a config is a page.
+const maxConfigBytes = 1 << 20
+
+// LoadConfig reads a YAML file over the defaults and validates it. An unknown
+// key is an error. A relative dir, and none, is relative to the file's folder.
+func LoadConfig(path string) (Config, error) {
+	fail := func(err error) (Config, error) {
+		return Config{}, fmt.Errorf("read coordinator config %s: %w", path, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fail(err)
+	}
+	if info.Size() > maxConfigBytes {
+		return fail(fmt.Errorf("it is longer than %d bytes", maxConfigBytes))
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fail(err)
+	}
+	c, err := ParseConfig(text)
+	if err != nil {
+		return fail(err)
+	}
+	if !filepath.IsAbs(c.Dir) {
+		c.Dir = filepath.Join(filepath.Dir(path), c.Dir)
+	}
+	return c, nil
+}
+
+// ParseConfig reads YAML over the defaults and validates it.
+func ParseConfig(text []byte) (Config, error) {
+	k := koanf.New("\x00") // a delimiter that no key holds
+	if err := k.Load(rawbytes.Provider(text), yaml.Parser()); err != nil {
+		return Config{}, err
+	}
+	c := DefaultConfig(".")
+	err := k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
+		TagName: "koanf", ErrorUnused: true,
+		DecodeHook: mapstructure.ComposeDecodeHookFunc(
+			mapstructure.StringToTimeDurationHookFunc(), mapstructure.TextUnmarshallerHookFunc(), numberAsDuration),
+	}})
+	if err != nil {
+		return Config{}, err
+	}
+	return c, c.Validate()
+}
+
+// numberAsDuration refuses "tick: 15", which would be 15 nanoseconds.
+func numberAsDuration(from, to reflect.Type, value any) (any, error) {
+	if to == reflect.TypeFor[time.Duration]() && from != to {
+		return nil, fmt.Errorf("%v has no unit: write for example 15s", value)
+	}
+	return value, nil
+}
+
+// Validate says which field is wrong and what to do.
+func (c Config) Validate() error {
+	for _, a := range []struct {
+		field, address string
+		needed         bool
+	}{{"listen", c.Listen, true}, {"address", c.Address, false}, {"metrics", c.Metrics, false}, {"gossip", c.Gossip, false}} {
+		if _, _, err := net.SplitHostPort(a.address); err != nil && (a.needed || a.address != "") {
+			return fmt.Errorf("%s: %q is no host:port, such as 127.0.0.1:7443", a.field, a.address)
+		}
+	}
+	if host, _, _ := net.SplitHostPort(c.Metrics); c.Metrics != "" && host != "localhost" {
+		if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+			return fmt.Errorf("metrics: %q is not a loopback address: metrics have no TLS; give 127.0.0.1:PORT", c.Metrics)
+		}
+	}
+	for u, g := range c.Budget {
+		if err := g.Validate(); err != nil {
+			return fmt.Errorf("budget: %s: %w", u, err)
+		}
+	}
+	l := c.Limits
+	switch {
+	case c.Dir == "":
+		return errors.New("dir: name the coordinator's folder")
+	case c.MinimumParties < 2:
+		return fmt.Errorf("minimum_parties: %d: give at least 2; a study of one party releases that party", c.MinimumParties)
+	case c.InvitationValid < time.Second || c.InvitationValid > 90*24*time.Hour:
+		return fmt.Errorf("invitation_valid: %v: give 1s to 2160h", c.InvitationValid)
+	case c.Tick < time.Millisecond || c.Tick > time.Hour:
+		return fmt.Errorf("tick: %v: give 1ms to 1h", c.Tick)
+	case c.Grace < 0 || c.Grace > time.Hour:
+		return fmt.Errorf("grace: %v: give 0s to 1h", c.Grace)
+	case l.Body < 1 || l.Body > 1<<30:
+		return fmt.Errorf("limits: body: %d: give 1 to 1073741824 bytes", l.Body)
+	case l.Pool < 1 || l.Pool > 512<<20:
+		return fmt.Errorf("limits: pool: %d: give 1 to 536870912 bytes", l.Pool)
+	case l.Uploads < 1:
+		return fmt.Errorf("limits: uploads: %d: give at least 1", l.Uploads)
+	case l.Calls < 1:
+		return fmt.Errorf("limits: calls: %d: give at least 1", l.Calls)
+	case !(l.Rate > 0) || l.Burst < 1:
+		return fmt.Errorf("limits: rate %v, burst %d: give a rate above 0 and a burst of at least 1", l.Rate, l.Burst)
+	}
+	return nil
+}
+
+func (c Config) path(file string) string { return filepath.Join(c.Dir, file) }

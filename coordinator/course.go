@@ -1,0 +1,338 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// course is one study on its way through its life: the pure machine, and the
+// store that keeps what the machine says. Every step is committed before
+// anything follows from it; after a failed commit the machine is read again
+// from the store.
+type course struct {
+	hash  study.Hash
+	name  string
+	store Store
+	point func(string) // Config.Checkpoint, never nil
+
+	mu      sync.Mutex
+	machine *study.Study // nil: to be read from the store
+	row     studyRow
+	roster  map[study.PartyID]bool
+
+	toolsMu sync.Mutex
+	tools   *instruments // nil: to be made from the store
+
+	uploadsMu sync.Mutex
+	uploads   map[study.PartyID]bool // under way
+
+	// advancing is held while the study is folded or released.
+	advancing sync.Mutex
+	// retry: after a passing failure, not before then; wait doubles.
+	retry time.Time
+	wait  time.Duration
+}
+
+// load reads the machine if need be. The caller holds mu.
+func (c *course) load(ctx context.Context) error {
+	if c.machine != nil {
+		return nil
+	}
+	var row studyRow
+	var received map[study.PartyID]study.BodyDigest
+	err := c.store.View(ctx, func(tx Tx) (err error) {
+		if row, err = tx.Study(c.hash); err == nil {
+			received, err = tx.Received(c.hash)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read study %s: %w", c.hash, err)
+	}
+	plan, hash, err := protocol.ParsePlan(row.Plan)
+	if err != nil {
+		return fmt.Errorf("read study %s: its plan: %w", c.hash, err)
+	}
+	if hash != c.hash {
+		return fmt.Errorf("read study %s: %w: its plan has hash %s", c.hash, protocol.ErrDamaged, hash)
+	}
+	c.row, c.roster = row, make(map[study.PartyID]bool, len(plan.Roster))
+	for _, p := range plan.Roster {
+		c.roster[p] = true
+	}
+	c.machine = study.Restore(plan, hash, study.Snapshot{State: row.State, Reason: row.Reason, Received: received})
+	return nil
+}
+
+// view gives fn the machine to read.
+func (c *course) view(ctx context.Context, fn func(*study.Study) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.load(ctx); err != nil {
+		return err
+	}
+	return fn(c.machine)
+}
+
+// step applies an event and commits its store effects in one transaction,
+// with also, before it returns. It reports whether a receipt may be sent.
+func (c *course) step(ctx context.Context, e study.Event, also func(Tx, study.Effect) error) (receipt bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stepLocked(ctx, e, also)
+}
+
+func (c *course) stepLocked(ctx context.Context, e study.Event, also func(Tx, study.Effect) error) (receipt bool, err error) {
+	// A caller that goes away must not tear a commit.
+	ctx = context.WithoutCancel(ctx)
+	if err := c.load(ctx); err != nil {
+		return false, err
+	}
+	effects, err := c.machine.Step(e)
+	if err != nil {
+		return false, err
+	}
+	var keep []study.Effect
+	for _, effect := range effects {
+		switch effect.(type) {
+		case study.StoreContribution, study.StoreState:
+			keep = append(keep, effect)
+		case study.SendReceipt:
+			receipt = true
+		}
+		// FoldSum and MakeRelease follow from the stored state: see advance.
+	}
+	if len(keep) == 0 {
+		return receipt, nil
+	}
+	name := fmt.Sprintf("%T", e)
+	err = c.store.Update(ctx, func(tx Tx) error {
+		for _, effect := range keep {
+			if s, ok := effect.(study.StoreState); ok {
+				if err := tx.SetState(c.hash, s.State, s.Reason); err != nil {
+					return err
+				}
+			}
+			if also != nil {
+				if err := also(tx, effect); err != nil {
+					return err
+				}
+			}
+		}
+		c.point("before " + name)
+		return nil
+	})
+	if err != nil {
+		c.machine = nil // its step may not have happened
+		return false, fmt.Errorf("store study %s: %w", c.hash, err)
+	}
+	c.point("after " + name)
+	if protocol.Final(c.machine.State) {
+		c.toolsMu.Lock()
+		c.tools = nil // the pool is large
+		c.toolsMu.Unlock()
+		// Ballots and sum are deleted; now out of the files. The study is over
+		// whether or not this succeeds: the next time, or start, makes up for it.
+		_ = c.store.Scrub(ctx)
+	}
+	return receipt, nil
+}
+
+// instruments are what a study's contributions are checked and summed with.
+type instruments struct {
+	plan    study.Plan
+	kind    study.Kind
+	pool    *auxdata.Pool
+	maxBody int
+
+	mu  sync.Mutex
+	sum study.Sum // an empty one, for check
+}
+
+// check says whether a body is a valid contribution.
+func (i *instruments) check(body []byte) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.sum.Check(body)
+}
+
+// instruments makes them, or gives those made before.
+func (c *course) instruments(ctx context.Context) (*instruments, error) {
+	var plan study.Plan
+	if err := c.view(ctx, func(s *study.Study) error { plan = s.Plan; return nil }); err != nil {
+		return nil, err
+	}
+	c.toolsMu.Lock()
+	defer c.toolsMu.Unlock()
+	if c.tools == nil {
+		data, err := readPool(ctx, c.store, plan.Pool)
+		if err != nil {
+			return nil, err
+		}
+		if c.tools, err = newInstruments(plan, data); err != nil {
+			return nil, err
+		}
+	}
+	return c.tools, nil
+}
+
+// newInstruments reads a pool's canonical bytes under a plan.
+func newInstruments(plan study.Plan, data []byte) (*instruments, error) {
+	table, err := auxdata.ReadCSV(data, plan.Pool)
+	if err != nil {
+		return nil, err
+	}
+	i := &instruments{plan: plan}
+	if i.pool, _, err = auxdata.New(plan.Schema, plan.Map, table); err != nil {
+		return nil, err
+	}
+	if i.pool.Digest != plan.Pool {
+		return nil, fmt.Errorf("under the plan's schema the pool has digest %s, the plan names %s", i.pool.Digest, plan.Pool)
+	}
+	if i.kind, err = study.KindNamed(plan.Kind); err != nil {
+		return nil, err
+	}
+	if i.sum, err = i.kind.NewSum(plan, i.pool); err != nil {
+		return nil, err
+	}
+	i.maxBody = i.kind.MaxBody(plan, i.pool)
+	return i, nil
+}
+
+// uploading lets a party upload once at a time.
+func (c *course) uploading(party study.PartyID) (done func(), err error) {
+	c.uploadsMu.Lock()
+	defer c.uploadsMu.Unlock()
+	if c.uploads[party] {
+		return nil, fmt.Errorf("%w: a contribution of %s is on its way already", protocol.ErrBusy, party)
+	}
+	if c.uploads == nil {
+		c.uploads = map[study.PartyID]bool{}
+	}
+	c.uploads[party] = true
+	return func() {
+		c.uploadsMu.Lock()
+		delete(c.uploads, party)
+		c.uploadsMu.Unlock()
+	}, nil
+}
+
+// readPool reads a whole pool.
+func readPool(ctx context.Context, s Store, d auxdata.Digest) ([]byte, error) {
+	var data []byte
+	err := s.View(ctx, func(tx Tx) error {
+		size, err := tx.PoolSize(d)
+		if errors.Is(err, errNone) {
+			return fmt.Errorf("%w: pool %s: upload it first", protocol.ErrNotFound, d)
+		}
+		if err == nil {
+			data, err = tx.Pool(d, 0, int(size))
+		}
+		return err
+	})
+	return data, err
+}
+
+// contribute decides on a contribution whose body is valid, and answers with
+// its receipt once both are stored; nil where the study sealed without it.
+func (c *course) contribute(ctx context.Context, r protocol.Receipt, body []byte, now time.Time) (protocol.Receipt, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.load(ctx); err != nil {
+		return protocol.Receipt{}, err
+	}
+	// A contribution after the deadline is late, whenever deadlines were last
+	// looked at.
+	if _, err := c.deadlineLocked(ctx, now); err != nil {
+		return protocol.Receipt{}, err
+	}
+	send, err := c.stepLocked(ctx, study.Contributed{Party: r.Party, Plan: r.Plan, Body: r.Body}, func(tx Tx, e study.Effect) error {
+		if _, ok := e.(study.StoreContribution); ok {
+			return tx.AddContribution(r, body)
+		}
+		return nil
+	})
+	if err != nil {
+		return protocol.Receipt{}, err
+	}
+	if !send {
+		return protocol.Receipt{}, fmt.Errorf("contribute to study: no receipt follows") // not by this machine
+	}
+	return c.receiptLocked(ctx, r.Party)
+}
+
+// known answers from the header alone where that is enough: a receipt for what
+// was contributed already, or why nothing can be contributed.
+func (c *course) known(ctx context.Context, party study.PartyID, digest study.BodyDigest, now time.Time) (protocol.Receipt, bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.load(ctx); err != nil {
+		return protocol.Receipt{}, false, err
+	}
+	if _, err := c.deadlineLocked(ctx, now); err != nil {
+		return protocol.Receipt{}, false, err
+	}
+	_, had := c.machine.Received[party]
+	if c.machine.State == study.Open && c.roster[party] && !had {
+		return protocol.Receipt{}, false, nil // the body decides
+	}
+	// Here a step stores nothing: it refuses or it resends.
+	if _, err := c.stepLocked(ctx, study.Contributed{Party: party, Plan: c.hash, Body: digest}, nil); err != nil {
+		return protocol.Receipt{}, false, err
+	}
+	r, err := c.receiptLocked(ctx, party)
+	return r, err == nil, err
+}
+
+func (c *course) receiptLocked(ctx context.Context, party study.PartyID) (r protocol.Receipt, err error) {
+	err = c.store.View(ctx, func(tx Tx) error {
+		r, err = tx.Receipt(c.hash, party)
+		return err
+	})
+	if err != nil {
+		return r, fmt.Errorf("read receipt: %w", err)
+	}
+	return r, nil
+}
+
+// deadline seals or fails an open study whose deadline is over.
+func (c *course) deadline(ctx context.Context, now time.Time) (passed bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.load(ctx); err != nil {
+		return false, err
+	}
+	return c.deadlineLocked(ctx, now)
+}
+
+func (c *course) deadlineLocked(ctx context.Context, now time.Time) (passed bool, err error) {
+	if c.machine.State != study.Open || now.Before(c.machine.Plan.Deadline) {
+		return false, nil
+	}
+	_, err = c.stepLocked(ctx, study.DeadlinePassed{}, nil)
+	return err == nil, err
+}
+
+// cancel fails the study. It does not tear a release that is being made.
+func (c *course) cancel(ctx context.Context, reason string) error {
+	if !c.advancing.TryLock() {
+		return fmt.Errorf("cancel study: %w: it is being folded or released right now", protocol.ErrBusy)
+	}
+	defer c.advancing.Unlock()
+	_, err := c.step(ctx, study.Cancelled{Reason: reason}, nil)
+	return err
+}
+
+// permanent reports whether trying the same again cannot help.
+func permanent(err error) bool {
+	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, privacy.ErrBehind) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && explain(err) == err
+}

@@ -1,0 +1,24 @@
+// Package coordinator is about the middle of a study: the daemon that keeps
+// plans and pools, takes one contribution from each party, adds them up,
+// releases the sum through its ledger, and gives the release to its readers.
+//
+// It is for whoever runs studies. It guarantees that
+//
+//   - it knows a caller by the certificate of the connection alone, and a
+//     certificate that was revoked ends at its next call;
+//   - a receipt exists if and only if its contribution is on the disk: both are
+//     written in one transaction, before the receipt leaves;
+//   - each contribution is in the sum exactly once: batches are added, the
+//     ballots deleted and the sum stored in one transaction;
+//   - a study has one release, out of its ledger; killed between any two
+//     effects, it goes on from what is stored and spends nothing twice;
+//   - a study that is released or failed leaves no clear ballot and no clear
+//     sum in its database;
+//   - logs and metrics hold names, states and counts, never a feature, a label
+//     or an unreleased number.
+//
+// The folder of a coordinator holds coordinator.yaml, caucus.db (Store),
+// ledger.db (the privacy ledger's journal), the authority's and the signer's
+// keys, and operator.yaml, the first operator's profile. Only its owner may
+// read it. One process runs on it at a time.
+package coordinator

@@ -1,0 +1,96 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"fmt"
+
+	"caucus/protocol"
+	"caucus/protocol/pb"
+)
+
+// Enrol redeems an invitation: certificate and use are stored in one
+// transaction, before the certificate leaves. The same key again gets the same
+// certificate.
+func (s *Server) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
+	caller, now := callerOf(ctx), s.config.Now()
+	key, err := signingKey(r.SigningRequest)
+	if err != nil {
+		return nil, err
+	}
+	var der []byte
+	err = s.store.Update(ctx, func(tx Tx) error {
+		v, err := tx.Invitation(caller.Serial)
+		switch {
+		case errors.Is(err, errNone):
+			return fmt.Errorf("%w: the invitation is not known here: ask for a new one", protocol.ErrDenied)
+		case err != nil:
+			return err
+		case v.Revoked || v.Name != caller.Name:
+			return fmt.Errorf("%w: the invitation was withdrawn: ask for a new one", protocol.ErrDenied)
+		case v.Certificate != nil && v.SigningKey == key:
+			der = v.Certificate
+			return nil
+		case v.Certificate != nil:
+			return fmt.Errorf("%w: the invitation was used already: if not by you, tell the operator; ask for a new one", protocol.ErrDenied)
+		case !now.Before(v.Expires):
+			return fmt.Errorf("%w: the invitation was good until %s: ask for a new one", protocol.ErrExpired, v.Expires.Format("2006-01-02 15:04 MST"))
+		}
+		c, err := s.issue(tx, protocol.Caller{Name: v.Name, Role: v.Role}, r.SigningRequest)
+		if err != nil {
+			return err
+		}
+		der = c.Raw
+		if err := tx.Redeem(caller.Serial, key, der); err != nil {
+			return err
+		}
+		s.config.Checkpoint("before enrolled")
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.config.Checkpoint("after enrolled")
+	s.config.Log.Info("enrolled", "party", caller.Name)
+	return &pb.EnrolReply{Certificate: der}, nil
+}
+
+// Renew gives a member a certificate with a new date.
+func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
+	caller := callerOf(ctx)
+	if _, err := signingKey(r.SigningRequest); err != nil {
+		return nil, err
+	}
+	var der []byte
+	err := s.store.Update(ctx, func(tx Tx) error {
+		c, err := s.issue(tx, caller, r.SigningRequest)
+		if err == nil {
+			der = c.Raw
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.config.Log.Info("certificate renewed", "party", caller.Name)
+	return &pb.EnrolReply{Certificate: der}, nil
+}
+
+func (s *Server) issue(tx Tx, c protocol.Caller, request []byte) (*x509.Certificate, error) {
+	leaf, err := s.authority.IssueMember(c, request, s.config.Now())
+	if err != nil {
+		return nil, err
+	}
+	return leaf, tx.AddCertificate(certificate{Serial: leaf.SerialNumber.Text(16), Name: c.Name, Expires: leaf.NotAfter})
+}
+
+// signingKey is the digest of a request's public key.
+func signingKey(request []byte) ([32]byte, error) {
+	r, err := protocol.ParseSigningRequest(request)
+	if err != nil {
+		return [32]byte{}, err
+	}
+	return sha256.Sum256(r.RawSubjectPublicKeyInfo), nil
+}

@@ -1,0 +1,286 @@
+package coordinator
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// The environment that makes the test binary a coordinator to kill: its folder,
+// and at which effect it kills itself, as "effect#2" for its second time; never
+// where empty.
+const (
+	childFolder = "CAUCUS_COORDINATOR_CHILD"
+	childKill   = "CAUCUS_COORDINATOR_KILL"
+)
+
+// runChild runs a coordinator that kills itself at the n-th effect. Each time
+// before it asks the ledger, it writes down the sum it is about to release.
+func runChild() {
+	dir := os.Getenv(childFolder)
+	config := must(LoadConfig(filepath.Join(dir, ConfigFile)))
+	config.Tick = 2 * time.Millisecond
+	config.Limits.Rate, config.Limits.Burst = 1e6, 1e6
+	kill, times := os.Getenv(childKill), map[string]int{}
+	var s *Server
+	mark := make(chan struct{}, 1) // effects are counted one at a time
+	config.Checkpoint = func(effect string) {
+		mark <- struct{}{}
+		defer func() { <-mark }()
+		if effect == "before ledger" {
+			for _, c := range s.docket.all() {
+				must(0, s.store.View(context.Background(), func(tx Tx) error {
+					sum, _, err := tx.Sum(c.hash)
+					f := must(os.OpenFile(filepath.Join(dir, "sums"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
+					fmt.Fprintf(f, "%x\n", sum)
+					f.Close()
+					return err
+				}))
+			}
+		}
+		times[effect]++
+		now := fmt.Sprintf("%s#%d", effect, times[effect])
+		fmt.Println("effect", now)
+		if now == kill {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // until it arrives
+		}
+	}
+	s = must(New(config))
+	fmt.Println("listens", s.Addr())
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if err := s.Run(ctx); err != nil {
+		panic(err)
+	}
+}
+
+// child is a coordinator in a process of its own.
+type child struct {
+	cmd     *exec.Cmd
+	lines   *bufio.Scanner
+	address string
+}
+
+func startChild(t *testing.T, dir, kill string) *child {
+	t.Helper()
+	c := &child{cmd: exec.Command(must(os.Executable()))}
+	c.cmd.Env = append(os.Environ(), childFolder+"="+dir, childKill+"="+kill)
+	c.cmd.Stderr = os.Stderr
+	c.lines = bufio.NewScanner(must(c.cmd.StdoutPipe()))
+	must(0, c.cmd.Start())
+	if !c.lines.Scan() {
+		t.Fatalf("the coordinator ended: %v", c.cmd.Wait())
+	}
+	c.address = strings.TrimPrefix(c.lines.Text(), "listens ")
+	return c
+}
+
+// end reads the effects that the process still tells, and waits for it.
+func (c *child) end() (effects []string) {
+	for c.lines.Scan() {
+		if e, ok := strings.CutPrefix(c.lines.Text(), "effect "); ok {
+			effects = append(effects, e)
+		}
+	}
+	_ = c.cmd.Wait()
+	return effects
+}
+
+// TestKill: a study of four parties, with the coordinator killed at each of its
+// effects, then started again. Each party votes on its own row only, so that
+// any cell above 1 in the sum proves a double count. Whatever was acknowledged
+// is in the sum; there is one release; ledger and release document agree.
+func TestKill(t *testing.T) {
+	const parties = 4
+	roster, pool := names(parties), poolOf(parties)
+	var bodies [][]byte
+	for i := range parties {
+		bodies = append(bodies, ballotFor(i, parties))
+	}
+	// One folder with everything but the study's own effects, copied for each n.
+	w := newWorld(t, nil)
+	identities := map[study.PartyID]protocol.Identity{}
+	for _, p := range roster {
+		text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: string(p)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		identities[p] = must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{}))
+	}
+	plan := planOf(roster, pool, time.Now().Add(time.Hour))
+	must(0, w.operator.UploadPool(context.Background(), plan.Pool, pool))
+	must(w.operator.CreateStudy(context.Background(), must(plan.Canonical())))
+	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, OperatorFile)))
+	w.stop()
+
+	// carry carries one through, killed at an effect, and checks what it left.
+	carry := func(kill string) []string {
+		dir := filepath.Join(t.TempDir(), "coordinator")
+		must(0, os.CopyFS(dir, os.DirFS(w.config.Dir)))
+		for _, e := range must(os.ReadDir(dir)) {
+			must(0, os.Chmod(filepath.Join(dir, e.Name()), 0o600))
+		}
+		effects, restarts := runKilled(t, dir, kill, plan, operator, identities, bodies)
+		if restarts != min(len(kill), 1) {
+			t.Errorf("killed at %q: started again %d times", kill, restarts)
+		}
+		sums := strings.Fields(string(must(os.ReadFile(filepath.Join(dir, "sums")))))
+		want := hex.EncodeToString(sumOf(plan, pool, bodies))
+		if slices.ContainsFunc(sums, func(s string) bool { return s != want }) {
+			t.Errorf("killed at %q: sums %v, want %s", kill, sums, want)
+		}
+		store := must(openSQLite(filepath.Join(dir, storeFile)))
+		defer store.Close()
+		must(0, store.View(context.Background(), func(tx Tx) error {
+			hash := study.HashOf(must(plan.Canonical()))
+			row := must(tx.Release(hash))
+			signer := must(protocol.LoadSigner(filepath.Join(dir, signerFile)))
+			agree(t, dir, plan, pool, bodies, must(protocol.ParseRelease(row.Document, row.Signature, signer.Key())))
+			for _, p := range plan.Roster {
+				must(tx.Receipt(hash, p))
+			}
+			return nil
+		}))
+		return effects
+	}
+	all := carry("")
+	for kind, times := range map[string]int{
+		"study.Opened": 1, "study.Contributed": parties, "batch folded": 1, "study.FoldDone": 1, "ledger": 1, "study.ReleaseDone": 1,
+	} {
+		for i := range times {
+			for _, e := range []string{"before ", "after "} {
+				if e = fmt.Sprintf("%s%s#%d", e, kind, i+1); !slices.Contains(all, e) {
+					t.Errorf("effect %q is not among %q", e, all)
+				}
+			}
+		}
+	}
+	for _, e := range all {
+		carry(e)
+	}
+}
+
+// runKilled carries a study through on a coordinator that kills itself at an
+// effect and is started again. Everybody repeats what failed. It returns the
+// effects and how often it was started again.
+func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protocol.Identity, parties map[study.PartyID]protocol.Identity, bodies [][]byte) (effects []string, restarts int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	c := startChild(t, dir, kill)
+	hash := study.HashOf(must(plan.Canonical()))
+	receipts := map[study.PartyID][]byte{}
+	// attempt makes a call until the coordinator answers, starting it again
+	// where it was killed.
+	attempt := func(id protocol.Identity, call func(*protocol.Client) error) {
+		for {
+			client := must(protocol.Dial(id, protocol.DialOptions{Coordinator: c.address, Timeout: 5 * time.Second, Transfer: 5 * time.Second}))
+			err := call(client)
+			client.Close()
+			if err == nil {
+				return
+			}
+			if !protocol.Retry(err) || ctx.Err() != nil {
+				t.Fatalf("killed at %q: %v", kill, err)
+			}
+			if c.dead() {
+				effects = append(effects, c.end()...)
+				c = startChild(t, dir, "")
+				restarts++
+			}
+		}
+	}
+	attempt(operator, func(o *protocol.Client) error { _, err := o.Open(ctx, plan.Name); return err })
+	for round := range 2 { // the second resends everything
+		for i, p := range plan.Roster {
+			attempt(parties[p], func(o *protocol.Client) error {
+				r, err := o.Contribute(ctx, hash, bodies[i])
+				if err != nil {
+					return err
+				}
+				if round == 1 && !bytes.Equal(receipts[p], r.Document) {
+					t.Errorf("killed at %q: a resend of %s got another receipt", kill, p)
+				}
+				receipts[p] = r.Document
+				return nil
+			})
+		}
+	}
+	attempt(operator, func(o *protocol.Client) error {
+		s, err := o.Study(ctx, plan.Name)
+		if err == nil && s.State != study.Released {
+			time.Sleep(2 * time.Millisecond)
+			return fmt.Errorf("%w: it is %s", protocol.ErrUnavailable, s.State)
+		}
+		return err
+	})
+	must(0, c.cmd.Process.Signal(syscall.SIGTERM))
+	return append(effects, c.end()...), restarts
+}
+
+// dead reports whether the process has ended, as a zombie not waited for.
+func (c *child) dead() bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
+	if err != nil {
+		return true
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return strings.HasPrefix(rest, "Z")
+}
+
+// TestLedgerBehind: a ledger restored from an older backup releases nothing.
+func TestLedgerBehind(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	roster := names(2)
+	for _, p := range roster {
+		w.enrol(string(p))
+	}
+	pool := poolOf(2)
+	contribute := func(name string) {
+		p := planOf(roster, pool, w.clock.Now().Add(time.Hour))
+		p.Name = name
+		s := w.open(p, pool)
+		for i, party := range roster {
+			must(w.parties[string(party)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
+		}
+	}
+	contribute("first")
+	w.wait("first", study.Released)
+	w.stop()
+	for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, LedgerFile+"*"))) {
+		must(0, os.Remove(path))
+	}
+	if _, err := New(w.config); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("started without a ledger: %v", err)
+	}
+	must(0, must(journal.OpenSQLite(filepath.Join(w.config.Dir, LedgerFile))).Close())
+	w.start()
+	contribute("second")
+	for until := time.Now().Add(5 * time.Second); !strings.Contains(w.log.String(), "behind what was published"); {
+		if time.Now().After(until) {
+			t.Fatalf("the log does not say that the ledger is behind\n%s", w.log)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if s := w.wait("second", study.Folded); s.State != study.Folded {
+		t.Errorf("study is %s", s.State)
+	}
+}

@@ -1,0 +1,173 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/protocol"
+)
+
+func invite(t *testing.T, w *world, o protocol.InviteOptions) protocol.Invitation {
+	t.Helper()
+	text, expires, err := w.operator.Invite(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := must(protocol.ParseInvitation(" " + text[:40] + "\n" + text[40:] + "\n"))
+	if !v.Expires.Truncate(time.Millisecond).Equal(expires) || v.Name != o.Name {
+		t.Errorf("invitation says %s for %s, the answer %s", v.Expires, v.Name, expires)
+	}
+	return v
+}
+
+// TestInvitations: an invitation works once, until it expires, and again with
+// the same key after a lost answer.
+func TestInvitations(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	options := protocol.DialOptions{Now: w.clock.Now}
+	v := invite(t, w, protocol.InviteOptions{Name: "site", Valid: time.Hour})
+	key := must(protocol.NewEnrolment())
+	id := must(protocol.Enrol(ctx, v, key, options))
+	if caller := must(id.Caller()); caller.Name != "site" || caller.Role != protocol.RoleParty {
+		t.Errorf("enrolled as %+v", caller)
+	}
+	if again := must(protocol.Enrol(ctx, v, key, options)); again != id {
+		t.Error("the same key again got another certificate")
+	}
+	if _, err := protocol.Enrol(ctx, v, must(protocol.NewEnrolment()), options); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "used already") {
+		t.Errorf("second use: %v", err)
+	}
+	late := invite(t, w, protocol.InviteOptions{Name: "late", Valid: time.Minute})
+	withdrawn := invite(t, w, protocol.InviteOptions{Name: "withdrawn"})
+	must(0, w.operator.Revoke(ctx, "withdrawn"))
+	if _, err := protocol.Enrol(ctx, withdrawn, key, options); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("withdrawn: %v", err)
+	}
+	w.clock.add(2 * time.Minute)
+	if _, err := protocol.Enrol(ctx, late, key, options); !errors.Is(err, protocol.ErrExpired) {
+		t.Errorf("expired: %v", err)
+	}
+	if again := must(protocol.Enrol(ctx, v, key, options)); again != id {
+		t.Error("a lost answer cannot be asked again")
+	}
+	if _, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: "operator"}); !errors.Is(err, protocol.ErrExists) {
+		t.Errorf("a party named as an operator: %v", err)
+	}
+	for _, name := range []string{"", "a b", "../x", strings.Repeat("x", 64), "-a"} {
+		if _, _, err := inviteName(w, name); !errors.Is(err, protocol.ErrInvalid) {
+			t.Errorf("name %q: %v", name, err)
+		}
+	}
+	statuses := map[string]string{}
+	for _, m := range must(w.operator.Members(ctx)) {
+		statuses[m.Name] = m.Status
+	}
+	for name, want := range map[string]string{"operator": protocol.StatusEnrolled, "site": protocol.StatusEnrolled, "late": protocol.StatusExpired, "withdrawn": protocol.StatusRevoked} {
+		if statuses[name] != want {
+			t.Errorf("%s is %q, want %q", name, statuses[name], want)
+		}
+	}
+	// A second operator is invited like a party.
+	second := must(protocol.Enrol(ctx, invite(t, w, protocol.InviteOptions{Name: "second", Role: protocol.RoleOperator}), must(protocol.NewEnrolment()), options))
+	c := w.dial(second)
+	defer c.Close()
+	if _, err := c.Members(ctx); err != nil {
+		t.Errorf("second operator: %v", err)
+	}
+}
+
+func inviteName(w *world, name string) (string, time.Time, error) {
+	return w.operator.Invite(context.Background(), protocol.InviteOptions{Name: name})
+}
+
+// TestStrangers: who is unknown, revoked, expired or of another authority
+// gets a typed refusal, and a clock that is off is said to be.
+func TestStrangers(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	other := newWorld(t, nil)
+	options := protocol.DialOptions{Now: w.clock.Now}
+	id := must(protocol.Enrol(ctx, invite(t, w, protocol.InviteOptions{Name: "site"}), must(protocol.NewEnrolment()), options))
+	list := func(id protocol.Identity, o protocol.DialOptions) error {
+		o.Coordinator = w.server.Addr()
+		if o.Now == nil {
+			o.Now = w.clock.Now
+		}
+		c := must(protocol.Dial(id, o))
+		defer c.Close()
+		_, err := c.Studies(ctx)
+		return err
+	}
+	at := func(d time.Duration) protocol.DialOptions {
+		return protocol.DialOptions{Now: func() time.Time { return w.clock.Now().Add(d) }}
+	}
+	// Its certificate, from the other authority.
+	foreign := must(protocol.Enrol(ctx, invite(t, other, protocol.InviteOptions{Name: "site"}), must(protocol.NewEnrolment()), options))
+	mixed := foreign
+	mixed.CA = id.CA
+	// A certificate of the authority that the store does not know.
+	unknown, _, err := w.server.authority.IssueOwn("", protocol.Caller{Name: "ghost", Role: protocol.RoleOperator}, id.Signer, w.clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range map[string]struct {
+		id   protocol.Identity
+		o    protocol.DialOptions
+		want error
+		text string
+	}{
+		"known":                  {id, protocol.DialOptions{}, nil, ""},
+		"an hour behind":         {id, at(-time.Hour), nil, ""},
+		"a day ahead":            {id, at(24 * time.Hour), nil, ""},
+		"a year behind":          {id, at(-365 * 24 * time.Hour), protocol.ErrClock, "set the clock"},
+		"a year ahead":           {id, at(365 * 24 * time.Hour), protocol.ErrClock, "set the clock"},
+		"another coordinator":    {foreign, protocol.DialOptions{}, protocol.ErrDenied, "not the coordinator that invited"},
+		"another's certificate":  {mixed, protocol.DialOptions{}, protocol.ErrDenied, "authority"},
+		"certificate, not known": {unknown, protocol.DialOptions{}, protocol.ErrDenied, "not known here"},
+	} {
+		if err := list(c.id, c.o); !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %v, want %v saying %q", what, err, c.want, c.text)
+		}
+	}
+	must(0, w.operator.Revoke(ctx, "site"))
+	if err := list(id, protocol.DialOptions{}); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "revoked") {
+		t.Errorf("revoked: %v", err)
+	}
+	// Invited again, it has a new certificate; the old one stays revoked.
+	again := must(protocol.Enrol(ctx, invite(t, w, protocol.InviteOptions{Name: "site"}), must(protocol.NewEnrolment()), options))
+	if err := list(again, protocol.DialOptions{}); err != nil {
+		t.Errorf("enrolled again: %v", err)
+	}
+	if err := list(id, protocol.DialOptions{}); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("old certificate after enrolling again: %v", err)
+	}
+	c := w.dial(again)
+	renewed := must(c.Renew(ctx))
+	c.Close()
+	if err := list(renewed, protocol.DialOptions{}); err != nil || renewed == again {
+		t.Errorf("renewed: %v", err)
+	}
+	c = w.dial(again)
+	if err := c.Revoke(ctx, "operator"); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("a party revokes: %v", err)
+	}
+	c.Close()
+	if err := w.operator.Revoke(ctx, "nobody"); !errors.Is(err, protocol.ErrNotFound) {
+		t.Errorf("revoke nobody: %v", err)
+	}
+	// By the coordinator's clock the certificate is over; by the party's not.
+	// The coordinator's own certificate is always fresh by its clock, and good
+	// for a party that is less than two days behind.
+	leaf := protocol.MemberValidity
+	w.clock.add(leaf + time.Hour)
+	if err := list(again, at(-2*time.Hour)); !errors.Is(err, protocol.ErrClock) || !strings.Contains(err.Error(), "by its clock") {
+		t.Errorf("expired: %v", err)
+	}
+	if !strings.Contains(w.log.String(), `"reason":"DENIED"`) {
+		t.Error("refusals are not logged")
+	}
+}

@@ -1,0 +1,260 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+)
+
+// Server is a coordinator.
+type Server struct {
+	pb.UnimplementedEnrolmentServer
+	pb.UnimplementedStudiesServer
+	pb.UnimplementedAdministrationServer
+
+	config    Config
+	authority *protocol.Authority
+	signer    *protocol.Signer
+	store     Store
+	docket    *docket
+	conductor *conductor
+	counts    *counts
+	gate      *gate
+	gossipKey []byte
+	gossip    *protocol.Gossip // nil: off
+	uploads   chan struct{}    // a place each for an upload in memory
+	listener  net.Listener
+	grpc      *grpc.Server
+	health    *health.Server // nil: off
+	metrics   *http.Server   // nil: off
+	metricsAt net.Listener
+	closers   []func() error // in the order they were opened
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// New opens a coordinator's folder and listens; Run then serves. One that is
+// not run must be closed. A port in use is syscall.EADDRINUSE.
+func New(c Config) (*Server, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Checkpoint == nil {
+		c.Checkpoint = func(string) {}
+	}
+	s := &Server{config: c, counts: newCounts()}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start coordinator: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) open() error {
+	c := s.config
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(c.path(ConfigFile)); err != nil {
+		return fmt.Errorf("%w: make the folder with coordinator init first", err)
+	}
+	unlock, err := lockFolder(c.Dir)
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, func() error { unlock(); return nil })
+	if s.authority, err = protocol.LoadAuthority(c.path(caFile), c.path(caKeyFile)); err != nil {
+		return err
+	}
+	if s.signer, err = protocol.LoadSigner(c.path(signerFile)); err != nil {
+		return err
+	}
+	if s.gossipKey, err = os.ReadFile(c.path(gossipFile)); err != nil {
+		return fmt.Errorf("read gossip key: %w", err)
+	}
+	for _, file := range []string{storeFile, LedgerFile} { // an empty one would forget what was spent
+		if _, err := os.Stat(c.path(file)); err != nil {
+			return fmt.Errorf("%w: restore it from a backup of the whole folder", err)
+		}
+	}
+	store, err := openSQLite(c.path(storeFile))
+	if err != nil {
+		return err
+	}
+	s.store = store
+	s.closers = append(s.closers, store.Close)
+	if err := store.Scrub(context.Background()); err != nil { // it may have been killed before the last one
+		return err
+	}
+	releaser, err := s.openLedger()
+	if err != nil {
+		return err
+	}
+	s.docket = &docket{store: store, point: c.Checkpoint}
+	if err := s.docket.open(context.Background()); err != nil {
+		return err
+	}
+	s.conductor = &conductor{
+		docket: s.docket, releaser: releaser, now: c.Now, tick: c.Tick, log: c.Log,
+		wake: make(chan struct{}, 1), counts: s.counts,
+	}
+	s.uploads = make(chan struct{}, c.Limits.Uploads)
+	return s.listen()
+}
+
+func (s *Server) openLedger() (releaser, error) {
+	j, err := journal.OpenSQLite(s.config.path(LedgerFile))
+	if err != nil {
+		return releaser{}, err
+	}
+	s.closers = append(s.closers, j.Close)
+	// The store remembers how far the ledger was, so that a ledger restored
+	// from an older backup releases nothing.
+	var last int64
+	err = s.store.View(context.Background(), func(tx Tx) (err error) {
+		last, err = tx.LedgerEntry()
+		return err
+	})
+	if err != nil {
+		return releaser{}, err
+	}
+	ledger, err := privacy.Open(j, privacy.Config{Limits: s.config.Budget, LastSequence: last})
+	return releaser{ledger: ledger, journal: j, signer: s.signer}, err
+}
+
+func (s *Server) listen() error {
+	c := s.config
+	var err error
+	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fmt.Errorf("%w: another program listens there: stop it, or change listen in %s", err, ConfigFile)
+		}
+		return err
+	}
+	s.closers = append(s.closers, func() error { return ignoreClosed(s.listener.Close()) })
+	if c.Metrics != "" {
+		if s.metrics, s.metricsAt, err = s.counts.serve(c.Metrics); err != nil {
+			return err
+		}
+		s.closers = append(s.closers, func() error { return errors.Join(s.metrics.Close(), ignoreClosed(s.metricsAt.Close())) })
+	}
+	if c.Gossip != "" {
+		if s.gossip, err = protocol.JoinGossip(protocol.GossipConfig{Name: "coordinator", Listen: c.Gossip, Key: s.gossipKey}); err != nil {
+			return err
+		}
+		s.closers = append(s.closers, s.gossip.Close)
+	}
+	tls, err := protocol.ServerTLS(s.authority, c.Now)
+	if err != nil {
+		return err
+	}
+	s.gate = &gate{store: s.store, limits: c.Limits, now: c.Now, log: c.Log, counts: s.counts, meter: map[string]*meter{}}
+	s.grpc = grpc.NewServer(
+		grpc.Creds(credentials.NewTLS(tls)),
+		grpc.UnaryInterceptor(s.gate.unary), grpc.StreamInterceptor(s.gate.stream),
+		grpc.ConnectionTimeout(20*time.Second),
+		grpc.MaxConcurrentStreams(uint32(4*c.Limits.Calls)),
+		// Clients look after their connections once a minute.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 30 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute, Time: 2 * time.Minute, Timeout: 20 * time.Second}),
+		grpc.WaitForHandlers(true),
+	)
+	pb.RegisterEnrolmentServer(s.grpc, s)
+	pb.RegisterStudiesServer(s.grpc, s)
+	pb.RegisterAdministrationServer(s.grpc, s)
+	if c.Health {
+		s.health = health.NewServer()
+		grpc_health_v1.RegisterHealthServer(s.grpc, s.health)
+	}
+	if c.Reflection {
+		reflection.Register(s.grpc)
+	}
+	return nil
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// Addr is the host:port that the server listens on.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Run serves until the context ends, then stops: no new call is taken, calls
+// under way may end within Config.Grace, and folding and releasing stop at a
+// point from where they go on next time. It returns nil after such a stop.
+func (s *Server) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var under sync.WaitGroup
+	under.Go(func() { s.conductor.run(ctx) })
+	if s.metrics != nil {
+		under.Go(func() { _ = s.metrics.Serve(s.metricsAt) })
+	}
+	failed := make(chan error, 1)
+	under.Go(func() { failed <- s.grpc.Serve(s.listener) })
+	s.config.Log.Info("coordinator runs", "address", s.Addr(), "studies", len(s.docket.all()))
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		err = fmt.Errorf("serve: %w", err)
+	}
+	stop()
+	if s.health != nil {
+		s.health.Shutdown()
+	}
+	force := time.AfterFunc(s.config.Grace, s.grpc.Stop)
+	s.grpc.GracefulStop()
+	force.Stop()
+	if s.metrics != nil {
+		s.metrics.Close()
+	}
+	under.Wait()
+	s.config.Log.Info("coordinator stopped")
+	return errors.Join(err, s.Close())
+}
+
+// Close releases what New opened. Run does it at its end.
+func (s *Server) Close() error {
+	s.closeOnce.Do(func() {
+		if s.grpc != nil {
+			s.grpc.Stop()
+		}
+		for i := len(s.closers) - 1; i >= 0; i-- {
+			s.closeErr = errors.Join(s.closeErr, s.closers[i]())
+		}
+	})
+	return s.closeErr
+}
+
+// address is what invitations tell parties to dial.
+func (s *Server) address() string {
+	if s.config.Address != "" {
+		return s.config.Address
+	}
+	return s.Addr()
+}

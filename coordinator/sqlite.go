@@ -1,0 +1,172 @@
+package coordinator
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"caucus/protocol"
+)
+
+// sqliteStore is a Store in one file.
+type sqliteStore struct {
+	write, read *sql.DB
+	path        string
+}
+
+// migrations are numbered SQL files, each run once, in order.
+//
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// applicationID marks the file as a coordinator's store: "Cauk" in ASCII; the
+// ledger's is "Cauc".
+const applicationID = 0x4361756b
+
+// readers is how many snapshots are read at once.
+const readers = 4
+
+// openSQLite opens the store at path, making it with mode 0600 if it is not
+// there. It refuses a file that is not a store or that a newer version wrote.
+func openSQLite(path string) (*sqliteStore, error) {
+	fail := func(err error) (*sqliteStore, error) {
+		return nil, fmt.Errorf("open store %s: %w", path, explain(err))
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return fail(err)
+	}
+	f, err := os.OpenFile(absolute, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fail(err)
+	}
+	f.Close()
+	// secure_delete: a ballot that was added up is overwritten in the file.
+	// immediate: take the write lock at BEGIN, so that reading and writing in
+	// one transaction cannot interleave with another writer.
+	name := url.URL{Scheme: "file", Path: absolute, OmitHost: true}
+	pragmas := "_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)"
+	name.RawQuery = "_txlock=immediate&" + pragmas
+	s := &sqliteStore{path: path}
+	if s.write, err = sql.Open("sqlite", name.String()); err != nil {
+		return fail(err)
+	}
+	s.write.SetMaxOpenConns(1) // goroutines queue here instead of polling a lock
+	if err := s.migrate(); err != nil {
+		s.write.Close()
+		return fail(err)
+	}
+	name.RawQuery = "_txlock=deferred&_pragma=query_only(1)&" + pragmas
+	if s.read, err = sql.Open("sqlite", name.String()); err != nil {
+		s.write.Close()
+		return fail(err)
+	}
+	s.read.SetMaxOpenConns(readers)
+	s.read.SetMaxIdleConns(readers)
+	return s, nil
+}
+
+// migrate brings the schema up to date in one transaction. The file's
+// user_version is the number of migrations it has.
+func (s *sqliteStore) migrate() error {
+	files, err := fs.Glob(migrations, "migrations/*.sql") // sorted by name
+	if err != nil {
+		return err
+	}
+	tx, err := s.write.Begin()
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	var application, version, tables int
+	err = tx.QueryRow(`SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id, pragma_user_version`).Scan(&application, &version, &tables)
+	switch {
+	case err != nil:
+		return err
+	case application != applicationID && (application != 0 || version != 0 || tables != 0):
+		return errors.New("it is a database, but not a coordinator's; give another folder")
+	case version > len(files):
+		return fmt.Errorf("its schema is version %d and this program knows %d; use a newer program", version, len(files))
+	case version == len(files):
+		return nil
+	}
+	for _, name := range files[version:] {
+		text, err := migrations.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(string(text)); err != nil {
+			return fmt.Errorf("run %s: %w", name, err)
+		}
+	}
+	if _, err := tx.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(files))); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func (s *sqliteStore) Close() error { return errors.Join(s.read.Close(), s.write.Close()) }
+
+func (s *sqliteStore) Update(ctx context.Context, fn func(Tx) error) error {
+	return s.transact(ctx, s.write, fn)
+}
+
+func (s *sqliteStore) View(ctx context.Context, fn func(Tx) error) error {
+	return s.transact(ctx, s.read, fn)
+}
+
+func (s *sqliteStore) transact(ctx context.Context, db *sql.DB, fn func(Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin transaction: %w", explain(err))
+	}
+	defer tx.Rollback() // does nothing after a commit
+	if err := fn(&sqlTx{ctx, tx}); err != nil {
+		return explain(err)
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", explain(err))
+	}
+	return nil
+}
+
+// Scrub writes the log back into the file and empties it: the file's deleted
+// rows were overwritten, the log's copies are cut off.
+func (s *sqliteStore) Scrub(ctx context.Context) error {
+	if _, err := s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		return fmt.Errorf("scrub store: %w", explain(err))
+	}
+	return nil
+}
+
+// explain says what to do about SQLite's errors. They are the machine's, and
+// may pass: whoever called is asked to try again.
+func explain(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) || errors.Is(err, protocol.ErrUnavailable) || e.Code()&0xff == sqlite3.SQLITE_CONSTRAINT {
+		return err // a broken constraint is ours, and does not pass
+	}
+	advice := map[int]string{
+		sqlite3.SQLITE_FULL:     "the disk is full: make room",
+		sqlite3.SQLITE_IOERR:    "the disk failed: check it",
+		sqlite3.SQLITE_READONLY: "the store cannot be written: check its owner and mount",
+		sqlite3.SQLITE_CANTOPEN: "the store cannot be opened: check its folder",
+		sqlite3.SQLITE_NOTADB:   "the file is not a store: give another folder",
+		sqlite3.SQLITE_CORRUPT:  "the store is damaged: restore a backup of the whole folder",
+		sqlite3.SQLITE_BUSY:     "another process holds the store: try again",
+	}[e.Code()&0xff] // the low byte is the primary code
+	if advice == "" {
+		advice = "the store failed"
+	}
+	return fmt.Errorf("%s: %w (%w)", advice, protocol.ErrUnavailable, err)
+}

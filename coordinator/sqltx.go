@@ -1,0 +1,337 @@
+package coordinator
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// sqlTx is a Tx in SQL that SQLite and PostgreSQL both read.
+type sqlTx struct {
+	ctx context.Context
+	tx  *sql.Tx
+}
+
+// exec runs a statement that must change at least one row.
+func (t *sqlTx) exec(query string, args ...any) error {
+	r, err := t.tx.ExecContext(t.ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	if n, err := r.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(err, errNone)
+	}
+	return nil
+}
+
+// one reads a row.
+func (t *sqlTx) one(to []any, query string, args ...any) error {
+	err := t.tx.QueryRowContext(t.ctx, query, args...).Scan(to...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errNone
+	}
+	return err
+}
+
+// each reads rows.
+func (t *sqlTx) each(read func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := t.tx.QueryContext(t.ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := read(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func instant(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// digest32 copies a stored hash.
+func digest32(b []byte) ([32]byte, error) {
+	if len(b) != 32 {
+		return [32]byte{}, fmt.Errorf("read store: a hash has %d bytes, the file is damaged", len(b))
+	}
+	return [32]byte(b), nil
+}
+
+func (t *sqlTx) Certificate(serial string) (certificate, error) {
+	c := certificate{Serial: serial}
+	var expires int64
+	err := t.one([]any{&c.Name, &c.Role, &expires, &c.Revoked},
+		"SELECT c.name, m.role, c.expires, c.revoked FROM certificates c JOIN members m ON m.name = c.name WHERE c.serial = $1", serial)
+	c.Expires = instant(expires)
+	return c, err
+}
+
+func (t *sqlTx) Invitation(serial string) (invitation, error) {
+	v := invitation{Serial: serial}
+	var expires int64
+	var key []byte
+	err := t.one([]any{&v.Name, &v.Role, &expires, &v.Revoked, &key, &v.Certificate},
+		"SELECT v.name, m.role, v.expires, v.revoked, v.signing_key, v.certificate FROM invitations v JOIN members m ON m.name = v.name WHERE v.serial = $1", serial)
+	v.Expires = instant(expires)
+	if err == nil && v.Certificate != nil {
+		v.SigningKey, err = digest32(key)
+	}
+	return v, err
+}
+
+func (t *sqlTx) Member(name string) (role protocol.Role, err error) {
+	return role, t.one([]any{&role}, "SELECT role FROM members WHERE name = $1", name)
+}
+
+func (t *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
+	type dates struct{ certificate, invitation, any int64 }
+	latest := map[string]dates{}
+	err := t.each(func(scan func(...any) error) error {
+		var name string
+		var kind, expires int64
+		var revoked bool
+		if err := scan(&name, &kind, &expires, &revoked); err != nil {
+			return err
+		}
+		d := latest[name]
+		d.any = max(d.any, expires)
+		if !revoked && kind == 1 {
+			d.certificate = max(d.certificate, expires)
+		} else if !revoked {
+			d.invitation = max(d.invitation, expires)
+		}
+		latest[name] = d
+		return nil
+	}, `SELECT name, 1, expires, revoked FROM certificates
+		UNION ALL SELECT name, 0, expires, revoked FROM invitations WHERE certificate IS NULL`)
+	if err != nil {
+		return nil, err
+	}
+	var all []protocol.Member
+	err = t.each(func(scan func(...any) error) error {
+		var m protocol.Member
+		if err := scan(&m.Name, &m.Role); err != nil {
+			return err
+		}
+		d, ms := latest[m.Name], now.UnixMilli()
+		switch {
+		case d.certificate > ms:
+			m.Status, m.Expires = protocol.StatusEnrolled, instant(d.certificate)
+		case d.invitation > ms:
+			m.Status, m.Expires = protocol.StatusInvited, instant(d.invitation)
+		case d.certificate > 0 || d.invitation > 0:
+			m.Status, m.Expires = protocol.StatusExpired, instant(max(d.certificate, d.invitation))
+		default:
+			m.Status, m.Expires = protocol.StatusRevoked, instant(d.any)
+		}
+		all = append(all, m)
+		return nil
+	}, "SELECT name, role FROM members ORDER BY name")
+	return all, err
+}
+
+func (t *sqlTx) AddMember(name string, role protocol.Role) error {
+	return t.exec("INSERT INTO members (name, role) VALUES ($1, $2)", name, role)
+}
+
+func (t *sqlTx) AddInvitation(v invitation) error {
+	return t.exec("INSERT INTO invitations (serial, name, expires) VALUES ($1, $2, $3)", v.Serial, v.Name, v.Expires.UnixMilli())
+}
+
+func (t *sqlTx) Redeem(serial string, signingKey [32]byte, certificate []byte) error {
+	return t.exec("UPDATE invitations SET signing_key = $1, certificate = $2 WHERE serial = $3 AND certificate IS NULL", signingKey[:], certificate, serial)
+}
+
+func (t *sqlTx) AddCertificate(c certificate) error {
+	return t.exec("INSERT INTO certificates (serial, name, expires) VALUES ($1, $2, $3)", c.Serial, c.Name, c.Expires.UnixMilli())
+}
+
+func (t *sqlTx) Revoke(name string) error {
+	if _, err := t.Member(name); err != nil {
+		return err
+	}
+	for _, table := range []string{"certificates", "invitations"} {
+		if _, err := t.tx.ExecContext(t.ctx, "UPDATE "+table+" SET revoked = TRUE WHERE name = $1", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *sqlTx) PoolSize(d auxdata.Digest) (size uint64, err error) {
+	return size, t.one([]any{&size}, "SELECT size FROM pools WHERE digest = $1", d[:])
+}
+
+func (t *sqlTx) Pool(d auxdata.Digest, offset uint64, n int) ([]byte, error) {
+	var out []byte
+	// Parts start at multiples of their size, so the first wanted one is known.
+	first := offset - offset%protocol.ChunkSize
+	err := t.each(func(scan func(...any) error) error {
+		var start uint64
+		var data []byte
+		if err := scan(&start, &data); err != nil {
+			return err
+		}
+		if skip := max(offset, start) - start; skip < uint64(len(data)) {
+			out = append(out, data[skip:]...)
+		}
+		return nil
+	}, "SELECT start, data FROM pool_parts WHERE digest = $1 AND start >= $2 AND start < $3 ORDER BY start", d[:], first, offset+uint64(n))
+	return out[:min(n, len(out))], err
+}
+
+func (t *sqlTx) AddPool(d auxdata.Digest, data []byte) error {
+	if err := t.exec("INSERT INTO pools (digest, size) VALUES ($1, $2)", d[:], len(data)); err != nil {
+		return err
+	}
+	for start := 0; start < len(data); start += protocol.ChunkSize {
+		part := data[start:min(start+protocol.ChunkSize, len(data))]
+		if err := t.exec("INSERT INTO pool_parts (digest, start, data) VALUES ($1, $2, $3)", d[:], start, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *sqlTx) Studies() ([]studyRow, error) {
+	var all []studyRow
+	err := t.each(func(scan func(...any) error) error {
+		var s studyRow
+		var hash []byte
+		var created int64
+		if err := scan(&hash, &s.Name, &created, &s.State, &s.Reason); err != nil {
+			return err
+		}
+		h, err := digest32(hash)
+		s.Hash, s.Created = h, instant(created)
+		all = append(all, s)
+		return err
+	}, "SELECT hash, name, created, state, reason FROM studies ORDER BY created DESC, name")
+	return all, err
+}
+
+func (t *sqlTx) Study(h study.Hash) (studyRow, error) {
+	s := studyRow{Hash: h}
+	var created int64
+	err := t.one([]any{&s.Name, &s.Plan, &s.Signature, &created, &s.State, &s.Reason},
+		"SELECT name, plan, signature, created, state, reason FROM studies WHERE hash = $1", h[:])
+	s.Created = instant(created)
+	return s, err
+}
+
+func (t *sqlTx) AddStudy(s studyRow) error {
+	return t.exec("INSERT INTO studies (hash, name, plan, signature, created, state, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		s.Hash[:], s.Name, s.Plan, s.Signature, s.Created.UnixMilli(), s.State, s.Reason)
+}
+
+func (t *sqlTx) SetState(h study.Hash, s study.State, reason string) error {
+	if err := t.exec("UPDATE studies SET state = $1, reason = $2 WHERE hash = $3", s, reason, h[:]); err != nil {
+		return err
+	}
+	if !protocol.Final(s) {
+		return nil
+	}
+	if _, err := t.tx.ExecContext(t.ctx, "UPDATE contributions SET body = NULL WHERE study = $1 AND body IS NOT NULL", h[:]); err != nil {
+		return err
+	}
+	_, err := t.tx.ExecContext(t.ctx, "DELETE FROM sums WHERE study = $1", h[:])
+	return err
+}
+
+func (t *sqlTx) AddRelease(h study.Hash, r releaseRow) error {
+	return t.exec("INSERT INTO releases (study, document, signature, ledger_entry) VALUES ($1, $2, $3, $4)", h[:], r.Document, r.Signature, r.LedgerEntry)
+}
+
+func (t *sqlTx) Release(h study.Hash) (r releaseRow, err error) {
+	return r, t.one([]any{&r.Document, &r.Signature, &r.LedgerEntry}, "SELECT document, signature, ledger_entry FROM releases WHERE study = $1", h[:])
+}
+
+func (t *sqlTx) LedgerEntry() (n int64, err error) {
+	return n, t.one([]any{&n}, "SELECT coalesce(max(ledger_entry), 0) FROM releases")
+}
+
+func (t *sqlTx) Received(h study.Hash) (map[study.PartyID]study.BodyDigest, error) {
+	all := map[study.PartyID]study.BodyDigest{}
+	err := t.each(func(scan func(...any) error) error {
+		var party study.PartyID
+		var digest []byte
+		if err := scan(&party, &digest); err != nil {
+			return err
+		}
+		d, err := digest32(digest)
+		all[party] = d
+		return err
+	}, "SELECT party, digest FROM contributions WHERE study = $1", h[:])
+	return all, err
+}
+
+func (t *sqlTx) Receipt(h study.Hash, p study.PartyID) (protocol.Receipt, error) {
+	r := protocol.Receipt{Plan: h, Party: p}
+	var digest []byte
+	err := t.one([]any{&digest, &r.Document, &r.Signature}, "SELECT digest, receipt, signature FROM contributions WHERE study = $1 AND party = $2", h[:], p)
+	if err == nil {
+		r.Body, err = digest32(digest)
+	}
+	return r, err
+}
+
+func (t *sqlTx) AddContribution(r protocol.Receipt, body []byte) error {
+	if body == nil {
+		body = []byte{}
+	}
+	return t.exec("INSERT INTO contributions (study, party, digest, receipt, signature, body) VALUES ($1, $2, $3, $4, $5, $6)",
+		r.Plan[:], r.Party, r.Body[:], r.Document, r.Signature, body)
+}
+
+func (t *sqlTx) Unfolded(h study.Hash, n int) ([]contribution, error) {
+	var all []contribution
+	err := t.each(func(scan func(...any) error) error {
+		var c contribution
+		var digest []byte
+		if err := scan(&c.Party, &digest, &c.Body); err != nil {
+			return err
+		}
+		d, err := digest32(digest)
+		c.Digest = d
+		all = append(all, c)
+		return err
+	}, "SELECT party, digest, body FROM contributions WHERE study = $1 AND body IS NOT NULL ORDER BY party LIMIT $2", h[:], n)
+	return all, err
+}
+
+func (t *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
+	err = t.one([]any{&contributions, &sum}, "SELECT contributions, sum FROM sums WHERE study = $1", h[:])
+	if errors.Is(err, errNone) {
+		return nil, 0, nil
+	}
+	return sum, contributions, err
+}
+
+func (t *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error {
+	err := t.exec(`INSERT INTO sums (study, contributions, sum) VALUES ($1, $2, $3)
+		ON CONFLICT (study) DO UPDATE SET contributions = excluded.contributions, sum = excluded.sum`, h[:], contributions, sum)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(folded, 500) { // databases bound a statement's parameters
+		args := []any{h[:]}
+		marks := make([]string, len(part))
+		for i, c := range part {
+			args = append(args, c.Party)
+			marks[i] = fmt.Sprintf("$%d", i+2)
+		}
+		if err := t.exec("UPDATE contributions SET body = NULL WHERE study = $1 AND party IN ("+strings.Join(marks, ", ")+")", args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

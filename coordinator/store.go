@@ -1,0 +1,139 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Store keeps everything but the ledger. One suite of tests holds for every
+// Store.
+type Store interface {
+	// Update runs fn in one exclusive transaction. If fn fails, or anything
+	// before the commit does, nothing of fn remains and the error is returned.
+	// It returns nil only once what fn wrote survives a crash of the machine.
+	// If it returns an error after its commit began, what fn wrote may or may
+	// not be there: read again before going on.
+	Update(ctx context.Context, fn func(Tx) error) error
+	// View runs fn on a snapshot; fn must not write. It does not wait for
+	// Update, nor Update for it.
+	View(ctx context.Context, fn func(Tx) error) error
+	// Scrub overwrites what deleted rows leave behind in files, as far as the
+	// store can.
+	Scrub(ctx context.Context) error
+	Close() error
+}
+
+// errNone is returned by a Tx for what is not there.
+var errNone = errors.New("no such row")
+
+// Tx is one transaction: who there is, which studies, what was contributed.
+type Tx interface {
+	memberTx
+	poolTx
+	studyTx
+	contributionTx
+}
+
+// memberTx is about parties and operators and what they may call with.
+type memberTx interface {
+	// Certificate finds a member's certificate by serial, errNone if none.
+	Certificate(serial string) (certificate, error)
+	// Invitation finds an invitation by its certificate's serial.
+	Invitation(serial string) (invitation, error)
+	// Member gives a member's role, errNone if there is none of that name.
+	Member(name string) (protocol.Role, error)
+	// Members lists all, by name. Their status is of a moment.
+	Members(now time.Time) ([]protocol.Member, error)
+	AddMember(name string, role protocol.Role) error
+	AddInvitation(invitation) error
+	// Redeem keeps what an invitation got.
+	Redeem(serial string, signingKey [32]byte, certificate []byte) error
+	AddCertificate(certificate) error
+	// Revoke ends a member's certificates and invitations.
+	Revoke(name string) error
+}
+
+type certificate struct {
+	Serial  string
+	Name    string
+	Role    protocol.Role // of the member
+	Expires time.Time
+	Revoked bool
+}
+
+type invitation struct {
+	Serial  string
+	Name    string
+	Role    protocol.Role // of the member
+	Expires time.Time
+	Revoked bool
+	// Certificate, DER, is nil until SigningKey redeemed the invitation.
+	SigningKey  [32]byte
+	Certificate []byte
+}
+
+// poolTx is about the canonical bytes of pools.
+type poolTx interface {
+	// PoolSize is errNone if there is no such pool.
+	PoolSize(auxdata.Digest) (uint64, error)
+	// Pool reads at most n bytes of a pool from an offset; none at its end.
+	Pool(d auxdata.Digest, offset uint64, n int) ([]byte, error)
+	AddPool(d auxdata.Digest, data []byte) error
+}
+
+// studyTx is about studies and their releases.
+type studyTx interface {
+	// Studies lists all, newest first, without plans.
+	Studies() ([]studyRow, error)
+	// Study gives one with its plan, errNone if there is none.
+	Study(study.Hash) (studyRow, error)
+	AddStudy(studyRow) error
+	// SetState also deletes ballots and sum where the state is a last one.
+	SetState(h study.Hash, s study.State, reason string) error
+	AddRelease(study.Hash, releaseRow) error
+	Release(study.Hash) (releaseRow, error)
+	// LedgerEntry is the highest number of a ledger entry that AddRelease got.
+	LedgerEntry() (int64, error)
+}
+
+type studyRow struct {
+	Hash            study.Hash
+	Name            string
+	Plan, Signature []byte
+	Created         time.Time
+	State           study.State
+	Reason          string
+}
+
+type releaseRow struct {
+	Document, Signature []byte
+	LedgerEntry         int64
+}
+
+// contributionTx is about contributions and their sum.
+type contributionTx interface {
+	// Received gives the digest of each party's contribution.
+	Received(study.Hash) (map[study.PartyID]study.BodyDigest, error)
+	// Receipt gives a party's receipt, errNone if it has not contributed.
+	Receipt(study.Hash, study.PartyID) (protocol.Receipt, error)
+	// AddContribution keeps a body and its receipt.
+	AddContribution(r protocol.Receipt, body []byte) error
+	// Unfolded gives up to n contributions that are not in the sum, by party.
+	Unfolded(h study.Hash, n int) ([]contribution, error)
+	// Sum is the stored sum and how many contributions are in it; nil and 0 if
+	// none.
+	Sum(study.Hash) (sum []byte, contributions int, err error)
+	// SetSum stores a sum and forgets the bodies of those now in it.
+	SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error
+}
+
+type contribution struct {
+	Party  study.PartyID
+	Digest study.BodyDigest
+	Body   []byte
+}

@@ -1,0 +1,328 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// List gives the studies that the caller may see, newest first.
+func (s *Server) List(ctx context.Context, _ *pb.ListRequest) (*pb.ListReply, error) {
+	caller := callerOf(ctx)
+	reply := &pb.ListReply{UnixMillis: s.config.Now().UnixMilli()}
+	for _, c := range s.docket.all() {
+		err := c.view(ctx, func(m *study.Study) error {
+			if visible(c, m, caller) {
+				reply.Studies = append(reply.Studies, summary(m, caller))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return reply, nil
+}
+
+func summary(m *study.Study, caller protocol.Caller) *pb.Summary {
+	_, mine := m.Received[study.PartyID(caller.Name)]
+	return &pb.Summary{
+		PlanHash: m.Hash[:], Name: m.Plan.Name, Kind: m.Plan.Kind, State: string(m.State), Reason: m.Reason,
+		DeadlineUnixMillis: m.Plan.Deadline.UnixMilli(), Roster: uint32(len(m.Plan.Roster)),
+		Contributed: uint32(len(m.Received)), Minimum: uint32(min(m.Plan.Minimum, math.MaxUint32)),
+		Mine: mine && caller.Role == protocol.RoleParty,
+	}
+}
+
+// Show gives one study with its plan.
+func (s *Server) Show(ctx context.Context, r *pb.StudyRequest) (*pb.Study, error) {
+	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return s.show(ctx, c)
+}
+
+func (s *Server) show(ctx context.Context, c *course) (*pb.Study, error) {
+	reply := &pb.Study{}
+	err := c.view(ctx, func(m *study.Study) error {
+		reply.Summary = summary(m, callerOf(ctx))
+		reply.Plan = &pb.Signed{Document: c.row.Plan, Signature: c.row.Signature}
+		have, missing := m.Contributors()
+		for _, p := range have {
+			reply.Contributed = append(reply.Contributed, string(p))
+		}
+		for _, p := range missing {
+			reply.Missing = append(reply.Missing, string(p))
+		}
+		return s.store.View(ctx, func(tx Tx) (err error) {
+			reply.PoolBytes, err = tx.PoolSize(m.Plan.Pool)
+			return err
+		})
+	})
+	return reply, err
+}
+
+// DownloadPool streams a pool from an offset, part by part out of the store.
+func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreamingServer[pb.Chunk]) error {
+	ctx := stream.Context()
+	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
+	if err != nil {
+		return err
+	}
+	var plan study.Plan
+	if err := c.view(ctx, func(m *study.Study) error { plan = m.Plan; return nil }); err != nil {
+		return err
+	}
+	var size uint64
+	for offset, first := r.Offset, true; first || offset < size; first = false {
+		var part []byte
+		err := s.store.View(ctx, func(tx Tx) (err error) {
+			if size, err = tx.PoolSize(plan.Pool); err != nil || offset >= size {
+				return err
+			}
+			part, err = tx.Pool(plan.Pool, offset, protocol.ChunkSize)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if offset > size {
+			return fmt.Errorf("%w: offset %d is beyond the pool's %d bytes", protocol.ErrDamaged, offset, size)
+		}
+		if len(part) == 0 && offset < size {
+			return fmt.Errorf("read pool: a part at byte %d is not stored", offset)
+		}
+		for chunk := range protocol.Chunks(part, 0) {
+			chunk.Offset, chunk.Size = offset, 0
+			if first {
+				chunk.Size = size
+			}
+			if err := stream.Send(chunk); err != nil {
+				return err
+			}
+		}
+		offset += uint64(len(part))
+	}
+	return nil
+}
+
+// Contribute takes a party's contribution. See course.contribute for what is
+// stored when.
+func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb.Signed]) error {
+	ctx := stream.Context()
+	party := study.PartyID(callerOf(ctx).Name)
+	first, err := stream.Recv()
+	if err != nil {
+		return received(err)
+	}
+	h := first.GetHeader()
+	if h == nil || len(h.PlanHash) != len(study.Hash{}) || len(h.Sha256) != sha256.Size {
+		return fmt.Errorf("%w: a contribution starts with a header", protocol.ErrInvalid)
+	}
+	digest := study.BodyDigest(h.Sha256)
+	c := s.docket.byHash(study.Hash(h.PlanHash))
+	if c == nil {
+		return fmt.Errorf("contribute to study: %w: no study has plan %x", study.ErrOtherPlan, h.PlanHash)
+	}
+	receipt, answered, err := c.known(ctx, party, digest, s.config.Now())
+	if err != nil {
+		s.conductor.nudge() // the deadline may have passed
+		return err
+	}
+	if !answered {
+		receipt, err = s.take(stream, c, party, digest, h.Size)
+		if err != nil {
+			return err
+		}
+	}
+	if err := stream.SendAndClose(&pb.Signed{Document: receipt.Document, Signature: receipt.Signature}); err != nil {
+		return err
+	}
+	s.config.Checkpoint("after receipt sent")
+	return nil
+}
+
+// take receives and checks a body and contributes it.
+func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb.Signed], c *course, party study.PartyID, digest study.BodyDigest, size uint64) (protocol.Receipt, error) {
+	fail := func(err error) (protocol.Receipt, error) { return protocol.Receipt{}, err }
+	ctx := stream.Context()
+	done, err := c.uploading(party)
+	if err != nil {
+		return fail(err)
+	}
+	defer done()
+	release, err := s.upload(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	defer release()
+	tools, err := c.instruments(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	if most := min(tools.maxBody, s.config.Limits.Body); size > uint64(most) {
+		return fail(fmt.Errorf("%w: the contribution has %d bytes, this study takes at most %d", protocol.ErrTooLarge, size, most))
+	}
+	data, err := assemble(stream.Recv, size)
+	if err != nil {
+		return fail(err)
+	}
+	if sha256.Sum256(data) != digest {
+		return fail(fmt.Errorf("%w: the contribution is not what its header announced", protocol.ErrDamaged))
+	}
+	if err := tools.check(data); err != nil {
+		return fail(err)
+	}
+	now := s.config.Now()
+	receipt, err := protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC()}.Sign(s.signer)
+	if err != nil {
+		return fail(err)
+	}
+	stored, err := c.contribute(ctx, receipt, data, now)
+	s.conductor.nudge()
+	if err != nil {
+		return fail(err)
+	}
+	s.counts.contributions.Add(1)
+	s.counts.contributionBytes.Add(int64(len(data)))
+	s.config.Log.Info("contribution stored", "study", c.hash, "party", party, "bytes", len(data))
+	return stored, nil
+}
+
+// upload waits for one of the places for a body in memory.
+func (s *Server) upload(ctx context.Context) (release func(), err error) {
+	select {
+	case s.uploads <- struct{}{}:
+		return func() { <-s.uploads }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// silence is how long a sender may say nothing within an upload, which holds
+// one of the places in memory.
+const silence = time.Minute
+
+// assemble receives the chunks of an upload until the sender is done.
+func assemble[M interface{ GetChunk() *pb.Chunk }](recv func() (M, error), size uint64) ([]byte, error) {
+	type message struct {
+		m   M
+		err error
+	}
+	// Recv cannot be given up, but ends when this call has returned.
+	next, stop := make(chan message), make(chan struct{})
+	defer close(stop)
+	go func() {
+		for {
+			m, err := recv()
+			select {
+			case next <- message{m, err}:
+			case <-stop:
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	quiet := time.NewTimer(silence)
+	defer quiet.Stop()
+	body := protocol.Assembly{Size: size}
+	for {
+		quiet.Reset(silence)
+		select {
+		case n := <-next:
+			if errors.Is(n.err, io.EOF) {
+				return body.Whole()
+			}
+			if n.err != nil {
+				return nil, n.err
+			}
+			if err := body.Add(n.m.GetChunk()); err != nil {
+				return nil, err
+			}
+		case <-quiet.C:
+			return nil, fmt.Errorf("%w: nothing arrived for %v", protocol.ErrBusy, silence)
+		}
+	}
+}
+
+// received is an error of the first Recv as this end means it.
+func received(err error) error {
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: it ended before its header", protocol.ErrDamaged)
+	}
+	return err
+}
+
+// DownloadRelease streams the release to the plan's readers.
+func (s *Server) DownloadRelease(r *pb.DownloadRequest, stream grpc.ServerStreamingServer[pb.Chunk]) error {
+	ctx := stream.Context()
+	caller := callerOf(ctx)
+	c, err := s.docket.find(ctx, r.Study, caller)
+	if err != nil {
+		return err
+	}
+	err = c.view(ctx, func(m *study.Study) error {
+		if readers := m.Plan.Readers; len(readers) > 0 && !slices.Contains(readers, caller.Name) {
+			return fmt.Errorf("%w: the plan names who reads the release, and not %s", protocol.ErrDenied, caller.Name)
+		}
+		if m.State != study.Released {
+			return fmt.Errorf("%w: the study has no release: it is %s", protocol.ErrNotFound, m.State)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var row releaseRow
+	err = s.store.View(ctx, func(tx Tx) (err error) {
+		row, err = tx.Release(c.hash)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if r.Offset > uint64(len(row.Document)) {
+		return fmt.Errorf("%w: offset %d is beyond the release's %d bytes", protocol.ErrDamaged, r.Offset, len(row.Document))
+	}
+	for chunk := range protocol.Chunks(row.Document, r.Offset) {
+		if chunk.Offset == r.Offset {
+			chunk.Signature = row.Signature
+		}
+		if err := stream.Send(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Gossip says how to join, where it is on.
+func (s *Server) Gossip(context.Context, *pb.GossipRequest) (*pb.GossipReply, error) {
+	if s.gossip == nil {
+		return nil, fmt.Errorf("%w: gossip is off here", protocol.ErrNotFound)
+	}
+	at := s.gossip.Addr()
+	// What is bound to every address is joined at the address parties dial.
+	if host, port, err := net.SplitHostPort(at); err == nil {
+		if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+			if dialled, _, err := net.SplitHostPort(s.address()); err == nil {
+				at = net.JoinHostPort(dialled, port)
+			}
+		}
+	}
+	return &pb.GossipReply{Addresses: []string{at}, Key: s.gossipKey}, nil
+}

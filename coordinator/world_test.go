@@ -1,0 +1,270 @@
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"caucus/aggregation"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childFolder) != "" {
+		runChild()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// clock is a clock that tests move.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock { return &clock{now: time.Now()} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// book is a log that tests read.
+type book struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *book) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *book) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// world is a coordinator with its operator and parties, on loopback.
+type world struct {
+	t        testing.TB
+	config   Config
+	clock    *clock
+	log      *book
+	server   *Server
+	stop     func()
+	operator *protocol.Client
+	parties  map[string]*protocol.Client
+}
+
+// newWorld makes and starts a coordinator; change may alter its config.
+func newWorld(t testing.TB, change func(*Config)) *world {
+	t.Helper()
+	w := &world{t: t, clock: newClock(), log: &book{}, parties: map[string]*protocol.Client{}}
+	dir := filepath.Join(t.TempDir(), "coordinator")
+	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
+	w.config = must(LoadConfig(filepath.Join(dir, ConfigFile)))
+	w.config.Address = ""
+	w.config.Now, w.config.Tick = w.clock.Now, 5*time.Millisecond
+	w.config.Limits.Rate, w.config.Limits.Burst = 1e6, 1e6
+	w.config.Log = slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if change != nil {
+		change(&w.config)
+	}
+	w.start()
+	t.Cleanup(w.end)
+	w.operator = w.dial(must(protocol.LoadIdentity(filepath.Join(dir, OperatorFile))))
+	return w
+}
+
+func (w *world) start() {
+	w.t.Helper()
+	w.server = must(New(w.config))
+	w.config.Listen = w.server.Addr() // the same after a restart
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.server.Run(ctx) }()
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			w.t.Errorf("run: %v", err)
+		}
+	})
+}
+
+func (w *world) end() {
+	w.stop()
+	if w.operator != nil {
+		w.operator.Close()
+	}
+	for _, c := range w.parties {
+		c.Close()
+	}
+}
+
+func (w *world) dial(id protocol.Identity) *protocol.Client {
+	return must(protocol.Dial(id, protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now}))
+}
+
+// enrol invites and enrols a party.
+func (w *world) enrol(name string) *protocol.Client {
+	w.t.Helper()
+	text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: name})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c := w.dial(must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()),
+		protocol.DialOptions{Now: w.clock.Now})))
+	w.parties[name] = c
+	return c
+}
+
+// names are p0 … p(n−1).
+func names(n int) (out []study.PartyID) {
+	for i := range n {
+		out = append(out, study.PartyID(fmt.Sprint("p", i)))
+	}
+	return out
+}
+
+const schemaText = `
+label: {column: y, classes: [no, yes]}
+features:
+  - {column: a, kind: numeric, min: 0, max: 10}
+  - {column: b, kind: numeric, min: 0, max: 1}
+`
+
+// poolOf makes the canonical bytes of a pool of n rows.
+func poolOf(n int) []byte {
+	var b strings.Builder
+	b.WriteString("a,b\n")
+	for i := range n {
+		fmt.Fprintf(&b, "%d.%d,0.%d\n", i%10, i%7, (i*37)%97+1)
+	}
+	return []byte(b.String())
+}
+
+// planOf is a party-level tally.
+func planOf(roster []study.PartyID, pool []byte, deadline time.Time) study.Plan {
+	schema := must(dataset.ParseSchema(strings.NewReader(schemaText)))
+	return study.Plan{
+		Name: "trial", Kind: "classify", Schema: schema, Map: dataset.Identity(schema), Pool: sha256.Sum256(pool), Roster: roster,
+		Unit: privacy.Party, Epsilon: 8, Delta: 1e-6, Mechanism: "tally", Noise: study.NoiseCoordinator, Shards: 1,
+		Minimum: 2, Deadline: deadline.UTC().Truncate(time.Second),
+	}
+}
+
+// open uploads pool and plan and opens the study.
+func (w *world) open(p study.Plan, pool []byte) protocol.Study {
+	w.t.Helper()
+	ctx := context.Background()
+	if err := w.operator.UploadPool(ctx, p.Pool, pool); err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical())); err != nil {
+		w.t.Fatal(err)
+	}
+	s, err := w.operator.Open(ctx, p.Name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// ballotFor votes "yes" on one row only, so that a cell above 1 in the sum
+// proves a double count.
+func ballotFor(row, rows int) []byte {
+	votes := make([]int, rows)
+	votes[row] = 1
+	b := must(aggregation.NewBallot(votes, 2))
+	return must(b.MarshalBinary())
+}
+
+// wait waits for a study to be in one of the states.
+func (w *world) wait(ref string, states ...study.State) protocol.Study {
+	w.t.Helper()
+	for until := time.Now().Add(20 * time.Second); ; {
+		s, err := w.operator.Study(context.Background(), ref)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, state := range states {
+			if s.State == state {
+				return s
+			}
+		}
+		if time.Now().After(until) {
+			w.t.Fatalf("study is %s (%s), want %v\n%s", s.State, s.Reason, states, w.log)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// sumOf is the stored sum of these bodies.
+func sumOf(p study.Plan, pool []byte, bodies [][]byte) []byte {
+	tools := must(newInstruments(p, pool))
+	for _, b := range bodies {
+		must(0, tools.sum.Add(b))
+	}
+	return must(tools.sum.MarshalBinary())
+}
+
+// agree checks that a coordinator's ledger holds one charge, which is the
+// release of these bodies, and that the release document follows from it. It
+// asks the ledger again, which gives its first answer.
+func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte, r study.Release) {
+	t.Helper()
+	ctx := context.Background()
+	j := must(journal.OpenSQLite(filepath.Join(dir, LedgerFile)))
+	defer j.Close()
+	ledger := must(privacy.Open(j, privacy.Config{}))
+	tools := must(newInstruments(p, pool))
+	for _, b := range bodies {
+		must(0, tools.sum.Add(b))
+	}
+	m := len(bodies)
+	before := must(privacy.Verify(ctx, j))[p.Unit].Charges
+	out, err := study.Settle(ctx, ledger, study.HashOf(must(p.Canonical())), must(tools.sum.Asks(m)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := must(privacy.Verify(ctx, j))[p.Unit].Charges; before != 1 || after != 1 {
+		t.Errorf("the ledger has %d charges, and %d after asking again", before, after)
+	}
+	want := must(tools.kind.Finish(p, tools.pool, m, tools.sum, out))
+	if !reflect.DeepEqual(want.Classifier.Weights, r.Result.Classifier.Weights) || r.Parties != m {
+		t.Errorf("the release of %d parties does not follow from the ledger's answer for %d", r.Parties, m)
+	}
+}

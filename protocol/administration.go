@@ -1,0 +1,134 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// InviteOptions say whom to invite.
+type InviteOptions struct {
+	Name string
+	// Role is party where empty, or operator.
+	Role Role
+	// Valid is for how long; 0 leaves it to the coordinator.
+	Valid time.Duration
+	// Address, host:port, is what the invitation tells to dial; empty is the
+	// coordinator's own idea of it.
+	Address string
+}
+
+// Invite makes an invitation. Its text is a secret for the invited.
+func (c *Client) Invite(ctx context.Context, o InviteOptions) (invitation string, expires time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	reply, err := c.admin.Invite(ctx, &pb.InviteRequest{
+		Name: o.Name, Role: string(o.Role), ValidSeconds: int64(o.Valid / time.Second), Address: o.Address,
+	})
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("invite %s: %w", o.Name, FromStatus(err))
+	}
+	return reply.Invitation, time.UnixMilli(reply.ExpiresUnixMillis).UTC(), nil
+}
+
+// Member statuses.
+const (
+	StatusInvited  = "invited"
+	StatusEnrolled = "enrolled"
+	StatusExpired  = "expired" // its invitation or its last certificate
+	StatusRevoked  = "revoked"
+)
+
+// Member is a party or an operator.
+type Member struct {
+	Name    string    `json:"name"`
+	Role    Role      `json:"role"`
+	Status  string    `json:"status"`
+	Expires time.Time `json:"expires"` // its newest certificate or invitation
+	// Alive is a hint from gossip, where it is on.
+	Alive bool `json:"alive"`
+}
+
+// Members lists parties and operators by name.
+func (c *Client) Members(ctx context.Context) ([]Member, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	reply, err := c.admin.ListMembers(ctx, &pb.ListMembersRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("list members: %w", FromStatus(err))
+	}
+	all := make([]Member, len(reply.Members))
+	for i, m := range reply.Members {
+		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(), m.Alive}
+	}
+	return all, nil
+}
+
+// Revoke ends a member's certificates and invitations at once.
+func (c *Client) Revoke(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	if _, err := c.admin.Revoke(ctx, &pb.RevokeRequest{Name: name}); err != nil {
+		return fmt.Errorf("revoke %s: %w", name, FromStatus(err))
+	}
+	return nil
+}
+
+// CreateStudy stores a plan, in its canonical bytes, as a draft. Upload its
+// pool first. The same plan again gives the same study.
+func (c *Client) CreateStudy(ctx context.Context, plan []byte) (Study, error) {
+	p, hash, err := ParsePlan(plan)
+	if err != nil {
+		return Study{}, fmt.Errorf("create study: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	s, err := c.studyOf("create", p.Name, func() (*pb.Study, error) {
+		return c.admin.CreateStudy(ctx, &pb.CreateStudyRequest{Plan: plan})
+	})
+	if err == nil && s.Hash != hash {
+		return Study{}, fmt.Errorf("create study %s: %w: the coordinator stored another plan", p.Name, ErrDamaged)
+	}
+	return s, err
+}
+
+// Open lets a study's parties contribute. Its plan cannot change from here.
+func (c *Client) Open(ctx context.Context, ref string) (Study, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	return c.studyOf("open", ref, func() (*pb.Study, error) {
+		return c.admin.OpenStudy(ctx, &pb.StudyRequest{Study: ref})
+	})
+}
+
+// Cancel fails a study that is not released yet, for a public reason.
+func (c *Client) Cancel(ctx context.Context, ref, reason string) (Study, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	return c.studyOf("cancel", ref, func() (*pb.Study, error) {
+		return c.admin.CancelStudy(ctx, &pb.CancelRequest{Study: ref, Reason: reason})
+	})
+}
+
+// Final reports whether a study's state will not change any more.
+func Final(s study.State) bool { return s == study.Released || s == study.Failed }
+
+// GossipInfo is what is needed to join the gossip.
+type GossipInfo struct {
+	Addresses []string
+	Key       []byte
+}
+
+// Gossip asks how to join; ErrNotFound where the coordinator has it off.
+func (c *Client) Gossip(ctx context.Context) (GossipInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	reply, err := c.studies.Gossip(ctx, &pb.GossipRequest{})
+	if err != nil {
+		return GossipInfo{}, fmt.Errorf("ask for gossip: %w", FromStatus(err))
+	}
+	return GossipInfo{reply.Addresses, reply.Key}, nil
+}

@@ -1,0 +1,198 @@
+package protocol
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"math/big"
+	"net/url"
+	"time"
+)
+
+// Authority is the coordinator's own certificate authority. It signs for the
+// coordinator and for those it invited; nothing outside a study trusts it.
+type Authority struct {
+	certificate *x509.Certificate
+	key         crypto.Signer
+}
+
+// How long certificates are good. A clock may be behind by clockSlack.
+const (
+	authorityYears = 20
+	clockSlack     = 48 * time.Hour
+	// MemberValidity is how long a member's certificate is good; it is renewed
+	// well before.
+	MemberValidity = 366 * 24 * time.Hour
+	serverValidity = 60 * 24 * time.Hour
+	// invitationCertificate: the store decides when an invitation expires, so
+	// that its holder is told so; its certificate only has to outlive it.
+	invitationCertificate = 90 * 24 * time.Hour
+)
+
+// serverName is what only the coordinator's certificate is good for. Clients
+// ask for it wherever they dial, so addresses may change.
+const serverName = "coordinator.caucus.internal"
+
+// NewAuthority makes a key and a certificate of its own.
+func NewAuthority(now time.Time) (*Authority, error) {
+	key, err := newKey()
+	if err != nil {
+		return nil, fmt.Errorf("make authority: %w", err)
+	}
+	serial, err := newSerial()
+	if err != nil {
+		return nil, fmt.Errorf("make authority: %w", err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "Caucus authority"},
+		NotBefore: now.Add(-clockSlack), NotAfter: now.AddDate(authorityYears, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("make authority: %w", err)
+	}
+	c, err := x509.ParseCertificate(der)
+	return &Authority{c, key}, err
+}
+
+// LoadAuthority reads what Save wrote.
+func LoadAuthority(certificatePath, keyPath string) (*Authority, error) {
+	fail := func(err error) (*Authority, error) { return nil, fmt.Errorf("read authority: %w", err) }
+	text, err := readSecret(certificatePath)
+	if err != nil {
+		return fail(err)
+	}
+	der, err := derOf("CERTIFICATE", string(text))
+	if err != nil {
+		return fail(err)
+	}
+	c, err := x509.ParseCertificate(der)
+	if err != nil {
+		return fail(err)
+	}
+	key, err := loadKey(keyPath)
+	if err != nil {
+		return fail(err)
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return fail(fmt.Errorf("%s holds a key that cannot sign", keyPath))
+	}
+	if public, ok := signer.Public().(*ecdsa.PublicKey); !ok || !public.Equal(c.PublicKey) {
+		return fail(fmt.Errorf("%s is not the key of %s", keyPath, certificatePath))
+	}
+	return &Authority{c, signer}, nil
+}
+
+// Save writes certificate and key, each with mode 0600.
+func (a *Authority) Save(certificatePath, keyPath string) error {
+	if err := saveKey(keyPath, a.key); err != nil {
+		return fmt.Errorf("save authority: %w", err)
+	}
+	if err := WriteSecret(certificatePath, []byte(a.PEM())); err != nil {
+		return fmt.Errorf("save authority: %w", err)
+	}
+	return nil
+}
+
+// PEM is the authority's certificate.
+func (a *Authority) PEM() string { return pemOf("CERTIFICATE", a.certificate.Raw) }
+
+// IssueMember makes a certificate for the public key of a signing request.
+// Only that key is taken from the request.
+func (a *Authority) IssueMember(c Caller, signingRequest []byte, now time.Time) (*x509.Certificate, error) {
+	request, err := ParseSigningRequest(signingRequest)
+	if err != nil {
+		return nil, err
+	}
+	return a.issue(c.Name, c.Role, request.PublicKey, now, MemberValidity, x509.ExtKeyUsageClientAuth)
+}
+
+// ParseSigningRequest checks that a request is signed by the key in it, an
+// ECDSA key on P-256.
+func ParseSigningRequest(der []byte) (*x509.CertificateRequest, error) {
+	request, err := x509.ParseCertificateRequest(der)
+	if err == nil {
+		err = request.CheckSignature()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: signing request: %v", ErrInvalid, err)
+	}
+	if key, ok := request.PublicKey.(*ecdsa.PublicKey); !ok || key.Curve != elliptic.P256() {
+		return nil, fmt.Errorf("%w: signing request: want an ECDSA key on P-256", ErrInvalid)
+	}
+	return request, nil
+}
+
+// ServerCertificate is a fresh key and certificate for the coordinator's end.
+func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
+	key, err := newKey()
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	c, err := a.issue("coordinator", RoleCoordinator, key.Public(), now, serverValidity, x509.ExtKeyUsageServerAuth)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.Certificate{Certificate: [][]byte{c.Raw}, PrivateKey: key, Leaf: c}, nil
+}
+
+func (a *Authority) issue(name string, role Role, public any, now time.Time, valid time.Duration, usage x509.ExtKeyUsage) (*x509.Certificate, error) {
+	fail := func(err error) (*x509.Certificate, error) {
+		return nil, fmt.Errorf("issue certificate for %s: %w", name, err)
+	}
+	if err := CheckName(name); err != nil {
+		return fail(err)
+	}
+	serial, err := newSerial()
+	if err != nil {
+		return fail(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: name},
+		URIs:      []*url.URL{{Scheme: "urn", Opaque: "caucus:" + string(role) + ":" + name}},
+		NotBefore: now.Add(-clockSlack), NotAfter: now.Add(valid),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{usage},
+	}
+	if role == RoleCoordinator {
+		template.DNSNames = []string{serverName}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, public, a.key)
+	if err != nil {
+		return fail(err)
+	}
+	return x509.ParseCertificate(der)
+}
+
+func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
+
+// newSerial is 127 random bits, so that serials never meet.
+func newSerial() (*big.Int, error) {
+	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+}
+
+func saveKey(path string, key any) error {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return WriteSecret(path, []byte(pemOf("PRIVATE KEY", der)))
+}
+
+func loadKey(path string) (any, error) {
+	text, err := readSecret(path)
+	if err != nil {
+		return nil, err
+	}
+	der, err := derOf("PRIVATE KEY", string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return x509.ParsePKCS8PrivateKey(der)
+}

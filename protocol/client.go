@@ -1,0 +1,324 @@
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// DialOptions change how a coordinator is reached; the zero value is good.
+type DialOptions struct {
+	// Coordinator, host:port, instead of the identity's.
+	Coordinator string
+	// Timeout of a call, 30 s where 0; Transfer of a whole pool, contribution
+	// or release, 10 minutes where 0.
+	Timeout, Transfer time.Duration
+	// Now is this end's clock, for certificates; nil is time.Now.
+	Now func() time.Time
+}
+
+// Client speaks to a coordinator as one identity. It is safe for concurrent
+// use; close it when done.
+type Client struct {
+	connection  *grpc.ClientConn
+	enrolment   pb.EnrolmentClient
+	studies     pb.StudiesClient
+	admin       pb.AdministrationClient
+	coordinator string
+	ca          string
+	signer      SignerKey
+	timeout     time.Duration
+	transfer    time.Duration
+	now         func() time.Time
+}
+
+type enrolCall = func(context.Context, *pb.EnrolRequest, ...grpc.CallOption) (*pb.EnrolReply, error)
+
+// Dial prepares a client. It connects when first used, and again when needed.
+func Dial(id Identity, o DialOptions) (*Client, error) {
+	pair, err := tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key))
+	if err != nil {
+		return nil, fmt.Errorf("dial coordinator: identity: %w", err)
+	}
+	if o.Coordinator == "" {
+		o.Coordinator = id.Coordinator
+	}
+	return dial(id.CA, pair, id.Signer, o)
+}
+
+func dial(ca string, pair tls.Certificate, signer SignerKey, o DialOptions) (*Client, error) {
+	if o.Timeout == 0 {
+		o.Timeout = 30 * time.Second
+	}
+	if o.Transfer == 0 {
+		o.Transfer = 10 * time.Minute
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	config, err := clientTLS(ca, pair, o.Now)
+	if err != nil {
+		return nil, fmt.Errorf("dial coordinator: %w", err)
+	}
+	connection, err := grpc.NewClient(o.Coordinator,
+		grpc.WithTransportCredentials(firstWord{credentials.NewTLS(config)}),
+		// Callers wait between attempts; the connection must not wait longer.
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
+			MinConnectTimeout: 10 * time.Second,
+		}),
+		// A peer that went away without a word is noticed.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("dial coordinator %s: %w", o.Coordinator, err)
+	}
+	return &Client{
+		connection: connection, enrolment: pb.NewEnrolmentClient(connection), studies: pb.NewStudiesClient(connection),
+		admin: pb.NewAdministrationClient(connection), coordinator: o.Coordinator, ca: ca, signer: signer,
+		timeout: o.Timeout, transfer: o.Transfer, now: o.Now,
+	}, nil
+}
+
+// Close ends the connection; calls under way fail.
+func (c *Client) Close() error { return c.connection.Close() }
+
+// Summary is what a list says of a study.
+type Summary struct {
+	Hash        study.Hash  `json:"hash"`
+	Name        string      `json:"name"`
+	Kind        string      `json:"kind"`
+	State       study.State `json:"state"`
+	Reason      string      `json:"reason,omitempty"`
+	Deadline    time.Time   `json:"deadline"`
+	Roster      int         `json:"roster"`
+	Contributed int         `json:"contributed"`
+	Minimum     int         `json:"minimum"`
+	// Mine: the caller has contributed.
+	Mine bool `json:"mine"`
+}
+
+// Study is a study as the caller may see it. Its plan was signed by the
+// coordinator, has the hash that names the study, and passed ParsePlan.
+type Study struct {
+	Summary
+	Plan          study.Plan `json:"-"`
+	PlanBytes     []byte     `json:"-"`
+	PlanSignature []byte     `json:"-"`
+	PoolBytes     uint64     `json:"pool_bytes"`
+	ContributedBy []string   `json:"contributed_by"`
+	Missing       []string   `json:"missing"`
+}
+
+// Listing is an answer to Studies.
+type Listing struct {
+	Studies []Summary
+	// Skew is by how much the coordinator's clock is ahead of this one.
+	Skew time.Duration
+}
+
+// Studies lists what the caller may see: a party the opened studies whose
+// roster names it, an operator all; newest first.
+func (c *Client) Studies(ctx context.Context) (Listing, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	reply, err := c.studies.List(ctx, &pb.ListRequest{})
+	if err != nil {
+		return Listing{}, fmt.Errorf("list studies: %w", FromStatus(err))
+	}
+	l := Listing{Skew: time.UnixMilli(reply.UnixMillis).Sub(c.now())}
+	for _, s := range reply.Studies {
+		summary, err := summaryOf(s)
+		if err != nil {
+			return Listing{}, fmt.Errorf("list studies: %w", err)
+		}
+		l.Studies = append(l.Studies, summary)
+	}
+	return l, nil
+}
+
+func summaryOf(s *pb.Summary) (Summary, error) {
+	if s == nil || len(s.PlanHash) != len(study.Hash{}) {
+		return Summary{}, fmt.Errorf("%w: a study without a plan hash", ErrDamaged)
+	}
+	return Summary{
+		Hash: study.Hash(s.PlanHash), Name: s.Name, Kind: s.Kind, State: study.State(s.State), Reason: s.Reason,
+		Deadline: time.UnixMilli(s.DeadlineUnixMillis).UTC(), Roster: int(s.Roster), Contributed: int(s.Contributed),
+		Minimum: int(s.Minimum), Mine: s.Mine,
+	}, nil
+}
+
+// Study gives one study, by hash, a unique beginning of it, or name.
+func (c *Client) Study(ctx context.Context, ref string) (Study, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	return c.studyOf("show", ref, func() (*pb.Study, error) {
+		return c.studies.Show(ctx, &pb.StudyRequest{Study: ref})
+	})
+}
+
+// studyOf makes a call that answers with a study, and checks the answer.
+func (c *Client) studyOf(verb, ref string, call func() (*pb.Study, error)) (Study, error) {
+	fail := func(err error) (Study, error) { return Study{}, fmt.Errorf("%s study %s: %w", verb, ref, err) }
+	reply, err := call()
+	if err != nil {
+		return fail(FromStatus(err))
+	}
+	summary, err := summaryOf(reply.Summary)
+	if err != nil {
+		return fail(err)
+	}
+	s := Study{
+		Summary: summary, PlanBytes: reply.GetPlan().GetDocument(), PlanSignature: reply.GetPlan().GetSignature(),
+		PoolBytes: reply.PoolBytes, ContributedBy: reply.Contributed, Missing: reply.Missing,
+	}
+	if err := c.signer.Verify(PlanDocument, s.PlanBytes, s.PlanSignature); err != nil {
+		return fail(err)
+	}
+	var hash study.Hash
+	if s.Plan, hash, err = ParsePlan(s.PlanBytes); err != nil {
+		return fail(err)
+	}
+	if hash != s.Hash {
+		return fail(fmt.Errorf("%w: its plan has hash %s", ErrDamaged, hash))
+	}
+	return s, nil
+}
+
+// Contribute sends a party's contribution and returns the signed receipt once
+// it is stored. The same bytes again give the same receipt; other bytes are
+// refused with study.ErrOtherBytes.
+func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (Receipt, error) {
+	fail := func(err error) (Receipt, error) {
+		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.transfer)
+	defer cancel()
+	stream, err := c.studies.Contribute(ctx)
+	if err != nil {
+		return fail(FromStatus(err))
+	}
+	digest := sha256.Sum256(body)
+	err = stream.Send(&pb.ContributeRequest{Part: &pb.ContributeRequest_Header{Header: &pb.ContributionHeader{
+		PlanHash: plan[:], Size: uint64(len(body)), Sha256: digest[:],
+	}}})
+	for chunk := range Chunks(body, 0) {
+		if err != nil {
+			break // io.EOF: the answer is there already
+		}
+		err = stream.Send(&pb.ContributeRequest{Part: &pb.ContributeRequest_Chunk{Chunk: chunk}})
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fail(FromStatus(err))
+	}
+	reply, err := stream.CloseAndRecv()
+	if err != nil {
+		return fail(FromStatus(err))
+	}
+	receipt, err := ParseReceipt(reply.Document, reply.Signature, c.signer)
+	if err != nil {
+		return fail(err)
+	}
+	if receipt.Plan != plan || receipt.Body != study.BodyDigest(digest) || receipt.Size != len(body) {
+		return fail(fmt.Errorf("%w: the receipt is for something else", ErrDamaged))
+	}
+	return receipt, nil
+}
+
+// SignedRelease is a release with the bytes the coordinator signed.
+type SignedRelease struct {
+	Release   study.Release
+	Document  []byte
+	Signature []byte
+}
+
+// Release fetches the release of a study that is released.
+func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error) {
+	fail := func(err error) (SignedRelease, error) {
+		return SignedRelease{}, fmt.Errorf("fetch release of study %s: %w", ref, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.transfer)
+	defer cancel()
+	stream, err := c.studies.DownloadRelease(ctx, &pb.DownloadRequest{Study: ref})
+	if err != nil {
+		return fail(FromStatus(err))
+	}
+	var a Assembly
+	var r SignedRelease
+	err = receive(stream, &a, func(first *pb.Chunk) error { r.Signature = first.Signature; return nil })
+	if err != nil {
+		return fail(err)
+	}
+	if r.Document, err = a.Whole(); err != nil {
+		return fail(err)
+	}
+	r.Release, err = ParseRelease(r.Document, r.Signature, c.signer)
+	if err != nil {
+		return fail(err)
+	}
+	return r, nil
+}
+
+// ParseRelease reads a release that the coordinator signed and whose plan is
+// the one it names. It refuses a simulated one.
+func ParseRelease(document, signature []byte, key SignerKey) (study.Release, error) {
+	if err := key.Verify(ReleaseDocument, document, signature); err != nil {
+		return study.Release{}, err
+	}
+	var r study.Release
+	d := json.NewDecoder(bytes.NewReader(document))
+	if err := d.Decode(&r); err != nil {
+		return study.Release{}, fmt.Errorf("%w: release: %v", ErrDamaged, err)
+	}
+	if _, err := r.ParsedPlan(); err != nil {
+		return study.Release{}, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if r.Simulated {
+		return study.Release{}, fmt.Errorf("%w: the release is simulated", ErrInvalid)
+	}
+	return r, nil
+}
+
+// maxDownload bounds what is taken into memory, whatever a size announces.
+const maxDownload = 1 << 30
+
+// receive puts the chunks of a download together. A chunk that starts where
+// a.Data ends is the first; its size is the whole's.
+func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, first func(*pb.Chunk) error) error {
+	for begun := false; ; {
+		chunk, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return FromStatus(err)
+		}
+		if !begun {
+			begun = true
+			if chunk.Size > maxDownload {
+				return fmt.Errorf("%w: %d bytes are announced", ErrTooLarge, chunk.Size)
+			}
+			a.Size = chunk.Size
+			if err := first(chunk); err != nil {
+				return err
+			}
+		}
+		if err := a.Add(chunk); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"caucus/study"
+)
+
+// Errors that keep their meaning across the wire, as do study's.
+var (
+	// ErrUnavailable: the other end is down, restarting, or cannot store now.
+	ErrUnavailable = errors.New("the coordinator is not available: it will be tried again")
+	// ErrBusy: the caller goes beyond a limit of rate or concurrency.
+	ErrBusy = errors.New("too many calls at once: try again later")
+	// ErrDenied: the certificate does not allow this, or no longer.
+	ErrDenied = errors.New("access denied")
+	// ErrExpired: an invitation or a certificate is over.
+	ErrExpired = errors.New("expired")
+	// ErrClock: the two ends do not agree what time it is.
+	ErrClock = errors.New("the clocks disagree")
+	// ErrNotFound: there is no such study, pool or member, or not for the
+	// caller to see.
+	ErrNotFound = errors.New("not found")
+	// ErrExists: there is another one of that name.
+	ErrExists = errors.New("exists already")
+	// ErrTooLarge: a body is larger than its receiver takes.
+	ErrTooLarge = errors.New("too large")
+	// ErrDamaged: what arrived is not what was sent or signed.
+	ErrDamaged = errors.New("damaged")
+	// ErrInvalid: the request makes no sense.
+	ErrInvalid = errors.New("invalid request")
+)
+
+// reasons is how each error travels: a code for any client, and a reason that
+// names the error. The first that matches is taken.
+var reasons = []struct {
+	err    error
+	code   codes.Code
+	reason string
+}{
+	{study.ErrOtherBytes, codes.AlreadyExists, "OTHER_BYTES"},
+	{study.ErrOtherPlan, codes.FailedPrecondition, "OTHER_PLAN"},
+	{study.ErrNotEnrolled, codes.PermissionDenied, "NOT_ENROLLED"},
+	{study.ErrNotOpen, codes.FailedPrecondition, "NOT_OPEN"},
+	{study.ErrContribution, codes.InvalidArgument, "CONTRIBUTION"},
+	{study.ErrPlan, codes.InvalidArgument, "PLAN"},
+	{ErrTooLarge, codes.ResourceExhausted, "TOO_LARGE"},
+	{ErrBusy, codes.ResourceExhausted, "BUSY"},
+	{ErrExpired, codes.PermissionDenied, "EXPIRED"},
+	{ErrDenied, codes.PermissionDenied, "DENIED"},
+	{ErrNotFound, codes.NotFound, "NOT_FOUND"},
+	{ErrExists, codes.AlreadyExists, "EXISTS"},
+	{ErrDamaged, codes.DataLoss, "DAMAGED"},
+	{ErrInvalid, codes.InvalidArgument, "INVALID"},
+	{ErrUnavailable, codes.Unavailable, "UNAVAILABLE"},
+}
+
+const domain = "caucus"
+
+// Status is an error as it travels. An error that has no meaning on the other
+// side becomes an internal error without its text: whoever calls Status logs
+// it first.
+func Status(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return status.FromContextError(err).Err()
+	}
+	for _, r := range reasons {
+		if errors.Is(err, r.err) {
+			s, failed := status.New(r.code, err.Error()).WithDetails(&errdetails.ErrorInfo{Domain: domain, Reason: r.reason})
+			if failed != nil {
+				return status.Error(r.code, err.Error())
+			}
+			return s.Err()
+		}
+	}
+	if s, ok := status.FromError(err); ok {
+		return s.Err()
+	}
+	return status.Error(codes.Internal, "internal error: the coordinator's log says more")
+}
+
+// Reason names the error that Status lets travel, "" for one without a meaning
+// on the other side. It is what logs and metrics may say.
+func Reason(err error) string {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return "CANCELLED"
+	}
+	for _, r := range reasons {
+		if errors.Is(err, r.err) {
+			return r.reason
+		}
+	}
+	return ""
+}
+
+// remoteError is the other end's words with the error they mean.
+type remoteError struct {
+	text string
+	is   error
+}
+
+func (e *remoteError) Error() string {
+	if strings.Contains(e.text, e.is.Error()) {
+		return e.text
+	}
+	return e.is.Error() + ": " + e.text
+}
+func (e *remoteError) Unwrap() error { return e.is }
+
+// FromStatus is the error that a status means, so that errors.Is works for
+// the caller as it did at the other end.
+func FromStatus(err error) error {
+	s, ok := status.FromError(err)
+	if err == nil || !ok {
+		return err
+	}
+	for _, d := range s.Details() {
+		info, ok := d.(*errdetails.ErrorInfo)
+		if !ok || info.Domain != domain {
+			continue
+		}
+		for _, r := range reasons {
+			if r.reason == info.Reason {
+				return &remoteError{s.Message(), r.err}
+			}
+		}
+	}
+	switch s.Code() {
+	case codes.Canceled:
+		return &remoteError{s.Message(), context.Canceled}
+	case codes.ResourceExhausted:
+		return &remoteError{s.Message(), ErrTooLarge}
+	case codes.Unimplemented:
+		return &remoteError{"the coordinator runs another version: " + s.Message(), ErrInvalid}
+	case codes.Unavailable:
+		return unavailable(s.Message())
+	}
+	// Also an internal error, a deadline and an aborted stream: nothing was
+	// stored that a repeat would store twice.
+	return &remoteError{s.Message(), ErrUnavailable}
+}
+
+// unavailable explains why a connection failed. The other end's refusal of a
+// certificate arrives as text only; a test holds these words.
+func unavailable(text string) error {
+	switch {
+	case strings.Contains(text, "certificate has expired or is not yet valid"):
+		return &remoteError{"the coordinator's certificate is not valid by this machine's clock: set the clock (" + text + ")", ErrClock}
+	case strings.Contains(text, "remote error: tls: expired certificate"):
+		return &remoteError{"by its clock, the coordinator finds this certificate expired or not yet valid: check both clocks, else enrol again with a new invitation", ErrClock}
+	case strings.Contains(text, "remote error: tls: bad certificate"), strings.Contains(text, "remote error: tls: unknown certificate"),
+		strings.Contains(text, "remote error: tls: certificate required"):
+		return &remoteError{"the coordinator does not know this certificate's authority: enrol with an invitation of this coordinator", ErrDenied}
+	case strings.Contains(text, "failed to verify certificate"):
+		return &remoteError{"whoever answers there is not the coordinator that invited: check the address (" + text + ")", ErrDenied}
+	}
+	return &remoteError{text, ErrUnavailable}
+}
+
+// Retry reports whether waiting may help.
+func Retry(err error) bool {
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrBusy) || errors.Is(err, ErrClock) || errors.Is(err, context.DeadlineExceeded)
+}

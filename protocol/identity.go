@@ -1,0 +1,207 @@
+package protocol
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+)
+
+// Role is what a certificate lets its holder do.
+type Role string
+
+// The roles.
+const (
+	RoleParty       Role = "party"
+	RoleOperator    Role = "operator"
+	RoleInvitation  Role = "invitation" // may enrol, once, and nothing else
+	RoleCoordinator Role = "coordinator"
+)
+
+// Caller is who a verified certificate says its holder is.
+type Caller struct {
+	Name   string
+	Role   Role
+	Serial string // of the certificate, hexadecimal
+}
+
+// identityURI is the form of a certificate's only URI name; the common name
+// says the same name again, for people.
+const identityURI = "urn:caucus:"
+
+// CheckName refuses names that would not be the same in a certificate, a file
+// name, a log and a plan's roster.
+func CheckName(name string) error {
+	ok := len(name) >= 1 && len(name) <= 63
+	for i, c := range []byte(name) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		ok = ok && (letter || i > 0 && strings.IndexByte("._-", c) >= 0)
+	}
+	if !ok {
+		return fmt.Errorf("name %q: give 1 to 63 letters, digits, dots, dashes or underscores, a letter or digit first", name)
+	}
+	return nil
+}
+
+// CallerOfCertificate reads a certificate that was verified already.
+func CallerOfCertificate(c *x509.Certificate) (Caller, error) {
+	if len(c.URIs) == 1 {
+		role, name, ok := strings.Cut(strings.TrimPrefix(c.URIs[0].String(), identityURI), ":")
+		caller := Caller{Name: name, Role: Role(role), Serial: c.SerialNumber.Text(16)}
+		switch caller.Role {
+		case RoleParty, RoleOperator, RoleInvitation, RoleCoordinator:
+			if ok && CheckName(name) == nil && c.Subject.CommonName == name {
+				return caller, nil
+			}
+		}
+	}
+	return Caller{}, fmt.Errorf("%w: the certificate names nobody", ErrDenied)
+}
+
+// CallerOf is who is at the other end of a call. Only the verified certificate
+// of the connection says so.
+func CallerOf(ctx context.Context) (Caller, error) {
+	p, ok := peer.FromContext(ctx)
+	if ok {
+		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(info.State.VerifiedChains) > 0 {
+			return CallerOfCertificate(info.State.VerifiedChains[0][0])
+		}
+	}
+	return Caller{}, fmt.Errorf("%w: the connection has no verified certificate", ErrDenied)
+}
+
+// Identity is what a party or an operator holds: its certificate and key, and
+// whom it trusts. It is a secret.
+type Identity struct {
+	// Coordinator is the host:port to dial.
+	Coordinator string `yaml:"coordinator"`
+	// CA, Certificate and Key are PEM.
+	CA          string `yaml:"ca"`
+	Certificate string `yaml:"certificate"`
+	Key         string `yaml:"key"`
+	// Signer is the coordinator's public key for plans, receipts and releases.
+	Signer SignerKey `yaml:"signer"`
+}
+
+// LoadIdentity reads what Save wrote. It refuses a file that others may read.
+func LoadIdentity(path string) (Identity, error) {
+	var id Identity
+	text, err := readSecret(path)
+	if err == nil {
+		err = yaml.Unmarshal(text, &id)
+	}
+	if err == nil {
+		_, err = id.leaf()
+	}
+	if err != nil {
+		return Identity{}, fmt.Errorf("read identity: %w", err)
+	}
+	return id, nil
+}
+
+// Save writes the file with mode 0600, replacing one there. After it returns
+// the file survives a crash; a crash before leaves the old one.
+func (id Identity) Save(path string) error {
+	text, err := yaml.Marshal(id)
+	if err == nil {
+		err = WriteSecret(path, text)
+	}
+	if err != nil {
+		return fmt.Errorf("save identity: %w", err)
+	}
+	return nil
+}
+
+// Caller is who the identity's certificate says it is.
+func (id Identity) Caller() (Caller, error) {
+	leaf, err := id.leaf()
+	if err != nil {
+		return Caller{}, err
+	}
+	return CallerOfCertificate(leaf)
+}
+
+// Validity is from when to when the certificate is valid.
+func (id Identity) Validity() (notBefore, notAfter time.Time, err error) {
+	leaf, err := id.leaf()
+	if err != nil {
+		return time.Time{}, time.Time{}, err
+	}
+	return leaf.NotBefore, leaf.NotAfter, nil
+}
+
+func (id Identity) leaf() (*x509.Certificate, error) {
+	pair, err := tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key))
+	if err != nil {
+		return nil, fmt.Errorf("certificate and key: %w", err)
+	}
+	return x509.ParseCertificate(pair.Certificate[0])
+}
+
+// WriteSecret writes a file of mode 0600 whole or not at all, and durably.
+func WriteSecret(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // does nothing after the rename
+	if _, err = f.Write(text); err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.Sync()
+}
+
+// maxSecret bounds what is read as a key or identity file: a few pages.
+const maxSecret = 1 << 16
+
+func readSecret(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: enrol first, or name the right file", err)
+	case err != nil:
+		return nil, err
+	case info.Mode().Perm()&0o077 != 0:
+		return nil, fmt.Errorf("%s has mode %04o, so others may open it: run chmod 600 on it", path, info.Mode().Perm())
+	case info.Size() > maxSecret:
+		return nil, fmt.Errorf("%s is longer than %d bytes: it is something else", path, maxSecret)
+	}
+	return os.ReadFile(path)
+}
+
+func pemOf(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
+
+func derOf(kind, text string) ([]byte, error) {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil || block.Type != kind {
+		return nil, fmt.Errorf("not a PEM %s", strings.ToLower(kind))
+	}
+	return block.Bytes, nil
+}

@@ -1,0 +1,199 @@
+package protocol
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"caucus/protocol/pb"
+)
+
+// Invitation lets its holder enrol, once, before it expires. It is a secret: a
+// short-lived certificate with its key, and whom to trust.
+type Invitation struct {
+	Coordinator string    `json:"coordinator"`
+	Name        string    `json:"name"`
+	Role        Role      `json:"role"`
+	Expires     time.Time `json:"expires"`
+	CA          []byte    `json:"ca"`          // DER
+	Certificate []byte    `json:"certificate"` // DER
+	Key         []byte    `json:"key"`         // PKCS #8
+	Signer      SignerKey `json:"signer"`
+}
+
+const invitationPrefix = "caucus-invitation-1."
+
+// Invite makes an invitation and the serial of its certificate, which is how
+// the store knows it.
+func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, error) {
+	fail := func(err error) (Invitation, string, error) {
+		return Invitation{}, "", fmt.Errorf("make invitation: %w", err)
+	}
+	key, err := newKey()
+	if err != nil {
+		return fail(err)
+	}
+	c, err := a.issue(v.Name, RoleInvitation, key.Public(), now, v.Expires.Sub(now)+invitationCertificate, x509.ExtKeyUsageClientAuth)
+	if err != nil {
+		return fail(err)
+	}
+	if v.Key, err = x509.MarshalPKCS8PrivateKey(key); err != nil {
+		return fail(err)
+	}
+	v.CA, v.Certificate = a.certificate.Raw, c.Raw
+	return v, c.SerialNumber.Text(16), nil
+}
+
+// String is the invitation as one line of text, to be sent over a channel that
+// the two sides trust.
+func (v Invitation) String() string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return invitationPrefix + base64.RawURLEncoding.EncodeToString(b)
+}
+
+// ParseInvitation reads what String wrote; white space does not matter.
+func ParseInvitation(text string) (Invitation, error) {
+	var v Invitation
+	body, ok := strings.CutPrefix(strings.Join(strings.Fields(text), ""), invitationPrefix)
+	if !ok {
+		return v, fmt.Errorf("%w: this is no invitation; it starts with %q", ErrInvalid, invitationPrefix)
+	}
+	b, err := base64.RawURLEncoding.DecodeString(body)
+	if err == nil {
+		err = json.Unmarshal(b, &v)
+	}
+	if err != nil {
+		return v, fmt.Errorf("%w: the invitation is damaged or cut off: %v", ErrInvalid, err)
+	}
+	return v, CheckName(v.Name)
+}
+
+// Enrolment is a new key and the request for its certificate. It is saved
+// before it is used, so that after a lost answer the same key asks again.
+type Enrolment struct{ key any }
+
+// NewEnrolment makes the key. It never leaves this machine.
+func NewEnrolment() (Enrolment, error) {
+	key, err := newKey()
+	if err != nil {
+		return Enrolment{}, fmt.Errorf("make key: %w", err)
+	}
+	return Enrolment{key}, nil
+}
+
+// Save writes the key with mode 0600.
+func (e Enrolment) Save(path string) error { return saveKey(path, e.key) }
+
+// LoadEnrolment reads what Save wrote.
+func LoadEnrolment(path string) (Enrolment, error) {
+	key, err := loadKey(path)
+	if err != nil {
+		return Enrolment{}, fmt.Errorf("read enrolment key: %w", err)
+	}
+	return Enrolment{key}, nil
+}
+
+// Request is the PKCS #10 signing request of the key.
+func (e Enrolment) Request() ([]byte, error) {
+	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, e.key)
+}
+
+// identity puts the issued certificate and its key together and checks that
+// they belong together.
+func (e Enrolment) identity(coordinator, ca string, signer SignerKey, certificate []byte) (Identity, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(e.key)
+	if err != nil {
+		return Identity{}, err
+	}
+	id := Identity{
+		Coordinator: coordinator, CA: ca, Signer: signer,
+		Certificate: pemOf("CERTIFICATE", certificate), Key: pemOf("PRIVATE KEY", der),
+	}
+	if _, err := id.leaf(); err != nil {
+		return Identity{}, fmt.Errorf("%w: the issued certificate: %v", ErrDamaged, err)
+	}
+	return id, nil
+}
+
+// Enrol redeems an invitation. The same enrolment again, after a lost answer,
+// gives the same certificate; another one finds the invitation used (ErrDenied)
+// or expired (ErrExpired).
+func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Identity, error) {
+	fail := func(err error) (Identity, error) { return Identity{}, fmt.Errorf("enrol as %s: %w", v.Name, err) }
+	key, err := x509.ParsePKCS8PrivateKey(v.Key)
+	if err != nil {
+		return fail(fmt.Errorf("%w: the invitation's key: %v", ErrInvalid, err))
+	}
+	ca := pemOf("CERTIFICATE", v.CA)
+	if o.Coordinator == "" {
+		o.Coordinator = v.Coordinator
+	}
+	c, err := dial(ca, tls.Certificate{Certificate: [][]byte{v.Certificate}, PrivateKey: key}, v.Signer, o)
+	if err != nil {
+		return fail(err)
+	}
+	defer c.Close()
+	certificate, err := c.enrol(ctx, e, c.enrolment.Enrol)
+	if err != nil {
+		return fail(err)
+	}
+	id, err := e.identity(o.Coordinator, ca, v.Signer, certificate)
+	if err != nil {
+		return fail(err)
+	}
+	return id, nil
+}
+
+// Renew gets a certificate with a new date, for a new key.
+func (c *Client) Renew(ctx context.Context) (Identity, error) {
+	e, err := NewEnrolment()
+	if err != nil {
+		return Identity{}, err
+	}
+	certificate, err := c.enrol(ctx, e, c.enrolment.Renew)
+	if err != nil {
+		return Identity{}, fmt.Errorf("renew certificate: %w", err)
+	}
+	return e.identity(c.coordinator, c.ca, c.signer, certificate)
+}
+
+// IssueOwn makes an identity without an invitation: the first operator's.
+func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey, now time.Time) (Identity, *x509.Certificate, error) {
+	e, err := NewEnrolment()
+	if err != nil {
+		return Identity{}, nil, err
+	}
+	request, err := e.Request()
+	if err != nil {
+		return Identity{}, nil, err
+	}
+	c, err := a.IssueMember(caller, request, now)
+	if err != nil {
+		return Identity{}, nil, err
+	}
+	id, err := e.identity(coordinator, a.PEM(), signer, c.Raw)
+	return id, c, err
+}
+
+func (c *Client) enrol(ctx context.Context, e Enrolment, call enrolCall) ([]byte, error) {
+	request, err := e.Request()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	reply, err := call(ctx, &pb.EnrolRequest{SigningRequest: request})
+	if err != nil {
+		return nil, FromStatus(err)
+	}
+	return reply.Certificate, nil
+}

@@ -1,0 +1,120 @@
+package protocol
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"caucus/auxdata"
+	"caucus/protocol/pb"
+)
+
+// MaxPool bounds a pool's canonical bytes.
+const MaxPool = 512 << 20
+
+// Pool fetches the canonical bytes of a study's pool, for auxdata.ReadCSV. They
+// have the digest that the plan names. With a folder, they are kept there as
+// pool-DIGEST.csv and found again; a download that was interrupted, whatever
+// ended it, goes on where it stopped.
+func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, error) {
+	fail := func(err error) ([]byte, error) {
+		return nil, fmt.Errorf("fetch pool of study %s: %w", s.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.transfer)
+	defer cancel()
+	var a Assembly
+	if folder == "" {
+		data, err := c.downloadPool(ctx, s, &a, io.Discard)
+		if err != nil {
+			return fail(err)
+		}
+		return data, nil
+	}
+	whole := filepath.Join(folder, "pool-"+s.Plan.Pool.String()+".csv")
+	if data, err := os.ReadFile(whole); err == nil && sha256.Sum256(data) == s.Plan.Pool {
+		return data, nil
+	}
+	path := whole + ".part"
+	part, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fail(err)
+	}
+	defer part.Close()
+	if a.Data, err = io.ReadAll(part); err != nil {
+		return fail(err)
+	}
+	data, err := c.downloadPool(ctx, s, &a, part)
+	if errors.Is(err, ErrDamaged) || errors.Is(err, ErrTooLarge) {
+		os.Remove(path) // start over next time
+	}
+	if err == nil {
+		err = part.Sync()
+	}
+	if err == nil {
+		err = os.Rename(path, whole)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return data, nil
+}
+
+// downloadPool appends what is missing of a.Data, to a file as well.
+func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io.Writer) ([]byte, error) {
+	stream, err := c.studies.DownloadPool(ctx, &pb.DownloadRequest{Study: s.Hash.String(), Offset: uint64(len(a.Data))})
+	if err != nil {
+		return nil, FromStatus(err)
+	}
+	have := len(a.Data)
+	err = receive(stream, a, func(*pb.Chunk) error { return nil })
+	if _, failed := file.Write(a.Data[have:]); failed != nil {
+		return nil, failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := a.Whole()
+	if err != nil {
+		return nil, err
+	}
+	if sha256.Sum256(data) != s.Plan.Pool {
+		return nil, fmt.Errorf("%w: the pool's digest is not the plan's", ErrDamaged)
+	}
+	return data, nil
+}
+
+// UploadPool stores a pool's canonical bytes with the coordinator. One that is
+// there already is not sent again.
+func (c *Client) UploadPool(ctx context.Context, digest auxdata.Digest, canonical []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, c.transfer)
+	defer cancel()
+	if err := c.uploadPool(ctx, digest, canonical); err != nil {
+		return fmt.Errorf("upload pool %s: %w", digest, err)
+	}
+	return nil
+}
+
+func (c *Client) uploadPool(ctx context.Context, digest auxdata.Digest, canonical []byte) error {
+	stream, err := c.admin.UploadPool(ctx)
+	if err != nil {
+		return FromStatus(err)
+	}
+	err = stream.Send(&pb.UploadPoolRequest{Part: &pb.UploadPoolRequest_Header{Header: &pb.PoolHeader{
+		Digest: digest[:], Size: uint64(len(canonical)),
+	}}})
+	for chunk := range Chunks(canonical, 0) {
+		if err != nil {
+			break // io.EOF: the answer is there already
+		}
+		err = stream.Send(&pb.UploadPoolRequest{Part: &pb.UploadPoolRequest_Chunk{Chunk: chunk}})
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return FromStatus(err)
+	}
+	_, err = stream.CloseAndRecv()
+	return FromStatus(err)
+}

@@ -1,0 +1,45 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"caucus/study"
+)
+
+// Receipt says that a contribution is stored. It can be shown to others: the
+// signature is over Document.
+type Receipt struct {
+	Plan     study.Hash       `json:"plan"`
+	Party    study.PartyID    `json:"party"`
+	Body     study.BodyDigest `json:"body"`
+	Size     int              `json:"size"` // of the body in bytes
+	Received time.Time        `json:"received"`
+
+	Document  []byte `json:"-"`
+	Signature []byte `json:"-"`
+}
+
+// Sign fills in Document and Signature.
+func (r Receipt) Sign(s *Signer) (Receipt, error) {
+	document, err := json.Marshal(r)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("sign receipt: %w", err)
+	}
+	r.Document, r.Signature = document, s.Sign(ReceiptDocument, document)
+	return r, nil
+}
+
+// ParseReceipt reads a receipt that the coordinator signed.
+func ParseReceipt(document, signature []byte, key SignerKey) (Receipt, error) {
+	if err := key.Verify(ReceiptDocument, document, signature); err != nil {
+		return Receipt{}, err
+	}
+	var r Receipt
+	if err := json.Unmarshal(document, &r); err != nil {
+		return Receipt{}, fmt.Errorf("%w: receipt: %v", ErrDamaged, err)
+	}
+	r.Document, r.Signature = document, signature
+	return r, nil
+}

@@ -1,0 +1,90 @@
+package protocol
+
+import (
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+)
+
+// Document is a kind of signed document. It is the signature's context
+// (Ed25519ctx, RFC 8032), so that a signature of one kind is none of another.
+type Document string
+
+// The kinds of signed document.
+const (
+	PlanDocument    Document = "caucus plan 1"
+	ReceiptDocument Document = "caucus receipt 1"
+	ReleaseDocument Document = "caucus release 1"
+)
+
+// SignerKey is the coordinator's public key for documents; as text it is
+// hexadecimal.
+type SignerKey [ed25519.PublicKeySize]byte
+
+// MarshalText writes hexadecimal.
+func (k SignerKey) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (k *SignerKey) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(k)) {
+		return fmt.Errorf("read signer key: have %d characters, want %d", len(text), hex.EncodedLen(len(k)))
+	}
+	_, err := hex.Decode(k[:], text)
+	return err
+}
+
+// Verify says whether the coordinator signed exactly these bytes as this kind
+// of document; an error wraps ErrDamaged.
+func (k SignerKey) Verify(d Document, document, signature []byte) error {
+	if ed25519.VerifyWithOptions(k[:], document, signature, &ed25519.Options{Context: string(d)}) != nil {
+		return fmt.Errorf("%w: the signature of this %s is not the coordinator's", ErrDamaged, d)
+	}
+	return nil
+}
+
+// Signer signs documents.
+type Signer struct{ key ed25519.PrivateKey }
+
+// NewSigner makes a key.
+func NewSigner() (*Signer, error) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make signer: %w", err)
+	}
+	return &Signer{key}, nil
+}
+
+// LoadSigner reads what Save wrote.
+func LoadSigner(path string) (*Signer, error) {
+	key, err := loadKey(path)
+	if err != nil {
+		return nil, fmt.Errorf("read signer: %w", err)
+	}
+	k, ok := key.(ed25519.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("read signer: %s holds another kind of key", path)
+	}
+	return &Signer{k}, nil
+}
+
+// Save writes the key with mode 0600.
+func (s *Signer) Save(path string) error {
+	if err := saveKey(path, s.key); err != nil {
+		return fmt.Errorf("save signer: %w", err)
+	}
+	return nil
+}
+
+// Key is the public key.
+func (s *Signer) Key() SignerKey { return SignerKey(s.key.Public().(ed25519.PublicKey)) }
+
+// Sign signs a document's stored bytes.
+func (s *Signer) Sign(d Document, document []byte) []byte {
+	signature, err := s.key.Sign(nil, document, &ed25519.Options{Hash: crypto.Hash(0), Context: string(d)})
+	if err != nil {
+		panic(err) // only for a context longer than 255 bytes
+	}
+	return signature
+}

@@ -1,0 +1,113 @@
+package protocol
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+)
+
+// ServerTLS is the coordinator's end: TLS 1.3, and only for callers with a
+// certificate of the authority. The server's own certificate is made here and
+// again each day, so none is ever about to expire.
+func ServerTLS(a *Authority, now func() time.Time) (*tls.Config, error) {
+	var (
+		mu      sync.Mutex
+		current tls.Certificate
+		made    time.Time
+	)
+	certificate := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if t := now(); current.Leaf == nil || t.Sub(made).Abs() > 24*time.Hour {
+			c, err := a.ServerCertificate(t)
+			if err != nil {
+				return nil, err
+			}
+			current, made = c, t
+		}
+		c := current
+		return &c, nil
+	}
+	if _, err := certificate(nil); err != nil {
+		return nil, fmt.Errorf("make server certificate: %w", err)
+	}
+	clients := x509.NewCertPool()
+	clients.AddCert(a.certificate)
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
+		GetCertificate: certificate, Time: now,
+		SessionTicketsDisabled: true, // a certificate is looked at on every connection
+	}, nil
+}
+
+// clientTLS is the other end.
+func clientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Config, error) {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM([]byte(ca)) {
+		return nil, fmt.Errorf("the authority's certificate is not PEM")
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: serverName,
+		Certificates: []tls.Certificate{pair}, Time: now,
+	}, nil
+}
+
+// firstWord is TLS at a client's end that waits for the coordinator's first
+// byte before it says a word. In TLS 1.3 a client is done before the server has
+// looked at its certificate; so a refusal is heard as what it is, and not as a
+// connection that breaks.
+type firstWord struct {
+	credentials.TransportCredentials
+}
+
+func (f firstWord) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := f.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	deadline, _ := ctx.Deadline()
+	first := make([]byte, 1)
+	err = conn.SetReadDeadline(deadline)
+	if err == nil {
+		stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Unix(1, 0)) })
+		_, err = io.ReadFull(conn, first)
+		stop()
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = conn.SetReadDeadline(time.Time{})
+	}
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	return &heard{Conn: conn, first: first}, info, nil
+}
+
+func (f firstWord) Clone() credentials.TransportCredentials {
+	return firstWord{f.TransportCredentials.Clone()}
+}
+
+// heard is a connection whose first byte was read already.
+type heard struct {
+	net.Conn
+	first []byte
+}
+
+func (h *heard) Read(b []byte) (int, error) {
+	if len(h.first) > 0 && len(b) > 0 {
+		n := copy(b, h.first)
+		h.first = h.first[n:]
+		return n, nil
+	}
+	return h.Conn.Read(b)
+}
