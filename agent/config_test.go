@@ -62,7 +62,7 @@ func TestConfigErrors(t *testing.T) {
 		{"noise: [site]", "noise: [everywhere]", "everywhere"},
 		{"epsilon: 1,", "epsilon: -1,", "epsilon"},
 		{"  study:\n    record:", "  study:\n    patient:", "patient"},
-		{"  total:\n    record:", "  total:\n    label:", "record"},
+		{"  study:\n    record:", "  study:\n    label:", "no limit at that unit"},
 		{"  total:\n    record:", "  total:\n    party: {epsilon: 1, delta: 1e-6}\n    record:", "guarantee nothing"},
 		{"minimum_parties: 3", "minimum_parties: 1", "at least 2"},
 		{"approval: policy", "approval: dog", "dog"},

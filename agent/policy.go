@@ -30,10 +30,10 @@ type Policy struct {
 	// Study is the most that one study may cost, for each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `koanf:"study"`
 	// Total is the most that all studies may cost together: the limits of the
-	// site's ledger. A limited unit refuses what proves nothing there, so
-	// limit the finest unit that Study allows; coarser costs count there too. Its δ should be several times a
-	// study's: some of it is the price of counting different kinds of cost in
-	// one ledger.
+	// site's ledger. A limited unit refuses what proves nothing there, so limit
+	// the finest unit that Study allows; coarser costs count there too. Its δ
+	// should be several times a study's: some of it is the price of counting
+	// different kinds of cost in one ledger.
 	Total map[privacy.Unit]privacy.Budget `koanf:"total"`
 	// MinimumParties is the least number of contributions, as a plan's minimum,
 	// that a study must promise; at least 2.

@@ -242,7 +242,7 @@ func readPool(ctx context.Context, s Store, d auxdata.Digest) ([]byte, error) {
 }
 
 // contribute decides on a contribution whose body is valid, and answers with
-// its receipt once both are stored; nil where the study sealed without it.
+// its receipt once both are stored.
 func (c *course) contribute(ctx context.Context, r protocol.Receipt, body []byte, now time.Time) (protocol.Receipt, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -254,19 +254,23 @@ func (c *course) contribute(ctx context.Context, r protocol.Receipt, body []byte
 	if _, err := c.deadlineLocked(ctx, now); err != nil {
 		return protocol.Receipt{}, err
 	}
+	stored := false
 	send, err := c.stepLocked(ctx, study.Contributed{Party: r.Party, Plan: r.Plan, Body: r.Body}, func(tx Tx, e study.Effect) error {
 		if _, ok := e.(study.StoreContribution); ok {
+			stored = true
 			return tx.AddContribution(r, body)
 		}
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return protocol.Receipt{}, err
-	}
-	if !send {
+	case !send:
 		return protocol.Receipt{}, fmt.Errorf("contribute to study: no receipt follows") // not by this machine
+	case stored:
+		return r, nil
 	}
-	return c.receiptLocked(ctx, r.Party)
+	return c.receiptLocked(ctx, r.Party) // another connection was faster
 }
 
 // known answers from the header alone where that is enough: a receipt for what

@@ -266,16 +266,23 @@ func TestBudget(t *testing.T) {
 func TestNothingInTheLog(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *Config) { c.Metrics = "127.0.0.1:0"; c.Health = true; c.Reflection = true })
-	s := w.small(2)
+	roster, pool := names(2), poolOf(400)
+	for _, p := range roster {
+		w.enrol(string(p))
+	}
+	s := w.open(planOf(roster, pool, w.clock.Now().Add(time.Hour)), pool)
 	const planted = "PLANTED-7F3A9"
 	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, []byte(planted)); !errors.Is(err, study.ErrContribution) {
 		t.Errorf("planted body: %v", err)
 	}
-	// A vote for a class that does not exist, in a body of the right length.
-	bad := ballotFor(0, 2)
-	bad[len(bad)-1] = 0xff
-	w.parties["p0"].Contribute(ctx, s.Hash, bad)
-	bodies := [][]byte{ballotFor(0, 2), ballotFor(1, 2)}
+	bad := append(ballotFor(0, 400), 0xff)
+	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, bad); !errors.Is(err, study.ErrContribution) {
+		t.Errorf("bad body: %v", err)
+	}
+	bodies := [][]byte{ballotFor(0, 400), ballotFor(1, 400)}
+	for i := range bodies[0][2:40] {
+		bodies[0][i+2] = byte(i * 37)
+	}
 	for i, p := range s.Plan.Roster {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, bodies[i]))
 	}
@@ -293,7 +300,7 @@ func TestNothingInTheLog(t *testing.T) {
 		}
 	}
 	for _, text := range []string{w.log.String(), metrics} {
-		for _, secret := range []string{planted, fmt.Sprintf("%x", planted), fmt.Sprintf("%x", bodies[0]), fmt.Sprintf("%v", bodies[0]), fmt.Sprintf("%x", bad)} {
+		for _, secret := range []string{planted, fmt.Sprintf("%x", planted), fmt.Sprintf("%x", bodies[0]), fmt.Sprintf("%v", bodies[0]), fmt.Sprintf("%x", bad[2:])} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%q is in:\n%s", secret, text)
 			}

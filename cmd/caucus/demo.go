@@ -301,14 +301,14 @@ func (d *demo) curves(ctx context.Context, data demoData) ([]demoCurve, error) {
 	var out []demoCurve
 	for _, p := range demoStudies(d.epsilon) {
 		c := demoCurve{Study: p.Name}
-		for _, epsilon := range []float64{0.1, 0.3, 1, 3, 10} {
+		for _, epsilon := range []float64{0.3, 1, 3, 10} {
 			s, err := study.Simulation{
 				Plan: study.Plan{
 					Name: p.Name, Kind: "classify", Schema: data.schema, Unit: p.Unit, Epsilon: epsilon, Delta: 1e-6,
 					Mechanism: p.Mechanism, Noise: study.DefaultNoise(p.Unit), Shards: 1, Minimum: 1,
 				},
 				Train: data.learn, Test: data.test, PoolFraction: 1. / 3, Parties: d.parties,
-				Project: demoProject, Repeats: 2, Seed: d.seed,
+				Project: demoProject, Repeats: 3, Seed: d.seed,
 			}.Run(ctx)
 			if err != nil {
 				return nil, err

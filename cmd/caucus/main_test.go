@@ -62,7 +62,14 @@ func setup(e *testscript.Env) error {
 	}
 	e.Setenv("PORT", port)
 	e.Setenv("CAUCUS_DATA", os.Getenv("CAUCUS_DATA"))
-	return hospitals(e.WorkDir)
+	if err := hospitals(e.WorkDir); err != nil {
+		return err
+	}
+	// Records like those that simulations generate, whatever the hospitals are.
+	c := dataset.DefaultHospitalConfig()
+	c.Records = 60
+	table, schema := dataset.Hospitals(c)
+	return writeHospital(filepath.Join(e.WorkDir, "generated.csv"), schema, table, false)
 }
 
 func freePort() (string, error) {

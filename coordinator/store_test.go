@@ -1,0 +1,325 @@
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// TestStores: every Store keeps the promises of Store and Tx. A second store
+// joins by a line here.
+func TestStores(t *testing.T) {
+	for name, open := range map[string]func(t *testing.T) Store{
+		"sqlite": func(t *testing.T) Store { return must(openSQLite(filepath.Join(t.TempDir(), "a store?#%41.db"))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for what, test := range map[string]func(*testing.T, Store){
+				"transactions": storeTransactions, "members": storeMembers, "pools": storePools, "studies": storeStudies,
+			} {
+				t.Run(what, func(t *testing.T) {
+					s := open(t)
+					defer s.Close()
+					test(t, s)
+				})
+			}
+		})
+	}
+}
+
+func update(t *testing.T, s Store, fn func(Tx) error) {
+	t.Helper()
+	if err := s.Update(context.Background(), fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func view(t *testing.T, s Store, fn func(Tx)) {
+	t.Helper()
+	if err := s.View(context.Background(), func(tx Tx) error { fn(tx); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func storeTransactions(t *testing.T, s Store) {
+	failure := errors.New("stop")
+	err := s.Update(context.Background(), func(tx Tx) error {
+		must(0, tx.AddMember("a", protocol.RoleParty))
+		return failure
+	})
+	if !errors.Is(err, failure) {
+		t.Errorf("update gives %v", err)
+	}
+	view(t, s, func(tx Tx) {
+		if _, err := tx.Member("a"); !errors.Is(err, errNone) {
+			t.Errorf("a failed transaction left something: %v", err)
+		}
+	})
+	if err := s.View(context.Background(), func(tx Tx) error { return tx.AddMember("a", protocol.RoleParty) }); err == nil {
+		t.Error("a view wrote")
+	}
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Update(gone, func(Tx) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	// Readers do not wait for a writer, nor see half of what it does; writers
+	// take turns.
+	update(t, s, func(tx Tx) error {
+		must(0, tx.AddMember("b", protocol.RoleParty))
+		view(t, s, func(tx Tx) {
+			if _, err := tx.Member("b"); !errors.Is(err, errNone) {
+				t.Errorf("a view sees what is not committed: %v", err)
+			}
+		})
+		return nil
+	})
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			err := s.Update(context.Background(), func(tx Tx) error {
+				before := len(must(tx.Members(time.Now())))
+				must(0, tx.AddMember(fmt.Sprint("c", i), protocol.RoleParty))
+				if after := len(must(tx.Members(time.Now()))); after != before+1 {
+					t.Errorf("%d members, then %d", before, after)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	must(0, s.Scrub(context.Background()))
+}
+
+func storeMembers(t *testing.T, s Store) {
+	now := time.UnixMilli(1e12).UTC()
+	update(t, s, func(tx Tx) error {
+		must(0, tx.AddMember("op", protocol.RoleOperator))
+		must(0, tx.AddMember("p", protocol.RoleParty))
+		must(0, tx.AddInvitation(invitation{Serial: "1", Name: "p", Expires: now.Add(time.Hour)}))
+		must(0, tx.AddCertificate(certificate{Serial: "9", Name: "op", Expires: now.Add(time.Hour)}))
+		return nil
+	})
+	if err := s.Update(context.Background(), func(tx Tx) error { return tx.AddMember("p", protocol.RoleOperator) }); err == nil {
+		t.Error("a name was taken twice")
+	}
+	update(t, s, func(tx Tx) error {
+		v := must(tx.Invitation("1"))
+		if v.Name != "p" || v.Role != protocol.RoleParty || v.Certificate != nil || !v.Expires.Equal(now.Add(time.Hour)) {
+			t.Errorf("invitation %+v", v)
+		}
+		must(0, tx.Redeem("1", [32]byte{7}, []byte("certificate")))
+		if err := tx.Redeem("1", [32]byte{8}, []byte("another")); !errors.Is(err, errNone) {
+			t.Errorf("redeemed twice: %v", err)
+		}
+		must(0, tx.AddCertificate(certificate{Serial: "2", Name: "p", Expires: now.Add(2 * time.Hour)}))
+		return nil
+	})
+	view(t, s, func(tx Tx) {
+		if v := must(tx.Invitation("1")); v.SigningKey != [32]byte{7} || string(v.Certificate) != "certificate" {
+			t.Errorf("invitation %+v", v)
+		}
+		if c := must(tx.Certificate("2")); c.Name != "p" || c.Role != protocol.RoleParty || c.Revoked {
+			t.Errorf("certificate %+v", c)
+		}
+		for _, err := range []error{
+			second(tx.Certificate("3")), second(tx.Invitation("3")), second(tx.Member("q")),
+		} {
+			if !errors.Is(err, errNone) {
+				t.Errorf("what is not there: %v", err)
+			}
+		}
+	})
+	update(t, s, func(tx Tx) error {
+		if err := tx.Revoke("q"); !errors.Is(err, errNone) {
+			t.Errorf("revoked nobody: %v", err)
+		}
+		return tx.Revoke("p")
+	})
+	view(t, s, func(tx Tx) {
+		if c := must(tx.Certificate("2")); !c.Revoked {
+			t.Errorf("certificate %+v", c)
+		}
+		if v := must(tx.Invitation("1")); !v.Revoked {
+			t.Errorf("invitation %+v", v)
+		}
+		want := []protocol.Member{
+			{Name: "op", Role: protocol.RoleOperator, Status: protocol.StatusEnrolled, Expires: now.Add(time.Hour)},
+			{Name: "p", Role: protocol.RoleParty, Status: protocol.StatusRevoked, Expires: now.Add(2 * time.Hour)},
+		}
+		if got := must(tx.Members(now)); !reflect.DeepEqual(got, want) {
+			t.Errorf("members %+v, want %+v", got, want)
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func storePools(t *testing.T, s Store) {
+	data := make([]byte, 2*protocol.ChunkSize+77)
+	for i := range data {
+		data[i] = byte(i * 31 >> 4)
+	}
+	for _, d := range []struct {
+		digest auxdata.Digest
+		data   []byte
+	}{{auxdata.Digest{1}, data}, {auxdata.Digest{2}, nil}} {
+		update(t, s, func(tx Tx) error { return tx.AddPool(d.digest, d.data) })
+		view(t, s, func(tx Tx) {
+			if n := must(tx.PoolSize(d.digest)); n != uint64(len(d.data)) {
+				t.Errorf("size %d of %d", n, len(d.data))
+			}
+			for _, offset := range []int{0, 1, protocol.ChunkSize - 1, protocol.ChunkSize, protocol.ChunkSize + 5, len(d.data) - 1, len(d.data)} {
+				for _, n := range []int{1, 10, protocol.ChunkSize, len(data)} {
+					if offset < 0 || offset > len(d.data) {
+						continue
+					}
+					want := d.data[offset:min(offset+n, len(d.data))]
+					if got := must(tx.Pool(d.digest, uint64(offset), n)); !bytes.Equal(got, want) {
+						t.Errorf("%d bytes from %d: %d bytes, or others", n, offset, len(got))
+					}
+				}
+			}
+			if _, err := tx.PoolSize(auxdata.Digest{9}); !errors.Is(err, errNone) {
+				t.Errorf("unknown pool: %v", err)
+			}
+		})
+	}
+}
+
+func storeStudies(t *testing.T, s Store) {
+	h, g := study.Hash{1}, study.Hash{2}
+	row := studyRow{Hash: h, Name: "s", Plan: []byte("plan"), Signature: []byte("signature"), Created: time.UnixMilli(5).UTC(), State: study.InDraft}
+	other := row
+	other.Hash, other.Name, other.Created = g, "t", time.UnixMilli(6).UTC()
+	receipt := func(p study.PartyID) protocol.Receipt {
+		return protocol.Receipt{Plan: h, Party: p, Body: study.BodyDigest{byte(len(p))}, Document: []byte("document " + p), Signature: []byte("signature")}
+	}
+	update(t, s, func(tx Tx) error {
+		must(0, tx.AddStudy(row))
+		must(0, tx.AddStudy(other))
+		for _, p := range []study.PartyID{"ccc", "a", "bb"} {
+			must(0, tx.AddContribution(receipt(p), []byte("body "+p)))
+		}
+		return tx.SetState(h, study.Open, "")
+	})
+	if err := s.Update(context.Background(), func(tx Tx) error { return tx.AddContribution(receipt("a"), []byte("again")) }); err == nil {
+		t.Error("a party contributed twice")
+	}
+	if err := s.Update(context.Background(), func(tx Tx) error { return tx.AddStudy(studyRow{Hash: study.Hash{3}, Name: "s"}) }); err == nil {
+		t.Error("two studies have a name")
+	}
+	view(t, s, func(tx Tx) {
+		row.State = study.Open
+		if got := must(tx.Study(h)); !reflect.DeepEqual(got, row) {
+			t.Errorf("study %+v", got)
+		}
+		if all := must(tx.Studies()); len(all) != 2 || all[0].Name != "t" || all[1].Name != "s" {
+			t.Errorf("studies %+v", all)
+		}
+		if got := must(tx.Receipt(h, "bb")); !reflect.DeepEqual(got, receipt("bb")) {
+			t.Errorf("receipt %+v", got)
+		}
+		if got := must(tx.Received(h)); len(got) != 3 || got["bb"] != (study.BodyDigest{2}) {
+			t.Errorf("received %v", got)
+		}
+		for _, err := range []error{second(tx.Study(study.Hash{9})), second(tx.Receipt(h, "d")), second(tx.Release(h))} {
+			if !errors.Is(err, errNone) {
+				t.Errorf("what is not there: %v", err)
+			}
+		}
+		if sum, n, err := tx.Sum(h); sum != nil || n != 0 || err != nil {
+			t.Errorf("no sum is %q, %d, %v", sum, n, err)
+		}
+	})
+	update(t, s, func(tx Tx) error {
+		first := must(tx.Unfolded(h, 2))
+		if len(first) != 2 || first[0].Party != "a" || string(first[1].Body) != "body bb" || first[1].Digest != (study.BodyDigest{2}) {
+			t.Errorf("batch %+v", first)
+		}
+		must(0, tx.SetSum(h, []byte("sum"), 2, first))
+		rest := must(tx.Unfolded(h, 9))
+		if len(rest) != 1 || rest[0].Party != "ccc" {
+			t.Errorf("rest %+v", rest)
+		}
+		return tx.SetSum(h, []byte("sum of all"), 3, rest)
+	})
+	view(t, s, func(tx Tx) {
+		if sum, n, err := tx.Sum(h); string(sum) != "sum of all" || n != 3 || err != nil {
+			t.Errorf("sum is %q of %d, %v", sum, n, err)
+		}
+	})
+	release := releaseRow{Document: []byte("d"), Signature: []byte("s"), LedgerEntry: 7}
+	update(t, s, func(tx Tx) error {
+		must(0, tx.AddRelease(h, release))
+		must(0, tx.AddContribution(protocol.Receipt{Plan: g, Party: "a", Document: []byte("d"), Signature: []byte("s")}, []byte("x")))
+		must(0, tx.SetState(h, study.Released, ""))
+		return tx.SetState(g, study.Failed, "why")
+	})
+	view(t, s, func(tx Tx) {
+		if got := must(tx.Release(h)); !reflect.DeepEqual(got, release) || must(tx.LedgerEntry()) != 7 {
+			t.Errorf("release %+v", got)
+		}
+		if _, n, _ := tx.Sum(h); n != 0 || len(must(tx.Unfolded(g, 9))) != 0 || len(must(tx.Received(g))) != 1 {
+			t.Error("a study that is over keeps a sum or a ballot, or lost a receipt")
+		}
+		if got := must(tx.Study(g)); got.State != study.Failed || got.Reason != "why" {
+			t.Errorf("study %+v", got)
+		}
+	})
+}
+
+// TestStoreRefuses: a file that is something else, or newer.
+func TestStoreRefuses(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	must(0, os.WriteFile(text, []byte(strings.Repeat("not a database ", 99)), 0o600))
+	newer := filepath.Join(dir, "newer")
+	s := must(openSQLite(newer))
+	must(s.write.Exec("PRAGMA user_version = 99"))
+	s.Close()
+	other := filepath.Join(dir, "other")
+	s = must(openSQLite(other))
+	must(s.write.Exec("PRAGMA application_id = 5"))
+	s.Close()
+	for path, want := range map[string]string{text: "not a store", newer: "newer program", other: "not a coordinator's", filepath.Join(dir, "none", "x"): "no such file"} {
+		if _, err := openSQLite(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", filepath.Base(path), err, want)
+		}
+	}
+}
+
+func TestConfigRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"listen: nowhere":               "listen",
+		"minimum_parties: 1":            "minimum_parties",
+		"metrics: 10.0.0.1:9000":        "loopback",
+		"tick: 5":                       "no unit",
+		"limits: {rate: 0}":             "rate",
+		"unknown: 1":                    "unknown",
+		"budget: {party: {epsilon: 0}}": "budget",
+		"invitation_valid: 9999h":       "invitation_valid",
+	} {
+		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	c := must(ParseConfig([]byte("listen: 127.0.0.1:1\nlimits: {burst: 5}\nbudget: {record: {epsilon: 3, delta: 1e-6}}\ngrace: 3s\n")))
+	if c.Limits.Burst != 5 || c.Limits.Rate != DefaultConfig("").Limits.Rate || c.Grace != 3*time.Second || len(c.Budget) != 1 {
+		t.Errorf("config %+v", c)
+	}
+}

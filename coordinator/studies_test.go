@@ -1,0 +1,102 @@
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// TestPoolResumes: a download goes on where it stopped; what is damaged starts
+// over.
+func TestPoolResumes(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	roster := names(2)
+	for _, p := range roster {
+		w.enrol(string(p))
+	}
+	pool := poolOf(80_000) // several chunks
+	s := w.open(planOf(roster, pool, w.clock.Now().Add(time.Hour)), pool)
+	if s.PoolBytes != uint64(len(pool)) || len(pool) < 2*protocol.ChunkSize {
+		t.Fatalf("pool of %d bytes, said to be %d", len(pool), s.PoolBytes)
+	}
+	p0 := w.parties["p0"]
+	if got := must(p0.Pool(ctx, s, "")); !bytes.Equal(got, pool) {
+		t.Error("the pool arrived changed")
+	}
+	for _, have := range []int{0, 1, protocol.ChunkSize, protocol.ChunkSize + 9, len(pool) - 1, len(pool)} {
+		folder := t.TempDir()
+		whole := filepath.Join(folder, "pool-"+s.Plan.Pool.String()+".csv")
+		must(0, os.WriteFile(whole+".part", pool[:have], 0o600))
+		if got, err := p0.Pool(ctx, s, folder); err != nil || !bytes.Equal(got, pool) {
+			t.Errorf("from byte %d: %v", have, err)
+		}
+		if stored := must(os.ReadFile(whole)); !bytes.Equal(stored, pool) {
+			t.Errorf("from byte %d: the file has %d bytes", have, len(stored))
+		}
+		if _, err := os.Stat(whole + ".part"); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("from byte %d: the part is left: %v", have, err)
+		}
+	}
+	for _, part := range [][]byte{[]byte("damage"), append(bytes.Clone(pool), 'x')} {
+		folder := t.TempDir()
+		must(0, os.WriteFile(filepath.Join(folder, "pool-"+s.Plan.Pool.String()+".csv.part"), part, 0o600))
+		if _, err := p0.Pool(ctx, s, folder); !errors.Is(err, protocol.ErrDamaged) {
+			t.Errorf("damaged part: %v", err)
+		}
+		if got, err := p0.Pool(ctx, s, folder); err != nil || !bytes.Equal(got, pool) {
+			t.Errorf("after a damaged part: %v", err)
+		}
+	}
+}
+
+// TestNoiseAtTheSite: where parties release through their own ledgers, the
+// coordinator's spends nothing, and named readers alone read.
+func TestNoiseAtTheSite(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	roster := names(3)
+	for _, p := range append(names(3), "reader") {
+		w.enrol(string(p))
+	}
+	pool := poolOf(50)
+	p := planOf(roster, pool, w.clock.Now().Add(time.Hour))
+	p.Unit, p.Mechanism, p.Noise, p.Epsilon, p.Readers = privacy.Record, "cross", study.NoiseSite, 1, []string{"reader", "p0"}
+	s := w.open(p, pool)
+	tools := must(newInstruments(p, pool))
+	for i, party := range roster {
+		table := must(dataset.ReadCSV(strings.NewReader("a,b,y\n1,0.5,no\n9,0.1,yes\n8,0.9,yes\n"), dataset.Format{}))
+		records, _, err := p.Schema.EncodeLabelled(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		draft := must(tools.kind.Draft(p, study.Inputs{Records: records, Pool: tools.pool, ShardKey: []byte("k"), Rng: rand.New(rand.NewPCG(1, uint64(i)))}))
+		ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
+		body := must(draft.Body(must(study.Settle(ctx, ledger, s.Hash, draft.Asks))))
+		must(w.parties[string(party)].Contribute(ctx, s.Hash, body))
+	}
+	w.wait("trial", study.Released)
+	r := must(w.parties["reader"].Release(ctx, "trial")).Release
+	if r.Parties != 3 || len(r.Costs) != 0 || r.Result.Classifier == nil {
+		t.Errorf("release of %d parties, costs %v", r.Parties, r.Costs)
+	}
+	for _, who := range []*protocol.Client{w.parties["p1"], w.operator} {
+		if _, err := who.Release(ctx, "trial"); !errors.Is(err, protocol.ErrDenied) {
+			t.Errorf("read by one who is not named: %v", err)
+		}
+	}
+	if totals := must(w.server.conductor.releaser.ledger.Totals(ctx)); totals[privacy.Record].Charges != 0 {
+		t.Errorf("the coordinator spent %+v", totals[privacy.Record])
+	}
+}
