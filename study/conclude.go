@@ -30,6 +30,9 @@ func Conclude(ctx context.Context, s *Study, kind Kind, pool *auxdata.Pool, sum 
 		PlanHash: s.Hash, Parties: m, Contributed: contributed, Missing: missing,
 		Simulated: s.Plan.Simulated, Result: result,
 	}
+	if s.Plan.Weights != nil {
+		r.Result.Totals = s.Plan.Totals()
+	}
 	for i, p := range published {
 		r.Costs = append(r.Costs, costOf(asks[i].Output, p, s.Plan))
 	}

@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 
 	"caucus/auxdata"
 	"caucus/dataset"
@@ -84,13 +86,18 @@ type Kind interface {
 // kinds is the table of kinds.
 var kinds = map[string]Kind{
 	"classify": classify{},
+	"labels":   labels{},
+	"reweigh":  reweigh{},
 }
+
+// Kinds are the names of the kinds.
+func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // KindNamed finds a kind.
 func KindNamed(name string) (Kind, error) {
 	k, ok := kinds[name]
 	if !ok {
-		return nil, planError("kind", "%q is not a kind of study this version knows; it knows classify", name)
+		return nil, planError("kind", "%q is not a kind of study this version knows; it knows %v", name, Kinds())
 	}
 	return k, nil
 }

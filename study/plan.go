@@ -71,6 +71,13 @@ type Plan struct {
 	// that mean shows that the pool differs.
 	Tilt bool `json:"tilt,omitempty"`
 
+	// Labels are the terms of a labels plan.
+	Labels *LabelTerms `json:"labels,omitempty"`
+	// Reweigh are the terms of a reweigh plan.
+	Reweigh *ReweighTerms `json:"reweigh,omitempty"`
+	// Weights says where the weights of the pool come from, if it has any.
+	Weights *WeightSource `json:"weights,omitempty"`
+
 	// Minimum is the least number of contributions that may seal the study.
 	Minimum int `json:"minimum"`
 	// Deadline is when the study seals or fails.
@@ -173,6 +180,9 @@ func (p Plan) Check() error {
 	}
 	if sorted := slices.Sorted(slices.Values(p.Roster)); len(slices.Compact(sorted)) != len(p.Roster) {
 		return planError("roster", "a party is listed twice")
+	}
+	if err := p.Weights.check(); err != nil {
+		return err
 	}
 	return kind.Check(p)
 }

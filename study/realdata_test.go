@@ -74,7 +74,7 @@ func TestRealData(t *testing.T) {
 					Mechanism: c.mechanism, Noise: c.noise, Shards: c.shards, Minimum: 1,
 				},
 				Train: train, Test: test, PoolFraction: .25, PoolRows: 10_000, Parties: c.parties,
-				Project: 40, Repeats: 1, Seed: 1,
+				Project: 30, Repeats: 1, Seed: 1,
 			}.Run(context.Background())
 			if err != nil {
 				t.Fatal(err)

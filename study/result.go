@@ -20,8 +20,15 @@ type Result struct {
 	// pool's, where the mechanism releases that mean anyway.
 	Drift *aggregation.Drift `json:"drift,omitempty"`
 	// EffectiveRows is Kish's effective sample size of a tilted pool.
-	EffectiveRows float64  `json:"effective_rows,omitempty"`
-	Warnings      []string `json:"warnings,omitempty"`
+	EffectiveRows float64 `json:"effective_rows,omitempty"`
+	// Labels is what a labels study says beside its classifier.
+	Labels *LabelResult `json:"labels,omitempty"`
+	// Weights are the result of a reweigh study.
+	Weights *Weights `json:"weights,omitempty"`
+	// Totals are what the release guarantees a record and a party, where that
+	// is more than the plan's own budget at its own unit.
+	Totals   []UnitTotal `json:"totals,omitempty"`
+	Warnings []string    `json:"warnings,omitempty"`
 }
 
 // Classifier is a linear classifier on mapped features.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"math"
 
 	"caucus/privacy"
 )
@@ -102,7 +103,11 @@ func newReleasedSum(p Plan, q question) (*releasedSum, error) {
 func appendPublished(weight int64, r privacy.Published) ([]byte, error) {
 	body := binary.AppendUvarint(nil, uint64(weight))
 	if r.Simulated {
-		return appendVector(append(body, 0), r.Values), nil
+		values := r.Values
+		for _, v := range r.Reals { // of a literal sampler, in lattice units
+			values = append(values, int64(math.Round(v)))
+		}
+		return appendVector(append(body, 0), values), nil
 	}
 	b, err := r.MarshalBinary()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 func newSimulate(c *console) *cobra.Command {
-	return group("simulate", "Run a study among virtual parties and measure what it is worth", newSimulateClassify(c))
+	return group("simulate", "Run a study among virtual parties and measure what it is worth", newSimulateClassify(c), newSimulateReweigh(c))
 }
 
 // simulateClassify holds the flags of simulate classify.
@@ -64,7 +64,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.StringVar(&s.bound, "bound", "tight", "sensitivity bound of output: tight or paper")
 	f.StringVar(&s.learner, "learner", study.DefaultLearner, "what parties train: one of "+fmt.Sprint(learners.Names()))
 	f.StringVar(&s.lambda, "lambda", "auto", "ridge of the central fit, or auto")
-	f.IntVar(&s.project, "project", 40, "principal components of the pool to keep; 0 keeps all features")
+	f.IntVar(&s.project, "project", 30, "principal components of the pool to keep; 0 keeps all features")
 	f.Float64Var(&s.whiten, "whiten", 0, "how far to even out the principal components: 0 not, 1 fully")
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.25, "share of the training records that becomes the pool, without labels")
 	f.IntVar(&s.poolRows, "pool-rows", 10000, "most rows of that pool; 0 for no limit")

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// simulateReweigh holds the flags of simulate reweigh.
+type simulateReweigh struct {
+	source
+	split, query, mechanism, noise, lambda, unit, out string
+	epsilon, delta, share, whiten, keep               float64
+	parties, repeats, bins, project                   int
+	pairs                                             []string
+	seed                                              uint64
+}
+
+// reweighSummary is the JSON document of simulate reweigh.
+type reweighSummary struct {
+	study.ReweighSummary
+	Seconds float64 `json:"seconds"`
+}
+
+func newSimulateReweigh(c *console) *cobra.Command {
+	var s simulateReweigh
+	cmd := &cobra.Command{
+		Use:   "reweigh",
+		Short: "Weigh a public pool so that it stands for private records of another population",
+		Long: `Split records by a column into mostly private and mostly public ones, leave that
+column out, run a reweigh study among virtual parties through the real study
+machine and a simulation ledger, and compare a query's answer on the weighted
+pool with the truth on the private records.
+
+Without --train or --dataset it uses generated hospital data.`,
+		Example: `  caucus simulate reweigh --split ward=surgery --query "outcome == readmitted" --epsilon 0.5
+  caucus simulate reweigh --dataset adult --split sex=Male --query 'income == ">50K"' --epsilon 0.1 --parties 12`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
+	}
+	s.flags(cmd)
+	for _, unused := range []string{"test", "hold-out", "pool", "pool-where", "party-column"} {
+		cmd.Flags().MarkHidden(unused)
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.split, "split", "", "COLUMN=VALUE: records with it are mostly private; COLUMN alone takes its commonest value")
+	f.Float64Var(&s.share, "share", 0.9, "share of those records, and 1 − share of the others, that is private; the rest is the pool")
+	f.StringVar(&s.query, "query", "", `condition whose share among the private records is asked for, such as 'income == ">50K"'`)
+	f.StringVar(&s.mechanism, "mechanism", "entropy", "entropy, logistic or logistic-paper")
+	f.StringVar(&s.noise, "noise", study.NoiseSite, "who adds noise: site or coordinator")
+	f.StringVar(&s.unit, "unit", "record", "what one guarantee hides: record or label")
+	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
+	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ: 0 for pure ε (Laplace noise), above for Gaussian noise (entropy only)")
+	f.StringVar(&s.lambda, "lambda", "auto", "ridge; auto chooses it after the release (entropy) or takes 0.1 (logistic)")
+	f.Float64Var(&s.keep, "keep", 0, "least share of the pool's rows that stays effective (entropy, auto; default 0.02)")
+	f.StringSliceVar(&s.pairs, "pair", nil, "COLUMN*COLUMN: release their joint margin too; may be repeated")
+	f.IntVar(&s.bins, "bins", 0, "release a histogram of so many bins of each number too")
+	f.IntVar(&s.project, "project", 0, "principal components of the pool to keep; 0 keeps all features")
+	f.Float64Var(&s.whiten, "whiten", 0, "how far to even out the principal components: 0 not, 1 fully")
+	f.IntVar(&s.parties, "parties", 1, "number of virtual parties among which the private records are dealt")
+	f.IntVar(&s.repeats, "repeats", 10, "repeats with other splits and noise")
+	f.Uint64Var(&s.seed, "seed", 1, "seed of splits and simulated noise")
+	f.StringVar(&s.out, "out", "", "write the first repeat's release here")
+	return cmd
+}
+
+func (s *simulateReweigh) plan() (study.Plan, error) {
+	unit, err := privacy.ParseUnit(s.unit)
+	if err != nil {
+		return study.Plan{}, usageError{err}
+	}
+	p := study.Plan{
+		Name: "simulation", Kind: "reweigh", Unit: unit, Epsilon: s.epsilon, Delta: s.delta,
+		Mechanism: s.mechanism, Noise: s.noise, Minimum: 1, Simulated: true,
+		Reweigh: &study.ReweighTerms{Bins: s.bins, Keep: s.keep},
+	}
+	for _, pair := range s.pairs {
+		a, b, ok := strings.Cut(pair, "*")
+		if !ok {
+			return p, usagef("--pair %q: want COLUMN*COLUMN", pair)
+		}
+		p.Reweigh.Pairs = append(p.Reweigh.Pairs, [2]string{a, b})
+	}
+	if s.lambda != "auto" {
+		if p.Lambda, err = strconv.ParseFloat(s.lambda, 64); err != nil || !(p.Lambda > 0) {
+			return p, usagef("--lambda %q: give a number above 0, or auto", s.lambda)
+		}
+	}
+	return p, nil
+}
+
+// group marks the rows that --split names; its column is returned too.
+func (s *simulateReweigh) group(t *dataset.Table) (column, value string, marks []bool, err error) {
+	column, value, given := strings.Cut(s.split, "=")
+	if !t.Has(column) {
+		return "", "", nil, usagef("--split %q: there is no column %q; the columns are %s", s.split, column, strings.Join(t.Columns(), ", "))
+	}
+	counts := map[string]int{}
+	cells := make([]string, t.Rows())
+	for i := range cells {
+		cell, _ := t.Cell(i, column)
+		cells[i] = strings.TrimSpace(cell)
+		counts[cells[i]]++
+	}
+	if !given {
+		for v, n := range counts {
+			if n > counts[value] || (n == counts[value] && v < value) || value == "" {
+				value = v
+			}
+		}
+	}
+	if counts[value] == 0 {
+		return "", "", nil, usagef("--split %q: no record has %q in column %s", s.split, value, column)
+	}
+	marks = make([]bool, len(cells))
+	for i, cell := range cells {
+		marks[i] = cell == value
+	}
+	return column, value, marks, nil
+}
+
+func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
+	start := time.Now()
+	if s.split == "" || s.query == "" {
+		return usagef("simulate reweigh needs --split COLUMN=VALUE and --query CONDITION")
+	}
+	condition, err := dataset.ParseCondition(s.query)
+	if err != nil {
+		return usageError{err}
+	}
+	p, err := s.plan()
+	if err != nil {
+		return err
+	}
+	s.source.seed = s.seed
+	schema, table, _, err := s.tables()
+	if err != nil {
+		return err
+	}
+	column, value, group, err := s.group(table)
+	if err != nil {
+		return err
+	}
+	holds, err := condition.Rows(table)
+	if err != nil {
+		return usageError{err}
+	}
+	query := make([]float64, len(holds))
+	for i, h := range holds {
+		if h {
+			query[i] = 1
+		}
+	}
+	p.Schema = schema.Without(column)
+	p.Schema.Party = ""
+	p.Map = dataset.Identity(p.Schema)
+	if err := p.Check(); err != nil {
+		return usageError{err}
+	}
+	records, _, err := p.Schema.Encode(table)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(c)
+	summary, err := study.ReweighSimulation{
+		Plan: p, Records: records, Group: group, Share: s.share, Query: query, Parties: s.parties,
+		Project: s.project, Whiten: s.whiten, Repeats: s.repeats, Seed: s.seed, Progress: bar.set,
+	}.Run(cmd.Context())
+	bar.stop()
+	if err != nil {
+		return err
+	}
+	if s.out != "" {
+		if err := writeRelease(s.out, summary.Release); err != nil {
+			return err
+		}
+		c.note("wrote %s", s.out)
+	}
+	doc := reweighSummary{summary, time.Since(start).Seconds()}
+	return c.print(doc, func(w io.Writer) error { return printReweigh(w, doc, s, column+"="+value) })
+}
+
+func printReweigh(w io.Writer, d reweighSummary, s *simulateReweigh, split string) error {
+	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by the %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise, d.Epsilon, d.Delta)
+	fmt.Fprintf(w, "%d private records (mostly %s) of %d parties; pool of %d rows (mostly the others); %d features\n\n",
+		d.PrivateRows, split, d.Parties, d.PoolRows, d.Features)
+	fmt.Fprintf(w, "share of %s\n", s.query)
+	for _, r := range []struct {
+		name        string
+		value, rmse float64
+		about       string
+	}{
+		{"truth", d.Truth, 0, "among the private records"},
+		{"estimate", d.Estimate, d.RMSE, fmt.Sprintf("on the weighted pool; λ = %.3g", d.Lambda)},
+		{"unperturbed", d.Unperturbed, d.UnperturbedRMSE, "the same without noise"},
+		{"unweighted", d.Unweighted, d.UnweightedRMSE, "on the pool as it is"},
+	} {
+		fmt.Fprintf(w, "  %-12s %.4f  rmse %.4f  %s\n", r.name, r.value, r.rmse, r.about)
+	}
+	fmt.Fprintf(w, "\nover %d repeat(s); the pool counts as %.0f rows, the largest weight is %.3f %% of all; %.0f bytes a party; %.1f s\n",
+		d.Repeats, d.EffectiveRows, 100*d.LargestWeight, d.UploadBytes, d.Seconds)
+	printTotals(w, d.Totals)
+	for _, m := range d.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", m)
+	}
+	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
+	return err
+}
+
+// printTotals says what is guaranteed at each unit.
+func printTotals(w io.Writer, totals []study.UnitTotal) {
+	for _, t := range totals {
+		if t.Epsilon == nil {
+			fmt.Fprintf(w, "total for a %s: no guarantee (%s)\n", t.Unit, t.Why)
+			continue
+		}
+		fmt.Fprintf(w, "total for a %s: ε = %g, δ = %.3g (%s)\n", t.Unit, *t.Epsilon, t.Delta, t.Why)
+	}
+}

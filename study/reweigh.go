@@ -1,0 +1,347 @@
+package study
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+// reweigh is the kind of study that weighs the rows of the public pool so that
+// the pool stands for the private records (Ji & Elkan 2013). Its unit is the
+// record; each site adds its own noise unless the plan says otherwise.
+type reweigh struct{}
+
+// ReweighTerms are the terms of a reweigh plan.
+type ReweighTerms struct {
+	// Pairs are pairs of columns whose joint margins are released beside the
+	// features; each costs as much as a feature.
+	Pairs [][2]string `json:"pairs,omitempty" yaml:"pairs"`
+	// Bins, at least 2, also releases a histogram of each number.
+	Bins int `json:"bins,omitempty" yaml:"bins"`
+	// Keep is the least share of the pool's rows that stays effective, where λ
+	// is chosen after the release; 0 is keepWeights.
+	Keep float64 `json:"keep,omitempty" yaml:"keep"`
+	// PerParty is the public number of records that one party holds at most:
+	// with it a guarantee for a record counts that often for a party. 0:
+	// unknown, and then the study guarantees nothing for a whole party.
+	PerParty int64 `json:"per_party,omitempty" yaml:"per_party"`
+}
+
+const (
+	// keepWeights: a public and a private population may differ so much that
+	// few rows matter; 1 in 50 is where weights have in effect collapsed.
+	keepWeights = 0.02
+	// logisticLambda is the ridge of logistic where a plan names none: that of
+	// Ji & Elkan's experiments.
+	logisticLambda = 0.1
+	// fewRows: an effective sample below this answers any query to ±.05 at best.
+	fewRows = 100
+)
+
+// reweighMechanisms says of each mechanism whether it is for simulation only.
+var reweighMechanisms = map[string]bool{"entropy": false, "logistic": false, "logistic-paper": true}
+
+// ReweighMechanisms are the names of reweigh's mechanisms.
+func ReweighMechanisms() []string { return slices.Sorted(maps.Keys(reweighMechanisms)) }
+
+func (reweigh) Check(p Plan) error {
+	simulation, ok := reweighMechanisms[p.Mechanism]
+	t := p.reweighTerms()
+	switch {
+	case !ok:
+		return planError("mechanism", "%q is not one of reweigh's: %v", p.Mechanism, ReweighMechanisms())
+	case simulation && !p.Simulated:
+		return planError("mechanism", "%q draws its noise in floating point, whose last bits can tell records apart; no proof covers it, so it can only be simulated: use entropy or logistic", p.Mechanism)
+	case p.Unit != privacy.Record && p.Unit != privacy.Label:
+		return planError("unit", "reweigh cannot hide a %s: its bounds are for one record. Use unit record; with reweigh.per_party it also counts that many times ε for a party", p.Unit)
+	case p.Mechanism != "entropy" && p.Delta != 0:
+		return planError("delta", "%v: mechanism %q is pure ε, so set delta to 0", p.Delta, p.Mechanism)
+	case p.Shards > 1:
+		return planError("shards", "%d: reweigh trains nothing at a site, so set shards to 1", p.Shards)
+	case !(t.Keep >= 0 && t.Keep < 1):
+		return planError("reweigh.keep", "%v is not a share of the pool's rows: give a number from 0 to below 1", t.Keep)
+	case t.PerParty < 0 || t.PerParty > 1<<40:
+		return planError("reweigh.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
+	case p.Weights != nil:
+		return planError("weights", "reweigh weighs a pool that has no weights yet: name the pool it was made of")
+	}
+	_, err := designOf(p)
+	return err
+}
+
+func (p Plan) reweighTerms() ReweighTerms {
+	if p.Reweigh == nil {
+		return ReweighTerms{}
+	}
+	return *p.Reweigh
+}
+
+// designOf is the design of a plan's sums: of the encoded features, or of the
+// map's where the plan projects them.
+func designOf(p Plan) (*aggregation.FeatureDesign, error) {
+	t := p.reweighTerms()
+	if p.Map.Kind != dataset.IdentityMap {
+		if len(t.Pairs) > 0 || t.Bins > 0 {
+			return nil, planError("reweigh", "pairs and bins are of the schema's features: leave them out, or do not project the features")
+		}
+		if err := p.Map.Validate(); err != nil {
+			return nil, planError("map", "%v", err)
+		}
+		return aggregation.MappedDesign(p.Map.Dim()), nil
+	}
+	d, err := aggregation.NewFeatureDesign(p.Schema, aggregation.FeatureTerms{Pairs: t.Pairs, Bins: t.Bins})
+	if err != nil {
+		return nil, planError("reweigh", "%v", err)
+	}
+	return d, nil
+}
+
+// weigh is the question of a reweigh plan: sums of features for entropy, n·β of
+// a density-ratio model for logistic. Both are integers that add over sites.
+type weigh struct {
+	plan   Plan
+	pool   *auxdata.Pool
+	design *aggregation.FeatureDesign
+	// rows are the pool's rows as the design takes them.
+	rows *mat.Dense
+	// ratio is the model of logistic and logistic-paper.
+	ratio *aggregation.DensityRatio
+}
+
+func weighOf(p Plan, pool *auxdata.Pool) (*weigh, error) {
+	if pool.Digest != p.Pool {
+		return nil, fmt.Errorf("%w: the plan is about pool %s, this is pool %s", ErrContribution, p.Pool, pool.Digest)
+	}
+	if pool.Weight != nil {
+		return nil, planError("pool", "it has weights already: reweigh the pool they were attached to")
+	}
+	d, err := designOf(p)
+	if err != nil {
+		return nil, err
+	}
+	w := &weigh{plan: p, pool: pool, design: d, rows: pool.Encoded}
+	if p.Map.Kind != dataset.IdentityMap {
+		w.rows = pool.X
+	}
+	if p.Mechanism != "entropy" {
+		w.ratio = &aggregation.DensityRatio{Design: d, Lambda: w.lambda(), Pool: w.rows}
+	}
+	return w, nil
+}
+
+func (w *weigh) lambda() float64 {
+	if w.plan.Lambda == 0 && w.plan.Mechanism != "entropy" {
+		return logisticLambda
+	}
+	return w.plan.Lambda
+}
+
+func (w *weigh) cells() int {
+	if w.ratio != nil {
+		return w.ratio.Dim()
+	}
+	return w.design.Cells()
+}
+
+func (w *weigh) releasedCells() int { return w.cells() }
+func (w *weigh) maxWeight() int64   { return 0 }
+
+// lattice is the width of logistic's public lattice of n·β: 2^k near the
+// sensitivity over 2²⁰. It does not depend on n, so sites' vectors add.
+func (w *weigh) lattice() float64 {
+	return math.Exp2(math.Round(math.Log2(w.ratio.Sensitivity())) - 20)
+}
+
+// maxCoefficient bounds |n·β| on the lattice: no tilt of use has a coefficient
+// of 2¹⁰ over 2⁴⁰ lattice steps, and clamping moves no two vectors apart.
+const maxCoefficient = int64(1) << 55
+
+func (w *weigh) local(in Inputs) ([]int64, int64) {
+	n := int64(in.Records.Len())
+	if n == 0 {
+		return make([]int64, w.cells()), 0
+	}
+	x := in.Records.X
+	if w.plan.Map.Kind != dataset.IdentityMap {
+		x = mapped(w.plan, in.Records)
+	}
+	if w.ratio == nil {
+		return w.design.Sums(x), n
+	}
+	z := make([]int64, w.cells())
+	gamma := w.lattice()
+	for j, v := range w.ratio.Fit(x) {
+		z[j] = int64(math.Round(math.Max(-float64(maxCoefficient), math.Min(v/gamma, float64(maxCoefficient)))))
+	}
+	return z, n
+}
+
+func (w *weigh) appendClear(vector []int64, records int64) ([]byte, error) {
+	return appendVector(binary.AppendVarint(nil, records), vector), nil
+}
+
+func (w *weigh) parseClear(body []byte) ([]int64, int64, error) {
+	records, rest, err := cutVarint(body)
+	if err != nil {
+		return nil, 0, err
+	}
+	if records < 0 || records > 1<<40 {
+		return nil, 0, fmt.Errorf("read feature sums: %d records", records)
+	}
+	v, err := parseVector(rest, w.cells())
+	if err != nil {
+		return nil, 0, err
+	}
+	for j, x := range v {
+		if w.ratio == nil && !w.design.InRange(x, records) {
+			return nil, 0, fmt.Errorf("read feature sums: sum %d is larger than its records allow", j)
+		}
+		if x > maxCoefficient || x < -maxCoefficient {
+			return nil, 0, fmt.Errorf("read feature sums: number %d is out of range", j)
+		}
+	}
+	return v, records, nil
+}
+
+// terms do not depend on the number of records, so they are the same at every
+// site.
+//
+//   - entropy: FeatureDesign's bound, under discrete Laplace (δ = 0) or Gaussian
+//     noise.
+//   - logistic: DensityRatio's sensitivity Δ on a lattice of width γ; rounding
+//     adds at most ½ to each of d coordinates of both vectors, so Δ₂ = Δ/γ + √d
+//     and Δ₁ = √d·Δ₂.
+//   - logistic-paper: density ∝ exp(−(nλε/√d)‖δ‖) on β, so exp(−(λε/√d)‖δ‖) on
+//     n·β.
+func (w *weigh) terms(int64) (terms, error) {
+	t := terms{Output: w.plan.Mechanism, Bound: privacy.Bound{Unit: w.plan.Unit, PerParty: w.plan.reweighTerms().PerParty}}
+	var err error
+	d := math.Sqrt(float64(w.cells()))
+	switch w.plan.Mechanism {
+	case "logistic-paper":
+		t.Bound = privacy.Bound{Unit: w.plan.Unit}
+		t.Mechanism = privacy.SphereLaplace{Rate: w.lambda() * w.plan.Epsilon / d * w.lattice()}
+		return t, nil
+	case "logistic":
+		moves := (w.ratio.Sensitivity()/w.lattice() + d) * (1 + 1e-9)
+		t.Bound.L1 = int64(math.Ceil(d * moves))
+	default:
+		t.Bound.L1, t.Bound.L2sq = w.design.L1, w.design.L2sq
+	}
+	if w.plan.Delta == 0 {
+		t.Mechanism, err = privacy.CalibrateLaplace(t.Bound, w.plan.Epsilon)
+	} else {
+		t.Mechanism, err = privacy.CalibrateGaussian(t.Bound, w.plan.Budget())
+	}
+	return t, err
+}
+
+func (w *weigh) sensitive(vector []int64, _ int64, t terms) (privacy.Sensitive, error) {
+	if w.plan.Mechanism != "logistic-paper" {
+		return privacy.NewSensitive(vector, t.Bound)
+	}
+	reals := make([]float64, len(vector))
+	for j, v := range vector {
+		reals[j] = float64(v)
+	}
+	return privacy.NewLiteral(reals, w.plan.Unit), nil
+}
+
+// noise: a forecast of accuracy is not what weights are for.
+func (w *weigh) noise(float64, int) (aggregation.Noise, error) {
+	return aggregation.Noise{}, errNoForecast
+}
+
+func (reweigh) Draft(p Plan, in Inputs) (Draft, error) {
+	w, err := weighOf(p, in.Pool)
+	if err != nil {
+		return Draft{}, err
+	}
+	vector, records := w.local(in)
+	if p.Noise == NoiseCoordinator {
+		return Draft{Body: func([]privacy.Published) ([]byte, error) {
+			return w.appendClear(vector, records)
+		}}, nil
+	}
+	asks, err := ask(w, vector, records)
+	if err != nil {
+		return Draft{}, err
+	}
+	return Draft{Asks: asks, Body: func(r []privacy.Published) ([]byte, error) {
+		return appendPublished(records, r[0])
+	}}, nil
+}
+
+func (reweigh) NewSum(p Plan, pool *auxdata.Pool) (Sum, error) {
+	w, err := weighOf(p, pool)
+	if err != nil {
+		return nil, err
+	}
+	if p.Noise == NoiseSite {
+		return newReleasedSum(p, w)
+	}
+	return &clearSum{q: w, vector: make([]int64, w.cells())}, nil
+}
+
+func (reweigh) MaxBody(p Plan, pool *auxdata.Pool) int {
+	w, err := weighOf(p, pool)
+	if err != nil {
+		return 0
+	}
+	return 10*w.cells() + 4096
+}
+
+func (reweigh) Finish(p Plan, pool *auxdata.Pool, _ int, sum Sum, r []privacy.Published) (Result, error) {
+	w, err := weighOf(p, pool)
+	if err != nil {
+		return Result{}, err
+	}
+	rng := rand.New(rand.NewPCG(p.Seed, 0x77656967687473)) // public: fresh noise for λ
+	switch s := sum.(type) {
+	case *releasedSum:
+		return w.finish(s.released(), rng)
+	case *clearSum:
+		if len(r) != 1 {
+			return Result{}, fmt.Errorf("finish reweigh: have %d releases, want 1", len(r))
+		}
+		total := released{Weight: float64(s.weight), Draws: 1, Values: r[0].Reals}
+		if total.Values == nil {
+			for _, v := range r[0].Values {
+				total.Values = append(total.Values, float64(v))
+			}
+		}
+		return w.finish(total, rng)
+	}
+	return Result{}, fmt.Errorf("finish reweigh: unknown sum %T", sum)
+}
+
+// charges follow from plan and pool alone, at the site as at the coordinator.
+func (reweigh) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
+	w, err := weighOf(p, pool)
+	if err != nil {
+		return nil, err
+	}
+	t, err := w.terms(1)
+	if err != nil {
+		return nil, err
+	}
+	cost, err := privacy.CostOf(t.Mechanism, t.Bound)
+	if err != nil {
+		return nil, err
+	}
+	if cost.Pure != nil { // calibrated to ε, with noise rounded up
+		cost = privacy.PureCost(cost.Unit, cost.PerParty, new(big.Rat).SetFloat64(p.Epsilon))
+	}
+	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Cost: cost}}, nil
+}

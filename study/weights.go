@@ -1,0 +1,260 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/privacy"
+)
+
+// Weights are the result of a reweigh study: the pool under them stands for the
+// private records.
+type Weights struct {
+	// WeightedPool is the digest of the pool with the weights attached, which a
+	// later plan may name.
+	WeightedPool auxdata.Digest `json:"weighted_pool"`
+	// Records is the public number of private records.
+	Records int64 `json:"records"`
+	// Features names the released numbers; Means are the private records' means
+	// of them, for entropy, each with noise of standard deviation NoiseSD. With
+	// logistic NoiseSD is that of each coefficient of Tilt.
+	Features []string  `json:"features"`
+	Means    []float64 `json:"means,omitempty"`
+	NoiseSD  float64   `json:"noise_sd"`
+	// Tilt: the weight of a row with features x is ∝ e^{⟨Tilt,x⟩}.
+	Tilt   []float64                 `json:"tilt"`
+	Lambda float64                   `json:"lambda"`
+	Path   []aggregation.LambdaPoint `json:"path,omitempty"`
+	// EffectiveRows is Kish's (Σw)²/Σw², Largest the largest share of one row.
+	EffectiveRows float64 `json:"effective_rows"`
+	Largest       float64 `json:"largest_weight"`
+	// WorstNoise bounds the standard deviation that noise gives to the answer
+	// of any query with values in [0,1] (Ji & Elkan 2013, Theorem 2, to first
+	// order).
+	WorstNoise float64 `json:"worst_noise_sd"`
+	// Residuals are the largest differences between the released means and the
+	// weighted pool's; Gaps the features that the pool cannot stand for.
+	Residuals []aggregation.Residual `json:"residuals,omitempty"`
+	Gaps      []aggregation.Residual `json:"support_gaps,omitempty"`
+	// Weight is one positive number a pool row, of mean 1.
+	Weight []float64 `json:"weight"`
+}
+
+// UnitTotal is what a release guarantees for a unit, everything that went into
+// it added.
+type UnitTotal struct {
+	Unit privacy.Unit `json:"unit"`
+	// Epsilon is null where nothing is guaranteed.
+	Epsilon *float64 `json:"epsilon"`
+	Delta   float64  `json:"delta"`
+	Why     string   `json:"why"`
+}
+
+// WeightSource says where a weighted pool's weights come from, so that a plan
+// that names such a pool states what both together cost.
+type WeightSource struct {
+	// Plan is the hash of the reweigh plan.
+	Plan     Hash         `json:"plan" yaml:"plan"`
+	Unit     privacy.Unit `json:"unit" yaml:"unit"`
+	Epsilon  float64      `json:"epsilon" yaml:"epsilon"`
+	Delta    float64      `json:"delta" yaml:"delta"`
+	PerParty int64        `json:"per_party,omitempty" yaml:"per_party"`
+}
+
+func (w *WeightSource) check() error {
+	switch {
+	case w == nil:
+		return nil
+	case !w.Unit.Valid():
+		return planError("weights.unit", "%v: name the unit of the reweigh plan", w.Unit)
+	case !(w.Epsilon > 0) || math.IsInf(w.Epsilon, 1) || !(w.Delta >= 0 && w.Delta < 1):
+		return planError("weights", "ε = %v, δ = %v: copy both from the reweigh plan", w.Epsilon, w.Delta)
+	case w.PerParty < 0:
+		return planError("weights.per_party", "%d is negative", w.PerParty)
+	}
+	return nil
+}
+
+// Totals are what a plan's release guarantees for a record and for a party,
+// together with the weights of its pool. Budgets add: ε to ε and δ to δ. A
+// record's guarantee counts for a party times the public number of records it
+// holds at most, and without such a number guarantees a party nothing.
+func (p Plan) Totals() []UnitTotal {
+	type part struct {
+		what           string
+		unit           privacy.Unit
+		epsilon, delta float64
+		perParty       int64
+	}
+	parts := []part{{"this study", p.Unit, p.Epsilon, p.Delta, p.reweighTerms().PerParty}}
+	if w := p.Weights; w != nil {
+		parts = append(parts, part{"the pool's weights", w.Unit, w.Epsilon, w.Delta, w.PerParty})
+	}
+	var out []UnitTotal
+	for _, u := range []privacy.Unit{privacy.Record, privacy.Party} {
+		t := UnitTotal{Unit: u}
+		epsilon, given := 0.0, true
+		for i, q := range parts {
+			if i > 0 {
+				t.Why += "; "
+			}
+			switch k := float64(q.perParty); {
+			case u <= q.unit:
+				epsilon += q.epsilon
+				t.Delta += q.delta
+				t.Why += fmt.Sprintf("%s: ε = %g, proved for a %s", q.what, q.epsilon, q.unit)
+			case q.unit == privacy.Record && q.perParty > 0:
+				// Group privacy of (ε,δ): kε, and δ(e^{kε}−1)/(e^ε−1).
+				epsilon += k * q.epsilon
+				t.Delta += q.delta * math.Expm1(k*q.epsilon) / math.Expm1(q.epsilon)
+				t.Why += fmt.Sprintf("%s: %d records a party at most, ε = %g each", q.what, q.perParty, q.epsilon)
+			default:
+				given = false
+				t.Why += fmt.Sprintf("%s: ε = %g for a %s guarantees nothing for a %s", q.what, q.epsilon, q.unit, u)
+			}
+		}
+		if t.Delta >= 1 || math.IsNaN(t.Delta) {
+			given = false
+		}
+		if given {
+			t.Epsilon = &epsilon
+		} else {
+			t.Delta = 0
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// finish fits the weights to what was released. All of it is post-processing.
+func (w *weigh) finish(total released, rng *rand.Rand) (Result, error) {
+	if total.Weight <= 0 {
+		return Result{}, fmt.Errorf("fit weights: no records were contributed")
+	}
+	x := w.design.Rows(w.rows)
+	fit, law, out, err := w.fit(x, total, rng)
+	if err != nil {
+		return Result{}, err
+	}
+	weighted, err := w.pool.Weighted(fit.Weight)
+	if err != nil {
+		return Result{}, err
+	}
+	out.WeightedPool, out.Records, out.Features = weighted.Digest, int64(total.Weight), w.design.Names()
+	out.Tilt, out.Lambda, out.Path, out.Weight = fit.Beta, fit.Lambda, fit.Path, fit.Weight
+	out.EffectiveRows, out.Largest, out.WorstNoise = fit.EffectiveRows, fit.Largest, law.WorstNoise()
+	if out.Means != nil {
+		out.Residuals, out.Gaps = w.design.Residuals(x, law, out.Means, out.NoiseSD)
+	}
+	r := Result{Weights: out, Totals: w.plan.Totals()}
+	r.Warnings = w.warnings(out, total)
+	return r, nil
+}
+
+func (w *weigh) fit(x *mat.Dense, total released, rng *rand.Rand) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
+	fail := func(err error) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
+		return aggregation.WeightFit{}, nil, nil, err
+	}
+	t, err := w.terms(int64(total.Weight))
+	if err != nil {
+		return fail(err)
+	}
+	variance := privacy.VarianceOf(t.Mechanism, t.Bound, 0, w.cells())
+	out := &Weights{}
+	if w.ratio != nil {
+		gamma := w.lattice()
+		out.NoiseSD = gamma * math.Sqrt(float64(total.Draws)*variance) / total.Weight
+		beta := make([]float64, w.design.Cells()) // the intercept cancels
+		norm := w.design.Norm()
+		for j := range beta {
+			beta[j] = total.Values[j] * gamma / total.Weight
+		}
+		fit := aggregation.Weigh(x, scaledBy(beta, norm))
+		law := aggregation.LawOfTilt(x, fit, out.NoiseSD*norm)
+		fit.Beta, fit.Lambda = beta, w.lambda()
+		return fit, law, out, nil
+	}
+	out.NoiseSD = w.design.Deviation(variance, total.Draws, total.Weight)
+	if out.Means, err = w.design.Means(total.Values, total.Weight); err != nil {
+		return fail(err)
+	}
+	noise := w.design.Noise(out.NoiseSD, w.plan.Delta == 0)
+	keep := w.plan.reweighTerms().Keep
+	if keep == 0 {
+		keep = keepWeights
+	}
+	fit := aggregation.FitWeights(x, scaledBy(out.Means, 1/w.design.Norm()), noise, w.plan.Lambda, keep, rng)
+	law := aggregation.LawOf(x, fit, noise)
+	fit.Beta = scaledBy(fit.Beta, 1/w.design.Norm())
+	return fit, law, out, nil
+}
+
+func scaledBy(v []float64, s float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = s * x
+	}
+	return out
+}
+
+func (w *weigh) warnings(out *Weights, total released) []string {
+	var all []string
+	warn := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	rows := w.pool.Rows()
+	if w.plan.Mechanism == "entropy" && out.Lambda == 0 {
+		warn("the noise leaves nothing better than equal weights: use more records, a larger ε, or fewer features")
+	}
+	if out.EffectiveRows < math.Max(keepWeights*float64(rows), math.Min(fewRows, float64(rows)/2)) {
+		warn("the weights have collapsed: the pool of %d rows counts as %.0f, one row holds %.1f %% of all weight. Answers will be erratic: use a pool that is nearer to the records, a larger λ or a larger ε", rows, out.EffectiveRows, 100*out.Largest)
+	}
+	if d := w.design.Cells(); float64(d) > total.Weight {
+		warn("%d numbers were released about %.0f records: expect more noise than signal; project the features or leave some out", d, total.Weight)
+	}
+	if out.WorstNoise > 0.1 {
+		warn("noise alone may move an answer by a standard deviation of %.2f", out.WorstNoise)
+	}
+	for i, g := range out.Gaps {
+		if i == 3 {
+			warn("and %d more features that the pool lacks", len(out.Gaps)-i)
+			break
+		}
+		warn("the pool lacks rows with %s: the private records' mean is %.4f (noise ±%.4f), the weighted pool's %.4f", g.Feature, g.Released, g.Deviation, g.Weighted)
+	}
+	return all
+}
+
+// Answer estimates the mean of a query over the private records from a reweigh
+// release and its pool, b one number a pool row.
+func (r Release) Answer(pool *auxdata.Pool, b []float64) (aggregation.Answer, error) {
+	out := r.Result.Weights
+	if out == nil {
+		return aggregation.Answer{}, fmt.Errorf("answer query: this release holds no weights")
+	}
+	p, err := r.ParsedPlan()
+	if err != nil {
+		return aggregation.Answer{}, err
+	}
+	w, err := weighOf(p, pool)
+	if err != nil {
+		return aggregation.Answer{}, err
+	}
+	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() || len(out.Tilt) != w.design.Cells() {
+		return aggregation.Answer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), w.design.Cells())
+	}
+	return w.law(out).Answer(b), nil
+}
+
+// law is the law of released weights.
+func (w *weigh) law(out *Weights) *aggregation.WeightLaw {
+	x := w.design.Rows(w.rows)
+	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
+	if w.ratio != nil {
+		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm())
+	}
+	return aggregation.LawOf(x, fit, w.design.Noise(out.NoiseSD, w.plan.Delta == 0))
+}
