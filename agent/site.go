@@ -104,8 +104,8 @@ func checkMap(p study.Plan) error {
 	if err := p.Map.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", study.ErrPlan, err)
 	}
-	if p.Map.Inputs != p.Schema.Dim() {
-		return fmt.Errorf("%w: map: it takes %d columns, the schema encodes to %d", study.ErrPlan, p.Map.Inputs, p.Schema.Dim())
+	if p.Map.Columns() != p.Schema.Dim() {
+		return fmt.Errorf("%w: map: it takes %d columns, the schema encodes to %d", study.ErrPlan, p.Map.Columns(), p.Schema.Dim())
 	}
 	return nil
 }

@@ -26,6 +26,9 @@ type perturbed struct {
 	}
 	mu    *mat.Dense // d×C
 	noise Noise
+	// curvature, where not nil, is the Hessian of G at W (C = 1): the correction
+	// is then computed to first order, not from fresh draws.
+	curvature func(w *mat.Dense) *mat.SymDense
 	// ceiling is the value of G at 0: a fit whose noise alone costs more is
 	// worse than no fit.
 	ceiling float64
@@ -85,13 +88,15 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 	if lambda > 0 {
 		return p.solve(p.mu, lambda, finalGradient, nil), lambda, nil
 	}
-	draws := make([]*mat.Dense, lambdaDraws)
-	noisy := make([]*mat.Dense, lambdaDraws)
-	warm := make([]*mat.Dense, lambdaDraws)
-	for i := range draws {
-		draws[i] = p.noise.Draw(c, rng)
-		noisy[i] = mat.NewDense(d, c, nil)
-		noisy[i].Add(p.mu, draws[i])
+	draws, noisy, warm := []*mat.Dense{}, []*mat.Dense{}, []*mat.Dense{}
+	for range lambdaDraws {
+		if p.curvature != nil {
+			break
+		}
+		n := p.noise.Draw(c, rng)
+		m := mat.NewDense(d, c, nil)
+		m.Add(p.mu, n)
+		draws, noisy, warm = append(draws, n), append(noisy, m), append(warm, nil)
 	}
 	best, bestW := 0.0, mat.NewDense(d, c, nil)
 	bestScore := p.excess(bestW)
@@ -103,6 +108,9 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 			break
 		}
 		correction := 0.0
+		if p.curvature != nil {
+			correction = p.response(at, l)
+		}
 		for i, n := range draws {
 			if warm[i] == nil {
 				warm[i] = at
@@ -127,4 +135,11 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 
 func inner(a, b *mat.Dense) float64 {
 	return floats.Dot(a.RawMatrix().Data, b.RawMatrix().Data)
+}
+
+// response is E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the
+// covariance of the noise.
+func (p perturbed) response(w *mat.Dense, lambda float64) float64 {
+	half := times(metricOfSecondMoment(p.curvature(w)).power(-0.5, 1, lambda), p.noise.Factor)
+	return inner(half, half)
 }

@@ -91,7 +91,12 @@ func FitWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64,
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
 	p := perturbed{
 		risk: &logMeanExp{x: x, scores: make([]float64, n), metric: metricOf(x, nil)},
-		mu:   mu, noise: noise, ceiling: math.Inf(1),
+		// Weights differ from equal ones by a relative entropy of at most log n.
+		mu: mu, noise: noise, ceiling: math.Log(float64(n)),
+		curvature: func(w *mat.Dense) *mat.SymDense {
+			weight, _, _ := weightsOf(x, w)
+			return newWeightLaw(x, weight).cov
+		},
 	}
 	accept := func(w *mat.Dense) bool {
 		_, effective, _ := weightsOf(x, w)

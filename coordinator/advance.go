@@ -80,7 +80,7 @@ func (c *course) fold(ctx context.Context, s *study.Study) error {
 					return err
 				}
 			}
-			batch, err := tx.Unfolded(c.hash, foldBatch)
+			batch, err := tx.Unfolded(c.hash, c.batch)
 			total, more = n+len(batch), len(batch) > 0
 			if err != nil || !more {
 				return err

@@ -35,7 +35,7 @@ func (d *docket) open(ctx context.Context) error {
 }
 
 func (d *docket) course(r studyRow) *course {
-	return &course{hash: r.Hash, name: r.Name, store: d.store, point: d.point}
+	return &course{hash: r.Hash, name: r.Name, store: d.store, point: d.point, batch: foldBatch}
 }
 
 // add takes a study that was just stored.

@@ -22,6 +22,7 @@ type course struct {
 	name  string
 	store Store
 	point func(string) // Config.Checkpoint, never nil
+	batch int          // how many contributions are added in one transaction
 
 	mu      sync.Mutex
 	machine *study.Study // nil: to be read from the store

@@ -30,6 +30,9 @@ const (
 	childKill   = "CAUCUS_COORDINATOR_KILL"
 )
 
+// childBatch makes a study of four parties fold in two transactions.
+const childBatch = 3
+
 // runChild runs a coordinator that kills itself at the n-th effect. Each time
 // before it asks the ledger, it writes down the sum it is about to release.
 func runChild() {
@@ -63,6 +66,9 @@ func runChild() {
 		}
 	}
 	s = must(New(config))
+	for _, c := range s.docket.all() {
+		c.batch = childBatch
+	}
 	fmt.Println("listens", s.Addr())
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -162,7 +168,7 @@ func TestKill(t *testing.T) {
 	}
 	all := carry("")
 	for kind, times := range map[string]int{
-		"study.Opened": 1, "study.Contributed": parties, "batch folded": 1, "study.FoldDone": 1, "ledger": 1, "study.ReleaseDone": 1,
+		"study.Opened": 1, "study.Contributed": parties, "batch folded": 2, "study.FoldDone": 1, "ledger": 1, "study.ReleaseDone": 1,
 	} {
 		for i := range times {
 			for _, e := range []string{"before ", "after "} {

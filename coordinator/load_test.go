@@ -25,7 +25,9 @@ func BenchmarkLoad(b *testing.B) {
 	w := newWorld(b, func(c *Config) { c.Log = nil })
 	roster := names(parties)
 	for _, p := range roster {
-		w.enrol(string(p))
+		if _, err := w.enrol(string(p)).Studies(ctx); err != nil { // connects, as polling does
+			b.Fatal(err)
+		}
 	}
 	pool := poolOf(rows)
 	rng := rand.New(rand.NewPCG(1, 2))

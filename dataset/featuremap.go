@@ -17,9 +17,11 @@ import (
 //
 //	z = x / Scale                        kind "identity"
 //	z = Vᵀ(x − Mean) / Scale             kind "pca"
+//	z = patches(x) / Scale               kind "patches", see Patches
 //
 // and z divided by its norm where that exceeds 1. The last column is the
-// intercept.
+// intercept. With a map in First, x are that map's z, before the division by
+// the norm and without intercept.
 type Map struct {
 	Kind   MapKind `json:"kind"`
 	Inputs int     `json:"inputs"` // encoded columns expected
@@ -32,6 +34,16 @@ type Map struct {
 	Directions []float32 `json:"directions,omitempty"`
 	// Whiten tells how V was stretched: direction j by (λ₁/λⱼ)^(Whiten/2).
 	Whiten float64 `json:"whiten,omitempty"`
+	// Patches are those of kind "patches".
+	Patches *Patches `json:"patches,omitempty"`
+	// First, where given, makes this map's inputs of the encoded columns.
+	First *Map `json:"first,omitempty"`
+}
+
+// After is m applied to what first makes of the encoded columns.
+func (m Map) After(first Map) Map {
+	m.First = &first
+	return m
 }
 
 // MapKind names a family of maps.
@@ -54,39 +66,32 @@ func Identity(s Schema) Map {
 // below 1e-12 for the 100,000 columns a schema may have.
 const shrink = 1 - 1e-12
 
-// Apply maps encoded rows (N×Inputs) to model features (N×Dim). Every row of the
+// Columns is the number of encoded columns that Apply expects.
+func (m Map) Columns() int {
+	if m.First != nil {
+		return m.First.Columns()
+	}
+	return m.Inputs
+}
+
+// Apply maps encoded rows (N×Columns) to model features (N×Dim). Every row of the
 // result has norm at most 1; entries of x that are not finite count as 0.5.
 // No rows give an empty matrix. It panics when x has another number of
 // columns, as gonum does.
 func (m Map) Apply(x *mat.Dense) *mat.Dense {
-	n, d := x.Dims()
+	n, _ := x.Dims()
 	if n == 0 {
 		return &mat.Dense{}
 	}
-	if d != m.Inputs {
-		panic(fmt.Sprintf("dataset: map of %d columns applied to %d columns", m.Inputs, d))
-	}
-	x = finite(x)
 	width := m.Dim()
 	out := mat.NewDense(n, width, nil)
-	offset := make([]float64, width-1)
-	if m.Kind == PCAMap {
-		v := mat.NewDense(m.Inputs, m.Outputs, nil)
-		for i, value := range m.Directions {
-			v.RawMatrix().Data[i] = float64(value)
-		}
-		out.Slice(0, n, 0, width-1).(*mat.Dense).Mul(x, v)
-		mat.NewVecDense(width-1, offset).MulVec(v.T(), mat.NewVecDense(m.Inputs, m.Mean))
-	} else {
-		out.Slice(0, n, 0, width-1).(*mat.Dense).Copy(x)
-	}
+	m.fill(out.Slice(0, n, 0, width-1).(*mat.Dense), x)
 	for i := range n {
 		row := out.RawRowView(i)
 		z := row[:width-1]
 		sum := 0.0
-		for j := range z {
-			z[j] = (z[j] - offset[j]) / m.Scale
-			sum += z[j] * z[j]
+		for _, v := range z {
+			sum += v * v
 		}
 		factor := shrink / math.Sqrt2
 		row[width-1] = factor
@@ -101,6 +106,62 @@ func (m Map) Apply(x *mat.Dense) *mat.Dense {
 		}
 	}
 	return out
+}
+
+// Features are the z of encoded rows before the division by the norm and
+// without intercept (N×(Dim−1)): what another map may be fitted on and come
+// After. x has at least one row.
+func (m Map) Features(x *mat.Dense) *mat.Dense {
+	n, _ := x.Dims()
+	z := mat.NewDense(n, m.Dim()-1, nil)
+	m.fill(z, x)
+	return z
+}
+
+// mapBlock rows go through the first of two maps at a time, whose features may
+// be many more than the rows or the result hold.
+const mapBlock = 256
+
+// fill writes z of encoded rows x.
+func (m Map) fill(z, x *mat.Dense) {
+	n, d := x.Dims()
+	if d != m.Columns() {
+		panic(fmt.Sprintf("dataset: map of %d columns applied to %d columns", m.Columns(), d))
+	}
+	if m.First == nil {
+		m.fillOne(z, finite(x))
+		return
+	}
+	_, width := z.Dims()
+	for top := 0; top < n; top += mapBlock {
+		end := min(top+mapBlock, n)
+		first := m.First.Features(x.Slice(top, end, 0, d).(*mat.Dense))
+		m.fillOne(z.Slice(top, end, 0, width).(*mat.Dense), finite(first))
+	}
+}
+
+func (m Map) fillOne(z, x *mat.Dense) {
+	n, width := z.Dims()
+	offset := make([]float64, width)
+	switch m.Kind {
+	case PCAMap:
+		v := mat.NewDense(m.Inputs, m.Outputs, nil)
+		for i, value := range m.Directions {
+			v.RawMatrix().Data[i] = float64(value)
+		}
+		z.Mul(x, v)
+		mat.NewVecDense(width, offset).MulVec(v.T(), mat.NewVecDense(m.Inputs, m.Mean))
+	case PatchesMap:
+		m.Patches.fill(z, x)
+	default:
+		z.Copy(x)
+	}
+	for i := range n {
+		row := z.RawRowView(i)
+		for j := range row {
+			row[j] = (row[j] - offset[j]) / m.Scale
+		}
+	}
 }
 
 // finite is x, or a copy without NaN and infinities where it has some.
@@ -124,22 +185,45 @@ func finite(x *mat.Dense) *mat.Dense {
 
 // Dim is the number of model features, the intercept included.
 func (m Map) Dim() int {
-	if m.Kind == PCAMap {
-		return m.Outputs + 1
+	if m.Kind == IdentityMap {
+		return m.Inputs + 1
 	}
-	return m.Inputs + 1
+	return m.Outputs + 1
 }
 
 // Validate says which field of a map that came from elsewhere is wrong. A map
 // that it accepts cannot make Apply panic on rows of Inputs columns.
 func (m Map) Validate() error {
+	return m.validate(0)
+}
+
+func (m Map) validate(depth int) error {
+	if m.First != nil {
+		if depth > 0 {
+			return errors.New("map: at most one map may come first")
+		}
+		if err := m.First.validate(depth + 1); err != nil {
+			return fmt.Errorf("first %w", err)
+		}
+		if m.First.Dim()-1 != m.Inputs {
+			return fmt.Errorf("map: inputs is %d; the first map gives %d", m.Inputs, m.First.Dim()-1)
+		}
+	}
 	if m.Inputs < 1 || m.Inputs > maxColumns {
 		return fmt.Errorf("map: inputs is %d; expected 1 to %d", m.Inputs, maxColumns)
 	}
 	if !(m.Scale > 1e-100 && m.Scale < 1e100) {
 		return fmt.Errorf("map: scale is %g; it must be positive and of ordinary size", m.Scale)
 	}
+	if m.Patches != nil && m.Kind != PatchesMap {
+		return fmt.Errorf("map: a map of kind %s has no patches; remove them", m.Kind)
+	}
 	switch m.Kind {
+	case PatchesMap:
+		if len(m.Mean) != 0 || len(m.Directions) != 0 {
+			return errors.New("map: a patches map has no mean or directions; remove them")
+		}
+		return m.Patches.validate(m)
 	case IdentityMap:
 		if m.Outputs != 0 || len(m.Mean) != 0 || len(m.Directions) != 0 {
 			return errors.New("map: an identity map has no outputs, mean or directions; remove them")
@@ -147,7 +231,7 @@ func (m Map) Validate() error {
 		return nil
 	case PCAMap:
 	default:
-		return fmt.Errorf("map: kind %q is unknown; use %s or %s", m.Kind, IdentityMap, PCAMap)
+		return fmt.Errorf("map: kind %q is unknown; use %s, %s or %s", m.Kind, IdentityMap, PCAMap, PatchesMap)
 	}
 	if m.Outputs < 1 || m.Outputs > m.Inputs {
 		return fmt.Errorf("map: outputs is %d; expected 1 to %d", m.Outputs, m.Inputs)

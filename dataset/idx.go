@@ -25,25 +25,7 @@ func ReadIDX(images, labels io.Reader) (*Table, error) {
 		return nil, fmt.Errorf("read images: %w", err)
 	}
 	n, size := dims[0], dims[1]*dims[2]
-	// The text of a byte is its code, so a column's codes are the pixels.
-	values := make([]string, 256)
-	for v := range values {
-		values[v] = strconv.Itoa(v)
-	}
-	cells := make([]uint8, n*size) // column after column
-	const block = 64               // images turned over at a time, to stay in cache
-	for first := 0; first < n; first += block {
-		last := min(first+block, n)
-		for p := range size {
-			for i := first; i < last; i++ {
-				cells[p*n+i] = pixels[i*size+p]
-			}
-		}
-	}
-	columns := make([]column, size, size+1)
-	for p := range columns {
-		columns[p] = column{name: "p" + strconv.Itoa(p), values: values, codes: codes{narrow: cells[p*n : (p+1)*n : (p+1)*n]}}
-	}
+	columns := byteColumns(pixels, n, size)
 	if labels != nil {
 		dims, digits, err := readIDXBytes(labels, 1)
 		if err != nil {
@@ -52,7 +34,7 @@ func ReadIDX(images, labels io.Reader) (*Table, error) {
 		if dims[0] != n {
 			return nil, fmt.Errorf("read labels: there are %d labels for %d images; the two files do not belong together", dims[0], n)
 		}
-		columns = append(columns, column{name: "label", values: values, codes: codes{narrow: digits}})
+		columns = append(columns, column{name: "label", values: columns[0].values, codes: codes{narrow: digits}})
 	}
 	return newTable(n, columns), nil
 }

@@ -18,12 +18,14 @@ type Known struct {
 	Name   string `yaml:"-"`
 	About  string `yaml:"about"`  // one line
 	Source string `yaml:"source"` // who made it and where to get it
-	Reader string `yaml:"reader"` // "csv" or "idx"
+	Reader string `yaml:"reader"` // "csv", "idx" or "jpeg"
 	// Train and Test are the files of each part, below a folder of data; with the
 	// idx reader the images, then the labels.
 	Train  []KnownFile `yaml:"train"`
 	Test   []KnownFile `yaml:"test"`
 	Schema Schema      `yaml:"schema"`
+	// Pictures says what size they are, where records are pictures.
+	Pictures *Pictures `yaml:"pictures"`
 	// Base names the known set that this one shares everything with, except what
 	// it sets itself.
 	Base string `yaml:"base"`
@@ -35,6 +37,9 @@ type KnownFile struct {
 	// Party, where a file holds one party's records, fills the schema's party
 	// column.
 	Party string `yaml:"party"`
+	// Folder, with the jpeg reader, is the folder of the archive that holds one
+	// folder of pictures for each class of the schema.
+	Folder string `yaml:"folder"`
 }
 
 //go:embed known/*.yaml
@@ -127,7 +132,13 @@ func (k Known) Load(dir fs.FS, part string) (*Table, error) {
 	}
 	tables := make([]*Table, len(files))
 	for i, f := range files {
-		t, err := ReadCSV(opened[i], k.Schema.Format())
+		var t *Table
+		var err error
+		if k.Reader == "jpeg" {
+			t, err = ReadJPEGs(opened[i], f.Folder, k.Schema.Label.Classes)
+		} else {
+			t, err = ReadCSV(opened[i], k.Schema.Format())
+		}
 		if err != nil {
 			return nil, fmt.Errorf("load %s: %s: %w", k.Name, f.File, err)
 		}

@@ -34,6 +34,9 @@ var published = map[string]struct {
 	"heart_disease": {920, 0, 35, []int{411, 509}},
 	"phishing":      {11430, 0, 87, []int{5715, 5715}},
 	"higgs_sample":  {10984, 0, 28, []int{5163, 5821}},
+	"mnist-parity":  {60000, 10000, 784, []int{29492, 30508}},
+
+	"cifar10-airplane-horse": {10000, 2000, 3072, []int{5000, 5000}},
 }
 
 func TestKnownSetsEncode(t *testing.T) {
@@ -143,7 +146,7 @@ func TestKnownParties(t *testing.T) {
 }
 
 func TestLoadKnownErrors(t *testing.T) {
-	if _, err := LoadKnown("iris"); err == nil || !strings.Contains(err.Error(), "adult, heart_disease") {
+	if _, err := LoadKnown("iris"); err == nil || !strings.Contains(err.Error(), "adult, cifar10-airplane-horse") {
 		t.Errorf("unknown set: %v", err)
 	}
 	k, err := LoadKnown("phishing")

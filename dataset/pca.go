@@ -117,8 +117,7 @@ func signOfLargest(v []float64) float64 {
 	return math.Copysign(1, v[best])
 }
 
-// poolScale is the norm that scaleQuantile of the projected pool rows do not
-// exceed; the largest norm where that would be 0.
+// poolScale is the quantileNorm of the projected pool rows.
 func (m Map) poolScale(x *mat.Dense) float64 {
 	n, _ := x.Dims()
 	v := mat.NewDense(m.Inputs, m.Outputs, nil)
@@ -129,13 +128,22 @@ func (m Map) poolScale(x *mat.Dense) float64 {
 	z.Mul(x, v)
 	offset := make([]float64, m.Outputs)
 	mat.NewVecDense(m.Outputs, offset).MulVec(v.T(), mat.NewVecDense(m.Inputs, m.Mean))
+	for i := range n {
+		row := z.RawRowView(i)
+		for j := range row {
+			row[j] -= offset[j]
+		}
+	}
+	return quantileNorm(&z)
+}
+
+// quantileNorm is the norm that scaleQuantile of the rows do not exceed; the
+// largest norm where that would be 0.
+func quantileNorm(z *mat.Dense) float64 {
+	n, _ := z.Dims()
 	norms := make([]float64, n)
 	for i := range n {
-		sum := 0.0
-		for j, value := range z.RawRowView(i) {
-			sum += (value - offset[j]) * (value - offset[j])
-		}
-		norms[i] = math.Sqrt(sum)
+		norms[i] = mat.Norm(z.RowView(i), 2)
 	}
 	slices.Sort(norms)
 	if q := norms[int(scaleQuantile*float64(n-1))]; q > 1e-6*norms[n-1] {

@@ -17,6 +17,9 @@ type Loss struct {
 	slope  func(z float64) float64
 	reach  float64
 	convex bool
+	pieces *pieces // of a piecewise linear loss
+	square bool    // ℓ(z) = (1−z)²
+	link   *link   // of a proper loss
 }
 
 // Name is what LossNamed takes.
@@ -51,6 +54,7 @@ func DefaultBarrier() Barrier { return Barrier{Slope: 200, Width: 50} }
 // as far as a convex loss that is bounded below can be.
 func BarrierHinge(p Barrier) Loss {
 	b, r := p.Slope, p.Width
+	left := -b * r / (b - 1) // where −b(r+z)+r meets r−z: a little beyond −r
 	return Loss{
 		name: "barrier-hinge",
 		value: func(z float64) float64 {
@@ -58,7 +62,7 @@ func BarrierHinge(p Barrier) Loss {
 		},
 		slope: func(z float64) float64 {
 			switch {
-			case z < -r:
+			case z < left:
 				return -b
 			case z < r:
 				return -1
@@ -68,6 +72,10 @@ func BarrierHinge(p Barrier) Loss {
 		},
 		reach:  r,
 		convex: true,
+		pieces: &pieces{
+			level: r - b*r, slope: -b, kinks: []kink{{at: left, turn: b - 1}, {at: r, turn: b + 1}},
+			width: barrierSmoothing * r,
+		},
 	}
 }
 
@@ -75,17 +83,19 @@ func BarrierHinge(p Barrier) Loss {
 func Losses() []Loss {
 	everywhere := math.Inf(1)
 	return []Loss{
-		{name: "logistic", value: logisticLoss, slope: func(z float64) float64 { return -sigmoid(-z) }, convex: true},
-		{name: "hinge", value: func(z float64) float64 { return math.Max(0, 1-z) }, slope: hingeSlope, convex: true},
+		{name: "logistic", value: logisticLoss, slope: func(z float64) float64 { return -sigmoid(-z) }, convex: true, link: logitLink(1)},
+		{name: "hinge", value: func(z float64) float64 { return math.Max(0, 1-z) }, slope: hingeSlope, convex: true,
+			pieces: &pieces{level: 1, slope: -1, kinks: []kink{{at: 1, turn: 1}}, width: DefaultSmoothing}},
 		{name: "squared", value: func(z float64) float64 { return (1 - z) * (1 - z) },
-			slope: func(z float64) float64 { return 2 * (z - 1) }, convex: true},
-		{name: "savage", value: func(z float64) float64 { p := sigmoid(-2 * z); return p * p }, slope: savageSlope},
+			slope: func(z float64) float64 { return 2 * (z - 1) }, convex: true, square: true, link: identityLink()},
+		{name: "savage", value: func(z float64) float64 { p := sigmoid(-2 * z); return p * p }, slope: savageSlope, link: logitLink(2)},
 		{name: "sigmoid", value: func(z float64) float64 { return sigmoid(-z) },
 			slope: func(z float64) float64 { return -sigmoid(z) * sigmoid(-z) }, reach: everywhere},
 		{name: "unhinged", value: func(z float64) float64 { return 1 - z },
-			slope: func(float64) float64 { return -1 }, reach: everywhere, convex: true},
+			slope: func(float64) float64 { return -1 }, reach: everywhere, convex: true, pieces: &pieces{level: 1, slope: -1}},
 		{name: "ramp", value: func(z float64) float64 { return math.Max(0, math.Min(1, (1-z)/2)) },
-			slope: rampSlope, reach: everywhere},
+			slope: rampSlope, reach: everywhere,
+			pieces: &pieces{level: 1, kinks: []kink{{at: -1, turn: -0.5}, {at: 1, turn: 0.5}}, width: DefaultSmoothing}},
 		BarrierHinge(DefaultBarrier()),
 	}
 }

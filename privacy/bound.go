@@ -24,6 +24,10 @@ type Bound struct {
 	Cells int `json:"cells"`
 	// KeepsSum says that Σⱼ Δⱼ = 0, as for counts whose total is public.
 	KeepsSum bool `json:"keeps_sum"`
+	// Block divides the vector into runs of that many coordinates, such as the
+	// class counts of one set each, and says that KeepsSum holds in each run and
+	// that a unit changes one run only. 0: the vector is one run.
+	Block int `json:"block,omitempty"`
 	// PerParty is the public number of these units that one party holds at
 	// most. 0: unknown, and then nothing is guaranteed at unit party. For
 	// unit party itself it is ignored.
@@ -42,6 +46,8 @@ func (b Bound) Validate(n int) error {
 		return fmt.Errorf("check bound: neither L1 nor L2sq is given, prove at least one")
 	case b.Cells < 0 || b.Cells > n:
 		return fmt.Errorf("check bound: cells is %d, give 0 (not proven) to %d (the vector's length)", b.Cells, n)
+	case b.Block < 0 || (b.Block > 0 && n%b.Block != 0):
+		return fmt.Errorf("check bound: block is %d, which does not divide the vector's length %d", b.Block, n)
 	case b.PerParty < 0:
 		return fmt.Errorf("check bound: per-party is %d, give 0 (unknown) or the most units a party holds", b.PerParty)
 	case b.Weight != nil && len(b.Weight) != n:
@@ -63,6 +69,14 @@ func (b Bound) weight(j int) int64 {
 	return b.Weight[j]
 }
 
+// block is the length of a run in a vector of n coordinates.
+func (b Bound) block(n int) int {
+	if b.Block == 0 {
+		return n
+	}
+	return b.Block
+}
+
 func (b Bound) clone() Bound {
 	b.Weight = slices.Clone(b.Weight)
 	return b
@@ -70,6 +84,6 @@ func (b Bound) clone() Bound {
 
 func (b Bound) equal(c Bound) bool {
 	return b.Unit == c.Unit && b.L1 == c.L1 && b.L2sq == c.L2sq && b.Cells == c.Cells &&
-		b.KeepsSum == c.KeepsSum && b.PerParty == c.PerParty && slices.Equal(b.Weight, c.Weight) &&
+		b.KeepsSum == c.KeepsSum && b.Block == c.Block && b.PerParty == c.PerParty && slices.Equal(b.Weight, c.Weight) &&
 		(b.Weight == nil) == (c.Weight == nil)
 }

@@ -55,8 +55,8 @@
 // # How to read it in an hour
 //
 //  1. unit.go, budget.go, bound.go, sensitive.go: what is claimed, of what.
-//  2. mechanism.go, dice.go, laplace.go, gaussian.go: the proof notes and the
-//     samplers, with Canonne, Kamath & Steinke, "The discrete Gaussian for
+//  2. mechanism.go, dice.go, laplace.go, gaussian.go, response.go: the proof
+//     notes and the samplers, with Canonne, Kamath & Steinke, "The discrete Gaussian for
 //     differential privacy" (2020), beside them. literal.go: simulation only.
 //     terms.go: what is known of a mechanism before a release.
 //  3. convert.go, cost.go, totals.go: from ρ to ε, between units, and limits.

@@ -152,10 +152,15 @@ func mechanismOf(name string, parameters map[string]string) (Mechanism, error) {
 			err = m.check()
 		}
 		return m, err
+	case RandomisedResponse{}.Name():
+		return parseResponse(parameters)
 	case SphereLaplace{}.Name():
 		return parseSphereLaplace(parameters)
 	case Unperturbed{}.Name():
 		return Unperturbed{}, nil
+	}
+	if m, err := parseCountMechanism(name, parameters); m != nil || err != nil {
+		return m, err
 	}
 	return nil, fmt.Errorf("unknown mechanism %q", name)
 }

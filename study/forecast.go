@@ -58,8 +58,15 @@ const (
 	forecastFactor = 1 << 10 // the most noise reduction that is searched
 )
 
-// ForecastOf forecasts a classify plan on its pool.
+// ForecastOf forecasts a plan that ends in a classifier, on its pool.
 func ForecastOf(p Plan, pool *auxdata.Pool, size Size) (*Forecast, error) {
+	if k, ok := kinds[p.Kind].(forecaster); ok {
+		noise, err := k.forecastNoise(p, pool, size)
+		if err != nil {
+			return nil, err
+		}
+		return forecast(p, pool, size, noise), nil
+	}
 	q, err := questionOf(p, pool)
 	if err != nil {
 		return nil, err
@@ -75,12 +82,21 @@ func ForecastOf(p Plan, pool *auxdata.Pool, size Size) (*Forecast, error) {
 	if err != nil {
 		return nil, err
 	}
+	return forecast(p, pool, size, noise), nil
+}
+
+// forecaster is a kind of its own whose noise, too, is noise on moments.
+type forecaster interface {
+	forecastNoise(Plan, *auxdata.Pool, Size) (aggregation.Noise, error)
+}
+
+func forecast(p Plan, pool *auxdata.Pool, size Size, noise aggregation.Noise) *Forecast {
 	r := newReference(pool, len(p.Schema.Classes()))
 	f := &Forecast{Unperturbed: r.accuracyOf(r.mu, noise, 1e-4), Majority: r.majority}
 	f.Accuracy = r.released(noise, 1)
 	goal := f.Majority + (f.Unperturbed-f.Majority)/4
 	if f.Useful = f.Accuracy >= goal; f.Useful {
-		return f, nil
+		return f
 	}
 	for factor := 2; factor <= forecastFactor; factor *= 2 {
 		if r.released(noise, 1/float64(factor)) < goal {
@@ -94,7 +110,7 @@ func ForecastOf(p Plan, pool *auxdata.Pool, size Size) (*Forecast, error) {
 		}
 		break
 	}
-	return f, nil
+	return f
 }
 
 // Warning says in words what a forecast that is not useful means, "" if it is.

@@ -87,6 +87,7 @@ type Kind interface {
 var kinds = map[string]Kind{
 	"classify": classify{},
 	"labels":   labels{},
+	"ratio":    ratio{},
 	"reweigh":  reweigh{},
 }
 

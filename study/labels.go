@@ -291,6 +291,9 @@ func (labels) Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, _ []privacy.Pub
 // labelWarnings say what the noise leaves unknown. All of it is public.
 func labelWarnings(p Plan, o aggregation.LabelOptions, r *LabelResult) []string {
 	var out []string
+	if k := len(p.Schema.Label.Classes); o.Loss.Unbalanced(k) && o.Risk == aggregation.RiskAccuracy {
+		out = append(out, fmt.Sprintf("loss %s cannot tell one of %d classes from the more numerous rest under risk accuracy: use risk ber or auc, or another loss", o.Loss.Name(), k))
+	}
 	for k, share := range r.Shares.Share {
 		if share < 2*r.Shares.Error[k] {
 			out = append(out, fmt.Sprintf("class %q may have no records at all: its share is %.3f ± %.3f", p.Schema.Label.Classes[k], share, r.Shares.Error[k]))
@@ -322,4 +325,3 @@ func samePool(p Plan, pool *auxdata.Pool) error {
 	}
 	return nil
 }
-

@@ -202,4 +202,3 @@ func (s *labelSum) records() (*mat.Dense, []int, error) {
 	}
 	return x, y, nil
 }
-

@@ -73,6 +73,8 @@ type Plan struct {
 
 	// Labels are the terms of a labels plan.
 	Labels *LabelTerms `json:"labels,omitempty"`
+	// Ratio are the terms of a ratio plan.
+	Ratio *RatioTerms `json:"ratio,omitempty"`
 	// Reweigh are the terms of a reweigh plan.
 	Reweigh *ReweighTerms `json:"reweigh,omitempty"`
 	// Weights says where the weights of the pool come from, if it has any.

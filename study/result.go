@@ -21,6 +21,8 @@ type Result struct {
 	Drift *aggregation.Drift `json:"drift,omitempty"`
 	// EffectiveRows is Kish's effective sample size of a tilted pool.
 	EffectiveRows float64 `json:"effective_rows,omitempty"`
+	// Ratio is what a ratio study says.
+	Ratio *RatioResult `json:"ratio,omitempty"`
 	// Labels is what a labels study says beside its classifier.
 	Labels *LabelResult `json:"labels,omitempty"`
 	// Weights are the result of a reweigh study.

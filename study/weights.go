@@ -183,12 +183,13 @@ func (w *weigh) fit(x *mat.Dense, total released, rng *rand.Rand) (aggregation.W
 	if out.Means, err = w.design.Means(total.Values, total.Weight); err != nil {
 		return fail(err)
 	}
-	noise := w.design.Noise(out.NoiseSD, w.plan.Delta == 0)
+	noise := w.design.Noise(out.Means, out.NoiseSD, w.plan.Delta == 0)
 	keep := w.plan.reweighTerms().Keep
 	if keep == 0 {
 		keep = keepWeights
 	}
-	fit := aggregation.FitWeights(x, scaledBy(out.Means, 1/w.design.Norm()), noise, w.plan.Lambda, keep, rng)
+	doubt := w.design.WithSampling(noise, x, total.Weight)
+	fit := aggregation.FitWeights(x, scaledBy(out.Means, 1/w.design.Norm()), doubt, w.plan.Lambda, keep, rng)
 	law := aggregation.LawOf(x, fit, noise)
 	fit.Beta = scaledBy(fit.Beta, 1/w.design.Norm())
 	return fit, law, out, nil
@@ -256,5 +257,5 @@ func (w *weigh) law(out *Weights) *aggregation.WeightLaw {
 	if w.ratio != nil {
 		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm())
 	}
-	return aggregation.LawOf(x, fit, w.design.Noise(out.NoiseSD, w.plan.Delta == 0))
+	return aggregation.LawOf(x, fit, w.design.Noise(out.Means, out.NoiseSD, w.plan.Delta == 0))
 }

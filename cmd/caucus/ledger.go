@@ -18,8 +18,6 @@ import (
 	"caucus/privacy/journal"
 )
 
-func newPrivacy(c *console) *cobra.Command { return &cobra.Command{Use: "privacy"} }
-
 // ledgerUnit is what a ledger spent at one unit.
 type ledgerUnit struct {
 	Unit    privacy.Unit `json:"unit"`

@@ -1,0 +1,330 @@
+package aggregation
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+)
+
+// FeatureDesign says, from a schema alone, which feature sums sites release for
+// a reweighting and how far one record can move them.
+//
+// Its cells come in groups: the entries of a record in a group are never
+// negative and never add up to more than 1. A block of encoded columns is a
+// group; so are the products of two blocks (a joint margin), and the bins of a
+// number.
+//
+// Bound. On the lattice a record's entries in a group are integers ≥ 0 that sum
+// to at most s = 2²⁰. Replacing a record takes one such vector a away and adds
+// another b, so in a group of several cells ‖a−b‖₁ ≤ ‖a‖₁+‖b‖₁ ≤ 2s and, as
+// ⟨a,b⟩ ≥ 0, ‖a−b‖₂² ≤ ‖a‖₂²+‖b‖₂² ≤ 2s²; in a group of one cell s and s². Groups
+// add up. For B one-hot blocks that is √(2B) in L2 and 2B in L1.
+type FeatureDesign struct {
+	// L1 and L2sq bound the movement of Sums when one record is replaced.
+	L1, L2sq int64
+	groups   []featureGroup
+	names    []string
+	mapped   bool
+}
+
+// featureGroup is a run of cells. Cell k of a block is the encoded column
+// start+k; of a product it is the product of one column of each block; of bins
+// it is whether the column's number lies in bin k.
+type featureGroup struct {
+	first, second dataset.Block // second.Width is 0 where there is none
+	bins          int
+	// cell is the group's first cell, width how many it has.
+	cell, width int
+	// total: the entries of every record sum to exactly 1.
+	total bool
+}
+
+const (
+	featureScale = crossScale
+	// maxFeatureCells keeps a tilt, which works with cells², within a minute.
+	maxFeatureCells = 4096
+)
+
+// FeatureTerms are what a design may hold beside the blocks of the schema.
+type FeatureTerms struct {
+	// Pairs are columns of the file whose joint margins are released too.
+	Pairs [][2]string
+	// Bins, at least 2, adds a histogram of each number; 0 adds none.
+	Bins int
+}
+
+// NewFeatureDesign makes the design of a schema. It fails where a pair names
+// columns the schema does not have, or where there are too many cells.
+func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) {
+	d := &FeatureDesign{}
+	columns := s.FeatureNames()
+	blocks := s.Blocks()
+	of := map[string]dataset.Block{}
+	for _, b := range blocks {
+		if _, seen := of[b.Column]; !seen { // a missing-indicator is not paired
+			of[b.Column] = b
+		}
+		d.add(featureGroup{first: b, width: b.Width, total: b.OneHot}, columns[b.Start:b.Start+b.Width])
+	}
+	if t.Bins != 0 && (t.Bins < 2 || t.Bins > 256) {
+		return nil, fmt.Errorf("design feature sums: %d bins: give 2 to 256, or 0 for none", t.Bins)
+	}
+	if t.Bins > 0 {
+		for _, b := range blocks {
+			if b.OneHot || strings.HasSuffix(columns[b.Start], "?") {
+				continue
+			}
+			names := make([]string, t.Bins)
+			for k := range names {
+				names[k] = fmt.Sprintf("%s in bin %d of %d", b.Column, k+1, t.Bins)
+			}
+			d.add(featureGroup{first: b, bins: t.Bins, width: t.Bins, total: true}, names)
+		}
+	}
+	for _, pair := range t.Pairs {
+		a, okA := of[pair[0]]
+		b, okB := of[pair[1]]
+		if !okA || !okB || pair[0] == pair[1] {
+			return nil, fmt.Errorf("design feature sums: pair %q: name two different feature columns of the schema", pair)
+		}
+		var names []string
+		for i := range a.Width {
+			for j := range b.Width {
+				names = append(names, columns[a.Start+i]+" and "+columns[b.Start+j])
+			}
+		}
+		d.add(featureGroup{first: a, second: b, width: a.Width * b.Width, total: a.OneHot && b.OneHot}, names)
+		if len(d.names) > maxFeatureCells {
+			break
+		}
+	}
+	if len(d.names) > maxFeatureCells {
+		return nil, fmt.Errorf("design feature sums: more than %d cells: leave out pairs or bins, or project the features", maxFeatureCells)
+	}
+	return d, nil
+}
+
+func (d *FeatureDesign) add(g featureGroup, names []string) {
+	g.cell = len(d.names)
+	d.names = append(d.names, names...)
+	d.groups = append(d.groups, g)
+	k := int64(1)
+	if g.width > 1 {
+		k = 2
+	}
+	d.L1 += k * featureScale
+	d.L2sq += k * featureScale * featureScale
+}
+
+// MappedDesign is the design for rows of a public map (dataset.Map, width
+// columns, the last an intercept, which is left out) instead of encoded ones.
+// Their entries have signs, and norm at most R = √½: one record moves their sum
+// by 2R, which on the lattice of CrossSums is √CrossL2sq. Wherever another
+// design takes encoded rows this one takes mapped rows.
+func MappedDesign(width int) *FeatureDesign {
+	d := &FeatureDesign{mapped: true, names: make([]string, width-1), L2sq: CrossL2sq}
+	for j := range d.names {
+		d.names[j] = fmt.Sprintf("mapped feature %d", j+1)
+	}
+	d.L1 = int64(math.Ceil(math.Sqrt(float64(width-1)*CrossL2sq) * (1 + 1e-12)))
+	return d
+}
+
+// Cells is the length of Sums.
+func (d *FeatureDesign) Cells() int { return len(d.names) }
+
+// squaredNorm bounds the squared norm of a record's entries.
+func (d *FeatureDesign) squaredNorm() float64 {
+	if d.mapped {
+		return 0.5
+	}
+	return float64(len(d.groups))
+}
+
+// Names name the cells.
+func (d *FeatureDesign) Names() []string { return d.names }
+
+// row fills a record's entries, reals in [0,1], from its encoded columns.
+func (d *FeatureDesign) row(out, encoded []float64) {
+	if d.mapped {
+		copy(out, encoded)
+		return
+	}
+	for _, g := range d.groups {
+		to, a := out[g.cell:g.cell+g.width], encoded[g.first.Start:g.first.Start+g.first.Width]
+		switch {
+		case g.bins > 0:
+			clear(to)
+			to[binOf(a[0], g.bins)] = 1
+		case g.second.Width > 0:
+			b := encoded[g.second.Start : g.second.Start+g.second.Width]
+			for i, v := range a {
+				for j, w := range b {
+					to[i*len(b)+j] = v * w
+				}
+			}
+		default:
+			copy(to, a)
+		}
+	}
+}
+
+// binOf is the bin of a number in [0,1]; anything else goes to an end.
+func binOf(v float64, bins int) int {
+	if !(v > 0) {
+		return 0
+	}
+	return min(int(math.Min(v, 1)*float64(bins)), bins-1)
+}
+
+// Rows are the public features of encoded rows x (N×schema.Dim()): the entries
+// over the root of the number of groups, so that each row has norm at most 1. It
+// is what a tilt is fitted in.
+func (d *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
+	n, _ := x.Dims()
+	if n == 0 {
+		return &mat.Dense{}
+	}
+	out := mat.NewDense(n, d.Cells(), nil)
+	for i := range n {
+		d.row(out.RawRowView(i), x.RawRowView(i))
+	}
+	out.Scale(d.scale(), out)
+	return out
+}
+
+func (d *FeatureDesign) scale() float64 { return 1 / d.Norm() }
+
+// Norm is what entries are divided by to make Rows.
+func (d *FeatureDesign) Norm() float64 {
+	if d.mapped {
+		return 1
+	}
+	return math.Sqrt(float64(len(d.groups)))
+}
+
+// Sums is Σ over records x (n×schema.Dim(), encoded) of their entries on the
+// lattice, with the bound L1, L2sq.
+func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
+	n, _ := x.Dims()
+	if d.mapped && n > 0 {
+		return CrossSums(x, make([]int, n), 1)[:d.Cells()]
+	}
+	out := make([]int64, d.Cells())
+	row := make([]float64, d.Cells())
+	for i := range n {
+		d.safe(row, x.RawRowView(i))
+		for j, v := range row {
+			out[j] += int64(v * featureScale)
+		}
+	}
+	return out
+}
+
+// safe is row for a private record: it keeps what the bound says, whatever the
+// record holds. Entries outside [0,1] are clamped, those that are no number
+// count as 0, and a group that sums to more than 1 (no encoding makes one)
+// counts as nothing. Truncated to the lattice, a group then sums to at most
+// featureScale: the parts cut off only lower it, and rounding of the sum is far
+// below one lattice step.
+func (d *FeatureDesign) safe(out, encoded []float64) {
+	d.row(out, encoded)
+	if norm := floats.Norm(out, 2); d.mapped && !(norm*norm <= 0.5) {
+		clear(out)
+	}
+	for _, g := range d.groups {
+		entries := out[g.cell : g.cell+g.width]
+		sum := 0.0
+		for k, v := range entries {
+			if !(v > 0) {
+				v = 0
+			}
+			entries[k] = math.Min(v, 1)
+			sum += entries[k]
+		}
+		if sum > 1 {
+			clear(entries)
+		}
+	}
+}
+
+// InRange says whether a sum over a number of records is possible.
+func (d *FeatureDesign) InRange(sum, records int64) bool {
+	return sum <= records*featureScale && (sum >= 0 || (d.mapped && -sum <= records*featureScale))
+}
+
+// Means are the mean entries of n records from their released sums. Where a
+// group sums to 1 in every record, the excess is taken out evenly: that is the
+// least-squares use of what is publicly known.
+func (d *FeatureDesign) Means(sums []float64, n float64) ([]float64, error) {
+	if len(sums) != d.Cells() {
+		return nil, fmt.Errorf("read feature sums: have %d numbers, want %d", len(sums), d.Cells())
+	}
+	out := make([]float64, len(sums))
+	for j, v := range sums {
+		out[j] = v / (featureScale * n)
+	}
+	for _, g := range d.groups {
+		if to := out[g.cell : g.cell+g.width]; g.total {
+			copy(to, ProjectSimplex(to, 1))
+		} else if !d.mapped {
+			for k, v := range to { to[k] = math.Max(0, math.Min(v, 1)) }
+		}
+	}
+	return out, nil
+}
+
+// Deviation is the standard deviation of the noise on an entry's mean, before
+// Means takes the excess out: draws independent noises of a variance are in each
+// sum over n records.
+func (d *FeatureDesign) Deviation(variance float64, draws int, n float64) float64 {
+	return math.Sqrt(float64(draws)*variance) / (featureScale * n)
+}
+
+// Noise is the law of the noise on means (as Means returned them), in the units
+// of Rows, for a standard deviation sd (Deviation). It is that of the
+// projection near them: an entry at an end of its range has none, the others of
+// a group share its excess.
+func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool) Noise {
+	sd *= d.scale()
+	if d.mapped {
+		return Noise{Factor: Isotropic(d.Cells(), sd).Factor, Laplace: laplace}
+	}
+	f := mat.NewDense(d.Cells(), d.Cells(), nil)
+	for _, g := range d.groups {
+		var inside []int
+		for j := g.cell; j < g.cell+g.width; j++ {
+			if means[j] > 0 && (g.total || means[j] < 1) {
+				inside = append(inside, j)
+			}
+		}
+		for _, i := range inside {
+			f.Set(i, i, sd)
+			for _, j := range inside {
+				if g.total {
+					f.Set(i, j, f.At(i, j)-sd/float64(len(inside)))
+				}
+			}
+		}
+	}
+	return Noise{Factor: f, Laplace: laplace}
+}
+
+// WithSampling adds to a law of the noise on means that they are of n records
+// and are matched by N pool rows x, as Rows makes them: sampling moves both, by
+// the pool's covariance over n and over N. The search for λ needs it, because
+// weights are fitted to the pool's accidents too.
+func (d *FeatureDesign) WithSampling(noise Noise, x *mat.Dense, n float64) Noise {
+	rows, cells := x.Dims()
+	c := newWeightLaw(x, nil).cov
+	c.ScaleSym(1/n+1/float64(rows), c)
+	f := mat.NewDense(cells, 2*cells, nil)
+	f.Slice(0, cells, 0, cells).(*mat.Dense).Copy(noise.Factor)
+	f.Slice(0, cells, cells, 2*cells).(*mat.Dense).Copy(squareRoot(c))
+	return Noise{Factor: f, Laplace: noise.Laplace}
+}

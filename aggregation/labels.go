@@ -1,0 +1,383 @@
+package aggregation
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/learners"
+)
+
+// What a label study minimises, and how it allows for the noise in the labels.
+const (
+	RiskAccuracy = "accuracy" // the share of errors
+	RiskBER      = "ber"      // the mean over classes of their shares of errors
+	RiskAUC      = "auc"      // the share of pairs in the wrong order
+
+	// CorrectionNone trusts the labels: right for symmetric losses.
+	CorrectionNone = "none"
+	// CorrectionBackward: see learners.BackwardCost.
+	CorrectionBackward = "backward"
+	// CorrectionForward: see learners.Loss.CanForward.
+	CorrectionForward = "forward"
+)
+
+// Risks and Corrections list the names.
+func Risks() []string       { return []string{RiskAccuracy, RiskBER, RiskAUC} }
+func Corrections() []string { return []string{CorrectionNone, CorrectionBackward, CorrectionForward} }
+
+// LabelOptions say how to fit to noisy labels.
+type LabelOptions struct {
+	Channel    learners.Channel // how the labels came from the true ones
+	Loss       learners.Loss
+	Risk       string
+	Correction string
+	// Lambda is the ridge, times the scale of the loss; 0 chooses it by
+	// cross-validation on the noisy labels, which is free post-processing.
+	Lambda float64
+}
+
+// Validate says what does not fit together.
+func (o LabelOptions) Validate() error {
+	switch {
+	case !slices.Contains(Risks(), o.Risk):
+		return fmt.Errorf("risk %q: use one of %v", o.Risk, Risks())
+	case !slices.Contains(Corrections(), o.Correction):
+		return fmt.Errorf("correction %q: use one of %v", o.Correction, Corrections())
+	case o.Correction == CorrectionForward && o.Risk != RiskAccuracy:
+		return fmt.Errorf("the forward correction is for risk accuracy: its scores are class probabilities already, and rank as well as any; use it there, or backward for %s", o.Risk)
+	}
+	if o.Correction == CorrectionForward {
+		if err := o.Loss.CanForward(); err != nil {
+			return err
+		}
+	}
+	return o.Channel.Validate()
+}
+
+// LabelFit is what a fit to noisy labels gives.
+type LabelFit struct {
+	Model learners.Linear
+	// Lambda is the ridge used, Path the search for it.
+	Lambda float64
+	Path   []LabelPoint
+}
+
+// LabelPoint is one step of the search for the ridge.
+type LabelPoint struct {
+	Lambda float64 `json:"lambda"`
+	// Held is the unbiased estimate of the risk on held-out rows, Error its
+	// standard error relative to that of the best ridge.
+	Held  float64 `json:"held_out"`
+	Error float64 `json:"standard_error,omitempty"`
+}
+
+// labelRisk is a risk whose ridge can be replaced.
+type labelRisk interface {
+	learners.Objective
+	SetRidge(float64)
+}
+
+// labelRidges are the ridges that are tried, from the strongest, as for the
+// learners of parties; a weaker one is not needed where labels are noisy.
+var labelRidges = []float64{1, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5}
+
+const (
+	labelFolds      = 5
+	labelGradient   = 1e-4 // while searching, in units of the loss's scale
+	labelFinal      = 1e-6
+	labelIterations = 300
+)
+
+// FitLabels fits a linear classifier to rows x (N×d; the last column a positive
+// constant, the intercept) with labels y that came through o.Channel. Labels
+// outside 0..K-1 are left out. Everything is post-processing of the labels.
+//
+// With Lambda 0 the ridge is the strongest whose held-out risk, of the kind
+// asked for and unbiased for true labels, is within one standard error of the
+// least: with much noise many ridges look alike, and the strongest of them
+// is the safest.
+//
+// The risk auc says nothing about where to cut the scores: each class's are
+// cut where the unbiased estimate of the errors is least.
+func FitLabels(x *mat.Dense, y []int, o LabelOptions, rng *rand.Rand) (LabelFit, error) {
+	if err := o.Validate(); err != nil {
+		return LabelFit{}, fmt.Errorf("fit labels: %w", err)
+	}
+	x, y = labelledRows(x, y, o.Channel.Classes)
+	if len(y) == 0 {
+		return LabelFit{}, fmt.Errorf("fit labels: there are no labelled rows")
+	}
+	fit := LabelFit{Lambda: o.Lambda}
+	if o.Lambda == 0 {
+		var err error
+		if fit.Lambda, fit.Path, err = o.search(x, y, rng); err != nil {
+			return LabelFit{}, err
+		}
+	}
+	risk, err := o.risk(x, y, rng)
+	if err != nil {
+		return LabelFit{}, err
+	}
+	start := o.start(x, y, fit.Lambda, rng)
+	fit.Model = o.solve(risk, fit.Lambda, labelFinal, start)
+	if o.Risk == RiskAUC {
+		o.cut(fit.Model, x, y)
+	}
+	return fit, nil
+}
+
+func labelledRows(x *mat.Dense, y []int, classes int) (*mat.Dense, []int) {
+	keep := make([]int, 0, len(y))
+	for i, k := range y {
+		if 0 <= k && k < classes {
+			keep = append(keep, i)
+		}
+	}
+	if len(keep) == len(y) {
+		return x, y
+	}
+	return pickLabelled(x, y, keep)
+}
+
+func pickLabelled(x *mat.Dense, y, keep []int) (*mat.Dense, []int) {
+	if len(keep) == 0 {
+		return &mat.Dense{}, nil
+	}
+	_, d := x.Dims()
+	px, py := mat.NewDense(len(keep), d, nil), make([]int, len(keep))
+	for to, from := range keep {
+		px.SetRow(to, x.RawRowView(from))
+		py[to] = y[from]
+	}
+	return px, py
+}
+
+// costs are those of each column.
+func (o LabelOptions) costs(y []int) []learners.ClassCost {
+	base := learners.PlainCost()
+	channel := learners.Channel{Keep: 1, Classes: o.Channel.Classes}
+	if o.Correction == CorrectionBackward {
+		base, channel = learners.BackwardCost(o.Channel), o.Channel
+	}
+	costs := make([]learners.ClassCost, learners.Columns(o.Channel.Classes))
+	// In the AUC of a symmetric loss the corrections of a pair's two orders
+	// cancel but for a factor.
+	if o.Loss.Symmetric() && o.Risk == RiskAUC {
+		base = learners.PlainCost()
+	}
+	shares := DebiasedShares(y, channel).Share
+	for k := range costs {
+		costs[k] = base
+		if o.Risk == RiskBER {
+			class := k
+			if o.Channel.Classes == 2 {
+				class = 1
+			}
+			costs[k] = base.Balanced(shares[class])
+		}
+		if o.Loss.Symmetric() && o.Risk != RiskAUC {
+			costs[k] = costs[k].OneSided()
+		}
+	}
+	return costs
+}
+
+func (o LabelOptions) risk(x *mat.Dense, y []int, rng *rand.Rand) (labelRisk, error) {
+	if o.Risk == RiskAUC {
+		return learners.NewRankRisk(x, y, o.Channel.Classes, o.Loss, o.costs(y), rng)
+	}
+	var forward *learners.Channel
+	if o.Correction == CorrectionForward {
+		forward = &o.Channel
+	}
+	return learners.NewMarginRisk(x, y, o.Channel.Classes, o.Loss, o.costs(y), forward)
+}
+
+// start is where a search begins that could end in a poor valley: the solution
+// for the squared loss. Convex losses start at the origin.
+func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []float64 {
+	if o.Loss.Convex() && o.Correction == CorrectionNone {
+		return nil
+	}
+	squared, err := learners.LossNamed("squared")
+	if err != nil {
+		return nil
+	}
+	convex := o
+	convex.Loss = squared
+	if o.Correction == CorrectionForward {
+		convex.Correction = CorrectionBackward
+	}
+	risk, err := convex.risk(x, y, rng)
+	if err != nil {
+		return nil
+	}
+	return convex.solve(risk, lambda, labelGradient, nil).W.RawMatrix().Data
+}
+
+func (o LabelOptions) solve(risk labelRisk, lambda, gradient float64, start []float64) learners.Linear {
+	risk.SetRidge(lambda / o.Loss.Scale())
+	w, _ := learners.Minimize(risk, start, learners.Settings{GradientNorm: gradient, MaxIterations: labelIterations})
+	return learners.NewLinear(w, o.Channel.Classes)
+}
+
+// search is the cross-validation.
+func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []LabelPoint, error) {
+	folds := min(labelFolds, len(y))
+	if folds < 2 {
+		return labelRidges[0], nil, nil
+	}
+	fold := make([]int, len(y))
+	for to, i := range rng.Perm(len(y)) {
+		fold[i] = to % folds
+	}
+	held := make([][]float64, len(labelRidges)) // ridge × fold
+	for f := range folds {
+		var in, out []int
+		for i := range y {
+			if fold[i] == f {
+				out = append(out, i)
+			} else {
+				in = append(in, i)
+			}
+		}
+		tx, ty := pickLabelled(x, y, in)
+		hx, hy := pickLabelled(x, y, out)
+		risk, err := o.risk(tx, ty, rng)
+		if err != nil {
+			return 0, nil, err
+		}
+		w := o.start(tx, ty, labelRidges[0], rng)
+		for r, ridge := range labelRidges {
+			model := o.solve(risk, ridge, labelGradient, w)
+			w = model.W.RawMatrix().Data
+			held[r] = append(held[r], o.measure(model, hx, hy))
+		}
+	}
+	path := make([]LabelPoint, len(labelRidges))
+	best := 0
+	for r, ridge := range labelRidges {
+		path[r].Lambda = ridge
+		for _, v := range held[r] {
+			path[r].Held += v / float64(folds)
+		}
+		if path[r].Held < path[best].Held {
+			best = r
+		}
+	}
+	chosen := best
+	for r := len(path) - 1; r >= 0; r-- {
+		mean, square := path[r].Held-path[best].Held, 0.0
+		for f := range folds {
+			d := held[r][f] - held[best][f] - mean
+			square += d * d
+		}
+		path[r].Error = math.Sqrt(square / float64(folds*(folds-1)))
+		if r <= best && mean <= path[r].Error {
+			chosen = r
+		}
+	}
+	return path[chosen].Lambda, path, nil
+}
+
+// measure is the risk that the options ask for, of true labels.
+func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 {
+	got := learners.Measure(m, x, y, o.Channel)
+	switch o.Risk {
+	case RiskBER:
+		return got.BER
+	case RiskAUC:
+		return 1 - got.AUC
+	}
+	return 1 - got.Accuracy
+}
+
+// cut moves each column's intercept so that zero is where the unbiased estimate
+// of the errors is least.
+func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int) {
+	scores := m.Scores(x)
+	d, columns := m.W.Dims()
+	intercept := x.At(0, d-1)
+	for k := range columns {
+		class := k
+		if o.Channel.Classes == 2 {
+			class = 1
+		}
+		s := mat.Col(nil, k, scores)
+		order := make([]int, len(s))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortFunc(order, func(i, j int) int {
+			if s[i] < s[j] {
+				return -1
+			} else if s[i] > s[j] {
+				return 1
+			}
+			return 0
+		})
+		// Raising the cut past a row takes it from "yes" to "no": errors rise by
+		// its chance of being in the class and fall by that of not.
+		errors, least, at := 0.0, 0.0, s[order[0]]-1
+		for a, i := range order {
+			errors += 2*o.Channel.Unbiased(y[i] == class) - 1
+			if a+1 < len(order) && s[order[a+1]] == s[i] {
+				continue
+			}
+			if errors < least {
+				least, at = errors, s[i]
+				if a+1 < len(order) {
+					at = (s[i] + s[order[a+1]]) / 2
+				}
+			}
+		}
+		m.W.Set(d-1, k, m.W.At(d-1, k)-at/intercept)
+	}
+}
+
+// LabelShares are the classes' shares of the true labels, estimated from noisy
+// ones.
+type LabelShares struct {
+	// Share is unbiased, so it may leave [0,1]; Projected is the nearest that
+	// are shares.
+	Share     []float64 `json:"share"`
+	Projected []float64 `json:"projected"`
+	// Error is the standard error that the noise in the labels leaves; it does
+	// not count that the records are a sample.
+	Error []float64 `json:"standard_error"`
+}
+
+// DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q),
+// whose variance given the true labels is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²), π
+// being the true share, for which the projected one stands.
+func DebiasedShares(y []int, c learners.Channel) LabelShares {
+	s := LabelShares{Share: make([]float64, c.Classes), Error: make([]float64, c.Classes)}
+	n := 0.0
+	for _, k := range y {
+		if 0 <= k && k < c.Classes {
+			s.Share[k]++
+			n++
+		}
+	}
+	p, q := c.Keep, c.Flip()
+	if n == 0 {
+		for k := range s.Share {
+			s.Share[k] = 1 / float64(c.Classes)
+			s.Error[k] = math.Inf(1)
+		}
+		s.Projected = slices.Clone(s.Share)
+		return s
+	}
+	for k := range s.Share {
+		s.Share[k] = (s.Share[k]/n - q) / (p - q)
+	}
+	s.Projected = ProjectSimplex(s.Share, 1)
+	for k, share := range s.Projected {
+		s.Error[k] = math.Sqrt((share*p*(1-p) + (1-share)*q*(1-q)) / n / ((p - q) * (p - q)))
+	}
+	return s
+}

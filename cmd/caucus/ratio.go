@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"caucus/aggregation"
+	"caucus/study"
+)
+
+// ratioEstimate is the JSON document of ratio.
+type ratioEstimate struct {
+	Release string               `json:"release"`
+	Data    string               `json:"data"`
+	Rows    int                  `json:"rows"`
+	Classes []ratioClass         `json:"classes"`
+	Fit     aggregation.RatioFit `json:"fit"`
+	// Drift: no mixture of the classes looks like this file.
+	Drift      bool                       `json:"drift"`
+	Condition  float64                    `json:"condition"`
+	Assumption string                     `json:"assumption"`
+	Warnings   []aggregation.RatioWarning `json:"warnings"`
+	// Error compares with the file's labels, where it has some.
+	Error *aggregation.RatioError `json:"error,omitempty"`
+}
+
+// ratioClass is one class's share with its 95 % interval.
+type ratioClass struct {
+	Class    string  `json:"class"`
+	Share    float64 `json:"share"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	SD       float64 `json:"sd"`
+	Training float64 `json:"training"` // the class's share in the study's sets
+}
+
+func newRatio(c *console) *cobra.Command {
+	var release, data, plot string
+	cmd := &cobra.Command{
+		Use:   "ratio",
+		Short: "Estimate the class ratios of an unlabelled file from a ratio release, here and offline",
+		Long: `Estimate which share of a CSV file's records belongs to each class, with 95 %
+intervals. The release carries schema, feature map and model; the records stay
+on this machine. Labels in the file, if any, are not used; they are only
+compared with the estimate afterwards.`,
+		Example: "  caucus ratio --release release.json --data ward.csv",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if release == "" || data == "" {
+				return usagef("ratio needs --release FILE and --data FILE")
+			}
+			r, err := readRelease(release)
+			if err != nil {
+				return err
+			}
+			p, err := r.ParsedPlan()
+			if err != nil {
+				return err
+			}
+			table, err := readCSV(data, p.Schema.Format())
+			if err != nil {
+				return err
+			}
+			records, remarks, err := p.Schema.Encode(table)
+			if err != nil {
+				return fmt.Errorf("%s: %w", data, err)
+			}
+			for _, m := range remarks {
+				c.note("note: %s", m)
+			}
+			e, err := r.Ratio(records)
+			if err != nil {
+				return err
+			}
+			doc := ratioEstimate{
+				Release: release, Data: data, Rows: records.Len(), Fit: e.Fit, Condition: e.Condition,
+				Drift:      e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold,
+				Assumption: study.RatioAssumption, Warnings: append([]aggregation.RatioWarning{}, e.Warnings...),
+			}
+			for k, name := range p.Schema.Classes() {
+				doc.Classes = append(doc.Classes, ratioClass{name, e.Shares[k], e.Low[k], e.High[k], e.Sd[k], r.Result.Ratio.TrainingShares[k]})
+			}
+			labelled := 0
+			for _, y := range records.Y {
+				if y >= 0 {
+					labelled++
+				}
+			}
+			if labelled == records.Len() {
+				truth := aggregation.SharesOfLabels(records.Y, nil, len(doc.Classes))
+				off := aggregation.MeasureRatio(truth, e.Shares, records.Len())
+				doc.Error = &off
+			}
+			if plot != "" {
+				if err := os.WriteFile(plot, []byte(ratioPlot(doc)), 0o644); err != nil {
+					return fmt.Errorf("write plot: %w", err)
+				}
+				c.note("wrote %s", plot)
+			}
+			return c.print(doc, func(w io.Writer) error { return printRatioEstimate(w, doc, r.Simulated) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&release, "release", "", "release document of a ratio study")
+	f.StringVar(&data, "data", "", "CSV file of records without labels (may be .gz)")
+	f.StringVar(&plot, "plot", "", "write a plot of the shares and their intervals to this SVG file")
+	return cmd
+}
+
+func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) error {
+	t := newTable(w, "class", "share", "95 % interval", "in the study's sets")
+	for _, k := range d.Classes {
+		t.add(k.Class, fmt.Sprintf("%.4f", k.Share), fmt.Sprintf("%.4f to %.4f", k.Low, k.High), fmt.Sprintf("%.4f", k.Training))
+	}
+	if err := t.render(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n%d records. %s\n", d.Rows, d.Assumption)
+	if d.Fit.Tested && !d.Drift {
+		fmt.Fprintf(w, "The file fits it: statistic %.2f, above %.2f would be doubtful.\n", d.Fit.Statistic, d.Fit.Threshold)
+	}
+	for _, m := range d.Warnings {
+		fmt.Fprintf(w, "warning: %s (%.4g, limit %.4g): %s\n", m.Reason, m.Number, m.Limit, m.Advice)
+	}
+	if d.Error != nil {
+		fmt.Fprintf(w, "The file's labels were not used; against them the L1 distance is %.4f.\n", d.Error.L1)
+	}
+	if simulated {
+		fmt.Fprintln(w, "This release is simulated: it protects nobody.")
+	}
+	return nil
+}

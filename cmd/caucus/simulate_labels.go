@@ -1,0 +1,186 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"caucus/aggregation"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// simulateLabels holds the flags of simulate labels.
+type simulateLabels struct {
+	source
+	mechanism, loss, risk, correction, lambda, out string
+	epsilon, poolFraction, whiten                  float64
+	parties, repeats, project, filters, trainRows  int
+	seed                                           uint64
+}
+
+// labelsSummary is the JSON document of simulate labels.
+type labelsSummary struct {
+	study.LabelSummary
+	Seconds float64 `json:"seconds"`
+}
+
+// defaultFilters maps pictures unless --filters says otherwise.
+const defaultFilters = 200
+
+func newSimulateLabels(c *console) *cobra.Command {
+	var s simulateLabels
+	cmd := &cobra.Command{
+		Use:   "labels",
+		Short: "Train a classifier on clear features with privatised labels",
+		Long: `Split records among virtual parties, run a labels study through the real study
+machine and simulation ledgers, and measure the classifier on test records.
+Only labels are hidden; features leave each party in clear.
+
+Without --train or --dataset it uses generated hospital data.`,
+		Example: `  caucus simulate labels --epsilon 0.5
+  caucus simulate labels --dataset cifar10-airplane-horse --epsilon 0.5 --mechanism rr --loss barrier-hinge --risk auc`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
+	}
+	s.flags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&s.mechanism, "mechanism", "rr", "rr (randomised response) or em (exponential mechanism as published: rr at ε/2)")
+	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε of each label")
+	f.StringVar(&s.loss, "loss", study.DefaultLabelTerms().Loss, strings.Join(learners.LossNames(), ", "))
+	f.StringVar(&s.risk, "risk", aggregation.RiskAccuracy, "what is minimised: accuracy, ber or auc")
+	f.StringVar(&s.correction, "correction", "auto", "none, backward, forward, or auto: none for a symmetric loss and two classes, else backward")
+	f.StringVar(&s.lambda, "lambda", "auto", "ridge in units of the loss's scale; auto chooses it by cross-validation on the privatised labels")
+	f.IntVar(&s.parties, "parties", 0, "number of virtual parties; default: the party column's, else 10")
+	f.Float64Var(&s.poolFraction, "pool-fraction", 0.1, "share of the training records on which the public feature map is fitted, without labels")
+	f.IntVar(&s.project, "project", 60, "principal components to keep; 0 keeps all features")
+	f.Float64Var(&s.whiten, "whiten", 0.5, "how far to even out the principal components: 0 not, 1 fully")
+	f.IntVar(&s.filters, "filters", -1, "random patches that map pictures before the principal components; default 200 for known sets of pictures, else 0")
+	f.IntVar(&s.trainRows, "train-rows", 0, "use a random part of the training records of this size; 0 uses all")
+	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
+	f.Uint64Var(&s.seed, "seed", 1, "seed of splits, maps and simulated noise")
+	f.StringVar(&s.out, "out", "", "write the first repeat's release here, for caucus predict")
+	return cmd
+}
+
+func (s *simulateLabels) plan(schema dataset.Schema) (study.Plan, error) {
+	terms := study.DefaultLabelTerms()
+	terms.Loss, terms.Risk, terms.Correction = s.loss, s.risk, s.correction
+	terms.MaxRecords = 1 << 20
+	if s.correction == "auto" {
+		terms.Correction = study.DefaultCorrection(s.loss, len(schema.Classes()))
+	}
+	p := study.Plan{
+		Name: "simulation", Kind: "labels", Schema: schema, Unit: privacy.Label, Epsilon: s.epsilon,
+		Mechanism: s.mechanism, Noise: study.NoiseSite, Labels: &terms, Minimum: 1, Simulated: true,
+	}
+	if s.lambda != "auto" {
+		var err error
+		if p.Lambda, err = strconv.ParseFloat(s.lambda, 64); err != nil || !(p.Lambda > 0) {
+			return p, usagef("--lambda %q: give a number above 0, or auto", s.lambda)
+		}
+	}
+	return p, nil
+}
+
+func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
+	start := time.Now()
+	s.source.seed = s.seed
+	if cmd.Flags().Changed("parties") && s.parties < 1 {
+		return usagef("--parties %d: give at least 1", s.parties)
+	}
+	data, err := s.load()
+	if err != nil {
+		return err
+	}
+	if s.known != "" || s.train != "" { // the generator's oddities are its own
+		for _, r := range data.remarks {
+			c.note("note: %s", r)
+		}
+	}
+	p, err := s.plan(data.schema)
+	if err != nil {
+		return err
+	}
+	if err := p.Check(); err != nil {
+		return usageError{err}
+	}
+	var pictures *dataset.Pictures
+	if s.known != "" {
+		known, err := dataset.LoadKnown(s.known)
+		if err != nil {
+			return err
+		}
+		pictures = known.Pictures
+	}
+	if s.filters < 0 {
+		s.filters = 0
+		if pictures != nil {
+			s.filters = defaultFilters
+		}
+	}
+	if s.parties == 0 && data.train.Party == nil {
+		s.parties = 10
+	}
+	if s.trainRows > 0 && s.trainRows < data.train.Len() {
+		rows := rand.New(rand.NewPCG(s.seed, 0)).Perm(data.train.Len())
+		data.train = data.train.Select(rows[:s.trainRows])
+	}
+	bar := newProgress(c)
+	summary, err := study.LabelSimulation{
+		Simulation: study.Simulation{
+			Plan: p, Train: data.train, Test: data.test, Pool: data.pool, PoolFraction: s.poolFraction,
+			Parties: s.parties, Project: s.project, Whiten: s.whiten, Repeats: s.repeats, Seed: s.seed, Progress: bar.set,
+		},
+		Filters: s.filters, Pictures: pictures,
+	}.Run(cmd.Context())
+	bar.stop()
+	if err != nil {
+		return err
+	}
+	if s.out != "" {
+		if err := writeRelease(s.out, summary.Release); err != nil {
+			return err
+		}
+		c.note("wrote %s; use it with: caucus predict --release %s --data FILE", s.out, s.out)
+	}
+	doc := labelsSummary{summary, time.Since(start).Seconds()}
+	return c.print(doc, func(w io.Writer) error { return printLabels(w, doc, data.schema.Classes()) })
+}
+
+func printLabels(w io.Writer, s labelsSummary, classes []string) error {
+	fmt.Fprintf(w, "%s, mechanism %s at ε = %g a label: kept with probability %.4f\n", s.Study, s.Mechanism, s.Epsilon, s.Keep)
+	fmt.Fprintf(w, "%d records of %d parties, %d features, %d classes; loss %s, risk %s, correction %s, λ = %.3g\n\n",
+		s.Records, s.Parties, s.Features, s.Classes, s.Loss, s.Risk, s.Correction, s.Lambda)
+	t := newTable(w, "on test records", "released", "±", "with true labels")
+	row := func(name string, got, sd, clear float64) {
+		t.add(name, fmt.Sprintf("%.4f", got), fmt.Sprintf("%.4f", sd), fmt.Sprintf("%.4f", clear))
+	}
+	row("accuracy", s.Accuracy, s.SD.Accuracy, s.Unperturbed.Accuracy)
+	row("balanced error", s.BER, s.SD.BER, s.Unperturbed.BER)
+	row("area under the curve", s.AUC, s.SD.AUC, s.Unperturbed.AUC)
+	if err := t.render(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "largest class alone: accuracy %.4f; ± over %d repeat(s)\n\nclass shares of the records\n", s.MajorityClass, s.Repeats)
+	shares := newTable(w, "class", "true", "estimated", "±")
+	for k, name := range classes {
+		shares.add(name, fmt.Sprintf("%.4f", s.TrueShares[k]), fmt.Sprintf("%.4f", s.Shares.Share[k]), fmt.Sprintf("%.4f", s.Shares.Error[k]))
+	}
+	if err := shares.render(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
+	for _, m := range s.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", m)
+	}
+	_, err := fmt.Fprintln(w, "simulated: this protects nobody; features are in clear in any case, only labels are hidden")
+	return err
+}

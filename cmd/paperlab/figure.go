@@ -1,0 +1,139 @@
+package main
+
+import (
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// figure is curves of means over draws, each with a band of ± 1 standard
+// deviation.
+type figure struct {
+	Title, X, Y string
+	LogX, LogY  bool
+	Curves      []curve
+	// Lines are horizontal, for references such as the majority class.
+	Lines []reference
+}
+
+// curve is one method.
+type curve struct {
+	Name   string
+	Points []point
+	Dashed bool
+}
+
+// point is a mean with its standard deviation.
+type point struct{ X, Y, SD float64 }
+
+// reference is a horizontal line.
+type reference struct {
+	Name string
+	Y    float64
+}
+
+// curveOf is a method's curve: the mean of one column at each number of
+// another.
+func curveOf(name string, r *results, x, y string) curve {
+	c := curve{Name: name}
+	for _, at := range r.numbers(x) {
+		if m := r.where(x, at).over(y); m.N > 0 {
+			c.Points = append(c.Points, point{at, m.Mean, m.SD})
+		}
+	}
+	return c
+}
+
+// palette is eight colours that the colour-blind can tell apart (Okabe & Ito
+// 2008), black last.
+var palette = []color.NRGBA{
+	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
+	{230, 159, 0, 255}, {86, 180, 233, 255}, {150, 130, 20, 255}, {60, 60, 60, 255},
+}
+
+// save writes the figure as SVG.
+func (f figure) save(name string) error {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.Title, f.X, f.Y
+	p.Legend.Left, p.Legend.YPosition = false, draw.PosTop
+	p.Legend.Padding, p.Legend.ThumbnailWidth = vg.Points(2), vg.Points(22)
+	p.Add(plotter.NewGrid())
+	low, high := math.Inf(1), math.Inf(-1)
+	for i, c := range f.Curves {
+		c.Points = slices.DeleteFunc(slices.Clone(c.Points), func(q point) bool {
+			bad := math.IsNaN(q.Y) || math.IsInf(q.Y, 0)
+			return bad || f.LogX && q.X <= 0 || f.LogY && q.Y <= 0
+		})
+		if len(c.Points) == 0 {
+			continue
+		}
+		low, high = min(low, c.Points[0].X), max(high, c.Points[len(c.Points)-1].X)
+		if err := c.add(p, i, f.LogY); err != nil {
+			return err
+		}
+	}
+	for _, r := range f.Lines {
+		if math.IsInf(low, 1) {
+			break
+		}
+		line, err := plotter.NewLine(plotter.XYs{{X: low, Y: r.Y}, {X: high, Y: r.Y}})
+		if err != nil {
+			return err
+		}
+		line.Color, line.Dashes = color.Gray{120}, []vg.Length{vg.Points(2), vg.Points(3)}
+		p.Add(line)
+		p.Legend.Add(r.Name, line)
+	}
+	if f.LogX && high > low {
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	}
+	if f.LogY && !math.IsInf(low, 1) {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	}
+	// The legend stands beside the curves, not over them.
+	canvas := 17 * vg.Centimeter
+	p.Legend.XOffs = 0
+	return p.Save(canvas, 11*vg.Centimeter, name)
+}
+
+func (c curve) add(p *plot.Plot, i int, positive bool) error {
+	shade := palette[i%len(palette)]
+	band, line := plotter.XYs{}, plotter.XYs{}
+	for _, q := range c.Points {
+		line = append(line, plotter.XY{X: q.X, Y: q.Y})
+		band = append(band, plotter.XY{X: q.X, Y: q.Y + q.SD})
+	}
+	for _, q := range slices.Backward(c.Points) {
+		bottom := q.Y - q.SD
+		if positive && bottom <= 0 {
+			bottom = q.Y / 10
+		}
+		band = append(band, plotter.XY{X: q.X, Y: bottom})
+	}
+	if len(c.Points) > 1 {
+		area, err := plotter.NewPolygon(band)
+		if err != nil {
+			return err
+		}
+		area.LineStyle.Width = 0
+		area.Color = color.NRGBA{shade.R, shade.G, shade.B, 40}
+		p.Add(area)
+	}
+	l, marks, err := plotter.NewLinePoints(line)
+	if err != nil {
+		return err
+	}
+	l.Color, l.Width = shade, vg.Points(1.3)
+	if c.Dashed || i >= len(palette) {
+		l.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
+	}
+	marks.Color, marks.Shape, marks.Radius = shade, draw.CircleGlyph{}, vg.Points(2)
+	p.Add(l, marks)
+	p.Legend.Add(c.Name, l, marks)
+	return nil
+}

@@ -1,0 +1,335 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// comparison measures all methods on one draw of one set at one unit.
+type comparison struct {
+	l        *lab
+	set      hammSet
+	unit     privacy.Unit
+	parties  int // sites at record level; 0: the natural parties
+	skew     float64
+	draw     int
+	epsilons []float64
+	out      *results
+
+	ctx    context.Context
+	d      *study.Draw
+	shards int
+	rng    *rand.Rand
+}
+
+func (c *comparison) run(ctx context.Context) error {
+	var err error
+	c.ctx = ctx
+	if c.d, err = c.set.deal(c.l, c.parties, c.draw, c.skew); err != nil {
+		return err
+	}
+	c.rng = c.l.rng(fmt.Sprintf("hamm rivals %s %v %d %g %d", c.set.Name, c.unit, c.parties, c.skew, c.draw))
+	c.shards = 1
+	if c.unit == privacy.Record {
+		sites := len(c.d.Parties)
+		c.shards = max(1, min(shardsInAll/sites, c.d.Private.Len()/(sites*shardSize)))
+	}
+	if err := c.references(); err != nil {
+		return err
+	}
+	if c.unit == privacy.Party {
+		err = c.party()
+	} else {
+		err = c.record()
+	}
+	return err
+}
+
+// add writes a line. ε = 0 is a reference without a budget.
+func (c *comparison) add(method string, epsilon, accuracy, bytes float64) {
+	natural := "random"
+	if c.parties == 0 {
+		natural = "natural"
+	} else if c.unit == privacy.Record {
+		natural = partition(c.skew)
+	}
+	pairs := []any{"set", c.set.Name, "unit", c.unit, "parties", len(c.d.Parties), "partition", natural, "draw", c.draw, "method", method}
+	if epsilon > 0 {
+		pairs = append(pairs, "epsilon", epsilon)
+	} else {
+		pairs = append(pairs, "epsilon", "")
+	}
+	pairs = append(pairs, "accuracy", accuracy)
+	if bytes > 0 {
+		pairs = append(pairs, "bytes", math.Round(bytes))
+	} else {
+		pairs = append(pairs, "bytes", "")
+	}
+	c.out.add(pairs...)
+}
+
+// accuracy of a linear model on the test records.
+func (c *comparison) accuracy(m learners.Linear) float64 { return c.right(m.Predict(c.d.TestX)) }
+
+func (c *comparison) right(predicted []int) float64 {
+	right, n := 0., 0.
+	for i, k := range c.d.TestY {
+		if k >= 0 {
+			n++
+			if predicted[i] == k {
+				right++
+			}
+		}
+	}
+	return right / math.Max(n, 1)
+}
+
+// references: the vote without noise, pooled, one party alone, majority class.
+func (c *comparison) references() error {
+	vote, err := c.unperturbed(1)
+	if err != nil {
+		return err
+	}
+	c.add("unperturbed", 0, vote, 0)
+	if c.shards > 1 {
+		if vote, err = c.unperturbed(c.shards); err != nil {
+			return err
+		}
+		c.add("unperturbed shards", 0, vote, 0)
+	}
+	pooled := pooledOf(c.d)
+	c.add("pooled", 0, c.accuracy(learners.NewLinear(pooled.ridgeSolution(nil, 1e-5, nil), pooled.Classes)), 0)
+	c.add("one party alone", 0, c.d.Alone("", maxAlone), 0)
+	c.add("majority class", 0, c.d.Majority(), 0)
+	return nil
+}
+
+// unperturbedLambda is the last of the search that auto makes: without noise it
+// ends there.
+const unperturbedLambda = 1e-6
+
+func (c *comparison) unperturbed(shards int) (float64, error) {
+	o, err := c.d.Release(c.ctx, study.Plan{
+		Mechanism: "none", Unit: c.unit, Noise: study.NoiseCoordinator, Epsilon: 1, Shards: shards, Lambda: unperturbedLambda,
+	})
+	if err != nil {
+		return 0, err
+	}
+	return c.d.Score(o.Release.Result)
+}
+
+// release measures one of Caucus's mechanisms at every ε.
+func (c *comparison) release(method string, terms study.Plan) error {
+	terms.Unit, terms.Shards = c.unit, max(terms.Shards, 1)
+	for _, e := range c.epsilons {
+		score, bytes, err := c.at(terms, e)
+		if err != nil {
+			return fmt.Errorf("%s at ε=%g: %w", method, e, err)
+		}
+		c.add(method, e, score, bytes)
+	}
+	return nil
+}
+
+func (c *comparison) at(terms study.Plan, epsilon float64) (score, bytes float64, err error) {
+	terms.Epsilon = epsilon
+	o, err := c.d.Release(c.ctx, terms)
+	if err != nil {
+		return 0, 0, err
+	}
+	score, err = c.d.Score(o.Release.Result)
+	return score, o.UploadBytes, err
+}
+
+// oracle measures a mechanism that fixes λ beforehand at its best λ on the test
+// records. gain multiplies ε: noise of the same shape under a tighter bound.
+func (c *comparison) oracle(method string, terms study.Plan, gain float64) error {
+	terms.Unit, terms.Shards = c.unit, max(terms.Shards, 1)
+	for _, e := range c.epsilons {
+		top, sent := 0., 0.
+		for _, lambda := range oracleLambdas {
+			terms.Lambda = lambda
+			score, bytes, err := c.at(terms, e*gain)
+			if err != nil {
+				return fmt.Errorf("%s at ε=%g: %w", method, e, err)
+			}
+			top, sent = max(top, score), bytes
+		}
+		c.add(method, e, top, sent)
+	}
+	return nil
+}
+
+// party measures everything at party level.
+func (c *comparison) party() error {
+	central := study.Plan{Noise: study.NoiseCoordinator}
+	tally, moment, output, paper, majority, average := central, central, central, central, central, central
+	tally.Mechanism, tally.Delta = "tally", hammDelta
+	moment.Mechanism, output.Mechanism, paper.Mechanism = "moment", "output", "output-paper"
+	majority.Mechanism, average.Mechanism = "majority", "average"
+	loose := output
+	loose.Bound = "paper"
+	for _, m := range []struct {
+		name  string
+		terms study.Plan
+	}{
+		{"tally", tally}, {"moment", moment}, {"output", output}, {"output, paper's bound", loose},
+		{"output-paper", paper}, {"majority", majority}, {"average", average},
+	} {
+		if err := c.release(m.name, m.terms); err != nil {
+			return err
+		}
+	}
+	if err := c.oracle("output-paper, oracle λ", paper, 1); err != nil {
+		return err
+	}
+	// The tight bound allows 2/r times less noise; see study's output.
+	tight := 2 / aggregation.Reach(c.d.Pool.X, nil)
+	if err := c.oracle("output-paper, tight bound, oracle λ", paper, tight); err != nil {
+		return err
+	}
+	if err := c.pate(); err != nil {
+		return err
+	}
+	c.fedAvg()
+	return nil
+}
+
+// pate trains a student on the answered rows of the pool, as parties train.
+func (c *comparison) pate() error {
+	votes, err := c.d.Votes(study.Plan{Unit: c.unit, Noise: study.NoiseCoordinator, Epsilon: 1})
+	if err != nil {
+		return err
+	}
+	for _, e := range c.epsilons {
+		labels, _ := pateLabels(votes, privacy.Budget{Epsilon: e, Delta: hammDelta}, c.rng)
+		m, err := learners.Softmax().Fit(c.d.Pool.X, labels, votes.Classes(), c.rng)
+		if err != nil {
+			return err
+		}
+		c.add("PATE", e, c.right(m.Predict(c.d.TestX)), float64(votes.Rows())*math.Ceil(math.Log2(float64(votes.Classes())))/8)
+	}
+	return nil
+}
+
+func (c *comparison) fedAvg() {
+	pooled := pooledOf(c.d)
+	for _, e := range c.epsilons {
+		top, sent := 0., 0.
+		for _, f := range fedAvgGrid(c.l.Quick) {
+			m := f.train(pooled, c.d.Parties, privacy.Budget{Epsilon: e, Delta: hammDelta}, c.rng)
+			if score := c.accuracy(m); score > top {
+				top, sent = score, float64(f.Rounds*pooled.weights()*4) // single precision
+			}
+		}
+		c.add("DP-FedAvg, oracle rounds and clip", e, top, sent)
+	}
+}
+
+// record measures everything at record level.
+func (c *comparison) record() error {
+	site, central := study.Plan{Noise: study.NoiseSite}, study.Plan{Noise: study.NoiseCoordinator}
+	cross, crossCentral, pure := site, central, site
+	cross.Mechanism, cross.Delta = "cross", hammDelta
+	crossCentral.Mechanism, crossCentral.Delta = "cross", hammDelta
+	pure.Mechanism = "cross"
+	shards, shardsSite, moment, paper := central, site, central, central
+	shards.Mechanism, shards.Delta, shards.Shards = "tally", hammDelta, c.shards
+	shardsSite.Mechanism, shardsSite.Delta, shardsSite.Shards = "tally", hammDelta, c.shards
+	moment.Mechanism, moment.Shards = "moment", c.shards
+	paper.Mechanism, paper.Shards = "output-paper", c.shards
+	for _, m := range []struct {
+		name  string
+		terms study.Plan
+	}{
+		{"cross", cross}, {"cross, noise added once", crossCentral}, {"cross, pure ε", pure},
+		{"tally on shards", shardsSite}, {"tally on shards, noise added once", shards},
+		{"moment on shards, noise added once", moment},
+	} {
+		if err := c.release(m.name, m.terms); err != nil {
+			return err
+		}
+	}
+	if err := c.oracle("output-paper on shards, oracle λ", paper, 1); err != nil {
+		return err
+	}
+	c.recordRivals()
+	return nil
+}
+
+// recordRivals: gradient descent and perturbed solutions on the records.
+func (c *comparison) recordRivals() {
+	pooled := pooledOf(c.d)
+	n := len(pooled.Y)
+	rounds, epochs, lambdas := []int{10, 40}, []int{2, 10}, []float64{1e-4, 1e-3, 1e-2, 1e-1}
+	if c.l.Quick {
+		rounds, epochs, lambdas = []int{20}, []int{4}, []float64{1e-2, 1e-1}
+	}
+	solutions := map[float64][]float64{}
+	bySite := map[float64][][]float64{}
+	smallest := n
+	for _, lambda := range lambdas {
+		solutions[lambda] = pooled.ridgeSolution(nil, lambda, nil)
+		for _, rows := range c.d.Parties {
+			smallest = min(smallest, len(rows))
+			w := make([]float64, pooled.weights())
+			if len(rows) > 0 {
+				w = pooled.ridgeSolution(rows, lambda, nil)
+			}
+			bySite[lambda] = append(bySite[lambda], w)
+		}
+	}
+	bytes := float64(pooled.weights() * 4)
+	for _, e := range c.epsilons {
+		b := privacy.Budget{Epsilon: e, Delta: hammDelta}
+		var models []learners.Linear
+		for _, sites := range []int{1, len(c.d.Parties)} {
+			name := "DP-FedAvg at sites, oracle rounds"
+			if sites == 1 {
+				name = "DP-FedAvg, noise added once, oracle rounds"
+			}
+			models = nil
+			for _, r := range rounds {
+				models = append(models, fedSGD{Rounds: r, Rate: 4, Sites: sites}.train(pooled, b, c.rng))
+			}
+			c.add(name, e, best(c.accuracy, models...), bytes*float64(rounds[len(rounds)-1]))
+		}
+		models = nil
+		for _, k := range epochs {
+			models = append(models, dpSGD{Batch: 512, Epochs: k, Rate: 2}.train(pooled, b, c.rng))
+		}
+		c.add("DP-SGD pooled, oracle epochs", e, best(c.accuracy, models...), 0)
+		models = nil
+		for _, lambda := range lambdas {
+			models = append(models, pooled.outputPerturbation(solutions[lambda], n, lambda, e, c.rng))
+		}
+		c.add("output perturbation pooled, oracle λ", e, best(c.accuracy, models...), 0)
+		if pooled.Classes == 2 {
+			models = nil
+			for _, lambda := range lambdas[1:] {
+				models = append(models, pooled.objectivePerturbation(lambda, e, c.rng))
+			}
+			c.add("objective perturbation pooled, oracle λ", e, best(c.accuracy, models...), 0)
+		}
+		models = nil
+		for _, lambda := range lambdas {
+			models = append(models, pooled.pathak(bySite[lambda], smallest, lambda, e, c.rng))
+		}
+		c.add("Pathak et al., oracle λ", e, best(c.accuracy, models...), bytes)
+	}
+}
+
+// risk is the pool's risk of a model at vote moments, without ridge.
+func riskAt(x *mat.Dense, classes int, mu *mat.Dense, w []float64, ridge float64) float64 {
+	r := &learners.SoftmaxRisk{X: x, Mu: mu, Ridge: ridge, Classes: classes}
+	return r.Evaluate(w, make([]float64, r.Dim()))
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// runner executes experiments into a folder.
+type runner struct {
+	lab     *lab
+	out     string
+	command string               // to repeat the run, for the page
+	note    func(string, ...any) // progress lines
+	now     func() time.Time
+}
+
+// run measures all tasks of the experiments that were not measured before, in
+// parallel over all experiments, then reports each.
+func (r *runner) run(ctx context.Context, list []experiment) error {
+	tasks := make([][]task, len(list))
+	var queue []func(context.Context) error
+	done, total := 0, 0
+	var mu sync.Mutex
+	for i, e := range list {
+		var err error
+		if tasks[i], err = e.Tasks(r.lab); err != nil {
+			return fmt.Errorf("experiment %s: %w", e.Name, err)
+		}
+		if err := os.MkdirAll(filepath.Join(r.out, e.Name, "parts"), 0o755); err != nil {
+			return err
+		}
+		for _, t := range tasks[i] {
+			total++
+			queue = append(queue, func(ctx context.Context) error {
+				start := r.now()
+				taken, err := r.measure(ctx, e, t)
+				if err != nil {
+					return fmt.Errorf("experiment %s, task %s: %w", e.Name, t.Key, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				done++
+				how := fmt.Sprintf("%.1f s", r.now().Sub(start).Seconds())
+				if taken {
+					how = "already there"
+				}
+				r.note("%3d/%d %s %s: %s", done, total, e.Name, t.Key, how)
+				return nil
+			})
+		}
+	}
+	if err := inParallel(ctx, r.lab.Workers, queue); err != nil {
+		return err
+	}
+	for i, e := range list {
+		if err := r.report(e, tasks[i]); err != nil {
+			return fmt.Errorf("report %s: %w", e.Name, err)
+		}
+	}
+	return nil
+}
+
+// inParallel runs all of a queue, at most workers at a time, until the first
+// error, which it returns.
+func inParallel(ctx context.Context, workers int, queue []func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next := make(chan func(context.Context) error)
+	go func() {
+		defer close(next)
+		for _, f := range queue {
+			select {
+			case next <- f:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var (
+		wg    sync.WaitGroup
+		once  sync.Once
+		first error
+	)
+	for range max(workers, 1) {
+		wg.Go(func() {
+			for f := range next {
+				if ctx.Err() != nil {
+					return
+				}
+				if err := f(ctx); err != nil {
+					once.Do(func() { first = err; cancel() })
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if first == nil {
+		first = ctx.Err()
+	}
+	return first
+}
+
+// settings name what a part was measured under; a part with others is measured
+// again. The program itself is not among them: after a change of code, delete
+// the folder.
+func (r *runner) settings(t task) string {
+	return fmt.Sprintf("# task %s seed %d quick %v", t.Key, r.lab.Seed, r.lab.Quick)
+}
+
+func (r *runner) part(e experiment, t task) string {
+	return filepath.Join(r.out, e.Name, "parts", t.Key+".csv")
+}
+
+// measure runs a task unless its part is there already. The part appears whole
+// or not at all.
+func (r *runner) measure(ctx context.Context, e experiment, t task) (taken bool, err error) {
+	if _, err := r.take(e, t); err == nil {
+		return true, nil
+	}
+	out := &results{}
+	if err := t.Run(ctx, out); err != nil {
+		return false, err
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	return false, writeFile(r.part(e, t), func(w io.Writer) error {
+		fmt.Fprintln(w, r.settings(t))
+		return out.writeCSV(w)
+	})
+}
+
+var errOtherSettings = errors.New("measured under other settings")
+
+// take reads a task's part.
+func (r *runner) take(e experiment, t task) (*results, error) {
+	f, err := os.Open(r.part(e, t))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := bufio.NewReader(f)
+	line, err := b.ReadString('\n')
+	if err != nil || strings.TrimSpace(line) != r.settings(t) {
+		return nil, errOtherSettings
+	}
+	return readResults(b)
+}
+
+func (r *runner) report(e experiment, tasks []task) error {
+	all := &results{}
+	for _, t := range tasks {
+		part, err := r.take(e, t)
+		if err != nil {
+			return err
+		}
+		all.join(part)
+	}
+	folder := filepath.Join(r.out, e.Name)
+	if err := writeFile(filepath.Join(folder, "results.csv"), all.writeCSV); err != nil {
+		return err
+	}
+	p := newPage(folder, e.Name)
+	p.paragraph("%s.", e.About)
+	if err := e.Report(r.lab, all, p); err != nil {
+		return err
+	}
+	if err := p.provenance(r.lab, r.command, tasks, e); err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(folder, "README.md"), p.writeTo); err != nil {
+		return err
+	}
+	r.note("wrote %s", filepath.Join(folder, "README.md"))
+	return nil
+}
+
+// writeFile writes a file beside its place and moves it there.
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	b := bufio.NewWriter(f)
+	if err := errors.Join(write(b), b.Flush(), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	if err := os.Chmod(f.Name(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

@@ -1,0 +1,34 @@
+package dataset
+
+// Block is a run of encoded columns whose entries are never negative and never
+// add up to more than 1: the levels of a text, or a single number.
+type Block struct {
+	// Column is the column of the file.
+	Column string
+	// Start is the first encoded column, Width how many there are.
+	Start, Width int
+	// OneHot: exactly one entry is 1 and the others are 0.
+	OneHot bool
+}
+
+// Blocks lists the blocks of the encoded columns in their order. A number that
+// may be missing gives two blocks of width 1.
+func (s Schema) Blocks() []Block {
+	var all []Block
+	at := 0
+	for _, f := range s.Features {
+		names, _ := f.names(maxColumns) // Validate has checked it
+		for _, name := range names {
+			if f.Kind == Categorical {
+				all = append(all, Block{name, at, f.width(), true})
+				at += f.width()
+				continue
+			}
+			for range f.width() {
+				all = append(all, Block{name, at, 1, false})
+				at++
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,270 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Condition is a question about a row of a table that is true or false, such as
+// income == ">50K" and age >= 30. The zero value is not valid; [ParseCondition]
+// makes one.
+type Condition struct {
+	text string
+	root clause
+}
+
+// String is the text the condition was parsed from.
+func (c Condition) String() string { return c.text }
+
+// Columns lists the columns the condition reads, each once.
+func (c Condition) Columns() []string {
+	var all []string
+	seen := map[string]bool{}
+	c.root.visit(func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			all = append(all, name)
+		}
+	})
+	return all
+}
+
+// Rows answers the condition for every row. A column that the table does not
+// have is an error that lists the columns it has. Where both sides are numbers
+// they are compared as numbers; == and != compare texts otherwise, and <, <=, >,
+// >= are false where a side is no number. Spaces around a cell do not count.
+func (c Condition) Rows(t *Table) ([]bool, error) {
+	for _, name := range c.Columns() {
+		if !t.Has(name) {
+			return nil, fmt.Errorf("answer %q: no column %q; the table has %s", c.text, name, showColumns(t.Columns()))
+		}
+	}
+	return c.root.rows(t), nil
+}
+
+// clause is a node of a condition.
+type clause interface {
+	rows(t *Table) []bool
+	visit(func(column string))
+}
+
+type comparison struct{ column, op, value string }
+
+func (c comparison) visit(f func(string)) { f(c.column) }
+
+// rows compares each distinct value of the column once.
+func (c comparison) rows(t *Table) []bool {
+	col := t.column(c.column)
+	holds := make([]bool, len(col.values))
+	for i, v := range col.values {
+		holds[i] = c.holds(strings.TrimSpace(v))
+	}
+	out := make([]bool, t.rows)
+	for i := range out {
+		out[i] = holds[col.codes.at(i)]
+	}
+	return out
+}
+
+func (c comparison) holds(cell string) bool {
+	a, numberA := parseFinite(cell)
+	b, numberB := parseFinite(c.value)
+	numbers := numberA && numberB
+	switch c.op {
+	case "==":
+		return cell == c.value || (numbers && a == b)
+	case "!=":
+		return cell != c.value && !(numbers && a == b)
+	case "<":
+		return numbers && a < b
+	case "<=":
+		return numbers && a <= b
+	case ">":
+		return numbers && a > b
+	}
+	return numbers && a >= b
+}
+
+type junction struct {
+	and         bool
+	left, right clause
+}
+
+func (j junction) visit(f func(string)) { j.left.visit(f); j.right.visit(f) }
+
+func (j junction) rows(t *Table) []bool {
+	out, right := j.left.rows(t), j.right.rows(t)
+	for i, r := range right {
+		if j.and {
+			out[i] = out[i] && r
+		} else {
+			out[i] = out[i] || r
+		}
+	}
+	return out
+}
+
+type negation struct{ of clause }
+
+func (n negation) visit(f func(string)) { n.of.visit(f) }
+
+func (n negation) rows(t *Table) []bool {
+	out := n.of.rows(t)
+	for i := range out {
+		out[i] = !out[i]
+	}
+	return out
+}
+
+// maxConditionBytes and maxConditionDepth bound what ParseCondition reads.
+const (
+	maxConditionBytes = 4096
+	maxConditionDepth = 64
+)
+
+// ParseCondition reads a condition:
+//
+//	condition = term { "or" term }
+//	term      = factor { "and" factor }
+//	factor    = "not" factor | "(" condition ")" | column op value
+//	op        = "==" | "!=" | "<" | "<=" | ">" | ">="
+//
+// Columns and values are words, or texts in double or single quotes. A word may
+// hold anything but spaces, quotes, parentheses and the signs of op.
+func ParseCondition(text string) (Condition, error) {
+	fail := func(err error) (Condition, error) {
+		return Condition{}, fmt.Errorf("parse condition %q: %w; write for example: income == \">50K\" and age >= 30", text, err)
+	}
+	if len(text) > maxConditionBytes {
+		return Condition{}, fmt.Errorf("parse condition: it is longer than %d bytes", maxConditionBytes)
+	}
+	tokens, err := scanCondition(text)
+	if err != nil {
+		return fail(err)
+	}
+	p := conditionParser{tokens: tokens}
+	root, err := p.any(0)
+	if err != nil {
+		return fail(err)
+	}
+	if len(p.tokens) > 0 {
+		return fail(fmt.Errorf("%q is left over", p.tokens[0].text))
+	}
+	return Condition{text, root}, nil
+}
+
+// token is a sign, a word, or a quoted text.
+type token struct {
+	text string
+	kind tokenKind
+}
+
+type tokenKind uint8
+
+const (
+	signToken tokenKind = iota
+	wordToken
+	quotedToken
+)
+
+func scanCondition(text string) ([]token, error) {
+	var out []token
+	for len(text) > 0 {
+		c := text[0]
+		switch {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+			text = text[1:]
+		case c == '"' || c == '\'':
+			end := strings.IndexByte(text[1:], c)
+			if end < 0 {
+				return nil, fmt.Errorf("a quote %c is not closed", c)
+			}
+			out = append(out, token{text[1 : 1+end], quotedToken})
+			text = text[end+2:]
+		case c == '(' || c == ')':
+			out = append(out, token{text[:1], signToken})
+			text = text[1:]
+		case strings.IndexByte("=!<>", c) >= 0:
+			n := 1
+			if len(text) > 1 && text[1] == '=' {
+				n = 2
+			}
+			if op := text[:n]; op == "=" || op == "!" {
+				return nil, fmt.Errorf("%q is no comparison: use ==, !=, <, <=, > or >=", op)
+			}
+			out = append(out, token{text[:n], signToken})
+			text = text[n:]
+		default:
+			n := strings.IndexFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'()=!<>", r) })
+			if n < 0 {
+				n = len(text)
+			}
+			if n == 0 { // a space that is none of the above
+				n = len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+			} else {
+				out = append(out, token{text[:n], wordToken})
+			}
+			text = text[n:]
+		}
+	}
+	return out, nil
+}
+
+type conditionParser struct{ tokens []token }
+
+// take removes the next token if it is this word or sign.
+func (p *conditionParser) take(text string, kind tokenKind) bool {
+	if len(p.tokens) > 0 && p.tokens[0].kind == kind && p.tokens[0].text == text {
+		p.tokens = p.tokens[1:]
+		return true
+	}
+	return false
+}
+
+func (p *conditionParser) any(depth int) (clause, error) {
+	left, err := p.all(depth)
+	for err == nil && p.take("or", wordToken) {
+		var right clause
+		right, err = p.all(depth)
+		left = junction{false, left, right}
+	}
+	return left, err
+}
+
+func (p *conditionParser) all(depth int) (clause, error) {
+	left, err := p.factor(depth)
+	for err == nil && p.take("and", wordToken) {
+		var right clause
+		right, err = p.factor(depth)
+		left = junction{true, left, right}
+	}
+	return left, err
+}
+
+func (p *conditionParser) factor(depth int) (clause, error) {
+	if depth > maxConditionDepth {
+		return nil, fmt.Errorf("it is nested more than %d deep", maxConditionDepth)
+	}
+	if p.take("not", wordToken) {
+		of, err := p.factor(depth + 1)
+		return negation{of}, err
+	}
+	if p.take("(", signToken) {
+		inner, err := p.any(depth + 1)
+		if err == nil && !p.take(")", signToken) {
+			err = errors.New("a parenthesis is not closed")
+		}
+		return inner, err
+	}
+	if len(p.tokens) < 3 {
+		return nil, errors.New("a comparison needs a column, a sign and a value")
+	}
+	column, op, value := p.tokens[0], p.tokens[1], p.tokens[2]
+	if column.kind == signToken || value.kind == signToken || op.kind != signToken || op.text == "(" || op.text == ")" {
+		return nil, fmt.Errorf("%q %q %q is no comparison of a column with a value", column.text, op.text, value.text)
+	}
+	p.tokens = p.tokens[3:]
+	return comparison{column.text, op.text, value.text}, nil
+}

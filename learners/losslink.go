@@ -1,0 +1,76 @@
+package learners
+
+import (
+	"fmt"
+	"math"
+)
+
+// link ties a proper loss to probabilities: a score z stands for the
+// probability of "yes" probability(z), whose score is score(p).
+type link struct {
+	probability, probabilitySlope func(z float64) float64
+	score, scoreSlope             func(p float64) float64
+}
+
+// logitLink has probability 1/(1+e^{−cz}).
+func logitLink(c float64) *link {
+	return &link{
+		probability:      func(z float64) float64 { return sigmoid(c * z) },
+		probabilitySlope: func(z float64) float64 { return c * sigmoid(c*z) * sigmoid(-c*z) },
+		score:            func(p float64) float64 { return math.Log(p/(1-p)) / c },
+		scoreSlope:       func(p float64) float64 { return 1 / (c * p * (1 - p)) },
+	}
+}
+
+// identityLink has probability (1+z)/2.
+func identityLink() *link {
+	return &link{
+		probability:      func(z float64) float64 { return (1 + z) / 2 },
+		probabilitySlope: func(float64) float64 { return 0.5 },
+		score:            func(p float64) float64 { return 2*p - 1 },
+		scoreSlope:       func(float64) float64 { return 2 },
+	}
+}
+
+// sided is a loss whose two sides may differ: yes is the loss of a score where
+// the label says yes, no where it says no.
+type sided struct {
+	yes, yesSlope, no, noSlope func(z float64) float64
+}
+
+func bothSides(l Loss) sided {
+	return sided{
+		yes: l.value, yesSlope: l.slope,
+		no: func(z float64) float64 { return l.value(-z) }, noSlope: func(z float64) float64 { return -l.slope(-z) },
+	}
+}
+
+// CanForward says whether a loss has a forward correction: it must be proper,
+// so that its scores stand for probabilities (logistic, squared, savage).
+func (l Loss) CanForward() error {
+	if l.link == nil {
+		return fmt.Errorf("loss %s has no forward correction, because its scores stand for no probabilities: use logistic, squared or savage, or the backward correction", l.name)
+	}
+	return nil
+}
+
+// forward is the loss of the probability that the channel makes of the score's
+// (Patrini et al. 2017, forward correction): ℓ at the score of q + (p−q)·η(z).
+// Its minimiser on noisy labels is that of ℓ on true ones. The channel's noise
+// keeps the probability off 0 and 1; noise-free ones are kept 1e-12 off.
+func (l Loss) forward(c Channel) sided {
+	q, gap := c.Flip(), c.Keep-c.Flip()
+	at := func(z float64) (s, slope float64) {
+		p := q + gap*l.link.probability(z)
+		if !l.square {
+			p = math.Max(1e-12, math.Min(1-1e-12, p))
+		}
+		return l.link.score(p), l.link.scoreSlope(p) * gap * l.link.probabilitySlope(z)
+	}
+	return sided{
+		yes:      func(z float64) float64 { s, _ := at(z); return l.value(s) },
+		yesSlope: func(z float64) float64 { s, d := at(z); return l.slope(s) * d },
+		no:       func(z float64) float64 { s, _ := at(z); return l.value(-s) },
+		noSlope:  func(z float64) float64 { s, d := at(z); return -l.slope(-s) * d },
+	}
+}

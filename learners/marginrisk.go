@@ -1,0 +1,99 @@
+package learners
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// MarginRisk is the ridge-penalised mean cost of rows with single labels, one
+// class against the rest:
+//
+//	(1/N)·Σᵢ Σₖ [Yesᵢₖ·ℓ(sᵢₖ) + Noᵢₖ·ℓ(−sᵢₖ)] + (Ridge/2)·‖W‖²,  s = X·W,
+//
+// the costs being those that Costs names for whether row i's label is k. With
+// two classes there is the one column of class 1. ℓ is Loss.Smooth, or its
+// forward correction for a channel.
+//
+// It is convex where the loss is and no cost is negative; see also
+// BackwardCost. Ridge may be replaced between evaluations. Not for concurrent
+// use.
+type MarginRisk struct {
+	Ridge float64
+
+	x     *mat.Dense
+	y     []int
+	costs []ClassCost
+	loss  sided
+	first int // class of the first column
+	curve float64
+	rows  *sweep
+}
+
+// NewMarginRisk checks that costs has one entry a column and y one label a
+// row. Forward, where not nil, asks for the forward correction. Labels outside
+// 0..classes-1 are in no class.
+func NewMarginRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, forward *Channel) (*MarginRisk, error) {
+	if n := rows(x); n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {
+		return nil, fmt.Errorf("make margin risk: %d rows with %d labels of %d classes and %d costs do not fit together", n, len(y), classes, len(costs))
+	}
+	r := &MarginRisk{x: x, y: y, costs: costs, loss: bothSides(l.Smooth()), first: classes - Columns(classes), curve: 1 / l.Scale()}
+	if classes > 2 {
+		r.first = 0
+	}
+	if forward != nil {
+		if err := l.CanForward(); err != nil {
+			return nil, fmt.Errorf("make margin risk: %w", err)
+		}
+		r.loss = l.forward(*forward)
+	}
+	r.rows = newSweep(x, nil, len(costs))
+	return r, nil
+}
+
+// Dim is d·Columns(classes): W in row-major order.
+func (r *MarginRisk) Dim() int {
+	_, d := r.x.Dims()
+	return d * len(r.costs)
+}
+
+// Evaluate implements Objective without allocating.
+func (r *MarginRisk) Evaluate(w, grad []float64) float64 {
+	return ridged(r.Ridge, w, grad) + r.rows.run(r, w, grad)
+}
+
+// Precondition implements Preconditioned with P = XᵀX/(N·scale) + Ridge·I, the
+// scale being the loss's.
+func (r *MarginRisk) Precondition(g []float64) { r.rows.precondition(g, r.curve, r.Ridge) }
+
+// SetRidge replaces Ridge.
+func (r *MarginRisk) SetRidge(ridge float64) { r.Ridge = ridge }
+
+// row implements rowLoss.
+func (r *MarginRisk) row(i int, scores []float64) float64 {
+	value := 0.0
+	for k, z := range scores {
+		c := r.costs[k].of(r.y[i] == r.first+k)
+		slope := 0.0
+		if c.Yes != 0 {
+			value += c.Yes * r.loss.yes(z)
+			slope += c.Yes * r.loss.yesSlope(z)
+		}
+		if c.No != 0 {
+			value += c.No * r.loss.no(z)
+			slope += c.No * r.loss.noSlope(z)
+		}
+		scores[k] = slope
+	}
+	return value
+}
+
+// ridged sets grad to ridge·w and returns (ridge/2)‖w‖².
+func ridged(ridge float64, w, grad []float64) float64 {
+	value := 0.0
+	for j, v := range w {
+		grad[j] = ridge * v
+		value += ridge / 2 * v * v
+	}
+	return value
+}

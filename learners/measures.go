@@ -1,0 +1,109 @@
+package learners
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Measures are how well scores fit labels.
+type Measures struct {
+	// Accuracy is the share of rows whose highest score is their label's.
+	Accuracy float64 `json:"accuracy"`
+	// BER is the balanced error rate, one minus the mean of the classes'
+	// recalls; a class without rows is left out.
+	BER float64 `json:"ber"`
+	// AUC is the area under the curve, one class against the rest, mean over
+	// classes: the probability that a row of the class scores above one of the
+	// others, ties counting half; 1/2 where there is nothing to compare.
+	AUC float64 `json:"auc"`
+}
+
+// Measure compares the scores of a linear model on x (N×d) with labels that
+// came through a channel, without bias: accuracy and recalls are unmixed from
+// the counts, so they may leave [0,1] where rows are few. AUC is that of the
+// labels as they are; a channel moves it towards 1/2 by a factor that is the
+// same for every model (for two classes; nearly so for more). Labels outside
+// 0..K-1 are left out. Keep 1 is for true labels.
+func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
+	s := l.Scores(x)
+	predicted := l.Predict(x)
+	counts := mat.NewDense(l.Classes, l.Classes, nil) // predicted × label
+	labelled := 0.0
+	for i, k := range y {
+		if 0 <= k && k < l.Classes {
+			counts.Set(predicted[i], k, counts.At(predicted[i], k)+1)
+			labelled++
+		}
+	}
+	q := c.Flip()
+	right, recall, classes := 0.0, 0.0, 0.0
+	total := make([]float64, l.Classes)
+	own := make([]float64, l.Classes)
+	for k := range l.Classes {
+		row := mat.Sum(counts.RowView(k))
+		for j := range l.Classes {
+			n := (counts.At(k, j) - q*row) / (c.Keep - q)
+			total[j] += n
+			if j == k {
+				own[k] = n
+				right += n
+			}
+		}
+	}
+	for k := range l.Classes {
+		if total[k] > 0 {
+			recall += own[k] / total[k]
+			classes++
+		}
+	}
+	m := Measures{Accuracy: right / math.Max(labelled, 1), BER: 1 - recall/math.Max(classes, 1)}
+	columns := Columns(l.Classes)
+	for k := range columns {
+		class := k
+		if l.Classes == 2 {
+			class = 1
+		}
+		m.AUC += areaUnder(mat.Col(nil, k, s), y, class, l.Classes) / float64(columns)
+	}
+	return m
+}
+
+// areaUnder is the AUC of one class's scores, by rank sums.
+func areaUnder(s []float64, y []int, class, classes int) float64 {
+	var order []int
+	for i, k := range y {
+		if 0 <= k && k < classes {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		switch d := s[i] - s[j]; {
+		case d < 0:
+			return -1
+		case d > 0:
+			return 1
+		}
+		return 0
+	})
+	above, in := 0.0, 0.0 // twice the pairs in order, rows of the class
+	for a := 0; a < len(order); {
+		b, mine := a, 0.0
+		for ; b < len(order) && s[order[b]] == s[order[a]]; b++ {
+			if y[order[b]] == class {
+				mine++
+			}
+		}
+		others := float64(b-a) - mine
+		below := float64(a) - in
+		above += mine * (2*below + others)
+		in += mine
+		a = b
+	}
+	out := float64(len(order)) - in
+	if in == 0 || out == 0 {
+		return 0.5
+	}
+	return above / (2 * in * out)
+}

@@ -1,0 +1,287 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// CountBound is the bound of the class counts of disjoint sets, one block of
+// classes each: replacing a unit within its set, whose size is public, moves one
+// from one count to another.
+func CountBound(u Unit, classes int) Bound {
+	return Bound{Unit: u, L1: 2, L2sq: 2, Cells: 2, KeepsSum: true, Block: classes}
+}
+
+// CountMechanisms are the names that CalibrateCounts knows.
+func CountMechanisms() []string {
+	return []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"}
+}
+
+// CountTerms are public: classes, about how many units a block counts (it tunes
+// the urns and auto, and enters no proof), unit and budget.
+type CountTerms struct {
+	Unit    Unit
+	Classes int
+	Total   int64
+	Budget  Budget
+}
+
+// CalibrateCounts makes the mechanism of a name for class counts:
+//
+//	laplace        ZeroSumLaplace, pure ε
+//	gaussian       RoundedGaussian, (ε,δ) by the analytic curve
+//	gaussian-zcdp  DiscreteGaussian, (ε,δ) by zCDP: fits a ledger of the same (ε,δ)
+//	dirichlet      Dirichlet, (ε,δ)
+//	laplace-prior  LaplacePrior, pure ε
+//	auto           the one of these with the least expected error
+//	laplace-paper, dirichlet-paper, none: simulation only
+func CalibrateCounts(name string, t CountTerms) (Mechanism, error) {
+	if t.Classes < 2 || t.Total < 1 {
+		return nil, fmt.Errorf("calibrate counts: %d classes and a total of %d: give at least 2 and 1", t.Classes, t.Total)
+	}
+	if err := t.Budget.Validate(); err != nil && name != "none" {
+		return nil, fmt.Errorf("calibrate counts: %w", err)
+	}
+	b := CountBound(t.Unit, t.Classes)
+	switch name {
+	case "laplace":
+		return mechanismOr(CalibrateZeroSumLaplace(b, t.Budget.Epsilon))
+	case "gaussian":
+		return mechanismOr(CalibrateRoundedGaussian(b, t.Budget))
+	case "gaussian-zcdp":
+		return mechanismOr(CalibrateGaussian(b, t.Budget))
+	case "dirichlet":
+		return mechanismOr(CalibrateDirichlet(b, t.Budget, t.Classes, t.Total))
+	case "laplace-prior":
+		return mechanismOr(CalibrateLaplacePrior(b, t.Budget.Epsilon, t.Classes, t.Total))
+	case "auto":
+		return bestForCounts(t)
+	case "laplace-paper":
+		return LaplacePaper{Scale: 2 / t.Budget.Epsilon}, nil
+	case "dirichlet-paper":
+		if t.Budget.Delta == 0 {
+			return nil, errors.New("calibrate counts: dirichlet-paper needs a delta above 0")
+		}
+		return DirichletPaper{t.Budget.Epsilon, t.Budget.Delta}, nil
+	case "none":
+		return Unperturbed{}, nil
+	}
+	return nil, fmt.Errorf("calibrate counts: unknown mechanism %q: use one of %s", name, strings.Join(CountMechanisms(), ", "))
+}
+
+func mechanismOr[M Mechanism](m M, err error) (Mechanism, error) {
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// bestForCounts compares what each is expected to do to a share, from public
+// terms alone.
+func bestForCounts(t CountTerms) (Mechanism, error) {
+	var best Mechanism
+	var reasons []error
+	least := math.Inf(1)
+	for _, name := range []string{"laplace", "gaussian", "dirichlet", "laplace-prior"} {
+		m, err := CalibrateCounts(name, t)
+		if err != nil {
+			reasons = append(reasons, err)
+			continue
+		}
+		if e := ExpectedCountError(m, t); e < least {
+			best, least = m, e
+		}
+	}
+	if best == nil {
+		return nil, errors.Join(reasons...)
+	}
+	return best, nil
+}
+
+// ExpectedCountError is about how far one share of a block is off on average,
+// before projection and where all counts are alike; 0 for what adds no noise,
+// +Inf where that depends on the counts.
+func ExpectedCountError(m Mechanism, t CountTerms) float64 {
+	c, total := float64(t.Classes), float64(t.Total)
+	b := CountBound(t.Unit, t.Classes)
+	switch m := m.(type) {
+	case LaplacePrior:
+		return m.urn().expected(t.Classes, t.Total)
+	case Dirichlet:
+		return m.urn().expected(t.Classes, t.Total)
+	case DirichletPaper:
+		return math.Inf(1)
+	case ZeroSumLaplace: // E|y| of a Laplace is its deviation over √2
+		return math.Sqrt(m.variance(b, 0, t.Classes)/2) / total
+	case Unperturbed:
+		return 0
+	default: // independent noise, centred: E|y| of a normal is √(2/π) deviations
+		return math.Sqrt(2/math.Pi*m.variance(b, 0, t.Classes)*(1-1/c)) / total
+	}
+}
+
+// CountEstimate is what one released block says about its counts: unbiased, and
+// with the public total as its sum. Projection onto {≥ 0} comes after it.
+type CountEstimate struct {
+	Counts []float64
+	// Covariance of the noise, classes×classes row by row. For urns it is
+	// computed at the released shares.
+	Covariance []float64
+}
+
+// EstimateCounts undoes what a count mechanism did to each block of a release;
+// totals are the blocks' public sums. It is post-processing. The release may be
+// simulated.
+func EstimateCounts(p Published, totals []int64) ([]CountEstimate, error) {
+	m, err := mechanismOf(p.Mechanism, p.Parameters)
+	if err != nil {
+		return nil, fmt.Errorf("estimate counts: %w", err)
+	}
+	c := p.Bound.block(p.Len())
+	if c < 2 || p.Len() != c*len(totals) {
+		return nil, fmt.Errorf("estimate counts: %d numbers in blocks of %d for %d sets", p.Len(), c, len(totals))
+	}
+	values := p.Reals
+	if values == nil {
+		values = make([]float64, len(p.Values))
+		for j, v := range p.Values {
+			values[j] = float64(v)
+		}
+	}
+	var out []CountEstimate
+	for s, total := range totals {
+		out = append(out, estimateBlock(m, p.Bound, slices.Clone(values[s*c:(s+1)*c]), float64(total)))
+	}
+	return out, nil
+}
+
+func estimateBlock(m Mechanism, b Bound, counts []float64, total float64) CountEstimate {
+	c := len(counts)
+	var covariance func(i, j int) float64
+	exchangeable := func(variance float64) func(i, j int) float64 { // of one count, summing to zero
+		return func(i, j int) float64 {
+			if i == j {
+				return variance
+			}
+			return -variance / float64(c-1)
+		}
+	}
+	switch m := m.(type) {
+	case LaplacePrior:
+		counts, covariance = m.urn().estimate(counts, total)
+	case Dirichlet:
+		counts, covariance = m.urn().estimate(counts, total)
+	case ZeroSumLaplace:
+		covariance = exchangeable(m.variance(b, 0, c))
+	default:
+		covariance = exchangeable(m.variance(b, 0, c) * (1 - 1/float64(c)))
+		off := total
+		for _, v := range counts {
+			off -= v
+		}
+		for j := range counts {
+			counts[j] += off / float64(c)
+		}
+	}
+	e := CountEstimate{Counts: counts, Covariance: make([]float64, c*c)}
+	for i := range c {
+		for j := range c {
+			e.Covariance[i*c+j] = covariance(i, j)
+		}
+	}
+	return e
+}
+
+// parseCountMechanism rebuilds a count mechanism from what was published of it;
+// nil where the name is none of theirs.
+func parseCountMechanism(name string, parameters map[string]string) (Mechanism, error) {
+	r := parameterReader{name: name, given: parameters}
+	var m interface {
+		Mechanism
+		check() error
+	}
+	switch name {
+	case ZeroSumLaplace{}.Name():
+		l := DiscreteLaplace{r.rational("scale")}
+		if err := r.done(); err != nil {
+			return nil, err
+		}
+		return ZeroSumLaplace(l), l.check()
+	case RoundedGaussian{}.Name():
+		m = RoundedGaussian{r.rational("deviation")}
+	case LaplacePrior{}.Name():
+		m = LaplacePrior{r.rational("epsilon"), r.integer("prior"), r.integer("draws")}
+	case Dirichlet{}.Name():
+		m = Dirichlet{r.rational("epsilon"), r.rational("delta"), r.rational("sigma"), r.integer("prior"), r.integer("draws")}
+	case LaplacePaper{}.Name():
+		return LaplacePaper{r.float("scale")}, r.done()
+	case DirichletPaper{}.Name():
+		return DirichletPaper{r.float("epsilon"), r.float("delta")}, r.done()
+	default:
+		return nil, nil
+	}
+	if err := r.done(); err != nil {
+		return nil, err
+	}
+	return m, m.check()
+}
+
+// parameterReader reads parameters and remembers the first that is wrong.
+type parameterReader struct {
+	name  string
+	given map[string]string
+	read  int
+	err   error
+}
+
+func (r *parameterReader) fail(key, want string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("mechanism %s: %s is not %s", r.name, key, want)
+	}
+}
+
+func (r *parameterReader) rational(key string) *big.Rat {
+	r.read++
+	text := r.given[key]
+	if len(text) > maxCostBits || strings.Trim(text, "0123456789/") != "" {
+		r.fail(key, "a short rational")
+		return new(big.Rat)
+	}
+	x, ok := new(big.Rat).SetString(text)
+	if !ok || x.RatString() != text {
+		r.fail(key, "a rational in lowest terms")
+		return new(big.Rat)
+	}
+	return x
+}
+
+func (r *parameterReader) integer(key string) int64 {
+	r.read++
+	n, err := strconv.ParseInt(r.given[key], 10, 64)
+	if err != nil || fmt.Sprint(n) != r.given[key] {
+		r.fail(key, "an integer")
+	}
+	return n
+}
+
+func (r *parameterReader) float(key string) float64 {
+	r.read++
+	x, err := strconv.ParseFloat(r.given[key], 64)
+	if err != nil {
+		r.fail(key, "a number")
+	}
+	return x
+}
+
+// done says what was wrong, or that there are other parameters too.
+func (r *parameterReader) done() error {
+	if r.err == nil && r.read != len(r.given) {
+		r.err = fmt.Errorf("mechanism %s: it has %d parameters, not %d", r.name, r.read, len(r.given))
+	}
+	return r.err
+}

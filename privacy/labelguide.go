@@ -1,0 +1,59 @@
+package privacy
+
+// MostKept is P[B ≥ n/2], B ~ Binomial(n, keep): the probability that at least
+// half of n labels, each kept with that probability, are published as they
+// are (Bi & Suppakitpaisarn 2022, the guidance for choosing n). 0 ≤ keep ≤ 1.
+//
+// With q = 1−p and c_m = C(2m−1, m)(pq)ᵐ: two more labels change the event only
+// from one vote short or one vote over, so P_{2m+1} = P_{2m−1} + c_m(p−q), P₁ = p;
+// one more label to an odd number turns one vote short into a tie,
+// P_{2m} = P_{2m−1} + c_m.
+func MostKept(n int, keep float64) float64 {
+	if n < 1 {
+		return 1
+	}
+	w := newWalk(keep)
+	for w.n < n-1 {
+		w.next()
+	}
+	if w.n < n {
+		return w.p + w.c
+	}
+	return w.p
+}
+
+// LabelsFor is the smallest odd n from which MostKept over odd n reaches a
+// level below 1; 0 if it does not below maxGuideLabels, as for keep ≤ 1/2.
+func LabelsFor(keep, level float64) int {
+	w := newWalk(keep)
+	for w.p < level {
+		if keep <= 0.5 || w.n >= maxGuideLabels {
+			return 0
+		}
+		w.next()
+	}
+	return w.n
+}
+
+// maxGuideLabels bounds the search: a second's work.
+const maxGuideLabels = 100_000_000
+
+// walk goes through the odd n.
+type walk struct {
+	n       int     // 2m−1
+	p       float64 // MostKept(n)
+	c       float64 // c_m
+	pq, gap float64 // pq and p−q
+}
+
+func newWalk(keep float64) walk {
+	q := 1 - keep
+	return walk{n: 1, p: keep, c: keep * q, pq: keep * q, gap: keep - q}
+}
+
+func (w *walk) next() {
+	m := float64(w.n+1) / 2
+	w.p += w.c * w.gap
+	w.c *= 2 * (2*m + 1) / (m + 1) * w.pq // c_{m+1}/c_m
+	w.n += 2
+}

@@ -1,0 +1,229 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+)
+
+// RandomisedResponse releases classes: coordinate j holds one of 0, …, K−1,
+// K = Classes, and is published as it is with probability p = Keep, else as one
+// of the other classes, each with probability q = (1−p)/(K−1). A value outside
+// 0, …, K−1 stands for "no label" and is published as a uniform class.
+//
+// Proof note.
+//   - Neighbours: replace one unit, the bound's. Public: p, K, bound, length.
+//   - Lemma: for every published class z, P[z | v] is p, q or, without a label,
+//     1/K. As p + (K−1)q = 1 and p ≥ 1/K, q ≤ 1/K ≤ p: two values' probabilities
+//     differ by a factor of at most p/q. Coordinates are independent, so a unit
+//     that changes at most Cells of them gets pure ε = Cells·log(p/q).
+//   - Numeric model: p is rational, drawn exactly by comparing uniform bits with
+//     its digits, as q is by an integer below K−1. The logarithm alone is not
+//     rational: the cost is the least multiple of 2⁻⁴⁸ that is provably not below
+//     it (logAbove). A draw consumes its randomness the same way whatever the
+//     value is.
+//   - The caller guarantees Cells: one label is one coordinate.
+//
+// The exponential mechanism on a whole vector of labels is this mechanism too;
+// see CalibrateExponential.
+type RandomisedResponse struct {
+	Classes int      // K
+	Keep    *big.Rat // p, in (1/K, 1)
+}
+
+// maxResponseClasses keeps a class in a byte, as ballots do.
+const maxResponseClasses = 256
+
+// responseBits is the fineness of a calibrated p: its error moves ε by less than
+// 2⁻⁴⁸ for all ε ≤ 8.
+const responseBits = 60
+
+// CalibrateResponse is "rr": the largest p on a public lattice whose release of
+// one label is pure ε: e^ε/(e^ε+K−1), rounded towards 1/K.
+func CalibrateResponse(classes int, epsilon float64) (RandomisedResponse, error) {
+	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
+		return RandomisedResponse{}, fmt.Errorf("calibrate randomised response: %w", err)
+	}
+	if classes < 2 || classes > maxResponseClasses {
+		return RandomisedResponse{}, fmt.Errorf("calibrate randomised response: %d classes, give 2 to %d", classes, maxResponseClasses)
+	}
+	odds := expBelow(roundDown(rational(epsilon))) // ≤ e^ε
+	p := new(big.Rat).SetInt64(int64(classes - 1))
+	p.Quo(odds, p.Add(odds, p)) // rises with odds
+	n := new(big.Int).Lsh(p.Num(), responseBits)
+	n.Quo(n, p.Denom())
+	m := RandomisedResponse{Classes: classes, Keep: new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), responseBits))}
+	if err := m.check(); err != nil {
+		return RandomisedResponse{}, fmt.Errorf("calibrate randomised response: epsilon %g is too small to tell %d classes apart: %w", epsilon, classes, err)
+	}
+	return m, nil
+}
+
+// CalibrateExponential is "em" as published (Bi & Suppakitpaisarn 2022): the
+// exponential mechanism over all vectors of n labels with quality
+// n − Hamming(v, z), whose sensitivity is 1, so P[z | v] ∝ e^{ε(n−Hamming(v,z))/2}.
+//
+// Identity: EM(ε) = RR(ε/2), exactly, for every n and K. With t = e^{ε/2} the
+// weight is Πⱼ t^{[zⱼ = vⱼ]}, a product over the labels, and so is its sum over
+// all z, (t+K−1)ⁿ, whatever v is. Hence the labels are independent, each kept
+// with probability t/(t+K−1). The normaliser being the same for all data, the
+// factor of two that the exponential mechanism keeps for it is not needed: a
+// release really spends ε/2, which is what it costs here.
+func CalibrateExponential(classes int, epsilon float64) (RandomisedResponse, error) {
+	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
+		return RandomisedResponse{}, fmt.Errorf("calibrate exponential mechanism: %w", err)
+	}
+	return CalibrateResponse(classes, epsilon/2)
+}
+
+// KeepProbability is p as a number, for post-processing.
+func (m RandomisedResponse) KeepProbability() float64 { p, _ := m.Keep.Float64(); return p }
+
+// Name is "randomised-response".
+func (m RandomisedResponse) Name() string { return "randomised-response" }
+
+func (m RandomisedResponse) parameters() map[string]string {
+	return map[string]string{"classes": fmt.Sprint(m.Classes), "keep": m.Keep.RatString()}
+}
+
+func (m RandomisedResponse) check() error {
+	if m.Classes < 2 || m.Classes > maxResponseClasses {
+		return fmt.Errorf("check randomised response: %d classes, give 2 to %d", m.Classes, maxResponseClasses)
+	}
+	if m.Keep == nil || m.Keep.Cmp(big.NewRat(1, int64(m.Classes))) <= 0 || m.Keep.Cmp(big.NewRat(1, 1)) >= 0 {
+		return fmt.Errorf("check randomised response: the probability to keep a label must lie between 1/%d and 1", m.Classes)
+	}
+	if m.Keep.Denom().BitLen() > 63 {
+		return errors.New("check randomised response: the probability to keep a label is too fine, keep its denominator below 2^63")
+	}
+	return nil
+}
+
+// odds is p/q.
+func (m RandomisedResponse) odds() *big.Rat {
+	rest := new(big.Rat).Sub(big.NewRat(1, 1), m.Keep)
+	x := new(big.Rat).SetInt64(int64(m.Classes - 1))
+	return x.Mul(x, m.Keep).Quo(x, rest)
+}
+
+func (m RandomisedResponse) cost(b Bound) (Cost, error) {
+	if err := m.check(); err != nil {
+		return Cost{}, err
+	}
+	if b.Cells <= 0 {
+		return Cost{}, fmt.Errorf("randomised response needs a proven number of changed cells: %w", ErrUnproven)
+	}
+	if b.Weight != nil {
+		return Cost{}, fmt.Errorf("randomised response has no use for weights, leave them out: %w", ErrUnproven)
+	}
+	epsilon := new(big.Rat).SetInt64(int64(b.Cells))
+	return PureCost(b.Unit, b.PerParty, epsilon.Mul(epsilon, logAbove(m.odds()))), nil
+}
+
+func (m RandomisedResponse) simulationOnly() bool { return false }
+
+func (m RandomisedResponse) draw(s *secret, d dice) ([]int64, []float64) {
+	var p ratio
+	p.setSmall(m.Keep.Num().Uint64(), m.Keep.Denom().Uint64())
+	out := make([]int64, len(s.values))
+	for j, v := range s.values {
+		out[j] = m.respond(v, d, &p)
+	}
+	return out, nil
+}
+
+// respond draws all that any value could need, then chooses.
+func (m RandomisedResponse) respond(v int64, d dice, p *ratio) int64 {
+	k := int64(m.Classes)
+	kept, other, uniform := d.flip(p, 1), int64(d.below(uint64(k-1))), int64(d.below(uint64(k)))
+	switch {
+	case v < 0 || v >= k:
+		return uniform
+	case kept:
+		return v
+	case other >= v:
+		return other + 1
+	}
+	return other
+}
+
+// variance is the largest that the unbiased count of one class has from one
+// label: of ([z = k] − q)/(p − q) it is p(1−p)/(p−q)² where the label is k and
+// q(1−q)/(p−q)² where it is another class.
+func (m RandomisedResponse) variance(Bound, int, int) float64 {
+	p := m.KeepProbability()
+	q := (1 - p) / float64(m.Classes-1)
+	return max(p*(1-p), q*(1-q)) / ((p - q) * (p - q))
+}
+
+// parseResponse reads back what parameters wrote.
+func parseResponse(parameters map[string]string) (Mechanism, error) {
+	m := RandomisedResponse{Keep: new(big.Rat)}
+	classes, keep := parameters["classes"], parameters["keep"]
+	if len(parameters) != 2 || len(classes) > 4 || len(keep) > 64 {
+		return nil, errors.New("mechanism randomised-response: needs exactly the parameters classes and keep")
+	}
+	if _, err := fmt.Sscanf(classes, "%d", &m.Classes); err != nil {
+		return nil, errors.New("mechanism randomised-response: classes is no number")
+	}
+	notDigit := func(r rune) bool { return r != '/' && (r < '0' || r > '9') }
+	if slices.ContainsFunc([]rune(keep), notDigit) {
+		return nil, errors.New("mechanism randomised-response: keep is no rational")
+	}
+	if _, ok := m.Keep.SetString(keep); !ok {
+		return nil, errors.New("mechanism randomised-response: keep is no rational")
+	}
+	if p := m.parameters(); p["classes"] != classes || p["keep"] != keep {
+		return nil, errors.New("mechanism randomised-response: its parameters are not written in lowest terms")
+	}
+	return m, m.check()
+}
+
+// epsilonBits is the lattice of logarithms, expBits the precision of expBelow.
+const (
+	epsilonBits = 48
+	expBits     = 192
+)
+
+// roundDown is the largest multiple of 2⁻⁴⁸ that is at most x ≥ 0.
+func roundDown(x *big.Rat) *big.Rat {
+	n := new(big.Int).Lsh(x.Num(), epsilonBits)
+	return new(big.Rat).SetFrac(n.Quo(n, x.Denom()), new(big.Int).Lsh(big.NewInt(1), epsilonBits))
+}
+
+// expBelow is a rational that is at most eˣ, for x ≥ 0, and less than 2⁻¹⁰⁰ of
+// it below: Σ xᵏ/k!, all of whose terms are positive, each rounded down to a
+// multiple of 2⁻¹⁹². It does not fall as x rises, since no term does.
+func expBelow(x *big.Rat) *big.Rat {
+	term := new(big.Int).Lsh(big.NewInt(1), expBits)
+	sum := new(big.Int)
+	den := new(big.Int)
+	for k := int64(1); term.Sign() > 0; k++ {
+		sum.Add(sum, term)
+		term.Mul(term, x.Num())
+		term.Quo(term, den.Mul(x.Denom(), big.NewInt(k)))
+	}
+	return new(big.Rat).SetFrac(sum, new(big.Int).Lsh(big.NewInt(1), expBits))
+}
+
+// logAbove is the least multiple e of 2⁻⁴⁸ with expBelow(e) ≥ r ≥ 1, so that
+// log r ≤ e. The search starts at a floating-point guess but does not depend on
+// it.
+func logAbove(r *big.Rat) *big.Rat {
+	step := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), epsilonBits))
+	x, _ := r.Float64()
+	e := roundDown(rational(max(0, math.Log(x))))
+	for expBelow(e).Cmp(r) < 0 {
+		e.Add(e, step)
+	}
+	for e.Sign() > 0 {
+		below := new(big.Rat).Sub(e, step)
+		if expBelow(below).Cmp(r) < 0 {
+			break
+		}
+		e = below
+	}
+	return e
+}

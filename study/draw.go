@@ -1,0 +1,306 @@
+package study
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+// Draw is one repeat of a simulation, kept open: records dealt to pool, parties
+// and test, and whatever the parties computed of their own. A comparison asks
+// it for many releases; parties train once for all of them. For a plan and a
+// repeat of Simulation.Run it makes the same release. Safe for concurrent use;
+// nobody may change what its fields hold.
+type Draw struct {
+	// Plan has everything that the data decide: schema, map, pool digest,
+	// roster, minimum, seed.
+	Plan Plan
+	Pool *auxdata.Pool
+	// Private are the parties' records, X the same mapped; Parties are the
+	// rows of each party.
+	Private *dataset.Records
+	X       *mat.Dense
+	Parties [][]int
+	// TestX are the mapped test records, TestY their classes.
+	TestX *mat.Dense
+	TestY []int
+
+	mu    sync.Mutex
+	local map[string]*localMemory
+}
+
+// localMemory is what each party computed, once.
+type localMemory struct {
+	once    sync.Once
+	vectors [][]int64
+	weights []int64
+}
+
+// Skew is how unevenly classes are dealt to parties: party shares of each class
+// are Dirichlet(Concentration, ...), so that some parties see mostly one class
+// and sizes differ (Hsu, Qi & Brown 2019). 0 deals at random in equal parts.
+type Skew struct{ Concentration float64 }
+
+// Draw deals repeat index.
+func (s Simulation) Draw(index int, skew Skew) (*Draw, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	rng := rand.New(rand.NewPCG(s.Seed, uint64(index)))
+	private, pool, test, err := s.split(rng)
+	if err != nil {
+		return nil, err
+	}
+	d := &Draw{Private: private, Plan: s.Plan, TestY: test.Y, local: map[string]*localMemory{}}
+	if skew.Concentration > 0 && s.Parties > 0 {
+		d.Parties = dealSkewed(private.Y, s.Parties, skew, rng)
+	} else if d.Parties, err = s.deal(private, rng); err != nil {
+		return nil, err
+	}
+	p := &d.Plan
+	p.Simulated = true
+	p.Seed = rng.Uint64()
+	p.Map = dataset.Identity(p.Schema)
+	if s.Project > 0 {
+		if p.Map, err = dataset.FitPCAWhitened(pool.X, s.Project, s.Whiten); err != nil {
+			return nil, fmt.Errorf("simulate: project the pool: %w", err)
+		}
+	}
+	d.Pool = auxdata.Virtual(pool.X, p.Map)
+	p.Pool = d.Pool.Digest
+	for i := range d.Parties {
+		p.Roster = append(p.Roster, PartyID(fmt.Sprintf("party-%05d", i+1)))
+	}
+	p.Minimum = len(d.Parties)
+	d.X, d.TestX = mapped(*p, private), mapped(*p, test)
+	return d, nil
+}
+
+// dealSkewed deals each class by shares of its own; records of unknown class
+// go anywhere.
+func dealSkewed(y []int, parties int, skew Skew, rng *rand.Rand) [][]int {
+	alpha := make([]float64, parties)
+	for i := range alpha {
+		alpha[i] = skew.Concentration
+	}
+	dirichlet := distmv.NewDirichlet(alpha, rng)
+	shares := map[int][]float64{}
+	out := make([][]int, parties)
+	for _, i := range rng.Perm(len(y)) {
+		if shares[y[i]] == nil {
+			shares[y[i]] = dirichlet.Rand(nil)
+		}
+		u, to := rng.Float64(), 0
+		for to < parties-1 && !(u < shares[y[i]][to]) {
+			u -= shares[y[i]][to]
+			to++
+		}
+		out[to] = append(out[to], i)
+	}
+	return out
+}
+
+// Terms fills in a plan: terms says mechanism, unit, budget, noise, shards and
+// so on, the draw the rest.
+func (d *Draw) Terms(terms Plan) Plan {
+	p := terms
+	p.Name, p.Kind, p.Simulated = d.Plan.Name, "classify", true
+	p.Schema, p.Map, p.Pool, p.Roster, p.Minimum, p.Seed = d.Plan.Schema, d.Plan.Map, d.Plan.Pool, d.Plan.Roster, d.Plan.Minimum, d.Plan.Seed
+	p.Shards = max(p.Shards, 1)
+	return p
+}
+
+// Outcome is a release with what it took.
+type Outcome struct {
+	Release Release
+	// Values are the noisy counts that a tally made by the coordinator
+	// published, nil otherwise.
+	Values []float64
+	// UploadBytes is the mean size of a contribution's body.
+	UploadBytes float64
+}
+
+// Release drives the real machine under these terms: contributions, sealing,
+// ledgers, noise, fit.
+func (d *Draw) Release(ctx context.Context, terms Plan) (Outcome, error) {
+	p := d.Terms(terms)
+	if err := p.Check(); err != nil {
+		return Outcome{}, err
+	}
+	canonical, err := p.Canonical()
+	if err != nil {
+		return Outcome{}, err
+	}
+	q, err := questionOf(p, d.Pool)
+	if err != nil {
+		return Outcome{}, err
+	}
+	kind := classify{}
+	sum, err := kind.NewSum(p, d.Pool)
+	if err != nil {
+		return Outcome{}, err
+	}
+	s := New(p, HashOf(canonical))
+	if _, err := s.Step(Opened{}); err != nil {
+		return Outcome{}, err
+	}
+	local := d.locals(p, q)
+	sent := 0
+	for i, party := range p.Roster {
+		body, err := d.body(ctx, p, q, s.Hash, i, local)
+		if err != nil {
+			return Outcome{}, fmt.Errorf("simulate party %d: %w", i+1, err)
+		}
+		if err := receive(s, sum, party, body); err != nil {
+			return Outcome{}, fmt.Errorf("simulate party %d: %w", i+1, err)
+		}
+		sent += len(body)
+	}
+	out := Outcome{UploadBytes: float64(sent) / float64(len(p.Roster))}
+	if _, err := s.Step(FoldDone{len(s.Received)}); err != nil {
+		return Outcome{}, err
+	}
+	ledger := privacy.Simulation(p.Seed)
+	if out.Release, err = Conclude(ctx, s, kind, d.Pool, sum, ledger); err != nil {
+		return Outcome{}, err
+	}
+	out.Release.Plan = canonical
+	if p.Mechanism == "tally" && p.Noise == NoiseCoordinator {
+		asks, err := sum.Asks(len(s.Received))
+		if err != nil {
+			return Outcome{}, err
+		}
+		// The ledger answers a second time with what it published before.
+		r, err := Settle(ctx, ledger, s.Hash, asks)
+		if err != nil {
+			return Outcome{}, err
+		}
+		out.Values = make([]float64, len(r[0].Values))
+		for i, v := range r[0].Values {
+			out.Values[i] = float64(v)
+		}
+	}
+	_, err = s.Step(ReleaseDone{})
+	return out, err
+}
+
+// body is a party's contribution, as classify.Draft and Settle make it, of what
+// the party computed before.
+func (d *Draw) body(ctx context.Context, p Plan, q question, h Hash, i int, local *localMemory) ([]byte, error) {
+	vector, weight := local.vectors[i], local.weights[i]
+	if p.Noise == NoiseCoordinator {
+		return q.appendClear(vector, weight)
+	}
+	asks, err := ask(q, vector, weight)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Settle(ctx, privacy.Simulation(p.Seed+1+uint64(i)), h, asks)
+	if err != nil {
+		return nil, err
+	}
+	return appendPublished(weight, r[0])
+}
+
+// locals is each party's share of the statistic. All mechanisms made of votes
+// share theirs.
+func (d *Draw) locals(p Plan, q question) *localMemory {
+	family := "votes"
+	switch q.(type) {
+	case *cross:
+		family = "cross"
+	case *average:
+		family = "average"
+	}
+	key := fmt.Sprintf("%s %d %s", family, p.Shards, p.Learner)
+	d.mu.Lock()
+	m, ok := d.local[key]
+	if !ok {
+		m = &localMemory{}
+		d.local[key] = m
+	}
+	d.mu.Unlock()
+	m.once.Do(func() {
+		for i, rows := range d.Parties {
+			v, w := q.local(Inputs{
+				Records: d.Private.Select(rows), Pool: d.Pool,
+				ShardKey: binary.BigEndian.AppendUint64(nil, p.Seed+uint64(i)),
+				Rng:      rand.New(rand.NewPCG(p.Seed, uint64(i))),
+			})
+			m.vectors, m.weights = append(m.vectors, v), append(m.weights, w)
+		}
+	})
+	return m
+}
+
+// Votes is the tally without noise under these terms: what a comparator that
+// counts votes its own way starts from.
+func (d *Draw) Votes(terms Plan) (*aggregation.Tally, error) {
+	terms.Mechanism = "none"
+	p := d.Terms(terms)
+	q, err := questionOf(p, d.Pool)
+	if err != nil {
+		return nil, err
+	}
+	local := d.locals(p, q)
+	v := q.(*votes)
+	sum, ballots := make([]int64, v.cells()), int64(0)
+	for i, vector := range local.vectors {
+		addInto(sum, vector)
+		ballots += local.weights[i]
+	}
+	return v.tally(sum, ballots), nil
+}
+
+// Alone is the mean accuracy of what each of the first parties, at most so
+// many, reaches with its own records.
+func (d *Draw) Alone(learner string, most int) float64 {
+	p := d.Plan
+	p.Learner = learner
+	n := min(most, len(d.Parties))
+	total := 0.0
+	for i := range n {
+		rng := rand.New(rand.NewPCG(p.Seed, uint64(i)))
+		if model, _ := trainLocal(p, d.Private.Select(d.Parties[i]), rng, false); model != nil {
+			total += accuracy(model.Predict(d.TestX), d.TestY) / float64(n)
+		}
+	}
+	return total
+}
+
+// Majority is the share of the largest class among the test records.
+func (d *Draw) Majority() float64 {
+	best := 0.0
+	for k := range d.Plan.Schema.Classes() {
+		constant := make([]int, len(d.TestY))
+		for i := range constant {
+			constant[i] = k
+		}
+		best = math.Max(best, accuracy(constant, d.TestY))
+	}
+	return best
+}
+
+// Score is the share of test records that a released classifier labels
+// correctly.
+func (d *Draw) Score(r Result) (float64, error) {
+	if r.Classifier == nil {
+		return 0, fmt.Errorf("score a release: it holds no classifier")
+	}
+	model, err := r.Classifier.Linear()
+	if err != nil {
+		return 0, err
+	}
+	return accuracy(model.Predict(d.TestX), d.TestY), nil
+}

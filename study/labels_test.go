@@ -1,0 +1,309 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+func labelPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) Plan {
+	terms := DefaultLabelTerms()
+	p := testPlan(schema, pool, m)
+	p.Kind, p.Unit, p.Mechanism, p.Noise, p.Labels = "labels", privacy.Label, "rr", NoiseSite, &terms
+	p.Delta = 0
+	return p
+}
+
+func TestLabelsRefusals(t *testing.T) {
+	schema, pool, m, _ := hospital(t, 400)
+	for name, c := range map[string]struct {
+		change func(*Plan)
+		says   string
+	}{
+		"epsilon 0":           {func(p *Plan) { p.Epsilon = 0 }, "epsilon"},
+		"epsilon infinite":    {func(p *Plan) { p.Epsilon = math.Inf(1) }, "epsilon"},
+		"epsilon meaningless": {func(p *Plan) { p.Epsilon = 65 }, "epsilon"},
+		"epsilon tiny":        {func(p *Plan) { p.Epsilon = 1e-20 }, "too small to tell 2 classes apart"},
+		"unit record":         {func(p *Plan) { p.Unit = privacy.Record }, "cannot hide a record"},
+		"unit party":          {func(p *Plan) { p.Unit = privacy.Party }, "cannot hide a party"},
+		"noise coordinator":   {func(p *Plan) { p.Noise = NoiseCoordinator }, "use noise site"},
+		"unknown mechanism":   {func(p *Plan) { p.Mechanism = "cross" }, "rr em"},
+		"no terms":            {func(p *Plan) { p.Labels = nil }, "which loss"},
+		"unknown loss":        {func(p *Plan) { p.Labels.Loss = "zero-one" }, "barrier-hinge"},
+		"unknown risk":        {func(p *Plan) { p.Labels.Risk = "f1" }, "auc"},
+		"unknown correction":  {func(p *Plan) { p.Labels.Correction = "up" }, "forward"},
+		"forward hinge":       {func(p *Plan) { p.Labels.Loss, p.Labels.Correction = "hinge", "forward" }, "logistic, squared or savage"},
+		"forward for auc":     {func(p *Plan) { p.Labels.Risk, p.Labels.Correction = "auc", "forward" }, "for risk accuracy"},
+		"no records":          {func(p *Plan) { p.Labels.MaxRecords = 0 }, "max_records"},
+		"shards":              {func(p *Plan) { p.Shards = 3 }, "shards"},
+		"one class":           {func(p *Plan) { p.Schema.Label.Classes = []string{"only"} }, "schema"},
+	} {
+		p := labelPlan(schema, pool, m)
+		c.change(&p)
+		if err := p.Check(); !errors.Is(err, ErrPlan) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: have %v, want ErrPlan saying %q", name, err, c.says)
+		}
+	}
+	p := labelPlan(schema, pool, m)
+	canonical, _ := p.Canonical()
+	back, err := ParsePlan(canonical)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := back.Canonical(); !bytes.Equal(again, canonical) {
+		t.Error("a plan read back has other bytes")
+	}
+}
+
+// realBody is a contribution through a real ledger.
+func realBody(t *testing.T, p Plan, in Inputs) ([]byte, *privacy.Ledger) {
+	t.Helper()
+	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: p.Epsilon}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := (labels{}).Draft(p, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	canonical, _ := p.Canonical()
+	r, err := Settle(context.Background(), ledger, HashOf(canonical), d.Asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := d.Body(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body, ledger
+}
+
+// TestLabelsSum: real contributions add up whatever the order and sharding, a
+// sum survives its encoding, and what was not released under the plan's terms
+// is refused and changes nothing.
+func TestLabelsSum(t *testing.T) {
+	schema, pool, m, records := hospital(t, 600)
+	p := labelPlan(schema, pool, m)
+	parts := append(deal(records, 3), records.Select(nil), records.Select(nil))
+	var bodies [][]byte
+	for i, r := range parts {
+		body, _ := realBody(t, p, Inputs{Records: r, Pool: pool, ShardKey: []byte{byte(i)}})
+		bodies = append(bodies, body)
+	}
+	fresh := func() Sum {
+		s, err := (labels{}).NewSum(p, pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	straight := fresh()
+	for _, b := range bodies {
+		if most := (labels{}).MaxBody(p, pool); len(b) > most {
+			t.Errorf("a body of %d bytes is above MaxBody %d", len(b), most)
+		}
+		if err := straight.Add(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, _ := straight.MarshalBinary()
+	left, right := fresh(), fresh()
+	for _, i := range []int{4, 1} {
+		left.Add(bodies[i])
+	}
+	for _, i := range []int{3, 0, 2} {
+		right.Add(bodies[i])
+	}
+	encoded, _ := right.MarshalBinary()
+	right = fresh()
+	if err := right.UnmarshalBinary(encoded); err != nil {
+		t.Fatal(err)
+	}
+	if err := left.Merge(right); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := left.MarshalBinary(); !bytes.Equal(got, want) {
+		t.Error("order or sharding changed the sum")
+	}
+	for n := range encoded {
+		if fresh().UnmarshalBinary(encoded[:n]) == nil {
+			t.Fatalf("a sum cut to %d bytes was read", n)
+		}
+	}
+
+	other := p
+	other.Epsilon = 0.5
+	cheaper, _ := realBody(t, other, Inputs{Records: parts[0], Pool: pool})
+	simulated := p
+	simulated.Simulated = true
+	virtual := contributions(t, simulated, pool, parts[:1])[0]
+	swapped := bytes.Clone(bodies[0])
+	swapped[len(swapped)-1] = 6 // zigzag of class 3
+	for name, bad := range map[string][]byte{
+		"empty": {}, "truncated": bodies[0][:len(bodies[0])-1], "too long": append(bytes.Clone(bodies[0]), 0),
+		"of another plan": cheaper, "simulated": virtual, "an unknown class": swapped,
+		"too many records": binary.AppendUvarint(nil, 20_001), "long number": {0x80, 0x00}, "no records and more": {0, 1},
+		"features only": bodies[0][:2+2*pool.Dim()*parts[0].Len()],
+	} {
+		if err := straight.Add(bad); !errors.Is(err, ErrContribution) {
+			t.Errorf("%s: have %v, want ErrContribution", name, err)
+		}
+	}
+	if got, _ := straight.MarshalBinary(); !bytes.Equal(got, want) {
+		t.Error("a refused contribution changed the sum")
+	}
+	result, err := (labels{}).Finish(p, pool, 5, straight, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Labels.Records != records.Len() || len(result.Classifier.Weights) != pool.Dim() {
+		t.Errorf("%d records, %d weights", result.Labels.Records, len(result.Classifier.Weights))
+	}
+	if _, err := (labels{}).Finish(p, pool, 0, fresh(), nil); err == nil {
+		t.Error("a result of nothing")
+	}
+}
+
+// TestLabelsSpend: one study spends ε of every label, em half of it, and what a
+// plan declares is what the ledger charges.
+func TestLabelsSpend(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	for mechanism, want := range map[string]float64{"rr": 1, "em": 0.5} {
+		p := labelPlan(schema, pool, m)
+		p.Mechanism = mechanism
+		_, ledger := realBody(t, p, Inputs{Records: records, Pool: pool})
+		totals, err := ledger.Totals(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := totals[privacy.Label].Epsilon(0); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s spent %g of a label, want %g", mechanism, got, want)
+		}
+		if !math.IsInf(totals[privacy.Record].Epsilon(1e-6), 1) {
+			t.Error("it claims to hide records")
+		}
+		charges, err := DeclaredCosts(p, pool)
+		if err != nil || len(charges) != 1 {
+			t.Fatal(charges, err)
+		}
+		if declared, _ := charges[0].Cost.Pure.Float64(); math.Abs(declared-want) > 1e-12 {
+			t.Errorf("%s declares %g", mechanism, declared)
+		}
+	}
+}
+
+// TestLabelsDependOnNothingElse: whatever the labels are, none or one class
+// included, a party sends the same features in the same order and as many
+// labels of the schema.
+func TestLabelsDependOnNothingElse(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	p := labelPlan(schema, pool, m)
+	base := records.Select(seq(0, 50))
+	var first []byte
+	for name, label := range map[string]func(i int) int{
+		"true": func(i int) int { return base.Y[i] }, "one class": func(int) int { return 1 },
+		"none": func(int) int { return -1 }, "beyond": func(int) int { return 99 }, "sorted": func(i int) int { return i / 25 },
+	} {
+		r := base.Select(seq(0, 50))
+		for i := range r.Y {
+			r.Y[i] = label(i)
+		}
+		body, _ := realBody(t, p, Inputs{Records: r, Pool: pool, ShardKey: []byte("key")})
+		features := body[:1+2*50*pool.Dim()]
+		if first == nil {
+			first = features
+		} else if !bytes.Equal(features, first) {
+			t.Errorf("%s: other features or another order", name)
+		}
+		sum, _ := newLabelSum(p, pool)
+		if err := sum.Add(body); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestLabelsOrder: the order in which records leave is a permutation that
+// another key changes, cut to what the plan takes.
+func TestLabelsOrder(t *testing.T) {
+	_, _, _, records := hospital(t, 400)
+	in := Inputs{Records: records, ShardKey: []byte("a")}
+	order := orderOf(in, 1<<20)
+	if got := slices.Sorted(slices.Values(order)); !slices.Equal(got, seq(0, records.Len())) {
+		t.Error("not every record once")
+	}
+	if slices.IsSorted(order) {
+		t.Error("records leave in the order of the file")
+	}
+	if !slices.Equal(order, orderOf(in, 1<<20)) || !slices.Equal(order[:7], orderOf(in, 7)) {
+		t.Error("another order the second time")
+	}
+	in.ShardKey = []byte("b")
+	if slices.Equal(order, orderOf(in, 1<<20)) {
+		t.Error("the key does not matter")
+	}
+}
+
+// TestLabelSimulation: two and more classes end to end; rr is better than em,
+// and both than the largest class; the release predicts; the answer depends on
+// the seed alone.
+func TestLabelSimulation(t *testing.T) {
+	c := dataset.DefaultHospitalConfig()
+	c.Records = 6000
+	table, schema := dataset.Hospitals(c)
+	all, _, err := schema.EncodeLabelled(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(mechanism string, epsilon float64) LabelSummary {
+		p := labelPlan(schema, &auxdata.Pool{}, dataset.Map{})
+		p.Mechanism, p.Epsilon, p.Minimum, p.Roster = mechanism, epsilon, 1, nil
+		s, err := LabelSimulation{Simulation: Simulation{Plan: p, Train: all, PoolFraction: 0.1, Parties: 4, Project: 15, Whiten: 0.5, Repeats: 1, Seed: 3}}.Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	rr, em := run("rr", 1), run("em", 1)
+	if rr.Accuracy < 0.79 || rr.Accuracy < rr.MajorityClass+0.08 {
+		t.Errorf("rr: %+v", rr)
+	}
+	if em.Accuracy > rr.Accuracy {
+		t.Errorf("em %.4f is above rr %.4f", em.Accuracy, rr.Accuracy)
+	}
+	if half := run("rr", 0.5); half.Accuracy != em.Accuracy || half.Keep != em.Keep {
+		t.Logf("em(1) %.4f, rr(.5) %.4f: other plans, other noise", em.Accuracy, half.Accuracy)
+	}
+	for k, share := range rr.Shares.Share {
+		if math.Abs(share-rr.TrueShares[k]) > 6*rr.Shares.Error[k] {
+			t.Errorf("share %d is %g ± %g, true %g", k, share, rr.Shares.Error[k], rr.TrueShares[k])
+		}
+	}
+	if rr.Forecast == nil || rr.UploadBytes <= 0 || !rr.Release.Simulated {
+		t.Errorf("forecast %v, %g bytes", rr.Forecast, rr.UploadBytes)
+	}
+	if again := run("rr", 1); again.Accuracy != rr.Accuracy {
+		t.Error("another answer for the same seed")
+	}
+	labels, _, err := rr.Release.Predict(all.Select(seq(0, 10)))
+	if err != nil || len(labels) != 10 {
+		t.Errorf("predict: %v, %v", labels, err)
+	}
+	one := all.Select(seq(0, 500))
+	for i := range one.Y {
+		one.Y[i] = 0
+	}
+	p := labelPlan(schema, &auxdata.Pool{}, dataset.Map{})
+	_, err = LabelSimulation{Simulation: Simulation{Plan: p, Train: one, PoolFraction: 0.1, Parties: 4, Repeats: 1}}.Run(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "at least two classes") {
+		t.Errorf("one class only: %v", err)
+	}
+}

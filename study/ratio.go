@@ -1,0 +1,427 @@
+package study
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+// ratio is the kind of study that learns the class ratios of unlabelled sets
+// (Iyer, Nath & Sarawagi 2016): each party publishes one or more sets with
+// privatised label counts and something about the sets' features. The ratios of
+// any other set follow, for as many sets as anyone likes.
+//
+// Bound at unit label: neighbours differ in one label. Sets are disjoint, and
+// who is in which set, features and sizes do not depend on labels, so one label
+// moves one from one count to another of one set (privacy.CountBound). A label
+// that the schema does not know counts as a class drawn by keyed hash of its
+// place, so that sizes do not depend on labels either.
+//
+// Bound at unit record (features: noisy-embedding): neighbours differ in one
+// record, whatever set it is in. Each pair of a row's embedding is an integer
+// pair of norm at most R (aggregation.Lattice), p pairs in all. Inside a set a
+// record moves its counts by −1 and +1 and its sums by ‖z−z′‖² ≤ 4R²p; from one
+// set to another it moves counts by −1 and +1 and sums by ‖z‖²+‖z′‖² ≤ 2R²p. With
+// weight w on the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
+type ratio struct{}
+
+// RatioTerms are what a ratio plan says beyond the common.
+type RatioTerms struct {
+	// Sets says what a party's sets are: "party": all its records are one set;
+	// "column": one for each value of the schema's party column (who is in
+	// which set is public then); "made": Skew of each class's records go to that
+	// class's own set, by keyed hash. Membership of made sets depends on labels,
+	// so it needs noisy embeddings.
+	Sets string `json:"sets" yaml:"sets"`
+	// MaxSets is the most sets of one party; of more, the last in the order of
+	// their names are taken together.
+	MaxSets int     `json:"max_sets" yaml:"max_sets"`
+	Skew    float64 `json:"skew,omitempty" yaml:"skew"`
+	// Features says what leaves beside the counts: "clear" (mapped features),
+	// "embedding" (each set's mean Fourier features, exact) or
+	// "noisy-embedding" (the same with noise that hides each record). The first
+	// two hide labels only.
+	Features string `json:"features" yaml:"features"`
+	// Fourier is the length of an embedding. With clear features 0 compares
+	// rows by the kernel itself.
+	Fourier int `json:"fourier" yaml:"fourier"`
+	// Gamma is the width of the kernel exp(−γ‖x−y‖²). 0 with clear features: the
+	// width that estimates held-out sets best.
+	Gamma     float64 `json:"gamma" yaml:"gamma"`
+	Estimator string  `json:"estimator" yaml:"estimator"`
+	// MaxRecords is the most records that one party uses; of more, a part
+	// chosen without looking at them.
+	MaxRecords int `json:"max_records" yaml:"max_records"`
+	// SetSize is about how many records a set is publicly expected to have. It
+	// tunes mechanisms and enters no proof.
+	SetSize int `json:"set_size" yaml:"set_size"`
+}
+
+// The names of terms.
+const (
+	SetsParty  = "party"
+	SetsColumn = "column"
+	SetsMade   = "made"
+
+	FeaturesClear          = "clear"
+	FeaturesEmbedding      = "embedding"
+	FeaturesNoisyEmbedding = "noisy-embedding"
+)
+
+// DefaultRatioTerms: one set a party, exact embeddings of 2,000 numbers.
+func DefaultRatioTerms() RatioTerms {
+	return RatioTerms{
+		Sets: SetsParty, MaxSets: 64, Features: FeaturesEmbedding, Fourier: 2000,
+		Estimator: aggregation.ClassMeans, MaxRecords: 50_000, SetSize: 1000,
+	}
+}
+
+const (
+	maxRatioSets     = 1 << 12
+	maxRatioFourier  = 1 << 15
+	maxRatioRecords  = 1 << 20
+	maxRatioNumbers  = 1 << 22 // in one party's release or exact embeddings
+	maxRatioClasses  = 1 << 10
+	ratioCountsShare = 0.1 // of the budget ρ that counts take beside noisy embeddings
+)
+
+// RatioMechanisms are the names of the kind's mechanisms.
+func RatioMechanisms() []string { return privacy.CountMechanisms() }
+
+// simulatedCounts have no proof.
+var simulatedCounts = []string{"laplace-paper", "dirichlet-paper", "none"}
+
+func (ratio) Check(p Plan) error {
+	t := p.Ratio
+	if t == nil {
+		return planError("ratio", "say what the sets and their features are")
+	}
+	classes := len(p.Schema.Label.Classes)
+	if !slices.Contains(RatioMechanisms(), p.Mechanism) {
+		return planError("mechanism", "%q is not one of ratio's: %v", p.Mechanism, RatioMechanisms())
+	}
+	if slices.Contains(simulatedCounts, p.Mechanism) && !p.Simulated {
+		return planError("mechanism", "no proof covers %q, so it can only be simulated: use laplace, gaussian, dirichlet or auto", p.Mechanism)
+	}
+	if p.Noise != NoiseSite {
+		return planError("noise", "label counts leave a party only through its own ledger: use noise site")
+	}
+	if p.Shards > 1 {
+		return planError("shards", "a ratio study trains nothing at the parties: leave shards out")
+	}
+	switch t.Features {
+	case FeaturesClear, FeaturesEmbedding:
+		if p.Unit != privacy.Label {
+			return planError("unit", "features: %s leave without noise, so a ratio study hides labels only and not a %s: use unit label, or features %s", t.Features, p.Unit, FeaturesNoisyEmbedding)
+		}
+	case FeaturesNoisyEmbedding:
+		if p.Unit != privacy.Record {
+			return planError("unit", "noisy embeddings hide each record, and at unit %s that is not what the plan says: use unit record", p.Unit)
+		}
+		if p.Mechanism != "gaussian-zcdp" && p.Mechanism != "none" {
+			return planError("mechanism", "noisy embeddings are released together with the counts by one Gaussian: use gaussian-zcdp")
+		}
+	default:
+		return planError("features", "%q: want %s, %s or %s", t.Features, FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding)
+	}
+	switch t.Sets {
+	case SetsParty:
+	case SetsColumn:
+		if p.Schema.Party == "" {
+			return planError("sets", "a set a column value needs a party column in the schema: it names the set of each record")
+		}
+	case SetsMade:
+		if t.Features != FeaturesNoisyEmbedding {
+			return planError("sets", "who is in a set made from labels gives labels away, so what leaves about its features must hide each record: use features %s, or sets by column", FeaturesNoisyEmbedding)
+		}
+		if !(t.Skew > 0 && t.Skew <= 1) {
+			return planError("skew", "%v: give the share of each class's records that go to its own set, above 0 and at most 1; about 0.5 to 0.7 is moderate", t.Skew)
+		}
+		if t.MaxSets < classes {
+			return planError("max_sets", "%d: sets made from labels need one a class, %d", t.MaxSets, classes)
+		}
+	default:
+		return planError("sets", "%q: want %s, %s or %s", t.Sets, SetsParty, SetsColumn, SetsMade)
+	}
+	switch {
+	case classes > maxRatioClasses:
+		return planError("schema", "%d classes, at most %d are supported", classes, maxRatioClasses)
+	case t.MaxSets < 1 || t.MaxSets > maxRatioSets:
+		return planError("max_sets", "%d: give the most sets of one party, 1 to %d", t.MaxSets, maxRatioSets)
+	case t.MaxRecords < 1 || t.MaxRecords > maxRatioRecords:
+		return planError("max_records", "%d: give the most records one party uses, 1 to %d", t.MaxRecords, maxRatioRecords)
+	case t.SetSize < 1 || t.SetSize > maxRatioRecords:
+		return planError("set_size", "%d: give about how many records a set has, 1 to %d", t.SetSize, maxRatioRecords)
+	case t.Fourier == 0 && t.Features == FeaturesClear:
+	case t.Fourier < 2 || t.Fourier%2 != 0 || t.Fourier > maxRatioFourier:
+		return planError("fourier", "%d: give the length of an embedding, an even number from 2 to %d; 2,000 is usual", t.Fourier, maxRatioFourier)
+	case t.Features != FeaturesClear && t.MaxSets*(t.Fourier+classes) > maxRatioNumbers:
+		return planError("fourier", "%d sets of %d numbers are too many for one contribution: lower max_sets or fourier", t.MaxSets, t.Fourier)
+	}
+	if t.Gamma < 0 || math.IsInf(t.Gamma, 0) || math.IsNaN(t.Gamma) || (t.Gamma == 0 && t.Features != FeaturesClear) {
+		return planError("gamma", "%v: embeddings need a kernel width, such as one over the median squared distance of the pool's rows", t.Gamma)
+	}
+	if !slices.Contains(aggregation.RatioEstimators(), t.Estimator) {
+		return planError("estimator", "%q is not one of %v", t.Estimator, aggregation.RatioEstimators())
+	}
+	if _, err := ratioTerms(p); err != nil {
+		return planError("mechanism", "%v", err)
+	}
+	return nil
+}
+
+// ratioDesign is what all parties of a plan release under.
+type ratioDesign struct {
+	terms
+	classes int
+	// block is how many released numbers a set has: classes, and with noisy
+	// embeddings its embedding after them.
+	block   int
+	fourier aggregation.Fourier
+	lattice aggregation.Lattice
+	bound   aggregation.IntegerBound // of embeddings; zero without
+}
+
+// ratioTerms follow from the plan. The bound of noisy embeddings has weights
+// for MaxSets sets; boundFor cuts it to the sets that there are.
+func ratioTerms(p Plan) (ratioDesign, error) {
+	d := ratioDesign{classes: len(p.Schema.Label.Classes), lattice: aggregation.DefaultLattice()}
+	d.block = d.classes
+	if p.Ratio.Fourier > 0 {
+		d.fourier = aggregation.Fourier{Dim: p.Map.Dim(), Features: p.Ratio.Fourier, Gamma: p.Ratio.Gamma, Seed: p.Seed}
+		if d.fourier.Gamma == 0 {
+			d.fourier.Gamma = 1 // chosen later
+		}
+		var err error
+		if d.bound, err = d.lattice.Bound(d.fourier); err != nil {
+			return d, err
+		}
+	}
+	var err error
+	d.Output = "counts"
+	if p.Ratio.Features != FeaturesNoisyEmbedding {
+		d.Bound = privacy.CountBound(privacy.Label, d.classes)
+		d.Mechanism, err = privacy.CalibrateCounts(p.Mechanism, privacy.CountTerms{
+			Unit: privacy.Label, Classes: d.classes, Total: int64(p.Ratio.SetSize), Budget: p.Budget(),
+		})
+		return d, err
+	}
+	d.Output = "sets"
+	d.block += p.Ratio.Fourier
+	// 2w is the counts' share of the bound.
+	weight := int64(math.Ceil(ratioCountsShare / (1 - ratioCountsShare) * float64(d.bound.L2sq) / 2))
+	d.Bound = privacy.Bound{Unit: privacy.Record, L2sq: d.bound.L2sq + 2*weight, Weight: []int64{weight, 1}}
+	if p.Mechanism == "none" {
+		d.Mechanism = privacy.Unperturbed{}
+		return d, nil
+	}
+	d.Mechanism, err = privacy.CalibrateGaussian(d.Bound, p.Budget())
+	return d, err
+}
+
+// boundFor is the bound of a release of so many sets.
+func (d ratioDesign) boundFor(sets int) privacy.Bound {
+	b := d.Bound
+	if b.Weight == nil {
+		return b
+	}
+	b.Weight = make([]int64, 0, sets*d.block)
+	for range sets {
+		for j := range d.block {
+			w := int64(1)
+			if j < d.classes {
+				w = d.Bound.Weight[0]
+			}
+			b.Weight = append(b.Weight, w)
+		}
+	}
+	return b
+}
+
+// ratioSets deals a party's records to its sets; there is at least one. Sets
+// come in the order of their names, rows in the order of their keyed hashes.
+func ratioSets(p Plan, in Inputs) (sets [][]int, classes []int) {
+	t, records := p.Ratio, in.Records
+	rows := orderOf(in, t.MaxRecords)
+	c := len(p.Schema.Label.Classes)
+	classes = make([]int, records.Len())
+	for _, i := range rows {
+		if classes[i] = records.Y[i]; classes[i] < 0 || classes[i] >= c {
+			classes[i] = int(keyedNumber(in.ShardKey, "class", i) % uint64(c))
+		}
+	}
+	switch {
+	case t.Sets == SetsMade:
+		sets = make([][]int, c)
+		// A record stays in its class's set with probability Skew; otherwise
+		// any of the others has it. The coin is its place's own.
+		for _, i := range rows {
+			at := classes[i]
+			if u := keyedNumber(in.ShardKey, "set", i); float64(u)/(1<<64) >= t.Skew {
+				at = (at + 1 + int(keyedNumber(in.ShardKey, "other set", i)%uint64(c-1))) % c
+			}
+			sets[at] = append(sets[at], i)
+		}
+	case t.Sets == SetsColumn && records.Party != nil && len(rows) > 0:
+		of := map[string][]int{}
+		for _, i := range rows {
+			of[records.Party[i]] = append(of[records.Party[i]], i)
+		}
+		for k, name := range sortedKeys(of) {
+			if k < t.MaxSets {
+				sets = append(sets, of[name])
+			} else {
+				sets[t.MaxSets-1] = append(sets[t.MaxSets-1], of[name]...)
+			}
+		}
+	default:
+		sets = [][]int{rows}
+	}
+	return sets, classes
+}
+
+// keyedNumber is a number that nobody without the key can tell, the same each
+// time for a row's place.
+func keyedNumber(key []byte, use string, row int) uint64 {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte("ratio " + use + " " + strconv.Itoa(row)))
+	return binary.BigEndian.Uint64(h.Sum(nil))
+}
+
+func (ratio) Draft(p Plan, in Inputs) (Draft, error) {
+	if err := samePool(p, in.Pool); err != nil {
+		return Draft{}, err
+	}
+	d, err := ratioTerms(p)
+	if err != nil {
+		return Draft{}, err
+	}
+	var embedder *aggregation.Embedder
+	if p.Ratio.Features != FeaturesClear {
+		if embedder, err = aggregation.NewEmbedder(d.fourier); err != nil {
+			return Draft{}, err
+		}
+	}
+	sets, classes := ratioSets(p, in)
+	head := binary.AppendUvarint(nil, uint64(len(sets)))
+	var values []int64
+	for _, rows := range sets {
+		counts := make([]int64, d.block)
+		for _, i := range rows {
+			counts[classes[i]]++
+		}
+		if p.Ratio.Sets != SetsMade {
+			head = binary.AppendUvarint(head, uint64(len(rows)))
+		}
+		switch {
+		case p.Ratio.Features == FeaturesNoisyEmbedding:
+			embedSum(counts[d.classes:], embedder, d.lattice, p, in.Records, rows)
+		case p.Ratio.Features == FeaturesEmbedding:
+			sum := make([]int64, d.fourier.Features)
+			embedSum(sum, embedder, d.lattice, p, in.Records, rows)
+			head = appendVector(head, sum)
+		case len(rows) > 0:
+			head = appendFeatures(head, mapped(p, in.Records.Select(rows)))
+		}
+		values = append(values, counts...)
+	}
+	s, err := privacy.NewSensitive(values, d.boundFor(len(sets)))
+	if err != nil {
+		return Draft{}, err
+	}
+	head = slices.Clip(head) // so that two bodies share no bytes
+	return Draft{
+		Asks: []Ask{{Output: d.Output, Sensitive: s, Mechanism: d.Mechanism}},
+		Body: func(r []privacy.Published) ([]byte, error) {
+			if !r[0].Simulated {
+				b, err := r[0].MarshalBinary()
+				if err != nil {
+					return nil, fmt.Errorf("encode contribution: %w", err)
+				}
+				return append(head, b...), nil
+			}
+			if r[0].Reals == nil {
+				return appendVector(append(head, 0), r[0].Values), nil
+			}
+			body := append(head, 1)
+			for _, x := range r[0].Reals {
+				body = binary.BigEndian.AppendUint64(body, math.Float64bits(x))
+			}
+			return body, nil
+		},
+	}, nil
+}
+
+// embedRows are mapped and embedded at a time.
+const embedRows = 2048
+
+// embedSum adds the rows' embeddings on the lattice to sum.
+func embedSum(sum []int64, e *aggregation.Embedder, l aggregation.Lattice, p Plan, records *dataset.Records, rows []int) {
+	for from := 0; from < len(rows); from += embedRows {
+		part := rows[from:min(len(rows), from+embedRows)]
+		e.AddIntegersTo(sum, mapped(p, records.Select(part)), l)
+	}
+}
+
+func (ratio) NewSum(p Plan, pool *auxdata.Pool) (Sum, error) { return newRatioSum(p, pool) }
+
+// MaxBody: the sets' sizes, what leaves of the features, and a publication of at
+// most ten bytes a number, with the runs of its weights.
+func (ratio) MaxBody(p Plan, pool *auxdata.Pool) int {
+	d, err := ratioTerms(p)
+	if err != nil {
+		return 0
+	}
+	most := 8192 + p.Ratio.MaxSets*(10+10*d.block+32)
+	switch p.Ratio.Features {
+	case FeaturesClear:
+		most += 2 * p.Ratio.MaxRecords * pool.Dim()
+	case FeaturesEmbedding:
+		most += 10 * p.Ratio.MaxSets * p.Ratio.Fourier
+	}
+	return most
+}
+
+func (ratio) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
+	if err := samePool(p, pool); err != nil {
+		return nil, err
+	}
+	d, err := ratioTerms(p)
+	if err != nil {
+		return nil, err
+	}
+	cost, err := privacy.CostOf(d.Mechanism, d.Bound)
+	if err != nil {
+		return nil, err
+	}
+	return []Charge{{Output: d.Output, Mechanism: d.Mechanism.Name(), Parameters: privacy.ParametersOf(d.Mechanism), Cost: cost}}, nil
+}
+
+// ratioRows decodes features of n rows.
+func ratioRows(b []byte, n, dim int) *mat.Dense {
+	x := mat.NewDense(n, dim, nil)
+	data := x.RawMatrix().Data
+	for at := range data {
+		data[at] = float64(int16(binary.BigEndian.Uint16(b[2*at:]))) / featureUnit
+	}
+	return x
+}
+
+// DefaultRatioMechanism is what a ratio plan uses where it names none.
+func DefaultRatioMechanism(features string) string {
+	if features == FeaturesNoisyEmbedding {
+		return "gaussian-zcdp"
+	}
+	return "auto"
+}

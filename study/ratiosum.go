@@ -1,0 +1,353 @@
+package study
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/privacy"
+)
+
+// ratioSum keeps the contributions of a ratio study: every later estimate needs
+// each set, so unlike other sums it grows with them. It keeps them sorted by
+// hash, so neither order of arrival nor sharding changes its bytes.
+type ratioSum struct {
+	plan   Plan
+	design ratioDesign
+	id     string // of the release in every party's ledger
+	bodies [][]byte
+}
+
+func newRatioSum(p Plan, pool *auxdata.Pool) (*ratioSum, error) {
+	if err := samePool(p, pool); err != nil {
+		return nil, err
+	}
+	d, err := ratioTerms(p)
+	if err != nil {
+		return nil, err
+	}
+	canonical, err := p.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	return &ratioSum{plan: p, design: d, id: releaseID(HashOf(canonical), d.Output)}, nil
+}
+
+// ratioBody is a contribution taken apart: of each set its size, its encoded
+// rows or its embedding's sum, and what was released.
+type ratioBody struct {
+	sizes    []int // nil for sets made from labels
+	rows     [][]byte
+	sums     [][]int64
+	released privacy.Published
+}
+
+func (s *ratioSum) Check(body []byte) error {
+	_, err := s.parse(body)
+	return err
+}
+
+// parse checks that a body is what the plan's terms make, and released under
+// them.
+func (s *ratioSum) parse(body []byte) (ratioBody, error) {
+	out, err := s.takeApart(body)
+	if err != nil {
+		return out, fmt.Errorf("%w: %w", ErrContribution, err)
+	}
+	return out, nil
+}
+
+var errTruncated = errors.New("it is truncated or not a contribution")
+
+func (s *ratioSum) takeApart(body []byte) (ratioBody, error) {
+	var out ratioBody
+	number := func(most int) (int, error) {
+		n, size := binary.Uvarint(body)
+		if size <= 0 || size != len(binary.AppendUvarint(nil, n)) {
+			return 0, errTruncated
+		}
+		if n > uint64(most) {
+			return 0, fmt.Errorf("it has %d sets or records, the plan takes at most %d", n, most)
+		}
+		body = body[size:]
+		return int(n), nil
+	}
+	t := s.plan.Ratio
+	sets, err := number(t.MaxSets)
+	if err != nil {
+		return out, err
+	}
+	if sets < 1 {
+		return out, errors.New("it has no sets")
+	}
+	total := 0
+	for range sets {
+		n := 0
+		if t.Sets != SetsMade {
+			if n, err = number(t.MaxRecords); err != nil {
+				return out, err
+			}
+			if total += n; total > t.MaxRecords {
+				return out, fmt.Errorf("it has more than the %d records that the plan takes", t.MaxRecords)
+			}
+			out.sizes = append(out.sizes, n)
+		}
+		switch t.Features {
+		case FeaturesClear:
+			size := 2 * n * s.design.dim(s.plan)
+			if len(body) < size {
+				return out, errTruncated
+			}
+			out.rows, body = append(out.rows, body[:size]), body[size:]
+		case FeaturesEmbedding:
+			sum := make([]int64, s.design.fourier.Features)
+			for j := range sum {
+				if sum[j], body, err = cutVarint(body); err != nil {
+					return out, err
+				}
+				if most := int64(n) * s.design.lattice.Radius; sum[j] > most || sum[j] < -most {
+					return out, fmt.Errorf("an embedding of %d rows has a sum of %d, at most %d is possible", n, sum[j], most)
+				}
+			}
+			out.sums = append(out.sums, sum)
+		}
+	}
+	out.released, err = s.parseReleased(body, sets)
+	return out, err
+}
+
+func (d ratioDesign) dim(p Plan) int { return p.Map.Dim() }
+
+func (s *ratioSum) parseReleased(body []byte, sets int) (privacy.Published, error) {
+	want, n := s.design, sets*s.design.block
+	bound := want.boundFor(sets)
+	if !s.plan.Simulated {
+		r, err := privacy.ParsePublished(body)
+		if err != nil {
+			return r, err
+		}
+		switch {
+		case r.ID != s.id:
+			return r, errors.New("it was released for another plan")
+		case r.Mechanism != want.Mechanism.Name() || !maps.Equal(r.Parameters, privacy.ParametersOf(want.Mechanism)):
+			return r, fmt.Errorf("it was released by %s %v, the plan's terms give %s %v", r.Mechanism, r.Parameters, want.Mechanism.Name(), privacy.ParametersOf(want.Mechanism))
+		case !r.Bound.Equal(bound):
+			return r, errors.New("it was released under another bound than the plan gives")
+		case len(r.Values) != n:
+			return r, fmt.Errorf("it has %d numbers, want %d", len(r.Values), n)
+		}
+		return r, nil
+	}
+	r := privacy.Published{Mechanism: want.Mechanism.Name(), Parameters: privacy.ParametersOf(want.Mechanism), Bound: bound, Simulated: true}
+	switch {
+	case len(body) == 0 || body[0] > 1:
+		return r, errors.New("a simulated plan takes simulated publications only")
+	case body[0] == 0:
+		var err error
+		r.Values, err = parseVector(body[1:], n)
+		return r, err
+	case len(body) != 1+8*n:
+		return r, errTruncated
+	}
+	for j := range n {
+		x := math.Float64frombits(binary.BigEndian.Uint64(body[1+8*j:]))
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return r, errors.New("a number is not finite")
+		}
+		r.Reals = append(r.Reals, x)
+	}
+	return r, nil
+}
+
+func (s *ratioSum) Add(body []byte) error {
+	if err := s.Check(body); err != nil {
+		return err
+	}
+	s.insert(bytes.Clone(body))
+	return nil
+}
+
+// insert keeps bodies in the order of their hashes, which has nothing to do with
+// who sent them.
+func (s *ratioSum) insert(body []byte) {
+	at, _ := slices.BinarySearchFunc(s.bodies, sha256.Sum256(body), func(b []byte, h [sha256.Size]byte) int {
+		other := sha256.Sum256(b)
+		return bytes.Compare(other[:], h[:])
+	})
+	s.bodies = slices.Insert(s.bodies, at, body)
+}
+
+func (s *ratioSum) Merge(o Sum) error {
+	other, ok := o.(*ratioSum)
+	if !ok || other.id != s.id {
+		return fmt.Errorf("merge sums: they belong to different plans")
+	}
+	for _, b := range other.bodies {
+		s.insert(b)
+	}
+	return nil
+}
+
+func (s *ratioSum) Asks(int) ([]Ask, error) { return nil, nil }
+
+func (s *ratioSum) MarshalBinary() ([]byte, error) {
+	out := binary.AppendUvarint(nil, uint64(len(s.bodies)))
+	for _, b := range s.bodies {
+		out = append(binary.AppendUvarint(out, uint64(len(b))), b...)
+	}
+	return out, nil
+}
+
+func (s *ratioSum) UnmarshalBinary(b []byte) error {
+	count, n := binary.Uvarint(b)
+	if n <= 0 || count > uint64(len(b)) {
+		return errors.New("read sum: it is truncated")
+	}
+	b = b[n:]
+	bodies := make([][]byte, 0, count)
+	for range count {
+		size, n := binary.Uvarint(b)
+		if n <= 0 || size > uint64(len(b)-n) {
+			return errors.New("read sum: it is truncated")
+		}
+		bodies = append(bodies, bytes.Clone(b[n:n+int(size)]))
+		b = b[n+int(size):]
+	}
+	if len(b) != 0 {
+		return fmt.Errorf("read sum: %d bytes too many", len(b))
+	}
+	s.bodies = bodies
+	return nil
+}
+
+// sets are all contributed sets as the estimators take them. Those that are
+// too small for any estimate are left out and counted: their sizes are public
+// or released.
+func (s *ratioSum) sets() (sets []aggregation.RatioSet, small int, err error) {
+	for _, body := range s.bodies {
+		b, err := s.parse(body)
+		if err != nil {
+			return nil, 0, err
+		}
+		some, err := s.setsOf(b)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, set := range some {
+			if set.N < 2 {
+				small++
+				continue
+			}
+			sets = append(sets, set)
+		}
+	}
+	return sets, small, nil
+}
+
+// setsOf undoes the release of one contribution.
+func (s *ratioSum) setsOf(b ratioBody) ([]aggregation.RatioSet, error) {
+	if s.plan.Ratio.Features == FeaturesNoisyEmbedding {
+		return s.noisySets(b)
+	}
+	totals := make([]int64, len(b.sizes))
+	for k, n := range b.sizes {
+		totals[k] = int64(n)
+	}
+	estimates, err := privacy.EstimateCounts(b.released, totals)
+	if err != nil {
+		return nil, err
+	}
+	var out []aggregation.RatioSet
+	for k, e := range estimates {
+		set := aggregation.RatioSet{N: b.sizes[k]}
+		if set.N >= 2 {
+			set.Shares, set.ShareCov = s.shares(e.Counts, e.Covariance, float64(set.N))
+			if b.rows != nil {
+				set.Rows = ratioRows(b.rows[k], set.N, s.plan.Map.Dim())
+			} else {
+				set.Embedding = s.design.bound.MeanOfIntegers(b.sums[k], set.N)
+			}
+		}
+		out = append(out, set)
+	}
+	return out, nil
+}
+
+// noisySets: counts and sums carry independent Gaussian noise; where sizes are
+// not public the noisy counts tell them.
+func (s *ratioSum) noisySets(b ratioBody) ([]aggregation.RatioSet, error) {
+	d := s.design
+	c := float64(d.classes)
+	countVariance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2)
+	sumVariance := privacy.VarianceOf(d.Mechanism, d.Bound, 1, 2)
+	var out []aggregation.RatioSet
+	for from := 0; from < len(b.released.Values); from += d.block {
+		values := b.released.Values[from : from+d.block]
+		counts, sum := make([]float64, d.classes), 0.
+		for j := range counts {
+			counts[j] = float64(values[j])
+			sum += counts[j]
+		}
+		variance, shift := countVariance, 0.
+		set := aggregation.RatioSet{N: int(max(0, math.Round(sum)))}
+		if b.sizes != nil {
+			set.N = b.sizes[from/d.block]
+			shift = (float64(set.N) - sum) / c
+		}
+		if set.N >= 2 {
+			covariance := make([]float64, d.classes*d.classes)
+			for j := range counts {
+				counts[j] += shift
+				for k := range counts {
+					covariance[j*d.classes+k] = -variance / c
+				}
+				covariance[j*d.classes+j] += variance
+			}
+			total := 0.
+			for _, v := range counts {
+				total += v
+			}
+			for j := range counts {
+				counts[j] *= float64(set.N) / total
+			}
+			set.Shares, set.ShareCov = s.shares(counts, covariance, float64(set.N))
+			set.Embedding = d.bound.MeanOfIntegers(values[d.classes:], set.N)
+			scale := d.bound.Scale / float64(set.N)
+			set.Noise = sumVariance * scale * scale
+		}
+		out = append(out, set)
+	}
+	return out, nil
+}
+
+// shares of a set: unbiased for class-means, which averages over sets, and
+// projected onto the simplex for the estimators that trust each set.
+func (s *ratioSum) shares(counts, covariance []float64, n float64) ([]float64, *mat.SymDense) {
+	c := len(counts)
+	shares := make([]float64, c)
+	cov := mat.NewSymDense(c, nil)
+	noisy := false
+	for j := range shares {
+		shares[j] = counts[j] / n
+		for k := range j + 1 {
+			cov.SetSym(j, k, covariance[j*c+k]/n/n)
+			noisy = noisy || covariance[j*c+k] != 0
+		}
+	}
+	if s.plan.Ratio.Estimator != aggregation.ClassMeans {
+		shares = aggregation.ProjectSimplex(shares, 1)
+	}
+	if !noisy {
+		return shares, nil
+	}
+	return shares, cov
+}

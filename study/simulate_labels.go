@@ -1,0 +1,275 @@
+package study
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/privacy"
+)
+
+// LabelSimulation runs a labels plan with virtual parties through the real
+// study machine and simulation ledgers, and measures what the classifier is
+// worth. The fields of Simulation mean what they mean there.
+type LabelSimulation struct {
+	Simulation
+	// Filters, above 0, makes a map of pictures come before the principal
+	// components; Pictures says what a row is.
+	Filters  int
+	Pictures *dataset.Pictures
+}
+
+// LabelSummary is what it found; means over the repeats.
+type LabelSummary struct {
+	Study      string  `json:"study"`
+	Mechanism  string  `json:"mechanism"`
+	Unit       string  `json:"unit"`
+	Noise      string  `json:"noise"`
+	Epsilon    float64 `json:"epsilon"`
+	Keep       float64 `json:"keep"`
+	Loss       string  `json:"loss"`
+	Risk       string  `json:"risk"`
+	Correction string  `json:"correction"`
+	Parties    int     `json:"parties"`
+	Records    int     `json:"records"`
+	PoolRows   int     `json:"pool_rows"`
+	Features   int     `json:"features"`
+	Classes    int     `json:"classes"`
+	Lambda     float64 `json:"lambda"`
+	// The measures on the test records; SD over the repeats.
+	learners.Measures
+	SD learners.Measures `json:"sd"`
+	// Unperturbed is the same fit on the true labels.
+	Unperturbed   learners.Measures `json:"unperturbed"`
+	MajorityClass float64           `json:"majority_class"`
+	// Shares are the first repeat's: true ones of the records, and estimates.
+	TrueShares []float64               `json:"true_shares"`
+	Shares     aggregation.LabelShares `json:"shares"`
+	// UploadBytes is the mean size of a contribution's body.
+	UploadBytes float64   `json:"upload_bytes_per_party"`
+	Repeats     int       `json:"repeats"`
+	Forecast    *Forecast `json:"forecast,omitempty"`
+	Warnings    []string  `json:"warnings,omitempty"`
+	// Release is the first repeat's, for trying predict.
+	Release *Release `json:"-"`
+}
+
+// labelRepeat is the outcome of one repeat.
+type labelRepeat struct {
+	got, unperturbed learners.Measures
+	lambda, bytes    float64
+	majority         float64
+	truth            []float64
+	parties, records int
+	poolRows, dim    int
+	release          Release
+}
+
+// Run simulates. The answer depends on the seed alone.
+func (s LabelSimulation) Run(ctx context.Context) (LabelSummary, error) {
+	if err := s.Check(); err != nil {
+		return LabelSummary{}, err
+	}
+	if s.Filters > 0 && s.Pictures == nil {
+		return LabelSummary{}, fmt.Errorf("simulate: filters are for pictures, and nothing says what size these are: leave filters out")
+	}
+	s.Plan.Simulated = true
+	if s.Plan.Labels == nil {
+		terms := DefaultLabelTerms()
+		s.Plan.Labels = &terms
+	}
+	done := make([]labelRepeat, s.Repeats)
+	for i := range done {
+		var err error
+		if done[i], err = s.once(ctx, i); err != nil {
+			return LabelSummary{}, err
+		}
+	}
+	return s.summary(done), nil
+}
+
+func (s LabelSimulation) summary(done []labelRepeat) LabelSummary {
+	first, p := done[0], s.Plan
+	l := first.release.Result.Labels
+	out := LabelSummary{
+		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit.String(), Noise: p.Noise, Epsilon: p.Epsilon,
+		Keep: l.Keep, Loss: l.Loss, Risk: l.Risk, Correction: l.Correction,
+		Parties: first.parties, Records: first.records, PoolRows: first.poolRows, Features: first.dim,
+		Classes: len(p.Schema.Label.Classes), TrueShares: first.truth, Shares: l.Shares, Repeats: s.Repeats,
+		Forecast: first.release.Forecast, Warnings: first.release.Result.Warnings, Release: &first.release,
+	}
+	each := func(f func(labelRepeat) float64) (mean, sd float64) {
+		v := make([]float64, len(done))
+		for i, r := range done {
+			v[i] = f(r)
+		}
+		mean, sd = stat.MeanStdDev(v, nil)
+		if len(v) == 1 {
+			sd = 0
+		}
+		return mean, sd
+	}
+	out.Accuracy, out.SD.Accuracy = each(func(r labelRepeat) float64 { return r.got.Accuracy })
+	out.BER, out.SD.BER = each(func(r labelRepeat) float64 { return r.got.BER })
+	out.AUC, out.SD.AUC = each(func(r labelRepeat) float64 { return r.got.AUC })
+	out.Unperturbed.Accuracy, _ = each(func(r labelRepeat) float64 { return r.unperturbed.Accuracy })
+	out.Unperturbed.BER, _ = each(func(r labelRepeat) float64 { return r.unperturbed.BER })
+	out.Unperturbed.AUC, _ = each(func(r labelRepeat) float64 { return r.unperturbed.AUC })
+	out.Lambda, _ = each(func(r labelRepeat) float64 { return r.lambda })
+	out.UploadBytes, _ = each(func(r labelRepeat) float64 { return r.bytes })
+	out.MajorityClass, _ = each(func(r labelRepeat) float64 { return r.majority })
+	return out
+}
+
+// mapOf fits the public map on the pool.
+func (s LabelSimulation) mapOf(pool *mat.Dense, rng *rand.Rand) (dataset.Map, error) {
+	m := dataset.Identity(s.Plan.Schema)
+	var err error
+	x := pool
+	if s.Filters > 0 {
+		if m, err = dataset.FitPatches(pool, *s.Pictures, s.Filters, rng); err != nil {
+			return m, fmt.Errorf("simulate: map the pictures: %w", err)
+		}
+		x = m.Features(pool)
+	}
+	if s.Project > 0 {
+		pca, err := dataset.FitPCAWhitened(x, s.Project, s.Whiten)
+		if err != nil {
+			return m, fmt.Errorf("simulate: project the pool: %w", err)
+		}
+		if s.Filters > 0 {
+			pca = pca.After(m)
+		}
+		m = pca
+	}
+	return m, nil
+}
+
+func (s LabelSimulation) once(ctx context.Context, index int) (labelRepeat, error) {
+	rng := rand.New(rand.NewPCG(s.Seed, uint64(index)))
+	private, poolRecords, test, err := s.split(rng)
+	if err != nil {
+		return labelRepeat{}, err
+	}
+	parties, err := s.deal(private, rng)
+	if err != nil {
+		return labelRepeat{}, err
+	}
+	p := s.Plan
+	p.Seed = rng.Uint64()
+	if p.Map, err = s.mapOf(poolRecords.X, rng); err != nil {
+		return labelRepeat{}, err
+	}
+	pool := auxdata.Virtual(poolRecords.X, p.Map)
+	p.Pool = pool.Digest
+	for i := range parties {
+		p.Roster = append(p.Roster, PartyID(fmt.Sprintf("party-%05d", i+1)))
+	}
+	p.Minimum = len(parties)
+	out := labelRepeat{parties: len(parties), poolRows: pool.Rows(), dim: pool.Dim()}
+
+	canonical, err := p.Canonical()
+	if err != nil {
+		return labelRepeat{}, err
+	}
+	if err := p.Check(); err != nil {
+		return labelRepeat{}, err
+	}
+	machine := New(p, HashOf(canonical))
+	if _, err := machine.Step(Opened{}); err != nil {
+		return labelRepeat{}, err
+	}
+	sum, err := (labels{}).NewSum(p, pool)
+	if err != nil {
+		return labelRepeat{}, err
+	}
+	for i, rows := range parties {
+		if err := ctx.Err(); err != nil {
+			return labelRepeat{}, err
+		}
+		in := Inputs{Records: private.Select(rows), Pool: pool, ShardKey: binary.BigEndian.AppendUint64(nil, p.Seed+uint64(i))}
+		size, err := contributeLabels(ctx, machine, sum, in, i)
+		if err != nil {
+			return labelRepeat{}, fmt.Errorf("simulate party %d: %w", i+1, err)
+		}
+		out.bytes += float64(size) / float64(len(parties))
+		if s.Progress != nil {
+			s.Progress(index*len(parties)+i+1, s.Repeats*len(parties))
+		}
+	}
+	if _, err := machine.Step(FoldDone{len(machine.Received)}); err != nil {
+		return labelRepeat{}, err
+	}
+	if out.release, err = Conclude(ctx, machine, labels{}, pool, sum, privacy.Simulation(p.Seed)); err != nil {
+		return labelRepeat{}, err
+	}
+	out.release.Plan = canonical
+	out.lambda = out.release.Result.Classifier.Lambda
+	out.records = out.release.Result.Labels.Records
+	size := Size{Parties: len(parties), Records: private.Len()}
+	if out.release.Forecast, err = ForecastOf(p, pool, size); err != nil {
+		out.release.Forecast = nil
+	}
+	if _, err := machine.Step(ReleaseDone{}); err != nil {
+		return labelRepeat{}, err
+	}
+	return out, s.measureLabels(&out, p, private, test, rng)
+}
+
+// contributeLabels is what a party and a server do; it returns the bytes sent.
+func contributeLabels(ctx context.Context, s *Study, sum Sum, in Inputs, i int) (int, error) {
+	d, err := (labels{}).Draft(s.Plan, in)
+	if err != nil {
+		return 0, err
+	}
+	r, err := Settle(ctx, privacy.Simulation(s.Plan.Seed+1+uint64(i)), s.Hash, d.Asks)
+	if err != nil {
+		return 0, err
+	}
+	body, err := d.Body(r)
+	if err != nil {
+		return 0, err
+	}
+	return len(body), receive(s, sum, s.Plan.Roster[i], body)
+}
+
+// measureLabels fills in the measures on the test records.
+func (s LabelSimulation) measureLabels(out *labelRepeat, p Plan, private, test *dataset.Records, rng *rand.Rand) error {
+	classes := len(p.Schema.Label.Classes)
+	clear := learners.Channel{Keep: 1, Classes: classes}
+	x := mapped(p, test)
+	model, err := out.release.Result.Classifier.Linear()
+	if err != nil {
+		return err
+	}
+	out.got = learners.Measure(model, x, test.Y, clear)
+	m, err := labelResponse(p)
+	if err != nil {
+		return err
+	}
+	o, err := labelOptions(p, m)
+	if err == nil {
+		o.Channel = clear
+		var fit aggregation.LabelFit
+		if fit, err = aggregation.FitLabels(mapped(p, private), private.Y, o, rng); err == nil {
+			out.unperturbed = learners.Measure(fit.Model, x, test.Y, clear)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	out.truth = aggregation.DebiasedShares(private.Y, clear).Share
+	for _, share := range aggregation.DebiasedShares(test.Y, clear).Share {
+		out.majority = math.Max(out.majority, share)
+	}
+	return nil
+}
