@@ -78,8 +78,8 @@ func (p Policy) Validate() error {
 		}
 	}
 	for _, m := range p.Mechanisms {
-		if !slices.Contains(study.Mechanisms(), m) {
-			return fmt.Errorf("mechanisms: %q is none of %s", m, strings.Join(study.Mechanisms(), ", "))
+		if !slices.Contains(study.AllMechanisms(), m) {
+			return fmt.Errorf("mechanisms: %q is none of %s", m, strings.Join(study.AllMechanisms(), ", "))
 		}
 	}
 	if p.MinimumParties < 2 {
@@ -135,6 +135,9 @@ func (p Policy) Objections(plan study.Plan) []string {
 // A kind this room does not know takes them all.
 func ClearColumns(plan study.Plan) []string {
 	if plan.Kind == "classify" {
+		return nil
+	}
+	if plan.Kind == "ratio" && plan.Ratio != nil && plan.Ratio.Features == study.FeaturesNoisyEmbedding {
 		return nil
 	}
 	return plan.Schema.FeatureColumns()

@@ -270,6 +270,9 @@ func leaves(p study.Plan) string {
 		"moment": "one vote for a class on each row of the public pool",
 		"output": "one vote for a class on each row of the public pool",
 	}[p.Mechanism]
+	if p.Kind == "ratio" && p.Ratio != nil {
+		return leavesRatio(*p.Ratio)
+	}
 	if what == "" {
 		what = "a contribution of mechanism " + p.Mechanism
 	}
@@ -283,6 +286,20 @@ func leaves(p study.Plan) string {
 		return what + "; with this site's own noise added before anything leaves"
 	}
 	return what + "; exact, without noise: the coordinator adds noise to the sum of all sites"
+}
+
+// leavesRatio says what a set is published as.
+func leavesRatio(t study.RatioTerms) string {
+	sets := map[string]string{
+		study.SetsParty:  "all records of this site as one set",
+		study.SetsColumn: "one set for each value of the schema's party column, whose records and size are thereby public",
+		study.SetsMade:   "one set a class, each holding mostly that class",
+	}[t.Sets]
+	return map[string]string{
+		study.FeaturesClear:          "of each set its mapped features, record by record, exact; and its number of records of each class, with this site's own noise added before anything leaves: ",
+		study.FeaturesEmbedding:      fmt.Sprintf("of each set the exact mean of %d public random features, which no proof covers; and its number of records of each class, with this site's own noise added before anything leaves: ", t.Fourier),
+		study.FeaturesNoisyEmbedding: fmt.Sprintf("of each set the sums of %d public random features and its number of records of each class, all with this site's own noise added before anything leaves: ", t.Fourier),
+	}[t.Features] + sets
 }
 
 // protects says who learns what.

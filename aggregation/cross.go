@@ -128,9 +128,10 @@ func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effecti
 	return Noise{Factor: squareRoot(c), Centred: classes > 2}
 }
 
-// CrossInRange says whether a sum over a number of records is possible.
+// CrossInRange says whether a sum over a number of records, at most 2⁴⁰, is
+// possible.
 func CrossInRange(sum, records int64) bool {
-	return sum <= records*crossScale && -sum <= records*crossScale
+	return -records*crossScale <= sum && sum <= records*crossScale
 }
 
 // CrossDeviation is the standard deviation of the noise on each entry of

@@ -3,6 +3,7 @@ package aggregation
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -258,9 +259,9 @@ func (d *FeatureDesign) InRange(sum, records int64) bool {
 	return sum <= records*featureScale && (sum >= 0 || (d.mapped && -sum <= records*featureScale))
 }
 
-// Means are the mean entries of n records from their released sums. Where a
-// group sums to 1 in every record, the excess is taken out evenly: that is the
-// least-squares use of what is publicly known.
+// Means are the mean entries of n records from their released sums, moved to the
+// nearest means that records can have: in [0,1], and adding up to 1 in a group
+// that does so in every record.
 func (d *FeatureDesign) Means(sums []float64, n float64) ([]float64, error) {
 	if len(sums) != d.Cells() {
 		return nil, fmt.Errorf("read feature sums: have %d numbers, want %d", len(sums), d.Cells())
@@ -270,13 +271,20 @@ func (d *FeatureDesign) Means(sums []float64, n float64) ([]float64, error) {
 		out[j] = v / (featureScale * n)
 	}
 	for _, g := range d.groups {
-		if to := out[g.cell : g.cell+g.width]; g.total {
-			copy(to, ProjectSimplex(to, 1))
-		} else if !d.mapped {
-			for k, v := range to { to[k] = math.Max(0, math.Min(v, 1)) }
-		}
+		g.project(out[g.cell : g.cell+g.width])
 	}
 	return out, nil
+}
+
+// project moves a group's means to the nearest possible ones.
+func (g featureGroup) project(means []float64) {
+	if g.total {
+		copy(means, ProjectSimplex(means, 1))
+		return
+	}
+	for k, v := range means {
+		means[k] = math.Max(0, math.Min(v, 1))
+	}
 }
 
 // Deviation is the standard deviation of the noise on an entry's mean, before
@@ -286,31 +294,35 @@ func (d *FeatureDesign) Deviation(variance float64, draws int, n float64) float6
 	return math.Sqrt(float64(draws)*variance) / (featureScale * n)
 }
 
+// noiseDraws is how many fresh draws give the law of the noise on Means: its
+// deviations are then right to a tenth or so.
+const noiseDraws = 64
+
 // Noise is the law of the noise on means (as Means returned them), in the units
-// of Rows, for a standard deviation sd (Deviation). It is that of the
-// projection near them: an entry at an end of its range has none, the others of
-// a group share its excess.
-func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool) Noise {
-	sd *= d.scale()
-	if d.mapped {
-		return Noise{Factor: Isotropic(d.Cells(), sd).Factor, Laplace: laplace}
-	}
+// of Rows, for a standard deviation sd (Deviation). The projection changes the
+// noise, so it is redone with fresh public draws around the means, group by
+// group.
+func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *rand.Rand) Noise {
 	f := mat.NewDense(d.Cells(), d.Cells(), nil)
+	if d.mapped {
+		return Noise{Factor: Isotropic(d.Cells(), sd*d.scale()).Factor, Laplace: laplace}
+	}
 	for _, g := range d.groups {
-		var inside []int
-		for j := g.cell; j < g.cell+g.width; j++ {
-			if means[j] > 0 && (g.total || means[j] < 1) {
-				inside = append(inside, j)
-			}
+		at := means[g.cell : g.cell+g.width]
+		errors := mat.NewDense(g.width, noiseDraws, nil)
+		raw := Isotropic(g.width, sd)
+		raw.Laplace = laplace
+		fresh := raw.Draw(noiseDraws, rng)
+		for k := range noiseDraws {
+			v := mat.Col(nil, k, fresh)
+			floats.Add(v, at)
+			g.project(v)
+			floats.Sub(v, at)
+			errors.SetCol(k, v)
 		}
-		for _, i := range inside {
-			f.Set(i, i, sd)
-			for _, j := range inside {
-				if g.total {
-					f.Set(i, j, f.At(i, j)-sd/float64(len(inside)))
-				}
-			}
-		}
+		c := mat.NewSymDense(g.width, nil)
+		c.SymOuterK(d.scale()*d.scale()/noiseDraws, errors)
+		f.Slice(g.cell, g.cell+g.width, g.cell, g.cell+g.width).(*mat.Dense).Copy(squareRoot(c))
 	}
 	return Noise{Factor: f, Laplace: laplace}
 }

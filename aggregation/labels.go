@@ -1,6 +1,7 @@
 package aggregation
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -102,7 +103,9 @@ const (
 // is the safest.
 //
 // The risk auc says nothing about where to cut the scores: each class's are
-// cut where the unbiased estimate of the errors is least.
+// cut where the unbiased estimate of the errors is least. With risk accuracy
+// they are cut there too, if that is clearly better: a strong ridge shrinks the
+// features' weights but leaves the intercept the noise's toy.
 func FitLabels(x *mat.Dense, y []int, o LabelOptions, rng *rand.Rand) (LabelFit, error) {
 	if err := o.Validate(); err != nil {
 		return LabelFit{}, fmt.Errorf("fit labels: %w", err)
@@ -124,8 +127,8 @@ func FitLabels(x *mat.Dense, y []int, o LabelOptions, rng *rand.Rand) (LabelFit,
 	}
 	start := o.start(x, y, fit.Lambda, rng)
 	fit.Model = o.solve(risk, fit.Lambda, labelFinal, start)
-	if o.Risk == RiskAUC {
-		o.cut(fit.Model, x, y)
+	if o.Risk != RiskBER {
+		o.cut(fit.Model, x, y, o.Risk == RiskAccuracy)
 	}
 	return fit, nil
 }
@@ -297,11 +300,14 @@ func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 
 }
 
 // cut moves each column's intercept so that zero is where the unbiased estimate
-// of the errors is least.
-func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int) {
+// of the errors is least. Cautious, it leaves the intercept unless the gain is
+// above two standard errors that the noise gives it.
+func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious bool) {
 	scores := m.Scores(x)
 	d, columns := m.W.Dims()
 	intercept := x.At(0, d-1)
+	p, q := o.Channel.Keep, o.Channel.Flip()
+	spread := 2 * math.Sqrt(p*(1-p)) / (p - q) // of one row's 2·Unbiased−1, at most about
 	for k := range columns {
 		class := k
 		if o.Channel.Classes == 2 {
@@ -309,31 +315,35 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int) {
 		}
 		s := mat.Col(nil, k, scores)
 		order := make([]int, len(s))
+		below := 0 // rows that are "no" now
 		for i := range order {
 			order[i] = i
-		}
-		slices.SortFunc(order, func(i, j int) int {
-			if s[i] < s[j] {
-				return -1
-			} else if s[i] > s[j] {
-				return 1
+			if s[i] <= 0 {
+				below++
 			}
-			return 0
-		})
-		// Raising the cut past a row takes it from "yes" to "no": errors rise by
-		// its chance of being in the class and fall by that of not.
-		errors, least, at := 0.0, 0.0, s[order[0]]-1
+		}
+		slices.SortFunc(order, func(i, j int) int { return cmp.Compare(s[i], s[j]) })
+		// errors[a] is what a cut above the first a rows costs: raising it past a
+		// row takes that from "yes" to "no".
+		errors := make([]float64, len(s)+1)
 		for a, i := range order {
-			errors += 2*o.Channel.Unbiased(y[i] == class) - 1
-			if a+1 < len(order) && s[order[a+1]] == s[i] {
+			errors[a+1] = errors[a] + 2*o.Channel.Unbiased(y[i] == class) - 1
+		}
+		least, at := 0, s[order[0]]-1
+		for a := 1; a <= len(order); a++ {
+			if a < len(order) && s[order[a]] == s[order[a-1]] {
 				continue
 			}
-			if errors < least {
-				least, at = errors, s[i]
-				if a+1 < len(order) {
-					at = (s[i] + s[order[a+1]]) / 2
+			if errors[a] < errors[least] {
+				least, at = a, s[order[a-1]]
+				if a < len(order) {
+					at = (at + s[order[a]]) / 2
 				}
 			}
+		}
+		moved := math.Abs(float64(least - below))
+		if cautious && errors[below]-errors[least] <= 2*spread*math.Sqrt(moved) {
+			continue
 		}
 		m.W.Set(d-1, k, m.W.At(d-1, k)-at/intercept)
 	}

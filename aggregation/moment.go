@@ -1,6 +1,9 @@
 package aggregation
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -17,13 +20,12 @@ type MomentDesign struct {
 	classes int
 	// back turns A's columns into mu: mu = back·(Aᵀ·counts)/ballots.
 	back *mat.Dense
-	// L1 and L2sq bound the change of Aᵀ·counts by one ballot.
-	L1, L2sq int64
+	// L1 bounds the change of Aᵀ·counts by one ballot.
+	L1 int64
 }
 
 // momentScale is the lattice of A: whitened entries are of order 1, so rounding
-// moves each by under a thousandth, and L2sq stays below 2⁶³ up to millions of
-// rows.
+// moves each by under a thousandth.
 const momentScale = 512
 
 // NewMomentDesign whitens the pool rows x (N×d, weights nil: equal) and rounds.
@@ -77,9 +79,18 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 		moved, cells, sum = 2*moved, cells*float64(classes), 2*sum
 	}
 	l2sq := moved * top * (1 + 1e-9)
-	m.L2sq = int64(math.Ceil(l2sq))
 	m.L1 = int64(math.Ceil(math.Min(sum, math.Sqrt(cells*l2sq)*(1+1e-9))))
 	return m
+}
+
+// Digest names A: parties that add sums of different matrices would cancel
+// each other, so a release carries it.
+func (m *MomentDesign) Digest() string {
+	h := sha256.New()
+	for _, e := range m.a {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(e)))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // Cells is the length of the released vector.

@@ -123,6 +123,19 @@ func metricOfSecondMoment(s *mat.SymDense) metric {
 	e.VectorsTo(m.vectors)
 	for j, v := range m.values {
 		m.values[j] = math.Max(v, 0) // rounding can make a null direction −1e-18
+		// The sign is a convention: the largest entry is positive, so that two
+		// machines that share a pool share its directions.
+		largest := 0.0
+		for i := range d {
+			if e := m.vectors.At(i, j); math.Abs(e) > math.Abs(largest) {
+				largest = e
+			}
+		}
+		if largest < 0 {
+			for i := range d {
+				m.vectors.Set(i, j, -m.vectors.At(i, j))
+			}
+		}
 	}
 	return m
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
+	"math/bits"
 )
 
 // ErrTally is wrapped by every refusal of an encoded tally or of an addition
@@ -75,13 +75,19 @@ func (t *Tally) Vector() []int64 {
 	return v
 }
 
-// MarshalBinary writes the number of ballots and the counts as varints. The
-// last class of each row is left out: it is what remains of the ballots.
+// countBytes is how many bytes a count of at most that many ballots takes.
+func countBytes(ballots int64) int { return (bits.Len64(uint64(ballots)) + 7) / 8 }
+
+// MarshalBinary writes the number of ballots as a varint and the counts in as
+// many bytes as that number needs, so that the size says nothing about the
+// counts. The last class of each row is left out: it is what remains.
 func (t *Tally) MarshalBinary() ([]byte, error) {
 	out := binary.AppendUvarint(nil, uint64(t.ballots))
+	width := countBytes(t.ballots)
 	for i := range t.rows {
 		for k := range t.classes - 1 {
-			out = binary.AppendUvarint(out, uint64(t.Count(i, k)))
+			c := binary.LittleEndian.AppendUint64(nil, uint64(t.Count(i, k)))
+			out = append(out, c[:width]...)
 		}
 	}
 	return out, nil
@@ -90,39 +96,31 @@ func (t *Tally) MarshalBinary() ([]byte, error) {
 // ParseTally reads what MarshalBinary wrote. Each row's counts are
 // non-negative and sum to the number of ballots, which is at most maxBallots.
 func ParseTally(data []byte, rows, classes int, maxBallots int64) (*Tally, error) {
-	next := func() (int64, error) {
-		v, n := binary.Uvarint(data)
-		if n <= 0 || v > math.MaxInt64/2 {
-			return 0, fmt.Errorf("%w: it is truncated or not a tally", ErrTally)
-		}
-		data = data[n:]
-		return int64(v), nil
+	ballots, n := binary.Uvarint(data)
+	if n <= 0 || ballots > uint64(max(maxBallots, 0)) {
+		return nil, fmt.Errorf("%w: it is truncated, or counts more than the %d ballots allowed", ErrTally, maxBallots)
 	}
-	ballots, err := next()
-	if err != nil {
-		return nil, err
-	}
-	if ballots > maxBallots {
-		return nil, fmt.Errorf("%w: %d ballots, at most %d are allowed", ErrTally, ballots, maxBallots)
+	data = data[n:]
+	width := countBytes(int64(ballots))
+	if want := rows * (classes - 1) * width; len(data) != want {
+		return nil, fmt.Errorf("%w: %d bytes of counts, want %d", ErrTally, len(data), want)
 	}
 	t := NewTally(rows, classes)
-	t.ballots = ballots
+	t.ballots = int64(ballots)
 	for i := range rows {
-		rest := ballots
+		rest := t.ballots
 		for k := range classes - 1 {
-			c, err := next()
-			if err != nil {
-				return nil, err
-			}
-			if rest -= c; rest < 0 {
+			var c [8]byte
+			copy(c[:], data[:width])
+			data = data[width:]
+			count := binary.LittleEndian.Uint64(c[:])
+			if count > uint64(rest) {
 				return nil, fmt.Errorf("%w: row %d has more votes than the %d ballots", ErrTally, i, ballots)
 			}
-			t.counts[i*classes+k] = c
+			t.counts[i*classes+k] = int64(count)
+			rest -= int64(count)
 		}
 		t.counts[i*classes+classes-1] = rest
-	}
-	if len(data) != 0 {
-		return nil, fmt.Errorf("%w: %d bytes too many", ErrTally, len(data))
 	}
 	return t, nil
 }

@@ -47,9 +47,10 @@ type RankRisk struct {
 // rankColumn is one class: its rows' weights divided by Σα and Σβ.
 type rankColumn struct{ alpha, beta []float64 }
 
-// rankShifts is the number of partners of a row. With 64 the risk's own error
-// is about a tenth of its sampling error.
-const rankShifts = 64
+// rankShifts is the number of partners of a row: what drawing pairs adds to the
+// risk's variance is 1/(rankShifts·N) of one pair's, where N rows leave a
+// multiple of 1/N in any case.
+const rankShifts = 16
 
 // NewRankRisk is like NewMarginRisk; rng draws the pairs where they are drawn.
 // A class whose weights Σα or Σβ are not positive is left out.

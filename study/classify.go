@@ -47,7 +47,7 @@ type question interface {
 	// released one.
 	cells() int
 	releasedCells() int
-	// maxWeight is the most weight one contribution may have; 0: any.
+	// maxWeight is the most weight one contribution may have.
 	maxWeight() int64
 	// terms are what a release is made under; they follow from plan, pool and
 	// the public weight of what is released.
@@ -124,6 +124,10 @@ func DefaultNoise(u privacy.Unit) string {
 // Mechanisms are the names of classify's mechanisms.
 func Mechanisms() []string { return slices.Sorted(maps.Keys(classifyMechanisms)) }
 
+// maxBallots bounds the ballots of a study: more would say nothing new, and a
+// site trains that many classifiers.
+const maxBallots = 1 << 20
+
 func (classify) Check(p Plan) error {
 	m, ok := classifyMechanisms[p.Mechanism]
 	if !ok {
@@ -143,6 +147,9 @@ func (classify) Check(p Plan) error {
 	}
 	if p.Shards < 1 {
 		return planError("shards", "%d: 1 is one classifier a party", p.Shards)
+	}
+	if most := maxBallots / p.sites(); int64(p.Shards) > most {
+		return planError("shards", "%d: at most %d are possible with this roster", p.Shards, most)
 	}
 	if p.Shards > 1 && p.Unit == privacy.Party {
 		return planError("shards", "a whole party moves all of its %d shards, so shards buy nothing at party level: use unit record, or shards 1", p.Shards)

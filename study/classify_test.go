@@ -51,30 +51,33 @@ func TestCheckRefusals(t *testing.T) {
 		change func(*Plan)
 		says   string
 	}{
-		"no name":               {func(p *Plan) { p.Name = "" }, "give the study a name"},
-		"epsilon 0":             {func(p *Plan) { p.Epsilon = 0 }, "epsilon"},
-		"epsilon negative":      {func(p *Plan) { p.Epsilon = -1 }, "epsilon"},
-		"epsilon NaN":           {func(p *Plan) { p.Epsilon = math.NaN() }, "epsilon"},
-		"epsilon infinite":      {func(p *Plan) { p.Epsilon = math.Inf(1) }, "epsilon"},
-		"delta 1":               {func(p *Plan) { p.Delta = 1 }, "delta"},
-		"delta negative":        {func(p *Plan) { p.Delta = -1e-9 }, "delta"},
-		"tally without delta":   {func(p *Plan) { p.Delta = 0 }, "use moment for pure"},
-		"unknown mechanism":     {func(p *Plan) { p.Mechanism = "magic" }, "moment"},
-		"unproven mechanism":    {func(p *Plan) { p.Mechanism = "output-paper" }, "only be simulated"},
-		"no noise at all":       {func(p *Plan) { p.Mechanism = "none" }, "only be simulated"},
-		"cross at party level":  {func(p *Plan) { p.Mechanism = "cross" }, "cannot hide a party"},
-		"shards at party level": {func(p *Plan) { p.Shards = 5 }, "shards buy nothing"},
-		"shards of cross":       {func(p *Plan) { p.Mechanism, p.Unit, p.Shards = "cross", privacy.Record, 5 }, "shards 1"},
-		"output at the site":    {func(p *Plan) { p.Mechanism, p.Noise = "output", NoiseSite }, "only the coordinator"},
-		"unknown noise":         {func(p *Plan) { p.Noise = "everywhere" }, "site"},
-		"minimum above roster":  {func(p *Plan) { p.Minimum = 4 }, "roster"},
-		"minimum 0":             {func(p *Plan) { p.Minimum = 0 }, "at least one"},
-		"party listed twice":    {func(p *Plan) { p.Roster = []PartyID{"a", "b", "a"} }, "twice"},
-		"unknown learner":       {func(p *Plan) { p.Learner = "oracle" }, "oracle"},
-		"unknown bound":         {func(p *Plan) { p.Bound = "loose" }, "tight or paper"},
-		"negative lambda":       {func(p *Plan) { p.Lambda = -1 }, "lambda"},
-		"unknown kind":          {func(p *Plan) { p.Kind = "guess" }, "classify"},
-		"broken schema":         {func(p *Plan) { p.Schema.Label.Classes = []string{"only"} }, "schema"},
+		"no name":                {func(p *Plan) { p.Name = "" }, "give the study a name"},
+		"epsilon 0":              {func(p *Plan) { p.Epsilon = 0 }, "epsilon"},
+		"epsilon negative":       {func(p *Plan) { p.Epsilon = -1 }, "epsilon"},
+		"epsilon NaN":            {func(p *Plan) { p.Epsilon = math.NaN() }, "epsilon"},
+		"epsilon infinite":       {func(p *Plan) { p.Epsilon = math.Inf(1) }, "epsilon"},
+		"delta 1":                {func(p *Plan) { p.Delta = 1 }, "delta"},
+		"delta negative":         {func(p *Plan) { p.Delta = -1e-9 }, "delta"},
+		"tally without delta":    {func(p *Plan) { p.Delta = 0 }, "use moment for pure"},
+		"unknown mechanism":      {func(p *Plan) { p.Mechanism = "magic" }, "moment"},
+		"unproven mechanism":     {func(p *Plan) { p.Mechanism = "output-paper" }, "only be simulated"},
+		"no noise at all":        {func(p *Plan) { p.Mechanism = "none" }, "only be simulated"},
+		"cross at party level":   {func(p *Plan) { p.Mechanism = "cross" }, "cannot hide a party"},
+		"too many shards":        {func(p *Plan) { p.Unit, p.Shards = privacy.Record, 1<<55 }, "at most"},
+		"a map of other columns": {func(p *Plan) { p.Map = dataset.Map{Kind: dataset.IdentityMap, Inputs: 3, Scale: 1} }, "map"},
+		"epsilon too large":      {func(p *Plan) { p.Epsilon = 1e6 }, "at most 64"},
+		"shards at party level":  {func(p *Plan) { p.Shards = 5 }, "shards buy nothing"},
+		"shards of cross":        {func(p *Plan) { p.Mechanism, p.Unit, p.Shards = "cross", privacy.Record, 5 }, "shards 1"},
+		"output at the site":     {func(p *Plan) { p.Mechanism, p.Noise = "output", NoiseSite }, "only the coordinator"},
+		"unknown noise":          {func(p *Plan) { p.Noise = "everywhere" }, "site"},
+		"minimum above roster":   {func(p *Plan) { p.Minimum = 4 }, "roster"},
+		"minimum 0":              {func(p *Plan) { p.Minimum = 0 }, "at least one"},
+		"party listed twice":     {func(p *Plan) { p.Roster = []PartyID{"a", "b", "a"} }, "twice"},
+		"unknown learner":        {func(p *Plan) { p.Learner = "oracle" }, "oracle"},
+		"unknown bound":          {func(p *Plan) { p.Bound = "loose" }, "tight or paper"},
+		"negative lambda":        {func(p *Plan) { p.Lambda = -1 }, "lambda"},
+		"unknown kind":           {func(p *Plan) { p.Kind = "guess" }, "classify"},
+		"broken schema":          {func(p *Plan) { p.Schema.Label.Classes = []string{"only"} }, "schema"},
 	} {
 		p := testPlan(schema, pool, m)
 		c.change(&p)
@@ -224,6 +227,78 @@ func TestSums(t *testing.T) {
 				t.Error("a refused contribution changed the sum")
 			}
 		})
+	}
+}
+
+// TestHostileSums: no body makes the sum wrap, so the bound of what is released
+// holds whatever a party sends.
+func TestHostileSums(t *testing.T) {
+	schema, pool, m, records := hospital(t, 600)
+	p := testPlan(schema, pool, m)
+	p.Mechanism, p.Unit = "cross", privacy.Record
+	sum, err := (classify{}).NewSum(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sum.Add(contributions(t, p, pool, deal(records, 1))[0]); err != nil {
+		t.Fatal(err)
+	}
+	q := sum.(*clearSum).q
+	for _, n := range []int64{1, 1 << 38, 1 << 40, math.MaxInt64} {
+		for _, v := range []int64{math.MinInt64, math.MaxInt64, -1 << 61, n << 20, -n << 20} {
+			vector := make([]int64, q.cells())
+			for j := range vector {
+				vector[j] = v
+			}
+			body, _ := q.appendClear(vector, n)
+			if sum.Check(body) != nil {
+				continue
+			}
+			for range len(p.Roster) { // as many as can contribute
+				if v < 0 && -v > 1<<60/int64(len(p.Roster)) || v > 1<<60/int64(len(p.Roster)) {
+					t.Fatalf("a cell of %d of %d records is accepted: %d of them wrap", v, n, len(p.Roster))
+				}
+			}
+		}
+	}
+	for name, data := range map[string][]byte{"nothing": nil, "negative weight": appendVector([]byte{1}, make([]int64, q.cells()))} {
+		before, _ := sum.MarshalBinary()
+		if err := sum.UnmarshalBinary(data); err == nil {
+			t.Errorf("%s: read as a sum", name)
+		}
+		if after, _ := sum.MarshalBinary(); !bytes.Equal(before, after) {
+			t.Errorf("%s: a failed read changed the sum", name)
+		}
+	}
+}
+
+// TestUnlabelled: records without a label do not look like drift and do not
+// shrink the classifier.
+func TestUnlabelled(t *testing.T) {
+	schema, _, _, records := hospital(t, 8000)
+	run := func(every int) Summary {
+		r := records.Select(seq(0, records.Len()))
+		for i := range r.Y {
+			if i%every == 0 {
+				r.Y[i] = -1
+			}
+		}
+		test := records.Select(seq(0, 1000))
+		s, err := Simulation{
+			Plan:  Plan{Name: "s", Kind: "classify", Schema: schema, Unit: privacy.Record, Epsilon: 3, Delta: 1e-6, Mechanism: "cross", Noise: NoiseSite, Shards: 1, Minimum: 1, Tilt: true},
+			Train: r, Test: test, PoolFraction: .25, Parties: 5, Repeats: 1, Seed: 1,
+		}.Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	all, half := run(1<<30), run(2)
+	if half.Accuracy.Unperturbed < all.Accuracy.Unperturbed-0.02 {
+		t.Errorf("half without a label: unperturbed %.3f, all labelled %.3f", half.Accuracy.Unperturbed, all.Accuracy.Unperturbed)
+	}
+	if r := half.Release.Result; r.Drift.Found() {
+		t.Errorf("half without a label: drift %+v is found", *r.Drift)
 	}
 }
 

@@ -34,7 +34,19 @@ func Conclude(ctx context.Context, s *Study, kind Kind, pool *auxdata.Pool, sum 
 		r.Result.Totals = s.Plan.Totals()
 	}
 	for i, p := range published {
+		if p.Simulated != s.Plan.Simulated {
+			return Release{}, fmt.Errorf("conclude study: a simulated ledger and a real plan do not go together")
+		}
 		r.Costs = append(r.Costs, costOf(asks[i].Output, p, s.Plan))
+	}
+	if len(published) == 0 { // every party released its own part
+		charges, err := DeclaredCosts(s.Plan, pool)
+		if err != nil {
+			return Release{}, fmt.Errorf("conclude study: %w", err)
+		}
+		for _, c := range charges {
+			r.Costs = append(r.Costs, costOf(c.Output, privacy.Published{Mechanism: c.Mechanism, Parameters: c.Parameters, Cost: c.Cost, Bound: privacy.Bound{Unit: c.Cost.Unit}}, s.Plan))
+		}
 	}
 	if len(missing) > 0 {
 		r.Result.Warnings = append(r.Result.Warnings, fmt.Sprintf("%d of %d parties did not contribute: the result stands for those that did", len(missing), len(s.Plan.Roster)))

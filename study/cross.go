@@ -35,7 +35,11 @@ func newCross(p Plan, pool *auxdata.Pool) (question, error) {
 
 func (c *cross) cells() int         { return c.classes * c.pool.Dim() }
 func (c *cross) releasedCells() int { return c.cells() }
-func (c *cross) maxWeight() int64   { return 0 }
+
+// maxWeight bounds a site's records so that no number of sites can make the sum
+// wrap: a record adds at most 2²⁰ to a cell, and all sites together stay below
+// 2⁶⁰.
+func (c *cross) maxWeight() int64 { return 1 << 40 / c.plan.sites() }
 
 func (c *cross) local(in Inputs) ([]int64, int64) {
 	if in.Records.Len() == 0 {
@@ -45,7 +49,8 @@ func (c *cross) local(in Inputs) ([]int64, int64) {
 }
 
 func (c *cross) appendClear(vector []int64, records int64) ([]byte, error) {
-	return appendVector(binary.AppendVarint(nil, records), vector), nil
+	// Fixed width: the length of exact sums would tell their size.
+	return appendFixed(binary.AppendVarint(nil, records), vector), nil
 }
 
 // parseClear also checks that no sum is larger than its records allow.
@@ -54,10 +59,10 @@ func (c *cross) parseClear(body []byte) ([]int64, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if records < 0 || records > 1<<40 {
-		return nil, 0, fmt.Errorf("read cross sums: %d records", records)
+	if records < 0 || records > c.maxWeight() {
+		return nil, 0, fmt.Errorf("read cross sums: %d records, at most %d are allowed", records, c.maxWeight())
 	}
-	v, err := parseVector(rest, c.cells())
+	v, err := parseFixed(rest, c.cells())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -99,6 +104,16 @@ func (c *cross) finish(total released, rng *rand.Rand) (Result, error) {
 	means, err := aggregation.CrossMeans(total.Values, c.classes, d, total.Weight)
 	if err != nil {
 		return Result{}, err
+	}
+
+	// A record without a label adds nothing, so the intercepts' sum says which
+	// share has one. Where that differs from all by more than noise explains,
+	// the means are of the labelled records.
+	labelled, labelledDeviation := math.Sqrt2*mat.Sum(means.RowView(d-1)), sd*math.Sqrt(2*float64(c.classes))
+	if 1-labelled > 4*labelledDeviation {
+		labelled = math.Max(labelled, 0.05)
+		means.Scale(1/labelled, means)
+		sd /= labelled
 	}
 
 	// The features' mean is the sum over classes, without the intercept.

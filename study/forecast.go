@@ -55,6 +55,7 @@ const (
 	forecastSpread = 2.0 // standard deviation of the teacher's scores, two classes
 	forecastMany   = 4.0 // the same, more classes
 	forecastShare  = 0.75
+	forecastGap    = 0.01 // least the features must tell, without noise
 	forecastFactor = 1 << 10 // the most noise reduction that is searched
 )
 
@@ -91,11 +92,12 @@ type forecaster interface {
 }
 
 func forecast(p Plan, pool *auxdata.Pool, size Size, noise aggregation.Noise) *Forecast {
-	r := newReference(pool, len(p.Schema.Classes()))
+	r := newReference(pool, len(p.Schema.Classes()), p.Lambda)
 	f := &Forecast{Unperturbed: r.accuracyOf(r.mu, noise, 1e-4), Majority: r.majority}
 	f.Accuracy = r.released(noise, 1)
-	goal := f.Majority + (f.Unperturbed-f.Majority)/4
-	if f.Useful = f.Accuracy >= goal; f.Useful {
+	gap := f.Unperturbed - f.Majority
+	goal := f.Majority + gap/4
+	if f.Useful = gap >= forecastGap && f.Accuracy >= goal; f.Useful || gap < forecastGap {
 		return f
 	}
 	for factor := 2; factor <= forecastFactor; factor *= 2 {
@@ -118,6 +120,9 @@ func (f *Forecast) Warning(p Plan, size Size) string {
 	if f == nil || f.Useful {
 		return ""
 	}
+	if f.Unperturbed-f.Majority < forecastGap {
+		return "this pool under this map tells the classes apart no better than naming the largest: give a pool of more varied rows, or keep more features"
+	}
 	s := fmt.Sprintf("at unit %s, ε = %g and %d parties this plan is expected to do little better than naming the largest class (%.2f on a reference problem, where the largest class has %.2f and the unperturbed classifier %.2f)",
 		p.Unit, p.Epsilon, size.Parties, f.Accuracy, f.Majority, f.Unperturbed)
 	if f.NeedParties > 0 {
@@ -131,16 +136,21 @@ type reference struct {
 	x        *mat.Dense
 	p        *mat.Dense // n×K, the teacher's class probabilities
 	mu       *mat.Dense
+	weight   []float64 // the plan's weights of those rows
+	lambda   float64   // the plan's
 	classes  int
 	majority float64
 }
 
-func newReference(pool *auxdata.Pool, classes int) *reference {
+func newReference(pool *auxdata.Pool, classes int, lambda float64) *reference {
 	rng := rand.New(rand.NewPCG(1, 2)) // public and fixed: same plan, same forecast
 	n, d := min(pool.Rows(), forecastRows), pool.Dim()
-	r := &reference{x: mat.NewDense(n, d, nil), classes: classes}
+	r := &reference{x: mat.NewDense(n, d, nil), classes: classes, lambda: lambda}
 	for i, row := range rng.Perm(pool.Rows())[:n] {
 		r.x.SetRow(i, pool.X.RawRowView(row))
+		if pool.Weight != nil {
+			r.weight = append(r.weight, pool.Weight[row])
+		}
 	}
 	columns := learners.Columns(classes)
 	w := mat.NewDense(d, columns, nil)
@@ -176,7 +186,7 @@ func newReference(pool *auxdata.Pool, classes int) *reference {
 	if classes == 2 {
 		shares = mat.DenseCopyOf(r.p.Slice(0, n, 1, 2))
 	}
-	r.mu = learners.Moments(r.x, shares, nil)
+	r.mu = learners.Moments(r.x, shares, r.weight)
 	for k := range classes {
 		r.majority = math.Max(r.majority, mat.Sum(r.p.ColView(k))/float64(n))
 	}
@@ -186,7 +196,7 @@ func newReference(pool *auxdata.Pool, classes int) *reference {
 // accuracyOf is the expected accuracy of the fit to moments.
 func (r *reference) accuracyOf(mu *mat.Dense, noise aggregation.Noise, lambda float64) float64 {
 	rng := rand.New(rand.NewPCG(3, 4))
-	fit := aggregation.FitVotes(r.x, nil, r.classes, mu, noise, lambda, rng)
+	fit := aggregation.FitVotes(r.x, r.weight, r.classes, mu, noise, lambda, rng)
 	total := 0.0
 	for i, k := range fit.Model.Predict(r.x) {
 		total += r.p.At(i, k)
@@ -204,7 +214,7 @@ func (r *reference) released(noise aggregation.Noise, scale float64) float64 {
 	for range forecastDraws {
 		var mu mat.Dense
 		mu.Add(r.mu, scaled.Draw(learners.Columns(r.classes), rng))
-		total += r.accuracyOf(&mu, scaled, 0)
+		total += r.accuracyOf(&mu, scaled, r.lambda)
 	}
 	return total / forecastDraws
 }

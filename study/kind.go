@@ -40,8 +40,8 @@ type Inputs struct {
 // Draft is what a party is ready to contribute: what must be released through
 // its own ledger first, and how the body is made of what was released. Where
 // nothing is released at the party, Asks is empty and Body carries clear votes
-// or sums; Cost then declares what the coordinator's release will cost this
-// party's units, for its own ledger to charge.
+// or sums; DeclaredCosts then says what the coordinator's release will cost
+// this party's units, for its own ledger to charge.
 type Draft struct {
 	Asks []Ask
 	Body func(released []privacy.Published) ([]byte, error)
@@ -93,6 +93,13 @@ var kinds = map[string]Kind{
 
 // Kinds are the names of the kinds.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
+
+// AllMechanisms are the names of every kind's mechanisms, each once.
+func AllMechanisms() []string {
+	all := slices.Concat(Mechanisms(), LabelMechanisms(), RatioMechanisms(), ReweighMechanisms())
+	slices.Sort(all)
+	return slices.Compact(all)
+}
 
 // KindNamed finds a kind.
 func KindNamed(name string) (Kind, error) {

@@ -149,6 +149,9 @@ func ParsePlan(canonical []byte) (Plan, error) {
 // study at least: it bounds a meaningful δ. At party level that is the roster.
 func (p Plan) Units() int { return max(len(p.Roster), p.Minimum) }
 
+// sites is how many contributions there can be, at least 1.
+func (p Plan) sites() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
+
 // Check refuses a plan that is incomplete, contradicts itself, or claims a
 // guarantee that no proof covers.
 func (p Plan) Check() error {
@@ -162,11 +165,20 @@ func (p Plan) Check() error {
 	if err := p.Schema.Validate(); err != nil {
 		return planError("schema", "%v", err)
 	}
+	if err := p.Map.Validate(); err != nil {
+		return planError("map", "%v", err)
+	}
+	if p.Map.Columns() != p.Schema.Dim() {
+		return planError("map", "it takes %d encoded features, the schema has %d", p.Map.Columns(), p.Schema.Dim())
+	}
 	if !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 1) {
 		return planError("epsilon", "%v is not positive and finite: typical values are 0.1 to 3", p.Epsilon)
 	}
 	if !(p.Delta >= 0 && p.Delta < 1) {
 		return planError("delta", "%v is not in [0,1): use 0 for pure ε, or far less than 1/units, such as 1e-6", p.Delta)
+	}
+	if err := p.Budget().Validate(); err != nil {
+		return planError("epsilon", "%v", err)
 	}
 	if p.Lambda < 0 || math.IsNaN(p.Lambda) || math.IsInf(p.Lambda, 1) {
 		return planError("lambda", "%v is negative or not finite: give a ridge above 0, or 0 for auto", p.Lambda)

@@ -34,6 +34,9 @@ type Proposal struct {
 	Lambda    float64      `yaml:"lambda"` // 0: auto
 	Learner   string       `yaml:"learner"`
 	Tilt      bool         `yaml:"tilt"`
+	// Ratio are the terms of a ratio study; what they leave out is as in
+	// DefaultRatioTerms.
+	Ratio *RatioTerms `yaml:"ratio"`
 
 	// Minimum defaults to three quarters of the roster, rounded up, and at
 	// least 2: a study should not wait for ever for the last site, nor stand for
@@ -100,6 +103,9 @@ func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, 
 		return out, err
 	}
 	p.Pool = out.Pool.Digest
+	if err := p.chooseWidth(out.Pool); err != nil {
+		return out, err
+	}
 	if err := p.Check(); err != nil {
 		return out, err
 	}
@@ -130,6 +136,9 @@ func (s Proposal) plan(schema dataset.Schema) Plan {
 	}
 	if p.Kind == "" {
 		p.Kind = "classify"
+	}
+	if p.Kind == "ratio" {
+		s.Ratio.complete(&p)
 	}
 	if p.Unit == 0 {
 		p.Unit = privacy.Record

@@ -417,11 +417,3 @@ func ratioRows(b []byte, n, dim int) *mat.Dense {
 	}
 	return x
 }
-
-// DefaultRatioMechanism is what a ratio plan uses where it names none.
-func DefaultRatioMechanism(features string) string {
-	if features == FeaturesNoisyEmbedding {
-		return "gaussian-zcdp"
-	}
-	return "auto"
-}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -111,6 +112,9 @@ func (r Release) Predict(records *dataset.Records) ([]int, *mat.Dense, error) {
 	model, err := r.Result.Classifier.Linear()
 	if err != nil {
 		return nil, nil, err
+	}
+	if rows, _ := model.W.Dims(); rows != p.Map.Dim() || !slices.Equal(r.Result.Classifier.Classes, p.Schema.Classes()) {
+		return nil, nil, fmt.Errorf("predict: the classifier has %d weights of classes %v, the plan's map and schema have %d and %v: the release was damaged", rows, r.Result.Classifier.Classes, p.Map.Dim(), p.Schema.Classes())
 	}
 	x := p.Map.Apply(records.X)
 	return model.Predict(x), model.Probabilities(x), nil

@@ -155,7 +155,9 @@ func (w *weigh) cells() int {
 }
 
 func (w *weigh) releasedCells() int { return w.cells() }
-func (w *weigh) maxWeight() int64   { return 0 }
+
+// maxWeight bounds a site's records, as for cross sums.
+func (w *weigh) maxWeight() int64 { return 1 << 40 / w.plan.sites() }
 
 // lattice is the width of logistic's public lattice of n·β: 2^k near the
 // sensitivity over 2²⁰. It does not depend on n, so sites' vectors add.
@@ -163,9 +165,9 @@ func (w *weigh) lattice() float64 {
 	return math.Exp2(math.Round(math.Log2(w.ratio.Sensitivity())) - 20)
 }
 
-// maxCoefficient bounds |n·β| on the lattice: no tilt of use has a coefficient
-// of 2¹⁰ over 2⁴⁰ lattice steps, and clamping moves no two vectors apart.
-const maxCoefficient = int64(1) << 55
+// maxCoefficient bounds |n·β| on the lattice, so that no number of sites can make
+// the sum wrap. Honest fits are far below; clamping moves no two vectors apart.
+func (w *weigh) maxCoefficient() int64 { return 1 << 59 / w.plan.sites() }
 
 func (w *weigh) local(in Inputs) ([]int64, int64) {
 	n := int64(in.Records.Len())
@@ -180,15 +182,16 @@ func (w *weigh) local(in Inputs) ([]int64, int64) {
 		return w.design.Sums(x), n
 	}
 	z := make([]int64, w.cells())
-	gamma := w.lattice()
+	gamma, most := w.lattice(), float64(w.maxCoefficient())
 	for j, v := range w.ratio.Fit(x) {
-		z[j] = int64(math.Round(math.Max(-float64(maxCoefficient), math.Min(v/gamma, float64(maxCoefficient)))))
+		z[j] = int64(math.Round(math.Max(-most, math.Min(v/gamma, most))))
 	}
 	return z, n
 }
 
 func (w *weigh) appendClear(vector []int64, records int64) ([]byte, error) {
-	return appendVector(binary.AppendVarint(nil, records), vector), nil
+	// Fixed width: the length of exact sums would tell their size.
+	return appendFixed(binary.AppendVarint(nil, records), vector), nil
 }
 
 func (w *weigh) parseClear(body []byte) ([]int64, int64, error) {
@@ -196,10 +199,10 @@ func (w *weigh) parseClear(body []byte) ([]int64, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if records < 0 || records > 1<<40 {
-		return nil, 0, fmt.Errorf("read feature sums: %d records", records)
+	if records < 0 || records > w.maxWeight() {
+		return nil, 0, fmt.Errorf("read feature sums: %d records, at most %d are allowed", records, w.maxWeight())
 	}
-	v, err := parseVector(rest, w.cells())
+	v, err := parseFixed(rest, w.cells())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -207,8 +210,8 @@ func (w *weigh) parseClear(body []byte) ([]int64, int64, error) {
 		if w.ratio == nil && !w.design.InRange(x, records) {
 			return nil, 0, fmt.Errorf("read feature sums: sum %d is larger than its records allow", j)
 		}
-		if x > maxCoefficient || x < -maxCoefficient {
-			return nil, 0, fmt.Errorf("read feature sums: number %d is out of range", j)
+		if most := w.maxCoefficient(); w.ratio != nil && (x > most || x < -most) {
+			return nil, 0, fmt.Errorf("read coefficients: number %d is out of range", j)
 		}
 	}
 	return v, records, nil

@@ -226,10 +226,11 @@ func (s RatioSimulation) once(ctx context.Context, index int, out *RatioSummary)
 	if err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
-	if terms.Gamma /= scale; terms.Gamma == 0 && terms.Features != FeaturesClear {
-		terms.Gamma = 1 / scale
+	terms.Gamma /= scale
+	if err := p.chooseWidth(pool); err != nil {
+		return nil, err
 	}
-	terms.SetSize, terms.MaxRecords = s.SetSize, max(terms.MaxRecords, s.SetSize)
+	p.Ratio.SetSize, p.Ratio.MaxRecords = s.SetSize, max(terms.MaxRecords, s.SetSize)
 	sets, err := s.drawSets(private.Y, rng)
 	if err != nil {
 		return nil, err

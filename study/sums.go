@@ -63,10 +63,14 @@ func (s *clearSum) UnmarshalBinary(b []byte) error {
 	if err != nil {
 		return err
 	}
-	if s.vector, err = parseVector(b, len(s.vector)); err != nil {
+	vector, err := parseVector(b, len(s.vector))
+	if err != nil {
 		return err
 	}
-	s.weight = w
+	if w < 0 {
+		return fmt.Errorf("read sum: its weight is %d", w)
+	}
+	s.vector, s.weight = vector, w
 	return nil
 }
 
@@ -135,11 +139,14 @@ func (s *releasedSum) Add(body []byte) error {
 // parse checks that a body was released under exactly the plan's terms.
 func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 	weight, n := binary.Uvarint(body)
-	if n <= 0 || weight > 1<<40 {
+	if n <= 0 {
 		return nil, 0, fmt.Errorf("%w: it is truncated or not a contribution", ErrContribution)
 	}
-	if most := s.q.maxWeight(); most > 0 && int64(weight) > most {
+	if most := uint64(s.q.maxWeight()); weight > most {
 		return nil, 0, fmt.Errorf("%w: it declares weight %d, at most %d is allowed", ErrContribution, weight, most)
+	}
+	if _, ballots := s.q.(*votes); ballots && weight != uint64(s.plan.Shards) {
+		return nil, 0, fmt.Errorf("%w: it counts %d ballots, the plan says %d", ErrContribution, weight, s.plan.Shards)
 	}
 	body = body[n:]
 	if s.plan.Simulated {
@@ -165,6 +172,13 @@ func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 		return nil, 0, fmt.Errorf("%w: it was released under another bound than plan and pool give", ErrContribution)
 	case len(r.Values) != len(s.vector):
 		return nil, 0, fmt.Errorf("%w: it has %d numbers, want %d", ErrContribution, len(r.Values), len(s.vector))
+	}
+	// No number of sites may make the sum wrap. Honest values are far below.
+	limit := (1 << 60) / s.plan.sites()
+	for _, v := range r.Values {
+		if v < -limit || v > limit {
+			return nil, 0, fmt.Errorf("%w: a value is beyond %d, which no honest release is", ErrContribution, limit)
+		}
 	}
 	return r.Values, int64(weight), nil
 }
@@ -197,10 +211,14 @@ func (s *releasedSum) UnmarshalBinary(b []byte) error {
 	if err != nil {
 		return err
 	}
-	if s.vector, err = parseVector(b, len(s.vector)); err != nil {
+	vector, err := parseVector(b, len(s.vector))
+	if err != nil {
 		return err
 	}
-	s.weight, s.draws = w, int(d)
+	if w < 0 || d < 0 {
+		return fmt.Errorf("read sum: its weight is %d, of %d draws", w, d)
+	}
+	s.vector, s.weight, s.draws = vector, w, int(d)
 	return nil
 }
 
@@ -235,6 +253,25 @@ func parseVector(b []byte, cells int) ([]int64, error) {
 	}
 	if len(b) != 0 {
 		return nil, fmt.Errorf("read sum: %d bytes too many", len(b))
+	}
+	return v, nil
+}
+
+// appendFixed writes eight bytes a number.
+func appendFixed(b []byte, v []int64) []byte {
+	for _, x := range v {
+		b = binary.BigEndian.AppendUint64(b, uint64(x))
+	}
+	return b
+}
+
+func parseFixed(b []byte, cells int) ([]int64, error) {
+	if len(b) != 8*cells {
+		return nil, fmt.Errorf("read sum: %d bytes, want %d", len(b), 8*cells)
+	}
+	v := make([]int64, cells)
+	for i := range v {
+		v[i] = int64(binary.BigEndian.Uint64(b[8*i:]))
 	}
 	return v, nil
 }

@@ -108,7 +108,7 @@ func (v *votes) terms(int64) (terms, error) {
 	if v.design != nil {
 		bound := privacy.Bound{Unit: v.plan.Unit, L1: moved * v.design.L1}
 		m, err := privacy.CalibrateLaplace(bound, v.plan.Epsilon)
-		return terms{Output: "moment", Bound: bound, Mechanism: m}, err
+		return terms{Output: "moment-" + v.design.Digest(), Bound: bound, Mechanism: m}, err
 	}
 	var l2sq int64
 	for _, w := range v.weights {

@@ -183,7 +183,7 @@ func (w *weigh) fit(x *mat.Dense, total released, rng *rand.Rand) (aggregation.W
 	if out.Means, err = w.design.Means(total.Values, total.Weight); err != nil {
 		return fail(err)
 	}
-	noise := w.design.Noise(out.Means, out.NoiseSD, w.plan.Delta == 0)
+	noise := w.design.Noise(out.Means, out.NoiseSD, w.plan.Delta == 0, w.fresh())
 	keep := w.plan.reweighTerms().Keep
 	if keep == 0 {
 		keep = keepWeights
@@ -257,5 +257,9 @@ func (w *weigh) law(out *Weights) *aggregation.WeightLaw {
 	if w.ratio != nil {
 		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm())
 	}
-	return aggregation.LawOf(x, fit, w.design.Noise(out.Means, out.NoiseSD, w.plan.Delta == 0))
+	return aggregation.LawOf(x, fit, w.design.Noise(out.Means, out.NoiseSD, w.plan.Delta == 0, w.fresh()))
 }
+
+// fresh is public randomness for the law of the noise: the same at the release
+// and for every answer after it.
+func (w *weigh) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }

@@ -43,6 +43,9 @@ func newPredict(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if p.Simulated {
+				c.note("note: this release was simulated: its noise protected nobody")
+			}
 			table, err := readCSV(data, p.Schema.Format())
 			if err != nil {
 				return err

@@ -12,6 +12,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
@@ -75,7 +76,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	return cmd
 }
 
-// smallestUnits is used for δ where the number of units is only known later.
+// defaultDelta is min(1e-6, 1/(10·units)).
 func defaultDelta(units int) float64 {
 	return min(1e-6, 1/(10*float64(max(units, 1))))
 }
@@ -109,6 +110,9 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	if cmd.Flags().Changed("parties") && s.parties < 1 {
 		return usagef("--parties %d: give at least 1", s.parties)
 	}
+	if s.project < 0 || s.poolRows < 0 {
+		return usagef("--project %d and --pool-rows %d: give 0 or more", s.project, s.poolRows)
+	}
 	s.source.seed = s.seed
 	p, err := s.plan(cmd)
 	if err != nil {
@@ -137,6 +141,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	} else if units > 0 && p.Delta >= 1/float64(units) {
 		c.note("warning: δ = %g is not below 1/%d, one over the number of units: such a δ allows giving a whole unit away; daemons refuse it", p.Delta, units)
 	}
+	p.Map = dataset.Identity(p.Schema) // until the pool is known
 	if err := p.Check(); err != nil {
 		return usageError{err}
 	}

@@ -42,7 +42,7 @@ var hammSets = []hammSet{
 	{Name: "mnist", Records: 32_000, PoolRows: 1000, Project: 40, Parties: []int{10, 30, 100, 300, 1000}},
 }
 
-var quickSets = []hammSet{{Name: "hospitals", PoolRows: 600, Project: 12, Parties: []int{30, 300}}}
+var quickSets = []hammSet{{Name: "hospitals", PoolRows: 600, Project: 12, Parties: []int{50, 200}}}
 
 const (
 	hammDelta   = 1e-6
@@ -75,7 +75,7 @@ func hammTasks(l *lab) ([]task, error) {
 		for _, s := range sets {
 			for _, m := range s.Parties {
 				at := epsilons
-				if m == 30 || m == 300 && !l.Quick {
+				if !l.Quick && (m == 30 || m == 300) {
 					at = []float64{1} // for the number of parties needed at ε = 1
 				}
 				tasks = append(tasks, task{

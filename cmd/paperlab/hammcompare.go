@@ -223,17 +223,22 @@ func (c *comparison) pate() error {
 
 func (c *comparison) fedAvg() {
 	pooled := pooledOf(c.d)
+	space := coordinatesOf(c.d.Pool.X, rivalRidge, pooled.Classes)
+	records := space.records(pooled)
 	for _, e := range c.epsilons {
 		top, sent := 0., 0.
-		for _, f := range fedAvgGrid(c.l.Quick) {
-			m := f.train(pooled, c.d.Parties, privacy.Budget{Epsilon: e, Delta: hammDelta}, c.rng)
-			if score := c.accuracy(m); score > top {
+		for _, f := range fedAvgGrid(space, c.l.Quick) {
+			m := f.train(records, c.d.Parties, privacy.Budget{Epsilon: e, Delta: hammDelta}, c.rng)
+			if score := c.accuracy(space.back(m)); score > top {
 				top, sent = score, float64(f.Rounds*pooled.weights()*4) // single precision
 			}
 		}
 		c.add("DP-FedAvg, oracle rounds and clip", e, top, sent)
 	}
 }
+
+// rivalRidge evens out directions of the pool with a curvature above it.
+const rivalRidge = 1e-3
 
 // record measures everything at record level.
 func (c *comparison) record() error {
@@ -270,9 +275,16 @@ func (c *comparison) record() error {
 func (c *comparison) recordRivals() {
 	pooled := pooledOf(c.d)
 	n := len(pooled.Y)
-	rounds, epochs, lambdas := []int{10, 40}, []int{2, 10}, []float64{1e-4, 1e-3, 1e-2, 1e-1}
+	rounds, epochs, lambdas := []int{5, 15, 50}, []int{1, 5}, []float64{1e-4, 1e-3, 1e-2, 1e-1}
+	ridges := []float64{math.Inf(1), 1e-2, rivalRidge}
 	if c.l.Quick {
-		rounds, epochs, lambdas = []int{20}, []int{4}, []float64{1e-2, 1e-1}
+		rounds, epochs, lambdas, ridges = []int{10}, []int{3}, []float64{1e-3, 1e-2}, []float64{rivalRidge}
+	}
+	var spaces []coordinates
+	var records []labelled
+	for _, ridge := range ridges {
+		s := coordinatesOf(c.d.Pool.X, ridge, pooled.Classes)
+		spaces, records = append(spaces, s), append(records, s.records(pooled))
 	}
 	solutions := map[float64][]float64{}
 	bySite := map[float64][][]float64{}
@@ -298,14 +310,18 @@ func (c *comparison) recordRivals() {
 				name = "DP-FedAvg, noise added once, oracle rounds"
 			}
 			models = nil
-			for _, r := range rounds {
-				models = append(models, fedSGD{Rounds: r, Rate: 4, Sites: sites}.train(pooled, b, c.rng))
+			for i, s := range spaces {
+				for _, r := range rounds {
+					models = append(models, s.back(fedSGD{Rounds: r, Rate: s.rate, Sites: sites}.train(records[i], b, c.rng)))
+				}
 			}
 			c.add(name, e, best(c.accuracy, models...), bytes*float64(rounds[len(rounds)-1]))
 		}
 		models = nil
-		for _, k := range epochs {
-			models = append(models, dpSGD{Batch: 512, Epochs: k, Rate: 2}.train(pooled, b, c.rng))
+		for i, s := range spaces {
+			for _, k := range epochs {
+				models = append(models, s.back(dpSGD{Batch: 512, Epochs: k, Rate: s.rate / 2}.train(records[i], b, c.rng)))
+			}
 		}
 		c.add("DP-SGD pooled, oracle epochs", e, best(c.accuracy, models...), 0)
 		models = nil
@@ -315,7 +331,7 @@ func (c *comparison) recordRivals() {
 		c.add("output perturbation pooled, oracle λ", e, best(c.accuracy, models...), 0)
 		if pooled.Classes == 2 {
 			models = nil
-			for _, lambda := range lambdas[1:] {
+			for _, lambda := range lambdas {
 				models = append(models, pooled.objectivePerturbation(lambda, e, c.rng))
 			}
 			c.add("objective perturbation pooled, oracle λ", e, best(c.accuracy, models...), 0)

@@ -20,11 +20,11 @@ import (
 
 func extraTasks(l *lab, s hammSet, draw int) []task {
 	parties, epsilons := 100, []float64{.3, 1, 3}
-	if slices.Contains(s.Parties, 1000) || l.Quick {
+	if slices.Contains(s.Parties, 1000) {
 		parties = 300
 	}
 	if l.Quick {
-		epsilons = []float64{1}
+		parties, epsilons = 200, []float64{1}
 	}
 	return []task{{
 		Key: fmt.Sprintf("extras-%s-draw%d", s.Name, draw),

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -68,7 +69,7 @@ func newList(stdout io.Writer) *cobra.Command {
 }
 
 func newRun(stderr io.Writer) *cobra.Command {
-	l := &lab{}
+	l, only := &lab{}, ""
 	r := &runner{lab: l, now: time.Now, note: func(format string, args ...any) { fmt.Fprintf(stderr, format+"\n", args...) }}
 	cmd := &cobra.Command{
 		Use: "run NAME...", Short: "Run experiments, or take up where an earlier run stopped",
@@ -88,6 +89,12 @@ func newRun(stderr io.Writer) *cobra.Command {
 			if len(list) == 0 || r.out == "" {
 				return fmt.Errorf("%w: name experiments (see paperlab list), or all, and give --out DIR", errUsage)
 			}
+			if only != "" {
+				var err error
+				if r.only, err = regexp.Compile(only); err != nil {
+					return fmt.Errorf("%w: --only: %w", errUsage, err)
+				}
+			}
 			r.command = l.command(names)
 			return r.run(cmd.Context(), list)
 		},
@@ -98,6 +105,7 @@ func newRun(stderr io.Writer) *cobra.Command {
 	f.Uint64Var(&l.Seed, "seed", 1, "seed of splits, learners and simulated noise")
 	f.StringVar(&l.DataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
 	f.StringVar(&r.out, "out", "", "folder to write to")
+	f.StringVar(&only, "only", "", "measure only tasks whose key matches this pattern; the page then shows all that was ever measured")
 	f.IntVar(&l.Workers, "workers", runtime.GOMAXPROCS(0), "tasks at a time")
 	return cmd
 }

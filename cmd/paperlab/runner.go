@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 type runner struct {
 	lab     *lab
 	out     string
+	only    *regexp.Regexp       // nil: all tasks; measure those whose key matches
 	command string               // to repeat the run, for the page
 	note    func(string, ...any) // progress lines
 	now     func() time.Time
@@ -38,6 +40,9 @@ func (r *runner) run(ctx context.Context, list []experiment) error {
 			return err
 		}
 		for _, t := range tasks[i] {
+			if r.only != nil && !r.only.MatchString(t.Key) {
+				continue
+			}
 			total++
 			queue = append(queue, func(ctx context.Context) error {
 				start := r.now()
@@ -156,20 +161,27 @@ func (r *runner) take(e experiment, t task) (*results, error) {
 }
 
 func (r *runner) report(e experiment, tasks []task) error {
-	all := &results{}
+	all, missing := &results{}, 0
 	for _, t := range tasks {
 		part, err := r.take(e, t)
-		if err != nil {
+		switch {
+		case r.only != nil && (errors.Is(err, os.ErrNotExist) || errors.Is(err, errOtherSettings)):
+			missing++
+		case err != nil:
 			return err
+		default:
+			all.join(part)
 		}
-		all.join(part)
 	}
 	folder := filepath.Join(r.out, e.Name)
 	if err := writeFile(filepath.Join(folder, "results.csv"), all.writeCSV); err != nil {
 		return err
 	}
 	p := newPage(folder, e.Name)
-	p.paragraph("%s.", e.About)
+	p.paragraph("%s.", strings.ToUpper(e.About[:1])+e.About[1:])
+	if missing > 0 {
+		p.paragraph("**Part of the experiment:** %d of its %d tasks are still to be measured.", missing, len(tasks))
+	}
 	if err := e.Report(r.lab, all, p); err != nil {
 		return err
 	}

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// symmetricExperiment compares losses on privatised labels (Bi &
+// Suppakitpaisarn 2022): every loss under every risk, em and rr, linear models on
+// random-patch features of pictures.
+func symmetricExperiment() experiment {
+	return experiment{
+		Name:   "symmetric",
+		About:  "classifiers from privatised labels: symmetric and other losses, with and without correction, under em and rr",
+		Tasks:  symmetricTasks,
+		Report: symmetricReport,
+	}
+}
+
+// symmetricSet is a data set and its public feature map.
+type symmetricSet struct {
+	Name                   string
+	Records, Filters, Dims int
+}
+
+var (
+	symmetricSets     = []symmetricSet{{"cifar10-airplane-horse", 10_000, 200, 60}, {"mnist-parity", 10_000, 100, 60}}
+	symmetricQuick    = []symmetricSet{{"hospitals", 0, 0, 15}}
+	symmetricEpsilons = []float64{.1, .2, .5, 1, 2, 5}
+)
+
+const symmetricDraws = 3
+
+// symmetricMethod is a loss under a risk with a correction.
+type symmetricMethod struct{ Loss, Risk, Correction string }
+
+// symmetricMethods are all losses under all risks without correction, then the
+// corrected ones.
+func symmetricMethods() []symmetricMethod {
+	var all []symmetricMethod
+	for _, loss := range learners.LossNames() {
+		for _, risk := range aggregation.Risks() {
+			all = append(all, symmetricMethod{loss, risk, aggregation.CorrectionNone})
+		}
+	}
+	return append(all,
+		symmetricMethod{"logistic", aggregation.RiskAccuracy, aggregation.CorrectionBackward},
+		symmetricMethod{"logistic", aggregation.RiskAccuracy, aggregation.CorrectionForward},
+		symmetricMethod{"squared", aggregation.RiskAccuracy, aggregation.CorrectionBackward},
+		symmetricMethod{"savage", aggregation.RiskAccuracy, aggregation.CorrectionForward},
+		symmetricMethod{"hinge", aggregation.RiskAccuracy, aggregation.CorrectionBackward})
+}
+
+// mappedSet is a set with its features made, once for all tasks.
+type mappedSet struct {
+	X, TestX *mat.Dense
+	Y, TestY []int
+	Classes  int
+}
+
+// load makes the features. The map is fitted on the training records' features,
+// which this kind of study shows anyway; it never sees a label.
+func (s symmetricSet) load(l *lab) (*mappedSet, error) {
+	data, err := l.records(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	rng := l.rng("symmetric map " + s.Name)
+	rows := rng.Perm(data.Train.Len())
+	train, test := data.Train, data.Test
+	if test == nil {
+		test, rows = data.Train.Select(rows[:len(rows)/4]), rows[len(rows)/4:]
+	}
+	if s.Records > 0 && s.Records < len(rows) {
+		rows = rows[:s.Records]
+	}
+	train = train.Select(rows)
+	var pca dataset.Map
+	if s.Filters > 0 {
+		known, err := dataset.LoadKnown(s.Name)
+		if err != nil {
+			return nil, err
+		}
+		patches, err := dataset.FitPatches(train.X, *known.Pictures, s.Filters, rng)
+		if err != nil {
+			return nil, err
+		}
+		z := patches.Features(train.X)
+		if pca, err = dataset.FitPCAWhitened(z, s.Dims, 0.5); err != nil {
+			return nil, err
+		}
+		return &mappedSet{pca.Apply(z), pca.After(patches).Apply(test.X), train.Y, test.Y, len(data.Schema.Classes())}, nil
+	}
+	if pca, err = dataset.FitPCAWhitened(train.X, s.Dims, 0.5); err != nil {
+		return nil, err
+	}
+	return &mappedSet{pca.Apply(train.X), pca.Apply(test.X), train.Y, test.Y, len(data.Schema.Classes())}, nil
+}
+
+func symmetricTasks(l *lab) ([]task, error) {
+	sets, epsilons, draws := symmetricSets, symmetricEpsilons, l.draws(symmetricDraws)
+	if l.Quick {
+		sets, epsilons, draws = symmetricQuick, []float64{.5, 5}, l.draws(1)
+	}
+	var tasks []task
+	for _, s := range sets {
+		data := sync.OnceValues(func() (*mappedSet, error) { return s.load(l) })
+		for draw := range draws {
+			for _, mechanism := range []string{"em", "rr", "true labels"} {
+				at := epsilons
+				if mechanism == "true labels" {
+					at = []float64{math.Inf(1)}
+				}
+				for _, epsilon := range at {
+					key := fmt.Sprintf("%s-%s-eps%g-draw%d", s.Name, mechanism[:2], epsilon, draw)
+					tasks = append(tasks, task{Key: key, Run: func(ctx context.Context, out *results) error {
+						m, err := data()
+						if err != nil {
+							return err
+						}
+						noisy, channel, err := m.privatise(ctx, mechanism, epsilon, hashOf(fmt.Sprint(l.Seed, key)))
+						if err != nil {
+							return err
+						}
+						lambda := map[string]float64{}
+						for _, method := range symmetricMethods() {
+							if err := ctx.Err(); err != nil {
+								return err
+							}
+							got, err := m.fit(method, noisy, channel, lambda, l.rng(key))
+							if err != nil {
+								return err
+							}
+							out.add("set", s.Name, "mechanism", mechanism, "epsilon", epsilon, "keep", channel.Keep,
+								"loss", method.Loss, "risk", method.Risk, "correction", method.Correction, "draw", draw,
+								"lambda", lambda[method.Loss+method.Correction],
+								"accuracy", got.Accuracy, "ber", got.BER, "auc", got.AUC)
+						}
+						return nil
+					}})
+				}
+			}
+		}
+	}
+	return tasks, nil
+}
+
+// privatise releases the labels through a simulation ledger.
+func (m *mappedSet) privatise(ctx context.Context, mechanism string, epsilon float64, seed uint64) ([]int, learners.Channel, error) {
+	if mechanism == "true labels" {
+		return m.Y, learners.Channel{Keep: 1, Classes: m.Classes}, nil
+	}
+	calibrate := privacy.CalibrateResponse
+	if mechanism == "em" {
+		calibrate = privacy.CalibrateExponential
+	}
+	response, err := calibrate(m.Classes, epsilon)
+	if err != nil {
+		return nil, learners.Channel{}, err
+	}
+	values := make([]int64, len(m.Y))
+	for i, y := range m.Y {
+		values[i] = int64(y)
+	}
+	s, err := privacy.NewSensitive(values, privacy.Bound{Unit: privacy.Label, L1: int64(m.Classes), Cells: 1})
+	if err != nil {
+		return nil, learners.Channel{}, err
+	}
+	r, err := study.Settle(ctx, privacy.Simulation(seed), study.Hash{}, []study.Ask{{Output: "labels", Sensitive: s, Mechanism: response}})
+	if err != nil {
+		return nil, learners.Channel{}, err
+	}
+	noisy := make([]int, len(values))
+	for i, v := range r[0].Values {
+		noisy[i] = int(v)
+	}
+	return noisy, learners.Channel{Keep: response.KeepProbability(), Classes: m.Classes}, nil
+}
+
+// fit trains a method and measures it on true test labels. A loss's ridge is
+// chosen under its first risk, by cross-validation on the noisy labels, and
+// kept in lambda for its other risks.
+func (m *mappedSet) fit(method symmetricMethod, noisy []int, c learners.Channel, lambda map[string]float64, rng *rand.Rand) (learners.Measures, error) {
+	loss, err := learners.LossNamed(method.Loss)
+	if err != nil {
+		return learners.Measures{}, err
+	}
+	key := method.Loss + method.Correction
+	fit, err := aggregation.FitLabels(m.X, noisy, aggregation.LabelOptions{
+		Channel: c, Loss: loss, Risk: method.Risk, Correction: method.Correction, Lambda: lambda[key],
+	}, rng)
+	if err != nil {
+		return learners.Measures{}, err
+	}
+	lambda[key] = fit.Lambda
+	return learners.Measure(fit.Model, m.TestX, m.TestY, learners.Channel{Keep: 1, Classes: m.Classes}), nil
+}
+
+func symmetricReport(_ *lab, r *results, p *page) error {
+	p.paragraph("Labels are privatised, features are not. `em` is the exponential mechanism as published, exactly `rr` at half its ε; so `rr` at the same ε keeps more labels. Every method is a linear model on the same public features, its ridge chosen by cross-validation on the privatised labels; measures are on true test labels.")
+	for _, set := range r.distinct("set") {
+		in := r.where("set", set)
+		p.section(set)
+		for _, risk := range r.distinct("risk") {
+			measure := map[string]string{"accuracy": "accuracy", "ber": "ber", "auc": "auc"}[risk]
+			for _, mechanism := range []string{"em", "rr"} {
+				f := figure{Title: fmt.Sprintf("%s, risk %s, %s", set, risk, mechanism), X: "ε", Y: measure, LogX: true}
+				for _, loss := range r.distinct("loss") {
+					c := curveOf(loss, in.where("risk", risk, "mechanism", mechanism, "correction", "none", "loss", loss), "epsilon", measure)
+					c.Dashed = !slices.Contains([]string{"sigmoid", "unhinged", "ramp", "barrier-hinge"}, loss)
+					f.Curves = append(f.Curves, c)
+				}
+				if err := p.figure(fmt.Sprintf("%s-%s-%s", set, risk, mechanism), f); err != nil {
+					return err
+				}
+			}
+		}
+		p.paragraph("Accuracy under risk accuracy, mean ± standard deviation over draws. *Lost* is from ε = 5 to ε = .5.")
+		p.table(symmetricTable(in))
+	}
+	p.section("How many labels")
+	p.paragraph("The probability that at least half of n labels are kept, two classes: the published guidance.")
+	for _, mechanism := range []string{"em", "rr"} {
+		f := figure{Title: "P[at least half are kept], " + mechanism, X: "n", Y: "probability", LogX: true}
+		for _, epsilon := range symmetricEpsilons {
+			c := curve{Name: fmt.Sprintf("ε = %g", epsilon)}
+			keep, err := keepOf(mechanism, epsilon)
+			if err != nil {
+				return err
+			}
+			for n := 1; n <= 20_001; n = n*5/4 + 2 - n%2 {
+				c.Points = append(c.Points, point{X: float64(n | 1), Y: privacy.MostKept(n|1, keep)})
+			}
+			f.Curves = append(f.Curves, c)
+		}
+		if err := p.figure("success-"+mechanism, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func keepOf(mechanism string, epsilon float64) (float64, error) {
+	calibrate := privacy.CalibrateResponse
+	if mechanism == "em" {
+		calibrate = privacy.CalibrateExponential
+	}
+	m, err := calibrate(2, epsilon)
+	if err != nil {
+		return 0, err
+	}
+	return m.KeepProbability(), nil
+}
+
+// symmetricTable has a row a method and mechanism, a column an ε.
+func symmetricTable(in *results) (header []string, rows [][]string) {
+	in = in.where("risk", aggregation.RiskAccuracy)
+	noisy := &results{columns: in.columns}
+	for _, m := range []string{"em", "rr"} {
+		noisy.join(in.where("mechanism", m))
+	}
+	epsilons := noisy.numbers("epsilon")
+	header = []string{"loss", "correction", "mechanism"}
+	for _, e := range epsilons {
+		header = append(header, fmt.Sprintf("ε = %g", e))
+	}
+	header = append(header, "lost", "true labels")
+	for _, m := range symmetricMethods() {
+		if m.Risk != aggregation.RiskAccuracy {
+			continue
+		}
+		of := in.where("loss", m.Loss, "correction", m.Correction)
+		for _, mechanism := range []string{"em", "rr"} {
+			at := of.where("mechanism", mechanism)
+			row := []string{m.Loss, m.Correction, mechanism}
+			for _, e := range epsilons {
+				row = append(row, at.where("epsilon", e).over("accuracy").String())
+			}
+			lost := at.where("epsilon", 5.).over("accuracy").Mean - at.where("epsilon", .5).over("accuracy").Mean
+			row = append(row, fmt.Sprintf("%.4f", lost), of.where("mechanism", "true labels").over("accuracy").String())
+			rows = append(rows, row)
+		}
+	}
+	return header, rows
+}

@@ -1,0 +1,568 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, features string) Plan {
+	t := DefaultRatioTerms()
+	t.Features, t.Fourier, t.SetSize = features, 40, 100
+	p := Plan{
+		Name: "test", Kind: "ratio", Schema: schema, Map: m, Pool: pool.Digest,
+		Roster: []PartyID{"a", "b", "c", "d", "e", "f"}, Unit: privacy.Label, Epsilon: 1, Delta: 1e-6,
+		Mechanism: "laplace", Noise: NoiseSite, Ratio: &t, Minimum: 2, Seed: 1,
+	}
+	if features == FeaturesNoisyEmbedding {
+		p.Unit, p.Mechanism = privacy.Record, "gaussian-zcdp"
+	}
+	if err := p.chooseWidth(pool); err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func (p Plan) withTerms(change func(*RatioTerms)) Plan {
+	t := *p.Ratio
+	change(&t)
+	p.Ratio = &t
+	return p
+}
+
+func TestRatioCheck(t *testing.T) {
+	schema, pool, m, _ := hospital(t, 400)
+	for name, c := range map[string]struct {
+		features string
+		change   func(*Plan)
+		says     string
+	}{
+		"no terms":                {FeaturesClear, func(p *Plan) { p.Ratio = nil }, "what the sets"},
+		"unknown mechanism":       {FeaturesClear, func(p *Plan) { p.Mechanism = "tally" }, "laplace"},
+		"the published Dirichlet": {FeaturesClear, func(p *Plan) { p.Mechanism = "dirichlet-paper" }, "only be simulated"},
+		"the published Laplace":   {FeaturesClear, func(p *Plan) { p.Mechanism = "laplace-paper" }, "only be simulated"},
+		"no noise":                {FeaturesClear, func(p *Plan) { p.Mechanism = "none" }, "only be simulated"},
+		"noise elsewhere":         {FeaturesClear, func(p *Plan) { p.Noise = NoiseCoordinator }, "own ledger"},
+		"clear at unit record":    {FeaturesClear, func(p *Plan) { p.Unit = privacy.Record }, "labels only"},
+		"embedding at record":     {FeaturesEmbedding, func(p *Plan) { p.Unit = privacy.Record }, "labels only"},
+		"noisy at unit label":     {FeaturesNoisyEmbedding, func(p *Plan) { p.Unit = privacy.Label }, "unit record"},
+		"noisy with Laplace":      {FeaturesNoisyEmbedding, func(p *Plan) { p.Mechanism = "laplace" }, "gaussian-zcdp"},
+		"made sets in clear": {FeaturesEmbedding, func(p *Plan) {
+			*p = p.withTerms(func(t *RatioTerms) { t.Sets, t.Skew = SetsMade, .6 })
+		}, "gives labels away"},
+		"no column":      {FeaturesClear, func(p *Plan) { p.Schema.Party = ""; *p = p.withTerms(func(t *RatioTerms) { t.Sets = SetsColumn }) }, "party column"},
+		"no width":       {FeaturesEmbedding, func(p *Plan) { *p = p.withTerms(func(t *RatioTerms) { t.Gamma = 0 }) }, "width"},
+		"odd embedding":  {FeaturesEmbedding, func(p *Plan) { *p = p.withTerms(func(t *RatioTerms) { t.Fourier = 41 }) }, "even"},
+		"too many":       {FeaturesEmbedding, func(p *Plan) { *p = p.withTerms(func(t *RatioTerms) { t.Fourier, t.MaxSets = 1<<15, 4096 }) }, "too many"},
+		"estimator":      {FeaturesEmbedding, func(p *Plan) { *p = p.withTerms(func(t *RatioTerms) { t.Estimator = "guess" }) }, "estimator"},
+		"no delta":       {FeaturesClear, func(p *Plan) { p.Mechanism, p.Delta = "gaussian", 0 }, "delta"},
+		"shards":         {FeaturesClear, func(p *Plan) { p.Shards = 3 }, "shards"},
+		"features":       {"opaque", func(*Plan) {}, "features"},
+		"skew of 2":      {FeaturesNoisyEmbedding, func(p *Plan) { *p = p.withTerms(func(t *RatioTerms) { t.Sets, t.Skew = SetsMade, 2 }) }, "skew"},
+		"no sets":        {FeaturesClear, func(p *Plan) { *p = p.withTerms(func(t *RatioTerms) { t.MaxSets = 0 }) }, "max_sets"},
+		"endless record": {FeaturesClear, func(p *Plan) { *p = p.withTerms(func(t *RatioTerms) { t.MaxRecords = 1 << 40 }) }, "max_records"},
+	} {
+		p := ratioPlan(schema, pool, m, c.features)
+		c.change(&p)
+		if err := p.Check(); !errors.Is(err, ErrPlan) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: have %v, want ErrPlan saying %q", name, err, c.says)
+		}
+	}
+	for _, features := range []string{FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding} {
+		if err := ratioPlan(schema, pool, m, features).Check(); err != nil {
+			t.Errorf("a good plan with features %s: %v", features, err)
+		}
+	}
+}
+
+// vector is the private vector of a draft, read through the simulation of no
+// noise.
+func vector(t *testing.T, p Plan, in Inputs) []int64 {
+	t.Helper()
+	d, err := (ratio{}).Draft(p, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Asks[0].Mechanism = privacy.Unperturbed{}
+	r, err := Settle(context.Background(), privacy.Simulation(1), Hash{}, d.Asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r[0].Values
+}
+
+// TestRatioBoundHolds: replacing a label, or a record by the most different
+// one, moves the private vector by no more than the bound says, in every way
+// that sets are made; sizes and who is where do not move with a label.
+func TestRatioBoundHolds(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	records = records.Select([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19})
+	records.Party = make([]string, records.Len())
+	for i := range records.Party {
+		records.Party[i] = fmt.Sprint("ward ", i%3)
+	}
+	key := []byte("key")
+	schema.Party = "ward"
+	for _, sets := range []string{SetsParty, SetsColumn, SetsMade} {
+		for _, features := range []string{FeaturesClear, FeaturesNoisyEmbedding} {
+			if sets == SetsMade && features == FeaturesClear {
+				continue
+			}
+			p := ratioPlan(schema, pool, m, features).withTerms(func(t *RatioTerms) { t.Sets, t.Skew = sets, .6 })
+			if err := p.Check(); err != nil {
+				t.Fatal(err)
+			}
+			d, err := ratioTerms(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := vector(t, p, Inputs{Records: records, Pool: pool, ShardKey: key})
+			bound := d.boundFor(len(before) / d.block)
+			if err := bound.Validate(len(before)); err != nil {
+				t.Fatal(err)
+			}
+			worst := 0.
+			for i := range records.Len() {
+				other := records.Select(seq(records.Len()))
+				for y := -1; y < len(schema.Label.Classes); y++ {
+					other.Y[i] = y
+					if features == FeaturesNoisyEmbedding { // another record altogether
+						for j := range other.X.RawRowView(i) {
+							other.X.Set(i, j, 1-records.X.At(i, j))
+						}
+					}
+					after := vector(t, p, Inputs{Records: other, Pool: pool, ShardKey: key})
+					l1, l2, cells, blocks := int64(0), 0., 0, map[int]int64{}
+					for j := range before {
+						move := after[j] - before[j]
+						if move == 0 {
+							continue
+						}
+						w := 1.
+						if bound.Weight != nil {
+							w = float64(bound.Weight[j])
+						}
+						l1, l2, cells = l1+max(move, -move), l2+w*float64(move)*float64(move), cells+1
+						blocks[j/d.block] += move
+					}
+					worst = max(worst, l2/float64(bound.L2sq))
+					if l2 > float64(bound.L2sq) {
+						t.Errorf("%s, %s: record %d moves the vector by %g, bound %d", sets, features, i, l2, bound.L2sq)
+					}
+					if features != FeaturesClear {
+						continue
+					}
+					if l1 > bound.L1 || cells > bound.Cells || len(blocks) > 1 {
+						t.Errorf("%s: label %d moves %d in %d cells of %d sets", sets, i, l1, cells, len(blocks))
+					}
+					for _, sum := range blocks {
+						if sum != 0 {
+							t.Errorf("%s: label %d changes a set's size by %d", sets, i, sum)
+						}
+					}
+				}
+			}
+			if worst < .1 {
+				t.Errorf("%s, %s: the worst move is %.3f of the bound: the test does not test it", sets, features, worst)
+			}
+		}
+	}
+}
+
+func seq(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// TestRatioDraftNeverFails: whatever the records, the contribution is valid and
+// of the same make.
+func TestRatioDraftNeverFails(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	schema.Party = "ward"
+	wild := records.Select([]int{0, 1, 2})
+	for j := range wild.X.RawRowView(0) {
+		wild.X.Set(0, j, math.NaN())
+		wild.X.Set(1, j, math.Inf(1))
+	}
+	unlabelled := records.Select([]int{0, 1, 2, 3})
+	for i := range unlabelled.Y {
+		unlabelled.Y[i] = -1
+	}
+	many := records.Select(seq(90))
+	many.Party = make([]string, 90)
+	for i := range many.Party {
+		many.Party[i] = fmt.Sprint(i)
+	}
+	for name, r := range map[string]*dataset.Records{
+		"none": {X: &mat.Dense{}}, "one": records.Select([]int{0}), "wild": wild, "unlabelled": unlabelled, "many sets": many,
+	} {
+		for _, sets := range []string{SetsParty, SetsColumn, SetsMade} {
+			for _, features := range []string{FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding} {
+				if sets == SetsMade && features != FeaturesNoisyEmbedding {
+					continue
+				}
+				p := ratioPlan(schema, pool, m, features).withTerms(func(t *RatioTerms) { t.Sets, t.Skew, t.MaxSets = sets, .6, 5 })
+				body, sum := contribute(t, p, Inputs{Records: r, Pool: pool, ShardKey: []byte("k")})
+				if err := sum.Check(body); err != nil {
+					t.Errorf("%s, %s, %s: %v", name, sets, features, err)
+				}
+				if most := (ratio{}).MaxBody(p, pool); len(body) > most {
+					t.Errorf("%s, %s, %s: %d bytes, at most %d", name, sets, features, len(body), most)
+				}
+			}
+		}
+	}
+}
+
+// contribute makes a body through a real ledger.
+func contribute(t testing.TB, p Plan, in Inputs) ([]byte, Sum) {
+	t.Helper()
+	canonical, err := p.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := ParsePlan(canonical); err != nil || back.Ratio == nil {
+		t.Fatal("the plan does not read back: ", err)
+	}
+	d, err := (ratio{}).Draft(p, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Settle(context.Background(), l, HashOf(canonical), d.Asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := d.Body(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	charges, err := (ratio{}).charges(p, in.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r[0].Cost; len(charges) != 1 || c.Rho.Cmp(charges[0].Cost.Rho) != 0 || c.Unit != charges[0].Cost.Unit {
+		t.Fatalf("declared %+v, spent %+v", charges, c)
+	}
+	sum, err := (ratio{}).NewSum(p, in.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body, sum
+}
+
+// skewed deals six parties' records with different shares of class 1.
+func skewed(records *dataset.Records, size int) []*dataset.Records {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var of [2][]int
+	for _, i := range rng.Perm(records.Len()) {
+		if y := records.Y[i]; y >= 0 {
+			of[y] = append(of[y], i)
+		}
+	}
+	var out []*dataset.Records
+	for i := range 6 {
+		ones := size / 5
+		if i%2 == 1 {
+			ones = size / 2
+		}
+		rows := slices.Concat(of[1][:ones], of[0][:size-ones])
+		of[1], of[0] = of[1][ones:], of[0][size-ones:]
+		out = append(out, records.Select(rows))
+	}
+	return out
+}
+
+// TestRatioThroughRealLedgers: six sites, real noise, a sum folded in any order,
+// stored, read and merged; the release travels as JSON and estimates another
+// file's ratios.
+func TestRatioThroughRealLedgers(t *testing.T) {
+	schema, pool, m, records := hospital(t, 6000)
+	if len(schema.Label.Classes) != 2 {
+		t.Fatal("the test deals two classes")
+	}
+	parties := skewed(records, 400)
+	for _, features := range []string{FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding} {
+		p := ratioPlan(schema, pool, m, features)
+		if features == FeaturesClear {
+			p = p.withTerms(func(t *RatioTerms) { t.Fourier, t.Gamma = 0, 0 })
+		}
+		canonical, _ := p.Canonical()
+		s := New(p, HashOf(canonical))
+		s.Step(Opened{})
+		var bodies [][]byte
+		var sum Sum
+		for i, r := range parties {
+			var body []byte
+			body, sum = contribute(t, p, Inputs{Records: r, Pool: pool, ShardKey: []byte{byte(i)}})
+			bodies = append(bodies, body)
+			if err := receive(s, sum, p.Roster[i], body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		forth, _ := (ratio{}).NewSum(p, pool)
+		back, _ := (ratio{}).NewSum(p, pool)
+		for i := range bodies {
+			if err := errors.Join(forth.Add(bodies[i]), back.Add(bodies[len(bodies)-1-i])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, _ := forth.MarshalBinary()
+		b, _ := back.MarshalBinary()
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s: the order of arrival changes the sum", features)
+		}
+		first, _ := (ratio{}).NewSum(p, pool)
+		second, _ := (ratio{}).NewSum(p, pool)
+		for i, body := range bodies {
+			if err := [2]Sum{first, second}[i%2].Add(body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stored, _ := second.MarshalBinary()
+		read, _ := (ratio{}).NewSum(p, pool)
+		if err := errors.Join(read.UnmarshalBinary(stored), first.Merge(read)); err != nil {
+			t.Fatal(err)
+		}
+		if c, _ := first.MarshalBinary(); !bytes.Equal(a, c) {
+			t.Errorf("%s: shards of the sum merge to other bytes", features)
+		}
+		s.Step(FoldDone{6})
+		release, err := Conclude(context.Background(), s, ratio{}, pool, forth, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release.Plan = canonical
+		text, err := json.Marshal(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Release
+		if err := json.Unmarshal(text, &again); err != nil {
+			t.Fatal(err)
+		}
+		target := skewed(records, 300)[1] // half class 1
+		e, err := again.Ratio(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := .15
+		if features == FeaturesNoisyEmbedding {
+			limit = .35 // 400 records a set hide each of them only so well
+		}
+		t.Logf("%s: share %.3f in [%.3f, %.3f], truth .5, training %.3f; %d bytes", features, e.Shares[1], e.Low[1], e.High[1], again.Result.Ratio.TrainingShares[1], len(bodies[0]))
+		if math.Abs(e.Shares[1]-.5) > limit {
+			t.Errorf("%s: share %.3f, want .5 within %.2f", features, e.Shares[1], limit)
+		}
+		if _, err := again.Ratio(target.Select(nil)); err == nil || !strings.Contains(err.Error(), "no records") {
+			t.Errorf("an empty target: %v", err)
+		}
+	}
+}
+
+// TestRatioMadeSets: sets made from labels at a site differ in shares as the
+// skew says, and their noisy sizes add up to about the records.
+func TestRatioMadeSets(t *testing.T) {
+	schema, pool, m, records := hospital(t, 6000)
+	p := ratioPlan(schema, pool, m, FeaturesNoisyEmbedding).withTerms(func(t *RatioTerms) { t.Sets, t.Skew = SetsMade, .7 })
+	body, sum := contribute(t, p, Inputs{Records: records, Pool: pool, ShardKey: []byte("k")})
+	if err := sum.Add(body); err != nil {
+		t.Fatal(err)
+	}
+	sets, small, err := sum.(*ratioSum).sets()
+	if err != nil || small > 0 || len(sets) != 2 {
+		t.Fatalf("%d sets, %d small, %v", len(sets), small, err)
+	}
+	n := sets[0].N + sets[1].N
+	if math.Abs(float64(n-records.Len())) > 200 { // 13 counts of deviation about 15 at most
+		t.Errorf("the noisy sizes sum to %d for %d records", n, records.Len())
+	}
+	truth := aggregation.SharesOfLabels(records.Y, nil, 2)
+	for k, s := range sets {
+		want := .7 * truth[k] / (.7*truth[k] + .3*truth[1-k])
+		if math.Abs(s.Shares[k]-want) > .1 {
+			t.Errorf("set %d has share %.3f of its class, want about %.3f", k, s.Shares[k], want)
+		}
+	}
+}
+
+// TestRatioBodyRefusals: a body that is cut, lengthened, changed, from another
+// plan or under other terms is refused.
+func TestRatioBodyRefusals(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	in := Inputs{Records: records.Select(seq(30)), Pool: pool, ShardKey: []byte("k")}
+	for _, features := range []string{FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding} {
+		p := ratioPlan(schema, pool, m, features)
+		body, sum := contribute(t, p, in)
+		for n := range body {
+			if err := sum.Check(body[:n]); !errors.Is(err, ErrContribution) {
+				t.Fatalf("%s: cut to %d bytes: %v", features, n, err)
+			}
+		}
+		if err := sum.Check(append(slices.Clone(body), 0)); !errors.Is(err, ErrContribution) {
+			t.Errorf("%s: a byte more: %v", features, err)
+		}
+		other := p
+		other.Seed++
+		_, others := contribute(t, other, in)
+		if err := others.Check(body); !errors.Is(err, ErrContribution) {
+			t.Errorf("%s: for another plan: %v", features, err)
+		}
+		if err := sum.Check(nil); !errors.Is(err, ErrContribution) {
+			t.Errorf("%s: no body: %v", features, err)
+		}
+	}
+	// An embedding beyond what its rows can sum to.
+	p := ratioPlan(schema, pool, m, FeaturesEmbedding)
+	body, sum := contribute(t, p, in)
+	forged := append([]byte{1, 0}, body[2:]...) // one set, no records
+	if err := sum.Check(forged); !errors.Is(err, ErrContribution) || !strings.Contains(err.Error(), "possible") {
+		t.Errorf("an embedding of no rows: %v", err)
+	}
+}
+
+// TestRatioRefusalsCarryNumbers: sets that support no estimate give a release
+// that says why, with the number that explains it; nothing before it depends on
+// the data.
+func TestRatioRefusalsCarryNumbers(t *testing.T) {
+	schema, pool, m, records := hospital(t, 6000)
+	deal := skewed(records, 200)
+	allZero := func() *dataset.Records {
+		var rows []int
+		for i, y := range records.Y {
+			if y == 0 && len(rows) < 200 {
+				rows = append(rows, i)
+			}
+		}
+		return records.Select(rows)
+	}()
+	for name, c := range map[string]struct {
+		parties []*dataset.Records
+		reason  aggregation.RatioReason
+		number  float64
+	}{
+		"one set":           {deal[:1], aggregation.RatioTooFewSets, 1},
+		"alike":             {[]*dataset.Records{deal[0], deal[0], deal[0]}, aggregation.RatioIllPosed, -1},
+		"a class nowhere":   {[]*dataset.Records{allZero, allZero}, aggregation.RatioClassAbsent, 1},
+		"tiny sets":         {[]*dataset.Records{deal[0].Select([]int{0}), deal[1].Select([]int{1})}, aggregation.RatioTooFewSets, 0},
+		"no records at all": {[]*dataset.Records{{X: &mat.Dense{}}, {X: &mat.Dense{}}}, aggregation.RatioTooFewSets, 0},
+	} {
+		p := ratioPlan(schema, pool, m, FeaturesEmbedding)
+		p.Mechanism, p.Simulated, p.Roster, p.Minimum = "none", true, nil, 1
+		for i := range c.parties {
+			p.Roster = append(p.Roster, PartyID(fmt.Sprint(i)))
+		}
+		machine, err := newRatioMachine(p, pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range c.parties {
+			d, err := (ratio{}).Draft(p, Inputs{Records: r, Pool: pool, ShardKey: []byte{byte(i)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := machine.contribute(context.Background(), d, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		release, err := machine.conclude(context.Background())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := release.Result.Ratio.Refusal
+		if got == nil || got.Reason != c.reason || (c.number >= 0 && got.Number != c.number) || got.Advice == "" {
+			t.Errorf("%s: %+v, want %s (%g)", name, got, c.reason, c.number)
+		}
+		if _, err := release.Ratio(deal[0]); err == nil || !strings.Contains(err.Error(), string(c.reason)) {
+			t.Errorf("%s: an estimate says %v", name, err)
+		}
+	}
+}
+
+// TestRatioSimulation: private counts cost little, every mechanism runs, and
+// the answer depends on the seed alone.
+func TestRatioSimulation(t *testing.T) {
+	schema, _, _, records := hospital(t, 6000)
+	terms := DefaultRatioTerms()
+	terms.Fourier = 200
+	s := RatioSimulation{
+		Plan:  Plan{Name: "s", Kind: "ratio", Schema: schema, Unit: privacy.Label, Epsilon: 1, Delta: 1e-5, Noise: NoiseSite, Ratio: &terms, Minimum: 1},
+		Train: records, PoolFraction: .2, Sets: 6, SetSize: 300, Skew: .7, Targets: 10, TargetSize: 300,
+		Protocol: aggregation.UPP, Repeats: 1, Seed: 5,
+	}
+	for _, mechanism := range []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"} {
+		s.Plan.Mechanism = mechanism
+		got, err := s.Run(context.Background())
+		if err != nil {
+			t.Errorf("%s: %v", mechanism, err)
+			continue
+		}
+		if got.L1.Unperturbed > got.L1.TrainingRatio/2 || (mechanism == "none") != (got.L1.Released == got.L1.Unperturbed) {
+			t.Errorf("%s: %+v", mechanism, got.L1)
+		}
+		if mechanism == "auto" {
+			again, _ := s.Run(context.Background())
+			if again.L1 != got.L1 || got.L1.Released > got.L1.Unperturbed+.05 {
+				t.Errorf("auto: %+v, then %+v", got.L1, again.L1)
+			}
+		}
+	}
+}
+
+func TestRatioProposal(t *testing.T) {
+	schema, table := proposalData(t)
+	made, err := Propose(Proposal{Name: "x", Kind: "ratio", Roster: []PartyID{"a", "b", "c"}}, schema, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := made.Plan
+	if p.Unit != privacy.Label || p.Mechanism != "auto" || p.Noise != NoiseSite || !(p.Ratio.Gamma > 0) || p.Ratio.MaxSets != 1 || p.Ratio.Features != FeaturesEmbedding {
+		t.Errorf("plan %+v, terms %+v", p, p.Ratio)
+	}
+	made, err = Propose(Proposal{Name: "x", Kind: "ratio", Roster: []PartyID{"a", "b", "c"}, Ratio: &RatioTerms{Features: FeaturesNoisyEmbedding, Fourier: 100}}, schema, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := made.Plan; p.Unit != privacy.Record || p.Mechanism != "gaussian-zcdp" || p.Ratio.Fourier != 100 {
+		t.Errorf("plan %+v, terms %+v", p, p.Ratio)
+	}
+}
+
+func FuzzRatioBody(f *testing.F) {
+	schema, pool, m, records := hospital(f, 400)
+	in := Inputs{Records: records.Select(seq(5)), Pool: pool, ShardKey: []byte("k")}
+	var sums []Sum
+	for _, features := range []string{FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding} {
+		body, sum := contribute(f, ratioPlan(schema, pool, m, features), in)
+		f.Add(body)
+		sums = append(sums, sum)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, sum := range sums {
+			if err := sum.Check(body); err != nil && !errors.Is(err, ErrContribution) {
+				t.Fatal(err)
+			}
+		}
+	})
+}
