@@ -137,8 +137,13 @@ func ClearColumns(plan study.Plan) []string {
 	if plan.Kind == "classify" {
 		return nil
 	}
-	if plan.Kind == "ratio" && plan.Ratio != nil && plan.Ratio.Features == study.FeaturesNoisyEmbedding {
-		return nil
+	if plan.Kind == "ratio" && plan.Ratio != nil {
+		if plan.Ratio.Features == study.FeaturesNoisyEmbedding {
+			return nil
+		}
+		if plan.Ratio.Sets == study.SetsColumn { // who is in which set shows too
+			return append(plan.Schema.FeatureColumns(), plan.Schema.Party)
+		}
 	}
 	return plan.Schema.FeatureColumns()
 }

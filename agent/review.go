@@ -269,6 +269,8 @@ func leaves(p study.Plan) string {
 		"tally":  "one vote for a class on each row of the public pool",
 		"moment": "one vote for a class on each row of the public pool",
 		"output": "one vote for a class on each row of the public pool",
+		"rr":     "the mapped features of every record, in clear, beside its label",
+		"em":     "the mapped features of every record, in clear, beside its label",
 	}[p.Mechanism]
 	if p.Kind == "ratio" && p.Ratio != nil {
 		return leavesRatio(*p.Ratio)
@@ -281,6 +283,9 @@ func leaves(p study.Plan) string {
 	}
 	if p.Noise == study.NoiseSite && p.Mechanism == "moment" {
 		what = "public linear combinations of this site's votes on the public pool"
+	}
+	if p.Kind == "labels" {
+		return what + "; only the label is privatised, by this site, before anything leaves"
 	}
 	if p.Noise == study.NoiseSite {
 		return what + "; with this site's own noise added before anything leaves"

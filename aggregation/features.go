@@ -147,6 +147,16 @@ func (d *FeatureDesign) squaredNorm() float64 {
 	return float64(len(d.groups))
 }
 
+// BinsOf are the means of a number's bins, nil where the design has none.
+func (d *FeatureDesign) BinsOf(b dataset.Block, means []float64) []float64 {
+	for _, g := range d.groups {
+		if g.bins > 0 && g.first == b {
+			return means[g.cell : g.cell+g.width]
+		}
+	}
+	return nil
+}
+
 // Names name the cells.
 func (d *FeatureDesign) Names() []string { return d.names }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -49,7 +50,14 @@ type Pool struct {
 	Weight []float64
 	// Digest names the rows and, where there are any, the weights.
 	Digest Digest
+
+	// digest is the digest under other weights.
+	digest func(weight []float64) (Digest, error)
 }
+
+// WeightColumn is the column of a pool's file that holds its rows' weights, if
+// it has any. Its name is kept from meaning anything else.
+const WeightColumn = "caucus_weight"
 
 // New encodes a table of unlabelled rows and maps them. A label column, if
 // there is one, is ignored: a pool has no labels. The remarks count cells
@@ -62,25 +70,68 @@ func New(s dataset.Schema, m dataset.Map, t *dataset.Table) (*Pool, []dataset.Re
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode public pool: %w", err)
 	}
-	digest := sha256.New()
-	if err := WriteCSV(digest, s, t); err != nil {
+	p := &Pool{Encoded: records.X, X: m.Apply(records.X)}
+	if p.Weight, err = Weights(t); err != nil {
 		return nil, nil, err
 	}
-	p := &Pool{Encoded: records.X, X: m.Apply(records.X)}
-	digest.Sum(p.Digest[:0])
+	p.digest = func(weight []float64) (d Digest, err error) {
+		h := sha256.New()
+		err = writeCSV(h, s, t, formatWeights(weight))
+		h.Sum(d[:0])
+		return d, err
+	}
+	h := sha256.New()
+	if err := WriteCSV(h, s, t); err != nil {
+		return nil, nil, err
+	}
+	h.Sum(p.Digest[:0])
 	return p, remarks, nil
+}
+
+// Weights are the numbers of a table's WeightColumn, nil if it has none.
+func Weights(t *dataset.Table) ([]float64, error) {
+	if !t.Has(WeightColumn) {
+		return nil, nil
+	}
+	weight := make([]float64, t.Rows())
+	for i := range weight {
+		cell, _ := t.Cell(i, WeightColumn)
+		v, err := strconv.ParseFloat(cell, 64)
+		if err != nil || !(v > 0) || math.IsInf(v, 1) {
+			return nil, fmt.Errorf("read public pool: weight %q of row %d is not a positive finite number", cell, i+1)
+		}
+		weight[i] = v
+	}
+	return weight, nil
+}
+
+// formatWeights writes each weight so that it is read back exactly.
+func formatWeights(weight []float64) []string {
+	if weight == nil {
+		return nil
+	}
+	out := make([]string, len(weight))
+	for i, v := range weight {
+		out[i] = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return out
 }
 
 // Virtual is a pool of rows that are encoded already (N×schema.Dim()), for
 // simulations; its digest is of the encoded numbers.
 func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
 	p := &Pool{Encoded: encoded, X: m.Apply(encoded)}
-	h := sha256.New()
-	n, _ := encoded.Dims()
-	for i := range n {
-		binary.Write(h, binary.BigEndian, encoded.RawRowView(i))
+	p.digest = func(weight []float64) (d Digest, err error) {
+		h := sha256.New()
+		n, _ := encoded.Dims()
+		for i := range n {
+			binary.Write(h, binary.BigEndian, encoded.RawRowView(i))
+		}
+		binary.Write(h, binary.BigEndian, weight)
+		h.Sum(d[:0])
+		return d, nil
 	}
-	h.Sum(p.Digest[:0])
+	p.Digest, _ = p.digest(nil)
 	return p
 }
 
@@ -90,16 +141,63 @@ func (p *Pool) Rows() int { n, _ := p.X.Dims(); return n }
 // Dim is the number of mapped features with the intercept, d.
 func (p *Pool) Dim() int { _, d := p.X.Dims(); return d }
 
+// EffectiveRows is Kish's effective sample size (Σw)²/Σw², N without weights.
+func (p *Pool) EffectiveRows() float64 {
+	if p.Weight == nil {
+		return float64(p.Rows())
+	}
+	total, squares := 0.0, 0.0
+	for _, v := range p.Weight {
+		total += v
+		squares += v * v
+	}
+	return total * total / squares
+}
+
 // WriteCSV writes the canonical bytes of a pool: a header and the schema's
-// feature columns in the schema's order, nothing else. Their SHA-256 is the
-// digest of the pool.
+// feature columns in the schema's order, then the weights if the table has a
+// WeightColumn, nothing else. Their SHA-256 is the digest of the pool.
 func WriteCSV(w io.Writer, s dataset.Schema, t *dataset.Table) error {
-	columns := s.FeatureColumns()
+	var weight []string
+	if t.Has(WeightColumn) {
+		weight = make([]string, t.Rows())
+		for i := range weight {
+			weight[i], _ = t.Cell(i, WeightColumn)
+		}
+	}
+	return writeCSV(w, s, t, weight)
+}
+
+func writeCSV(w io.Writer, s dataset.Schema, t *dataset.Table, weight []string) error {
+	return writeColumns(w, t, s.FeatureColumns(), weight)
+}
+
+// WriteWeighted writes a table with all its columns and one weight a row, which
+// replace those it has. New makes of it the pool that Weighted makes.
+func WriteWeighted(w io.Writer, t *dataset.Table, weight []float64) error {
+	if len(weight) != t.Rows() {
+		return fmt.Errorf("write public pool: have %d weights for %d rows", len(weight), t.Rows())
+	}
+	var columns []string
+	for _, name := range t.Columns() {
+		if name != WeightColumn {
+			columns = append(columns, name)
+		}
+	}
+	return writeColumns(w, t, columns, formatWeights(weight))
+}
+
+// writeColumns writes the columns and, where not nil, the weights.
+func writeColumns(w io.Writer, t *dataset.Table, columns, weight []string) error {
 	out := csv.NewWriter(w)
-	if err := out.Write(columns); err != nil {
+	header := columns
+	if weight != nil {
+		header = append(append([]string{}, columns...), WeightColumn)
+	}
+	if err := out.Write(header); err != nil {
 		return fmt.Errorf("write public pool: %w", err)
 	}
-	row := make([]string, len(columns))
+	row := make([]string, len(header))
 	for i := range t.Rows() {
 		for j, name := range columns {
 			cell, ok := t.Cell(i, name)
@@ -107,6 +205,9 @@ func WriteCSV(w io.Writer, s dataset.Schema, t *dataset.Table) error {
 				return fmt.Errorf("write public pool: column %q of the schema is not in the table", name)
 			}
 			row[j] = cell
+		}
+		if weight != nil {
+			row[len(columns)] = weight[i]
 		}
 		if err := out.Write(row); err != nil {
 			return fmt.Errorf("write public pool: %w", err)
@@ -138,17 +239,17 @@ func (p *Pool) Weighted(weight []float64) (*Pool, error) {
 	if len(weight) != p.Rows() {
 		return nil, fmt.Errorf("weigh public pool: have %d weights for %d rows", len(weight), p.Rows())
 	}
-	h := sha256.New()
-	h.Write(p.Digest[:])
 	for i, v := range weight {
 		if !(v > 0) || math.IsInf(v, 1) {
 			return nil, fmt.Errorf("weigh public pool: weight %v of row %d is not positive and finite", v, i)
 		}
-		binary.Write(h, binary.BigEndian, v)
 	}
 	q := *p
 	q.Weight = append([]float64(nil), weight...)
-	h.Sum(q.Digest[:0])
+	var err error
+	if q.Digest, err = p.digest(q.Weight); err != nil {
+		return nil, fmt.Errorf("weigh public pool: %w", err)
+	}
 	return &q, nil
 }
 

@@ -2,7 +2,7 @@
 //
 // It is for everybody who turns a file into numbers: an agent at a party, a
 // simulation, a person who applies a release. A file becomes a [Table] of
-// text cells ([ReadCSV], [ReadIDX]); a [Schema], which is public and fixed
+// text cells ([ReadCSV], [ReadIDX], [ReadJPEGs]); a [Schema], which is public and fixed
 // before any record is seen, turns a table into [Records] whose features all
 // lie in [0,1]; a [Map], which is fitted on public rows alone, turns those into
 // the model features whose norm is at most 1 that the noise is calibrated for.
@@ -24,9 +24,9 @@
 //     distribute the map.
 //
 // Where things may grow: another file format is one more reader that returns a
-// Table; another public map (random Fourier features from a seed in the plan,
-// patches of an image) is one more Kind of Map, with its own clipping to
-// norm 1.
+// Table; another public map (random Fourier features from a seed in the plan) is
+// one more Kind of Map, as random patches of pictures are ([FitPatches]); maps
+// may follow each other ([Map.After]).
 //
 // This package opens no files: readers take an io.Reader and known sets an
 // fs.FS.

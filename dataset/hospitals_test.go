@@ -104,7 +104,7 @@ func TestHospitalsSeeded(t *testing.T) {
 		}
 		return out.String()
 	}
-	if written(3) != written(3) {
+	if first, second := written(3), written(3); first != second {
 		t.Error("equal seeds, different tables")
 	}
 	if written(3) == written(4) {

@@ -79,7 +79,7 @@ func checkSlopes(t *testing.T, name string, o Objective, w []float64, tol float6
 // the dumb sums and gradients those of differences. With fewer rows than
 // shifts, the drawn pairs are all with i ≠ j; those with i = j add a constant.
 func TestLabelRisks(t *testing.T) {
-	const n, d = 41, 4
+	const n, d = 17, 4 // no more rows than rankShifts + 1
 	for _, classes := range []int{2, 3} {
 		channel := Channel{Keep: 0.7, Classes: classes}
 		x, y := labelProblem(3, n, d, classes)

@@ -64,7 +64,7 @@ func (m DirichletPaper) parameters() map[string]string {
 }
 
 func (m DirichletPaper) cost(b Bound) (Cost, error) {
-	if err := (Budget{m.Epsilon, m.Delta}).Validate(); err != nil || m.Delta == 0 {
+	if err := Budget(m).Validate(); err != nil || m.Delta == 0 {
 		return Cost{}, fmt.Errorf("check Dirichlet as published: epsilon %g and delta %g must be positive", m.Epsilon, m.Delta)
 	}
 	return unproven(b.Unit)

@@ -162,6 +162,9 @@ func (classify) Check(p Plan) error {
 	default:
 		return planError("bound", "%q: want tight or paper", p.Bound)
 	}
+	if p.Weights != nil && p.Tilt {
+		return planError("tilt", "the pool has weights already: leave the tilt out, or name the pool without weights")
+	}
 	if k := len(p.Schema.Classes()); k > aggregation.MaxClasses {
 		return planError("schema", "%d classes, at most %d are supported", k, aggregation.MaxClasses)
 	}

@@ -123,11 +123,14 @@ func (c *cross) finish(total released, rng *rand.Rand) (Result, error) {
 		mean[j] = mat.Sum(means.RowView(j))
 	}
 	meanDeviation := sd * math.Sqrt(float64(c.classes))
-	drift := aggregation.DriftOf(features, mean, meanDeviation, total.Weight)
+	drift := aggregation.Drift{} // a weighted pool was made to stand for other rows than its own
+	if c.pool.Weight == nil {
+		drift = aggregation.DriftOf(features, mean, meanDeviation, total.Weight)
+	}
 
 	pool := c.pool
 	var warnings []string
-	effective := float64(c.pool.Rows())
+	effective := c.pool.EffectiveRows()
 	if drift.Found() && c.plan.Tilt {
 		noise := aggregation.Isotropic(d-1, meanDeviation)
 		w := aggregation.FitWeights(features, mean, noise, 0, keepRows, rng)

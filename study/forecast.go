@@ -55,7 +55,7 @@ const (
 	forecastSpread = 2.0 // standard deviation of the teacher's scores, two classes
 	forecastMany   = 4.0 // the same, more classes
 	forecastShare  = 0.75
-	forecastGap    = 0.01 // least the features must tell, without noise
+	forecastGap    = 0.01    // least the features must tell, without noise
 	forecastFactor = 1 << 10 // the most noise reduction that is searched
 )
 

@@ -307,3 +307,22 @@ func TestLabelSimulation(t *testing.T) {
 		t.Errorf("one class only: %v", err)
 	}
 }
+
+// TestProposeLabels: a proposal that says little becomes a plan that Check
+// accepts, with a forecast.
+func TestProposeLabels(t *testing.T) {
+	c := dataset.DefaultHospitalConfig()
+	c.Records = 400
+	table, schema := dataset.Hospitals(c)
+	made, err := Propose(Proposal{Name: "labels", Kind: "labels", Roster: []PartyID{"a", "b"}, Records: 3000, Map: ProposedMap{Project: 10}, Labels: &LabelTerms{Loss: "ramp"}}, schema, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := made.Plan
+	if p.Unit != privacy.Label || p.Mechanism != "rr" || p.Noise != NoiseSite || p.Delta != 0 || p.Labels.Correction != "none" || p.Labels.MaxRecords != 20_000 {
+		t.Errorf("plan %+v", p)
+	}
+	if made.Forecast == nil || made.Forecast.Accuracy <= made.Forecast.Majority {
+		t.Errorf("forecast %+v", made.Forecast)
+	}
+}

@@ -2,6 +2,7 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"time"
 
@@ -34,9 +35,16 @@ type Proposal struct {
 	Lambda    float64      `yaml:"lambda"` // 0: auto
 	Learner   string       `yaml:"learner"`
 	Tilt      bool         `yaml:"tilt"`
+	// Labels are the terms of a labels study; what they leave out takes
+	// DefaultLabelTerms, and a correction that fits the loss.
+	Labels *LabelTerms `yaml:"labels"`
 	// Ratio are the terms of a ratio study; what they leave out is as in
 	// DefaultRatioTerms.
 	Ratio *RatioTerms `yaml:"ratio"`
+	// Reweigh are the terms of a reweigh study.
+	Reweigh *ReweighTerms `yaml:"reweigh"`
+	// Weights says where a weighted pool's weights come from.
+	Weights *WeightSource `yaml:"weights"`
 
 	// Minimum defaults to three quarters of the roster, rounded up, and at
 	// least 2: a study should not wait for ever for the last site, nor stand for
@@ -140,6 +148,13 @@ func (s Proposal) plan(schema dataset.Schema) Plan {
 	if p.Kind == "ratio" {
 		s.Ratio.complete(&p)
 	}
+	if p.Kind == "labels" {
+		s.labels(&p)
+	}
+	p.Weights = s.Weights
+	if p.Kind == "reweigh" {
+		p.Reweigh, p.Mechanism = s.Reweigh, cmp.Or(p.Mechanism, "entropy")
+	}
 	if p.Unit == 0 {
 		p.Unit = privacy.Record
 	}
@@ -160,6 +175,8 @@ func (s Proposal) plan(schema dataset.Schema) Plan {
 	}
 	if s.Delta != nil {
 		p.Delta = *s.Delta
+	} else if p.Kind == "labels" || p.Kind == "reweigh" {
+		p.Delta = 0 // pure ε
 	} else {
 		units := len(p.Roster)
 		if p.Unit != privacy.Party {
@@ -168,6 +185,19 @@ func (s Proposal) plan(schema dataset.Schema) Plan {
 		p.Delta = DefaultDelta(units)
 	}
 	return p
+}
+
+// labels fills in the defaults of a labels study.
+func (s Proposal) labels(p *Plan) {
+	t := DefaultLabelTerms()
+	if s.Labels != nil {
+		t.Loss, t.Risk = cmp.Or(s.Labels.Loss, t.Loss), cmp.Or(s.Labels.Risk, t.Risk)
+		t.Correction = cmp.Or(s.Labels.Correction, DefaultCorrection(t.Loss, len(p.Schema.Label.Classes)))
+		t.MaxRecords = cmp.Or(s.Labels.MaxRecords, t.MaxRecords)
+	}
+	p.Labels = &t
+	p.Unit = cmp.Or(p.Unit, privacy.Label)
+	p.Mechanism, p.Noise = cmp.Or(p.Mechanism, "rr"), cmp.Or(p.Noise, NoiseSite)
 }
 
 // DefaultDelta is far below one over the number of units.

@@ -401,9 +401,11 @@ func (ratio) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
 	if err != nil {
 		return nil, err
 	}
-	cost, err := privacy.CostOf(d.Mechanism, d.Bound)
-	if err != nil {
-		return nil, err
+	cost := privacy.Cost{Unit: p.Unit} // of what can only be simulated: no claim
+	if !slices.Contains(simulatedCounts, p.Mechanism) {
+		if cost, err = privacy.CostOf(d.Mechanism, d.Bound); err != nil {
+			return nil, err
+		}
 	}
 	return []Charge{{Output: d.Output, Mechanism: d.Mechanism.Name(), Parameters: privacy.ParametersOf(d.Mechanism), Cost: cost}}, nil
 }

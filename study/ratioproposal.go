@@ -65,7 +65,7 @@ func (t *RatioTerms) complete(p *Plan) {
 // a plan names none. Narrow kernels tell classes apart better (held-out sets of
 // adult choose about 3, of MNIST 4 to 8), wide ones bear noise better.
 const (
-	usualWidth = 2.0
+	usualWidth = 3.0
 	noisyWidth = 1.0
 )
 

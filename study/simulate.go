@@ -28,6 +28,8 @@ type Simulation struct {
 	// Train is split into the pool and the parties' records, unless Pool is
 	// given. Test, where nil, is a quarter of Train set aside first.
 	Train, Test, Pool *dataset.Records
+	// PoolWeight is one positive weight a row of Pool; nil: all weigh the same.
+	PoolWeight []float64
 	// PoolFraction of Train becomes the pool, at most PoolRows rows (0: no
 	// limit).
 	PoolFraction float64
@@ -244,6 +246,11 @@ func (s Simulation) once(ctx context.Context, index int) (repeat, error) {
 		}
 	}
 	pool := auxdata.Virtual(poolRecords.X, p.Map)
+	if s.PoolWeight != nil {
+		if pool, err = pool.Weighted(s.PoolWeight); err != nil {
+			return repeat{}, fmt.Errorf("simulate: %w", err)
+		}
+	}
 	p.Pool = pool.Digest
 	for i := range parties {
 		p.Roster = append(p.Roster, PartyID(fmt.Sprintf("party-%05d", i+1)))

@@ -230,6 +230,9 @@ func (s RatioSimulation) once(ctx context.Context, index int, out *RatioSummary)
 	if err := p.chooseWidth(pool); err != nil {
 		return nil, err
 	}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
 	p.Ratio.SetSize, p.Ratio.MaxRecords = s.SetSize, max(terms.MaxRecords, s.SetSize)
 	sets, err := s.drawSets(private.Y, rng)
 	if err != nil {

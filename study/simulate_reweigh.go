@@ -80,11 +80,12 @@ type ReweighSummary struct {
 	// Totals and Warnings are the first repeat's.
 	Totals   []UnitTotal `json:"totals"`
 	Warnings []string    `json:"warnings,omitempty"`
-	// Release and Pool are the first repeat's; PoolRecords are the places of
-	// the pool's rows among the records.
-	Release     *Release      `json:"-"`
-	Pool        *auxdata.Pool `json:"-"`
-	PoolRecords []int         `json:"-"`
+	// Release and Pool are the first repeat's; PoolRecords and PrivateRecords
+	// are the places of its rows among the records.
+	Release        *Release      `json:"-"`
+	Pool           *auxdata.Pool `json:"-"`
+	PoolRecords    []int         `json:"-"`
+	PrivateRecords []int         `json:"-"`
 }
 
 // Check says what is wrong with a simulation before it starts.
@@ -237,6 +238,6 @@ func (s ReweighSimulation) once(ctx context.Context, index int) (ReweighSummary,
 		EffectiveRows: w.EffectiveRows, LargestWeight: w.Largest,
 		UploadBytes: float64(bytes) / float64(s.Parties),
 		Totals:      release.Result.Totals, Warnings: release.Result.Warnings,
-		Release: &release, Pool: pool, PoolRecords: poolRows,
+		Release: &release, Pool: pool, PoolRecords: poolRows, PrivateRecords: private,
 	}, nil
 }

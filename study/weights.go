@@ -9,6 +9,7 @@ import (
 
 	"caucus/aggregation"
 	"caucus/auxdata"
+	"caucus/dataset"
 	"caucus/privacy"
 )
 
@@ -263,3 +264,50 @@ func (w *weigh) law(out *Weights) *aggregation.WeightLaw {
 // fresh is public randomness for the law of the noise: the same at the release
 // and for every answer after it.
 func (w *weigh) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
+
+// Margins are what a reweigh release says of each block of the schema's features,
+// for auxdata.Make: post-processing.
+func (r Release) Margins() ([]auxdata.Margin, error) {
+	if r.Result.Weights == nil || r.Result.Weights.Means == nil {
+		return nil, fmt.Errorf("read margins: this release holds no feature means: use one of a reweigh study by entropy")
+	}
+	p, err := r.ParsedPlan()
+	if err != nil {
+		return nil, err
+	}
+	d, err := designOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return marginsOf(p, d, r.Result.Weights.Means)
+}
+
+func marginsOf(p Plan, d *aggregation.FeatureDesign, means []float64) ([]auxdata.Margin, error) {
+	if p.Map.Kind != dataset.IdentityMap || len(means) != d.Cells() {
+		return nil, fmt.Errorf("read margins: the plan releases projected features, not the schema's")
+	}
+	var out []auxdata.Margin
+	for _, b := range p.Schema.Blocks() {
+		m := auxdata.Margin{Mean: 0.5}
+		if b.OneHot {
+			m.Shares = means[b.Start : b.Start+b.Width]
+		} else {
+			m.Mean = means[b.Start]
+			m.Bins = d.BinsOf(b, means)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// Source is what a plan says that names the weighted pool of a release.
+func (r Release) Source() (*WeightSource, error) {
+	p, err := r.ParsedPlan()
+	if err != nil {
+		return nil, err
+	}
+	if r.Result.Weights == nil {
+		return nil, fmt.Errorf("name weights: this release holds none")
+	}
+	return &WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PerParty: p.reweighTerms().PerParty}, nil
+}

@@ -128,6 +128,9 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 		}
 	}
 	p.Schema = data.schema
+	if data.poolWeight != nil { // they say already what a tilt would find out
+		p.Tilt = false
+	}
 	natural := !cmd.Flags().Changed("parties") && data.train.Party != nil && (s.partyColumn != "" || s.known != "" || s.train != "")
 	if s.parties == 0 && !natural {
 		s.parties = 100
@@ -147,7 +150,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	}
 	bar := newProgress(c)
 	summary, err := study.Simulation{
-		Plan: p, Train: data.train, Test: data.test, Pool: data.pool,
+		Plan: p, Train: data.train, Test: data.test, Pool: data.pool, PoolWeight: data.poolWeight,
 		PoolFraction: s.poolFraction, PoolRows: s.poolRows, Parties: s.parties,
 		Project: s.project, Whiten: s.whiten, Repeats: s.repeats, Seed: s.seed,
 		Progress: bar.set,

@@ -78,7 +78,7 @@ func (s *simulateLabels) plan(schema dataset.Schema) (study.Plan, error) {
 		terms.Correction = study.DefaultCorrection(s.loss, len(schema.Classes()))
 	}
 	p := study.Plan{
-		Name: "simulation", Kind: "labels", Schema: schema, Unit: privacy.Label, Epsilon: s.epsilon,
+		Name: "simulation", Kind: "labels", Schema: schema, Map: dataset.Identity(schema), Unit: privacy.Label, Epsilon: s.epsilon,
 		Mechanism: s.mechanism, Noise: study.NoiseSite, Labels: &terms, Minimum: 1, Simulated: true,
 	}
 	if s.lambda != "auto" {

@@ -66,7 +66,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.StringVar(&s.terms.Estimator, "estimator", s.terms.Estimator, strings.Join(aggregation.RatioEstimators(), ", "))
 	f.StringVar(&s.terms.Features, "features", s.terms.Features, "what leaves beside the counts: clear, embedding or noisy-embedding (which hides each record)")
 	f.IntVar(&s.terms.Fourier, "fourier", s.terms.Fourier, "numbers of an embedding; 0 with clear features compares rows by the kernel itself")
-	f.Float64Var(&s.terms.Gamma, "width", 0, "kernel width in units of one over the pool's median squared distance; 0: chosen on held-out sets (clear), 2 (embedding) or 1 (noisy-embedding)")
+	f.Float64Var(&s.terms.Gamma, "width", 0, "kernel width in units of one over the pool's median squared distance; 0: chosen on held-out sets (clear), 3 (embedding) or 1 (noisy-embedding)")
 	f.IntVar(&s.project, "project", 0, "principal components of the pool to keep; 0 keeps all features")
 	f.Float64Var(&s.whiten, "whiten", 0, "how far to even out the principal components: 0 not, 1 fully")
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.1, "share of the training records that becomes the pool, without labels")

@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -68,7 +71,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.parties, "parties", 1, "number of virtual parties among which the private records are dealt")
 	f.IntVar(&s.repeats, "repeats", 10, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits and simulated noise")
-	f.StringVar(&s.out, "out", "", "write the first repeat's release here")
+	f.StringVar(&s.out, "out", "", "write the first repeat's files to this folder: release, schema, pool, weighted pool and private records")
 	return cmd
 }
 
@@ -160,7 +163,7 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 		}
 	}
 	p.Schema = schema.Without(column)
-	p.Schema.Party = ""
+	p.Schema.Party, p.Schema.Columns, p.Schema.Delimiter, p.Schema.Comment = "", nil, "", "" // as writeFiles writes
 	p.Map = dataset.Identity(p.Schema)
 	if err := p.Check(); err != nil {
 		return usageError{err}
@@ -179,13 +182,42 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 		return err
 	}
 	if s.out != "" {
-		if err := writeRelease(s.out, summary.Release); err != nil {
+		if err := s.writeFiles(c, p.Schema, table, summary); err != nil {
 			return err
 		}
-		c.note("wrote %s", s.out)
 	}
 	doc := reweighSummary{summary, time.Since(start).Seconds()}
 	return c.print(doc, func(w io.Writer) error { return printReweigh(w, doc, s, column+"="+value) })
+}
+
+// writeFiles writes the first repeat's files, for caucus query and for a study on
+// the weighted pool.
+func (s *simulateReweigh) writeFiles(c *console, schema dataset.Schema, t *dataset.Table, summary study.ReweighSummary) error {
+	if err := os.MkdirAll(s.out, 0o755); err != nil {
+		return err
+	}
+	pool := t.Select(summary.PoolRecords)
+	text, err := schema.YAML()
+	if err != nil {
+		return err
+	}
+	if err := writeRelease(filepath.Join(s.out, "release.json"), summary.Release); err != nil {
+		return err
+	}
+	for name, write := range map[string]func(io.Writer) error{
+		"schema.yaml": func(w io.Writer) error { _, err := w.Write(text); return err },
+		"pool.csv":    pool.WriteCSV,
+		"weighted.csv": func(w io.Writer) error {
+			return auxdata.WriteWeighted(w, pool, summary.Release.Result.Weights.Weight)
+		},
+		"private.csv": t.Select(summary.PrivateRecords).WriteCSV,
+	} {
+		if err := create(filepath.Join(s.out, name), write); err != nil {
+			return err
+		}
+	}
+	c.note("wrote release.json, schema.yaml, pool.csv, weighted.csv and private.csv to %s", s.out)
+	return nil
 }
 
 func printReweigh(w io.Writer, d reweighSummary, s *simulateReweigh, split string) error {

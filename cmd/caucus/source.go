@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/auxdata"
 	"caucus/dataset"
 )
 
@@ -39,6 +40,7 @@ func (s *source) flags(cmd *cobra.Command) {
 type loaded struct {
 	schema            dataset.Schema
 	train, test, pool *dataset.Records
+	poolWeight        []float64 // of a weighted pool
 	remarks           []string
 }
 
@@ -58,6 +60,11 @@ func (s *source) load() (loaded, error) {
 	if s.pool != "" {
 		if pool, err = readCSV(s.pool, schema.Format()); err != nil {
 			return loaded{}, err
+		}
+	}
+	if pool != nil {
+		if out.poolWeight, err = auxdata.Weights(pool); err != nil {
+			return loaded{}, fmt.Errorf("%s: %w", s.pool, err)
 		}
 	}
 	if s.poolWhere != "" {

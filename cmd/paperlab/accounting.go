@@ -15,10 +15,7 @@ var renyiOrders = func() []float64 {
 	for a := 2; a <= 64; a++ {
 		out = append(out, float64(a))
 	}
-	for _, a := range []float64{80, 96, 128, 192, 256, 384, 512, 1024, 2048, 4096} {
-		out = append(out, a)
-	}
-	return out
+	return append(out, 80, 96, 128, 192, 256, 384, 512, 1024, 2048, 4096)
 }()
 
 // epsilonOfRenyi converts a curve to (ε,δ) (Canonne, Kamath & Steinke 2020,

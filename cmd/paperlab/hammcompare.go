@@ -201,6 +201,7 @@ func (c *comparison) party() error {
 		return err
 	}
 	c.fedAvg()
+	c.partyMeans()
 	return nil
 }
 
@@ -226,14 +227,29 @@ func (c *comparison) fedAvg() {
 	space := coordinatesOf(c.d.Pool.X, rivalRidge, pooled.Classes)
 	records := space.records(pooled)
 	for _, e := range c.epsilons {
-		top, sent := 0., 0.
+		top, once, sent := 0., 0., 0.
 		for _, f := range fedAvgGrid(space, c.l.Quick) {
 			m := f.train(records, c.d.Parties, privacy.Budget{Epsilon: e, Delta: hammDelta}, c.rng)
-			if score := c.accuracy(space.back(m)); score > top {
+			score := c.accuracy(space.back(m))
+			if score > top {
 				top, sent = score, float64(f.Rounds*pooled.weights()*4) // single precision
 			}
+			if f.Rounds == 1 {
+				once = max(once, score)
+			}
 		}
+		c.add("DP-FedAvg, one round, oracle clip", e, once, float64(pooled.weights()*4))
 		c.add("DP-FedAvg, oracle rounds and clip", e, top, sent)
+	}
+}
+
+// partyMeans measures the candidate of that name.
+func (c *comparison) partyMeans() {
+	pooled := pooledOf(c.d)
+	m := newPartyMeans(c.d.Pool.X, pooled.Classes, float64(len(pooled.Y))/float64(len(c.d.Parties)))
+	for _, e := range c.epsilons {
+		b := privacy.Budget{Epsilon: e, Delta: hammDelta}
+		c.add("means of parties (candidate)", e, c.accuracy(m.fit(c.d.Pool.X, pooled, c.d.Parties, b, c.rng)), float64(pooled.weights()*4))
 	}
 }
 

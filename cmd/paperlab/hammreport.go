@@ -54,7 +54,7 @@ func hammReport(_ *lab, r *results, p *page) error {
 func hammRules(p *page) {
 	p.section("Rules")
 	p.paragraph("Accuracy on test records, mean ± standard deviation over draws; a draw is a split into pool, parties and test records, trained votes and noise. δ = %g for every method with a δ; `moment`, `cross, pure ε`, `output*`, `majority`, `average`, Pathak et al. and the perturbed solutions are pure ε.", hammDelta)
-	p.paragraph("Caucus's mechanisms choose λ by `auto`, after the noise, from public things. **Oracle** methods are given their best setting on the test records, which nobody has: `output-paper` its λ of %v, DP-FedAvg its rounds and clip, DP-SGD its epochs, PATE its noise (by how well its answers agree with the private votes). PATE's ε is data-dependent (Papernot et al. 2018, Theorem 6) and DP-SGD's promise is for adding or removing a record, where all others hide a replacement. Gradient rivals work in coordinates whitened by the public pool. All of this favours the rivals.", oracleLambdas)
+	p.paragraph("Caucus's mechanisms choose λ by `auto`, after the noise, from public things. **Oracle** methods are given their best setting on the test records, which nobody has: `output-paper` its λ of %v, DP-FedAvg its rounds and clip, DP-SGD its epochs, perturbed solutions their λ, PATE its noise (by how well its answers agree with the private votes). PATE's ε is data-dependent (Papernot et al. 2018, Theorem 6) and DP-SGD's promise is for adding or removing a record, where all others hide a replacement. Gradient rivals work in coordinates whitened by the public pool. All of this favours the rivals; at small ε an oracle also profits from luck, being the best of several noisy results.", oracleLambdas)
 	p.paragraph("At record level each site has at most %d/sites shards, of %d records or more. *Noise added once* needs a trusted coordinator; otherwise every site adds its own.", shardsInAll, shardSize)
 }
 
@@ -100,6 +100,9 @@ func neededFor(curve []point, goal func(x float64) float64) needed {
 
 func (n needed) String() string {
 	s := strconv.FormatFloat(n.At, 'g', 2, 64)
+	if n.At >= 10 {
+		s = strconv.FormatFloat(n.At, 'f', 0, 64)
+	}
 	switch {
 	case !n.Measured:
 		return ""

@@ -30,7 +30,7 @@ var errUsage = errors.New("usage")
 // failed, 2 when it was used wrongly.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
-		Use: "paperlab", Short: "Make the papers' tables and figures",
+		Use: "paperlab", Short: "Make the papers' tables and figures", Args: cobra.ArbitraryArgs,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

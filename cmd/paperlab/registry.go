@@ -31,6 +31,7 @@ type task struct {
 func experiments() []experiment {
 	return []experiment{
 		hammExperiment(),
+		symmetricExperiment(),
 	}
 }
 

@@ -1,0 +1,77 @@
+package aggregation_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	. "caucus/aggregation"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// pictures are 20 sets of rows of 784 numbers in [0,1] from ten classes whose
+// means differ, at random shares: the size of MNIST's training file for n = 2,500.
+func pictures(n int) []RatioSet {
+	rng := rand.New(rand.NewPCG(1, 2))
+	means := mat.NewDense(10, 784, nil)
+	for k := range 10 {
+		for j := range 784 {
+			means.Set(k, j, rng.Float64())
+		}
+	}
+	var sets []RatioSet
+	for range 20 {
+		shares := UniformShares(10, rng)
+		x, counts := mat.NewDense(n, 784, nil), make([]float64, 10)
+		for i := range n {
+			k, u := 0, rng.Float64()
+			for ; k < 9 && u > shares[k]; k++ {
+				u -= shares[k]
+			}
+			counts[k] += 1 / float64(n)
+			row := x.RawRowView(i)
+			for j := range row {
+				row[j] = (means.At(k, j) + rng.Float64()) / 2
+			}
+		}
+		sets = append(sets, RatioSet{Rows: x, Shares: counts})
+	}
+	return sets
+}
+
+// BenchmarkRatioEmbedded fits 50,000 × 784 in 20 sets with 4,096 Fourier
+// features. The goal is 30 s and 1 GiB on two cores; the rows alone are 299 MiB.
+//
+//	go test ./aggregation -run - -bench RatioEmbedded -benchtime 1x
+func BenchmarkRatioEmbedded(b *testing.B) { benchmarkRatio(b, 2500, 4096) }
+
+// BenchmarkRatioExact compares 10,000 rows with each other by kernel values: the
+// time grows with the square of the rows.
+func BenchmarkRatioExact(b *testing.B) { benchmarkRatio(b, 500, 0) }
+
+func benchmarkRatio(b *testing.B, n, features int) {
+	sets := pictures(n)
+	scale, err := MedianSquaredDistance(sets[0].Rows, rand.New(rand.NewPCG(3, 4)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	o := RatioOptions{Kernel: RBF(3 / scale)}
+	if features > 0 {
+		o = RatioOptions{Fourier: &Fourier{Dim: 784, Features: features, Gamma: 3 / scale, Seed: 1}}
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		m, err := FitRatio(sets, o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := m.Estimate(RatioSet{Rows: sets[3].Rows}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	b.ReportMetric(float64(memory.Sys)/(1<<20), "MiB-from-system")
+}

@@ -1,0 +1,96 @@
+package auxdata
+
+import (
+	"fmt"
+	"math"
+
+	"caucus/dataset"
+)
+
+// Support is what a pool covers of what its schema allows. Weights can lift rows
+// that a pool has, and cannot make rows that it lacks.
+type Support struct {
+	Rows     int      `json:"rows"`
+	Distinct int      `json:"distinct_rows"`
+	Features int      `json:"features"`
+	Weighted bool     `json:"weighted"`
+	Gaps     []string `json:"gaps"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Constants of Check.
+const (
+	// rareRows: a level with fewer rows cannot carry weight without one row
+	// carrying it all.
+	rareRows = 10
+	// widestGap of a number's range may lie between neighbouring rows.
+	widestGap = 0.25
+)
+
+// Check reports which levels no row has, or hardly any, and which parts of a
+// number's range no row is in. All of it is public.
+func Check(s dataset.Schema, p *Pool) Support {
+	n, _ := p.Encoded.Dims()
+	_, features := p.Encoded.Dims()
+	out := Support{Rows: n, Features: features, Weighted: p.Weight != nil, Gaps: []string{}}
+	seen := map[string]bool{}
+	for i := range n {
+		seen[fmt.Sprint(p.Encoded.RawRowView(i))] = true
+	}
+	out.Distinct = len(seen)
+	names := s.FeatureNames()
+	for _, b := range s.Blocks() {
+		if b.OneHot {
+			for j := b.Start; j < b.Start+b.Width; j++ {
+				count := 0
+				for i := range n {
+					if p.Encoded.At(i, j) == 1 {
+						count++
+					}
+				}
+				switch {
+				case count == 0 && names[j] == b.Column+"=other":
+				case count == 0:
+					out.Gaps = append(out.Gaps, fmt.Sprintf("no row has %s", names[j]))
+				case count < rareRows:
+					out.Gaps = append(out.Gaps, fmt.Sprintf("only %d rows have %s", count, names[j]))
+				}
+			}
+			continue
+		}
+		if names[b.Start] != b.Column {
+			continue
+		}
+		if low, high := numericGap(p, b.Start, n); high-low > widestGap {
+			out.Gaps = append(out.Gaps, fmt.Sprintf("no row has %s between %.0f %% and %.0f %% of its range", b.Column, 100*low, 100*high))
+		}
+	}
+	if out.Distinct < n/2 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("only %d of %d rows are distinct", out.Distinct, n))
+	}
+	if n < features {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("there are %d rows for %d features: weights and votes will be erratic", n, features))
+	}
+	return out
+}
+
+// numericGap is the widest part of [0,1] in which no row is.
+func numericGap(p *Pool, column, n int) (low, high float64) {
+	const parts = 100
+	var has [parts]bool
+	for i := range n {
+		has[min(int(p.Encoded.At(i, column)*parts), parts-1)] = true
+	}
+	best, start := 0, 0
+	for k := 0; k <= parts; k++ {
+		if k < parts && !has[k] {
+			continue
+		}
+		if k-start > best {
+			best = k - start
+			low, high = float64(start)/parts, float64(k)/parts
+		}
+		start = k + 1
+	}
+	return low, math.Min(high, 1)
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/study"
+)
+
+// queryAnswer is the JSON document of query.
+type queryAnswer struct {
+	Where         string   `json:"where"`
+	Rows          int      `json:"rows"`
+	Matching      int      `json:"matching_rows"`
+	Weighted      bool     `json:"weighted"`
+	Estimate      float64  `json:"estimate"`
+	Unweighted    float64  `json:"unweighted"`
+	EffectiveRows float64  `json:"effective_rows"`
+	Noise         *float64 `json:"noise_sd,omitempty"`
+	Sampling      *float64 `json:"sampling_sd,omitempty"`
+}
+
+func newQuery(c *console) *cobra.Command {
+	var pool, release, where, schema string
+	cmd := &cobra.Command{
+		Use:   "query",
+		Short: "Answer a question about private records from a weighted public pool",
+		Long: `Estimate the share of the private records for which a condition holds: its
+weighted share among the rows of the public pool. The weights are the pool file's
+own (a column ` + auxdata.WeightColumn + `, see caucus pool weigh), or those of a reweigh release; with the
+release the answer's standard deviation is told too. The pool file may have more
+columns than the study used, such as an outcome.
+
+It costs nothing: ask as often as you like.`,
+		Example: `  caucus query --pool weighted.csv --where 'income == ">50K"'
+  caucus query --pool pool.csv --release release.json --where 'age >= 65 and ward != surgery'`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if pool == "" || where == "" {
+				return usagef("query needs --pool FILE and --where CONDITION")
+			}
+			condition, err := dataset.ParseCondition(where)
+			if err != nil {
+				return usageError{err}
+			}
+			q := weighing{pool: pool, release: release, schema: schema}
+			if err := q.load(); err != nil {
+				return err
+			}
+			holds, err := condition.Rows(q.table)
+			if err != nil {
+				return err
+			}
+			doc := queryAnswer{Where: where, Rows: len(holds), Weighted: q.weight != nil}
+			b := make([]float64, len(holds))
+			total, sum, squares := 0.0, 0.0, 0.0
+			for i, h := range holds {
+				v := 1.0
+				if q.weight != nil {
+					v = q.weight[i]
+				}
+				total += v
+				squares += v * v
+				if h {
+					b[i] = 1
+					sum += v
+					doc.Matching++
+				}
+			}
+			doc.Estimate, doc.Unweighted = sum/total, float64(doc.Matching)/float64(len(holds))
+			doc.EffectiveRows = total * total / squares
+			if q.made != nil {
+				a, err := q.document.Answer(q.made, b)
+				if err != nil {
+					return err
+				}
+				doc.Noise, doc.Sampling = &a.Noise, &a.Sampling
+			}
+			if q.weight == nil {
+				c.note("warning: the pool has no weights: the answer is about the pool itself. Give --release, or a pool from caucus pool weigh")
+			}
+			return c.print(doc, func(w io.Writer) error {
+				fmt.Fprintf(w, "%.4f of the private records: %s\n", doc.Estimate, where)
+				fmt.Fprintf(w, "%.4f of the pool (%d of %d rows, which count as %.0f)\n", doc.Unweighted, doc.Matching, doc.Rows, doc.EffectiveRows)
+				if doc.Noise != nil {
+					fmt.Fprintf(w, "standard deviation %.4f from noise, %.4f from sampling the pool; bias is not in it\n", *doc.Noise, *doc.Sampling)
+				}
+				return nil
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&pool, "pool", "", "CSV file of the public pool (may be .gz)")
+	f.StringVar(&release, "release", "", "release of a reweigh study on this pool")
+	f.StringVar(&schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
+	f.StringVar(&where, "where", "", `condition, such as 'income == ">50K" and age >= 30'`)
+	return cmd
+}
+
+// weighing is a pool file with its weights.
+type weighing struct {
+	pool, release, schema string
+
+	table    *dataset.Table
+	weight   []float64
+	document study.Release
+	plan     study.Plan
+	made     *auxdata.Pool // the release's pool, nil without one
+}
+
+// load reads the files and checks that the release is about this pool.
+func (q *weighing) load() error {
+	format := dataset.Format{}
+	if q.schema != "" {
+		s, err := readSchema(q.schema)
+		if err != nil {
+			return err
+		}
+		format = s.Format()
+	}
+	var err error
+	if q.release != "" {
+		if q.document, err = readRelease(q.release); err != nil {
+			return err
+		}
+		if q.plan, err = q.document.ParsedPlan(); err != nil {
+			return err
+		}
+		if q.schema == "" {
+			format = q.plan.Schema.Format()
+		}
+	}
+	if q.table, err = readCSV(q.pool, format); err != nil {
+		return err
+	}
+	if q.release == "" {
+		if !q.table.Has(auxdata.WeightColumn) {
+			return nil
+		}
+		q.weight = make([]float64, q.table.Rows())
+		for i := range q.weight {
+			cell, _ := q.table.Cell(i, auxdata.WeightColumn)
+			if q.weight[i], err = strconv.ParseFloat(cell, 64); err != nil || !(q.weight[i] > 0) {
+				return fmt.Errorf("%s: weight %q of row %d is not a positive number", q.pool, cell, i+1)
+			}
+		}
+		return nil
+	}
+	w := q.document.Result.Weights
+	if w == nil {
+		return fmt.Errorf("%s holds no weights: give the release of a reweigh study", q.release)
+	}
+	if q.table.Has(auxdata.WeightColumn) {
+		return usagef("%s has weights of its own: leave --release out, or give the pool without weights", q.pool)
+	}
+	if q.made, _, err = auxdata.New(q.plan.Schema, q.plan.Map, q.table); err != nil {
+		return err
+	}
+	if q.plan.Simulated { // its pool is named by encoded rows
+		q.made = auxdata.Virtual(q.made.Encoded, q.plan.Map)
+	}
+	if q.made.Digest != q.plan.Pool {
+		return fmt.Errorf("%s has digest %s, the release is about pool %s: give the pool of that study, its rows in the same order", q.pool, q.made.Digest, q.plan.Pool)
+	}
+	q.weight = w.Weight
+	return nil
+}

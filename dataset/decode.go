@@ -1,0 +1,71 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Decode turns encoded rows (N×Dim) back into a table of the feature columns, so
+// that Encode gives the same rows again, up to the rounding of numbers to five
+// digits. A text's level is its largest entry; texts that are no level become
+// "other". A number whose flag is set becomes the schema's missing text.
+func (s Schema) Decode(x *mat.Dense) (*Table, error) {
+	n, d := x.Dims()
+	if n > 0 && d != s.Dim() {
+		return nil, fmt.Errorf("decode rows: they have %d columns, the schema encodes %d", d, s.Dim())
+	}
+	b, err := newTableBuilder(s.FeatureColumns())
+	if err != nil {
+		return nil, err
+	}
+	cells := make([]string, len(b.columns))
+	for i := range n {
+		row := x.RawRowView(i)
+		k := 0
+		for _, f := range s.Features {
+			names, _ := f.names(maxColumns) // Validate has checked it
+			for range names {
+				cells[k] = f.decode(row[:f.width()], s.Missing)
+				row = row[f.width():]
+				k++
+			}
+		}
+		b.add(cells)
+	}
+	return b.table(), nil
+}
+
+func (f *Feature) decode(v []float64, missing string) string {
+	if f.Kind == Categorical {
+		best := 0
+		for k := range v {
+			if v[k] > v[best] {
+				best = k
+			}
+		}
+		if best < len(f.Levels) {
+			return f.Levels[best]
+		}
+		return otherLevel
+	}
+	if f.Missing && v[1] >= 0.5 {
+		return missing
+	}
+	lo, hi := f.Min, f.Max
+	t := math.Max(0, math.Min(v[0], 1))
+	if f.Log {
+		lo, hi = math.Log1p(lo), math.Log1p(hi)
+		t = math.Expm1(lo + t*(hi-lo))
+	} else {
+		t = lo + t*(hi-lo)
+	}
+	// Five digits of the range, and never beyond a bound.
+	if unit := math.Pow(10, math.Ceil(math.Log10(f.Max-f.Min))-5); unit > 0 {
+		t = math.Round(t/unit) * unit
+	}
+	t = math.Max(f.Min, math.Min(t, f.Max))
+	return strconv.FormatFloat(t, 'g', 8, 64)
+}
