@@ -293,6 +293,9 @@ const maxReason = 1000
 
 // CancelStudy fails a study.
 func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Study, error) {
+	if err := protocol.CheckText(r.Reason); err != nil {
+		return nil, fmt.Errorf("%w: the reason: %w", protocol.ErrInvalid, err)
+	}
 	if len(r.Reason) > maxReason {
 		return nil, fmt.Errorf("%w: the reason has %d bytes, at most %d are taken", protocol.ErrInvalid, len(r.Reason), maxReason)
 	}

@@ -175,7 +175,7 @@ func (c *course) release(ctx context.Context, s *study.Study, r releaser) error 
 // on a value.
 func giveUpReason(err error) string {
 	if errors.Is(err, privacy.ErrBudget) {
-		return "the release would pass the coordinator's privacy budget; spent nothing"
+		return "the release would pass the coordinator's privacy budget; the coordinator spent nothing"
 	}
 	return "the release cannot be made; the coordinator's log says why"
 }

@@ -243,8 +243,9 @@ func readPool(ctx context.Context, s Store, d auxdata.Digest) ([]byte, error) {
 }
 
 // contribute decides on a contribution whose body is valid, and answers with
-// its receipt once both are stored.
-func (c *course) contribute(ctx context.Context, r protocol.Receipt, body []byte, now time.Time) (protocol.Receipt, error) {
+// its receipt once both are stored. Whoever was revoked while it was uploaded
+// is refused in the same transaction.
+func (c *course) contribute(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte, now time.Time) (protocol.Receipt, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.load(ctx); err != nil {
@@ -259,6 +260,9 @@ func (c *course) contribute(ctx context.Context, r protocol.Receipt, body []byte
 	send, err := c.stepLocked(ctx, study.Contributed{Party: r.Party, Plan: r.Plan, Body: r.Body}, func(tx Tx, e study.Effect) error {
 		if _, ok := e.(study.StoreContribution); ok {
 			stored = true
+			if err := stillHolds(tx, caller, now); err != nil {
+				return err
+			}
 			return tx.AddContribution(r, body)
 		}
 		return nil

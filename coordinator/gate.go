@@ -85,11 +85,13 @@ func (g *gate) holds(ctx context.Context, caller protocol.Caller) error {
 	if caller.Role == protocol.RoleInvitation {
 		return nil
 	}
-	var c certificate
-	err := g.store.View(ctx, func(tx Tx) (err error) {
-		c, err = tx.Certificate(caller.Serial)
-		return err
-	})
+	return g.store.View(ctx, func(tx Tx) error { return stillHolds(tx, caller, g.now()) })
+}
+
+// stillHolds asks within a transaction, so that what the transaction writes and
+// a revocation cannot cross each other.
+func stillHolds(tx Tx, caller protocol.Caller, now time.Time) error {
+	c, err := tx.Certificate(caller.Serial)
 	switch {
 	case errors.Is(err, errNone):
 		return fmt.Errorf("%w: %s is not known here: ask the operator for an invitation", protocol.ErrDenied, caller.Name)
@@ -99,7 +101,7 @@ func (g *gate) holds(ctx context.Context, caller protocol.Caller) error {
 		return fmt.Errorf("%w: the certificate of %s was revoked: ask the operator", protocol.ErrDenied, caller.Name)
 	case c.Name != caller.Name || c.Role != caller.Role:
 		return fmt.Errorf("%w: the certificate of %s is registered for another", protocol.ErrDenied, caller.Name)
-	case !g.now().Before(c.Expires):
+	case !now.Before(c.Expires):
 		return fmt.Errorf("%w: the certificate of %s: enrol again with a new invitation", protocol.ErrExpired, caller.Name)
 	}
 	return nil

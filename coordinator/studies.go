@@ -191,7 +191,7 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 	if err != nil {
 		return fail(err)
 	}
-	stored, err := c.contribute(ctx, receipt, data, now)
+	stored, err := c.contribute(ctx, callerOf(ctx), receipt, data, now)
 	s.conductor.nudge()
 	if err != nil {
 		return fail(err)

@@ -24,9 +24,9 @@
 //     distribute the map.
 //
 // Where things may grow: another file format is one more reader that returns a
-// Table; another public map (random Fourier features from a seed in the plan) is
-// one more Kind of Map, as random patches of pictures are ([FitPatches]); maps
-// may follow each other ([Map.After]).
+// Table; another public map is one more Kind of Map, as random patches of pictures
+// ([FitPatches]) and random Fourier features ([FitFourier]) are; maps may follow
+// each other ([Map.After]).
 //
 // This package opens no files: readers take an io.Reader and known sets an
 // fs.FS.

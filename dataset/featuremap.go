@@ -18,6 +18,7 @@ import (
 //	z = x / Scale                        kind "identity"
 //	z = Vᵀ(x − Mean) / Scale             kind "pca"
 //	z = patches(x) / Scale               kind "patches", see Patches
+//	z = (cos, sin)(ωᵀx) / Scale          kind "fourier", see Fourier
 //
 // and z divided by its norm where that exceeds 1. The last column is the
 // intercept. With a map in First, x are that map's z, before the division by
@@ -36,6 +37,8 @@ type Map struct {
 	Whiten float64 `json:"whiten,omitempty"`
 	// Patches are those of kind "patches".
 	Patches *Patches `json:"patches,omitempty"`
+	// Fourier are the parameters of kind "fourier".
+	Fourier *Fourier `json:"fourier,omitempty"`
 	// First, where given, makes this map's inputs of the encoded columns.
 	First *Map `json:"first,omitempty"`
 }
@@ -153,6 +156,8 @@ func (m Map) fillOne(z, x *mat.Dense) {
 		mat.NewVecDense(width, offset).MulVec(v.T(), mat.NewVecDense(m.Inputs, m.Mean))
 	case PatchesMap:
 		m.Patches.fill(z, x)
+	case FourierMap:
+		m.Fourier.fill(z, x)
 	default:
 		z.Copy(x)
 	}
@@ -199,8 +204,8 @@ func (m Map) Validate() error {
 
 func (m Map) validate(depth int) error {
 	if m.First != nil {
-		if depth > 0 {
-			return errors.New("map: at most one map may come first")
+		if depth > 1 {
+			return errors.New("map: at most two maps may come first")
 		}
 		if err := m.First.validate(depth + 1); err != nil {
 			return fmt.Errorf("first %w", err)
@@ -218,7 +223,12 @@ func (m Map) validate(depth int) error {
 	if m.Patches != nil && m.Kind != PatchesMap {
 		return fmt.Errorf("map: a map of kind %s has no patches; remove them", m.Kind)
 	}
+	if m.Fourier != nil && m.Kind != FourierMap {
+		return fmt.Errorf("map: a map of kind %s has no Fourier features; remove them", m.Kind)
+	}
 	switch m.Kind {
+	case FourierMap:
+		return m.Fourier.validate(m)
 	case PatchesMap:
 		if len(m.Mean) != 0 || len(m.Directions) != 0 {
 			return errors.New("map: a patches map has no mean or directions; remove them")
@@ -231,7 +241,7 @@ func (m Map) validate(depth int) error {
 		return nil
 	case PCAMap:
 	default:
-		return fmt.Errorf("map: kind %q is unknown; use %s, %s or %s", m.Kind, IdentityMap, PCAMap, PatchesMap)
+		return fmt.Errorf("map: kind %q is unknown; use %s, %s, %s or %s", m.Kind, IdentityMap, PCAMap, PatchesMap, FourierMap)
 	}
 	if m.Outputs < 1 || m.Outputs > m.Inputs {
 		return fmt.Errorf("map: outputs is %d; expected 1 to %d", m.Outputs, m.Inputs)

@@ -154,7 +154,7 @@ func TestPatchesErrors(t *testing.T) {
 		"remove them":       func(m *Map, _ *Patches) { m.Mean = []float64{1} },
 		"first map gives":   func(m *Map, _ *Patches) { m.First = &Map{Kind: IdentityMap, Inputs: 3, Scale: 1} },
 		"kind pca has no":   func(m *Map, _ *Patches) { m.Kind = PCAMap },
-		"at most one map":   func(m *Map, _ *Patches) { m.First = &Map{First: &Map{}} },
+		"at most two maps":  func(m *Map, _ *Patches) { m.First = &Map{First: &Map{First: &Map{}}} },
 		"first map: inputs": func(m *Map, _ *Patches) { m.First = &Map{} },
 	} {
 		m, p := good, *good.Patches

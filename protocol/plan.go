@@ -2,7 +2,10 @@ package protocol
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"unicode"
+	"unicode/utf8"
 
 	"caucus/study"
 )
@@ -33,6 +36,11 @@ func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 	if p.Simulated {
 		return refuse("it is simulated, so it protects nobody: only caucus simulate runs it")
 	}
+	for field, text := range map[string]string{"name": p.Name, "purpose": p.Purpose, "contact": p.Contact, "data": p.Data} {
+		if err := CheckText(text); err != nil {
+			return refuse("%s: %v", field, err)
+		}
+	}
 	if len(p.Roster) == 0 {
 		return refuse("roster: name the parties that may contribute")
 	}
@@ -48,4 +56,19 @@ func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 		return refuse("deadline: say when the study seals with whoever has contributed")
 	}
 	return p, study.HashOf(canonical), nil
+}
+
+// CheckText refuses text that could pass for something else on the screen of
+// whoever must approve it: control characters, line breaks among them, and the
+// marks that turn the direction of writing.
+func CheckText(text string) error {
+	if !utf8.ValidString(text) {
+		return errors.New("it is not UTF-8")
+	}
+	for _, r := range text {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+			return fmt.Errorf("it holds the control character %U: write it in one plain line", r)
+		}
+	}
+	return nil
 }

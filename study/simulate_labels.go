@@ -26,6 +26,10 @@ type LabelSimulation struct {
 	// components; Pictures says what a row is.
 	Filters  int
 	Pictures *dataset.Pictures
+	// Fourier, above 0, is the number of random Fourier features that come last,
+	// of a kernel of this Gamma.
+	Fourier int
+	Gamma   float64
 }
 
 // LabelSummary is what it found; means over the repeats.
@@ -150,6 +154,11 @@ func (s LabelSimulation) mapOf(pool *mat.Dense, rng *rand.Rand) (dataset.Map, er
 			pca = pca.After(m)
 		}
 		m = pca
+	}
+	if s.Fourier > 0 {
+		if m, err = dataset.FitFourier(m, s.Fourier, dataset.Fourier{Gamma: s.Gamma, Seed: rng.Uint64()}); err != nil {
+			return m, fmt.Errorf("simulate: %w", err)
+		}
 	}
 	return m, nil
 }

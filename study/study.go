@@ -157,7 +157,7 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 			return nil, nil
 		}
 		if have := len(s.Received); have < s.Plan.Minimum {
-			return s.enter(Failed, fmt.Sprintf("minimum %d, have %d; spent nothing", s.Plan.Minimum, have)), nil
+			return s.enter(Failed, fmt.Sprintf("minimum %d, have %d; the coordinator spent nothing", s.Plan.Minimum, have)), nil
 		}
 		return s.seal(), nil
 	case FoldDone:
@@ -165,7 +165,7 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 			return nil, nil
 		}
 		if e.Contributions != len(s.Received) {
-			return s.enter(Failed, fmt.Sprintf("folded %d contributions, sealed %d; spent nothing", e.Contributions, len(s.Received))), nil
+			return s.enter(Failed, fmt.Sprintf("folded %d contributions, sealed %d; the coordinator spent nothing", e.Contributions, len(s.Received))), nil
 		}
 		return append(s.enter(Folded, ""), MakeRelease{len(s.Received)}), nil
 	case ReleaseDone:

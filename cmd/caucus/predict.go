@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,17 +80,19 @@ func newPredict(c *console) *cobra.Command {
 				doc.Correct = &a
 			}
 			if out != "" {
-				file, err := os.Create(out)
-				if err != nil {
+				if err := writePredictionFile(out, doc); err != nil {
 					return err
 				}
-				defer file.Close()
-				return writePredictions(file, doc)
 			}
 			if doc.Correct != nil {
 				c.note("%d of %d labelled records are predicted correctly (%.4f)", right, known, *doc.Correct)
 			}
-			return c.print(doc, func(w io.Writer) error { return writePredictions(w, doc) })
+			return c.print(doc, func(w io.Writer) error {
+				if out != "" {
+					return nil
+				}
+				return writePredictions(w, doc)
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -97,6 +100,14 @@ func newPredict(c *console) *cobra.Command {
 	f.StringVar(&data, "data", "", "CSV file of records (may be .gz)")
 	f.StringVar(&out, "out", "", "write the predictions to this CSV file instead of stdout")
 	return cmd
+}
+
+func writePredictionFile(name string, p prediction) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writePredictions(file, p), file.Close())
 }
 
 func writePredictions(w io.Writer, p prediction) error {

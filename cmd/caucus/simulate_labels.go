@@ -21,8 +21,9 @@ import (
 type simulateLabels struct {
 	source
 	mechanism, loss, risk, correction, lambda, out string
-	epsilon, poolFraction, whiten                  float64
+	epsilon, poolFraction, whiten, gamma           float64
 	parties, repeats, project, filters, trainRows  int
+	fourier                                        int
 	seed                                           uint64
 }
 
@@ -63,6 +64,8 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.project, "project", 60, "principal components to keep; 0 keeps all features")
 	f.Float64Var(&s.whiten, "whiten", 0.5, "how far to even out the principal components: 0 not, 1 fully")
 	f.IntVar(&s.filters, "filters", -1, "random patches that map pictures before the principal components; default 200 for known sets of pictures, else 0")
+	f.IntVar(&s.fourier, "fourier", 0, "random Fourier features of what the map gives, for a kernel instead of a linear model; 0 for none")
+	f.Float64Var(&s.gamma, "gamma", 0.5, "width of that kernel exp(-gamma*distance²)")
 	f.IntVar(&s.trainRows, "train-rows", 0, "use a random part of the training records of this size; 0 uses all")
 	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits, maps and simulated noise")
@@ -139,7 +142,7 @@ func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 			Plan: p, Train: data.train, Test: data.test, Pool: data.pool, PoolFraction: s.poolFraction,
 			Parties: s.parties, Project: s.project, Whiten: s.whiten, Repeats: s.repeats, Seed: s.seed, Progress: bar.set,
 		},
-		Filters: s.filters, Pictures: pictures,
+		Filters: s.filters, Pictures: pictures, Fourier: s.fourier, Gamma: s.gamma,
 	}.Run(cmd.Context())
 	bar.stop()
 	if err != nil {

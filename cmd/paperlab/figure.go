@@ -2,6 +2,7 @@ package main
 
 import (
 	"image/color"
+	"io"
 	"math"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // figure is curves of means over draws, each with a band of ± 1 standard
@@ -56,12 +58,12 @@ var palette = []color.NRGBA{
 	{230, 159, 0, 255}, {86, 180, 233, 255}, {150, 130, 20, 255}, {60, 60, 60, 255},
 }
 
-// save writes the figure as SVG.
+// save writes the figure as SVG, its legend beside the curves.
 func (f figure) save(name string) error {
-	p := plot.New()
+	p, legend := plot.New(), plot.NewLegend()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.Title, f.X, f.Y
-	p.Legend.Left, p.Legend.YPosition = false, draw.PosTop
-	p.Legend.Padding, p.Legend.ThumbnailWidth = vg.Points(2), vg.Points(22)
+	legend.Top, legend.Left, legend.YPosition = true, true, draw.PosCenter
+	legend.Padding, legend.ThumbnailWidth = vg.Points(3), vg.Points(20)
 	p.Add(plotter.NewGrid())
 	low, high := math.Inf(1), math.Inf(-1)
 	for i, c := range f.Curves {
@@ -73,7 +75,7 @@ func (f figure) save(name string) error {
 			continue
 		}
 		low, high = min(low, c.Points[0].X), max(high, c.Points[len(c.Points)-1].X)
-		if err := c.add(p, i, f.LogY); err != nil {
+		if err := c.add(p, &legend, i, f.LogY); err != nil {
 			return err
 		}
 	}
@@ -87,7 +89,7 @@ func (f figure) save(name string) error {
 		}
 		line.Color, line.Dashes = color.Gray{120}, []vg.Length{vg.Points(2), vg.Points(3)}
 		p.Add(line)
-		p.Legend.Add(r.Name, line)
+		legend.Add(r.Name, line)
 	}
 	if f.LogX && high > low {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
@@ -95,13 +97,18 @@ func (f figure) save(name string) error {
 	if f.LogY && !math.IsInf(low, 1) {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	}
-	// The legend stands beside the curves, not over them.
-	canvas := 17 * vg.Centimeter
-	p.Legend.XOffs = 0
-	return p.Save(canvas, 11*vg.Centimeter, name)
+	const width, height, beside = 23 * vg.Centimeter, 11 * vg.Centimeter, 7 * vg.Centimeter
+	canvas := vgsvg.New(width, height)
+	all := draw.New(canvas)
+	p.Draw(draw.Crop(all, 0, -beside, 0, 0))
+	legend.Draw(draw.Crop(all, width-beside+vg.Points(6), 0, 0, -vg.Points(20)))
+	return writeFile(name, func(w io.Writer) error {
+		_, err := canvas.WriteTo(w)
+		return err
+	})
 }
 
-func (c curve) add(p *plot.Plot, i int, positive bool) error {
+func (c curve) add(p *plot.Plot, legend *plot.Legend, i int, positive bool) error {
 	shade := palette[i%len(palette)]
 	band, line := plotter.XYs{}, plotter.XYs{}
 	for _, q := range c.Points {
@@ -111,7 +118,7 @@ func (c curve) add(p *plot.Plot, i int, positive bool) error {
 	for _, q := range slices.Backward(c.Points) {
 		bottom := q.Y - q.SD
 		if positive && bottom <= 0 {
-			bottom = q.Y / 10
+			bottom = q.Y / 3
 		}
 		band = append(band, plotter.XY{X: q.X, Y: bottom})
 	}
@@ -134,6 +141,6 @@ func (c curve) add(p *plot.Plot, i int, positive bool) error {
 	}
 	marks.Color, marks.Shape, marks.Radius = shade, draw.CircleGlyph{}, vg.Points(2)
 	p.Add(l, marks)
-	p.Legend.Add(c.Name, l, marks)
+	legend.Add(c.Name, l, marks)
 	return nil
 }

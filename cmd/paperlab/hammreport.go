@@ -361,9 +361,9 @@ func theoryReport(p *page, r *results) error {
 			both, n := slope(c.Points, quadratic)
 			ratio, pairs := doubling(of)
 			alone, _ := slope(centred(of), math.Inf(1))
-			rows = append(rows, []string{m, fmt.Sprintf("%.2f (%d points)", both, n), fmt.Sprintf("%.2f", alone), fmt.Sprintf("%.2f (%d pairs)", ratio, pairs)})
+			rows = append(rows, []string{m, fitted(both, n), fitted(alone, 2), fmt.Sprintf("%.2f (%d pairs)", ratio, pairs)})
 		}
-		p.table([]string{"mechanism", "slope in εM (theorem: −2; majority: none)", "slope in M at equal ε", "excess at (2M, ε) over excess at (M, 2ε)"}, rows)
+		p.table([]string{"mechanism", "slope in εM (theorem: −2; majority: none)", "slope in M at equal ε", "excess with more parties over excess with more ε, at equal εM"}, rows)
 		if err := p.figure("theorem4", f); err != nil {
 			return err
 		}
@@ -404,6 +404,14 @@ func theoryReport(p *page, r *results) error {
 	return nil
 }
 
+// fitted shows a slope, or that there was too little to fit.
+func fitted(slope float64, points int) string {
+	if points < 2 || math.IsNaN(slope) {
+		return "too few points"
+	}
+	return fmt.Sprintf("%.2f", slope)
+}
+
 // centred pools the curves in M of all ε: log excess less its mean at that ε,
 // so that one slope describes all.
 func centred(r *results) []point {
@@ -421,9 +429,9 @@ func centred(r *results) []point {
 	return out
 }
 
-// doubling is the geometric mean of excess(2M, ε)/excess(M, 2ε) over what was
-// measured, 1 where doubling M is like doubling ε; ε grids step by about 3, so
-// pairs are those of nearly equal product.
+// doubling is the geometric mean of excess(kM, ε)/excess(M, kε) over all that
+// was measured, with the number of such pairs: 1 where more parties are like
+// more ε.
 func doubling(r *results) (float64, int) {
 	total, n := 0.0, 0
 	parties, epsilons := r.numbers("parties"), r.numbers("epsilon")
@@ -431,7 +439,7 @@ func doubling(r *results) (float64, int) {
 		for _, e := range epsilons {
 			for _, m2 := range parties {
 				for _, e2 := range epsilons {
-					if ratio := m2 * e2 / (m * e); m2 <= m || e2 >= e || ratio < .8 || ratio > 1.25 {
+					if m2 <= m || math.Abs(m2*e2/(m*e)-1) > 1e-9 {
 						continue
 					}
 					a := r.where("parties", m2, "epsilon", e2).over("excess")

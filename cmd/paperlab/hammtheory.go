@@ -25,9 +25,9 @@ import (
 const theoryLambda = 1e-2
 
 func theoryTasks(l *lab, s hammSet, draw int) []task {
-	parties, epsilons, rows := []int{50, 100, 200, 400, 800}, []float64{.3, 1, 3, 10, 30}, []int{50, 100, 200, 400, 800, 1600}
+	parties, epsilons, rows := []int{50, 100, 200, 400, 800}, []float64{.5, 1, 2, 4, 8, 16, 32}, []int{50, 100, 200, 400, 800, 1600}
 	if l.Quick {
-		parties, epsilons, rows = []int{50, 200}, []float64{1, 10}, []int{50, 200}
+		parties, epsilons, rows = []int{50, 200}, []float64{2, 8, 32}, []int{50, 200}
 	}
 	var tasks []task
 	for _, m := range parties {

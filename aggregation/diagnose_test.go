@@ -1,0 +1,119 @@
+package aggregation
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// TestWeightLaw compares the stated standard deviation of an answer with the
+// spread of answers over 400 fresh noises. A standard deviation estimated from
+// 400 normal draws has a standard error of 1/√800 = .035 of it; 6.5 of those
+// are .23, exceeded with probability below 1e-10. The law is of first order, so
+// the noise is small, and .3 is allowed.
+func TestWeightLaw(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	d := designs(t)["blocks"]
+	pool, private := people(400, 0, rng), people(1000, 0.6, rng)
+	x := d.Rows(pool)
+	b := make([]float64, 400)
+	for i := range b {
+		if pool.At(i, 4) > 0.5 {
+			b[i] = 1
+		}
+	}
+	sums := make([]float64, d.Cells())
+	for j, v := range d.Sums(private) {
+		sums[j] = float64(v)
+	}
+	means, err := d.Means(sums, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	floats.Scale(1/d.Norm(), means)
+	noise := Isotropic(d.Cells(), 0.002)
+	fit := FitWeights(x, means, noise, 0.01, 0, rng)
+	law := LawOf(x, fit, noise)
+	stated := law.Answer(b)
+
+	answers := make([]float64, 400)
+	ratios := make([]float64, 400)
+	const sd = 0.02
+	ofTilt := LawOfTilt(x, fit, sd)
+	for k := range answers {
+		m := noise.Draw(1, rng).RawMatrix().Data
+		floats.Add(m, means)
+		answers[k] = newWeightLaw(x, FitWeights(x, m, noise, 0.01, 0, rng).Weight).Answer(b).Estimate
+		beta := append([]float64{}, fit.Beta...)
+		for j := range beta {
+			beta[j] += sd * rng.NormFloat64()
+		}
+		ratios[k] = newWeightLaw(x, Weigh(x, beta).Weight).Answer(b).Estimate
+	}
+	for _, c := range []struct {
+		name        string
+		answers     []float64
+		stated, cap float64
+	}{
+		{"entropy", answers, stated.Noise, law.WorstNoise()},
+		{"tilt", ratios, ofTilt.Answer(b).Noise, ofTilt.WorstNoise()},
+	} {
+		mean := floats.Sum(c.answers) / 400
+		spread := 0.0
+		for _, a := range c.answers {
+			spread += (a - mean) * (a - mean) / 399
+		}
+		got := math.Sqrt(spread)
+		if math.Abs(got-c.stated) > 0.3*c.stated {
+			t.Errorf("%s: answers spread by %.5f, stated %.5f", c.name, got, c.stated)
+		}
+		if c.stated > c.cap {
+			t.Errorf("%s: %.5f exceeds the bound over all queries %.5f", c.name, c.stated, c.cap)
+		}
+	}
+	// A query that is a feature has no error from sampling where weights match it.
+	ward := make([]float64, 400)
+	for i := range ward {
+		ward[i] = pool.At(i, 1)
+	}
+	if tight := LawOf(x, FitWeights(x, means, noise, 1e-6, 0, rng), noise).Answer(ward); tight.Sampling > 1e-3 {
+		t.Errorf("a matched feature has a sampling deviation of %v", tight.Sampling)
+	}
+}
+
+// TestWorstNoise: the bound over queries is reached by the half space of the
+// worst direction, up to the factor between a sign and a number.
+func TestWorstNoise(t *testing.T) {
+	x := mat.NewDense(4, 1, []float64{-1, -1, 1, 1})
+	f := Weigh(x, []float64{0})
+	law := LawOfTilt(x, f, 0.1)
+	if got := law.Answer([]float64{0, 0, 1, 1}).Noise; math.Abs(got-law.WorstNoise()) > 1e-12 || math.Abs(got-0.05) > 1e-12 {
+		t.Errorf("noise %v, bound %v, want .05 for both", got, law.WorstNoise())
+	}
+}
+
+// TestGaps: a level that the private records have and the pool does not.
+func TestGaps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	d := designs(t)["blocks"]
+	pool := people(300, 0, rng)
+	for i := range 300 { // nobody in ward three
+		if pool.At(i, 2) == 1 {
+			pool.Set(i, 2, 0)
+			pool.Set(i, 0, 1)
+		}
+	}
+	means := make([]float64, d.Cells())
+	copy(means, []float64{.3, .2, .4, .1, .5, .3, .4, .3, .5, .1})
+	x := d.Rows(pool)
+	_, gaps := d.Residuals(x, newWeightLaw(x, nil), means, 0.001)
+	if len(gaps) == 0 || gaps[0].Feature != "ward=three" {
+		t.Errorf("gaps are %+v, want ward=three first", gaps)
+	}
+	if _, gaps := d.Residuals(x, newWeightLaw(x, nil), means, 0.2); len(gaps) != 0 {
+		t.Errorf("noise of .2 explains all, yet the gaps are %+v", gaps)
+	}
+}

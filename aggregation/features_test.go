@@ -1,0 +1,298 @@
+package aggregation
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+)
+
+func tiltSchema() dataset.Schema {
+	return dataset.Schema{
+		Label: dataset.Label{Column: "y", Classes: []string{"a", "b"}},
+		Features: []dataset.Feature{
+			{Column: "ward", Kind: dataset.Categorical, Levels: []string{"one", "two", "three"}},
+			{Column: "age", Kind: dataset.Numeric, Min: 0, Max: 1},
+			{Column: "sex", Kind: dataset.Categorical, Levels: []string{"f", "m", "other"}},
+			{Column: "dose", Kind: dataset.Numeric, Min: 0, Max: 1, Missing: true},
+		},
+	}
+}
+
+// people are n encoded rows; tilt moves wards and ages.
+func people(n int, tilt float64, rng *rand.Rand) *mat.Dense {
+	x := mat.NewDense(n, tiltSchema().Dim(), nil)
+	for i := range n {
+		ward := 0
+		for ward < 3 && rng.Float64() < 0.5+tilt/4 {
+			ward++
+		}
+		x.Set(i, ward, 1)
+		x.Set(i, 4, math.Pow(rng.Float64(), 1-tilt/2))
+		x.Set(i, 5+rng.IntN(3), 1)
+		x.Set(i, 8, rng.Float64())
+		if rng.Float64() < 0.1 {
+			x.Set(i, 8, 0.5)
+			x.Set(i, 9, 1)
+		}
+	}
+	return x
+}
+
+func designs(t testing.TB) map[string]*FeatureDesign {
+	out := map[string]*FeatureDesign{"mapped": MappedDesign(6)}
+	for name, terms := range map[string]FeatureTerms{
+		"blocks": {}, "bins": {Bins: 4},
+		"pairs": {Pairs: [][2]string{{"ward", "sex"}, {"age", "dose"}, {"dose", "ward"}}},
+	} {
+		d, err := NewFeatureDesign(tiltSchema(), terms)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = d
+	}
+	return out
+}
+
+// TestFeatureBound replaces every row of a hostile set by every other and
+// compares the movement of the sums with the bound.
+func TestFeatureBound(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for name, d := range designs(t) {
+		width := tiltSchema().Dim()
+		if d.mapped {
+			width = 6
+		}
+		rows := mat.NewDense(80, width, nil)
+		for i := range 80 {
+			row := rows.RawRowView(i)
+			for j := range row {
+				switch {
+				case i < 10: // corners
+					row[j] = float64(i >> (j % 4) & 1)
+				case i < 20: // hostile
+					row[j] = []float64{math.NaN(), math.Inf(1), -7, 40, 1e300, 0.7}[rng.IntN(6)]
+				case d.mapped: // signed corners
+					row[j] = []float64{-1, 1, 0}[rng.IntN(3)] * math.Sqrt(0.5) * (1 - 1e-12)
+				}
+			}
+			if i >= 20 && !d.mapped {
+				copy(row, people(1, rng.Float64(), rng).RawRowView(0))
+				row[4], row[8], row[9] = float64(rng.IntN(2)), float64(rng.IntN(2)), float64(rng.IntN(2))
+			}
+			if d.mapped && i >= 20 && i < 40 { // the extreme of one axis
+				clear(row)
+				row[i%5] = float64(1-2*(i/5%2)) * math.Sqrt(0.5) * (1 - 1e-12)
+			}
+		}
+		largest1, largest2 := 0.0, 0.0
+		for i := range 80 {
+			for j := range 80 {
+				a := d.Sums(mat.NewDense(1, width, mat.Row(nil, i, rows)))
+				b := d.Sums(mat.NewDense(1, width, mat.Row(nil, j, rows)))
+				var l1, l2 int64
+				for k := range a {
+					if !d.InRange(a[k], 1) {
+						t.Fatalf("%s: a record adds %d to cell %d", name, a[k], k)
+					}
+					m := a[k] - b[k]
+					l1 += max(m, -m)
+					l2 += m * m
+				}
+				if l1 > d.L1 || l2 > d.L2sq {
+					t.Fatalf("%s: rows %d→%d moved by L1 %d, L2² %d; bound %d, %d", name, i, j, l1, l2, d.L1, d.L2sq)
+				}
+				largest1 = math.Max(largest1, float64(l1)/float64(d.L1))
+				largest2 = math.Max(largest2, float64(l2)/float64(d.L2sq))
+			}
+		}
+		t.Logf("%s: largest movement / bound: L1 %.3f, L2² %.3f", name, largest1, largest2)
+		if largest2 < 0.7 {
+			t.Errorf("%s: the bound is loose", name)
+		}
+	}
+}
+
+// TestFeatureMeans: without noise the means are the records', and noise is
+// projected to means that records can have.
+func TestFeatureMeans(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	x := people(500, 0.5, rng)
+	for name, d := range designs(t) {
+		if d.mapped {
+			continue
+		}
+		sums := d.Sums(x)
+		raw := make([]float64, len(sums))
+		for j, v := range sums {
+			raw[j] = float64(v)
+		}
+		means, err := d.Means(raw, 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := d.Rows(x)
+		for j, m := range means {
+			want := mat.Sum(rows.ColView(j)) / 500 * d.Norm()
+			if math.Abs(m-want) > 1e-5 { // truncation to 2⁻²⁰
+				t.Errorf("%s, %s: mean %v, want %v", name, d.Names()[j], m, want)
+			}
+		}
+		for i := range 500 {
+			if norm := floats.Norm(rows.RawRowView(i), 2); norm > 1+1e-12 {
+				t.Fatalf("%s: row %d has norm %v", name, i, norm)
+			}
+		}
+		for j := range raw {
+			raw[j] += 500 * featureScale * 0.3 * rng.NormFloat64()
+		}
+		means, _ = d.Means(raw, 500)
+		for _, g := range d.groups {
+			sum := 0.0
+			for _, v := range means[g.cell : g.cell+g.width] {
+				if v < 0 || v > 1 {
+					t.Errorf("%s: a mean of %v", name, v)
+				}
+				sum += v
+			}
+			if g.total && math.Abs(sum-1) > 1e-9 {
+				t.Errorf("%s: a total of %v", name, sum)
+			}
+		}
+	}
+	if _, err := designs(t)["blocks"].Means(make([]float64, 3), 1); err == nil {
+		t.Error("sums of another length were read")
+	}
+}
+
+// TestFeatureNoise compares the stated law of the noise on means with the law of
+// means of noisy sums. Both are estimated, from 64 and 4,000 draws: a variance
+// of Laplace noise from 64 has a standard error of about .28 of it, so a cell is
+// off by 8 of those with probability below 1e-10 even with its heavier tails;
+// a projection not accounted for gives factors of 4 and more.
+func TestFeatureNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	d := designs(t)["pairs"]
+	x := people(2000, 0.5, rng)
+	clean := make([]float64, d.Cells())
+	for j, v := range d.Sums(x) {
+		clean[j] = float64(v)
+	}
+	at, _ := d.Means(clean, 2000)
+	const sd = 0.05
+	cov := d.Noise(at, sd, true, rng).Covariance()
+	got := make([]float64, d.Cells())
+	const draws = 4000
+	noise := Isotropic(d.Cells(), sd*2000*featureScale)
+	noise.Laplace = true
+	for range draws {
+		noisy := noise.Draw(1, rng).RawMatrix().Data
+		floats.Add(noisy, clean)
+		m, _ := d.Means(noisy, 2000)
+		for j := range m {
+			got[j] += (m[j] - at[j]) * (m[j] - at[j]) / draws
+		}
+	}
+	for j, v := range got {
+		want := cov.At(j, j) * d.Norm() * d.Norm()
+		if v > 3.3*want+1e-7 || want > 3.3*v+1e-7 {
+			t.Errorf("%s: variance %.3g, stated %.3g", d.Names()[j], v, want)
+		}
+	}
+}
+
+func TestFeatureDesignRefusals(t *testing.T) {
+	for _, terms := range []FeatureTerms{
+		{Bins: 1}, {Bins: -1}, {Bins: 1000}, {Pairs: [][2]string{{"ward", "ward"}}}, {Pairs: [][2]string{{"ward", "nobody"}}},
+	} {
+		if _, err := NewFeatureDesign(tiltSchema(), terms); err == nil {
+			t.Errorf("%+v was accepted", terms)
+		}
+	}
+	s := tiltSchema()
+	var levels []string
+	for k := range 70 {
+		levels = append(levels, fmt.Sprint("level ", k))
+	}
+	s.Features[0].Levels, s.Features[2].Levels = levels, levels
+	if _, err := NewFeatureDesign(s, FeatureTerms{Pairs: [][2]string{{"ward", "sex"}}}); err == nil {
+		t.Error("a design of 5,041 cells was accepted")
+	}
+}
+
+// TestDensityRatioBound replaces one record of small sets by extreme others and
+// compares the movement of n·β with the sensitivity, solver error included.
+func TestDensityRatioBound(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for name, d := range designs(t) {
+		width := tiltSchema().Dim()
+		draw := func(n int) *mat.Dense { return people(n, 0.2, rng) }
+		if d.mapped {
+			width = 6
+			draw = func(n int) *mat.Dense { return smallPool(n, 6, rng) }
+		}
+		tight := 0.0
+		for _, lambda := range []float64{0.01, 0.1, 3} {
+			r := DensityRatio{Design: d, Lambda: lambda, Pool: draw(40)}
+			for range 12 {
+				x := draw(3)
+				y := mat.DenseCopyOf(x)
+				// Extremes: one record becomes another corner.
+				row := y.RawRowView(0)
+				clear(row)
+				if d.mapped {
+					row[rng.IntN(5)] = math.Sqrt(0.5) * (1 - 1e-9)
+					for j := range x.RawRowView(0) {
+						x.Set(0, j, -row[j])
+					}
+				} else {
+					copy(row, people(1, rng.Float64(), rng).RawRowView(0))
+				}
+				a, b := r.Fit(x), r.Fit(y)
+				moved := floats.Distance(a, b, 2)
+				if moved > r.Sensitivity() {
+					t.Fatalf("%s, λ = %g: n·β moved by %g, the bound is %g", name, lambda, moved, r.Sensitivity())
+				}
+				tight = math.Max(tight, moved/r.Sensitivity())
+			}
+		}
+		t.Logf("%s: largest movement / bound %.3f (%d columns)", name, tight, width)
+		if got := (DensityRatio{Design: d, Lambda: 1, Pool: draw(4)}).Fit(&mat.Dense{}); len(got) != d.Cells()+1 || floats.Norm(got, 2) != 0 {
+			t.Errorf("%s: no records give %v", name, got)
+		}
+	}
+}
+
+// TestDensityRatioGradient checks Fit against the definition: the gradient of
+// the published objective vanishes at β.
+func TestDensityRatioGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	d := designs(t)["blocks"]
+	pool, x := people(60, 0, rng), people(50, 1, rng)
+	r := DensityRatio{Design: d, Lambda: 0.05, Pool: pool}
+	beta := r.Fit(x)
+	floats.Scale(1.0/50, beta)
+	grad := make([]float64, len(beta))
+	floats.AddScaled(grad, r.Lambda, beta)
+	row := make([]float64, d.Cells())
+	for _, side := range []struct {
+		x       *mat.Dense
+		private float64
+	}{{pool, 0}, {x, 1}} {
+		n, _ := side.x.Dims()
+		for i := range n {
+			d.safe(row, side.x.RawRowView(i))
+			full := append(append([]float64{}, row...), 1)
+			p := 1 / (1 + math.Exp(-floats.Dot(beta, full)))
+			floats.AddScaled(grad, (p-side.private)/float64(n), full)
+		}
+	}
+	if norm := floats.Norm(grad, 2); norm > 1e-4 {
+		t.Errorf("the gradient at the fit is %v", norm)
+	}
+}

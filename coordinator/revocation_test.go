@@ -1,0 +1,107 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"caucus/protocol"
+	"caucus/protocol/pb"
+)
+
+// TestRevokedWhileRenewing: renewals that are under way when a member is
+// revoked do not bring it back.
+func TestRevokedWhileRenewing(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.enrol("hospital-a")
+	ctx := context.Background()
+	var (
+		mu   sync.Mutex
+		last protocol.Identity
+		wg   sync.WaitGroup
+	)
+	for range 5 {
+		wg.Go(func() {
+			for {
+				id, err := c.Renew(ctx)
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				last = id
+				mu.Unlock()
+			}
+		})
+	}
+	time.Sleep(100 * time.Millisecond)
+	if err := w.operator.Revoke(ctx, "hospital-a"); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	if last.Certificate == "" {
+		t.Fatal("nothing was renewed before the revocation: the test shows nothing")
+	}
+	again := w.dial(last)
+	defer again.Close()
+	if _, err := again.Studies(ctx); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("the last certificate after revocation: have %v, want ErrDenied", err)
+	}
+}
+
+// TestRevokedMidUpload: who is revoked between the header and the last byte of
+// an upload gets no receipt and is not counted.
+func TestRevokedMidUpload(t *testing.T) {
+	w := newWorld(t, nil)
+	ctx := context.Background()
+	var first protocol.Identity
+	for i, name := range names(3) {
+		invitation, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: string(name)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := protocol.Enrol(ctx, must(protocol.ParseInvitation(invitation)), must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = id
+		}
+	}
+	pool := poolOf(50)
+	s := w.open(planOf(names(3), pool, w.clock.Now().Add(time.Hour)), pool)
+	pair := must(tls.X509KeyPair([]byte(first.Certificate), []byte(first.Key)))
+	connection := must(grpc.NewClient(w.server.Addr(), grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{pair}}))))
+	defer connection.Close()
+	upload, err := pb.NewStudiesClient(connection).Contribute(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := ballotFor(0, 50)
+	digest := sha256.Sum256(body)
+	header := &pb.ContributionHeader{PlanHash: s.Hash[:], Size: uint64(len(body)), Sha256: digest[:]}
+	if err := upload.Send(&pb.ContributeRequest{Part: &pb.ContributeRequest_Header{Header: header}}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // let the header pass the gate
+	if err := w.operator.Revoke(ctx, string(names(3)[0])); err != nil {
+		t.Fatal(err)
+	}
+	for chunk := range protocol.Chunks(body, 0) {
+		if err := upload.Send(&pb.ContributeRequest{Part: &pb.ContributeRequest_Chunk{Chunk: chunk}}); err != nil {
+			break // refused already, which is as good
+		}
+	}
+	if _, err := upload.CloseAndRecv(); err == nil {
+		t.Error("a revoked party got a receipt")
+	}
+	if got := must(w.operator.Study(ctx, s.Hash.String())); len(got.ContributedBy) != 0 {
+		t.Errorf("contributed by %v, want nobody", got.ContributedBy)
+	}
+}

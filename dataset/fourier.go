@@ -1,0 +1,68 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// FourierMap is the kind of a map of random Fourier features.
+const FourierMap MapKind = "fourier"
+
+// Fourier are the parameters of random features for the kernel
+// exp(−Gamma‖x−y‖²) (Rahimi & Recht 2007): Outputs numbers, in pairs
+//
+//	z = √(2/Outputs)·(cos⟨ω_1,x⟩, sin⟨ω_1,x⟩, cos⟨ω_2,x⟩, …),  ω ~ N(0, 2·Gamma·I),
+//
+// so that ‖z‖ = 1 and nothing is clipped. The frequencies come from Seed alone.
+// A linear model on them is a kernel model.
+type Fourier struct {
+	Gamma float64 `json:"gamma"`
+	Seed  uint64  `json:"seed"`
+}
+
+// FitFourier makes a map of some number of features, even, of what first gives.
+// It looks at no rows. First's features have norm about 1 where it is fitted,
+// so a Gamma of about 1/2 is a kernel of their width.
+func FitFourier(first Map, features int, f Fourier) (Map, error) {
+	m := Map{Kind: FourierMap, Inputs: first.Dim() - 1, Outputs: features, Scale: 1, Fourier: &f}.After(first)
+	if err := m.Validate(); err != nil {
+		return Map{}, fmt.Errorf("make Fourier features: %w", err)
+	}
+	return m, nil
+}
+
+func (f *Fourier) validate(m Map) error {
+	switch {
+	case f == nil || !(f.Gamma > 0) || f.Gamma > 1e6:
+		return fmt.Errorf("map: a fourier map needs a gamma above 0, such as 0.5")
+	case m.Outputs < 2 || m.Outputs%2 != 0 || m.Outputs > maxColumns:
+		return fmt.Errorf("map: outputs is %d; Fourier features come in pairs, from 2 to %d", m.Outputs, maxColumns)
+	case len(m.Mean) != 0 || len(m.Directions) != 0:
+		return fmt.Errorf("map: a fourier map has no mean or directions; remove them")
+	}
+	return nil
+}
+
+// fill writes the features of rows x to z.
+func (f Fourier) fill(z, x *mat.Dense) {
+	n, width := z.Dims()
+	_, d := x.Dims()
+	rng := rand.New(rand.NewPCG(f.Seed, 0x666f7572696572)) // "fourier"
+	w := mat.NewDense(width/2, d, nil)
+	for i := range w.RawMatrix().Data {
+		w.RawMatrix().Data[i] = math.Sqrt(2*f.Gamma) * rng.NormFloat64()
+	}
+	var phases mat.Dense
+	phases.Mul(x, w.T())
+	scale := math.Sqrt(2 / float64(width))
+	for i := range n {
+		row := z.RawRowView(i)
+		for j, p := range phases.RawRowView(i) {
+			s, c := math.Sincos(p)
+			row[2*j], row[2*j+1] = scale*c, scale*s
+		}
+	}
+}

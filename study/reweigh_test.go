@@ -1,0 +1,486 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+func reweighPlan(schema dataset.Schema, pool *auxdata.Pool) Plan {
+	return Plan{
+		Name: "test", Kind: "reweigh", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
+		Roster: []PartyID{"a", "b", "c"}, Unit: privacy.Record, Epsilon: 1, Mechanism: "entropy",
+		Noise: NoiseSite, Shards: 1, Minimum: 2, Seed: 1,
+	}
+}
+
+// wards is a small generated federation with a pool in a table.
+func wards(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.Pool, *dataset.Records) {
+	t.Helper()
+	c := dataset.DefaultHospitalConfig()
+	c.Records = records
+	table, schema := dataset.Hospitals(c)
+	var poolRows, rest []int
+	for i := range table.Rows() {
+		if i%4 == 0 {
+			poolRows = append(poolRows, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	poolTable := table.Select(poolRows)
+	pool, _, err := auxdata.New(schema, dataset.Identity(schema), poolTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := schema.Encode(table.Select(rest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema, poolTable, pool, r
+}
+
+func TestReweighRefusals(t *testing.T) {
+	schema, _, pool, _ := wards(t, 400)
+	for name, c := range map[string]struct {
+		change func(*Plan)
+		says   string
+	}{
+		"unknown mechanism":   {func(p *Plan) { p.Mechanism = "magic" }, "entropy"},
+		"unproven mechanism":  {func(p *Plan) { p.Mechanism = "logistic-paper" }, "only be simulated"},
+		"unit party":          {func(p *Plan) { p.Unit = privacy.Party }, "per_party"},
+		"logistic with delta": {func(p *Plan) { p.Mechanism, p.Delta = "logistic", 1e-6 }, "set delta to 0"},
+		"shards":              {func(p *Plan) { p.Shards = 3 }, "shards to 1"},
+		"keep":                {func(p *Plan) { p.Reweigh = &ReweighTerms{Keep: 1} }, "keep"},
+		"per party":           {func(p *Plan) { p.Reweigh = &ReweighTerms{PerParty: -1} }, "per_party"},
+		"a pair of nothing":   {func(p *Plan) { p.Reweigh = &ReweighTerms{Pairs: [][2]string{{"age", "no"}}} }, "feature columns"},
+		"one bin":             {func(p *Plan) { p.Reweigh = &ReweighTerms{Bins: 1} }, "bins"},
+		"weights of weights":  {func(p *Plan) { p.Weights = &WeightSource{Unit: privacy.Record, Epsilon: 1} }, "no weights yet"},
+		"epsilon":             {func(p *Plan) { p.Epsilon = 0 }, "epsilon"},
+	} {
+		p := reweighPlan(schema, pool)
+		c.change(&p)
+		if err := p.Check(); !errors.Is(err, ErrPlan) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: have %v, want ErrPlan saying %q", name, err, c.says)
+		}
+	}
+	p := reweighPlan(schema, pool)
+	if err := p.Check(); err != nil {
+		t.Errorf("a good plan: %v", err)
+	}
+	weighted, err := pool.Weighted(make1s(pool.Rows()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Pool = weighted.Digest
+	if _, err := mustKind("reweigh").NewSum(p, weighted); err == nil {
+		t.Error("a weighted pool was weighed again")
+	}
+}
+
+func mustKind(name string) Kind { k, _ := KindNamed(name); return k }
+
+func make1s(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = 1
+	}
+	return v
+}
+
+// realRelease runs a plan through real ledgers and real bytes.
+func realRelease(t *testing.T, p Plan, pool *auxdata.Pool, parts []*dataset.Records) Release {
+	t.Helper()
+	ctx := context.Background()
+	canonical, err := p.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = ParsePlan(canonical); err != nil {
+		t.Fatal(err)
+	}
+	kind := mustKind(p.Kind)
+	s := New(p, HashOf(canonical))
+	s.Step(Opened{})
+	sums := make([]Sum, 2)
+	for i := range sums {
+		if sums[i], err = kind.NewSum(p, pool); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, part := range parts {
+		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: p.Epsilon, Delta: p.Delta}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := kind.Draft(p, Inputs{Records: part, Pool: pool})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Settle(ctx, ledger, s.Hash, d.Asks)
+		if err != nil {
+			t.Fatalf("party %d: %v", i, err)
+		}
+		body, err := d.Body(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(body) > kind.MaxBody(p, pool) {
+			t.Errorf("a body of %d bytes, at most %d were promised", len(body), kind.MaxBody(p, pool))
+		}
+		if err := receive(s, sums[i%2], p.Roster[i], body); err != nil {
+			t.Fatal(err)
+		}
+		// A body in clear has no place in a plan whose noise is at the site.
+		if p.Noise == NoiseSite {
+			clear := p
+			clear.Noise = NoiseCoordinator
+			plain, err := kind.Draft(clear, Inputs{Records: part, Pool: pool})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, _ := plain.Body(nil)
+			if err := sums[0].Check(b); !errors.Is(err, ErrContribution) {
+				t.Errorf("clear sums: have %v, want ErrContribution", err)
+			}
+		}
+	}
+	if err := sums[0].Merge(sums[1]); err != nil {
+		t.Fatal(err)
+	}
+	stored, _ := sums[0].MarshalBinary()
+	if err := sums[1].UnmarshalBinary(stored); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := sums[1].MarshalBinary(); !bytes.Equal(again, stored) {
+		t.Error("a stored sum is another sum")
+	}
+	s.Step(FoldDone{len(parts)})
+	ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	release, err := Conclude(ctx, s, kind, pool, sums[1], ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release.Plan = canonical
+	return release
+}
+
+// TestReweighRelease runs every releasable mechanism with either noise, one
+// party of three being empty.
+func TestReweighRelease(t *testing.T) {
+	schema, table, pool, r := wards(t, 1600)
+	parts := []*dataset.Records{r.Select(firstRows(500)), r.Select(nil), r.Select(firstRows(r.Len())[500:])}
+	for name, change := range map[string]func(*Plan){
+		"entropy":               func(*Plan) {},
+		"entropy gaussian":      func(p *Plan) { p.Delta = 1e-6 },
+		"entropy, coordinator":  func(p *Plan) { p.Noise = NoiseCoordinator },
+		"entropy, pairs, bins":  func(p *Plan) { p.Reweigh = &ReweighTerms{Pairs: [][2]string{{"age", "sex"}}, Bins: 4, PerParty: 3} },
+		"logistic":              func(p *Plan) { p.Mechanism, p.Lambda = "logistic", 0.1 },
+		"logistic, coordinator": func(p *Plan) { p.Mechanism, p.Noise = "logistic", NoiseCoordinator },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := reweighPlan(schema, pool)
+			p.Epsilon = 20
+			change(&p)
+			release := realRelease(t, p, pool, parts)
+			w := release.Result.Weights
+			if w.Records != int64(r.Len()) || len(w.Weight) != pool.Rows() {
+				t.Fatalf("%d records and %d weights", w.Records, len(w.Weight))
+			}
+			// The weighted pool's digest is that of the file of it.
+			var file bytes.Buffer
+			if err := auxdata.WriteWeighted(&file, table, w.Weight); err != nil {
+				t.Fatal(err)
+			}
+			read, err := dataset.ReadCSV(&file, dataset.Format{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, _, err := auxdata.New(schema, p.Map, read)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again.Digest != w.WeightedPool || again.Digest == pool.Digest {
+				t.Errorf("the weighted pool is %s, its file %s", w.WeightedPool, again.Digest)
+			}
+			b := make([]float64, pool.Rows())
+			for i := range b {
+				b[i] = pool.Encoded.At(i, 0)
+			}
+			if a, err := release.Answer(pool, b); err != nil || !(a.Noise >= 0) || !(a.Sampling > 0) || math.Abs(a.Estimate-0.5) > 0.5 {
+				t.Errorf("answer %+v, %v", a, err)
+			}
+			totals := release.Result.Totals
+			if *totals[0].Epsilon != p.Epsilon || (totals[1].Epsilon != nil) != (p.Reweigh != nil) {
+				t.Errorf("totals %+v", totals)
+			}
+		})
+	}
+}
+
+func firstRows(n int) []int {
+	v := make([]int, n)
+	for i := range v {
+		v[i] = i
+	}
+	return v
+}
+
+// TestLogisticPaperStaysInside: a real ledger refuses the literal sampler, and
+// says why, though a plan that is marked simulated may name it.
+func TestLogisticPaperStaysInside(t *testing.T) {
+	schema, _, pool, r := wards(t, 400)
+	p := reweighPlan(schema, pool)
+	p.Mechanism, p.Simulated = "logistic-paper", true
+	d, err := reweigh{}.Draft(p, Inputs{Records: r, Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	if _, err := Settle(context.Background(), ledger, Hash{1}, d.Asks); !errors.Is(err, privacy.ErrSimulationOnly) {
+		t.Errorf("have %v, want ErrSimulationOnly", err)
+	}
+	r2, err := Settle(context.Background(), privacy.Simulation(1), Hash{1}, d.Asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r2[0].MarshalBinary(); !errors.Is(err, privacy.ErrSimulationOnly) {
+		t.Errorf("a literal answer marshals: %v", err)
+	}
+}
+
+// TestReweighSizes: what leaves a site, and what it asks its ledger, do not
+// depend on what the records hold.
+func TestReweighSizes(t *testing.T) {
+	schema, _, pool, r := wards(t, 400)
+	odd := r.Select(firstRows(r.Len()))
+	odd.X.Apply(func(i, j int, _ float64) float64 {
+		return []float64{math.NaN(), math.Inf(1), -3, 1e300, 0}[(i+j)%5]
+	}, odd.X)
+	for _, mechanism := range []string{"entropy", "logistic"} {
+		p := reweighPlan(schema, pool)
+		p.Mechanism, p.Noise = mechanism, NoiseCoordinator
+		var sizes []int
+		for _, records := range []*dataset.Records{r, odd} {
+			d, err := reweigh{}.Draft(p, Inputs{Records: records, Pool: pool})
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := d.Body(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum, _ := reweigh{}.NewSum(p, pool)
+			if err := sum.Add(body); err != nil {
+				t.Errorf("%s: %v", mechanism, err)
+			}
+			sizes = append(sizes, len(body))
+		}
+		if sizes[0] != sizes[1] {
+			t.Errorf("%s: bodies of %v bytes", mechanism, sizes)
+		}
+	}
+}
+
+// TestReweighDegenerate: no records at all is an error that says so; fewer
+// records than features, and weights that collapse, are warnings.
+func TestReweighDegenerate(t *testing.T) {
+	schema, _, pool, r := wards(t, 400)
+	p := reweighPlan(schema, pool)
+	p.Simulated = true
+	run := func(p Plan, rows int) (Release, error) {
+		v := virtual{plan: p, pool: pool, seed: 1, progress: func(int) {}, inputs: func(i int) Inputs {
+			n := rows / len(p.Roster)
+			return Inputs{Records: r.Select(firstRows(rows)[i*n : (i+1)*n]), Pool: pool}
+		}}
+		release, _, _, err := v.study(context.Background())
+		return release, err
+	}
+	if _, err := run(p, 0); err == nil || !strings.Contains(err.Error(), "no records") {
+		t.Errorf("no records: have %v", err)
+	}
+	warned := func(name string, p Plan, rows int, says string) {
+		release, err := run(p, rows)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if all := strings.Join(release.Result.Warnings, "\n"); !strings.Contains(all, says) {
+			t.Errorf("%s: the warnings are %q, want one that says %q", name, all, says)
+		}
+	}
+	warned("few records", p, 9, "more noise than signal")
+	p.Mechanism, p.Lambda, p.Epsilon = "logistic-paper", 0.001, 0.01
+	warned("collapse", p, 90, "collapsed")
+	p.Mechanism, p.Lambda, p.Epsilon = "entropy", 0, 0.001
+	warned("nothing but noise", p, 90, "equal weights")
+}
+
+// TestWeightedPoolStudy: a classify plan on a weighted pool states the totals of
+// both studies.
+func TestWeightedPoolStudy(t *testing.T) {
+	schema, _, pool, r := wards(t, 1200)
+	p := reweighPlan(schema, pool)
+	p.Epsilon = 0.5
+	third := r.Len() / 3
+	parts := []*dataset.Records{r.Select(firstRows(third)), r.Select(firstRows(2 * third)[third:]), r.Select(firstRows(3 * third)[2*third:])}
+	weights := realRelease(t, p, pool, parts)
+	weighted, err := pool.Weighted(weights.Result.Weights.Weight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := weights.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := testPlan(schema, weighted, dataset.Identity(schema))
+	c.Weights, c.Tilt = source, true
+	if err := c.Check(); !errors.Is(err, ErrPlan) || !strings.Contains(err.Error(), "tilt") {
+		t.Errorf("a tilt of a weighted pool: have %v", err)
+	}
+	c.Tilt = false
+	release := realRelease(t, c, weighted, parts)
+	totals := release.Result.Totals
+	if len(totals) != 2 || *totals[0].Epsilon != 1.5 || totals[0].Delta != 1e-6 || totals[1].Epsilon != nil {
+		t.Errorf("totals %+v, want 1.5 for a record and nothing for a party", totals)
+	}
+	source.PerParty = 4
+	release = realRelease(t, c, weighted, parts)
+	if totals = release.Result.Totals; totals[1].Epsilon == nil || *totals[1].Epsilon != 1+4*0.5 {
+		t.Errorf("totals %+v, want 3 for a party of at most 4 records", totals)
+	}
+	if _, err := (Release{}).Answer(pool, nil); err == nil {
+		t.Error("a release without weights answered")
+	}
+}
+
+// TestMadePool: a pool is made of a release's margins alone, and its margins are
+// the release's. Shares of 4,000 rows have a standard error of at most .008;
+// 6.5 of those are .052.
+func TestMadePool(t *testing.T) {
+	schema, _, pool, r := wards(t, 1600)
+	p := reweighPlan(schema, pool)
+	p.Epsilon = 50
+	p.Reweigh = &ReweighTerms{Bins: 5}
+	release := realRelease(t, p, pool, []*dataset.Records{r.Select(firstRows(600)), r.Select(firstRows(r.Len())[600:]), r.Select(nil)})
+	margins, err := release.Margins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := auxdata.Make(schema, 4000, margins, rand.New(rand.NewPCG(7, 7)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, _, err := auxdata.New(schema, p.Map, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j, name := range schema.FeatureNames() {
+		want := release.Result.Weights.Means[j]
+		if got := mat.Sum(made.Encoded.ColView(j)) / 4000; math.Abs(got-want) > 0.06 {
+			t.Errorf("%s: mean %.3f in the made pool, %.3f released", name, got, want)
+		}
+	}
+}
+
+// TestReweighAdult holds the figures for adult split by sex: 90 % of the men and
+// 10 % of the women are private. Seeded, so it does not flicker.
+func TestReweighAdult(t *testing.T) {
+	dir := os.Getenv("CAUCUS_DATA")
+	if dir == "" {
+		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
+	}
+	k, err := dataset.LoadKnown("adult")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := k.Load(os.DirFS(dir), "train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := k.Schema.Without("sex")
+	records, _, err := schema.Encode(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	men := holds(t, table, "sex == Male")
+	query := make([]float64, len(men))
+	for i, h := range holds(t, table, `income == ">50K"`) {
+		if h {
+			query[i] = 1
+		}
+	}
+	pairs := &ReweighTerms{Pairs: [][2]string{{"relationship", "occupation"}, {"relationship", "education-num"}}}
+	for _, c := range []struct {
+		name, mechanism  string
+		epsilon, lambda  float64
+		parties, repeats int
+		terms            *ReweighTerms
+		low, high        float64 // bounds on the RMSE
+		long             bool
+	}{
+		{"entropy, .01", "entropy", .01, 0, 1, 4, nil, 0, .12, false},
+		{"entropy with pairs, .1", "entropy", .1, 0, 1, 2, pairs, 0, .02, false},
+		{"as published, .1", "logistic-paper", .1, .1, 1, 6, nil, .05, .12, false},
+		{"logistic, .1", "logistic", .1, .1, 1, 4, nil, .03, .1, false},
+		{"entropy, .1", "entropy", .1, 0, 1, 10, nil, 0, .03, true},
+		{"entropy with pairs, .1, ten", "entropy", .1, 0, 1, 10, pairs, 0, .02, true},
+		{"twelve sites, .1", "entropy", .1, 0, 12, 10, pairs, 0, .06, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.long && !*long {
+				t.Skip("takes minutes: run with -long")
+			}
+			r, err := ReweighSimulation{
+				Plan: Plan{Name: "adult", Kind: "reweigh", Schema: schema, Unit: privacy.Record, Epsilon: c.epsilon,
+					Mechanism: c.mechanism, Lambda: c.lambda, Noise: NoiseSite, Reweigh: c.terms},
+				Records: records, Group: men, Share: .9, Query: query, Parties: c.parties, Repeats: c.repeats, Seed: 1,
+			}.Run(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("rmse %.4f (bias %.4f, without noise %.4f, without weights %.4f)", r.RMSE, r.Bias, r.UnperturbedRMSE, r.UnweightedRMSE)
+			if r.RMSE < c.low || r.RMSE > c.high || math.Abs(r.Truth-.296) > .003 || math.Abs(r.Unweighted-.145) > .003 {
+				t.Errorf("rmse %.4f, want %.2f to %.2f; truth %.4f, unweighted %.4f", r.RMSE, c.low, c.high, r.Truth, r.Unweighted)
+			}
+		})
+	}
+	// Without noise: the larger λ, the nearer to the pool's own mean.
+	last := 1.0
+	for _, lambda := range []float64{.001, .1, 10} {
+		r, err := ReweighSimulation{
+			Plan: Plan{Name: "adult", Kind: "reweigh", Schema: schema, Unit: privacy.Record, Epsilon: 1,
+				Mechanism: "entropy", Lambda: lambda, Noise: NoiseSite},
+			Records: records, Group: men, Share: .9, Query: query, Parties: 1, Repeats: 1, Seed: 1,
+		}.Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Unperturbed >= last || r.Unperturbed < r.Unweighted {
+			t.Errorf("λ = %g: %.4f, after %.4f and towards %.4f", lambda, r.Unperturbed, last, r.Unweighted)
+		}
+		last = r.Unperturbed
+	}
+}
+
+func holds(t *testing.T, table *dataset.Table, text string) []bool {
+	t.Helper()
+	c, err := dataset.ParseCondition(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := c.Rows(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
