@@ -81,6 +81,9 @@ func (a *Agent) Run(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
+	if err := a.site.studies.tidy(); err != nil {
+		return fmt.Errorf("open state folder: %w", err)
+	}
 	if a.site.config.Gossip.Listen != "" {
 		l, err := a.dial(a.site.config, a.id) // a link of its own: this one may be renewed
 		if err != nil {

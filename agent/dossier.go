@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"caucus/protocol"
@@ -18,6 +19,7 @@ const (
 	filePlan     = "plan.json"    // canonical bytes
 	filePlanSign = "plan.sig"     // the coordinator's signature on them
 	fileApproved = "approved"     // a person said yes
+	fileLedger   = "ledger.seq"   // how far the ledger was when the upload was made
 	fileUpload   = "upload"       // the body; only these bytes are ever sent
 	fileReceipt  = "receipt.json" // the coordinator has it
 	fileClosed   = "closed"       // how the study ended for this site, if not in a release
@@ -50,6 +52,71 @@ func (d dossiers) all() ([]study.Hash, error) {
 		}
 	}
 	return out, nil
+}
+
+// folders lists the dossiers, whatever they hold.
+func (d dossiers) folders() ([]dossier, error) {
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []dossier
+	for _, e := range entries {
+		var h study.Hash
+		if e.IsDir() && h.UnmarshalText([]byte(e.Name())) == nil {
+			out = append(out, d.of(h))
+		}
+	}
+	return out, nil
+}
+
+// ledgerEntry is how far the ledger must be, 0 where no upload was made;
+// charged says whether there must be a ledger at all.
+func (d dossiers) ledgerEntry() (last int64, charged bool, err error) {
+	all, err := d.folders()
+	if err != nil {
+		return 0, false, err
+	}
+	for _, f := range all {
+		charged = charged || f.has(fileUpload) || f.has(fileReceipt) || f.has(fileLedger)
+		b, err := f.read(fileLedger)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+		if err != nil || n < 0 {
+			return 0, false, fmt.Errorf("read %s: it does not hold the number of a ledger entry: restore it from a backup", filepath.Join(f.dir, fileLedger))
+		}
+		last = max(last, n)
+	}
+	return last, charged, nil
+}
+
+// tidy removes what writes left unfinished when the process was killed. Only
+// the holder of the state folder's lock may call it: no other process writes
+// these files.
+func (d dossiers) tidy() error {
+	all, err := d.folders()
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
+		for _, name := range []string{filePlan, filePlanSign, fileLedger, fileUpload, fileReceipt, fileClosed, fileRelease} {
+			stale, err := filepath.Glob(filepath.Join(f.dir, "."+name+"-*"))
+			if err != nil {
+				return err
+			}
+			for _, path := range stale {
+				if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // find names a study by its plan's name, its hash, or the start of it.

@@ -22,6 +22,9 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	switch {
 	case d.has(fileRelease), d.has(fileClosed), a.overBudget[o.Hash], o.State == study.InDraft:
 		return nil
+	case d.has(fileReceipt) && d.has(fileUpload) && o.State == study.Open && !o.Mine:
+		a.say(o.Hash, slog.LevelWarn, "the coordinator has lost this site's contribution, which it had received: the same bytes are sent again")
+		return a.send(ctx, d, o)
 	case d.has(fileReceipt):
 		return a.collect(ctx, d, o)
 	case d.has(fileUpload):
@@ -139,6 +142,9 @@ func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Pla
 		return err
 	}
 	a.done("charged")
+	if err := a.site.noteLedger(ctx, d); err != nil { // before the upload: no upload lacks it
+		return err
+	}
 	if err := d.write(fileUpload, body); err != nil {
 		return err
 	}

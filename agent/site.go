@@ -49,10 +49,17 @@ func openSite(c Config, party study.PartyID) (_ *site, err error) {
 	if s.shardKey, err = shardKey(filepath.Join(c.State, "shard.key")); err != nil {
 		return nil, err
 	}
+	last, charged, err := s.studies.ledgerEntry()
+	if err != nil {
+		return nil, fmt.Errorf("open state folder: %w", err)
+	}
+	if _, err := os.Stat(LedgerFile(c)); charged && err != nil { // an empty one would forget what was spent
+		return nil, fmt.Errorf("the ledger is missing, but %s holds contributions that were charged to it: restore the whole state folder from a backup: %w", s.studies.dir, err)
+	}
 	if s.journal, err = journal.OpenSQLite(LedgerFile(c)); err != nil {
 		return nil, err
 	}
-	if s.ledger, err = privacy.Open(s.journal, privacy.Config{Limits: c.Policy.Total}); err != nil {
+	if s.ledger, err = privacy.Open(s.journal, privacy.Config{Limits: c.Policy.Total, LastSequence: last}); err != nil {
 		s.journal.Close()
 		return nil, err
 	}
@@ -63,6 +70,21 @@ func openSite(c Config, party study.PartyID) (_ *site, err error) {
 func LedgerFile(c Config) string { return filepath.Join(c.State, "ledger.db") }
 
 func (s *site) close() { s.journal.Close() }
+
+// noteLedger keeps beside an upload how far the ledger is, so that an older
+// ledger that is put back charges nothing (privacy.ErrBehind).
+func (s *site) noteLedger(ctx context.Context, d dossier) error {
+	var last int64
+	err := s.journal.Update(ctx, func(tx privacy.Tx) error {
+		head, _, err := tx.Head()
+		last = head.Sequence
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read ledger: %w", err)
+	}
+	return d.write(fileLedger, fmt.Appendf(nil, "%d\n", last))
+}
 
 // shardKey reads the secret that assigns patients to shards, or makes it: the
 // same in all studies, so that a patient stays with one shard.

@@ -1,10 +1,14 @@
 package agent
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"caucus/dataset"
 )
@@ -48,13 +52,44 @@ func (s Source) Read(plan dataset.Schema) (*dataset.Records, []dataset.Remark, e
 	defer file.Close()
 	table, err := dataset.ReadCSV(file, format)
 	if err != nil {
-		return fail(fmt.Errorf("%s: %w", s.File, err))
+		return fail(fmt.Errorf("%s: %w", s.File, unread(err)))
 	}
 	records, remarks, err := plan.EncodeLabelled(table)
 	if err != nil {
-		return fail(fmt.Errorf("%s: %w", s.File, err))
+		return fail(fmt.Errorf("%s: %w", s.File, unlike(plan, table)))
 	}
 	return records, remarks, nil
+}
+
+// unread is why a file is not a table, without a word of what it holds: where a
+// header is missing the names of its columns are a record.
+func unread(err error) error {
+	var path *fs.PathError
+	var parse *csv.ParseError
+	switch {
+	case errors.As(err, &path):
+		return path
+	case errors.As(err, &parse):
+		return parse // says line, column and what is wrong there
+	}
+	return errors.New("it cannot be read as a table: check that it is whole, its header and delimiter, and that all lines have as many cells; if it has no header, list its names under columns in this site's schema")
+}
+
+// unlike says which of the schema's columns a table lacks. Of its own columns
+// it says only how many there are.
+func unlike(plan dataset.Schema, t *dataset.Table) error {
+	needed := append(plan.FeatureColumns(), plan.Label.Column)
+	if plan.Patient != "" {
+		needed = append(needed, plan.Patient)
+	}
+	missing := slices.DeleteFunc(needed, t.Has)
+	const most = 12
+	more := ""
+	if n := len(missing) - most; n > 0 {
+		missing, more = missing[:most], fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Errorf("no column %q%s; the file has %d columns: rename them or correct the schema; if the file has no header, list its names under columns in this site's schema",
+		strings.Join(missing, ", "), more, len(t.Columns()))
 }
 
 func readSchema(path string) (dataset.Schema, error) {

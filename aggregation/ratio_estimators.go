@@ -307,8 +307,14 @@ func (p ratioProblem) solveMixture() ratioSystem {
 // serves where it is positive definite, otherwise the V-statistic one.
 func (p ratioProblem) solveConstrained() (ratioSystem, []RatioWarning, error) {
 	c, m := p.shares.Dims()
-	gram := p.gram.U
-	if ratio := spectrumRatio(gram); ratio < spectrumFloor {
+	// Where two sets hardly differ, the u-statistic Gram has an eigenvalue that is
+	// sampling noise; if it happens to be positive, its inverse rules everything.
+	// The noise is about what the two Grams differ by on the diagonal.
+	gram, noise := p.gram.U, 0.0
+	for i := range m {
+		noise = max(noise, p.gram.V.At(i, i)-p.gram.U.At(i, i))
+	}
+	if smallestEigenvalue(mat.DenseCopyOf(gram)) < noise || spectrumRatio(gram) < spectrumFloor {
 		gram = p.gram.V // biased towards small weights, but a real minimum
 	}
 	inverse := pseudoInverse(gram, 1e-12)

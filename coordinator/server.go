@@ -47,6 +47,7 @@ type Server struct {
 	health    *health.Server // nil: off
 	metrics   *http.Server   // nil: off
 	metricsAt net.Listener
+	scrubbed  bool           // what deleted rows left behind is overwritten
 	closers   []func() error // in the order they were opened
 	closeOnce sync.Once
 	closeErr  error
@@ -104,9 +105,7 @@ func (s *Server) open() error {
 	}
 	s.store = store
 	s.closers = append(s.closers, store.Close)
-	if err := store.Scrub(context.Background()); err != nil { // it may have been killed before the last one
-		return err
-	}
+	s.scrubbed = s.scrub(context.Background()) // it may have been killed before the last one
 	releaser, err := s.openLedger()
 	if err != nil {
 		return err
@@ -121,6 +120,29 @@ func (s *Server) open() error {
 	}
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
 	return s.listen()
+}
+
+// scrub overwrites what deleted rows left behind, and says whether it could. A
+// full disk, say, is no reason not to serve.
+func (s *Server) scrub(ctx context.Context) bool {
+	err := s.store.Scrub(ctx)
+	if err != nil && ctx.Err() == nil {
+		s.config.Log.Warn("what deleted rows left behind is not overwritten yet; it will be tried again", "error", err)
+	}
+	return err == nil
+}
+
+// scrubLater tries until it could, waiting ever longer, or the context ends.
+func (s *Server) scrubLater(ctx context.Context, wait, most time.Duration) {
+	for !s.scrubbed {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, most)
+		s.scrubbed = s.scrub(ctx)
+	}
 }
 
 func (s *Server) openLedger() (releaser, error) {
@@ -211,6 +233,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stop()
 	var under sync.WaitGroup
 	under.Go(func() { s.conductor.run(ctx) })
+	under.Go(func() { s.scrubLater(ctx, firstWait, lastWait) })
 	if s.metrics != nil {
 		under.Go(func() { _ = s.metrics.Serve(s.metricsAt) })
 	}

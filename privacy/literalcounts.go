@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 )
 
@@ -80,7 +81,11 @@ func (m DirichletPaper) draw(s *secret, d dice) ([]int64, []float64) {
 		sigma := m.SigmaFor(block)
 		for j, x := range block {
 			total += x
-			block[j] = smallGamma(sigma*max(x, 2), rng)
+			block[j] = logGamma(sigma*max(x, 2), rng)
+		}
+		most := slices.Max(block)
+		for j := range block {
+			block[j] = math.Exp(block[j] - most)
 			sum += block[j]
 		}
 		for j := range block {
@@ -134,10 +139,11 @@ func dirichletPaperTail(epsilon, sigma, i, j float64) float64 {
 	return incompleteBeta(1/(1+math.Exp((log+epsilon)/sigma)), sigma*j, sigma*i)
 }
 
-// smallGamma draws Gamma(shape, 1) for any shape > 0.
-func smallGamma(shape float64, rng *rand.Rand) float64 {
+// logGamma draws the logarithm of Gamma(shape, 1) for any shape > 0: for small
+// shapes the number itself would be 0 in floating point.
+func logGamma(shape float64, rng *rand.Rand) float64 {
 	if shape >= 1 {
-		return gamma(shape, rng)
+		return math.Log(gamma(shape, rng))
 	}
-	return max(gamma(shape+1, rng)*math.Pow(1-rng.Float64(), 1/shape), math.SmallestNonzeroFloat64)
+	return math.Log(gamma(shape+1, rng)) + math.Log(1-rng.Float64())/shape
 }

@@ -230,11 +230,11 @@ func TestDirichletPaperLeaks(t *testing.T) {
 		for range draws {
 			total := 0.
 			for j, v := range p {
-				logs[j] = smallGamma(sigma*v, rng)
-				total += logs[j]
+				logs[j] = logGamma(sigma*v, rng)
+				total += math.Exp(logs[j])
 			}
 			for j := range logs {
-				logs[j] = math.Log(logs[j] / total)
+				logs[j] -= math.Log(total)
 			}
 			sum += max(0, -math.Expm1(m.Epsilon+density(others, q, logs)-density(sigma, p, logs)))
 		}
@@ -244,6 +244,19 @@ func TestDirichletPaperLeaks(t *testing.T) {
 	t.Logf("σ is %.4f for %v, %.4f for %v; true δ %.4f and %.4f, claimed %.2f", m.SigmaFor(counts), counts, m.SigmaFor(other), other, forth, back, m.Delta)
 	if max(forth, back) < .06 {
 		t.Error("the leak is not seen")
+	}
+}
+
+// TestDirichletPaperIsFinite: also where its σ is next to nothing.
+func TestDirichletPaperIsFinite(t *testing.T) {
+	m := DirichletPaper{.01, .01}
+	_, v := m.draw(&secret{values: []int64{50, 0, 0, 50, 900}, bound: CountBound(Label, 5)}, freshDice())
+	sum := 0.
+	for _, x := range v {
+		sum += x
+	}
+	if math.Abs(sum-1000) > 1e-6 {
+		t.Errorf("%v sums to %g", v, sum)
 	}
 }
 

@@ -39,9 +39,12 @@ type Assembly struct {
 	Size uint64
 	// Data is what has arrived, from the start.
 	Data []byte
+	// ended: an empty rest was announced.
+	ended bool
 }
 
-// Add takes the next chunk. Errors wrap ErrDamaged or ErrTooLarge.
+// Add takes the next chunk. Only a rest of no bytes may be empty, and is said
+// once: whoever sends must get on. Errors wrap ErrDamaged or ErrTooLarge.
 func (a *Assembly) Add(c *pb.Chunk) error {
 	have := uint64(len(a.Data))
 	switch {
@@ -51,12 +54,15 @@ func (a *Assembly) Add(c *pb.Chunk) error {
 		return fmt.Errorf("%w: a chunk has %d bytes, at most %d are taken", ErrTooLarge, len(c.Data), ChunkSize)
 	case c.Offset != have:
 		return fmt.Errorf("%w: a chunk starts at byte %d, %d have arrived", ErrDamaged, c.Offset, have)
+	case len(c.Data) == 0 && (have != a.Size || a.ended):
+		return fmt.Errorf("%w: the chunk at byte %d is empty", ErrDamaged, have)
 	case have+uint64(len(c.Data)) > a.Size:
 		return fmt.Errorf("%w: more than the announced %d bytes", ErrTooLarge, a.Size)
 	case crc32.Checksum(c.Data, castagnoli) != c.Crc32C:
 		return fmt.Errorf("%w: the chunk at byte %d arrived changed", ErrDamaged, c.Offset)
 	}
 	a.Data = append(a.Data, c.Data...)
+	a.ended = len(c.Data) == 0
 	return nil
 }
 

@@ -83,6 +83,26 @@ func TestChunks(t *testing.T) {
 	})
 }
 
+// TestEmptyChunks: whoever sends must get on; an empty rest is said once.
+func TestEmptyChunks(t *testing.T) {
+	empty := &pb.Chunk{}
+	for name, test := range map[string]struct {
+		a     Assembly
+		chunk *pb.Chunk
+		want  []error
+	}{
+		"before the end":  {Assembly{Size: 4}, empty, []error{ErrDamaged}},
+		"an empty whole":  {Assembly{}, empty, []error{nil, ErrDamaged}},
+		"nothing is left": {Assembly{Size: 4, Data: []byte("data")}, &pb.Chunk{Offset: 4}, []error{nil, ErrDamaged, ErrDamaged}},
+	} {
+		for i, want := range test.want {
+			if err := test.a.Add(test.chunk); !errors.Is(err, want) {
+				t.Errorf("%s: chunk %d: %v, want %v", name, i, err, want)
+			}
+		}
+	}
+}
+
 // FuzzAssembly: no chunk makes an assembly hold more than it was told to.
 func FuzzAssembly(f *testing.F) {
 	f.Add([]byte("data"), uint64(0), uint32(1), uint64(4))

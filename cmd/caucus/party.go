@@ -55,6 +55,18 @@ trust. With --out it is written to a file that only you can read.`,
 				return err
 			}
 			defer client.Close()
+			var file *os.File
+			if out != "" { // before there is an invitation that could be lost
+				if file, err = newSecret(out); err != nil {
+					return err
+				}
+				defer func() {
+					if file != nil { // it was not completed
+						file.Close()
+						os.Remove(out)
+					}
+				}()
+			}
 			options.Name, options.Role = args[0], protocol.Role(role)
 			invitation, expires, err := client.Invite(cmd.Context(), options)
 			if err != nil {
@@ -69,9 +81,13 @@ trust. With --out it is written to a file that only you can read.`,
 			}{Name: options.Name, Role: role, Invitation: invitation, File: out, Expires: expires}
 			if out != "" {
 				document.Invitation = ""
-				if err := writeSecret(out, invitation+"\n"); err != nil {
+				if _, err := file.WriteString(invitation + "\n"); err != nil {
 					return err
 				}
+				if err := file.Close(); err != nil {
+					return err
+				}
+				file = nil // it is complete, and stays
 			}
 			return o.print(document, func(w io.Writer) error {
 				o.note("works once, until %s", expires.Format(time.RFC3339))
@@ -92,17 +108,9 @@ trust. With --out it is written to a file that only you can read.`,
 	return cmd
 }
 
-// writeSecret writes a new file that only its owner can read.
-func writeSecret(name, text string) error {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err := file.WriteString(text); err != nil {
-		file.Close()
-		return err
-	}
-	return file.Close()
+// newSecret makes a new file that only its owner can read.
+func newSecret(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 func (o *operator) list() *cobra.Command {

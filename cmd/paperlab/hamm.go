@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"caucus/privacy"
 	"caucus/study"
@@ -56,6 +57,7 @@ const (
 var (
 	hammEpsilons  = []float64{.01, .03, .1, .3, 1, 3, 10}
 	quickEpsilons = []float64{.1, 1, 10}
+	farEpsilons   = []float64{30, 60} // a plan may ask for 64 at most
 	hammSites     = []int{5, 12, 50}
 	// oracleLambdas are tried by the methods that must fix λ before they see
 	// noise; the best on the test records is reported, labelled as oracle.
@@ -75,16 +77,25 @@ func hammTasks(l *lab) ([]task, error) {
 		for _, s := range sets {
 			for _, m := range s.Parties {
 				at := epsilons
-				if !l.Quick && (m == 30 || m == 300) {
+				if !l.Quick && (m == 30 || m == 300) && m != slices.Max(s.Parties) {
 					at = []float64{1} // for the number of parties needed at ε = 1
+				}
+				compare := func(out *results) *comparison {
+					return &comparison{l: l, set: s, unit: privacy.Party, parties: m, draw: draw, epsilons: at, out: out}
 				}
 				tasks = append(tasks, task{
 					Key: fmt.Sprintf("party-%s-M%d-draw%d", s.Name, m, draw),
-					Run: func(ctx context.Context, out *results) error {
-						c := comparison{l: l, set: s, unit: privacy.Party, parties: m, draw: draw, epsilons: at, out: out}
-						return c.run(ctx)
-					},
+					Run: func(ctx context.Context, out *results) error { return compare(out).run(ctx) },
+				}, task{
+					Key: fmt.Sprintf("means-%s-M%d-draw%d", s.Name, m, draw),
+					Run: func(ctx context.Context, out *results) error { return compare(out).candidate(ctx) },
 				})
+				if len(at) > 1 && m != 10 && !l.Quick {
+					tasks = append(tasks, task{
+						Key: fmt.Sprintf("far-%s-M%d-draw%d", s.Name, m, draw),
+						Run: func(ctx context.Context, out *results) error { return compare(out).far(ctx) },
+					})
+				}
 			}
 			for _, n := range sites {
 				for _, concentration := range []float64{0, skewed} {

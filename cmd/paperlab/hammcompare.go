@@ -31,10 +31,17 @@ type comparison struct {
 	rng    *rand.Rand
 }
 
-func (c *comparison) run(ctx context.Context) error {
+// deal makes the draw that all methods meet.
+func (c *comparison) deal(ctx context.Context) error {
 	var err error
 	c.ctx = ctx
-	if c.d, err = c.set.deal(c.l, c.parties, c.draw, c.skew); err != nil {
+	c.d, err = c.set.deal(c.l, c.parties, c.draw, c.skew)
+	return err
+}
+
+func (c *comparison) run(ctx context.Context) error {
+	err := c.deal(ctx)
+	if err != nil {
 		return err
 	}
 	c.rng = c.l.rng(fmt.Sprintf("hamm rivals %s %v %d %g %d", c.set.Name, c.unit, c.parties, c.skew, c.draw))
@@ -201,7 +208,6 @@ func (c *comparison) party() error {
 		return err
 	}
 	c.fedAvg()
-	c.partyMeans()
 	return nil
 }
 
@@ -243,14 +249,36 @@ func (c *comparison) fedAvg() {
 	}
 }
 
-// partyMeans measures the candidate of that name.
-func (c *comparison) partyMeans() {
+// far measures the published mechanism and tally beyond the useful budgets, to
+// learn how many times tally's ε the former needs.
+func (c *comparison) far(ctx context.Context) error {
+	if err := c.deal(ctx); err != nil {
+		return err
+	}
+	c.epsilons, c.shards = []float64{farEpsilons[0]}, 1
+	central := study.Plan{Noise: study.NoiseCoordinator, Delta: hammDelta, Mechanism: "tally"}
+	if err := c.release("tally", central); err != nil {
+		return err
+	}
+	c.epsilons = farEpsilons
+	central.Mechanism, central.Delta = "output-paper", 0
+	return c.oracle("output-paper, oracle λ", central, 1)
+}
+
+// candidate measures partyMeans, beside the vote without noise: a task of its
+// own, because it trains nothing at the parties.
+func (c *comparison) candidate(ctx context.Context) error {
+	if err := c.deal(ctx); err != nil {
+		return err
+	}
+	c.rng = c.l.rng(fmt.Sprintf("hamm candidate %s %d %d", c.set.Name, c.parties, c.draw))
 	pooled := pooledOf(c.d)
 	m := newPartyMeans(c.d.Pool.X, pooled.Classes, float64(len(pooled.Y))/float64(len(c.d.Parties)))
 	for _, e := range c.epsilons {
 		b := privacy.Budget{Epsilon: e, Delta: hammDelta}
 		c.add("means of parties (candidate)", e, c.accuracy(m.fit(c.d.Pool.X, pooled, c.d.Parties, b, c.rng)), float64(pooled.weights()*4))
 	}
+	return nil
 }
 
 // rivalRidge evens out directions of the pool with a curvature above it.

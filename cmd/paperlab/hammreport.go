@@ -55,6 +55,7 @@ func hammRules(p *page) {
 	p.section("Rules")
 	p.paragraph("Accuracy on test records, mean ± standard deviation over draws; a draw is a split into pool, parties and test records, trained votes and noise. δ = %g for every method with a δ; `moment`, `cross, pure ε`, `output*`, `majority`, `average`, Pathak et al. and the perturbed solutions are pure ε.", hammDelta)
 	p.paragraph("Caucus's mechanisms choose λ by `auto`, after the noise, from public things. **Oracle** methods are given their best setting on the test records, which nobody has: `output-paper` its λ of %v, DP-FedAvg its rounds and clip, DP-SGD its epochs, perturbed solutions their λ, PATE its noise (by how well its answers agree with the private votes). PATE's ε is data-dependent (Papernot et al. 2018, Theorem 6) and DP-SGD's promise is for adding or removing a record, where all others hide a replacement. Gradient rivals work in coordinates whitened by the public pool. All of this favours the rivals; at small ε an oracle also profits from luck, being the best of several noisy results.", oracleLambdas)
+	p.paragraph("The methods' curves run from ε = %g to %g; `output-paper` was also measured at %v, to see when it arrives, and `tally` at the first of these.", hammEpsilons[0], hammEpsilons[len(hammEpsilons)-1], farEpsilons)
 	p.paragraph("At record level each site has at most %d/sites shards, of %d records or more. *Noise added once* needs a trusted coordinator; otherwise every site adds its own.", shardsInAll, shardSize)
 }
 
@@ -205,11 +206,12 @@ func rivalVerdicts(p *page, r *results, rivals []string, ours string) {
 		for _, m := range s.numbers("parties") {
 			for _, partition := range s.where("parties", m).distinct("partition") {
 				at := s.where("parties", m, "partition", partition)
+				low, high := at.where("method", "majority class").over("accuracy").Mean, at.where("method", "unperturbed").over("accuracy").Mean
 				for _, e := range at.numbers("epsilon") {
 					mine := at.where("method", ours, "epsilon", e).over("accuracy")
 					for _, rival := range rivals {
 						theirs := at.where("method", rival, "epsilon", e).over("accuracy")
-						if theirs.N > 0 && theirs.Mean > mine.Mean+within {
+						if theirs.N > 0 && mine.N > 0 && theirs.Mean > mine.Mean+within && theirs.Mean > (low+high)/2 {
 							rows = append(rows, []string{set, cell(m), partition, cell(e), rival, fmt.Sprintf("%.4f", theirs.Mean), fmt.Sprintf("%.4f", mine.Mean), fmt.Sprintf("%+.3f", theirs.Mean-mine.Mean)})
 						}
 					}
@@ -218,10 +220,10 @@ func rivalVerdicts(p *page, r *results, rivals []string, ours string) {
 		}
 	}
 	if len(rows) == 0 {
-		p.paragraph("No rival is more than 1 point ahead of `%s` anywhere.", ours)
+		p.paragraph("None of %s is useful and more than 1 point ahead of `%s` anywhere.", strings.Join(rivals, ", "), ours)
 		return
 	}
-	p.paragraph("Where a rival is more than 1 point ahead of `%s`:", ours)
+	p.paragraph("Where a rival is more than 1 point ahead of `%s`, and useful (at least half way from the majority class to the vote without noise):", ours)
 	p.table([]string{"set", "parties", "partition", "ε", "rival", "its accuracy", ours, "gap"}, rows)
 }
 

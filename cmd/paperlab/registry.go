@@ -31,6 +31,10 @@ type task struct {
 func experiments() []experiment {
 	return []experiment{
 		hammExperiment(),
+		iyerFig1Experiment(),
+		iyerFig2Experiment(),
+		iyerFig3Experiment(),
+		jiElkanExperiment(),
 		symmetricExperiment(),
 	}
 }

@@ -1,0 +1,160 @@
+package agent
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+func removeLedger(t *testing.T, c Config) {
+	t.Helper()
+	files, err := filepath.Glob(LedgerFile(c) + "*")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLedgerMissing: an agent that has contributed does not start on an empty
+// ledger; one that has not may.
+func TestLedgerMissing(t *testing.T) {
+	for _, file := range []string{fileUpload, fileReceipt} {
+		r := newRig(t, nil)
+		a, err := r.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		round(t, a)
+		a.Close()
+		removeLedger(t, r.config)
+		d := a.site.studies.of(r.hash)
+		for _, other := range []string{fileUpload, fileReceipt, fileLedger} {
+			if other != file {
+				os.Remove(filepath.Join(d.dir, other))
+			}
+		}
+		if _, err := r.open(); err == nil || !strings.Contains(err.Error(), "ledger is missing") || !strings.Contains(err.Error(), "backup") {
+			t.Errorf("%s without a ledger: open = %v, want a refusal that says what to do", file, err)
+		}
+		if _, err := os.Stat(LedgerFile(r.config)); err == nil {
+			t.Error("the refusal made an empty ledger")
+		}
+		os.Remove(filepath.Join(d.dir, file))
+		r.agent(t)
+	}
+}
+
+// TestLedgerBehind: an older ledger that is put back charges nothing.
+func TestLedgerBehind(t *testing.T) {
+	r := newRig(t, nil)
+	a, err := r.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	round(t, a)
+	a.Close()
+	removeLedger(t, r.config)
+	if err := os.WriteFile(LedgerFile(r.config), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second := newRig(t, func(p *study.Proposal) { p.Name = "again" })
+	second.config.State = r.config.State
+	round(t, second.agent(t))
+	if len(second.bodies) != 0 || !strings.Contains(second.log.String(), privacy.ErrBehind.Error()) {
+		t.Errorf("%d uploads; log:\n%s", len(second.bodies), second.log)
+	}
+}
+
+// TestLostByCoordinator: a coordinator that was put back to before it had the
+// contribution gets the same bytes again, and nothing is charged.
+func TestLostByCoordinator(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.agent(t)
+	round(t, a)
+	r.stored = nil
+	round(t, a)
+	round(t, a)
+	if len(r.bodies) != 2 || string(r.bodies[0]) != string(r.bodies[1]) {
+		t.Errorf("%d uploads, want 2 of the same bytes", len(r.bodies))
+	}
+	if n := charges(t, a, privacy.Record); n != 1 {
+		t.Errorf("%d charges, want 1", n)
+	}
+	if d := a.site.studies.of(r.hash); d.has(fileClosed) || !d.has(fileReceipt) {
+		t.Error("closed, or without a receipt")
+	}
+}
+
+// TestHeaderless: where the first record stands in the header's place, no cell
+// of it is in an error, log or preview.
+func TestHeaderless(t *testing.T) {
+	for name, text := range map[string]string{
+		"text only":         "smith,syphilis,berlin\njones,influenza,paris\n",
+		"lines of two":      "smith,syphilis,berlin\njones,influenza\n",
+		"another delimiter": "smith;syphilis;berlin\njones;influenza;paris\n",
+		"bad quotes":        "smith,syphilis,ber\"lin\njones,influenza,paris\n",
+		"same cells":        "smith,syphilis,syphilis\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			if err := os.WriteFile(r.config.Data["ward"].File, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			a := r.agent(t)
+			round(t, a)
+			review, _, err := a.Preview(context.Background(), "illness")
+			if err != nil || len(review.Problems) != 1 {
+				t.Fatalf("preview: %v, problems %q", err, review.Problems)
+			}
+			all := r.log.String() + review.Problems[0]
+			for _, cell := range []string{"smith", "syphilis", "berlin", "jones", "influenza", "paris"} {
+				if strings.Contains(all, cell) {
+					t.Errorf("the record's %q is in the log or the preview:\n%s", cell, all)
+				}
+			}
+			if name == "text only" && !strings.Contains(all, "age, sex, ill") {
+				t.Errorf("the missing columns are not named:\n%s", all)
+			}
+			if !strings.Contains(r.log.String(), r.config.Data["ward"].File) {
+				t.Errorf("the file is not named:\n%s", r.log)
+			}
+		})
+	}
+}
+
+// TestTidy: what a killed write left is removed when an agent runs, and facts
+// stay.
+func TestTidy(t *testing.T) {
+	r := newRig(t, nil)
+	r.down = protocol.ErrUnavailable
+	a := r.agent(t)
+	d := a.site.studies.of(r.hash)
+	for _, name := range []string{fileApproved, "." + fileUpload + "-123", "." + fileReceipt + "-9", "." + fileApproved + "-5"} {
+		if err := d.write(name, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if err := a.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if d.has("."+fileUpload+"-123") || d.has("."+fileReceipt+"-9") {
+		t.Error("an unfinished file is still there")
+	}
+	// Approving takes no lock, so its unfinished files may be another's at work.
+	if !d.has(fileApproved) || !d.has("."+fileApproved+"-5") {
+		t.Error("more than unfinished files was removed")
+	}
+}

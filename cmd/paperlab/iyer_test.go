@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+)
+
+// TestIyerQuick: the three figures run end to end on generated data; MMD beats
+// proportion-SVM, and counts at ε = .5 cost it little.
+func TestIyerQuick(t *testing.T) {
+	out := t.TempDir()
+	r := &runner{lab: &lab{Quick: true, Seed: 1}, out: out, now: time.Now, note: t.Logf, command: "test"}
+	r.lab.Workers = 2
+	if err := r.run(context.Background(), []experiment{iyerFig1Experiment(), iyerFig2Experiment(), iyerFig3Experiment()}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(out, "iyer-fig2", "results.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := readResults(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l1 := func(method string) float64 { return all.where("protocol", "grid", "method", method).over("l1").Mean }
+	mmd, private, svm, training := l1("MMD class-means"), l1("MMD private counts, ε = 0.5"), l1("alter-pSVM"), l1("training ratio")
+	t.Logf("MMD %.3f, with private counts %.3f, alter-pSVM %.3f, training ratio %.3f", mmd, private, svm, training)
+	if mmd > svm/2 || mmd > training/2 || private > mmd+.05 {
+		t.Error("the order of the figure is not reached")
+	}
+	samples, err := os.ReadFile(filepath.Join(out, "iyer-fig2", "hospitals-upp-samples.csv"))
+	if err != nil || !strings.HasPrefix(string(samples), "prevalence_0,prevalence_1,index\n") {
+		t.Errorf("samples: %v %.60s", err, samples)
+	}
+}
+
+func TestSamplesRoundTrip(t *testing.T) {
+	y := []int{0, 1, 1, 0, 2, 2, 2, 1}
+	samples, err := aggregation.SampleSets(y, aggregation.RatioSampling{Protocol: aggregation.UPP, Classes: 3, Size: 6, Sets: 4}, rand.New(rand.NewPCG(1, 2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := writeSamples(&file, samples); err != nil {
+		t.Fatal(err)
+	}
+	back, err := readSamples(&file, y, 3)
+	if err != nil || !reflect.DeepEqual(samples, back) {
+		t.Errorf("%v becomes %v, %v", samples, back, err)
+	}
+	for _, bad := range []string{"", "index\n", "a,b\n1,2\n", "index\n9\n", "index\nx\n"} {
+		if _, err := readSamples(strings.NewReader(bad), y, 3); err == nil {
+			t.Errorf("%q is read", bad)
+		}
+	}
+	if writeSamples(&file, nil) == nil {
+		t.Error("no samples are written")
+	}
+}
+
+// TestLabelCounter: where the classifier's rates are right, adjusted count and
+// EMQ undo what a shift does to classify-and-count.
+func TestLabelCounter(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	draw := func(n int, share float64) (*mat.Dense, []int) {
+		x, y := mat.NewDense(n, 2, nil), make([]int, n)
+		for i := range n {
+			if float64(i) < share*float64(n) {
+				y[i] = 1
+			}
+			for j := range 2 {
+				x.Set(i, j, .35*float64(y[i])+.25*rng.NormFloat64())
+			}
+		}
+		return x, y
+	}
+	x, y := draw(3000, .5)
+	c, err := newLabelCounter(x, y, 2, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, _ := draw(3000, .1)
+	cc, acc, emq := c.count(target)[1], c.adjusted(target)[1], c.emq(target)[1]
+	if math.Abs(cc-.1) < .04 || math.Abs(acc-.1) > .04 || math.Abs(emq-.1) > .04 {
+		t.Errorf("share .1: classify-and-count %.3f, adjusted %.3f, EMQ %.3f", cc, acc, emq)
+	}
+}
+
+func TestTextFeatures(t *testing.T) {
+	c := corpus{Texts: []string{"the cat sat", "The DOG sat down", "", "the the"}, Y: []int{0, 1, 0, 1}}
+	x := c.features(4)
+	n, d := x.Dims()
+	if n != 4 || d != 5 {
+		t.Fatalf("%d×%d", n, d)
+	}
+	for i := range n {
+		norm := 0.
+		for j := range d - 1 {
+			norm += x.At(i, j) * x.At(i, j)
+		}
+		if norm > 1+1e-12 || math.IsNaN(norm) {
+			t.Errorf("row %d has norm² %g", i, norm)
+		}
+	}
+	if x.At(2, 4) != 0 || !(x.At(1, 4) > x.At(0, 4)) {
+		t.Errorf("lengths %g, %g, %g", x.At(0, 4), x.At(1, 4), x.At(2, 4))
+	}
+}
+
+// TestRealTexts: both corpora are read whole.
+func TestRealTexts(t *testing.T) {
+	dir := os.Getenv("CAUCUS_DATA")
+	if dir == "" {
+		t.Skip("CAUCUS_DATA is not set: no real data")
+	}
+	comments, err := youtubeComments(dir)
+	if err != nil || len(comments.Y) != 1956 {
+		t.Errorf("%d comments, %v", len(comments.Y), err)
+	}
+	for part, want := range map[string]int{"train": 6248, "test": 692} {
+		c, err := tweets(dir, part)
+		if err != nil || len(c.Y) != want {
+			t.Errorf("%d tweets in %s, want %d, %v", len(c.Y), part, want, err)
+		}
+	}
+}

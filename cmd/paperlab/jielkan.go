@@ -1,0 +1,424 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// jiElkanExperiment is the comparison of Ji & Elkan 2013: queries and classifiers
+// on a public set E, weighted to stand for a private set D.
+func jiElkanExperiment() experiment {
+	return experiment{
+		Name:   "ji-elkan",
+		About:  "queries and classifiers on a weighted public pool: entropy against the density ratio, E like D, skewed and made up",
+		Tasks:  jiElkanTasks,
+		Report: jiElkanReport,
+	}
+}
+
+// jiElkanMethod is a way to weigh. Label: the outcome is weighed like a feature,
+// alone and jointly with each other; otherwise only the features are, and what
+// they say about the outcome is E's.
+type jiElkanMethod struct {
+	Name, Mechanism string
+	Lambda          float64
+	Label           bool
+}
+
+var (
+	jiElkanMethods = []jiElkanMethod{
+		{"entropy", "entropy", 0, false},
+		{"entropy with outcome", "entropy", 0, true},
+		{"logistic-paper, λ = 1", "logistic-paper", 1, false},
+		{"logistic-paper, λ = 0.1", "logistic-paper", 0.1, false},
+		{"logistic-paper, λ = 0.01", "logistic-paper", 0.01, false},
+		{"logistic, λ = 0.1", "logistic", 0.1, false},
+	}
+	// Where E comes from: the other half of the same records; those of another
+	// population (90 % of one sex are private and 10 % of the other); drawn from
+	// the schema alone.
+	jiElkanSettings = []string{"equal", "skewed", "uniform"}
+	jiElkanEpsilons = []float64{.01, .03, .1, .3, 1, 3}
+)
+
+const (
+	jiElkanDraws = 10
+	jiElkanRidge = 1e-3 // of classifiers; rivals choose theirs on the test records
+	jiElkanPool  = 6000 // most rows of E
+)
+
+// jiElkanData is a set with its outcome as one more feature, the last block.
+type jiElkanData struct {
+	full, features dataset.Schema
+	records        *dataset.Records // by full
+	group          []bool
+	test           *dataset.Records // nil: a quarter of D
+	outcome        int              // first column of the outcome's block
+}
+
+func loadJiElkan(l *lab) (*jiElkanData, error) {
+	var table *dataset.Table
+	d := &jiElkanData{}
+	where := `sex == "Male"`
+	if l.Quick {
+		c := dataset.DefaultHospitalConfig()
+		c.Seed, c.Records = l.Seed, 3000
+		table, d.full = dataset.Hospitals(c)
+		where = `sex == "male"`
+	} else {
+		known, train, _, err := l.tables("adult")
+		if err != nil {
+			return nil, err
+		}
+		if _, err := l.records("adult"); err != nil { // for the page's list of files
+			return nil, err
+		}
+		table, d.full = train, known.Schema
+	}
+	condition, err := dataset.ParseCondition(where)
+	if err != nil {
+		return nil, err
+	}
+	if d.group, err = condition.Rows(table); err != nil {
+		return nil, err
+	}
+	d.full = d.full.Without("sex")
+	d.full.Party, d.full.Patient = "", ""
+	d.features = d.full
+	label := d.full.Label
+	d.outcome = d.full.Dim()
+	d.full.Features = append(append([]dataset.Feature{}, d.full.Features...),
+		dataset.Feature{Column: label.Column, Kind: dataset.Categorical, Levels: label.Classes})
+	d.full.Label = dataset.Label{Column: "nothing", Classes: label.Classes}
+	d.records, _, err = d.full.Encode(table)
+	return d, err
+}
+
+// y are the classes of encoded rows.
+func (d *jiElkanData) y(x *mat.Dense) []int {
+	n, _ := x.Dims()
+	y := make([]int, n)
+	for i := range y {
+		if x.At(i, d.outcome+1) == 1 {
+			y[i] = 1
+		}
+	}
+	return y
+}
+
+// x are the mapped features without the outcome, rows of norm at most 1.
+func (d *jiElkanData) x(encoded *mat.Dense) *mat.Dense {
+	n, _ := encoded.Dims()
+	return dataset.Identity(d.features).Apply(encoded.Slice(0, n, 0, d.outcome).(*mat.Dense))
+}
+
+// jiElkanDraw is one draw of D, E and test records, encoded.
+type jiElkanDraw struct{ private, pool, test *mat.Dense }
+
+func (d *jiElkanData) draw(setting string, rng *rand.Rand) (jiElkanDraw, error) {
+	var private, pool []int
+	for _, i := range rng.Perm(d.records.Len()) {
+		chance := 0.5
+		if setting == "skewed" {
+			if chance = 0.1; d.group[i] {
+				chance = 0.9
+			}
+		}
+		if rng.Float64() < chance {
+			private = append(private, i)
+		} else {
+			pool = append(pool, i)
+		}
+	}
+	quarter := len(private) / 4
+	out := jiElkanDraw{
+		private: d.records.Select(private[quarter:]).X,
+		test:    d.records.Select(private[:quarter]).X,
+		pool:    d.records.Select(pool[:min(len(pool), jiElkanPool)]).X,
+	}
+	if setting != "uniform" {
+		return out, nil
+	}
+	table, err := auxdata.Make(d.full, min(len(pool), jiElkanPool), auxdata.Uniforms(d.full), rng)
+	if err != nil {
+		return out, err
+	}
+	made, _, err := d.full.Encode(table)
+	if err != nil {
+		return out, err
+	}
+	out.pool = made.X
+	return out, nil
+}
+
+// weigh runs a reweigh study of one party on a draw.
+func (d *jiElkanData) weigh(ctx context.Context, at jiElkanDraw, m jiElkanMethod, epsilon float64, seed uint64) (study.ReweighSummary, error) {
+	schema, terms := d.features, &study.ReweighTerms{}
+	n, _ := at.private.Dims()
+	k, _ := at.pool.Dims()
+	width := d.outcome
+	if m.Label {
+		schema, width = d.full, d.full.Dim()
+		outcome := d.features.Label.Column
+		for _, c := range d.features.FeatureColumns() {
+			terms.Pairs = append(terms.Pairs, [2]string{c, outcome})
+		}
+	}
+	records := &dataset.Records{X: mat.NewDense(n+k, width, nil), Y: make([]int, n+k)}
+	group := make([]bool, n+k)
+	query := make([]float64, n+k)
+	copyRows(records.X, at.private, 0)
+	copyRows(records.X, at.pool, n)
+	for i, y := range append(d.y(at.private), d.y(at.pool)...) {
+		query[i] = float64(y)
+		group[i] = i < n
+	}
+	return study.ReweighSimulation{
+		Plan: study.Plan{
+			Name: "ji-elkan", Kind: "reweigh", Schema: schema, Unit: privacy.Record, Epsilon: epsilon,
+			Mechanism: m.Mechanism, Lambda: m.Lambda, Noise: study.NoiseSite, Reweigh: terms,
+		},
+		Records: records, Group: group, Share: 1, Query: query, Parties: 1, Repeats: 1, Seed: seed,
+	}.Run(ctx)
+}
+
+// copyRows copies the first columns of rows to a place in another matrix.
+func copyRows(to, from *mat.Dense, at int) {
+	n, _ := from.Dims()
+	_, d := to.Dims()
+	to.Slice(at, at+n, 0, d).(*mat.Dense).Copy(from.Slice(0, n, 0, d))
+}
+
+// linear trains logistic regression or a linear SVM on weighted rows.
+func linear(name string, x *mat.Dense, y []int, weight []float64) learners.Linear {
+	targets := learners.OneHot(y, 2)
+	settings := learners.Settings{GradientNorm: 1e-6, MaxIterations: 300}
+	if name == "svm" {
+		n, _ := x.Dims()
+		both := mat.NewDense(n, 2, nil)
+		for i, k := range y {
+			both.Set(i, k, 1)
+		}
+		w, _ := learners.Minimize(&learners.HingeRisk{X: x, Targets: both, RowWeight: weight, Ridge: jiElkanRidge, Classes: 2}, nil, settings)
+		return learners.NewLinear(w, 2)
+	}
+	w, _ := learners.Minimize(&learners.SoftmaxRisk{X: x, Mu: learners.Moments(x, targets, weight), RowWeight: weight, Ridge: jiElkanRidge, Classes: 2}, nil, settings)
+	return learners.NewLinear(w, 2)
+}
+
+var jiElkanLearners = []string{"logistic regression", "svm"}
+
+// accuracyOf is the share of test records a model labels as they are.
+func accuracyOf(m learners.Linear, x *mat.Dense, y []int) float64 {
+	right := 0
+	for i, k := range m.Predict(x) {
+		if k == y[i] {
+			right++
+		}
+	}
+	return float64(right) / float64(len(y))
+}
+
+// runOne measures all methods on one draw of a setting.
+func (d *jiElkanData) runOne(ctx context.Context, l *lab, setting string, draw int, epsilons []float64, out *results) error {
+	key := fmt.Sprintf("%s-draw%d", setting, draw)
+	rng := l.rng("ji-elkan " + key)
+	at, err := d.draw(setting, rng)
+	if err != nil {
+		return err
+	}
+	testX, testY := d.x(at.test), d.y(at.test)
+	poolX, poolY := d.x(at.pool), d.y(at.pool)
+	private := labelled{X: d.x(at.private), Y: d.y(at.private), Classes: 2}
+	truth := stat.Mean(toFloats(private.Y), nil)
+	note := func(method string, epsilon float64, pairs ...any) {
+		out.add(append([]any{"setting", setting, "draw", draw, "method", method, "epsilon", epsilon}, pairs...)...)
+	}
+	for _, name := range jiElkanLearners {
+		note("trained on D", math.Inf(1), "learner", name, "accuracy", accuracyOf(linear(name, private.X, private.Y, nil), testX, testY))
+		note("trained on E", math.Inf(1), "learner", name, "accuracy", accuracyOf(linear(name, poolX, poolY, nil), testX, testY))
+	}
+	note("unweighted", math.Inf(1), "error", stat.Mean(toFloats(poolY), nil)-truth)
+	for _, m := range jiElkanMethods {
+		for _, epsilon := range append([]float64{math.Inf(1)}, epsilons...) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			asked := epsilon
+			if math.IsInf(epsilon, 1) {
+				asked = 60 // the most a ledger takes; the answer without noise is used
+			}
+			s, err := d.weigh(ctx, at, m, asked, hashOf(fmt.Sprint(l.Seed, key, m.Name, epsilon)))
+			if err != nil {
+				return err
+			}
+			weights := s.Release.Result.Weights
+			estimate, weight := s.Estimate, weights.Weight
+			if math.IsInf(epsilon, 1) {
+				estimate = s.Unperturbed
+			}
+			note(m.Name, epsilon, "error", estimate-truth, "effective rows", weights.EffectiveRows, "stated sd", s.ForecastSD)
+			if math.IsInf(epsilon, 1) {
+				continue
+			}
+			// The simulation deals E in an order of its own.
+			x, y := mat.NewDense(len(weight), poolX.RawMatrix().Cols, nil), make([]int, len(weight))
+			n, _ := at.private.Dims()
+			for i, row := range s.PoolRecords {
+				x.SetRow(i, poolX.RawRowView(row-n))
+				y[i] = poolY[row-n]
+			}
+			for _, name := range jiElkanLearners {
+				note(m.Name, epsilon, "learner", name, "accuracy", accuracyOf(linear(name, x, y, weight), testX, testY))
+			}
+		}
+	}
+	return d.rivals(private, epsilons, testX, testY, note, rng)
+}
+
+// rivals are DP-ERM on D itself (Chaudhuri, Monteleoni & Sarwate 2011), with the
+// ridge that the test records like best.
+func (d *jiElkanData) rivals(private labelled, epsilons []float64, testX *mat.Dense, testY []int, note func(string, float64, ...any), rng *rand.Rand) error {
+	lambdas := []float64{1e-4, 1e-3, 1e-2, 1e-1}
+	n := len(private.Y)
+	var solutions [][]float64
+	for _, lambda := range lambdas {
+		solutions = append(solutions, private.ridgeSolution(nil, lambda, nil))
+	}
+	for _, epsilon := range epsilons {
+		var output, objective []learners.Linear
+		for i, lambda := range lambdas {
+			output = append(output, private.outputPerturbation(solutions[i], n, lambda, epsilon, rng))
+			objective = append(objective, private.objectivePerturbation(lambda, epsilon, rng))
+		}
+		accuracy := func(m learners.Linear) float64 { return accuracyOf(m, testX, testY) }
+		note("DP-ERM, output, oracle λ", epsilon, "learner", jiElkanLearners[0], "accuracy", best(accuracy, output...))
+		note("DP-ERM, objective, oracle λ", epsilon, "learner", jiElkanLearners[0], "accuracy", best(accuracy, objective...))
+	}
+	return nil
+}
+
+func toFloats(y []int) []float64 {
+	v := make([]float64, len(y))
+	for i, k := range y {
+		v[i] = float64(k)
+	}
+	return v
+}
+
+func jiElkanTasks(l *lab) ([]task, error) {
+	epsilons, draws := jiElkanEpsilons, l.draws(jiElkanDraws)
+	if l.Quick {
+		epsilons, draws = []float64{.1, 3}, l.draws(1)
+	}
+	data := sync.OnceValues(func() (*jiElkanData, error) { return loadJiElkan(l) })
+	var tasks []task
+	for _, setting := range jiElkanSettings {
+		for draw := range draws {
+			tasks = append(tasks, task{Key: fmt.Sprintf("%s-draw%d", setting, draw), Run: func(ctx context.Context, out *results) error {
+				d, err := data()
+				if err != nil {
+					return err
+				}
+				return d.runOne(ctx, l, setting, draw, epsilons, out)
+			}})
+		}
+	}
+	return tasks, nil
+}
+
+// rmse is the root mean square of a column.
+func (r *results) rmse(column string) float64 {
+	v := r.floats(column)
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	return floats.Norm(v, 2) / math.Sqrt(float64(len(v)))
+}
+
+func jiElkanReport(l *lab, r *results, p *page) error {
+	p.paragraph("D is private, E public. A query (the share of positive outcomes in D) is answered on E under weights, and classifiers are trained on E under weights and tested on records like D's. E is the other half of the same records (equal), mostly of the other sex (skewed), or drawn from the schema alone (uniform). Weights by the features alone cannot change what E says about the outcome given the features, so on a made-up E only weights with the outcome mean anything.")
+	methods := func(s *results, column string) []string {
+		var names []string
+		for _, m := range s.distinct("method") {
+			if len(s.where("method", m).floats(column)) > 0 {
+				names = append(names, m)
+			}
+		}
+		return names
+	}
+	for _, setting := range r.distinct("setting") {
+		s := r.where("setting", setting)
+		var epsilons []float64
+		for _, e := range s.numbers("epsilon") {
+			if !math.IsInf(e, 1) {
+				epsilons = append(epsilons, e)
+			}
+		}
+		header := []string{"method"}
+		for _, e := range epsilons {
+			header = append(header, fmt.Sprintf("ε = %g", e))
+		}
+		p.section("E " + setting + ": the query's RMSE")
+		var rows [][]string
+		f := figure{Title: "E " + setting, X: "ε", Y: "RMSE of the query", LogX: true, LogY: true}
+		for _, m := range methods(s, "error") {
+			at := s.where("method", m)
+			line := []string{m}
+			c := curve{Name: m}
+			for _, e := range epsilons {
+				v := at.where("epsilon", e).rmse("error")
+				line = append(line, strings.Replace(fmt.Sprintf("%.4f", v), "NaN", "", 1))
+				c.Points = append(c.Points, point{X: e, Y: v})
+			}
+			rows = append(rows, append(line, fmt.Sprintf("%.4f", at.where("epsilon", math.Inf(1)).rmse("error"))))
+			f.Curves = append(f.Curves, c)
+		}
+		f.Lines = []reference{{"unweighted", s.where("method", "unweighted").rmse("error")}}
+		p.table(append(header, "without noise"), rows)
+		if err := p.figure("query-"+setting, f); err != nil {
+			return err
+		}
+		for _, name := range jiElkanLearners {
+			on := s.where("learner", name)
+			p.section(fmt.Sprintf("E %s: accuracy of %s", setting, name))
+			rows = nil
+			f := figure{Title: "E " + setting + ", " + name, X: "ε", Y: "accuracy", LogX: true}
+			for _, m := range methods(on, "accuracy") {
+				at := on.where("method", m)
+				if strings.HasPrefix(m, "trained on") {
+					f.Lines = append(f.Lines, reference{m, at.over("accuracy").Mean})
+					continue
+				}
+				line := []string{m}
+				for _, e := range epsilons {
+					line = append(line, at.where("epsilon", e).over("accuracy").String())
+				}
+				rows = append(rows, line)
+				f.Curves = append(f.Curves, curveOf(m, at, "epsilon", "accuracy"))
+			}
+			p.table(header, rows)
+			for _, line := range f.Lines {
+				p.paragraph("%s, without privacy: %.4f.", line.Name, line.Y)
+			}
+			if err := p.figure(strings.ReplaceAll(name, " ", "-")+"-"+setting, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
