@@ -14,7 +14,7 @@ type Cost struct {
 
 	Pure  *big.Rat `json:"pure"`  // ε, nil unless the release is pure ε
 	Rho   *big.Rat `json:"rho"`   // ρ; ε²/2 for a pure one
-	Delta *big.Rat `json:"delta"` // δ, nil or 0 for all mechanisms of this room so far
+	Delta *big.Rat `json:"delta"` // δ, nil or 0 for all mechanisms but Dirichlet
 }
 
 // PureCost is the cost of a pure ε release. It counts as ε²/2-zCDP too (Bun &

@@ -58,6 +58,8 @@
 //  2. mechanism.go, dice.go, laplace.go, gaussian.go, response.go: the proof
 //     notes and the samplers, with Canonne, Kamath & Steinke, "The discrete Gaussian for
 //     differential privacy" (2020), beside them. literal.go: simulation only.
+//     Class counts: counts.go, zerosum.go, rounded.go with normal.go, urn.go
+//     with beta.go; literalcounts.go: simulation only.
 //     terms.go: what is known of a mechanism before a release.
 //  3. convert.go, cost.go, totals.go: from ρ to ε, between units, and limits.
 //  4. ledger.go, journal.go, memory.go: the door and its durable order.

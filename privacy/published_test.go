@@ -117,6 +117,11 @@ func TestPublishedIsCompact(t *testing.T) {
 func FuzzParsePublished(f *testing.F) {
 	f.Add(must(weightedRelease().MarshalBinary()))
 	f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, "l", counts(4, 5), laplace(0.1))).MarshalBinary()))
+	for _, name := range []string{"laplace", "gaussian", "dirichlet", "laplace-prior"} {
+		m := must(CalibrateCounts(name, CountTerms{Label, 3, 50, Budget{1, 1e-3}}))
+		s := must(NewSensitive([]int64{10, 20, 20}, CountBound(Label, 3)))
+		f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, name, s, m)).MarshalBinary()))
+	}
 	f.Add([]byte{1})
 	f.Add(append(make([]byte, 33), fmt.Appendf([]byte{60}, `{"values":9000000000000000000,"runs":9000000000000000000}`)...))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -66,8 +66,7 @@ type jiElkanData struct {
 	full, features dataset.Schema
 	records        *dataset.Records // by full
 	group          []bool
-	test           *dataset.Records // nil: a quarter of D
-	outcome        int              // first column of the outcome's block
+	outcome        int // first column of the outcome's block
 }
 
 func loadJiElkan(l *lab) (*jiElkanData, error) {
