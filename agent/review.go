@@ -271,6 +271,9 @@ func leaves(p study.Plan) string {
 		"output": "one vote for a class on each row of the public pool",
 		"rr":     "the mapped features of every record, in clear, beside its label",
 		"em":     "the mapped features of every record, in clear, beside its label",
+
+		"entropy":  "sums over this site's records of the schema's features, and the number of records",
+		"logistic": "the coefficients of a model that tells this site's records from the public pool's, times the number of records, and that number",
 	}[p.Mechanism]
 	if p.Kind == "ratio" && p.Ratio != nil {
 		return leavesRatio(*p.Ratio)

@@ -117,3 +117,52 @@ func TestGaps(t *testing.T) {
 		t.Errorf("noise of .2 explains all, yet the gaps are %+v", gaps)
 	}
 }
+
+// TestMatchScore: the score by which MatchWeights chooses λ has the expectation
+// of the squared distance to the true means, and the chosen λ is about as good
+// as the best. Both are means over 200 noises; the distance's spread between
+// noises is about its mean, so its standard error is .07 of that and .5 is 7 of
+// those.
+func TestMatchScore(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	d := designs(t)["blocks"]
+	x := d.Rows(people(400, 0, rng))
+	truth := newWeightLaw(d.Rows(people(4000, 0.6, rng)), nil).mean
+	noise := Isotropic(d.Cells(), 0.02)
+	const draws = 200
+	scores, distances := map[float64]float64{}, map[float64]float64{}
+	chosen := 0.0
+	for range draws {
+		m := noise.Draw(1, rng).RawMatrix().Data
+		floats.Add(m, truth)
+		fit := MatchWeights(x, m, noise, 0, 0, rng)
+		far := func(w []float64) float64 {
+			mean := newWeightLaw(x, w).mean
+			floats.Sub(mean, truth)
+			return floats.Dot(mean, mean)
+		}
+		chosen += far(fit.Weight) / draws
+		for _, p := range fit.Path {
+			if p.Lambda != 0 && p.Lambda < 0.001 {
+				continue // there the first order is not enough
+			}
+			scores[p.Lambda] += (p.Risk + p.Correction) / draws
+			w := make([]float64, 400)
+			floats.AddConst(1, w)
+			if p.Lambda > 0 {
+				w = FitWeights(x, m, noise, p.Lambda, 0, rng).Weight
+			}
+			distances[p.Lambda] += far(w) / draws
+		}
+	}
+	best := math.Inf(1)
+	for l, want := range distances {
+		best = math.Min(best, want)
+		if math.Abs(scores[l]-want) > 0.5*want {
+			t.Errorf("λ = %g: score %.3g, distance %.3g", l, scores[l], want)
+		}
+	}
+	if chosen > 1.5*best {
+		t.Errorf("the chosen λ leaves %.3g, the best one %.3g", chosen, best)
+	}
+}

@@ -29,6 +29,9 @@ type perturbed struct {
 	// curvature, where not nil, is the Hessian of G at W (C = 1): the correction
 	// is then computed to first order, not from fresh draws.
 	curvature func(w *mat.Dense) *mat.SymDense
+	// score, where not nil, replaces the estimate of the risk without noise; its
+	// correction is NaN where smaller λ are not worth looking at.
+	score func(w *mat.Dense, lambda float64) (risk, correction float64)
 	// ceiling is the value of G at 0: a fit whose noise alone costs more is
 	// worse than no fit.
 	ceiling float64
@@ -99,8 +102,12 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 		draws, noisy, warm = append(draws, n), append(noisy, m), append(warm, nil)
 	}
 	best, bestW := 0.0, mat.NewDense(d, c, nil)
-	bestScore := p.excess(bestW)
-	path = append(path, LambdaPoint{Risk: bestScore})
+	first := LambdaPoint{Risk: p.excess(bestW)}
+	if p.score != nil {
+		first.Risk, first.Correction = p.score(bestW, math.Inf(1))
+	}
+	bestScore := first.Risk + first.Correction
+	path = append(path, first)
 	var at *mat.Dense
 	for step, l := 0, lambdaTop; step < lambdaSteps; step, l = step+1, l*lambdaStep {
 		at = p.solve(p.mu, l, searchGradient, at)
@@ -108,7 +115,7 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 			break
 		}
 		correction := 0.0
-		if p.curvature != nil {
+		if p.curvature != nil && p.score == nil {
 			correction = p.response(at, l)
 		}
 		for i, n := range draws {
@@ -119,6 +126,10 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 			correction += (inner(n, warm[i]) - inner(n, at)) / lambdaDraws
 		}
 		point := LambdaPoint{l, p.excess(at), correction}
+		if p.score != nil {
+			point.Risk, point.Correction = p.score(at, l)
+			correction = point.Correction
+		}
 		path = append(path, point)
 		if math.IsNaN(correction) || correction > p.ceiling {
 			break // it only grows as λ falls

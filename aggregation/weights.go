@@ -87,9 +87,52 @@ type WeightFit struct {
 // than keeps them is not chosen, whatever its risk. Weights on few rows match
 // a mean that the pool can hardly reach and ruin everything else.
 func FitWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
+	return tilting(x, mean, noise).fitWeights(x, lambda, keep, rng)
+}
+
+// MatchWeights is FitWeights with another choice of λ, for answering queries:
+// the λ at which the weighted means are nearest to the true ones in the
+// Euclidean norm. The relative entropy, which FitWeights minimises, weighs an
+// error by how little the pool varies in its direction, and so lets the noise on
+// rare features decide; a query hardly asks about those.
+//
+// With m the noisy means, x̄(m) the weighted ones at λ, and C the covariance of
+// the noise, ‖m−x̄‖² + 2·tr(∂x̄/∂m·C) − tr C has the expectation of ‖x̄−true‖²
+// (Stein 1981, to first order), and ∂x̄/∂m = S(S+λ)⁻¹, S the weighted covariance.
+func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
+	n, _ := x.Dims()
+	p := tilting(x, mean, noise)
+	variance := inner(noise.Factor, noise.Factor)
+	p.score = func(w *mat.Dense, lambda float64) (risk, correction float64) {
+		weight, _, _ := weightsOf(x, w)
+		law := newWeightLaw(x, weight)
+		for j, m := range law.mean {
+			risk += (m - mean[j]) * (m - mean[j])
+		}
+		if math.IsInf(lambda, 1) {
+			return risk, -variance
+		}
+		g := metricOfSecondMoment(law.cov)
+		turned := times(mat.DenseCopyOf(g.vectors.T()), noise.Factor)
+		entropy := 0.0
+		for j, v := range g.values {
+			square := mat.Dot(turned.RowView(j), turned.RowView(j))
+			correction += 2 * square * v / (v + lambda)
+			entropy += square / (v + lambda)
+		}
+		if entropy > math.Log(float64(n)) {
+			return risk, math.NaN()
+		}
+		return risk, correction - variance
+	}
+	return p.fitWeights(x, lambda, keep, rng)
+}
+
+// tilting is the problem of FitWeights.
+func tilting(x *mat.Dense, mean []float64, noise Noise) perturbed {
 	n, d := x.Dims()
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
-	p := perturbed{
+	return perturbed{
 		risk: &logMeanExp{x: x, scores: make([]float64, n), metric: metricOf(x, nil)},
 		// Weights differ from equal ones by a relative entropy of at most log n.
 		mu: mu, noise: noise, ceiling: math.Log(float64(n)),
@@ -98,6 +141,10 @@ func FitWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64,
 			return newWeightLaw(x, weight).cov
 		},
 	}
+}
+
+func (p perturbed) fitWeights(x *mat.Dense, lambda, keep float64, rng *rand.Rand) WeightFit {
+	n, _ := x.Dims()
 	accept := func(w *mat.Dense) bool {
 		_, effective, _ := weightsOf(x, w)
 		return effective >= keep*float64(n)

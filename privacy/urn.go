@@ -250,16 +250,19 @@ func (m Dirichlet) parameters() map[string]string {
 	}
 }
 
+// maxExponent: e^−700 is still a normal float64.
+const maxExponent = 700
+
 // dirichletDelta is δ(ε) of the worst pair, rounded up.
 func dirichletDelta(epsilon, sigma, prior float64) float64 {
 	low, high := sigma*prior, sigma*(prior+1)
 	if high > maxBeta {
 		return 1
 	}
-	u := 1 / (1 + math.Exp(epsilon/sigma))
-	if u == 0 { // ε/σ beyond 709: both terms vanish as u^{σa} where σa > 0
-		u = math.SmallestNonzeroFloat64
+	if epsilon > maxExponent*sigma {
+		return 1 // u underflows; nobody needs so small a σ
 	}
+	u := 1 / (1 + math.Exp(epsilon/sigma))
 	first, second := incompleteBeta(u, low, high), math.Exp(epsilon)*incompleteBeta(u, high, low)
 	relative := max(1e-9, betaError*high/maxBeta)
 	return first*(1+relative) - second*(1-relative)
@@ -342,10 +345,10 @@ func CalibrateDirichlet(b Bound, g Budget, classes int, total int64) (Dirichlet,
 }
 
 // dirichletSigma bisects for the largest σ, rounded down to 20 bits; nil if
-// none above 2⁻²⁰ will do.
+// the least that is tried will not do.
 func dirichletSigma(g Budget, prior float64) *big.Rat {
 	enough := func(sigma float64) bool { return dirichletDelta(g.Epsilon, sigma, prior) <= g.Delta*(1-1e-6) }
-	low, high := 0x1p-20, 0x1p20
+	low, high := max(0x1p-20, 1.001*g.Epsilon/maxExponent), 0x1p20
 	if !enough(low) {
 		return nil
 	}

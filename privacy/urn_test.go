@@ -177,6 +177,26 @@ func TestExponentialAtLeast(t *testing.T) {
 	}
 }
 
+// TestDirichletExtremes: no corner of the parameters makes the claim cheaper: δ
+// does not fall as σ grows, is a probability, and a tiny σ claims nothing.
+func TestDirichletExtremes(t *testing.T) {
+	for _, epsilon := range []float64{1e-3, .05, 1, 10, 64} {
+		for _, prior := range []float64{1, 30, 1e4, 1e7} {
+			last := 0.
+			for sigma := epsilon / 690; sigma*(prior+1) < 1e7; sigma *= 2 {
+				d := dirichletDelta(epsilon, sigma, prior)
+				if math.IsNaN(d) || d < -1e-12 || d > 1+1e-6 || d < last*(1-1e-4)-1e-14 {
+					t.Errorf("δ(%g) at σ %g, prior %g is %g after %g", epsilon, sigma, prior, d, last)
+				}
+				last = d
+			}
+			if d := dirichletDelta(epsilon, epsilon/1e6, prior); d != 1 {
+				t.Errorf("σ next to 0 claims %g", d)
+			}
+		}
+	}
+}
+
 func TestUrnRefusals(t *testing.T) {
 	good := must(CalibrateDirichlet(CountBound(Label, 5), Budget{.05, .05}, 5, 1000))
 	for name, b := range map[string]Bound{

@@ -190,7 +190,7 @@ func (w *weigh) fit(x *mat.Dense, total released, rng *rand.Rand) (aggregation.W
 		keep = keepWeights
 	}
 	doubt := w.design.WithSampling(noise, x, total.Weight)
-	fit := aggregation.FitWeights(x, scaledBy(out.Means, 1/w.design.Norm()), doubt, w.plan.Lambda, keep, rng)
+	fit := aggregation.MatchWeights(x, scaledBy(out.Means, 1/w.design.Norm()), doubt, w.plan.Lambda, keep, rng)
 	law := aggregation.LawOf(x, fit, noise)
 	fit.Beta = scaledBy(fit.Beta, 1/w.design.Norm())
 	return fit, law, out, nil

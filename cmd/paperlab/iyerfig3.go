@@ -98,7 +98,7 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 	}
 	targets := make([]aggregation.RatioSet, len(samples))
 	for i, s := range samples {
-		targets[i] = aggregation.RatioSet{Embedding: embedder.Mean(rowsOf(d.TestX, s.Rows)), N: len(s.Rows)}
+		targets[i] = aggregation.RatioSet{Rows: rowsOf(d.TestX, s.Rows)} // rows make intervals tight
 	}
 	try := func(mechanism string, epsilon float64) error {
 		given := sets
@@ -136,9 +136,6 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 	}
 	for _, epsilon := range iyerFig3Epsilons {
 		for _, mechanism := range append(iyerMechanisms(), "none") {
-			if mechanism == "dirichlet" && d.Classes > 3 && epsilon < .1 {
-				continue // its prior would be thousands of times the counts
-			}
 			if err := try(mechanism, epsilon); err != nil {
 				return fmt.Errorf("%s at ε = %g: %w", mechanism, epsilon, err)
 			}
