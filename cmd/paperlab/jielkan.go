@@ -96,7 +96,7 @@ func loadJiElkan(l *lab) (*jiElkanData, error) {
 		return nil, err
 	}
 	d.full = d.full.Without("sex")
-	d.full.Party, d.full.Patient = "", ""
+	d.full.Party, d.full.Patient, d.full.Columns = "", "", nil
 	d.features = d.full
 	label := d.full.Label
 	d.outcome = d.full.Dim()
