@@ -166,3 +166,27 @@ func TestMatchScore(t *testing.T) {
 		t.Errorf("the chosen λ leaves %.3g, the best one %.3g", chosen, best)
 	}
 }
+
+// A ridge too small for its score to be told ends the search; it is no part of
+// the path, whose numbers must be finite because a release carries them.
+func TestMatchPathIsFinite(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	d := designs(t)["blocks"]
+	x := d.Rows(people(400, 0, rng))
+	mean := newWeightLaw(d.Rows(people(4000, 0.6, rng)), nil).mean
+	told := 0
+	for _, sd := range []float64{0.001, 0.003, 0.01, 0.03, 0.1} {
+		fit := MatchWeights(x, mean, Isotropic(d.Cells(), sd), 0, 0, rng)
+		for _, p := range fit.Path {
+			if math.IsNaN(p.Risk+p.Correction) || math.IsInf(p.Risk+p.Correction, 0) {
+				t.Errorf("noise %v: the path holds %+v", sd, p)
+			}
+		}
+		if len(fit.Path) < lambdaSteps+1 {
+			told++
+		}
+	}
+	if told == 0 {
+		t.Error("no search ended early: this test shows nothing")
+	}
+}

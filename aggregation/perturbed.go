@@ -130,8 +130,11 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 			point.Risk, point.Correction = p.score(at, l)
 			correction = point.Correction
 		}
+		if math.IsNaN(correction) {
+			break // beyond what the score can judge; not part of the path
+		}
 		path = append(path, point)
-		if math.IsNaN(correction) || correction > p.ceiling {
+		if correction > p.ceiling {
 			break // it only grows as λ falls
 		}
 		if s := point.Risk + correction; s < bestScore {
