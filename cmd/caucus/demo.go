@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -15,7 +15,6 @@ import (
 
 	"caucus/agent"
 	"caucus/coordinator"
-	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -24,6 +23,7 @@ import (
 type demo struct {
 	*console
 	parties int
+	records int
 	epsilon float64
 	out     string
 	dataDir string
@@ -39,14 +39,17 @@ func newDemo(c *console) *cobra.Command {
 agents by invitation, run studies from draft to release, and report what they
 were worth, what they cost and what they protect.
 
-It uses the adult data set where --data-dir (or CAUCUS_DATA) has it, else
-generated hospital data. Everything it starts it stops; only the report stays.`,
+One study of each kind: classify by votes (hides a party) and by sums (hides a
+record), ratio, reweigh and labels. It uses the adult data set where --data-dir
+(or CAUCUS_DATA) has it, else generated hospital data. Everything it starts it
+stops; only the report and the releases stay.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&d.parties, "parties", 50, "number of parties, each with an agent of its own")
 	f.Float64Var(&d.epsilon, "epsilon", 1, "privacy budget ε of each study")
+	f.IntVar(&d.records, "records", 24_000, "how many records of the data to use: a quarter each for tests and the pool, half are the parties'")
 	f.StringVar(&d.out, "out", "caucus-demo", "folder for report.html and report.json")
 	f.StringVar(&d.dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
 	f.Uint64Var(&d.seed, "seed", 1, "seed of the split and of generated data; never of a release")
@@ -81,16 +84,28 @@ type demoStudy struct {
 	Noise       string              `json:"noise"`
 	Epsilon     float64             `json:"epsilon"`
 	Delta       float64             `json:"delta"`
-	Accuracy    float64             `json:"accuracy"`
+	Measure     demoMeasure         `json:"measure"`
 	Forecast    *study.Forecast     `json:"forecast,omitempty"`
 	Contributed []study.PartyID     `json:"contributed"`
 	Missing     []study.PartyID     `json:"missing"`
 	Plan        study.Hash          `json:"plan"`
-	Lambda      float64             `json:"lambda"`
 	Warnings    []string            `json:"warnings,omitempty"`
 	Seconds     float64             `json:"seconds"`
 	Release     string              `json:"release"`
 	Costs       []study.ReleaseCost `json:"costs"`
+}
+
+// demoMeasure is what a study's release is worth.
+type demoMeasure struct {
+	// Name says what is measured, Better which end is good: "high" or "low".
+	Name   string `json:"name"`
+	Better string `json:"better"`
+	// Released is the release's, Unperturbed that of the same study rehearsed
+	// at ε = nearlyClear, Baseline what one would say without a study.
+	Released     float64 `json:"released"`
+	Unperturbed  float64 `json:"unperturbed"`
+	Baseline     float64 `json:"baseline"`
+	BaselineName string  `json:"baseline_name"`
 }
 
 // demoCurve is a simulated line of accuracy against ε.
@@ -108,83 +123,13 @@ type demoPoint struct {
 	SD       float64 `json:"sd"`
 }
 
-// demoStudies are the studies a demo runs, one for each way of classify.
-func demoStudies(epsilon float64) []study.Proposal {
-	return []study.Proposal{
-		{
-			Name: "votes", Purpose: "hide every party whole: each agent trains a classifier and sends one vote a pool row; the coordinator adds noise once, on the sum",
-			Unit: privacy.Party, Epsilon: epsilon, Mechanism: "tally",
-		},
-		{
-			Name: "sums", Purpose: "hide every record: each agent sends noisy sums of label × features; its noise is added before anything leaves, so nobody else needs to be trusted",
-			Unit: privacy.Record, Epsilon: epsilon, Mechanism: "cross",
-		},
-	}
-}
-
-// demoData is the data of a demo, split.
-type demoData struct {
-	name    string
-	real    bool
-	schema  dataset.Schema
-	pool    *dataset.Table
-	test    *dataset.Records
-	learn   *dataset.Records // pool and private records, for the simulated curves
-	parties []*dataset.Table
-	records int
-}
-
-// demoRecords bounds the records of a demo, so that it ends within a minute.
-const demoRecords = 24_000
-
-func (d *demo) data() (demoData, error) {
-	out := demoData{name: "generated hospital data"}
-	var table *dataset.Table
-	if known, err := dataset.LoadKnown("adult"); err == nil && d.dataDir != "" {
-		table, err = known.Load(os.DirFS(d.dataDir), "train")
-		if err != nil {
-			d.note("note: %v; using generated hospital data", err)
-		} else {
-			out.name, out.real, out.schema = "adult (UCI, Becker & Kohavi 1996)", true, known.Schema
-		}
-	}
-	if !out.real {
-		c := dataset.DefaultHospitalConfig()
-		c.Seed, c.Records = d.seed, demoRecords
-		table, out.schema = dataset.Hospitals(c)
-	}
-	// The files written for the agents have a header and commas.
-	out.schema.Columns, out.schema.Comment, out.schema.Delimiter = nil, "", ""
-	rows := rand.New(rand.NewPCG(d.seed, 2)).Perm(table.Rows())
-	rows = rows[:min(len(rows), demoRecords)]
-	quarter := len(rows) / 4
-	var err error
-	if out.test, _, err = out.schema.EncodeLabelled(table.Select(rows[:quarter])); err != nil {
-		return out, err
-	}
-	if out.learn, _, err = out.schema.EncodeLabelled(table.Select(rows[quarter:])); err != nil {
-		return out, err
-	}
-	out.pool = table.Select(rows[quarter : 2*quarter])
-	private := rows[2*quarter:]
-	out.records = len(private)
-	if d.parties > out.records/2 {
-		return out, usagef("--parties %d: there are %d private records, give at most half as many parties", d.parties, out.records)
-	}
-	for i := range d.parties {
-		var mine []int
-		for j := i; j < len(private); j += d.parties {
-			mine = append(mine, private[j])
-		}
-		out.parties = append(out.parties, table.Select(mine))
-	}
-	return out, nil
-}
-
 func (d *demo) run(ctx context.Context) error {
 	start := time.Now()
 	if d.parties < 2 {
 		return usagef("--parties %d: give at least 2", d.parties)
+	}
+	if d.records < 400 {
+		return usagef("--records %d: give at least 400", d.records)
 	}
 	if err := (privacy.Budget{Epsilon: d.epsilon, Delta: 1e-6}).Validate(); err != nil {
 		return usageError{err}
@@ -204,10 +149,10 @@ func (d *demo) run(ctx context.Context) error {
 	r := demoReport{
 		Data: data.name, Real: data.real, Parties: d.parties, Epsilon: d.epsilon,
 		Records: data.records, Pool: data.pool.Rows(), Test: data.test.Len(), Version: version(),
-		Command: fmt.Sprintf("caucus demo --parties %d --epsilon %g --seed %d", d.parties, d.epsilon, d.seed),
+		Command: fmt.Sprintf("caucus demo --parties %d --records %d --epsilon %g --seed %d", d.parties, d.records, d.epsilon, d.seed),
 	}
 	d.note("starting a coordinator and %d agents on %s", d.parties, data.name)
-	f, err := found(ctx, dir, data.parties, demoPolicy(d.epsilon))
+	f, err := found(ctx, dir, data, demoPolicy(d.epsilon, data.schema), slog.New(slog.NewTextHandler(d.err, &slog.HandlerOptions{Level: slog.LevelError})))
 	if err != nil {
 		return err
 	}
@@ -228,55 +173,6 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	return d.print(r, func(w io.Writer) error { return printDemo(w, r, d.out) })
 }
-
-// studies runs each study between the daemons and tests its release.
-func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *demoReport) error {
-	for i, p := range demoStudies(d.epsilon) {
-		began := time.Now()
-		p.Data, p.Roster, p.Minimum, p.Seed = "records", f.roster, d.parties, d.seed
-		p.Map = study.ProposedMap{Project: demoProject}
-		p.Deadline = time.Now().Add(time.Hour)
-		p.Records = data.records
-		proposed, err := study.Propose(p, data.schema, data.pool)
-		if err != nil {
-			return err
-		}
-		if proposed.Warning != "" {
-			d.note("warning: %s", proposed.Warning)
-		}
-		last := -1
-		release, err := f.run(ctx, proposed, func(have, of int) {
-			if have != last {
-				last = have
-				d.note("study %s: %d of %d contributed", p.Name, have, of)
-			}
-		})
-		if err != nil {
-			return err
-		}
-		predicted, _, err := release.Predict(data.test)
-		if err != nil {
-			return err
-		}
-		s := demoStudy{
-			Name: p.Name, About: p.Purpose, Kind: proposed.Plan.Kind, Mechanism: proposed.Plan.Mechanism, Unit: proposed.Plan.Unit,
-			Noise: proposed.Plan.Noise, Epsilon: proposed.Plan.Epsilon, Delta: proposed.Plan.Delta,
-			Accuracy: shareRight(predicted, data.test.Y), Forecast: proposed.Forecast,
-			Contributed: release.Contributed, Missing: release.Missing, Plan: proposed.Hash,
-			Lambda: release.Result.Classifier.Lambda, Warnings: release.Result.Warnings, Costs: release.Costs,
-			Seconds: time.Since(began).Seconds(), Release: fmt.Sprintf("release-%d-%s.json", i+1, p.Name),
-		}
-		if err := writeRelease(filepath.Join(d.out, s.Release), &release); err != nil {
-			return err
-		}
-		r.Studies = append(r.Studies, s)
-	}
-	return nil
-}
-
-// demoProject is how many principal components a demo keeps: few parties at
-// a small budget want few.
-const demoProject = 20
 
 // ledgers reads what was spent, after the daemons stopped.
 func (d *demo) ledgers(ctx context.Context, f *federation, r *demoReport) error {
@@ -299,7 +195,7 @@ func (d *demo) ledgers(ctx context.Context, f *federation, r *demoReport) error 
 // curves simulates the same studies at other budgets.
 func (d *demo) curves(ctx context.Context, data demoData) ([]demoCurve, error) {
 	var out []demoCurve
-	for _, p := range demoStudies(d.epsilon) {
+	for _, p := range classifyProposals(d.epsilon) {
 		c := demoCurve{Study: p.Name}
 		for _, epsilon := range []float64{0.3, 1, 3, 10} {
 			s, err := study.Simulation{
@@ -337,11 +233,11 @@ func shareRight(predicted, y []int) float64 {
 
 func printDemo(w io.Writer, r demoReport, out string) error {
 	fmt.Fprintf(w, "\n%d parties with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Records, r.Data, r.Pool, r.Test)
-	t := newTable(w, "study", "hides", "ε", "δ", "noise by", "took part", "accuracy", "without noise", "majority")
-	for i, s := range r.Studies {
-		t.add(s.Name, "a "+s.Unit.String(), fmt.Sprint(s.Epsilon), fmt.Sprintf("%.0e", s.Delta), s.Noise,
-			fmt.Sprintf("%d of %d", len(s.Contributed), len(s.Contributed)+len(s.Missing)), fmt.Sprintf("%.3f", s.Accuracy),
-			fmt.Sprintf("%.3f", r.Curves[i].Unperturbed), fmt.Sprintf("%.3f", r.Curves[i].Majority))
+	t := newTable(w, "study", "kind", "hides", "ε", "δ", "noise by", "parties", "measure", "released", fmt.Sprintf("ε = %g", nearlyClear), "without a study")
+	for _, s := range r.Studies {
+		t.add(s.Name, s.Kind, "a "+s.Unit.String(), fmt.Sprint(s.Epsilon), fmt.Sprintf("%.0e", s.Delta), s.Noise,
+			fmt.Sprintf("%d of %d", len(s.Contributed), len(s.Contributed)+len(s.Missing)), s.Measure.Name, fmt.Sprintf("%.3f", s.Measure.Released),
+			fmt.Sprintf("%.3f", s.Measure.Unperturbed), fmt.Sprintf("%.3f (%s)", s.Measure.Baseline, s.Measure.BaselineName))
 	}
 	if err := t.render(); err != nil {
 		return err

@@ -37,8 +37,9 @@ func writeDemoPage(w io.Writer, r demoReport) error {
 	}
 	return t.Execute(w, struct {
 		demoReport
-		Figure template.HTML
-	}{r, template.HTML(figure)}) // drawn here from numbers alone
+		NearlyClear float64
+		Figure      template.HTML
+	}{r, nearlyClear, template.HTML(figure)}) // drawn here from numbers alone
 }
 
 // The colours of the studies, told apart by eyes of all kinds (Okabe & Ito
@@ -102,8 +103,8 @@ func demoFigure(r demoReport) (string, error) {
 			p.Legend.Add("majority class", bottom)
 		}
 	}
-	for i, s := range r.Studies {
-		real, err := plotter.NewScatter(plotter.XYs{{X: s.Epsilon, Y: s.Accuracy}})
+	for i, s := range r.Studies[:len(r.Curves)] { // the curves are of the first studies
+		real, err := plotter.NewScatter(plotter.XYs{{X: s.Epsilon, Y: s.Measure.Released}})
 		if err != nil {
 			return "", err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -31,23 +32,24 @@ type federation struct {
 }
 
 // demoPolicy is what each party of a demo allows: generous, because nobody's
-// data are in it, but every limit is a real one.
-func demoPolicy(epsilon float64) agent.Policy {
+// data are in it, but every limit is a real one. Labels are the finest unit that
+// its studies hide, so that is where all of them count.
+func demoPolicy(epsilon float64, schema dataset.Schema) agent.Policy {
 	one := privacy.Budget{Epsilon: epsilon, Delta: 1e-5}
-	all := privacy.Budget{Epsilon: 4 * epsilon, Delta: 1e-4}
+	all := privacy.Budget{Epsilon: 8 * epsilon, Delta: 1e-4}
 	return agent.Policy{
-		Kinds: []string{"classify"}, Mechanisms: []string{"tally", "cross"},
+		Kinds: study.Kinds(), Mechanisms: []string{"tally", "cross", "rr", "auto", "entropy"},
 		Noise: []string{study.NoiseSite, study.NoiseCoordinator},
-		Study: map[privacy.Unit]privacy.Budget{privacy.Party: one, privacy.Record: one},
-		Total: map[privacy.Unit]privacy.Budget{privacy.Record: all},
+		Study: map[privacy.Unit]privacy.Budget{privacy.Party: one, privacy.Record: one, privacy.Label: one},
+		Total: map[privacy.Unit]privacy.Budget{privacy.Label: all},
 
-		MinimumParties: 2, Approval: agent.ApproveByPolicy,
+		ClearColumns: schema.FeatureColumns(), MinimumParties: 2, Approval: agent.ApproveByPolicy,
 	}
 }
 
-// found makes a coordinator and enrols one agent for each table, by
+// found makes a coordinator and enrols one agent for each party of a demo, by
 // invitation.
-func found(ctx context.Context, dir string, tables []*dataset.Table, policy agent.Policy) (*federation, error) {
+func found(ctx context.Context, dir string, data demoData, policy agent.Policy, log *slog.Logger) (*federation, error) {
 	f := &federation{dir: dir}
 	home := filepath.Join(dir, "coordinator")
 	if err := coordinator.Init(coordinator.InitOptions{Dir: home, Listen: "127.0.0.1:0"}); err != nil {
@@ -57,7 +59,7 @@ func found(ctx context.Context, dir string, tables []*dataset.Table, policy agen
 	if err != nil {
 		return nil, err
 	}
-	config.Tick = 200 * time.Millisecond
+	config.Tick, config.Log = 200*time.Millisecond, log
 	server, err := coordinator.New(config)
 	if err != nil {
 		return nil, err
@@ -65,13 +67,13 @@ func found(ctx context.Context, dir string, tables []*dataset.Table, policy agen
 	ctx, f.stop = context.WithCancel(ctx)
 	f.daemons, ctx = errgroup.WithContext(ctx)
 	f.daemons.Go(func() error { return server.Run(ctx) })
-	if err := f.enrol(ctx, server.Addr(), home, tables, policy); err != nil {
+	if err := f.enrol(ctx, server.Addr(), home, data, policy); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	return f, nil
 }
 
-func (f *federation) enrol(ctx context.Context, address, home string, tables []*dataset.Table, policy agent.Policy) error {
+func (f *federation) enrol(ctx context.Context, address, home string, data demoData, policy agent.Policy) error {
 	profile, err := protocol.LoadIdentity(filepath.Join(home, coordinator.OperatorFile))
 	if err != nil {
 		return err
@@ -79,14 +81,14 @@ func (f *federation) enrol(ctx context.Context, address, home string, tables []*
 	if f.operator, err = protocol.Dial(profile, protocol.DialOptions{Coordinator: address}); err != nil {
 		return err
 	}
-	f.agents = make([]agent.Config, len(tables))
-	for i := range tables {
+	f.agents = make([]agent.Config, len(data.parties))
+	for i := range f.agents {
 		f.roster = append(f.roster, study.PartyID(fmt.Sprintf("party-%03d", i+1)))
 	}
 	var inviting sync.Mutex // an operator's calls are rate-limited: ask in turn
 	enrolment, enrolled := errgroup.WithContext(ctx)
 	enrolment.SetLimit(4)
-	for i, t := range tables {
+	for i := range f.agents {
 		enrolment.Go(func() error {
 			c := agent.DefaultConfig()
 			c.Coordinator, c.Poll, c.Policy = address, 500*time.Millisecond, policy
@@ -94,11 +96,14 @@ func (f *federation) enrol(ctx context.Context, address, home string, tables []*
 			if err := os.MkdirAll(c.State, 0o700); err != nil {
 				return err
 			}
-			records := filepath.Join(c.State, "records.csv")
-			if err := writeCSV(records, t); err != nil {
-				return err
+			c.Data = map[string]agent.Source{}
+			for name, table := range map[string]*dataset.Table{demoSource: data.parties[i], wardSource: data.wards[i]} {
+				file := filepath.Join(c.State, name+".csv")
+				if err := writeCSV(file, table); err != nil {
+					return err
+				}
+				c.Data[name] = agent.Source{File: file}
 			}
-			c.Data = map[string]agent.Source{"records": {File: records}}
 			inviting.Lock()
 			invitation, err := f.invite(enrolled, string(f.roster[i]), address)
 			inviting.Unlock()

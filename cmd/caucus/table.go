@@ -4,13 +4,14 @@ import (
 	"io"
 
 	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/tw"
 )
 
 // table prints rows under a header.
 type table struct{ w *tablewriter.Table }
 
 func newTable(w io.Writer, header ...string) table {
-	t := tablewriter.NewTable(w)
+	t := tablewriter.NewTable(w, tablewriter.WithHeaderAutoFormat(tw.Off))
 	t.Header(header)
 	return table{t}
 }

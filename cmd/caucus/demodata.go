@@ -1,0 +1,161 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+
+	"caucus/dataset"
+)
+
+// demoData is the data of a demo, split.
+type demoData struct {
+	name   string
+	real   bool
+	schema dataset.Schema
+	pool   *dataset.Table
+	// biased is the pool less nine tenths of the rows of group.
+	biased *dataset.Table
+	group  string
+	test   *dataset.Records
+	even   *dataset.Records // test records, as many of each class
+	learn  *dataset.Records // pool and private records, for the simulated curves
+	// parties are the private records dealt at random, wards the same records
+	// dealt so that the parties' class shares differ.
+	parties, wards []*dataset.Table
+	records        int
+	// outcome is a condition of the label, and truth its share among the
+	// private records.
+	outcome string
+	truth   float64
+}
+
+func (d *demo) data() (demoData, error) {
+	out := demoData{name: "generated hospital data", group: "age >= 60"}
+	var table *dataset.Table
+	if known, err := dataset.LoadKnown("adult"); err == nil && d.dataDir != "" {
+		table, err = known.Load(os.DirFS(d.dataDir), "train")
+		if err != nil {
+			d.note("note: %v; using generated hospital data", err)
+		} else {
+			out.name, out.real, out.schema, out.group = "adult (UCI, Becker & Kohavi 1996)", true, known.Schema, "sex == Male"
+		}
+	}
+	if !out.real {
+		c := dataset.DefaultHospitalConfig()
+		c.Seed, c.Records = d.seed, d.records
+		table, out.schema = dataset.Hospitals(c)
+	}
+	// The files written for the agents have a header and commas.
+	out.schema.Columns, out.schema.Comment, out.schema.Delimiter = nil, "", ""
+	rows := rand.New(rand.NewPCG(d.seed, 2)).Perm(table.Rows())
+	rows = rows[:min(len(rows), d.records)]
+	quarter := len(rows) / 4
+	var err error
+	if out.test, _, err = out.schema.EncodeLabelled(table.Select(rows[:quarter])); err != nil {
+		return out, err
+	}
+	if out.learn, _, err = out.schema.EncodeLabelled(table.Select(rows[quarter:])); err != nil {
+		return out, err
+	}
+	out.even = out.test.Select(evenly(out.test.Y, len(out.schema.Classes())))
+	if err := out.dealPool(table, rows[quarter:2*quarter]); err != nil {
+		return out, err
+	}
+	return out, d.deal(&out, table, rows[2*quarter:])
+}
+
+// dealPool makes the pools.
+func (data *demoData) dealPool(table *dataset.Table, rows []int) error {
+	data.pool = table.Select(rows)
+	condition, err := dataset.ParseCondition(data.group)
+	if err != nil {
+		return err
+	}
+	member, err := condition.Rows(data.pool)
+	if err != nil {
+		return err
+	}
+	var kept []int
+	members := 0
+	for i, row := range rows {
+		if member[i] {
+			members++
+		}
+		if !member[i] || members%10 == 0 {
+			kept = append(kept, row)
+		}
+	}
+	data.biased = table.Select(kept)
+	return nil
+}
+
+// deal gives the parties their records, twice.
+func (d *demo) deal(data *demoData, table *dataset.Table, private []int) error {
+	data.records = len(private)
+	if d.parties > data.records/2 {
+		return usagef("--parties %d: there are %d private records, give at most half as many parties", d.parties, data.records)
+	}
+	records, _, err := data.schema.EncodeLabelled(table.Select(private))
+	if err != nil {
+		return err
+	}
+	last := len(data.schema.Classes()) - 1
+	data.outcome = data.schema.Label.Column + " == " + strconv.Quote(data.schema.Classes()[last])
+	var with, without []int
+	for i, y := range records.Y {
+		if y == last {
+			with = append(with, private[i])
+		} else {
+			without = append(without, private[i])
+		}
+	}
+	data.truth = float64(len(with)) / float64(len(private))
+	for i := range d.parties {
+		var mine []int
+		for j := i; j < len(private); j += d.parties {
+			mine = append(mine, private[j])
+		}
+		data.parties = append(data.parties, table.Select(mine))
+	}
+	for _, mine := range uneven(with, without, d.parties) {
+		data.wards = append(data.wards, table.Select(mine))
+	}
+	return nil
+}
+
+// uneven deals records to parties of equal size, of which the first has a
+// fifth of the mean share of with, the last nine fifths of it, the others
+// between.
+func uneven(with, without []int, parties int) [][]int {
+	out := make([][]int, parties)
+	all := len(with) + len(without)
+	for i := range out {
+		size := all*(i+1)/parties - all*i/parties
+		share := float64(len(with)) / float64(all) * (0.2 + 1.6*float64(i)/float64(parties-1))
+		n := min(int(share*float64(size)), len(with))
+		m := min(size-n, len(without))
+		out[i] = append(append(out[i], with[:n]...), without[:m]...)
+		with, without = with[n:], without[m:]
+	}
+	return out
+}
+
+// evenly chooses as many records of each class.
+func evenly(y []int, classes int) []int {
+	of := make([][]int, classes)
+	for i, k := range y {
+		if k >= 0 {
+			of[k] = append(of[k], i)
+		}
+	}
+	least := len(y)
+	for _, rows := range of {
+		least = min(least, len(rows))
+	}
+	var out []int
+	for _, rows := range of {
+		out = append(out, rows[:least]...)
+	}
+	return out
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// nearlyClear is the budget whose noise is too small to see: a study rehearsed
+// at it shows what the released one lost to noise.
+const nearlyClear = 50.0
+
+// demoCase is a study to run and how to judge its release.
+type demoCase struct {
+	study.Proposal
+	pool *dataset.Table
+	// own are the parties' records.
+	own []*dataset.Table
+	// judge measures a release; Unperturbed is not its to fill in.
+	judge func(study.Release) (demoMeasure, error)
+}
+
+// The agents' data sources.
+const (
+	demoSource = "records"
+	wardSource = "wards" // the same records, dealt unevenly
+)
+
+// classifyProposals are the two ways of classify.
+func classifyProposals(epsilon float64) []study.Proposal {
+	return []study.Proposal{
+		{
+			Name: "votes", Purpose: "hide every party whole: each agent trains a classifier and sends one vote a pool row; the coordinator adds noise once, on the sum",
+			Unit: privacy.Party, Epsilon: epsilon, Mechanism: "tally", Map: study.ProposedMap{Project: demoProject},
+		},
+		{
+			Name: "sums", Purpose: "hide every record: each agent sends noisy sums of label × features; its noise is added before anything leaves, so nobody else needs to be trusted",
+			Unit: privacy.Record, Epsilon: epsilon, Mechanism: "cross", Map: study.ProposedMap{Project: demoProject},
+		},
+	}
+}
+
+// demoProject is how many principal components a demo keeps: few parties at
+// a small budget want few.
+const demoProject = 20
+
+// cases are the studies of a demo, at least one of each kind.
+func (d *demo) cases(data demoData) []demoCase {
+	accuracy := func(r study.Release) (demoMeasure, error) {
+		predicted, _, err := r.Predict(data.test)
+		if err != nil {
+			return demoMeasure{}, err
+		}
+		right, largest := shareRight(predicted, data.test.Y), 0.0
+		for _, share := range aggregation.SharesOfLabels(data.test.Y, nil, len(data.schema.Classes())) {
+			largest = max(largest, share)
+		}
+		return demoMeasure{Name: "accuracy", Better: "high", Released: right, Baseline: largest, BaselineName: "largest class"}, nil
+	}
+	var out []demoCase
+	for _, p := range classifyProposals(d.epsilon) {
+		p.Data = demoSource
+		out = append(out, demoCase{Proposal: p, pool: data.pool, own: data.parties, judge: accuracy})
+	}
+	return append(out,
+		demoCase{
+			Proposal: study.Proposal{
+				Name: "robust", Kind: "labels", Data: demoSource, Epsilon: d.epsilon, Map: study.ProposedMap{Project: demoProject},
+				Purpose: "hide every label, where features may be shown: each agent sends its records with randomised labels, and the loss allows for that",
+			},
+			pool: data.pool, own: data.parties, judge: accuracy,
+		},
+		demoCase{
+			Proposal: study.Proposal{
+				Name: "shares", Kind: "ratio", Data: wardSource, Epsilon: d.epsilon,
+				Purpose: "learn the class shares of any unlabelled set: each agent sends noisy label counts and the mean embedding of its records. The parties' shares differ; the set asked about has as many records of each class",
+			},
+			pool: data.pool, own: data.wards, judge: func(r study.Release) (demoMeasure, error) { return judgeShares(r, data) },
+		},
+		demoCase{
+			Proposal: study.Proposal{
+				Name: "weights", Kind: "reweigh", Data: demoSource, Epsilon: d.epsilon,
+				Purpose: fmt.Sprintf("make a biased public pool stand for the private records: each agent sends noisy feature sums. The pool lacks nine of ten rows with %s; the question is which share of the private records has %s (truth %.3f)", data.group, data.outcome, data.truth),
+			},
+			pool: data.biased, own: data.parties, judge: func(r study.Release) (demoMeasure, error) { return judgeWeights(r, data) },
+		},
+	)
+}
+
+// judgeShares compares the estimated class shares of test records, of which
+// each class has as many, with the truth.
+func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
+	e, err := r.Ratio(data.even)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	truth := aggregation.SharesOfLabels(data.even.Y, nil, len(data.schema.Classes()))
+	off := func(shares []float64) float64 { return aggregation.MeasureRatio(truth, shares, data.even.Len()).L1 }
+	return demoMeasure{
+		Name: "error of class shares (L1)", Better: "low", Released: off(e.Shares),
+		Baseline: off(r.Result.Ratio.TrainingShares), BaselineName: "the parties' own shares",
+	}, nil
+}
+
+// judgeWeights compares the weighted pool's answer with the truth.
+func judgeWeights(r study.Release, data demoData) (demoMeasure, error) {
+	p, err := r.ParsedPlan()
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	pool, _, err := auxdata.New(p.Schema, p.Map, data.biased)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	condition, err := dataset.ParseCondition(data.outcome)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	holds, err := condition.Rows(data.biased)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	b, raw := make([]float64, len(holds)), 0.0
+	for i, h := range holds {
+		if h {
+			b[i] = 1
+			raw += 1 / float64(len(holds))
+		}
+	}
+	answer, err := r.Answer(pool, b)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	off := func(v float64) float64 { return max(v-data.truth, data.truth-v) }
+	return demoMeasure{
+		Name: "error of a share", Better: "low", Released: off(answer.Estimate), Baseline: off(raw), BaselineName: "the raw pool",
+	}, nil
+}
+
+// studies runs each study between the daemons and judges its release.
+func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *demoReport) error {
+	for i, c := range d.cases(data) {
+		s, release, err := d.study(ctx, f, data, c)
+		if err != nil {
+			return err
+		}
+		s.Release = fmt.Sprintf("release-%d-%s.json", i+1, c.Name)
+		if err := writeRelease(filepath.Join(d.out, s.Release), &release); err != nil {
+			return err
+		}
+		r.Studies = append(r.Studies, s)
+	}
+	return nil
+}
+
+// study runs one.
+func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCase) (demoStudy, study.Release, error) {
+	fail := func(err error) (demoStudy, study.Release, error) {
+		return demoStudy{}, study.Release{}, fmt.Errorf("study %s: %w", c.Name, err)
+	}
+	began := time.Now()
+	c.Roster, c.Minimum, c.Seed, c.Records = f.roster, d.parties, d.seed, data.records
+	c.Deadline = time.Now().Add(time.Hour)
+	proposed, err := study.Propose(c.Proposal, data.schema, c.pool)
+	if err != nil {
+		return fail(err)
+	}
+	if proposed.Warning != "" {
+		d.note("warning: study %s: %s", c.Name, proposed.Warning)
+	}
+	last := -1
+	release, err := f.run(ctx, proposed, func(have, of int) {
+		if have != last {
+			last = have
+			d.note("study %s: %d of %d contributed", c.Name, have, of)
+		}
+	})
+	if err != nil {
+		return fail(err)
+	}
+	measure, err := c.judge(release)
+	if err != nil {
+		return fail(err)
+	}
+	p := proposed.Plan
+	s := demoStudy{
+		Name: c.Name, About: c.Purpose, Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise,
+		Epsilon: p.Epsilon, Delta: p.Delta, Forecast: proposed.Forecast,
+		Contributed: release.Contributed, Missing: release.Missing, Plan: proposed.Hash,
+		Warnings: release.Result.Warnings, Costs: release.Costs, Seconds: time.Since(began).Seconds(),
+	}
+	clear, err := d.rehearse(ctx, data, c, proposed)
+	if err != nil {
+		return fail(err)
+	}
+	unperturbed, err := c.judge(clear)
+	if err != nil {
+		return fail(err)
+	}
+	s.Measure = measure
+	s.Measure.Unperturbed = unperturbed.Released
+	return s, release, nil
+}
+
+// rehearse is the same study with hardly any noise, in this process.
+func (d *demo) rehearse(ctx context.Context, data demoData, c demoCase, proposed study.Proposed) (study.Release, error) {
+	p := proposed.Plan
+	p.Epsilon = nearlyClear
+	inputs := make([]study.Inputs, len(c.own))
+	for i, table := range c.own {
+		records, _, err := p.Schema.EncodeLabelled(table)
+		if err != nil {
+			return study.Release{}, err
+		}
+		inputs[i] = study.Inputs{Records: records, Pool: proposed.Pool, ShardKey: []byte(p.Roster[i]), Rng: rand.New(rand.NewPCG(d.seed, uint64(i)))}
+	}
+	return study.Rehearse(ctx, p, proposed.Pool, inputs)
+}

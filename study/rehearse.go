@@ -1,0 +1,95 @@
+package study
+
+import (
+	"context"
+	"fmt"
+
+	"caucus/auxdata"
+	"caucus/privacy"
+)
+
+// Rehearse runs a plan among parties that are given here, one Inputs for each
+// name of the roster, through the real study machine, with ledgers that only
+// simulate. The plan is stamped simulated. The answer depends on the inputs and
+// the plan's seed alone.
+func Rehearse(ctx context.Context, p Plan, pool *auxdata.Pool, parties []Inputs) (Release, error) {
+	if len(parties) != len(p.Roster) {
+		return Release{}, fmt.Errorf("rehearse study: %d parties for a roster of %d: give one each", len(parties), len(p.Roster))
+	}
+	p.Simulated = true
+	r, err := newRehearsal(p, pool)
+	if err != nil {
+		return Release{}, fmt.Errorf("rehearse study: %w", err)
+	}
+	for i, in := range parties {
+		if err := ctx.Err(); err != nil {
+			return Release{}, err
+		}
+		d, err := r.kind.Draft(p, in)
+		if err != nil {
+			return Release{}, fmt.Errorf("rehearse party %s: %w", p.Roster[i], err)
+		}
+		if _, err := r.contribute(ctx, d, i); err != nil {
+			return Release{}, fmt.Errorf("rehearse party %s: %w", p.Roster[i], err)
+		}
+	}
+	return r.conclude(ctx)
+}
+
+// rehearsal is a study's machine with what it adds to.
+type rehearsal struct {
+	kind      Kind
+	study     *Study
+	sum       Sum
+	pool      *auxdata.Pool
+	canonical []byte
+}
+
+// newRehearsal opens a study.
+func newRehearsal(p Plan, pool *auxdata.Pool) (*rehearsal, error) {
+	canonical, err := p.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	kind, err := KindNamed(p.Kind)
+	if err != nil {
+		return nil, err
+	}
+	r := &rehearsal{kind: kind, study: New(p, HashOf(canonical)), pool: pool, canonical: canonical}
+	if _, err := r.study.Step(Opened{}); err != nil {
+		return nil, err
+	}
+	r.sum, err = kind.NewSum(p, pool)
+	return r, err
+}
+
+// contribute settles a draft through a ledger of the party's own and sends it;
+// it returns the bytes sent.
+func (r *rehearsal) contribute(ctx context.Context, d Draft, i int) (int, error) {
+	released, err := Settle(ctx, privacy.Simulation(r.study.Plan.Seed+1+uint64(i)), r.study.Hash, d.Asks)
+	if err != nil {
+		return 0, err
+	}
+	body, err := d.Body(released)
+	if err != nil {
+		return 0, err
+	}
+	return len(body), receive(r.study, r.sum, r.study.Plan.Roster[i], body)
+}
+
+// conclude seals, folds and releases.
+func (r *rehearsal) conclude(ctx context.Context) (Release, error) {
+	if _, err := r.study.Step(FoldDone{len(r.study.Received)}); err != nil {
+		return Release{}, err
+	}
+	release, err := Conclude(ctx, r.study, r.kind, r.pool, r.sum, privacy.Simulation(r.study.Plan.Seed))
+	if err != nil {
+		return release, err
+	}
+	release.Plan = r.canonical
+	_, err = r.study.Step(ReleaseDone{})
+	return release, err
+}
