@@ -39,6 +39,7 @@ const (
 	KindRelease   = "release"   // Body is a Published
 	KindCharge    = "charge"    // Body is a Cost, spent without a draw here
 	KindReconcile = "reconcile" // Body is the lost Costs; the sequence may jump
+	KindPeriod    = "period"    // Body is the name of a period that begins; it costs nothing
 )
 
 // Entry is one line of a ledger. A journal stores its fields as they are.
@@ -157,6 +158,11 @@ func (e Entry) costs() ([]Cost, error) {
 		return []Cost{p.Cost}, err
 	case KindCharge, KindReconcile:
 		return decodeCosts(e.Body)
+	case KindPeriod:
+		if e.ID != periodID+string(e.Body) {
+			return nil, errors.New("it begins another period than its id says")
+		}
+		return nil, nil
 	}
 	return nil, fmt.Errorf("unknown kind %q", e.Kind)
 }

@@ -19,6 +19,9 @@ type Config struct {
 	// not limited, but still counted. A release that proves nothing at a
 	// limited unit is refused.
 	Limits map[Unit]Budget
+	// PeriodLimits holds what may be spent in one period, per unit, beside
+	// Limits: see Begin.
+	PeriodLimits map[Unit]Budget
 	// LastSequence is the highest sequence number known to have been
 	// published, kept outside the journal. A journal whose head is below it
 	// was restored from a backup and has forgotten charges: the ledger then
@@ -31,12 +34,14 @@ func (c Config) Validate() error {
 	if c.LastSequence < 0 {
 		return fmt.Errorf("check ledger: last sequence is %d, give 0 or the highest published number", c.LastSequence)
 	}
-	for u, g := range c.Limits {
-		if !u.Valid() {
-			return fmt.Errorf("check ledger: limit for %v, use label, record or party", u)
-		}
-		if err := g.Validate(); err != nil {
-			return fmt.Errorf("check ledger: limit for %v: %w", u, err)
+	for _, limits := range []map[Unit]Budget{c.Limits, c.PeriodLimits} {
+		for u, g := range limits {
+			if !u.Valid() {
+				return fmt.Errorf("check ledger: limit for %v, use label, record or party", u)
+			}
+			if err := g.Validate(); err != nil {
+				return fmt.Errorf("check ledger: limit for %v: %w", u, err)
+			}
 		}
 	}
 	return nil
@@ -48,6 +53,8 @@ type Ledger struct {
 	journal   Journal
 	config    Config
 	rules     map[Unit][]rule
+	inTime    map[Unit][]rule // of a period
+	period    *period
 	stream    func(id string) io.Reader // uniform bits for one release
 	simulated bool
 }
@@ -61,10 +68,13 @@ func Open(j Journal, c Config) (*Ledger, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
-	c.Limits = maps.Clone(c.Limits)
-	l := &Ledger{journal: j, config: c, rules: map[Unit][]rule{}}
+	c.Limits, c.PeriodLimits = maps.Clone(c.Limits), maps.Clone(c.PeriodLimits)
+	l := &Ledger{journal: j, config: c, rules: map[Unit][]rule{}, inTime: map[Unit][]rule{}, period: new(period)}
 	for u, g := range c.Limits {
 		l.rules[u] = rules(g)
+	}
+	for u, g := range c.PeriodLimits {
+		l.inTime[u] = rules(g)
 	}
 	l.stream = func(string) io.Reader { return rand.Reader }
 	return l, nil
@@ -76,6 +86,7 @@ func Open(j Journal, c Config) (*Ledger, error) {
 func Simulation(seed uint64) *Ledger {
 	return &Ledger{
 		journal:   NewMemory(),
+		period:    new(period),
 		simulated: true,
 		stream: func(id string) io.Reader {
 			key := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, seed), id...))
@@ -183,7 +194,7 @@ func (l *Ledger) enter(tx Tx, id, kind string, request [32]byte, c Cost, body fu
 		return Entry{}, err
 	}
 	totals = totals.Plus(c)
-	if err := l.allow(c, totals); err != nil {
+	if err := l.allow(tx, c, totals); err != nil {
 		return Entry{}, err
 	}
 	e := Entry{Sequence: head.Sequence + 1, ID: id, Kind: kind, Request: request}
@@ -192,17 +203,30 @@ func (l *Ledger) enter(tx Tx, id, kind string, request [32]byte, c Cost, body fu
 }
 
 // allow says whether a charge may be made that leads to these totals.
-func (l *Ledger) allow(c Cost, totals Totals) error {
+func (l *Ledger) allow(tx Tx, c Cost, totals Totals) error {
+	if err := keepLimits(l.config.Limits, l.rules, c, totals, "in all"); err != nil || len(l.config.PeriodLimits) == 0 {
+		return err
+	}
+	name, spent, err := l.inPeriod(tx, totals)
+	if err != nil {
+		return err
+	}
+	return keepLimits(l.config.PeriodLimits, l.inTime, c, spent, fmt.Sprintf("in period %q", name))
+}
+
+// keepLimits says whether what was spent, c last, keeps limits, given their
+// rules.
+func keepLimits(limits map[Unit]Budget, rules map[Unit][]rule, c Cost, spent Totals, when string) error {
 	for _, u := range Units() {
-		g, limited := l.config.Limits[u]
+		g, limited := limits[u]
 		if !limited {
 			continue
 		}
 		if _, ok := c.At(u); !ok {
 			return fmt.Errorf("it guarantees nothing at unit %v, which this ledger limits: %w", u, ErrUnproven)
 		}
-		if !totals[u].keep(l.rules[u]) {
-			return fmt.Errorf("unit %v is limited to epsilon %g at delta %g: %w", u, g.Epsilon, g.Delta, ErrBudget)
+		if !spent[u].keep(rules[u]) {
+			return fmt.Errorf("unit %v is limited to epsilon %g at delta %g %s: %w", u, g.Epsilon, g.Delta, when, ErrBudget)
 		}
 	}
 	return nil

@@ -1,0 +1,109 @@
+package privacy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func rho(n, d int64) Cost { return ConcentratedCost(Record, 0, big.NewRat(n, d)) }
+
+// TestPeriods: each period has its own limit, the whole keeps its own, and
+// neither a reopened ledger nor an earlier name gives anything back.
+func TestPeriods(t *testing.T) {
+	ctx, journal := context.Background(), NewMemory()
+	limit := map[Unit]Budget{Record: {Epsilon: 1, Delta: 1e-6}}
+	open := func() *Ledger {
+		l, err := Open(journal, Config{Limits: map[Unit]Budget{Record: {Epsilon: 1.5, Delta: 1e-6}}, PeriodLimits: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := open()
+	begin := func(name, want string) {
+		t.Helper()
+		if under, err := l.Begin(ctx, name); err != nil || under != want {
+			t.Fatalf("begin %s = %q, %v, want %q", name, under, err, want)
+		}
+	}
+	spend := func(id string, want error) {
+		t.Helper()
+		// At δ = 1e-6, ρ = 1/100 is ε = 0.75 once, 1.07 twice, 1.53 four times.
+		if err := l.Spend(ctx, id, rho(1, 100)); !errors.Is(err, want) {
+			t.Fatalf("spend %s = %v, want %v", id, err, want)
+		}
+	}
+	spend("before any period", nil)
+	begin("2025", "2025")
+	spend("b", ErrBudget) // what was spent before the first period counts to it
+	begin("2024", "2025") // the clock is put back
+	spend("b", ErrBudget)
+	l = open()
+	begin("2024", "2025")
+	spend("b", ErrBudget)
+	begin("2026", "2026")
+	spend("b", nil)
+	spend("b", nil) // asked again, it costs nothing
+	name, spent, err := l.Period(ctx)
+	if err != nil || name != "2026" || spent[Record].Charges != 1 || spent[Record].Rho.Cmp(addUp(new(big.Rat), big.NewRat(1, 100))) != 0 {
+		t.Errorf("period %q, %v, spent %v", name, err, spent[Record])
+	}
+	begin("2025", "2026")
+	begin("2027", "2027")
+	spend("c", nil)
+	begin("2028", "2028")
+	spend("d", ErrBudget) // the whole is limited too
+	if _, err := Verify(ctx, journal); err != nil {
+		t.Errorf("verify: %v", err)
+	}
+}
+
+// TestPeriodIsAsIfAlone: a period refuses a charge exactly when a ledger that
+// holds nothing but that period's charges would.
+func TestPeriodIsAsIfAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := context.Background()
+		g := Budget{Epsilon: rapid.Float64Range(0.2, 3).Draw(t, "epsilon"), Delta: 1e-6}
+		limits := map[Unit]Budget{Record: g}
+		l, _ := Open(NewMemory(), Config{PeriodLimits: limits})
+		alone, _ := Open(NewMemory(), Config{Limits: limits})
+		year := 2000
+		for i := range rapid.IntRange(1, 25).Draw(t, "steps") {
+			if rapid.IntRange(0, 4).Draw(t, "step") == 0 {
+				if year != 2000 { // what has no date is of the first
+					alone, _ = Open(NewMemory(), Config{Limits: limits})
+				}
+				year += rapid.IntRange(1, 3).Draw(t, "years")
+				if _, err := l.Begin(ctx, fmt.Sprint(year)); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			c := rho(rapid.Int64Range(1, 50).Draw(t, "rho"), 1000)
+			if rapid.Bool().Draw(t, "pure") {
+				c = PureCost(Record, 0, big.NewRat(rapid.Int64Range(1, 50).Draw(t, "pure"), 100))
+			}
+			id := fmt.Sprint(i)
+			got, want := l.Spend(ctx, id, c), alone.Spend(ctx, id, c)
+			if errors.Is(got, ErrBudget) != errors.Is(want, ErrBudget) {
+				t.Fatalf("in %d: %v, alone %v", year, got, want)
+			}
+		}
+	})
+}
+
+// TestPeriodBehind: a ledger from a backup begins nothing.
+func TestPeriodBehind(t *testing.T) {
+	l, err := Open(NewMemory(), Config{LastSequence: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Begin(context.Background(), "2026"); !errors.Is(err, ErrBehind) {
+		t.Errorf("begin = %v, want ErrBehind", err)
+	}
+}
