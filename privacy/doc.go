@@ -62,7 +62,7 @@
 //     with beta.go; literalcounts.go: simulation only.
 //     terms.go: what is known of a mechanism before a release.
 //  3. convert.go, cost.go, totals.go: from ρ to ε, between units, and limits.
-//  4. ledger.go, journal.go, memory.go: the door and its durable order.
+//  4. ledger.go, period.go, journal.go, memory.go: the door and its durable order.
 //     journal/ is the same on a disk.
 //  5. published.go, encoding.go: what leaves.
 //

@@ -33,8 +33,9 @@ func TestPeriods(t *testing.T) {
 	}
 	spend := func(id string, want error) {
 		t.Helper()
-		// At δ = 1e-6, ρ = 1/100 is ε = 0.75 once, 1.07 twice, 1.53 four times.
-		if err := l.Spend(ctx, id, rho(1, 100)); !errors.Is(err, want) {
+		// At δ = 1e-6, ρ = 14/1000 is ε = 0.74 once, 1.08 twice, 1.34 three times,
+		// 1.57 four times.
+		if err := l.Spend(ctx, id, rho(14, 1000)); !errors.Is(err, want) {
 			t.Fatalf("spend %s = %v, want %v", id, err, want)
 		}
 	}
@@ -50,7 +51,7 @@ func TestPeriods(t *testing.T) {
 	spend("b", nil)
 	spend("b", nil) // asked again, it costs nothing
 	name, spent, err := l.Period(ctx)
-	if err != nil || name != "2026" || spent[Record].Charges != 1 || spent[Record].Rho.Cmp(addUp(new(big.Rat), big.NewRat(1, 100))) != 0 {
+	if err != nil || name != "2026" || spent[Record].Charges != 1 || spent[Record].Rho.Cmp(addUp(new(big.Rat), big.NewRat(14, 1000))) != 0 {
 		t.Errorf("period %q, %v, spent %v", name, err, spent[Record])
 	}
 	begin("2025", "2026")
