@@ -24,8 +24,12 @@ type Agent struct {
 	// said is the last thing that was logged of each topic, so that a lasting
 	// state is logged once.
 	said map[string]string
-	// overBudget holds studies the ledger refused.
-	overBudget map[study.Hash]bool
+	// recorded are the lines of the audit log that were written already.
+	recorded map[string]bool
+	// overBudget says in which year the ledger refused a study.
+	overBudget map[study.Hash]string
+	// year is what charges are dated by: see yearOf.
+	year string
 }
 
 // New opens the state folder of an enrolled party. It does not dial yet. Close
@@ -57,7 +61,7 @@ func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Con
 	}
 	return &Agent{
 		site: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
-		said: map[string]string{}, overBudget: map[study.Hash]bool{},
+		said: map[string]string{}, recorded: map[string]bool{}, overBudget: map[study.Hash]string{},
 	}, nil
 }
 
@@ -154,6 +158,7 @@ func (a *Agent) Round(ctx context.Context) error {
 	if skew := listing.Skew; skew.Abs() > maxSkew {
 		a.sayOf("clock", slog.LevelWarn, fmt.Sprintf("this machine's clock is off by about %v: certificates may seem expired; deadlines are the coordinator's to judge", skew.Round(time.Minute)))
 	}
+	a.year = yearOf(a.now(), listing.Skew)
 	if err := a.renew(ctx); err != nil {
 		a.sayOf("certificate", slog.LevelWarn, fmt.Sprintf("the certificate could not be renewed yet: %v", err))
 	}
@@ -242,11 +247,15 @@ func (a *Agent) sayOf(topic string, level slog.Level, what string, args ...any) 
 	}
 }
 
-func (a *Agent) now() time.Time {
-	if f := a.site.config.Now; f != nil {
-		return f()
-	}
-	return time.Now()
+func (a *Agent) now() time.Time { return a.site.config.now() }
+
+// yearOf is the year in UTC by this clock and by the coordinator's, the earlier
+// of the two: a clock that runs ahead begins no year early, neither here nor
+// there. That a clock is put back gives nothing back is the ledger's doing: see
+// privacy.Ledger.Begin.
+func yearOf(now time.Time, skew time.Duration) string {
+	year := now.UTC().Year()
+	return fmt.Sprintf("%04d", min(year, now.Add(skew).UTC().Year()))
 }
 
 // done reports an effect that is durable or visible.

@@ -57,6 +57,9 @@ func (c *coordinatorDouble) Study(context.Context, string) (protocol.Study, erro
 }
 
 func (c *coordinatorDouble) Pool(_ context.Context, s protocol.Study, dir string) ([]byte, error) {
+	if dir == "" {
+		return c.pool, nil
+	}
 	return c.pool, os.WriteFile(filepath.Join(dir, "pool-"+s.Plan.Pool.String()+".csv"), c.pool, 0o600)
 }
 
@@ -327,7 +330,7 @@ func TestApproval(t *testing.T) {
 			t.Errorf("preview and %q:\n%s", want, text.String())
 		}
 	}
-	if _, err := a.Approve(context.Background(), before.Plan.String()[:8]); err != nil {
+	if _, err := a.Approve(context.Background(), before.Plan.String()[:8], Approver{}); err != nil {
 		t.Fatal(err)
 	}
 	round(t, a)
@@ -346,10 +349,10 @@ func TestRefusedCannotBeApproved(t *testing.T) {
 	r.config.Policy.Approval = ApproveByPerson
 	r.config.Policy.Study[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-6}
 	a := r.agent(t)
-	if _, err := a.Approve(context.Background(), "illness"); err == nil || !strings.Contains(err.Error(), "0.5") {
+	if _, err := a.Approve(context.Background(), "illness", Approver{}); err == nil || !strings.Contains(err.Error(), "0.5") {
 		t.Fatalf("approve = %v, want a refusal that names the limit", err)
 	}
-	if a.site.studies.of(r.hash).has(fileApproved) {
+	if len(a.site.approvers(a.site.studies.of(r.hash), r.hash)) > 0 {
 		t.Error("the refused study is approved")
 	}
 }

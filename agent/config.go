@@ -40,6 +40,8 @@ type Config struct {
 	Data map[string]Source `koanf:"data"`
 	// Policy is what the site allows.
 	Policy Policy `koanf:"policy"`
+	// Audit is where the audit log goes beside the state folder.
+	Audit Audit `koanf:"audit"`
 	// Gossip, off by default, says that this agent is alive to whoever takes
 	// part. It makes the agent listen, and decides nothing.
 	Gossip Gossip `koanf:"gossip"`
@@ -50,8 +52,16 @@ type Config struct {
 	// Checkpoint, where not nil, is called with the name of each durable or
 	// visible effect just after it happened. Tests kill the process there.
 	Checkpoint func(effect string) `koanf:"-"`
-	// Now is the clock that certificates are judged by; nil is time.Now.
+	// Now is the clock that certificates are judged and charges dated by; nil is
+	// time.Now.
 	Now func() time.Time `koanf:"-"`
+}
+
+func (c Config) now() time.Time {
+	if c.Now != nil {
+		return c.Now()
+	}
+	return time.Now()
 }
 
 // Gossip says whether and where an agent takes part in the gossip.
@@ -89,6 +99,9 @@ func LoadConfig(path string) (Config, error) {
 	}
 	folder := filepath.Dir(path)
 	c.State = below(folder, c.State)
+	if c.Audit.Syslog != "local" {
+		c.Audit.Syslog = below(folder, c.Audit.Syslog)
+	}
 	for name, s := range c.Data {
 		s.File, s.Schema = below(folder, s.File), below(folder, s.Schema)
 		c.Data[name] = s

@@ -18,7 +18,8 @@ import (
 const (
 	filePlan     = "plan.json"    // canonical bytes
 	filePlanSign = "plan.sig"     // the coordinator's signature on them
-	fileApproved = "approved"     // a person said yes
+	fileApproval = "approval-"    // a person said yes; the name follows
+	fileRefused  = "refused"      // a person said no
 	fileLedger   = "ledger.seq"   // how far the ledger was when the upload was made
 	fileUpload   = "upload"       // the body; only these bytes are ever sent
 	fileReceipt  = "receipt.json" // the coordinator has it

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"caucus/privacy"
+	"caucus/protocol"
 	"caucus/study"
 )
 
@@ -14,6 +15,9 @@ import (
 const (
 	// ApproveByPerson: someone runs "caucus agent approve" for each study.
 	ApproveByPerson = "person"
+	// ApproveByTwo: two of the persons that the policy names do, each with a
+	// key of their own.
+	ApproveByTwo = "two-persons"
 	// ApproveByPolicy: what the policy allows is joined at once.
 	ApproveByPolicy = "policy"
 )
@@ -35,13 +39,23 @@ type Policy struct {
 	// should be several times a study's: some of it is the price of counting
 	// different kinds of cost in one ledger.
 	Total map[privacy.Unit]privacy.Budget `koanf:"total"`
+	// Year is the most that all studies of a calendar year may cost together,
+	// beside Total. The year is UTC's, and a charge counts to the last year that
+	// had begun when it was made: it begins by this machine's clock and the
+	// coordinator's, whichever is behind, and never again. What was charged
+	// before the first dated charge counts to that one's year.
+	Year map[privacy.Unit]privacy.Budget `koanf:"year"`
 	// MinimumParties is the least number of contributions, as a plan's minimum,
 	// that a study must promise; at least 2.
 	MinimumParties int `koanf:"minimum_parties"`
 	// ClearColumns may leave in clear, by name.
 	ClearColumns []string `koanf:"clear_columns"`
-	// Approval is "person" or "policy".
+	// Approval is "person", "two-persons" or "policy".
 	Approval string `koanf:"approval"`
+	// Approvers are the persons who may approve, by name, with the public key
+	// each signs with (see caucus agent approver). Two-persons needs at least
+	// two; person takes any approval where none is named.
+	Approvers map[string]protocol.SignerKey `koanf:"approvers"`
 }
 
 // DefaultPolicy allows nothing; a person approves.
@@ -52,7 +66,7 @@ func (p Policy) Validate() error {
 	for _, limits := range []struct {
 		field string
 		of    map[privacy.Unit]privacy.Budget
-	}{{"study", p.Study}, {"total", p.Total}} {
+	}{{"study", p.Study}, {"total", p.Total}, {"year", p.Year}} {
 		for _, u := range privacy.Units() {
 			if g, ok := limits.of[u]; ok {
 				if err := g.Validate(); err != nil {
@@ -66,9 +80,11 @@ func (p Policy) Validate() error {
 		if !slices.ContainsFunc(privacy.Units(), func(at privacy.Unit) bool { _, ok := p.Total[at]; return ok && at <= u }) {
 			return fmt.Errorf("total: unit %s is allowed under study but has no limit at that unit or a finer one: give the most that all studies may cost together", u)
 		}
-		for limited := range p.Total {
-			if u < limited {
-				return fmt.Errorf("total: unit %s is limited, but studies at unit %s, which the policy allows, guarantee nothing there: drop one of the two", limited, u)
+		for field, limits := range map[string]map[privacy.Unit]privacy.Budget{"total": p.Total, "year": p.Year} {
+			for limited := range limits {
+				if u < limited {
+					return fmt.Errorf("%s: unit %s is limited, but studies at unit %s, which the policy allows, guarantee nothing there: drop one of the two", field, limited, u)
+				}
 			}
 		}
 	}
@@ -85,11 +101,27 @@ func (p Policy) Validate() error {
 	if p.MinimumParties < 2 {
 		return fmt.Errorf("minimum_parties: %d: give at least 2; a study of one party releases that party", p.MinimumParties)
 	}
-	if p.Approval != ApproveByPerson && p.Approval != ApproveByPolicy {
-		return fmt.Errorf("approval: %q: want %s or %s", p.Approval, ApproveByPerson, ApproveByPolicy)
+	if !slices.Contains([]string{ApproveByPerson, ApproveByTwo, ApproveByPolicy}, p.Approval) {
+		return fmt.Errorf("approval: %q: want %s, %s or %s", p.Approval, ApproveByPerson, ApproveByTwo, ApproveByPolicy)
+	}
+	keys := map[protocol.SignerKey]string{}
+	for _, name := range approverNames(p.Approvers) {
+		key := p.Approvers[name]
+		if err := protocol.CheckName(name); err != nil {
+			return fmt.Errorf("approvers: %w", err)
+		}
+		if other, taken := keys[key]; taken {
+			return fmt.Errorf("approvers: %s and %s have one key: each person makes their own with caucus agent approver", other, name)
+		}
+		keys[key] = name
+	}
+	if p.Approval == ApproveByTwo && len(keys) < 2 {
+		return fmt.Errorf("approvers: %d are named, %s needs at least 2: each makes a key with caucus agent approver NAME", len(keys), ApproveByTwo)
 	}
 	return nil
 }
+
+func approverNames(m map[string]protocol.SignerKey) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Objections says why the policy does not allow a plan, one reason a line;
 // none means that it does. They depend on plan and policy alone.
@@ -148,18 +180,23 @@ func ClearColumns(plan study.Plan) []string {
 	return plan.Schema.FeatureColumns()
 }
 
-// fits says which limits of the ledger a charge would pass, one a line. It is
-// a forecast: the ledger decides when it is charged.
-func (p Policy) fits(spent privacy.Totals, costs []privacy.Cost) []string {
+// fits says which limits a charge would pass, one a line: of all that was
+// spent, or of what was spent in a year. It is a forecast: the ledger decides
+// when it is charged.
+func fits(limits map[privacy.Unit]privacy.Budget, year string, spent privacy.Totals, costs []privacy.Cost) []string {
 	after := spent
 	for _, c := range costs {
 		after = after.Plus(c)
 	}
+	when := ""
+	if year != "" {
+		when = "for " + year + " "
+	}
 	var out []string
 	for _, u := range privacy.Units() {
-		if most, ok := p.Total[u]; ok && !(after[u].Epsilon(most.Delta) <= most.Epsilon) {
-			out = append(out, fmt.Sprintf("the ledger has ε = %.3g of %g left at unit %s (δ = %g), too little for this study",
-				max(0, most.Epsilon-spent[u].Epsilon(most.Delta)), most.Epsilon, u, most.Delta))
+		if most, ok := limits[u]; ok && !(after[u].Epsilon(most.Delta) <= most.Epsilon) {
+			out = append(out, fmt.Sprintf("the ledger has ε = %.3g of %g left %sat unit %s (δ = %g), too little for this study",
+				max(0, most.Epsilon-spent[u].Epsilon(most.Delta)), most.Epsilon, when, u, most.Delta))
 		}
 	}
 	return out

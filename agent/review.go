@@ -21,6 +21,7 @@ type Standing string
 const (
 	StandingWaiting  Standing = "waiting for approval"
 	StandingRefused  Standing = "refused here"
+	StandingDeclined Standing = "refused by a person"
 	StandingReady    Standing = "ready to contribute"
 	StandingPrepared Standing = "prepared, not yet received"
 	StandingReceived Standing = "received by the coordinator"
@@ -70,16 +71,23 @@ type Review struct {
 	// Allowed: policy and ledger allow it; Objections say why not.
 	Allowed    bool     `json:"allowed"`
 	Objections []string `json:"objections"`
-	// NeedsPerson: the policy asks that a person approves; Approved: one did.
-	NeedsPerson bool `json:"needs_approval"`
-	Approved    bool `json:"approved"`
+	// NeedsPerson: the policy asks that persons approve, Needed of them;
+	// Approved: enough did, ApprovedBy.
+	NeedsPerson bool     `json:"needs_approval"`
+	Needed      int      `json:"approvals_needed"`
+	Approved    bool     `json:"approved"`
+	ApprovedBy  []string `json:"approved_by"`
+	// Refused says which person refused it, and when; "" where none did.
+	Refused string `json:"refused,omitempty"`
 	// Problems are what keeps the site from contributing although it may:
 	// a file that cannot be read, a column that is missing.
 	Problems []string `json:"problems,omitempty"`
 }
 
-// UnitBudget is what one unit of the ledger has spent, would have, and may.
+// UnitBudget is what one unit of the ledger has spent, would have, and may: in
+// all, or in a year.
 type UnitBudget struct {
+	Year  string       `json:"year,omitempty"`
 	Unit  privacy.Unit `json:"unit"`
 	Delta float64      `json:"delta"`
 	Limit float64      `json:"limit_epsilon"`
@@ -111,8 +119,12 @@ func (s *site) describe(d dossier, h study.Hash, p study.Plan) Review {
 		Kind: p.Kind, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, Mechanism: p.Mechanism, Noise: p.Noise,
 		Leaves: leaves(p), Protects: protects(p),
 		Columns: p.Schema.FeatureColumns(), ClearColumns: ClearColumns(p),
-		NeedsPerson: s.config.Policy.Approval != ApproveByPolicy, Approved: d.has(fileApproved),
+		Needed: s.config.Policy.needed(), ApprovedBy: append([]string{}, s.approvers(d, h)...),
 		Objections: s.config.Policy.Objections(p),
+	}
+	r.NeedsPerson, r.Approved = r.Needed > 0, len(r.ApprovedBy) >= r.Needed
+	if no := s.refused(d); no != nil {
+		r.Refused = fmt.Sprintf("refused by %s on %s", no.Name, no.At.Format(time.DateOnly))
 	}
 	if b, err := d.read(fileClosed); err == nil {
 		r.Closed = strings.TrimSpace(string(b))
@@ -157,6 +169,9 @@ func (s *site) review(ctx context.Context, h study.Hash) (Review, error) {
 			r.Sampler, r.Parameters = c.Mechanism, c.Parameters
 			costs = append(costs, c.Cost)
 		}
+		if err := study.CheckTerms(p, pool); err != nil {
+			r.Problems = append(r.Problems, err.Error())
+		}
 		if err := s.reviewLedger(ctx, &r, costs, d.has(fileUpload)); err != nil {
 			return Review{}, err
 		}
@@ -174,19 +189,38 @@ func (s *site) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost
 	if err != nil {
 		return err
 	}
-	after := spent
-	if !charged {
+	year, inYear, err := s.ledger.Period(ctx)
+	if err != nil {
+		return err
+	}
+	if now := yearOf(s.config.now(), 0); now > year {
+		if year != "" {
+			inYear = privacy.NewTotals()
+		}
+		year = now
+	}
+	if charged {
+		costs = nil
+	}
+	for _, limit := range []struct {
+		year  string
+		most  map[privacy.Unit]privacy.Budget
+		spent privacy.Totals
+	}{{"", s.config.Policy.Total, spent}, {year, s.config.Policy.Year, inYear}} {
+		if !charged {
+			r.Objections = append(r.Objections, fits(limit.most, limit.year, limit.spent, costs)...)
+		}
+		after := limit.spent
 		for _, c := range costs {
 			after = after.Plus(c)
 		}
-		r.Objections = append(r.Objections, s.config.Policy.fits(spent, costs)...)
-	}
-	for _, u := range privacy.Units() {
-		if most, ok := s.config.Policy.Total[u]; ok {
-			r.Budgets = append(r.Budgets, UnitBudget{
-				Unit: u, Delta: most.Delta, Limit: most.Epsilon,
-				Before: finite(spent[u].Epsilon(most.Delta)), After: finite(after[u].Epsilon(most.Delta)),
-			})
+		for _, u := range privacy.Units() {
+			if most, ok := limit.most[u]; ok {
+				r.Budgets = append(r.Budgets, UnitBudget{
+					Year: limit.year, Unit: u, Delta: most.Delta, Limit: most.Epsilon,
+					Before: finite(limit.spent[u].Epsilon(most.Delta)), After: finite(after[u].Epsilon(most.Delta)),
+				})
+			}
 		}
 	}
 	return nil
@@ -252,6 +286,8 @@ func (s *site) standing(d dossier, r Review) Standing {
 		return StandingClosed
 	case d.has(fileReceipt):
 		return StandingReceived
+	case r.Refused != "":
+		return StandingDeclined
 	case d.has(fileUpload):
 		return StandingPrepared
 	case !r.Allowed:
@@ -367,13 +403,24 @@ func (r Review) WriteText(w io.Writer) error {
 		line("", "%s", m)
 	}
 	for _, u := range r.Budgets {
-		line("ledger", "unit %s: ε = %s now, %s after, %g at most (δ = %g)", u.Unit, show(u.Before), show(u.After), u.Limit, u.Delta)
+		when := ""
+		if u.Year != "" {
+			when = " in " + u.Year
+		}
+		line("ledger", "unit %s%s: ε = %s now, %s after, %g at most (δ = %g)", u.Unit, when, show(u.Before), show(u.After), u.Limit, u.Delta)
 	}
+	by := strings.Join(r.ApprovedBy, ", ")
 	switch {
+	case r.Refused != "":
+		line("policy", "%s", r.Refused)
 	case !r.Allowed:
 		line("policy", "refuses it")
 	case r.NeedsPerson && r.Approved:
-		line("policy", "allows it; approved")
+		line("policy", "allows it; approved by %s", by)
+	case len(r.ApprovedBy) > 0:
+		line("policy", "allows it once another person approves, beside %s: caucus agent approve %s", by, r.Study)
+	case r.Needed > 1:
+		line("policy", "allows it once two persons approve: caucus agent approve %s", r.Study)
 	case r.NeedsPerson:
 		line("policy", "allows it once a person approves: caucus agent approve %s", r.Study)
 	default:

@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"caucus/privacy"
 	"caucus/protocol"
@@ -20,7 +20,10 @@ import (
 func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	d := a.site.studies.of(o.Hash)
 	switch {
-	case d.has(fileRelease), d.has(fileClosed), a.overBudget[o.Hash], o.State == study.InDraft:
+	case d.has(fileRelease), d.has(fileClosed), a.overBudget[o.Hash] == a.year, o.State == study.InDraft:
+		return nil
+	case d.has(fileRefused) && !d.has(fileReceipt) && !o.Mine:
+		a.say(o.Hash, slog.LevelInfo, "a person refused this study: nothing is sent")
 		return nil
 	case d.has(fileReceipt) && d.has(fileUpload) && o.State == study.Open && !o.Mine:
 		a.say(o.Hash, slog.LevelWarn, "the coordinator has lost this site's contribution, which it had received: the same bytes are sent again")
@@ -35,11 +38,18 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return a.closed(d, o, fmt.Sprintf("the study is %s and this site has not contributed", o.State))
 	}
 	p, err := a.learn(ctx, d, o.Hash)
-	if err != nil || !a.decide(d, o.Hash, p) {
+	if err != nil {
 		return err
 	}
-	if err := a.upload(ctx, d, o.Hash, p); err != nil {
+	by, err := a.decide(d, o.Hash, p)
+	if err != nil || by == nil {
 		return err
+	}
+	if err := a.upload(ctx, d, o.Hash, p, by); err != nil {
+		return err
+	}
+	if d.has(fileRefused) { // meanwhile
+		return nil
 	}
 	return a.send(ctx, d, o)
 }
@@ -61,9 +71,15 @@ func (a *Agent) forgotten(ctx context.Context, d dossier, o protocol.Summary) er
 	if err != nil {
 		return err
 	}
+	if _, err := a.site.ledger.Begin(ctx, a.year); err != nil {
+		return err
+	}
 	err = study.ChargeAll(ctx, a.site.ledger, o.Hash, charges)
 	if err != nil && !errors.Is(err, privacy.ErrConflict) { // a conflict: it is there, as a release
 		return fmt.Errorf("charge a contribution that this state folder has forgotten: %w", err)
+	}
+	if err := a.recordOnce(auditCharged, o.Hash, p, "by", byLedger, "unit", p.Unit.String(), "forgotten", true); err != nil {
+		return err
 	}
 	return a.closed(d, o, "the coordinator has a contribution of this site that is not in this state folder: the folder was restored from a backup, or two agents run under one name; nothing more is sent")
 }
@@ -71,56 +87,98 @@ func (a *Agent) forgotten(ctx context.Context, d dossier, o protocol.Summary) er
 // learn fetches the signed plan and its pool, so that what is agreed to can be
 // shown. It agrees to nothing.
 func (a *Agent) learn(ctx context.Context, d dossier, h study.Hash) (study.Plan, error) {
-	if d.has(filePlan) {
-		if p, err := d.plan(); err != nil || a.site.hasPool(p.Pool) {
-			return p, err
-		}
+	if a.complete(d) {
+		return d.plan()
 	}
-	s, err := a.link.Study(ctx, h.String())
+	s, err := a.fetch(ctx, h)
 	if err != nil {
 		return study.Plan{}, err
 	}
-	p := s.Plan
-	switch {
-	case study.HashOf(s.PlanBytes) != h:
-		return p, fmt.Errorf("%w: the coordinator sent another plan than %s", study.ErrPlan, h)
-	case !slices.Contains(p.Roster, a.site.party):
-		return p, fmt.Errorf("%w: roster: this site is not on it", study.ErrPlan)
-	}
-	if err := checkMap(p); err != nil {
-		return p, err
-	}
-	if err := d.write(filePlanSign, s.PlanSignature); err != nil {
-		return p, err
-	}
-	if err := d.write(filePlan, s.PlanBytes); err != nil {
-		return p, err
+	if err := a.keep(d, s); err != nil {
+		return study.Plan{}, err
 	}
 	a.done("plan stored")
 	if _, err := a.link.Pool(ctx, s, a.site.pools); err != nil {
-		return p, err
+		return study.Plan{}, err
 	}
 	a.done("pool stored")
 	return d.plan()
 }
 
-// decide asks policy and person; the ledger decides when it is charged. It does
-// not look at the records.
-func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) bool {
-	policy := a.site.config.Policy
-	switch {
-	case len(policy.Objections(p)) > 0:
-		a.say(h, slog.LevelWarn, "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
-		return false
-	case policy.Approval != ApproveByPolicy && !d.has(fileApproved):
-		a.say(h, slog.LevelInfo, "a person must approve this study: see caucus agent preview "+h.String()[:16])
+// complete says whether plan and pool are here. A plan that was changed is as
+// good as here: whoever reads it says so.
+func (a *Agent) complete(d dossier) bool {
+	if !d.has(filePlan) {
 		return false
 	}
-	return true
+	p, err := d.plan()
+	return err != nil || a.site.hasPool(p.Pool)
+}
+
+// fetch asks for a study's plan and refuses one that is not for this site.
+func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error) {
+	s, err := a.link.Study(ctx, h.String())
+	if err != nil {
+		return s, err
+	}
+	switch {
+	case study.HashOf(s.PlanBytes) != h:
+		return s, fmt.Errorf("%w: the coordinator sent another plan than %s", study.ErrPlan, h)
+	case !slices.Contains(s.Plan.Roster, a.site.party):
+		return s, fmt.Errorf("%w: roster: this site is not on it", study.ErrPlan)
+	}
+	return s, checkMap(s.Plan)
+}
+
+// keep stores a plan and its signature.
+func (a *Agent) keep(d dossier, s protocol.Study) error {
+	if err := d.write(filePlanSign, s.PlanSignature); err != nil {
+		return err
+	}
+	return d.write(filePlan, s.PlanBytes)
+}
+
+// decide asks policy and persons; the ledger decides when it is charged. It
+// does not look at the records. by says who said yes.
+func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err error) {
+	policy := a.site.config.Policy
+	if len(policy.Objections(p)) > 0 {
+		a.say(h, slog.LevelWarn, "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
+		return nil, a.recordOnce(auditRefused, h, p, "by", byPolicy)
+	}
+	by = a.site.approvers(d, h)
+	if more := policy.needed() - len(by); more > 0 {
+		who := "a person"
+		if more > 1 {
+			who = "two persons"
+		} else if len(by) > 0 {
+			who = "another person"
+		}
+		a.say(h, slog.LevelInfo, who+" must approve this study: see caucus agent preview "+h.String()[:16])
+		return nil, nil
+	}
+	if policy.needed() == 0 {
+		by = []string{byPolicy}
+	}
+	return by, nil
+}
+
+// recordOnce writes a line of the audit log once in this process, whatever
+// becomes of what it says.
+func (a *Agent) recordOnce(what string, h study.Hash, p study.Plan, args ...any) error {
+	line := fmt.Sprint(what, h, args)
+	if a.recorded[line] {
+		return nil
+	}
+	if err := a.site.audit.record(what, h, p.Name, args...); err != nil {
+		return err
+	}
+	a.recorded[line] = true
+	return nil
 }
 
 // upload reads the records, charges the ledger and stores the finished bytes.
-func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Plan) error {
+func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Plan, by []string) error {
 	source, err := a.site.config.source(p.Data)
 	if err != nil {
 		return err
@@ -133,16 +191,29 @@ func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Pla
 	if err != nil {
 		return err
 	}
+	err = a.recordOnce(auditJoined, h, p, "by", strings.Join(by, ", "), "unit", p.Unit.String(), "epsilon", p.Epsilon, "delta", p.Delta,
+		"kind", p.Kind, "mechanism", p.Mechanism, "noise", p.Noise)
+	if err != nil {
+		return err
+	}
+	year, err := a.site.ledger.Begin(ctx, a.year)
+	if err != nil {
+		return err
+	}
 	body, err := a.site.prepare(ctx, h, p, pool, records)
 	if errors.Is(err, privacy.ErrBudget) || errors.Is(err, privacy.ErrUnproven) {
-		a.overBudget[h] = true // until a restart: limits change with the config
-		return fmt.Errorf("the ledger refuses this study: %w", err)
+		a.overBudget[h] = a.year // until the year ends, or a restart: limits change with the config
+		return errors.Join(fmt.Errorf("the ledger refuses this study: %w", err), a.recordOnce(auditRefused, h, p, "by", byLedger))
 	}
 	if err != nil {
 		return err
 	}
 	a.done("charged")
-	if err := a.site.noteLedger(ctx, d); err != nil { // before the upload: no upload lacks it
+	entry, err := a.site.noteLedger(ctx, d) // before the upload: no upload lacks it
+	if err != nil {
+		return err
+	}
+	if err := a.recordOnce(auditCharged, h, p, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", entry); err != nil {
 		return err
 	}
 	if err := d.write(fileUpload, body); err != nil {
@@ -165,6 +236,10 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 	if err != nil {
 		return err
 	}
+	p := study.Plan{Name: o.Name}
+	if err := a.recordOnce(auditSending, o.Hash, p); err != nil {
+		return err
+	}
 	r, err := a.link.Contribute(ctx, o.Hash, body)
 	if slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
 		return a.closed(d, o, err.Error())
@@ -175,6 +250,9 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 	a.done("sent")
 	if want := study.BodyDigest(sha256.Sum256(body)); r.Body != want || r.Plan != o.Hash || r.Party != a.site.party {
 		return fmt.Errorf("the coordinator's receipt is not for what this site sent (%s)", want)
+	}
+	if err := a.recordOnce(auditReceipt, o.Hash, p, "received", r.Received); err != nil {
+		return err
 	}
 	if err := d.writeJSON(fileReceipt, receipt{Body: r.Body.String(), Received: r.Received, Signed: r.Document, Signature: r.Signature}); err != nil {
 		return err
@@ -200,6 +278,9 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 	if err != nil {
 		return err
 	}
+	if err := a.recordOnce(auditReleased, o.Hash, study.Plan{Name: o.Name}); err != nil {
+		return err
+	}
 	if err := d.write(fileRelease, r.Document); err != nil {
 		return err
 	}
@@ -210,79 +291,12 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 
 // closed notes how a study ended for this site.
 func (a *Agent) closed(d dossier, o protocol.Summary, why string) error {
+	if err := a.recordOnce(auditClosed, o.Hash, study.Plan{Name: o.Name}, "why", why); err != nil {
+		return err
+	}
 	if err := d.write(fileClosed, []byte(why+"\n")); err != nil {
 		return err
 	}
 	a.log.Info("study closed", "study", o.Hash.String(), "why", why)
-	return nil
-}
-
-// Preview says what a study is and what would leave for it, by its name, its
-// hash or the start of it. It sends nothing and spends nothing. Where no agent
-// runs on the state folder, it first asks the coordinator for new plans; if
-// that fails, offline says why.
-func (a *Agent) Preview(ctx context.Context, name string) (r Review, offline, err error) {
-	offline = a.refresh(ctx)
-	h, err := a.site.studies.find(name)
-	if err != nil {
-		return Review{}, offline, err
-	}
-	r, err = a.site.review(ctx, h)
-	return r, offline, err
-}
-
-// Studies reviews all studies this site knows.
-func (a *Agent) Studies(ctx context.Context) (all []Review, offline, err error) {
-	offline = a.refresh(ctx)
-	hashes, err := a.site.studies.all()
-	if err != nil {
-		return nil, offline, err
-	}
-	for _, h := range hashes {
-		r, err := a.site.outline(h)
-		if err != nil {
-			return nil, offline, err
-		}
-		all = append(all, r)
-	}
-	return all, offline, nil
-}
-
-// Approve lets a study that the policy allows take place, and says what was
-// approved. A study that the policy does not allow stays refused: change the
-// policy. Approval is for this plan; another plan needs its own.
-func (a *Agent) Approve(ctx context.Context, name string) (Review, error) {
-	r, offline, err := a.Preview(ctx, name)
-	if err != nil {
-		return Review{}, errors.Join(err, offline)
-	}
-	if !r.Allowed {
-		return r, fmt.Errorf("approve study %s: the policy does not allow it: %s", r.Study, r.Objections[0])
-	}
-	if err := a.site.studies.of(r.Plan).write(fileApproved, []byte(r.Plan.String()+"\n")); err != nil {
-		return r, fmt.Errorf("approve study %s: %w", r.Study, err)
-	}
-	return a.site.review(ctx, r.Plan)
-}
-
-// refresh learns new plans, unless a running agent does that.
-func (a *Agent) refresh(ctx context.Context) error {
-	unlock, err := lockState(a.site.config.State)
-	if err != nil {
-		return nil
-	}
-	defer unlock()
-	listing, err := a.link.Studies(ctx)
-	if err != nil {
-		return err
-	}
-	for _, o := range listing.Studies {
-		if o.State != study.Open {
-			continue
-		}
-		if _, err := a.learn(ctx, a.site.studies.of(o.Hash), o.Hash); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
 	return nil
 }

@@ -27,6 +27,7 @@ type site struct {
 	config   Config
 	journal  *journal.Journal
 	ledger   *privacy.Ledger
+	audit    *auditLog
 	shardKey []byte
 	studies  dossiers
 	pools    string
@@ -59,7 +60,11 @@ func openSite(c Config, party study.PartyID) (_ *site, err error) {
 	if s.journal, err = journal.OpenSQLite(LedgerFile(c)); err != nil {
 		return nil, err
 	}
-	if s.ledger, err = privacy.Open(s.journal, privacy.Config{Limits: c.Policy.Total, LastSequence: last}); err != nil {
+	s.ledger, err = privacy.Open(s.journal, privacy.Config{Limits: c.Policy.Total, PeriodLimits: c.Policy.Year, LastSequence: last})
+	if err == nil {
+		s.audit, err = openAudit(c, party)
+	}
+	if err != nil {
 		s.journal.Close()
 		return nil, err
 	}
@@ -69,21 +74,23 @@ func openSite(c Config, party study.PartyID) (_ *site, err error) {
 // LedgerFile is where an agent's ledger lies.
 func LedgerFile(c Config) string { return filepath.Join(c.State, "ledger.db") }
 
-func (s *site) close() { s.journal.Close() }
+func (s *site) close() {
+	s.audit.close()
+	s.journal.Close()
+}
 
 // noteLedger keeps beside an upload how far the ledger is, so that an older
 // ledger that is put back charges nothing (privacy.ErrBehind).
-func (s *site) noteLedger(ctx context.Context, d dossier) error {
-	var last int64
-	err := s.journal.Update(ctx, func(tx privacy.Tx) error {
+func (s *site) noteLedger(ctx context.Context, d dossier) (last int64, err error) {
+	err = s.journal.Update(ctx, func(tx privacy.Tx) error {
 		head, _, err := tx.Head()
 		last = head.Sequence
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read ledger: %w", err)
+		return 0, fmt.Errorf("read ledger: %w", err)
 	}
-	return d.write(fileLedger, fmt.Appendf(nil, "%d\n", last))
+	return last, d.write(fileLedger, fmt.Appendf(nil, "%d\n", last))
 }
 
 // shardKey reads the secret that assigns patients to shards, or makes it: the
@@ -152,6 +159,9 @@ func (s *site) poolFile(d auxdata.Digest) string {
 func (s *site) prepare(ctx context.Context, h study.Hash, p study.Plan, pool *auxdata.Pool, records *dataset.Records) ([]byte, error) {
 	kind, err := study.KindNamed(p.Kind)
 	if err != nil {
+		return nil, err
+	}
+	if err := study.CheckTerms(p, pool); err != nil {
 		return nil, err
 	}
 	draft, err := kind.Draft(p, s.inputs(pool, records))

@@ -140,7 +140,7 @@ func TestTidy(t *testing.T) {
 	r.down = protocol.ErrUnavailable
 	a := r.agent(t)
 	d := a.site.studies.of(r.hash)
-	for _, name := range []string{fileApproved, "." + fileUpload + "-123", "." + fileReceipt + "-9", "." + fileApproved + "-5"} {
+	for _, name := range []string{approvalFile("a"), "." + fileUpload + "-123", "." + fileReceipt + "-9", "." + approvalFile("a") + "-5"} {
 		if err := d.write(name, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestTidy(t *testing.T) {
 		t.Error("an unfinished file is still there")
 	}
 	// Approving takes no lock, so its unfinished files may be another's at work.
-	if !d.has(fileApproved) || !d.has("."+fileApproved+"-5") {
+	if !d.has(approvalFile("a")) || !d.has("."+approvalFile("a")+"-5") {
 		t.Error("more than unfinished files was removed")
 	}
 }

@@ -219,6 +219,9 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if tools.maxBody > s.config.Limits.Body {
 		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool, or raise limits: body", tools.maxBody, s.config.Limits.Body)
 	}
+	if err := study.CheckTerms(plan, tools.pool); err != nil {
+		return err
+	}
 	charges, err := study.DeclaredCosts(plan, tools.pool)
 	if err != nil {
 		return refuse("%v", err)

@@ -4,7 +4,9 @@ import (
 	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/hex"
+	"errors"
 	"fmt"
 )
 
@@ -17,10 +19,12 @@ const (
 	PlanDocument    Document = "caucus plan 1"
 	ReceiptDocument Document = "caucus receipt 1"
 	ReleaseDocument Document = "caucus release 1"
+	// ApprovalDocument is a person's, at a party.
+	ApprovalDocument Document = "caucus approval 1"
 )
 
-// SignerKey is the coordinator's public key for documents; as text it is
-// hexadecimal.
+// SignerKey is the public key of who signs documents: the coordinator, or a
+// person who approves at a party. As text it is hexadecimal.
 type SignerKey [ed25519.PublicKeySize]byte
 
 // MarshalText writes hexadecimal.
@@ -65,6 +69,23 @@ func LoadSigner(path string) (*Signer, error) {
 	k, ok := key.(ed25519.PrivateKey)
 	if !ok {
 		return nil, fmt.Errorf("read signer: %s holds another kind of key", path)
+	}
+	return &Signer{k}, nil
+}
+
+// ParseSigner reads the text of what Save wrote.
+func ParseSigner(text string) (*Signer, error) {
+	der, err := derOf("PRIVATE KEY", text)
+	if err != nil {
+		return nil, fmt.Errorf("read signer: %w", err)
+	}
+	key, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, fmt.Errorf("read signer: %w", err)
+	}
+	k, ok := key.(ed25519.PrivateKey)
+	if !ok {
+		return nil, errors.New("read signer: it is another kind of key")
 	}
 	return &Signer{k}, nil
 }

@@ -2,6 +2,9 @@ package study
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math/big"
 
@@ -15,6 +18,7 @@ type Charge struct {
 	Output     string
 	Mechanism  string
 	Parameters map[string]string
+	Bound      privacy.Bound
 	Cost       privacy.Cost
 }
 
@@ -35,6 +39,43 @@ func DeclaredCosts(p Plan, pool *auxdata.Pool) ([]Charge, error) {
 		return nil, planError("kind", "%q does not declare what it costs", p.Kind)
 	}
 	return d.charges(p, pool)
+}
+
+// TermsOf digests what a plan's releases are made under: outputs, bounds,
+// mechanisms and their parameters, as this machine computes them from plan and
+// pool. Some follow from floating-point sums over the pool, which two kinds of
+// processor may round differently.
+func TermsOf(p Plan, pool *auxdata.Pool) (string, error) {
+	charges, err := DeclaredCosts(p, pool)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, c := range charges {
+		b, err := json.Marshal([]any{c.Output, c.Mechanism, c.Parameters, c.Bound})
+		if err != nil {
+			return "", fmt.Errorf("digest terms: %w", err)
+		}
+		h.Write(append(b, '\n'))
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// CheckTerms refuses a plan that was made under other terms than this machine
+// computes: what is released here would not be accepted there. It is asked
+// before anything is charged. A plan that does not say its terms passes.
+func CheckTerms(p Plan, pool *auxdata.Pool) error {
+	if p.Terms == "" {
+		return nil
+	}
+	terms, err := TermsOf(p, pool)
+	if err != nil {
+		return err
+	}
+	if terms != p.Terms {
+		return planError("terms", "this machine computes another bound or noise from plan and pool than the plan was made with: another version, or a processor that rounds differently; run the same version on the same kind of processor")
+	}
+	return nil
 }
 
 // ChargeAll charges a party's ledger for releases that another makes of what
@@ -67,5 +108,5 @@ func (classify) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
 	if cost.Pure != nil {
 		cost = privacy.PureCost(cost.Unit, cost.PerParty, new(big.Rat).SetFloat64(p.Epsilon))
 	}
-	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Cost: cost}}, nil
+	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Cost: cost}}, nil
 }

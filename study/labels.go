@@ -222,7 +222,7 @@ func (labels) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Cost: cost}}, nil
+	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Cost: cost}}, nil
 }
 
 // forecastNoise is what the responses leave on the moments of the records'

@@ -117,6 +117,9 @@ func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, 
 	if err := p.Check(); err != nil {
 		return out, err
 	}
+	if p.Terms, err = TermsOf(p, out.Pool); err != nil {
+		return out, err
+	}
 	out.Plan = p
 	if out.Canonical, err = p.Canonical(); err != nil {
 		return out, err

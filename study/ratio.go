@@ -407,7 +407,7 @@ func (ratio) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
 			return nil, err
 		}
 	}
-	return []Charge{{Output: d.Output, Mechanism: d.Mechanism.Name(), Parameters: privacy.ParametersOf(d.Mechanism), Cost: cost}}, nil
+	return []Charge{{Output: d.Output, Mechanism: d.Mechanism.Name(), Parameters: privacy.ParametersOf(d.Mechanism), Bound: d.Bound, Cost: cost}}, nil
 }
 
 // ratioRows decodes features of n rows.

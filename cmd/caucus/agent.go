@@ -18,7 +18,7 @@ type agentCommand struct {
 
 func newAgent(c *console) *cobra.Command {
 	a := &agentCommand{console: c}
-	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.run(), a.studies(), a.preview(), a.approve())
+	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.run(), a.studies(), a.preview(), a.approver(), a.approve(), a.refuse())
 	g.PersistentFlags().StringVar(&a.config, "config", "agent.yaml", "the agent's configuration")
 	return g
 }
@@ -167,31 +167,6 @@ nothing. Mistakes in the data file (a missing column) show here too.`,
 				return err
 			}
 			return a.print(r, r.WriteText)
-		},
-	}
-}
-
-func (a *agentCommand) approve() *cobra.Command {
-	return &cobra.Command{
-		Use:   "approve STUDY",
-		Short: "Approve a study that the policy allows",
-		Long: `Approve one study, under exactly this plan. Read caucus agent preview first. What
-the policy does not allow cannot be approved: change the policy.`,
-		Args: one("agent approve", "STUDY"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ag, err := a.open()
-			if err != nil {
-				return err
-			}
-			defer ag.Close()
-			r, err := ag.Approve(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return a.print(r, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "approved %s (%s)\n", r.Study, r.Plan.String()[:16])
-				return err
-			})
 		},
 	}
 }

@@ -1,0 +1,208 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Approver is who says yes or no to a study.
+type Approver struct {
+	// Name is the person's, as the policy's approvers name it; where the policy
+	// names none, it may be empty and the account stands for the person.
+	Name string
+	// Key signs the approval, where the policy names approvers.
+	Key *protocol.Signer
+}
+
+// approval is one person's yes to one plan.
+//
+// With a signature it proves that whoever holds the key that the policy names
+// for Name said yes to this very plan, whoever can write the state folder. It
+// does not prove that two keys are in two hands, nor does it bind somebody who
+// can change the policy itself. Without a signature it is a note: anyone who
+// may write the state folder could have made it.
+type approval struct {
+	Name string `json:"name"`
+	// Account is the operating system's user the command ran as, by its word.
+	Account   string    `json:"account"`
+	At        time.Time `json:"at"`
+	Signature []byte    `json:"signature,omitempty"`
+}
+
+// refusal is a person's no to one plan. Its words stay in this file.
+type refusal struct {
+	Name    string    `json:"name"`
+	Account string    `json:"account"`
+	At      time.Time `json:"at"`
+	Reason  string    `json:"reason,omitempty"`
+}
+
+// approvalText is what an approver signs.
+func approvalText(h study.Hash, name string) []byte { return []byte(h.String() + " " + name) }
+
+func approvalFile(name string) string { return fileApproval + name + ".json" }
+
+// needed is how many persons must approve a study.
+func (p Policy) needed() int {
+	switch p.Approval {
+	case ApproveByPolicy:
+		return 0
+	case ApproveByTwo:
+		return 2
+	}
+	return 1
+}
+
+// counts says whether an approval is one under this policy.
+func (p Policy) counts(h study.Hash, a approval) bool {
+	if len(p.Approvers) == 0 {
+		return true
+	}
+	key, named := p.Approvers[a.Name]
+	return named && key.Verify(protocol.ApprovalDocument, approvalText(h, a.Name), a.Signature) == nil
+}
+
+// approvers are the persons whose approval of a plan counts, by name.
+func (s *site) approvers(d dossier, h study.Hash) []string {
+	files, err := filepath.Glob(filepath.Join(d.dir, approvalFile("*"))) // sorted
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, file := range files {
+		var a approval
+		b, err := d.read(filepath.Base(file))
+		if err == nil && json.Unmarshal(b, &a) == nil && filepath.Base(file) == approvalFile(a.Name) && s.config.Policy.counts(h, a) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// refused reads a person's no; nil where there is none. A refusal that cannot
+// be read is one.
+func (s *site) refused(d dossier) *refusal {
+	b, err := d.read(fileRefused)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var r refusal
+	if err != nil || json.Unmarshal(b, &r) != nil {
+		return &refusal{Name: "somebody"}
+	}
+	return &r
+}
+
+// account is the operating system's user of this process.
+func account() string {
+	u, err := user.Current()
+	if err != nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%s (uid %s)", u.Username, u.Uid)
+}
+
+// name is who an approver is, under a policy.
+func (who Approver) name() (string, error) {
+	name := who.Name
+	if name == "" {
+		u, err := user.Current()
+		if err != nil {
+			return "", fmt.Errorf("say who you are: %w", err)
+		}
+		if name = u.Username; protocol.CheckName(name) != nil {
+			name = "uid-" + u.Uid
+		}
+	}
+	return name, protocol.CheckName(name)
+}
+
+// Approve lets a study that the policy allows take place, once as many persons
+// as the policy asks for have done so, and says what was approved. A study that
+// the policy does not allow stays refused: change the policy. What a person
+// refused stays refused. Approval is for this plan; another plan needs its own.
+func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review, error) {
+	r, offline, err := a.Preview(ctx, name)
+	if err != nil {
+		return Review{}, errors.Join(err, offline)
+	}
+	fail := func(err error) (Review, error) { return r, fmt.Errorf("approve study %s: %w", r.Study, err) }
+	if r.Refused != "" {
+		return fail(fmt.Errorf("it was %s, and stays so: ask its contact for a new plan", r.Refused))
+	}
+	if !r.Allowed {
+		return fail(fmt.Errorf("the policy does not allow it: %s", r.Objections[0]))
+	}
+	p := a.site.config.Policy
+	as, err := who.name()
+	if err != nil {
+		return fail(err)
+	}
+	yes := approval{Name: as, Account: account(), At: a.now().UTC()}
+	if key, named := p.Approvers[as]; len(p.Approvers) > 0 {
+		switch {
+		case !named:
+			return fail(fmt.Errorf("%s is none of the policy's approvers (%s): say who you are with --as", as, oneOf(approverNames(p.Approvers))))
+		case who.Key == nil:
+			return fail(fmt.Errorf("approver %s signs with a key: give it with --key", as))
+		case who.Key.Key() != key:
+			return fail(fmt.Errorf("this is not the key that the policy names for %s", as))
+		}
+		yes.Signature = who.Key.Sign(protocol.ApprovalDocument, approvalText(r.Plan, as))
+	}
+	if err := a.site.audit.record(auditApproved, r.Plan, r.Study, "by", as, "account", yes.Account, "signed", yes.Signature != nil); err != nil {
+		return fail(err)
+	}
+	if err := a.site.studies.of(r.Plan).writeJSON(approvalFile(as), yes); err != nil {
+		return fail(err)
+	}
+	return a.site.review(ctx, r.Plan)
+}
+
+// Refuse keeps a study from taking place here, for good, and says how far it
+// had come. The reason stays in this site's folder: the coordinator sees that no
+// contribution comes, as it does where the policy or the ledger refuses. What
+// was received cannot be taken back. What is being sent at this moment may
+// still arrive.
+func (a *Agent) Refuse(ctx context.Context, name string, who Approver, reason string) (Review, error) {
+	offline := a.refresh(ctx)
+	h, err := a.site.studies.find(name)
+	if err != nil {
+		return Review{}, errors.Join(err, offline)
+	}
+	r, err := a.site.outline(h)
+	if err != nil {
+		return Review{}, err
+	}
+	fail := func(err error) (Review, error) { return r, fmt.Errorf("refuse study %s: %w", r.Study, err) }
+	d := a.site.studies.of(h)
+	as, err := who.name()
+	switch {
+	case err != nil:
+		return fail(err)
+	case r.Refused != "":
+		return r, nil
+	case d.has(fileReceipt), d.has(fileRelease):
+		return fail(errors.New("the coordinator has this site's contribution already: it cannot be taken back"))
+	case d.has(fileClosed):
+		return fail(fmt.Errorf("it is closed already: %s", r.Closed))
+	}
+	no := refusal{Name: as, Account: account(), At: a.now().UTC(), Reason: strings.TrimSpace(reason)}
+	if err := a.site.audit.record(auditRefused, h, r.Study, "by", as, "account", no.Account); err != nil {
+		return fail(err)
+	}
+	if err := d.writeJSON(fileRefused, no); err != nil {
+		return fail(err)
+	}
+	return a.site.outline(h)
+}

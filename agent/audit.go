@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"log/syslog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"caucus/study"
+)
+
+// Audit says where the audit log goes beside the state folder.
+type Audit struct {
+	// Syslog, where not empty, also sends every line to syslog: "local" to the
+	// machine's own, else the path of a Unix datagram socket. The file is the
+	// record; a syslog that does not answer is said in the log and stops
+	// nothing.
+	Syslog string `koanf:"syslog"`
+}
+
+// What an audit log says happened. A line is on the disk before what it says
+// takes effect (joined, sending, approved, refused) or is built upon (charged,
+// receipt): after a crash a line may be there twice, none is missing.
+const (
+	auditApproved = "approved" // a person said yes
+	auditRefused  = "refused"  // a person, the policy or the ledger said no
+	auditJoined   = "joined"   // the study takes place here
+	auditCharged  = "charged"  // the ledger holds what it costs
+	auditSending  = "sending"  // the first byte is about to leave
+	auditReceipt  = "receipt"  // the coordinator signed that it has it
+	auditClosed   = "closed"   // it ended here without a release
+	auditReleased = "released" // the release is here
+)
+
+// Who says no, beside persons.
+const (
+	byPolicy = "policy"
+	byLedger = "ledger"
+)
+
+// AuditFile is where an agent's audit log lies.
+func AuditFile(c Config) string { return filepath.Join(c.State, "audit.log") }
+
+// auditLog is the append-only log of decisions: a line of JSON each, with keys
+// time, level, msg (what happened), party, study (the plan's hash), name (its
+// name) and by. It never holds a feature, a label, an unreleased number, the
+// digest of an upload (who knows what it may be could find which it is), or
+// the words of a refusal. Several processes may append: a line is one write.
+type auditLog struct {
+	mu     sync.Mutex
+	file   *os.File
+	remote io.WriteCloser // nil: none
+	torn   bool           // the last line may lack its end
+	lines  slog.Handler
+	warn   func(error) // of a syslog that does not answer
+	now    func() time.Time
+}
+
+func openAudit(c Config, party study.PartyID) (*auditLog, error) {
+	fail := func(err error) (*auditLog, error) { return nil, fmt.Errorf("open audit log: %w", err) }
+	file, err := os.OpenFile(AuditFile(c), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return fail(err)
+	}
+	a := &auditLog{file: file, now: c.now, warn: func(error) {}}
+	if c.Log != nil {
+		a.warn = func(err error) {
+			c.Log.Warn("syslog does not take the audit log's lines; the file has them", "error", err)
+		}
+	}
+	if a.torn, err = endsMidLine(file); err == nil {
+		err = syncFolder(c.State)
+	}
+	if err == nil && c.Audit.Syslog != "" {
+		a.remote, err = dialSyslog(c.Audit.Syslog)
+	}
+	if err != nil {
+		file.Close()
+		return fail(err)
+	}
+	a.lines = slog.NewJSONHandler(a, nil).WithAttrs([]slog.Attr{slog.String("party", string(party))})
+	return a, nil
+}
+
+// dialSyslog: decisions about data belong with the other authorizations.
+func dialSyslog(where string) (io.WriteCloser, error) {
+	network, address := "unixgram", where
+	if where == "local" {
+		network, address = "", ""
+	}
+	w, err := syslog.Dial(network, address, syslog.LOG_INFO|syslog.LOG_AUTHPRIV, "caucus-agent")
+	if err != nil {
+		return nil, fmt.Errorf("audit: syslog: %s: %w: start it, or leave the key out", where, err)
+	}
+	return w, nil
+}
+
+// endsMidLine: a process that died while it wrote left a line without an end.
+func endsMidLine(f *os.File) (bool, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	last := make([]byte, 1)
+	_, err = f.ReadAt(last, info.Size()-1)
+	return last[0] != '\n', err
+}
+
+// Write appends one line durably. It is what the JSON handler writes to.
+func (a *auditLog) Write(line []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	whole := line
+	if a.torn {
+		whole = append([]byte{'\n'}, line...)
+	}
+	_, err := a.file.Write(whole)
+	if err == nil {
+		err = a.file.Sync()
+	}
+	if a.torn = err != nil; err != nil {
+		return 0, err
+	}
+	if a.remote != nil {
+		if _, err := a.remote.Write(line); err != nil {
+			a.warn(err)
+		}
+	}
+	return len(line), nil
+}
+
+// record writes what happened to a study, and returns once it is on the disk.
+// What cannot be recorded must not happen.
+func (a *auditLog) record(what string, h study.Hash, name string, args ...any) error {
+	r := slog.NewRecord(a.now().UTC(), slog.LevelInfo, what, 0)
+	r.Add("study", h.String(), "name", name)
+	r.Add(args...)
+	if err := a.lines.Handle(context.Background(), r); err != nil {
+		return fmt.Errorf("write audit log: %w", err)
+	}
+	return nil
+}
+
+func (a *auditLog) close() error {
+	err := a.file.Close()
+	if a.remote != nil {
+		err = errors.Join(err, a.remote.Close())
+	}
+	return err
+}

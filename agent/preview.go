@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Preview says what a study is and what would leave for it, by its name, its
+// hash or the start of it. It sends nothing and spends nothing. Where no agent
+// runs on the state folder, it first asks the coordinator for new plans; if
+// that fails, offline says why.
+func (a *Agent) Preview(ctx context.Context, name string) (r Review, offline, err error) {
+	offline = a.refresh(ctx)
+	h, err := a.site.studies.find(name)
+	if err != nil {
+		return Review{}, offline, err
+	}
+	r, err = a.site.review(ctx, h)
+	return r, offline, err
+}
+
+// Studies reviews all studies this site knows.
+func (a *Agent) Studies(ctx context.Context) (all []Review, offline, err error) {
+	offline = a.refresh(ctx)
+	hashes, err := a.site.studies.all()
+	if err != nil {
+		return nil, offline, err
+	}
+	for _, h := range hashes {
+		r, err := a.site.outline(h)
+		if err != nil {
+			return nil, offline, err
+		}
+		all = append(all, r)
+	}
+	return all, offline, nil
+}
+
+// refresh learns new plans, unless a running agent does that. The state folder
+// is held only while files are written, never while the network is waited for,
+// so an agent can start at any time.
+func (a *Agent) refresh(ctx context.Context) error {
+	if free, _ := a.holding(func() error { return nil }); !free {
+		return nil
+	}
+	listing, err := a.link.Studies(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range listing.Studies {
+		d := a.site.studies.of(o.Hash)
+		if o.State != study.Open || a.complete(d) {
+			continue
+		}
+		s, err := a.fetch(ctx, o.Hash)
+		if err != nil {
+			return err
+		}
+		var pool []byte
+		if !a.site.hasPool(s.Plan.Pool) {
+			if pool, err = a.link.Pool(ctx, s, ""); err != nil {
+				return err
+			}
+		}
+		free, err := a.holding(func() error {
+			if err := a.keep(d, s); err != nil || pool == nil {
+				return err
+			}
+			return protocol.WriteSecret(a.site.poolFile(s.Plan.Pool), pool)
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if !free {
+			return nil // an agent started meanwhile: it learns the rest
+		}
+	}
+	return nil
+}
+
+// holding runs fn while this process holds the state folder; free is false
+// where another does.
+func (a *Agent) holding(fn func() error) (free bool, err error) {
+	unlock, err := lockState(a.site.config.State)
+	if err != nil {
+		return false, nil
+	}
+	defer unlock()
+	return true, fn()
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"caucus/agent"
+	"caucus/protocol"
+)
+
+// person is who says yes or no to a study.
+type person struct{ as, key string }
+
+func (p *person) approver(cmd *cobra.Command) (agent.Approver, error) {
+	who := agent.Approver{Name: p.as}
+	if p.key == "" {
+		return who, nil
+	}
+	if p.key != "-" {
+		var err error
+		who.Key, err = protocol.LoadSigner(p.key)
+		return who, err
+	}
+	text, err := readSecret(cmd.InOrStdin(), p.key)
+	if err == nil {
+		who.Key, err = protocol.ParseSigner(text)
+	}
+	return who, err
+}
+
+func (a *agentCommand) approver() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "approver NAME",
+		Short: "Make the key that a person approves studies with",
+		Long: `Make a key for one of the persons who approve studies, and print the line that
+names it under approvers: in the agent's policy. Each person makes their own, on
+a machine of their own if they can, and keeps it to themselves: an approval
+proves that the holder of this key said yes to one plan, nothing about whose
+hands the key is in.`,
+		Example: "  caucus agent approver alice --out alice.key",
+		Args:    one("agent approver", "NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := protocol.CheckName(args[0]); err != nil {
+				return err
+			}
+			if out == "" {
+				out = args[0] + ".key"
+			}
+			if _, err := os.Lstat(out); !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("%s is there already: a key is not written over; give another --out", out)
+			}
+			key, err := protocol.NewSigner()
+			if err != nil {
+				return err
+			}
+			if err := key.Save(out); err != nil {
+				return err
+			}
+			text, err := key.Key().MarshalText()
+			if err != nil {
+				return err
+			}
+			document := map[string]string{"name": args[0], "public_key": string(text), "file": out}
+			return a.print(document, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "key in %s; in the agent's policy:\n  approvers: {%s: %s}\n", out, args[0], text)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "file for the key (default NAME.key)")
+	return cmd
+}
+
+func (p *person) flags(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&p.as, "as", "", "your name, as the policy's approvers have it (default: your account's)")
+	return cmd
+}
+
+func (a *agentCommand) approve() *cobra.Command {
+	var p person
+	cmd := &cobra.Command{
+		Use:   "approve STUDY",
+		Short: "Approve a study that the policy allows",
+		Long: `Approve one study, under exactly this plan. Read caucus agent preview first. What
+the policy does not allow cannot be approved: change the policy. Where the
+policy names approvers, the approval is signed with your key; with approval:
+two-persons the study waits for a second one.`,
+		Example: "  caucus agent approve readmission --as alice --key alice.key",
+		Args:    one("agent approve", "STUDY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			who, err := p.approver(cmd)
+			if err != nil {
+				return err
+			}
+			ag, err := a.open()
+			if err != nil {
+				return err
+			}
+			defer ag.Close()
+			r, err := ag.Approve(cmd.Context(), args[0], who)
+			if err != nil {
+				return err
+			}
+			return a.print(r, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "approved %s (%s)\n", r.Study, r.Plan.String()[:16])
+				if more := r.Needed - len(r.ApprovedBy); err == nil && more > 0 {
+					_, err = fmt.Fprintf(w, "it waits for another person's approval\n")
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.key, "key", "", "file of your key, - for standard input")
+	return p.flags(cmd)
+}
+
+func (a *agentCommand) refuse() *cobra.Command {
+	var p person
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "refuse STUDY",
+		Short: "Refuse a study, for good",
+		Long: `Keep one study from taking place here, whatever the policy allows and whoever
+approved it. It stays refused. The coordinator is told nothing but that no
+contribution comes; the reason stays in this site's state folder. What the
+coordinator has received cannot be taken back.`,
+		Example: "  caucus agent refuse readmission --reason 'the board meets in May'",
+		Args:    one("agent refuse", "STUDY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			who, err := p.approver(cmd)
+			if err != nil {
+				return err
+			}
+			ag, err := a.open()
+			if err != nil {
+				return err
+			}
+			defer ag.Close()
+			r, err := ag.Refuse(cmd.Context(), args[0], who, reason)
+			if err != nil {
+				return err
+			}
+			return a.print(r, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "%s (%s) is %s\n", r.Study, r.Plan.String()[:16], r.Refused)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for this site's own records")
+	return p.flags(cmd)
+}
