@@ -161,9 +161,6 @@ func (s *site) prepare(ctx context.Context, h study.Hash, p study.Plan, pool *au
 	if err != nil {
 		return nil, err
 	}
-	if err := study.CheckTerms(p, pool); err != nil {
-		return nil, err
-	}
 	draft, err := kind.Draft(p, s.inputs(pool, records))
 	if err != nil {
 		return nil, err

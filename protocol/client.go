@@ -259,7 +259,12 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 	}
 	var a Assembly
 	var r SignedRelease
-	err = receive(stream, &a, func(first *pb.Chunk) error { r.Signature = first.Signature; return nil })
+	err = receive(stream, &a, func(c *pb.Chunk) error {
+		if c.Offset == 0 {
+			r.Signature = c.Signature
+		}
+		return nil
+	})
 	if err != nil {
 		return fail(err)
 	}
@@ -296,9 +301,9 @@ func ParseRelease(document, signature []byte, key SignerKey) (study.Release, err
 // maxDownload bounds what is taken into memory, whatever a size announces.
 const maxDownload = 1 << 30
 
-// receive puts the chunks of a download together. A chunk that starts where
-// a.Data ends is the first; its size is the whole's.
-func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, first func(*pb.Chunk) error) error {
+// receive puts the chunks of a download together, and says after each. The first
+// carries the whole's size.
+func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added func(*pb.Chunk) error) error {
 	for begun := false; ; {
 		chunk, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -313,11 +318,11 @@ func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, first fun
 				return fmt.Errorf("%w: %d bytes are announced", ErrTooLarge, chunk.Size)
 			}
 			a.Size = chunk.Size
-			if err := first(chunk); err != nil {
-				return err
-			}
 		}
 		if err := a.Add(chunk); err != nil {
+			return err
+		}
+		if err := added(chunk); err != nil {
 			return err
 		}
 	}

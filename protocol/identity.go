@@ -149,8 +149,23 @@ func (id Identity) leaf() (*x509.Certificate, error) {
 	return x509.ParseCertificate(pair.Certificate[0])
 }
 
-// WriteSecret writes a file of mode 0600 whole or not at all, and durably.
+// WriteSecret writes a file of mode 0600 whole or not at all, and durably. Its
+// errors name the file and not what it was to be renamed from, so that the same
+// trouble is the same error.
 func WriteSecret(path string, text []byte) error {
+	err := writeSecret(path, text)
+	var file *fs.PathError
+	var move *os.LinkError
+	switch {
+	case errors.As(err, &file):
+		return &fs.PathError{Op: file.Op, Path: path, Err: file.Err}
+	case errors.As(err, &move):
+		return &fs.PathError{Op: move.Op, Path: path, Err: move.Err}
+	}
+	return err
+}
+
+func writeSecret(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0600
 	if err != nil {
 		return err

@@ -70,11 +70,14 @@ func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io
 		return nil, FromStatus(err)
 	}
 	have := len(a.Data)
-	err = receive(stream, a, func(*pb.Chunk) error { return nil })
-	if _, failed := file.Write(a.Data[have:]); failed != nil {
-		return nil, failed
+	// Each chunk is in the file before the next is taken: whatever ends this
+	// process, the next one goes on from there. The digest decides at the end.
+	keep := func(*pb.Chunk) error {
+		_, err := file.Write(a.Data[have:])
+		have = len(a.Data)
+		return err
 	}
-	if err != nil {
+	if err := receive(stream, a, keep); err != nil {
 		return nil, err
 	}
 	data, err := a.Whole()

@@ -1,0 +1,351 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+func newKey(t *testing.T) *protocol.Signer {
+	t.Helper()
+	k, err := protocol.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// twoPersons is a rig whose policy asks two of alice, bob and carol.
+func twoPersons(t *testing.T) (*rig, map[string]*protocol.Signer) {
+	r := newRig(t, nil)
+	keys := map[string]*protocol.Signer{"alice": newKey(t), "bob": newKey(t), "carol": newKey(t)}
+	r.config.Policy.Approval, r.config.Policy.Approvers = ApproveByTwo, map[string]protocol.SignerKey{}
+	for name, k := range keys {
+		r.config.Policy.Approvers[name] = k.Key()
+	}
+	return r, keys
+}
+
+// TestTwoPersons: a study takes place when two of the named persons said yes to
+// this plan with their own keys, and not before.
+func TestTwoPersons(t *testing.T) {
+	ctx := context.Background()
+	r, keys := twoPersons(t)
+	a := r.agent(t)
+	round(t, a)
+	refused := func(what string, who Approver) {
+		t.Helper()
+		if _, err := a.Approve(ctx, "illness", who); err == nil {
+			t.Errorf("%s: approved", what)
+		}
+		round(t, a)
+		if len(r.bodies) != 0 {
+			t.Fatalf("%s: something was sent", what)
+		}
+	}
+	refused("a stranger", Approver{"mallory", newKey(t)})
+	refused("no key", Approver{"alice", nil})
+	refused("another's key", Approver{"alice", keys["bob"]})
+	for range 2 { // alice twice is one person
+		got, err := a.Approve(ctx, "illness", Approver{"alice", keys["alice"]})
+		if err != nil || got.Approved || !slices.Equal(got.ApprovedBy, []string{"alice"}) || got.Standing != StandingWaiting {
+			t.Fatalf("after alice: %v, %+v", err, got)
+		}
+		round(t, a)
+	}
+	d := a.site.studies.of(r.hash)
+	forge := func(what string, yes approval, file string) {
+		t.Helper()
+		if err := d.writeJSON(approvalFile(file), yes); err != nil {
+			t.Fatal(err)
+		}
+		round(t, a)
+		if len(r.bodies) != 0 {
+			t.Fatalf("%s: something was sent", what)
+		}
+		os.Remove(filepath.Join(d.dir, approvalFile(file)))
+	}
+	other := newRig(t, func(p *study.Proposal) { p.Epsilon = 0.5 })
+	forge("no signature", approval{Name: "bob"}, "bob")
+	forge("signed for another plan", approval{Name: "bob", Signature: keys["bob"].Sign(protocol.ApprovalDocument, approvalText(other.hash, "bob"))}, "bob")
+	forge("another kind of document", approval{Name: "bob", Signature: keys["bob"].Sign(protocol.PlanDocument, approvalText(r.hash, "bob"))}, "bob")
+	forge("alice under another name", approval{Name: "bob", Signature: keys["alice"].Sign(protocol.ApprovalDocument, approvalText(r.hash, "alice"))}, "bob")
+	forge("alice in another file", approval{Name: "alice", Signature: keys["alice"].Sign(protocol.ApprovalDocument, approvalText(r.hash, "alice"))}, "bob")
+	got, err := a.Approve(ctx, "illness", Approver{"carol", keys["carol"]})
+	if err != nil || !got.Approved || !slices.Equal(got.ApprovedBy, []string{"alice", "carol"}) {
+		t.Fatalf("after carol: %v, %+v", err, got)
+	}
+	round(t, a)
+	if len(r.bodies) != 1 {
+		t.Errorf("%d uploads, want 1; log:\n%s", len(r.bodies), r.log)
+	}
+}
+
+// TestRefusedStaysRefused: a person's no holds against approvals before and
+// after it, a restart, and a policy that asks nobody; nothing is charged.
+func TestRefusedStaysRefused(t *testing.T) {
+	ctx := context.Background()
+	r, keys := twoPersons(t)
+	a := r.agent(t)
+	if _, err := a.Approve(ctx, "illness", Approver{"alice", keys["alice"]}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := a.Refuse(ctx, "illness", Approver{Name: "bob"}, "not in this form")
+	if err != nil || got.Standing != StandingDeclined || !strings.Contains(got.Refused, "bob") {
+		t.Fatalf("refuse: %v, %+v", err, got)
+	}
+	for name, key := range keys {
+		if _, err := a.Approve(ctx, "illness", Approver{name, key}); err == nil || !strings.Contains(err.Error(), "new plan") {
+			t.Errorf("%s approves what was refused: %v", name, err)
+		}
+	}
+	round(t, a)
+	a.Close()
+	r.config.Policy.Approval = ApproveByPolicy
+	a = r.agent(t)
+	round(t, a)
+	if n := charges(t, a, privacy.Record); len(r.bodies) != 0 || n != 0 {
+		t.Errorf("%d uploads, %d charges of a refused study", len(r.bodies), n)
+	}
+}
+
+// TestRefusedTooLate: what was received cannot be refused; what is prepared and
+// has not left can, and then does not leave.
+func TestRefusedTooLate(t *testing.T) {
+	ctx := context.Background()
+	r := newRig(t, nil)
+	r.refuse = protocol.ErrUnavailable
+	a := r.agent(t)
+	_ = a.Round(ctx) // prepared, not sent
+	if _, err := a.Refuse(ctx, "illness", Approver{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	r.refuse = nil
+	round(t, a)
+	if len(r.bodies) != 0 {
+		t.Error("what was refused was sent")
+	}
+	r = newRig(t, nil)
+	a = r.agent(t)
+	round(t, a)
+	if _, err := a.Refuse(ctx, "illness", Approver{}, ""); err == nil || !strings.Contains(err.Error(), "taken back") {
+		t.Errorf("refuse what was received: %v", err)
+	}
+}
+
+// TestYear: a year has its limit beside the total; the next year starts anew; a
+// clock that is put back, or that runs ahead of the coordinator's, gives
+// nothing.
+func TestYear(t *testing.T) {
+	r := newRig(t, nil)
+	now := time.Date(2030, 12, 30, 12, 0, 0, 0, time.UTC)
+	r.config.Now = func() time.Time { return now }
+	// One study a year, three in all.
+	r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1.1, Delta: 1e-5}}
+	r.config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 4, Delta: 1e-4}}
+	n := 0
+	try := func(what string, skew time.Duration, want int) {
+		t.Helper()
+		n++
+		s := newRig(t, func(p *study.Proposal) { p.Name = strings.Repeat("x", n) })
+		s.config, s.skew = r.config, skew
+		s.config.Log = nil
+		a, err := s.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		round(t, a)
+		round(t, a)
+		if len(s.bodies) != want {
+			t.Errorf("%s: %d uploads, want %d", what, len(s.bodies), want)
+		}
+		preview, _, err := a.Preview(context.Background(), strings.Repeat("x", n))
+		if err != nil || len(preview.Budgets) != 2 || preview.Allowed != (want == 1) {
+			t.Errorf("%s: preview %v, allowed %v, %+v", what, err, preview.Allowed, preview.Budgets)
+		}
+	}
+	try("first of 2030", 0, 1)
+	try("second of 2030", 0, 0)
+	now = now.AddDate(0, 0, 3)
+	r.config.Policy.Year[privacy.Record] = privacy.Budget{Epsilon: 1.1, Delta: 1e-5}
+	try("first of 2031", 0, 1)
+	now = now.AddDate(-1, 0, 0)
+	try("the clock is put back to 2030", 0, 0)
+	now = now.AddDate(-20, 0, 0)
+	try("the clock is put back to 2010", 0, 0)
+	if y := yearOf(time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), -68*365*24*time.Hour); y != "2031" {
+		t.Errorf("a clock that runs ahead of the coordinator's begins %s", y)
+	}
+	if y := yearOf(time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC), 68*365*24*time.Hour); y != "2031" {
+		t.Errorf("a coordinator whose clock runs ahead begins %s", y)
+	}
+}
+
+// decisions reads an audit log.
+func decisions(t *testing.T, c Config) (what []string, lines []map[string]any) {
+	t.Helper()
+	b, err := os.ReadFile(AuditFile(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(b) {
+		var m map[string]any
+		if err := json.Unmarshal(line, &m); err != nil {
+			t.Fatalf("%v in line %q", err, line)
+		}
+		for _, key := range []string{"time", "level", "msg", "party", "study", "name"} {
+			if m[key] == nil {
+				t.Errorf("no %s in %s", key, line)
+			}
+		}
+		lines, what = append(lines, m), append(what, m["msg"].(string))
+	}
+	return what, lines
+}
+
+// TestAuditLog: each decision is a line, with who made it, and syslog gets the
+// same lines; nothing of the records is in them.
+func TestAuditLog(t *testing.T) {
+	r, keys := twoPersons(t)
+	socket := filepath.Join(t.TempDir(), "log")
+	syslog, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syslog.Close()
+	r.config.Audit.Syslog = socket
+	a := r.agent(t)
+	round(t, a)
+	for _, name := range []string{"alice", "bob"} {
+		if _, err := a.Approve(context.Background(), "illness", Approver{name, keys[name]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	round(t, a)
+	round(t, a)
+	r.state = study.Released
+	round(t, a)
+	got, lines := decisions(t, r.config)
+	want := []string{auditApproved, auditApproved, auditJoined, auditCharged, auditSending, auditReceipt, auditReleased}
+	if !slices.Equal(got, want) {
+		t.Errorf("audit log says %q, want %q", got, want)
+	}
+	if lines[2]["by"] != "alice, bob" || lines[0]["by"] != "alice" || lines[0]["signed"] != true {
+		t.Errorf("by whom: %v %v", lines[0], lines[2])
+	}
+	file, _ := os.ReadFile(AuditFile(r.config))
+	for _, never := range []string{planted, "martian", "61"} { // 61 records
+		if bytes.Contains(undated(file), []byte(never)) {
+			t.Errorf("%q is in the audit log:\n%s", never, file)
+		}
+	}
+	packet := make([]byte, 4096)
+	for line := range bytes.Lines(file) {
+		syslog.SetReadDeadline(time.Now().Add(5 * time.Second))
+		n, err := syslog.Read(packet)
+		if err != nil || !bytes.Contains(packet[:n], bytes.TrimSpace(line)) || !bytes.Contains(packet[:n], []byte("caucus-agent")) {
+			t.Fatalf("syslog got %q (%v), want %s", packet[:n], err, line)
+		}
+	}
+	syslog.Close() // it goes away: the file still has everything, and nothing stops
+	if err := a.site.audit.record(auditClosed, r.hash, "illness"); err != nil || !strings.Contains(r.log.String(), "syslog does not take") {
+		t.Errorf("without syslog: %v, log:\n%s", err, r.log)
+	}
+}
+
+// undated is an audit log without what is random or a date.
+func undated(file []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(file) {
+		var m map[string]any
+		_ = json.Unmarshal(line, &m)
+		delete(m, "time")
+		delete(m, "study")
+		delete(m, "received")
+		b, _ := json.Marshal(m)
+		out = append(out, b...)
+	}
+	return out
+}
+
+// TestAuditFirst: what cannot be recorded does not happen: no charge, nothing
+// sent; and it is said once.
+func TestAuditFirst(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.agent(t)
+	a.site.audit.file.Close()
+	for range 3 {
+		round(t, a)
+	}
+	if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) != 0 {
+		t.Errorf("%d charges, %d uploads without a record", n, len(r.bodies))
+	}
+	if n := strings.Count(r.log.String(), "write audit log"); n != 1 {
+		t.Errorf("it is said %d times:\n%s", n, r.log)
+	}
+}
+
+// TestAuditTorn: after a line that was cut off the next one starts anew.
+func TestAuditTorn(t *testing.T) {
+	r := newRig(t, nil)
+	mkdir(t, r.config.State)
+	if err := os.WriteFile(AuditFile(r.config), []byte(`{"time":"2030`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	round(t, r.agent(t))
+	b, _ := os.ReadFile(AuditFile(r.config))
+	if first, rest, ok := bytes.Cut(b, []byte("\n")); !ok || string(first) != `{"time":"2030` || !bytes.HasPrefix(rest, []byte(`{"time":`)) {
+		t.Errorf("audit log:\n%s", b)
+	}
+}
+
+// TestSameTroubleSameWords: a file that cannot be made or moved into place fails
+// with the same words each time, so that a full disk is said once.
+func TestSameTroubleSameWords(t *testing.T) {
+	dir := t.TempDir()
+	mkdir(t, filepath.Join(dir, "taken", "x"))
+	for _, path := range []string{filepath.Join(dir, "gone", "file"), filepath.Join(dir, "taken")} {
+		first, second := protocol.WriteSecret(path, nil), protocol.WriteSecret(path, nil)
+		var file *fs.PathError
+		if first == nil || second == nil || first.Error() != second.Error() || !errors.As(first, &file) || file.Path != path {
+			t.Errorf("the same trouble twice: %v; %v", first, second)
+		}
+	}
+}
+
+// TestOtherTerms: a plan that was made under other constants than this machine
+// computes is refused before anything is charged.
+func TestOtherTerms(t *testing.T) {
+	r := newRig(t, nil)
+	p := r.study.Plan
+	if p.Terms == "" {
+		t.Fatal("the plan does not say its terms")
+	}
+	p.Terms = strings.Repeat("0", 64)
+	canonical, err := p.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.study.Plan, r.study.PlanBytes, r.hash = p, canonical, study.HashOf(canonical)
+	r.study.Hash = r.hash
+	a := r.agent(t)
+	round(t, a)
+	round(t, a)
+	if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) != 0 || strings.Count(r.log.String(), "plan refused: terms") != 1 {
+		t.Errorf("%d charges, %d uploads; log:\n%s", n, len(r.bodies), r.log)
+	}
+}

@@ -1,0 +1,206 @@
+package agent
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/protobuf/proto"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// wire is a coordinator's end of real connections that keeps every byte that an
+// agent says.
+type wire struct {
+	pb.UnimplementedStudiesServer
+	rig       *rig
+	signature []byte
+
+	mu   sync.Mutex
+	said []string // "method bytes", in order
+}
+
+type methodKey struct{}
+
+func (w *wire) TagRPC(ctx context.Context, i *stats.RPCTagInfo) context.Context {
+	return context.WithValue(ctx, methodKey{}, i.FullMethodName)
+}
+func (w *wire) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	if in, ok := s.(*stats.InPayload); ok {
+		b, err := proto.Marshal(in.Payload.(proto.Message))
+		if err != nil {
+			panic(err)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.said = append(w.said, ctx.Value(methodKey{}).(string)+" "+string(b))
+	}
+}
+func (w *wire) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (w *wire) HandleConn(context.Context, stats.ConnStats)                       {}
+
+func (w *wire) summary() *pb.Summary {
+	return &pb.Summary{PlanHash: w.rig.hash[:], Name: "illness", Kind: "classify", State: string(study.Open), Roster: 3, Minimum: 2}
+}
+
+func (w *wire) List(context.Context, *pb.ListRequest) (*pb.ListReply, error) {
+	return &pb.ListReply{Studies: []*pb.Summary{w.summary()}, UnixMillis: time.Now().UnixMilli()}, nil
+}
+
+func (w *wire) Show(context.Context, *pb.StudyRequest) (*pb.Study, error) {
+	return &pb.Study{Summary: w.summary(), Plan: &pb.Signed{Document: w.rig.study.PlanBytes, Signature: w.signature}}, nil
+}
+
+func (w *wire) DownloadPool(r *pb.DownloadRequest, s grpc.ServerStreamingServer[pb.Chunk]) error {
+	for chunk := range protocol.Chunks(w.rig.pool, r.Offset) {
+		if err := s.Send(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connect makes an agent of a rig that talks mutual TLS to a wire.
+func connect(t *testing.T, r *rig) (*Agent, *wire) {
+	t.Helper()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	authority, err := protocol.NewAuthority(time.Now())
+	check(err)
+	signer, err := protocol.NewSigner()
+	check(err)
+	w := &wire{rig: r, signature: signer.Sign(protocol.PlanDocument, r.study.PlanBytes)}
+	config, err := protocol.ServerTLS(authority, time.Now)
+	check(err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	check(err)
+	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)), grpc.StatsHandler(w))
+	pb.RegisterStudiesServer(server, w)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	t.Cleanup(func() { server.Stop(); <-done })
+	id, _, err := authority.IssueOwn(listener.Addr().String(), protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), time.Now())
+	check(err)
+	a, err := newAgent(r.config, id, "site", dial)
+	check(err)
+	t.Cleanup(func() { a.Close() })
+	return a, w
+}
+
+// TestRefusalOnTheWire: whether the policy refuses, the ledger, the year, or a
+// person for a reason, and whether one is still awaited: the coordinator gets
+// the same messages, byte for byte.
+func TestRefusalOnTheWire(t *testing.T) {
+	const secret = "three of ours are in it"
+	var first []string
+	for _, test := range []struct {
+		name   string
+		change func(*rig)
+		person func(*testing.T, *Agent)
+	}{
+		{"policy", func(r *rig) { r.config.Policy.Mechanisms = nil }, nil},
+		{"ledger", func(r *rig) { r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.1, Delta: 1e-5} }, nil},
+		{"year", func(r *rig) {
+			r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.1, Delta: 1e-5}}
+		}, nil},
+		{"awaiting persons", func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, nil},
+		{"a person", func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, func(t *testing.T, a *Agent) {
+			unlock, err := lockState(a.site.config.State) // as where the agent runs
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unlock()
+			if _, err := a.Refuse(context.Background(), "illness", Approver{Name: "alice"}, secret); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t, nil)
+			test.change(r)
+			a, w := connect(t, r)
+			round(t, a)
+			if test.person != nil {
+				test.person(t, a)
+			}
+			round(t, a)
+			round(t, a)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if first == nil {
+				first = w.said
+				if len(first) != 5 { // three lists, the plan, the pool
+					t.Fatalf("%d messages: %q", len(first), first)
+				}
+			}
+			if !slices.Equal(w.said, first) {
+				t.Errorf("the coordinator was told\n%q\nand of another refusal\n%q", w.said, first)
+			}
+			if all := strings.Join(w.said, ""); strings.Contains(all, secret) || strings.Contains(all, "alice") {
+				t.Errorf("the refusal's words left: %q", all)
+			}
+			if n := charges(t, a, privacy.Record); n != 0 {
+				t.Errorf("%d charges", n)
+			}
+		})
+	}
+}
+
+// TestPreviewHoldsNothing: while a preview waits for the network an agent can
+// start on the same state folder, and what the preview learned is stored.
+func TestPreviewHoldsNothing(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.Policy.Approval = ApproveByPerson
+	a := r.agent(t)
+	waiting, answer := make(chan struct{}), make(chan struct{})
+	a.link = slowLink{r.coordinatorDouble, func() { close(waiting); <-answer }}
+	type result struct {
+		r   Review
+		err error
+	}
+	done := make(chan result)
+	go func() {
+		review, offline, err := a.Preview(context.Background(), "illness")
+		if err == nil {
+			err = offline
+		}
+		done <- result{review, err}
+	}()
+	<-waiting
+	unlock, err := lockState(r.config.State)
+	if err != nil {
+		t.Errorf("an agent cannot start while a preview waits: %v", err)
+	} else {
+		unlock()
+	}
+	close(answer)
+	if got := <-done; got.err != nil || got.r.Standing != StandingWaiting {
+		t.Errorf("preview: %v, %q", got.err, got.r.Standing)
+	}
+}
+
+// slowLink does something before it lists the studies.
+type slowLink struct {
+	link
+	before func()
+}
+
+func (s slowLink) Studies(ctx context.Context) (protocol.Listing, error) {
+	s.before()
+	return s.link.Studies(ctx)
+}
