@@ -90,7 +90,8 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 	return reply, nil
 }
 
-// Revoke ends a member's certificates and invitations.
+// Revoke ends a member's certificates and invitations, then its calls that are
+// under way.
 func (s *Server) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeReply, error) {
 	if r.Name == callerOf(ctx).Name {
 		return nil, fmt.Errorf("%w: an operator cannot revoke itself: another one must", protocol.ErrInvalid)
@@ -102,6 +103,7 @@ func (s *Server) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeRep
 	if err != nil {
 		return nil, err
 	}
+	s.gate.evict(r.Name)
 	s.config.Log.Info("revoked", "party", r.Name, "by", callerOf(ctx).Name)
 	return &pb.RevokeReply{}, nil
 }
@@ -133,7 +135,7 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 		return err
 	}
 	defer release()
-	data, err := assemble(stream.Recv, h.Size)
+	data, err := assemble(ctx, stream.Recv, h.Size, s.config.Limits)
 	if err != nil {
 		return err
 	}

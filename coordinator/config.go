@@ -72,6 +72,17 @@ type Limits struct {
 	// Uploads is how many contributions and pools are in memory at once; more
 	// wait. Memory is at most Uploads times Body, and pools.
 	Uploads int `koanf:"uploads"`
+	// Streams is how many of these places one member may have.
+	Streams int `koanf:"streams"`
+	// Silence is how long a sender may say nothing within an upload, and Slowest
+	// how many bytes a second it must bring: an upload is given up after Silence
+	// and size/Slowest.
+	Silence time.Duration `koanf:"silence"`
+	Slowest int           `koanf:"slowest"`
+	// Bytes is how many bytes an hour one member may send and fetch in the long
+	// run, and as many at once after a rest. A transfer that has begun may end;
+	// the next one waits.
+	Bytes int64 `koanf:"bytes"`
 	// Calls is how many calls one member may have open at once.
 	Calls int `koanf:"calls"`
 	// Rate is how many calls a second one member may make in the long run, and
@@ -97,7 +108,7 @@ func DefaultConfig(dir string) Config {
 	return Config{
 		Dir: dir, Listen: ":7443", MinimumParties: 2, InvitationValid: 7 * 24 * time.Hour,
 		// A body of 10,000 rows and 10 classes in clear sums is 1 MB at most.
-		Limits: Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Calls: 8, Rate: 20, Burst: 60},
+		Limits: Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Streams: 2, Silence: time.Minute, Slowest: 16 << 10, Bytes: 4 << 30, Calls: 8, Rate: 20, Burst: 60},
 		Tick:   time.Second, Grace: 10 * time.Second,
 	}
 }
@@ -196,6 +207,14 @@ func (c Config) Validate() error {
 		return fmt.Errorf("limits: pool: %d: give 1 to 536870912 bytes", l.Pool)
 	case l.Uploads < 1:
 		return fmt.Errorf("limits: uploads: %d: give at least 1", l.Uploads)
+	case l.Streams < 1:
+		return fmt.Errorf("limits: streams: %d: give at least 1", l.Streams)
+	case l.Silence < time.Millisecond || l.Silence > time.Hour:
+		return fmt.Errorf("limits: silence: %v: give 1ms to 1h", l.Silence)
+	case l.Slowest < 1:
+		return fmt.Errorf("limits: slowest: %d: give at least 1 byte a second", l.Slowest)
+	case l.Bytes < 1:
+		return fmt.Errorf("limits: bytes: %d: give at least 1 an hour", l.Bytes)
 	case l.Calls < 1:
 		return fmt.Errorf("limits: calls: %d: give at least 1", l.Calls)
 	case !(l.Rate > 0) || l.Burst < 1:

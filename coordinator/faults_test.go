@@ -159,7 +159,7 @@ func (s *Server) calls(member string) int {
 	s.gate.mu.Lock()
 	defer s.gate.mu.Unlock()
 	if m := s.gate.meter[member]; m != nil {
-		return m.open
+		return len(m.calls)
 	}
 	return 0
 }

@@ -176,7 +176,7 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 	if most := min(tools.maxBody, s.config.Limits.Body); size > uint64(most) {
 		return fail(fmt.Errorf("%w: the contribution has %d bytes, this study takes at most %d", protocol.ErrTooLarge, size, most))
 	}
-	data, err := assemble(stream.Recv, size)
+	data, err := assemble(ctx, stream.Recv, size, s.config.Limits)
 	if err != nil {
 		return fail(err)
 	}
@@ -204,58 +204,46 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 
 // upload waits for one of the places for a body in memory.
 func (s *Server) upload(ctx context.Context) (release func(), err error) {
+	done, err := s.gate.uploading(callOf(ctx).member)
+	if err != nil {
+		return nil, err
+	}
 	select {
 	case s.uploads <- struct{}{}:
-		return func() { <-s.uploads }, nil
+		return func() { <-s.uploads; done() }, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		done()
+		return nil, context.Cause(ctx)
 	}
 }
 
-// silence is how long a sender may say nothing within an upload, which holds
-// one of the places in memory.
-const silence = time.Minute
+// allowance is how long an upload of a size may take.
+func (l Limits) allowance(size uint64) time.Duration {
+	return l.Silence + time.Duration(float64(size)/float64(l.Slowest)*float64(time.Second))
+}
 
-// assemble receives the chunks of an upload until the sender is done.
-func assemble[M interface{ GetChunk() *pb.Chunk }](recv func() (M, error), size uint64) ([]byte, error) {
-	type message struct {
-		m   M
-		err error
-	}
-	// Recv cannot be given up, but ends when this call has returned.
-	next, stop := make(chan message), make(chan struct{})
-	defer close(stop)
-	go func() {
-		for {
-			m, err := recv()
-			select {
-			case next <- message{m, err}:
-			case <-stop:
-				return
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	quiet := time.NewTimer(silence)
+// assemble receives the chunks of an upload until the sender is done. An upload
+// that stops, or that is slower than the limits allow, ends the call.
+func assemble[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func() (M, error), size uint64, l Limits) ([]byte, error) {
+	end, all := callOf(ctx).end, l.allowance(size)
+	late := time.AfterFunc(all, func() {
+		end(fmt.Errorf("%w: %d bytes did not arrive within %v", protocol.ErrBusy, size, all))
+	})
+	defer late.Stop()
+	quiet := time.AfterFunc(l.Silence, func() { end(fmt.Errorf("%w: nothing arrived for %v", protocol.ErrBusy, l.Silence)) })
 	defer quiet.Stop()
 	body := protocol.Assembly{Size: size}
 	for {
-		quiet.Reset(silence)
-		select {
-		case n := <-next:
-			if errors.Is(n.err, io.EOF) {
-				return body.Whole()
-			}
-			if n.err != nil {
-				return nil, n.err
-			}
-			if err := body.Add(n.m.GetChunk()); err != nil {
-				return nil, err
-			}
-		case <-quiet.C:
-			return nil, fmt.Errorf("%w: nothing arrived for %v", protocol.ErrBusy, silence)
+		m, err := recv()
+		if errors.Is(err, io.EOF) {
+			return body.Whole()
+		}
+		if err != nil {
+			return nil, err
+		}
+		quiet.Reset(l.Silence)
+		if err := body.Add(m.GetChunk()); err != nil {
+			return nil, err
 		}
 	}
 }
