@@ -128,10 +128,5 @@ func initSecrets(c Config, o InitOptions) error {
 		return err
 	}
 	defer store.Close()
-	return store.Update(context.Background(), func(tx Tx) error {
-		if err := tx.AddMember(caller.Name, caller.Role); err != nil {
-			return err
-		}
-		return tx.AddCertificate(certificate{Serial: leaf.SerialNumber.Text(16), Name: caller.Name, Expires: leaf.NotAfter})
-	})
+	return store.Update(context.Background(), func(tx Tx) error { return addOperator(tx, caller.Name, leaf) })
 }

@@ -16,7 +16,7 @@ import (
 var checkpoint func(effect string)
 
 func newCoordinator(c *console) *cobra.Command {
-	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c))
+	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c), newCoordinatorOperator(c))
 }
 
 func newCoordinatorInit(c *console) *cobra.Command {

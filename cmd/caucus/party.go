@@ -22,21 +22,9 @@ func (o *operator) flag(g *cobra.Command) *cobra.Command {
 	return g
 }
 
-// dial connects with the profile's identity.
-func (o *operator) dial() (*protocol.Client, error) {
-	if o.profile == "" {
-		return nil, usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")
-	}
-	id, err := protocol.LoadIdentity(o.profile)
-	if err != nil {
-		return nil, err
-	}
-	return protocol.Dial(id, protocol.DialOptions{})
-}
-
 func newParty(c *console) *cobra.Command {
 	o := &operator{console: c}
-	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.list(), o.revoke()))
+	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.enrol(), o.list(), o.revoke()))
 }
 
 func (o *operator) invite() *cobra.Command {

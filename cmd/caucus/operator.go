@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"caucus/coordinator"
+	"caucus/protocol"
+)
+
+// dial connects with the profile's identity. A profile that is about to expire
+// is renewed in its place.
+func (o *operator) dial() (*protocol.Client, error) {
+	if o.profile == "" {
+		return nil, usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")
+	}
+	id, err := protocol.LoadIdentity(o.profile)
+	if err != nil {
+		return nil, err
+	}
+	from, until, err := id.Validity()
+	if err != nil {
+		return nil, err
+	}
+	caller, err := id.Caller()
+	if err != nil {
+		return nil, err
+	}
+	left := time.Until(until)
+	if left <= 0 {
+		return nil, fmt.Errorf("profile %s has expired on %s: on the coordinator's machine run caucus coordinator operator %s --dir DIR, or have another operator invite you",
+			o.profile, until.Format(time.DateOnly), caller.Name)
+	}
+	client, err := protocol.Dial(id, protocol.DialOptions{})
+	if err != nil || left > until.Sub(from)/3 {
+		return client, err
+	}
+	renewed, err := client.Renew(context.Background())
+	if err == nil {
+		err = renewed.Save(o.profile)
+	}
+	if err != nil {
+		o.note("note: the profile is good until %s and could not be renewed: %v", until.Format(time.DateOnly), err)
+		return client, nil
+	}
+	client.Close()
+	return protocol.Dial(renewed, protocol.DialOptions{})
+}
+
+func (o *operator) enrol() *cobra.Command {
+	var invitation, out string
+	cmd := &cobra.Command{
+		Use:   "enrol",
+		Short: "Turn an operator's invitation into a profile",
+		Long: `Make a key on this machine and have the coordinator certify it for the operator
+that the invitation names (party invite NAME --role operator). If it is
+interrupted, run it again with the same --out. Parties enrol with caucus agent
+enrol.`,
+		Example: "  caucus party enrol --invitation second.invitation --out second.yaml",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if invitation == "" || out == "" {
+				return usagef("party enrol needs --invitation FILE (- for standard input) and --out FILE")
+			}
+			text, err := readSecret(cmd.InOrStdin(), invitation)
+			if err != nil {
+				return err
+			}
+			v, err := protocol.ParseInvitation(text)
+			if err != nil {
+				return err
+			}
+			if v.Role != protocol.RoleOperator {
+				return fmt.Errorf("the invitation is for role %s: a party enrols with caucus agent enrol", v.Role)
+			}
+			if err := mayReplace(out, v.Name); err != nil {
+				return err
+			}
+			key := out + ".enrolment" // on the disk before it is used
+			e, err := protocol.LoadEnrolment(key)
+			if errors.Is(err, fs.ErrNotExist) {
+				if e, err = protocol.NewEnrolment(); err == nil {
+					err = e.Save(key)
+				}
+			}
+			if err != nil {
+				return err
+			}
+			id, err := protocol.Enrol(cmd.Context(), v, e, protocol.DialOptions{})
+			if err != nil {
+				return err
+			}
+			if err := id.Save(out); err != nil {
+				return err
+			}
+			if err := os.Remove(key); err != nil {
+				return err
+			}
+			return o.printProfile(v.Name, out)
+		},
+	}
+	cmd.Flags().StringVar(&invitation, "invitation", "", "file that holds the invitation, - for standard input")
+	cmd.Flags().StringVar(&out, "out", "", "file for the profile")
+	return cmd
+}
+
+func (c *console) printProfile(name, file string) error {
+	document := map[string]string{"operator": name, "profile": file}
+	return c.print(document, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "profile of operator %s in %s\n", name, file)
+		return err
+	})
+}
+
+// mayReplace refuses to write a profile over anything but the same operator's.
+func mayReplace(file, name string) error {
+	id, err := protocol.LoadIdentity(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		var had protocol.Caller
+		if had, err = id.Caller(); err == nil && (had.Name != name || had.Role != protocol.RoleOperator) {
+			err = fmt.Errorf("it is of %s %s", had.Role, had.Name)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s is there already and no profile of operator %s: give another --out (%w)", file, name, err)
+	}
+	return nil
+}
+
+func newCoordinatorOperator(c *console) *cobra.Command {
+	var dir, out string
+	cmd := &cobra.Command{
+		Use:   "operator NAME",
+		Short: "Make a profile for an operator, out of the coordinator's folder",
+		Long: `Make a profile for a further operator, or a new one for an operator whose profile
+has expired or is lost. It needs the coordinator's folder and works whether or
+not the coordinator runs. Profiles made before stay valid: end them with caucus
+party revoke, then make new ones. A profile in use renews itself.`,
+		Example: "  caucus coordinator operator second --dir /var/lib/caucus --out second.yaml",
+		Args:    one("coordinator operator", "NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if dir == "" {
+				return usagef("coordinator operator needs --dir DIR")
+			}
+			if err := protocol.CheckName(args[0]); err != nil {
+				return err
+			}
+			if out == "" {
+				out = filepath.Join(dir, args[0]+".yaml")
+			}
+			if err := mayReplace(out, args[0]); err != nil {
+				return err
+			}
+			profile, err := coordinator.NewOperator(cmd.Context(), dir, args[0], time.Now())
+			if err != nil {
+				return err
+			}
+			if err := profile.Save(out); err != nil {
+				return err
+			}
+			return c.printProfile(args[0], out)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
+	cmd.Flags().StringVar(&out, "out", "", "file for the profile (default DIR/NAME.yaml)")
+	return cmd
+}

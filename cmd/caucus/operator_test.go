@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/coordinator"
+	"caucus/protocol"
+)
+
+// TestProfilesRenew: a profile in the last third of its life renews itself in
+// its place; one that has expired says how to get another.
+func TestProfilesRenew(t *testing.T) {
+	n := newNetwork(t, nil)
+	for _, test := range []struct {
+		days    int // since it was made
+		renewed bool
+		says    string
+	}{{10, false, ""}, {300, true, ""}, {400, false, "caucus coordinator operator old --dir"}} {
+		profile := filepath.Join(n.dir, "old.yaml")
+		made, err := coordinator.NewOperator(n.ctx, filepath.Join(n.dir, "coordinator"), "old", time.Now().AddDate(0, 0, -test.days))
+		n.check(err)
+		n.check(made.Save(profile))
+		var out, errs bytes.Buffer
+		code := Main(n.ctx, []string{"party", "list", "--profile", profile}, &out, &errs)
+		if (code != 0) != (test.says != "") || !strings.Contains(errs.String(), test.says) {
+			t.Errorf("after %d days: exit %d, says %q", test.days, code, errs.String())
+		}
+		now, err := protocol.LoadIdentity(profile)
+		n.check(err)
+		_, until, err := now.Validity()
+		n.check(err)
+		if left := time.Until(until); (now != made) != test.renewed || test.renewed && left < 360*24*time.Hour {
+			t.Errorf("after %d days: renewed %v, %v left", test.days, now != made, left)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"caucus/protocol"
+)
+
+// NewOperator makes a profile for an operator out of a coordinator's folder: a
+// further one, or a new one for an operator whose profile has expired or is
+// lost. Whoever holds the folder holds its authority, so this grants nothing
+// new. The coordinator may be running. Profiles made before stay valid until
+// they expire or are revoked.
+func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol.Identity, error) {
+	fail := func(err error) (protocol.Identity, error) {
+		return protocol.Identity{}, fmt.Errorf("make profile of operator %s: %w", name, err)
+	}
+	c, err := LoadConfig(filepath.Join(dir, ConfigFile))
+	if err != nil {
+		return fail(err)
+	}
+	authority, err := protocol.LoadAuthority(c.path(caFile), c.path(caKeyFile))
+	if err != nil {
+		return fail(err)
+	}
+	signer, err := protocol.LoadSigner(c.path(signerFile))
+	if err != nil {
+		return fail(err)
+	}
+	address := c.Address
+	if address == "" {
+		address = c.Listen
+	}
+	caller := protocol.Caller{Name: name, Role: protocol.RoleOperator}
+	profile, leaf, err := authority.IssueOwn(address, caller, signer.Key(), now)
+	if err != nil {
+		return fail(err)
+	}
+	store, err := openSQLite(c.path(storeFile))
+	if err != nil {
+		return fail(err)
+	}
+	err = store.Update(ctx, func(tx Tx) error { return addOperator(tx, name, leaf) })
+	if err := errors.Join(err, store.Close()); err != nil {
+		return fail(err)
+	}
+	return profile, nil
+}
+
+// addOperator stores an operator's certificate, and the operator if need be.
+func addOperator(tx Tx, name string, leaf *x509.Certificate) error {
+	role, err := tx.Member(name)
+	if errors.Is(err, errNone) {
+		role, err = protocol.RoleOperator, tx.AddMember(name, protocol.RoleOperator)
+	}
+	if err != nil {
+		return err
+	}
+	if role != protocol.RoleOperator {
+		return fmt.Errorf("%w: %s is a member of role %s: give another name", protocol.ErrExists, name, role)
+	}
+	return tx.AddCertificate(certificate{Serial: leaf.SerialNumber.Text(16), Name: name, Expires: leaf.NotAfter})
+}
