@@ -29,6 +29,10 @@ func TestMain(m *testing.M) {
 		runChild()
 		return
 	}
+	if os.Getenv(fetchFolder) != "" {
+		runFetch()
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
