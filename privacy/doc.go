@@ -65,6 +65,8 @@
 //  4. ledger.go, period.go, journal.go, memory.go: the door and its durable order.
 //     journal/ is the same on a disk.
 //  5. published.go, encoding.go: what leaves.
+//  6. audit.go, trial.go: the code put to the test, by what its answers give
+//     away about neighbours. No release passes through them.
 //
 // Each file's test is the one that would catch its proof being wrong:
 // samplers by computing their law, not by sampling; costs against the exact

@@ -1,0 +1,105 @@
+package privacy
+
+import (
+	"crypto/rand"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+)
+
+// Trial is a mechanism with a claim and two neighbouring vectors at which it is
+// expected to give most away: what an audit is run on.
+type Trial struct {
+	Mechanism Mechanism
+	Pair      string // what the neighbours are, in words
+	Bound     Bound
+	Data      [2][]int64
+	Claim     Budget // what the mechanism's proof says under Bound
+}
+
+// Trials are the audits of every mechanism that may be released, one or more
+// each. A mechanism that costs ρ is held to the ε of its ρ at δ = 0.01, which
+// samples can see; at the δ of a release, 10⁻⁶, they would see nothing.
+func Trials() ([]Trial, error) {
+	trials := []Trial{
+		{Mechanism: DiscreteLaplace{big.NewRat(1, 1)}, Pair: "one number that moves by 1",
+			Bound: Bound{Unit: Record, L1: 1}, Data: [2][]int64{{0}, {1}}},
+		{Mechanism: DiscreteLaplace{big.NewRat(7, 2)}, Pair: "two numbers that move by 2 and 1",
+			Bound: Bound{Unit: Record, L1: 3}, Data: [2][]int64{{0, 0}, {2, -1}}},
+		{Mechanism: DiscreteLaplace{big.NewRat(1, 3)}, Pair: "a scale below 1: few values, often exactly 0",
+			Bound: Bound{Unit: Record, L1: 1}, Data: [2][]int64{{0, 5}, {1, 5}}},
+		{Mechanism: DiscreteGaussian{big.NewRat(8, 1)}, Pair: "two counts that move by 1",
+			Bound: Bound{Unit: Record, L2sq: 2}, Data: [2][]int64{{1, 0}, {0, 1}}},
+		{Mechanism: DiscreteGaussian{big.NewRat(40, 1)}, Pair: "weighted counts of two rows, one ballot turned round",
+			Bound: Bound{Unit: Party, L2sq: 10, Weight: []int64{4, 4, 1, 1}}, Data: [2][]int64{{3, 2, 2, 3}, {2, 3, 3, 2}}},
+		{Mechanism: DiscreteGaussian{big.NewRat(1, 4)}, Pair: "a variance below 1: few values, often exactly 0",
+			Bound: Bound{Unit: Record, L2sq: 1}, Data: [2][]int64{{0}, {1}}},
+		{Mechanism: RoundedGaussian{big.NewRat(5, 2)}, Pair: "two counts that move by 1",
+			Bound: CountBound(Label, 2), Data: [2][]int64{{50, 50}, {51, 49}}},
+		{Mechanism: ZeroSumLaplace{big.NewRat(2, 1)}, Pair: "three counts, one label moved",
+			Bound: CountBound(Label, 3), Data: [2][]int64{{0, 1, 9}, {1, 0, 9}}},
+		{Mechanism: ZeroSumLaplace{big.NewRat(4, 1)}, Pair: "two sets of two classes, one label moved",
+			Bound: CountBound(Label, 2), Data: [2][]int64{{5, 5, 0, 7}, {5, 5, 1, 6}}},
+		{Mechanism: LaplacePrior{Epsilon: big.NewRat(11, 10), Prior: 1, Draws: 2}, Pair: "an empty class and one label",
+			Bound: CountBound(Label, 2), Data: [2][]int64{{1, 0}, {0, 1}}},
+		{Mechanism: Dirichlet{Epsilon: big.NewRat(1, 1), Delta: big.NewRat(1, 100), Sigma: dirichletSigma(Budget{1, 0.01}, 6), Prior: 6, Draws: 64}, Pair: "an empty class and one label",
+			Bound: CountBound(Label, 2), Data: [2][]int64{{1, 0}, {0, 1}}},
+		{Mechanism: Dirichlet{Epsilon: big.NewRat(1, 2), Delta: big.NewRat(1, 20), Sigma: dirichletSigma(Budget{0.5, 0.05}, 12), Prior: 12, Draws: 64}, Pair: "three classes, all but one empty",
+			Bound: CountBound(Label, 3), Data: [2][]int64{{1, 0, 0}, {0, 1, 0}}},
+		{Mechanism: RandomisedResponse{Classes: 2, Keep: big.NewRat(731, 1000)}, Pair: "one label of three turned round",
+			Bound: Bound{Unit: Label, L1: 1, Cells: 1}, Data: [2][]int64{{0, 1, 1}, {1, 1, 1}}},
+		{Mechanism: RandomisedResponse{Classes: 4, Keep: big.NewRat(1, 2)}, Pair: "one label of four classes against none",
+			Bound: Bound{Unit: Label, L1: 4, Cells: 1}, Data: [2][]int64{{3, 0}, {4, 0}}},
+		{Mechanism: RandomisedResponse{Classes: 4, Keep: big.NewRat(1, 2)}, Pair: "one label of four classes turned round",
+			Bound: Bound{Unit: Label, L1: 4, Cells: 1}, Data: [2][]int64{{3, 0}, {1, 0}}},
+	}
+	for i := range trials {
+		t := &trials[i]
+		cost, err := CostOf(t.Mechanism, t.Bound)
+		if err != nil {
+			return nil, fmt.Errorf("audit of %s: %w", t.Mechanism.Name(), err)
+		}
+		t.Claim = claimOf(cost)
+	}
+	return trials, nil
+}
+
+// auditDelta is the δ at which mechanisms of ρ are audited.
+const auditDelta = 0.01
+
+// claimOf is the (ε,δ) that a cost proves and samples can test.
+func claimOf(c Cost) Budget {
+	if c.Pure != nil {
+		epsilon, _ := c.Pure.Float64()
+		return Budget{Epsilon: epsilon}
+	}
+	rho, _ := c.Rho.Float64()
+	if c.delta().Sign() > 0 { // Dirichlet: ρ is that of its own ε
+		delta, _ := c.Delta.Float64()
+		return Budget{Epsilon: math.Sqrt(2 * rho), Delta: delta}
+	}
+	return Budget{Epsilon: EpsilonOf(rho, auditDelta), Delta: auditDelta}
+}
+
+// Sampler draws as Release does, without a ledger around it.
+func (t Trial) Sampler() Sampler {
+	d := newDice(rand.Reader)
+	var secrets [2]*secret
+	for side, v := range t.Data {
+		secrets[side] = &secret{values: slices.Clone(v), bound: t.Bound.clone()}
+	}
+	return func(neighbour int) []float64 {
+		values, reals := t.Mechanism.draw(secrets[neighbour], d)
+		return answerOf(values, reals)
+	}
+}
+
+// answerOf is an answer as an audit reads it: integers up to 2⁵³ are exact.
+func answerOf(values []int64, reals []float64) []float64 {
+	out := slices.Clone(reals)
+	for _, v := range values {
+		out = append(out, float64(v))
+	}
+	return out
+}
