@@ -32,7 +32,7 @@ type LaplacePrior struct {
 //
 // Proof note.
 //   - Neighbours and what is public: as for LaplacePrior; σ = Sigma and δ too.
-//   - The draws are multinomial given θ, so it is enough that θ is (ε,δ). Let
+//   - Lemma. The draws are multinomial given θ, so it is enough that θ is (ε,δ). Let
 //     neighbours differ in counts i and j. The other θs, and θᵢ+θⱼ, have the
 //     same law under both and are independent of B = θᵢ/(θᵢ+θⱼ), so only B
 //     tells them apart: Beta(x+σ, y) or Beta(x, y+σ), x = σ(ηᵢ−1+a), y = σ(ηⱼ+a).
@@ -46,6 +46,7 @@ type LaplacePrior struct {
 //   - Numeric model: the urn draws integers below integers, with weights in
 //     units of σ's denominator. check computes δ(ε) in floating point, rounded
 //     up by more than its error.
+//   - The caller guarantees counts ≥ 0 and public block sums below 2⁴⁰.
 //   - Unlike the published Dirichlet mechanism (DirichletPaper) neither σ nor
 //     whether there is an answer depends on the counts.
 type Dirichlet struct {

@@ -1,0 +1,71 @@
+package privacy
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// noteParts are what the proof note of a mechanism that may be released says.
+var noteParts = []string{"Proof note.", "- Neighbours", "ublic", "- Lemma", "- Numeric model", "- The caller guarantees"}
+
+// mechanismTypes are the types of the closed set with their documentation, and
+// whether they are for simulation only: all types with a method simulationOnly.
+func mechanismTypes(t *testing.T) (notes map[string]string, simulation map[string]bool) {
+	t.Helper()
+	packages, err := parser.ParseDir(token.NewFileSet(), ".", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes, simulation = map[string]string{}, map[string]bool{}
+	for _, file := range packages["privacy"].Files {
+		for _, decl := range file.Decls {
+			switch d := decl.(type) {
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if s, ok := spec.(*ast.TypeSpec); ok {
+						notes[s.Name.Name] = strings.Join(strings.Fields(d.Doc.Text()), " ")
+					}
+				}
+			case *ast.FuncDecl:
+				if d.Name.Name == "simulationOnly" && d.Recv != nil {
+					simulation[d.Recv.List[0].Type.(*ast.Ident).Name] = d.Body.List[0].(*ast.ReturnStmt).Results[0].(*ast.Ident).Name == "true"
+				}
+			}
+		}
+	}
+	return notes, simulation
+}
+
+// TestProofNotes: every mechanism has its proof note at its type, and every one
+// that may be released is audited.
+func TestProofNotes(t *testing.T) {
+	audited := map[string]bool{}
+	for _, trial := range must(Trials()) {
+		audited[reflect.TypeOf(trial.Mechanism).Name()] = true
+	}
+	notes, simulation := mechanismTypes(t)
+	if len(simulation) < 11 {
+		t.Errorf("found %d mechanisms, there are 11 at least", len(simulation))
+	}
+	for name, simulated := range simulation {
+		note := notes[name]
+		if simulated {
+			if !strings.Contains(note, "imulation only") {
+				t.Errorf("%s: its comment does not say that no proof covers it: Simulation only", name)
+			}
+			continue
+		}
+		for _, part := range noteParts {
+			if !strings.Contains(note, part) {
+				t.Errorf("%s: its proof note has no part %q", name, part)
+			}
+		}
+		if !audited[name] {
+			t.Errorf("%s may be released and no trial audits it", name)
+		}
+	}
+}
