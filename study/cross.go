@@ -22,7 +22,15 @@ const keepRows = 0.1
 // classes is the records' feature mean: compared with the pool's it shows
 // drift, and the pool can be tilted to it, at no further cost.
 //
-// Bound: aggregation.CrossL2sq and CrossL1, for replacing one record.
+// Proof note.
+//   - Neighbours: replace one record, or its label alone. Public: plan, pool,
+//     and how many records each site has.
+//   - Lemma: aggregation.CrossL2sq and aggregation.CrossL1.
+//   - Numeric model: each record's row is truncated to integers of its own, by
+//     arithmetic that looks at no other record; the sums are exact.
+//   - The caller guarantees that the map is the plan's, fitted on public rows,
+//     and that records are clamped to the schema. A row of norm above 1 counts
+//     as zeros, so the bound holds even without that.
 type cross struct {
 	plan    Plan
 	pool    *auxdata.Pool

@@ -23,9 +23,16 @@ import (
 // clear, if its policy grants the columns, with labels that it privatised
 // through its own ledger. It hides each label; it hides no feature.
 //
-// Bound: neighbours differ in one label, which is one coordinate of the vector of
-// labels. What a party sends beside it, the features and how many records there
-// are, does not depend on labels; nor does the order of the records (orderOf).
+// Proof note.
+//   - Neighbours: replace one label. Public: plan, features, the number of
+//     records and their order.
+//   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). What
+//     a party sends beside it, the features and how many records there are, does
+//     not depend on labels; nor does the order of the records (orderOf).
+//   - Numeric model: classes are integers and the response is exact; see
+//     privacy.RandomisedResponse. Nothing is computed from labels before it.
+//   - The caller guarantees that the features may be shown (an agent's policy
+//     grants the columns) and do not hold the label in another form.
 type labels struct{}
 
 // LabelTerms are what a labels plan says beyond the common.

@@ -16,6 +16,18 @@ import (
 // output is the question of the mechanisms that perturb a solution: output
 // (releasable), output-paper and majority (simulation only).
 //
+// Proof note, of output; no proof covers the other two on a computer.
+//
+//   - Neighbours: replace one unit of the plan, which moves some number of
+//     ballots (moved). Public: plan, pool, λ, the number of ballots, the lattice.
+//   - Lemma: below, with aggregation.Reach.
+//   - Numeric model: the solver works in floating point and stops at a gradient
+//     norm that bounds its distance from the exact minimiser, which the bound
+//     includes, as it does the rounding to the lattice. A search that fails,
+//     which exact arithmetic excludes, gives zeros.
+//   - The caller guarantees what it does for votes, and that rows have norm at
+//     most 1 (auxdata).
+//
 // The risk is λ-strongly convex, so if one unit moves its gradient by at most
 // g everywhere, it moves the minimiser by at most g/λ (Hamm, Cao & Belkin
 // 2016, Lemma 2). One of M ballots moves the gradient by at most

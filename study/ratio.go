@@ -22,6 +22,18 @@ import (
 // privatised label counts and something about the sets' features. The ratios of
 // any other set follow, for as many sets as anyone likes.
 //
+// Proof note.
+//   - Neighbours: replace one label (unit label) or one record (unit record,
+//     features: noisy-embedding). Public: plan, how many sets and records a party
+//     has, and at unit label the features and who is in which set.
+//   - Lemma: below, with aggregation.IntegerBound.
+//   - Numeric model: counts are integers; each row's embedding is rounded to
+//     integers of its own, by arithmetic that looks at no other row; the sums are
+//     exact.
+//   - The caller guarantees that a set column is public, as what a schema calls
+//     party is, and at unit label that the features may be shown and do not hold
+//     the label in another form.
+//
 // Bound at unit label: neighbours differ in one label. Sets are disjoint, and
 // who is in which set, features and sizes do not depend on labels, so one label
 // moves one from one count to another of one set (privacy.CountBound). A label

@@ -110,6 +110,19 @@ func designOf(p Plan) (*aggregation.FeatureDesign, error) {
 
 // weigh is the question of a reweigh plan: sums of features for entropy, n·β of
 // a density-ratio model for logistic. Both are integers that add over sites.
+//
+// Proof note.
+//   - Neighbours: replace one record. Public: plan, pool, and how many records
+//     each site has.
+//   - Lemma: aggregation.FeatureDesign for entropy, aggregation.DensityRatio for
+//     logistic; terms adds the rounding to its lattice.
+//   - Numeric model: for entropy each record's entries are integers of their own,
+//     and sums are exact. For logistic the solver works in floating point to a
+//     gradient norm that bounds its distance from the exact minimiser; the bound
+//     includes that distance and the rounding. A search that fails, which exact
+//     arithmetic excludes, gives zeros.
+//   - The caller guarantees that records are encoded by the plan's schema, which
+//     clamps them, and that a per-party number of records is true.
 type weigh struct {
 	plan   Plan
 	pool   *auxdata.Pool

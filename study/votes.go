@@ -17,11 +17,21 @@ import (
 // ballots; the counts (tally) or public linear combinations of them (moment)
 // are released; a classifier is fitted to the vote shares.
 //
-// Bound. One unit moves some number of ballots (moved), each by at most one
-// vote a row. For tally the squared movement weighted by the rows' public
-// noise weights is at most Σᵢ wᵢ·2 for one ballot (−1 and +1; Σᵢ wᵢ where two
-// classes share one count a row), times moved². For moment see
-// aggregation.NewMomentDesign, times moved.
+// Proof note.
+//   - Neighbours: replace one unit of the plan. Public: plan, pool, the number
+//     of ballots, and the rows' weights or the matrix A, which follow from them.
+//   - Lemma: one unit moves some number of ballots (moved), each by at most one
+//     vote a row. For tally the squared movement weighted by the rows' public
+//     noise weights is at most Σᵢ wᵢ·2 for one ballot (−1 and +1; Σᵢ wᵢ where two
+//     classes share one count a row), times moved². For moment see
+//     aggregation.NewMomentDesign, times moved.
+//   - Numeric model: votes are integers, and so is A, rounded in public before
+//     any vote is seen; sums are exact. What a learner does in floating point
+//     decides which vote it casts, not how far a vote moves the sum.
+//   - The caller guarantees that a party casts one ballot a shard, each with one
+//     vote a row (parseClear refuses others), that a shard's ballot is made of
+//     its own records alone (localTally), and that all records of a patient are
+//     in one shard (shardsOf).
 type votes struct {
 	plan    Plan
 	pool    *auxdata.Pool

@@ -1,0 +1,114 @@
+package study
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// noteAt says at which identifier the proof note of each mechanism stands that
+// a plan may name and a real ledger release.
+var noteAt = map[string]string{
+	"classify tally": "votes", "classify moment": "votes", "classify cross": "cross", "classify output": "output",
+	"ratio laplace": "ratio", "ratio gaussian": "ratio", "ratio gaussian-zcdp": "ratio", "ratio dirichlet": "ratio",
+	"ratio laplace-prior": "ratio", "ratio auto": "ratio",
+	"reweigh entropy": "weigh", "reweigh logistic": "weigh",
+	"labels rr": "labels", "labels em": "labels",
+}
+
+// proofParts are what each note says.
+var proofParts = []string{"Proof note", "- Neighbours: replace one", "Public:", "- Lemma:", "- Numeric model:", "- The caller guarantees"}
+
+// docsOf are the comments of all types, functions and constants of a room.
+func docsOf(t *testing.T, room string) map[string]string {
+	t.Helper()
+	packages, err := parser.ParseDir(token.NewFileSet(), "../"+room, nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := map[string]string{}
+	for _, p := range packages {
+		for _, f := range p.Files {
+			for _, decl := range f.Decls {
+				switch d := decl.(type) {
+				case *ast.FuncDecl:
+					if d.Recv == nil {
+						docs[d.Name.Name] = d.Doc.Text()
+					}
+				case *ast.GenDecl:
+					for _, spec := range d.Specs {
+						switch s := spec.(type) {
+						case *ast.TypeSpec:
+							docs[s.Name.Name] = d.Doc.Text() + s.Doc.Text()
+						case *ast.ValueSpec:
+							docs[s.Names[0].Name] = d.Doc.Text() + s.Doc.Text()
+						}
+					}
+				}
+			}
+		}
+	}
+	return docs
+}
+
+// TestProofNotes: every mechanism of every kind that may be released has a
+// proof note with all its parts, and the lemmas that it names are stated where
+// it says.
+func TestProofNotes(t *testing.T) {
+	releasable := map[string]bool{}
+	for name, m := range classifyMechanisms {
+		releasable["classify "+name] = !m.simulation
+	}
+	for _, name := range RatioMechanisms() {
+		releasable["ratio "+name] = true
+	}
+	for _, name := range simulatedCounts {
+		releasable["ratio "+name] = false
+	}
+	for name, simulation := range reweighMechanisms {
+		releasable["reweigh "+name] = !simulation
+	}
+	for _, name := range LabelMechanisms() {
+		releasable["labels "+name] = true
+	}
+	if len(kinds) != 4 {
+		t.Errorf("there are %d kinds of study; this test knows the mechanisms of 4: add those of the new kind", len(kinds))
+	}
+	notes := docsOf(t, "study")
+	rooms := map[string]map[string]string{"aggregation": docsOf(t, "aggregation"), "privacy": docsOf(t, "privacy")}
+	lemma := regexp.MustCompile(`(aggregation|privacy)\.([A-Z]\w+)`)
+	for name, may := range releasable {
+		at, known := noteAt[name]
+		if !may {
+			if known {
+				t.Errorf("%s is for simulation only and has a proof note at %s", name, at)
+			}
+			continue
+		}
+		if !known {
+			t.Errorf("%s may be released and its proof note is nowhere: write it and name its place in noteAt", name)
+			continue
+		}
+		note := strings.Join(strings.Fields(notes[at]), " ")
+		for _, part := range proofParts {
+			if !strings.Contains(note, part) {
+				t.Errorf("%s: the proof note at %s has no part %q", name, at, part)
+			}
+		}
+		_, stated, _ := strings.Cut(note, "- Lemma:")
+		stated, _, _ = strings.Cut(stated, "- Numeric model:")
+		for _, l := range lemma.FindAllStringSubmatch(stated, -1) {
+			if doc := rooms[l[1]][l[2]]; !strings.Contains(strings.ToLower(doc), "bound") {
+				t.Errorf("%s: its lemma at %s is not stated there", name, l[0])
+			}
+		}
+	}
+	for name := range noteAt {
+		if !releasable[name] {
+			t.Errorf("%s has a note and may not be released", name)
+		}
+	}
+}
