@@ -80,7 +80,7 @@ func TestAuditMutants(t *testing.T) {
 		sampler Sampler
 	}{
 		"half the noise, Laplace": {Budget{Epsilon: 1}, 20_000, laplaceOf(big.NewRat(1, 2), honest, one)},
-		"half the noise, Gaussian": {claimOf(must(CostOf(DiscreteGaussian{big.NewRat(8, 1)}, Bound{Unit: Record, L2sq: 2}))), 30_000,
+		"half the noise, Gaussian": {AuditClaim(must(CostOf(DiscreteGaussian{big.NewRat(8, 1)}, Bound{Unit: Record, L2sq: 2}))), 30_000,
 			func(n int) []float64 {
 				return answerOf(DiscreteGaussian{big.NewRat(2, 1)}.draw(&secret{values: [2][]int64{{0, 1}, {1, 0}}[n]}, fresh))
 			}},

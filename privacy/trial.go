@@ -60,7 +60,7 @@ func Trials() ([]Trial, error) {
 		if err != nil {
 			return nil, fmt.Errorf("audit of %s: %w", t.Mechanism.Name(), err)
 		}
-		t.Claim = claimOf(cost)
+		t.Claim = AuditClaim(cost)
 	}
 	return trials, nil
 }
@@ -68,8 +68,9 @@ func Trials() ([]Trial, error) {
 // auditDelta is the δ at which mechanisms of ρ are audited.
 const auditDelta = 0.01
 
-// claimOf is the (ε,δ) that a cost proves and samples can test.
-func claimOf(c Cost) Budget {
+// AuditClaim is the (ε,δ) that a cost proves and samples can test: ρ is held to
+// its ε at δ = 0.01.
+func AuditClaim(c Cost) Budget {
 	if c.Pure != nil {
 		epsilon, _ := c.Pure.Float64()
 		return Budget{Epsilon: epsilon}
