@@ -154,9 +154,7 @@ func readStudyFile(name string) (studyFile, error) {
 	if err != nil {
 		return s, err
 	}
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	if err := d.Decode(&s); err != nil {
+	if s, err = parseStudyFile(text); err != nil {
 		return s, fmt.Errorf("%s: %w", name, err)
 	}
 	for _, path := range []*string{&s.Schema, &s.Pool} {
@@ -165,6 +163,12 @@ func readStudyFile(name string) (studyFile, error) {
 		}
 	}
 	return s, nil
+}
+
+func parseStudyFile(text []byte) (s studyFile, err error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	return s, d.Decode(&s)
 }
 
 // propose makes the plan of a study file.

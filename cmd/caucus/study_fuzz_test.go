@@ -1,0 +1,34 @@
+package main
+
+import (
+	"testing"
+
+	"caucus/dataset"
+	"caucus/study"
+)
+
+// FuzzStudyFile: whatever a researcher writes is refused or becomes a plan that
+// checks.
+func FuzzStudyFile(f *testing.F) {
+	f.Add([]byte("name: a\nschema: s.yaml\npool: p.csv\nunit: record\nepsilon: 1\nroster: [x, y, z]\n"))
+	f.Add([]byte("name: a\nkind: labels\nlabels: {loss: logistic}\nroster: [x, y]\ndelta: 0\ncloses_in: 5h\n"))
+	f.Add([]byte("name: a\nkind: ratio\nratio: {features: noisy-embedding, fourier: 4}\nroster: [x, y]\n"))
+	f.Add([]byte("name: a\nkind: reweigh\nreweigh: {bins: 4}\nroster: [x, y]\n"))
+	schema := dataset.Schema{
+		Label:    dataset.Label{Column: "y", Classes: []string{"a", "b"}},
+		Features: []dataset.Feature{{Column: "n", Kind: dataset.Numeric, Max: 1}, {Column: "t", Kind: dataset.Categorical, Levels: []string{"u", "v"}}},
+	}
+	pool, err := dataset.NewTable([]string{"n", "t"}, [][]string{{"0", "u"}, {"1", "v"}, {"0.5", "u"}, {"0.2", "w"}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := parseStudyFile(text)
+		if err != nil || s.Map.Project > 3 || s.Shards > 64 || len(s.Roster) > 64 {
+			return
+		}
+		if p, err := study.Propose(s.Proposal, schema, pool); err == nil && p.Plan.Check() != nil {
+			t.Fatalf("a plan is proposed that does not check: %v", p.Plan.Check())
+		}
+	})
+}

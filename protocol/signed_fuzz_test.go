@@ -1,0 +1,50 @@
+package protocol
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"caucus/study"
+)
+
+// FuzzSigned: a document that is signed and still senseless is refused, as a
+// receipt, a release and a plan; a receipt that is taken keeps its content.
+func FuzzSigned(f *testing.F) {
+	signer := must(NewSigner())
+	r := must(Receipt{Plan: study.Hash{1}, Party: "p", Body: study.BodyDigest{2}, Size: 3, Received: time.Unix(9, 0).UTC()}.Sign(signer))
+	f.Add(r.Document)
+	f.Add(must(json.Marshal(study.Release{Plan: []byte(`{"name":"x"}`), Parties: 2})))
+	f.Add([]byte(`{"name":"x","kind":"classify"}`))
+	f.Fuzz(func(t *testing.T, document []byte) {
+		if r, err := ParseReceipt(document, signer.Sign(ReceiptDocument, document), signer.Key()); err == nil {
+			// Times of years beyond 9999 are read but have no JSON.
+			if again, err := r.Sign(signer); err == nil {
+				if back := must(ParseReceipt(again.Document, again.Signature, signer.Key())); back.Plan != r.Plan || back.Party != r.Party || back.Size != r.Size {
+					t.Fatalf("%+v reads back as %+v", r, back)
+				}
+			}
+		}
+		if r, err := ParseRelease(document, signer.Sign(ReleaseDocument, document), signer.Key()); err == nil && r.Simulated {
+			t.Fatal("a simulated release is taken")
+		}
+		if p, _, err := ParsePlan(document); err == nil && (p.Simulated || p.Delta*float64(p.Units()) >= 1) {
+			t.Fatal("a plan is taken that daemons must refuse")
+		}
+		if signer.Key().Verify(ReceiptDocument, document, signer.Sign(ReleaseDocument, document)) == nil {
+			t.Fatal("a release's signature passes for a receipt's")
+		}
+	})
+}
+
+// FuzzSigningRequest: whatever a newcomer sends to be certified is refused or
+// carries a key that can be.
+func FuzzSigningRequest(f *testing.F) {
+	f.Add(must(must(NewEnrolment()).Request()))
+	f.Add([]byte{0x30, 0x82})
+	f.Fuzz(func(t *testing.T, der []byte) {
+		if request, err := ParseSigningRequest(der); err == nil && request.PublicKey == nil {
+			t.Fatal("a request without a key is taken")
+		}
+	})
+}

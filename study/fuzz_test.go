@@ -1,0 +1,212 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+// fuzzPlans are one plan of each kind, mechanism and place of the noise, small.
+func fuzzPlans(t testing.TB) (clinic, []Plan) {
+	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
+	return c, []Plan{
+		c.classify("tally", privacy.Party, NoiseCoordinator, 1), c.classify("tally", privacy.Record, NoiseCoordinator, 3),
+		c.classify("tally", privacy.Record, NoiseSite, 3), c.classify("moment", privacy.Party, NoiseSite, 1),
+		c.classify("cross", privacy.Record, NoiseSite, 1), c.classify("cross", privacy.Record, NoiseCoordinator, 1),
+		c.classify("output", privacy.Party, NoiseCoordinator, 1),
+		c.reweigh("entropy", ReweighTerms{}), c.reweigh("logistic", ReweighTerms{}),
+		func() Plan { p := c.reweigh("entropy", ReweighTerms{}); p.Noise = NoiseCoordinator; return p }(),
+		c.labels("rr"), c.ratio(FeaturesClear, SetsColumn, "laplace"), c.ratio(FeaturesEmbedding, SetsParty, "gaussian"),
+		c.ratio(FeaturesNoisyEmbedding, SetsMade, "gaussian-zcdp"),
+	}
+}
+
+// contributionTo is a body that the plan's sum takes.
+func contributionTo(t testing.TB, c clinic, p Plan, rows []visit) []byte {
+	t.Helper()
+	kind, err := KindNamed(p.Kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := kind.Draft(p, c.inputs(c.records(t, rows), 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	canonical, err := p.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Settle(context.Background(), l, HashOf(canonical), d.Asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := d.Body(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// FuzzBody: whatever a party sends to a study of any kind, Check and Add agree,
+// a refusal is one of a contribution and changes nothing, and what is taken
+// leaves a sum that survives its encoding.
+func FuzzBody(f *testing.F) {
+	c, plans := fuzzPlans(f)
+	for i, p := range plans {
+		f.Add(uint8(i), contributionTo(f, c, p, append(alike(3, well), alike(3, ill)...)))
+		f.Add(uint8(i), contributionTo(f, c, p, nil))
+	}
+	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
+		p := plans[int(which)%len(plans)]
+		kind, _ := KindNamed(p.Kind)
+		sum, err := kind.NewSum(p, c.pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _ := sum.MarshalBinary()
+		checked, added := sum.Check(body), sum.Add(body)
+		if (checked == nil) != (added == nil) {
+			t.Fatalf("%s %s: Check says %v, Add says %v", p.Kind, p.Mechanism, checked, added)
+		}
+		after, err := sum.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if added != nil {
+			if !errors.Is(added, ErrContribution) || !bytes.Equal(before, after) {
+				t.Fatalf("%s %s: %v, and the sum changed: %v", p.Kind, p.Mechanism, added, !bytes.Equal(before, after))
+			}
+			return
+		}
+		again, _ := kind.NewSum(p, c.pool)
+		if err := again.UnmarshalBinary(after); err != nil {
+			t.Fatalf("%s %s: a sum does not read back: %v", p.Kind, p.Mechanism, err)
+		}
+		if _, err := again.Asks(1); err != nil {
+			t.Fatalf("%s %s: %v", p.Kind, p.Mechanism, err)
+		}
+	})
+}
+
+// FuzzSum: bytes that are no sum are refused; those that are keep their value.
+func FuzzSum(f *testing.F) {
+	c, plans := fuzzPlans(f)
+	for i, p := range plans {
+		kind, _ := KindNamed(p.Kind)
+		sum, err := kind.NewSum(p, c.pool)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if err := sum.Add(contributionTo(f, c, p, append(alike(3, well), alike(3, ill)...))); err != nil {
+			f.Fatal(err)
+		}
+		b, _ := sum.MarshalBinary()
+		f.Add(uint8(i), b)
+	}
+	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
+		p := plans[int(which)%len(plans)]
+		kind, _ := KindNamed(p.Kind)
+		sum, _ := kind.NewSum(p, c.pool)
+		if sum.UnmarshalBinary(data) != nil {
+			return
+		}
+		once, err := sum.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _ := kind.NewSum(p, c.pool)
+		if err := again.UnmarshalBinary(once); err != nil {
+			t.Fatal(err)
+		}
+		if twice, _ := again.MarshalBinary(); !bytes.Equal(once, twice) {
+			t.Fatalf("%s %s: a sum changes on its way through bytes", p.Kind, p.Mechanism)
+		}
+	})
+}
+
+// FuzzPlan: bytes are refused as a plan, or are one that says the same when
+// written again and can say what it costs.
+func FuzzPlan(f *testing.F) {
+	c, plans := fuzzPlans(f)
+	for _, p := range plans {
+		b, err := p.Canonical()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	projected, err := dataset.FitPCA(c.pool.Encoded, 2)
+	if err != nil {
+		f.Fatal(err)
+	}
+	p := c.classify("cross", privacy.Record, NoiseSite, 1)
+	p.Map, p.Pool = projected, auxdata.Virtual(c.pool.Encoded, projected).Digest
+	b, _ := p.Canonical()
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := ParsePlan(data)
+		if err != nil {
+			if !errors.Is(err, ErrPlan) {
+				t.Fatal(err)
+			}
+			return
+		}
+		once, err := p.Canonical()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := ParsePlan(once)
+		if err != nil {
+			t.Fatalf("a plan does not read back: %v", err)
+		}
+		if twice, _ := again.Canonical(); !bytes.Equal(once, twice) {
+			t.Fatal("a plan changes on its way through bytes")
+		}
+		p.Totals()
+		if p.Schema.Dim() > 64 || p.Map.Dim() > 64 || p.Shards > 64 {
+			return
+		}
+		pool := auxdata.Virtual(c.pool.Encoded, p.Map)
+		if p.Map.Columns() != c.schema.Dim() {
+			return
+		}
+		p.Pool = pool.Digest
+		_, _ = DeclaredCosts(p, pool)
+	})
+}
+
+// FuzzRelease: a release document from anywhere is used or refused.
+func FuzzRelease(f *testing.F) {
+	c, plans := fuzzPlans(f)
+	for _, p := range plans[:5] {
+		canonical, _ := p.Canonical()
+		r := Release{Plan: canonical, PlanHash: HashOf(canonical), Parties: 2, Contributed: []PartyID{"a", "b"}, Missing: []PartyID{"c"}}
+		r.Result.Classifier = &Classifier{Classes: p.Schema.Classes(), Weights: [][]float64{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}
+		b, err := json.Marshal(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	records := c.records(f, alike(2, ill))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var r Release
+		if json.Unmarshal(data, &r) != nil {
+			return
+		}
+		_, _, _ = r.Predict(records)
+		_, _ = r.Margins()
+		_, _ = r.Source()
+		_, _ = r.Answer(c.pool, make([]float64, c.pool.Rows()))
+	})
+}
