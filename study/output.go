@@ -125,7 +125,9 @@ func (o *output) sensitive(vector []int64, ballots int64, t terms) (privacy.Sens
 	mu := learners.Moments(o.pool.X, shares, o.pool.Weight)
 	w, err := aggregation.SolveSurely(o.pool.X, o.pool.Weight, o.classes, mu, o.lambda(ballots), outputTolerance)
 	if err != nil {
-		return privacy.Sensitive{}, err
+		// Not in exact arithmetic (see SolveSurely). A constant: neither a
+		// refusal nor a solution whose distance is not known may tell of votes.
+		w = mat.NewDense(o.pool.Dim(), columns, nil)
 	}
 	raw := w.RawMatrix().Data
 	if o.mechanism != "output" {
