@@ -353,12 +353,16 @@ func protects(p study.Plan) string {
 		budget += fmt.Sprintf(", δ = %g", p.Delta)
 	}
 	hides := map[privacy.Unit]string{
-		privacy.Label:  "each label is hidden, the features beside it are not",
+		privacy.Label:  "each label is hidden",
 		privacy.Record: "each record is hidden",
 		privacy.Party:  "everything this site holds is hidden",
 	}[p.Unit]
 	if p.Noise == study.NoiseSite {
-		return fmt.Sprintf("%s at %s from everyone, the coordinator included", hides, budget)
+		all := fmt.Sprintf("%s at %s from everyone, the coordinator included", hides, budget)
+		if p.Unit == privacy.Label {
+			all += "; the features beside it are not hidden"
+		}
+		return all
 	}
 	return fmt.Sprintf("%s at %s from readers of the release; the coordinator sees this site's contribution as it is", hides, budget)
 }

@@ -82,12 +82,13 @@ type labelRisk interface {
 	SetRidge(float64)
 }
 
-// labelRidges are the ridges that are tried, from the strongest, as for the
-// learners of parties; a weaker one is not needed where labels are noisy.
-var labelRidges = []float64{1, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5}
+// labelRidges are the ridges that are tried, from the strongest: the weakest are
+// for maps that make features small and for labels with little noise.
+var labelRidges = []float64{1, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7}
 
 const (
 	labelFolds      = 5
+	labelWorse      = 2    // ridges in a row that are clearly worse end the search
 	labelGradient   = 1e-4 // while searching, in units of the loss's scale
 	labelFinal      = 1e-6
 	labelIterations = 300
@@ -238,7 +239,13 @@ func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []
 	for to, i := range rng.Perm(len(y)) {
 		fold[i] = to % folds
 	}
-	held := make([][]float64, len(labelRidges)) // ridge × fold
+	type part struct {
+		risk labelRisk
+		x    *mat.Dense // held out
+		y    []int
+		w    []float64
+	}
+	parts := make([]part, folds)
 	for f := range folds {
 		var in, out []int
 		for i := range y {
@@ -249,42 +256,60 @@ func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []
 			}
 		}
 		tx, ty := pickLabelled(x, y, in)
-		hx, hy := pickLabelled(x, y, out)
 		risk, err := o.risk(tx, ty, rng)
 		if err != nil {
 			return 0, nil, err
 		}
-		w := o.start(tx, ty, labelRidges[0], rng)
-		for r, ridge := range labelRidges {
-			model := o.solve(risk, ridge, labelGradient, w)
-			w = model.W.RawMatrix().Data
-			held[r] = append(held[r], o.measure(model, hx, hy))
-		}
+		hx, hy := pickLabelled(x, y, out)
+		parts[f] = part{risk: risk, x: hx, y: hy, w: o.start(tx, ty, labelRidges[0], rng)}
 	}
-	path := make([]LabelPoint, len(labelRidges))
-	best := 0
+	var path []LabelPoint
+	var held [][]float64 // ridge × fold
+	best, worse := 0, 0
 	for r, ridge := range labelRidges {
-		path[r].Lambda = ridge
-		for _, v := range held[r] {
-			path[r].Held += v / float64(folds)
+		point, here := LabelPoint{Lambda: ridge}, make([]float64, folds)
+		for f := range parts {
+			p := &parts[f]
+			model := o.solve(p.risk, ridge, labelGradient, p.w)
+			p.w = model.W.RawMatrix().Data
+			here[f] = o.measure(model, p.x, p.y)
+			point.Held += here[f] / float64(folds)
 		}
-		if path[r].Held < path[best].Held {
+		path, held = append(path, point), append(held, here)
+		if point.Held < path[best].Held {
 			best = r
+		}
+		if more, spread := compare(here, held[best]); more > 2*spread {
+			worse++
+		} else {
+			worse = 0
+		}
+		if worse == labelWorse {
+			break
 		}
 	}
 	chosen := best
 	for r := len(path) - 1; r >= 0; r-- {
-		mean, square := path[r].Held-path[best].Held, 0.0
-		for f := range folds {
-			d := held[r][f] - held[best][f] - mean
-			square += d * d
-		}
-		path[r].Error = math.Sqrt(square / float64(folds*(folds-1)))
-		if r <= best && mean <= path[r].Error {
+		more, spread := compare(held[r], held[best])
+		path[r].Error = spread
+		if r <= best && more <= spread {
 			chosen = r
 		}
 	}
 	return path[chosen].Lambda, path, nil
+}
+
+// compare is the mean of a − b over folds, and its standard error.
+func compare(a, b []float64) (mean, spread float64) {
+	n := float64(len(a))
+	for f := range a {
+		mean += (a[f] - b[f]) / n
+	}
+	square := 0.0
+	for f := range a {
+		square += (a[f] - b[f] - mean) * (a[f] - b[f] - mean)
+	}
+	return mean, math.Sqrt(square / (n * (n - 1)))
 }
 
 // measure is the risk that the options ask for, of true labels.

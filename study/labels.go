@@ -256,9 +256,27 @@ type LabelResult struct {
 	Correction string  `json:"correction"`
 	// Shares are the classes' shares of the true labels.
 	Shares aggregation.LabelShares `json:"shares"`
-	// Path is the search for the ridge; its held-out risks are unbiased for the
-	// true labels.
+	// Path is the search for the ridge. Its held-out risks are corrected for the
+	// noise, but for AUC's, which are those of the noisy labels.
 	Path []aggregation.LabelPoint `json:"path,omitempty"`
+}
+
+// Held is the held-out risk at the ridge that was chosen, the classifier's
+// Lambda; false where the plan gave it, so that nothing was held out.
+func (r LabelResult) Held(lambda float64) (float64, bool) {
+	i := slices.IndexFunc(r.Path, func(p aggregation.LabelPoint) bool { return p.Lambda == lambda })
+	if i < 0 {
+		return 0, false
+	}
+	return r.Path[i].Held, true
+}
+
+// HeldError bounds the standard error of the held-out accuracy of N records:
+// each tells ([noisy label = prediction] − q)/(p − q), whose variance is at most
+// 1/(4(p−q)²).
+func (r LabelResult) HeldError(classes int) float64 {
+	q := learners.Channel{Keep: r.Keep, Classes: classes}.Flip()
+	return 1 / (2 * (r.Keep - q) * math.Sqrt(float64(r.Records)))
 }
 
 func (labels) Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, _ []privacy.Published) (Result, error) {
@@ -291,12 +309,12 @@ func (labels) Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, _ []privacy.Pub
 		Records: len(y), Keep: o.Channel.Keep, Loss: p.Labels.Loss, Risk: p.Labels.Risk, Correction: p.Labels.Correction,
 		Shares: aggregation.DebiasedShares(y, o.Channel), Path: fit.Path,
 	}
-	r.Warnings = append(r.Warnings, labelWarnings(p, o, r.Labels)...)
+	r.Warnings = append(r.Warnings, labelWarnings(p, o, r.Labels, fit.Lambda)...)
 	return r, nil
 }
 
 // labelWarnings say what the noise leaves unknown. All of it is public.
-func labelWarnings(p Plan, o aggregation.LabelOptions, r *LabelResult) []string {
+func labelWarnings(p Plan, o aggregation.LabelOptions, r *LabelResult, lambda float64) []string {
 	var out []string
 	if k := len(p.Schema.Label.Classes); o.Loss.Unbalanced(k) && o.Risk == aggregation.RiskAccuracy {
 		out = append(out, fmt.Sprintf("loss %s cannot tell one of %d classes from the more numerous rest under risk accuracy: use risk ber or auc, or another loss", o.Loss.Name(), k))
@@ -312,16 +330,13 @@ func labelWarnings(p Plan, o aggregation.LabelOptions, r *LabelResult) []string 
 			majority, at = share, k
 		}
 	}
-	if o.Risk != aggregation.RiskAccuracy || len(r.Path) == 0 {
+	held, ok := r.Held(lambda)
+	if o.Risk != aggregation.RiskAccuracy || !ok {
 		return out
 	}
-	least := r.Path[0].Held
-	for _, point := range r.Path {
-		least = min(least, point.Held)
-	}
-	if 1-least < majority+2*r.Shares.Error[at] {
+	if 1-held < majority+2*r.Shares.Error[at] {
 		out = append(out, fmt.Sprintf("with %d records and a label kept with probability %.3f, the classifier's estimated accuracy, %.3f, is not clearly above the largest class's share, %.3f ± %.3f: use more records or a larger ε",
-			r.Records, r.Keep, 1-least, majority, r.Shares.Error[at]))
+			r.Records, r.Keep, 1-held, majority, r.Shares.Error[at]))
 	}
 	return out
 }

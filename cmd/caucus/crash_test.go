@@ -117,7 +117,7 @@ func TestKilledEverywhere(t *testing.T) {
 	must("study", "open", "ward")
 	must("study", "wait", "ward")
 	var release study.Release
-	if err := json.Unmarshal(must("study", "result", "ward"), &release); err != nil {
+	if err := json.Unmarshal(must("study", "result", "ward", "--json"), &release); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range sites { // each gets the release too

@@ -43,7 +43,8 @@ func killAt(text string) {
 
 // TestScripts runs the scripts in testdata/script, which read as user
 // documentation. Each gets four hospitals' records, a public pool, a fifth
-// file that nobody learned from, and a free port.
+// file that nobody learned from, four wards' triage in three classes, and a free
+// port.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
@@ -63,6 +64,9 @@ func setup(e *testscript.Env) error {
 	e.Setenv("PORT", port)
 	e.Setenv("CAUCUS_DATA", os.Getenv("CAUCUS_DATA"))
 	if err := hospitals(e.WorkDir); err != nil {
+		return err
+	}
+	if err := triage(e.WorkDir); err != nil {
 		return err
 	}
 	// Records like those that simulations generate, whatever the hospitals are.

@@ -173,8 +173,9 @@ func (o *operator) resultStudy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "result STUDY",
 		Short: "Fetch a study's release, for caucus predict",
-		Long: `Fetch the release document and check the coordinator's signature on it. With
---out FILE the exact signed bytes go there and their signature to FILE.sig.`,
+		Long: `Fetch the release document, check the coordinator's signature on it, and say
+what it holds; --json prints the document itself. With --out FILE the exact
+signed bytes go there and their signature to FILE.sig.`,
 		Args: one("study result", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := o.dial()
@@ -200,13 +201,9 @@ func (o *operator) resultStudy() *cobra.Command {
 					return err
 				}
 				o.note("wrote %s and %s.sig", out, out)
-				if !o.json {
-					return nil
-				}
 			}
 			return o.print(json.RawMessage(r.Document), func(w io.Writer) error {
-				_, err := w.Write(append(r.Document, '\n'))
-				return err
+				return describeRelease(w, r.Release)
 			})
 		},
 	}

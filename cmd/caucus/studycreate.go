@@ -126,6 +126,9 @@ it.`,
 			}
 			s.Unit = u
 		}
+		if f.Changed("epsilon") && s.Epsilon == 0 { // 0 left out means the default
+			return usageError{errZeroEpsilon}
+		}
 		if f.Changed("delta") {
 			s.Delta = &delta
 		}
@@ -146,6 +149,9 @@ it.`,
 	return cmd
 }
 
+// errZeroEpsilon: a zero that was written must not become the default.
+var errZeroEpsilon = errors.New("epsilon: 0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
+
 // readStudyFile reads YAML; an unknown key is an error. Paths are relative to
 // the file's folder.
 func readStudyFile(name string) (studyFile, error) {
@@ -156,6 +162,10 @@ func readStudyFile(name string) (studyFile, error) {
 	}
 	if s, err = parseStudyFile(text); err != nil {
 		return s, fmt.Errorf("%s: %w", name, err)
+	}
+	var said struct{ Epsilon *float64 }
+	if err := yaml.Unmarshal(text, &said); err == nil && said.Epsilon != nil && *said.Epsilon == 0 {
+		return s, fmt.Errorf("%s: %w", name, errZeroEpsilon)
 	}
 	for _, path := range []*string{&s.Schema, &s.Pool} {
 		if *path != "" && !filepath.IsAbs(*path) {
