@@ -47,8 +47,10 @@ type Draft struct {
 	Body func(released []privacy.Published) ([]byte, error)
 }
 
-// Sum adds the bodies of contributions. Its memory does not depend on how many
-// were added, and neither order nor sharding changes its bytes.
+// Sum adds the bodies of contributions; neither order nor sharding changes its
+// bytes. Where a kind needs totals only (classify, reweigh) its memory does not
+// depend on how many were added; ratio and labels keep the bodies, because later
+// estimates need each, and grow by at most MaxBody with every one.
 type Sum interface {
 	// Check says whether a body is a valid contribution; an error wraps
 	// ErrContribution. It is what decides validity on receipt.

@@ -2,30 +2,21 @@ package study
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/auxdata"
-	"caucus/privacy"
 )
 
-// labelSum keeps the contributions of a labels study: a fit needs every
-// record, so unlike other sums it grows with them, two bytes a feature. It
-// keeps them sorted, so neither order of arrival nor sharding changes its
-// bytes.
+// labelSum keeps the contributions of a labels study, two bytes a feature of
+// each record: a fit needs every one.
 type labelSum struct {
-	plan    Plan
-	terms   terms
-	id      string // of the release in every party's ledger
-	dim     int    // features of a record
+	keptBodies
+	dim     int // features of a record
 	classes int
-	bodies  [][]byte
 }
 
 func newLabelSum(p Plan, pool *auxdata.Pool) (*labelSum, error) {
@@ -36,14 +27,11 @@ func newLabelSum(p Plan, pool *auxdata.Pool) (*labelSum, error) {
 	if err != nil {
 		return nil, err
 	}
-	canonical, err := p.Canonical()
+	kept, err := keepBodies(p, t)
 	if err != nil {
 		return nil, err
 	}
-	return &labelSum{
-		plan: p, terms: t, id: releaseID(HashOf(canonical), t.Output),
-		dim: pool.Dim(), classes: len(p.Schema.Label.Classes),
-	}, nil
+	return &labelSum{keptBodies: kept, dim: pool.Dim(), classes: len(p.Schema.Label.Classes)}, nil
 }
 
 func (s *labelSum) Check(body []byte) error {
@@ -96,90 +84,32 @@ func (s *labelSum) parseLabels(body []byte, n int) ([]int64, error) {
 		}
 		return parseVector(body[1:], n)
 	}
-	r, err := privacy.ParsePublished(body)
-	if err != nil {
-		return nil, err
-	}
-	switch want := s.terms; {
-	case r.ID != s.id:
-		return nil, errors.New("its labels were released for another plan")
-	case r.Mechanism != want.Mechanism.Name() || !maps.Equal(r.Parameters, privacy.ParametersOf(want.Mechanism)):
-		return nil, fmt.Errorf("its labels were released by %s %v, the plan's terms give %s %v", r.Mechanism, r.Parameters, want.Mechanism.Name(), privacy.ParametersOf(want.Mechanism))
-	case !r.Bound.Equal(want.Bound):
-		return nil, errors.New("its labels were released under another bound than the plan gives")
-	case len(r.Values) != n:
-		return nil, fmt.Errorf("it has %d labels for %d records", len(r.Values), n)
-	}
-	return r.Values, nil
+	r, err := s.published(body, s.terms.Bound, n)
+	return r.Values, err
 }
 
 func (s *labelSum) Add(body []byte) error {
 	if err := s.Check(body); err != nil {
 		return err
 	}
-	s.insert(bytes.Clone(body))
+	s.keep(bytes.Clone(body))
 	return nil
-}
-
-// insert keeps bodies in the order of their hashes, which has nothing to do with
-// who sent them.
-func (s *labelSum) insert(body []byte) {
-	at, _ := slices.BinarySearchFunc(s.bodies, sha256.Sum256(body), func(b []byte, h [sha256.Size]byte) int {
-		other := sha256.Sum256(b)
-		return bytes.Compare(other[:], h[:])
-	})
-	s.bodies = slices.Insert(s.bodies, at, body)
 }
 
 func (s *labelSum) Merge(o Sum) error {
 	other, ok := o.(*labelSum)
-	if !ok || other.id != s.id {
-		return fmt.Errorf("merge sums: they belong to different plans")
+	if !ok {
+		return errOtherPlan
 	}
-	for _, b := range other.bodies {
-		s.insert(b)
-	}
-	return nil
-}
-
-func (s *labelSum) Asks(int) ([]Ask, error) { return nil, nil }
-
-func (s *labelSum) MarshalBinary() ([]byte, error) {
-	out := binary.AppendUvarint(nil, uint64(len(s.bodies)))
-	for _, b := range s.bodies {
-		out = append(binary.AppendUvarint(out, uint64(len(b))), b...)
-	}
-	return out, nil
-}
-
-func (s *labelSum) UnmarshalBinary(b []byte) error {
-	count, n := binary.Uvarint(b)
-	if n <= 0 || count > uint64(len(b)) {
-		return errors.New("read sum: it is truncated")
-	}
-	b = b[n:]
-	bodies := make([][]byte, 0, count)
-	for range count {
-		size, n := binary.Uvarint(b)
-		if n <= 0 || size > uint64(len(b)-n) {
-			return errors.New("read sum: it is truncated")
-		}
-		bodies = append(bodies, bytes.Clone(b[n:n+int(size)]))
-		b = b[n+int(size):]
-	}
-	if len(b) != 0 {
-		return fmt.Errorf("read sum: %d bytes too many", len(b))
-	}
-	s.bodies = bodies
-	return nil
+	return s.merge(&other.keptBodies)
 }
 
 // records are all contributed records: features, N×dim, and noisy labels.
 func (s *labelSum) records() (*mat.Dense, []int, error) {
 	var y []int
 	var all [][]byte
-	for _, body := range s.bodies {
-		features, labels, err := s.parse(body)
+	for _, b := range s.bodies {
+		features, labels, err := s.parse(b.bytes)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -2,13 +2,10 @@ package study
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -18,13 +15,10 @@ import (
 )
 
 // ratioSum keeps the contributions of a ratio study: every later estimate needs
-// each set, so unlike other sums it grows with them. It keeps them sorted by
-// hash, so neither order of arrival nor sharding changes its bytes.
+// each set.
 type ratioSum struct {
-	plan   Plan
+	keptBodies
 	design ratioDesign
-	id     string // of the release in every party's ledger
-	bodies [][]byte
 }
 
 func newRatioSum(p Plan, pool *auxdata.Pool) (*ratioSum, error) {
@@ -35,11 +29,11 @@ func newRatioSum(p Plan, pool *auxdata.Pool) (*ratioSum, error) {
 	if err != nil {
 		return nil, err
 	}
-	canonical, err := p.Canonical()
+	kept, err := keepBodies(p, d.terms)
 	if err != nil {
 		return nil, err
 	}
-	return &ratioSum{plan: p, design: d, id: releaseID(HashOf(canonical), d.Output)}, nil
+	return &ratioSum{keptBodies: kept, design: d}, nil
 }
 
 // ratioBody is a contribution taken apart: of each set its size, its encoded
@@ -131,21 +125,7 @@ func (s *ratioSum) parseReleased(body []byte, sets int) (privacy.Published, erro
 	want, n := s.design, sets*s.design.block
 	bound := want.boundFor(sets)
 	if !s.plan.Simulated {
-		r, err := privacy.ParsePublished(body)
-		if err != nil {
-			return r, err
-		}
-		switch {
-		case r.ID != s.id:
-			return r, errors.New("it was released for another plan")
-		case r.Mechanism != want.Mechanism.Name() || !maps.Equal(r.Parameters, privacy.ParametersOf(want.Mechanism)):
-			return r, fmt.Errorf("it was released by %s %v, the plan's terms give %s %v", r.Mechanism, r.Parameters, want.Mechanism.Name(), privacy.ParametersOf(want.Mechanism))
-		case !r.Bound.Equal(bound):
-			return r, errors.New("it was released under another bound than the plan gives")
-		case len(r.Values) != n:
-			return r, fmt.Errorf("it has %d numbers, want %d", len(r.Values), n)
-		}
-		return r, nil
+		return s.published(body, bound, n)
 	}
 	r := privacy.Published{Mechanism: want.Mechanism.Name(), Parameters: privacy.ParametersOf(want.Mechanism), Bound: bound, Simulated: true}
 	switch {
@@ -172,69 +152,24 @@ func (s *ratioSum) Add(body []byte) error {
 	if err := s.Check(body); err != nil {
 		return err
 	}
-	s.insert(bytes.Clone(body))
+	s.keep(bytes.Clone(body))
 	return nil
-}
-
-// insert keeps bodies in the order of their hashes, which has nothing to do with
-// who sent them.
-func (s *ratioSum) insert(body []byte) {
-	at, _ := slices.BinarySearchFunc(s.bodies, sha256.Sum256(body), func(b []byte, h [sha256.Size]byte) int {
-		other := sha256.Sum256(b)
-		return bytes.Compare(other[:], h[:])
-	})
-	s.bodies = slices.Insert(s.bodies, at, body)
 }
 
 func (s *ratioSum) Merge(o Sum) error {
 	other, ok := o.(*ratioSum)
-	if !ok || other.id != s.id {
-		return fmt.Errorf("merge sums: they belong to different plans")
+	if !ok {
+		return errOtherPlan
 	}
-	for _, b := range other.bodies {
-		s.insert(b)
-	}
-	return nil
-}
-
-func (s *ratioSum) Asks(int) ([]Ask, error) { return nil, nil }
-
-func (s *ratioSum) MarshalBinary() ([]byte, error) {
-	out := binary.AppendUvarint(nil, uint64(len(s.bodies)))
-	for _, b := range s.bodies {
-		out = append(binary.AppendUvarint(out, uint64(len(b))), b...)
-	}
-	return out, nil
-}
-
-func (s *ratioSum) UnmarshalBinary(b []byte) error {
-	count, n := binary.Uvarint(b)
-	if n <= 0 || count > uint64(len(b)) {
-		return errors.New("read sum: it is truncated")
-	}
-	b = b[n:]
-	bodies := make([][]byte, 0, count)
-	for range count {
-		size, n := binary.Uvarint(b)
-		if n <= 0 || size > uint64(len(b)-n) {
-			return errors.New("read sum: it is truncated")
-		}
-		bodies = append(bodies, bytes.Clone(b[n:n+int(size)]))
-		b = b[n+int(size):]
-	}
-	if len(b) != 0 {
-		return fmt.Errorf("read sum: %d bytes too many", len(b))
-	}
-	s.bodies = bodies
-	return nil
+	return s.merge(&other.keptBodies)
 }
 
 // sets are all contributed sets as the estimators take them. Those that are
 // too small for any estimate are left out and counted: their sizes are public
 // or released.
 func (s *ratioSum) sets() (sets []aggregation.RatioSet, small int, err error) {
-	for _, body := range s.bodies {
-		b, err := s.parse(body)
+	for _, kept := range s.bodies {
+		b, err := s.parse(kept.bytes)
 		if err != nil {
 			return nil, 0, err
 		}
