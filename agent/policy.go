@@ -170,12 +170,14 @@ func ClearColumns(plan study.Plan) []string {
 		return nil
 	}
 	if plan.Kind == "ratio" && plan.Ratio != nil {
-		if plan.Ratio.Features == study.FeaturesNoisyEmbedding {
-			return nil
+		var columns []string
+		if plan.Ratio.Features != study.FeaturesNoisyEmbedding {
+			columns = plan.Schema.FeatureColumns()
 		}
-		if plan.Ratio.Sets == study.SetsColumn { // who is in which set shows too
-			return append(plan.Schema.FeatureColumns(), plan.Schema.Party)
+		if plan.Ratio.Sets == study.SetsColumn { // no noise hides which sets there are and how large
+			columns = append(columns, plan.Schema.Party)
 		}
+		return columns
 	}
 	return plan.Schema.FeatureColumns()
 }

@@ -238,7 +238,7 @@ func (s *site) reviewData(ctx context.Context, r *Review, h study.Hash, p study.
 		return
 	}
 	r.Source = source.File
-	records, remarks, err := source.Read(p.Schema)
+	records, remarks, err := source.records(p)
 	if err != nil {
 		problem(err)
 		return
@@ -336,7 +336,7 @@ func leaves(p study.Plan) string {
 func leavesRatio(t study.RatioTerms) string {
 	sets := map[string]string{
 		study.SetsParty:  "all records of this site as one set",
-		study.SetsColumn: "one set for each value of the schema's party column, whose records and size are thereby public",
+		study.SetsColumn: "one set for each value of the schema's party column; which values there are, and how many records have each, is thereby public",
 		study.SetsMade:   "one set a class, each holding mostly that class",
 	}[t.Sets]
 	return map[string]string{
@@ -357,12 +357,12 @@ func protects(p study.Plan) string {
 		privacy.Record: "each record is hidden",
 		privacy.Party:  "everything this site holds is hidden",
 	}[p.Unit]
+	beside := ""
+	if p.Unit == privacy.Label {
+		beside = "; the features beside it are not"
+	}
 	if p.Noise == study.NoiseSite {
-		all := fmt.Sprintf("%s at %s from everyone, the coordinator included", hides, budget)
-		if p.Unit == privacy.Label {
-			all += "; the features beside it are not hidden"
-		}
-		return all
+		return fmt.Sprintf("%s at %s from everyone, the coordinator included%s", hides, budget, beside)
 	}
 	return fmt.Sprintf("%s at %s from readers of the release; the coordinator sees this site's contribution as it is", hides, budget)
 }

@@ -183,7 +183,7 @@ func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Pla
 	if err != nil {
 		return err
 	}
-	records, _, err := source.Read(p.Schema)
+	records, _, err := source.records(p)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"caucus/dataset"
+	"caucus/study"
 )
 
 // ErrSource is wrapped by every failure to read a data source. It is about the
@@ -59,6 +60,16 @@ func (s Source) Read(plan dataset.Schema) (*dataset.Records, []dataset.Remark, e
 		return fail(fmt.Errorf("%s: %w", s.File, unlike(plan, table)))
 	}
 	return records, remarks, nil
+}
+
+// records are those of a plan: with the column that names their sets, where it
+// asks for one.
+func (s Source) records(p study.Plan) (*dataset.Records, []dataset.Remark, error) {
+	records, remarks, err := s.Read(p.Schema)
+	if err == nil && p.Ratio != nil && p.Ratio.Sets == study.SetsColumn && records.Party == nil {
+		return nil, nil, fmt.Errorf("%w: %s: no column %q, which names the set of each record: add it, or ask for a plan with sets: party", ErrSource, s.File, p.Schema.Party)
+	}
+	return records, remarks, err
 }
 
 // unread is why a file is not a table, without a word of what it holds: where a

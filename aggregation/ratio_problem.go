@@ -11,7 +11,7 @@ import (
 type RatioReason string
 
 const (
-	RatioClassAbsent   RatioReason = "class-absent"    // no set contains the class
+	RatioClassAbsent   RatioReason = "class-absent"    // no set contains the class; number: its largest share
 	RatioIllPosed      RatioReason = "ill-conditioned" // the sets' shares are (nearly) alike; number: condition number of P
 	RatioTooFewSets    RatioReason = "too-few-sets"    // number: sets given
 	RatioTinySet       RatioReason = "tiny-set"        // number: rows of the set
@@ -51,6 +51,10 @@ const (
 	ratioWarnCondition   = 20
 	ratioRefuseCondition = 1e6
 )
+
+// absentDeviations: in a set without a class its noisy share is above this many
+// standard deviations about once in a thousand times.
+const absentDeviations = 3
 
 // ratioProblem is what every estimator starts from: the Gram of the sets,
 // their shares, and the known laws of the noise on either.
@@ -121,16 +125,24 @@ func (p ratioProblem) check(full bool) ([]RatioWarning, error) {
 	}
 	var warnings []RatioWarning
 	for k := range c {
-		top := 0.0
+		top, sure := 0., 0. // the largest share, and the largest that noise does not explain
+		exact := true
 		for i := range m {
-			top = max(top, p.shares.At(k, i))
-		}
-		if top <= 1e-9 {
-			advice := fmt.Sprintf("no set contains class %d: add a set that does, or leave the class out of the plan", k)
-			if full {
-				return nil, &RatioRefusal{RatioClassAbsent, float64(k), advice}
+			share, sd := p.shares.At(k, i), 0.
+			if p.cov[i] != nil {
+				sd, exact = math.Sqrt(max(p.cov[i].At(k, k), 0)), false
 			}
-			warnings = append(warnings, RatioWarning{RatioClassAbsent, float64(k), 0, advice})
+			top, sure = max(top, share), max(sure, share-absentDeviations*sd)
+		}
+		if sure > 1e-9 {
+			continue
+		}
+		if advice := "no set contains class %d (the first is 0): add a set that does, or leave the class out of the plan"; exact && full {
+			return nil, &RatioRefusal{RatioClassAbsent, top, fmt.Sprintf(advice, k)}
+		} else if exact {
+			warnings = append(warnings, RatioWarning{RatioClassAbsent, top, 0, fmt.Sprintf(advice, k)})
+		} else {
+			warnings = append(warnings, RatioWarning{RatioClassAbsent, top, 0, fmt.Sprintf("no set surely contains class %d (the first is 0): its largest released share is within %d standard deviations of the noise; add a set that contains it, or leave the class out of the plan", k, absentDeviations)})
 		}
 	}
 	if full && m < c {
@@ -141,7 +153,7 @@ func (p ratioProblem) check(full bool) ([]RatioWarning, error) {
 	if low > 0 {
 		condition = min(high/low, 1e300)
 	}
-	const advice = "the sets' class shares are nearly the same combination of each other: add sets whose shares differ"
+	const advice = "the sets' class shares differ too little to tell the classes apart: add sets whose shares differ"
 	if full && condition > ratioRefuseCondition {
 		return nil, &RatioRefusal{RatioIllPosed, min(condition, 1e300), advice}
 	}

@@ -233,6 +233,23 @@ func TestRatioRefusals(t *testing.T) {
 	if e, err := m.Estimate(w.set(1, 1, 0, 0)); err != nil || e.Fit.Tested {
 		t.Errorf("target of one row: %+v, %v; want an untested estimate", e.Fit, err)
 	}
+	// A class that only noise shows is warned of with its largest share; one that
+	// stands out of the noise is not.
+	for share, want := range map[float64]bool{.02: true, .04: false} {
+		sets := w.sets(4, 30)
+		for i := range sets {
+			last := share * float64(i%2)
+			sets[i].Shares = []float64{.2 + .15*float64(i), .8 - last - .15*float64(i), last}
+			sets[i].ShareCov = mat.NewSymDense(3, []float64{1e-4, 0, 0, 0, 1e-4, 0, 0, 0, 1e-4})
+		}
+		m, err := FitRatio(sets, RatioOptions{Kernel: RBF(0.2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hasWarning(m.Warnings(), RatioClassAbsent); got != want {
+			t.Errorf("a share of %g with noise of .01: %v", share, m.Warnings())
+		}
+	}
 	// The published estimator answers for the classes it has seen.
 	if m, err := FitRatio(w.sets(2, 30), RatioOptions{Kernel: RBF(0.2), Estimator: Mixture}); err != nil || len(m.Warnings()) == 0 {
 		t.Errorf("mixture of two sets: %v; want a warning and no error", err)

@@ -82,7 +82,10 @@ type Proposed struct {
 	// Forecast is nil where the mechanism has none; Warning says in words why a
 	// plan is not useful, "" if it is.
 	Forecast *Forecast
-	Warning  string
+	// ShareError is, for ratio studies, how far noise moves one class share of a
+	// set on average.
+	ShareError float64
+	Warning    string
 }
 
 // Propose makes a plan: it fits the public map on the pool, fills in defaults
@@ -132,6 +135,12 @@ func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, 
 	if f, err := ForecastOf(p, out.Pool, out.Size); err == nil {
 		out.Forecast = f
 		out.Warning = f.Warning(p, out.Size)
+	}
+	if p.Ratio != nil {
+		if out.ShareError, err = p.shareError(); err != nil {
+			return out, err
+		}
+		out.Warning = p.shareWarning(out.ShareError)
 	}
 	return out, nil
 }

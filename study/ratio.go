@@ -41,7 +41,9 @@ import (
 // place, so that sizes do not depend on labels either.
 //
 // Bound at unit record (features: noisy-embedding): neighbours differ in one
-// record, whatever set it is in. Each pair of a row's embedding is an integer
+// record, whatever made set it is in; with sets by column that column is public
+// (an agent's policy must grant it) and neighbours agree in it, because which
+// sets there are and how large they are leaves without noise. Each pair of a row's embedding is an integer
 // pair of norm at most R (aggregation.Lattice), p pairs in all. Inside a set a
 // record moves its counts by −1 and +1 and its sums by ‖z−z′‖² ≤ 4R²p; from one
 // set to another it moves counts by −1 and +1 and sums by ‖z‖²+‖z′‖² ≤ 2R²p. With
@@ -60,6 +62,11 @@ type RatioTerms struct {
 	// their names are taken together.
 	MaxSets int     `json:"max_sets" yaml:"max_sets"`
 	Skew    float64 `json:"skew,omitempty" yaml:"skew"`
+	// Expected are the class shares that a party's records are publicly expected
+	// to have, one above 0 a class, with sum 1; made sets are then of about equal
+	// size (Iyer, Nath & Sarawagi 2016 advise publishers so). None: alike. They
+	// tune and enter no proof.
+	Expected []float64 `json:"expected,omitempty" yaml:"expected"`
 	// Features says what leaves beside the counts: "clear" (mapped features),
 	// "embedding" (each set's mean Fourier features, exact) or
 	// "noisy-embedding" (the same with noise that hides each record). The first
@@ -159,6 +166,9 @@ func (ratio) Check(p Plan) error {
 		}
 		if !(t.Skew > 0 && t.Skew <= 1) {
 			return planError("skew", "%v: give the share of each class's records that go to its own set, above 0 and at most 1; about 0.5 to 0.7 is moderate", t.Skew)
+		}
+		if err := checkExpected(t.Expected, classes); err != nil {
+			return err
 		}
 		if t.MaxSets < classes {
 			return planError("max_sets", "%d: sets made from labels need one a class, %d", t.MaxSets, classes)
@@ -276,12 +286,12 @@ func ratioSets(p Plan, in Inputs) (sets [][]int, classes []int) {
 	switch {
 	case t.Sets == SetsMade:
 		sets = make([][]int, c)
-		// A record stays in its class's set with probability Skew; otherwise
-		// any of the others has it. The coin is its place's own.
+		deal := dealing(t.Skew, t.Expected, c)
+		// The coin is the place's own: a record that is replaced moves no other.
 		for _, i := range rows {
-			at := classes[i]
-			if u := keyedNumber(in.ShardKey, "set", i); float64(u)/(1<<64) >= t.Skew {
-				at = (at + 1 + int(keyedNumber(in.ShardKey, "other set", i)%uint64(c-1))) % c
+			u, at := float64(keyedNumber(in.ShardKey, "set", i))/(1<<64), 0
+			for ; at < c-1 && u >= deal[classes[i]][at]; at++ {
+				u -= deal[classes[i]][at]
 			}
 			sets[at] = append(sets[at], i)
 		}

@@ -465,7 +465,7 @@ func TestRatioRefusalsCarryNumbers(t *testing.T) {
 	}{
 		"one set":           {deal[:1], aggregation.RatioTooFewSets, 1},
 		"alike":             {[]*dataset.Records{deal[0], deal[0], deal[0]}, aggregation.RatioIllPosed, -1},
-		"a class nowhere":   {[]*dataset.Records{allZero, allZero}, aggregation.RatioClassAbsent, 1},
+		"a class nowhere":   {[]*dataset.Records{allZero, allZero}, aggregation.RatioClassAbsent, 0},
 		"tiny sets":         {[]*dataset.Records{deal[0].Select([]int{0}), deal[1].Select([]int{1})}, aggregation.RatioTooFewSets, 0},
 		"no records at all": {[]*dataset.Records{{X: &mat.Dense{}}, {X: &mat.Dense{}}}, aggregation.RatioTooFewSets, 0},
 	} {
@@ -569,6 +569,34 @@ func TestRatioProposal(t *testing.T) {
 	}
 	if p := made.Plan; p.Unit != privacy.Record || p.Mechanism != "gaussian-zcdp" || p.Ratio.Fourier != 100 {
 		t.Errorf("plan %+v, terms %+v", p, p.Ratio)
+	}
+}
+
+// TestRatioForecast: from public terms alone, and near what a simulation of the
+// counts does; sets too small for the budget are warned of with the number.
+func TestRatioForecast(t *testing.T) {
+	schema, table := proposalData(t)
+	propose := func(epsilon float64, size int, features string) Proposed {
+		made, err := Propose(Proposal{Name: "x", Kind: "ratio", Epsilon: epsilon, Roster: []PartyID{"a", "b", "c"},
+			Ratio: &RatioTerms{SetSize: size, Features: features, Fourier: 100}}, schema, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	for _, features := range []string{FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding} {
+		made := propose(1, 500, features)
+		if !(made.ShareError > 0 && made.ShareError < .1) || made.Warning != "" {
+			t.Errorf("%s: shares are off by %g; warning %q", features, made.ShareError, made.Warning)
+		}
+		tiny := propose(.1, 20, features)
+		if number := fmt.Sprintf("%.2g", tiny.ShareError); tiny.ShareError < .25 || !strings.Contains(tiny.Warning, number) {
+			t.Errorf("%s: shares are off by %g; warning %q", features, tiny.ShareError, tiny.Warning)
+		}
+	}
+	// Two classes at ε = 1: y has P ∝ e^{−|y|}, so E|y| = 2q/(1−q²), q = 1/e.
+	if got, want := propose(1, 500, FeaturesEmbedding).ShareError, 2/math.E/(1-1/math.E/math.E)/500; math.Abs(got/want-1) > .15 {
+		t.Errorf("shares are off by %g, the law says %g", got, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"math"
 
 	"caucus/auxdata"
 	"caucus/privacy"
@@ -39,7 +40,7 @@ func (t *RatioTerms) complete(p *Plan) {
 		if number(&full.Fourier, t.Fourier); t.Features == FeaturesClear {
 			full.Fourier = t.Fourier // 0: the kernel itself
 		}
-		full.Skew, full.Gamma = t.Skew, t.Gamma
+		full.Skew, full.Expected, full.Gamma = t.Skew, t.Expected, t.Gamma
 		if t.MaxSets == 0 && full.Sets == SetsParty {
 			full.MaxSets = 1
 		}
@@ -59,6 +60,35 @@ func (t *RatioTerms) complete(p *Plan) {
 	if p.Mechanism == "" {
 		p.Mechanism = DefaultRatioMechanism(full.Features)
 	}
+}
+
+// shareError forecasts, from public terms alone, how far noise moves one class
+// share of a set of SetSize records on average, before projection.
+func (p Plan) shareError() (float64, error) {
+	d, err := ratioTerms(p)
+	if err != nil {
+		return 0, err
+	}
+	if p.Ratio.Features != FeaturesNoisyEmbedding {
+		return privacy.ExpectedCountError(d.Mechanism, privacy.CountTerms{
+			Unit: privacy.Label, Classes: d.classes, Total: int64(p.Ratio.SetSize), Budget: p.Budget(),
+		}), nil
+	}
+	// Normal noise; the set's size is known, or its error is shared by all counts.
+	variance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2) * (1 - 1/float64(d.classes))
+	return math.Sqrt(2/math.Pi*variance) / float64(p.Ratio.SetSize), nil
+}
+
+// hopelessShareError: a share that is off by a quarter on average tells little
+// more than that it is between 0 and 1.
+const hopelessShareError = 0.25
+
+// shareWarning says that a plan's sets are too small for its budget.
+func (p Plan) shareWarning(off float64) string {
+	if off <= hopelessShareError {
+		return ""
+	}
+	return fmt.Sprintf("noise moves a class share of a set of %d records by %.2g on average: plan larger sets (ratio: set_size) or a larger epsilon", p.Ratio.SetSize, off)
 }
 
 // Kernel widths in units of one over the pool's median squared distance, where

@@ -35,8 +35,9 @@ type RatioSimulation struct {
 	Whiten            float64
 	// Sets of SetSize records each, disjoint. SetShares, where given, are their
 	// class shares in turn; else Skew is the share of class i mod K in set i,
-	// the others alike; else (0) they are uniform on the simplex. A set whose
-	// classes run out is smaller.
+	// the others alike; else (0) they are uniform on the simplex, or natural
+	// where each party makes sets of its own of them (terms: sets made). A set
+	// whose classes run out is smaller.
 	Sets, SetSize int
 	SetShares     [][]float64
 	Skew          float64
@@ -297,6 +298,8 @@ func (s RatioSimulation) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 				shares[k] = (1 - s.Skew) / float64(c-1)
 			}
 			shares[i%c] = s.Skew
+		case s.Plan.Ratio.Sets == SetsMade:
+			shares = aggregation.SharesOfLabels(y, nil, c)
 		default:
 			shares = aggregation.UniformShares(c, rng)
 		}

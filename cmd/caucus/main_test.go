@@ -69,6 +69,9 @@ func setup(e *testscript.Env) error {
 	if err := triage(e.WorkDir); err != nil {
 		return err
 	}
+	if err := clinics(e.WorkDir); err != nil {
+		return err
+	}
 	// Records like those that simulations generate, whatever the hospitals are.
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 60

@@ -111,14 +111,14 @@ compared with the estimate afterwards.`,
 }
 
 func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) error {
-	t := newTable(w, "class", "share", "95 % interval", "in the study's sets")
+	t := newTable(w, "class", "share", "low", "high", "in the sets")
 	for _, k := range d.Classes {
-		t.add(k.Class, fmt.Sprintf("%.4f", k.Share), fmt.Sprintf("%.4f to %.4f", k.Low, k.High), fmt.Sprintf("%.4f", k.Training))
+		t.add(k.Class, fmt.Sprintf("%.4f", k.Share), fmt.Sprintf("%.4f", k.Low), fmt.Sprintf("%.4f", k.High), fmt.Sprintf("%.4f", k.Training))
 	}
 	if err := t.render(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%d records. %s\n", d.Rows, d.Assumption)
+	fmt.Fprintf(w, "\n%d records. Low to high are 95 %% intervals, privacy noise included; the last column is the class's share in the study's sets.\n%s\n", d.Rows, d.Assumption)
 	if d.Fit.Tested && !d.Drift {
 		fmt.Fprintf(w, "The file fits it: statistic %.2f, above %.2f would be doubtful.\n", d.Fit.Statistic, d.Fit.Threshold)
 	}

@@ -3,7 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +16,92 @@ import (
 	"time"
 
 	"caucus/agent"
+	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 )
+
+// clinics writes two regions' records for ratio studies: north.csv and south.csv,
+// each of four clinics of 500 patients with other shares of readmitted ones;
+// clinics.yaml, their schema with the clinic as party column; clinic-pool.csv;
+// ward.csv, unlabelled, of whom 40 % were readmitted; odd.csv, unlabelled, all of
+// them of one age with impossible glucose; nobody.csv, without records.
+func clinics(dir string) error {
+	c := dataset.DefaultHospitalConfig()
+	c.Sites, c.Records, c.Seed = 1, 10_000, 7
+	table, schema := dataset.Hospitals(c)
+	var of [2][]int
+	for i := range table.Rows() {
+		text, _ := table.Cell(i, schema.Label.Column)
+		k := slices.Index(schema.Label.Classes, text)
+		of[k] = append(of[k], i)
+	}
+	take := func(n, yes int) []int {
+		rows := slices.Concat(of[0][:n-yes], of[1][:yes])
+		of[0], of[1] = of[0][n-yes:], of[1][yes:]
+		return rows
+	}
+	features := schema.FeatureColumns()
+	write := func(name string, labelled bool, clinics map[string][]int, change func([]string)) error {
+		columns := slices.Clone(features)
+		if labelled {
+			columns = append(columns, schema.Label.Column)
+		}
+		file, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		out := csv.NewWriter(file)
+		out.Write(append(slices.Clone(columns), "clinic"))
+		for _, clinic := range slices.Sorted(maps.Keys(clinics)) {
+			for _, i := range clinics[clinic] {
+				var row []string
+				for _, column := range columns {
+					text, _ := table.Cell(i, column)
+					row = append(row, text)
+				}
+				if change != nil {
+					change(row)
+				}
+				out.Write(append(row, clinic))
+			}
+		}
+		out.Flush()
+		return out.Error()
+	}
+	for _, region := range []string{"north", "south"} {
+		of := map[string][]int{}
+		for k := range 4 {
+			of[fmt.Sprintf("%s-%d", region, k+1)] = take(500, 50+100*k)
+		}
+		first := true
+		err := write(region+".csv", true, of, func(row []string) {
+			if first {
+				row[0], first = planted, false
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	odd := func(row []string) { row[0], row[slices.Index(features, "glucose")] = "18", "400" }
+	err := errors.Join(
+		write("ward.csv", false, map[string][]int{"": take(500, 200)}, nil),
+		write("odd.csv", false, map[string][]int{"": take(500, 200)}, odd),
+		write("clinic-pool.csv", false, map[string][]int{"": take(800, 260)}, nil),
+		write("nobody.csv", false, nil, nil),
+	)
+	if err != nil {
+		return err
+	}
+	schema.Party, schema.Patient = "clinic", ""
+	text, err := schema.YAML()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "clinics.yaml"), text, 0o600)
+}
 
 // TestRatioByDaemons: an agent refuses exact features until its policy grants
 // the columns; then three agents publish sets with private counts, and the

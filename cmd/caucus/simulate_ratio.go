@@ -21,6 +21,7 @@ type simulateRatio struct {
 	source
 	terms                                        study.RatioTerms
 	mechanism, setShares, targetShares, protocol string
+	expected                                     string
 	out                                          string
 	epsilon, delta, skew, poolFraction, whiten   float64
 	sets, setSize, targets, targetSize           int
@@ -45,6 +46,7 @@ and compare the class ratios estimated for unlabelled test sets with the truth.
 
 Without --train or --dataset it uses generated hospital data.`,
 		Example: `  caucus simulate ratio --sets 8 --set-size 500 --skew 0.7 --epsilon 0.5
+  caucus simulate ratio --records 30000 --features noisy-embedding --fourier 100 --sets 4 --set-size 5000 --made 0.8
   caucus simulate ratio --dataset adult --sets 4 --set-size 600 --skew 0.9 --features clear --fourier 0 --target-shares "0.9,0.1;0.1,0.9" --target-size 600`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
@@ -55,6 +57,8 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.sets, "sets", 10, "number of sets, each a virtual party's")
 	f.IntVar(&s.setSize, "set-size", 500, "records of a set")
 	f.Float64Var(&s.skew, "skew", 0, "share of a set's main class, which takes turns; 0: shares uniform on the simplex")
+	f.Float64Var(&s.terms.Skew, "made", 0, "each party makes a set a class of its records, natural ones unless --skew or --set-shares, and this share of a set is meant to be its class; 0: a party's records are one set (needs noisy-embedding)")
+	f.StringVar(&s.expected, "expected", "", `with --made, the class shares that are publicly expected, such as "0.76,0.24"; the sets are then of equal size`)
 	f.StringVar(&s.setShares, "set-shares", "", `the sets' class shares in turn, such as "0.9,0.1;0.1,0.9"`)
 	f.StringVar(&s.targetShares, "target-shares", "", "the test sets' class shares, likewise; default: drawn by --protocol")
 	f.StringVar(&s.protocol, "protocol", string(aggregation.UPP), "how test sets are drawn: upp (shares uniform on the simplex), app (on a grid) or npp (natural)")
@@ -126,6 +130,16 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	}
 	p.Schema.Party = ""
 	s.terms.Sets, s.terms.MaxSets = study.SetsParty, 1
+	if s.terms.Skew != 0 || s.expected != "" {
+		s.terms.Sets, s.terms.MaxSets = study.SetsMade, len(p.Schema.Label.Classes)
+		shares, err := parseShares("expected", s.expected)
+		if err != nil {
+			return err
+		}
+		if len(shares) > 0 {
+			s.terms.Expected = shares[0]
+		}
+	}
 	if s.terms.Features == study.FeaturesNoisyEmbedding {
 		p.Unit = privacy.Record
 	}

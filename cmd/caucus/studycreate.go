@@ -50,7 +50,9 @@ type createdStudy struct {
 	PoolRows int             `json:"pool_rows"`
 	Features int             `json:"features"`
 	Forecast *study.Forecast `json:"forecast"`
-	Warning  string          `json:"warning,omitempty"`
+	// ShareError is the forecast of a ratio study.
+	ShareError float64 `json:"share_error,omitempty"`
+	Warning    string  `json:"warning,omitempty"`
 }
 
 func (o *operator) createStudy() *cobra.Command {
@@ -227,7 +229,7 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 	doc := createdStudy{
 		Study: p.Name, Plan: made.Hash, State: study.InDraft, Parties: len(p.Roster), Minimum: p.Minimum, Deadline: p.Deadline,
 		Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PoolRows: made.Pool.Rows(), Features: made.Pool.Dim(),
-		Forecast: made.Forecast, Warning: made.Warning,
+		Forecast: made.Forecast, ShareError: made.ShareError, Warning: made.Warning,
 	}
 	if made.Warning != "" {
 		o.note("warning: %s", made.Warning)
@@ -251,6 +253,9 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 		if err == nil && doc.Forecast != nil {
 			_, err = fmt.Fprintf(w, "forecast   accuracy %.3f on a reference problem (%.3f without noise, %.3f by the largest class)\n",
 				doc.Forecast.Accuracy, doc.Forecast.Unperturbed, doc.Forecast.Majority)
+		}
+		if err == nil && p.Ratio != nil {
+			_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set of %d records by %.2g on average\n", p.Ratio.SetSize, doc.ShareError)
 		}
 		if err == nil && !dry {
 			_, err = fmt.Fprintf(w, "open it with: caucus study open %s\n", doc.Plan.String()[:16])
