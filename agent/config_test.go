@@ -107,6 +107,10 @@ func TestObjections(t *testing.T) {
 			p.Study[privacy.Record] = privacy.Budget{Epsilon: 1, Delta: 0.9}
 			plan.Delta = 0.4
 		}, "giving a whole unit away"},
+		{"sums of features", func(p *Policy, plan *study.Plan) {
+			plan.Kind, plan.Mechanism = "reweigh", "entropy"
+			p.Kinds, p.Mechanisms = []string{"reweigh"}, []string{"entropy"}
+		}, ""},
 		{"columns in clear", func(p *Policy, plan *study.Plan) {
 			plan.Kind = "labels"
 			p.Kinds = []string{"labels"}

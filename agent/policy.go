@@ -166,7 +166,7 @@ func (p Policy) Objections(plan study.Plan) []string {
 // ClearColumns are the columns of a site's records that a plan takes in clear.
 // A kind this room does not know takes them all.
 func ClearColumns(plan study.Plan) []string {
-	if plan.Kind == "classify" {
+	if plan.Kind == "classify" || plan.Kind == "reweigh" { // votes, sums or coefficients
 		return nil
 	}
 	if plan.Kind == "ratio" && plan.Ratio != nil {

@@ -98,6 +98,6 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 // fit.
 func Weigh(x *mat.Dense, beta []float64) WeightFit {
 	f := WeightFit{Beta: beta}
-	f.Weight, f.EffectiveRows, f.Largest = weightsOf(x, mat.NewDense(len(beta), 1, append([]float64(nil), beta...)))
+	f.Weight, f.EffectiveRows, f.Largest = weightsOf(x, nil, mat.NewDense(len(beta), 1, append([]float64(nil), beta...)))
 	return f
 }

@@ -35,7 +35,7 @@ func TestWeightLaw(t *testing.T) {
 	}
 	floats.Scale(1/d.Norm(), means)
 	noise := Isotropic(d.Cells(), 0.002)
-	fit := FitWeights(x, means, noise, 0.01, 0, rng)
+	fit := FitWeights(x, nil, means, noise, 0.01, 0, rng)
 	law := LawOf(x, fit, noise)
 	stated := law.Answer(b)
 
@@ -46,7 +46,7 @@ func TestWeightLaw(t *testing.T) {
 	for k := range answers {
 		m := noise.Draw(1, rng).RawMatrix().Data
 		floats.Add(m, means)
-		answers[k] = newWeightLaw(x, FitWeights(x, m, noise, 0.01, 0, rng).Weight).Answer(b).Estimate
+		answers[k] = newWeightLaw(x, FitWeights(x, nil, m, noise, 0.01, 0, rng).Weight).Answer(b).Estimate
 		beta := append([]float64{}, fit.Beta...)
 		for j := range beta {
 			beta[j] += sd * rng.NormFloat64()
@@ -79,7 +79,7 @@ func TestWeightLaw(t *testing.T) {
 	for i := range ward {
 		ward[i] = pool.At(i, 1)
 	}
-	if tight := LawOf(x, FitWeights(x, means, noise, 1e-6, 0, rng), noise).Answer(ward); tight.Sampling > 1e-3 {
+	if tight := LawOf(x, FitWeights(x, nil, means, noise, 1e-6, 0, rng), noise).Answer(ward); tight.Sampling > 1e-3 {
 		t.Errorf("a matched feature has a sampling deviation of %v", tight.Sampling)
 	}
 }
@@ -150,7 +150,7 @@ func TestMatchScore(t *testing.T) {
 			w := make([]float64, 400)
 			floats.AddConst(1, w)
 			if p.Lambda > 0 {
-				w = FitWeights(x, m, noise, p.Lambda, 0, rng).Weight
+				w = FitWeights(x, nil, m, noise, p.Lambda, 0, rng).Weight
 			}
 			distances[p.Lambda] += far(w) / draws
 		}

@@ -9,9 +9,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// logMeanExp is log( (1/N) Σᵢ e^{⟨β,xᵢ⟩} ) − ⟨mu, β⟩ + (ridge/2)‖β‖².
+// logMeanExp is log( Σᵢ bᵢe^{⟨β,xᵢ⟩} / Σᵢ bᵢ ) − ⟨mu, β⟩ + (ridge/2)‖β‖², b the
+// weights that the rows have already (base, nil: all alike).
 type logMeanExp struct {
 	x      *mat.Dense
+	base   []float64
 	mu     []float64
 	ridge  float64
 	scores []float64
@@ -31,13 +33,15 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 	for _, v := range o.scores {
 		top = math.Max(top, v)
 	}
-	total := 0.0
+	total, before := 0.0, 0.0
 	for i, v := range o.scores {
-		o.scores[i] = math.Exp(v - top)
+		b := at(o.base, i)
+		o.scores[i] = b * math.Exp(v-top)
 		total += o.scores[i]
+		before += b
 	}
 	blas64.Gemv(blas.Trans, 1/total, o.x.RawMatrix(), s, 0, g)
-	value := top + math.Log(total/float64(len(o.scores)))
+	value := top + math.Log(total/before)
 	for j, v := range beta {
 		value += v * (o.ridge*v/2 - o.mu[j])
 		grad[j] += o.ridge*v - o.mu[j]
@@ -63,7 +67,7 @@ func (o *logMeanExp) set(mu *mat.Dense, ridge float64) {
 
 // WeightFit is a reweighting of the pool.
 type WeightFit struct {
-	// Beta is the tilt: weightᵢ ∝ e^{⟨Beta, xᵢ⟩}.
+	// Beta is the tilt: weightᵢ ∝ baseᵢ·e^{⟨Beta, xᵢ⟩}.
 	Beta []float64
 	// Weight has mean 1 over the pool.
 	Weight []float64
@@ -75,22 +79,23 @@ type WeightFit struct {
 }
 
 // FitWeights tilts the pool's rows x (N×d, no intercept column) so that their
-// weighted mean stands for a mean released with noise (Factor d×p): maximum
-// entropy weights,
+// weighted mean stands for a mean released with noise (Factor d×p): the weights
+// of least entropy relative to those that the rows have already (base, positive;
+// nil: all alike),
 //
-//	β = argmax ⟨β, mean⟩ − log mean_i e^{⟨β,xᵢ⟩} − (λ/2)‖β‖².
+//	β = argmax ⟨β, mean⟩ − log( Σ bᵢe^{⟨β,xᵢ⟩} / Σ bᵢ ) − (λ/2)‖β‖².
 //
 // λ is not in any bound: 0 asks for the λ that minimises the estimated risk
-// without noise (see FitVotes); then λ = 0 in the answer means equal weights.
+// without noise (see FitVotes); then λ = 0 in the answer means the base alone.
 //
-// keep is the least share of the rows that must remain effective: a smaller λ
-// than keeps them is not chosen, whatever its risk. Weights on few rows match
+// keep is the least share of the base's effective rows that must remain
+// effective: a smaller λ than keeps them is not chosen, whatever its risk. Weights on few rows match
 // a mean that the pool can hardly reach and ruin everything else.
-func FitWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
-	return tilting(x, mean, noise).fitWeights(x, lambda, keep, rng)
+func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
+	return tilting(x, base, mean, noise).fitWeights(x, base, lambda, keep, rng)
 }
 
-// MatchWeights is FitWeights with another choice of λ, for answering queries:
+// MatchWeights is FitWeights of rows that weigh alike, with another choice of λ, for answering queries:
 // the λ at which the weighted means are nearest to the true ones in the
 // Euclidean norm. The relative entropy, which FitWeights minimises, weighs an
 // error by how little the pool varies in its direction, and so lets the noise on
@@ -101,10 +106,10 @@ func FitWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64,
 // (Stein 1981, to first order), and ∂x̄/∂m = S(S+λ)⁻¹, S the weighted covariance.
 func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
 	n, _ := x.Dims()
-	p := tilting(x, mean, noise)
+	p := tilting(x, nil, mean, noise)
 	variance := inner(noise.Factor, noise.Factor)
 	p.score = func(w *mat.Dense, lambda float64) (risk, correction float64) {
-		weight, _, _ := weightsOf(x, w)
+		weight, _, _ := weightsOf(x, nil, w)
 		law := newWeightLaw(x, weight)
 		for j, m := range law.mean {
 			risk += (m - mean[j]) * (m - mean[j])
@@ -125,45 +130,62 @@ func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float6
 		}
 		return risk, correction - variance
 	}
-	return p.fitWeights(x, lambda, keep, rng)
+	return p.fitWeights(x, nil, lambda, keep, rng)
 }
 
 // tilting is the problem of FitWeights.
-func tilting(x *mat.Dense, mean []float64, noise Noise) perturbed {
+func tilting(x *mat.Dense, base, mean []float64, noise Noise) perturbed {
 	n, d := x.Dims()
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
 	return perturbed{
-		risk: &logMeanExp{x: x, scores: make([]float64, n), metric: metricOf(x, nil)},
-		// Weights differ from equal ones by a relative entropy of at most log n.
-		mu: mu, noise: noise, ceiling: math.Log(float64(n)),
+		risk: &logMeanExp{x: x, base: base, scores: make([]float64, n), metric: metricOf(x, base)},
+		// Weights on the lightest row alone are farthest from the base: a relative
+		// entropy of −log of its share, log N where all weigh alike.
+		mu: mu, noise: noise, ceiling: -math.Log(lightestShare(base, n)),
 		curvature: func(w *mat.Dense) *mat.SymDense {
-			weight, _, _ := weightsOf(x, w)
+			weight, _, _ := weightsOf(x, base, w)
 			return newWeightLaw(x, weight).cov
 		},
 	}
 }
 
-func (p perturbed) fitWeights(x *mat.Dense, lambda, keep float64, rng *rand.Rand) WeightFit {
-	n, _ := x.Dims()
+func lightestShare(base []float64, n int) float64 {
+	least, total := math.Inf(1), 0.0
+	for i := range n {
+		b := at(base, i)
+		least, total = math.Min(least, b), total+b
+	}
+	return least / total
+}
+
+func (p perturbed) fitWeights(x *mat.Dense, base []float64, lambda, keep float64, rng *rand.Rand) WeightFit {
+	n, d := x.Dims()
+	before := float64(n)
+	if base != nil {
+		_, before, _ = weightsOf(x, base, mat.NewDense(d, 1, nil))
+	}
 	accept := func(w *mat.Dense) bool {
-		_, effective, _ := weightsOf(x, w)
-		return effective >= keep*float64(n)
+		_, effective, _ := weightsOf(x, base, w)
+		return effective >= keep*before
 	}
 	beta, chosen, path := p.fit(lambda, accept, rng)
 	f := WeightFit{Beta: beta.RawMatrix().Data, Lambda: chosen, Path: path}
-	f.Weight, f.EffectiveRows, f.Largest = weightsOf(x, beta)
+	f.Weight, f.EffectiveRows, f.Largest = weightsOf(x, base, beta)
 	return f
 }
 
-// weightsOf are the weights of a tilt, of mean 1, with their effective number
-// of rows and the largest share.
-func weightsOf(x, beta *mat.Dense) (weight []float64, effective, largest float64) {
+// weightsOf are the weights of a tilt of a base, of mean 1, with their effective
+// number of rows and the largest share.
+func weightsOf(x *mat.Dense, base []float64, beta *mat.Dense) (weight []float64, effective, largest float64) {
 	n, _ := x.Dims()
 	weight = make([]float64, n)
 	mat.NewDense(n, 1, weight).Mul(x, beta)
 	top := math.Inf(-1)
-	for _, s := range weight {
-		top = math.Max(top, s)
+	for i, s := range weight {
+		if base != nil {
+			weight[i] = s + math.Log(base[i])
+		}
+		top = math.Max(top, weight[i])
 	}
 	total, squares := 0.0, 0.0
 	for i, s := range weight {
@@ -193,22 +215,16 @@ func (d Drift) Found() bool {
 	return d.Statistic > float64(d.Directions)+5*math.Sqrt(2*float64(d.Directions))
 }
 
-// DriftOf compares the pool's rows x (N×d, no intercept) with the mean of
-// records private rows, released with noise of standard deviation sd on each
-// of its entries.
-func DriftOf(x *mat.Dense, mean []float64, sd float64, records float64) Drift {
-	n, d := x.Dims()
-	centred := mat.NewDense(n, d, nil)
-	pool := make([]float64, d)
-	for j := range d {
-		pool[j] = mat.Sum(x.ColView(j)) / float64(n)
-	}
-	for i := range n {
-		for j := range d {
-			centred.Set(i, j, x.At(i, j)-pool[j])
-		}
-	}
-	g := metricOf(centred, nil)
+// DriftOf compares the pool's rows x (N×d, no intercept) under the weights that
+// they have (nil: all alike) with the mean of records private rows, released
+// with noise of standard deviation sd on each of its entries. Where the weights
+// were themselves fitted to a noisy release, what its noise did to them counts as
+// drift: the weighted pool is off by it.
+func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
+	_, d := x.Dims()
+	law := newWeightLaw(x, weight)
+	_, effective, _ := weightsOf(x, weight, mat.NewDense(d, 1, nil))
+	g := metricOfSecondMoment(law.cov)
 	out := Drift{}
 	for j, variance := range g.values {
 		if variance <= 1e-9*g.values[d-1] {
@@ -216,9 +232,9 @@ func DriftOf(x *mat.Dense, mean []float64, sd float64, records float64) Drift {
 		}
 		diff := 0.0
 		for i := range d {
-			diff += g.vectors.At(i, j) * (mean[i] - pool[i])
+			diff += g.vectors.At(i, j) * (mean[i] - law.mean[i])
 		}
-		out.Statistic += diff * diff / (sd*sd + variance/records + variance/float64(n))
+		out.Statistic += diff * diff / (sd*sd + variance/records + variance/effective)
 		out.Directions++
 	}
 	return out

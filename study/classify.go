@@ -162,9 +162,6 @@ func (classify) Check(p Plan) error {
 	default:
 		return planError("bound", "%q: want tight or paper", p.Bound)
 	}
-	if p.Weights != nil && p.Tilt {
-		return planError("tilt", "the pool has weights already: leave the tilt out, or name the pool without weights")
-	}
 	if k := len(p.Schema.Classes()); k > aggregation.MaxClasses {
 		return planError("schema", "%d classes, at most %d are supported", k, aggregation.MaxClasses)
 	}
@@ -183,6 +180,9 @@ func questionOf(p Plan, pool *auxdata.Pool) (question, error) {
 	}
 	if pool.Digest != p.Pool {
 		return nil, fmt.Errorf("%w: the plan is about pool %s, this is pool %s", ErrContribution, p.Pool, pool.Digest)
+	}
+	if p.Weights != nil && pool.Weight == nil {
+		return nil, planError("weights", "the plan says where the pool's weights come from, but the pool has none: give the file that caucus pool weigh writes")
 	}
 	return m.question(p, pool)
 }

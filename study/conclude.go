@@ -32,6 +32,8 @@ func Conclude(ctx context.Context, s *Study, kind Kind, pool *auxdata.Pool, sum 
 	}
 	if s.Plan.Weights != nil {
 		r.Result.Totals = s.Plan.Totals()
+	} else if pool.Weight != nil {
+		r.Result.Warnings = append(r.Result.Warnings, "the pool has weights and the plan does not say where they come from: if they were made of private records, what they cost is not counted here")
 	}
 	for i, p := range published {
 		if p.Simulated != s.Plan.Simulated {

@@ -131,17 +131,14 @@ func (c *cross) finish(total released, rng *rand.Rand) (Result, error) {
 		mean[j] = mat.Sum(means.RowView(j))
 	}
 	meanDeviation := sd * math.Sqrt(float64(c.classes))
-	drift := aggregation.Drift{} // a weighted pool was made to stand for other rows than its own
-	if c.pool.Weight == nil {
-		drift = aggregation.DriftOf(features, mean, meanDeviation, total.Weight)
-	}
+	drift := aggregation.DriftOf(features, c.pool.Weight, mean, meanDeviation, total.Weight)
 
 	pool := c.pool
 	var warnings []string
 	effective := c.pool.EffectiveRows()
 	if drift.Found() && c.plan.Tilt {
 		noise := aggregation.Isotropic(d-1, meanDeviation)
-		w := aggregation.FitWeights(features, mean, noise, 0, keepRows, rng)
+		w := aggregation.FitWeights(features, c.pool.Weight, mean, noise, 0, keepRows, rng)
 		if pool, err = c.pool.Weighted(w.Weight); err != nil {
 			return Result{}, err
 		}
@@ -177,5 +174,5 @@ func (c *cross) deviation(records float64, draws int) (float64, error) {
 
 func (c *cross) noise(records float64, draws int) (aggregation.Noise, error) {
 	sd, err := c.deviation(records, draws)
-	return aggregation.CrossNoise(c.classes, sd, c.pool.X, c.pool.Weight, float64(c.pool.Rows()), records, make([]float64, c.pool.Dim())), err
+	return aggregation.CrossNoise(c.classes, sd, c.pool.X, c.pool.Weight, c.pool.EffectiveRows(), records, make([]float64, c.pool.Dim())), err
 }

@@ -69,6 +69,8 @@ type Summary struct {
 	Drift       *float64  `json:"drift,omitempty"`
 	Forecast    *Forecast `json:"forecast,omitempty"`
 	Warnings    []string  `json:"warnings,omitempty"`
+	// Totals are what the study and its pool's weights guarantee together.
+	Totals []UnitTotal `json:"totals,omitempty"`
 	// Release is the first repeat's, for trying predict.
 	Release *Release `json:"-"`
 }
@@ -167,7 +169,7 @@ func (s Simulation) Run(ctx context.Context) (Summary, error) {
 	out.Accuracy.MajorityClass, _ = mean(func(r repeat) float64 { return r.accuracy.MajorityClass })
 	out.Lambda, _ = mean(func(r repeat) float64 { return r.lambda })
 	out.UploadBytes, _ = mean(func(r repeat) float64 { return r.uploadBytes })
-	out.Warnings = first.release.Result.Warnings
+	out.Warnings, out.Totals = first.release.Result.Warnings, first.release.Result.Totals
 	if w := first.release.Forecast.Warning(p, Size{Parties: first.parties}); w != "" {
 		out.Warnings = append(out.Warnings, w)
 	}

@@ -27,6 +27,8 @@ type ReweighSimulation struct {
 	Records *dataset.Records
 	Group   []bool
 	Share   float64
+	// HoldOut is a share of the private records that takes no part, for tests.
+	HoldOut float64
 	// Query is one number a record, whose mean over the private records is
 	// asked for.
 	Query []float64
@@ -81,11 +83,12 @@ type ReweighSummary struct {
 	Totals   []UnitTotal `json:"totals"`
 	Warnings []string    `json:"warnings,omitempty"`
 	// Release and Pool are the first repeat's; PoolRecords and PrivateRecords
-	// are the places of its rows among the records.
+	// are the places of its rows among the records, TestRecords those held out.
 	Release        *Release      `json:"-"`
 	Pool           *auxdata.Pool `json:"-"`
 	PoolRecords    []int         `json:"-"`
 	PrivateRecords []int         `json:"-"`
+	TestRecords    []int         `json:"-"`
 }
 
 // Check says what is wrong with a simulation before it starts.
@@ -104,6 +107,8 @@ func (s ReweighSimulation) Check() error {
 		return fmt.Errorf("simulate: the split puts %d of %d records into one group: choose a value that some records have and others do not", group, n)
 	case !(s.Share > 0 && s.Share <= 1):
 		return fmt.Errorf("simulate: a share of %v of the group is private: give a number above 0 and at most 1", s.Share)
+	case !(s.HoldOut >= 0 && s.HoldOut < 1):
+		return fmt.Errorf("simulate: a share of %v of the private records is held out: give a number from 0 to below 1", s.HoldOut)
 	case s.Parties < 1:
 		return fmt.Errorf("simulate: %d parties: give at least 1", s.Parties)
 	case s.Repeats < 1:
@@ -177,6 +182,8 @@ func (s ReweighSimulation) once(ctx context.Context, index int) (ReweighSummary,
 	fail := func(err error) (ReweighSummary, error) { return ReweighSummary{}, err }
 	rng := rand.New(rand.NewPCG(s.Seed, uint64(index)))
 	private, poolRows := s.split(rng)
+	held := int(s.HoldOut * float64(len(private)))
+	test, private := private[:held], private[held:]
 	if len(poolRows) < 2 {
 		return fail(fmt.Errorf("simulate: a share of %v leaves %d records for the pool: choose another", s.Share, len(poolRows)))
 	}
@@ -238,6 +245,6 @@ func (s ReweighSimulation) once(ctx context.Context, index int) (ReweighSummary,
 		EffectiveRows: w.EffectiveRows, LargestWeight: w.Largest,
 		UploadBytes: float64(bytes) / float64(s.Parties),
 		Totals:      release.Result.Totals, Warnings: release.Result.Warnings,
-		Release: &release, Pool: pool, PoolRecords: poolRows, PrivateRecords: private,
+		Release: &release, Pool: pool, PoolRecords: poolRows, PrivateRecords: private, TestRecords: test,
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,23 @@ type madePool struct {
 	Digest        *auxdata.Digest     `json:"digest,omitempty"`
 	EffectiveRows float64             `json:"effective_rows,omitempty"`
 	Weights       *study.WeightSource `json:"weights,omitempty"`
+}
+
+// weightsFrom says where a pool's weights come from: a reweigh release, which must
+// have them.
+func weightsFrom(release string, weight []float64) (*study.WeightSource, error) {
+	r, err := readRelease(release)
+	if err != nil {
+		return nil, err
+	}
+	source, err := r.Source()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", release, err)
+	}
+	if !slices.Equal(r.Result.Weights.Weight, weight) {
+		return nil, fmt.Errorf("the pool does not have the weights of %s: give the file that caucus pool weigh makes of it", release)
+	}
+	return source, nil
 }
 
 // create writes a new file.

@@ -28,7 +28,7 @@ type simulateClassify struct {
 	parties, shards, project, repeats, poolRows int
 	poolFraction, epsilon, delta, whiten        float64
 	unit, noise, mechanism, bound, learner      string
-	lambda, out                                 string
+	lambda, out, poolRelease                    string
 	seed                                        uint64
 	tilt                                        bool
 }
@@ -68,6 +68,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.project, "project", 30, "principal components of the pool to keep; 0 keeps all features")
 	f.Float64Var(&s.whiten, "whiten", 0, "how far to even out the principal components: 0 not, 1 fully")
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.25, "share of the training records that becomes the pool, without labels")
+	f.StringVar(&s.poolRelease, "pool-release", "", "the reweigh release that a weighted --pool has its weights from: what both cost is then stated together")
 	f.IntVar(&s.poolRows, "pool-rows", 10000, "most rows of that pool; 0 for no limit")
 	f.BoolVar(&s.tilt, "tilt", true, "tilt the pool where a cross release shows that it differs")
 	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
@@ -128,8 +129,10 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 		}
 	}
 	p.Schema = data.schema
-	if data.poolWeight != nil { // they say already what a tilt would find out
-		p.Tilt = false
+	if s.poolRelease != "" {
+		if p.Weights, err = weightsFrom(s.poolRelease, data.poolWeight); err != nil {
+			return err
+		}
 	}
 	natural := !cmd.Flags().Changed("parties") && data.train.Party != nil && (s.partyColumn != "" || s.known != "" || s.train != "")
 	if s.parties == 0 && !natural {
@@ -190,6 +193,7 @@ func printClassify(w io.Writer, s classifySummary) error {
 		fmt.Fprintf(w, "  %-16s %.4f  %s\n", r.name, r.value, r.about)
 	}
 	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
+	printTotals(w, s.Totals)
 	for _, m := range s.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", m)
 	}

@@ -21,7 +21,7 @@ import (
 type simulateReweigh struct {
 	source
 	split, query, mechanism, noise, lambda, unit, out string
-	epsilon, delta, share, whiten, keep               float64
+	epsilon, delta, share, holdOutShare, whiten, keep float64
 	parties, repeats, bins, project                   int
 	pairs                                             []string
 	seed                                              uint64
@@ -56,6 +56,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f := cmd.Flags()
 	f.StringVar(&s.split, "split", "", "COLUMN=VALUE: records with it are mostly private; COLUMN alone takes its commonest value")
 	f.Float64Var(&s.share, "share", 0.9, "share of those records, and 1 − share of the others, that is private; the rest is the pool")
+	f.Float64Var(&s.holdOutShare, "hold-out-share", 0, "share of the private records that takes no part and is written to test.csv")
 	f.StringVar(&s.query, "query", "", `condition whose share among the private records is asked for, such as 'income == ">50K"'`)
 	f.StringVar(&s.mechanism, "mechanism", "entropy", "entropy, logistic or logistic-paper")
 	f.StringVar(&s.noise, "noise", study.NoiseSite, "who adds noise: site or coordinator")
@@ -71,7 +72,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.parties, "parties", 1, "number of virtual parties among which the private records are dealt")
 	f.IntVar(&s.repeats, "repeats", 10, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits and simulated noise")
-	f.StringVar(&s.out, "out", "", "write the first repeat's files to this folder: release, schema, pool, weighted pool and private records")
+	f.StringVar(&s.out, "out", "", "write the first repeat's files to this folder: release, schema, pool, weighted pool, private records and those held out")
 	return cmd
 }
 
@@ -174,7 +175,7 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 	}
 	bar := newProgress(c)
 	summary, err := study.ReweighSimulation{
-		Plan: p, Records: records, Group: group, Share: s.share, Query: query, Parties: s.parties,
+		Plan: p, Records: records, Group: group, Share: s.share, HoldOut: s.holdOutShare, Query: query, Parties: s.parties,
 		Project: s.project, Whiten: s.whiten, Repeats: s.repeats, Seed: s.seed, Progress: bar.set,
 	}.Run(cmd.Context())
 	bar.stop()
@@ -211,12 +212,13 @@ func (s *simulateReweigh) writeFiles(c *console, schema dataset.Schema, t *datas
 			return auxdata.WriteWeighted(w, pool, summary.Release.Result.Weights.Weight)
 		},
 		"private.csv": t.Select(summary.PrivateRecords).WriteCSV,
+		"test.csv":    t.Select(summary.TestRecords).WriteCSV,
 	} {
 		if err := create(filepath.Join(s.out, name), write); err != nil {
 			return err
 		}
 	}
-	c.note("wrote release.json, schema.yaml, pool.csv, weighted.csv and private.csv to %s", s.out)
+	c.note("wrote release.json, schema.yaml, pool.csv, weighted.csv, private.csv and test.csv to %s", s.out)
 	return nil
 }
 

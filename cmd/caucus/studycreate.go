@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
+	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -29,6 +30,9 @@ type studyFile struct {
 	// Schema and Pool are relative to the study file.
 	Schema string `yaml:"schema"`
 	Pool   string `yaml:"pool"`
+	// PoolRelease is the reweigh release that a weighted pool has its weights
+	// from; it fills in Weights.
+	PoolRelease string `yaml:"pool_release"`
 	// ClosesIn is a deadline as a time from now, where none is given.
 	ClosesIn time.Duration `yaml:"closes_in"`
 }
@@ -85,6 +89,7 @@ it.`,
 	f.StringVar(&s.Data, "data", "", "the data source agents should use")
 	f.StringVar(&s.Schema, "schema", "", "schema file")
 	f.StringVar(&s.Pool, "pool", "", "CSV file of the public pool (may be .gz)")
+	f.StringVar(&s.PoolRelease, "pool-release", "", "the reweigh release that a weighted pool has its weights from: the plan then states what both cost together")
 	f.IntVar(&s.Map.Project, "project", 0, "principal components of the pool to keep; 0 keeps all features")
 	f.Float64Var(&s.Map.Whiten, "whiten", 0, "how far to even them out: 0 not, 1 fully")
 	f.StringSliceVar(&roster, "roster", nil, "parties that may contribute (default: all that are enrolled)")
@@ -169,7 +174,7 @@ func readStudyFile(name string) (studyFile, error) {
 	if err := yaml.Unmarshal(text, &said); err == nil && said.Epsilon != nil && *said.Epsilon == 0 {
 		return s, fmt.Errorf("%s: %w", name, errZeroEpsilon)
 	}
-	for _, path := range []*string{&s.Schema, &s.Pool} {
+	for _, path := range []*string{&s.Schema, &s.Pool, &s.PoolRelease} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(filepath.Dir(name), *path)
 		}
@@ -192,6 +197,15 @@ func (s studyFile) propose() (study.Proposed, error) {
 	pool, err := readCSV(s.Pool, schema.Format())
 	if err != nil {
 		return study.Proposed{}, err
+	}
+	if s.PoolRelease != "" {
+		weight, err := auxdata.Weights(pool)
+		if err != nil {
+			return study.Proposed{}, fmt.Errorf("%s: %w", s.Pool, err)
+		}
+		if s.Weights, err = weightsFrom(s.PoolRelease, weight); err != nil {
+			return study.Proposed{}, err
+		}
 	}
 	return study.Propose(s.Proposal, schema, pool)
 }
