@@ -3,6 +3,7 @@ package study
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -173,6 +174,9 @@ func realRelease(t *testing.T, p Plan, pool *auxdata.Pool, parts []*dataset.Reco
 		t.Fatal(err)
 	}
 	release.Plan = canonical
+	if _, err := json.Marshal(release); err != nil {
+		t.Fatalf("a release cannot be written: %v", err)
+	}
 	return release
 }
 
