@@ -302,6 +302,7 @@ func (s *site) standing(d dossier, r Review) Standing {
 func leaves(p study.Plan) string {
 	what := map[string]string{
 		"cross":  "sums over this site's records of label × mapped features, and the number of records",
+		"means":  "the direction of the mean over this site's records of label × mapped features",
 		"tally":  "one vote for a class on each row of the public pool",
 		"moment": "one vote for a class on each row of the public pool",
 		"output": "one vote for a class on each row of the public pool",

@@ -96,6 +96,7 @@ var classifyMechanisms = map[string]classifyMechanism{
 	"tally":        {units: allUnits, site: true, needsDelta: true, question: newVotes("tally")},
 	"moment":       {units: allUnits, site: true, question: newVotes("moment")},
 	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, question: newCross},
+	"means":        {units: []privacy.Unit{privacy.Party}, site: true, question: newMeans},
 	"output":       {units: allUnits, question: newOutput("output")},
 	"output-paper": {units: allUnits, simulation: true, question: newOutput("output-paper")},
 	"majority":     {units: allUnits, simulation: true, question: newOutput("majority")},
@@ -134,13 +135,16 @@ func (classify) Check(p Plan) error {
 		return planError("mechanism", "%q is not one of classify's: %v", p.Mechanism, Mechanisms())
 	}
 	if m.simulation && !p.Simulated {
-		return planError("mechanism", "no proof covers %q as implemented, so it can only be simulated: use tally, moment, cross or output", p.Mechanism)
+		return planError("mechanism", "no proof covers %q as implemented, so it can only be simulated: use tally, means, moment, cross or output", p.Mechanism)
+	}
+	if !slices.Contains(m.units, p.Unit) && p.Mechanism == "means" {
+		return planError("unit", "mechanism \"means\" hides whole parties: cross hides a %s with less noise", p.Unit)
 	}
 	if !slices.Contains(m.units, p.Unit) {
 		return planError("unit", "mechanism %q cannot hide a %s: it hides %v; a bound proved for one record says nothing about a whole party", p.Mechanism, p.Unit, m.units)
 	}
 	if p.Noise == NoiseSite && !m.site {
-		return planError("noise", "mechanism %q is made from the votes of all parties together, so only the coordinator can add its noise: use tally, moment or cross for noise at the site", p.Mechanism)
+		return planError("noise", "mechanism %q is made from the votes of all parties together, so only the coordinator can add its noise: use tally, means, moment or cross for noise at the site", p.Mechanism)
 	}
 	if m.needsDelta && p.Delta == 0 {
 		return planError("delta", "mechanism %q gives (ε,δ) with δ > 0: give a δ far below 1/units, or use moment for pure ε", p.Mechanism)

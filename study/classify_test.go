@@ -63,6 +63,7 @@ func TestCheckRefusals(t *testing.T) {
 		"unproven mechanism":     {func(p *Plan) { p.Mechanism = "output-paper" }, "only be simulated"},
 		"no noise at all":        {func(p *Plan) { p.Mechanism = "none" }, "only be simulated"},
 		"cross at party level":   {func(p *Plan) { p.Mechanism = "cross" }, "cannot hide a party"},
+		"means at record level":  {func(p *Plan) { p.Mechanism, p.Unit = "means", privacy.Record }, "cross hides a record"},
 		"too many shards":        {func(p *Plan) { p.Unit, p.Shards = privacy.Record, 1<<55 }, "at most"},
 		"a map of other columns": {func(p *Plan) { p.Map = dataset.Map{Kind: dataset.IdentityMap, Inputs: 3, Scale: 1} }, "map"},
 		"epsilon too large":      {func(p *Plan) { p.Epsilon = 1e6 }, "at most 64"},
@@ -170,6 +171,8 @@ func TestSums(t *testing.T) {
 		{"moment", NoiseSite, privacy.Record, 3},
 		{"cross", NoiseSite, privacy.Record, 1},
 		{"cross", NoiseCoordinator, privacy.Record, 1},
+		{"means", NoiseCoordinator, privacy.Party, 1},
+		{"means", NoiseSite, privacy.Party, 1},
 		{"output", NoiseCoordinator, privacy.Party, 1},
 		{"average", NoiseCoordinator, privacy.Party, 1},
 	} {
@@ -340,7 +343,7 @@ func TestDataIndependence(t *testing.T) {
 	for _, c := range []struct {
 		mechanism string
 		unit      privacy.Unit
-	}{{"tally", privacy.Party}, {"moment", privacy.Party}, {"output", privacy.Party}, {"cross", privacy.Record}} {
+	}{{"tally", privacy.Party}, {"moment", privacy.Party}, {"output", privacy.Party}, {"means", privacy.Party}, {"cross", privacy.Record}} {
 		for _, learner := range []string{"softmax", "svm", "cart", "forest", "naive-bayes", "knn"} {
 			p := testPlan(schema, pool, m)
 			p.Mechanism, p.Unit, p.Learner, p.Simulated = c.mechanism, c.unit, learner, true

@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -45,6 +46,12 @@ type localMemory struct {
 	once    sync.Once
 	vectors [][]int64
 	weights []int64
+
+	clear sync.Once
+	sum   []byte              // of the contributions in clear
+	names [][sha256.Size]byte // their bodies' digests
+	bytes int                 // their bodies' lengths together
+	err   error
 }
 
 // Skew is how unevenly classes are dealt to parties: party shares of each class
@@ -155,17 +162,9 @@ func (d *Draw) Release(ctx context.Context, terms Plan) (Outcome, error) {
 	if _, err := s.Step(Opened{}); err != nil {
 		return Outcome{}, err
 	}
-	local := d.locals(p, q)
-	sent := 0
-	for i, party := range p.Roster {
-		body, err := d.body(ctx, p, q, s.Hash, i, local)
-		if err != nil {
-			return Outcome{}, fmt.Errorf("simulate party %d: %w", i+1, err)
-		}
-		if err := receive(s, sum, party, body); err != nil {
-			return Outcome{}, fmt.Errorf("simulate party %d: %w", i+1, err)
-		}
-		sent += len(body)
+	sent, err := d.contribute(ctx, p, q, s, sum)
+	if err != nil {
+		return Outcome{}, err
 	}
 	out := Outcome{UploadBytes: float64(sent) / float64(len(p.Roster))}
 	if _, err := s.Step(FoldDone{len(s.Received)}); err != nil {
@@ -195,13 +194,61 @@ func (d *Draw) Release(ctx context.Context, terms Plan) (Outcome, error) {
 	return out, err
 }
 
-// body is a party's contribution, as classify.Draft and Settle make it, of what
+// contribute sends every party's contribution and returns their bytes.
+// Contributions in clear do not depend on the budget: they are encoded, checked
+// and added once for all releases.
+func (d *Draw) contribute(ctx context.Context, p Plan, q question, s *Study, sum Sum) (int, error) {
+	local := d.locals(p, q)
+	if p.Noise == NoiseCoordinator {
+		local.clear.Do(func() { local.err = local.fold(p, d.Pool, q) })
+		if local.err != nil {
+			return 0, local.err
+		}
+		for i, party := range p.Roster {
+			if _, err := s.Step(Contributed{Party: party, Plan: s.Hash, Body: local.names[i]}); err != nil {
+				return 0, fmt.Errorf("simulate party %d: %w", i+1, err)
+			}
+		}
+		return local.bytes, sum.UnmarshalBinary(local.sum)
+	}
+	sent := 0
+	for i, party := range p.Roster {
+		body, err := d.body(ctx, p, q, s.Hash, i, local)
+		if err == nil {
+			err = receive(s, sum, party, body)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("simulate party %d: %w", i+1, err)
+		}
+		sent += len(body)
+	}
+	return sent, nil
+}
+
+// fold adds the contributions in clear.
+func (m *localMemory) fold(p Plan, pool *auxdata.Pool, q question) error {
+	sum, err := classify{}.NewSum(p, pool)
+	if err != nil {
+		return err
+	}
+	for i, v := range m.vectors {
+		body, err := q.appendClear(v, m.weights[i])
+		if err == nil {
+			err = sum.Add(body)
+		}
+		if err != nil {
+			return fmt.Errorf("simulate party %d: %w", i+1, err)
+		}
+		m.names, m.bytes = append(m.names, sha256.Sum256(body)), m.bytes+len(body)
+	}
+	m.sum, err = sum.MarshalBinary()
+	return err
+}
+
+// body is the contribution of a party that adds noise of its own, as classify.Draft and Settle make it, of what
 // the party computed before.
 func (d *Draw) body(ctx context.Context, p Plan, q question, h Hash, i int, local *localMemory) ([]byte, error) {
 	vector, weight := local.vectors[i], local.weights[i]
-	if p.Noise == NoiseCoordinator {
-		return q.appendClear(vector, weight)
-	}
 	asks, err := ask(q, vector, weight)
 	if err != nil {
 		return nil, err
@@ -220,6 +267,8 @@ func (d *Draw) locals(p Plan, q question) *localMemory {
 	switch q.(type) {
 	case *cross:
 		family = "cross"
+	case *means:
+		family = "means"
 	case *average:
 		family = "average"
 	}

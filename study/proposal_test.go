@@ -55,9 +55,11 @@ func TestPropose(t *testing.T) {
 // is never below what that release costs.
 func TestDeclaredCosts(t *testing.T) {
 	schema, table := proposalData(t)
-	for _, mechanism := range []string{"tally", "moment", "cross", "output"} {
+	for mechanism, unit := range map[string]privacy.Unit{
+		"tally": privacy.Record, "moment": privacy.Record, "cross": privacy.Record, "output": privacy.Record, "means": privacy.Party,
+	} {
 		made, err := Propose(Proposal{
-			Name: "x", Roster: []PartyID{"a", "b", "c"}, Mechanism: mechanism, Noise: NoiseCoordinator,
+			Name: "x", Unit: unit, Roster: []PartyID{"a", "b", "c"}, Mechanism: mechanism, Noise: NoiseCoordinator,
 		}, schema, table)
 		if err != nil {
 			t.Fatal(err)

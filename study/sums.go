@@ -148,6 +148,9 @@ func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 	if _, ballots := s.q.(*votes); ballots && weight != uint64(s.plan.Shards) {
 		return nil, 0, fmt.Errorf("%w: it counts %d ballots, the plan says %d", ErrContribution, weight, s.plan.Shards)
 	}
+	if _, one := s.q.(*means); one && weight != 1 {
+		return nil, 0, fmt.Errorf("%w: it counts for %d parties, not one", ErrContribution, weight)
+	}
 	body = body[n:]
 	if s.plan.Simulated {
 		if len(body) == 0 || body[0] != 0 {

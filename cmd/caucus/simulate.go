@@ -61,7 +61,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.StringVar(&s.noise, "noise", "", "who adds noise: site or coordinator; default coordinator for unit party, else site")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
 	f.Float64Var(&s.delta, "delta", -1, "privacy budget δ; default min(1e-6, 1/(10·units))")
-	f.StringVar(&s.mechanism, "mechanism", "", "tally (default at unit party), cross (default at record and label), moment, output, output-paper, majority, average, none")
+	f.StringVar(&s.mechanism, "mechanism", "", "tally (default at unit party), cross (default at record and label), means (unit party), moment, output, output-paper, majority, average, none")
 	f.StringVar(&s.bound, "bound", "tight", "sensitivity bound of output: tight or paper")
 	f.StringVar(&s.learner, "learner", study.DefaultLearner, "what parties train: one of "+fmt.Sprint(learners.Names()))
 	f.StringVar(&s.lambda, "lambda", "auto", "ridge of the central fit, or auto")

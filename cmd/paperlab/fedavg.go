@@ -29,18 +29,25 @@ func (l labelled) reach() float64 {
 	return 1
 }
 
-// addGradient adds the sum over some rows of the gradients at w.
+// addGradient adds the sum over some rows of the gradients at w (d×C, row-major).
 func (l labelled) addGradient(to, w []float64, rows []int) {
+	_, d := l.X.Dims()
 	c := learners.Columns(l.Classes)
+	// A column at a time is a column in memory.
+	byColumn, sum := make([]float64, len(w)), make([]float64, len(w))
+	for j := range d {
+		for k := range c {
+			byColumn[k*d+j] = w[j*c+k]
+		}
+	}
 	scores := make([]float64, c)
 	for _, i := range rows {
 		if l.Y[i] < 0 {
 			continue
 		}
 		x := l.X.RawRowView(i)
-		clear(scores)
-		for j, v := range x {
-			floats.AddScaled(scores, v, w[j*c:(j+1)*c])
+		for k := range scores {
+			scores[k] = floats.Dot(x, byColumn[k*d:(k+1)*d])
 		}
 		if c == 1 {
 			scores[0] = 1/(1+math.Exp(-scores[0])) - float64(l.Y[i])
@@ -51,8 +58,13 @@ func (l labelled) addGradient(to, w []float64, rows []int) {
 			}
 			scores[l.Y[i]]--
 		}
-		for j, v := range x {
-			floats.AddScaled(to[j*c:(j+1)*c], v, scores)
+		for k, v := range scores {
+			floats.AddScaled(sum[k*d:(k+1)*d], v, x)
+		}
+	}
+	for j := range d {
+		for k := range c {
+			to[j*c+k] += sum[k*d+j]
 		}
 	}
 }

@@ -72,47 +72,51 @@ func hammTasks(l *lab) ([]task, error) {
 	if l.Quick {
 		sets, epsilons, sites, draws = quickSets, quickEpsilons, []int{12}, l.draws(2)
 	}
+	// Draw by draw, and in a draw the headline first, so that a run cut short
+	// has whole draws of it.
 	var tasks []task
 	for draw := range draws {
 		for _, s := range sets {
-			for _, m := range s.Parties {
-				at := epsilons
-				if !l.Quick && (m == 30 || m == 300) && m != slices.Max(s.Parties) {
-					at = []float64{1} // for the number of parties needed at ε = 1
-				}
-				compare := func(out *results) *comparison {
-					return &comparison{l: l, set: s, unit: privacy.Party, parties: m, draw: draw, epsilons: at, out: out}
-				}
-				tasks = append(tasks, task{
-					Key: fmt.Sprintf("party-%s-M%d-draw%d", s.Name, m, draw),
-					Run: func(ctx context.Context, out *results) error { return compare(out).run(ctx) },
-				}, task{
-					Key: fmt.Sprintf("means-%s-M%d-draw%d", s.Name, m, draw),
-					Run: func(ctx context.Context, out *results) error { return compare(out).candidate(ctx) },
-				})
-				if len(at) > 1 && m != 10 && !l.Quick {
-					tasks = append(tasks, task{
-						Key: fmt.Sprintf("far-%s-M%d-draw%d", s.Name, m, draw),
-						Run: func(ctx context.Context, out *results) error { return compare(out).far(ctx) },
-					})
-				}
-			}
-			for _, n := range sites {
-				for _, concentration := range []float64{0, skewed} {
-					tasks = append(tasks, task{
-						Key: fmt.Sprintf("record-%s-%dsites-%s-draw%d", s.Name, n, partition(concentration), draw),
-						Run: func(ctx context.Context, out *results) error {
-							c := comparison{l: l, set: s, unit: privacy.Record, parties: n, skew: concentration, draw: draw, epsilons: epsilons, out: out}
-							return c.run(ctx)
-						},
-					})
-				}
-			}
-			tasks = append(tasks, extraTasks(l, s, draw)...)
+			tasks = append(tasks, partyTasks(l, s, draw, epsilons)...)
 		}
 		tasks = append(tasks, theoryTasks(l, sets[0], draw)...)
+		for _, s := range sets {
+			tasks = append(tasks, recordTasks(l, s, draw, sites, epsilons)...)
+		}
 	}
 	return tasks, nil
+}
+
+func partyTasks(l *lab, s hammSet, draw int, epsilons []float64) (tasks []task) {
+	for _, m := range s.Parties {
+		at := epsilons
+		if !l.Quick && (m == 30 || m == 300) && m != slices.Max(s.Parties) {
+			at = []float64{1} // for the number of parties needed at ε = 1
+		}
+		tasks = append(tasks, task{
+			Key: fmt.Sprintf("party-%s-M%d-draw%d", s.Name, m, draw),
+			Run: func(ctx context.Context, out *results) error {
+				c := comparison{l: l, set: s, unit: privacy.Party, parties: m, draw: draw, epsilons: at, distant: len(at) > 1 && m != 10 && !l.Quick, out: out}
+				return c.run(ctx)
+			},
+		})
+	}
+	return tasks
+}
+
+func recordTasks(l *lab, s hammSet, draw int, sites []int, epsilons []float64) (tasks []task) {
+	for _, n := range sites {
+		for _, concentration := range []float64{0, skewed} {
+			tasks = append(tasks, task{
+				Key: fmt.Sprintf("record-%s-%dsites-%s-draw%d", s.Name, n, partition(concentration), draw),
+				Run: func(ctx context.Context, out *results) error {
+					c := comparison{l: l, set: s, unit: privacy.Record, parties: n, skew: concentration, draw: draw, epsilons: epsilons, out: out}
+					return c.run(ctx)
+				},
+			})
+		}
+	}
+	return tasks
 }
 
 func partition(concentration float64) string {

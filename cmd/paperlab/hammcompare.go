@@ -23,6 +23,7 @@ type comparison struct {
 	skew     float64
 	draw     int
 	epsilons []float64
+	distant  bool // measure far too
 	out      *results
 
 	ctx    context.Context
@@ -179,8 +180,10 @@ func (c *comparison) oracle(method string, terms study.Plan, gain float64) error
 // party measures everything at party level.
 func (c *comparison) party() error {
 	central := study.Plan{Noise: study.NoiseCoordinator}
-	tally, moment, output, paper, majority, average := central, central, central, central, central, central
+	tally, means, pure, moment, output, paper, majority, average := central, central, central, central, central, central, central, central
 	tally.Mechanism, tally.Delta = "tally", hammDelta
+	means.Mechanism, means.Delta = "means", hammDelta
+	pure.Mechanism = "means"
 	moment.Mechanism, output.Mechanism, paper.Mechanism = "moment", "output", "output-paper"
 	majority.Mechanism, average.Mechanism = "majority", "average"
 	loose := output
@@ -189,7 +192,7 @@ func (c *comparison) party() error {
 		name  string
 		terms study.Plan
 	}{
-		{"tally", tally}, {"moment", moment}, {"output", output}, {"output, paper's bound", loose},
+		{"tally", tally}, {"means", means}, {"means, pure ε", pure}, {"moment", moment}, {"output", output}, {"output, paper's bound", loose},
 		{"output-paper", paper}, {"majority", majority}, {"average", average},
 	} {
 		if err := c.release(m.name, m.terms); err != nil {
@@ -208,6 +211,9 @@ func (c *comparison) party() error {
 		return err
 	}
 	c.fedAvg()
+	if c.distant {
+		return c.far()
+	}
 	return nil
 }
 
@@ -251,11 +257,8 @@ func (c *comparison) fedAvg() {
 
 // far measures the published mechanism and tally beyond the useful budgets, to
 // learn how many times tally's ε the former needs.
-func (c *comparison) far(ctx context.Context) error {
-	if err := c.deal(ctx); err != nil {
-		return err
-	}
-	c.epsilons, c.shards = []float64{farEpsilons[0]}, 1
+func (c *comparison) far() error {
+	c.epsilons = farEpsilons[:1]
 	central := study.Plan{Noise: study.NoiseCoordinator, Delta: hammDelta, Mechanism: "tally"}
 	if err := c.release("tally", central); err != nil {
 		return err
@@ -263,22 +266,6 @@ func (c *comparison) far(ctx context.Context) error {
 	c.epsilons = farEpsilons
 	central.Mechanism, central.Delta = "output-paper", 0
 	return c.oracle("output-paper, oracle λ", central, 1)
-}
-
-// candidate measures partyMeans, beside the vote without noise: a task of its
-// own, because it trains nothing at the parties.
-func (c *comparison) candidate(ctx context.Context) error {
-	if err := c.deal(ctx); err != nil {
-		return err
-	}
-	c.rng = c.l.rng(fmt.Sprintf("hamm candidate %s %d %d", c.set.Name, c.parties, c.draw))
-	pooled := pooledOf(c.d)
-	m := newPartyMeans(c.d.Pool.X, pooled.Classes, float64(len(pooled.Y))/float64(len(c.d.Parties)))
-	for _, e := range c.epsilons {
-		b := privacy.Budget{Epsilon: e, Delta: hammDelta}
-		c.add("means of parties (candidate)", e, c.accuracy(m.fit(c.d.Pool.X, pooled, c.d.Parties, b, c.rng)), float64(pooled.weights()*4))
-	}
-	return nil
 }
 
 // rivalRidge evens out directions of the pool with a curvature above it.

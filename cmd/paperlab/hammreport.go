@@ -15,7 +15,7 @@ const within = 0.01
 
 // Methods that figures show: at most eight, so that colours differ.
 var (
-	partyCurves  = []string{"tally", "moment", "output-paper, oracle λ", "output-paper, tight bound, oracle λ", "majority", "average", "PATE", "DP-FedAvg, oracle rounds and clip"}
+	partyCurves  = []string{"tally", "means", "moment", "output-paper, oracle λ", "majority", "average", "PATE", "DP-FedAvg, oracle rounds and clip"}
 	recordCurves = []string{"cross", "cross, noise added once", "cross, pure ε", "tally on shards, noise added once", "output-paper on shards, oracle λ", "DP-FedAvg at sites, oracle rounds", "DP-SGD pooled, oracle epochs", "output perturbation pooled, oracle λ"}
 )
 
@@ -37,7 +37,6 @@ func hammReport(_ *lab, r *results, p *page) error {
 	if err := theoryReport(p, r); err != nil {
 		return err
 	}
-	extrasReport(p, r.where("part", "extras"))
 	if len(party.rows) > 0 {
 		p.section("Party level, everything measured")
 		if err := accuracyTables(p, party, partyCurves, "parties"); err != nil {
@@ -53,7 +52,7 @@ func hammReport(_ *lab, r *results, p *page) error {
 
 func hammRules(p *page) {
 	p.section("Rules")
-	p.paragraph("Accuracy on test records, mean ± standard deviation over draws; a draw is a split into pool, parties and test records, trained votes and noise. δ = %g for every method with a δ; `moment`, `cross, pure ε`, `output*`, `majority`, `average`, Pathak et al. and the perturbed solutions are pure ε.", hammDelta)
+	p.paragraph("Accuracy on test records, mean ± standard deviation over draws; a draw is a split into pool, parties and test records, trained votes and noise. δ = %g for every method with a δ; `moment`, `means, pure ε`, `cross, pure ε`, `output*`, `majority`, `average`, Pathak et al. and the perturbed solutions are pure ε.", hammDelta)
 	p.paragraph("Caucus's mechanisms choose λ by `auto`, after the noise, from public things. **Oracle** methods are given their best setting on the test records, which nobody has: `output-paper` its λ of %v, DP-FedAvg its rounds and clip, DP-SGD its epochs, perturbed solutions their λ, PATE its noise (by how well its answers agree with the private votes). PATE's ε is data-dependent (Papernot et al. 2018, Theorem 6) and DP-SGD's promise is for adding or removing a record, where all others hide a replacement. Gradient rivals work in coordinates whitened by the public pool. All of this favours the rivals; at small ε an oracle also profits from luck, being the best of several noisy results.", oracleLambdas)
 	p.paragraph("The methods' curves run from ε = %g to %g; `output-paper` was also measured at %v, to see when it arrives, and `tally` at the first of these.", hammEpsilons[0], hammEpsilons[len(hammEpsilons)-1], farEpsilons)
 	p.paragraph("At record level each site has at most %d/sites shards, of %d records or more. *Noise added once* needs a trusted coordinator; otherwise every site adds its own.", shardsInAll, shardSize)
@@ -177,7 +176,8 @@ func hammHeadline(p *page, r *results) {
 	if len(verdicts) > 0 {
 		p.paragraph("`output-paper` at its oracle λ needs, of `tally`'s ε: %s.", strings.Join(verdicts, "; "))
 	}
-	rivalVerdicts(p, r, []string{"PATE", "DP-FedAvg, oracle rounds and clip", "average"}, "tally")
+	rivalVerdicts(p, r, []string{"means", "PATE", "DP-FedAvg, oracle rounds and clip", "average"}, "tally")
+	rivalVerdicts(p, r, []string{"tally", "PATE", "DP-FedAvg, oracle rounds and clip", "average"}, "means")
 
 	p.section("Party level: the parties each needs at ε = 1")
 	p.paragraph("To come within 1 point of the vote without noise of as many parties.")
@@ -455,39 +455,4 @@ func doubling(r *results) (float64, int) {
 		}
 	}
 	return math.Exp(total / math.Max(float64(n), 1)), n
-}
-
-func extrasReport(p *page, r *results) {
-	if len(r.rows) == 0 {
-		return
-	}
-	p.section("What else one release carries at no cost")
-	p.paragraph("Everything here is computed from one `tally` release. *Chosen beside λ*: the feature set whose fit has the least estimated risk, as `auto` chooses λ.")
-	header := []string{"set", "parties", "ε"}
-	methods := r.distinct("method")
-	header = append(header, methods...)
-	var rows [][]string
-	wins := map[string]map[string]bool{}
-	for _, set := range r.distinct("set") {
-		for _, e := range r.where("set", set).numbers("epsilon") {
-			at := r.where("set", set, "epsilon", e)
-			line := []string{set, strings.Join(at.distinct("parties"), ", "), cell(e)}
-			base := at.where("method", methods[0]).over("accuracy")
-			for _, m := range methods {
-				v := at.where("method", m).over("accuracy")
-				line = append(line, v.String())
-				if v.Mean > base.Mean+.005 {
-					if wins[m] == nil {
-						wins[m] = map[string]bool{}
-					}
-					wins[m][set] = true
-				}
-			}
-			rows = append(rows, line)
-		}
-	}
-	p.table(header, rows)
-	for _, m := range methods[1:] {
-		p.paragraph("%s is more than half a point ahead at some ε on %d of %d sets.", m, len(wins[m]), len(r.distinct("set")))
-	}
 }

@@ -1,0 +1,167 @@
+package aggregation
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+
+	"caucus/learners"
+)
+
+// anyRecords draws a party's records, hostile ones included: values outside
+// every schema, infinite or no numbers, labels missing, no records at all.
+func anyRecords(t *rapid.T, name string, d, classes int) (*mat.Dense, []int) {
+	n := rapid.IntRange(0, 6).Draw(t, name+" records")
+	if n == 0 {
+		return &mat.Dense{}, nil
+	}
+	value := rapid.OneOf(
+		rapid.Float64Range(-1, 1),
+		rapid.SampledFrom([]float64{0, 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 1e308, 5e-324, math.Sqrt(.5)}),
+	)
+	x, y := mat.NewDense(n, d, nil), make([]int, n)
+	for i := range n {
+		for j := range d {
+			x.Set(i, j, value.Draw(t, name))
+		}
+		y[i] = rapid.IntRange(-1, classes-1).Draw(t, name+" label")
+	}
+	return x, y
+}
+
+// TestMeansBound: whatever two parties hold, their vectors are in range and no
+// further apart than the declared bounds, in integers.
+func TestMeansBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		classes := rapid.IntRange(2, 4).Draw(t, "classes")
+		d := rapid.IntRange(2, 5).Draw(t, "features")
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "pool"), 1))
+		m := NewMeansDesign(smallPool(rapid.IntRange(1, 12).Draw(t, "rows"), d, rng), nil, classes)
+		a, b := m.Direction(anyRecords(t, "one", d, classes)), m.Direction(anyRecords(t, "other", d, classes))
+		var l1, l2 int64
+		for i := range a {
+			l1 += max(a[i]-b[i], b[i]-a[i])
+			l2 += (a[i] - b[i]) * (a[i] - b[i])
+		}
+		if len(a) != m.Cells() || !MeansInRange(a) || !MeansInRange(b) || l2 > MeansL2sq || l1 > MeansL1(m.Cells()) {
+			t.Fatalf("%v → %v: L1 %d of %d, L2² %d of %d", a, b, l1, MeansL1(m.Cells()), l2, int64(MeansL2sq))
+		}
+	})
+}
+
+// TestMeansBoundTight: two parties of opposite records come near the bound, so
+// it is not loose.
+func TestMeansBoundTight(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, classes := range []int{2, 3} {
+		x := smallPool(40, 5, rng)
+		m := NewMeansDesign(x, nil, classes)
+		y := make([]int, 40)
+		opposite := mat.DenseCopyOf(x)
+		opposite.Scale(-1, opposite)
+		a, b := m.Direction(x, y), m.Direction(opposite, y)
+		var l2 int64
+		for i := range a {
+			l2 += (a[i] - b[i]) * (a[i] - b[i])
+		}
+		if share := float64(l2) / MeansL2sq; share < .99 || share > 1 {
+			t.Errorf("%d classes: largest movement / bound: L2² %.5f, want .99 to 1", classes, share)
+		}
+	}
+}
+
+func TestMeansInRange(t *testing.T) {
+	const r = meansRadius
+	for _, c := range []struct {
+		v    []int64
+		want bool
+	}{
+		{[]int64{r, 0, 0}, true},
+		{[]int64{r, 1, 0}, false},
+		{[]int64{0, -r}, true},
+		{[]int64{-r - 1}, false},
+		{[]int64{math.MinInt64, 0}, false},
+		{[]int64{math.MaxInt64, math.MaxInt64}, false},
+		{[]int64{r / 2, r / 2, r / 2, -r / 2}, true},
+		{[]int64{r / 2, r / 2, r / 2, -r / 2, 1}, false},
+		{nil, true},
+	} {
+		if got := MeansInRange(c.v); got != c.want {
+			t.Errorf("%v in range: %v, want %v", c.v, got, c.want)
+		}
+	}
+}
+
+// TestMeansNoise: Mu is linear in the sum, and a unit of a cell moves it as Noise
+// says.
+func TestMeansNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	m := NewMeansDesign(smallPool(30, 4, rng), nil, 2)
+	zero, err := m.Mu(make([]float64, 4), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	factor := m.Noise(9, 10).Factor
+	for j := range 4 {
+		sum := make([]float64, 4)
+		sum[j] = 3
+		moved, _ := m.Mu(sum, 10)
+		for i := range 4 {
+			if got, want := moved.At(i, 0)-zero.At(i, 0), factor.At(i, j); math.Abs(got-want) > 1e-12 {
+				t.Errorf("cell %d moves moment %d by %g, noise says %g", j, i, got, want)
+			}
+		}
+	}
+	if _, err := m.Mu(make([]float64, 3), 10); err == nil {
+		t.Error("a sum of another length was read")
+	}
+}
+
+// TestMeansLearn: directions of many small parties fit a classifier about as
+// good as the records' own, for two and for three classes.
+func TestMeansLearn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	const n, d = 6000, 5
+	for _, classes := range []int{2, 3} {
+		x, y := smallPool(n, d, rng), make([]int, n)
+		for i := range y { // the class of the largest of a few features
+			row := x.RawRowView(i)
+			for k := range classes {
+				if row[k] > row[y[i]] {
+					y[i] = k
+				}
+			}
+		}
+		pool := x.Slice(0, 1000, 0, d).(*mat.Dense)
+		m := NewMeansDesign(pool, nil, classes)
+		sum := make([]float64, m.Cells())
+		const parties, size = 250, 20
+		for p := range parties {
+			from := 1000 + p*size
+			for i, v := range m.Direction(x.Slice(from, from+size, 0, d).(*mat.Dense), y[from:from+size]) {
+				sum[i] += float64(v)
+			}
+		}
+		mu, err := m.Mu(sum, parties)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fit := FitVotes(pool, nil, classes, mu, m.Noise(1, parties), 0, rng)
+		own := FitVotes(pool, nil, classes, learners.Moments(pool, learners.OneHot(y[:1000], classes), nil), Noise{Factor: mat.NewDense(d, d, nil), Centred: classes > 2}, 1e-4, rng)
+		right := func(l learners.Linear) float64 {
+			total := 0.0
+			for i, k := range l.Predict(x) {
+				if k == y[i] {
+					total++
+				}
+			}
+			return total / n
+		}
+		if got, want := right(fit.Model), right(own.Model); got < want-.03 {
+			t.Errorf("%d classes: means reach %.3f, the pool's own labels %.3f", classes, got, want)
+		}
+	}
+}

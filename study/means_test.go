@@ -1,0 +1,102 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"caucus/privacy"
+)
+
+// TestMeansBodies: a body is 16 bits a cell whoever sends it, and one that is
+// longer than a party's vector may be is refused: a party that lies counts for
+// no more than an honest one.
+func TestMeansBodies(t *testing.T) {
+	schema, pool, m, records := hospital(t, 600)
+	p := testPlan(schema, pool, m)
+	p.Mechanism = "means"
+	bodies := contributions(t, p, pool, append(deal(records, 3), records.Select(nil)))
+	sum, err := (classify{}).NewSum(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := pool.Dim()
+	for i, b := range bodies {
+		if len(b) != 2*cells {
+			t.Errorf("party %d sends %d bytes, want %d", i, len(b), 2*cells)
+		}
+		if err := sum.Check(b); err != nil {
+			t.Errorf("party %d: %v", i, err)
+		}
+	}
+	q := sum.(*clearSum).q
+	long := make([]int64, cells)
+	long[0], long[1] = 1<<14, 1
+	overlong, err := q.appendClear(long, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lowest := make([]int64, cells)
+	lowest[0] = -1 << 15
+	below, _ := q.appendClear(lowest, 1)
+	for name, b := range map[string][]byte{"longer than the bound": overlong, "the lowest 16 bits hold": below, "short": bodies[0][2:], "nothing": nil} {
+		if err := sum.Check(b); !errors.Is(err, ErrContribution) {
+			t.Errorf("%s: have %v, want ErrContribution", name, err)
+		}
+	}
+}
+
+// FuzzMeansBody: what is accepted is in range and reads back as it was sent.
+func FuzzMeansBody(f *testing.F) {
+	schema, pool, m, records := hospital(f, 400)
+	p := testPlan(schema, pool, m)
+	p.Mechanism = "means"
+	q, err := questionOf(p, pool)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(contributions(f, p, pool, deal(records, 1))[0])
+	f.Add(make([]byte, 2*pool.Dim()))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		v, weight, err := q.parseClear(body)
+		if err != nil {
+			return
+		}
+		var norm int64
+		for _, x := range v {
+			norm += x * x
+		}
+		back, _ := q.appendClear(v, weight)
+		if weight != 1 || norm > 1<<28 || string(back) != string(body) {
+			t.Errorf("accepted weight %d, squared norm %d, %d bytes that read back as %d", weight, norm, len(body), len(back))
+		}
+	})
+}
+
+// TestMeansBeatVotesOfSmallParties: with 20 records a party, whose own
+// classifiers are poor, means reach more than votes at the same ε and unit;
+// pure ε works too.
+func TestMeansBeatVotesOfSmallParties(t *testing.T) {
+	schema, _, _, records := hospital(t, 8000)
+	run := func(mechanism string, delta float64) float64 {
+		s, err := Simulation{
+			Plan: Plan{
+				Name: "s", Kind: "classify", Schema: schema, Unit: privacy.Party, Epsilon: 1, Delta: delta,
+				Mechanism: mechanism, Noise: NoiseCoordinator, Shards: 1, Minimum: 1,
+			},
+			Train: records, PoolFraction: .2, PoolRows: 500, Parties: 150, Project: 12, Repeats: 2, Seed: 1,
+		}.Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Mechanism != mechanism || s.Forecast == nil {
+			t.Errorf("%s: summary of %s, forecast %v", mechanism, s.Mechanism, s.Forecast)
+		}
+		return s.Accuracy.Released
+	}
+	means, votes, pure := run("means", 1e-6), run("tally", 1e-6), run("means", 0)
+	t.Logf("means %.3f, votes %.3f, means at pure ε %.3f", means, votes, pure)
+	if means < votes+.01 {
+		t.Errorf("means reach %.3f, votes %.3f", means, votes)
+	}
+}
