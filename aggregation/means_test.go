@@ -120,8 +120,10 @@ func TestMeansNoise(t *testing.T) {
 	}
 }
 
-// TestMeansLearn: directions of many small parties fit a classifier about as
-// good as the records' own, for two and for three classes.
+// TestMeansLearn: directions of many small parties fit a classifier nearly as
+// good as labels of the pool's own rows do, for two and for three classes. The
+// classes are separable here, where it costs most that moments are of other
+// rows than the pool's.
 func TestMeansLearn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	const n, d = 6000, 5
@@ -160,7 +162,7 @@ func TestMeansLearn(t *testing.T) {
 			}
 			return total / n
 		}
-		if got, want := right(fit.Model), right(own.Model); got < want-.03 {
+		if got, want := right(fit.Model), right(own.Model); got < want-.05 {
 			t.Errorf("%d classes: means reach %.3f, the pool's own labels %.3f", classes, got, want)
 		}
 	}
