@@ -279,3 +279,45 @@ func TestGossip(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 }
+
+// TestMeansByDaemons: a party-level study of means through agents and a
+// coordinator: what a party is charged covers what the release says it cost.
+func TestMeansByDaemons(t *testing.T) {
+	n := newNetwork(t, nil)
+	limit := map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 3, Delta: 1e-5}}
+	roster := []study.PartyID{"hospital-a", "hospital-b", "hospital-c"}
+	var agents []agent.Config
+	for _, name := range roster {
+		c := n.enrol(string(name))
+		c.Policy.Mechanisms, c.Policy.Noise = []string{"means"}, []string{study.NoiseCoordinator}
+		c.Policy.Study, c.Policy.Total = limit, limit
+		agents = append(agents, c)
+	}
+	s := studyFile{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
+	s.Proposal = study.Proposal{
+		Name: "fleet", Map: study.ProposedMap{Project: 4}, Roster: roster, Minimum: 3, Deadline: time.Now().Add(time.Hour),
+		Unit: privacy.Party, Mechanism: "means", Epsilon: 2,
+	}
+	made, err := s.propose()
+	n.check(err)
+	if made.Forecast == nil || made.Forecast.Useful || made.Warning == "" {
+		t.Errorf("three parties at party level: forecast %+v, warning %q", made.Forecast, made.Warning)
+	}
+	n.check(n.operator.UploadPool(n.ctx, made.Plan.Pool, made.PoolBytes))
+	_, err = n.operator.CreateStudy(n.ctx, made.Canonical)
+	n.check(err)
+	_, err = n.operator.Open(n.ctx, made.Hash.String())
+	n.check(err)
+	for _, c := range agents {
+		n.run(c)
+	}
+	r := n.wait(made.Hash)
+	if r.Parties != 3 || r.Simulated || len(r.Costs) != 1 || r.Costs[0].Output != "means" || r.Costs[0].Unit != privacy.Party || r.Costs[0].Epsilon != 2 || r.Result.Classifier == nil {
+		t.Errorf("released %+v", r)
+	}
+	charges, err := study.DeclaredCosts(made.Plan, made.Pool)
+	n.check(err)
+	if rho, _ := charges[0].Cost.Rho.Float64(); rho <= 0 || rho < r.Costs[0].Rho {
+		t.Errorf("declared ρ = %g, released at %g", rho, r.Costs[0].Rho)
+	}
+}
