@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"image/color"
 	"io"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -92,20 +94,49 @@ func (f figure) save(name string) error {
 		legend.Add(r.Name, line)
 	}
 	if f.LogX && high > low {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
 	}
 	if f.LogY && !math.IsInf(low, 1) {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
 	}
 	const width, height, beside = 23 * vg.Centimeter, 11 * vg.Centimeter, 7 * vg.Centimeter
 	canvas := vgsvg.New(width, height)
 	all := draw.New(canvas)
-	p.Draw(draw.Crop(all, 0, -beside, 0, 0))
+	p.Draw(draw.Crop(all, 0, -beside, 0, -vg.Points(5)))
 	legend.Draw(draw.Crop(all, width-beside+vg.Points(6), 0, 0, -vg.Points(20)))
 	return writeFile(name, func(w io.Writer) error {
 		_, err := canvas.WriteTo(w)
 		return err
 	})
+}
+
+// decades marks a log axis, its ends included: powers of ten, with 3 between
+// them over less than five of them, or with 2 and 5 over less than one and a half.
+type decades struct{}
+
+func (decades) Ticks(low, high float64) []plot.Tick {
+	labelled := []float64{1}
+	switch span := math.Log10(high / low); {
+	case span < 1.5:
+		labelled = []float64{1, 2, 5}
+	case span < 5:
+		labelled = []float64{1, 3}
+	}
+	var ticks []plot.Tick
+	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
+		for m := 1.0; m < 10; m++ {
+			x, _ := strconv.ParseFloat(fmt.Sprintf("%ge%g", m, e), 64)
+			if x < low*(1-1e-9) || x > high*(1+1e-9) {
+				continue
+			}
+			t := plot.Tick{Value: min(max(x, low), high)}
+			if slices.Contains(labelled, m) {
+				t.Label = strconv.FormatFloat(x, 'g', -1, 64)
+			}
+			ticks = append(ticks, t)
+		}
+	}
+	return ticks
 }
 
 func (c curve) add(p *plot.Plot, legend *plot.Legend, i int, positive bool) error {

@@ -324,3 +324,115 @@ func slope(points []point, ceiling float64) (float64, int) {
 	_, b := stat.LinearRegression(x, y, nil, false)
 	return b, len(x)
 }
+
+// quadratic is the excess risk below which the second order rules; the largest
+// possible is of order log 2.
+const quadratic = 0.1
+
+func theoryReport(p *page, r *results) error {
+	noise := r.where("part", "noise")
+	if len(noise.rows) > 0 {
+		p.section("Theorem 4: how excess risk falls")
+		p.paragraph("Plain ridge %g, fixed; excess of the ridge-penalised vote risk on the pool over its minimum (`majority`: over its own minimum). Slopes of log excess by least squares where it is below %g.", theoryLambda, quadratic)
+		f := figure{Title: "excess risk against εM", X: "ε·M", Y: "excess risk", LogX: true, LogY: true}
+		var rows [][]string
+		for _, m := range noise.distinct("method") {
+			of := noise.where("method", m)
+			c := curveOf(m, of, "product", "excess")
+			f.Curves = append(f.Curves, c)
+			both, n := slope(c.Points, quadratic)
+			ratio, pairs := doubling(of)
+			alone, _ := slope(centred(of), math.Inf(1))
+			rows = append(rows, []string{m, fitted(both, n), fitted(alone, 2), fmt.Sprintf("%.2f (%d pairs)", ratio, pairs)})
+		}
+		p.table([]string{"mechanism", "slope in εM (theorem: −2; majority: none)", "slope in M at equal ε", "excess with more parties over excess with more ε, at equal εM"}, rows)
+		if err := p.figure("theorem4", f); err != nil {
+			return err
+		}
+	}
+	if pool := r.where("part", "pool"); len(pool.rows) > 0 {
+		c := curveOf("vote without noise", pool, "rows", "excess")
+		s, n := slope(c.Points, math.Inf(1))
+		p.paragraph("The pool's size: excess risk on rows that no fit saw, against N, has slope %.2f (%d sizes; the theorem's term is 1/N).", s, n)
+		if err := p.figure("theorem4-pool", figure{Title: "excess risk against the pool's rows", X: "N", Y: "excess risk", LogX: true, LogY: true, Curves: []curve{c}}); err != nil {
+			return err
+		}
+	}
+	if skew := r.where("part", "skew"); len(skew.rows) > 0 {
+		p.section("Skewed classes")
+		p.paragraph("%s, 100 parties, classes dealt by a Dirichlet law; `tally` at ε = 3.", skew.distinct("set")[0])
+		var rows [][]string
+		for _, k := range skew.distinct("concentration") {
+			at := skew.where("concentration", k)
+			name := k
+			if k == "0" {
+				name = "evenly"
+			}
+			rows = append(rows, []string{name, at.where("method", "none").over("accuracy").String(), at.where("method", "tally").over("accuracy").String()})
+		}
+		p.table([]string{"concentration", "vote without noise", "tally"}, rows)
+	}
+	if shift := r.where("part", "shift"); len(shift.rows) > 0 {
+		p.section("A shifted pool")
+		p.paragraph("adult: the pool holds women only, parties and test records are men; ε = 1; `tally` at party level, `cross` at record level with noise at each site.")
+		var rows [][]string
+		for _, m := range shift.numbers("parties") {
+			for _, method := range shift.where("parties", m).distinct("method") {
+				rows = append(rows, []string{cell(m), method, shift.where("parties", m, "method", method).over("accuracy").String()})
+			}
+		}
+		p.table([]string{"parties", "method", "accuracy"}, rows)
+	}
+	return nil
+}
+
+// fitted shows a slope, or that there was too little to fit.
+func fitted(slope float64, points int) string {
+	if points < 2 || math.IsNaN(slope) {
+		return "too few points"
+	}
+	return fmt.Sprintf("%.2f", slope)
+}
+
+// centred pools the curves in M of all ε: log excess less its mean at that ε,
+// so that one slope describes all.
+func centred(r *results) []point {
+	var out []point
+	for _, e := range r.numbers("epsilon") {
+		c := curveOf("", r.where("epsilon", e), "parties", "excess").Points
+		mean := 0.0
+		for _, q := range c {
+			mean += math.Log(q.Y) / float64(len(c))
+		}
+		for _, q := range c {
+			out = append(out, point{X: q.X, Y: q.Y / math.Exp(mean)})
+		}
+	}
+	return out
+}
+
+// doubling is the geometric mean of excess(kM, ε)/excess(M, kε) over all that
+// was measured, with the number of such pairs: 1 where more parties are like
+// more ε.
+func doubling(r *results) (float64, int) {
+	total, n := 0.0, 0
+	parties, epsilons := r.numbers("parties"), r.numbers("epsilon")
+	for _, m := range parties {
+		for _, e := range epsilons {
+			for _, m2 := range parties {
+				for _, e2 := range epsilons {
+					if m2 <= m || math.Abs(m2*e2/(m*e)-1) > 1e-9 {
+						continue
+					}
+					a := r.where("parties", m2, "epsilon", e2).over("excess")
+					b := r.where("parties", m, "epsilon", e).over("excess")
+					if a.Mean > 0 && b.Mean > 0 {
+						total += math.Log(a.Mean / b.Mean)
+						n++
+					}
+				}
+			}
+		}
+	}
+	return math.Exp(total / math.Max(float64(n), 1)), n
+}
