@@ -41,6 +41,13 @@ type coordinatorDouble struct {
 	refuse  error
 	skew    time.Duration
 	renewed int
+
+	declined int
+}
+
+func (c *coordinatorDouble) Decline(context.Context, study.Hash) error {
+	c.declined++
+	return nil
 }
 
 func (c *coordinatorDouble) Studies(context.Context) (protocol.Listing, error) {
@@ -300,6 +307,15 @@ func TestRefusals(t *testing.T) {
 			}
 			if n := charges(t, a, privacy.Record); n != 0 {
 				t.Errorf("%d charges, want none", n)
+			}
+			// A refusal is told once; trouble with the data, or a person who is
+			// awaited, is none of the coordinator's business.
+			want := 0
+			if test.name == "policy" || test.name == "ledger" {
+				want = 1
+			}
+			if r.declined != want {
+				t.Errorf("declined %d times, want %d", r.declined, want)
 			}
 			if n := strings.Count(r.log.String(), test.log); n != 1 {
 				t.Errorf("the log says %q %d times, want once:\n%s", test.log, n, r.log)

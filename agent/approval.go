@@ -170,8 +170,9 @@ func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review,
 }
 
 // Refuse keeps a study from taking place here, for good, and says how far it
-// had come. The reason stays in this site's folder: the coordinator sees that no
-// contribution comes, as it does where the policy or the ledger refuses. What
+// had come. The reason stays in this site's folder: the coordinator is told that this
+// site takes no part, in the same words as where the policy or the ledger
+// refuses. What
 // was received cannot be taken back. What is being sent at this moment may
 // still arrive.
 func (a *Agent) Refuse(ctx context.Context, name string, who Approver, reason string) (Review, error) {

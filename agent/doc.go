@@ -13,7 +13,8 @@
 //     again;
 //   - records, labels and unreleased numbers never reach a log or an error
 //     that leaves the machine. What the coordinator learns of a refusal is that
-//     no contribution comes;
+//     this site takes no part, not who or what refused, nor why;
+//   - each decision is in an append-only audit log before it takes effect;
 //   - whether and when it joins depends on plan, policy, ledger and whether the
 //     data file can be read, never on what the records say.
 //

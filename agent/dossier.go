@@ -20,6 +20,7 @@ const (
 	filePlanSign = "plan.sig"     // the coordinator's signature on them
 	fileApproval = "approval-"    // a person said yes; the name follows
 	fileRefused  = "refused"      // a person said no
+	fileDeclined = "declined"     // the coordinator knows that this site takes no part
 	fileLedger   = "ledger.seq"   // how far the ledger was when the upload was made
 	fileUpload   = "upload"       // the body; only these bytes are ever sent
 	fileReceipt  = "receipt.json" // the coordinator has it
@@ -105,7 +106,7 @@ func (d dossiers) tidy() error {
 		return err
 	}
 	for _, f := range all {
-		for _, name := range []string{filePlan, filePlanSign, fileLedger, fileUpload, fileReceipt, fileClosed, fileRelease} {
+		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileLedger, fileUpload, fileReceipt, fileClosed, fileRelease} {
 			stale, err := filepath.Glob(filepath.Join(f.dir, "."+name+"-*"))
 			if err != nil {
 				return err

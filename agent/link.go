@@ -20,6 +20,7 @@ type link interface {
 	Study(ctx context.Context, ref string) (protocol.Study, error)
 	Pool(ctx context.Context, s protocol.Study, dir string) ([]byte, error)
 	Contribute(ctx context.Context, plan study.Hash, body []byte) (protocol.Receipt, error)
+	Decline(ctx context.Context, plan study.Hash) error
 	Release(ctx context.Context, ref string) (protocol.SignedRelease, error)
 	Gossip(ctx context.Context) (protocol.GossipInfo, error)
 	Renew(ctx context.Context) (protocol.Identity, error)

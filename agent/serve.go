@@ -24,7 +24,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return nil
 	case d.has(fileRefused) && !d.has(fileReceipt) && !o.Mine:
 		a.say(o.Hash, slog.LevelInfo, "a person refused this study: nothing is sent")
-		return nil
+		return a.decline(ctx, d, o.Hash)
 	case d.has(fileReceipt) && d.has(fileUpload) && o.State == study.Open && !o.Mine:
 		a.say(o.Hash, slog.LevelWarn, "the coordinator has lost this site's contribution, which it had received: the same bytes are sent again")
 		return a.send(ctx, d, o)
@@ -42,10 +42,17 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return err
 	}
 	by, err := a.decide(d, o.Hash, p)
+	if errors.Is(err, errRefused) {
+		return a.decline(ctx, d, o.Hash)
+	}
 	if err != nil || by == nil {
 		return err
 	}
-	if err := a.upload(ctx, d, o.Hash, p, by); err != nil {
+	err = a.upload(ctx, d, o.Hash, p, by)
+	if errors.Is(err, errRefused) {
+		return a.decline(ctx, d, o.Hash)
+	}
+	if err != nil {
 		return err
 	}
 	if d.has(fileRefused) { // meanwhile
@@ -138,13 +145,29 @@ func (a *Agent) keep(d dossier, s protocol.Study) error {
 	return d.write(filePlan, s.PlanBytes)
 }
 
+// errRefused: the policy or the ledger refuses a study; why was said.
+var errRefused = errors.New("refused here")
+
+// decline tells the coordinator, once, that this site takes no part in a study:
+// the same message whether a person refused, the policy or the ledger.
+func (a *Agent) decline(ctx context.Context, d dossier, h study.Hash) error {
+	if d.has(fileDeclined) {
+		return nil
+	}
+	if err := a.link.Decline(ctx, h); err != nil {
+		return err
+	}
+	return d.write(fileDeclined, nil)
+}
+
 // decide asks policy and persons; the ledger decides when it is charged. It
-// does not look at the records. by says who said yes.
+// does not look at the records. by says who said yes, nil while persons are
+// awaited; errRefused is the policy's no.
 func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err error) {
 	policy := a.site.config.Policy
 	if len(policy.Objections(p)) > 0 {
 		a.say(h, slog.LevelWarn, "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
-		return nil, a.recordOnce(auditRefused, h, p, "by", byPolicy)
+		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p, "by", byPolicy))
 	}
 	by = a.site.approvers(d, h)
 	if more := policy.needed() - len(by); more > 0 {
@@ -206,7 +229,8 @@ func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Pla
 	body, err := a.site.prepare(ctx, h, p, pool, records)
 	if errors.Is(err, privacy.ErrBudget) || errors.Is(err, privacy.ErrUnproven) {
 		a.overBudget[h] = a.year // until the year ends, or a restart: limits change with the config
-		return errors.Join(fmt.Errorf("the ledger refuses this study: %w", err), a.recordOnce(auditRefused, h, p, "by", byLedger))
+		a.say(h, slog.LevelWarn, fmt.Sprintf("the ledger refuses this study: %v", err))
+		return errors.Join(errRefused, a.recordOnce(auditRefused, h, p, "by", byLedger))
 	}
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func allowed(method string) []protocol.Role {
 	switch method {
 	case pb.Enrolment_Enrol_FullMethodName:
 		return []protocol.Role{protocol.RoleInvitation}
-	case pb.Studies_Contribute_FullMethodName:
+	case pb.Studies_Contribute_FullMethodName, pb.Studies_Decline_FullMethodName:
 		return []protocol.Role{protocol.RoleParty}
 	case pb.Enrolment_Renew_FullMethodName:
 		return members

@@ -292,6 +292,21 @@ func (t *sqlTx) AddContribution(r protocol.Receipt, body []byte) error {
 		r.Plan[:], r.Party, r.Body[:], r.Document, r.Signature, body)
 }
 
+func (t *sqlTx) Decline(h study.Hash, p study.PartyID) error {
+	_, err := t.tx.ExecContext(t.ctx, "INSERT INTO declines (study, party) VALUES ($1, $2) ON CONFLICT DO NOTHING", h[:], p)
+	return err
+}
+
+func (t *sqlTx) Declined(h study.Hash) (all []study.PartyID, err error) {
+	err = t.each(func(scan func(...any) error) error {
+		var p study.PartyID
+		err := scan(&p)
+		all = append(all, p)
+		return err
+	}, "SELECT party FROM declines WHERE study = $1 ORDER BY party", h[:])
+	return all, err
+}
+
 func (t *sqlTx) Unfolded(h study.Hash, n int) ([]contribution, error) {
 	var all []contribution
 	err := t.each(func(scan func(...any) error) error {

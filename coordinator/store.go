@@ -123,6 +123,10 @@ type contributionTx interface {
 	Receipt(study.Hash, study.PartyID) (protocol.Receipt, error)
 	// AddContribution keeps a body and its receipt.
 	AddContribution(r protocol.Receipt, body []byte) error
+	// Decline keeps that a party takes no part; again is no error.
+	Decline(study.Hash, study.PartyID) error
+	// Declined are the parties that said so, by name.
+	Declined(study.Hash) ([]study.PartyID, error)
 	// Unfolded gives up to n contributions that are not in the sum, by party.
 	Unfolded(h study.Hash, n int) ([]contribution, error)
 	// Sum is the stored sum and how many contributions are in it; nil and 0 if

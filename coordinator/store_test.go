@@ -246,6 +246,12 @@ func storeStudies(t *testing.T, s Store) {
 			t.Errorf("no sum is %q, %d, %v", sum, n, err)
 		}
 	})
+	update(t, s, func(tx Tx) error { return errors.Join(tx.Decline(h, "zz"), tx.Decline(h, "z"), tx.Decline(h, "z")) })
+	view(t, s, func(tx Tx) {
+		if got := must(tx.Declined(h)); len(got) != 2 || got[0] != "z" {
+			t.Errorf("declined %v", got)
+		}
+	})
 	update(t, s, func(tx Tx) error {
 		first := must(tx.Unfolded(h, 2))
 		if len(first) != 2 || first[0].Party != "a" || string(first[1].Body) != "body bb" || first[1].Digest != (study.BodyDigest{2}) {

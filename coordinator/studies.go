@@ -68,7 +68,15 @@ func (s *Server) show(ctx context.Context, c *course) (*pb.Study, error) {
 			reply.Missing = append(reply.Missing, string(p))
 		}
 		return s.store.View(ctx, func(tx Tx) (err error) {
-			reply.PoolBytes, err = tx.PoolSize(m.Plan.Pool)
+			if reply.PoolBytes, err = tx.PoolSize(m.Plan.Pool); err != nil {
+				return err
+			}
+			declined, err := tx.Declined(c.hash)
+			for _, p := range declined {
+				if slices.Contains(missing, p) {
+					reply.Declined = append(reply.Declined, string(p))
+				}
+			}
 			return err
 		})
 	})
@@ -153,6 +161,40 @@ func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeReque
 	}
 	s.config.Checkpoint("after receipt sent")
 	return nil
+}
+
+// Decline keeps that a party takes no part.
+func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.DeclineReply, error) {
+	caller := callerOf(ctx)
+	if len(r.PlanHash) != len(study.Hash{}) {
+		return nil, fmt.Errorf("%w: a study is declined by its plan's hash", protocol.ErrInvalid)
+	}
+	c := s.docket.byHash(study.Hash(r.PlanHash))
+	if c == nil {
+		return nil, fmt.Errorf("decline study: %w: no study has plan %x", study.ErrOtherPlan, r.PlanHash)
+	}
+	err := c.view(ctx, func(m *study.Study) error {
+		switch {
+		case !c.roster[study.PartyID(caller.Name)]:
+			return fmt.Errorf("decline study: %w: %s", study.ErrNotEnrolled, caller.Name)
+		case m.State != study.Open:
+			return fmt.Errorf("decline study: %w: it is %s", study.ErrNotOpen, m.State)
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.store.Update(ctx, func(tx Tx) error {
+			if err := stillHolds(tx, caller, s.config.Now()); err != nil {
+				return err
+			}
+			return tx.Decline(c.hash, study.PartyID(caller.Name))
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.config.Log.Info("study declined", "study", c.hash, "party", caller.Name)
+	return &pb.DeclineReply{}, nil
 }
 
 // take receives and checks a body and contributes it.

@@ -100,3 +100,39 @@ func TestNoiseAtTheSite(t *testing.T) {
 		t.Errorf("the coordinator spent %+v", totals[privacy.Record])
 	}
 }
+
+// TestDecline: a party of an open study may say that it takes no part; others
+// see that, and it binds nobody.
+func TestDecline(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	s := w.small(3)
+	stranger := w.enrol("stranger")
+	p0, p1, p2 := w.parties["p0"], w.parties["p1"], w.parties["p2"]
+	for range 2 {
+		must(0, p0.Decline(ctx, s.Hash))
+	}
+	must(0, p1.Decline(ctx, s.Hash))
+	if err := stranger.Decline(ctx, s.Hash); !errors.Is(err, study.ErrNotEnrolled) {
+		t.Errorf("a stranger declines: %v", err)
+	}
+	if err := p0.Decline(ctx, study.Hash{1}); !errors.Is(err, study.ErrOtherPlan) {
+		t.Errorf("decline no study: %v", err)
+	}
+	if err := w.operator.Decline(ctx, s.Hash); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("an operator declines: %v", err)
+	}
+	if got := must(w.operator.Study(ctx, "trial")); len(got.Declined) != 2 || got.Declined[0] != "p0" || len(got.Missing) != 3 || got.State != study.Open {
+		t.Errorf("declined %v, missing %v, %s", got.Declined, got.Missing, got.State)
+	}
+	must(p0.Contribute(ctx, s.Hash, ballotFor(0, 3))) // it changed its mind
+	if got := must(w.operator.Study(ctx, "trial")); len(got.Declined) != 1 || len(got.ContributedBy) != 1 {
+		t.Errorf("declined %v, contributed %v", got.Declined, got.ContributedBy)
+	}
+	must(p1.Contribute(ctx, s.Hash, ballotFor(1, 3)))
+	must(p2.Contribute(ctx, s.Hash, ballotFor(2, 3)))
+	w.wait("trial", study.Released)
+	if err := p0.Decline(ctx, s.Hash); !errors.Is(err, study.ErrNotOpen) {
+		t.Errorf("decline after the end: %v", err)
+	}
+}

@@ -122,6 +122,8 @@ type Study struct {
 	PoolBytes     uint64     `json:"pool_bytes"`
 	ContributedBy []string   `json:"contributed_by"`
 	Missing       []string   `json:"missing"`
+	// Declined are those of the missing that said that they take no part.
+	Declined []string `json:"declined"`
 }
 
 // Listing is an answer to Studies.
@@ -184,7 +186,7 @@ func (c *Client) studyOf(verb, ref string, call func() (*pb.Study, error)) (Stud
 	}
 	s := Study{
 		Summary: summary, PlanBytes: reply.GetPlan().GetDocument(), PlanSignature: reply.GetPlan().GetSignature(),
-		PoolBytes: reply.PoolBytes, ContributedBy: reply.Contributed, Missing: reply.Missing,
+		PoolBytes: reply.PoolBytes, ContributedBy: reply.Contributed, Missing: reply.Missing, Declined: reply.Declined,
 	}
 	if err := c.signer.Verify(PlanDocument, s.PlanBytes, s.PlanSignature); err != nil {
 		return fail(err)
@@ -237,6 +239,17 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 		return fail(fmt.Errorf("%w: the receipt is for something else", ErrDamaged))
 	}
 	return receipt, nil
+}
+
+// Decline says that this party takes no part in an open study, and nothing
+// else. It may be repeated.
+func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	if _, err := c.studies.Decline(ctx, &pb.DeclineRequest{PlanHash: plan[:]}); err != nil {
+		return fmt.Errorf("decline study %s: %w", plan, FromStatus(err))
+	}
+	return nil
 }
 
 // SignedRelease is a release with the bytes the coordinator signed.

@@ -55,10 +55,11 @@ type studyDocument struct {
 	PoolBytes     uint64     `json:"pool_bytes"`
 	ContributedBy []string   `json:"contributed_by"`
 	Missing       []string   `json:"missing"`
+	Declined      []string   `json:"declined"`
 }
 
 func (o *operator) printStudy(s protocol.Study) error {
-	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: names0(s.ContributedBy), Missing: names0(s.Missing)}
+	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: names0(s.ContributedBy), Missing: names0(s.Missing), Declined: names0(s.Declined)}
 	return o.print(doc, func(w io.Writer) error {
 		p := s.Plan
 		lines := [][2]string{
@@ -69,6 +70,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 			{"parties", fmt.Sprintf("%d of %d have contributed, at least %d must, until %s", s.Contributed, s.Roster, s.Minimum, s.Deadline.Format(time.RFC3339))},
 			{"contributed", strings.Join(s.ContributedBy, ", ")},
 			{"missing", strings.Join(s.Missing, ", ")},
+			{"declined", strings.Join(s.Declined, ", ")},
 		}
 		for _, l := range lines {
 			if _, err := fmt.Fprintf(w, "%-12s %s\n", l[0], l[1]); err != nil {

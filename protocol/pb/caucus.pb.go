@@ -375,8 +375,10 @@ type Study struct {
 	Plan      *Signed                `protobuf:"bytes,2,opt,name=plan,proto3" json:"plan,omitempty"`
 	PoolBytes uint64                 `protobuf:"varint,3,opt,name=pool_bytes,json=poolBytes,proto3" json:"pool_bytes,omitempty"`
 	// Participation is public to those who may see the study.
-	Contributed   []string `protobuf:"bytes,4,rep,name=contributed,proto3" json:"contributed,omitempty"`
-	Missing       []string `protobuf:"bytes,5,rep,name=missing,proto3" json:"missing,omitempty"`
+	Contributed []string `protobuf:"bytes,4,rep,name=contributed,proto3" json:"contributed,omitempty"`
+	Missing     []string `protobuf:"bytes,5,rep,name=missing,proto3" json:"missing,omitempty"`
+	// Those of the missing that declined.
+	Declined      []string `protobuf:"bytes,6,rep,name=declined,proto3" json:"declined,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -442,6 +444,13 @@ func (x *Study) GetContributed() []string {
 func (x *Study) GetMissing() []string {
 	if x != nil {
 		return x.Missing
+	}
+	return nil
+}
+
+func (x *Study) GetDeclined() []string {
+	if x != nil {
+		return x.Declined
 	}
 	return nil
 }
@@ -773,6 +782,86 @@ func (x *ContributionHeader) GetSha256() []byte {
 	return nil
 }
 
+type DeclineRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	PlanHash      []byte                 `protobuf:"bytes,1,opt,name=plan_hash,json=planHash,proto3" json:"plan_hash,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeclineRequest) Reset() {
+	*x = DeclineRequest{}
+	mi := &file_caucus_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeclineRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeclineRequest) ProtoMessage() {}
+
+func (x *DeclineRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeclineRequest.ProtoReflect.Descriptor instead.
+func (*DeclineRequest) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *DeclineRequest) GetPlanHash() []byte {
+	if x != nil {
+		return x.PlanHash
+	}
+	return nil
+}
+
+type DeclineReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeclineReply) Reset() {
+	*x = DeclineReply{}
+	mi := &file_caucus_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeclineReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeclineReply) ProtoMessage() {}
+
+func (x *DeclineReply) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeclineReply.ProtoReflect.Descriptor instead.
+func (*DeclineReply) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{13}
+}
+
 type GossipRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -781,7 +870,7 @@ type GossipRequest struct {
 
 func (x *GossipRequest) Reset() {
 	*x = GossipRequest{}
-	mi := &file_caucus_proto_msgTypes[12]
+	mi := &file_caucus_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -793,7 +882,7 @@ func (x *GossipRequest) String() string {
 func (*GossipRequest) ProtoMessage() {}
 
 func (x *GossipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[12]
+	mi := &file_caucus_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -806,7 +895,7 @@ func (x *GossipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GossipRequest.ProtoReflect.Descriptor instead.
 func (*GossipRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{12}
+	return file_caucus_proto_rawDescGZIP(), []int{14}
 }
 
 type GossipReply struct {
@@ -819,7 +908,7 @@ type GossipReply struct {
 
 func (x *GossipReply) Reset() {
 	*x = GossipReply{}
-	mi := &file_caucus_proto_msgTypes[13]
+	mi := &file_caucus_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -831,7 +920,7 @@ func (x *GossipReply) String() string {
 func (*GossipReply) ProtoMessage() {}
 
 func (x *GossipReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[13]
+	mi := &file_caucus_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -844,7 +933,7 @@ func (x *GossipReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GossipReply.ProtoReflect.Descriptor instead.
 func (*GossipReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{13}
+	return file_caucus_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GossipReply) GetAddresses() []string {
@@ -875,7 +964,7 @@ type InviteRequest struct {
 
 func (x *InviteRequest) Reset() {
 	*x = InviteRequest{}
-	mi := &file_caucus_proto_msgTypes[14]
+	mi := &file_caucus_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +976,7 @@ func (x *InviteRequest) String() string {
 func (*InviteRequest) ProtoMessage() {}
 
 func (x *InviteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[14]
+	mi := &file_caucus_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +989,7 @@ func (x *InviteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteRequest.ProtoReflect.Descriptor instead.
 func (*InviteRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{14}
+	return file_caucus_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *InviteRequest) GetName() string {
@@ -942,7 +1031,7 @@ type InviteReply struct {
 
 func (x *InviteReply) Reset() {
 	*x = InviteReply{}
-	mi := &file_caucus_proto_msgTypes[15]
+	mi := &file_caucus_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -954,7 +1043,7 @@ func (x *InviteReply) String() string {
 func (*InviteReply) ProtoMessage() {}
 
 func (x *InviteReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[15]
+	mi := &file_caucus_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -967,7 +1056,7 @@ func (x *InviteReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteReply.ProtoReflect.Descriptor instead.
 func (*InviteReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{15}
+	return file_caucus_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *InviteReply) GetInvitation() string {
@@ -992,7 +1081,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_caucus_proto_msgTypes[16]
+	mi := &file_caucus_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1004,7 +1093,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[16]
+	mi := &file_caucus_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1017,7 +1106,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{16}
+	return file_caucus_proto_rawDescGZIP(), []int{18}
 }
 
 type ListMembersReply struct {
@@ -1029,7 +1118,7 @@ type ListMembersReply struct {
 
 func (x *ListMembersReply) Reset() {
 	*x = ListMembersReply{}
-	mi := &file_caucus_proto_msgTypes[17]
+	mi := &file_caucus_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1041,7 +1130,7 @@ func (x *ListMembersReply) String() string {
 func (*ListMembersReply) ProtoMessage() {}
 
 func (x *ListMembersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[17]
+	mi := &file_caucus_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1054,7 +1143,7 @@ func (x *ListMembersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersReply.ProtoReflect.Descriptor instead.
 func (*ListMembersReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{17}
+	return file_caucus_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListMembersReply) GetMembers() []*Member {
@@ -1077,7 +1166,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_caucus_proto_msgTypes[18]
+	mi := &file_caucus_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1089,7 +1178,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[18]
+	mi := &file_caucus_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1102,7 +1191,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{18}
+	return file_caucus_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Member) GetName() string {
@@ -1149,7 +1238,7 @@ type RevokeRequest struct {
 
 func (x *RevokeRequest) Reset() {
 	*x = RevokeRequest{}
-	mi := &file_caucus_proto_msgTypes[19]
+	mi := &file_caucus_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1250,7 @@ func (x *RevokeRequest) String() string {
 func (*RevokeRequest) ProtoMessage() {}
 
 func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[19]
+	mi := &file_caucus_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1263,7 @@ func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{19}
+	return file_caucus_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RevokeRequest) GetName() string {
@@ -1192,7 +1281,7 @@ type RevokeReply struct {
 
 func (x *RevokeReply) Reset() {
 	*x = RevokeReply{}
-	mi := &file_caucus_proto_msgTypes[20]
+	mi := &file_caucus_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1204,7 +1293,7 @@ func (x *RevokeReply) String() string {
 func (*RevokeReply) ProtoMessage() {}
 
 func (x *RevokeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[20]
+	mi := &file_caucus_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1217,7 +1306,7 @@ func (x *RevokeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeReply.ProtoReflect.Descriptor instead.
 func (*RevokeReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{20}
+	return file_caucus_proto_rawDescGZIP(), []int{22}
 }
 
 type UploadPoolRequest struct {
@@ -1233,7 +1322,7 @@ type UploadPoolRequest struct {
 
 func (x *UploadPoolRequest) Reset() {
 	*x = UploadPoolRequest{}
-	mi := &file_caucus_proto_msgTypes[21]
+	mi := &file_caucus_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1334,7 @@ func (x *UploadPoolRequest) String() string {
 func (*UploadPoolRequest) ProtoMessage() {}
 
 func (x *UploadPoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[21]
+	mi := &file_caucus_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1347,7 @@ func (x *UploadPoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadPoolRequest.ProtoReflect.Descriptor instead.
 func (*UploadPoolRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{21}
+	return file_caucus_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *UploadPoolRequest) GetPart() isUploadPoolRequest_Part {
@@ -1312,7 +1401,7 @@ type PoolHeader struct {
 
 func (x *PoolHeader) Reset() {
 	*x = PoolHeader{}
-	mi := &file_caucus_proto_msgTypes[22]
+	mi := &file_caucus_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1324,7 +1413,7 @@ func (x *PoolHeader) String() string {
 func (*PoolHeader) ProtoMessage() {}
 
 func (x *PoolHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[22]
+	mi := &file_caucus_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1337,7 +1426,7 @@ func (x *PoolHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolHeader.ProtoReflect.Descriptor instead.
 func (*PoolHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{22}
+	return file_caucus_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PoolHeader) GetDigest() []byte {
@@ -1362,7 +1451,7 @@ type UploadPoolReply struct {
 
 func (x *UploadPoolReply) Reset() {
 	*x = UploadPoolReply{}
-	mi := &file_caucus_proto_msgTypes[23]
+	mi := &file_caucus_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1374,7 +1463,7 @@ func (x *UploadPoolReply) String() string {
 func (*UploadPoolReply) ProtoMessage() {}
 
 func (x *UploadPoolReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[23]
+	mi := &file_caucus_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1387,7 +1476,7 @@ func (x *UploadPoolReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadPoolReply.ProtoReflect.Descriptor instead.
 func (*UploadPoolReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{23}
+	return file_caucus_proto_rawDescGZIP(), []int{25}
 }
 
 type CreateStudyRequest struct {
@@ -1399,7 +1488,7 @@ type CreateStudyRequest struct {
 
 func (x *CreateStudyRequest) Reset() {
 	*x = CreateStudyRequest{}
-	mi := &file_caucus_proto_msgTypes[24]
+	mi := &file_caucus_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1411,7 +1500,7 @@ func (x *CreateStudyRequest) String() string {
 func (*CreateStudyRequest) ProtoMessage() {}
 
 func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[24]
+	mi := &file_caucus_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1424,7 +1513,7 @@ func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStudyRequest.ProtoReflect.Descriptor instead.
 func (*CreateStudyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{24}
+	return file_caucus_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CreateStudyRequest) GetPlan() []byte {
@@ -1444,7 +1533,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_caucus_proto_msgTypes[25]
+	mi := &file_caucus_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1456,7 +1545,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[25]
+	mi := &file_caucus_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1469,7 +1558,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{25}
+	return file_caucus_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CancelRequest) GetStudy() string {
@@ -1514,14 +1603,15 @@ const file_caucus_proto_rawDesc = "" +
 	"\x04mine\x18\n" +
 	" \x01(\bR\x04mine\"$\n" +
 	"\fStudyRequest\x12\x14\n" +
-	"\x05study\x18\x01 \x01(\tR\x05study\"\xb7\x01\n" +
+	"\x05study\x18\x01 \x01(\tR\x05study\"\xd3\x01\n" +
 	"\x05Study\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.caucus.v1.SummaryR\asummary\x12%\n" +
 	"\x04plan\x18\x02 \x01(\v2\x11.caucus.v1.SignedR\x04plan\x12\x1d\n" +
 	"\n" +
 	"pool_bytes\x18\x03 \x01(\x04R\tpoolBytes\x12 \n" +
 	"\vcontributed\x18\x04 \x03(\tR\vcontributed\x12\x18\n" +
-	"\amissing\x18\x05 \x03(\tR\amissing\"B\n" +
+	"\amissing\x18\x05 \x03(\tR\amissing\x12\x1a\n" +
+	"\bdeclined\x18\x06 \x03(\tR\bdeclined\"B\n" +
 	"\x06Signed\x12\x1a\n" +
 	"\bdocument\x18\x01 \x01(\fR\bdocument\x12\x1c\n" +
 	"\tsignature\x18\x02 \x01(\fR\tsignature\"?\n" +
@@ -1541,7 +1631,10 @@ const file_caucus_proto_rawDesc = "" +
 	"\x12ContributionHeader\x12\x1b\n" +
 	"\tplan_hash\x18\x01 \x01(\fR\bplanHash\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x16\n" +
-	"\x06sha256\x18\x03 \x01(\fR\x06sha256\"\x0f\n" +
+	"\x06sha256\x18\x03 \x01(\fR\x06sha256\"-\n" +
+	"\x0eDeclineRequest\x12\x1b\n" +
+	"\tplan_hash\x18\x01 \x01(\fR\bplanHash\"\x0e\n" +
+	"\fDeclineReply\"\x0f\n" +
 	"\rGossipRequest\"=\n" +
 	"\vGossipReply\x12\x1c\n" +
 	"\taddresses\x18\x01 \x03(\tR\taddresses\x12\x10\n" +
@@ -1584,13 +1677,14 @@ const file_caucus_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason2}\n" +
 	"\tEnrolment\x127\n" +
 	"\x05Enrol\x12\x17.caucus.v1.EnrolRequest\x1a\x15.caucus.v1.EnrolReply\x127\n" +
-	"\x05Renew\x12\x17.caucus.v1.EnrolRequest\x1a\x15.caucus.v1.EnrolReply2\xf2\x02\n" +
+	"\x05Renew\x12\x17.caucus.v1.EnrolRequest\x1a\x15.caucus.v1.EnrolReply2\xb1\x03\n" +
 	"\aStudies\x124\n" +
 	"\x04List\x12\x16.caucus.v1.ListRequest\x1a\x14.caucus.v1.ListReply\x121\n" +
 	"\x04Show\x12\x17.caucus.v1.StudyRequest\x1a\x10.caucus.v1.Study\x12>\n" +
 	"\fDownloadPool\x12\x1a.caucus.v1.DownloadRequest\x1a\x10.caucus.v1.Chunk0\x01\x12?\n" +
 	"\n" +
-	"Contribute\x12\x1c.caucus.v1.ContributeRequest\x1a\x11.caucus.v1.Signed(\x01\x12A\n" +
+	"Contribute\x12\x1c.caucus.v1.ContributeRequest\x1a\x11.caucus.v1.Signed(\x01\x12=\n" +
+	"\aDecline\x12\x19.caucus.v1.DeclineRequest\x1a\x17.caucus.v1.DeclineReply\x12A\n" +
 	"\x0fDownloadRelease\x12\x1a.caucus.v1.DownloadRequest\x1a\x10.caucus.v1.Chunk0\x01\x12:\n" +
 	"\x06Gossip\x12\x18.caucus.v1.GossipRequest\x1a\x16.caucus.v1.GossipReply2\xd0\x03\n" +
 	"\x0eAdministration\x12:\n" +
@@ -1615,7 +1709,7 @@ func file_caucus_proto_rawDescGZIP() []byte {
 	return file_caucus_proto_rawDescData
 }
 
-var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_caucus_proto_goTypes = []any{
 	(*EnrolRequest)(nil),       // 0: caucus.v1.EnrolRequest
 	(*EnrolReply)(nil),         // 1: caucus.v1.EnrolReply
@@ -1629,20 +1723,22 @@ var file_caucus_proto_goTypes = []any{
 	(*Chunk)(nil),              // 9: caucus.v1.Chunk
 	(*ContributeRequest)(nil),  // 10: caucus.v1.ContributeRequest
 	(*ContributionHeader)(nil), // 11: caucus.v1.ContributionHeader
-	(*GossipRequest)(nil),      // 12: caucus.v1.GossipRequest
-	(*GossipReply)(nil),        // 13: caucus.v1.GossipReply
-	(*InviteRequest)(nil),      // 14: caucus.v1.InviteRequest
-	(*InviteReply)(nil),        // 15: caucus.v1.InviteReply
-	(*ListMembersRequest)(nil), // 16: caucus.v1.ListMembersRequest
-	(*ListMembersReply)(nil),   // 17: caucus.v1.ListMembersReply
-	(*Member)(nil),             // 18: caucus.v1.Member
-	(*RevokeRequest)(nil),      // 19: caucus.v1.RevokeRequest
-	(*RevokeReply)(nil),        // 20: caucus.v1.RevokeReply
-	(*UploadPoolRequest)(nil),  // 21: caucus.v1.UploadPoolRequest
-	(*PoolHeader)(nil),         // 22: caucus.v1.PoolHeader
-	(*UploadPoolReply)(nil),    // 23: caucus.v1.UploadPoolReply
-	(*CreateStudyRequest)(nil), // 24: caucus.v1.CreateStudyRequest
-	(*CancelRequest)(nil),      // 25: caucus.v1.CancelRequest
+	(*DeclineRequest)(nil),     // 12: caucus.v1.DeclineRequest
+	(*DeclineReply)(nil),       // 13: caucus.v1.DeclineReply
+	(*GossipRequest)(nil),      // 14: caucus.v1.GossipRequest
+	(*GossipReply)(nil),        // 15: caucus.v1.GossipReply
+	(*InviteRequest)(nil),      // 16: caucus.v1.InviteRequest
+	(*InviteReply)(nil),        // 17: caucus.v1.InviteReply
+	(*ListMembersRequest)(nil), // 18: caucus.v1.ListMembersRequest
+	(*ListMembersReply)(nil),   // 19: caucus.v1.ListMembersReply
+	(*Member)(nil),             // 20: caucus.v1.Member
+	(*RevokeRequest)(nil),      // 21: caucus.v1.RevokeRequest
+	(*RevokeReply)(nil),        // 22: caucus.v1.RevokeReply
+	(*UploadPoolRequest)(nil),  // 23: caucus.v1.UploadPoolRequest
+	(*PoolHeader)(nil),         // 24: caucus.v1.PoolHeader
+	(*UploadPoolReply)(nil),    // 25: caucus.v1.UploadPoolReply
+	(*CreateStudyRequest)(nil), // 26: caucus.v1.CreateStudyRequest
+	(*CancelRequest)(nil),      // 27: caucus.v1.CancelRequest
 }
 var file_caucus_proto_depIdxs = []int32{
 	4,  // 0: caucus.v1.ListReply.studies:type_name -> caucus.v1.Summary
@@ -1650,8 +1746,8 @@ var file_caucus_proto_depIdxs = []int32{
 	7,  // 2: caucus.v1.Study.plan:type_name -> caucus.v1.Signed
 	11, // 3: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
 	9,  // 4: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	18, // 5: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	22, // 6: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
+	20, // 5: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
+	24, // 6: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
 	9,  // 7: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
 	0,  // 8: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
 	0,  // 9: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
@@ -1659,32 +1755,34 @@ var file_caucus_proto_depIdxs = []int32{
 	5,  // 11: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
 	8,  // 12: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
 	10, // 13: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	8,  // 14: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	12, // 15: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
-	14, // 16: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	16, // 17: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	19, // 18: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	21, // 19: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	24, // 20: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	5,  // 21: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	25, // 22: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	1,  // 23: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 24: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	3,  // 25: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	6,  // 26: caucus.v1.Studies.Show:output_type -> caucus.v1.Study
-	9,  // 27: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	7,  // 28: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	9,  // 29: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	13, // 30: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
-	15, // 31: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	17, // 32: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	20, // 33: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	23, // 34: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 35: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Study
-	6,  // 36: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Study
-	6,  // 37: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Study
-	23, // [23:38] is the sub-list for method output_type
-	8,  // [8:23] is the sub-list for method input_type
+	12, // 14: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	8,  // 15: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	14, // 16: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
+	16, // 17: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	18, // 18: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	21, // 19: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	23, // 20: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	26, // 21: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	5,  // 22: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	27, // 23: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	1,  // 24: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 25: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	3,  // 26: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	6,  // 27: caucus.v1.Studies.Show:output_type -> caucus.v1.Study
+	9,  // 28: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	7,  // 29: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	13, // 30: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	9,  // 31: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	15, // 32: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
+	17, // 33: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	19, // 34: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	22, // 35: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	25, // 36: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 37: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Study
+	6,  // 38: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Study
+	6,  // 39: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Study
+	24, // [24:40] is the sub-list for method output_type
+	8,  // [8:24] is the sub-list for method input_type
 	8,  // [8:8] is the sub-list for extension type_name
 	8,  // [8:8] is the sub-list for extension extendee
 	0,  // [0:8] is the sub-list for field type_name
@@ -1699,7 +1797,7 @@ func file_caucus_proto_init() {
 		(*ContributeRequest_Header)(nil),
 		(*ContributeRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[21].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[23].OneofWrappers = []any{
 		(*UploadPoolRequest_Header)(nil),
 		(*UploadPoolRequest_Chunk)(nil),
 	}
@@ -1709,7 +1807,7 @@ func file_caucus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_caucus_proto_rawDesc), len(file_caucus_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

@@ -183,6 +183,7 @@ const (
 	Studies_Show_FullMethodName            = "/caucus.v1.Studies/Show"
 	Studies_DownloadPool_FullMethodName    = "/caucus.v1.Studies/DownloadPool"
 	Studies_Contribute_FullMethodName      = "/caucus.v1.Studies/Contribute"
+	Studies_Decline_FullMethodName         = "/caucus.v1.Studies/Decline"
 	Studies_DownloadRelease_FullMethodName = "/caucus.v1.Studies/DownloadRelease"
 	Studies_Gossip_FullMethodName          = "/caucus.v1.Studies/Gossip"
 )
@@ -206,6 +207,10 @@ type StudiesClient interface {
 	// the disk. The same bytes again get the same receipt, without being sent:
 	// the header is enough. Other bytes are refused.
 	Contribute(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ContributeRequest, Signed], error)
+	// Decline says that a party takes no part in an open study: that and nothing
+	// else, whoever or whatever at the party decided so. It binds nobody: a
+	// contribution that comes later counts.
+	Decline(ctx context.Context, in *DeclineRequest, opts ...grpc.CallOption) (*DeclineReply, error)
 	// DownloadRelease streams the release document of a released study to the
 	// plan's readers. The first chunk carries signature and size.
 	DownloadRelease(ctx context.Context, in *DownloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Chunk], error)
@@ -274,6 +279,16 @@ func (c *studiesClient) Contribute(ctx context.Context, opts ...grpc.CallOption)
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Studies_ContributeClient = grpc.ClientStreamingClient[ContributeRequest, Signed]
 
+func (c *studiesClient) Decline(ctx context.Context, in *DeclineRequest, opts ...grpc.CallOption) (*DeclineReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeclineReply)
+	err := c.cc.Invoke(ctx, Studies_Decline_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *studiesClient) DownloadRelease(ctx context.Context, in *DownloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Chunk], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Studies_ServiceDesc.Streams[2], Studies_DownloadRelease_FullMethodName, cOpts...)
@@ -322,6 +337,10 @@ type StudiesServer interface {
 	// the disk. The same bytes again get the same receipt, without being sent:
 	// the header is enough. Other bytes are refused.
 	Contribute(grpc.ClientStreamingServer[ContributeRequest, Signed]) error
+	// Decline says that a party takes no part in an open study: that and nothing
+	// else, whoever or whatever at the party decided so. It binds nobody: a
+	// contribution that comes later counts.
+	Decline(context.Context, *DeclineRequest) (*DeclineReply, error)
 	// DownloadRelease streams the release document of a released study to the
 	// plan's readers. The first chunk carries signature and size.
 	DownloadRelease(*DownloadRequest, grpc.ServerStreamingServer[Chunk]) error
@@ -349,6 +368,9 @@ func (UnimplementedStudiesServer) DownloadPool(*DownloadRequest, grpc.ServerStre
 }
 func (UnimplementedStudiesServer) Contribute(grpc.ClientStreamingServer[ContributeRequest, Signed]) error {
 	return status.Error(codes.Unimplemented, "method Contribute not implemented")
+}
+func (UnimplementedStudiesServer) Decline(context.Context, *DeclineRequest) (*DeclineReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Decline not implemented")
 }
 func (UnimplementedStudiesServer) DownloadRelease(*DownloadRequest, grpc.ServerStreamingServer[Chunk]) error {
 	return status.Error(codes.Unimplemented, "method DownloadRelease not implemented")
@@ -431,6 +453,24 @@ func _Studies_Contribute_Handler(srv interface{}, stream grpc.ServerStream) erro
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Studies_ContributeServer = grpc.ClientStreamingServer[ContributeRequest, Signed]
 
+func _Studies_Decline_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeclineRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StudiesServer).Decline(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Studies_Decline_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StudiesServer).Decline(ctx, req.(*DeclineRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Studies_DownloadRelease_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(DownloadRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -474,6 +514,10 @@ var Studies_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Show",
 			Handler:    _Studies_Show_Handler,
+		},
+		{
+			MethodName: "Decline",
+			Handler:    _Studies_Decline_Handler,
 		},
 		{
 			MethodName: "Gossip",
