@@ -240,7 +240,7 @@ func TestAuditLog(t *testing.T) {
 	r.state = study.Released
 	round(t, a)
 	got, lines := decisions(t, r.config)
-	want := []string{auditApproved, auditApproved, auditJoined, auditCharged, auditSending, auditReceipt, auditReleased}
+	want := []string{auditApproved, auditApproved, auditAllowed, auditCharged, auditSending, auditReceipt, auditReleased}
 	if !slices.Equal(got, want) {
 		t.Errorf("audit log says %q, want %q", got, want)
 	}

@@ -25,12 +25,12 @@ type Audit struct {
 }
 
 // What an audit log says happened. A line is on the disk before what it says
-// takes effect (joined, sending, approved, refused) or is built upon (charged,
+// takes effect (allowed, sending, approved, refused) or is built upon (charged,
 // receipt): after a crash a line may be there twice, none is missing.
 const (
 	auditApproved = "approved" // a person said yes
 	auditRefused  = "refused"  // a person, the policy or the ledger said no
-	auditJoined   = "joined"   // the study takes place here
+	auditAllowed  = "allowed"  // persons or the policy said yes; the ledger decides next
 	auditCharged  = "charged"  // the ledger holds what it costs
 	auditSending  = "sending"  // the first byte is about to leave
 	auditReceipt  = "receipt"  // the coordinator signed that it has it

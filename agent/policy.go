@@ -182,28 +182,6 @@ func ClearColumns(plan study.Plan) []string {
 	return plan.Schema.FeatureColumns()
 }
 
-// fits says which limits a charge would pass, one a line: of all that was
-// spent, or of what was spent in a year. It is a forecast: the ledger decides
-// when it is charged.
-func fits(limits map[privacy.Unit]privacy.Budget, year string, spent privacy.Totals, costs []privacy.Cost) []string {
-	after := spent
-	for _, c := range costs {
-		after = after.Plus(c)
-	}
-	when := ""
-	if year != "" {
-		when = "for " + year + " "
-	}
-	var out []string
-	for _, u := range privacy.Units() {
-		if most, ok := limits[u]; ok && !(after[u].Epsilon(most.Delta) <= most.Epsilon) {
-			out = append(out, fmt.Sprintf("the ledger has ε = %.3g of %g left %sat unit %s (δ = %g), too little for this study",
-				max(0, most.Epsilon-spent[u].Epsilon(most.Delta)), most.Epsilon, when, u, most.Delta))
-		}
-	}
-	return out
-}
-
 func oneOf(list []string) string {
 	if len(list) == 0 {
 		return "none"

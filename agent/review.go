@@ -185,35 +185,18 @@ func (s *site) review(ctx context.Context, h study.Hash) (Review, error) {
 // reviewLedger adds what the ledger has to say. A study that is prepared is
 // charged already.
 func (s *site) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost, charged bool) error {
-	spent, err := s.ledger.Totals(ctx)
+	all, err := s.spending(ctx)
 	if err != nil {
 		return err
-	}
-	year, inYear, err := s.ledger.Period(ctx)
-	if err != nil {
-		return err
-	}
-	if now := yearOf(s.config.now(), 0); now > year {
-		if year != "" {
-			inYear = privacy.NewTotals()
-		}
-		year = now
 	}
 	if charged {
 		costs = nil
 	}
-	for _, limit := range []struct {
-		year  string
-		most  map[privacy.Unit]privacy.Budget
-		spent privacy.Totals
-	}{{"", s.config.Policy.Total, spent}, {year, s.config.Policy.Year, inYear}} {
+	for _, limit := range all {
 		if !charged {
-			r.Objections = append(r.Objections, fits(limit.most, limit.year, limit.spent, costs)...)
+			r.Objections = append(r.Objections, limit.objections(costs)...)
 		}
-		after := limit.spent
-		for _, c := range costs {
-			after = after.Plus(c)
-		}
+		after := limit.after(costs)
 		for _, u := range privacy.Units() {
 			if most, ok := limit.most[u]; ok {
 				r.Budgets = append(r.Budgets, UnitBudget{

@@ -217,7 +217,7 @@ func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Pla
 	if err := study.CheckTerms(p, pool); err != nil { // it could not be accepted
 		return err
 	}
-	err = a.recordOnce(auditJoined, h, p, "by", strings.Join(by, ", "), "unit", p.Unit.String(), "epsilon", p.Epsilon, "delta", p.Delta,
+	err = a.recordOnce(auditAllowed, h, p, "by", strings.Join(by, ", "), "unit", p.Unit.String(), "epsilon", p.Epsilon, "delta", p.Delta,
 		"kind", p.Kind, "mechanism", p.Mechanism, "noise", p.Noise)
 	if err != nil {
 		return err

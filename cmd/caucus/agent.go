@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -131,9 +132,9 @@ func (a *agentCommand) studies() *cobra.Command {
 				all = []agent.Review{}
 			}
 			return a.print(all, func(w io.Writer) error {
-				t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here")
+				t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here", "approved by")
 				for _, r := range all {
-					t.add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon), r.Mechanism, r.Noise, string(r.Standing))
+					t.add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon), r.Mechanism, r.Noise, string(r.Standing), strings.Join(r.ApprovedBy, ", "))
 				}
 				return t.render()
 			})
