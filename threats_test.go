@@ -21,7 +21,7 @@ func TestThreatModel(t *testing.T) {
 	}
 	there := map[string]map[string]bool{} // room, test
 	named, claims, claiming := 0, 0, false
-	reference := regexp.MustCompile("`([a-z/]+)/(Test[A-Za-z0-9_]*)`")
+	reference := regexp.MustCompile("`([a-z/]+)/((?:Test|Fuzz)[A-Za-z0-9_]*)`")
 	for i, line := range strings.Split(string(text), "\n") {
 		all := reference.FindAllStringSubmatch(line, -1)
 		for _, m := range all {
@@ -64,7 +64,7 @@ func testsIn(t *testing.T, room string) map[string]bool {
 			t.Fatal(err)
 		}
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "TestMain" {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && (strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "TestMain" || strings.HasPrefix(f.Name.Name, "Fuzz")) {
 				names[f.Name.Name] = true
 			}
 		}

@@ -66,6 +66,13 @@ func TestConfigErrors(t *testing.T) {
 		{"  total:\n    record:", "  total:\n    party: {epsilon: 1, delta: 1e-6}\n    record:", "guarantee nothing"},
 		{"minimum_parties: 3", "minimum_parties: 1", "at least 2"},
 		{"approval: policy", "approval: dog", "dog"},
+		{"approval: policy", "approval: two-persons", "caucus agent approver"},
+		{"approval: policy", "approval: two-persons\n  approvers: {alice: " + strings.Repeat("ab", 32) + "}", "1 are named"},
+		{"approval: policy", "approval: two-persons\n  approvers: {alice: " + strings.Repeat("ab", 32) + ", bob: " + strings.Repeat("ab", 32) + "}", "have one key"},
+		{"approval: policy", "approval: person\n  approvers: {alice: abcd}", "want 64"},
+		{"approval: policy", "approval: person\n  approvers: {al ice: " + strings.Repeat("ab", 32) + "}", "al ice"},
+		{"  total:\n", "  year:\n    party: {epsilon: 1, delta: 1e-6}\n  total:\n", "guarantee nothing"},
+		{"  total:\n", "  year:\n    record: {epsilon: -1, delta: 1e-6}\n  total:\n", "year: record"},
 	} {
 		text := strings.Replace(goodConfig, test.from, test.to, 1)
 		if text == goodConfig {

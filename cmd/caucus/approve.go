@@ -68,7 +68,7 @@ hands the key is in.`,
 			}
 			document := map[string]string{"name": args[0], "public_key": string(text), "file": out}
 			return a.print(document, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "key in %s; in the agent's policy:\n  approvers: {%s: %s}\n", out, args[0], text)
+				_, err := fmt.Fprintf(w, "key in %s; a line for approvers: in the agent's policy:\n    %s: %s\n", out, args[0], text)
 				return err
 			})
 		},

@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "untouched": untouched},
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "append": appendLine, "untouched": untouched},
 	})
 }
 
@@ -186,6 +186,36 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s: still failing after half a minute: %v", strings.Join(args, " "), err)
 		}
 	}
+}
+
+// says runs a command until its stdout holds a text, for half a minute at most.
+func says(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: says text command...")
+	}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		err := ts.Exec(args[1], args[2:]...)
+		if err == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("%s: does not say %q after half a minute: %v", strings.Join(args[1:], " "), args[0], err)
+		}
+	}
+}
+
+// appendLine appends the last line of the last command's stdout to a file, as a
+// person pastes it into a configuration.
+func appendLine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: append file")
+	}
+	lines := strings.Split(strings.TrimRight(ts.ReadFile("stdout"), "\n"), "\n")
+	file, err := os.OpenFile(ts.MkAbs(args[0]), os.O_APPEND|os.O_WRONLY, 0)
+	ts.Check(err)
+	_, err = fmt.Fprintln(file, lines[len(lines)-1])
+	ts.Check(err)
+	ts.Check(file.Close())
 }
 
 // untouched fails if a record reached the output of the last background
