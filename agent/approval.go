@@ -181,7 +181,7 @@ func (a *Agent) Refuse(ctx context.Context, name string, who Approver, reason st
 	if err != nil {
 		return Review{}, errors.Join(err, offline)
 	}
-	r, err := a.site.outline(h)
+	r, err := a.site.outline(ctx, h)
 	if err != nil {
 		return Review{}, err
 	}
@@ -205,5 +205,5 @@ func (a *Agent) Refuse(ctx context.Context, name string, who Approver, reason st
 	if err := d.writeJSON(fileRefused, no); err != nil {
 		return fail(err)
 	}
-	return a.site.outline(h)
+	return a.site.outline(ctx, h)
 }

@@ -177,6 +177,12 @@ func TestYear(t *testing.T) {
 		if err != nil || len(preview.Budgets) != 2 || preview.Allowed != (want == 1) {
 			t.Errorf("%s: preview %v, allowed %v, %+v", what, err, preview.Allowed, preview.Budgets)
 		}
+		all, _, err := a.Studies(context.Background())
+		for _, s := range all {
+			if refused := s.Standing == StandingRefused; err != nil || s.Study == strings.Repeat("x", n) && refused != (want == 0) {
+				t.Errorf("%s: among the studies it is %q, %v", what, s.Standing, err)
+			}
+		}
 	}
 	try("first of 2030", 0, 1)
 	try("second of 2030", 0, 0)

@@ -31,7 +31,7 @@ func (a *Agent) Studies(ctx context.Context) (all []Review, offline, err error) 
 		return nil, offline, err
 	}
 	for _, h := range hashes {
-		r, err := a.site.outline(h)
+		r, err := a.site.outline(ctx, h)
 		if err != nil {
 			return nil, offline, err
 		}

@@ -136,14 +136,19 @@ func (s *site) describe(d dossier, h study.Hash, p study.Plan) Review {
 	return r
 }
 
-// outline is a study at a glance: without pool, ledger and records.
-func (s *site) outline(h study.Hash) (Review, error) {
+// outline is a study at a glance, without its records. What is still to be
+// decided is held against the ledger too.
+func (s *site) outline(ctx context.Context, h study.Hash) (Review, error) {
 	d := s.studies.of(h)
 	p, err := d.plan()
 	if err != nil {
 		return Review{}, err
 	}
-	return s.describe(d, h, p), nil
+	r := s.describe(d, h, p)
+	if r.Standing == StandingWaiting || r.Standing == StandingReady {
+		err = s.reviewCosts(ctx, &r, d, p)
+	}
+	return r, err
 }
 
 // review reads one study. It spends nothing and sends nothing.
@@ -154,32 +159,42 @@ func (s *site) review(ctx context.Context, h study.Hash) (Review, error) {
 		return Review{}, err
 	}
 	r := s.describe(d, h, p)
+	if err := s.reviewCosts(ctx, &r, d, p); err != nil {
+		return Review{}, err
+	}
+	s.reviewData(ctx, &r, h, p)
+	return r, nil
+}
+
+// reviewCosts adds what plan and pool make the study cost, and whether the
+// ledger can bear it.
+func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Plan) error {
 	pool, err := s.pool(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.Problems = append(r.Problems, "the public pool is not here yet: it is fetched while the agent runs")
-	} else if err != nil {
-		return Review{}, err
-	} else {
-		charges, err := study.DeclaredCosts(p, pool)
-		if err != nil {
-			return Review{}, err
-		}
-		var costs []privacy.Cost
-		for _, c := range charges {
-			r.Sampler, r.Parameters = c.Mechanism, c.Parameters
-			costs = append(costs, c.Cost)
-		}
-		if err := study.CheckTerms(p, pool); err != nil {
-			r.Problems = append(r.Problems, err.Error())
-		}
-		if err := s.reviewLedger(ctx, &r, costs, d.has(fileUpload)); err != nil {
-			return Review{}, err
-		}
+		return nil
 	}
-	s.reviewData(ctx, &r, h, p)
+	if err != nil {
+		return err
+	}
+	charges, err := study.DeclaredCosts(p, pool)
+	if err != nil {
+		return err
+	}
+	var costs []privacy.Cost
+	for _, c := range charges {
+		r.Sampler, r.Parameters = c.Mechanism, c.Parameters
+		costs = append(costs, c.Cost)
+	}
+	if err := study.CheckTerms(p, pool); err != nil {
+		r.Problems = append(r.Problems, err.Error())
+	}
+	if err := s.reviewLedger(ctx, r, costs, d.has(fileUpload)); err != nil {
+		return err
+	}
 	r.Allowed = len(r.Objections) == 0
-	r.Standing = s.standing(d, r)
-	return r, nil
+	r.Standing = s.standing(d, *r)
+	return nil
 }
 
 // reviewLedger adds what the ledger has to say. A study that is prepared is
