@@ -135,8 +135,11 @@ func TestRefusedTooLate(t *testing.T) {
 	}
 	r.refuse = nil
 	round(t, a)
-	if len(r.bodies) != 0 {
-		t.Error("what was refused was sent")
+	round(t, a)
+	r.state = study.Sealed
+	round(t, a)
+	if d := a.site.studies.of(r.hash); len(r.bodies) != 0 || r.declined != 1 || !d.has(fileClosed) {
+		t.Errorf("%d uploads of what was refused, declined %d times, closed %v", len(r.bodies), r.declined, d.has(fileClosed))
 	}
 	r = newRig(t, nil)
 	a = r.agent(t)
@@ -233,8 +236,14 @@ func TestAuditLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer syslog.Close()
-	r.config.Audit.Syslog = socket
+	r.config.Audit.Syslog = filepath.Join(t.TempDir(), "nobody")
 	a := r.agent(t)
+	if err := a.site.audit.forward([]byte("x")); err == nil { // and it starts all the same
+		t.Error("a syslog that is not there took a line")
+	}
+	a.Close()
+	r.config.Audit.Syslog = socket
+	a = r.agent(t)
 	round(t, a)
 	for _, name := range []string{"alice", "bob"} {
 		if _, err := a.Approve(context.Background(), "illness", Approver{name, keys[name]}); err != nil {

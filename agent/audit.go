@@ -55,7 +55,8 @@ func AuditFile(c Config) string { return filepath.Join(c.State, "audit.log") }
 type auditLog struct {
 	mu     sync.Mutex
 	file   *os.File
-	remote io.WriteCloser // nil: none
+	syslog string         // Audit.Syslog
+	remote io.WriteCloser // the way to it, nil until it answered
 	torn   bool           // the last line may lack its end
 	lines  slog.Handler
 	warn   func(error) // of a syslog that does not answer
@@ -68,7 +69,7 @@ func openAudit(c Config, party study.PartyID) (*auditLog, error) {
 	if err != nil {
 		return fail(err)
 	}
-	a := &auditLog{file: file, now: c.now, warn: func(error) {}}
+	a := &auditLog{file: file, syslog: c.Audit.Syslog, now: c.now, warn: func(error) {}}
 	if c.Log != nil {
 		a.warn = func(err error) {
 			c.Log.Warn("syslog does not take the audit log's lines; the file has them", "error", err)
@@ -76,9 +77,6 @@ func openAudit(c Config, party study.PartyID) (*auditLog, error) {
 	}
 	if a.torn, err = endsMidLine(file); err == nil {
 		err = syncFolder(c.State)
-	}
-	if err == nil && c.Audit.Syslog != "" {
-		a.remote, err = dialSyslog(c.Audit.Syslog)
 	}
 	if err != nil {
 		file.Close()
@@ -96,7 +94,7 @@ func dialSyslog(where string) (io.WriteCloser, error) {
 	}
 	w, err := syslog.Dial(network, address, syslog.LOG_INFO|syslog.LOG_AUTHPRIV, "caucus-agent")
 	if err != nil {
-		return nil, fmt.Errorf("audit: syslog: %s: %w: start it, or leave the key out", where, err)
+		return nil, fmt.Errorf("audit: syslog: %s: %w: start it, or correct the key", where, err)
 	}
 	return w, nil
 }
@@ -127,12 +125,25 @@ func (a *auditLog) Write(line []byte) (int, error) {
 	if a.torn = err != nil; err != nil {
 		return 0, err
 	}
-	if a.remote != nil {
-		if _, err := a.remote.Write(line); err != nil {
-			a.warn(err)
-		}
+	if err := a.forward(line); err != nil {
+		a.warn(err)
 	}
 	return len(line), nil
+}
+
+// forward sends a line to syslog, where that is wanted.
+func (a *auditLog) forward(line []byte) (err error) {
+	if a.syslog == "" {
+		return nil
+	}
+	if a.remote == nil {
+		if a.remote, err = dialSyslog(a.syslog); err != nil {
+			a.remote = nil
+			return err
+		}
+	}
+	_, err = a.remote.Write(line)
+	return err
 }
 
 // record writes what happened to a study, and returns once it is on the disk.

@@ -20,10 +20,14 @@ import (
 func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	d := a.site.studies.of(o.Hash)
 	switch {
-	case d.has(fileRelease), d.has(fileClosed), a.overBudget[o.Hash] == a.year, o.State == study.InDraft:
+	case d.has(fileRelease), d.has(fileClosed), o.State == study.InDraft:
 		return nil
+	case d.has(fileRefused) && !d.has(fileReceipt) && !o.Mine && o.State != study.Open:
+		return a.closed(d, o, fmt.Sprintf("the study is %s and a person of this site refused it", o.State))
 	case d.has(fileRefused) && !d.has(fileReceipt) && !o.Mine:
 		a.say(o.Hash, slog.LevelInfo, "a person refused this study: nothing is sent")
+		return a.decline(ctx, d, o.Hash)
+	case a.overBudget[o.Hash] == a.year && o.State == study.Open:
 		return a.decline(ctx, d, o.Hash)
 	case d.has(fileReceipt) && d.has(fileUpload) && o.State == study.Open && !o.Mine:
 		a.say(o.Hash, slog.LevelWarn, "the coordinator has lost this site's contribution, which it had received: the same bytes are sent again")
