@@ -21,6 +21,7 @@ type searched struct {
 	name     string
 	genes    int
 	alphabet int
+	tail     int // genes at the end that are the replacement
 	pair     func(genome []int) (first, second Ask)
 }
 
@@ -38,13 +39,19 @@ func movement(t testing.TB, first, second Ask) (l1, l2 float64) {
 	return l1, l2
 }
 
-// climb maximises a score over genomes; restarts when it is stuck.
+// climb maximises a score over genomes, from one extreme replaced by the other;
+// it restarts anywhere when it is stuck.
 func climb(s searched, tries int, rng *rand.Rand, score func(genome []int) float64) float64 {
 	best, current, stuck := 0., -1., 0
 	var at []int
-	for range tries {
+	for try := range tries {
 		next := append([]int(nil), at...)
-		if at == nil {
+		if try == 0 {
+			next = make([]int, s.genes)
+			for i := range s.tail {
+				next[s.genes-1-i] = 1
+			}
+		} else if at == nil {
 			for range s.genes {
 				next = append(next, rng.IntN(s.alphabet))
 			}
@@ -69,7 +76,7 @@ func climb(s searched, tries int, rng *rand.Rand, score func(genome []int) float
 
 // visitOf reads four genes.
 func visitOf(c clinic, g []int) visit {
-	classes := append([]string{"?"}, c.schema.Classes()...)
+	classes := append(c.schema.Classes(), "?")
 	return visit{
 		label: classes[g[0]%len(classes)], a: []string{"0", "10", "5", "-3", "NaN"}[g[1]%5], b: []string{"0", "1", "0.5", "1e9"}[g[2]%4],
 		ward: []string{"east", "west", "north"}[g[3]%3], set: "s1",
@@ -93,7 +100,7 @@ func visitsOf(c clinic, g []int, n int) []visit {
 func bounds(t testing.TB, c clinic) []searched {
 	const n = 4
 	records := func(name string, p Plan, another bool) searched { // one record replaced, by the same patient's or another's
-		return searched{name, (n + 1) * genesOfVisit, 60, func(g []int) (Ask, Ask) {
+		return searched{name, (n + 1) * genesOfVisit, 60, genesOfVisit, func(g []int) (Ask, Ask) {
 			rows := visitsOf(c, g, n)
 			by := visitOf(c, g[n*genesOfVisit:])
 			if another {
@@ -103,7 +110,7 @@ func bounds(t testing.TB, c clinic) []searched {
 		}}
 	}
 	label := func(name string, p Plan) searched {
-		return searched{name, (n + 1) * genesOfVisit, 60, func(g []int) (Ask, Ask) {
+		return searched{name, (n + 1) * genesOfVisit, 60, genesOfVisit, func(g []int) (Ask, Ask) {
 			rows := visitsOf(c, g, n)
 			by := rows[0]
 			by.label = visitOf(c, g[n*genesOfVisit:]).label
@@ -117,7 +124,7 @@ func bounds(t testing.TB, c clinic) []searched {
 	// A party may send any ballot at all: one of three is replaced.
 	ballots := func(name string, p Plan) searched {
 		pool, classes := c.pool.Rows(), len(c.schema.Classes())
-		return searched{name, 4 * pool, classes, func(g []int) (Ask, Ask) {
+		return searched{name, 4 * pool, classes, pool, func(g []int) (Ask, Ask) {
 			var asks [2]Ask
 			for side := range 2 {
 				sum, err := (classify{}).NewSum(p, c.pool)
