@@ -20,6 +20,7 @@ func fuzzPlans(t testing.TB) (clinic, []Plan) {
 		c.classify("tally", privacy.Record, NoiseSite, 3), c.classify("moment", privacy.Party, NoiseSite, 1),
 		c.classify("cross", privacy.Record, NoiseSite, 1), c.classify("cross", privacy.Record, NoiseCoordinator, 1),
 		c.classify("output", privacy.Party, NoiseCoordinator, 1),
+		c.classify("means", privacy.Party, NoiseCoordinator, 1),
 		c.reweigh("entropy", ReweighTerms{}), c.reweigh("logistic", ReweighTerms{}),
 		func() Plan { p := c.reweigh("entropy", ReweighTerms{}); p.Noise = NoiseCoordinator; return p }(),
 		c.labels("rr"), c.ratio(FeaturesClear, SetsColumn, "laplace"), c.ratio(FeaturesEmbedding, SetsParty, "gaussian"),
@@ -197,6 +198,7 @@ func FuzzRelease(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(b)
+		f.Add(bytes.Replace(b, []byte(`"classes":["no","yes","maybe"],"weights"`), []byte(`"weights"`), 1)) // a model of no classes
 	}
 	records := c.records(f, alike(2, ill))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -16,9 +16,15 @@ import (
 // party, so small parties lose nothing by learning alone; but only a linear
 // classifier can be fitted to it, where votes take any.
 //
-// Bound: aggregation.MeansL2sq and MeansL1, for replacing one party. A party
-// that lies moves the result by no more than an honest one: parseClear checks
-// the norm.
+// Proof note.
+//   - Neighbours: replace one party. Public: plan, pool, and how many parties
+//     contribute.
+//   - Lemma: aggregation.MeansL2sq and aggregation.MeansL1. A party that lies moves
+//     the result by no more than an honest one: parseClear checks the norm.
+//   - Numeric model: a party computes its direction in floating point and then
+//     checks its norm in integers; sums are exact. The bound needs nothing of what
+//     came before the check.
+//   - The caller guarantees one vector a party.
 type means struct {
 	plan   Plan
 	design *aggregation.MeansDesign

@@ -13,7 +13,8 @@ import (
 // a plan may name and a real ledger release.
 var noteAt = map[string]string{
 	"classify tally": "votes", "classify moment": "votes", "classify cross": "cross", "classify output": "output",
-	"ratio laplace": "ratio", "ratio gaussian": "ratio", "ratio gaussian-zcdp": "ratio", "ratio dirichlet": "ratio",
+	"classify means": "means",
+	"ratio laplace":  "ratio", "ratio gaussian": "ratio", "ratio gaussian-zcdp": "ratio", "ratio dirichlet": "ratio",
 	"ratio laplace-prior": "ratio", "ratio auto": "ratio",
 	"reweigh entropy": "weigh", "reweigh logistic": "weigh",
 	"labels rr": "labels", "labels em": "labels",

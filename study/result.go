@@ -46,6 +46,9 @@ type Classifier struct {
 
 // Linear is the classifier as a model.
 func (c Classifier) Linear() (learners.Linear, error) {
+	if len(c.Classes) < 2 {
+		return learners.Linear{}, fmt.Errorf("read classifier: it has %d classes, at least two are needed: the release was damaged", len(c.Classes))
+	}
 	columns := learners.Columns(len(c.Classes))
 	w := mat.NewDense(max(len(c.Weights), 1), columns, nil)
 	for i, row := range c.Weights {

@@ -150,6 +150,12 @@ func bounds(t testing.TB, c clinic) []searched {
 			return asks[0], asks[1]
 		}}
 	}
+	// n records of one party, all replaced.
+	party := func(name string, p Plan) searched {
+		return searched{name, 2 * n * genesOfVisit, 60, n * genesOfVisit, func(g []int) (Ask, Ask) {
+			return c.asksOf(t, p, c.records(t, visitsOf(c, g, n)))[0], c.asksOf(t, p, c.records(t, visitsOf(c, g[n*genesOfVisit:], n)))[0]
+		}}
+	}
 	paper := c.classify("output", privacy.Party, NoiseCoordinator, 1)
 	paper.Bound = "paper"
 	return []searched{
@@ -157,6 +163,7 @@ func bounds(t testing.TB, c clinic) []searched {
 		ballots("classify moment, a party's ballot", c.classify("moment", privacy.Party, NoiseCoordinator, 1)),
 		ballots("classify output (tight), a party's ballot", c.classify("output", privacy.Party, NoiseCoordinator, 1)),
 		ballots("classify output (paper), a party's ballot", paper),
+		party("classify means, a party's records", c.classify("means", privacy.Party, NoiseCoordinator, 1)),
 		records("classify tally, 3 shards, a record", c.classify("tally", privacy.Record, NoiseSite, 3), false),
 		records("classify tally, 3 shards, another patient", c.classify("tally", privacy.Record, NoiseSite, 3), true),
 		records("classify moment, 3 shards, another patient", c.classify("moment", privacy.Record, NoiseSite, 3), true),
