@@ -1,8 +1,8 @@
 package privacy
 
 import (
-	"crypto/rand"
 	"fmt"
+	"io"
 	"math"
 	"math/big"
 	"slices"
@@ -83,9 +83,10 @@ func AuditClaim(c Cost) Budget {
 	return Budget{Epsilon: EpsilonOf(rho, auditDelta), Delta: auditDelta}
 }
 
-// Sampler draws as Release does, without a ledger around it.
-func (t Trial) Sampler() Sampler {
-	d := newDice(rand.Reader)
+// Sampler draws as Release does, without a ledger around it, from uniform bits:
+// those of crypto/rand, or seeded ones where a test must repeat.
+func (t Trial) Sampler(bits io.Reader) Sampler {
+	d := newDice(bits)
 	var secrets [2]*secret
 	for side, v := range t.Data {
 		secrets[side] = &secret{values: slices.Clone(v), bound: t.Bound.clone()}

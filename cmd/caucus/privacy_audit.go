@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"slices"
@@ -111,7 +112,7 @@ func auditTrial(cmd *cobra.Command, a privacy.Audit, t privacy.Trial, repeats in
 		if err := cmd.Context().Err(); err != nil {
 			return e, err
 		}
-		f, err := a.Run(t.Sampler())
+		f, err := a.Run(t.Sampler(rand.Reader))
 		if err != nil {
 			return e, err
 		}
