@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -26,27 +27,29 @@ var proofParts = []string{"Proof note", "- Neighbours: replace one", "Public:", 
 // docsOf are the comments of all types, functions and constants of a room.
 func docsOf(t *testing.T, room string) map[string]string {
 	t.Helper()
-	packages, err := parser.ParseDir(token.NewFileSet(), "../"+room, nil, parser.ParseComments)
+	names, err := filepath.Glob("../" + room + "/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	docs := map[string]string{}
-	for _, p := range packages {
-		for _, f := range p.Files {
-			for _, decl := range f.Decls {
-				switch d := decl.(type) {
-				case *ast.FuncDecl:
-					if d.Recv == nil {
-						docs[d.Name.Name] = d.Doc.Text()
-					}
-				case *ast.GenDecl:
-					for _, spec := range d.Specs {
-						switch s := spec.(type) {
-						case *ast.TypeSpec:
-							docs[s.Name.Name] = d.Doc.Text() + s.Doc.Text()
-						case *ast.ValueSpec:
-							docs[s.Names[0].Name] = d.Doc.Text() + s.Doc.Text()
-						}
+	for _, name := range names {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range f.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					docs[d.Name.Name] = d.Doc.Text()
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch s := spec.(type) {
+					case *ast.TypeSpec:
+						docs[s.Name.Name] = d.Doc.Text() + s.Doc.Text()
+					case *ast.ValueSpec:
+						docs[s.Names[0].Name] = d.Doc.Text() + s.Doc.Text()
 					}
 				}
 			}
