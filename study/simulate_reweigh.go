@@ -39,6 +39,9 @@ type ReweighSimulation struct {
 	Whiten  float64
 	Repeats int
 	Seed    uint64
+	// Lean leaves out what the answer were without noise, half the work;
+	// Unperturbed is NaN then.
+	Lean bool
 	// Progress, where not nil, is called as contributions arrive; it must be
 	// safe for concurrent use.
 	Progress func(done, total int)
@@ -212,7 +215,7 @@ func (s ReweighSimulation) once(ctx context.Context, index int) (ReweighSummary,
 		p.Roster = append(p.Roster, PartyID(fmt.Sprintf("party-%05d", i+1)))
 	}
 	p.Minimum = s.Parties
-	run := virtual{plan: p, pool: pool, seed: p.Seed, inputs: func(i int) Inputs {
+	run := virtual{plan: p, pool: pool, seed: p.Seed, lean: s.Lean, inputs: func(i int) Inputs {
 		return Inputs{Records: s.Records.Select(shares[i]), Pool: pool}
 	}, progress: func(n int) {
 		if s.Progress != nil {
@@ -235,12 +238,16 @@ func (s ReweighSimulation) once(ctx context.Context, index int) (ReweighSummary,
 	for _, row := range private {
 		truth += s.Query[row] / float64(len(private))
 	}
+	without := math.NaN()
+	if unperturbed.Weights != nil {
+		without = stat.Mean(b, unperturbed.Weights.Weight)
+	}
 	w := release.Result.Weights
 	return ReweighSummary{
 		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
 		Parties: s.Parties, PrivateRows: len(private), PoolRows: len(poolRows), Features: len(w.Features),
 		Truth: truth, Unweighted: stat.Mean(b, nil), Estimate: answer.Estimate,
-		Unperturbed: stat.Mean(b, unperturbed.Weights.Weight),
+		Unperturbed: without,
 		ForecastSD:  math.Hypot(answer.Noise, answer.Sampling), Lambda: w.Lambda,
 		EffectiveRows: w.EffectiveRows, LargestWeight: w.Largest,
 		UploadBytes: float64(bytes) / float64(s.Parties),

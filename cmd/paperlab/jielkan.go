@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"caucus/aggregation"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/learners"
@@ -52,13 +52,15 @@ var (
 	// population (90 % of one sex are private and 10 % of the other); drawn from
 	// the schema alone.
 	jiElkanSettings = []string{"equal", "skewed", "uniform"}
-	jiElkanEpsilons = []float64{.01, .03, .1, .3, 1, 3}
+	jiElkanEpsilons = []float64{.01, .1, 1, 10}
+	// Ridges of the weights without noise.
+	jiElkanLambdas = []float64{1e-4, 1e-3, .01, .1, 1, 10}
 )
 
 const (
-	jiElkanDraws = 10
+	jiElkanDraws = 100
 	jiElkanRidge = 1e-3 // of classifiers; rivals choose theirs on the test records
-	jiElkanPool  = 6000 // most rows of E
+	jiElkanPool  = 3000 // most rows of E
 )
 
 // jiElkanData is a set with its outcome as one more feature, the last block.
@@ -191,7 +193,7 @@ func (d *jiElkanData) weigh(ctx context.Context, at jiElkanDraw, m jiElkanMethod
 			Name: "ji-elkan", Kind: "reweigh", Schema: schema, Unit: privacy.Record, Epsilon: epsilon,
 			Mechanism: m.Mechanism, Lambda: m.Lambda, Noise: study.NoiseSite, Reweigh: terms,
 		},
-		Records: records, Group: group, Share: 1, Query: query, Parties: 1, Repeats: 1, Seed: seed,
+		Records: records, Group: group, Share: 1, Query: query, Parties: 1, Repeats: 1, Seed: seed, Lean: true,
 	}.Run(ctx)
 }
 
@@ -252,28 +254,21 @@ func (d *jiElkanData) runOne(ctx context.Context, l *lab, setting string, draw i
 		note("trained on E", math.Inf(1), "learner", name, "accuracy", accuracyOf(linear(name, poolX, poolY, nil), testX, testY))
 	}
 	note("unweighted", math.Inf(1), "error", stat.Mean(toFloats(poolY), nil)-truth)
+	if err := d.withoutNoise(at, truth, note); err != nil {
+		return err
+	}
 	for _, m := range jiElkanMethods {
-		for _, epsilon := range append([]float64{math.Inf(1)}, epsilons...) {
+		for _, epsilon := range epsilons {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			asked := epsilon
-			if math.IsInf(epsilon, 1) {
-				asked = 60 // the most a ledger takes; the answer without noise is used
-			}
-			s, err := d.weigh(ctx, at, m, asked, hashOf(fmt.Sprint(l.Seed, key, m.Name, epsilon)))
+			s, err := d.weigh(ctx, at, m, epsilon, hashOf(fmt.Sprint(l.Seed, key, m.Name, epsilon)))
 			if err != nil {
 				return err
 			}
 			weights := s.Release.Result.Weights
-			estimate, weight := s.Estimate, weights.Weight
-			if math.IsInf(epsilon, 1) {
-				estimate = s.Unperturbed
-			}
-			note(m.Name, epsilon, "error", estimate-truth, "effective rows", weights.EffectiveRows, "stated sd", s.ForecastSD)
-			if math.IsInf(epsilon, 1) {
-				continue
-			}
+			weight := weights.Weight
+			note(m.Name, epsilon, "error", s.Estimate-truth, "effective rows", weights.EffectiveRows, "stated sd", s.ForecastSD)
 			// The simulation deals E in an order of its own.
 			x, y := mat.NewDense(len(weight), poolX.RawMatrix().Cols, nil), make([]int, len(weight))
 			n, _ := at.private.Dims()
@@ -287,6 +282,37 @@ func (d *jiElkanData) runOne(ctx context.Context, l *lab, setting string, draw i
 		}
 	}
 	return d.rivals(private, epsilons, testX, testY, note, rng)
+}
+
+// withoutNoise notes the query's error under weights of a fixed λ, as if nothing
+// had to be hidden: bias and variance of the two ways to weigh.
+func (d *jiElkanData) withoutNoise(at jiElkanDraw, truth float64, note func(string, float64, ...any)) error {
+	design, err := aggregation.NewFeatureDesign(d.features, aggregation.FeatureTerms{})
+	if err != nil {
+		return err
+	}
+	n, _ := at.private.Dims()
+	k, _ := at.pool.Dims()
+	private := at.private.Slice(0, n, 0, d.outcome).(*mat.Dense)
+	pool := at.pool.Slice(0, k, 0, d.outcome).(*mat.Dense)
+	sums := make([]float64, design.Cells())
+	for j, v := range design.Sums(private) {
+		sums[j] = float64(v)
+	}
+	means, err := design.Means(sums, float64(n))
+	if err != nil {
+		return err
+	}
+	floats.Scale(1/design.Norm(), means)
+	x, y := design.Rows(pool), toFloats(d.y(at.pool))
+	for _, lambda := range jiElkanLambdas {
+		fit := aggregation.FitWeights(x, nil, means, aggregation.Isotropic(design.Cells(), 0), lambda, 0, nil)
+		note("entropy", math.Inf(1), "lambda", lambda, "error", stat.Mean(y, fit.Weight)-truth)
+		beta := aggregation.DensityRatio{Design: design, Lambda: lambda, Pool: pool}.Fit(private)[:design.Cells()]
+		floats.Scale(design.Norm()/float64(n), beta)
+		note("density ratio", math.Inf(1), "lambda", lambda, "error", stat.Mean(y, aggregation.Weigh(x, beta).Weight)-truth)
+	}
+	return nil
 }
 
 // rivals are DP-ERM on D itself (Chaudhuri, Monteleoni & Sarwate 2011), with the
@@ -338,86 +364,4 @@ func jiElkanTasks(l *lab) ([]task, error) {
 		}
 	}
 	return tasks, nil
-}
-
-// rmse is the root mean square of a column.
-func (r *results) rmse(column string) float64 {
-	v := r.floats(column)
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	return floats.Norm(v, 2) / math.Sqrt(float64(len(v)))
-}
-
-func jiElkanReport(l *lab, r *results, p *page) error {
-	p.paragraph("D is private, E public. A query (the share of positive outcomes in D) is answered on E under weights, and classifiers are trained on E under weights and tested on records like D's. E is the other half of the same records (equal), mostly of the other sex (skewed), or drawn from the schema alone (uniform). Weights by the features alone cannot change what E says about the outcome given the features, so on a made-up E only weights with the outcome mean anything.")
-	methods := func(s *results, column string) []string {
-		var names []string
-		for _, m := range s.distinct("method") {
-			if len(s.where("method", m).floats(column)) > 0 {
-				names = append(names, m)
-			}
-		}
-		return names
-	}
-	for _, setting := range r.distinct("setting") {
-		s := r.where("setting", setting)
-		var epsilons []float64
-		for _, e := range s.numbers("epsilon") {
-			if !math.IsInf(e, 1) {
-				epsilons = append(epsilons, e)
-			}
-		}
-		header := []string{"method"}
-		for _, e := range epsilons {
-			header = append(header, fmt.Sprintf("ε = %g", e))
-		}
-		p.section("E " + setting + ": the query's RMSE")
-		var rows [][]string
-		f := figure{Title: "E " + setting, X: "ε", Y: "RMSE of the query", LogX: true, LogY: true}
-		for _, m := range methods(s, "error") {
-			at := s.where("method", m)
-			line := []string{m}
-			c := curve{Name: m}
-			for _, e := range epsilons {
-				v := at.where("epsilon", e).rmse("error")
-				line = append(line, strings.Replace(fmt.Sprintf("%.4f", v), "NaN", "", 1))
-				c.Points = append(c.Points, point{X: e, Y: v})
-			}
-			rows = append(rows, append(line, fmt.Sprintf("%.4f", at.where("epsilon", math.Inf(1)).rmse("error"))))
-			f.Curves = append(f.Curves, c)
-		}
-		f.Lines = []reference{{"unweighted", s.where("method", "unweighted").rmse("error")}}
-		p.table(append(header, "without noise"), rows)
-		if err := p.figure("query-"+setting, f); err != nil {
-			return err
-		}
-		for _, name := range jiElkanLearners {
-			on := s.where("learner", name)
-			p.section(fmt.Sprintf("E %s: accuracy of %s", setting, name))
-			rows = nil
-			f := figure{Title: "E " + setting + ", " + name, X: "ε", Y: "accuracy", LogX: true}
-			for _, m := range methods(on, "accuracy") {
-				at := on.where("method", m)
-				if strings.HasPrefix(m, "trained on") {
-					f.Lines = append(f.Lines, reference{m, at.over("accuracy").Mean})
-					continue
-				}
-				line := []string{m}
-				for _, e := range epsilons {
-					line = append(line, at.where("epsilon", e).over("accuracy").String())
-				}
-				rows = append(rows, line)
-				f.Curves = append(f.Curves, curveOf(m, at, "epsilon", "accuracy"))
-			}
-			p.table(header, rows)
-			for _, line := range f.Lines {
-				p.paragraph("%s, without privacy: %.4f.", line.Name, line.Y)
-			}
-			if err := p.figure(strings.ReplaceAll(name, " ", "-")+"-"+setting, f); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
