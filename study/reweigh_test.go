@@ -367,6 +367,15 @@ func TestWeightedPoolStudy(t *testing.T) {
 	if totals = release.Result.Totals; totals[1].Epsilon == nil || *totals[1].Epsilon != 1+4*0.5 {
 		t.Errorf("totals %+v, want 3 for a party of at most 4 records", totals)
 	}
+	// A party of very many records: ε is large, and a δ of 0 stays 0.
+	p.Reweigh = &ReweighTerms{PerParty: 10_000}
+	if got := p.Totals()[1]; got.Epsilon == nil || *got.Epsilon != 5000 || got.Delta != 0 {
+		t.Errorf("10,000 records at ε = .5 each: %+v", got)
+	}
+	p.Delta = 1e-6
+	if got := p.Totals()[1]; got.Epsilon != nil {
+		t.Errorf("δ beyond 1 guarantees nothing, yet %+v", got)
+	}
 	if _, err := (Release{}).Answer(pool, nil); err == nil {
 		t.Error("a release without weights answered")
 	}

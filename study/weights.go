@@ -112,7 +112,9 @@ func (p Plan) Totals() []UnitTotal {
 			case q.unit == privacy.Record && q.perParty > 0:
 				// Group privacy of (ε,δ): kε, and δ(e^{kε}−1)/(e^ε−1).
 				epsilon += k * q.epsilon
-				t.Delta += q.delta * math.Expm1(k*q.epsilon) / math.Expm1(q.epsilon)
+				if q.delta > 0 { // the factor may be +Inf
+					t.Delta += q.delta * math.Expm1(k*q.epsilon) / math.Expm1(q.epsilon)
+				}
 				t.Why += fmt.Sprintf("%s: %d records a party at most, ε = %g each", q.what, q.perParty, q.epsilon)
 			default:
 				given = false

@@ -210,8 +210,11 @@ from (printed here), so that its release states what both cost together.`,
 			}
 			doc := madePool{Out: out, Rows: q.table.Rows(), From: q.pool, Digest: &weighted.Digest, EffectiveRows: weighted.EffectiveRows(), Weights: source}
 			return c.print(doc, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "wrote %d rows to %s, which count as %.0f\nweights: {plan: %s, unit: %s, epsilon: %g, delta: %g, per_party: %d}\n",
-					doc.Rows, out, doc.EffectiveRows, source.Plan, source.Unit, source.Epsilon, source.Delta, source.PerParty)
+				fmt.Fprintf(w, "wrote %d rows to %s\n", doc.Rows, out)
+				printWeights(w, q.document.Result.Weights)
+				printTotals(w, q.document.Result.Totals)
+				_, err := fmt.Fprintf(w, "study create takes the file with pool_release: %s, or with\nweights: {plan: %s, unit: %s, epsilon: %g, delta: %g, per_party: %d}\n",
+					q.release, source.Plan, source.Unit, source.Epsilon, source.Delta, source.PerParty)
 				return err
 			})
 		},

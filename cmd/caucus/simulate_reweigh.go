@@ -239,8 +239,9 @@ func printReweigh(w io.Writer, d reweighSummary, s *simulateReweigh, split strin
 	} {
 		fmt.Fprintf(w, "  %-12s %.4f  rmse %.4f  %s\n", r.name, r.value, r.rmse, r.about)
 	}
-	fmt.Fprintf(w, "\nover %d repeat(s); the pool counts as %.0f rows, the largest weight is %.3f %% of all; %.0f bytes a party; %.1f s\n",
-		d.Repeats, d.EffectiveRows, 100*d.LargestWeight, d.UploadBytes, d.Seconds)
+	fmt.Fprintf(w, "\nover %d repeat(s); the pool counts as %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
+		d.Repeats, d.EffectiveRows, d.UploadBytes, d.Seconds)
+	printWeights(w, d.Release.Result.Weights)
 	printTotals(w, d.Totals)
 	for _, m := range d.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", m)

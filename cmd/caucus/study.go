@@ -192,6 +192,7 @@ signed bytes go there and their signature to FILE.sig.`,
 			for _, w := range r.Release.Result.Warnings {
 				o.note("warning: %s", w)
 			}
+			printWeights(o.err, r.Release.Result.Weights)
 			printTotals(o.err, r.Release.Result.Totals)
 			if len(r.Release.Missing) > 0 {
 				o.note("missing: %v", r.Release.Missing)

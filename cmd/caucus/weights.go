@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"caucus/study"
+)
+
+// shownResiduals of a release are told in words; all are in its document.
+const shownResiduals = 3
+
+// printWeights says how far a reweigh release's weights can be trusted.
+func printWeights(w io.Writer, out *study.Weights) {
+	if out == nil {
+		return
+	}
+	fmt.Fprintf(w, "weights: the pool's %d rows count as %.0f; one row holds at most %.2f %% of all weight; λ = %.3g\n",
+		len(out.Weight), out.EffectiveRows, 100*out.Largest, out.Lambda)
+	if out.WorstNoise == 0 {
+		fmt.Fprintln(w, "noise: the weights are all alike, so none is in them")
+	} else {
+		fmt.Fprintf(w, "noise: moves the share of no condition by more than a standard deviation of %.4f (Ji & Elkan 2013, Theorem 2, to first order)\n", out.WorstNoise)
+	}
+	for i, r := range out.Residuals {
+		if i == shownResiduals {
+			break
+		}
+		fmt.Fprintf(w, "residual: %s has mean %.4f as released (noise ±%.4f), %.4f in the weighted pool, %.4f in the pool\n", r.Feature, r.Released, r.Deviation, r.Weighted, r.Pool)
+	}
+	for _, g := range out.Gaps {
+		fmt.Fprintf(w, "support gap: %s has mean %.4f as released (noise ±%.4f), %.4f in the weighted pool\n", g.Feature, g.Released, g.Deviation, g.Weighted)
+	}
+}
