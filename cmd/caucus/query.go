@@ -111,6 +111,7 @@ type weighing struct {
 	document study.Release
 	plan     study.Plan
 	made     *auxdata.Pool // the release's pool, nil without one
+	weighted *auxdata.Pool // the same under the release's weights
 }
 
 // load reads the files and checks that the release is about this pool.
@@ -166,6 +167,12 @@ func (q *weighing) load() error {
 	}
 	if q.made.Digest != q.plan.Pool {
 		return fmt.Errorf("%s has digest %s, the release is about pool %s: give the pool of that study, its rows in the same order", q.pool, q.made.Digest, q.plan.Pool)
+	}
+	if q.weighted, err = q.made.Weighted(w.Weight); err != nil {
+		return err
+	}
+	if q.weighted.Digest != w.WeightedPool {
+		return fmt.Errorf("%s: its weights do not have the digest it names: it was changed; fetch it again", q.release)
 	}
 	q.weight = w.Weight
 	return nil
