@@ -185,9 +185,6 @@ func questionOf(p Plan, pool *auxdata.Pool) (question, error) {
 	if pool.Digest != p.Pool {
 		return nil, fmt.Errorf("%w: the plan is about pool %s, this is pool %s", ErrContribution, p.Pool, pool.Digest)
 	}
-	if p.Weights != nil && pool.Weight == nil {
-		return nil, planError("weights", "the plan says where the pool's weights come from, but the pool has none: give the file that caucus pool weigh writes")
-	}
 	return m.question(p, pool)
 }
 

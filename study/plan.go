@@ -77,7 +77,7 @@ type Plan struct {
 	Ratio *RatioTerms `json:"ratio,omitempty"`
 	// Reweigh are the terms of a reweigh plan.
 	Reweigh *ReweighTerms `json:"reweigh,omitempty"`
-	// Weights says where the weights of the pool come from, if it has any.
+	// Weights says where the pool's weights come from, or what it was made of.
 	Weights *WeightSource `json:"weights,omitempty"`
 
 	// Minimum is the least number of contributions that may seal the study.

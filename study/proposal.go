@@ -43,7 +43,7 @@ type Proposal struct {
 	Ratio *RatioTerms `yaml:"ratio"`
 	// Reweigh are the terms of a reweigh study.
 	Reweigh *ReweighTerms `yaml:"reweigh"`
-	// Weights says where a weighted pool's weights come from.
+	// Weights says where the pool's weights come from, or what it was made of.
 	Weights *WeightSource `yaml:"weights"`
 
 	// Minimum defaults to three quarters of the roster, rounded up, and at

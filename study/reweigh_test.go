@@ -354,11 +354,6 @@ func TestWeightedPoolStudy(t *testing.T) {
 		t.Errorf("weights of unknown origin: warnings %q, totals %+v", all, silent.Result.Totals)
 	}
 	c.Weights = source
-	plain := c
-	plain.Pool = pool.Digest
-	if _, err := mustKind("classify").NewSum(plain, pool); !errors.Is(err, ErrPlan) || !strings.Contains(err.Error(), "caucus pool weigh") {
-		t.Errorf("a plan that names weights the pool does not have: have %v", err)
-	}
 	release := realRelease(t, c, weighted, parts)
 	totals := release.Result.Totals
 	if len(totals) != 2 || *totals[0].Epsilon != 1.5 || totals[0].Delta != 1e-6 || totals[1].Epsilon != nil {

@@ -56,8 +56,9 @@ type UnitTotal struct {
 	Why     string   `json:"why"`
 }
 
-// WeightSource says where a weighted pool's weights come from, so that a plan
-// that names such a pool states what both together cost.
+// WeightSource says where a pool's weights come from, or the margins that it was
+// drawn from, so that a plan that names such a pool states what both together
+// cost.
 type WeightSource struct {
 	// Plan is the hash of the reweigh plan.
 	Plan     Hash         `json:"plan" yaml:"plan"`
@@ -94,7 +95,7 @@ func (p Plan) Totals() []UnitTotal {
 	}
 	parts := []part{{"this study", p.Unit, p.Epsilon, p.Delta, p.reweighTerms().PerParty}}
 	if w := p.Weights; w != nil {
-		parts = append(parts, part{"the pool's weights", w.Unit, w.Epsilon, w.Delta, w.PerParty})
+		parts = append(parts, part{"the pool", w.Unit, w.Epsilon, w.Delta, w.PerParty})
 	}
 	var out []UnitTotal
 	for _, u := range []privacy.Unit{privacy.Record, privacy.Party} {

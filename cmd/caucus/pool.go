@@ -28,9 +28,10 @@ type madePool struct {
 	Weights       *study.WeightSource `json:"weights,omitempty"`
 }
 
-// weightsFrom says where a pool's weights come from: a reweigh release, which must
-// have them.
-func weightsFrom(release string, weight []float64) (*study.WeightSource, error) {
+// poolSource says which reweigh release a pool has its weights from, or, where it
+// has none, was drawn from. A weighted pool must have the release's weights, and
+// the plain pool of its study is refused: it was meant to be weighted.
+func poolSource(release string, pool *dataset.Table) (*study.WeightSource, error) {
 	r, err := readRelease(release)
 	if err != nil {
 		return nil, err
@@ -39,8 +40,23 @@ func weightsFrom(release string, weight []float64) (*study.WeightSource, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", release, err)
 	}
-	if !slices.Equal(r.Result.Weights.Weight, weight) {
-		return nil, fmt.Errorf("the pool does not have the weights of %s: give the file that caucus pool weigh makes of it", release)
+	weight, err := auxdata.Weights(pool)
+	if err != nil {
+		return nil, err
+	}
+	wrong := fmt.Errorf("the pool does not have the weights of %s: give the file that caucus pool weigh makes of it", release)
+	if weight != nil {
+		if !slices.Equal(r.Result.Weights.Weight, weight) {
+			return nil, wrong
+		}
+		return source, nil
+	}
+	p, err := r.ParsedPlan()
+	if err != nil {
+		return nil, err
+	}
+	if own, err := poolOf(p, pool); err == nil && own.Digest == p.Pool {
+		return nil, wrong
 	}
 	return source, nil
 }

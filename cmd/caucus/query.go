@@ -114,6 +114,16 @@ type weighing struct {
 	weighted *auxdata.Pool // the same under the release's weights
 }
 
+// poolOf is a table as a plan's pool. A simulated plan names it by its encoded
+// rows.
+func poolOf(p study.Plan, t *dataset.Table) (*auxdata.Pool, error) {
+	made, _, err := auxdata.New(p.Schema, p.Map, t)
+	if err == nil && p.Simulated {
+		made = auxdata.Virtual(made.Encoded, p.Map)
+	}
+	return made, err
+}
+
 // load reads the files and checks that the release is about this pool.
 func (q *weighing) load() error {
 	format := dataset.Format{}
@@ -159,11 +169,8 @@ func (q *weighing) load() error {
 	if q.table.Has(auxdata.WeightColumn) {
 		return usagef("%s has weights of its own: leave --release out, or give the pool without weights", q.pool)
 	}
-	if q.made, _, err = auxdata.New(q.plan.Schema, q.plan.Map, q.table); err != nil {
+	if q.made, err = poolOf(q.plan, q.table); err != nil {
 		return err
-	}
-	if q.plan.Simulated { // its pool is named by encoded rows
-		q.made = auxdata.Virtual(q.made.Encoded, q.plan.Map)
 	}
 	if q.made.Digest != q.plan.Pool {
 		return fmt.Errorf("%s has digest %s, the release is about pool %s: give the pool of that study, its rows in the same order", q.pool, q.made.Digest, q.plan.Pool)

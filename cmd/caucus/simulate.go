@@ -68,7 +68,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.project, "project", 30, "principal components of the pool to keep; 0 keeps all features")
 	f.Float64Var(&s.whiten, "whiten", 0, "how far to even out the principal components: 0 not, 1 fully")
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.25, "share of the training records that becomes the pool, without labels")
-	f.StringVar(&s.poolRelease, "pool-release", "", "the reweigh release that a weighted --pool has its weights from: what both cost is then stated together")
+	f.StringVar(&s.poolRelease, "pool-release", "", "the reweigh release that --pool has its weights from, or was made from: what both cost is then stated together")
 	f.IntVar(&s.poolRows, "pool-rows", 10000, "most rows of that pool; 0 for no limit")
 	f.BoolVar(&s.tilt, "tilt", true, "tilt the pool where a cross release shows that it differs")
 	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
@@ -130,7 +130,14 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	}
 	p.Schema = data.schema
 	if s.poolRelease != "" {
-		if p.Weights, err = weightsFrom(s.poolRelease, data.poolWeight); err != nil {
+		if s.pool == "" {
+			return usagef("--pool-release goes with --pool")
+		}
+		pool, err := readCSV(s.pool, data.schema.Format())
+		if err != nil {
+			return err
+		}
+		if p.Weights, err = poolSource(s.poolRelease, pool); err != nil {
 			return err
 		}
 	}

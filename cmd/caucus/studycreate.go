@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
-	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -30,8 +29,8 @@ type studyFile struct {
 	// Schema and Pool are relative to the study file.
 	Schema string `yaml:"schema"`
 	Pool   string `yaml:"pool"`
-	// PoolRelease is the reweigh release that a weighted pool has its weights
-	// from; it fills in Weights.
+	// PoolRelease is the reweigh release that the pool has its weights from, or
+	// was made from; it fills in Weights.
 	PoolRelease string `yaml:"pool_release"`
 	// ClosesIn is a deadline as a time from now, where none is given.
 	ClosesIn time.Duration `yaml:"closes_in"`
@@ -89,7 +88,7 @@ it.`,
 	f.StringVar(&s.Data, "data", "", "the data source agents should use")
 	f.StringVar(&s.Schema, "schema", "", "schema file")
 	f.StringVar(&s.Pool, "pool", "", "CSV file of the public pool (may be .gz)")
-	f.StringVar(&s.PoolRelease, "pool-release", "", "the reweigh release that a weighted pool has its weights from: the plan then states what both cost together")
+	f.StringVar(&s.PoolRelease, "pool-release", "", "the reweigh release that the pool has its weights from, or was made from: the plan then states what both cost together")
 	f.IntVar(&s.Map.Project, "project", 0, "principal components of the pool to keep; 0 keeps all features")
 	f.Float64Var(&s.Map.Whiten, "whiten", 0, "how far to even them out: 0 not, 1 fully")
 	f.StringSliceVar(&roster, "roster", nil, "parties that may contribute (default: all that are enrolled)")
@@ -199,11 +198,7 @@ func (s studyFile) propose() (study.Proposed, error) {
 		return study.Proposed{}, err
 	}
 	if s.PoolRelease != "" {
-		weight, err := auxdata.Weights(pool)
-		if err != nil {
-			return study.Proposed{}, fmt.Errorf("%s: %w", s.Pool, err)
-		}
-		if s.Weights, err = weightsFrom(s.PoolRelease, weight); err != nil {
+		if s.Weights, err = poolSource(s.PoolRelease, pool); err != nil {
 			return study.Proposed{}, err
 		}
 	}
