@@ -88,10 +88,11 @@ var labelRidges = []float64{1, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-
 
 const (
 	labelFolds      = 5
-	labelWorse      = 2    // ridges in a row that are clearly worse end the search
+	labelWorse      = 3    // ridges in a row that are clearly worse end the search
 	labelGradient   = 1e-4 // while searching, in units of the loss's scale
 	labelFinal      = 1e-6
 	labelIterations = 300
+	labelSearching  = 60 // iterations of a step of the search, which starts where the last one ended
 )
 
 // FitLabels fits a linear classifier to rows x (N×d; the last column a positive
@@ -127,7 +128,7 @@ func FitLabels(x *mat.Dense, y []int, o LabelOptions, rng *rand.Rand) (LabelFit,
 		return LabelFit{}, err
 	}
 	start := o.start(x, y, fit.Lambda, rng)
-	fit.Model = o.solve(risk, fit.Lambda, labelFinal, start)
+	fit.Model = o.solve(risk, fit.Lambda, labelFinal, labelIterations, start)
 	if o.Risk != RiskBER {
 		o.cut(fit.Model, x, y, o.Risk == RiskAccuracy)
 	}
@@ -220,12 +221,12 @@ func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Ran
 	if err != nil {
 		return nil
 	}
-	return convex.solve(risk, lambda, labelGradient, nil).W.RawMatrix().Data
+	return convex.solve(risk, lambda, labelGradient, labelIterations, nil).W.RawMatrix().Data
 }
 
-func (o LabelOptions) solve(risk labelRisk, lambda, gradient float64, start []float64) learners.Linear {
+func (o LabelOptions) solve(risk labelRisk, lambda, gradient float64, iterations int, start []float64) learners.Linear {
 	risk.SetRidge(lambda / o.Loss.Scale())
-	w, _ := learners.Minimize(risk, start, learners.Settings{GradientNorm: gradient, MaxIterations: labelIterations})
+	w, _ := learners.Minimize(risk, start, learners.Settings{GradientNorm: gradient, MaxIterations: iterations})
 	return learners.NewLinear(w, o.Channel.Classes)
 }
 
@@ -270,7 +271,7 @@ func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []
 		point, here := LabelPoint{Lambda: ridge}, make([]float64, folds)
 		for f := range parts {
 			p := &parts[f]
-			model := o.solve(p.risk, ridge, labelGradient, p.w)
+			model := o.solve(p.risk, ridge, labelGradient, labelSearching, p.w)
 			p.w = model.W.RawMatrix().Data
 			here[f] = o.measure(model, p.x, p.y)
 			point.Held += here[f] / float64(folds)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -37,7 +36,7 @@ type symmetricSet struct {
 
 var (
 	symmetricSets     = []symmetricSet{{"cifar10-airplane-horse", 10_000, 200, 60}, {"mnist-parity", 10_000, 100, 60}}
-	symmetricQuick    = []symmetricSet{{"hospitals", 0, 0, 15}}
+	symmetricQuick    = []symmetricSet{{"hospitals", 3000, 0, 15}}
 	symmetricEpsilons = []float64{.1, .2, .5, 1, 2, 5}
 )
 
@@ -68,6 +67,15 @@ type mappedSet struct {
 	X, TestX *mat.Dense
 	Y, TestY []int
 	Classes  int
+}
+
+// features says in words what the public features of a set are.
+func (s symmetricSet) features() string {
+	if s.Filters == 0 {
+		return fmt.Sprintf("%d principal components of the encoded features of %d training records", s.Dims, s.Records)
+	}
+	return fmt.Sprintf("%d principal components (half whitened) of the responses of %d random-patch filters, of %d training records; the feature dimension, %d, is public, as everything about the map",
+		s.Dims, s.Filters, s.Records, s.Dims)
 }
 
 // load makes the features. The map is fitted on the training records' features,
@@ -115,9 +123,12 @@ func symmetricTasks(l *lab) ([]task, error) {
 		sets, epsilons, draws = symmetricQuick, []float64{.5, 5}, l.draws(1)
 	}
 	var tasks []task
+	data := map[string]func() (*mappedSet, error){}
 	for _, s := range sets {
-		data := sync.OnceValues(func() (*mappedSet, error) { return s.load(l) })
-		for draw := range draws {
+		data[s.Name] = sync.OnceValues(func() (*mappedSet, error) { return s.load(l) })
+	}
+	for draw := range draws { // a run that is stopped has whole draws
+		for _, s := range sets {
 			for _, mechanism := range []string{"em", "rr", "true labels"} {
 				at := epsilons
 				if mechanism == "true labels" {
@@ -126,7 +137,7 @@ func symmetricTasks(l *lab) ([]task, error) {
 				for _, epsilon := range at {
 					key := fmt.Sprintf("%s-%s-eps%g-draw%d", s.Name, mechanism[:2], epsilon, draw)
 					tasks = append(tasks, task{Key: key, Run: func(ctx context.Context, out *results) error {
-						m, err := data()
+						m, err := data[s.Name]()
 						if err != nil {
 							return err
 						}
@@ -206,92 +217,4 @@ func (m *mappedSet) fit(method symmetricMethod, noisy []int, c learners.Channel,
 	}
 	lambda[key] = fit.Lambda
 	return learners.Measure(fit.Model, m.TestX, m.TestY, learners.Channel{Keep: 1, Classes: m.Classes}), nil
-}
-
-func symmetricReport(_ *lab, r *results, p *page) error {
-	p.paragraph("Labels are privatised, features are not. `em` is the exponential mechanism as published, exactly `rr` at half its ε; so `rr` at the same ε keeps more labels. Every method is a linear model on the same public features, its ridge chosen by cross-validation on the privatised labels; measures are on true test labels.")
-	for _, set := range r.distinct("set") {
-		in := r.where("set", set)
-		p.section(set)
-		for _, risk := range r.distinct("risk") {
-			measure := map[string]string{"accuracy": "accuracy", "ber": "ber", "auc": "auc"}[risk]
-			for _, mechanism := range []string{"em", "rr"} {
-				f := figure{Title: fmt.Sprintf("%s, risk %s, %s", set, risk, mechanism), X: "ε", Y: measure, LogX: true}
-				for _, loss := range r.distinct("loss") {
-					c := curveOf(loss, in.where("risk", risk, "mechanism", mechanism, "correction", "none", "loss", loss), "epsilon", measure)
-					c.Dashed = !slices.Contains([]string{"sigmoid", "unhinged", "ramp", "barrier-hinge"}, loss)
-					f.Curves = append(f.Curves, c)
-				}
-				if err := p.figure(fmt.Sprintf("%s-%s-%s", set, risk, mechanism), f); err != nil {
-					return err
-				}
-			}
-		}
-		p.paragraph("Accuracy under risk accuracy, mean ± standard deviation over draws. *Lost* is from ε = 5 to ε = .5.")
-		p.table(symmetricTable(in))
-	}
-	p.section("How many labels")
-	p.paragraph("The probability that at least half of n labels are kept, two classes: the published guidance.")
-	for _, mechanism := range []string{"em", "rr"} {
-		f := figure{Title: "P[at least half are kept], " + mechanism, X: "n", Y: "probability", LogX: true}
-		for _, epsilon := range symmetricEpsilons {
-			c := curve{Name: fmt.Sprintf("ε = %g", epsilon)}
-			keep, err := keepOf(mechanism, epsilon)
-			if err != nil {
-				return err
-			}
-			for n := 1; n <= 20_001; n = n*5/4 + 2 - n%2 {
-				c.Points = append(c.Points, point{X: float64(n | 1), Y: privacy.MostKept(n|1, keep)})
-			}
-			f.Curves = append(f.Curves, c)
-		}
-		if err := p.figure("success-"+mechanism, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func keepOf(mechanism string, epsilon float64) (float64, error) {
-	calibrate := privacy.CalibrateResponse
-	if mechanism == "em" {
-		calibrate = privacy.CalibrateExponential
-	}
-	m, err := calibrate(2, epsilon)
-	if err != nil {
-		return 0, err
-	}
-	return m.KeepProbability(), nil
-}
-
-// symmetricTable has a row a method and mechanism, a column an ε.
-func symmetricTable(in *results) (header []string, rows [][]string) {
-	in = in.where("risk", aggregation.RiskAccuracy)
-	noisy := &results{columns: in.columns}
-	for _, m := range []string{"em", "rr"} {
-		noisy.join(in.where("mechanism", m))
-	}
-	epsilons := noisy.numbers("epsilon")
-	header = []string{"loss", "correction", "mechanism"}
-	for _, e := range epsilons {
-		header = append(header, fmt.Sprintf("ε = %g", e))
-	}
-	header = append(header, "lost", "true labels")
-	for _, m := range symmetricMethods() {
-		if m.Risk != aggregation.RiskAccuracy {
-			continue
-		}
-		of := in.where("loss", m.Loss, "correction", m.Correction)
-		for _, mechanism := range []string{"em", "rr"} {
-			at := of.where("mechanism", mechanism)
-			row := []string{m.Loss, m.Correction, mechanism}
-			for _, e := range epsilons {
-				row = append(row, at.where("epsilon", e).over("accuracy").String())
-			}
-			lost := at.where("epsilon", 5.).over("accuracy").Mean - at.where("epsilon", .5).over("accuracy").Mean
-			row = append(row, fmt.Sprintf("%.4f", lost), of.where("mechanism", "true labels").over("accuracy").String())
-			rows = append(rows, row)
-		}
-	}
-	return header, rows
 }
