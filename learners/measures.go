@@ -16,7 +16,8 @@ type Measures struct {
 	BER float64 `json:"ber"`
 	// AUC is the area under the curve, one class against the rest, mean over
 	// classes: the probability that a row of the class scores above one of the
-	// others, ties counting half; 1/2 where there is nothing to compare.
+	// others, ties counting half. A class without rows, or with all of them, is
+	// left out; 1/2 where nothing is left.
 	AUC float64 `json:"auc"`
 }
 
@@ -59,19 +60,27 @@ func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 		}
 	}
 	m := Measures{Accuracy: right / math.Max(labelled, 1), BER: 1 - recall/math.Max(classes, 1)}
-	columns := Columns(l.Classes)
-	for k := range columns {
+	area, compared := 0.0, 0.0
+	for k := range Columns(l.Classes) {
 		class := k
 		if l.Classes == 2 {
 			class = 1
 		}
-		m.AUC += areaUnder(mat.Col(nil, k, s), y, class, l.Classes) / float64(columns)
+		if a, ok := areaUnder(mat.Col(nil, k, s), y, class, l.Classes); ok {
+			area += a
+			compared++
+		}
+	}
+	m.AUC = 0.5
+	if compared > 0 {
+		m.AUC = area / compared
 	}
 	return m
 }
 
-// areaUnder is the AUC of one class's scores, by rank sums.
-func areaUnder(s []float64, y []int, class, classes int) float64 {
+// areaUnder is the AUC of one class's scores, by rank sums; false where there is
+// nothing to compare.
+func areaUnder(s []float64, y []int, class, classes int) (float64, bool) {
 	var order []int
 	for i, k := range y {
 		if 0 <= k && k < classes {
@@ -103,7 +112,7 @@ func areaUnder(s []float64, y []int, class, classes int) float64 {
 	}
 	out := float64(len(order)) - in
 	if in == 0 || out == 0 {
-		return 0.5
+		return 0, false
 	}
-	return above / (2 * in * out)
+	return above / (2 * in * out), true
 }

@@ -3,6 +3,7 @@ package learners
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -318,11 +319,28 @@ func TestMeasures(t *testing.T) {
 	if math.Abs(mean-clear.Accuracy) > 5*se {
 		t.Errorf("mean unmixed accuracy %g ± %g, true %g", mean, se, clear.Accuracy)
 	}
-	if got := areaUnder([]float64{1, 1, 1}, []int{0, 1, 1}, 1, 2); got != 0.5 {
+	if got, ok := areaUnder([]float64{1, 1, 1}, []int{0, 1, 1}, 1, 2); got != 0.5 || !ok {
 		t.Errorf("AUC of ties is %g", got)
 	}
-	if got := areaUnder([]float64{1, 2}, []int{1, 1}, 1, 2); got != 0.5 {
-		t.Errorf("AUC of one class is %g", got)
+	if _, ok := areaUnder([]float64{1, 2}, []int{1, 1}, 1, 2); ok {
+		t.Error("AUC of one class")
+	}
+	// A class without rows takes nothing from the others' measures.
+	few, none := slices.Clone(y), slices.Clone(y)
+	for i, k := range y {
+		if k == 2 {
+			few[i] = -1
+		}
+		none[i] = 1
+	}
+	two := Measure(m, x, few, Channel{Keep: 1, Classes: 3})
+	a, _ := areaUnder(mat.Col(nil, 0, s), few, 0, 3)
+	b, _ := areaUnder(mat.Col(nil, 1, s), few, 1, 3)
+	if math.Abs(two.AUC-(a+b)/2) > 1e-12 {
+		t.Errorf("AUC of two classes of three %g, want %g", two.AUC, (a+b)/2)
+	}
+	if one := Measure(m, x, none, Channel{Keep: 1, Classes: 3}); one.AUC != 0.5 || math.IsNaN(one.BER) {
+		t.Errorf("measures of one class: %+v", one)
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +32,8 @@ func TestLabelsRefusals(t *testing.T) {
 		says   string
 	}{
 		"epsilon 0":           {func(p *Plan) { p.Epsilon = 0 }, "epsilon"},
+		"epsilon negative":    {func(p *Plan) { p.Epsilon = -1 }, "epsilon"},
+		"epsilon no number":   {func(p *Plan) { p.Epsilon = math.NaN() }, "epsilon"},
 		"epsilon infinite":    {func(p *Plan) { p.Epsilon = math.Inf(1) }, "epsilon"},
 		"epsilon meaningless": {func(p *Plan) { p.Epsilon = 65 }, "epsilon"},
 		"epsilon tiny":        {func(p *Plan) { p.Epsilon = 1e-20 }, "too small to tell 2 classes apart"},
@@ -305,6 +309,86 @@ func TestLabelSimulation(t *testing.T) {
 	_, err = LabelSimulation{Simulation: Simulation{Plan: p, Train: one, PoolFraction: 0.1, Parties: 4, Repeats: 1}}.Run(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "at least two classes") {
 		t.Errorf("one class only: %v", err)
+	}
+}
+
+// TestLabelMeasures: test records of one class are an error, a class that none
+// of them has is left out and said.
+func TestLabelMeasures(t *testing.T) {
+	c := dataset.DefaultHospitalConfig()
+	c.Records = 800
+	table, schema := dataset.Hospitals(c)
+	all, _, err := schema.EncodeLabelled(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema.Label.Classes = append(schema.Label.Classes, "unseen")
+	simulate := func(test *dataset.Records) (LabelSummary, error) {
+		p := labelPlan(schema, &auxdata.Pool{}, dataset.Map{})
+		p.Minimum, p.Roster, p.Lambda = 1, nil, 0.01
+		return LabelSimulation{Simulation: Simulation{Plan: p, Train: all, Test: test, PoolFraction: 0.1, Parties: 2, Project: 5, Repeats: 1}}.Run(context.Background())
+	}
+	test := all.Select(seq(0, 200))
+	s, err := simulate(test)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := s.Warnings[len(s.Warnings)-1]; !strings.Contains(last, `"unseen"`) || !(s.BER > 0 && s.BER < 1 && s.AUC > 0 && s.AUC < 1) {
+		t.Errorf("%q, %+v", last, s.Measures)
+	}
+	for y, says := range map[int]string{0: "compare at least two classes", -1: "give records with their labels"} {
+		for i := range test.Y {
+			test.Y[i] = y
+		}
+		if _, err := simulate(test); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("all test labels %d: %v, want %q", y, err, says)
+		}
+	}
+}
+
+// TestLabelsUseTheKeptProbability: the fit corrects for the probability that the
+// ledger's mechanism really has, a rational rounded towards 1/K, at any number
+// of classes and from the least ε to the largest.
+func TestLabelsUseTheKeptProbability(t *testing.T) {
+	schema, pool, m, _ := hospital(t, 400)
+	for _, classes := range []int{2, 3, 10, 256} {
+		schema.Label.Classes = nil
+		for k := range classes {
+			schema.Label.Classes = append(schema.Label.Classes, fmt.Sprint("class ", k))
+		}
+		for _, epsilon := range []float64{1e-3, 0.5, 8, 64} {
+			for _, mechanism := range LabelMechanisms() {
+				p := labelPlan(schema, pool, m)
+				p.Epsilon, p.Mechanism = epsilon, mechanism
+				if err := p.Check(); err != nil {
+					t.Fatalf("%d classes, ε %g: %v", classes, epsilon, err)
+				}
+				released, err := labelTerms(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				used, ok := new(big.Rat).SetString(privacy.ParametersOf(released.Mechanism)["keep"])
+				if !ok {
+					t.Fatal("no keep")
+				}
+				response, _ := labelResponse(p)
+				o, err := labelOptions(p, response)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want, _ := used.Float64(); o.Channel.Keep != want || o.Channel.Classes != classes {
+					t.Errorf("%s, %d classes, ε %g: corrected for %v, released with %v", mechanism, classes, epsilon, o.Channel.Keep, want)
+				}
+				spent := epsilon
+				if mechanism == "em" {
+					spent /= 2
+				}
+				odds := new(big.Float).SetPrec(400).SetRat(new(big.Rat).Quo(new(big.Rat).Mul(used, big.NewRat(int64(classes-1), 1)), new(big.Rat).Sub(big.NewRat(1, 1), used)))
+				if x, _ := odds.Float64(); math.Log(x) > spent*(1+1e-15)+1e-15 {
+					t.Errorf("%s, %d classes, ε %g: log odds %v", mechanism, classes, epsilon, math.Log(x))
+				}
+			}
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -83,6 +84,10 @@ func (s LabelSimulation) Run(ctx context.Context) (LabelSummary, error) {
 	if err := s.Check(); err != nil {
 		return LabelSummary{}, err
 	}
+	warnings, err := s.checkTest()
+	if err != nil {
+		return LabelSummary{}, err
+	}
 	if s.Filters > 0 && s.Pictures == nil {
 		return LabelSummary{}, fmt.Errorf("simulate: filters are for pictures, and nothing says what size these are: leave filters out")
 	}
@@ -93,12 +98,36 @@ func (s LabelSimulation) Run(ctx context.Context) (LabelSummary, error) {
 	}
 	done := make([]labelRepeat, s.Repeats)
 	for i := range done {
-		var err error
 		if done[i], err = s.once(ctx, i); err != nil {
 			return LabelSummary{}, err
 		}
 	}
-	return s.summary(done), nil
+	summary := s.summary(done)
+	summary.Warnings = append(summary.Warnings, warnings...)
+	return summary, nil
+}
+
+// checkTest refuses test records that no measure can be taken of, and says which
+// classes the measures leave out.
+func (s LabelSimulation) checkTest() (warnings []string, err error) {
+	if s.Test == nil { // split off the training records
+		return nil, nil
+	}
+	var seen []string
+	for k, class := range s.Plan.Schema.Classes() {
+		if slices.Contains(s.Test.Y, k) {
+			seen = append(seen, class)
+		} else {
+			warnings = append(warnings, fmt.Sprintf("no test record has class %q: balanced error and area under the curve leave it out", class))
+		}
+	}
+	switch len(seen) {
+	case 0:
+		return nil, fmt.Errorf("simulate: no test record has one of the classes %v: give records with their labels", s.Plan.Schema.Classes())
+	case 1:
+		return nil, fmt.Errorf("simulate: all test records have class %q: balanced error and area under the curve compare at least two classes", seen[0])
+	}
+	return warnings, nil
 }
 
 func (s LabelSimulation) summary(done []labelRepeat) LabelSummary {
