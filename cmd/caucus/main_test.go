@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -43,8 +44,8 @@ func killAt(text string) {
 
 // TestScripts runs the scripts in testdata/script, which read as user
 // documentation. Each gets four hospitals' records, a public pool, a fifth
-// file that nobody learned from, four wards' triage in three classes, and a free
-// port.
+// file that nobody learned from, four wards' triage in three classes, sketches,
+// and a free port.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
@@ -66,7 +67,7 @@ func setup(e *testscript.Env) error {
 	if err := hospitals(e.WorkDir); err != nil {
 		return err
 	}
-	if err := triage(e.WorkDir); err != nil {
+	if err := errors.Join(triage(e.WorkDir), sketches(e.WorkDir)); err != nil {
 		return err
 	}
 	if err := clinics(e.WorkDir); err != nil {

@@ -21,6 +21,7 @@ import (
 type simulateLabels struct {
 	source
 	mechanism, loss, risk, correction, lambda, out string
+	pictures                                       string
 	epsilon, poolFraction, whiten, gamma           float64
 	parties, repeats, project, filters, trainRows  int
 	fourier                                        int
@@ -47,7 +48,8 @@ Only labels are hidden; features leave each party in clear.
 
 Without --train or --dataset it uses generated hospital data.`,
 		Example: `  caucus simulate labels --epsilon 0.5
-  caucus simulate labels --dataset cifar10-airplane-horse --epsilon 0.5 --mechanism rr --loss barrier-hinge --risk auc`,
+  caucus simulate labels --dataset cifar10-airplane-horse --epsilon 0.5 --mechanism rr --loss barrier-hinge --risk auc
+  caucus simulate labels --train animals.csv --schema animals.yaml --pictures 32x32x3 --epsilon 0.5`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
 	}
@@ -63,7 +65,8 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.1, "share of the training records on which the public feature map is fitted, without labels")
 	f.IntVar(&s.project, "project", 60, "principal components to keep; 0 keeps all features")
 	f.Float64Var(&s.whiten, "whiten", 0.5, "how far to even out the principal components: 0 not, 1 fully")
-	f.IntVar(&s.filters, "filters", -1, "random patches that map pictures before the principal components; default 200 for known sets of pictures, else 0")
+	f.StringVar(&s.pictures, "pictures", "", "what a row of --train is a picture of: HEIGHTxWIDTHxCOLOURS, such as 32x32x3")
+	f.IntVar(&s.filters, "filters", -1, "random patches that map pictures before the principal components; default 200 for pictures, else 0")
 	f.IntVar(&s.fourier, "fourier", 0, "random Fourier features of what the map gives, for a kernel instead of a linear model; 0 for none")
 	f.Float64Var(&s.gamma, "gamma", 0.5, "width of that kernel exp(-gamma*distance²)")
 	f.IntVar(&s.trainRows, "train-rows", 0, "use a random part of the training records of this size; 0 uses all")
@@ -116,7 +119,14 @@ func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 		return usageError{err}
 	}
 	var pictures *dataset.Pictures
-	if s.known != "" {
+	if s.pictures != "" {
+		if pictures, err = parsePictures(s.pictures); err != nil {
+			return err
+		}
+		if have := data.schema.Dim(); pictures.Pixels() != have {
+			return usagef("--pictures %s: that is %d pixels and colours, the schema has %d columns", s.pictures, pictures.Pixels(), have)
+		}
+	} else if s.known != "" {
 		known, err := dataset.LoadKnown(s.known)
 		if err != nil {
 			return err
