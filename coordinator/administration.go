@@ -219,7 +219,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 		return refuse("%v", err)
 	}
 	if tools.maxBody > s.config.Limits.Body {
-		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool, or raise limits: body", tools.maxBody, s.config.Limits.Body)
+		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool (for labels: a smaller max_records), or raise limits: body", tools.maxBody, s.config.Limits.Body)
 	}
 	if err := study.CheckTerms(plan, tools.pool); err != nil {
 		return err

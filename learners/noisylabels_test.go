@@ -155,6 +155,63 @@ func TestLabelRisks(t *testing.T) {
 	}
 }
 
+// TestForwardIsTheMixedLoss: the forward-corrected risk of two and more classes
+// is the dumb sum of the losses of probabilities mixed as the channel mixes
+// labels, each loss written out as one of a probability.
+func TestForwardIsTheMixedLoss(t *testing.T) {
+	logistic := func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
+	for name, l := range map[string]struct {
+		probability func(z float64) float64
+		loss        func(p float64) float64 // of the probability of what is true
+	}{
+		"logistic": {logistic, func(p float64) float64 { return -math.Log(p) }},
+		"squared":  {func(z float64) float64 { return (1 + z) / 2 }, func(p float64) float64 { return 4 * (1 - p) * (1 - p) }},
+		"savage":   {func(z float64) float64 { return logistic(2 * z) }, func(p float64) float64 { return (1 - p) * (1 - p) }},
+	} {
+		for _, c := range []Channel{{Keep: 0.6, Classes: 2}, {Keep: 0.45, Classes: 3}, {Keep: 0.2, Classes: 10}} {
+			x, y := labelProblem(9, 30, 3, c.Classes)
+			loss, err := LossNamed(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			costs := make([]ClassCost, Columns(c.Classes))
+			for k := range costs {
+				costs[k] = PlainCost()
+			}
+			risk, err := NewMarginRisk(x, y, c.Classes, loss, costs, &c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := make([]float64, 3*len(costs))
+			for j := range w {
+				w[j] = 0.4 * float64(j%4-1)
+			}
+			want := 0.0
+			for k := range costs {
+				class := k
+				if c.Classes == 2 {
+					class = 1
+				}
+				for i := range y {
+					s := 0.0
+					for j := range 3 {
+						s += x.At(i, j) * w[j*len(costs)+k]
+					}
+					p := l.probability(s)
+					p = c.Keep*p + c.Flip()*(1-p) // that the noisy label is the class
+					if y[i] != class {
+						p = 1 - p
+					}
+					want += l.loss(p) / float64(len(y))
+				}
+			}
+			if got := risk.Evaluate(w, make([]float64, len(w))); math.Abs(got-want) > 1e-9*(1+want) {
+				t.Errorf("%s, %d classes: %.12g, want %.12g", name, c.Classes, got, want)
+			}
+		}
+	}
+}
+
 // TestBackwardIsUnbiased: summed over what the channel makes of a label, the
 // backward cost is the plain one, for every loss and class.
 func TestBackwardIsUnbiased(t *testing.T) {

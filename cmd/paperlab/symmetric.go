@@ -36,7 +36,7 @@ type symmetricSet struct {
 
 var (
 	symmetricSets     = []symmetricSet{{"cifar10-airplane-horse", 10_000, 200, 60}, {"mnist-parity", 10_000, 100, 60}}
-	symmetricQuick    = []symmetricSet{{"hospitals", 3000, 0, 15}}
+	symmetricQuick    = []symmetricSet{{"hospitals", 2000, 0, 15}}
 	symmetricEpsilons = []float64{.1, .2, .5, 1, 2, 5}
 )
 
