@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -133,20 +134,32 @@ func symmetricTable(in *results, risk string) (header []string, rows [][]string)
 			for _, e := range epsilons {
 				row = append(row, at.where("epsilon", e).over(measureOf[risk]).String())
 			}
-			row = append(row, fmt.Sprintf("%.4f", lost(at, risk)), of.where("mechanism", "true labels").over(measureOf[risk]).String())
+			row = append(row, number(lost(at, risk)), of.where("mechanism", "true labels").over(measureOf[risk]).String())
 			rows = append(rows, row)
 		}
 	}
 	return header, rows
 }
 
-// lost is how much worse a measure is at ε = .5 than at ε = 5.
+// lost is how much worse a measure is at ε = .5 than at ε = 5; NaN where one of
+// them was not measured.
 func lost(at *results, risk string) float64 {
-	much, little := at.where("epsilon", 5.).over(measureOf[risk]).Mean, at.where("epsilon", .5).over(measureOf[risk]).Mean
-	if risk == aggregation.RiskBER {
-		return little - much
+	much, little := at.where("epsilon", 5.).over(measureOf[risk]), at.where("epsilon", .5).over(measureOf[risk])
+	if much.N == 0 || little.N == 0 {
+		return math.NaN()
 	}
-	return much - little
+	if risk == aggregation.RiskBER {
+		return little.Mean - much.Mean
+	}
+	return much.Mean - little.Mean
+}
+
+// number is a cell; what was not measured is empty.
+func number(x float64) string {
+	if math.IsNaN(x) {
+		return ""
+	}
+	return fmt.Sprintf("%.4f", x)
 }
 
 // againstTable compares the mechanisms at each ε.
@@ -158,7 +171,13 @@ func againstTable(in *results) (header []string, rows [][]string) {
 		rr, em := at.where("mechanism", "rr"), at.where("mechanism", "em")
 		var differences []float64
 		for _, draw := range at.distinct("draw") {
-			differences = append(differences, rr.where("draw", draw).over("accuracy").Mean-em.where("draw", draw).over("accuracy").Mean)
+			a, b := rr.where("draw", draw).over("accuracy"), em.where("draw", draw).over("accuracy")
+			if a.N > 0 && b.N > 0 {
+				differences = append(differences, a.Mean-b.Mean)
+			}
+		}
+		if len(differences) == 0 {
+			continue
 		}
 		better := 0
 		for _, m := range symmetricMethods() {
@@ -221,14 +240,9 @@ func lostTable(in *results) (header []string, rows [][]string) {
 					n++
 				}
 			}
-			row := []string{risk, mechanism, fmt.Sprintf("%.4f", sum/n)}
+			row := []string{risk, mechanism, number(sum / n)}
 			for _, correction := range aggregation.Corrections() {
-				of := at.where("loss", "logistic", "correction", correction)
-				if len(of.rows) == 0 {
-					row = append(row, "")
-					continue
-				}
-				row = append(row, fmt.Sprintf("%.4f", lost(of, risk)))
+				row = append(row, number(lost(at.where("loss", "logistic", "correction", correction), risk)))
 			}
 			rows = append(rows, row)
 		}
