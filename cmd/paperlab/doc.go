@@ -3,6 +3,7 @@
 //
 //	paperlab list
 //	paperlab run NAME... [--quick] [--draws N] [--seed S] --data-dir DIR --out DIR
+//	paperlab samples SET [--read FILE] --data-dir DIR --out DIR
 //
 // An experiment is a row of the table in registry.go: it names independent
 // tasks, each of which measures something for one draw of the data, and says

@@ -71,6 +71,34 @@ func TestSamplesRoundTrip(t *testing.T) {
 	}
 }
 
+// TestSamplesVerb: another tool's samples are read by their indices, and every
+// file has a line a record, sample or estimate.
+func TestSamplesVerb(t *testing.T) {
+	dir := t.TempDir()
+	theirs := filepath.Join(dir, "theirs.csv")
+	if err := os.WriteFile(theirs, []byte("index\n"+strings.Repeat("7 8 9 10 11 ", 20)+"\n0 1 2 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	if code := Main(context.Background(), []string{"samples", "hospitals", "--read", theirs, "--out", dir}, &out, &errs); code != 0 {
+		t.Fatalf("exit %d: %s", code, &errs)
+	}
+	if !strings.Contains(out.String(), "2 samples of hospitals") || !strings.Contains(out.String(), "MMD class-means") {
+		t.Errorf("it says %s", &out)
+	}
+	for name, want := range map[string]int{"samples.csv": 3, "sets.csv": 2401, "estimates.csv": 1 + 2*7} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if lines := strings.Count(string(text), "\n"); err != nil || lines != want {
+			t.Errorf("%s: %d lines, want %d, %v", name, lines, want, err)
+		}
+	}
+	for _, args := range [][]string{{"samples", "hospitals"}, {"samples", "--out", dir}, {"samples", "hospitals", "--out", dir, "--protocol", "x"}} {
+		if code := Main(context.Background(), args, &out, &errs); code != 2 {
+			t.Errorf("%v: exit %d", args, code)
+		}
+	}
+}
+
 // TestLabelCounter: where the classifier's rates are right, adjusted count and
 // EMQ undo what a shift does to classify-and-count.
 func TestLabelCounter(t *testing.T) {

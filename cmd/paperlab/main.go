@@ -34,14 +34,14 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("%w: there is no verb %q: use list or run", errUsage, args[0])
+				return fmt.Errorf("%w: there is no verb %q: use list, run or samples", errUsage, args[0])
 			}
 			return cmd.Help()
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
-	root.AddCommand(newList(stdout), newRun(stderr))
+	root.AddCommand(newList(stdout), newRun(stderr), newSamples(stdout))
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
