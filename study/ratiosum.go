@@ -218,7 +218,9 @@ func (s *ratioSum) setsOf(b ratioBody) ([]aggregation.RatioSet, error) {
 }
 
 // noisySets: counts and sums carry independent Gaussian noise; where sizes are
-// not public the noisy counts tell them.
+// not public the noisy counts tell them. An error in the sum of the counts then
+// scales shares and embedding alike and cancels where one is regressed on the
+// other, so the covariance given is of the other directions.
 func (s *ratioSum) noisySets(b ratioBody) ([]aggregation.RatioSet, error) {
 	d := s.design
 	c := float64(d.classes)

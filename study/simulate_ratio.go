@@ -71,17 +71,20 @@ type RatioShareResult struct {
 
 // RatioSummary is what a simulation found; means over targets and repeats.
 type RatioSummary struct {
-	Study      string                    `json:"study"`
-	Mechanism  string                    `json:"mechanism"`
-	Sampler    string                    `json:"sampler"`
-	Parameters map[string]string         `json:"parameters"`
-	Estimator  string                    `json:"estimator"`
-	Features   string                    `json:"features"`
-	Unit       privacy.Unit              `json:"unit"`
-	Epsilon    float64                   `json:"epsilon"`
-	Delta      float64                   `json:"delta"`
-	Classes    int                       `json:"classes"`
-	Sets       int                       `json:"sets"`
+	Study      string            `json:"study"`
+	Mechanism  string            `json:"mechanism"`
+	Sampler    string            `json:"sampler"`
+	Parameters map[string]string `json:"parameters"`
+	Estimator  string            `json:"estimator"`
+	Features   string            `json:"features"`
+	Unit       privacy.Unit      `json:"unit"`
+	Epsilon    float64           `json:"epsilon"`
+	Delta      float64           `json:"delta"`
+	Classes    int               `json:"classes"`
+	Sets       int               `json:"sets"`
+	// Made is the skew of the sets that each party makes of its records; 0: a
+	// party is a set.
+	Made       float64                   `json:"made,omitempty"`
 	SetSize    float64                   `json:"set_size"`
 	Targets    int                       `json:"targets"`
 	TargetSize int                       `json:"target_size"`
@@ -162,6 +165,9 @@ func (s RatioSimulation) Run(ctx context.Context) (RatioSummary, error) {
 	}
 	if len(s.TargetShares) == 0 {
 		out.Protocol = s.Protocol
+	}
+	if terms.Sets == SetsMade {
+		out.Made = terms.Skew
 	}
 	var trials []ratioTrial
 	for i := range s.Repeats {

@@ -179,7 +179,11 @@ func printRatio(w io.Writer, s ratioSummary) error {
 		fmt.Fprintf(w, ", %s %s", k, s.Parameters[k])
 	}
 	fmt.Fprintf(w, "), unit %s, ε = %g, δ = %g\n", s.Unit, s.Epsilon, s.Delta)
-	fmt.Fprintf(w, "%d sets of about %.0f records, %d classes, features: %s, estimator %s, width %.3g\n\n", s.Sets, s.SetSize, s.Classes, s.Features, s.Estimator, s.Width)
+	sets := fmt.Sprintf("%d sets", s.Sets)
+	if s.Made > 0 {
+		sets = fmt.Sprintf("%d parties, each making a set a class", s.Sets)
+	}
+	fmt.Fprintf(w, "%s of about %.0f records, %d classes, features: %s, estimator %s, width %.3g\n\n", sets, s.SetSize, s.Classes, s.Features, s.Estimator, s.Width)
 	fmt.Fprintf(w, "mean L1 distance to the true shares of %d test sets of %d records, %d repeat(s)\n", s.Targets*max(1, len(s.ByShare)), s.TargetSize, s.Repeats)
 	line := func(name string, l study.RatioL1) {
 		fmt.Fprintf(w, "  %-18s released %.4f ± %.4f   unperturbed %.4f   training ratio %.4f\n", name, l.Released, l.ReleasedSD, l.Unperturbed, l.TrainingRatio)
