@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -162,6 +164,81 @@ func TestRealTexts(t *testing.T) {
 		c, err := tweets(dir, part)
 		if err != nil || len(c.Y) != want {
 			t.Errorf("%d tweets in %s, want %d, %v", len(c.Y), part, want, err)
+		}
+	}
+}
+
+// TestIyerAdult: sets of 600 at shares (.1,.1,.9,.9), mean of 10 seeds: at test
+// shares .1 and .9 the L1 distance is at most half of proportion-SVM's and of
+// classify-and-count's, which moreover needs every label. Minutes long:
+//
+//	CAUCUS_DATA=… CAUCUS_LONG=1 go test ./cmd/paperlab -run IyerAdult -v
+func TestIyerAdult(t *testing.T) {
+	dir := os.Getenv("CAUCUS_DATA")
+	if dir == "" || os.Getenv("CAUCUS_LONG") == "" {
+		t.Skip("minutes long: set CAUCUS_DATA and CAUCUS_LONG")
+	}
+	l := &lab{Seed: 1, DataDir: dir}
+	d, err := l.ratioSet("adult")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const seeds = 10
+	l1 := map[string][2]float64{}
+	for seed := range seeds {
+		rng := l.rng(fmt.Sprintf("adult-draw%d", seed))
+		rows, err := d.drawSets(iyerFig2Shares, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets, labels := d.gather(rows)
+		scale, err := aggregation.MedianSquaredDistance(sets[0].Rows, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gamma, _, err := aggregation.SelectWidth(sets, aggregation.WidthOptions{Scale: scale}, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := aggregation.FitRatio(sets, aggregation.RatioOptions{Kernel: aggregation.RBF(gamma)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var bags []bag
+		for _, s := range sets {
+			bags = append(bags, bag{s.Rows, s.Shares[1]})
+		}
+		svm, err := alterPSVM(bags, defaultAlterPSVM(), rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counter, err := newLabelCounter(rowsOf(d.X, slices.Concat(rows...)), slices.Concat(labels...), 2, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, share := range []float64{.1, .9} {
+			s, err := aggregation.SampleAtShares(d.TestY, []float64{1 - share, share}, 600, rng)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := rowsOf(d.TestX, s.Rows)
+			e, err := m.Estimate(aggregation.RatioSet{Rows: x})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := svm.positives(x)
+			for name, shares := range map[string][]float64{"MMD": e.Shares, "proportion-SVM": {1 - p, p}, "classify-and-count": counter.count(x)} {
+				sum := l1[name]
+				sum[k] += aggregation.MeasureRatio(s.Shares, shares, 600).L1 / seeds
+				l1[name] = sum
+			}
+		}
+		t.Logf("seed %d: sums so far %v", seed, l1)
+	}
+	for k, share := range []float64{.1, .9} {
+		t.Logf("share %g: MMD %.4f, proportion-SVM %.4f, classify-and-count %.4f", share, l1["MMD"][k], l1["proportion-SVM"][k], l1["classify-and-count"][k])
+		if most := min(l1["proportion-SVM"][k], l1["classify-and-count"][k]) / 2; l1["MMD"][k] > most {
+			t.Errorf("share %g: L1 %.4f, want at most %.4f", share, l1["MMD"][k], most)
 		}
 	}
 }
