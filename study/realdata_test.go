@@ -54,6 +54,7 @@ func TestRealData(t *testing.T) {
 		holdOut, long                bool
 	}{
 		{name: "adult tally", set: "adult", mechanism: "tally", noise: NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, released: .80, atMost: 1, withoutAny: .83},
+		{name: "adult means", set: "adult", mechanism: "means", noise: NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, released: .80, atMost: 1, withoutAny: .83},
 		{name: "adult output as published", set: "adult", mechanism: "output-paper", noise: NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, atMost: .78, withoutAny: .83},
 		{name: "adult majority", set: "adult", mechanism: "majority", noise: NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, atMost: .78, withoutAny: .83},
 		{name: "adult cross", set: "adult", mechanism: "cross", noise: NoiseSite, unit: record, parties: 12, shards: 1, epsilon: 1, released: .825, atMost: 1, withoutAny: .83},
