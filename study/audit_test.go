@@ -236,6 +236,7 @@ func TestAuditStudies(t *testing.T) {
 		"classify cross, a record":          {c.classify("cross", privacy.Record, NoiseSite, 1), [2][]visit{few, replaced(few, ill)}},
 		"classify means, a party":           {c.classify("means", privacy.Party, NoiseCoordinator, 1), [2][]visit{alike(8, well), alike(8, ill)}},
 		"classify output, a party":          {c.classify("output", privacy.Party, NoiseCoordinator, 1), [2][]visit{alike(8, well), alike(8, ill)}},
+		"classify means, a party":           {c.classify("means", privacy.Party, NoiseCoordinator, 1), [2][]visit{few, alike(3, relabelled[0])}},
 		"ratio laplace, a label":            {c.ratio(FeaturesClear, SetsColumn, "laplace"), [2][]visit{few, relabelled}},
 		"ratio noisy embedding, a record":   {c.ratio(FeaturesNoisyEmbedding, SetsParty, "gaussian-zcdp"), [2][]visit{few, replaced(few, ill)}},
 		"ratio made sets, a record":         {c.ratio(FeaturesNoisyEmbedding, SetsMade, "gaussian-zcdp"), [2][]visit{few, replaced(few, ill)}},
@@ -347,6 +348,22 @@ func TestAuditStudyMutants(t *testing.T) {
 	caught("M counted after the noise", trial.Claim, 2000, func(n int) []float64 {
 		return append(draw(n), [2]float64{m1, m2}[n])
 	})
+
+	// A mean that is sent as it is, not cut to the common length.
+	uncut := func(label string) (Ask, []int64) {
+		v := well
+		v.label = label
+		ask := c.asksOf(t, c.classify("means", privacy.Party, NoiseCoordinator, 1), c.records(t, alike(8, v)))[0]
+		long := openAsk(t, ask)
+		for j := range long {
+			long[j] *= 4
+		}
+		return ask, long
+	}
+	ask, first = uncut("no")
+	_, second = uncut("yes")
+	trial = trialOn(t, ask, first, second)
+	caught("a mean not cut", trial.Claim, 6000, trial.Sampler())
 
 	// Wrong sensitivity: what a vote moves on one row, for a ballot on six.
 	a, b := c.asksOf(t, p, c.records(t, alike(8, well)))[0], c.asksOf(t, p, c.records(t, alike(8, ill)))[0]

@@ -19,6 +19,7 @@ func fuzzPlans(t testing.TB) (clinic, []Plan) {
 		c.classify("tally", privacy.Party, NoiseCoordinator, 1), c.classify("tally", privacy.Record, NoiseCoordinator, 3),
 		c.classify("tally", privacy.Record, NoiseSite, 3), c.classify("moment", privacy.Party, NoiseSite, 1),
 		c.classify("cross", privacy.Record, NoiseSite, 1), c.classify("cross", privacy.Record, NoiseCoordinator, 1),
+		c.classify("means", privacy.Party, NoiseCoordinator, 1), c.classify("means", privacy.Party, NoiseSite, 1),
 		c.classify("output", privacy.Party, NoiseCoordinator, 1),
 		c.classify("means", privacy.Party, NoiseCoordinator, 1),
 		c.reweigh("entropy", ReweighTerms{}), c.reweigh("logistic", ReweighTerms{}),

@@ -18,13 +18,15 @@ import (
 //
 // Proof note.
 //   - Neighbours: replace one party. Public: plan, pool, and how many parties
-//     contribute.
-//   - Lemma: aggregation.MeansL2sq and aggregation.MeansL1. A party that lies moves
-//     the result by no more than an honest one: parseClear checks the norm.
-//   - Numeric model: a party computes its direction in floating point and then
-//     checks its norm in integers; sums are exact. The bound needs nothing of what
-//     came before the check.
-//   - The caller guarantees one vector a party.
+//     contributed.
+//   - Lemma: aggregation.MeansL2sq and aggregation.MeansL1.
+//   - Numeric model: a party's vector is checked to be in range in integers,
+//     last (aggregation.MeansInRange), and is zeros if it is not; the sum is
+//     exact. What floating point did before decides where in the range the
+//     vector is, not how far it can move.
+//   - The caller guarantees that a party sends one vector. parseClear refuses
+//     what is out of range, so a party that lies moves the result by no more
+//     than an honest one may.
 type means struct {
 	plan   Plan
 	design *aggregation.MeansDesign
