@@ -81,7 +81,8 @@ func (f figure) save(name string) error {
 			return err
 		}
 	}
-	for _, r := range f.Lines {
+	dashes := [][]vg.Length{{vg.Points(8), vg.Points(3)}, {vg.Points(2), vg.Points(3)}}
+	for i, r := range f.Lines {
 		if math.IsInf(low, 1) {
 			break
 		}
@@ -89,7 +90,7 @@ func (f figure) save(name string) error {
 		if err != nil {
 			return err
 		}
-		line.Color, line.Dashes = color.Gray{120}, []vg.Length{vg.Points(2), vg.Points(3)}
+		line.Color, line.Dashes = color.Gray{120}, dashes[i%len(dashes)]
 		p.Add(line)
 		legend.Add(r.Name, line)
 	}
