@@ -308,7 +308,7 @@ func accuracyTables(p *page, r *results, curves []string, noun string) error {
 				at := r.where("set", set, "parties", m, "partition", partition)
 				epsilons := at.numbers("epsilon")
 				title := fmt.Sprintf("%s, %s %s, %s", set, cell(m), noun, partition)
-				p.paragraph("**%s** (%d draws)", title, len(at.distinct("draw")))
+				p.paragraph("**%s**, draws: %d", title, len(at.distinct("draw")))
 				header := []string{"method"}
 				for _, e := range epsilons {
 					header = append(header, "ε = "+cell(e))
