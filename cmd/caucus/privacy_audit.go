@@ -125,7 +125,7 @@ func auditTrial(cmd *cobra.Command, a privacy.Audit, t privacy.Trial, repeats in
 }
 
 func (r auditReport) write(w io.Writer) error {
-	t := newTable(w, "mechanism", "neighbours", "delta", "claimed epsilon", "shown epsilon", "by")
+	t := newTable(w, "mechanism", "neighbours", "δ", "ε claimed", "ε shown", "by")
 	for _, e := range r.Audits {
 		verdict := e.Shown.Event
 		if !e.Holds {
