@@ -21,7 +21,6 @@ func fuzzPlans(t testing.TB) (clinic, []Plan) {
 		c.classify("cross", privacy.Record, NoiseSite, 1), c.classify("cross", privacy.Record, NoiseCoordinator, 1),
 		c.classify("means", privacy.Party, NoiseCoordinator, 1), c.classify("means", privacy.Party, NoiseSite, 1),
 		c.classify("output", privacy.Party, NoiseCoordinator, 1),
-		c.classify("means", privacy.Party, NoiseCoordinator, 1),
 		c.reweigh("entropy", ReweighTerms{}), c.reweigh("logistic", ReweighTerms{}),
 		func() Plan { p := c.reweigh("entropy", ReweighTerms{}); p.Noise = NoiseCoordinator; return p }(),
 		c.labels("rr"), c.ratio(FeaturesClear, SetsColumn, "laplace"), c.ratio(FeaturesEmbedding, SetsParty, "gaussian"),
