@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -21,7 +22,7 @@ const (
 	fileApproval = "approval-"    // a person said yes; the name follows
 	fileRefused  = "refused"      // a person said no
 	fileDeclined = "declined"     // the coordinator knows that this site takes no part
-	fileLedger   = "ledger.seq"   // how far the ledger was when the upload was made
+	fileLedger   = "ledger.seq"   // the ledger's head when the upload was made
 	fileUpload   = "upload"       // the body; only these bytes are ever sent
 	fileReceipt  = "receipt.json" // the coordinator has it
 	fileClosed   = "closed"       // how the study ended for this site, if not in a release
@@ -75,10 +76,24 @@ func (d dossiers) folders() ([]dossier, error) {
 // ledgerEntry is how far the ledger must be, 0 where no upload was made;
 // charged says whether there must be a ledger at all.
 func (d dossiers) ledgerEntry() (last int64, charged bool, err error) {
+	heads, charged, err := d.heads()
+	for _, h := range heads {
+		last = max(last, h.Sequence)
+	}
+	return last, charged, err
+}
+
+// heads are how far the ledger was when each upload was made. Without a hash
+// where an older version of this program wrote the file.
+func (d dossiers) heads() (heads []privacy.Head, charged bool, err error) {
 	all, err := d.folders()
 	if err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
+	return headsOf(all)
+}
+
+func headsOf(all []dossier) (heads []privacy.Head, charged bool, err error) {
 	for _, f := range all {
 		charged = charged || f.has(fileUpload) || f.has(fileReceipt) || f.has(fileLedger)
 		b, err := f.read(fileLedger)
@@ -86,15 +101,18 @@ func (d dossiers) ledgerEntry() (last int64, charged bool, err error) {
 			continue
 		}
 		if err != nil {
-			return 0, false, err
+			return nil, false, err
 		}
-		n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-		if err != nil || n < 0 {
-			return 0, false, fmt.Errorf("read %s: it does not hold the number of a ledger entry: restore it from a backup", filepath.Join(f.dir, fileLedger))
+		h, err := privacy.ParseHead(string(b))
+		if n, plain := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); plain == nil {
+			h, err = privacy.Head{Sequence: n}, nil
 		}
-		last = max(last, n)
+		if err != nil || h.Sequence < 0 {
+			return nil, false, fmt.Errorf("read %s: it does not hold the number of a ledger entry: restore it from a backup", filepath.Join(f.dir, fileLedger))
+		}
+		heads = append(heads, h)
 	}
-	return last, charged, nil
+	return heads, charged, nil
 }
 
 // tidy removes what writes left unfinished when the process was killed. Only

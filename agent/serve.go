@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,6 +21,9 @@ import (
 func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	d := a.site.studies.of(o.Hash)
 	switch {
+	case d.has(fileRelease) && o.State != study.Released:
+		a.say(o.Hash, slog.LevelError, fmt.Sprintf("the coordinator has forgotten that it released this study, and says that it is %s: it was put back to an older state, and could release the study again with other noise. Nothing more is sent; tell its operator (docs/verify.md)", o.State))
+		return nil
 	case d.has(fileRelease), d.has(fileClosed), o.State == study.InDraft:
 		return nil
 	case d.has(fileRefused) && !d.has(fileReceipt) && !o.Mine && o.State != study.Open:
@@ -290,6 +294,7 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 	}
 	a.done("receipt stored")
 	a.log.Info("contribution received by the coordinator", "study", o.Hash.String())
+	a.backwards(Evidence{Party: a.site.party, Signer: a.id.Signer, config: a.site.config, site: *a.site})
 	return nil
 }
 
@@ -312,12 +317,35 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 	if err := a.recordOnce(auditReleased, o.Hash, study.Plan{Name: o.Name}); err != nil {
 		return err
 	}
-	if err := d.write(fileRelease, r.Document); err != nil {
+	file, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if err := d.write(fileRelease, file); err != nil {
 		return err
 	}
 	a.done("release stored")
 	a.log.Info("release received", "study", o.Hash.String())
+	a.witness(r.Release)
 	return nil
+}
+
+// witness says if a release or a receipt contradicts what the coordinator signed
+// for this site before.
+func (a *Agent) witness(r study.Release) {
+	e := Evidence{Party: a.site.party, Signer: a.id.Signer, config: a.site.config, site: *a.site}
+	for _, f := range e.Witness(r) {
+		if f.Verdict == study.Fails {
+			a.say(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
+		}
+	}
+	a.backwards(e)
+}
+
+func (a *Agent) backwards(e Evidence) {
+	if _, err := e.Coordinator(); err != nil {
+		a.sayOf("coordinator's ledger", slog.LevelError, err.Error()+"; tell its operator (docs/verify.md)")
+	}
 }
 
 // closed notes how a study ended for this site.

@@ -82,15 +82,11 @@ func (s *site) close() {
 // noteLedger keeps beside an upload how far the ledger is, so that an older
 // ledger that is put back charges nothing (privacy.ErrBehind).
 func (s *site) noteLedger(ctx context.Context, d dossier) (last int64, err error) {
-	err = s.journal.Update(ctx, func(tx privacy.Tx) error {
-		head, _, err := tx.Head()
-		last = head.Sequence
-		return err
-	})
+	head, err := privacy.HeadOf(ctx, s.journal)
 	if err != nil {
-		return 0, fmt.Errorf("read ledger: %w", err)
+		return 0, err
 	}
-	return last, d.write(fileLedger, fmt.Appendf(nil, "%d\n", last))
+	return head.Sequence, d.write(fileLedger, fmt.Appendln(nil, head))
 }
 
 // shardKey reads the secret that assigns patients to shards, or makes it: the

@@ -18,9 +18,11 @@ const foldBatch = 32
 
 // releaser is what a release needs beyond its study.
 type releaser struct {
-	ledger  *privacy.Ledger
-	journal privacy.Journal // the ledger's
-	signer  *protocol.Signer
+	ledger   *privacy.Ledger
+	journal  privacy.Journal // the ledger's
+	head     *ledgerHead
+	signer   *protocol.Signer
+	software string
 }
 
 // advance does what is left to do of a sealed or folded study, from what is
@@ -146,10 +148,9 @@ func (c *course) release(ctx context.Context, s *study.Study, r releaser) error 
 		return fail(err)
 	}
 	c.point("after ledger")
-	release.Plan = c.row.Plan
+	release.Plan, release.Software = c.row.Plan, r.software
 	// A release says what was to be expected of this many parties.
-	size := study.Size{Parties: release.Parties, Records: release.Parties * study.RecordsPerParty}
-	if release.Forecast, err = study.ForecastOf(s.Plan, tools.pool, size); err != nil {
+	if release.Forecast, err = study.ForecastOf(s.Plan, tools.pool, study.ForecastSize(release.Parties)); err != nil {
 		release.Forecast = nil // this mechanism has none
 	}
 	var out releaseRow
@@ -157,14 +158,11 @@ func (c *course) release(ctx context.Context, s *study.Study, r releaser) error 
 		return fail(err)
 	}
 	out.Signature = r.signer.Sign(protocol.ReleaseDocument, out.Document)
-	err = r.journal.Update(ctx, func(tx privacy.Tx) error {
-		head, _, err := tx.Head()
-		out.LedgerEntry = head.Sequence
-		return err
-	})
+	head, err := r.head.advance(ctx, r.journal)
 	if err != nil {
 		return fail(err)
 	}
+	out.LedgerEntry = head.Sequence
 	_, err = c.step(ctx, study.ReleaseDone{}, func(tx Tx, _ study.Effect) error {
 		return tx.AddRelease(c.hash, out)
 	})

@@ -51,6 +51,14 @@ type Config struct {
 	// says who seems alive.
 	Gossip string `koanf:"gossip"`
 
+	// Head is a file outside of Dir and of its backups, such as on another disk.
+	// The coordinator keeps in it how far its ledger is, and releases nothing
+	// after the whole folder was put back to an older state. Empty: such a
+	// restore is not noticed here. A relative path is relative to Dir.
+	Head string `koanf:"head"`
+
+	// Software names this program's version in releases.
+	Software string `koanf:"-"`
 	// Log receives what happens, with keys study, party and release; never a
 	// feature, a label or an unreleased number. Nil logs nothing.
 	Log *slog.Logger `koanf:"-"`
@@ -224,3 +232,11 @@ func (c Config) Validate() error {
 }
 
 func (c Config) path(file string) string { return filepath.Join(c.Dir, file) }
+
+// headFile is where Head lies, "" for nowhere.
+func (c Config) headFile() string {
+	if c.Head == "" || filepath.IsAbs(c.Head) {
+		return c.Head
+	}
+	return c.path(c.Head)
+}

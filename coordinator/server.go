@@ -161,8 +161,16 @@ func (s *Server) openLedger() (releaser, error) {
 	if err != nil {
 		return releaser{}, err
 	}
+	head, kept, err := openHead(context.Background(), s.config.headFile(), j)
+	if err != nil {
+		return releaser{}, err
+	}
+	last = max(last, kept)
+	if last > head.now().Sequence {
+		s.config.Log.Error("the ledger is behind what was published: it was put back to an older state; nothing is released until caucus ledger reconcile", "entry", head.now().Sequence, "published", last)
+	}
 	ledger, err := privacy.Open(j, privacy.Config{Limits: s.config.Budget, LastSequence: last})
-	return releaser{ledger: ledger, journal: j, signer: s.signer}, err
+	return releaser{ledger: ledger, journal: j, head: head, signer: s.signer, software: s.config.Software}, err
 }
 
 func (s *Server) listen() error {

@@ -229,7 +229,7 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 		return fail(err)
 	}
 	now := s.config.Now()
-	receipt, err := protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC()}.Sign(s.signer)
+	receipt, err := protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC(), Ledger: s.conductor.releaser.head.now()}.Sign(s.signer)
 	if err != nil {
 		return fail(err)
 	}

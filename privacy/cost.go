@@ -114,3 +114,23 @@ func (c Cost) equal(d Cost) bool {
 	}
 	return c.Unit == d.Unit && c.PerParty == d.PerParty && same(c.Pure, d.Pure) && same(c.Rho, d.Rho) && c.delta().Cmp(d.delta()) == 0
 }
+
+// Equal reports whether two costs are the same, exactly.
+func (c Cost) Equal(d Cost) bool { return c.equal(d) }
+
+// String says in short what a cost proves.
+func (c Cost) String() string {
+	short := func(x *big.Rat) string {
+		v, _ := x.Float64()
+		return fmt.Sprintf("%.6g", v)
+	}
+	switch {
+	case c.Rho == nil:
+		return "nothing that is proved"
+	case c.Pure != nil:
+		return fmt.Sprintf("ε = %s for a %s", short(c.Pure), c.Unit)
+	case c.delta().Sign() > 0:
+		return fmt.Sprintf("ρ = %s and δ = %s for a %s", short(c.Rho), short(c.Delta), c.Unit)
+	}
+	return fmt.Sprintf("ρ = %s for a %s", short(c.Rho), c.Unit)
+}

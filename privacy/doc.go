@@ -63,7 +63,8 @@
 //     terms.go: what is known of a mechanism before a release.
 //  3. convert.go, cost.go, totals.go: from ρ to ε, between units, and limits.
 //  4. ledger.go, period.go, journal.go, memory.go: the door and its durable order.
-//     journal/ is the same on a disk.
+//     line.go: its hash chain, and what of it others may see. journal/ is the
+//     same on a disk.
 //  5. published.go, encoding.go: what leaves.
 //  6. audit.go, trial.go: the code put to the test, by what its answers give
 //     away about neighbours. No release passes through them.

@@ -14,7 +14,7 @@ import (
 // clock, disk, network or database.
 func TestImports(t *testing.T) {
 	allowed := []string{
-		"bytes", "cmp", "context", "crypto/rand", "crypto/sha256", "encoding/binary", "encoding/json", "errors", "fmt", "io",
+		"bytes", "cmp", "context", "crypto/rand", "crypto/sha256", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt", "io",
 		"log/slog", "maps", "math", "math/big", "math/bits", "math/rand/v2", "slices", "strconv", "strings", "sync", "unicode/utf8",
 	}
 	files := must(filepath.Glob("*.go"))

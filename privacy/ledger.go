@@ -308,3 +308,8 @@ func requestOf(draft Published, s Sensitive) [32]byte {
 	terms = fmt.Appendf(terms, "%d coordinates, literal %t", s.Len(), s.open().values == nil)
 	return sha256.Sum256(terms)
 }
+
+// Line finds the line of a release or charge; false if there is none.
+func (l *Ledger) Line(ctx context.Context, id string) (Line, bool, error) {
+	return LineOf(ctx, l.journal, id)
+}

@@ -252,13 +252,6 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 	return nil
 }
 
-// SignedRelease is a release with the bytes the coordinator signed.
-type SignedRelease struct {
-	Release   study.Release
-	Document  []byte
-	Signature []byte
-}
-
 // Release fetches the release of a study that is released.
 func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
@@ -271,7 +264,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 		return fail(FromStatus(err))
 	}
 	var a Assembly
-	var r SignedRelease
+	r := SignedRelease{Signer: c.signer}
 	err = receive(stream, &a, func(c *pb.Chunk) error {
 		if c.Offset == 0 {
 			r.Signature = c.Signature

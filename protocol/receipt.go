@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"caucus/privacy"
 	"caucus/study"
 )
 
@@ -16,6 +17,9 @@ type Receipt struct {
 	Body     study.BodyDigest `json:"body"`
 	Size     int              `json:"size"` // of the body in bytes
 	Received time.Time        `json:"received"`
+	// Ledger is how far the coordinator's own ledger was: whoever keeps
+	// receipts can tell if it ever goes back.
+	Ledger privacy.Head `json:"ledger"`
 
 	Document  []byte `json:"-"`
 	Signature []byte `json:"-"`

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/privacy"
 	"caucus/study"
 )
 
@@ -14,7 +15,7 @@ func FuzzSigned(f *testing.F) {
 	signer := must(NewSigner())
 	r := must(Receipt{Plan: study.Hash{1}, Party: "p", Body: study.BodyDigest{2}, Size: 3, Received: time.Unix(9, 0).UTC()}.Sign(signer))
 	f.Add(r.Document)
-	f.Add(must(json.Marshal(study.Release{Plan: []byte(`{"name":"x"}`), Parties: 2})))
+	f.Add(must(json.Marshal(study.Release{Plan: []byte(`{"name":"x"}`), Manifest: study.Manifest{Unit: privacy.Record, Parties: 2}})))
 	f.Add([]byte(`{"name":"x","kind":"classify"}`))
 	f.Fuzz(func(t *testing.T, document []byte) {
 		if r, err := ParseReceipt(document, signer.Sign(ReceiptDocument, document), signer.Key()); err == nil {

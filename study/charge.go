@@ -18,18 +18,29 @@ type Charge struct {
 	Output     string
 	Mechanism  string
 	Parameters map[string]string
-	Bound      privacy.Bound
-	Cost       privacy.Cost
+	// Bound is what the noise is proved under, Exact what it then costs.
+	Bound privacy.Bound
+	Exact privacy.Cost
+	// Cost is what is charged: never below Exact.
+	Cost privacy.Cost
 }
 
 // declarer is a kind that knows its charges before anything is drawn.
 type declarer interface {
-	charges(Plan, *auxdata.Pool) ([]Charge, error)
+	// charges also follow from the public weight of what was contributed, where
+	// that is known; 0 is before.
+	charges(p Plan, pool *auxdata.Pool, weight int64) ([]Charge, error)
 }
 
 // DeclaredCosts are the charges of a plan. They are never below what its
 // releases cost, wherever the noise is added.
 func DeclaredCosts(p Plan, pool *auxdata.Pool) ([]Charge, error) {
+	return chargesOf(p, pool, 0)
+}
+
+// chargesOf are the charges for a public weight of contributions, ballots or
+// records; 0 where it is not known yet.
+func chargesOf(p Plan, pool *auxdata.Pool, weight int64) ([]Charge, error) {
 	kind, err := KindNamed(p.Kind)
 	if err != nil {
 		return nil, err
@@ -38,7 +49,7 @@ func DeclaredCosts(p Plan, pool *auxdata.Pool) ([]Charge, error) {
 	if !ok {
 		return nil, planError("kind", "%q does not declare what it costs", p.Kind)
 	}
-	return d.charges(p, pool)
+	return d.charges(p, pool, weight)
 }
 
 // TermsOf digests what a plan's releases are made under: outputs, bounds,
@@ -82,7 +93,7 @@ func CheckTerms(p Plan, pool *auxdata.Pool) error {
 // the party is about to send. It is idempotent: the same plan is charged once.
 func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Charge) error {
 	for _, c := range charges {
-		if err := l.Spend(ctx, releaseID(plan, c.Output), c.Cost); err != nil {
+		if err := l.Spend(ctx, ReleaseID(plan, c.Output), c.Cost); err != nil {
 			return fmt.Errorf("charge %s of study %s: %w", c.Output, plan, err)
 		}
 	}
@@ -92,12 +103,15 @@ func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Char
 // charges: the noise of a Gaussian follows from plan and pool. That of output
 // also follows from the number of ballots, but is calibrated to ε, which is
 // what it is charged at.
-func (classify) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
+func (classify) charges(p Plan, pool *auxdata.Pool, weight int64) ([]Charge, error) {
 	q, err := questionOf(p, pool)
 	if err != nil {
 		return nil, err
 	}
-	t, err := q.terms(int64(max(p.Minimum, 1) * max(p.Shards, 1)))
+	if weight < 1 {
+		weight = int64(max(p.Minimum, 1) * max(p.Shards, 1))
+	}
+	t, err := q.terms(weight)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +119,9 @@ func (classify) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
 	if err != nil {
 		return nil, err
 	}
+	exact := cost
 	if cost.Pure != nil {
 		cost = privacy.PureCost(cost.Unit, cost.PerParty, new(big.Rat).SetFloat64(p.Epsilon))
 	}
-	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Cost: cost}}, nil
+	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Exact: exact, Cost: cost}}, nil
 }

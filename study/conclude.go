@@ -10,63 +10,90 @@ import (
 
 // Conclude releases a folded sum's asks through the aggregator's ledger and
 // makes the release document. Repeating it after a crash gives the same
-// publications and spends nothing more. Plan bytes are the caller's to fill in.
+// publications and spends nothing more. Plan bytes and software are the
+// caller's to fill in.
 func Conclude(ctx context.Context, s *Study, kind Kind, pool *auxdata.Pool, sum Sum, ledger *privacy.Ledger) (Release, error) {
+	fail := func(err error) (Release, error) { return Release{}, fmt.Errorf("conclude study: %w", err) }
 	m := len(s.Received)
 	asks, err := sum.Asks(m)
 	if err != nil {
-		return Release{}, fmt.Errorf("conclude study: %w", err)
+		return fail(err)
 	}
 	published, err := Settle(ctx, ledger, s.Hash, asks)
 	if err != nil {
-		return Release{}, fmt.Errorf("conclude study: %w", err)
+		return fail(err)
 	}
 	result, err := kind.Finish(s.Plan, pool, m, sum, published)
 	if err != nil {
-		return Release{}, fmt.Errorf("conclude study: %w", err)
+		return fail(err)
 	}
-	contributed, missing := s.Contributors()
-	r := Release{
-		PlanHash: s.Hash, Parties: m, Contributed: contributed, Missing: missing,
-		Simulated: s.Plan.Simulated, Result: result,
-	}
-	if s.Plan.Weights != nil {
-		r.Result.Totals = s.Plan.Totals()
-	} else if pool.Weight != nil {
-		r.Result.Warnings = append(r.Result.Warnings, "the pool has weights and the plan does not say where they come from: if they were made of private records, what they cost is not counted here")
-	}
+	r := Release{Manifest: claim(s.Plan, s.Hash, pool), Result: result}
+	r.Parties, r.Weight = m, weightOf(sum)
+	r.Contributed, r.Missing = s.Contributors()
+	r.Result.Warnings = append(r.Result.Warnings, concludingWarnings(s.Plan, pool, r.Missing)...)
 	for i, p := range published {
 		if p.Simulated != s.Plan.Simulated {
-			return Release{}, fmt.Errorf("conclude study: a simulated ledger and a real plan do not go together")
+			return fail(fmt.Errorf("a simulated ledger and a real plan do not go together"))
 		}
-		r.Costs = append(r.Costs, costOf(asks[i].Output, p, s.Plan))
+		r.Costs = append(r.Costs, costOf(asks[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
 	}
 	if len(published) == 0 { // every party released its own part
-		charges, err := DeclaredCosts(s.Plan, pool)
-		if err != nil {
-			return Release{}, fmt.Errorf("conclude study: %w", err)
-		}
-		for _, c := range charges {
-			r.Costs = append(r.Costs, costOf(c.Output, privacy.Published{Mechanism: c.Mechanism, Parameters: c.Parameters, Cost: c.Cost, Bound: privacy.Bound{Unit: c.Cost.Unit}}, s.Plan))
+		if r.Costs, err = costsOf(s.Plan, pool, r.Weight); err != nil {
+			return fail(err)
 		}
 	}
-	if len(missing) > 0 {
-		r.Result.Warnings = append(r.Result.Warnings, fmt.Sprintf("%d of %d parties did not contribute: the result stands for those that did", len(missing), len(s.Plan.Roster)))
+	if !s.Plan.Simulated {
+		if err := r.support(ctx, sum, published, ledger); err != nil {
+			return fail(err)
+		}
 	}
 	return r, nil
 }
 
-// costOf describes a publication at the plan's budget.
-func costOf(output string, p privacy.Published, plan Plan) ReleaseCost {
-	c := ReleaseCost{
-		Output: output, Mechanism: p.Mechanism, Parameters: p.Parameters, Unit: p.Bound.Unit,
-		Epsilon: plan.Epsilon, Delta: plan.Delta,
+// support adds what the claim can be checked with.
+func (r *Release) support(ctx context.Context, sum Sum, published []privacy.Published, ledger *privacy.Ledger) (err error) {
+	for _, p := range published {
+		b, err := p.MarshalBinary()
+		if err != nil {
+			return err
+		}
+		line, found, err := ledger.Line(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("the ledger has no entry of publication %s", p.ID)
+		}
+		r.Published, r.Ledger = append(r.Published, b), append(r.Ledger, line)
 	}
-	if p.Cost.Rho != nil {
-		c.Rho, _ = p.Cost.Rho.Float64()
+	if len(published) == 0 && sum.Public() {
+		r.Sum, err = sum.MarshalBinary()
 	}
-	if p.Cost.Pure != nil {
-		c.Delta = 0
+	return err
+}
+
+// costsOf are the costs of a plan's publications over a public weight, from
+// plan and pool alone.
+func costsOf(p Plan, pool *auxdata.Pool, weight int64) ([]ReleaseCost, error) {
+	charges, err := chargesOf(p, pool, weight)
+	if err != nil {
+		return nil, err
 	}
-	return c
+	var out []ReleaseCost
+	for _, c := range charges {
+		out = append(out, costOf(c.Output, c.Mechanism, c.Parameters, c.Bound, c.Exact, p))
+	}
+	return out, nil
+}
+
+// concludingWarnings are about who is missing and where the pool's weights come
+// from.
+func concludingWarnings(p Plan, pool *auxdata.Pool, missing []PartyID) (all []string) {
+	if p.Weights == nil && pool.Weight != nil {
+		all = append(all, "the pool has weights and the plan does not say where they come from: if they were made of private records, what they cost is not counted here")
+	}
+	if len(missing) > 0 {
+		all = append(all, fmt.Sprintf("%d of %d parties did not contribute: the result stands for those that did", len(missing), len(p.Roster)))
+	}
+	return all
 }

@@ -191,7 +191,8 @@ func FuzzRelease(f *testing.F) {
 	c, plans := fuzzPlans(f)
 	for _, p := range plans[:5] {
 		canonical, _ := p.Canonical()
-		r := Release{Plan: canonical, PlanHash: HashOf(canonical), Parties: 2, Contributed: []PartyID{"a", "b"}, Missing: []PartyID{"c"}}
+		r := Release{Manifest: claim(p, HashOf(canonical), c.pool), Plan: canonical}
+		r.Parties, r.Contributed, r.Missing = 2, []PartyID{"a", "b"}, []PartyID{"c"}
 		r.Result.Classifier = &Classifier{Classes: p.Schema.Classes(), Weights: [][]float64{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}
 		b, err := json.Marshal(r)
 		if err != nil {
@@ -209,6 +210,7 @@ func FuzzRelease(f *testing.F) {
 		_, _, _ = r.Predict(records)
 		_, _ = r.Margins()
 		_, _ = r.Source()
+		_ = r.Verify(c.pool)
 		_, _ = r.Answer(c.pool, make([]float64, c.pool.Rows()))
 	})
 }

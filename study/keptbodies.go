@@ -35,7 +35,7 @@ func keepBodies(p Plan, t terms) (keptBodies, error) {
 	if err != nil {
 		return keptBodies{}, err
 	}
-	return keptBodies{plan: p, terms: t, id: releaseID(HashOf(canonical), t.Output)}, nil
+	return keptBodies{plan: p, terms: t, id: ReleaseID(HashOf(canonical), t.Output)}, nil
 }
 
 var errOtherPlan = errors.New("merge sums: they belong to different plans")

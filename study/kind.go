@@ -62,10 +62,12 @@ type Sum interface {
 	// Asks is what the aggregator must release, now that m contributions are
 	// sealed; empty where every party released its own part.
 	Asks(m int) ([]Ask, error)
-	// MarshalBinary is the sum, for the store and for Merge elsewhere; where
-	// nothing is left to release it is public.
+	// MarshalBinary is the sum, for the store and for Merge elsewhere.
 	MarshalBinary() ([]byte, error)
 	UnmarshalBinary([]byte) error
+	// Public says whether any reader of the release may see MarshalBinary's
+	// bytes: all in them passed a party's own ledger.
+	Public() bool
 }
 
 // Kind is one kind of study.
@@ -112,8 +114,8 @@ func KindNamed(name string) (Kind, error) {
 	return k, nil
 }
 
-// releaseID names an output of a plan in a ledger.
-func releaseID(plan Hash, output string) string {
+// ReleaseID is the id of an output of a plan in every ledger.
+func ReleaseID(plan Hash, output string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s", plan, output)
 	return hex.EncodeToString(h.Sum(nil))
@@ -125,7 +127,7 @@ func releaseID(plan Hash, output string) string {
 func Settle(ctx context.Context, l *privacy.Ledger, plan Hash, asks []Ask) ([]privacy.Published, error) {
 	out := make([]privacy.Published, 0, len(asks))
 	for _, a := range asks {
-		r, err := l.Release(ctx, releaseID(plan, a.Output), a.Sensitive, a.Mechanism)
+		r, err := l.Release(ctx, ReleaseID(plan, a.Output), a.Sensitive, a.Mechanism)
 		if err != nil {
 			return nil, fmt.Errorf("release %s of study %s: %w", a.Output, plan, err)
 		}

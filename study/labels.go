@@ -217,7 +217,7 @@ func (labels) MaxBody(p Plan, pool *auxdata.Pool) int {
 	return p.Labels.MaxRecords*(2*pool.Dim()+2) + 4096
 }
 
-func (labels) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
+func (labels) charges(p Plan, pool *auxdata.Pool, _ int64) ([]Charge, error) {
 	if err := samePool(p, pool); err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (labels) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Cost: cost}}, nil
+	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Exact: cost, Cost: cost}}, nil
 }
 
 // forecastNoise is what the responses leave on the moments of the records'

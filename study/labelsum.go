@@ -104,6 +104,9 @@ func (s *labelSum) Merge(o Sum) error {
 	return s.merge(&other.keptBodies)
 }
 
+// Public: the features beside the labels are for the coordinator alone.
+func (s *labelSum) Public() bool { return false }
+
 // records are all contributed records: features, N×dim, and noisy labels.
 func (s *labelSum) records() (*mat.Dense, []int, error) {
 	var y []int

@@ -70,6 +70,11 @@ type ProposedMap struct {
 // a small hospital's share of one disease.
 const RecordsPerParty = 200
 
+// ForecastSize is what the forecast in a release assumes of so many parties.
+func ForecastSize(parties int) Size {
+	return Size{Parties: parties, Records: parties * RecordsPerParty}
+}
+
 // Proposed is a plan ready to be agreed on, with what it is about.
 type Proposed struct {
 	Plan      Plan

@@ -415,7 +415,7 @@ func (ratio) MaxBody(p Plan, pool *auxdata.Pool) int {
 	return most
 }
 
-func (ratio) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
+func (ratio) charges(p Plan, pool *auxdata.Pool, _ int64) ([]Charge, error) {
 	if err := samePool(p, pool); err != nil {
 		return nil, err
 	}
@@ -429,7 +429,7 @@ func (ratio) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
 			return nil, err
 		}
 	}
-	return []Charge{{Output: d.Output, Mechanism: d.Mechanism.Name(), Parameters: privacy.ParametersOf(d.Mechanism), Bound: d.Bound, Cost: cost}}, nil
+	return []Charge{{Output: d.Output, Mechanism: d.Mechanism.Name(), Parameters: privacy.ParametersOf(d.Mechanism), Bound: d.Bound, Exact: cost, Cost: cost}}, nil
 }
 
 // ratioRows decodes features of n rows.

@@ -257,7 +257,7 @@ func contribute(t testing.TB, p Plan, in Inputs) ([]byte, Sum) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	charges, err := (ratio{}).charges(p, in.Pool)
+	charges, err := (ratio{}).charges(p, in.Pool, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,6 +164,9 @@ func (s *ratioSum) Merge(o Sum) error {
 	return s.merge(&other.keptBodies)
 }
 
+// Public: features and exact embeddings are for the coordinator alone.
+func (s *ratioSum) Public() bool { return s.plan.Ratio.Features == FeaturesNoisyEmbedding }
+
 // sets are all contributed sets as the estimators take them. Those that are
 // too small for any estimate are left out and counted: their sizes are public
 // or released.

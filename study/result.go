@@ -11,7 +11,6 @@ import (
 	"caucus/aggregation"
 	"caucus/dataset"
 	"caucus/learners"
-	"caucus/privacy"
 )
 
 // Result is what the analyst gets. All of it is public once released.
@@ -27,11 +26,8 @@ type Result struct {
 	// Labels is what a labels study says beside its classifier.
 	Labels *LabelResult `json:"labels,omitempty"`
 	// Weights are the result of a reweigh study.
-	Weights *Weights `json:"weights,omitempty"`
-	// Totals are what the release guarantees a record and a party, where that
-	// is more than the plan's own budget at its own unit.
-	Totals   []UnitTotal `json:"totals,omitempty"`
-	Warnings []string    `json:"warnings,omitempty"`
+	Weights  *Weights `json:"weights,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Classifier is a linear classifier on mapped features.
@@ -60,34 +56,21 @@ func (c Classifier) Linear() (learners.Linear, error) {
 	return learners.Linear{W: w, Classes: len(c.Classes)}, nil
 }
 
-// Release is the document a study ends in: what was agreed, who took part,
-// what it cost, and the result.
+// Release is the document a study ends in: what is claimed, what was agreed,
+// the result, and what is needed to check both.
 type Release struct {
-	// Plan is the canonical bytes, PlanHash their hash.
-	Plan     json.RawMessage `json:"plan"`
-	PlanHash Hash            `json:"plan_hash"`
-	// Parties is M, the number of contributions.
-	Parties     int       `json:"parties"`
-	Contributed []PartyID `json:"contributed"`
-	Missing     []PartyID `json:"missing"`
+	Manifest `json:"manifest"`
+	// Plan is the canonical bytes that the manifest's hash names.
+	Plan json.RawMessage `json:"plan"`
 	// Forecast is what was expected from public inputs before noise.
 	Forecast *Forecast `json:"forecast,omitempty"`
-	// Costs are what each publication spent, at its unit.
-	Costs []ReleaseCost `json:"costs"`
-	// Simulated: made with virtual parties; it protects nobody.
-	Simulated bool   `json:"simulated,omitempty"`
-	Result    Result `json:"result"`
-}
-
-// ReleaseCost is one publication's mechanism and price.
-type ReleaseCost struct {
-	Output     string            `json:"output"`
-	Mechanism  string            `json:"mechanism"`
-	Parameters map[string]string `json:"parameters"`
-	Unit       privacy.Unit      `json:"unit"`
-	Epsilon    float64           `json:"epsilon"`
-	Delta      float64           `json:"delta"`
-	Rho        float64           `json:"rho,omitempty"`
+	Result   Result    `json:"result"`
+	// Published are the aggregator's publications, each as the ledger gave it
+	// (privacy.ParsePublished); Sum is the sum of the parties' own, where each
+	// released its part and any reader may see it. The result follows from
+	// either. A simulated release has neither.
+	Published [][]byte `json:"published,omitempty"`
+	Sum       []byte   `json:"sum,omitempty"`
 }
 
 // ParsedPlan is the plan a release was made under. It refuses a release whose

@@ -344,7 +344,7 @@ func (reweigh) Finish(p Plan, pool *auxdata.Pool, _ int, sum Sum, r []privacy.Pu
 }
 
 // charges follow from plan and pool alone, at the site as at the coordinator.
-func (reweigh) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
+func (reweigh) charges(p Plan, pool *auxdata.Pool, _ int64) ([]Charge, error) {
 	w, err := weighOf(p, pool)
 	if err != nil {
 		return nil, err
@@ -360,8 +360,9 @@ func (reweigh) charges(p Plan, pool *auxdata.Pool) ([]Charge, error) {
 	if err != nil {
 		return nil, err
 	}
+	exact := cost
 	if cost.Pure != nil { // calibrated to ε, with noise rounded up
 		cost = privacy.PureCost(cost.Unit, cost.PerParty, new(big.Rat).SetFloat64(p.Epsilon))
 	}
-	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Cost: cost}}, nil
+	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Exact: exact, Cost: cost}}, nil
 }

@@ -227,7 +227,7 @@ func TestReweighRelease(t *testing.T) {
 			if a, err := release.Answer(pool, b); err != nil || !(a.Noise >= 0) || !(a.Sampling > 0) || math.Abs(a.Estimate-0.5) > 0.5 {
 				t.Errorf("answer %+v, %v", a, err)
 			}
-			totals := release.Result.Totals
+			totals := release.Totals
 			if *totals[0].Epsilon != p.Epsilon || (totals[1].Epsilon != nil) != (p.Reweigh != nil) {
 				t.Errorf("totals %+v", totals)
 			}
@@ -350,18 +350,18 @@ func TestWeightedPoolStudy(t *testing.T) {
 	}
 	c := testPlan(schema, weighted, dataset.Identity(schema))
 	silent := realRelease(t, c, weighted, parts)
-	if all := strings.Join(silent.Result.Warnings, "\n"); !strings.Contains(all, "does not say where they come from") || silent.Result.Totals != nil {
-		t.Errorf("weights of unknown origin: warnings %q, totals %+v", all, silent.Result.Totals)
+	if all := strings.Join(silent.Result.Warnings, "\n"); !strings.Contains(all, "does not say where they come from") || silent.Totals != nil {
+		t.Errorf("weights of unknown origin: warnings %q, totals %+v", all, silent.Totals)
 	}
 	c.Weights = source
 	release := realRelease(t, c, weighted, parts)
-	totals := release.Result.Totals
+	totals := release.Totals
 	if len(totals) != 2 || *totals[0].Epsilon != 1.5 || totals[0].Delta != 1e-6 || totals[1].Epsilon != nil {
 		t.Errorf("totals %+v, want 1.5 for a record and nothing for a party", totals)
 	}
 	source.PerParty = 4
 	release = realRelease(t, c, weighted, parts)
-	if totals = release.Result.Totals; totals[1].Epsilon == nil || *totals[1].Epsilon != 1+4*0.5 {
+	if totals = release.Totals; totals[1].Epsilon == nil || *totals[1].Epsilon != 1+4*0.5 {
 		t.Errorf("totals %+v, want 3 for a party of at most 4 records", totals)
 	}
 	// A party of very many records: ε is large, and a δ of 0 stays 0.

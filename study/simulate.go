@@ -169,7 +169,10 @@ func (s Simulation) Run(ctx context.Context) (Summary, error) {
 	out.Accuracy.MajorityClass, _ = mean(func(r repeat) float64 { return r.accuracy.MajorityClass })
 	out.Lambda, _ = mean(func(r repeat) float64 { return r.lambda })
 	out.UploadBytes, _ = mean(func(r repeat) float64 { return r.uploadBytes })
-	out.Warnings, out.Totals = first.release.Result.Warnings, first.release.Result.Totals
+	out.Warnings = first.release.Result.Warnings
+	if p.Weights != nil {
+		out.Totals = first.release.Totals
+	}
 	if w := first.release.Forecast.Warning(p, Size{Parties: first.parties}); w != "" {
 		out.Warnings = append(out.Warnings, w)
 	}

@@ -251,7 +251,7 @@ func (s ReweighSimulation) once(ctx context.Context, index int) (ReweighSummary,
 		ForecastSD:  math.Hypot(answer.Noise, answer.Sampling), Lambda: w.Lambda,
 		EffectiveRows: w.EffectiveRows, LargestWeight: w.Largest,
 		UploadBytes: float64(bytes) / float64(s.Parties),
-		Totals:      release.Result.Totals, Warnings: release.Result.Warnings,
+		Totals:      release.Totals, Warnings: release.Result.Warnings,
 		Release: &release, Pool: pool, PoolRecords: poolRows, PrivateRecords: private, TestRecords: test,
 	}, nil
 }

@@ -54,6 +54,8 @@ func (s *clearSum) Asks(int) ([]Ask, error) {
 	return ask(s.q, s.vector, s.weight)
 }
 
+func (s *clearSum) Public() bool { return false }
+
 func (s *clearSum) MarshalBinary() ([]byte, error) {
 	return appendVector(binary.AppendVarint(nil, s.weight), s.vector), nil
 }
@@ -96,7 +98,7 @@ func newReleasedSum(p Plan, q question) (*releasedSum, error) {
 		return nil, err
 	}
 	return &releasedSum{
-		q: q, plan: p, terms: t, id: releaseID(HashOf(canonical), t.Output),
+		q: q, plan: p, terms: t, id: ReleaseID(HashOf(canonical), t.Output),
 		vector: make([]int64, q.releasedCells()),
 	}, nil
 }
@@ -198,6 +200,8 @@ func (s *releasedSum) Merge(o Sum) error {
 }
 
 func (s *releasedSum) Asks(int) ([]Ask, error) { return nil, nil }
+
+func (s *releasedSum) Public() bool { return true }
 
 func (s *releasedSum) MarshalBinary() ([]byte, error) {
 	b := binary.AppendVarint(nil, s.weight)

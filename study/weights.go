@@ -155,7 +155,7 @@ func (w *weigh) finish(total released, rng *rand.Rand) (Result, error) {
 	if out.Means != nil {
 		out.Residuals, out.Gaps = w.design.Residuals(x, law, out.Means, out.NoiseSD)
 	}
-	r := Result{Weights: out, Totals: w.plan.Totals()}
+	r := Result{Weights: out}
 	r.Warnings = w.warnings(out, total)
 	return r, nil
 }

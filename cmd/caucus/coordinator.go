@@ -73,7 +73,7 @@ from there.`,
 			if err != nil {
 				return err
 			}
-			config.Log, config.Checkpoint = c.logger(), checkpoint
+			config.Log, config.Checkpoint, config.Software = c.logger(), checkpoint, version()
 			server, err := coordinator.New(config)
 			if err != nil {
 				return err

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"caucus/study"
+	"caucus/protocol"
 )
 
 // caucus is a command line of this project, run by the test binary.
@@ -116,10 +116,11 @@ func TestKilledEverywhere(t *testing.T) {
 	}
 	must("study", "open", "ward")
 	must("study", "wait", "ward")
-	var release study.Release
-	if err := json.Unmarshal(must("study", "result", "ward", "--json"), &release); err != nil {
+	signed, err := protocol.ReadRelease(must("study", "result", "ward", "--json"))
+	if err != nil {
 		t.Fatal(err)
 	}
+	release := signed.Release
 	for _, name := range sites { // each gets the release too
 		for {
 			found, err := filepath.Glob(filepath.Join(dir, "state-"+name, "studies", "*", "release.json"))

@@ -312,7 +312,7 @@ func TestMeansByDaemons(t *testing.T) {
 		n.run(c)
 	}
 	r := n.wait(made.Hash)
-	if r.Parties != 3 || r.Simulated || len(r.Costs) != 1 || r.Costs[0].Output != "means" || r.Costs[0].Unit != privacy.Party || r.Costs[0].Epsilon != 2 || r.Result.Classifier == nil {
+	if r.Parties != 3 || r.Simulated || len(r.Costs) != 1 || r.Costs[0].Output != "means" || r.Costs[0].Bound.Unit != privacy.Party || r.Costs[0].Epsilon != 2 || r.Result.Classifier == nil {
 		t.Errorf("released %+v", r)
 	}
 	charges, err := study.DeclaredCosts(made.Plan, made.Pool)

@@ -11,6 +11,7 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
+	"caucus/protocol"
 	"caucus/study"
 )
 
@@ -153,7 +154,7 @@ func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *dem
 			return err
 		}
 		s.Release = fmt.Sprintf("release-%d-%s.json", i+1, c.Name)
-		if err := writeRelease(filepath.Join(d.out, s.Release), &release); err != nil {
+		if err := writeSigned(filepath.Join(d.out, s.Release), release); err != nil {
 			return err
 		}
 		r.Studies = append(r.Studies, s)
@@ -162,9 +163,9 @@ func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *dem
 }
 
 // study runs one.
-func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCase) (demoStudy, study.Release, error) {
-	fail := func(err error) (demoStudy, study.Release, error) {
-		return demoStudy{}, study.Release{}, fmt.Errorf("study %s: %w", c.Name, err)
+func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCase) (demoStudy, protocol.SignedRelease, error) {
+	fail := func(err error) (demoStudy, protocol.SignedRelease, error) {
+		return demoStudy{}, protocol.SignedRelease{}, fmt.Errorf("study %s: %w", c.Name, err)
 	}
 	began := time.Now()
 	c.Roster, c.Minimum, c.Seed, c.Records = f.roster, d.parties, d.seed, data.records
@@ -177,7 +178,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 		d.note("warning: study %s: %s", c.Name, proposed.Warning)
 	}
 	last := -1
-	release, err := f.run(ctx, proposed, func(have, of int) {
+	signed, err := f.run(ctx, proposed, func(have, of int) {
 		if have != last {
 			last = have
 			d.note("study %s: %d of %d contributed", c.Name, have, of)
@@ -186,6 +187,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 	if err != nil {
 		return fail(err)
 	}
+	release := signed.Release
 	measure, err := c.judge(release)
 	if err != nil {
 		return fail(err)
@@ -207,7 +209,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 	}
 	s.Measure = measure
 	s.Measure.Unperturbed = unperturbed.Released
-	return s, release, nil
+	return s, signed, nil
 }
 
 // rehearse is the same study with hardly any noise, in this process.

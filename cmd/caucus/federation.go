@@ -59,7 +59,7 @@ func found(ctx context.Context, dir string, data demoData, policy agent.Policy, 
 	if err != nil {
 		return nil, err
 	}
-	config.Tick, config.Log = 200*time.Millisecond, log
+	config.Tick, config.Log, config.Software = 200*time.Millisecond, log, version()
 	server, err := coordinator.New(config)
 	if err != nil {
 		return nil, err
@@ -146,9 +146,9 @@ func (f *federation) invite(ctx context.Context, party, address string) (string,
 }
 
 // run takes a proposed study from draft to its release.
-func (f *federation) run(ctx context.Context, p study.Proposed, seen func(contributed, roster int)) (study.Release, error) {
-	fail := func(err error) (study.Release, error) {
-		return study.Release{}, fmt.Errorf("study %s: %w", p.Plan.Name, err)
+func (f *federation) run(ctx context.Context, p study.Proposed, seen func(contributed, roster int)) (protocol.SignedRelease, error) {
+	fail := func(err error) (protocol.SignedRelease, error) {
+		return protocol.SignedRelease{}, fmt.Errorf("study %s: %w", p.Plan.Name, err)
 	}
 	if err := f.operator.UploadPool(ctx, p.Plan.Pool, p.PoolBytes); err != nil {
 		return fail(err)
@@ -175,7 +175,7 @@ func (f *federation) run(ctx context.Context, p study.Proposed, seen func(contri
 				if err != nil {
 					return fail(err)
 				}
-				return r.Release, nil
+				return r, nil
 			}
 		}
 		select {

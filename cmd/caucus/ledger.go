@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"caucus/agent"
 	"caucus/coordinator"
@@ -48,7 +49,7 @@ func newLedger(c *console) *cobra.Command {
 	var delta float64
 	cmd := &cobra.Command{
 		Use:   "ledger",
-		Short: "Show what was spent, of an agent or of a coordinator",
+		Short: "Show what was spent, of an agent or of a coordinator; check, export, compare it",
 		Long: `Verify a ledger (every entry's hash, number and totals) and show what was spent
 per unit. Give the folder it lies in (a coordinator's folder, an agent's state
 folder) or an agent's configuration, which also holds the limits. It may be read
@@ -82,17 +83,52 @@ while the daemon runs.`,
 	f.StringVar(&dir, "dir", "", "folder that holds ledger.db")
 	f.StringVar(&config, "config", "", "an agent's configuration")
 	f.Float64Var(&delta, "delta", defaultLedgerDelta, "δ at which ε is shown, where no limit names one")
+	cmd.AddCommand(newLedgerVerify(c), newLedgerExport(c), newLedgerCompare(c), newLedgerReconcile(c))
 	return cmd
+}
+
+// ledgerPlace is which ledger the verbs below ledger are about.
+type ledgerPlace struct{ dir, config string }
+
+func (p *ledgerPlace) flags(f *pflag.FlagSet) {
+	f.StringVar(&p.dir, "dir", "", "a coordinator's folder")
+	f.StringVar(&p.config, "config", "", "an agent's configuration")
+}
+
+// check refuses none and both.
+func (p *ledgerPlace) check(verb string) error {
+	if (p.dir == "") == (p.config == "") {
+		return usagef("ledger %s needs --dir DIR of a coordinator or --config FILE of an agent", verb)
+	}
+	return nil
+}
+
+// open opens the ledger, and gives its file.
+func (p *ledgerPlace) open() (*journal.Journal, string, error) {
+	file := filepath.Join(p.dir, coordinator.LedgerFile)
+	if p.config != "" {
+		c, err := agent.LoadConfig(p.config)
+		if err != nil {
+			return nil, "", err
+		}
+		file = agent.LedgerFile(c)
+	}
+	j, err := openLedger(file)
+	return j, file, err
+}
+
+// openLedger opens a ledger that is there: opening would make an empty one.
+func openLedger(file string) (*journal.Journal, error) {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no ledger at %s: nothing was spent there, or it is the wrong folder", file)
+	}
+	return journal.OpenSQLite(file)
 }
 
 // readLedger verifies a ledger's chain and sums it up.
 func readLedger(ctx context.Context, file string, limits map[privacy.Unit]privacy.Budget, delta float64) (ledgerDocument, error) {
 	doc := ledgerDocument{Ledger: file}
-	// Opening would make an empty one.
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return doc, fmt.Errorf("there is no ledger at %s: nothing was spent there, or it is the wrong folder", file)
-	}
-	j, err := journal.OpenSQLite(file)
+	j, err := openLedger(file)
 	if err != nil {
 		return doc, err
 	}

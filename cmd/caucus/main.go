@@ -84,7 +84,7 @@ func newRoot(c *console) *cobra.Command {
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(newCoordinator(c), newAgent(c), newParty(c), newStudy(c),
-		newDemo(c), newSimulate(c), newPredict(c), newRatio(c), newQuery(c), newPool(c), newPrivacy(c), newDataset(c), newLedger(c), newVersion(c))
+		newDemo(c), newSimulate(c), newPredict(c), newRatio(c), newQuery(c), newPool(c), newVerify(c), newPrivacy(c), newDataset(c), newLedger(c), newVersion(c))
 	return root
 }
 

@@ -50,7 +50,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "append": appendLine, "untouched": untouched},
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "append": appendLine, "untouched": untouched, "doctor": doctor},
 	})
 }
 
@@ -227,4 +227,16 @@ func untouched(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s holds a private value", name)
 		}
 	}
+}
+
+// doctor copies a file with one text in it replaced, which must be there.
+func doctor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: doctor from to old new")
+	}
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[2]) {
+		ts.Fatalf("%s does not hold %q", args[0], args[2])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Replace(text, args[2], args[3], 1)), 0o600))
 }

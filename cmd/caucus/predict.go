@@ -2,15 +2,12 @@ package main
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
-
-	"caucus/study"
 )
 
 // prediction is the JSON document of predict.
@@ -118,16 +115,4 @@ func writePredictions(w io.Writer, p prediction) error {
 	}
 	out.Flush()
 	return out.Error()
-}
-
-func readRelease(name string) (study.Release, error) {
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return study.Release{}, err
-	}
-	var r study.Release
-	if err := json.Unmarshal(b, &r); err != nil {
-		return study.Release{}, fmt.Errorf("%s is not a release: %w", name, err)
-	}
-	return r, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -206,17 +205,6 @@ func printClassify(w io.Writer, s classifySummary) error {
 	}
 	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
 	return err
-}
-
-func writeRelease(name string, r *study.Release) error {
-	b, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return fmt.Errorf("write release: %w", err)
-	}
-	if err := os.WriteFile(name, append(b, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write release: %w", err)
-	}
-	return nil
 }
 
 // progress is a bar on a terminal, and nothing elsewhere.

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -175,9 +173,10 @@ func (o *operator) resultStudy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "result STUDY",
 		Short: "Fetch a study's release, for caucus predict",
-		Long: `Fetch the release document, check the coordinator's signature on it, and say
-what it holds; --json prints the document itself. With --out FILE the exact
-signed bytes go there and their signature to FILE.sig.`,
+		Long: `Fetch the release, check the coordinator's signature on it, and say what it
+holds. With --out FILE, and with --json, it is one file: the release with its
+manifest, the signature, and the key that made it. caucus predict, ratio and query
+read it; caucus verify checks all of it.`,
 		Args: one("study result", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := o.dial()
@@ -193,24 +192,21 @@ signed bytes go there and their signature to FILE.sig.`,
 				o.note("warning: %s", w)
 			}
 			printWeights(o.err, r.Release.Result.Weights)
-			printTotals(o.err, r.Release.Result.Totals)
+			printTotals(o.err, r.Release.Totals)
 			if len(r.Release.Missing) > 0 {
 				o.note("missing: %v", r.Release.Missing)
 			}
 			if out != "" {
-				if err := os.WriteFile(out, r.Document, 0o644); err != nil {
+				if err := writeSigned(out, r); err != nil {
 					return err
 				}
-				if err := os.WriteFile(out+".sig", r.Signature, 0o644); err != nil {
-					return err
-				}
-				o.note("wrote %s and %s.sig", out, out)
+				o.note("wrote %s; check it with: caucus verify %s --pool POOL", out, out)
 			}
-			return o.print(json.RawMessage(r.Document), func(w io.Writer) error {
+			return o.print(r, func(w io.Writer) error {
 				return describeRelease(w, r.Release)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "write the release here, and its signature beside it")
+	cmd.Flags().StringVar(&out, "out", "", "write the signed release to this file")
 	return cmd
 }

@@ -1,0 +1,220 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"math/big"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// after is a site that contributed one study by votes, with the coordinator's
+// receipt for it, and the release.
+func after(t *testing.T) (r *rig, e *Evidence, signer *protocol.Signer, release study.Release, receipt protocol.Receipt) {
+	t.Helper()
+	r = newRig(t, func(p *study.Proposal) { p.Mechanism, p.Noise = "tally", study.NoiseCoordinator })
+	a, err := r.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	round(t, a)
+	a.Close()
+	if signer, err = protocol.NewSigner(); err != nil {
+		t.Fatal(err)
+	}
+	e = &Evidence{Party: "site", Signer: signer.Key(), config: r.config, site: *a.site}
+	receipt = protocol.Receipt{
+		Plan: r.hash, Party: "site", Body: sha256.Sum256(r.bodies[0]), Size: len(r.bodies[0]),
+		Received: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Ledger: privacy.Head{Sequence: 4, Hash: privacy.Digest{4}},
+	}
+	release = study.Release{Plan: r.study.PlanBytes, Manifest: study.Manifest{
+		PlanHash: r.hash, Unit: privacy.Record, Contributed: []study.PartyID{"other", "site"}, Missing: []study.PartyID{"third"},
+		Ledger: []privacy.Line{{Sequence: 5}},
+	}}
+	return r, e, signer, release, receipt
+}
+
+// keep stores a receipt as the agent does.
+func keep(t *testing.T, e *Evidence, h study.Hash, signer *protocol.Signer, r protocol.Receipt) {
+	t.Helper()
+	r, err := r.Sign(signer)
+	if err == nil {
+		err = e.site.studies.of(h).writeJSON(fileReceipt, receipt{Body: r.Body.String(), Received: r.Received, Signed: r.Document, Signature: r.Signature})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWitness: a release that contradicts what the coordinator signed for this
+// site is not believed.
+func TestWitness(t *testing.T) {
+	_, e, signer, release, good := after(t)
+	stranger, err := protocol.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change  func(r *study.Release, rec *protocol.Receipt)
+		signer  *protocol.Signer
+		verdict study.Verdict
+		says    string
+	}{
+		"as it was":       {nil, signer, study.Holds, "the release counts it"},
+		"left out":        {func(r *study.Release, _ *protocol.Receipt) { r.Contributed = r.Contributed[:1] }, signer, study.Fails, "does not count it"},
+		"forged":          {nil, stranger, study.Fails, "not the coordinator's"},
+		"another plan's":  {func(_ *study.Release, rec *protocol.Receipt) { rec.Plan[0] ^= 1 }, signer, study.Fails, "not for this study"},
+		"another party's": {func(_ *study.Release, rec *protocol.Receipt) { rec.Party = "other" }, signer, study.Fails, "not for this study"},
+		"other bytes":     {func(_ *study.Release, rec *protocol.Receipt) { rec.Body[0] ^= 1 }, signer, study.Fails, "other bytes"},
+		"put back":        {func(r *study.Release, _ *protocol.Receipt) { r.Ledger[0].Sequence = 4 }, signer, study.Fails, "put back to an older state"},
+	} {
+		r, rec := release, good
+		r.Contributed = append([]study.PartyID{}, release.Contributed...)
+		r.Ledger = append([]privacy.Line{}, release.Ledger...)
+		if c.change != nil {
+			c.change(&r, &rec)
+		}
+		keep(t, e, release.PlanHash, c.signer, rec)
+		found := e.Witness(r)
+		if len(found) != 1 || found[0].Verdict != c.verdict || !strings.Contains(found[0].Says, c.says) {
+			t.Errorf("%s: %v, want %s: …%s…", name, found, c.verdict, c.says)
+		}
+	}
+	if err := os.Remove(e.site.studies.of(release.PlanHash).dir + "/" + fileReceipt); err != nil {
+		t.Fatal(err)
+	}
+	if found := e.Witness(release); found[0].Verdict != study.Word {
+		t.Errorf("counted, but the receipt was lost: %v", found)
+	}
+	release.PlanHash[0] ^= 1
+	if found := e.Witness(release); found[0].Verdict != study.Fails || !strings.Contains(found[0].Says, "has sent nothing") {
+		t.Errorf("counted without having sent anything: %v", found)
+	}
+}
+
+// TestCharged: the site's ledger holds exactly what plan and pool declare.
+func TestCharged(t *testing.T) {
+	ctx := context.Background()
+	_, e, _, release, _ := after(t)
+	p, err := release.ParsedPlan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := e.site.pool(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(want study.Verdict, says string) {
+		t.Helper()
+		found, err := e.Charged(ctx, release, pool)
+		if err != nil || len(found) != 1 || found[0].Verdict != want || !strings.Contains(found[0].Says, says) {
+			t.Errorf("%v, %v, want %s: …%s…", found, err, want, says)
+		}
+	}
+	check(study.Holds, "exactly what plan and pool declare")
+
+	// Another ledger, with less in it.
+	for _, name := range []string{"", "-wal", "-shm"} {
+		os.Remove(LedgerFile(e.config) + name)
+	}
+	s, err := openSiteAnew(e.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.journal.Close()
+	check(study.Fails, "holds no charge for tally")
+	release.Contributed = nil
+	check(study.Holds, "the release does not count it")
+	if s, err = openSiteAnew(e.config); err != nil {
+		t.Fatal(err)
+	}
+	cheap := privacy.PureCost(privacy.Record, 0, big.NewRat(1, 1000))
+	if err := s.ledger.Spend(ctx, study.ReleaseID(release.PlanHash, "tally"), cheap); err != nil {
+		t.Fatal(err)
+	}
+	s.journal.Close()
+	check(study.Fails, "ε = 0.001 for a record")
+}
+
+// openSiteAnew opens a ledger, however old, under no memory of a better one.
+func openSiteAnew(c Config) (*site, error) {
+	j, err := journal.OpenSQLite(LedgerFile(c))
+	if err != nil {
+		return nil, err
+	}
+	l, err := privacy.Open(j, privacy.Config{})
+	return &site{config: c, journal: j, ledger: l}, err
+}
+
+// TestCoordinatorGoesBack: receipts that quote the coordinator's ledger tell when
+// it was put back or written anew.
+func TestCoordinatorGoesBack(t *testing.T) {
+	r, e, signer, release, first := after(t)
+	keep(t, e, r.hash, signer, first)
+	heads, err := e.Coordinator()
+	if err != nil || len(heads) != 1 || heads[0].Sequence != 4 {
+		t.Fatalf("%v, %v", heads, err)
+	}
+	second := first
+	second.Received = first.Received.Add(time.Hour)
+	for name, c := range map[string]struct {
+		head privacy.Head
+		want string
+	}{
+		"further":  {privacy.Head{Sequence: 6, Hash: privacy.Digest{6}}, ""},
+		"the same": {first.Ledger, ""},
+		"back":     {privacy.Head{Sequence: 3, Hash: privacy.Digest{3}}, "went back from entry 4 to 3"},
+		"anew":     {privacy.Head{Sequence: 4, Hash: privacy.Digest{9}}, "two different entries 4"},
+	} {
+		second.Ledger = c.head
+		keep(t, e, study.Hash{7}, signer, second)
+		_, err := e.Coordinator()
+		if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want …%s…", name, err, c.want)
+		}
+	}
+
+	// A release may tell as well.
+	keep(t, e, study.Hash{7}, signer, first)
+	release.Ledger = []privacy.Line{{Sequence: 4, Hash: privacy.Digest{5}}}
+	document, err := json.Marshal(release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := json.Marshal(protocol.SignedRelease{Document: document, Signature: signer.Sign(protocol.ReleaseDocument, document), Signer: signer.Key()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.site.studies.of(r.hash).write(fileRelease, file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Coordinator(); err == nil || !strings.Contains(err.Error(), "two different entries 4") {
+		t.Errorf("a release that names another entry: %v", err)
+	}
+}
+
+// TestForgottenRelease: an agent that has a release tells its coordinator that
+// forgot it nothing more, and its site what happened.
+func TestForgottenRelease(t *testing.T) {
+	r, e, _, _, _ := after(t)
+	if err := e.site.studies.of(r.hash).write(fileRelease, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	a := r.agent(t)
+	r.state, r.stored = study.Open, nil
+	round(t, a)
+	if len(r.bodies) != 1 {
+		t.Errorf("%d uploads", len(r.bodies))
+	}
+	if !strings.Contains(r.log.String(), "put back to an older state") {
+		t.Errorf("the log says nothing:\n%s", r.log)
+	}
+}

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// Lost is a study whose charge a ledger has forgotten.
+type Lost struct {
+	Study study.Hash     `json:"study"`
+	Name  string         `json:"name"`
+	Costs []privacy.Cost `json:"costs"`
+}
+
+// Reconcile brings the ledger of a stopped agent up to date after it was
+// restored from a backup: every study whose folder remembers a state of the
+// ledger that the ledger does not know is charged again, as its plan declares,
+// and so are the other costs. It returns the studies; none where the ledger is
+// not behind.
+func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, error) {
+	fail := func(err error) ([]Lost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
+	_, party, err := identity(c)
+	if err != nil {
+		return fail(err)
+	}
+	unlock, err := lockState(c.State)
+	if err != nil {
+		return fail(err)
+	}
+	defer unlock()
+	s, err := openSite(c, party)
+	if err != nil {
+		return fail(err)
+	}
+	defer s.close()
+	chain, err := privacy.Walk(ctx, s.journal, func(privacy.Line) error { return nil })
+	if err != nil {
+		return fail(err)
+	}
+	folders, err := s.studies.folders()
+	if err != nil {
+		return fail(err)
+	}
+	var all []Lost
+	var forgotten []dossier
+	last, costs := int64(0), others
+	for _, d := range folders {
+		heads, _, err := headsOf([]dossier{d})
+		if err != nil {
+			return fail(err)
+		}
+		if len(heads) == 0 {
+			continue
+		}
+		last = max(last, heads[0].Sequence)
+		if _, err := chain.Recall(heads[0]); err == nil {
+			continue
+		}
+		lost, err := s.lost(ctx, d)
+		if err != nil {
+			return fail(err)
+		}
+		forgotten = append(forgotten, d)
+		if len(lost.Costs) > 0 {
+			all = append(all, lost)
+			costs = append(costs, lost.Costs...)
+		}
+	}
+	if len(forgotten) == 0 && len(others) == 0 {
+		return nil, nil
+	}
+	// A ledger that went on from an old state has as many entries, but others.
+	last = max(last, chain.Head().Sequence+1)
+	ledger, err := privacy.Open(s.journal, privacy.Config{Limits: c.Policy.Total, LastSequence: last})
+	if err != nil {
+		return fail(err)
+	}
+	if err := ledger.Reconcile(ctx, costs); err != nil {
+		return nil, err
+	}
+	for _, d := range forgotten { // what they remember is paid for now
+		if _, err := s.noteLedger(ctx, d); err != nil {
+			return fail(err)
+		}
+	}
+	return all, nil
+}
+
+// lost are the charges of a study that the ledger does not hold.
+func (s *site) lost(ctx context.Context, d dossier) (Lost, error) {
+	p, err := d.plan()
+	if err != nil {
+		return Lost{}, err
+	}
+	pool, err := s.pool(p)
+	if err != nil {
+		return Lost{}, err
+	}
+	charges, err := study.DeclaredCosts(p, pool)
+	if err != nil {
+		return Lost{}, err
+	}
+	l := Lost{Name: p.Name}
+	if canonical, err := p.Canonical(); err == nil {
+		l.Study = study.HashOf(canonical)
+	}
+	for _, c := range charges {
+		_, found, err := s.ledger.Line(ctx, study.ReleaseID(l.Study, c.Output))
+		if err != nil {
+			return Lost{}, err
+		}
+		if !found {
+			l.Costs = append(l.Costs, c.Cost)
+		}
+	}
+	return l, nil
+}

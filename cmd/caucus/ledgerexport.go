@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"caucus/privacy"
+)
+
+// exported is the JSON document of ledger export.
+type exported struct {
+	Ledger string         `json:"ledger"`
+	Head   string         `json:"head"`
+	Lines  []privacy.Line `json:"lines"`
+}
+
+func newLedgerExport(c *console) *cobra.Command {
+	var place ledgerPlace
+	var out string
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write a ledger's lines, without its answers, for others to check",
+		Long: `Write one JSON line an entry: number, id, digests of what was asked and answered,
+cost, totals, and the hashes of the chain. Nothing in it depends on a record
+except through noisy answers, of which it holds digests only. It shows which
+studies were charged, to whoever has their plans, and what was spent in all.
+
+caucus ledger verify --export checks it offline.`,
+		Example: "  caucus ledger export --config agent.yaml --out lines.jsonl",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := place.check("export"); err != nil {
+				return err
+			}
+			j, file, err := place.open()
+			if err != nil {
+				return err
+			}
+			defer j.Close()
+			doc := exported{Ledger: file, Lines: []privacy.Line{}}
+			chain, err := privacy.Walk(cmd.Context(), j, func(l privacy.Line) error {
+				doc.Lines = append(doc.Lines, l)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			doc.Head = chain.Head().String()
+			lines := func(w io.Writer) error {
+				b := bufio.NewWriter(w)
+				e := json.NewEncoder(b)
+				for _, l := range doc.Lines {
+					if err := e.Encode(l); err != nil {
+						return fmt.Errorf("write lines: %w", err)
+					}
+				}
+				return b.Flush()
+			}
+			if out != "" {
+				if err := create(out, lines); err != nil {
+					return err
+				}
+				c.note("wrote %d entries to %s; the head is %s", len(doc.Lines), out, doc.Head)
+				lines = func(io.Writer) error { return nil }
+			}
+			return c.print(doc, lines)
+		},
+	}
+	place.flags(cmd.Flags())
+	cmd.Flags().StringVar(&out, "out", "", "write the lines to this file instead of stdout")
+	return cmd
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"caucus/agent"
+	"caucus/coordinator"
+	"caucus/privacy"
+)
+
+// reconciled is the JSON document of ledger reconcile.
+type reconciled struct {
+	Ledger string `json:"ledger"`
+	// Studies are an agent's whose charges were found lost, Charged all costs
+	// that were charged again.
+	Studies []agent.Lost   `json:"studies,omitempty"`
+	Charged []privacy.Cost `json:"charged"`
+	Behind  bool           `json:"behind"`
+}
+
+func newLedgerReconcile(c *console) *cobra.Command {
+	var place ledgerPlace
+	var releases, charges []string
+	cmd := &cobra.Command{
+		Use:   "reconcile",
+		Short: "Charge again what a ledger restored from a backup has forgotten",
+		Long: `After a ledger, or a whole folder, was restored from a backup: charge again what
+it has forgotten, whatever the limits say, and pass over every entry that is known
+to have been published. Stop the daemon first.
+
+An agent's studies say themselves what was charged for them. A coordinator's
+releases name their entries: those in its store, and those given with --release,
+which are needed where the store was restored too. --charge names a cost that
+nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R.`,
+		Example: `  caucus ledger reconcile --config agent.yaml
+  caucus ledger reconcile --dir /var/lib/caucus/coordinator --release march.json --release april.json
+  caucus ledger reconcile --config agent.yaml --charge record:epsilon=1`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := place.check("reconcile"); err != nil {
+				return err
+			}
+			var lost []privacy.Cost
+			for _, text := range charges {
+				cost, err := parseCharge(text)
+				if err != nil {
+					return usagef("--charge %q: %v", text, err)
+				}
+				lost = append(lost, cost)
+			}
+			var doc reconciled
+			if place.config != "" {
+				if len(releases) > 0 {
+					return usagef("--release is for a coordinator's ledger: an agent's studies say what was charged")
+				}
+				config, err := agent.LoadConfig(place.config)
+				if err != nil {
+					return err
+				}
+				doc.Ledger = agent.LedgerFile(config)
+				if doc.Studies, err = agent.Reconcile(cmd.Context(), config, lost); err != nil {
+					return err
+				}
+				for _, s := range doc.Studies {
+					doc.Charged = append(doc.Charged, s.Costs...)
+				}
+				doc.Charged = append(doc.Charged, lost...)
+			} else {
+				e, err := coordinator.ReadEvidence(cmd.Context(), place.dir)
+				if err != nil {
+					return err
+				}
+				var lines []privacy.Line
+				for _, name := range releases {
+					named, err := signedLines(name, &e.Signer)
+					if err != nil {
+						return err
+					}
+					lines = append(lines, named...)
+				}
+				doc.Ledger = place.dir
+				if doc.Charged, err = coordinator.Reconcile(cmd.Context(), place.dir, lines, lost); err != nil {
+					return err
+				}
+			}
+			doc.Behind = len(doc.Charged) > 0
+			return c.print(doc, doc.writeText)
+		},
+	}
+	f := cmd.Flags()
+	place.flags(f)
+	f.StringArrayVar(&releases, "release", nil, "a release that the coordinator published and may have forgotten (repeatable)")
+	f.StringArrayVar(&charges, "charge", nil, "another lost cost, UNIT:epsilon=E or UNIT:rho=R (repeatable)")
+	return cmd
+}
+
+// parseCharge reads "record:epsilon=1" or "party:rho=0.05", exactly.
+func parseCharge(text string) (privacy.Cost, error) {
+	name, price, _ := strings.Cut(text, ":")
+	unit, err := privacy.ParseUnit(name)
+	if err != nil {
+		return privacy.Cost{}, err
+	}
+	what, number, _ := strings.Cut(price, "=")
+	x, ok := new(big.Rat).SetString(number)
+	if !ok || x.Sign() <= 0 || (what != "epsilon" && what != "rho") {
+		return privacy.Cost{}, fmt.Errorf("want UNIT:epsilon=E or UNIT:rho=R, a number above 0")
+	}
+	cost := privacy.ConcentratedCost(unit, 0, x)
+	if what == "epsilon" {
+		cost = privacy.PureCost(unit, 0, x)
+	}
+	return cost, cost.Validate()
+}
+
+func (d reconciled) writeText(w io.Writer) error {
+	if !d.Behind {
+		_, err := fmt.Fprintln(w, "nothing is missing: the ledger is not behind what is remembered of it")
+		return err
+	}
+	for _, s := range d.Studies {
+		fmt.Fprintf(w, "study %s (%s) was forgotten\n", s.Name, s.Study)
+	}
+	for _, cost := range d.Charged {
+		fmt.Fprintf(w, "charged again: %s\n", cost)
+	}
+	return nil
+}

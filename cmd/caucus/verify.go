@@ -1,0 +1,294 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"caucus/agent"
+	"caucus/auxdata"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// verification is the JSON document of verify.
+type verification struct {
+	Release string `json:"release"`
+	// Holds: no claim fails. What is only the coordinator's word, and what must
+	// be trusted, is among the findings.
+	Holds    bool            `json:"holds"`
+	Findings []study.Finding `json:"findings"`
+	Manifest study.Manifest  `json:"manifest"`
+}
+
+// verify is what the verb of that name was told.
+type verify struct {
+	*console
+	release, pool, key, profile, config string
+
+	witness *agent.Evidence // with --config
+}
+
+func newVerify(c *console) *cobra.Command {
+	v := &verify{console: c}
+	cmd := &cobra.Command{
+		Use:   "verify RELEASE",
+		Short: "Check all that a release claims, here and offline",
+		Long: `Recompute what a release claims from its plan and the public pool alone: bound,
+noise, cost, totals, and the result itself from the noisy integers that were
+published. Check its signature, its roster and its lines of the coordinator's
+ledger. Say in words what holds, what is only the coordinator's word, and what
+must be trusted.
+
+The coordinator's key comes from an agent's configuration, an operator's profile
+or --key. With --config, the agent's own receipt, upload and ledger are held
+against the release too, and its own copy of the pool is used.
+
+It exits 1 if anything does not hold, and for a simulated release, which
+protects nobody.`,
+		Example: `  caucus verify release.json --pool pool.csv --key 5f1c…
+  caucus verify release.json --config agent.yaml
+  caucus verify release.json --pool pool.csv --profile operator.yaml --json`,
+		Args: one("verify", "RELEASE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v.release = args[0]
+			return v.run(cmd)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&v.pool, "pool", "", "CSV file of the public pool (may be .gz)")
+	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal")
+	f.StringVar(&v.profile, "profile", os.Getenv("CAUCUS_PROFILE"), "operator profile that names the key (default $CAUCUS_PROFILE)")
+	f.StringVar(&v.config, "config", "", "an agent's configuration: its key, receipts, ledger and pool")
+	return cmd
+}
+
+func (v *verify) run(cmd *cobra.Command) error {
+	if v.pool == "" && v.config == "" {
+		return usagef("verify needs --pool FILE, the public pool of the study, or --config FILE of an agent that took part")
+	}
+	r, err := readSigned(v.release)
+	if err != nil {
+		return err
+	}
+	found, err := v.signature(r)
+	if err != nil {
+		return err
+	}
+	plan, err := r.Release.ParsedPlan()
+	if err != nil { // nothing else can be asked
+		found = append(found, study.Finding{About: "plan", Verdict: study.Fails, Says: err.Error()})
+		return v.tell(r, found)
+	}
+	if _, _, err := protocol.ParsePlan(r.Release.Plan); err != nil && !plan.Simulated {
+		found = append(found, study.Finding{About: "plan", Verdict: study.Fails, Says: fmt.Sprintf("no coordinator or agent runs it: %v", err)})
+	}
+	pool, err := v.readPool(plan)
+	if err != nil && plan.Simulated { // whatever the pool is
+		found = append(found, study.Finding{About: "simulated", Verdict: study.Fails, Says: "this release is simulated, and protects nobody"},
+			study.Finding{About: "pool", Verdict: study.Unchecked, Says: err.Error()})
+		return v.tell(r, found)
+	}
+	if err != nil {
+		return err
+	}
+	found = append(found, r.Release.Verify(pool)...)
+	if v.witness != nil {
+		found = append(found, v.witness.Witness(r.Release)...)
+		if pool.Digest == plan.Pool {
+			charged, err := v.witness.Charged(cmd.Context(), r.Release, pool)
+			if err != nil {
+				return err
+			}
+			found = append(found, charged...)
+		}
+	}
+	return v.tell(r, found)
+}
+
+// signature checks who signed.
+func (v *verify) signature(r protocol.SignedRelease) ([]study.Finding, error) {
+	about := func(verdict study.Verdict, format string, args ...any) study.Finding {
+		return study.Finding{About: "signature", Verdict: verdict, Says: fmt.Sprintf(format, args...)}
+	}
+	key, whose, err := v.trusted()
+	if err != nil {
+		return nil, err
+	}
+	itself := r.Check(r.Signer)
+	switch {
+	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated:
+		return nil, nil // that it is simulated says enough
+	case errors.Is(itself, protocol.ErrUnsigned):
+		return []study.Finding{about(study.Fails, "nobody signed this release")}, nil
+	case itself != nil:
+		return []study.Finding{about(study.Fails, "the release was changed after key %s signed it, or another key did", hexKey(r.Signer))}, nil
+	case key == nil:
+		return []study.Finding{
+			about(study.Holds, "nothing was changed since key %s signed it", hexKey(r.Signer)),
+			about(study.Trust, "that this key is the coordinator's: the file says so itself. Compare it with signer: in an agent's identity.yaml or an operator's profile, or give --config, --profile or --key"),
+		}, nil
+	case *key != r.Signer:
+		return []study.Finding{about(study.Fails, "it was signed by key %s, which is not the coordinator's key %s (%s)", hexKey(r.Signer), hexKey(*key), whose)}, nil
+	}
+	return []study.Finding{about(study.Holds, "nothing was changed since the coordinator signed it, with key %s (%s)", hexKey(*key), whose)}, nil
+}
+
+func hexKey(k protocol.SignerKey) string {
+	text, _ := k.MarshalText()
+	return string(text)
+}
+
+// trusted is the coordinator's key and who says so; nil if nobody does.
+func (v *verify) trusted() (key *protocol.SignerKey, whose string, err error) {
+	if v.config != "" {
+		c, err := agent.LoadConfig(v.config)
+		if err != nil {
+			return nil, "", err
+		}
+		if v.witness, err = agent.ReadEvidence(c); err != nil {
+			return nil, "", err
+		}
+	}
+	switch {
+	case v.key != "":
+		key = new(protocol.SignerKey)
+		if err := key.UnmarshalText([]byte(v.key)); err != nil {
+			return nil, "", usagef("--key: %v", err)
+		}
+		return key, "--key", nil
+	case v.witness != nil:
+		return &v.witness.Signer, "from " + v.config, nil
+	case v.profile != "":
+		id, err := protocol.LoadIdentity(v.profile)
+		return &id.Signer, "from " + v.profile, err
+	}
+	return nil, "", nil
+}
+
+// readPool reads the pool under the plan's schema and map: the file as it was
+// given to study create, or the canonical one that agents keep.
+func (v *verify) readPool(p study.Plan) (*auxdata.Pool, error) {
+	file := v.pool
+	if file == "" {
+		file = v.witness.PoolFile(p.Pool)
+	}
+	return poolUnder(file, p)
+}
+
+// poolUnder reads a pool file under a plan's schema and map. Whether it is the
+// plan's pool is for the caller to ask.
+func poolUnder(file string, p study.Plan) (*auxdata.Pool, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	table, err := auxdata.ReadCSV(b, p.Pool) // canonical bytes, whatever the schema's format
+	if err != nil {
+		if table, err = readCSV(file, p.Schema.Format()); err != nil {
+			return nil, err
+		}
+	}
+	pool, _, err := auxdata.New(p.Schema, p.Map, table)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if !p.Simulated {
+		return pool, nil
+	}
+	// The pool of a simulation is named by its encoded rows.
+	virtual := auxdata.Virtual(pool.Encoded, p.Map)
+	if pool.Weight != nil {
+		return virtual.Weighted(pool.Weight)
+	}
+	return virtual, nil
+}
+
+// tell prints what was found and fails if anything does.
+func (v *verify) tell(r protocol.SignedRelease, found []study.Finding) error {
+	doc := verification{Release: v.release, Holds: !study.AnyFails(found), Findings: found, Manifest: r.Release.Manifest}
+	if err := v.print(doc, doc.writeText); err != nil {
+		return err
+	}
+	for _, f := range found {
+		if f.Verdict == study.Fails {
+			return fmt.Errorf("%s does not hold: %s: %s", v.release, f.About, f.Says)
+		}
+	}
+	return nil
+}
+
+// verdictTitles are the headings, in order.
+var verdictTitles = []struct {
+	verdict study.Verdict
+	title   string
+}{
+	{study.Fails, "DOES NOT HOLD"},
+	{study.Holds, "Holds"},
+	{study.Word, "Only the coordinator's word"},
+	{study.Trust, "Must be trusted"},
+	{study.Unchecked, "Not checked"},
+}
+
+func (d verification) writeText(w io.Writer) error {
+	m := d.Manifest
+	fmt.Fprintf(w, "%s: %s by %s, %d of %d parties\n", d.Release, m.Kind, m.Mechanism, m.Parties, len(m.Contributed)+len(m.Missing))
+	by := "the coordinator"
+	if m.Noise == study.NoiseSite {
+		by = "each site"
+	}
+	fmt.Fprintf(w, "It claims that each %s is hidden at ε = %g, δ = %g; noise added by %s\n", m.Unit, m.Epsilon, m.Delta, by)
+	for _, t := range verdictTitles {
+		writeFindings(w, t.title, t.verdict, d.Findings)
+	}
+	fmt.Fprintln(w, "\nNot protected, whatever holds")
+	for _, n := range m.NotProtected {
+		writeWrapped(w, "- ", n)
+	}
+	if d.Holds {
+		_, err := fmt.Fprintln(w, "\nAll that can be checked holds.")
+		return err
+	}
+	_, err := fmt.Fprintln(w, "\nDo not believe this release.")
+	return err
+}
+
+// writeFindings writes those of one verdict under a heading.
+func writeFindings(w io.Writer, title string, v study.Verdict, all []study.Finding) {
+	first := true
+	for _, f := range all {
+		if f.Verdict != v {
+			continue
+		}
+		if first {
+			fmt.Fprintf(w, "\n%s\n", title)
+			first = false
+		}
+		writeWrapped(w, fmt.Sprintf("%-14s", f.About), f.Says)
+	}
+}
+
+// writeWrapped writes words after a head, at most 88 columns wide, the later
+// lines below the first.
+func writeWrapped(w io.Writer, head, text string) {
+	const indent, width = 2, 88
+	line := strings.Repeat(" ", indent) + head
+	left := len([]rune(line))
+	used := left
+	for i, word := range strings.Fields(text) {
+		if n := len([]rune(word)); i > 0 && used+1+n > width {
+			fmt.Fprintln(w, line)
+			line, used = strings.Repeat(" ", left), left
+		} else if i > 0 {
+			line += " "
+			used++
+		}
+		line += word
+		used += len([]rune(word))
+	}
+	fmt.Fprintln(w, line)
+}

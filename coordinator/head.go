@@ -1,0 +1,92 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+
+	"caucus/privacy"
+	"caucus/protocol"
+)
+
+// ledgerHead is how far the ledger is: for receipts, which quote it, and for
+// Config.Head, which remembers it outside the folder.
+type ledgerHead struct {
+	path string // "" keeps no file
+
+	mu   sync.Mutex
+	head privacy.Head // of the ledger
+	kept privacy.Head // in the file
+}
+
+// openHead reads the file and holds the ledger against it. It returns the
+// number that the ledger must have reached.
+//
+// A ledger that is behind may be opened: it releases nothing (ErrBehind). One
+// that has another entry under the number than the one remembered went on from
+// an old state, and is refused.
+func openHead(ctx context.Context, path string, j privacy.Journal) (*ledgerHead, int64, error) {
+	now, err := privacy.HeadOf(ctx, j)
+	if err != nil {
+		return nil, 0, err
+	}
+	h := &ledgerHead{path: path, head: now}
+	if path == "" {
+		return h, 0, nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if now.Sequence > 0 {
+			return nil, 0, fmt.Errorf("head: %w: it remembers how far the ledger was. If you know that nothing was put back to an older state, write its head there: caucus ledger verify prints it", err)
+		}
+		return h, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("head: %w", err)
+	}
+	kept, err := privacy.ParseHead(string(text))
+	if err != nil {
+		return nil, 0, fmt.Errorf("head: %s: %w", path, err)
+	}
+	var there []privacy.Entry
+	err = j.Update(ctx, func(tx privacy.Tx) (err error) {
+		there, err = tx.After(kept.Sequence-1, 1)
+		return err
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("read ledger: %w", err)
+	}
+	if len(there) > 0 && there[0].Sequence == kept.Sequence && there[0].Hash != kept.Hash {
+		return nil, 0, fmt.Errorf("head: %s remembers another entry %d than the ledger has: the ledger was put back to an older state and went on from there, or was written anew; restore the newest backup, or make a new coordinator", path, kept.Sequence)
+	}
+	h.kept = kept
+	return h, kept.Sequence, nil
+}
+
+// advance reads the ledger's head and remembers it. What a release publishes
+// must be remembered first.
+func (h *ledgerHead) advance(ctx context.Context, j privacy.Journal) (privacy.Head, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now, err := privacy.HeadOf(ctx, j)
+	if err != nil {
+		return now, err
+	}
+	if h.path != "" && now != h.kept {
+		if err := protocol.WriteSecret(h.path, fmt.Appendln(nil, now)); err != nil {
+			return now, fmt.Errorf("head: %w: %w", protocol.ErrUnavailable, err)
+		}
+	}
+	h.head, h.kept = now, now
+	return now, nil
+}
+
+// now is the head that was remembered last.
+func (h *ledgerHead) now() privacy.Head {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.head
+}

@@ -1,0 +1,90 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"caucus/study"
+)
+
+// SignedRelease is a release with the bytes the coordinator signed. As JSON it
+// is one file that can be checked offline:
+//
+//	{"release": …, "signature": base64, "signer": hexadecimal}
+//
+// The signature is over the release's compact bytes, so indenting the file
+// changes nothing. A simulated release has no signature: nobody signs it.
+type SignedRelease struct {
+	Release   study.Release
+	Document  []byte
+	Signature []byte
+	// Signer is the key that the file names; whose it is, the file cannot say.
+	Signer SignerKey
+}
+
+type signedReleaseFile struct {
+	Release   json.RawMessage `json:"release"`
+	Signature []byte          `json:"signature,omitempty"`
+	Signer    *SignerKey      `json:"signer,omitempty"`
+}
+
+// ErrUnsigned: a release without a signature, as simulations make.
+var ErrUnsigned = errors.New("the release has no signature")
+
+// MarshalJSON writes the file.
+func (r SignedRelease) MarshalJSON() ([]byte, error) {
+	f := signedReleaseFile{Release: r.Document, Signature: r.Signature}
+	if r.Signature != nil {
+		f.Signer = &r.Signer
+	}
+	return json.Marshal(f)
+}
+
+// ReadRelease reads the file that MarshalJSON wrote, whatever its white space.
+// It checks nothing: see Check and study.Release.Verify. Fields that a release
+// does not have are refused, because nothing would look at them.
+func ReadRelease(file []byte) (SignedRelease, error) {
+	fail := func(err error) (SignedRelease, error) { return SignedRelease{}, fmt.Errorf("read release: %w", err) }
+	var f signedReleaseFile
+	if err := strict(file, &f); err != nil {
+		return fail(err)
+	}
+	if len(f.Release) == 0 {
+		return fail(errors.New(`it has no "release": give the file that caucus study result --out wrote`))
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, f.Release); err != nil {
+		return fail(err)
+	}
+	r := SignedRelease{Document: compact.Bytes(), Signature: f.Signature}
+	if f.Signer != nil {
+		r.Signer = *f.Signer
+	}
+	if err := strict(r.Document, &r.Release); err != nil {
+		return fail(err)
+	}
+	return r, nil
+}
+
+func strict(text []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return err
+	}
+	if d.More() {
+		return errors.New("more follows after its end")
+	}
+	return nil
+}
+
+// Check says whether key signed the release: ErrUnsigned if nobody did, an error
+// that wraps ErrDamaged if another key did or the bytes are others.
+func (r SignedRelease) Check(key SignerKey) error {
+	if len(r.Signature) == 0 {
+		return ErrUnsigned
+	}
+	return key.Verify(ReleaseDocument, r.Document, r.Signature)
+}

@@ -1,0 +1,143 @@
+package study
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"caucus/auxdata"
+	"caucus/privacy"
+)
+
+// Manifest is what a release claims, for whoever must believe it without having
+// been there. Everything in it but the parties, the weight, the ledger's lines
+// and the software follows from plan and pool; Release.Verify recomputes it.
+// Its canonical bytes are JSON in the order of the fields, and signed as part
+// of the release.
+type Manifest struct {
+	// Form counts the changes of meaning and wording of a manifest.
+	Form int `json:"form"`
+	// PlanHash names the plan's canonical bytes.
+	PlanHash  Hash         `json:"plan_hash"`
+	Kind      string       `json:"kind"`
+	Mechanism string       `json:"mechanism"`
+	Unit      privacy.Unit `json:"unit"`
+	// Neighbours says which data a reader cannot tell apart.
+	Neighbours string  `json:"neighbours"`
+	Epsilon    float64 `json:"epsilon"`
+	Delta      float64 `json:"delta"`
+	// Noise is where noise was added: "site" or "coordinator".
+	Noise string `json:"noise"`
+	// Parties is M, the number of contributions.
+	Parties     int       `json:"parties"`
+	Contributed []PartyID `json:"contributed"`
+	Missing     []PartyID `json:"missing"`
+	// Weight is how many ballots or records the released sum is over, as the
+	// contributions declare; 0 where nothing is summed.
+	Weight int64 `json:"weight,omitempty"`
+	// Pool is the digest of the public pool and of its weights, if it has any;
+	// WeightsPlan is the reweigh plan that those came from.
+	Pool        auxdata.Digest `json:"pool"`
+	WeightsPlan *Hash          `json:"weights_plan,omitempty"`
+	// Inputs are the public numbers that the bounds follow from, with the
+	// pool's rows themselves.
+	Inputs BoundInputs `json:"bound_inputs"`
+	// Costs are what each publication was made under, and its price.
+	Costs []ReleaseCost `json:"costs"`
+	// Totals are what all that went into the release guarantees a record and a
+	// party; none where the pool has weights and the plan does not say what made
+	// them.
+	Totals []UnitTotal `json:"totals"`
+	// NotProtected says what the guarantee does not cover.
+	NotProtected []string `json:"not_protected"`
+	// Ledger holds the lines of the aggregator's ledger that made the release,
+	// in the order of Costs; none where each party released its own part.
+	Ledger []privacy.Line `json:"ledger,omitempty"`
+	// Simulated: made with virtual parties; it protects nobody.
+	Simulated bool `json:"simulated,omitempty"`
+	// Software is the version of the program that made the release.
+	Software string `json:"software,omitempty"`
+}
+
+// manifestForm is the form this version writes and checks. Raise it with every
+// change of what a manifest says, its words included: a release is checked
+// against the words of its own form.
+const manifestForm = 1
+
+// BoundInputs are public numbers of plan and pool.
+type BoundInputs struct {
+	PoolRows int `json:"pool_rows"`
+	Features int `json:"features"` // after the plan's map
+	Classes  int `json:"classes"`
+	Shards   int `json:"shards,omitempty"` // ballots a party
+}
+
+// ReleaseCost is one publication: the noise, what it was proved under, and its
+// price.
+type ReleaseCost struct {
+	Output    string `json:"output"`
+	Mechanism string `json:"mechanism"`
+	// Parameters of the noise are exact rationals.
+	Parameters map[string]string `json:"parameters"`
+	// Bound is how far one unit moves the integers that noise was added to. Its
+	// weights, which follow from the pool, are left out: Weights is the SHA-256
+	// of them, eight bytes each, big-endian.
+	Bound   privacy.Bound   `json:"bound"`
+	Weights *privacy.Digest `json:"bound_weights,omitempty"`
+	// Cost is exact.
+	Cost privacy.Cost `json:"cost"`
+	// Epsilon, Delta and Rho say the same in short, at the plan's budget.
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	Rho     float64 `json:"rho,omitempty"`
+}
+
+// costOf describes a publication at the plan's budget.
+func costOf(output, mechanism string, parameters map[string]string, b privacy.Bound, cost privacy.Cost, plan Plan) ReleaseCost {
+	c := ReleaseCost{
+		Output: output, Mechanism: mechanism, Parameters: parameters, Bound: b, Cost: cost,
+		Epsilon: plan.Epsilon, Delta: plan.Delta,
+	}
+	if b.Weight != nil {
+		h := sha256.New()
+		for _, w := range b.Weight {
+			h.Write(binary.BigEndian.AppendUint64(nil, uint64(w)))
+		}
+		c.Weights = (*privacy.Digest)(h.Sum(nil))
+		c.Bound.Weight = nil
+	}
+	if cost.Rho != nil {
+		c.Rho, _ = cost.Rho.Float64()
+	}
+	if cost.Pure != nil {
+		c.Delta = 0
+	}
+	return c
+}
+
+// claim is the part of a manifest that follows from plan and pool alone.
+func claim(p Plan, h Hash, pool *auxdata.Pool) Manifest {
+	m := Manifest{
+		Form: manifestForm, PlanHash: h, Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Neighbours: neighbours(p),
+		Epsilon: p.Epsilon, Delta: p.Delta, Noise: p.Noise, Pool: p.Pool, Totals: p.Totals(), NotProtected: notProtected(p),
+		Inputs:    BoundInputs{PoolRows: pool.Rows(), Features: pool.Dim(), Classes: len(p.Schema.Classes()), Shards: p.Shards},
+		Simulated: p.Simulated,
+	}
+	if p.Weights == nil && pool.Weight != nil {
+		m.Totals = nil
+	}
+	if p.Weights != nil {
+		m.WeightsPlan = &p.Weights.Plan
+	}
+	return m
+}
+
+// weightOf is the public weight of a sum, 0 where it has none.
+func weightOf(s Sum) int64 {
+	switch s := s.(type) {
+	case *clearSum:
+		return s.weight
+	case *releasedSum:
+		return s.weight
+	}
+	return 0
+}

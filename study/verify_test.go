@@ -1,0 +1,299 @@
+package study
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+// genuine runs a real plan through real ledgers: every party but the last of the
+// roster contributes. It returns the release as a reader's file has it.
+func genuine(t testing.TB, p Plan, pool *auxdata.Pool, records *dataset.Records) Release {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := context.Background()
+	canonical, err := p.Canonical()
+	must(err)
+	p, err = ParsePlan(canonical)
+	must(err)
+	kind, err := KindNamed(p.Kind)
+	must(err)
+	s := New(p, HashOf(canonical))
+	s.Step(Opened{})
+	sum, err := kind.NewSum(p, pool)
+	must(err)
+	for i, part := range deal(records, len(p.Roster)-1) {
+		d, err := kind.Draft(p, Inputs{Records: part, Pool: pool, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+		must(err)
+		own, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+		must(err)
+		r, err := Settle(ctx, own, s.Hash, d.Asks)
+		must(err)
+		body, err := d.Body(r)
+		must(err)
+		must(receive(s, sum, p.Roster[i], body))
+	}
+	s.Step(DeadlinePassed{})
+	s.Step(FoldDone{len(s.Received)})
+	j := privacy.NewMemory()
+	central, err := privacy.Open(j, privacy.Config{})
+	must(err)
+	must(central.Spend(ctx, "an earlier study", privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
+	r, err := Conclude(ctx, s, kind, pool, sum, central)
+	must(err)
+	r.Plan, r.Software = canonical, "test"
+	if r.Forecast, err = ForecastOf(p, pool, ForecastSize(r.Parties)); err != nil {
+		r.Forecast = nil
+	}
+	return reread(t, r)
+}
+
+// reread is a release as it comes back from its file.
+func reread(t testing.TB, r Release) Release {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Release
+	if err := json.Unmarshal(text, &again); err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+// fails are the findings that do.
+func fails(all []Finding) (out []string) {
+	for _, f := range all {
+		if f.Verdict == Fails {
+			out = append(out, f.About+": "+f.Says)
+		}
+	}
+	return out
+}
+
+// TestVerifyEveryKind: genuine releases of all kinds, with either noise, hold,
+// and the result is made again from what was published wherever it is public.
+func TestVerifyEveryKind(t *testing.T) {
+	schema, pool, m, records := hospital(t, 1200)
+	_, _, wardPool, wardRecords := wards(t, 1200)
+	of := func(change func(*Plan)) Plan { p := testPlan(schema, pool, m); change(&p); return p }
+	for name, c := range map[string]struct {
+		plan     Plan
+		withheld bool // the contributions hold features
+	}{
+		"tally":              {plan: of(func(*Plan) {})},
+		"tally, site":        {plan: of(func(p *Plan) { p.Unit, p.Noise, p.Shards = privacy.Record, NoiseSite, 3 })},
+		"tally, shards":      {plan: of(func(p *Plan) { p.Unit, p.Shards = privacy.Record, 4 })},
+		"moment":             {plan: of(func(p *Plan) { p.Mechanism, p.Delta = "moment", 0 })},
+		"moment, site":       {plan: of(func(p *Plan) { p.Mechanism, p.Noise = "moment", NoiseSite })},
+		"output":             {plan: of(func(p *Plan) { p.Mechanism, p.Delta = "output", 0 })},
+		"cross":              {plan: of(func(p *Plan) { p.Mechanism, p.Unit, p.Noise, p.Tilt = "cross", privacy.Record, NoiseSite, true })},
+		"cross, coordinator": {plan: of(func(p *Plan) { p.Mechanism, p.Unit, p.Delta = "cross", privacy.Record, 0 })},
+		"labels":             {plan: labelPlan(schema, pool, m), withheld: true},
+		"labels by em":       {plan: func() Plan { p := labelPlan(schema, pool, m); p.Mechanism = "em"; return p }(), withheld: true},
+		"ratio":              {plan: ratioPlan(schema, pool, m, FeaturesClear), withheld: true},
+		"ratio, embeddings":  {plan: ratioPlan(schema, pool, m, FeaturesEmbedding), withheld: true},
+		"ratio, noisy":       {plan: ratioPlan(schema, pool, m, FeaturesNoisyEmbedding)},
+		"reweigh":            {plan: reweighPlan(schema, wardPool)},
+		"reweigh, central": {plan: func() Plan {
+			p := reweighPlan(schema, wardPool)
+			p.Noise, p.Delta, p.Reweigh = NoiseCoordinator, 1e-6, &ReweighTerms{PerParty: 3}
+			return p
+		}()},
+		"logistic": {plan: func() Plan { p := reweighPlan(schema, wardPool); p.Mechanism = "logistic"; return p }()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			with, from := pool, records
+			if c.plan.Kind == "reweigh" {
+				with, from = wardPool, wardRecords
+			}
+			r := genuine(t, c.plan, with, from)
+			found := r.Verify(with)
+			if bad := fails(found); len(bad) > 0 {
+				t.Fatalf("a genuine release: %s", strings.Join(bad, "\n"))
+			}
+			verdicts := map[string]Verdict{}
+			for _, f := range found {
+				if f.Verdict != Trust && f.Verdict != Word {
+					verdicts[f.About] = f.Verdict
+				}
+			}
+			want := Holds
+			if c.withheld {
+				want = Unchecked
+			}
+			if verdicts["result"] != want {
+				t.Errorf("the result %s, want %s", verdicts["result"], want)
+			}
+			for _, about := range []string{"plan", "terms", "roster", "pool", "bound", "noise", "totals"} {
+				if verdicts[about] != Holds {
+					t.Errorf("%s: %q", about, verdicts[about])
+				}
+			}
+			if (verdicts["ledger"] == Holds) != (c.plan.Noise == NoiseCoordinator) {
+				t.Errorf("ledger: %q", verdicts["ledger"])
+			}
+			if len(r.Sum) > 0 && c.withheld {
+				t.Error("features are in the release")
+			}
+		})
+	}
+}
+
+// TestVerifyDoctored: every way of making a release say more than is true is
+// found, with a reason of its own.
+func TestVerifyDoctored(t *testing.T) {
+	schema, pool, m, records := hospital(t, 1200)
+	p := testPlan(schema, pool, m)
+	p.Roster = append(p.Roster, "d")
+	party := genuine(t, p, pool, records)
+	q := testPlan(schema, pool, m)
+	q.Unit, q.Mechanism, q.Noise = privacy.Record, "cross", NoiseSite
+	site := genuine(t, q, pool, records)
+	other := testPlan(schema, pool, m)
+	other.Epsilon, other.Seed = 8, 2
+	cheap := genuine(t, other, pool, records)
+	replan := func(r *Release, change func(*Plan)) {
+		p, err := r.ParsedPlan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&p)
+		r.Plan, _ = p.Canonical()
+		r.PlanHash = HashOf(r.Plan)
+	}
+	_, otherPool, _, _ := hospital(t, 800)
+
+	reasons := map[string]string{}
+	for name, c := range map[string]struct {
+		from   Release
+		change func(*Release)
+		pool   *auxdata.Pool
+		about  string
+		reason string
+	}{
+		"the plan's bytes": {party, func(r *Release) { r.Plan = []byte(strings.Replace(string(r.Plan), `"epsilon":1`, `"epsilon":9`, 1)) }, nil, "plan", "its plan has hash"},
+		"the plan and its hash": {party, func(r *Release) {
+			replan(r, func(p *Plan) { p.Epsilon = .5 })
+			r.Epsilon = .5
+		}, nil, "noise", "plan and pool give"},
+		"epsilon in the claim": {party, func(r *Release) { r.Epsilon = .1 }, nil, "epsilon", "the manifest says 0.1, the plan it names says 1"},
+		"epsilon in the costs": {party, func(r *Release) { r.Costs[0].Epsilon = .1 }, nil, "epsilon", "the manifest's costs say ε = 0.1"},
+		"rho in the costs":     {party, func(r *Release) { r.Costs[0].Rho /= 4 }, nil, "cost", "the noise and bound cost"},
+		"less noise":           {party, func(r *Release) { r.Costs[0].Parameters = map[string]string{"variance": "1"} }, nil, "noise", "the manifest says variance 1"},
+		"a smaller bound":      {party, func(r *Release) { r.Costs[0].Bound.L2sq = 1 }, nil, "bound", "√1 in L2"},
+		"M inflated":           {party, func(r *Release) { r.Parties = 100 }, nil, "parties", "M = 100, but names 3"},
+		"ballots inflated":     {party, func(r *Release) { r.Weight = 4 }, nil, "parties", "4 ballots, but M = 3"},
+		"missing hidden":       {party, func(r *Release) { r.Missing = nil }, nil, "roster", "neither among those that contributed nor among the missing: d"},
+		"missing counted": {party, func(r *Release) {
+			r.Contributed, r.Missing, r.Parties, r.Weight = append(r.Contributed, "d"), nil, 4, 4
+		}, nil, "result", "differs at"},
+		"a stranger":              {party, func(r *Release) { r.Contributed[0] = "mallory" }, nil, "roster", "mallory is named twice, or is not"},
+		"a coarser unit":          {site, func(r *Release) { r.Unit = privacy.Party }, nil, "unit", "the manifest says party"},
+		"a coarser unit, planned": {site, func(r *Release) { replan(r, func(p *Plan) { p.Unit = privacy.Party }) }, nil, "plan", "cannot hide a party"},
+		"other neighbours":        {site, func(r *Release) { r.Neighbours = neighbours(p) }, nil, "neighbours", "describes other neighbours"},
+		"noise elsewhere":         {party, func(r *Release) { r.Noise = NoiseSite }, nil, "noise", "the manifest says site"},
+		"the pool":                {party, func(*Release) {}, otherPool, "pool", "it is another pool"},
+		"the pool's name":         {party, func(r *Release) { r.Pool = otherPool.Digest }, nil, "pool", "the plan it names says"},
+		"totals lowered":          {site, func(r *Release) { *r.Totals[0].Epsilon = .01 }, nil, "totals", "a record has ε = 0.01"},
+		"totals invented":         {site, func(r *Release) { one := 1.; r.Totals[1].Epsilon = &one }, nil, "totals", "the plan gives a party has no guarantee"},
+		"not protected shortened": {party, func(r *Release) { r.NotProtected = r.NotProtected[1:] }, nil, "not protected", "leaves out \"parties from the coordinator"},
+		"values changed": {party, func(r *Release) {
+			b := r.Published[0]
+			b[len(b)-1] ^= 2
+		}, nil, "ledger", "values or terms were changed"},
+		"another publication":   {party, func(r *Release) { r.Published, r.Ledger = cheap.Published, cheap.Ledger }, nil, "published", "of another study"},
+		"no publication":        {party, func(r *Release) { r.Published, r.Ledger = nil, nil }, nil, "published", "cannot be checked"},
+		"the entry's hash":      {party, func(r *Release) { r.Ledger[0].Hash[0] ^= 1 }, nil, "ledger", "its hash does not match"},
+		"the entry's totals":    {party, func(r *Release) { r.Ledger[0].Totals = privacy.NewTotals() }, nil, "ledger", "its hash does not match"},
+		"the entry's number":    {party, func(r *Release) { r.Ledger[0].Sequence = 1 }, nil, "ledger", "its hash does not match"},
+		"a weight":              {party, func(r *Release) { r.Result.Classifier.Weights[0][0] += .5 }, nil, "result", "classifier.weights[0][0]"},
+		"a weight, site":        {site, func(r *Release) { r.Result.Classifier.Weights[2][0] -= .5 }, nil, "result", "classifier.weights[2][0]"},
+		"the sum":               {site, func(r *Release) { r.Sum[len(r.Sum)-1] ^= 2 }, nil, "result", "differs at"},
+		"no sum":                {site, func(r *Release) { r.Sum = nil }, nil, "result", "is not in the release"},
+		"M inflated, site":      {site, func(r *Release) { r.Weight *= 2 }, nil, "result", "ballots or records"},
+		"a warning dropped":     {party, func(r *Release) { r.Result.Warnings = nil }, nil, "result", "warnings"},
+		"a better forecast":     {party, func(r *Release) { r.Forecast.Accuracy = .99 }, nil, "forecast", "plan, pool and M give another"},
+		"simulated":             {party, func(r *Release) { replan(r, func(p *Plan) { p.Simulated = true }); r.Simulated = true }, nil, "simulated", "protects nobody"},
+		"simulated stamp gone":  {party, func(r *Release) { replan(r, func(p *Plan) { p.Simulated = true }) }, nil, "simulated", "simulated: false, the plan says true"},
+		"a form of the future":  {party, func(r *Release) { r.Form = 9 }, nil, "manifest", "form 9"},
+		"another pool's source": {party, func(r *Release) { r.WeightsPlan = &Hash{1} }, nil, "pool", "source of the pool's weights"},
+		"the minimum":           {party, func(r *Release) { replan(r, func(p *Plan) { p.Minimum = 4 }) }, nil, "parties", "the plan demands 4"},
+		"public inputs":         {party, func(r *Release) { r.Inputs.Features = 3 }, nil, "bound", "public inputs"},
+		"one publication more":  {party, func(r *Release) { r.Costs = append(r.Costs, r.Costs[0]) }, nil, "costs", "lists 2 publications"},
+		"the spread of noise":   {party, func(r *Release) { r.Costs[0].Weights[0] ^= 1 }, nil, "bound", "not spread"},
+		"ledger at a site":      {site, func(r *Release) { r.Ledger = party.Ledger }, nil, "ledger", "names entries of a ledger of the coordinator"},
+	} {
+		r := reread(t, c.from)
+		c.change(&r)
+		with := c.pool
+		if with == nil {
+			with = pool
+		}
+		bad := fails(r.Verify(with))
+		found := ""
+		for _, b := range bad {
+			if strings.HasPrefix(b, c.about+": ") && strings.Contains(b, c.reason) {
+				found = b
+			}
+		}
+		if found == "" {
+			t.Errorf("%s: want %s: …%s…, have %q", name, c.about, c.reason, bad)
+		}
+		reasons[found] = name
+	}
+	if len(reasons) < 10 {
+		t.Errorf("only %d reasons", len(reasons))
+	}
+}
+
+// TestVerifySimulated: what a simulation makes is told from the real thing, and
+// nothing else about it is wrong.
+func TestVerifySimulated(t *testing.T) {
+	schema, pool, m, records := hospital(t, 1200)
+	s := Simulation{Plan: testPlan(schema, pool, m), Train: records, PoolFraction: .3, Parties: 20, Repeats: 1, Seed: 1}
+	s.Plan.Roster = nil
+	d, err := s.Draw(0, Skew{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := d.Release(context.Background(), s.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := fails(reread(t, o.Release).Verify(d.Pool))
+	if len(bad) != 1 || !strings.Contains(bad[0], "protects nobody") {
+		t.Errorf("have %q", bad)
+	}
+}
+
+// TestWords holds the wording of a manifest. Whoever changes it raises
+// manifestForm, so that older releases are not measured by newer words.
+func TestWords(t *testing.T) {
+	schema, pool, m, _ := hospital(t, 400)
+	p := testPlan(schema, pool, m)
+	var all strings.Builder
+	for _, p := range []Plan{p, labelPlan(schema, pool, m), ratioPlan(schema, pool, m, FeaturesClear), ratioPlan(schema, pool, m, FeaturesNoisyEmbedding), reweighPlan(schema, pool)} {
+		all.WriteString(neighbours(p) + "\n" + strings.Join(notProtected(p), "\n") + "\n\n")
+	}
+	const want = "1 f1ca54fb9a788459c6c8f8504f92a93881b0435853823360cf5752d30d71859b"
+	if got := fmt.Sprintf("%d %x", manifestForm, sha256.Sum256([]byte(all.String()))); got != want {
+		t.Errorf("form and words are %s, want %s:\n%s", got, want, all.String())
+	}
+}
