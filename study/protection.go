@@ -32,8 +32,11 @@ func notProtected(p Plan) []string {
 	}
 	if p.Noise == NoiseCoordinator {
 		what := "votes on the rows of the public pool, from which a model like its own can be made"
-		if p.Mechanism == "cross" || p.Kind == "reweigh" {
+		switch {
+		case p.Mechanism == "cross" || p.Kind == "reweigh":
 			what = "sums over its records"
+		case p.Mechanism == "means":
+			what = "direction, that of its mean of label × features"
 		}
 		say("parties from the coordinator: it receives each party's exact %s, and adds the noise itself. The guarantee is towards readers of the release only", what)
 	}

@@ -101,6 +101,8 @@ func TestVerifyEveryKind(t *testing.T) {
 		"tally, shards":      {plan: of(func(p *Plan) { p.Unit, p.Shards = privacy.Record, 4 })},
 		"moment":             {plan: of(func(p *Plan) { p.Mechanism, p.Delta = "moment", 0 })},
 		"moment, site":       {plan: of(func(p *Plan) { p.Mechanism, p.Noise = "moment", NoiseSite })},
+		"means":              {plan: of(func(p *Plan) { p.Mechanism = "means" })},
+		"means, site":        {plan: of(func(p *Plan) { p.Mechanism, p.Noise = "means", NoiseSite })},
 		"output":             {plan: of(func(p *Plan) { p.Mechanism, p.Delta = "output", 0 })},
 		"cross":              {plan: of(func(p *Plan) { p.Mechanism, p.Unit, p.Noise, p.Tilt = "cross", privacy.Record, NoiseSite, true })},
 		"cross, coordinator": {plan: of(func(p *Plan) { p.Mechanism, p.Unit, p.Delta = "cross", privacy.Record, 0 })},
