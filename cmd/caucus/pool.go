@@ -222,7 +222,7 @@ from (printed here), so that its release states what both cost together.`,
 			return c.print(doc, func(w io.Writer) error {
 				fmt.Fprintf(w, "wrote %d rows to %s\n", doc.Rows, out)
 				printWeights(w, q.document.Result.Weights)
-				printTotals(w, q.document.Result.Totals)
+				printTotals(w, q.document.Totals)
 				_, err := fmt.Fprintf(w, "study create takes the file with pool_release: %s, or with\nweights: {plan: %s, unit: %s, epsilon: %g, delta: %g, per_party: %d}\n",
 					q.release, source.Plan, source.Unit, source.Epsilon, source.Delta, source.PerParty)
 				return err
