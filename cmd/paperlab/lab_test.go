@@ -105,7 +105,7 @@ func TestMainVerbs(t *testing.T) {
 		{"list", 0, "hamm"},
 		{"run hamm", 2, "--out"},
 		{"run nothing --out x", 2, "choose of"},
-		{"dance", 2, "list or run"},
+		{"dance", 2, "use list"},
 		{"run hamm --out x --bogus", 2, "bogus"},
 	} {
 		var out, err bytes.Buffer
