@@ -185,6 +185,11 @@ func (r *runner) report(e experiment, tasks []task) error {
 	if err := e.Report(r.lab, all, p); err != nil {
 		return err
 	}
+	// What an earlier run measured was not loaded in this one; its digests
+	// belong on the page all the same. A set of an experiment's own has none.
+	for _, name := range all.distinct("set") {
+		_, _ = r.lab.records(name)
+	}
 	if err := p.provenance(r.lab, r.command, tasks, e); err != nil {
 		return err
 	}
