@@ -46,13 +46,15 @@ func (r SignedRelease) MarshalJSON() ([]byte, error) {
 // It checks nothing: see Check and study.Release.Verify. Fields that a release
 // does not have are refused, because nothing would look at them.
 func ReadRelease(file []byte) (SignedRelease, error) {
-	fail := func(err error) (SignedRelease, error) { return SignedRelease{}, fmt.Errorf("read release: %w", err) }
+	fail := func(err error) (SignedRelease, error) {
+		return SignedRelease{}, fmt.Errorf("not a release file, as caucus study result --out writes: %w", err)
+	}
 	var f signedReleaseFile
 	if err := strict(file, &f); err != nil {
 		return fail(err)
 	}
 	if len(f.Release) == 0 {
-		return fail(errors.New(`it has no "release": give the file that caucus study result --out wrote`))
+		return fail(errors.New(`it has no "release"`))
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, f.Release); err != nil {

@@ -147,10 +147,8 @@ func TestRatioByDaemons(t *testing.T) {
 	if r.Parties != 3 || r.Result.Ratio == nil || len(r.Result.Ratio.Sets) != 3 || len(r.Costs) != 1 || r.Costs[0].Mechanism != "zero-sum-laplace" {
 		t.Fatalf("release %+v", r)
 	}
-	text, err := json.Marshal(r)
-	n.check(err)
 	release, plot := filepath.Join(n.dir, "release.json"), filepath.Join(n.dir, "plot.svg")
-	n.check(os.WriteFile(release, text, 0o600))
+	n.check(writeRelease(release, &r))
 	var out, errs bytes.Buffer
 	code := Main(context.Background(), []string{"ratio", "--release", release, "--data", filepath.Join(n.dir, "hospital-a.csv"), "--plot", plot, "--json"}, &out, &errs)
 	if r.Result.Ratio.Model == nil { // the hospitals' shares happen to be alike
