@@ -474,7 +474,7 @@ func TestRatioRefusalsCarryNumbers(t *testing.T) {
 		for i := range c.parties {
 			p.Roster = append(p.Roster, PartyID(fmt.Sprint(i)))
 		}
-		machine, err := newRatioMachine(p, pool)
+		machine, err := newRehearsal(p, pool)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 
 	"caucus/auxdata"
@@ -66,18 +67,23 @@ func newRehearsal(p Plan, pool *auxdata.Pool) (*rehearsal, error) {
 	return r, err
 }
 
-// contribute settles a draft through a ledger of the party's own and sends it;
-// it returns the bytes sent.
+// contribute makes a draft's body and sends it; it returns the bytes sent.
 func (r *rehearsal) contribute(ctx context.Context, d Draft, i int) (int, error) {
-	released, err := Settle(ctx, privacy.Simulation(r.study.Plan.Seed+1+uint64(i)), r.study.Hash, d.Asks)
-	if err != nil {
-		return 0, err
-	}
-	body, err := d.Body(released)
+	body, err := r.body(ctx, d, i)
 	if err != nil {
 		return 0, err
 	}
 	return len(body), receive(r.study, r.sum, r.study.Plan.Roster[i], body)
+}
+
+// body settles a draft through a ledger of the party's own. Parties may do so
+// at the same time.
+func (r *rehearsal) body(ctx context.Context, d Draft, i int) ([]byte, error) {
+	released, err := Settle(ctx, privacy.Simulation(r.study.Plan.Seed+1+uint64(i)), r.study.Hash, d.Asks)
+	if err != nil {
+		return nil, err
+	}
+	return d.Body(released)
 }
 
 // conclude seals, folds and releases.
@@ -92,4 +98,15 @@ func (r *rehearsal) conclude(ctx context.Context) (Release, error) {
 	release.Plan = r.canonical
 	_, err = r.study.Step(ReleaseDone{})
 	return release, err
+}
+
+// receive is what a server does with a contribution: check, step, add.
+func receive(s *Study, sum Sum, party PartyID, body []byte) error {
+	if err := sum.Check(body); err != nil {
+		return err
+	}
+	if _, err := s.Step(Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}); err != nil {
+		return err
+	}
+	return sum.Add(body)
 }

@@ -306,7 +306,7 @@ func TestReweighDegenerate(t *testing.T) {
 	p := reweighPlan(schema, pool)
 	p.Simulated = true
 	run := func(p Plan, rows int) (Release, error) {
-		v := virtual{plan: p, pool: pool, seed: 1, progress: func(int) {}, inputs: func(i int) Inputs {
+		v := virtual{plan: p, pool: pool, progress: func(int) {}, inputs: func(i int) Inputs {
 			n := rows / len(p.Roster)
 			return Inputs{Records: r.Select(firstRows(rows)[i*n : (i+1)*n]), Pool: pool}
 		}}

@@ -2,7 +2,6 @@ package study
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -270,7 +269,7 @@ func (s Simulation) once(ctx context.Context, index int) (repeat, error) {
 			Rng:      rand.New(rand.NewPCG(p.Seed, uint64(i))),
 		}
 	}
-	run := virtual{plan: p, pool: pool, inputs: inputs, seed: p.Seed, progress: func(n int) {
+	run := virtual{plan: p, pool: pool, inputs: inputs, progress: func(n int) {
 		if s.Progress != nil {
 			s.Progress(index*len(parties)+n, s.Repeats*len(parties))
 		}
@@ -359,7 +358,6 @@ type virtual struct {
 	plan     Plan
 	pool     *auxdata.Pool
 	inputs   func(i int) Inputs
-	seed     uint64
 	progress func(done int)
 	lean     bool // leave out the result without noise
 }
@@ -369,57 +367,33 @@ type virtual struct {
 // returns the result of the same contributions without noise (none if lean), and
 // the bytes sent.
 func (v virtual) study(ctx context.Context) (Release, Result, int64, error) {
-	canonical, err := v.plan.Canonical()
-	if err != nil {
-		return Release{}, Result{}, 0, err
-	}
-	if err := v.plan.Check(); err != nil {
-		return Release{}, Result{}, 0, err
-	}
-	kind, err := KindNamed(v.plan.Kind)
-	if err != nil {
-		return Release{}, Result{}, 0, err
-	}
-	s := New(v.plan, HashOf(canonical))
-	if _, err := s.Step(Opened{}); err != nil {
-		return Release{}, Result{}, 0, err
-	}
-	sum, err := kind.NewSum(v.plan, v.pool)
+	r, err := newRehearsal(v.plan, v.pool)
 	if err != nil {
 		return Release{}, Result{}, 0, err
 	}
 	// The same contributions without noise, for comparison.
-	clear, clearSum := v.plan, sum
+	clear, clearSum := v.plan, r.sum
 	if v.plan.Noise == NoiseSite {
 		clear.Noise = NoiseCoordinator
-		if clearSum, err = kind.NewSum(clear, v.pool); err != nil {
+		if clearSum, err = r.kind.NewSum(clear, v.pool); err != nil {
 			return Release{}, Result{}, 0, err
 		}
 	}
-	sent, err := v.contribute(ctx, kind, s, sum, clear, clearSum)
+	sent, err := v.contribute(ctx, r, clear, clearSum)
 	if err != nil {
 		return Release{}, Result{}, 0, err
 	}
-	m := len(s.Received)
-	if _, err := s.Step(FoldDone{m}); err != nil {
-		return Release{}, Result{}, 0, err
-	}
-	release, err := Conclude(ctx, s, kind, v.pool, sum, privacy.Simulation(v.seed))
-	if err != nil {
-		return Release{}, Result{}, 0, err
-	}
-	release.Plan = canonical
 	var without Result
 	if !v.lean {
 		if without, err = withoutNoise(clear, v.pool, clearSum); err != nil {
 			return Release{}, Result{}, 0, err
 		}
 	}
-	_, err = s.Step(ReleaseDone{})
+	release, err := r.conclude(ctx)
 	return release, without, sent, err
 }
 
-func (v virtual) contribute(ctx context.Context, kind Kind, s *Study, sum Sum, clear Plan, clearSum Sum) (int64, error) {
+func (v virtual) contribute(ctx context.Context, r *rehearsal, clear Plan, clearSum Sum) (int64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	next := make(chan int)
@@ -442,10 +416,10 @@ func (v virtual) contribute(ctx context.Context, kind Kind, s *Study, sum Sum, c
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := range next {
-				body, plain, err := v.bodies(ctx, kind, s.Hash, clear, i)
+				body, plain, err := v.bodies(ctx, r, clear, i)
 				mu.Lock()
 				if err == nil {
-					err = receive(s, sum, v.plan.Roster[i], body)
+					err = receive(r.study, r.sum, v.plan.Roster[i], body)
 				}
 				if err == nil && plain != nil {
 					err = clearSum.Add(plain)
@@ -455,7 +429,7 @@ func (v virtual) contribute(ctx context.Context, kind Kind, s *Study, sum Sum, c
 					cancel()
 				}
 				sent += int64(len(body))
-				v.progress(len(s.Received))
+				v.progress(len(r.study.Received))
 				mu.Unlock()
 			}
 		})
@@ -469,35 +443,19 @@ func (v virtual) contribute(ctx context.Context, kind Kind, s *Study, sum Sum, c
 
 // bodies are a party's contribution, and the same in clear where the party
 // would have added noise.
-func (v virtual) bodies(ctx context.Context, kind Kind, h Hash, clear Plan, i int) (body, plain []byte, err error) {
-	d, err := kind.Draft(v.plan, v.inputs(i))
+func (v virtual) bodies(ctx context.Context, r *rehearsal, clear Plan, i int) (body, plain []byte, err error) {
+	d, err := r.kind.Draft(v.plan, v.inputs(i))
 	if err != nil {
 		return nil, nil, err
 	}
-	ledger := privacy.Simulation(v.seed + 1 + uint64(i))
-	r, err := Settle(ctx, ledger, h, d.Asks)
-	if err != nil {
-		return nil, nil, err
-	}
-	if body, err = d.Body(r); err != nil || v.plan.Noise == NoiseCoordinator {
+	if body, err = r.body(ctx, d, i); err != nil || v.plan.Noise == NoiseCoordinator || v.lean {
 		return body, nil, err
 	}
-	if d, err = kind.Draft(clear, v.inputs(i)); err != nil {
+	if d, err = r.kind.Draft(clear, v.inputs(i)); err != nil {
 		return nil, nil, err
 	}
 	plain, err = d.Body(nil)
 	return body, plain, err
-}
-
-// receive is what a server does with a contribution: check, step, add.
-func receive(s *Study, sum Sum, party PartyID, body []byte) error {
-	if err := sum.Check(body); err != nil {
-		return err
-	}
-	if _, err := s.Step(Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}); err != nil {
-		return err
-	}
-	return sum.Add(body)
 }
 
 // withoutNoise is the result of the clear contributions: of the votes

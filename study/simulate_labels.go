@@ -15,7 +15,6 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/learners"
-	"caucus/privacy"
 )
 
 // LabelSimulation runs a labels plan with virtual parties through the real
@@ -215,18 +214,7 @@ func (s LabelSimulation) once(ctx context.Context, index int) (labelRepeat, erro
 	p.Minimum = len(parties)
 	out := labelRepeat{parties: len(parties), poolRows: pool.Rows(), dim: pool.Dim()}
 
-	canonical, err := p.Canonical()
-	if err != nil {
-		return labelRepeat{}, err
-	}
-	if err := p.Check(); err != nil {
-		return labelRepeat{}, err
-	}
-	machine := New(p, HashOf(canonical))
-	if _, err := machine.Step(Opened{}); err != nil {
-		return labelRepeat{}, err
-	}
-	sum, err := (labels{}).NewSum(p, pool)
+	run, err := newRehearsal(p, pool)
 	if err != nil {
 		return labelRepeat{}, err
 	}
@@ -235,7 +223,11 @@ func (s LabelSimulation) once(ctx context.Context, index int) (labelRepeat, erro
 			return labelRepeat{}, err
 		}
 		in := Inputs{Records: private.Select(rows), Pool: pool, ShardKey: binary.BigEndian.AppendUint64(nil, p.Seed+uint64(i))}
-		size, err := contributeLabels(ctx, machine, sum, in, i)
+		draft, err := run.kind.Draft(p, in)
+		if err != nil {
+			return labelRepeat{}, fmt.Errorf("simulate party %d: %w", i+1, err)
+		}
+		size, err := run.contribute(ctx, draft, i)
 		if err != nil {
 			return labelRepeat{}, fmt.Errorf("simulate party %d: %w", i+1, err)
 		}
@@ -244,40 +236,16 @@ func (s LabelSimulation) once(ctx context.Context, index int) (labelRepeat, erro
 			s.Progress(index*len(parties)+i+1, s.Repeats*len(parties))
 		}
 	}
-	if _, err := machine.Step(FoldDone{len(machine.Received)}); err != nil {
+	if out.release, err = run.conclude(ctx); err != nil {
 		return labelRepeat{}, err
 	}
-	if out.release, err = Conclude(ctx, machine, labels{}, pool, sum, privacy.Simulation(p.Seed)); err != nil {
-		return labelRepeat{}, err
-	}
-	out.release.Plan = canonical
 	out.lambda = out.release.Result.Classifier.Lambda
 	out.records = out.release.Result.Labels.Records
 	size := Size{Parties: len(parties), Records: private.Len()}
 	if out.release.Forecast, err = ForecastOf(p, pool, size); err != nil {
 		out.release.Forecast = nil
 	}
-	if _, err := machine.Step(ReleaseDone{}); err != nil {
-		return labelRepeat{}, err
-	}
 	return out, s.measureLabels(&out, p, private, test, rng)
-}
-
-// contributeLabels is what a party and a server do; it returns the bytes sent.
-func contributeLabels(ctx context.Context, s *Study, sum Sum, in Inputs, i int) (int, error) {
-	d, err := (labels{}).Draft(s.Plan, in)
-	if err != nil {
-		return 0, err
-	}
-	r, err := Settle(ctx, privacy.Simulation(s.Plan.Seed+1+uint64(i)), s.Hash, d.Asks)
-	if err != nil {
-		return 0, err
-	}
-	body, err := d.Body(r)
-	if err != nil {
-		return 0, err
-	}
-	return len(body), receive(s, sum, s.Plan.Roster[i], body)
 }
 
 // measureLabels fills in the measures on the test records.

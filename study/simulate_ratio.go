@@ -408,11 +408,11 @@ type ratioRun struct {
 func (r ratioRun) both(ctx context.Context) (release, unperturbed Release, bytes int64, err error) {
 	none := r.plan
 	none.Mechanism = "none"
-	noisy, err := newRatioMachine(r.plan, r.pool)
+	noisy, err := newRehearsal(r.plan, r.pool)
 	if err != nil {
 		return release, unperturbed, 0, err
 	}
-	clear, err := newRatioMachine(none, r.pool)
+	clear, err := newRehearsal(none, r.pool)
 	if err != nil {
 		return release, unperturbed, 0, err
 	}
@@ -461,54 +461,4 @@ func (r ratioRun) both(ctx context.Context) (release, unperturbed Release, bytes
 	}
 	unperturbed, err = clear.conclude(ctx)
 	return release, unperturbed, bytes, err
-}
-
-// ratioMachine is a study's machine with what it adds to.
-type ratioMachine struct {
-	study     *Study
-	sum       Sum
-	pool      *auxdata.Pool
-	canonical []byte
-}
-
-func newRatioMachine(p Plan, pool *auxdata.Pool) (*ratioMachine, error) {
-	canonical, err := p.Canonical()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	m := &ratioMachine{study: New(p, HashOf(canonical)), pool: pool, canonical: canonical}
-	if _, err := m.study.Step(Opened{}); err != nil {
-		return nil, err
-	}
-	m.sum, err = (ratio{}).NewSum(p, pool)
-	return m, err
-}
-
-// contribute settles a draft through a ledger of the party's own and sends it.
-func (m *ratioMachine) contribute(ctx context.Context, d Draft, i int) (int, error) {
-	released, err := Settle(ctx, privacy.Simulation(m.study.Plan.Seed+1+uint64(i)), m.study.Hash, d.Asks)
-	if err != nil {
-		return 0, err
-	}
-	body, err := d.Body(released)
-	if err != nil {
-		return 0, err
-	}
-	return len(body), receive(m.study, m.sum, m.study.Plan.Roster[i], body)
-}
-
-func (m *ratioMachine) conclude(ctx context.Context) (Release, error) {
-	if _, err := m.study.Step(FoldDone{len(m.study.Received)}); err != nil {
-		return Release{}, err
-	}
-	release, err := Conclude(ctx, m.study, ratio{}, m.pool, m.sum, privacy.Simulation(m.study.Plan.Seed))
-	if err != nil {
-		return release, err
-	}
-	release.Plan = m.canonical
-	_, err = m.study.Step(ReleaseDone{})
-	return release, err
 }

@@ -215,7 +215,7 @@ func (s ReweighSimulation) once(ctx context.Context, index int) (ReweighSummary,
 		p.Roster = append(p.Roster, PartyID(fmt.Sprintf("party-%05d", i+1)))
 	}
 	p.Minimum = s.Parties
-	run := virtual{plan: p, pool: pool, seed: p.Seed, lean: s.Lean, inputs: func(i int) Inputs {
+	run := virtual{plan: p, pool: pool, lean: s.Lean, inputs: func(i int) Inputs {
 		return Inputs{Records: s.Records.Select(shares[i]), Pool: pool}
 	}, progress: func(n int) {
 		if s.Progress != nil {
