@@ -149,6 +149,26 @@ func TestRefusedTooLate(t *testing.T) {
 	}
 }
 
+// TestRefusedWhateverIsSaid: a coordinator that says it has the contribution of a
+// site already does not get what a person refused.
+func TestRefusedWhateverIsSaid(t *testing.T) {
+	ctx := context.Background()
+	r := newRig(t, nil)
+	r.refuse = protocol.ErrUnavailable
+	a := r.agent(t)
+	_ = a.Round(ctx) // prepared, not sent
+	if _, err := a.Refuse(ctx, "illness", Approver{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	r.refuse, r.stored = nil, []byte{1}
+	round(t, a)
+	r.state = study.Sealed
+	round(t, a)
+	if d := a.site.studies.of(r.hash); len(r.bodies) != 0 || !d.has(fileClosed) {
+		t.Errorf("%d uploads of what was refused, closed %v", len(r.bodies), d.has(fileClosed))
+	}
+}
+
 // TestYear: a year has its limit beside the total; the next year starts anew; a
 // clock that is put back, or that runs ahead of the coordinator's, gives
 // nothing.

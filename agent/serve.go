@@ -26,7 +26,11 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return nil
 	case d.has(fileRelease), d.has(fileClosed), o.State == study.InDraft:
 		return nil
-	case d.has(fileRefused) && !d.has(fileReceipt) && !o.Mine && o.State != study.Open:
+	case d.has(fileRefused) && d.has(fileUpload) && !d.has(fileReceipt) && o.Mine && o.State == study.Open:
+		// Whether it is true or not: what a person refused is not sent.
+		a.say(o.Hash, slog.LevelWarn, "the coordinator says that it has this site's contribution, which a person refused and of which there is no receipt here: nothing is sent")
+		return nil
+	case d.has(fileRefused) && !d.has(fileReceipt) && (!o.Mine || d.has(fileUpload)) && o.State != study.Open:
 		return a.closed(d, o, fmt.Sprintf("the study is %s and a person of this site refused it", o.State))
 	case d.has(fileRefused) && !d.has(fileReceipt) && !o.Mine:
 		a.say(o.Hash, slog.LevelInfo, "a person refused this study: nothing is sent")

@@ -116,20 +116,23 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	if err != nil {
 		return fail(err)
 	}
-	last := max(e.Last, e.Kept.Sequence)
+	last, named := max(e.Last, e.Kept.Sequence), int64(len(lost))
 	seen := map[privacy.Digest]bool{}
 	for _, l := range append(e.Lines, published...) {
 		last = max(last, l.Sequence)
 		if passed, err := chain.Recall(privacy.Head{Sequence: l.Sequence, Hash: l.Hash}); err != nil && !passed && !seen[l.Hash] {
 			seen[l.Hash] = true
 			lost = append(lost, l.Costs...)
+			if l.Sequence > chain.Head().Sequence { // else the ledger went on without it
+				named++
+			}
 		}
 	}
 	if len(lost) == 0 && last <= chain.Head().Sequence {
 		return nil, nil
 	}
-	if missing := last - chain.Head().Sequence; missing > int64(len(lost)) {
-		return fail(fmt.Errorf("%d entries were published and are lost, but only %d of them are known: give the releases that they made, or their costs", missing, len(lost)))
+	if missing := last - chain.Head().Sequence; missing > named {
+		return fail(fmt.Errorf("%d entries were published and are lost, but only %d of them are known: give the releases that they made, or their costs", missing, named))
 	}
 	// A ledger that went on from an old state has as many entries, but others.
 	last = max(last, chain.Head().Sequence+1)

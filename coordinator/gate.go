@@ -280,8 +280,12 @@ func (g *gate) pass(ctx context.Context, method string, streams bool, do func(co
 }
 
 func (g *gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
-	err = g.pass(ctx, info.FullMethod, false, func(ctx context.Context) (err error) {
+	plan := info.FullMethod == pb.Studies_Show_FullMethodName // may be megabytes
+	err = g.pass(ctx, info.FullMethod, plan, func(ctx context.Context) (err error) {
 		reply, err = handler(ctx, req)
+		if message, ok := reply.(proto.Message); ok && err == nil && plan {
+			g.moved(callOf(ctx).member, proto.Size(message))
+		}
 		return err
 	})
 	return reply, err

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -128,6 +129,17 @@ func (l Line) Check() error {
 	if sealOf(l.Sequence, l.ID, l.Kind, l.Request, l.Body, totals, l.Prev) != l.Hash {
 		return errors.New("its hash does not match its content: it was changed")
 	}
+	least := NewTotals()
+	for _, c := range l.Costs {
+		least = least.Plus(c)
+	}
+	for u, want := range least {
+		have := l.Totals[u]
+		if have.Charges < want.Charges || have.Unproven < want.Unproven || have.Pure.Cmp(want.Pure) < 0 ||
+			have.Rho.Cmp(want.Rho) < 0 || have.RestRho.Cmp(want.RestRho) < 0 || have.Delta.Cmp(want.Delta) < 0 {
+			return errors.New("its totals are less than it charges itself")
+		}
+	}
 	return nil
 }
 
@@ -154,9 +166,14 @@ type Chain struct {
 	totals Totals
 	last   Line
 	hashes map[int64]Digest
-	// jumps are the numbers that reconciliations passed over, each from the
-	// entry before to the reconciliation itself.
-	jumps [][2]int64
+	jumps  []jump
+}
+
+// jump is numbers that a reconciliation passed over, from the entry before to the
+// reconciliation itself, and what it charged for them.
+type jump struct {
+	from, to int64
+	charged  []Cost
 }
 
 // NewChain is a chain without lines.
@@ -200,7 +217,7 @@ func (c *Chain) Follow(l Line) error {
 		return errors.New("its totals are not the sum of the charges")
 	}
 	if l.Sequence != c.last.Sequence+1 {
-		c.jumps = append(c.jumps, [2]int64{c.last.Sequence, l.Sequence})
+		c.jumps = append(c.jumps, jump{c.last.Sequence, l.Sequence, l.Costs})
 	}
 	c.totals, c.last = totals, l
 	c.hashes[l.Sequence] = l.Hash
@@ -212,8 +229,8 @@ func (c *Chain) Head() Head { return Head{c.last.Sequence, c.last.Hash} }
 
 // Recall holds the chain against a head that someone remembered: nil if it was
 // in this chain. A head without a hash is compared by its number. An entry that
-// a reconciliation passed over was lost, and is paid for by what was reconciled:
-// that is no error, and lost is true.
+// a reconciliation passed over was lost: that is no error, and lost is true.
+// Whether what was reconciled pays for it is for Unpaid to say.
 func (c *Chain) Recall(h Head) (lost bool, err error) {
 	hash, there := c.hashes[h.Sequence]
 	switch {
@@ -223,11 +240,37 @@ func (c *Chain) Recall(h Head) (lost bool, err error) {
 		return false, fmt.Errorf("entry %d was %s once and is %s now: the ledger was put back to an older state and went on, or was written anew", h.Sequence, h.Hash, hash)
 	}
 	for _, j := range c.jumps {
-		if j[0] < h.Sequence && h.Sequence < j[1] {
+		if j.from < h.Sequence && h.Sequence < j.to {
 			return true, nil
 		}
 	}
 	return false, fmt.Errorf("it ends at entry %d, but was at %d once: its end was cut off, or it was put back to an older state", c.last.Sequence, h.Sequence)
+}
+
+// Unpaid are those of the lines that a reconciliation passed over without
+// charging what they cost.
+func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
+	left := make([][]Cost, len(c.jumps))
+	for i, j := range c.jumps {
+		left[i] = slices.Clone(j.charged)
+	}
+	seen := map[Digest]bool{}
+	for _, l := range lines {
+		i := slices.IndexFunc(c.jumps, func(j jump) bool { return j.from < l.Sequence && l.Sequence < j.to })
+		if i < 0 || seen[l.Hash] {
+			continue
+		}
+		seen[l.Hash] = true
+		for _, cost := range l.Costs {
+			at := slices.IndexFunc(left[i], cost.equal)
+			if at < 0 {
+				unpaid = append(unpaid, l)
+				break
+			}
+			left[i] = slices.Delete(left[i], at, at+1)
+		}
+	}
+	return unpaid
 }
 
 // Totals is what all lines so far spent.

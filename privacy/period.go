@@ -22,12 +22,16 @@ import (
 // exclusive transaction: a clock that is put back begins nothing, and gives
 // nothing back.
 //
-// What Reconcile names is charged to the period under way when it is called.
+// What Reconcile names is charged to the period under way when it is called and,
+// because the entry that began the next one may be among what was lost, also to
+// a period that begins right after it.
 type period struct {
 	mu     sync.Mutex
 	upTo   int64  // entries up to this one were looked at
 	name   string // of the last period among them, "" if none
 	before Totals // what was spent before it
+	last   []byte // totals of the last entry
+	held   []byte // totals before the reconciliations that the last entries are, nil if they are none
 }
 
 // periodID is the id of the entry that begins a period.
@@ -47,13 +51,23 @@ func (p *period) find(tx Tx) error {
 		for _, e := range entries {
 			if e.Kind == KindPeriod {
 				if p.name != "" { // what has no date is of the first period
-					if p.before, err = decodeTotals(e.Totals); err != nil {
+					before := e.Totals
+					if p.held != nil {
+						before = p.held
+					}
+					if p.before, err = decodeTotals(before); err != nil {
 						return err
 					}
 				}
 				p.name = e.ID[len(periodID):]
 			}
-			p.upTo = e.Sequence
+			switch {
+			case e.Kind != KindReconcile:
+				p.held = nil
+			case p.held == nil:
+				p.held = p.last
+			}
+			p.last, p.upTo = e.Totals, e.Sequence
 		}
 		if len(entries) < page {
 			return nil

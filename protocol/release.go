@@ -67,6 +67,23 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if err := strict(r.Document, &r.Release); err != nil {
 		return fail(err)
 	}
+	// A name given twice, or in other letters, reads as one thing here and as
+	// another elsewhere.
+	var whole bytes.Buffer
+	if err := json.Compact(&whole, file); err != nil {
+		return fail(err)
+	}
+	document, err := json.Marshal(r.Release)
+	if err != nil {
+		return fail(err)
+	}
+	canonical, err := json.Marshal(r)
+	if err != nil {
+		return fail(err)
+	}
+	if !bytes.Equal(document, r.Document) || !bytes.Equal(canonical, whole.Bytes()) {
+		return fail(errors.New("it is not written in the canonical way: it has fields twice, in another order or in other letters"))
+	}
 	return r, nil
 }
 

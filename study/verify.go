@@ -90,6 +90,7 @@ func (r Release) Verify(pool *auxdata.Pool) []Finding {
 	f.totals(r, claim(p, r.PlanHash, pool).Totals)
 	if !r.Simulated && !p.Simulated && !AnyFails(f) {
 		f.result(r, p, pool, published)
+		f.forecast(r, p, pool)
 	}
 	f.words(r, p)
 	return f
@@ -303,13 +304,19 @@ func (f *findings) result(r Release, p Plan, pool *auxdata.Pool, published []pri
 		return
 	}
 	f.add(Holds, "result", "made again from the published integers, it is the same: all in it is post-processing")
-	if r.Forecast == nil {
-		return
-	}
+}
+
+// forecast: the release says what was to be expected, wherever there is a
+// forecast.
+func (f *findings) forecast(r Release, p Plan, pool *auxdata.Pool) {
 	want, err := ForecastOf(p, pool, ForecastSize(r.Parties))
-	if err == nil && difference(want, r.Forecast) == "" {
+	switch {
+	case err != nil && r.Forecast == nil: // this mechanism has none
+	case r.Forecast == nil:
+		f.add(Fails, "forecast", "the release leaves out what plan, pool and M let expect")
+	case err == nil && difference(want, r.Forecast) == "":
 		f.add(Holds, "forecast", "it follows from plan, pool and M")
-	} else {
+	default:
 		f.add(Fails, "forecast", "plan, pool and M give another")
 	}
 }
@@ -377,6 +384,9 @@ func (f *findings) words(r Release, p Plan) {
 	} else {
 		f.add(Word, "parties", "that the sum is over the contributions of exactly these %d parties, each counted once. No dishonesty in this can weaken the guarantee: each part was noisy before it left", r.Parties)
 		f.add(Trust, "noise", "that each party's own agent drew its noise at random: a party answers for itself, and its ledger (caucus ledger verify) holds the charge")
+	}
+	if p.Weights != nil {
+		f.add(Word, "weights", "that the pool's weights cost what the plan says, ε = %g, δ = %g for a %s: verify the release of the study that made them, plan %s", p.Weights.Epsilon, p.Weights.Delta, p.Weights.Unit, p.Weights.Plan)
 	}
 	f.add(Trust, "pool", "that the pool was public before the study, and not chosen by looking at private records")
 	f.add(Trust, "proofs", "that the bounds and mechanisms are proved right, and this program and machine compute them: the notes stand in privacy/, aggregation/ and study/")

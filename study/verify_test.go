@@ -73,6 +73,9 @@ func reread(t testing.TB, r Release) Release {
 	if err := json.Unmarshal(text, &again); err != nil {
 		t.Fatal(err)
 	}
+	if same, err := json.Marshal(again); err != nil || string(same) != string(text) {
+		t.Errorf("a release comes back otherwise: %v", err)
+	}
 	return again
 }
 
@@ -232,6 +235,7 @@ func TestVerifyDoctored(t *testing.T) {
 		"M inflated, site":      {site, func(r *Release) { r.Weight *= 2 }, nil, "result", "ballots or records"},
 		"a warning dropped":     {party, func(r *Release) { r.Result.Warnings = nil }, nil, "result", "warnings"},
 		"a better forecast":     {party, func(r *Release) { r.Forecast.Accuracy = .99 }, nil, "forecast", "plan, pool and M give another"},
+		"no forecast":           {party, func(r *Release) { r.Forecast = nil }, nil, "forecast", "leaves out"},
 		"simulated":             {party, func(r *Release) { replan(r, func(p *Plan) { p.Simulated = true }); r.Simulated = true }, nil, "simulated", "protects nobody"},
 		"simulated stamp gone":  {party, func(r *Release) { replan(r, func(p *Plan) { p.Simulated = true }) }, nil, "simulated", "simulated: false, the plan says true"},
 		"a form of the future":  {party, func(r *Release) { r.Form = 9 }, nil, "manifest", "form 9"},

@@ -147,7 +147,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		case err != nil:
 			d.add(study.Fails, "remembered", "%s: %v", who, err)
 		case lost:
-			d.add(study.Holds, "remembered", "%s: entry %d was lost, and the ledger was reconciled after it", who, h.Sequence)
+			d.add(study.Trust, "remembered", "%s: entry %d was lost, and the ledger was reconciled after it: that what was charged then covers it", who, h.Sequence)
 		default:
 			d.add(study.Holds, "remembered", "%s: entry %d is in the ledger", who, h.Sequence)
 		}
@@ -159,6 +159,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		}
 		remember(h, "--expect")
 	}
+	var named []privacy.Line
 	var key *protocol.SignerKey
 	switch {
 	case place.dir != "":
@@ -172,6 +173,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		for _, l := range e.Lines {
 			remember(headOf(l), "a stored release")
 		}
+		named = append(named, e.Lines...)
 	case place.config != "":
 		c, err := agent.LoadConfig(place.config)
 		if err != nil {
@@ -198,6 +200,10 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		for _, l := range lines {
 			remember(headOf(l), name)
 		}
+		named = append(named, lines...)
+	}
+	for _, l := range chain.Unpaid(named) {
+		d.add(study.Fails, "remembered", "entry %d was lost, and the reconciliation after it does not charge what it cost, %s", l.Sequence, l.Costs)
 	}
 	if known == 0 {
 		d.add(study.Unchecked, "remembered", "nothing kept elsewhere was given, so an end that was cut off would not be noticed: write the head down and give it with --expect next time")

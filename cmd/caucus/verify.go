@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -235,6 +237,7 @@ var verdictTitles = []struct {
 }
 
 func (d verification) writeText(w io.Writer) error {
+	w = plainWriter{w}
 	m := d.Manifest
 	fmt.Fprintf(w, "%s: %s by %s, %d of %d parties\n", d.Release, m.Kind, m.Mechanism, m.Parties, len(m.Contributed)+len(m.Missing))
 	by := "the coordinator"
@@ -255,6 +258,20 @@ func (d verification) writeText(w io.Writer) error {
 	}
 	_, err := fmt.Fprintln(w, "\nDo not believe this release.")
 	return err
+}
+
+// plainWriter drops what could make a terminal show something else than was
+// found: a release's words are its maker's.
+type plainWriter struct{ io.Writer }
+
+func (p plainWriter) Write(b []byte) (int, error) {
+	_, err := p.Writer.Write(bytes.Map(func(r rune) rune {
+		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return -1
+		}
+		return r
+	}, b))
+	return len(b), err
 }
 
 // writeFindings writes those of one verdict under a heading.

@@ -1,0 +1,54 @@
+package privacy
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"testing"
+)
+
+// TestPeriodLost: what was spent in a period that a backup does not know stays
+// spent in it.
+func TestPeriodLost(t *testing.T) {
+	ctx, one := context.Background(), PureCost(Record, 0, big.NewRat(1, 1))
+	limits := Config{PeriodLimits: map[Unit]Budget{Record: {Epsilon: 1}}}
+	for _, reopen := range []bool{false, true} {
+		// As it was on New Year's eve; what was charged after is in entries 3 and 4.
+		j := NewMemory()
+		l, err := Open(j, limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Begin(ctx, "2025"); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Spend(ctx, "a", PureCost(Record, 0, big.NewRat(1, 2))); err != nil {
+			t.Fatal(err)
+		}
+		behind := limits
+		behind.LastSequence = 4
+		if l, err = Open(j, behind); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Reconcile(ctx, []Cost{one}); err != nil {
+			t.Fatal(err)
+		}
+		if reopen {
+			if l, err = Open(j, limits); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := l.Begin(ctx, "2026"); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Spend(ctx, "c", one); !errors.Is(err, ErrBudget) {
+			t.Errorf("2026 spent 2 of 1: %v", err)
+		}
+		if _, err := l.Begin(ctx, "2027"); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Spend(ctx, "d", one); err != nil {
+			t.Errorf("2027: %v", err)
+		}
+	}
+}
