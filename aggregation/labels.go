@@ -174,7 +174,7 @@ func (o LabelOptions) costs(y []int) []learners.ClassCost {
 	if o.Loss.Symmetric() && o.Risk == RiskAUC {
 		base = learners.PlainCost()
 	}
-	shares := DebiasedShares(y, channel).Share
+	shares := DebiasedShares(y, channel)
 	for k := range costs {
 		costs[k] = base
 		if o.Risk == RiskBER {
@@ -182,7 +182,10 @@ func (o LabelOptions) costs(y []int) []learners.ClassCost {
 			if o.Channel.Classes == 2 {
 				class = 1
 			}
-			costs[k] = base.Balanced(shares[class])
+			// A share within two standard errors of 0 or 1 may be just that;
+			// dividing by less would weigh nothing but noise.
+			least := math.Min(2*shares.Error[class], 0.5)
+			costs[k] = base.Balanced(math.Max(least, math.Min(shares.Share[class], 1-least)))
 		}
 		if o.Loss.Symmetric() && o.Risk != RiskAUC {
 			costs[k] = costs[k].OneSided()

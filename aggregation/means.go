@@ -163,6 +163,23 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	return mu, nil
 }
 
+// Told is what Mu would say, without noise, where every party's mean is the one
+// behind the moments mu: its direction, meansLength long.
+func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
+	about := func(from *mat.Dense, sign float64) *mat.Dense { // the pool's mean row, over K, added or taken out
+		out := mat.DenseCopyOf(from)
+		out.Apply(func(j, _ int, v float64) float64 { return v + sign*m.mean[j]/float64(m.classes) }, out)
+		return out
+	}
+	var z, told mat.Dense
+	z.Mul(m.to, about(mu, -1))
+	if norm := mat.Norm(&z, 2); norm > 0 {
+		z.Scale(meansLength/norm, &z)
+	}
+	told.Mul(m.back, &z)
+	return about(&told, 1)
+}
+
 // Noise is what noise of a variance on every cell of the sum leaves on Mu.
 func (m *MeansDesign) Noise(variance, parties float64) Noise {
 	f := mat.DenseCopyOf(m.back)

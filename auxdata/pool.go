@@ -97,12 +97,33 @@ func Weights(t *dataset.Table) ([]float64, error) {
 	for i := range weight {
 		cell, _ := t.Cell(i, WeightColumn)
 		v, err := strconv.ParseFloat(cell, 64)
-		if err != nil || !(v > 0) || math.IsInf(v, 1) {
-			return nil, fmt.Errorf("read public pool: weight %q of row %d is not a positive finite number", cell, i+1)
+		if err != nil {
+			return nil, fmt.Errorf("read public pool: weight %q of row %d is not a number", cell, i+1)
 		}
 		weight[i] = v
 	}
+	if err := checkWeights(weight); err != nil {
+		return nil, fmt.Errorf("read public pool: %w", err)
+	}
 	return weight, nil
+}
+
+// heaviest and its inverse bound the largest weight, so that sums of weights and
+// of their squares neither overflow nor vanish.
+const heaviest = 1e100
+
+func checkWeights(weight []float64) error {
+	largest := 0.0
+	for i, v := range weight {
+		if !(v > 0) || v > heaviest {
+			return fmt.Errorf("weight %v of row %d is not above 0 and at most %g", v, i+1, heaviest)
+		}
+		largest = math.Max(largest, v)
+	}
+	if len(weight) > 0 && largest < 1/heaviest {
+		return fmt.Errorf("no weight is above %g: multiply all by the same number", 1/heaviest)
+	}
+	return nil
 }
 
 // formatWeights writes each weight so that it is read back exactly.
@@ -233,16 +254,14 @@ func ReadCSV(b []byte, want Digest) (*dataset.Table, error) {
 	return t, nil
 }
 
-// Weighted is the same rows under weights, one positive finite number a row,
+// Weighted is the same rows under weights, one positive number a row,
 // with a digest of its own. The pool itself is not changed.
 func (p *Pool) Weighted(weight []float64) (*Pool, error) {
 	if len(weight) != p.Rows() {
 		return nil, fmt.Errorf("weigh public pool: have %d weights for %d rows", len(weight), p.Rows())
 	}
-	for i, v := range weight {
-		if !(v > 0) || math.IsInf(v, 1) {
-			return nil, fmt.Errorf("weigh public pool: weight %v of row %d is not positive and finite", v, i)
-		}
+	if err := checkWeights(weight); err != nil {
+		return nil, fmt.Errorf("weigh public pool: %w", err)
 	}
 	q := *p
 	q.Weight = append([]float64(nil), weight...)

@@ -51,12 +51,16 @@ func (f Fourier) fill(z, x *mat.Dense) {
 	n, width := z.Dims()
 	_, d := x.Dims()
 	rng := rand.New(rand.NewPCG(f.Seed, 0x666f7572696572)) // "fourier"
-	w := mat.NewDense(width/2, d, nil)
-	for i := range w.RawMatrix().Data {
-		w.RawMatrix().Data[i] = math.Sqrt(2*f.Gamma) * rng.NormFloat64()
+	// One frequency a column: times w.T() the sums of a row would be split in
+	// another way when there are more rows beside it.
+	w := mat.NewDense(d, width/2, nil)
+	for j := range width / 2 {
+		for i := range d {
+			w.Set(i, j, math.Sqrt(2*f.Gamma)*rng.NormFloat64())
+		}
 	}
 	var phases mat.Dense
-	phases.Mul(x, w.T())
+	phases.Mul(x, w)
 	scale := math.Sqrt(2 / float64(width))
 	for i := range n {
 		row := z.RawRowView(i)

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -51,6 +52,40 @@ func TestFourier(t *testing.T) {
 	}{{3, 1}, {0, 1}, {4, 0}, {4, math.NaN()}, {4, math.Inf(1)}} {
 		if _, err := FitFourier(first, bad.features, Fourier{Gamma: bad.gamma}); err == nil {
 			t.Errorf("%+v was accepted", bad)
+		}
+	}
+}
+
+// TestRowsAlone: what a map makes of a row does not depend, to the last bit, on
+// the rows beside it; bounds that hold a record to what it adds itself rest on
+// that.
+func TestRowsAlone(t *testing.T) {
+	const n, d = 300, 144
+	rng := rand.New(rand.NewPCG(1, 2))
+	x := mat.NewDense(n, d, nil)
+	for i := range x.RawMatrix().Data {
+		x.RawMatrix().Data[i] = rng.Float64()
+	}
+	identity := Map{Kind: IdentityMap, Inputs: d, Scale: 12}
+	fourier, err := FitFourier(identity, 64, Fourier{Gamma: 5, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pca, err := FitPCA(x, 80)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patches, err := FitPatches(x.Slice(0, 50, 0, d).(*mat.Dense), Pictures{Height: 12, Width: 12, Channels: 1}, 3, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]Map{"identity": identity, "fourier": fourier, "pca": pca, "patches": patches} {
+		all := m.Apply(x)
+		for _, rows := range []int{1, 64, 65, 193, 257} {
+			some := m.Apply(x.Slice(0, rows, 0, d).(*mat.Dense))
+			if !mat.Equal(some, all.Slice(0, rows, 0, m.Dim())) {
+				t.Errorf("%s: among %d rows a row has other features than among %d", name, rows, n)
+			}
 		}
 	}
 }

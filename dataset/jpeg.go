@@ -26,6 +26,9 @@ const maxJPEGBytes = 4 * maxImagePixels
 // by row, then green, then blue, with values "0".."255", and a last column
 // "label" with the class. All pictures must have the size of the first.
 func ReadJPEGs(r io.Reader, part string, classes []string) (*Table, error) {
+	if len(classes) > 256 { // a label is a byte
+		return nil, fmt.Errorf("read pictures: %d classes; at most 256 are read", len(classes))
+	}
 	plain, err := unpack(r)
 	if err != nil {
 		return nil, fmt.Errorf("read pictures: %w", err)

@@ -12,7 +12,8 @@ type Measures struct {
 	// Accuracy is the share of rows whose highest score is their label's.
 	Accuracy float64 `json:"accuracy"`
 	// BER is the balanced error rate, one minus the mean of the classes'
-	// recalls; a class without rows is left out.
+	// recalls; a class without rows is left out. Under noise, which cannot tell
+	// one, a class counts for at least two standard errors of rows.
 	BER float64 `json:"ber"`
 	// AUC is the area under the curve, one class against the rest, mean over
 	// classes: the probability that a row of the class scores above one of the
@@ -53,9 +54,12 @@ func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 			}
 		}
 	}
+	// Noise leaves a class without rows a total of this size: dividing by less
+	// would make the mean a ratio of two noises.
+	least := 2 * math.Sqrt(labelled*q*(1-q)) / (c.Keep - q)
 	for k := range l.Classes {
-		if total[k] > 0 {
-			recall += own[k] / total[k]
+		if n := math.Max(total[k], least); n > 0 {
+			recall += own[k] / n
 			classes++
 		}
 	}

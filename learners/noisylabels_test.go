@@ -451,3 +451,27 @@ func BenchmarkRankRisk(b *testing.B) {
 		})
 	}
 }
+
+// A class that no row has must not decide the balanced error of noisy labels:
+// its total is noise about zero, and so is what is divided by it.
+func TestBalancedErrorOfAnAbsentClass(t *testing.T) {
+	c := Channel{Keep: 0.576, Classes: 3} // rr at ε = 1
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n = 800
+	x, y := mat.NewDense(n, 3, nil), make([]int, n)
+	m := NewLinear([]float64{-1, 1, 0, 0, 0, 1, 0, 0, 0}, 3) // names class 2 by a coin
+	for range 200 {
+		for i := range n {
+			truth := i % 2
+			x.SetRow(i, []float64{float64(2*truth-1) * rng.Float64(), rng.Float64(), 1})
+			y[i] = truth
+			if rng.Float64() > c.Keep {
+				y[i] = (truth + 1 + rng.IntN(2)) % 3
+			}
+		}
+		// One error in two, give or take two tenths.
+		if got := Measure(m, x, y, c).BER; got < -0.5 || got > 1.5 {
+			t.Fatalf("the balanced error is estimated as %.2f", got)
+		}
+	}
+}

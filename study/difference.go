@@ -11,8 +11,8 @@ import (
 )
 
 // resultTolerance is how far numbers of a recomputed result may be from the
-// release's, relative to the larger: processors differ in the last bits, which
-// solvers carry on.
+// release's, absolutely below 1 and relative to the larger above: processors
+// differ in the last bits, which solvers carry on.
 const resultTolerance = 1e-6
 
 // difference says where two values differ as JSON, "" if nowhere: numbers by

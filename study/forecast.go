@@ -66,7 +66,7 @@ func ForecastOf(p Plan, pool *auxdata.Pool, size Size) (*Forecast, error) {
 		if err != nil {
 			return nil, err
 		}
-		return forecast(p, pool, size, noise), nil
+		return forecast(p, pool, size, noise, nil), nil
 	}
 	q, err := questionOf(p, pool)
 	if err != nil {
@@ -83,7 +83,10 @@ func ForecastOf(p Plan, pool *auxdata.Pool, size Size) (*Forecast, error) {
 	if err != nil {
 		return nil, err
 	}
-	return forecast(p, pool, size, noise), nil
+	if m, ok := q.(*means); ok {
+		return forecast(p, pool, size, noise, m.design.Told), nil
+	}
+	return forecast(p, pool, size, noise, nil), nil
 }
 
 // forecaster is a kind of its own whose noise, too, is noise on moments.
@@ -91,9 +94,14 @@ type forecaster interface {
 	forecastNoise(Plan, *auxdata.Pool, Size) (aggregation.Noise, error)
 }
 
-func forecast(p Plan, pool *auxdata.Pool, size Size, noise aggregation.Noise) *Forecast {
+// forecast: told is what a release tells of moments without noise, nil where that
+// is the moments themselves.
+func forecast(p Plan, pool *auxdata.Pool, size Size, noise aggregation.Noise, told func(*mat.Dense) *mat.Dense) *Forecast {
 	r := newReference(pool, len(p.Schema.Classes()), p.Lambda)
 	f := &Forecast{Unperturbed: r.accuracyOf(r.mu, noise, 1e-4), Majority: r.majority}
+	if told != nil {
+		r.mu = told(r.mu)
+	}
 	f.Accuracy = r.released(noise, 1)
 	gap := f.Unperturbed - f.Majority
 	goal := f.Majority + gap/4

@@ -3,6 +3,9 @@ package study
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"caucus/privacy"
@@ -98,5 +101,59 @@ func TestMeansBeatVotesOfSmallParties(t *testing.T) {
 	t.Logf("means %.3f, votes %.3f, means at pure ε %.3f", means, votes, pure)
 	if means < votes+.01 {
 		t.Errorf("means reach %.3f, votes %.3f", means, votes)
+	}
+}
+
+// TestMeansForecast: a forecast is about what parties reach that all know the
+// reference problem's classes, through directions of one length and the noise:
+// with many classes a mean is longer than meansLength, and its length is not
+// sent.
+func TestMeansForecast(t *testing.T) {
+	schema, pool, m, _ := hospital(t, 1500)
+	p := testPlan(schema, pool, m)
+	p.Mechanism, p.Epsilon, p.Schema.Label.Classes = "means", 1, nil
+	for k := range 10 {
+		p.Schema.Label.Classes = append(p.Schema.Label.Classes, fmt.Sprint(k))
+	}
+	const parties = 30
+	f, err := ForecastOf(p, pool, Size{Parties: parties})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := questionOf(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise, err := q.noise(parties, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms, err := q.terms(parties)
+	if err != nil {
+		t.Fatal(err)
+	}
+	design, r, rng := q.(*means).design, newReference(pool, 10, p.Lambda), rand.New(rand.NewPCG(1, 1))
+	y := make([]int, r.x.RawMatrix().Rows)
+	for i := range y {
+		for u := rng.Float64(); y[i] < 9 && u >= r.p.At(i, y[i]); y[i]++ {
+			u -= r.p.At(i, y[i])
+		}
+	}
+	direction := design.Direction(r.x, y)
+	sd, reached := math.Sqrt(privacy.VarianceOf(terms.Mechanism, terms.Bound, 0, len(direction))), 0.
+	for range 4 {
+		sum := make([]float64, len(direction))
+		for i, v := range direction {
+			sum[i] = parties*float64(v) + sd*rng.NormFloat64()
+		}
+		mu, err := design.Mu(sum, parties)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reached += r.accuracyOf(mu, noise, 0) / 4
+	}
+	t.Logf("forecast %.3f, reached %.3f, largest class %.3f", f.Accuracy, reached, f.Majority)
+	if f.Useful || f.Accuracy > reached+.1 {
+		t.Errorf("forecast %.3f (useful: %t), reached %.3f where the largest class has %.3f", f.Accuracy, f.Useful, reached, f.Majority)
 	}
 }

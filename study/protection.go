@@ -78,8 +78,10 @@ func notProtected(p Plan) []string {
 	say("who took part, who was missing, and when")
 	say("what is true of everybody: a finding about all patients tells about each of them, taken part or not")
 	say("what other releases tell about the same records: costs add up, and each party's own ledger holds its total")
-	if p.Kind == "classify" && p.Mechanism != "cross" {
-		say("the result against a party that lies: it can move the result by its share of the ballots")
+	if p.Noise == NoiseSite && p.Kind != "labels" {
+		say("the result against a party that lies: it can move the result by more than its share, because nobody can tell numbers that it makes up from its noise")
+	} else if p.Kind == "classify" && p.Mechanism != "cross" {
+		say("the result against a party that lies: it weighs as one party, or as many shards, do, and no more")
 	} else {
 		say("the result against a party that lies: it can move the result by as many records as it declares")
 	}

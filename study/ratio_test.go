@@ -617,3 +617,52 @@ func FuzzRatioBody(f *testing.F) {
 		}
 	})
 }
+
+// TestRatioImpossibleNumbers: what a site's ledger cannot have released is
+// refused on receipt, so that one party that makes up its numbers cannot cost
+// the others their estimate.
+func TestRatioImpossibleNumbers(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	in := Inputs{Records: records.Select(places(30)), Pool: pool, ShardKey: []byte("k")}
+	for _, mechanism := range []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "noisy", "made"} {
+		p := ratioPlan(schema, pool, m, FeaturesEmbedding)
+		switch mechanism {
+		case "noisy":
+			p = ratioPlan(schema, pool, m, FeaturesNoisyEmbedding)
+		case "made":
+			p = ratioPlan(schema, pool, m, FeaturesNoisyEmbedding).withTerms(func(t *RatioTerms) { t.Sets, t.Skew = SetsMade, .6 })
+		default:
+			p.Mechanism = mechanism
+		}
+		body, sum := contribute(t, p, in) // an honest one passes
+		s := sum.(*ratioSum)
+		b, err := s.parse(body)
+		if err != nil {
+			t.Fatalf("%s: %v", mechanism, err)
+		}
+		for name, forge := range map[string]func(v []int64){
+			"as low as can be": func(v []int64) {
+				for i := range v {
+					v[i] = -1 << 61
+				}
+			},
+			"one huge count": func(v []int64) { v[0] = 1 << 50 },
+			"one huge sum":   func(v []int64) { v[len(v)-1] = 1 << 55 },
+			"opposite":       func(v []int64) { v[0], v[1] = v[0]+1e12, v[1]-1e12 },
+		} {
+			forged := b
+			forged.released.Values = slices.Clone(b.released.Values)
+			forge(forged.released.Values)
+			if s.possible(forged) == nil {
+				t.Errorf("%s: %s is accepted", mechanism, name)
+			}
+		}
+	}
+	p := ratioPlan(schema, pool, m, FeaturesEmbedding)
+	body, sum := contribute(t, p, in)
+	b, _ := sum.(*ratioSum).parse(body)
+	b.released.Values = make([]int64, len(b.released.Values))
+	if sum.(*ratioSum).possible(b) == nil {
+		t.Error("laplace keeps a set's sum, and counts of another sum are accepted")
+	}
+}

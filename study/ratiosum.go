@@ -115,7 +115,9 @@ func (s *ratioSum) takeApart(body []byte) (ratioBody, error) {
 			out.sums = append(out.sums, sum)
 		}
 	}
-	out.released, err = s.parseReleased(body, sets)
+	if out.released, err = s.parseReleased(body, sets); err == nil && !s.plan.Simulated {
+		err = s.possible(out)
+	}
 	return out, err
 }
 
@@ -146,6 +148,62 @@ func (s *ratioSum) parseReleased(body []byte, sets int) (privacy.Published, erro
 		r.Reals = append(r.Reals, x)
 	}
 	return r, nil
+}
+
+// farDeviations is further than the noise of an honest release ever is: a
+// Laplace is beyond that once in 10³⁹ times.
+const farDeviations = 64
+
+// possible refuses what no honest release holds, so that a party which makes up
+// its numbers cannot spoil everybody's estimate: counts and sums lie no further
+// outside what that many records can have than noise may take them, and a
+// block that keeps its sum has it.
+func (s *ratioSum) possible(b ratioBody) error {
+	d := s.design
+	far := func(j, n int) float64 {
+		return farDeviations * math.Sqrt(privacy.VarianceOf(d.Mechanism, d.Bound, j, n))
+	}
+	draws := int64(-1)
+	switch m := d.Mechanism.(type) {
+	case privacy.Dirichlet:
+		draws = m.Draws
+	case privacy.LaplacePrior:
+		draws = m.Draws
+	}
+	_, keepsSum := d.Mechanism.(privacy.ZeroSumLaplace)
+	for set := 0; set*d.block < len(b.released.Values); set++ {
+		values := b.released.Values[set*d.block : (set+1)*d.block]
+		n := float64(s.plan.Ratio.MaxRecords)
+		if b.sizes != nil {
+			n = float64(b.sizes[set])
+		}
+		low, high, noise := 0., n, 0.
+		switch {
+		case draws >= 0:
+			high = float64(draws)
+		case d.block > d.classes:
+			noise = far(0, 2)
+		default:
+			noise = far(0, d.classes)
+		}
+		sum := 0.
+		for j, v := range values {
+			if j == d.classes { // the embedding's sums
+				high = n * float64(d.lattice.Radius)
+				low, noise = -high, far(1, 2)
+			}
+			if x := float64(v); x < low-noise || x > high+noise {
+				return fmt.Errorf("a released number is %d, which no honest release of at most %g records is", v, n)
+			}
+			if j < d.classes {
+				sum += float64(v)
+			}
+		}
+		if want := float64(draws); (draws >= 0 && sum != want) || (keepsSum && sum != n) {
+			return fmt.Errorf("the released counts of a set add up to %g, those of an honest release keep their sum", sum)
+		}
+	}
+	return nil
 }
 
 func (s *ratioSum) Add(body []byte) error {

@@ -33,8 +33,8 @@ type ReweighTerms struct {
 	// Keep is the least share of the pool's rows that stays effective, where λ
 	// is chosen after the release; 0 is keepWeights.
 	Keep float64 `json:"keep,omitempty" yaml:"keep"`
-	// PerParty is the public number of records that one party holds at most:
-	// with it a guarantee for a record counts that often for a party. 0:
+	// PerParty is the most records that one party adds; of more, a part chosen
+	// without looking at them. With it a guarantee for a record counts that often for a party. 0:
 	// unknown, and then the study guarantees nothing for a whole party.
 	PerParty int64 `json:"per_party,omitempty" yaml:"per_party"`
 }
@@ -74,8 +74,6 @@ func (reweigh) Check(p Plan) error {
 		return planError("reweigh.keep", "%v is not a share of the pool's rows: give a number from 0 to below 1", t.Keep)
 	case t.PerParty < 0 || t.PerParty > 1<<40:
 		return planError("reweigh.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
-	case p.Weights != nil:
-		return planError("weights", "reweigh weighs a pool that has no weights yet: name the pool it was made of")
 	}
 	_, err := designOf(p)
 	return err
@@ -122,7 +120,9 @@ func designOf(p Plan) (*aggregation.FeatureDesign, error) {
 //     includes that distance and the rounding. A search that fails, which exact
 //     arithmetic excludes, gives zeros.
 //   - The caller guarantees that records are encoded by the plan's schema, which
-//     clamps them, and that a per-party number of records is true.
+//     clamps them, and that one party is behind a site. Of more records than a
+//     per-party number names, a site adds only so many (local), and no more are
+//     taken from it (maxWeight).
 type weigh struct {
 	plan   Plan
 	pool   *auxdata.Pool
@@ -170,8 +170,15 @@ func (w *weigh) cells() int {
 
 func (w *weigh) releasedCells() int { return w.cells() }
 
-// maxWeight bounds a site's records, as for cross sums.
-func (w *weigh) maxWeight() int64 { return 1 << 40 / w.plan.sites() }
+// maxWeight bounds a site's records, as for cross sums, and by what the plan says
+// a party holds: what it guarantees for a whole party rests on that number.
+func (w *weigh) maxWeight() int64 {
+	most := 1 << 40 / w.plan.sites()
+	if k := w.plan.reweighTerms().PerParty; k > 0 {
+		most = min(most, k)
+	}
+	return most
+}
 
 // lattice is the width of logistic's public lattice of n·β: 2^k near the
 // sensitivity over 2²⁰. It does not depend on n, so sites' vectors add.
@@ -184,13 +191,19 @@ func (w *weigh) lattice() float64 {
 func (w *weigh) maxCoefficient() int64 { return 1 << 59 / w.plan.sites() }
 
 func (w *weigh) local(in Inputs) ([]int64, int64) {
-	n := int64(in.Records.Len())
+	records := in.Records
+	if most := w.maxWeight(); int64(records.Len()) > most {
+		// A part chosen without looking at them, so that no more of a party's
+		// records count than the plan says.
+		records = records.Select(orderOf(in, int(most)))
+	}
+	n := int64(records.Len())
 	if n == 0 {
 		return make([]int64, w.cells()), 0
 	}
-	x := in.Records.X
+	x := records.X
 	if w.plan.Map.Kind != dataset.IdentityMap {
-		x = mapped(w.plan, in.Records)
+		x = mapped(w.plan, records)
 	}
 	if w.ratio == nil {
 		return w.design.Sums(x), n

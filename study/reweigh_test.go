@@ -69,7 +69,6 @@ func TestReweighRefusals(t *testing.T) {
 		"per party":           {func(p *Plan) { p.Reweigh = &ReweighTerms{PerParty: -1} }, "per_party"},
 		"a pair of nothing":   {func(p *Plan) { p.Reweigh = &ReweighTerms{Pairs: [][2]string{{"age", "no"}}} }, "feature columns"},
 		"one bin":             {func(p *Plan) { p.Reweigh = &ReweighTerms{Bins: 1} }, "bins"},
-		"weights of weights":  {func(p *Plan) { p.Weights = &WeightSource{Unit: privacy.Record, Epsilon: 1} }, "no weights yet"},
 		"epsilon":             {func(p *Plan) { p.Epsilon = 0 }, "epsilon"},
 	} {
 		p := reweighPlan(schema, pool)
@@ -191,7 +190,7 @@ func TestReweighRelease(t *testing.T) {
 		"entropy":               func(*Plan) {},
 		"entropy gaussian":      func(p *Plan) { p.Delta = 1e-6 },
 		"entropy, coordinator":  func(p *Plan) { p.Noise = NoiseCoordinator },
-		"entropy, pairs, bins":  func(p *Plan) { p.Reweigh = &ReweighTerms{Pairs: [][2]string{{"age", "sex"}}, Bins: 4, PerParty: 3} },
+		"entropy, pairs, bins":  func(p *Plan) { p.Reweigh = &ReweighTerms{Pairs: [][2]string{{"age", "sex"}}, Bins: 4, PerParty: 2000} },
 		"logistic":              func(p *Plan) { p.Mechanism, p.Lambda = "logistic", 0.1 },
 		"logistic, coordinator": func(p *Plan) { p.Mechanism, p.Noise = "logistic", NoiseCoordinator },
 	} {
@@ -347,6 +346,13 @@ func TestWeightedPoolStudy(t *testing.T) {
 	source, err := weights.Source()
 	if err != nil {
 		t.Fatal(err)
+	}
+	// Weights of a pool that was itself drawn from a release name both costs.
+	again := p
+	again.Weights = &WeightSource{Unit: privacy.Record, Epsilon: 0.25, Delta: 1e-7, PerParty: 3}
+	again.Reweigh = &ReweighTerms{PerParty: 400}
+	if both, err := realRelease(t, again, pool, parts).Source(); err != nil || both.Epsilon != 0.75 || both.Delta != 1e-7 || both.PerParty != 400 || both.Unit != privacy.Record {
+		t.Errorf("source %+v, %v; want ε = .75, δ = 1e-7 and 400 records a party", both, err)
 	}
 	c := testPlan(schema, weighted, dataset.Identity(schema))
 	silent := realRelease(t, c, weighted, parts)
@@ -572,4 +578,34 @@ func holds(t *testing.T, table *dataset.Table, text string) []bool {
 		t.Fatal(err)
 	}
 	return rows
+}
+
+// What a release guarantees for a party rests on reweigh.per_party, so no party
+// may add more records than that.
+func TestReweighPerPartyIsKept(t *testing.T) {
+	schema, _, pool, records := wards(t, 400)
+	p := reweighPlan(schema, pool)
+	p.Reweigh = &ReweighTerms{PerParty: 10}
+	for _, noise := range []string{NoiseSite, NoiseCoordinator} {
+		p.Noise = noise
+		if r := realRelease(t, p, pool, []*dataset.Records{records, records, records.Select([]int{1, 2, 3})}); r.Weight != 23 {
+			t.Errorf("noise %s: %d records of parties of 300, 300 and 3 were added, want 10, 10 and 3", noise, r.Weight)
+		}
+	}
+	// A dishonest site cannot either.
+	w, err := weighOf(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := w.appendClear(make([]int64, w.cells()), 11)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := mustKind("reweigh").NewSum(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sum.Check(body); !errors.Is(err, ErrContribution) {
+		t.Errorf("11 records where the plan says 10: have %v, want ErrContribution", err)
+	}
 }

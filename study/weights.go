@@ -312,5 +312,14 @@ func (r Release) Source() (*WeightSource, error) {
 	if r.Result.Weights == nil {
 		return nil, fmt.Errorf("name weights: this release holds none")
 	}
-	return &WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PerParty: p.reweighTerms().PerParty}, nil
+	source := &WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PerParty: p.reweighTerms().PerParty}
+	if before := p.Weights; before != nil { // the pool was itself drawn from a release
+		source.Epsilon += before.Epsilon
+		source.Delta += before.Delta
+		if source.PerParty = max(source.PerParty, before.PerParty); p.Unit != before.Unit || before.PerParty == 0 || p.reweighTerms().PerParty == 0 {
+			source.PerParty = 0
+		}
+		source.Unit = min(p.Unit, before.Unit) // both hold in full at the finer unit
+	}
+	return source, nil
 }

@@ -30,11 +30,19 @@ type madePool struct {
 
 // poolSource says which reweigh release a pool has its weights from, or, where it
 // has none, was drawn from. A weighted pool must have the release's weights, and
-// the plain pool of its study is refused: it was meant to be weighted.
-func poolSource(release string, pool *dataset.Table) (*study.WeightSource, error) {
+// the plain pool of its study is refused: it was meant to be weighted. A
+// simulated release, which protects nobody, is for simulations only.
+func poolSource(release string, pool *dataset.Table, simulation bool) (*study.WeightSource, error) {
 	r, err := readRelease(release)
 	if err != nil {
 		return nil, err
+	}
+	p, err := r.ParsedPlan()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", release, err)
+	}
+	if p.Simulated && !simulation {
+		return nil, fmt.Errorf("%s is simulated: it protects nobody, so its weights cost more than it says: give the release of a study between daemons", release)
 	}
 	source, err := r.Source()
 	if err != nil {
@@ -50,10 +58,6 @@ func poolSource(release string, pool *dataset.Table) (*study.WeightSource, error
 			return nil, wrong
 		}
 		return source, nil
-	}
-	p, err := r.ParsedPlan()
-	if err != nil {
-		return nil, err
 	}
 	if own, err := poolOf(p, pool); err == nil && own.Digest == p.Pool {
 		return nil, wrong

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -150,15 +149,8 @@ func (q *weighing) load() error {
 		return err
 	}
 	if q.release == "" {
-		if !q.table.Has(auxdata.WeightColumn) {
-			return nil
-		}
-		q.weight = make([]float64, q.table.Rows())
-		for i := range q.weight {
-			cell, _ := q.table.Cell(i, auxdata.WeightColumn)
-			if q.weight[i], err = strconv.ParseFloat(cell, 64); err != nil || !(q.weight[i] > 0) {
-				return fmt.Errorf("%s: weight %q of row %d is not a positive number", q.pool, cell, i+1)
-			}
+		if q.weight, err = auxdata.Weights(q.table); err != nil {
+			return fmt.Errorf("%s: %w", q.pool, err)
 		}
 		return nil
 	}

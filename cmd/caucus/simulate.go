@@ -136,7 +136,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 		if err != nil {
 			return err
 		}
-		if p.Weights, err = poolSource(s.poolRelease, pool); err != nil {
+		if p.Weights, err = poolSource(s.poolRelease, pool, true); err != nil {
 			return err
 		}
 	}

@@ -198,7 +198,7 @@ func (s studyFile) propose() (study.Proposed, error) {
 		return study.Proposed{}, err
 	}
 	if s.PoolRelease != "" {
-		if s.Weights, err = poolSource(s.PoolRelease, pool); err != nil {
+		if s.Weights, err = poolSource(s.PoolRelease, pool, false); err != nil {
 			return study.Proposed{}, err
 		}
 	}

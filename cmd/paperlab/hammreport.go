@@ -218,7 +218,7 @@ func verdictOnPaper(p *page, places []place) {
 		}
 		ratio := fmt.Sprintf("%.0f", theirs.At/ours.At)
 		if theirs.High || ours.Low {
-			ratio = "> " + ratio
+			ratio = fmt.Sprintf("> %.0f", math.Floor(theirs.At/ours.At)) // a bound from below is not rounded up
 		}
 		if theirs.At/ours.At >= goal {
 			reached[q.set] = true
