@@ -174,5 +174,8 @@ func (c *cross) deviation(records float64, draws int) (float64, error) {
 
 func (c *cross) noise(records float64, draws int) (aggregation.Noise, error) {
 	sd, err := c.deviation(records, draws)
-	return aggregation.CrossNoise(c.classes, sd, c.pool.X, c.pool.Weight, c.pool.EffectiveRows(), records, make([]float64, c.pool.Dim())), err
+	if err != nil {
+		return aggregation.Noise{}, err
+	}
+	return aggregation.CrossNoise(c.classes, sd, c.pool.X, c.pool.Weight, c.pool.EffectiveRows(), records, make([]float64, c.pool.Dim())), nil
 }

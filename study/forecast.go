@@ -61,6 +61,9 @@ const (
 
 // ForecastOf forecasts a plan that ends in a classifier, on its pool.
 func ForecastOf(p Plan, pool *auxdata.Pool, size Size) (*Forecast, error) {
+	if size.Parties < 1 || size.Records < 1 {
+		return nil, fmt.Errorf("forecast study: %d parties with %d records in all: give at least one of each", size.Parties, size.Records)
+	}
 	if k, ok := kinds[p.Kind].(forecaster); ok {
 		noise, err := k.forecastNoise(p, pool, size)
 		if err != nil {

@@ -101,6 +101,9 @@ func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, 
 	if pool.Rows() == 0 {
 		return out, auxdata.ErrEmpty
 	}
+	if s.Records < 0 {
+		return out, planError("records", "%d: give how many records all parties are known to hold, or leave it out", s.Records)
+	}
 	if err := auxdata.WriteCSV(&canonical, schema, pool); err != nil {
 		return out, err
 	}
