@@ -61,8 +61,8 @@ const (
 
 // ForecastOf forecasts a plan that ends in a classifier, on its pool.
 func ForecastOf(p Plan, pool *auxdata.Pool, size Size) (*Forecast, error) {
-	if size.Parties < 1 || size.Records < 1 {
-		return nil, fmt.Errorf("forecast study: %d parties with %d records in all: give at least one of each", size.Parties, size.Records)
+	if size.Parties < 1 || size.Records < 0 {
+		return nil, fmt.Errorf("forecast study: %d parties with %d records in all: give at least one party", size.Parties, size.Records)
 	}
 	if k, ok := kinds[p.Kind].(forecaster); ok {
 		noise, err := k.forecastNoise(p, pool, size)
@@ -77,7 +77,9 @@ func ForecastOf(p Plan, pool *auxdata.Pool, size Size) (*Forecast, error) {
 	}
 	weight, draws := float64(size.Parties*p.Shards), 1
 	if _, ok := q.(*cross); ok {
-		weight = float64(size.Records)
+		if weight = float64(size.Records); size.Records == 0 {
+			return nil, fmt.Errorf("forecast study: no records: give how many all parties hold together")
+		}
 	}
 	if p.Noise == NoiseSite {
 		draws = size.Parties
