@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -23,6 +24,8 @@ const nearlyClear = 50.0
 type demoCase struct {
 	study.Proposal
 	pool *dataset.Table
+	// poolFile is where the pool is kept, for caucus verify.
+	poolFile string
 	// own are the parties' records.
 	own []*dataset.Table
 	// judge measures a release; Unperturbed is not its to fill in.
@@ -34,6 +37,9 @@ const (
 	demoSource = "records"
 	wardSource = "wards" // the same records, dealt unevenly
 )
+
+// demoPool is the file of the pool that all studies use but one.
+const demoPool = "pool.csv"
 
 // classifyProposals are the two ways of classify.
 func classifyProposals(epsilon float64) []study.Proposal {
@@ -69,7 +75,7 @@ func (d *demo) cases(data demoData) []demoCase {
 	var out []demoCase
 	for _, p := range classifyProposals(d.epsilon) {
 		p.Data = demoSource
-		out = append(out, demoCase{Proposal: p, pool: data.pool, own: data.parties, judge: accuracy})
+		out = append(out, demoCase{Proposal: p, pool: data.pool, poolFile: demoPool, own: data.parties, judge: accuracy})
 	}
 	return append(out,
 		demoCase{
@@ -77,21 +83,21 @@ func (d *demo) cases(data demoData) []demoCase {
 				Name: "robust", Kind: "labels", Data: demoSource, Epsilon: d.epsilon, Map: study.ProposedMap{Project: demoProject},
 				Purpose: "hide every label, where features may be shown: each agent sends its records with randomised labels, and the loss allows for that",
 			},
-			pool: data.pool, own: data.parties, judge: accuracy,
+			pool: data.pool, poolFile: demoPool, own: data.parties, judge: accuracy,
 		},
 		demoCase{
 			Proposal: study.Proposal{
 				Name: "shares", Kind: "ratio", Data: wardSource, Epsilon: d.epsilon,
 				Purpose: "learn the class shares of any unlabelled set: each agent sends noisy label counts and the mean embedding of its records. The parties' shares differ; the set asked about has as many records of each class",
 			},
-			pool: data.pool, own: data.wards, judge: func(r study.Release) (demoMeasure, error) { return judgeShares(r, data) },
+			pool: data.pool, poolFile: demoPool, own: data.wards, judge: func(r study.Release) (demoMeasure, error) { return judgeShares(r, data) },
 		},
 		demoCase{
 			Proposal: study.Proposal{
 				Name: "weights", Kind: "reweigh", Data: demoSource, Epsilon: d.epsilon,
 				Purpose: fmt.Sprintf("make a biased public pool stand for the private records: each agent sends noisy feature sums. The pool lacks nine of ten rows with %s; the question is which share of the private records has %s (truth %.3f)", data.group, data.outcome, data.truth),
 			},
-			pool: data.biased, own: data.parties, judge: func(r study.Release) (demoMeasure, error) { return judgeWeights(r, data) },
+			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release) (demoMeasure, error) { return judgeWeights(r, data) },
 		},
 	)
 }
@@ -176,6 +182,9 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 	}
 	if proposed.Warning != "" {
 		d.note("warning: study %s: %s", c.Name, proposed.Warning)
+	}
+	if err := os.WriteFile(filepath.Join(d.out, c.poolFile), proposed.PoolBytes, 0o644); err != nil {
+		return fail(err)
 	}
 	last := -1
 	signed, err := f.run(ctx, proposed, func(have, of int) {
