@@ -91,7 +91,16 @@ func TestPoolResumesAfterKill(t *testing.T) {
 		defer w.server.gate.mu.Unlock()
 		return w.server.gate.meter["party/p0"].bytes
 	}
+	// The server may still be sending to the killed process: wait until the meter,
+	// which only fills otherwise, no longer falls.
 	before := left()
+	for now := before; ; before = now {
+		time.Sleep(300 * time.Millisecond)
+		if now = left(); now >= before {
+			before = now
+			break
+		}
+	}
 	got, err := w.dialFor(id).Pool(ctx, s, folder)
 	if err != nil || !bytes.Equal(got, pool) {
 		t.Fatalf("after the kill: %d bytes, %v", len(got), err)
