@@ -52,10 +52,12 @@ func (l labelled) addGradient(to, w []float64, rows []int) {
 		if c == 1 {
 			scores[0] = 1/(1+math.Exp(-scores[0])) - float64(l.Y[i])
 		} else {
-			top := floats.LogSumExp(scores)
-			for k := range scores {
-				scores[k] = math.Exp(scores[k] - top)
+			top, total := floats.Max(scores), 0.0
+			for k, v := range scores {
+				scores[k] = math.Exp(v - top)
+				total += scores[k]
 			}
+			floats.Scale(1/total, scores)
 			scores[l.Y[i]]--
 		}
 		for k, v := range scores {

@@ -306,7 +306,7 @@ func (c *comparison) record() error {
 func (c *comparison) recordRivals() {
 	pooled := pooledOf(c.d)
 	n := len(pooled.Y)
-	rounds, epochs, lambdas := []int{5, 15, 50}, []int{1, 5}, []float64{1e-4, 1e-3, 1e-2, 1e-1}
+	rounds, epochs, lambdas := []int{5, 25}, []int{1, 5}, []float64{1e-4, 1e-3, 1e-2, 1e-1}
 	ridges := []float64{math.Inf(1), 1e-2, rivalRidge}
 	if c.l.Quick {
 		rounds, epochs, lambdas, ridges = []int{10}, []int{3}, []float64{1e-3, 1e-2}, []float64{rivalRidge}
