@@ -3,18 +3,20 @@ package aggregation
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
 )
 
 // Fourier is a public random feature map for the kernel exp(−Gamma‖x−y‖²)
 // (Rahimi & Recht 2007): Features numbers a row, in pairs
 //
-//	φ(x) = √(2/Features)·(cos⟨ω_1,x⟩, sin⟨ω_1,x⟩, cos⟨ω_2,x⟩, …),  ω ~ N(0, 2·Gamma·I).
+//	φ(x) = √(2/Features)·(cos⟨ω_1,x⟩, sin⟨ω_1,x⟩, cos⟨ω_2,x⟩, …)
 //
-// Pairs make ‖φ(x)‖ = 1 exactly, at every x. The frequencies come from Seed
-// alone, so a plan that names the four numbers names the map.
+// Pairs make ‖φ(x)‖ = 1 exactly, at every x. The frequencies ω
+// ([dataset.Frequencies]) come from Seed alone, so a plan that names the four
+// numbers names the map.
 type Fourier struct {
 	Dim      int     `json:"dim"`      // columns of a row
 	Features int     `json:"features"` // even; numbers an embedding has
@@ -35,37 +37,24 @@ func (f Fourier) Validate() error {
 	return nil
 }
 
-// frequencies returns the ω as columns, Dim × Features/2.
-func (f Fourier) frequencies() *mat.Dense {
-	rng := rand.New(rand.NewPCG(f.Seed, 0x666f7572696572)) // "fourier"
-	w := mat.NewDense(f.Dim, f.Features/2, nil)
-	sd := math.Sqrt(2 * f.Gamma)
-	for j := range f.Features / 2 {
-		for i := range f.Dim {
-			w.Set(i, j, sd*rng.NormFloat64())
-		}
-	}
-	return w
-}
-
-// Embedder computes embeddings; it holds the frequencies (Dim × Features/2
-// numbers) and one block of phases, and is not for concurrent use: give each
-// core its own.
+// Embedder computes embeddings; it holds the frequencies and the phases of one
+// row, and is not for concurrent use: give each core its own.
 type Embedder struct {
-	spec   Fourier
-	omega  *mat.Dense
-	phases []float64
+	spec        Fourier
+	frequencies *dataset.Frequencies
+	phases      []float64
 }
-
-// embedderBlock rows are mapped at a time.
-const embedderBlock = 256
 
 // NewEmbedder draws the frequencies. The map must be valid.
 func NewEmbedder(f Fourier) (*Embedder, error) {
 	if err := f.Validate(); err != nil {
 		return nil, fmt.Errorf("make embedder: %w", err)
 	}
-	return &Embedder{spec: f, omega: f.frequencies(), phases: make([]float64, embedderBlock*f.Features/2)}, nil
+	return &Embedder{
+		spec:        f,
+		frequencies: dataset.DrawFrequencies(f.Dim, f.Features/2, f.Gamma, f.Seed),
+		phases:      make([]float64, f.Features/2),
+	}, nil
 }
 
 // AddTo adds Σ_i φ(x_i) to sum (length Features), so that sets too large for
@@ -118,14 +107,9 @@ func (e *Embedder) Scores(x, anchors *mat.Dense) (scores *mat.Dense, mean []floa
 
 func (e *Embedder) each(x *mat.Dense, visit func(i int, phases []float64)) {
 	n, _ := x.Dims()
-	half := e.spec.Features / 2
-	for i0 := 0; i0 < n; i0 += embedderBlock {
-		i1 := min(n, i0+embedderBlock)
-		block := mat.NewDense(i1-i0, half, e.phases[:(i1-i0)*half])
-		block.Mul(kernelRows(x, i0, i1), e.omega)
-		for i := range i1 - i0 {
-			visit(i0+i, block.RawRowView(i))
-		}
+	for i := range n {
+		e.frequencies.Phases(e.phases, x.RawRowView(i))
+		visit(i, e.phases)
 	}
 }
 

@@ -42,8 +42,6 @@ func pictures(n int) []RatioSet {
 
 // BenchmarkRatioEmbedded fits 50,000 × 784 in 20 sets with 4,096 Fourier
 // features. The goal is 30 s and 1 GiB on two cores; the rows alone are 299 MiB.
-// No pixel is zero here: of MNIST's, four in five are, and cost nothing
-// (BenchmarkRatioMNIST).
 //
 //	go test ./aggregation -run - -bench RatioEmbedded -benchtime 1x
 func BenchmarkRatioEmbedded(b *testing.B) { benchmarkRatio(b, pictures(2500), 4096) }

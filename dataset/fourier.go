@@ -3,7 +3,6 @@ package dataset
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -14,9 +13,10 @@ const FourierMap MapKind = "fourier"
 // Fourier are the parameters of random features for the kernel
 // exp(−Gamma‖x−y‖²) (Rahimi & Recht 2007): Outputs numbers, in pairs
 //
-//	z = √(2/Outputs)·(cos⟨ω_1,x⟩, sin⟨ω_1,x⟩, cos⟨ω_2,x⟩, …),  ω ~ N(0, 2·Gamma·I),
+//	z = √(2/Outputs)·(cos⟨ω_1,x⟩, sin⟨ω_1,x⟩, cos⟨ω_2,x⟩, …)
 //
-// so that ‖z‖ = 1 and nothing is clipped. The frequencies come from Seed alone.
+// so that ‖z‖ = 1 and nothing is clipped. The frequencies ω ([Frequencies]) come
+// from Seed alone.
 // A linear model on them is a kernel model.
 type Fourier struct {
 	Gamma float64 `json:"gamma"`
@@ -50,21 +50,13 @@ func (f *Fourier) validate(m Map) error {
 func (f Fourier) fill(z, x *mat.Dense) {
 	n, width := z.Dims()
 	_, d := x.Dims()
-	rng := rand.New(rand.NewPCG(f.Seed, 0x666f7572696572)) // "fourier"
-	// One frequency a column: times w.T() the sums of a row would be split in
-	// another way when there are more rows beside it.
-	w := mat.NewDense(d, width/2, nil)
-	for j := range width / 2 {
-		for i := range d {
-			w.Set(i, j, math.Sqrt(2*f.Gamma)*rng.NormFloat64())
-		}
-	}
-	var phases mat.Dense
-	phases.Mul(x, w)
+	frequencies := DrawFrequencies(d, width/2, f.Gamma, f.Seed)
+	phases := make([]float64, width/2)
 	scale := math.Sqrt(2 / float64(width))
 	for i := range n {
+		frequencies.Phases(phases, x.RawRowView(i))
 		row := z.RawRowView(i)
-		for j, p := range phases.RawRowView(i) {
+		for j, p := range phases {
 			s, c := math.Sincos(p)
 			row[2*j], row[2*j+1] = scale*c, scale*s
 		}
