@@ -30,7 +30,7 @@ func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	if f.Lambda == 0 { // the zero model was chosen: noise does not move it
 		return l
 	}
-	l.slope = metricOfSecondMoment(l.cov).power(-1, 1, f.Lambda)
+	l.slope = newRidged(l.cov, f.Lambda).inverse()
 	if noise.Factor != nil {
 		l.factor = times(l.slope, noise.Factor)
 	}

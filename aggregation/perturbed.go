@@ -154,6 +154,5 @@ func inner(a, b *mat.Dense) float64 {
 // response is E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the
 // covariance of the noise.
 func (p perturbed) response(w *mat.Dense, lambda float64) float64 {
-	half := times(metricOfSecondMoment(p.curvature(w)).power(-0.5, 1, lambda), p.noise.Factor)
-	return inner(half, half)
+	return newRidged(p.curvature(w), lambda).inverseTrace(p.noise.Factor)
 }

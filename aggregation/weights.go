@@ -17,9 +17,9 @@ type logMeanExp struct {
 	mu     []float64
 	ridge  float64
 	scores []float64
-	metric metric
-	root   *mat.Dense // of metric at rootAt
-	rootAt float64
+	second *mat.SymDense // of the rows, under base
+	shape  *ridged       // second + shapeAt·I; nil until wanted
+	at     float64
 }
 
 func (o *logMeanExp) Dim() int { _, d := o.x.Dims(); return d }
@@ -52,13 +52,10 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 // Precondition applies (S + ridge·I)⁻¹, the inverse Hessian at 0 but for the
 // mean.
 func (o *logMeanExp) Precondition(g []float64) {
-	if ridge := math.Max(o.ridge, 1e-9); o.root == nil || o.rootAt != ridge {
-		o.root, o.rootAt = o.metric.power(-0.5, 1, ridge), ridge
+	if o.shape == nil || o.at != o.ridge {
+		o.shape, o.at = newRidged(o.second, o.ridge), o.ridge
 	}
-	v := mat.NewVecDense(len(g), g)
-	var half mat.VecDense
-	half.MulVec(o.root, v)
-	v.MulVec(o.root, &half)
+	o.shape.solve(g)
 }
 
 func (o *logMeanExp) set(mu *mat.Dense, ridge float64) {
@@ -117,18 +114,12 @@ func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float6
 		if math.IsInf(lambda, 1) {
 			return risk, -variance
 		}
-		g := metricOfSecondMoment(law.cov)
-		turned := times(mat.DenseCopyOf(g.vectors.T()), noise.Factor)
-		entropy := 0.0
-		for j, v := range g.values {
-			square := mat.Dot(turned.RowView(j), turned.RowView(j))
-			correction += 2 * square * v / (v + lambda)
-			entropy += square / (v + lambda)
-		}
+		entropy := newRidged(law.cov, lambda).inverseTrace(noise.Factor)
 		if entropy > math.Log(float64(n)) {
 			return risk, math.NaN()
 		}
-		return risk, correction - variance
+		// S(S+λ)⁻¹ = I − λ(S+λ)⁻¹.
+		return risk, 2*(variance-lambda*entropy) - variance
 	}
 	return p.fitWeights(x, nil, lambda, keep, rng)
 }
@@ -138,7 +129,7 @@ func tilting(x *mat.Dense, base, mean []float64, noise Noise) perturbed {
 	n, d := x.Dims()
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
 	return perturbed{
-		risk: &logMeanExp{x: x, base: base, scores: make([]float64, n), metric: metricOf(x, base)},
+		risk: &logMeanExp{x: x, base: base, scores: make([]float64, n), second: secondMoment(x, base)},
 		// Weights on the lightest row alone are farthest from the base: a relative
 		// entropy of −log of its share, log N where all weigh alike.
 		mu: mu, noise: noise, ceiling: -math.Log(lightestShare(base, n)),

@@ -1,0 +1,44 @@
+package aggregation
+
+import "gonum.org/v1/gonum/mat"
+
+// ridged is S + ridge·I, factored, of a second moment or covariance S (d×d) of
+// rows of norm about 1: d³/3 multiplications, where eigenvectors take some 20·d³.
+type ridged struct{ factor mat.Cholesky }
+
+// leastRidge is far above rounding, which can give S a negative eigenvalue of
+// 1e-16, and far below every λ of the search.
+const leastRidge = 1e-9
+
+func newRidged(s *mat.SymDense, ridge float64) *ridged {
+	sum := mat.NewSymDense(s.SymmetricDim(), nil)
+	sum.CopySym(s)
+	for j := range s.SymmetricDim() {
+		sum.SetSym(j, j, s.At(j, j)+max(ridge, leastRidge))
+	}
+	r := &ridged{}
+	if !r.factor.Factorize(sum) {
+		panic("aggregation: a covariance is not one")
+	}
+	return r
+}
+
+// solve overwrites g (length d) with (S+ridge·I)⁻¹g.
+func (r *ridged) solve(g []float64) {
+	v := mat.NewVecDense(len(g), g)
+	_ = r.factor.SolveVecTo(v, v) // an error tells of ill condition, which ridges bound
+}
+
+// inverseTrace is tr((S+ridge·I)⁻¹·F·Fᵀ) for a factor F, d×p.
+func (r *ridged) inverseTrace(f *mat.Dense) float64 {
+	var x mat.Dense
+	_ = r.factor.SolveTo(&x, f)
+	return inner(&x, f)
+}
+
+// inverse is (S+ridge·I)⁻¹.
+func (r *ridged) inverse() *mat.Dense {
+	var inverse mat.SymDense
+	_ = r.factor.InverseTo(&inverse)
+	return mat.DenseCopyOf(&inverse)
+}
