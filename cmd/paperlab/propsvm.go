@@ -48,22 +48,32 @@ func (s linearSVM) positives(x *mat.Dense) float64 {
 // feature of value 1. Labels ±1 with hinge loss, or real targets with
 // |target − score| where regression is set. It stops when no variable moved by
 // more than 1e-4·C in a sweep, or after 300 sweeps.
+//
+// Zeros of a row, most of a one-hot one, are skipped: they change nothing.
 func coordinateDescent(x *mat.Dense, target []float64, c float64, regression bool, rng *rand.Rand) linearSVM {
 	n, d := x.Dims()
 	out := linearSVM{w: make([]float64, d)}
 	dual := make([]float64, n) // contribution of row i to (w,b): dual·(x,1)
 	norm := make([]float64, n)
+	filled := make([][]int, n) // columns that are not zero
 	for i := range n {
 		norm[i] = 1
-		for _, v := range x.RawRowView(i) {
+		for j, v := range x.RawRowView(i) {
 			norm[i] += v * v
+			if v != 0 {
+				filled[i] = append(filled[i], j)
+			}
 		}
 	}
 	for range 300 {
 		moved := 0.0
 		for _, i := range rng.Perm(n) {
 			row := x.RawRowView(i)
-			next := dual[i] + (target[i]-out.score(row))/norm[i]
+			score := out.b
+			for _, j := range filled[i] {
+				score += row[j] * out.w[j]
+			}
+			next := dual[i] + (target[i]-score)/norm[i]
 			switch { // the hinge dual lies between 0 and C·label, the other within ±C
 			case regression:
 				next = min(max(next, -c), c)
@@ -75,8 +85,8 @@ func coordinateDescent(x *mat.Dense, target []float64, c float64, regression boo
 			if step := next - dual[i]; step != 0 {
 				dual[i] = next
 				out.b += step
-				for j, v := range row {
-					out.w[j] += step * v
+				for _, j := range filled[i] {
+					out.w[j] += step * row[j]
 				}
 				moved = max(moved, math.Abs(step))
 			}
