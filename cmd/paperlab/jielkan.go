@@ -30,23 +30,26 @@ func jiElkanExperiment() experiment {
 	}
 }
 
-// jiElkanMethod is a way to weigh. Label: the outcome is weighed like a feature,
-// alone and jointly with each other; otherwise only the features are, and what
-// they say about the outcome is E's.
+// jiElkanMethod is a way to weigh. Bins: a histogram of each number beside its
+// mean. Label: the outcome is weighed like a feature, alone and jointly with each
+// other; otherwise only the features are, and what they say about the outcome is
+// E's.
 type jiElkanMethod struct {
 	Name, Mechanism string
 	Lambda          float64
+	Bins            int
 	Label           bool
 }
 
 var (
 	jiElkanMethods = []jiElkanMethod{
-		{"entropy", "entropy", 0, false},
-		{"entropy with outcome", "entropy", 0, true},
-		{"logistic-paper, λ = 1", "logistic-paper", 1, false},
-		{"logistic-paper, λ = 0.1", "logistic-paper", 0.1, false},
-		{"logistic-paper, λ = 0.01", "logistic-paper", 0.01, false},
-		{"logistic, λ = 0.1", "logistic", 0.1, false},
+		{Name: "entropy", Mechanism: "entropy"},
+		{Name: "entropy, 8 bins", Mechanism: "entropy", Bins: 8},
+		{Name: "entropy with outcome", Mechanism: "entropy", Label: true},
+		{Name: "logistic-paper, λ = 1", Mechanism: "logistic-paper", Lambda: 1},
+		{Name: "logistic-paper, λ = 0.1", Mechanism: "logistic-paper", Lambda: 0.1},
+		{Name: "logistic-paper, λ = 0.01", Mechanism: "logistic-paper", Lambda: 0.01},
+		{Name: "logistic, λ = 0.1", Mechanism: "logistic", Lambda: 0.1},
 	}
 	// Where E comes from: the other half of the same records; those of another
 	// population (90 % of one sex are private and 10 % of the other); drawn from
@@ -168,7 +171,7 @@ func (d *jiElkanData) draw(setting string, rng *rand.Rand) (jiElkanDraw, error) 
 
 // weigh runs a reweigh study of one party on a draw.
 func (d *jiElkanData) weigh(ctx context.Context, at jiElkanDraw, m jiElkanMethod, epsilon float64, seed uint64) (study.ReweighSummary, error) {
-	schema, terms := d.features, &study.ReweighTerms{}
+	schema, terms := d.features, &study.ReweighTerms{Bins: m.Bins}
 	n, _ := at.private.Dims()
 	k, _ := at.pool.Dims()
 	width := d.outcome
