@@ -28,6 +28,8 @@ type classifyMechanism struct {
 	needsDelta bool
 	// simulation: no proof covers it as implemented; simulated plans only.
 	simulation bool
+	// solved: what is released is a minimiser, and its bound rests on solving.
+	solved bool
 	// question makes the mechanism's statistic for a plan and pool.
 	question func(Plan, *auxdata.Pool) (question, error)
 }
@@ -97,9 +99,9 @@ var classifyMechanisms = map[string]classifyMechanism{
 	"moment":       {units: allUnits, site: true, question: newVotes("moment")},
 	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, question: newCross},
 	"means":        {units: []privacy.Unit{privacy.Party}, site: true, question: newMeans},
-	"output":       {units: allUnits, question: newOutput("output")},
-	"output-paper": {units: allUnits, simulation: true, question: newOutput("output-paper")},
-	"majority":     {units: allUnits, simulation: true, question: newOutput("majority")},
+	"output":       {units: allUnits, solved: true, question: newOutput("output")},
+	"output-paper": {units: allUnits, solved: true, simulation: true, question: newOutput("output-paper")},
+	"majority":     {units: allUnits, solved: true, simulation: true, question: newOutput("majority")},
 	"average":      {units: []privacy.Unit{privacy.Party}, simulation: true, question: newAverage},
 	"none":         {units: allUnits, simulation: true, question: newVotes("none")},
 }
@@ -168,6 +170,11 @@ func (classify) Check(p Plan) error {
 	}
 	if k := len(p.Schema.Classes()); k > aggregation.MaxClasses {
 		return planError("schema", "%d classes, at most %d are supported", k, aggregation.MaxClasses)
+	}
+	if m.solved {
+		if err := checkSolved(p); err != nil {
+			return err
+		}
 	}
 	if p.Learner != "" {
 		if _, err := learners.Assign(p.Learner, rand.New(rand.NewPCG(0, 0))); err != nil {

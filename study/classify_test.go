@@ -76,6 +76,7 @@ func TestCheckRefusals(t *testing.T) {
 		"party listed twice":     {func(p *Plan) { p.Roster = []PartyID{"a", "b", "a"} }, "twice"},
 		"unknown learner":        {func(p *Plan) { p.Learner = "oracle" }, "oracle"},
 		"unknown bound":          {func(p *Plan) { p.Bound = "loose" }, "tight or paper"},
+		"a ridge too small":      {func(p *Plan) { p.Mechanism, p.Noise, p.Lambda = "output", NoiseCoordinator, 1e-6 }, "give 1e-05 or more"},
 		"negative lambda":        {func(p *Plan) { p.Lambda = -1 }, "lambda"},
 		"unknown kind":           {func(p *Plan) { p.Kind = "guess" }, "classify"},
 		"broken schema":          {func(p *Plan) { p.Schema.Label.Classes = []string{"only"} }, "schema"},

@@ -51,7 +51,21 @@ type output struct {
 	reach     float64
 }
 
-const outputTolerance = 1e-7
+const (
+	outputTolerance = 1e-7
+	// leastSolved is the smallest ridge of a mechanism whose bound rests on
+	// solving: at it gradient descent, where L-BFGS stops short, takes at most
+	// some 14/λ steps (aggregation.SolveSurely).
+	leastSolved = 1e-5
+)
+
+// checkSolved refuses a ridge at which nothing shows that the solver ends.
+func checkSolved(p Plan) error {
+	if p.Lambda > 0 && p.Lambda < leastSolved {
+		return planError("lambda", "%g: the bound of %q rests on solving to a small gradient, which can take some 14/λ steps: give %g or more, or 0 for a public rule", p.Lambda, p.Mechanism, leastSolved)
+	}
+	return nil
+}
 
 func newOutput(mechanism string) func(Plan, *auxdata.Pool) (question, error) {
 	return func(p Plan, pool *auxdata.Pool) (question, error) {
@@ -69,7 +83,7 @@ func (o *output) lambda(ballots int64) float64 {
 		return o.plan.Lambda
 	}
 	sensitivity := o.sensitivityTimesLambda(ballots)
-	return math.Max(1e-5, float64(o.releasedCells())*sensitivity/(10*o.plan.Epsilon))
+	return math.Max(leastSolved, float64(o.releasedCells())*sensitivity/(10*o.plan.Epsilon))
 }
 
 func (o *output) sensitivityTimesLambda(ballots int64) float64 {

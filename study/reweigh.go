@@ -75,6 +75,11 @@ func (reweigh) Check(p Plan) error {
 	case t.PerParty < 0 || t.PerParty > 1<<40:
 		return planError("reweigh.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
 	}
+	if p.Mechanism != "entropy" {
+		if err := checkSolved(p); err != nil {
+			return err
+		}
+	}
 	_, err := designOf(p)
 	return err
 }

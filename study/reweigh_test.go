@@ -63,6 +63,7 @@ func TestReweighRefusals(t *testing.T) {
 		"unknown mechanism":   {func(p *Plan) { p.Mechanism = "magic" }, "entropy"},
 		"unproven mechanism":  {func(p *Plan) { p.Mechanism = "logistic-paper" }, "only be simulated"},
 		"unit party":          {func(p *Plan) { p.Unit = privacy.Party }, "per_party"},
+		"a ridge too small":   {func(p *Plan) { p.Mechanism, p.Lambda = "logistic", 1e-7 }, "give 1e-05 or more"},
 		"logistic with delta": {func(p *Plan) { p.Mechanism, p.Delta = "logistic", 1e-6 }, "set delta to 0"},
 		"shards":              {func(p *Plan) { p.Shards = 3 }, "shards to 1"},
 		"keep":                {func(p *Plan) { p.Reweigh = &ReweighTerms{Keep: 1} }, "keep"},
