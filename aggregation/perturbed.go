@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"caucus/learners"
 )
@@ -83,9 +84,11 @@ func (p perturbed) excess(w *mat.Dense) float64 {
 // fit solves at the given λ, or, where it is 0, at the λ that minimises an
 // estimate of the risk without noise: the noisy risk at the fit plus the mean
 // over fresh draws n of ⟨n, W(mu+n) − W(mu)⟩. The noise ν in mu lowers the
-// noisy risk by ⟨ν, W(mu)⟩ and the fresh draws estimate that expectation. The
-// zero model, which noise cannot touch, is on the grid. The search ends at the
-// first λ whose fit accept (nil: all) turns down.
+// noisy risk by ⟨ν, W(mu)⟩ and the fresh draws estimate that expectation. Where
+// the pool hardly holds the fit, few of the draws decide that mean, so λ are
+// compared with its standard error added: else the λ whose draws happened to be
+// kind would win. The zero model, which noise cannot touch, is on the grid. The
+// search ends at the first λ whose fit accept (nil: all) turns down.
 func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.Rand) (w *mat.Dense, chosen float64, path []LambdaPoint) {
 	d, c := p.mu.Dims()
 	if lambda > 0 {
@@ -101,12 +104,13 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 		m.Add(p.mu, n)
 		draws, noisy, warm = append(draws, n), append(noisy, m), append(warm, nil)
 	}
+	worth := make([]float64, len(draws))
 	best, bestW := 0.0, mat.NewDense(d, c, nil)
 	first := LambdaPoint{Risk: p.excess(bestW)}
 	if p.score != nil {
 		first.Risk, first.Correction = p.score(bestW, math.Inf(1))
 	}
-	bestScore := first.Risk + first.Correction
+	zero, bestScore := first.Risk+first.Correction, math.Inf(1)
 	path = append(path, first)
 	var at *mat.Dense
 	for step, l := 0, lambdaTop; step < lambdaSteps; step, l = step+1, l*lambdaStep {
@@ -114,7 +118,7 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 		if accept != nil && !accept(at) {
 			break
 		}
-		correction := 0.0
+		correction, doubt := 0.0, 0.0
 		if p.curvature != nil && p.score == nil {
 			correction = p.response(at, l)
 		}
@@ -123,7 +127,11 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 				warm[i] = at
 			}
 			warm[i] = p.solve(noisy[i], l, searchGradient, warm[i])
-			correction += (inner(n, warm[i]) - inner(n, at)) / lambdaDraws
+			worth[i] = inner(n, warm[i]) - inner(n, at)
+		}
+		if len(draws) > 0 {
+			correction, doubt = stat.MeanStdDev(worth, nil)
+			doubt = stat.StdErr(doubt, lambdaDraws)
 		}
 		point := LambdaPoint{l, p.excess(at), correction}
 		if p.score != nil {
@@ -137,8 +145,8 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 		if correction > p.ceiling {
 			break // it only grows as λ falls
 		}
-		if s := point.Risk + correction; s < bestScore {
-			best, bestScore, bestW = l, s, at
+		if s := point.Risk + correction; s+doubt < bestScore && s < zero {
+			best, bestScore, bestW = l, s+doubt, at
 		}
 	}
 	if best == 0 {
