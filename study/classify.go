@@ -206,6 +206,12 @@ func (classify) Draft(p Plan, in Inputs) (Draft, error) {
 			return q.appendClear(vector, weight)
 		}}, nil
 	}
+	return siteDraft(q, vector, weight)
+}
+
+// siteDraft is the draft of a party that adds noise of its own to its share of
+// the statistic.
+func siteDraft(q question, vector []int64, weight int64) (Draft, error) {
 	asks, err := ask(q, vector, weight)
 	if err != nil {
 		return Draft{}, err

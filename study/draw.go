@@ -15,7 +15,6 @@ import (
 	"caucus/aggregation"
 	"caucus/auxdata"
 	"caucus/dataset"
-	"caucus/privacy"
 )
 
 // Draw is one repeat of a simulation, kept open: records dealt to pool, parties
@@ -142,62 +141,45 @@ type Outcome struct {
 // ledgers, noise, fit.
 func (d *Draw) Release(ctx context.Context, terms Plan) (Outcome, error) {
 	p := d.Terms(terms)
-	if err := p.Check(); err != nil {
-		return Outcome{}, err
-	}
-	canonical, err := p.Canonical()
+	r, err := newRehearsal(p, d.Pool)
 	if err != nil {
 		return Outcome{}, err
 	}
-	q, err := questionOf(p, d.Pool)
-	if err != nil {
-		return Outcome{}, err
-	}
-	kind := classify{}
-	sum, err := kind.NewSum(p, d.Pool)
-	if err != nil {
-		return Outcome{}, err
-	}
-	s := New(p, HashOf(canonical))
-	if _, err := s.Step(Opened{}); err != nil {
-		return Outcome{}, err
-	}
-	sent, err := d.contribute(ctx, p, q, s, sum)
+	sent, err := d.contribute(ctx, r)
 	if err != nil {
 		return Outcome{}, err
 	}
 	out := Outcome{UploadBytes: float64(sent) / float64(len(p.Roster))}
-	if _, err := s.Step(FoldDone{len(s.Received)}); err != nil {
+	if out.Release, err = r.conclude(ctx); err != nil {
 		return Outcome{}, err
 	}
-	ledger := privacy.Simulation(p.Seed)
-	if out.Release, err = Conclude(ctx, s, kind, d.Pool, sum, ledger); err != nil {
+	if p.Mechanism != "tally" || p.Noise != NoiseCoordinator {
+		return out, nil
+	}
+	asks, err := r.sum.Asks(len(r.study.Received))
+	if err != nil {
 		return Outcome{}, err
 	}
-	out.Release.Plan = canonical
-	if p.Mechanism == "tally" && p.Noise == NoiseCoordinator {
-		asks, err := sum.Asks(len(s.Received))
-		if err != nil {
-			return Outcome{}, err
-		}
-		// The ledger answers a second time with what it published before.
-		r, err := Settle(ctx, ledger, s.Hash, asks)
-		if err != nil {
-			return Outcome{}, err
-		}
-		out.Values = make([]float64, len(r[0].Values))
-		for i, v := range r[0].Values {
-			out.Values[i] = float64(v)
-		}
+	// The ledger answers a second time with what it published before.
+	published, err := Settle(ctx, r.ledger, r.study.Hash, asks)
+	if err != nil {
+		return Outcome{}, err
 	}
-	_, err = s.Step(ReleaseDone{})
-	return out, err
+	for _, v := range published[0].Values {
+		out.Values = append(out.Values, float64(v))
+	}
+	return out, nil
 }
 
 // contribute sends every party's contribution and returns their bytes.
 // Contributions in clear do not depend on the budget: they are encoded, checked
 // and added once for all releases.
-func (d *Draw) contribute(ctx context.Context, p Plan, q question, s *Study, sum Sum) (int, error) {
+func (d *Draw) contribute(ctx context.Context, r *rehearsal) (int, error) {
+	p := r.study.Plan
+	q, err := questionOf(p, d.Pool)
+	if err != nil {
+		return 0, err
+	}
 	local := d.locals(p, q)
 	if p.Noise == NoiseCoordinator {
 		local.clear.Do(func() { local.err = local.fold(p, d.Pool, q) })
@@ -205,22 +187,23 @@ func (d *Draw) contribute(ctx context.Context, p Plan, q question, s *Study, sum
 			return 0, local.err
 		}
 		for i, party := range p.Roster {
-			if _, err := s.Step(Contributed{Party: party, Plan: s.Hash, Body: local.names[i]}); err != nil {
+			if _, err := r.study.Step(Contributed{Party: party, Plan: r.study.Hash, Body: local.names[i]}); err != nil {
 				return 0, fmt.Errorf("simulate party %d: %w", i+1, err)
 			}
 		}
-		return local.bytes, sum.UnmarshalBinary(local.sum)
+		return local.bytes, r.sum.UnmarshalBinary(local.sum)
 	}
 	sent := 0
-	for i, party := range p.Roster {
-		body, err := d.body(ctx, p, q, s.Hash, i, local)
+	for i := range p.Roster {
+		var n int
+		draft, err := siteDraft(q, local.vectors[i], local.weights[i])
 		if err == nil {
-			err = receive(s, sum, party, body)
+			n, err = r.contribute(ctx, draft, i)
 		}
 		if err != nil {
 			return 0, fmt.Errorf("simulate party %d: %w", i+1, err)
 		}
-		sent += len(body)
+		sent += n
 	}
 	return sent, nil
 }
@@ -243,21 +226,6 @@ func (m *localMemory) fold(p Plan, pool *auxdata.Pool, q question) error {
 	}
 	m.sum, err = sum.MarshalBinary()
 	return err
-}
-
-// body is the contribution of a party that adds noise of its own, as classify.Draft and Settle make it, of what
-// the party computed before.
-func (d *Draw) body(ctx context.Context, p Plan, q question, h Hash, i int, local *localMemory) ([]byte, error) {
-	vector, weight := local.vectors[i], local.weights[i]
-	asks, err := ask(q, vector, weight)
-	if err != nil {
-		return nil, err
-	}
-	r, err := Settle(ctx, privacy.Simulation(p.Seed+1+uint64(i)), h, asks)
-	if err != nil {
-		return nil, err
-	}
-	return appendPublished(weight, r[0])
 }
 
 // locals is each party's share of the statistic. All mechanisms made of votes

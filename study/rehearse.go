@@ -43,6 +43,7 @@ type rehearsal struct {
 	study     *Study
 	sum       Sum
 	pool      *auxdata.Pool
+	ledger    *privacy.Ledger // the coordinator's
 	canonical []byte
 }
 
@@ -59,7 +60,7 @@ func newRehearsal(p Plan, pool *auxdata.Pool) (*rehearsal, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rehearsal{kind: kind, study: New(p, HashOf(canonical)), pool: pool, canonical: canonical}
+	r := &rehearsal{kind: kind, study: New(p, HashOf(canonical)), pool: pool, ledger: privacy.Simulation(p.Seed), canonical: canonical}
 	if _, err := r.study.Step(Opened{}); err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (r *rehearsal) conclude(ctx context.Context) (Release, error) {
 	if _, err := r.study.Step(FoldDone{len(r.study.Received)}); err != nil {
 		return Release{}, err
 	}
-	release, err := Conclude(ctx, r.study, r.kind, r.pool, r.sum, privacy.Simulation(r.study.Plan.Seed))
+	release, err := Conclude(ctx, r.study, r.kind, r.pool, r.sum, r.ledger)
 	if err != nil {
 		return release, err
 	}
