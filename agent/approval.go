@@ -170,11 +170,10 @@ func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review,
 }
 
 // Refuse keeps a study from taking place here, for good, and says how far it
-// had come. The reason stays in this site's folder: the coordinator is told that this
-// site takes no part, in the same words as where the policy or the ledger
-// refuses. What
-// was received cannot be taken back. What is being sent at this moment may
-// still arrive.
+// had come. The reason stays in this site's folder: the coordinator is told
+// that this site takes no part, in the same words as where the policy or the
+// ledger refuses. What was received cannot be taken back. What is being sent
+// at this moment may still arrive.
 func (a *Agent) Refuse(ctx context.Context, name string, who Approver, reason string) (Review, error) {
 	offline := a.refresh(ctx)
 	h, err := a.site.studies.find(name)

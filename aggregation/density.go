@@ -17,13 +17,14 @@ import (
 // much denser D is than E at x, up to a factor that self-normalised weights do
 // not need.
 //
-// Bound. The objective is λ-strongly convex, and only its second sum depends on
-// a record: a mean of n = |D| terms of gradient −(1−p)(x,1). So replacing one
-// record moves n·β by at most S/λ, where S bounds ‖c·(x,1) − c′·(x′,1)‖₂ over c,
-// c′ in [0,1]. A group of the design stays non-negative and of sum at most 1
-// under c, so it gives 2 (or 1, if it has one cell) to S²; the intercept gives
-// |c−c′|² ≤ 1. Rows of a map have norm at most R: c·x − c′·x′ is at most 2R. The paper's S = √d holds for d features in [0,1] and is larger
-// than this where there are one-hot blocks.
+// Bound. The objective is λ-strongly convex, and only its second sum depends
+// on a record: a mean of n = |D| terms of gradient −(1−p)(x,1). So replacing
+// one record moves n·β by at most S/λ, where S bounds ‖c·(x,1) − c′·(x′,1)‖₂
+// over c, c′ in [0,1]. A group of the design stays non-negative and of sum at
+// most 1 under c, so it gives 2 (or 1, if it has one cell) to S²; the
+// intercept gives |c−c′|² ≤ 1. Rows of a map have norm at most R: c·x − c′·x′
+// is at most 2R. The paper's S = √d holds for d features in [0,1] and is
+// larger than this where there are one-hot blocks.
 type DensityRatio struct {
 	Design *FeatureDesign
 	// Lambda is λ > 0.

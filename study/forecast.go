@@ -23,9 +23,10 @@ var errNoForecast = errors.New("there is no forecast for this mechanism")
 // The pool has no labels, so the forecast is made on a reference problem: a
 // linear teacher on the plan's own pool, in a random direction, whose scores
 // have standard deviation 2 and whose larger class has a share of .75 (two
-// classes), or standard deviation 4 with balanced classes (more). Votes follow the teacher exactly; the plan's own noise
-// is added; the plan's own fit is made, several times. It leaves out what
-// parties lose by learning from few records.
+// classes), or standard deviation 4 with balanced classes (more). Votes follow
+// the teacher exactly; the plan's own noise is added; the plan's own fit is
+// made, several times. It leaves out what parties lose by learning from few
+// records.
 type Forecast struct {
 	// Accuracy is expected of the release, Unperturbed without noise, Majority
 	// of always naming the largest class; all on the reference problem.

@@ -41,13 +41,14 @@ import (
 // place, so that sizes do not depend on labels either.
 //
 // Bound at unit record (features: noisy-embedding): neighbours differ in one
-// record, whatever made set it is in; with sets by column that column is public
-// (an agent's policy must grant it) and neighbours agree in it, because which
-// sets there are and how large they are leaves without noise. Each pair of a row's embedding is an integer
-// pair of norm at most R (aggregation.Lattice), p pairs in all. Inside a set a
-// record moves its counts by −1 and +1 and its sums by ‖z−z′‖² ≤ 4R²p; from one
-// set to another it moves counts by −1 and +1 and sums by ‖z‖²+‖z′‖² ≤ 2R²p. With
-// weight w on the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
+// record, whatever made set it is in; with sets by column that column is
+// public (an agent's policy must grant it) and neighbours agree in it, because
+// which sets there are and how large they are leaves without noise. Each pair
+// of a row's embedding is an integer pair of norm at most R
+// (aggregation.Lattice), p pairs in all. Inside a set a record moves its
+// counts by −1 and +1 and its sums by ‖z−z′‖² ≤ 4R²p; from one set to another
+// it moves counts by −1 and +1 and sums by ‖z‖²+‖z′‖² ≤ 2R²p. With weight w on
+// the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
 type ratio struct{}
 
 // RatioTerms are what a ratio plan says beyond the common.
