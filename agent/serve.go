@@ -97,7 +97,7 @@ func (a *Agent) forgotten(ctx context.Context, d dossier, o protocol.Summary) er
 	if err != nil && !errors.Is(err, privacy.ErrConflict) { // a conflict: it is there, as a release
 		return fmt.Errorf("charge a contribution that this state folder has forgotten: %w", err)
 	}
-	if err := a.recordOnce(auditCharged, o.Hash, p, "by", byLedger, "unit", p.Unit.String(), "forgotten", true); err != nil {
+	if err := a.recordOnce(auditCharged, o.Hash, p.Name, "by", byLedger, "unit", p.Unit.String(), "forgotten", true); err != nil {
 		return err
 	}
 	return a.closed(d, o, "the coordinator has a contribution of this site that is not in this state folder: the folder was restored from a backup, or two agents run under one name; nothing more is sent")
@@ -179,7 +179,7 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 	policy := a.site.config.Policy
 	if len(policy.Objections(p)) > 0 {
 		a.say(h, slog.LevelWarn, "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
-		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p, "by", byPolicy))
+		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byPolicy))
 	}
 	by = a.site.approvers(d, h)
 	if more := policy.needed() - len(by); more > 0 {
@@ -200,12 +200,12 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 
 // recordOnce writes a line of the audit log once in this process, whatever
 // becomes of what it says.
-func (a *Agent) recordOnce(what string, h study.Hash, p study.Plan, args ...any) error {
+func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) error {
 	line := fmt.Sprint(what, h, args)
 	if a.recorded[line] {
 		return nil
 	}
-	if err := a.site.audit.record(what, h, p.Name, args...); err != nil {
+	if err := a.site.audit.record(what, h, name, args...); err != nil {
 		return err
 	}
 	a.recorded[line] = true
@@ -229,7 +229,7 @@ func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Pla
 	if err := study.CheckTerms(p, pool); err != nil { // it could not be accepted
 		return err
 	}
-	err = a.recordOnce(auditAllowed, h, p, "by", strings.Join(by, ", "), "unit", p.Unit.String(), "epsilon", p.Epsilon, "delta", p.Delta,
+	err = a.recordOnce(auditAllowed, h, p.Name, "by", strings.Join(by, ", "), "unit", p.Unit.String(), "epsilon", p.Epsilon, "delta", p.Delta,
 		"kind", p.Kind, "mechanism", p.Mechanism, "noise", p.Noise)
 	if err != nil {
 		return err
@@ -242,7 +242,7 @@ func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Pla
 	if errors.Is(err, privacy.ErrBudget) || errors.Is(err, privacy.ErrUnproven) {
 		a.overBudget[h] = a.year // until the year ends, or a restart: limits change with the config
 		a.say(h, slog.LevelWarn, fmt.Sprintf("the ledger refuses this study: %v", err))
-		return errors.Join(errRefused, a.recordOnce(auditRefused, h, p, "by", byLedger))
+		return errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byLedger))
 	}
 	if err != nil {
 		return err
@@ -252,7 +252,7 @@ func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Pla
 	if err != nil {
 		return err
 	}
-	if err := a.recordOnce(auditCharged, h, p, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", entry); err != nil {
+	if err := a.recordOnce(auditCharged, h, p.Name, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", entry); err != nil {
 		return err
 	}
 	if err := d.write(fileUpload, body); err != nil {
@@ -275,8 +275,7 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 	if err != nil {
 		return err
 	}
-	p := study.Plan{Name: o.Name}
-	if err := a.recordOnce(auditSending, o.Hash, p); err != nil {
+	if err := a.recordOnce(auditSending, o.Hash, o.Name); err != nil {
 		return err
 	}
 	r, err := a.link.Contribute(ctx, o.Hash, body)
@@ -290,7 +289,7 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 	if want := study.BodyDigest(sha256.Sum256(body)); r.Body != want || r.Plan != o.Hash || r.Party != a.site.party {
 		return fmt.Errorf("the coordinator's receipt is not for what this site sent (%s)", want)
 	}
-	if err := a.recordOnce(auditReceipt, o.Hash, p, "received", r.Received); err != nil {
+	if err := a.recordOnce(auditReceipt, o.Hash, o.Name, "received", r.Received); err != nil {
 		return err
 	}
 	if err := d.writeJSON(fileReceipt, receipt{Body: r.Body.String(), Received: r.Received, Signed: r.Document, Signature: r.Signature}); err != nil {
@@ -318,7 +317,7 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 	if err != nil {
 		return err
 	}
-	if err := a.recordOnce(auditReleased, o.Hash, study.Plan{Name: o.Name}); err != nil {
+	if err := a.recordOnce(auditReleased, o.Hash, o.Name); err != nil {
 		return err
 	}
 	file, err := json.Marshal(r)
@@ -354,7 +353,7 @@ func (a *Agent) backwards(e Evidence) {
 
 // closed notes how a study ended for this site.
 func (a *Agent) closed(d dossier, o protocol.Summary, why string) error {
-	if err := a.recordOnce(auditClosed, o.Hash, study.Plan{Name: o.Name}, "why", why); err != nil {
+	if err := a.recordOnce(auditClosed, o.Hash, o.Name, "why", why); err != nil {
 		return err
 	}
 	if err := d.write(fileClosed, []byte(why+"\n")); err != nil {
