@@ -297,7 +297,7 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 	}
 	a.done("receipt stored")
 	a.log.Info("contribution received by the coordinator", "study", o.Hash.String())
-	a.backwards(Evidence{Party: a.site.party, Signer: a.id.Signer, config: a.site.config, site: *a.site})
+	a.backwards()
 	return nil
 }
 
@@ -336,19 +336,24 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 // witness says if a release or a receipt contradicts what the coordinator signed
 // for this site before.
 func (a *Agent) witness(r study.Release) {
-	e := Evidence{Party: a.site.party, Signer: a.id.Signer, config: a.site.config, site: *a.site}
-	for _, f := range e.Witness(r) {
+	for _, f := range a.evidence().Witness(r) {
 		if f.Verdict == study.Fails {
 			a.say(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
 		}
 	}
-	a.backwards(e)
+	a.backwards()
 }
 
-func (a *Agent) backwards(e Evidence) {
-	if _, err := e.Coordinator(); err != nil {
+// backwards says if the coordinator's ledger went back.
+func (a *Agent) backwards() {
+	if _, err := a.evidence().Coordinator(); err != nil {
 		a.sayOf("coordinator's ledger", slog.LevelError, err.Error()+"; tell its operator (docs/verify.md)")
 	}
+}
+
+// evidence is what the state folder knows.
+func (a *Agent) evidence() *Evidence {
+	return &Evidence{Party: a.site.party, Signer: a.id.Signer, config: a.site.config, site: *a.site}
 }
 
 // closed notes how a study ended for this site.
