@@ -82,6 +82,16 @@ func (p *person) flags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// openFor opens the agent for a person to decide at.
+func (a *agentCommand) openFor(p person, cmd *cobra.Command) (*agent.Agent, agent.Approver, error) {
+	who, err := p.approver(cmd)
+	if err != nil {
+		return nil, who, err
+	}
+	ag, err := a.open()
+	return ag, who, err
+}
+
 func (a *agentCommand) approve() *cobra.Command {
 	var p person
 	cmd := &cobra.Command{
@@ -94,11 +104,7 @@ two-persons the study waits for a second one.`,
 		Example: "  caucus agent approve readmission --as alice --key alice.key",
 		Args:    one("agent approve", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			who, err := p.approver(cmd)
-			if err != nil {
-				return err
-			}
-			ag, err := a.open()
+			ag, who, err := a.openFor(p, cmd)
 			if err != nil {
 				return err
 			}
@@ -133,11 +139,7 @@ coordinator has received cannot be taken back.`,
 		Example: "  caucus agent refuse readmission --reason 'the board meets in May'",
 		Args:    one("agent refuse", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			who, err := p.approver(cmd)
-			if err != nil {
-				return err
-			}
-			ag, err := a.open()
+			ag, who, err := a.openFor(p, cmd)
 			if err != nil {
 				return err
 			}
