@@ -207,7 +207,7 @@ func (d dossier) releaseHeads(key protocol.SignerKey) (heads []privacy.Head) {
 		return nil
 	}
 	for _, l := range r.Release.Ledger {
-		heads = append(heads, privacy.Head{Sequence: l.Sequence, Hash: l.Hash})
+		heads = append(heads, l.Head())
 	}
 	return heads
 }

@@ -120,7 +120,7 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	seen := map[privacy.Digest]bool{}
 	for _, l := range append(e.Lines, published...) {
 		last = max(last, l.Sequence)
-		if passed, err := chain.Recall(privacy.Head{Sequence: l.Sequence, Hash: l.Hash}); err != nil && !passed && !seen[l.Hash] {
+		if passed, err := chain.Recall(l.Head()); err != nil && !passed && !seen[l.Hash] {
 			seen[l.Hash] = true
 			lost = append(lost, l.Costs...)
 			if l.Sequence > chain.Head().Sequence { // else the ledger went on without it

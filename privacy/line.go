@@ -92,6 +92,9 @@ func (e Entry) Line() (Line, error) {
 	}, nil
 }
 
+// Head names the state of the ledger when this line was its last.
+func (l Line) Head() Head { return Head{l.Sequence, l.Hash} }
+
 // sealOf computes an entry's hash: SHA-256 over each field in order, each with
 // its length before it, so that no two entries have the same bytes.
 func sealOf(sequence int64, id, kind string, request, body Digest, totals []byte, prev Digest) Digest {
@@ -225,7 +228,7 @@ func (c *Chain) Follow(l Line) error {
 }
 
 // Head is the chain's last line.
-func (c *Chain) Head() Head { return Head{c.last.Sequence, c.last.Hash} }
+func (c *Chain) Head() Head { return c.last.Head() }
 
 // Recall holds the chain against a head that someone remembered: nil if it was
 // in this chain. A head without a hash is compared by its number. An entry that

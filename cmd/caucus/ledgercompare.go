@@ -126,7 +126,7 @@ func (d *ledgerCheck) same(output string, p study.Plan, lines []privacy.Line, ha
 		a, errA := json.Marshal(named)
 		b, errB := json.Marshal(have)
 		if errA != nil || errB != nil || !bytes.Equal(a, b) {
-			d.add(study.Fails, "charge", "entry %d of this ledger is not the one that the release names (%s): %s was released a second time, or the ledger was written anew", have.Sequence, headOf(*named), output)
+			d.add(study.Fails, "charge", "entry %d of this ledger is not the one that the release names (%s): %s was released a second time, or the ledger was written anew", have.Sequence, named.Head(), output)
 			return
 		}
 		d.add(study.Holds, "charge", "entry %d of this ledger is the one that the release names for %s: %s", have.Sequence, output, have.Costs[0])

@@ -171,7 +171,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		remember(e.Kept, e.KeptAt)
 		remember(privacy.Head{Sequence: e.Last}, "the coordinator's store")
 		for _, l := range e.Lines {
-			remember(headOf(l), "a stored release")
+			remember(l.Head(), "a stored release")
 		}
 		named = append(named, e.Lines...)
 	case place.config != "":
@@ -198,7 +198,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 			return err
 		}
 		for _, l := range lines {
-			remember(headOf(l), name)
+			remember(l.Head(), name)
 		}
 		named = append(named, lines...)
 	}
@@ -224,8 +224,6 @@ func (d *ledgerCheck) coordinator(e *agent.Evidence) {
 		d.add(study.Holds, "coordinator", "its receipts and releases quote its own ledger up to entry %d, and never backwards; compare with caucus ledger verify --dir there, --expect %s", heads[len(heads)-1].Sequence, heads[len(heads)-1])
 	}
 }
-
-func headOf(l privacy.Line) privacy.Head { return privacy.Head{Sequence: l.Sequence, Hash: l.Hash} }
 
 // signedLines are the ledger lines that a release names, after its signature was
 // checked: with the coordinator's key, where that is known.
