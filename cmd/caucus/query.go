@@ -117,10 +117,14 @@ type weighing struct {
 // rows.
 func poolOf(p study.Plan, t *dataset.Table) (*auxdata.Pool, error) {
 	made, _, err := auxdata.New(p.Schema, p.Map, t)
-	if err == nil && p.Simulated {
-		made = auxdata.Virtual(made.Encoded, p.Map)
+	if err != nil || !p.Simulated {
+		return made, err
 	}
-	return made, err
+	virtual := auxdata.Virtual(made.Encoded, p.Map)
+	if made.Weight != nil {
+		return virtual.Weighted(made.Weight)
+	}
+	return virtual, nil
 }
 
 // load reads the files and checks that the release is about this pool.

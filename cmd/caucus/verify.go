@@ -195,19 +195,11 @@ func poolUnder(file string, p study.Plan) (*auxdata.Pool, error) {
 			return nil, err
 		}
 	}
-	pool, _, err := auxdata.New(p.Schema, p.Map, table)
+	pool, err := poolOf(p, table)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if !p.Simulated {
-		return pool, nil
-	}
-	// The pool of a simulation is named by its encoded rows.
-	virtual := auxdata.Virtual(pool.Encoded, p.Map)
-	if pool.Weight != nil {
-		return virtual.Weighted(pool.Weight)
-	}
-	return virtual, nil
+	return pool, nil
 }
 
 // tell prints what was found and fails if anything does.
