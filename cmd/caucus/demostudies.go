@@ -28,8 +28,8 @@ type demoCase struct {
 	poolFile string
 	// own are the parties' records.
 	own []*dataset.Table
-	// judge measures a release; Unperturbed is not its to fill in.
-	judge func(study.Release) (demoMeasure, error)
+	// judge measures a release made on a pool; Unperturbed is not its to fill in.
+	judge func(study.Release, *auxdata.Pool) (demoMeasure, error)
 }
 
 // The agents' data sources.
@@ -61,7 +61,7 @@ const demoProject = 20
 
 // cases are the studies of a demo, at least one of each kind.
 func (d *demo) cases(data demoData) []demoCase {
-	accuracy := func(r study.Release) (demoMeasure, error) {
+	accuracy := func(r study.Release, _ *auxdata.Pool) (demoMeasure, error) {
 		predicted, _, err := r.Predict(data.test)
 		if err != nil {
 			return demoMeasure{}, err
@@ -90,14 +90,14 @@ func (d *demo) cases(data demoData) []demoCase {
 				Name: "shares", Kind: "ratio", Data: wardSource, Epsilon: d.epsilon,
 				Purpose: "learn the class shares of any unlabelled set: each agent sends noisy label counts and the mean embedding of its records. The parties' shares differ; the set asked about has as many records of each class",
 			},
-			pool: data.pool, poolFile: demoPool, own: data.wards, judge: func(r study.Release) (demoMeasure, error) { return judgeShares(r, data) },
+			pool: data.pool, poolFile: demoPool, own: data.wards, judge: func(r study.Release, _ *auxdata.Pool) (demoMeasure, error) { return judgeShares(r, data) },
 		},
 		demoCase{
 			Proposal: study.Proposal{
 				Name: "weights", Kind: "reweigh", Data: demoSource, Epsilon: d.epsilon,
 				Purpose: fmt.Sprintf("make a biased public pool stand for the private records: each agent sends noisy feature sums. The pool lacks nine of ten rows with %s; the question is which share of the private records has %s (truth %.3f)", data.group, data.outcome, data.truth),
 			},
-			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release) (demoMeasure, error) { return judgeWeights(r, data) },
+			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release, pool *auxdata.Pool) (demoMeasure, error) { return judgeWeights(r, pool, data) },
 		},
 	)
 }
@@ -118,15 +118,7 @@ func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
 }
 
 // judgeWeights compares the weighted pool's answer with the truth.
-func judgeWeights(r study.Release, data demoData) (demoMeasure, error) {
-	p, err := r.ParsedPlan()
-	if err != nil {
-		return demoMeasure{}, err
-	}
-	pool, _, err := auxdata.New(p.Schema, p.Map, data.biased)
-	if err != nil {
-		return demoMeasure{}, err
-	}
+func judgeWeights(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasure, error) {
 	condition, err := dataset.ParseCondition(data.outcome)
 	if err != nil {
 		return demoMeasure{}, err
@@ -197,7 +189,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 		return fail(err)
 	}
 	release := signed.Release
-	measure, err := c.judge(release)
+	measure, err := c.judge(release, proposed.Pool)
 	if err != nil {
 		return fail(err)
 	}
@@ -212,7 +204,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 	if err != nil {
 		return fail(err)
 	}
-	unperturbed, err := c.judge(clear)
+	unperturbed, err := c.judge(clear, proposed.Pool)
 	if err != nil {
 		return fail(err)
 	}
