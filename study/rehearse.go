@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"caucus/auxdata"
 	"caucus/privacy"
@@ -99,6 +102,44 @@ func (r *rehearsal) conclude(ctx context.Context) (Release, error) {
 	release.Plan = r.canonical
 	_, err = r.study.Step(ReleaseDone{})
 	return release, err
+}
+
+// eachParty prepares the contributions of so many virtual parties, on all
+// processors, and adds them, one at a time and in any order. After an error no
+// other party begins.
+func eachParty(ctx context.Context, parties int, prepare func(ctx context.Context, i int) (add func() error, err error)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		next   atomic.Int64
+		mu     sync.Mutex
+		failed error
+		wg     sync.WaitGroup
+	)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= parties {
+					return
+				}
+				add, err := prepare(ctx, i)
+				mu.Lock()
+				if err == nil {
+					err = add()
+				}
+				if err != nil && failed == nil {
+					failed = fmt.Errorf("simulate party %d: %w", i+1, err)
+					cancel()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	if wg.Wait(); failed == nil {
+		failed = ctx.Err()
+	}
+	return failed
 }
 
 // receive is what a server does with a contribution: check, step, add.

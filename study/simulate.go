@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -393,52 +391,20 @@ func (v virtual) study(ctx context.Context) (Release, Result, int64, error) {
 	return release, without, sent, err
 }
 
-func (v virtual) contribute(ctx context.Context, r *rehearsal, clear Plan, clearSum Sum) (int64, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	next := make(chan int)
-	go func() {
-		defer close(next)
-		for i := range v.plan.Roster {
-			select {
-			case next <- i:
-			case <-ctx.Done():
-				return
+func (v virtual) contribute(ctx context.Context, r *rehearsal, clear Plan, clearSum Sum) (sent int64, err error) {
+	err = eachParty(ctx, len(v.plan.Roster), func(ctx context.Context, i int) (func() error, error) {
+		body, plain, err := v.bodies(ctx, r, clear, i)
+		return func() error {
+			err := receive(r.study, r.sum, v.plan.Roster[i], body)
+			if err == nil && plain != nil {
+				err = clearSum.Add(plain)
 			}
-		}
-	}()
-	var (
-		mu     sync.Mutex
-		failed error
-		sent   int64
-		wg     sync.WaitGroup
-	)
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for i := range next {
-				body, plain, err := v.bodies(ctx, r, clear, i)
-				mu.Lock()
-				if err == nil {
-					err = receive(r.study, r.sum, v.plan.Roster[i], body)
-				}
-				if err == nil && plain != nil {
-					err = clearSum.Add(plain)
-				}
-				if err != nil && failed == nil {
-					failed = fmt.Errorf("simulate party %d: %w", i+1, err)
-					cancel()
-				}
-				sent += int64(len(body))
-				v.progress(len(r.study.Received))
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	if failed == nil {
-		failed = ctx.Err()
-	}
-	return sent, failed
+			sent += int64(len(body))
+			v.progress(len(r.study.Received))
+			return err
+		}, err
+	})
+	return sent, err
 }
 
 // bodies are a party's contribution, and the same in clear where the party

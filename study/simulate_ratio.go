@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -416,44 +414,28 @@ func (r ratioRun) both(ctx context.Context) (release, unperturbed Release, bytes
 	if err != nil {
 		return release, unperturbed, 0, err
 	}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	next, done := make(chan int, len(r.plan.Roster)), 0
-	for i := range r.plan.Roster {
-		next <- i
-	}
-	close(next)
-	for range min(runtime.GOMAXPROCS(0), len(r.plan.Roster)) {
-		wg.Go(func() {
-			for i := range next {
-				draft, failed := (ratio{}).Draft(r.plan, r.inputs(i))
-				if failed == nil {
-					failed = ctx.Err()
-				}
-				mu.Lock()
-				if failed == nil {
-					var n int
-					n, failed = noisy.contribute(ctx, draft, i)
-					bytes += int64(n)
-				}
-				if failed == nil {
-					draft.Asks[0].Mechanism = privacy.Unperturbed{}
-					_, failed = clear.contribute(ctx, draft, i)
-				}
-				if failed != nil && err == nil {
-					err = fmt.Errorf("simulate party %d: %w", i+1, failed)
-				}
-				stop := err != nil
-				done++
-				r.progress(done)
-				mu.Unlock()
-				if stop {
-					return
-				}
+	done := 0
+	err = eachParty(ctx, len(r.plan.Roster), func(ctx context.Context, i int) (func() error, error) {
+		draft, err := (ratio{}).Draft(r.plan, r.inputs(i))
+		if err == nil {
+			err = ctx.Err()
+		}
+		return func() error {
+			n, err := noisy.contribute(ctx, draft, i)
+			if err != nil {
+				return err
 			}
-		})
-	}
-	if wg.Wait(); err != nil {
+			draft.Asks[0].Mechanism = privacy.Unperturbed{}
+			if _, err = clear.contribute(ctx, draft, i); err != nil {
+				return err
+			}
+			bytes += int64(n)
+			done++
+			r.progress(done)
+			return nil
+		}, err
+	})
+	if err != nil {
 		return release, unperturbed, 0, err
 	}
 	if release, err = noisy.conclude(ctx); err != nil {
