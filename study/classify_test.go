@@ -469,32 +469,19 @@ func TestSimulatedNeverPasses(t *testing.T) {
 	if err := real.Check(simulated); !errors.Is(err, ErrContribution) {
 		t.Errorf("a simulated contribution in a real study: have %v, want ErrContribution", err)
 	}
-	canonical, _ := p.Canonical()
-	l, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
-	d, err := (classify{}).Draft(p, Inputs{Records: records, Pool: pool})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Settle(context.Background(), l, HashOf(canonical), d.Asks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	genuine, err := d.Body(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := real.Check(genuine); err != nil {
+	body, _, _ := settled(t, p, Inputs{Records: records, Pool: pool}, privacy.Config{})
+	if err := real.Check(body); err != nil {
 		t.Errorf("a genuine contribution: %v", err)
 	}
 	other := p
 	other.Name = "another study"
 	sum, _ := (classify{}).NewSum(other, pool)
-	if err := sum.Check(genuine); !errors.Is(err, ErrContribution) {
+	if err := sum.Check(body); !errors.Is(err, ErrContribution) {
 		t.Errorf("a contribution to another plan: have %v, want ErrContribution", err)
 	}
 	p.Simulated = true
 	sum, _ = (classify{}).NewSum(p, pool)
-	if err := sum.Check(genuine); !errors.Is(err, ErrContribution) {
+	if err := sum.Check(body); !errors.Is(err, ErrContribution) {
 		t.Errorf("a genuine contribution in a simulation: have %v, want ErrContribution", err)
 	}
 }

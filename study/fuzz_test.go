@@ -31,11 +31,19 @@ func fuzzPlans(t testing.TB) (clinic, []Plan) {
 // contributionTo is a body that the plan's sum takes.
 func contributionTo(t testing.TB, c clinic, p Plan, rows []visit) []byte {
 	t.Helper()
+	body, _, _ := settled(t, p, c.inputs(c.records(t, rows), 0), privacy.Config{})
+	return body
+}
+
+// settled is a party's contribution through a real ledger, with what that
+// published.
+func settled(t testing.TB, p Plan, in Inputs, c privacy.Config) ([]byte, []privacy.Published, *privacy.Ledger) {
+	t.Helper()
 	kind, err := KindNamed(p.Kind)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := kind.Draft(p, c.inputs(c.records(t, rows), 0))
+	d, err := kind.Draft(p, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +51,7 @@ func contributionTo(t testing.TB, c clinic, p Plan, rows []visit) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	l, err := privacy.Open(privacy.NewMemory(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +63,7 @@ func contributionTo(t testing.TB, c clinic, p Plan, rows []visit) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return body
+	return body, r, l
 }
 
 // FuzzBody: whatever a party sends to a study of any kind, Check and Add agree,

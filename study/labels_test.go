@@ -68,26 +68,10 @@ func TestLabelsRefusals(t *testing.T) {
 	}
 }
 
-// realBody is a contribution through a real ledger.
+// realBody is a contribution through a ledger that can bear one study.
 func realBody(t *testing.T, p Plan, in Inputs) ([]byte, *privacy.Ledger) {
 	t.Helper()
-	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: p.Epsilon}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := (labels{}).Draft(p, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	canonical, _ := p.Canonical()
-	r, err := Settle(context.Background(), ledger, HashOf(canonical), d.Asks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := d.Body(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body, _, ledger := settled(t, p, in, privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: p.Epsilon}}})
 	return body, ledger
 }
 

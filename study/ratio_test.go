@@ -241,22 +241,7 @@ func contribute(t testing.TB, p Plan, in Inputs) ([]byte, Sum) {
 	if back, err := ParsePlan(canonical); err != nil || back.Ratio == nil {
 		t.Fatal("the plan does not read back: ", err)
 	}
-	d, err := (ratio{}).Draft(p, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Settle(context.Background(), l, HashOf(canonical), d.Asks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := d.Body(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body, r, _ := settled(t, p, in, privacy.Config{})
 	charges, err := (ratio{}).charges(p, in.Pool, 0)
 	if err != nil {
 		t.Fatal(err)
