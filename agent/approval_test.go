@@ -122,9 +122,10 @@ func TestRefusedStaysRefused(t *testing.T) {
 	}
 }
 
-// TestRefusedTooLate: what was received cannot be refused; what is prepared and
-// has not left can, and then does not leave.
-func TestRefusedTooLate(t *testing.T) {
+// refusedPrepared is a site whose contribution was made but could not be sent,
+// and was refused then. Now it could be sent.
+func refusedPrepared(t *testing.T) (*rig, *Agent) {
+	t.Helper()
 	ctx := context.Background()
 	r := newRig(t, nil)
 	r.refuse = protocol.ErrUnavailable
@@ -134,6 +135,13 @@ func TestRefusedTooLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.refuse = nil
+	return r, a
+}
+
+// TestRefusedTooLate: what was received cannot be refused; what is prepared and
+// has not left can, and then does not leave.
+func TestRefusedTooLate(t *testing.T) {
+	r, a := refusedPrepared(t)
 	round(t, a)
 	round(t, a)
 	r.state = study.Sealed
@@ -144,7 +152,7 @@ func TestRefusedTooLate(t *testing.T) {
 	r = newRig(t, nil)
 	a = r.agent(t)
 	round(t, a)
-	if _, err := a.Refuse(ctx, "illness", Approver{}, ""); err == nil || !strings.Contains(err.Error(), "taken back") {
+	if _, err := a.Refuse(context.Background(), "illness", Approver{}, ""); err == nil || !strings.Contains(err.Error(), "taken back") {
 		t.Errorf("refuse what was received: %v", err)
 	}
 }
@@ -152,15 +160,8 @@ func TestRefusedTooLate(t *testing.T) {
 // TestRefusedWhateverIsSaid: a coordinator that says it has the contribution of a
 // site already does not get what a person refused.
 func TestRefusedWhateverIsSaid(t *testing.T) {
-	ctx := context.Background()
-	r := newRig(t, nil)
-	r.refuse = protocol.ErrUnavailable
-	a := r.agent(t)
-	_ = a.Round(ctx) // prepared, not sent
-	if _, err := a.Refuse(ctx, "illness", Approver{}, ""); err != nil {
-		t.Fatal(err)
-	}
-	r.refuse, r.stored = nil, []byte{1}
+	r, a := refusedPrepared(t)
+	r.stored = []byte{1}
 	round(t, a)
 	r.state = study.Sealed
 	round(t, a)
