@@ -14,19 +14,25 @@ import (
 	"caucus/study"
 )
 
+// headWorld keeps its ledger's head elsewhere, and has an open study of two, to
+// which one contributed; the other is p1.
+func headWorld(t *testing.T) (w *world, s protocol.Study, p1 *protocol.Client) {
+	t.Helper()
+	w = newWorld(t, func(c *Config) { c.Head = filepath.Join(filepath.Dir(c.Dir), "head.txt") })
+	p0, p1 := w.enrol("p0"), w.enrol("p1")
+	pool := poolOf(40)
+	s = w.open(planOf(names(2), pool, w.clock.Now().Add(time.Hour)), pool)
+	must(p0.Contribute(context.Background(), s.Hash, ballotFor(0, 40)))
+	return w, s, p1
+}
+
 // TestWholeFolderPutBack: a study was released after a backup of the whole
 // folder. With the head kept elsewhere, the coordinator that is put back makes no
 // second release of it, although the last contribution arrives again; the
 // parties' receipts tell too. Once what was lost is charged, it goes on.
 func TestWholeFolderPutBack(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Head = filepath.Join(filepath.Dir(c.Dir), "head.txt") })
-	p0, p1 := w.enrol("p0"), w.enrol("p1")
-	pool := poolOf(40)
-	p := planOf(names(2), pool, w.clock.Now().Add(time.Hour))
-	s := w.open(p, pool)
-	must(p0.Contribute(ctx, s.Hash, ballotFor(0, 40)))
-
+	w, s, p1 := headWorld(t)
 	w.stop()
 	dir, backup := w.config.Dir, filepath.Join(t.TempDir(), "backup")
 	file := must(os.OpenFile(filepath.Join(dir, ConfigFile), os.O_APPEND|os.O_WRONLY, 0))
@@ -35,8 +41,8 @@ func TestWholeFolderPutBack(t *testing.T) {
 	must(0, os.CopyFS(backup, os.DirFS(dir)))
 	w.start()
 	first := must(p1.Contribute(ctx, s.Hash, ballotFor(1, 40)))
-	w.wait(p.Name, study.Released)
-	r := must(w.operator.Release(ctx, p.Name))
+	w.wait(s.Plan.Name, study.Released)
+	r := must(w.operator.Release(ctx, s.Plan.Name))
 	w.stop()
 
 	text := string(must(os.ReadFile(w.config.Head)))
@@ -57,11 +63,11 @@ func TestWholeFolderPutBack(t *testing.T) {
 	}))
 	w.start()
 	must(p1.Contribute(ctx, s.Hash, ballotFor(1, 40)))
-	w.wait(p.Name, study.Folded)
+	w.wait(s.Plan.Name, study.Folded)
 	for !strings.Contains(w.log.String(), "study cannot move on") {
 		time.Sleep(5 * time.Millisecond)
 	}
-	if _, err := w.operator.Release(ctx, p.Name); !errors.Is(err, protocol.ErrNotFound) {
+	if _, err := w.operator.Release(ctx, s.Plan.Name); !errors.Is(err, protocol.ErrNotFound) {
 		t.Errorf("a second release: %v", err)
 	}
 	if !strings.Contains(w.log.String(), "behind what was published") {
@@ -83,7 +89,7 @@ func TestWholeFolderPutBack(t *testing.T) {
 		t.Errorf("charged twice: %v", again)
 	}
 	w.start()
-	w.wait(p.Name, study.Released) // a second draw, and paid for: entry 3
+	w.wait(s.Plan.Name, study.Released) // a second draw, and paid for: entry 3
 	if totals := must(w.server.conductor.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
 		t.Errorf("%d charges, want 2", totals[privacy.Party].Charges)
 	}
@@ -93,14 +99,9 @@ func TestWholeFolderPutBack(t *testing.T) {
 // keep, nor with that of another ledger.
 func TestHeadFile(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Head = filepath.Join(filepath.Dir(c.Dir), "head.txt") })
-	p0, p1 := w.enrol("p0"), w.enrol("p1")
-	pool := poolOf(40)
-	p := planOf(names(2), pool, w.clock.Now().Add(time.Hour))
-	s := w.open(p, pool)
-	must(p0.Contribute(ctx, s.Hash, ballotFor(0, 40)))
+	w, s, p1 := headWorld(t)
 	must(p1.Contribute(ctx, s.Hash, ballotFor(1, 40)))
-	w.wait(p.Name, study.Released)
+	w.wait(s.Plan.Name, study.Released)
 	w.stop()
 	head := must(os.ReadFile(w.config.Head))
 	for name, c := range map[string]struct {
