@@ -129,12 +129,18 @@ func (n *network) open(name string, minimum int, parties ...study.PartyID) study
 	}
 	made, err := s.propose()
 	n.check(err)
+	n.start(made)
+	return made.Hash
+}
+
+// start uploads the pool of a study, creates it and opens it.
+func (n *network) start(made study.Proposed) {
+	n.t.Helper()
 	n.check(n.operator.UploadPool(n.ctx, made.Plan.Pool, made.PoolBytes))
-	_, err = n.operator.CreateStudy(n.ctx, made.Canonical)
+	_, err := n.operator.CreateStudy(n.ctx, made.Canonical)
 	n.check(err)
 	_, err = n.operator.Open(n.ctx, made.Hash.String())
 	n.check(err)
-	return made.Hash
 }
 
 // wait waits until a study is released.
@@ -303,11 +309,7 @@ func TestMeansByDaemons(t *testing.T) {
 	if made.Forecast == nil || made.Forecast.Useful || made.Warning == "" {
 		t.Errorf("three parties at party level: forecast %+v, warning %q", made.Forecast, made.Warning)
 	}
-	n.check(n.operator.UploadPool(n.ctx, made.Plan.Pool, made.PoolBytes))
-	_, err = n.operator.CreateStudy(n.ctx, made.Canonical)
-	n.check(err)
-	_, err = n.operator.Open(n.ctx, made.Hash.String())
-	n.check(err)
+	n.start(made)
 	for _, c := range agents {
 		n.run(c)
 	}

@@ -135,11 +135,7 @@ func TestRatioByDaemons(t *testing.T) {
 		}
 		configs = append(configs, c)
 	}
-	n.check(n.operator.UploadPool(n.ctx, made.Plan.Pool, made.PoolBytes))
-	_, err = n.operator.CreateStudy(n.ctx, made.Canonical)
-	n.check(err)
-	_, err = n.operator.Open(n.ctx, made.Hash.String())
-	n.check(err)
+	n.start(made)
 	for _, c := range configs {
 		n.run(c)
 	}
