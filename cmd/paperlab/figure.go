@@ -21,7 +21,7 @@ type figure struct {
 	Title, X, Y string
 	LogX, LogY  bool
 	Curves      []curve
-	// Lines are horizontal, for references such as the majority class.
+	// Lines are straight, for references such as the majority class.
 	Lines []reference
 }
 
@@ -35,10 +35,11 @@ type curve struct {
 // point is a mean with its standard deviation.
 type point struct{ X, Y, SD float64 }
 
-// reference is a horizontal line.
+// reference is a horizontal line, or y = x.
 type reference struct {
-	Name string
-	Y    float64
+	Name     string
+	Y        float64
+	Identity bool
 }
 
 // curveOf is a method's curve: the mean of one column at each number of
@@ -86,7 +87,11 @@ func (f figure) save(name string) error {
 		if math.IsInf(low, 1) {
 			break
 		}
-		line, err := plotter.NewLine(plotter.XYs{{X: low, Y: r.Y}, {X: high, Y: r.Y}})
+		ends := plotter.XYs{{X: low, Y: r.Y}, {X: high, Y: r.Y}}
+		if r.Identity {
+			ends = plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}
+		}
+		line, err := plotter.NewLine(ends)
 		if err != nil {
 			return err
 		}

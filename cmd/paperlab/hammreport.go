@@ -337,7 +337,7 @@ func accuracyTables(p *page, r *results, curves []string, noun string) error {
 					}
 				}
 				for _, ref := range []string{"unperturbed", "majority class"} {
-					f.Lines = append(f.Lines, reference{ref, at.where("method", ref).over("accuracy").Mean})
+					f.Lines = append(f.Lines, reference{Name: ref, Y: at.where("method", ref).over("accuracy").Mean})
 				}
 				name := fmt.Sprintf("%s-%s%s-%s", set, cell(m), noun, partition)
 				if err := p.figure(name, f); err != nil {

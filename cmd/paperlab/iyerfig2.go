@@ -278,7 +278,7 @@ func iyerFig2Report(l *lab, r *results, p *page) error {
 		}
 		p.table([]string{"method", "L1 at .1", "L1 at .5", "L1 at .9", "APP: AE / RAE / NKLD / bias", "UPP", "NPP", "coverage of 95 % intervals"}, rows)
 		diagonal := figure{Title: set + ": estimated against true share", X: "true share of class 1", Y: "estimated share"}
-		diagonal.Curves = append(diagonal.Curves, curve{Name: "truth", Dashed: true, Points: []point{{.1, .1, 0}, {.9, .9, 0}}})
+		diagonal.Lines = []reference{{Name: "truth", Identity: true}}
 		drift := figure{Title: set + ": error by drift", X: "L1 distance of the test shares to the training shares", Y: "mean L1 error"}
 		for _, m := range some.distinct("method") {
 			diagonal.Curves = append(diagonal.Curves, curveOf(m, some.where("protocol", "grid", "method", m), "share", "estimate"))

@@ -157,7 +157,7 @@ func iyerFig3Report(_ *lab, r *results, p *page) error {
 	for _, set := range r.distinct("set") {
 		some := r.where("set", set)
 		f := figure{Title: set + ": error by ε", X: "ε", Y: "mean L1 distance", LogX: true}
-		f.Lines = []reference{{"training ratio", some.where("mechanism", "training ratio").over("l1").Mean}}
+		f.Lines = []reference{{Name: "training ratio", Y: some.where("mechanism", "training ratio").over("l1").Mean}}
 		header, rows := []string{"mechanism"}, [][]string{}
 		for _, e := range iyerFig3Epsilons {
 			header = append(header, fmt.Sprintf("ε = %g", e))

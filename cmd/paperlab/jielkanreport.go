@@ -95,7 +95,7 @@ func jiElkanQuery(i int, setting string, s *results, p *page) error {
 		}
 	}
 	raw := s.where("method", "unweighted").rmse("error")
-	f.Lines = []reference{{"unweighted", raw}}
+	f.Lines = []reference{{Name: "unweighted", Y: raw}}
 	p.table(jiElkanHeader(epsilons), rows)
 	p.paragraph("Unweighted: %.4f.", raw)
 	return p.figure(jiElkanFigure("query", i), f)
@@ -123,7 +123,7 @@ func jiElkanLambda(setting string, s *results, p *page) error {
 		rows = append(rows, line)
 		f.Curves = append(f.Curves, curveOf(m, at, "lambda", "error"))
 	}
-	f.Lines = []reference{{"no error", 0}}
+	f.Lines = []reference{{Name: "no error"}}
 	p.table(header, rows)
 	return p.figure("lambda-"+setting, f)
 }
@@ -137,7 +137,7 @@ func jiElkanAccuracy(i int, setting, name string, s *results, p *page) error {
 	for _, m := range s.having("accuracy") {
 		at := s.where("method", m)
 		if strings.HasPrefix(m, "trained on") {
-			f.Lines = append(f.Lines, reference{m, at.over("accuracy").Mean})
+			f.Lines = append(f.Lines, reference{Name: m, Y: at.over("accuracy").Mean})
 			continue
 		}
 		line := []string{m}
