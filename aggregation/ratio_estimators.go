@@ -79,10 +79,10 @@ const (
 	classMeanSignal     = 0.5
 )
 
-// solveClassMeans. With weights W, S = P̃WP̃ᵀ − Σw_iC_i and A = WP̃ᵀS⁻¹, the class
-// means are B = ΦA, and BᵀB = Aᵀ(V + D·s)A − N: what sampling, privacy noise on
+// solveClassMeans. With weights W, S = P̃WP̃ᵀ − Σv_iw_iC_i (unfitted gives v) and
+// A = WP̃ᵀS⁻¹, the class means are B = ΦA, and BᵀB = Aᵀ(V + D·s)A − N: what sampling, privacy noise on
 // embeddings and the noise of covariance C_i in P̃ (errors in variables) add on
-// average, N = Aᵀdiag(V−U+D·s)A + S⁻¹(Σw_i²U_iiC_i)S⁻¹, is taken off.
+// average, N = Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A, is taken off.
 func (p ratioProblem) solveClassMeans() (ratioSystem, []RatioWarning, error) {
 	c, m := p.shares.Dims()
 	var warnings []RatioWarning
@@ -95,26 +95,24 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []RatioWarning, error) {
 	}
 	var s mat.Dense
 	s.Mul(pw, p.shares.T())
-	corrected, shareNoise := mat.DenseCopyOf(&s), mat.NewDense(c, c, nil)
-	for i, cov := range p.cov {
-		if cov == nil {
-			continue
-		}
-		for a := range c {
-			for b := range c {
-				corrected.Set(a, b, corrected.At(a, b)-w[i]*cov.At(a, b))
-				shareNoise.Set(a, b, shareNoise.At(a, b)+w[i]*w[i]*max(p.gram.U.At(i, i), 0)*cov.At(a, b))
+	corrected := mat.DenseCopyOf(&s)
+	for i, left := range p.unfitted(&s, w) {
+		if cov := p.cov[i]; cov != nil {
+			for a := range c {
+				for b := range c {
+					corrected.Set(a, b, corrected.At(a, b)-left*w[i]*cov.At(a, b))
+				}
 			}
 		}
 	}
 	// The correction divides by what is left: stop when noise is most of it.
 	before, after := smallestEigenvalue(&s), smallestEigenvalue(corrected)
-	if after >= before/2 {
+	sound := after >= before/2
+	if sound {
 		s.CloneFrom(corrected)
 	} else {
 		warnings = append(warnings, RatioWarning{RatioNoisyShares, after / before, 0.5,
 			"the noise on the label counts is as large as the differences between the sets: use larger sets, more different sets or a larger epsilon"})
-		shareNoise.Zero()
 	}
 	var inverse, read mat.Dense
 	if err := inverse.Inverse(&s); err != nil {
@@ -124,10 +122,14 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []RatioWarning, error) {
 	read.Mul(pw.T(), &inverse)
 	sampling, private := p.noiseParts()
 	seen, sampled, perturbed := sandwich(p.seen(), &read), sandwich(sampling, &read), sandwich(private, &read)
-	sampled.Add(sampled, sandwich(shareNoise, &inverse))
 	var unbiased mat.Dense
 	unbiased.Sub(seen, sampled)
 	unbiased.Sub(&unbiased, perturbed)
+	if sound {
+		byShares := p.shareNoise(&unbiased, &read)
+		sampled.Add(sampled, byShares)
+		unbiased.Sub(&unbiased, byShares)
+	}
 	q, floored := takeOff(seen, sampled, perturbed, p.rank, float64(p.dim))
 	if floored > 0 {
 		warnings = append(warnings, RatioWarning{RatioIndefinite, floored, 0,
@@ -151,6 +153,41 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []RatioWarning, error) {
 		metric: metric, spread: mat.DenseCopyOf(&read), slope: &slope,
 	}
 	return out, warnings, nil
+}
+
+// unfitted is the part of each set's noise that S = P̃WP̃ᵀ holds and a correction
+// should take off: 1 − h_i − w_i, h_i = w_ip̃_iᵀS⁻¹p̃_i the set's leverage. The fit
+// follows the rest, and taking that off as well would make differences between
+// classes too large by 2(c+1)/M of C's share of S: to second order in the noise
+// (Fuller 1980 has 1 − (c+1)/M).
+func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
+	out := make([]float64, len(w))
+	var inverse mat.Dense
+	if err := inverse.Inverse(s); err != nil {
+		return out // as refused later
+	}
+	for i := range out {
+		share := p.shares.ColView(i)
+		out[i] = max(1-w[i]*mat.Inner(share, &inverse, share)-w[i], 0)
+	}
+	return out
+}
+
+// shareNoise is what noise in P̃ adds to BᵀB on average. To first order it moves
+// B by −BΔA, Δ the noise and A = WP̃ᵀS⁻¹ (read), because S moves with P̃; so it
+// adds Σ_i tr(BᵀB·C_i)·a_ia_iᵀ, a_i row i of A. Where the sums of the counts are
+// known C_i has no weight on what all classes have in common, and only their
+// differences matter. square is BᵀB.
+func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
+	each := mat.NewDense(p.sets(), p.sets(), nil)
+	for i, cov := range p.cov {
+		if cov != nil {
+			var t mat.Dense
+			t.Mul(square, cov)
+			each.Set(i, i, max(mat.Trace(&t), 0))
+		}
+	}
+	return sandwich(each, read)
 }
 
 // seen is the Gram of the embeddings as they are, noise included: positive
