@@ -60,6 +60,10 @@ type LambdaPoint struct {
 	Risk float64 `json:"risk"`
 	// Correction is what the noise is expected to have taken off it.
 	Correction float64 `json:"correction"`
+	// Doubt is the standard error of the correction, where it is a mean over
+	// draws. Of the λ that are better than the zero model without it, that of
+	// least risk, correction and doubt is chosen.
+	Doubt float64 `json:"doubt,omitempty"`
 }
 
 // solve minimises at ridge λ and a moment matrix, from a starting point (nil:
@@ -87,8 +91,9 @@ func (p perturbed) excess(w *mat.Dense) float64 {
 // noisy risk by ⟨ν, W(mu)⟩ and the fresh draws estimate that expectation. Where
 // the pool hardly holds the fit, few of the draws decide that mean, so λ are
 // compared with its standard error added: else the λ whose draws happened to be
-// kind would win. The zero model, which noise cannot touch, is on the grid. The
-// search ends at the first λ whose fit accept (nil: all) turns down.
+// kind would win. The zero model, which noise cannot touch, is on the grid, and
+// chosen where no λ is better without that error. The search ends at the
+// first λ whose fit accept (nil: all) turns down.
 func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.Rand) (w *mat.Dense, chosen float64, path []LambdaPoint) {
 	d, c := p.mu.Dims()
 	if lambda > 0 {
@@ -133,7 +138,7 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 			correction, doubt = stat.MeanStdDev(worth, nil)
 			doubt = stat.StdErr(doubt, lambdaDraws)
 		}
-		point := LambdaPoint{l, p.excess(at), correction}
+		point := LambdaPoint{l, p.excess(at), correction, doubt}
 		if p.score != nil {
 			point.Risk, point.Correction = p.score(at, l)
 			correction = point.Correction

@@ -2,19 +2,21 @@ package aggregation
 
 import "gonum.org/v1/gonum/mat"
 
-// ridged is S + ridge·I, factored, of a second moment or covariance S (d×d) of
-// rows of norm about 1: d³/3 multiplications, where eigenvectors take some 20·d³.
+// ridged is S + ridge·I, factored, of a second moment or covariance S (d×d):
+// d³/3 multiplications, where eigenvectors take some 20·d³.
 type ridged struct{ factor mat.Cholesky }
 
-// leastRidge is far above rounding, which can give S a negative eigenvalue of
-// 1e-16, and far below every λ of the search.
+// leastRidge, of the trace of S or 1, is far above rounding, which can give S a
+// negative eigenvalue of 1e-12, and below every λ of the search (rows have norm
+// about 1).
 const leastRidge = 1e-9
 
 func newRidged(s *mat.SymDense, ridge float64) *ridged {
 	sum := mat.NewSymDense(s.SymmetricDim(), nil)
 	sum.CopySym(s)
+	ridge = max(ridge, leastRidge*max(mat.Trace(s), 1))
 	for j := range s.SymmetricDim() {
-		sum.SetSym(j, j, s.At(j, j)+max(ridge, leastRidge))
+		sum.SetSym(j, j, s.At(j, j)+ridge)
 	}
 	r := &ridged{}
 	if !r.factor.Factorize(sum) {

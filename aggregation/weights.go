@@ -18,8 +18,8 @@ type logMeanExp struct {
 	ridge  float64
 	scores []float64
 	second *mat.SymDense // of the rows, under base
-	shape  *ridged       // second + shapeAt·I; nil until wanted
-	at     float64
+	shape  *ridged       // second and a ridge; nil until wanted
+	shaped float64       // that ridge
 }
 
 func (o *logMeanExp) Dim() int { _, d := o.x.Dims(); return d }
@@ -52,8 +52,8 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 // Precondition applies (S + ridge·I)⁻¹, the inverse Hessian at 0 but for the
 // mean.
 func (o *logMeanExp) Precondition(g []float64) {
-	if o.shape == nil || o.at != o.ridge {
-		o.shape, o.at = newRidged(o.second, o.ridge), o.ridge
+	if o.shape == nil || o.shaped != o.ridge {
+		o.shape, o.shaped = newRidged(o.second, o.ridge), o.ridge
 	}
 	o.shape.solve(g)
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -12,10 +13,11 @@ import (
 //
 //	ω_i = √(2·gamma)·s_i·(row i of H·D₃·H·D₂·H·D₁),  H the Walsh–Hadamard matrix/√p,
 //
-// D random signs, s_i the norm of p standard normal numbers: of the length of
-// N(0, 2·gamma·I), nearly of its direction, and orthogonal to each other, which
-// lessens the kernel's error (Yu, Suresh, Choromanski, Holtmann-Rice & Kumar
-// 2016; the lengths as in Le, Sarlós & Smola 2013). All products with a row cost
+// D random signs, s_i of the law of the norm of p standard normal numbers: of the
+// length of N(0, 2·gamma·I), nearly of its direction, and in p dimensions (rows
+// are filled with zeros) orthogonal to each other, which lessens the kernel's
+// error (Yu, Suresh, Choromanski, Holtmann-Rice & Kumar 2016; the lengths as in
+// Le, Sarlós & Smola 2013). All products with a row cost
 // p·log₂p additions a block and not dim·p multiplications, and use nothing but
 // sums in a fixed order: a row's phases do not depend on the rows beside it.
 type Frequencies struct {
@@ -53,6 +55,9 @@ func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
 
 // Phases writes ⟨ω_j, row⟩ for every j to to (length count); row has dim numbers.
 func (f *Frequencies) Phases(to, row []float64) {
+	if len(to) != f.count || len(row) != f.dim {
+		panic(fmt.Sprintf("dataset: %d phases of a row of %d numbers, made for %d and %d", len(to), len(row), f.count, f.dim))
+	}
 	p, v := f.block, f.work
 	for first := 0; first < f.count; first += p {
 		signs := f.signs[3*first : 3*first+3*p]

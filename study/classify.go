@@ -100,8 +100,8 @@ var classifyMechanisms = map[string]classifyMechanism{
 	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, question: newCross},
 	"means":        {units: []privacy.Unit{privacy.Party}, site: true, question: newMeans},
 	"output":       {units: allUnits, solved: true, question: newOutput("output")},
-	"output-paper": {units: allUnits, solved: true, simulation: true, question: newOutput("output-paper")},
-	"majority":     {units: allUnits, solved: true, simulation: true, question: newOutput("majority")},
+	"output-paper": {units: allUnits, simulation: true, question: newOutput("output-paper")},
+	"majority":     {units: allUnits, simulation: true, question: newOutput("majority")},
 	"average":      {units: []privacy.Unit{privacy.Party}, simulation: true, question: newAverage},
 	"none":         {units: allUnits, simulation: true, question: newVotes("none")},
 }

@@ -53,16 +53,17 @@ type output struct {
 
 const (
 	outputTolerance = 1e-7
-	// leastSolved is the smallest ridge of a mechanism whose bound rests on
-	// solving: at it gradient descent, where L-BFGS stops short, takes at most
-	// some 14/λ steps (aggregation.SolveSurely).
+	// leastSolved is the smallest ridge λ of a mechanism whose bound rests on
+	// solving. Where L-BFGS stops short, aggregation.SolveSurely's gradient
+	// descent takes up to some 14/λ steps for output and 500/λ for logistic,
+	// which solves at λ/2 over the squared norm of a row.
 	leastSolved = 1e-5
 )
 
-// checkSolved refuses a ridge at which nothing shows that the solver ends.
+// checkSolved refuses a ridge at which the solver might not end in useful time.
 func checkSolved(p Plan) error {
 	if p.Lambda > 0 && p.Lambda < leastSolved {
-		return planError("lambda", "%g: the bound of %q rests on solving to a small gradient, which can take some 14/λ steps: give %g or more, or 0 for a public rule", p.Lambda, p.Mechanism, leastSolved)
+		return planError("lambda", "%g: the bound of %q rests on solving to a small gradient, which at so small a ridge might take days: give %g or more, or 0 for a public rule", p.Lambda, p.Mechanism, leastSolved)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (reweigh) Check(p Plan) error {
 	case t.PerParty < 0 || t.PerParty > 1<<40:
 		return planError("reweigh.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
 	}
-	if p.Mechanism != "entropy" {
+	if p.Mechanism == "logistic" {
 		if err := checkSolved(p); err != nil {
 			return err
 		}

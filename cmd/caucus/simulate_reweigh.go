@@ -44,7 +44,7 @@ machine and a simulation ledger, and compare a query's answer on the weighted
 pool with the truth on the private records.
 
 Without --train or --dataset it uses generated hospital data.`,
-		Example: `  caucus simulate reweigh --split ward=surgery --query "outcome == readmitted" --epsilon 0.5
+		Example: `  caucus simulate reweigh --split sex=male --query 'readmitted == "yes"' --epsilon 0.5
   caucus simulate reweigh --dataset adult --split sex=Male --query 'income == ">50K"' --epsilon 0.1 --parties 12`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
