@@ -36,6 +36,8 @@ type perturbed struct {
 	// ceiling is the value of G at 0: a fit whose noise alone costs more is
 	// worse than no fit.
 	ceiling float64
+	// least bounds the risk without noise from below: an estimate under it is none.
+	least float64
 }
 
 // Settings of the search for λ. The grid is half-decades down from 10; rows have
@@ -150,7 +152,7 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 		if correction > p.ceiling {
 			break // it only grows as λ falls
 		}
-		if s := point.Risk + correction; s+doubt < bestScore && s < zero {
+		if s := point.Risk + correction; s+doubt < bestScore && s < zero && s > p.least {
 			best, bestScore, bestW = l, s+doubt, at
 		}
 	}

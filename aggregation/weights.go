@@ -132,7 +132,7 @@ func tilting(x *mat.Dense, base, mean []float64, noise Noise) perturbed {
 		risk: &logMeanExp{x: x, base: base, scores: make([]float64, n), second: secondMoment(x, base)},
 		// Weights on the lightest row alone are farthest from the base: a relative
 		// entropy of −log of its share, log N where all weigh alike.
-		mu: mu, noise: noise, ceiling: -math.Log(lightestShare(base, n)),
+		mu: mu, noise: noise, ceiling: -math.Log(lightestShare(base, n)), least: math.Inf(-1),
 		curvature: func(w *mat.Dense) *mat.SymDense {
 			weight, _, _ := weightsOf(x, base, w)
 			return newWeightLaw(x, weight).cov
