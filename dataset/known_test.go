@@ -27,6 +27,7 @@ var published = map[string]struct {
 	classes     []int // of the train part
 }{
 	"adult":         {32561, 16281, 95, []int{24720, 7841}},
+	"adult-narrow":  {32561, 16281, 65, []int{24720, 7841}},
 	"mnist":         {60000, 10000, 784, []int{5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949}},
 	"kddcup99":      {494021, 311029, 124, []int{97278, 396743}},
 	"kddcup99-5":    {494021, 311029, 124, []int{97278, 391458, 4107, 1126, 52}},
@@ -146,7 +147,7 @@ func TestKnownParties(t *testing.T) {
 }
 
 func TestLoadKnownErrors(t *testing.T) {
-	if _, err := LoadKnown("iris"); err == nil || !strings.Contains(err.Error(), "adult, cifar10-airplane-horse") {
+	if _, err := LoadKnown("iris"); err == nil || !strings.Contains(err.Error(), "adult, adult-narrow, cifar10-airplane-horse") {
 		t.Errorf("unknown set: %v", err)
 	}
 	k, err := LoadKnown("phishing")
