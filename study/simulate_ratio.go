@@ -127,6 +127,8 @@ func (s RatioSimulation) Check() error {
 	switch {
 	case s.Plan.Ratio == nil:
 		return planError("ratio", "say what the sets and their features are")
+	case s.Plan.Ratio.Estimator != "" && !slices.Contains(aggregation.RatioEstimators(), s.Plan.Ratio.Estimator):
+		return planError("ratio.estimator", "%q: use one of %v", s.Plan.Ratio.Estimator, aggregation.RatioEstimators())
 	case s.Sets < 1 || s.SetSize < 2:
 		return fmt.Errorf("simulate: %d sets of %d records: give at least 1 set of 2", s.Sets, s.SetSize)
 	case s.Targets < 1 || s.TargetSize < 1:

@@ -157,13 +157,17 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	if err := p.Check(); err != nil {
 		return usageError{err}
 	}
-	bar := newProgress(c)
-	summary, err := study.Simulation{
+	sim := study.Simulation{
 		Plan: p, Train: data.train, Test: data.test, Pool: data.pool, PoolWeight: data.poolWeight,
 		PoolFraction: s.poolFraction, PoolRows: s.poolRows, Parties: s.parties,
 		Project: s.project, Whiten: s.whiten, Repeats: s.repeats, Seed: s.seed,
-		Progress: bar.set,
-	}.Run(cmd.Context())
+	}
+	if err := sim.Check(); err != nil {
+		return usageError{err}
+	}
+	bar := newProgress(c)
+	sim.Progress = bar.set
+	summary, err := sim.Run(cmd.Context())
 	bar.stop()
 	if err != nil {
 		return err

@@ -98,6 +98,9 @@ func (s *simulateLabels) plan(schema dataset.Schema) (study.Plan, error) {
 
 func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 	start := time.Now()
+	if s.repeats < 1 {
+		return usagef("--repeats %d: give at least 1", s.repeats)
+	}
 	s.source.seed = s.seed
 	if cmd.Flags().Changed("parties") && s.parties < 1 {
 		return usagef("--parties %d: give at least 1", s.parties)

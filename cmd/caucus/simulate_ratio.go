@@ -120,8 +120,10 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range data.remarks {
-		c.note("note: %s", r)
+	if s.known != "" || s.train != "" { // the generator's oddities are its own
+		for _, r := range data.remarks {
+			c.note("note: %s", r)
+		}
 	}
 	sim.Train, sim.Test, sim.Pool = data.train, data.test, data.pool
 	p := study.Plan{

@@ -133,6 +133,9 @@ func (s *simulateReweigh) group(t *dataset.Table) (column, value string, marks [
 
 func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 	start := time.Now()
+	if s.repeats < 1 {
+		return usagef("--repeats %d: give at least 1", s.repeats)
+	}
 	if s.split == "" || s.query == "" {
 		return usagef("simulate reweigh needs --split COLUMN=VALUE and --query CONDITION")
 	}
