@@ -105,7 +105,7 @@ func (f figure) save(name string) error {
 	if f.LogY && !math.IsInf(low, 1) {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
 	}
-	const width, height, beside = 23 * vg.Centimeter, 11 * vg.Centimeter, 7 * vg.Centimeter
+	const width, height, beside = 25 * vg.Centimeter, 11 * vg.Centimeter, 9 * vg.Centimeter
 	canvas := vgsvg.New(width, height)
 	all := draw.New(canvas)
 	p.Draw(draw.Crop(all, 0, -beside, 0, -vg.Points(5)))
