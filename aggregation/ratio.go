@@ -20,7 +20,8 @@ type RatioSet struct {
 
 	// Shares are the label shares of this very set, length c, sum 1. Noisy
 	// shares may be given before projection (unbiased; best for class-means)
-	// or after it. ShareCov is the covariance of their noise, nil if exact.
+	// or after it. ShareCov is the covariance of their noise, its rows of sum zero
+	// because shares sum to 1; nil if exact.
 	Shares   []float64
 	ShareCov *mat.SymDense
 }

@@ -95,18 +95,20 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []RatioWarning, error) {
 	}
 	var s mat.Dense
 	s.Mul(pw, p.shares.T())
-	corrected := mat.DenseCopyOf(&s)
+	corrected, without := mat.DenseCopyOf(&s), mat.DenseCopyOf(&s)
 	for i, left := range p.unfitted(&s, w) {
 		if cov := p.cov[i]; cov != nil {
 			for a := range c {
 				for b := range c {
 					corrected.Set(a, b, corrected.At(a, b)-left*w[i]*cov.At(a, b))
+					without.Set(a, b, without.At(a, b)-w[i]*cov.At(a, b))
 				}
 			}
 		}
 	}
-	// The correction divides by what is left: stop when noise is most of it.
-	before, after := smallestEigenvalue(&s), smallestEigenvalue(corrected)
+	// Corrections are of first order: none where noise, fitted or not, is most of
+	// what sets differ by.
+	before, after := smallestEigenvalue(&s), smallestEigenvalue(without)
 	sound := after >= before/2
 	if sound {
 		s.CloneFrom(corrected)

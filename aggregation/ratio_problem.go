@@ -20,7 +20,7 @@ const (
 	RatioNoFit         RatioReason = "no-mixture-fits" // number: fit statistic
 	RatioFaintClasses  RatioReason = "faint-classes"   // classes hardly differ under this kernel
 	RatioNoisyShares   RatioReason = "noisy-shares"    // the count noise swamps the differences between sets
-	RatioIndefinite    RatioReason = "indefinite-gram" // number: smallest eigenvalue over largest
+	RatioIndefinite    RatioReason = "indefinite-gram" // number: part of a difference between classes that is noise
 	RatioLooseInterval RatioReason = "loose-interval"  // only an upper bound on the spread was available
 )
 

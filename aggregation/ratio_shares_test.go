@@ -86,6 +86,44 @@ func TestNoiseInSharesTakenOff(t *testing.T) {
 	}
 }
 
+// TestSwampedShares: where noise is most of what the sets differ by, that is said,
+// and nothing is corrected, also with no more sets than classes.
+func TestSwampedShares(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, sets := range []int{3, 4, 9} {
+		p := ratioProblem{cov: make([]*mat.SymDense, sets), noise: make([]float64, sets), rank: 10, shares: mat.NewDense(3, sets, nil)}
+		phi := mat.NewDense(5, sets, nil)
+		law := mat.NewSymDense(3, nil)
+		for k := range 3 {
+			for l := range 3 {
+				law.SetSym(k, l, -.09/3)
+			}
+			law.SetSym(k, k, .09*2/3)
+		}
+		for i := range sets {
+			z := []float64{.15, .15, .15}
+			z[i%3] = .7
+			for k := range 3 {
+				p.shares.Set(k, i, z[k])
+				phi.Set(k, i, z[k])
+			}
+			phi.Set(4, i, 1+rng.NormFloat64()/100)
+			p.cov[i] = law
+			p.gram.Self, p.gram.N = append(p.gram.Self, 1), append(p.gram.N, 600)
+		}
+		var gram mat.Dense
+		gram.Mul(phi.T(), phi)
+		p.gram.V, p.gram.U = symmetric(&gram), symmetric(&gram)
+		_, warnings, err := p.solveClassMeans()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(warnings) == 0 || warnings[0].Reason != RatioNoisyShares {
+			t.Errorf("%d sets: warnings %+v, want %s", sets, warnings, RatioNoisyShares)
+		}
+	}
+}
+
 // symmetric is the symmetric matrix that d is but for rounding.
 func symmetric(d *mat.Dense) *mat.SymDense {
 	n, _ := d.Dims()
