@@ -80,9 +80,10 @@ const (
 )
 
 // solveClassMeans. With weights W, S = P̃WP̃ᵀ − Σv_iw_iC_i (unfitted gives v) and
-// A = WP̃ᵀS⁻¹, the class means are B = ΦA, and BᵀB = Aᵀ(V + D·s)A − N: what sampling, privacy noise on
-// embeddings and the noise of covariance C_i in P̃ (errors in variables) add on
-// average, N = Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A, is taken off.
+// A = WP̃ᵀS⁻¹, the class means are B = ΦA, and BᵀB = Aᵀ(V + D·s)A − N: what
+// sampling, privacy noise on embeddings and the noise of covariance C_i in P̃
+// (errors in variables) add on average, N = Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A, is
+// taken off.
 func (p ratioProblem) solveClassMeans() (ratioSystem, []RatioWarning, error) {
 	c, m := p.shares.Dims()
 	var warnings []RatioWarning

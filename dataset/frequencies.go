@@ -17,9 +17,9 @@ import (
 // length of N(0, 2·gamma·I), nearly of its direction, and in p dimensions (rows
 // are filled with zeros) orthogonal to each other, which lessens the kernel's
 // error (Yu, Suresh, Choromanski, Holtmann-Rice & Kumar 2016; the lengths as in
-// Le, Sarlós & Smola 2013). All products with a row cost
-// p·log₂p additions a block and not dim·p multiplications, and use nothing but
-// sums in a fixed order: a row's phases do not depend on the rows beside it.
+// Le, Sarlós & Smola 2013). All products with a row cost 3p·log₂p additions a
+// block and not dim·p multiplications, and use nothing but sums in a fixed order:
+// a row's phases do not depend on the rows beside it.
 type Frequencies struct {
 	dim, count, block int
 	signs             []float64 // three times p a block

@@ -118,14 +118,9 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	if err != nil {
 		return err
 	}
-	data, err := s.load()
+	data, err := s.load(c)
 	if err != nil {
 		return err
-	}
-	if s.known != "" || s.train != "" { // the generator's oddities are its own
-		for _, r := range data.remarks {
-			c.note("note: %s", r)
-		}
 	}
 	p.Schema = data.schema
 	if s.poolRelease != "" {

@@ -105,14 +105,9 @@ func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 	if cmd.Flags().Changed("parties") && s.parties < 1 {
 		return usagef("--parties %d: give at least 1", s.parties)
 	}
-	data, err := s.load()
+	data, err := s.load(c)
 	if err != nil {
 		return err
-	}
-	if s.known != "" || s.train != "" { // the generator's oddities are its own
-		for _, r := range data.remarks {
-			c.note("note: %s", r)
-		}
 	}
 	p, err := s.plan(data.schema)
 	if err != nil {

@@ -116,14 +116,9 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	if sim.TargetShares, err = parseShares("target-shares", s.targetShares); err != nil {
 		return err
 	}
-	data, err := s.load()
+	data, err := s.load(c)
 	if err != nil {
 		return err
-	}
-	if s.known != "" || s.train != "" { // the generator's oddities are its own
-		for _, r := range data.remarks {
-			c.note("note: %s", r)
-		}
 	}
 	sim.Train, sim.Test, sim.Pool = data.train, data.test, data.pool
 	p := study.Plan{

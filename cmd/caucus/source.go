@@ -41,10 +41,10 @@ type loaded struct {
 	schema            dataset.Schema
 	train, test, pool *dataset.Records
 	poolWeight        []float64 // of a weighted pool
-	remarks           []string
 }
 
-func (s *source) load() (loaded, error) {
+// load reads and encodes the records, and notes what the schema did to them.
+func (s *source) load(c *console) (loaded, error) {
 	schema, train, test, err := s.tables()
 	if err != nil {
 		return loaded{}, err
@@ -83,6 +83,7 @@ func (s *source) load() (loaded, error) {
 			return loaded{}, fmt.Errorf("--pool-where %s leaves %d rows for the pool and %d for the parties: choose a value that both have", s.poolWhere, pool.Rows(), train.Rows())
 		}
 	}
+	var notes []string
 	for _, part := range []struct {
 		name     string
 		table    *dataset.Table
@@ -105,7 +106,12 @@ func (s *source) load() (loaded, error) {
 		}
 		*part.to = records
 		for _, r := range remarks {
-			out.remarks = append(out.remarks, part.name+": "+r.String())
+			notes = append(notes, part.name+": "+r.String())
+		}
+	}
+	if s.known != "" || s.train != "" { // the generator's oddities are its own
+		for _, n := range notes {
+			c.note("note: %s", n)
 		}
 	}
 	return out, nil
