@@ -37,7 +37,7 @@ type MeansDesign struct {
 const (
 	// meansRadius keeps a cell within 16 bits. Truncation moves a cell by less
 	// than 1; at ε = 64, the most that a plan may ask for, noise has a standard
-	// deviation above 2,000.
+	// deviation of 700 or more.
 	meansRadius = 1 << 14
 	// meansRidge evens out directions of the pool with more variance than
 	// that; rows have norm at most 1.

@@ -20,8 +20,8 @@ type MomentDesign struct {
 	classes int
 	// back turns A's columns into mu: mu = back·(Aᵀ·counts)/ballots.
 	back *mat.Dense
-	// L1 bounds the change of Aᵀ·counts by one ballot.
-	L1 int64
+	// L1 and L2sq bound the change of Aᵀ·counts by one ballot.
+	L1, L2sq int64
 }
 
 // momentScale is the lattice of A: whitened entries are of order 1, so rounding
@@ -80,6 +80,7 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 	}
 	l2sq := moved * top * (1 + 1e-9)
 	m.L1 = int64(math.Ceil(math.Min(sum, math.Sqrt(cells*l2sq)*(1+1e-9))))
+	m.L2sq = int64(math.Ceil(l2sq))
 	return m
 }
 
@@ -138,11 +139,11 @@ func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	return mu
 }
 
-// Noise is the noise on Mu when each sum over ballots has Laplace noise of
-// standard deviation sd.
-func (m *MomentDesign) Noise(sd float64) Noise {
+// Noise is the noise on Mu when each sum over ballots has noise of standard
+// deviation sd, Laplace or near to normal.
+func (m *MomentDesign) Noise(sd float64, laplace bool) Noise {
 	d, _ := m.back.Dims()
 	factor := mat.NewDense(d, m.p, nil)
 	factor.Scale(sd, m.back)
-	return Noise{Factor: factor, Laplace: true, Centred: m.classes > 2}
+	return Noise{Factor: factor, Laplace: laplace, Centred: m.classes > 2}
 }

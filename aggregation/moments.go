@@ -16,7 +16,8 @@ type Noise struct {
 	// Factor is d×p.
 	Factor *mat.Dense
 	// Laplace: the entries of z are Laplace; otherwise normal. The discrete
-	// noises really drawn differ from these by less than their rounding.
+	// noises really drawn differ from these by less than their rounding, K-norm
+	// noise (excess kurtosis 6/(m+1) in runs of m) by a little more.
 	Laplace bool
 	// Centred: the mean over columns is taken out of z, as centring does to
 	// the released counts.

@@ -140,11 +140,7 @@ func (g *gaussian) trial(d dice) (y noise, ok bool) {
 	if !ok {
 		return noise{}, false
 	}
-	gap := g.gap.SetUint64(y.size.low)
-	if y.size.high != 0 {
-		high := new(big.Int).SetUint64(y.size.high)
-		gap.Add(high.Lsh(high, 64), gap)
-	}
+	gap := y.size.into(&g.gap)
 	gap.Mul(gap, &g.tb)
 	gap.Sub(gap, &g.a)
 	g.p.set(gap.Mul(gap, gap), &g.den)

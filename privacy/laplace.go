@@ -96,6 +96,15 @@ func (m DiscreteLaplace) variance(_ Bound, _, _ int) float64 {
 // is absurdly large.
 type natural struct{ high, low uint64 }
 
+// into sets x to n and returns it.
+func (n natural) into(x *big.Int) *big.Int {
+	if n.high == 0 {
+		return x.SetUint64(n.low)
+	}
+	x.Lsh(x.SetUint64(n.high), 64)
+	return x.Or(x, new(big.Int).SetUint64(n.low))
+}
+
 // noise is an integer of either sign.
 type noise struct {
 	size     natural

@@ -36,3 +36,7 @@ type Mechanism interface {
 	// variance of the noise on coordinate j of n, for post-processing.
 	variance(b Bound, j, n int) float64
 }
+
+// sized is a mechanism that draws only vectors of some lengths, which are
+// public: others would take too long.
+type sized interface{ fits(n int) error }

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math/big"
-	"strings"
 )
 
 // Published is a released answer with all a reader needs to know its noise
@@ -122,45 +120,4 @@ func (p Published) check() error {
 		return errors.New("the cost is not what the mechanism proves under the bound")
 	}
 	return nil
-}
-
-// mechanismOf rebuilds a mechanism from what was published of it.
-func mechanismOf(name string, parameters map[string]string) (Mechanism, error) {
-	one := func(key string) (*big.Rat, error) {
-		text := parameters[key]
-		if len(text) > maxCostBits || strings.Trim(text, "0123456789/") != "" {
-			return nil, fmt.Errorf("mechanism %s: %s is no short rational", name, key)
-		}
-		x, ok := new(big.Rat).SetString(text)
-		if !ok || len(parameters) != 1 || x.RatString() != text {
-			return nil, fmt.Errorf("mechanism %s: needs exactly one parameter %s, a rational in lowest terms", name, key)
-		}
-		return x, nil
-	}
-	switch name {
-	case DiscreteLaplace{}.Name():
-		x, err := one("scale")
-		m := DiscreteLaplace{Scale: x}
-		if err == nil {
-			err = m.check()
-		}
-		return m, err
-	case DiscreteGaussian{}.Name():
-		x, err := one("variance")
-		m := DiscreteGaussian{Variance: x}
-		if err == nil {
-			err = m.check()
-		}
-		return m, err
-	case RandomisedResponse{}.Name():
-		return parseResponse(parameters)
-	case SphereLaplace{}.Name():
-		return parseSphereLaplace(parameters)
-	case Unperturbed{}.Name():
-		return Unperturbed{}, nil
-	}
-	if m, err := parseCountMechanism(name, parameters); m != nil || err != nil {
-		return m, err
-	}
-	return nil, fmt.Errorf("unknown mechanism %q", name)
 }

@@ -43,6 +43,8 @@ func (m ZeroSumLaplace) Name() string { return "zero-sum-laplace" }
 
 func (m ZeroSumLaplace) parameters() map[string]string { return DiscreteLaplace(m).parameters() }
 
+func (m ZeroSumLaplace) check() error { return DiscreteLaplace(m).check() }
+
 func (m ZeroSumLaplace) cost(b Bound) (Cost, error) {
 	if !b.KeepsSum {
 		return Cost{}, fmt.Errorf("zero-sum Laplace needs a bound that keeps the sum: %w", ErrUnproven)
@@ -82,6 +84,7 @@ type zeroSum struct {
 	t, step uint64
 	next    func() (noise, bool)
 	p       ratio
+	size    big.Int
 }
 
 // round is one attempt at a block of c.
@@ -94,20 +97,15 @@ func (z *zeroSum) round(d dice, c int) ([]noise, bool) {
 			return nil, false
 		}
 		if y[j].negative {
-			sum.Sub(sum, y[j].size.big())
+			sum.Sub(sum, y[j].size.into(&z.size))
 		} else {
-			sum.Add(sum, y[j].size.big())
+			sum.Add(sum, y[j].size.into(&z.size))
 		}
 	}
 	y[c-1] = noise{size: naturalOf(sum), negative: sum.Sign() > 0}
 	num := sum.Abs(sum)
 	z.p.set(num.Mul(num, new(big.Int).SetUint64(z.step)), new(big.Int).SetUint64(z.t))
 	return y, d.decay(&z.p)
-}
-
-func (n natural) big() *big.Int {
-	x := new(big.Int).SetUint64(n.high)
-	return x.Lsh(x, 64).Or(x, new(big.Int).SetUint64(n.low))
 }
 
 // naturalOf is |x|, or 2⁶⁴ where it is more: addNoise cuts both at 2⁶².

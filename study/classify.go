@@ -71,6 +71,12 @@ type terms struct {
 	Mechanism privacy.Mechanism
 }
 
+// laplace says that the noise is discrete Laplace; all other is near to normal.
+func (t terms) laplace() bool {
+	_, ok := t.Mechanism.(privacy.DiscreteLaplace)
+	return ok
+}
+
 // ask makes the release of a clear vector.
 func ask(q question, vector []int64, weight int64) ([]Ask, error) {
 	t, err := q.terms(weight)

@@ -89,7 +89,7 @@ func (c *cross) terms(int64) (terms, error) {
 	}}
 	var err error
 	if c.plan.Delta == 0 {
-		t.Mechanism, err = privacy.CalibrateLaplace(t.Bound, c.plan.Epsilon)
+		t.Mechanism, err = privacy.CalibratePure(t.Bound, c.cells(), c.plan.Epsilon)
 	} else {
 		t.Mechanism, err = privacy.CalibrateGaussian(t.Bound, c.plan.Budget())
 	}

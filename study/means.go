@@ -74,7 +74,7 @@ func (m *means) terms(int64) (terms, error) {
 	}}
 	var err error
 	if m.plan.Delta == 0 {
-		t.Mechanism, err = privacy.CalibrateLaplace(t.Bound, m.plan.Epsilon)
+		t.Mechanism, err = privacy.CalibratePure(t.Bound, m.cells(), m.plan.Epsilon)
 	} else {
 		t.Mechanism, err = privacy.CalibrateGaussian(t.Bound, m.plan.Budget())
 	}

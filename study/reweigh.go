@@ -253,8 +253,8 @@ func (w *weigh) parseClear(body []byte) ([]int64, int64, error) {
 // terms do not depend on the number of records, so they are the same at every
 // site.
 //
-//   - entropy: FeatureDesign's bound, under discrete Laplace (δ = 0) or Gaussian
-//     noise.
+//   - entropy: FeatureDesign's bound, under discrete Laplace or K-norm (δ = 0) or
+//     Gaussian noise.
 //   - logistic: DensityRatio's sensitivity Δ on a lattice of width γ; rounding
 //     adds at most ½ to each of d coordinates of both vectors, so Δ₂ = Δ/γ + √d
 //     and Δ₁ = √d·Δ₂.
@@ -271,12 +271,12 @@ func (w *weigh) terms(int64) (terms, error) {
 		return t, nil
 	case "logistic":
 		moves := (w.ratio.Sensitivity()/w.lattice() + d) * (1 + 1e-9)
-		t.Bound.L1 = int64(math.Ceil(d * moves))
+		t.Bound.L1, t.Bound.L2sq = int64(math.Ceil(d*moves)), int64(math.Ceil(moves*moves))
 	default:
 		t.Bound.L1, t.Bound.L2sq = w.design.L1, w.design.L2sq
 	}
 	if w.plan.Delta == 0 {
-		t.Mechanism, err = privacy.CalibrateLaplace(t.Bound, w.plan.Epsilon)
+		t.Mechanism, err = privacy.CalibratePure(t.Bound, w.cells(), w.plan.Epsilon)
 	} else {
 		t.Mechanism, err = privacy.CalibrateGaussian(t.Bound, w.plan.Budget())
 	}

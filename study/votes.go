@@ -116,8 +116,8 @@ func (v *votes) parseClear(body []byte) ([]int64, int64, error) {
 func (v *votes) terms(int64) (terms, error) {
 	moved := v.plan.moved()
 	if v.design != nil {
-		bound := privacy.Bound{Unit: v.plan.Unit, L1: moved * v.design.L1}
-		m, err := privacy.CalibrateLaplace(bound, v.plan.Epsilon)
+		bound := privacy.Bound{Unit: v.plan.Unit, L1: moved * v.design.L1, L2sq: moved * moved * v.design.L2sq}
+		m, err := privacy.CalibratePure(bound, v.releasedCells(), v.plan.Epsilon)
 		return terms{Output: "moment-" + v.design.Digest(), Bound: bound, Mechanism: m}, err
 	}
 	var l2sq int64
@@ -169,7 +169,7 @@ func (v *votes) noise(weight float64, draws int) (aggregation.Noise, error) {
 	}
 	scale := float64(draws) / (weight * weight)
 	if v.design != nil {
-		return v.design.Noise(math.Sqrt(scale * privacy.VarianceOf(t.Mechanism, t.Bound, 0, v.releasedCells()))), nil
+		return v.design.Noise(math.Sqrt(scale*privacy.VarianceOf(t.Mechanism, t.Bound, 0, v.releasedCells())), t.laplace()), nil
 	}
 	columns := learners.Columns(v.classes)
 	rows := make([]float64, v.pool.Rows())

@@ -187,7 +187,7 @@ func (w *weigh) fit(x *mat.Dense, total released, rng *rand.Rand) (aggregation.W
 	if out.Means, err = w.design.Means(total.Values, total.Weight); err != nil {
 		return fail(err)
 	}
-	noise := w.design.Noise(out.Means, out.NoiseSD, w.plan.Delta == 0, w.fresh())
+	noise := w.design.Noise(out.Means, out.NoiseSD, t.laplace(), w.fresh())
 	keep := w.plan.reweighTerms().Keep
 	if keep == 0 {
 		keep = keepWeights
@@ -251,17 +251,25 @@ func (r Release) Answer(pool *auxdata.Pool, b []float64) (aggregation.Answer, er
 	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() || len(out.Tilt) != w.design.Cells() {
 		return aggregation.Answer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), w.design.Cells())
 	}
-	return w.law(out).Answer(b), nil
+	law, err := w.law(out)
+	if err != nil {
+		return aggregation.Answer{}, err
+	}
+	return law.Answer(b), nil
 }
 
 // law is the law of released weights.
-func (w *weigh) law(out *Weights) *aggregation.WeightLaw {
+func (w *weigh) law(out *Weights) (*aggregation.WeightLaw, error) {
 	x := w.design.Rows(w.rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
 	if w.ratio != nil {
-		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm())
+		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm()), nil
 	}
-	return aggregation.LawOf(x, fit, w.design.Noise(out.Means, out.NoiseSD, w.plan.Delta == 0, w.fresh()))
+	t, err := w.terms(0)
+	if err != nil {
+		return nil, err
+	}
+	return aggregation.LawOf(x, fit, w.design.Noise(out.Means, out.NoiseSD, t.laplace(), w.fresh())), nil
 }
 
 // fresh is public randomness for the law of the noise: the same at the release

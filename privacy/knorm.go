@@ -1,0 +1,230 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+)
+
+// KNorm adds integer noise with P[y] ∝ e^{−N(y)/(F·Scale)}, where
+//
+//	N(y) = Σ_b ⌈F·‖y_b‖₂⌉,  F = 2¹⁶,
+//
+// and y_b are Blocks runs of y, as equal as can be, the longer ones first. It is
+// the K-norm mechanism (Hardt & Talwar 2010) on integers, K the unit ball of
+// Σ_b‖y_b‖₂. Where L1 = √n·L2, its variance is .54 times that of discrete
+// Laplace noise with runs of 12; a single run of any length would reach .50.
+//
+// Proof note.
+//   - Neighbours: replace one unit, the bound's. Public: scale, blocks, bound,
+//     length.
+//   - Lemma: N is subadditive, because norms and ⌈·⌉ are; so
+//     P[v+Y = z]/P[v′+Y = z] = e^{(N(z−v′)−N(z−v))/(F·Scale)} ≤ e^{N(v−v′)/(F·Scale)}.
+//     With Δ = v−v′, each ⌈F‖Δ_b‖⌉ < F‖Δ_b‖+1, and Σ_b‖Δ_b‖ ≤ √(Blocks·L2sq)
+//     (Cauchy & Schwarz); N is an integer, so N(Δ) ≤ ⌈F·√(Blocks·L2sq)⌉+Blocks−1.
+//     A release is pure ε, that number over F·Scale, as exact rationals.
+//   - Sampler: in a run of m, propose independent discrete Laplace numbers of a
+//     scale t ≥ √m·Scale and accept with probability e^{−γ},
+//     γ = ⌈F‖y‖₂⌉/(F·Scale) − ‖y‖₁/t, which is at least 0 because ‖y‖₁ ≤ √m·‖y‖₂.
+//     Accepted runs have P ∝ e^{−‖y‖₁/t−γ}.
+//   - Numeric model: integers and rationals only; the law is exact given uniform
+//     bits. Saturation at ±2⁶¹ is post-processing (see limit).
+//   - The caller guarantees that Δ is integer and that L2sq bounds the unweighted
+//     Σ Δⱼ². Weights are refused.
+type KNorm struct {
+	Scale  *big.Rat
+	Blocks int64
+}
+
+const (
+	// widestRun bounds a run's length: a proposal of 12 numbers is accepted once
+	// in 19 times, one of 16 once in 57, one of 32 once in 4,700.
+	widestRun = 12
+	// normFineness is log₂F.
+	normFineness = 16
+	// leastScaleBits: scales of 2⁻²⁰ and less are nobody's (L2 is 1 or more and
+	// ε 64 or less), and would need longer numbers.
+	leastScaleBits = 20
+)
+
+// CalibrateKNorm returns the smallest noise on a public lattice that makes a
+// release of n numbers pure ε, rounded up by less than one part in 2²⁰.
+func CalibrateKNorm(b Bound, n int, epsilon float64) (KNorm, error) {
+	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
+		return KNorm{}, fmt.Errorf("calibrate K-norm: %w", err)
+	}
+	if b.L2sq <= 0 {
+		return KNorm{}, fmt.Errorf("calibrate K-norm: the bound's L2sq is %d, prove a positive one: %w", b.L2sq, ErrUnproven)
+	}
+	if n < 1 {
+		return KNorm{}, errors.New("calibrate K-norm: a vector has one number or more")
+	}
+	m := KNorm{Blocks: leastBlocks(n)}
+	scale := m.moves(b)
+	m.Scale = roundUp(scale.Quo(scale, rational(epsilon)))
+	_, err := m.cost(b)
+	return m, err
+}
+
+// CalibratePure returns the pure ε noise of least variance on n numbers that
+// are all of equal weight: DiscreteLaplace where the bound's L1 is small,
+// otherwise KNorm. The choice depends on the bound and on n alone.
+func CalibratePure(b Bound, n int, epsilon float64) (Mechanism, error) {
+	norm, normErr := CalibrateKNorm(b, n, epsilon)
+	laplace, laplaceErr := CalibrateLaplace(b, epsilon)
+	switch {
+	case normErr != nil:
+		return mechanismOr(laplace, laplaceErr)
+	case laplaceErr != nil || norm.variance(b, 0, n) < laplace.variance(b, 0, n):
+		return norm, nil
+	}
+	return laplace, nil
+}
+
+// Name is "k-norm".
+func (m KNorm) Name() string { return "k-norm" }
+
+func (m KNorm) parameters() map[string]string {
+	return map[string]string{"scale": m.Scale.RatString(), "blocks": strconv.FormatInt(m.Blocks, 10)}
+}
+
+func (m KNorm) check() error {
+	if m.Scale == nil || m.Scale.Cmp(new(big.Rat).Inv(power(leastScaleBits))) < 0 || m.Scale.Cmp(power(maxScaleBits)) > 0 ||
+		m.Scale.Num().BitLen() > 62 || m.Scale.Denom().BitLen() > 62 {
+		return fmt.Errorf("check K-norm: the scale must be from 2^-%d to 2^%d, with numerator and denominator below 2^62", leastScaleBits, maxScaleBits)
+	}
+	if m.Blocks < 1 || m.Blocks > 1<<31 {
+		return fmt.Errorf("check K-norm: %d blocks, give 1 or more", m.Blocks)
+	}
+	return nil
+}
+
+// leastBlocks keeps the runs of n numbers to the widest.
+func leastBlocks(n int) int64 { return int64((n + widestRun - 1) / widestRun) }
+
+// fits refuses runs that would take too long to draw.
+func (m KNorm) fits(n int) error {
+	if least := leastBlocks(n); m.Blocks < least {
+		return fmt.Errorf("K-norm: %d blocks are too few to draw %d numbers, use %d or more", m.Blocks, n, least)
+	}
+	return nil
+}
+
+// moves bounds N(Δ)/F: (⌈F·√(Blocks·L2sq)⌉+Blocks−1)/F.
+func (m KNorm) moves(b Bound) *big.Rat {
+	blocks := big.NewInt(m.Blocks)
+	x := new(big.Int).Mul(blocks, big.NewInt(b.L2sq))
+	x = ceilSqrt(x.Lsh(x, 2*normFineness))
+	x.Add(x, blocks).Sub(x, big.NewInt(1))
+	return new(big.Rat).SetFrac(x, new(big.Int).Lsh(big.NewInt(1), normFineness))
+}
+
+func (m KNorm) cost(b Bound) (Cost, error) {
+	if err := m.check(); err != nil {
+		return Cost{}, err
+	}
+	if b.L2sq <= 0 {
+		return Cost{}, fmt.Errorf("K-norm needs a proven L2sq bound: %w", ErrUnproven)
+	}
+	if b.Weight != nil {
+		return Cost{}, fmt.Errorf("K-norm has no proof for weighted coordinates, leave weights out: %w", ErrUnproven)
+	}
+	epsilon := m.moves(b)
+	return PureCost(b.Unit, b.PerParty, epsilon.Quo(epsilon, m.Scale)), nil
+}
+
+func (m KNorm) simulationOnly() bool { return false }
+
+// width of the run of n numbers that number j is in.
+func (m KNorm) width(j, n int) int {
+	width, longer := int64(n)/m.Blocks, int64(n)%m.Blocks
+	if int64(j) < longer*(width+1) {
+		width++
+	}
+	return int(width)
+}
+
+func (m KNorm) draw(s *secret, d dice) ([]int64, []float64) {
+	n := len(s.values)
+	out := make([]int64, 0, n)
+	var p ratio
+	var r run
+	for len(out) < n {
+		if width := m.width(len(out), n); width != len(r.y) {
+			t := m.proposal(width)
+			r.set(m.Scale, t, width)
+			r.next = func() (noise, bool) { return drawLaplace(d, &p, t.Num().Uint64(), t.Denom().Uint64()), true }
+		}
+		for !r.trial(d) {
+		}
+		for _, y := range r.y {
+			out = append(out, addNoise(s.values[len(out)], y))
+		}
+	}
+	return out, nil
+}
+
+// proposal is t: at least √width·Scale, by less than one part in 2¹⁹.
+func (m KNorm) proposal(width int) *big.Rat {
+	root := ceilSqrt(new(big.Int).Lsh(big.NewInt(int64(width)), 2*21))
+	t := new(big.Rat).SetFrac(root, new(big.Int).Lsh(big.NewInt(1), 21))
+	return roundUp(t.Mul(t, m.Scale))
+}
+
+// variance is (m+1)·Scale² in a run of m: that of the density on real numbers
+// (radius of law Gamma(m), E r²/m), which the discrete law's is below by less
+// than a hundredth once the scale is 3.
+func (m KNorm) variance(_ Bound, j, n int) float64 {
+	s, _ := m.Scale.Float64()
+	return float64(m.width(j, n)+1) * s * s
+}
+
+// run draws y of one length with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)} from numbers that
+// next draws with the law of discrete Laplace of scale t, given that it says ok.
+type run struct {
+	y    []noise
+	next func() (noise, bool)
+
+	a, b, den      big.Int // γ = (a·⌈F‖y‖₂⌉ − b·‖y‖₁)/den
+	one, two, size big.Int
+	p              ratio
+}
+
+// set prepares for scale n/d and t = u/v: a = d·u, b = F·n·v, den = F·n·u.
+func (r *run) set(scale, t *big.Rat, width int) {
+	r.y = make([]noise, width)
+	r.a.Mul(scale.Denom(), t.Num())
+	r.b.Mul(scale.Num(), t.Denom())
+	r.b.Lsh(&r.b, normFineness)
+	r.den.Mul(scale.Num(), t.Num())
+	r.den.Lsh(&r.den, normFineness)
+}
+
+// trial is one proposal; given true, y has its law.
+func (r *run) trial(d dice) bool {
+	r.one.SetUint64(0)
+	r.two.SetUint64(0)
+	for j := range r.y {
+		var ok bool
+		if r.y[j], ok = r.next(); !ok {
+			return false
+		}
+		size := r.y[j].size.into(&r.size)
+		r.one.Add(&r.one, size)
+		r.two.Add(&r.two, size.Mul(size, size))
+	}
+	norm := ceilSqrt(r.two.Lsh(&r.two, 2*normFineness))
+	norm.Mul(norm, &r.a)
+	r.p.set(norm.Sub(norm, r.one.Mul(&r.one, &r.b)), &r.den)
+	return d.decay(&r.p)
+}
+
+// ceilSqrt is ⌈√x⌉.
+func ceilSqrt(x *big.Int) *big.Int {
+	root := new(big.Int).Sqrt(x)
+	if square := new(big.Int).Mul(root, root); square.Cmp(x) < 0 {
+		root.Add(root, big.NewInt(1))
+	}
+	return root
+}

@@ -1,0 +1,104 @@
+package privacy
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// mechanismOf rebuilds a mechanism from what was published of it.
+func mechanismOf(name string, parameters map[string]string) (Mechanism, error) {
+	r := parameterReader{name: name, given: parameters}
+	var m interface {
+		Mechanism
+		check() error
+	}
+	switch name {
+	case DiscreteLaplace{}.Name():
+		m = DiscreteLaplace{r.rational("scale")}
+	case KNorm{}.Name():
+		m = KNorm{r.rational("scale"), r.integer("blocks")}
+	case DiscreteGaussian{}.Name():
+		m = DiscreteGaussian{r.rational("variance")}
+	case ZeroSumLaplace{}.Name():
+		m = ZeroSumLaplace{r.rational("scale")}
+	case RoundedGaussian{}.Name():
+		m = RoundedGaussian{r.rational("deviation")}
+	case LaplacePrior{}.Name():
+		m = LaplacePrior{r.rational("epsilon"), r.integer("prior"), r.integer("draws")}
+	case Dirichlet{}.Name():
+		m = Dirichlet{r.rational("epsilon"), r.rational("delta"), r.rational("sigma"), r.integer("prior"), r.integer("draws")}
+	case RandomisedResponse{}.Name():
+		return parseResponse(parameters)
+	case SphereLaplace{}.Name():
+		return parseSphereLaplace(parameters)
+	case LaplacePaper{}.Name():
+		return LaplacePaper{r.float("scale")}, r.done()
+	case DirichletPaper{}.Name():
+		return DirichletPaper{r.float("epsilon"), r.float("delta")}, r.done()
+	case Unperturbed{}.Name():
+		return Unperturbed{}, nil
+	default:
+		return nil, fmt.Errorf("unknown mechanism %q", name)
+	}
+	if err := r.done(); err != nil {
+		return nil, err
+	}
+	return m, m.check()
+}
+
+// parameterReader reads parameters and remembers the first that is wrong.
+type parameterReader struct {
+	name  string
+	given map[string]string
+	read  int
+	err   error
+}
+
+func (r *parameterReader) fail(key, want string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("mechanism %s: %s is not %s", r.name, key, want)
+	}
+}
+
+func (r *parameterReader) rational(key string) *big.Rat {
+	r.read++
+	text := r.given[key]
+	if len(text) > maxCostBits || strings.Trim(text, "0123456789/") != "" {
+		r.fail(key, "a short rational")
+		return new(big.Rat)
+	}
+	x, ok := new(big.Rat).SetString(text)
+	if !ok || x.RatString() != text {
+		r.fail(key, "a rational in lowest terms")
+		return new(big.Rat)
+	}
+	return x
+}
+
+func (r *parameterReader) integer(key string) int64 {
+	r.read++
+	n, err := strconv.ParseInt(r.given[key], 10, 64)
+	if err != nil || fmt.Sprint(n) != r.given[key] {
+		r.fail(key, "an integer")
+	}
+	return n
+}
+
+func (r *parameterReader) float(key string) float64 {
+	r.read++
+	x, err := strconv.ParseFloat(r.given[key], 64)
+	if err != nil {
+		r.fail(key, "a number")
+	}
+	return x
+}
+
+// done says what was wrong, or that there are other parameters too.
+func (r *parameterReader) done() error {
+	if r.err == nil && r.read != len(r.given) {
+		r.err = fmt.Errorf("mechanism %s: it has %d parameters, not %d", r.name, r.read, len(r.given))
+	}
+	return r.err
+}
