@@ -21,8 +21,8 @@ type Sampler func(neighbour int) []float64
 //
 // The views are each number, exactly and in bins; the position of its lowest
 // bit that is set, by which floating point gives itself away; the sum; the
-// direction in which the data sets' means differ; the Laplace privacy loss
-// between these means; and the answer as a whole.
+// direction in which the data sets' means differ; the Laplace and the Euclidean
+// privacy loss between these means; and the answer as a whole.
 //
 // False alarms. Given the first half, the events are fixed and the counts of
 // the second half binomial. Each of the 2E bounds used (p and q for each of E
@@ -223,6 +223,13 @@ func viewsOf(learn [2][][]float64) []view {
 				loss += math.Abs(v-mean[1][j]) - math.Abs(v-mean[0][j])
 			}
 			return loss
+		}),
+		binned("the Euclidean loss of the means", learn, func(x []float64) float64 {
+			far, near := 0., 0.
+			for j, v := range x {
+				far, near = math.Hypot(far, v-mean[1][j]), math.Hypot(near, v-mean[0][j])
+			}
+			return far - near
 		}),
 	}
 	for _, j := range order[:min(d, mostCoordinates)] {

@@ -55,9 +55,10 @@
 // # How to read it in an hour
 //
 //  1. unit.go, budget.go, bound.go, sensitive.go: what is claimed, of what.
-//  2. mechanism.go, dice.go, laplace.go, gaussian.go, response.go: the proof
-//     notes and the samplers, with Canonne, Kamath & Steinke, "The discrete Gaussian for
-//     differential privacy" (2020), beside them. literal.go: simulation only.
+//  2. mechanism.go, dice.go, laplace.go, knorm.go, gaussian.go, response.go: the
+//     proof notes and the samplers, with Canonne, Kamath & Steinke, "The discrete
+//     Gaussian for differential privacy" (2020), beside them. literal.go:
+//     simulation only.
 //     Class counts: counts.go, zerosum.go, rounded.go with normal.go, urn.go
 //     with beta.go; literalcounts.go: simulation only.
 //     terms.go: what is known of a mechanism before a release.
@@ -65,7 +66,7 @@
 //  4. ledger.go, period.go, journal.go, memory.go: the door and its durable order.
 //     line.go: its hash chain, and what of it others may see. journal/ is the
 //     same on a disk.
-//  5. published.go, encoding.go: what leaves.
+//  5. published.go, encoding.go, parameters.go: what leaves.
 //  6. audit.go, trial.go: the code put to the test, by what its answers give
 //     away about neighbours. No release passes through them.
 //

@@ -39,7 +39,7 @@ type KNorm struct {
 
 const (
 	// widestRun bounds a run's length: a proposal of 12 numbers is accepted once
-	// in 19 times, one of 16 once in 57, one of 32 once in 4,700.
+	// in 19 times, one of 16 once in 57, one of 32 once in 4,600.
 	widestRun = 12
 	// normFineness is log₂F.
 	normFineness = 16

@@ -62,7 +62,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.StringVar(&s.noise, "noise", study.NoiseSite, "who adds noise: site or coordinator")
 	f.StringVar(&s.unit, "unit", "record", "what one guarantee hides: record or label")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
-	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ: 0 for pure ε (Laplace noise), above for Gaussian noise (entropy only)")
+	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ: 0 for pure ε, above for Gaussian noise (entropy only)")
 	f.StringVar(&s.lambda, "lambda", "auto", "ridge; auto chooses it after the release (entropy) or takes 0.1 (logistic)")
 	f.Float64Var(&s.keep, "keep", 0, "least share of the pool's rows that stays effective (entropy, auto; default 0.02)")
 	f.StringSliceVar(&s.pairs, "pair", nil, "COLUMN*COLUMN: release their joint margin too; may be repeated")
