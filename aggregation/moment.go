@@ -20,8 +20,8 @@ type MomentDesign struct {
 	classes int
 	// back turns A's columns into mu: mu = back·(Aᵀ·counts)/ballots.
 	back *mat.Dense
-	// L1 and L2sq bound the change of Aᵀ·counts by one ballot.
-	L1, L2sq int64
+	// L1 and L2 bound the change of Aᵀ·counts by one ballot.
+	L1, L2 int64
 }
 
 // momentScale is the lattice of A: whitened entries are of order 1, so rounding
@@ -78,9 +78,9 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 	if classes > 2 {
 		moved, cells, sum = 2*moved, cells*float64(classes), 2*sum
 	}
-	l2sq := moved * top * (1 + 1e-9)
-	m.L1 = int64(math.Ceil(math.Min(sum, math.Sqrt(cells*l2sq)*(1+1e-9))))
-	m.L2sq = int64(math.Ceil(l2sq))
+	l2 := math.Sqrt(moved*top) * (1 + 1e-9)
+	m.L2 = int64(math.Ceil(l2))
+	m.L1 = int64(math.Ceil(math.Min(sum, math.Sqrt(cells)*l2*(1+1e-9))))
 	return m
 }
 

@@ -151,43 +151,62 @@ func TestKNormProposal(t *testing.T) {
 	}
 }
 
-// TestKNormDraws: in the widest runs of m, the radius has law Gamma(m) and no direction
-// is preferred. The test may fail wrongly once in 10¹⁰ runs.
+// TestKNormDraws: in a run of m, the radius has law Gamma(m) and no direction is
+// preferred; in the widest runs, and in a vector of two lengths of runs. The test
+// may fail wrongly once in 10⁹ runs.
 func TestKNormDraws(t *testing.T) {
-	const runs, width = 5000, widestRun
+	const runs = 4000
 	m := KNorm{Scale: big.NewRat(1000, 1), Blocks: runs}
-	v, _ := m.draw(&secret{values: make([]int64, runs*width)}, freshDice())
+	v, _ := m.draw(&secret{values: make([]int64, runs*widestRun)}, freshDice())
+	checkRuns(t, slices.Collect(slices.Chunk(v, widestRun)), 1000)
+
+	m.Blocks = 2 // of 13 numbers: runs of 7 and 6
+	var long, short [][]int64
+	d := freshDice()
+	for range runs {
+		v, _ := m.draw(&secret{values: make([]int64, 13)}, d)
+		long, short = append(long, v[:7]), append(short, v[7:])
+	}
+	checkRuns(t, long, 1000)
+	checkRuns(t, short, 1000)
+}
+
+// checkRuns fails wrongly with probability 3·10⁻¹⁰.
+func checkRuns(t *testing.T, runs [][]int64, scale float64) {
+	t.Helper()
+	width, n := float64(len(runs[0])), float64(len(runs))
+	law := distuv.Gamma{Alpha: width, Beta: 1}
 	bins := make([]float64, 30)
-	first, corner, sum := 0., 0., 0.
-	for b := range slices.Chunk(v, width) {
+	share, corner, first := 0., 0., 0.
+	for _, run := range runs {
 		square, one := 0., 0.
-		for _, y := range b {
+		for _, y := range run {
 			square += float64(y) * float64(y)
 			one += math.Abs(float64(y))
 		}
 		radius := math.Sqrt(square)
-		bins[min(len(bins)-1, int(float64(len(bins))*distuv.Gamma{Alpha: float64(width), Beta: 1}.CDF(radius/1000)))]++
-		first += float64(b[0]) * float64(b[0]) / square
-		corner += one / radius
-		sum += float64(b[0])
+		bins[min(len(bins)-1, int(float64(len(bins))*law.CDF(radius/scale)))]++
+		share += float64(run[0]) * float64(run[0]) / square / n
+		corner += one / radius / n
+		first += float64(run[0]) / scale / n
 	}
 	statistic := 0.
-	for _, n := range bins {
-		want := float64(runs) / float64(len(bins))
-		statistic += (n - want) * (n - want) / want
+	for _, have := range bins {
+		want := n / float64(len(bins))
+		statistic += (have - want) * (have - want) / want
 	}
-	if bound := (distuv.ChiSquared{K: float64(len(bins) - 1)}).Quantile(1 - 2e-11); statistic > bound {
-		t.Errorf("radius: χ² = %.1f with %d bins, at most %.1f", statistic, len(bins), bound)
+	if bound := (distuv.ChiSquared{K: float64(len(bins) - 1)}).Quantile(1 - 5e-11); statistic > bound {
+		t.Errorf("runs of %g: the radius has χ² = %.1f with %d bins, at most %.1f", width, statistic, len(bins), bound)
 	}
 	// Six and a half standard errors: 8e-11 each.
-	sphere := width * math.Exp(lgamma(width/2.)-lgamma((width+1)/2.)) / math.Sqrt(math.Pi)
+	sphere := width * math.Exp(lgamma(width/2)-lgamma((width+1)/2)) / math.Sqrt(math.Pi)
 	for name, c := range map[string]struct{ got, want, deviation float64 }{
-		"first number's share of the square": {first / runs, 1. / width, math.Sqrt(2 * (width - 1.) / (width * width * (width + 2.)))},
-		"‖y‖₁/‖y‖₂":                          {corner / runs, sphere, math.Sqrt(1 + (width-1)*2/math.Pi - sphere*sphere)},
-		"first number":                       {sum / runs / 1000, 0, math.Sqrt(width + 1)},
+		"first number's share of the square": {share, 1 / width, math.Sqrt(2 * (width - 1) / (width * width * (width + 2)))},
+		"‖y‖₁/‖y‖₂":                          {corner, sphere, math.Sqrt(1 + (width-1)*2/math.Pi - sphere*sphere)},
+		"first number":                       {first, 0, math.Sqrt(width + 1)},
 	} {
-		if off := math.Abs(c.got-c.want) / (c.deviation / math.Sqrt(runs)); off > 6.5 {
-			t.Errorf("%s is %.4f, %.1f standard errors from %.4f", name, c.got, off, c.want)
+		if off := math.Abs(c.got-c.want) / (c.deviation / math.Sqrt(n)); off > 6.5 {
+			t.Errorf("runs of %g: %s is %.4f, %.1f standard errors from %.4f", width, name, c.got, off, c.want)
 		}
 	}
 }
@@ -264,6 +283,13 @@ func TestCalibrateKNorm(t *testing.T) {
 	wide := must(NewSensitive(make([]int64, 33), Bound{Unit: Party, L2sq: 1}))
 	if _, err := l.Release(t.Context(), "a", wide, KNorm{Scale: big.NewRat(1, 1), Blocks: 2}); err == nil {
 		t.Error("33 numbers in 2 runs were drawn")
+	}
+	// Nor is it read back: no ledger made it.
+	p := must(l.Release(t.Context(), "b", wide, KNorm{Scale: big.NewRat(1, 1), Blocks: 3}))
+	p.Simulated, p.Parameters = false, map[string]string{"scale": "1", "blocks": "2"}
+	p.Cost = must(CostOf(KNorm{Scale: big.NewRat(1, 1), Blocks: 2}, p.Bound))
+	if err := p.check(); err == nil {
+		t.Error("33 numbers in 2 runs were read")
 	}
 }
 

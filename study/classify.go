@@ -71,6 +71,16 @@ type terms struct {
 	Mechanism privacy.Mechanism
 }
 
+// squared is the square of an L2 bound, or 0, which proves nothing, where int64
+// cannot hold it. L2 is an integer here because the last digits of its square
+// would differ between processors, and with them a plan's terms.
+func squared(l2 int64) int64 {
+	if l2 < 0 || l2 >= 1<<31 {
+		return 0
+	}
+	return l2 * l2
+}
+
 // laplace says that the noise is discrete Laplace; all other is near to normal.
 func (t terms) laplace() bool {
 	_, ok := t.Mechanism.(privacy.DiscreteLaplace)

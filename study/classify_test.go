@@ -537,3 +537,37 @@ func TestDriftAndTilt(t *testing.T) {
 		t.Errorf("tilted once it counts as %.0f rows, twice as %.0f", w.EffectiveRows, again.EffectiveRows)
 	}
 }
+
+// TestMomentBoundDoesNotWrap: where the square of the movement has no place in
+// int64, it proves nothing, and the noise is Laplace under the L1 bound. The
+// pool's heavy row makes the square of two ballots 2⁶⁴ and a little.
+func TestMomentBoundDoesNotWrap(t *testing.T) {
+	schema, _, _, _ := hospital(t, 400)
+	schema.Label.Classes = []string{"a", "b", "c"}
+	const rows = 21_000
+	x, weight := mat.NewDense(rows, 2, nil), make([]float64, rows)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range rows {
+		x.SetRow(i, []float64{rng.Float64() / 2, math.Sqrt2 / 2})
+		weight[i] = 1
+	}
+	for _, heavy := range []float64{1, 5e5, 692616.525, 1e6, 1e9} {
+		weight[0] = heavy
+		p := Plan{Kind: "classify", Schema: schema, Unit: privacy.Record, Epsilon: 1, Mechanism: "moment", Noise: NoiseSite, Shards: 3}
+		q, err := newVotes("moment")(p, &auxdata.Pool{X: x, Weight: weight})
+		if err != nil {
+			t.Fatal(err)
+		}
+		terms, err := q.terms(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l2 := 2 * float64(q.(*votes).design.L2)
+		if have := float64(terms.Bound.L2sq); have != 0 && math.Abs(have/(l2*l2)-1) > 1e-9 || have == 0 && l2 < 1<<31 {
+			t.Errorf("weight %g: the bound is %g, two ballots move by %g²", heavy, have, l2)
+		}
+		if _, laplace := terms.Mechanism.(privacy.DiscreteLaplace); laplace != (terms.Bound.L2sq == 0) {
+			t.Errorf("weight %g: noise is %s under %+v", heavy, terms.Mechanism.Name(), terms.Bound)
+		}
+	}
+}

@@ -107,7 +107,7 @@ func (o *output) lattice(ballots int64) (gamma, moves float64) {
 	delta := o.sensitivityTimesLambda(ballots)/lambda + 2*outputTolerance/lambda
 	gamma = math.Exp2(math.Round(math.Log2(delta)) - 20)
 	p := float64(o.releasedCells())
-	return gamma, (delta/gamma + math.Sqrt(p)) * (1 + 1e-9) // the margin covers the rounding of both bounds
+	return gamma, (delta/gamma + math.Sqrt(p)) * (1 + 1e-9)
 }
 
 func (o *output) terms(ballots int64) (terms, error) {
@@ -122,7 +122,7 @@ func (o *output) terms(ballots int64) (terms, error) {
 	}
 	_, moves := o.lattice(ballots)
 	t.Bound.L1 = int64(math.Ceil(math.Sqrt(float64(o.releasedCells())) * moves))
-	t.Bound.L2sq = int64(math.Ceil(moves * moves))
+	t.Bound.L2sq = squared(int64(math.Ceil(moves)))
 	var err error
 	t.Mechanism, err = privacy.CalibratePure(t.Bound, o.releasedCells(), o.plan.Epsilon)
 	return t, err

@@ -271,7 +271,7 @@ func (w *weigh) terms(int64) (terms, error) {
 		return t, nil
 	case "logistic":
 		moves := (w.ratio.Sensitivity()/w.lattice() + d) * (1 + 1e-9)
-		t.Bound.L1, t.Bound.L2sq = int64(math.Ceil(d*moves)), int64(math.Ceil(moves*moves))
+		t.Bound.L1, t.Bound.L2sq = int64(math.Ceil(d*moves)), squared(int64(math.Ceil(moves)))
 	default:
 		t.Bound.L1, t.Bound.L2sq = w.design.L1, w.design.L2sq
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -514,8 +515,8 @@ func TestReweighAdult(t *testing.T) {
 
 // densityRatioError is the root mean square error of a simulation's first split
 // over 200 fresh noises on its density ratio: with n records, d coefficients and
-// S² of DensityRatio's bound, as published of density ∝ exp(−(nλε/√d)‖δ‖), and
-// Laplace noise of scale √d·S/(nλε) on each coefficient for logistic.
+// S² of DensityRatio's bound, as published of density ∝ exp(−(nλε/√d)‖δ‖), and for
+// logistic, in B runs of at most twelve coefficients each, ∝ exp(−(nλε/(√B·S))‖δ‖).
 func densityRatioError(t *testing.T, s ReweighSimulation) float64 {
 	rng := rand.New(rand.NewPCG(s.Seed, 0))
 	private, rows := s.split(rng)
@@ -543,19 +544,20 @@ func densityRatioError(t *testing.T, s ReweighSimulation) float64 {
 	sum := 0.0
 	for range draws {
 		noise := make([]float64, len(beta)+1)
+		width, scale := len(noise), math.Sqrt(d)
 		if p.Mechanism == "logistic" {
-			for j := range noise {
-				noise[j] = (rng.ExpFloat64() - rng.ExpFloat64()) * math.Sqrt(d*blocks)
-			}
-		} else {
+			runs := (len(noise) + 11) / 12
+			width, scale = (len(noise)+runs-1)/runs, math.Sqrt(float64(runs)*blocks)
+		}
+		for run := range slices.Chunk(noise, width) {
 			radius, norm := 0.0, 0.0
-			for j := range noise {
+			for j := range run {
 				radius += rng.ExpFloat64()
-				noise[j] = rng.NormFloat64()
-				norm += noise[j] * noise[j]
+				run[j] = rng.NormFloat64()
+				norm += run[j] * run[j]
 			}
-			for j := range noise {
-				noise[j] *= math.Sqrt(d) * radius / math.Sqrt(norm)
+			for j := range run {
+				run[j] *= scale * radius / math.Sqrt(norm)
 			}
 		}
 		tilt := make([]float64, len(beta))

@@ -105,6 +105,7 @@ func TestVerifyEveryKind(t *testing.T) {
 		"moment":             {plan: of(func(p *Plan) { p.Mechanism, p.Delta = "moment", 0 })},
 		"moment, site":       {plan: of(func(p *Plan) { p.Mechanism, p.Noise = "moment", NoiseSite })},
 		"means":              {plan: of(func(p *Plan) { p.Mechanism = "means" })},
+		"means, pure":        {plan: of(func(p *Plan) { p.Mechanism, p.Delta = "means", 0 })},
 		"means, site":        {plan: of(func(p *Plan) { p.Mechanism, p.Noise = "means", NoiseSite })},
 		"output":             {plan: of(func(p *Plan) { p.Mechanism, p.Delta = "output", 0 })},
 		"cross":              {plan: of(func(p *Plan) { p.Mechanism, p.Unit, p.Noise, p.Tilt = "cross", privacy.Record, NoiseSite, true })},
@@ -297,7 +298,7 @@ func TestWords(t *testing.T) {
 	for _, p := range []Plan{p, labelPlan(schema, pool, m), ratioPlan(schema, pool, m, FeaturesClear), ratioPlan(schema, pool, m, FeaturesNoisyEmbedding), reweighPlan(schema, pool)} {
 		all.WriteString(neighbours(p) + "\n" + strings.Join(notProtected(p), "\n") + "\n\n")
 	}
-	const want = "1 a7fe25f131a5bc7aac35d359f55f41e9f1db8c9e67bafe595ded57d4f9f1dba5"
+	const want = "2 a7fe25f131a5bc7aac35d359f55f41e9f1db8c9e67bafe595ded57d4f9f1dba5"
 	if got := fmt.Sprintf("%d %x", manifestForm, sha256.Sum256([]byte(all.String()))); got != want {
 		t.Errorf("form and words are %s, want %s:\n%s", got, want, all.String())
 	}

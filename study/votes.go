@@ -24,7 +24,7 @@ import (
 //     vote a row. For tally the squared movement weighted by the rows' public
 //     noise weights is at most Σᵢ wᵢ·2 for one ballot (−1 and +1; Σᵢ wᵢ where two
 //     classes share one count a row), times moved². For moment see
-//     aggregation.NewMomentDesign, times moved.
+//     aggregation.NewMomentDesign, L1 and L2 times moved.
 //   - Numeric model: votes are integers, and so is A, rounded in public before
 //     any vote is seen; sums are exact. What a learner does in floating point
 //     decides which vote it casts, not how far a vote moves the sum.
@@ -116,7 +116,7 @@ func (v *votes) parseClear(body []byte) ([]int64, int64, error) {
 func (v *votes) terms(int64) (terms, error) {
 	moved := v.plan.moved()
 	if v.design != nil {
-		bound := privacy.Bound{Unit: v.plan.Unit, L1: moved * v.design.L1, L2sq: moved * moved * v.design.L2sq}
+		bound := privacy.Bound{Unit: v.plan.Unit, L1: moved * v.design.L1, L2sq: squared(moved * v.design.L2)}
 		m, err := privacy.CalibratePure(bound, v.releasedCells(), v.plan.Epsilon)
 		return terms{Output: "moment-" + v.design.Digest(), Bound: bound, Mechanism: m}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -251,25 +252,18 @@ func (r Release) Answer(pool *auxdata.Pool, b []float64) (aggregation.Answer, er
 	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() || len(out.Tilt) != w.design.Cells() {
 		return aggregation.Answer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), w.design.Cells())
 	}
-	law, err := w.law(out)
-	if err != nil {
-		return aggregation.Answer{}, err
-	}
-	return law.Answer(b), nil
+	laplace := slices.ContainsFunc(r.Costs, func(c ReleaseCost) bool { return c.Mechanism == privacy.DiscreteLaplace{}.Name() })
+	return w.law(out, laplace).Answer(b), nil
 }
 
-// law is the law of released weights.
-func (w *weigh) law(out *Weights) (*aggregation.WeightLaw, error) {
+// law is the law of released weights, their noise Laplace or near to normal.
+func (w *weigh) law(out *Weights, laplace bool) *aggregation.WeightLaw {
 	x := w.design.Rows(w.rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
 	if w.ratio != nil {
-		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm()), nil
+		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm())
 	}
-	t, err := w.terms(0)
-	if err != nil {
-		return nil, err
-	}
-	return aggregation.LawOf(x, fit, w.design.Noise(out.Means, out.NoiseSD, t.laplace(), w.fresh())), nil
+	return aggregation.LawOf(x, fit, w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh()))
 }
 
 // fresh is public randomness for the law of the noise: the same at the release
