@@ -165,7 +165,7 @@ func (classify) Check(p Plan) error {
 		return planError("noise", "mechanism %q is made from the votes of all parties together, so only the coordinator can add its noise: use tally, means, moment or cross for noise at the site", p.Mechanism)
 	}
 	if m.needsDelta && p.Delta == 0 {
-		return planError("delta", "mechanism %q gives (ε,δ) with δ > 0: give a δ far below 1/units, or use moment for pure ε", p.Mechanism)
+		return planError("delta", "mechanism %q gives (ε,δ) with δ > 0: give a δ far below 1/units, or use moment (at unit party also means) for pure ε", p.Mechanism)
 	}
 	if p.Shards < 1 {
 		return planError("shards", "%d: 1 is one classifier a party", p.Shards)

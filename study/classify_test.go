@@ -58,7 +58,7 @@ func TestCheckRefusals(t *testing.T) {
 		"epsilon infinite":       {func(p *Plan) { p.Epsilon = math.Inf(1) }, "epsilon"},
 		"delta 1":                {func(p *Plan) { p.Delta = 1 }, "delta"},
 		"delta negative":         {func(p *Plan) { p.Delta = -1e-9 }, "delta"},
-		"tally without delta":    {func(p *Plan) { p.Delta = 0 }, "use moment for pure"},
+		"tally without delta":    {func(p *Plan) { p.Delta = 0 }, "or use moment"},
 		"unknown mechanism":      {func(p *Plan) { p.Mechanism = "magic" }, "moment"},
 		"unproven mechanism":     {func(p *Plan) { p.Mechanism = "output-paper" }, "only be simulated"},
 		"no noise at all":        {func(p *Plan) { p.Mechanism = "none" }, "only be simulated"},
