@@ -69,14 +69,21 @@ func CalibrateKNorm(b Bound, n int, epsilon float64) (KNorm, error) {
 
 // CalibratePure returns the pure ε noise of least variance on n numbers that
 // are all of equal weight: DiscreteLaplace where the bound's L1 is small,
-// otherwise KNorm. The choice depends on the bound and on n alone.
+// otherwise KNorm. The choice depends on the bound and on n alone, and compares
+// rationals, so that all machines make the same.
 func CalibratePure(b Bound, n int, epsilon float64) (Mechanism, error) {
 	norm, normErr := CalibrateKNorm(b, n, epsilon)
 	laplace, laplaceErr := CalibrateLaplace(b, epsilon)
 	switch {
 	case normErr != nil:
 		return mechanismOr(laplace, laplaceErr)
-	case laplaceErr != nil || norm.variance(b, 0, n) < laplace.variance(b, 0, n):
+	case laplaceErr != nil:
+		return norm, nil
+	}
+	// Variances of the densities on real numbers: (m+1)·Scale² and 2·Scale².
+	ratio := new(big.Rat).Quo(norm.Scale, laplace.Scale)
+	ratio.Mul(ratio, ratio).Mul(ratio, big.NewRat(int64(norm.width(0, n)+1), 2))
+	if ratio.Cmp(big.NewRat(1, 1)) < 0 {
 		return norm, nil
 	}
 	return laplace, nil
