@@ -78,7 +78,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	if err != nil {
 		return fail(err)
 	}
-	if err := ledger.Reconcile(ctx, costs); err != nil {
+	if err := ledger.Reconcile(ctx, costs, nil); err != nil {
 		return nil, err
 	}
 	for _, d := range forgotten { // what they remember is paid for now

@@ -118,17 +118,18 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	}
 	last, named := max(e.Last, e.Kept.Sequence), int64(len(lost))
 	seen := map[privacy.Digest]bool{}
+	var lines []privacy.Line
 	for _, l := range append(e.Lines, published...) {
 		last = max(last, l.Sequence)
 		if passed, err := chain.Recall(l.Head()); err != nil && !passed && !seen[l.Hash] {
 			seen[l.Hash] = true
-			lost = append(lost, l.Costs...)
+			lines = append(lines, l)
 			if l.Sequence > chain.Head().Sequence { // else the ledger went on without it
 				named++
 			}
 		}
 	}
-	if len(lost) == 0 && last <= chain.Head().Sequence {
+	if len(lost)+len(lines) == 0 && last <= chain.Head().Sequence {
 		return nil, nil
 	}
 	if missing := last - chain.Head().Sequence; missing > named {
@@ -140,7 +141,7 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	if err != nil {
 		return fail(err)
 	}
-	if err := ledger.Reconcile(ctx, lost); err != nil {
+	if err := ledger.Reconcile(ctx, lost, lines); err != nil {
 		return nil, err
 	}
 	if c.headFile() != "" {
@@ -148,6 +149,9 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 		if _, err := head.advance(ctx, j); err != nil {
 			return fail(err)
 		}
+	}
+	for _, l := range lines {
+		lost = append(lost, l.Costs...)
 	}
 	return lost, nil
 }

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,6 +93,30 @@ func TestWholeFolderPutBack(t *testing.T) {
 	w.wait(s.Plan.Name, study.Released) // a second draw, and paid for: entry 3
 	if totals := must(w.server.conductor.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
 		t.Errorf("%d charges, want 2", totals[privacy.Party].Charges)
+	}
+}
+
+// TestReconcileOnce: an entry that a ledger has lost, and has another of the same
+// number now, is paid for once, however often the ledger is reconciled.
+func TestReconcileOnce(t *testing.T) {
+	ctx := context.Background()
+	w, s, p1 := headWorld(t)
+	must(p1.Contribute(ctx, s.Hash, ballotFor(1, 40)))
+	w.wait(s.Plan.Name, study.Released)
+	w.stop()
+
+	other := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
+	must(0, other.Spend(ctx, "a release that this ledger forgot", privacy.PureCost(privacy.Party, 0, big.NewRat(1, 2))))
+	line, found, err := other.Line(ctx, "a release that this ledger forgot")
+	if !found || err != nil {
+		t.Fatal(found, err)
+	}
+	dir := w.config.Dir
+	if charged := must(Reconcile(ctx, dir, []privacy.Line{line}, nil)); len(charged) != 1 || !charged[0].Equal(line.Costs[0]) {
+		t.Errorf("charged %v, want %v", charged, line.Costs)
+	}
+	if again := must(Reconcile(ctx, dir, []privacy.Line{line}, nil)); again != nil {
+		t.Errorf("charged twice: %v", again)
 	}
 }
 

@@ -36,7 +36,7 @@ type Tx interface {
 const (
 	KindRelease   = "release"   // Body is a Published
 	KindCharge    = "charge"    // Body is a Cost, spent without a draw here
-	KindReconcile = "reconcile" // Body is the lost Costs; the sequence may jump
+	KindReconcile = "reconcile" // Body is a reconciliation; the sequence may jump
 	KindPeriod    = "period"    // Body is the name of a period that begins; it costs nothing
 )
 
@@ -92,8 +92,11 @@ func (e Entry) costs() ([]Cost, error) {
 	case KindRelease:
 		p, err := e.published()
 		return []Cost{p.Cost}, err
-	case KindCharge, KindReconcile:
+	case KindCharge:
 		return decodeCosts(e.Body)
+	case KindReconcile:
+		r, err := decodeReconciliation(e.Body)
+		return r.all(), err
 	case KindPeriod:
 		if e.ID != periodID+string(e.Body) {
 			return nil, errors.New("it begins another period than its id says")

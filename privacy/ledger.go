@@ -254,18 +254,23 @@ func (l *Ledger) append(tx Tx, head Entry, e *Entry, totals Totals, body func(in
 }
 
 // Reconcile brings a ledger restored from a backup up to date: it charges the
-// lost costs, whatever the limits say, and moves the sequence number beyond
-// Config.LastSequence. The operator names what was lost (from releases kept
+// lost costs and those of the lost lines, whatever the limits say, and moves the
+// sequence number beyond Config.LastSequence. It names the lines, so that nobody
+// pays for them again. The operator says what was lost (from releases kept
 // elsewhere), or retires the ledger. An id that was lost may be drawn again,
 // and is then charged again, so that both answers are paid for. On a ledger
 // that is not behind it does nothing.
-func (l *Ledger) Reconcile(ctx context.Context, lost []Cost) error {
-	for _, c := range lost {
+func (l *Ledger) Reconcile(ctx context.Context, lost []Cost, lines []Line) error {
+	r := reconciliation{Costs: lost}
+	for _, line := range lines {
+		r.Paid = append(r.Paid, Paid{line.Hash, line.Costs})
+	}
+	for _, c := range r.all() {
 		if err := c.Validate(); err != nil {
 			return fmt.Errorf("reconcile ledger: %w", err)
 		}
 	}
-	body, err := encodeCosts(lost)
+	body, err := r.encode()
 	if err != nil {
 		return fmt.Errorf("reconcile ledger: %w", err)
 	}
@@ -278,7 +283,7 @@ func (l *Ledger) Reconcile(ctx context.Context, lost []Cost) error {
 		if err != nil {
 			return err
 		}
-		for _, c := range lost {
+		for _, c := range r.all() {
 			totals = totals.Plus(c)
 		}
 		e := Entry{Sequence: l.config.LastSequence + 1, Kind: KindReconcile, Request: sha256.Sum256(body)}

@@ -197,7 +197,7 @@ func TestReconcile(t *testing.T) {
 	}
 	lost := PureCost(Record, 0, big.NewRat(1, 4))
 	for range 2 { // the second does nothing
-		if err := l.Reconcile(ctx, []Cost{lost, lost}); err != nil {
+		if err := l.Reconcile(ctx, []Cost{lost, lost}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -68,7 +68,8 @@ type Line struct {
 	Request  Digest `json:"request"` // of the terms asked for
 	Body     Digest `json:"body"`    // of the answer's canonical bytes
 	Costs    []Cost `json:"costs"`
-	Totals   Totals `json:"totals"` // after this entry
+	Paid     []Paid `json:"paid,omitempty"` // what of Costs a reconciliation charged for which lost entry, last
+	Totals   Totals `json:"totals"`         // after this entry
 	Prev     Digest `json:"previous"`
 	Hash     Digest `json:"hash"`
 }
@@ -86,10 +87,18 @@ func (e Entry) Line() (Line, error) {
 	if canonical, err := encodeTotals(totals); err != nil || !bytes.Equal(canonical, e.Totals) {
 		return Line{}, errors.New("its totals are not written in the canonical way: it was changed")
 	}
-	return Line{
+	l := Line{
 		Sequence: e.Sequence, ID: e.ID, Kind: e.Kind, Request: e.Request, Body: sha256.Sum256(e.Body),
 		Costs: costs, Totals: totals, Prev: e.Prev, Hash: e.Hash,
-	}, nil
+	}
+	if e.Kind == KindReconcile {
+		r, err := decodeReconciliation(e.Body)
+		if err != nil {
+			return Line{}, err
+		}
+		l.Paid = r.Paid
+	}
+	return l, nil
 }
 
 // Head names the state of the ledger when this line was its last.
@@ -132,6 +141,17 @@ func (l Line) Check() error {
 	if sealOf(l.Sequence, l.ID, l.Kind, l.Request, l.Body, totals, l.Prev) != l.Hash {
 		return errors.New("its hash does not match its content: it was changed")
 	}
+	if l.Kind == KindReconcile {
+		r, err := l.reconciliation()
+		if err != nil {
+			return err
+		}
+		if body, err := r.encode(); err != nil || Digest(sha256.Sum256(body)) != l.Body {
+			return errors.New("it did not charge this, for these lost entries: it was changed")
+		}
+	} else if l.Paid != nil {
+		return errors.New("only a reconciliation pays for lost entries: it was changed")
+	}
 	least := NewTotals()
 	for _, c := range l.Costs {
 		least = least.Plus(c)
@@ -144,6 +164,18 @@ func (l Line) Check() error {
 		}
 	}
 	return nil
+}
+
+// reconciliation splits the costs into those for named entries and the others.
+func (l Line) reconciliation() (reconciliation, error) {
+	named := 0
+	for _, p := range l.Paid {
+		named += len(p.Costs)
+	}
+	if named > len(l.Costs) {
+		return reconciliation{}, errors.New("it names more costs than it charges: it was changed")
+	}
+	return reconciliation{l.Costs[:len(l.Costs)-named], l.Paid}, nil
 }
 
 // Answers says whether p is the answer that the line's entry released: its id,
@@ -170,17 +202,20 @@ type Chain struct {
 	last   Line
 	hashes map[int64]Digest
 	jumps  []jump
+	paid   map[Digest]bool // lost entries that reconciliations name
 }
 
 // jump is numbers that a reconciliation passed over, from the entry before to the
-// reconciliation itself, and what it charged for them.
+// reconciliation itself, and what it charged for them without naming them.
 type jump struct {
 	from, to int64
 	charged  []Cost
 }
 
 // NewChain is a chain without lines.
-func NewChain() *Chain { return &Chain{totals: NewTotals(), hashes: map[int64]Digest{}} }
+func NewChain() *Chain {
+	return &Chain{totals: NewTotals(), hashes: map[int64]Digest{}, paid: map[Digest]bool{}}
+}
 
 // Follow adds the next line, after checking its hash, that it follows the one
 // before it, and that its totals are the sum of all charges so far. After an
@@ -219,8 +254,15 @@ func (c *Chain) Follow(l Line) error {
 	if have, err := encodeTotals(l.Totals); err != nil || !bytes.Equal(want, have) {
 		return errors.New("its totals are not the sum of the charges")
 	}
+	r, err := l.reconciliation()
+	if err != nil {
+		return err
+	}
 	if l.Sequence != c.last.Sequence+1 {
-		c.jumps = append(c.jumps, jump{c.last.Sequence, l.Sequence, l.Costs})
+		c.jumps = append(c.jumps, jump{c.last.Sequence, l.Sequence, r.Costs})
+	}
+	for _, p := range r.Paid {
+		c.paid[p.Entry] = true
 	}
 	c.totals, c.last = totals, l
 	c.hashes[l.Sequence] = l.Hash
@@ -232,13 +274,15 @@ func (c *Chain) Head() Head { return c.last.Head() }
 
 // Recall holds the chain against a head that someone remembered: nil if it was
 // in this chain. A head without a hash is compared by its number. An entry that
-// a reconciliation passed over was lost: that is no error, and lost is true.
-// Whether what was reconciled pays for it is for Unpaid to say.
+// a reconciliation names or passed over was lost: that is no error, and lost is
+// true. Whether what was reconciled pays for one passed over is for Unpaid to say.
 func (c *Chain) Recall(h Head) (lost bool, err error) {
 	hash, there := c.hashes[h.Sequence]
 	switch {
 	case h.Sequence == 0 || there && (hash == h.Hash || h.Hash == Digest{}):
 		return false, nil
+	case c.paid[h.Hash]:
+		return true, nil
 	case there:
 		return false, fmt.Errorf("entry %d was %s once and is %s now: the ledger was put back to an older state and went on, or was written anew", h.Sequence, h.Hash, hash)
 	}
@@ -250,8 +294,8 @@ func (c *Chain) Recall(h Head) (lost bool, err error) {
 	return false, fmt.Errorf("it ends at entry %d, but was at %d once: its end was cut off, or it was put back to an older state", c.last.Sequence, h.Sequence)
 }
 
-// Unpaid are those of the lines that a reconciliation passed over without
-// charging what they cost.
+// Unpaid are those of the lines that a reconciliation passed over without naming
+// them or charging what they cost.
 func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	left := make([][]Cost, len(c.jumps))
 	for i, j := range c.jumps {
@@ -260,7 +304,7 @@ func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	seen := map[Digest]bool{}
 	for _, l := range lines {
 		i := slices.IndexFunc(c.jumps, func(j jump) bool { return j.from < l.Sequence && l.Sequence < j.to })
-		if i < 0 || seen[l.Hash] {
+		if i < 0 || seen[l.Hash] || c.paid[l.Hash] {
 			continue
 		}
 		seen[l.Hash] = true

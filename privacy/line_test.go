@@ -149,7 +149,7 @@ func TestRecall(t *testing.T) {
 	if _, err := l.Release(ctx, "next", counts(1), laplace(0.25)); !errors.Is(err, ErrBehind) {
 		t.Errorf("a ledger that was put back: %v", err)
 	}
-	if err := l.Reconcile(ctx, []Cost{lines[1].Costs[0], lines[2].Costs[0]}); err != nil {
+	if err := l.Reconcile(ctx, []Cost{lines[1].Costs[0], lines[2].Costs[0]}, nil); err != nil {
 		t.Fatal(err)
 	}
 	after := must(Walk(ctx, back, func(Line) error { return nil }))

@@ -30,7 +30,7 @@ func TestPeriodLost(t *testing.T) {
 		if l, err = Open(j, behind); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Reconcile(ctx, []Cost{one}); err != nil {
+		if err := l.Reconcile(ctx, []Cost{one}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if reopen {

@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"context"
+	"encoding/json"
 	"math/big"
 	"testing"
 )
@@ -31,7 +32,7 @@ func TestUnpaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := behind.Reconcile(ctx, []Cost{one, one}[:paid]); err != nil {
+		if err := behind.Reconcile(ctx, []Cost{one, one}[:paid], nil); err != nil {
 			t.Fatal(err)
 		}
 		chain, err := Walk(ctx, k, func(Line) error { return nil })
@@ -41,5 +42,75 @@ func TestUnpaid(t *testing.T) {
 		if got := chain.Unpaid(append(known, known...)); len(got) != want {
 			t.Errorf("%d of 2 charged again: %d unpaid", paid, len(got))
 		}
+	}
+}
+
+// TestReconciliationNames: a ledger that was put back and went on has another
+// entry under a lost one's number. A reconciliation that names the lost one pays
+// for it, and that cannot be claimed of another entry, or taken away, unseen.
+func TestReconciliationNames(t *testing.T) {
+	ctx, one := context.Background(), PureCost(Record, 0, big.NewRat(1, 1))
+	journalOf := func(ids ...string) Journal {
+		j := NewMemory()
+		l := must(Open(j, Config{}))
+		for _, id := range ids {
+			must(0, l.Spend(ctx, id, one))
+		}
+		return j
+	}
+	lost, _, err := LineOf(ctx, journalOf("a", "b"), "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := journalOf("a", "c")
+	walk := func() (*Chain, Line) {
+		var last Line
+		return must(Walk(ctx, j, func(l Line) error { last = l; return nil })), last
+	}
+	chain, _ := walk()
+	if known, err := chain.Recall(lost.Head()); err == nil || known {
+		t.Errorf("before: the lost entry is recalled: %t, %v", known, err)
+	}
+	l := must(Open(j, Config{LastSequence: 3}))
+	must(0, l.Reconcile(ctx, []Cost{one}, []Line{lost}))
+	chain, last := walk()
+	for _, alone := range [][]Cost{nil, {}} { // or with no other cost, or none at all
+		for _, lines := range [][]Line{nil, {lost}} {
+			k := journalOf("a")
+			must(0, must(Open(k, Config{LastSequence: 2})).Reconcile(ctx, alone, lines))
+			must(Verify(ctx, k))
+		}
+	}
+	if known, err := chain.Recall(lost.Head()); err != nil || !known {
+		t.Errorf("after: the lost entry is recalled: %t, %v", known, err)
+	}
+	if n := chain.Totals()[Record].Charges; n != 4 {
+		t.Errorf("%d charges, want 4", n)
+	}
+	if unpaid := chain.Unpaid([]Line{lost}); len(unpaid) != 0 {
+		t.Errorf("unpaid: %v", unpaid)
+	}
+	exported := must(json.Marshal(last))
+	var read Line
+	must(0, json.Unmarshal(exported, &read))
+	if err := read.Check(); err != nil {
+		t.Errorf("an exported line: %v", err)
+	}
+	for name, change := range map[string]func(l *Line){
+		"another entry": func(l *Line) { l.Paid = []Paid{{Digest{1}, l.Paid[0].Costs}} },
+		"no entry":      func(l *Line) { l.Paid = nil },
+		"more entries":  func(l *Line) { l.Paid = append(l.Paid, Paid{Digest{1}, []Cost{one}}) },
+		"more costs":    func(l *Line) { l.Paid = []Paid{{lost.Hash, []Cost{one, one, one}}} },
+	} {
+		changed := last
+		change(&changed)
+		if changed.Check() == nil {
+			t.Errorf("%s: not noticed", name)
+		}
+	}
+	charge := lost
+	charge.Paid = []Paid{{Digest{1}, nil}}
+	if charge.Check() == nil {
+		t.Error("a charge that pays for lost entries: not noticed")
 	}
 }
