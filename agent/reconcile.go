@@ -56,7 +56,9 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 			continue
 		}
 		last = max(last, heads[0].Sequence)
-		if _, err := chain.Recall(heads[0]); err == nil {
+		// What is paid for is noted in its folder at once, below: a state that a
+		// reconciliation passed over and that is still remembered is not.
+		if passed, err := chain.Recall(heads[0]); err == nil && !passed {
 			continue
 		}
 		lost, err := s.lost(ctx, d)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"caucus/privacy"
 	"caucus/privacy/journal"
@@ -116,24 +117,22 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	if err != nil {
 		return fail(err)
 	}
-	last, named := max(e.Last, e.Kept.Sequence), int64(len(lost))
-	seen := map[privacy.Digest]bool{}
-	var lines []privacy.Line
-	for _, l := range append(e.Lines, published...) {
-		last = max(last, l.Sequence)
-		if passed, err := chain.Recall(l.Head()); err != nil && !passed && !seen[l.Hash] {
-			seen[l.Hash] = true
-			lines = append(lines, l)
-			if l.Sequence > chain.Head().Sequence { // else the ledger went on without it
-				named++
-			}
+	known := append(slices.Clone(e.Lines), published...)
+	lines, unknown := lostLines(chain, known, e.Kept)
+	last, numbers := max(e.Last, e.Kept.Sequence), map[int64]bool{}
+	for _, l := range known {
+		if last = max(last, l.Sequence); l.Sequence > chain.Head().Sequence {
+			numbers[l.Sequence] = true
 		}
 	}
-	if len(lost)+len(lines) == 0 && last <= chain.Head().Sequence {
-		return nil, nil
+	if missing := int(max(0, last-chain.Head().Sequence)) - len(numbers) + unknown; missing > len(lost) {
+		return fail(fmt.Errorf("%d entries were published and are lost of which nothing is known: give the releases that they made, or their costs", missing-len(lost)))
 	}
-	if missing := last - chain.Head().Sequence; missing > named {
-		return fail(fmt.Errorf("%d entries were published and are lost, but only %d of them are known: give the releases that they made, or their costs", missing, named))
+	if len(lost)+len(lines) == 0 {
+		if e.Kept.Sequence > 0 { // it may have failed to be kept after an earlier reconciliation
+			err = keepHead(ctx, c, j)
+		}
+		return nil, err
 	}
 	// A ledger that went on from an old state has as many entries, but others.
 	last = max(last, chain.Head().Sequence+1)
@@ -144,14 +143,49 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	if err := ledger.Reconcile(ctx, lost, lines); err != nil {
 		return nil, err
 	}
-	if c.headFile() != "" {
-		head := &ledgerHead{path: c.headFile()}
-		if _, err := head.advance(ctx, j); err != nil {
-			return fail(err)
-		}
+	if err := keepHead(ctx, c, j); err != nil {
+		return fail(err)
 	}
 	for _, l := range lines {
 		lost = append(lost, l.Costs...)
 	}
 	return lost, nil
+}
+
+// lostLines are those of the lines known that the ledger does not hold or has
+// not paid for. unknown counts the lost entries of which only the hash is known:
+// those before a lost line, and the head kept, where the ledger has given their
+// numbers to others.
+func lostLines(chain *privacy.Chain, known []privacy.Line, kept privacy.Head) (lines []privacy.Line, unknown int) {
+	seen := map[privacy.Digest]bool{}
+	for _, l := range known {
+		if _, err := chain.Recall(l.Head()); err != nil && !seen[l.Hash] {
+			lines = append(lines, l)
+		}
+		seen[l.Hash] = true
+	}
+	lines = append(lines, chain.Unpaid(known)...)
+	miss := func(h privacy.Head) {
+		if h.Sequence < 1 || h.Sequence > chain.Head().Sequence || seen[h.Hash] {
+			return
+		}
+		if _, err := chain.Recall(h); err != nil {
+			seen[h.Hash] = true
+			unknown++
+		}
+	}
+	miss(kept)
+	for _, l := range lines {
+		miss(privacy.Head{Sequence: l.Sequence - 1, Hash: l.Prev})
+	}
+	return lines, unknown
+}
+
+// keepHead remembers the ledger's head where the configuration says, if anywhere.
+func keepHead(ctx context.Context, c Config, j privacy.Journal) error {
+	if c.headFile() == "" {
+		return nil
+	}
+	_, err := (&ledgerHead{path: c.headFile()}).advance(ctx, j)
+	return err
 }

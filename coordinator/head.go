@@ -67,7 +67,8 @@ func openHead(ctx context.Context, path string, j privacy.Journal) (*ledgerHead,
 }
 
 // advance reads the ledger's head and remembers it. What a release publishes
-// must be remembered first.
+// must be remembered first. A head that is not beyond the one remembered is that
+// of a ledger that was put back: the file keeps what it knows.
 func (h *ledgerHead) advance(ctx context.Context, j privacy.Journal) (privacy.Head, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,12 +76,13 @@ func (h *ledgerHead) advance(ctx context.Context, j privacy.Journal) (privacy.He
 	if err != nil {
 		return now, err
 	}
-	if h.path != "" && now != h.kept {
+	if h.path != "" && now.Sequence > h.kept.Sequence {
 		if err := protocol.WriteSecret(h.path, fmt.Appendln(nil, now)); err != nil {
 			return now, fmt.Errorf("head: %w: %w", protocol.ErrUnavailable, err)
 		}
+		h.kept = now
 	}
-	h.head, h.kept = now, now
+	h.head = now
 	return now, nil
 }
 

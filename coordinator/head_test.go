@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -96,27 +97,70 @@ func TestWholeFolderPutBack(t *testing.T) {
 	}
 }
 
-// TestReconcileOnce: an entry that a ledger has lost, and has another of the same
-// number now, is paid for once, however often the ledger is reconciled.
+// TestReconcileOnce: entries that a ledger has lost, while it gave their numbers
+// to others, are paid for once each, however often and in whatever order they are
+// brought forward; and not without those before them.
 func TestReconcileOnce(t *testing.T) {
 	ctx := context.Background()
 	w, s, p1 := headWorld(t)
 	must(p1.Contribute(ctx, s.Hash, ballotFor(1, 40)))
 	w.wait(s.Plan.Name, study.Released)
 	w.stop()
-
-	other := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
-	must(0, other.Spend(ctx, "a release that this ledger forgot", privacy.PureCost(privacy.Party, 0, big.NewRat(1, 2))))
-	line, found, err := other.Line(ctx, "a release that this ledger forgot")
-	if !found || err != nil {
-		t.Fatal(found, err)
-	}
 	dir := w.config.Dir
-	if charged := must(Reconcile(ctx, dir, []privacy.Line{line}, nil)); len(charged) != 1 || !charged[0].Equal(line.Costs[0]) {
-		t.Errorf("charged %v, want %v", charged, line.Costs)
+
+	history := func(costs ...int64) (lines []privacy.Line) {
+		l := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
+		for i, c := range costs {
+			id := fmt.Sprintf("release %d of %v", i, costs)
+			must(0, l.Spend(ctx, id, privacy.PureCost(privacy.Party, 0, big.NewRat(c, 10))))
+			line, found, err := l.Line(ctx, id)
+			if !found || err != nil {
+				t.Fatal(found, err)
+			}
+			lines = append(lines, line)
+		}
+		return lines
 	}
-	if again := must(Reconcile(ctx, dir, []privacy.Line{line}, nil)); again != nil {
-		t.Errorf("charged twice: %v", again)
+	first, second, third := history(1), history(2), history(3, 4)
+	for _, c := range []struct {
+		known []privacy.Line
+		want  int
+	}{
+		{first, 1}, {first, 0}, {append(first, second...), 1}, {append(second, first...), 0}, {third, 2}, {append(third, third...), 0},
+	} {
+		charged := must(Reconcile(ctx, dir, c.known, nil))
+		if len(charged) != c.want {
+			t.Errorf("charged %v, want %d costs", charged, c.want)
+		}
+	}
+	// Its end alone shows that something came before it.
+	fourth := history(5, 6)
+	if _, err := Reconcile(ctx, dir, fourth[1:], nil); err == nil || !strings.Contains(err.Error(), "1 entries were published and are lost") {
+		t.Errorf("an entry whose forerunner nobody knows: %v", err)
+	}
+	if charged := must(Reconcile(ctx, dir, fourth, nil)); len(charged) != 2 {
+		t.Errorf("charged %v, want 2 costs", charged)
+	}
+	w.start() // the head that is kept elsewhere went along
+}
+
+// TestHeadIsNotForgotten: a ledger that was put back does not make the file forget
+// how far it was, whatever is remembered of it next.
+func TestHeadIsNotForgotten(t *testing.T) {
+	ctx := context.Background()
+	j := privacy.NewMemory()
+	l := must(privacy.Open(j, privacy.Config{}))
+	must(0, l.Spend(ctx, "a", privacy.PureCost(privacy.Party, 0, big.NewRat(1, 1))))
+	path := filepath.Join(t.TempDir(), "head")
+	kept := privacy.Head{Sequence: 2, Hash: privacy.Digest{1}}
+	must(0, os.WriteFile(path, []byte(kept.String()), 0o600))
+	h, last, err := openHead(ctx, path, j)
+	if err != nil || last != 2 {
+		t.Fatal(last, err)
+	}
+	must(h.advance(ctx, j))
+	if have := must(privacy.ParseHead(string(must(os.ReadFile(path))))); have != kept {
+		t.Errorf("the file says %s, want %s", have, kept)
 	}
 }
 

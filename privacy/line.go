@@ -170,12 +170,19 @@ func (l Line) Check() error {
 func (l Line) reconciliation() (reconciliation, error) {
 	named := 0
 	for _, p := range l.Paid {
+		if p.Entry == (Digest{}) {
+			return reconciliation{}, errors.New("it pays for an entry without a hash: it was changed")
+		}
 		named += len(p.Costs)
 	}
 	if named > len(l.Costs) {
 		return reconciliation{}, errors.New("it names more costs than it charges: it was changed")
 	}
-	return reconciliation{l.Costs[:len(l.Costs)-named], l.Paid}, nil
+	r := reconciliation{l.Costs[:len(l.Costs)-named], l.Paid}
+	if !slices.EqualFunc(r.all(), l.Costs, Cost.equal) {
+		return reconciliation{}, errors.New("it charges other costs than it names: it was changed")
+	}
+	return r, nil
 }
 
 // Answers says whether p is the answer that the line's entry released: its id,
@@ -202,7 +209,7 @@ type Chain struct {
 	last   Line
 	hashes map[int64]Digest
 	jumps  []jump
-	paid   map[Digest]bool // lost entries that reconciliations name
+	paid   map[Digest][]Cost // what was charged again for lost entries, by name
 }
 
 // jump is numbers that a reconciliation passed over, from the entry before to the
@@ -214,7 +221,7 @@ type jump struct {
 
 // NewChain is a chain without lines.
 func NewChain() *Chain {
-	return &Chain{totals: NewTotals(), hashes: map[int64]Digest{}, paid: map[Digest]bool{}}
+	return &Chain{totals: NewTotals(), hashes: map[int64]Digest{}, paid: map[Digest][]Cost{}}
 }
 
 // Follow adds the next line, after checking its hash, that it follows the one
@@ -262,7 +269,7 @@ func (c *Chain) Follow(l Line) error {
 		c.jumps = append(c.jumps, jump{c.last.Sequence, l.Sequence, r.Costs})
 	}
 	for _, p := range r.Paid {
-		c.paid[p.Entry] = true
+		c.paid[p.Entry] = append(c.paid[p.Entry], p.Costs...)
 	}
 	c.totals, c.last = totals, l
 	c.hashes[l.Sequence] = l.Hash
@@ -275,13 +282,13 @@ func (c *Chain) Head() Head { return c.last.Head() }
 // Recall holds the chain against a head that someone remembered: nil if it was
 // in this chain. A head without a hash is compared by its number. An entry that
 // a reconciliation names or passed over was lost: that is no error, and lost is
-// true. Whether what was reconciled pays for one passed over is for Unpaid to say.
+// true. Whether what was reconciled pays for it is for Unpaid to say.
 func (c *Chain) Recall(h Head) (lost bool, err error) {
 	hash, there := c.hashes[h.Sequence]
 	switch {
 	case h.Sequence == 0 || there && (hash == h.Hash || h.Hash == Digest{}):
 		return false, nil
-	case c.paid[h.Hash]:
+	case c.named(h.Hash):
 		return true, nil
 	case there:
 		return false, fmt.Errorf("entry %d was %s once and is %s now: the ledger was put back to an older state and went on, or was written anew", h.Sequence, h.Hash, hash)
@@ -294,8 +301,14 @@ func (c *Chain) Recall(h Head) (lost bool, err error) {
 	return false, fmt.Errorf("it ends at entry %d, but was at %d once: its end was cut off, or it was put back to an older state", c.last.Sequence, h.Sequence)
 }
 
-// Unpaid are those of the lines that a reconciliation passed over without naming
-// them or charging what they cost.
+// named says whether a reconciliation names a lost entry.
+func (c *Chain) named(h Digest) bool {
+	_, named := c.paid[h]
+	return named
+}
+
+// Unpaid are those of the lines that a reconciliation names or passed over
+// without charging what they cost, each line once.
 func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	left := make([][]Cost, len(c.jumps))
 	for i, j := range c.jumps {
@@ -304,17 +317,24 @@ func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	seen := map[Digest]bool{}
 	for _, l := range lines {
 		i := slices.IndexFunc(c.jumps, func(j jump) bool { return j.from < l.Sequence && l.Sequence < j.to })
-		if i < 0 || seen[l.Hash] || c.paid[l.Hash] {
+		paid, named := slices.Clone(c.paid[l.Hash]), c.named(l.Hash)
+		if i < 0 && !named || seen[l.Hash] {
 			continue
 		}
 		seen[l.Hash] = true
+		if !named {
+			paid = left[i]
+		}
 		for _, cost := range l.Costs {
-			at := slices.IndexFunc(left[i], cost.equal)
+			at := slices.IndexFunc(paid, cost.equal)
 			if at < 0 {
 				unpaid = append(unpaid, l)
 				break
 			}
-			left[i] = slices.Delete(left[i], at, at+1)
+			paid = slices.Delete(paid, at, at+1)
+		}
+		if !named {
+			left[i] = paid
 		}
 	}
 	return unpaid

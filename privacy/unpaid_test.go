@@ -101,11 +101,25 @@ func TestReconciliationNames(t *testing.T) {
 		"no entry":      func(l *Line) { l.Paid = nil },
 		"more entries":  func(l *Line) { l.Paid = append(l.Paid, Paid{Digest{1}, []Cost{one}}) },
 		"more costs":    func(l *Line) { l.Paid = []Paid{{lost.Hash, []Cost{one, one, one}}} },
+		"no hash":       func(l *Line) { l.Paid = []Paid{{Digest{}, []Cost{one}}} },
+		"a lower charge": func(l *Line) {
+			l.Costs = []Cost{l.Costs[0], PureCost(Record, 0, big.NewRat(1, 1000))}
+		},
 	} {
 		changed := last
 		change(&changed)
 		if changed.Check() == nil {
 			t.Errorf("%s: not noticed", name)
+		}
+	}
+	// Naming is not paying: less than the entry cost is found, jump or no jump.
+	for _, ids := range [][]string{{"a"}, {"a", "c"}} {
+		k, little := journalOf(ids...), lost
+		little.Costs = []Cost{PureCost(Record, 0, big.NewRat(1, 1000))}
+		must(0, must(Open(k, Config{LastSequence: 3})).Reconcile(ctx, nil, []Line{little}))
+		short := must(Walk(ctx, k, func(Line) error { return nil }))
+		if unpaid := short.Unpaid([]Line{lost, lost}); len(unpaid) != 1 {
+			t.Errorf("after %v: %d entries unpaid, want 1", ids, len(unpaid))
 		}
 	}
 	charge := lost
