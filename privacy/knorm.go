@@ -113,7 +113,7 @@ func leastBlocks(n int) int64 { return int64((n + widestRun - 1) / widestRun) }
 // fits refuses runs that would take too long to draw.
 func (m KNorm) fits(n int) error {
 	if least := leastBlocks(n); m.Blocks < least {
-		return fmt.Errorf("K-norm: %d blocks are too few to draw %d numbers, use %d or more", m.Blocks, n, least)
+		return fmt.Errorf("draw K-norm noise: %d blocks are too few to draw %d numbers, use %d or more", m.Blocks, n, least)
 	}
 	return nil
 }
@@ -132,10 +132,10 @@ func (m KNorm) cost(b Bound) (Cost, error) {
 		return Cost{}, err
 	}
 	if b.L2sq <= 0 {
-		return Cost{}, fmt.Errorf("K-norm needs a proven L2sq bound: %w", ErrUnproven)
+		return Cost{}, fmt.Errorf("the K-norm mechanism needs a proven L2sq bound: %w", ErrUnproven)
 	}
 	if b.Weight != nil {
-		return Cost{}, fmt.Errorf("K-norm has no proof for weighted coordinates, leave weights out: %w", ErrUnproven)
+		return Cost{}, fmt.Errorf("the K-norm mechanism has no proof for weighted coordinates, leave weights out: %w", ErrUnproven)
 	}
 	epsilon := m.moves(b)
 	return PureCost(b.Unit, b.PerParty, epsilon.Quo(epsilon, m.Scale)), nil
