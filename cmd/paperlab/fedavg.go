@@ -84,8 +84,8 @@ type fedAvg struct {
 
 // fedAvgGrid is the declared grid: rounds, and clips in units of the radius of
 // the coordinates, in which a good model has norm of order 1 (its scores then
-// vary by about 2). The best on the test records is reported, in this rival's
-// favour.
+// vary by about 2). Reported are the middle of the grid, the same for all sets
+// and ε, and the best on the test records, an oracle in this rival's favour.
 func fedAvgGrid(c coordinates, quick bool) []fedAvg {
 	rounds, clips := []int{1, 3, 10}, []float64{.1, .3, 1}
 	if quick {

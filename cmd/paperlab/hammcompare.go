@@ -240,7 +240,8 @@ func (c *comparison) fedAvg() {
 	records := space.records(pooled)
 	for _, e := range c.epsilons {
 		top, once, sent := 0., 0., 0.
-		for _, f := range fedAvgGrid(space, c.l.Quick) {
+		grid := fedAvgGrid(space, c.l.Quick)
+		for i, f := range grid {
 			m := f.train(records, c.d.Parties, privacy.Budget{Epsilon: e, Delta: hammDelta}, c.rng)
 			score := c.accuracy(space.back(m))
 			if score > top {
@@ -248,6 +249,9 @@ func (c *comparison) fedAvg() {
 			}
 			if f.Rounds == 1 {
 				once = max(once, score)
+			}
+			if i == len(grid)/2 {
+				c.add("DP-FedAvg", e, score, float64(f.Rounds*pooled.weights()*4))
 			}
 		}
 		c.add("DP-FedAvg, one round, oracle clip", e, once, float64(pooled.weights()*4))

@@ -25,8 +25,12 @@ var hammReferences = []string{"unperturbed", "unperturbed shards", "pooled", "on
 
 const pathakMethod = "Pathak et al., oracle λ"
 
-func hammReport(_ *lab, r *results, p *page) error {
-	hammRules(p)
+func hammReport(l *lab, r *results, p *page) error {
+	sets := hammSets
+	if l.Quick {
+		sets = quickSets
+	}
+	hammRules(p, sets)
 	party, record := r.where("unit", privacy.Party), r.where("unit", privacy.Record)
 	if len(party.rows) > 0 {
 		hammHeadline(p, party)
@@ -50,12 +54,26 @@ func hammReport(_ *lab, r *results, p *page) error {
 	return nil
 }
 
-func hammRules(p *page) {
+func hammRules(p *page, sets []hammSet) {
 	p.section("Rules")
 	p.paragraph("Accuracy on test records, mean ± standard deviation over draws; a draw is a split into pool, parties and test records, trained votes and noise. δ = %g for every method with a δ; `moment`, `means, pure ε`, `cross, pure ε`, `output*`, `majority`, `average`, Pathak et al. and the perturbed solutions are pure ε.", hammDelta)
-	p.paragraph("Caucus's mechanisms choose λ by `auto`, after the noise, from public things. **Oracle** methods are given their best setting on the test records, which nobody has: `output-paper` its λ of %v, DP-FedAvg its rounds and clip, DP-SGD its epochs, perturbed solutions their λ, PATE its noise (by how well its answers agree with the private votes). PATE's ε is data-dependent (Papernot et al. 2018, Theorem 6) and DP-SGD's promise is for adding or removing a record, where all others hide a replacement. Gradient rivals work in coordinates whitened by the public pool. All of this favours the rivals; at small ε an oracle also profits from luck, being the best of several noisy results.", oracleLambdas)
+	p.paragraph("Caucus's mechanisms choose λ by `auto`, after the noise, from public things. **Oracle** methods are given their best setting on the test records, which nobody has: `output-paper` its λ of %v, DP-FedAvg its rounds and clip (without *oracle*: the middle of its grid, the same everywhere), DP-SGD its epochs, perturbed solutions their λ, PATE its noise (by how well its answers agree with the private votes). PATE's ε is data-dependent (Papernot et al. 2018, Theorem 6) and DP-SGD's promise is for adding or removing a record, where all others hide a replacement. Gradient rivals work in coordinates whitened by the public pool. All of this favours the rivals; at small ε an oracle also profits from luck, being the best of several noisy results.", oracleLambdas)
 	p.paragraph("The methods' curves run from ε = %g to %g; `output-paper` was also measured at %v, to see when it arrives, and `tally` at the first of these.", hammEpsilons[0], hammEpsilons[len(hammEpsilons)-1], farEpsilons)
+	p.paragraph("Splits, drawn anew for each draw: %s. Test records are the set's own file, or a quarter where it has none (and for kddcup99, whose test file holds other attacks). %g of the rest is for the pool, cut to its rows; parties share what is left.", hammSplits(sets), poolPart)
 	p.paragraph("At record level each site has at most %d/sites shards, of %d records or more. *Noise added once* needs a trusted coordinator; otherwise every site adds its own.", shardsInAll, shardSize)
+}
+
+// hammSplits says how many records and pool rows of each set are used.
+func hammSplits(sets []hammSet) string {
+	var all []string
+	for _, s := range sets {
+		records := "all"
+		if s.Records > 0 {
+			records = fmt.Sprint(s.Records)
+		}
+		all = append(all, fmt.Sprintf("%s %s records and %d pool rows", s.Name, records, s.PoolRows))
+	}
+	return strings.Join(all, ", ")
 }
 
 // methodsIn lists the methods with an ε, in order of appearance.
