@@ -149,17 +149,21 @@ func (t Total) Epsilon(delta float64) float64 {
 		if t.Delta.Cmp(rational(delta/512)) > 0 {
 			return math.Inf(1)
 		}
-		return EpsilonOf(all, delta/512)
+		return epsilonAt(all, delta/512)
 	}
-	best := EpsilonOf(all, delta*mainShare)
+	best := epsilonAt(all, delta*mainShare)
 	if rest == 0 {
 		best = min(best, pure)
 	}
 	for i := 1.; i <= 3; i++ {
-		best = min(best, max(4/i*pure, 4/(4-i)*EpsilonOf(rest, delta/256)))
+		best = min(best, max(4/i*pure, 4/(4-i)*epsilonAt(rest, delta/256)))
 	}
 	return best
 }
+
+// epsilonAt is the least ε at which rhoAt reaches rho: no rule allows a ρ above
+// its ε, which matters for useless δ only.
+func epsilonAt(rho, delta float64) float64 { return max(rho, EpsilonOf(rho, delta)) }
 
 // upper is the least float64 above x, or x itself.
 func upper(x *big.Rat) float64 {
