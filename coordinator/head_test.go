@@ -28,6 +28,16 @@ func headWorld(t *testing.T) (w *world, s protocol.Study, p1 *protocol.Client) {
 	return w, s, p1
 }
 
+// stoppedWorld is headWorld after its study was released, stopped.
+func stoppedWorld(t *testing.T) *world {
+	t.Helper()
+	w, s, p1 := headWorld(t)
+	must(p1.Contribute(context.Background(), s.Hash, ballotFor(1, 40)))
+	w.wait(s.Plan.Name, study.Released)
+	w.stop()
+	return w
+}
+
 // TestWholeFolderPutBack: a study was released after a backup of the whole
 // folder. With the head kept elsewhere, the coordinator that is put back makes no
 // second release of it, although the last contribution arrives again; the
@@ -102,10 +112,7 @@ func TestWholeFolderPutBack(t *testing.T) {
 // brought forward; and not without those before them.
 func TestReconcileOnce(t *testing.T) {
 	ctx := context.Background()
-	w, s, p1 := headWorld(t)
-	must(p1.Contribute(ctx, s.Hash, ballotFor(1, 40)))
-	w.wait(s.Plan.Name, study.Released)
-	w.stop()
+	w := stoppedWorld(t)
 	dir := w.config.Dir
 
 	history := func(costs ...int64) (lines []privacy.Line) {
@@ -167,11 +174,7 @@ func TestHeadIsNotForgotten(t *testing.T) {
 // TestHeadFile: a coordinator does not start without the head that it is told to
 // keep, nor with that of another ledger.
 func TestHeadFile(t *testing.T) {
-	ctx := context.Background()
-	w, s, p1 := headWorld(t)
-	must(p1.Contribute(ctx, s.Hash, ballotFor(1, 40)))
-	w.wait(s.Plan.Name, study.Released)
-	w.stop()
+	w := stoppedWorld(t)
 	head := must(os.ReadFile(w.config.Head))
 	for name, c := range map[string]struct {
 		text string

@@ -86,24 +86,26 @@ func (t Totals) check() error {
 	return nil
 }
 
-// costs are the charges of an entry.
-func (e Entry) costs() ([]Cost, error) {
+// costs are the charges of an entry, and what of them a reconciliation charged
+// for which lost entry.
+func (e Entry) costs() (costs []Cost, paid []Paid, err error) {
 	switch e.Kind {
 	case KindRelease:
 		p, err := e.published()
-		return []Cost{p.Cost}, err
+		return []Cost{p.Cost}, nil, err
 	case KindCharge:
-		return decodeCosts(e.Body)
+		costs, err = decodeCosts(e.Body)
+		return costs, nil, err
 	case KindReconcile:
 		r, err := decodeReconciliation(e.Body)
-		return r.all(), err
+		return r.all(), r.Paid, err
 	case KindPeriod:
 		if e.ID != periodID+string(e.Body) {
-			return nil, errors.New("it begins another period than its id says")
+			return nil, nil, errors.New("it begins another period than its id says")
 		}
-		return nil, nil
+		return nil, nil, nil
 	}
-	return nil, fmt.Errorf("unknown kind %q", e.Kind)
+	return nil, nil, fmt.Errorf("unknown kind %q", e.Kind)
 }
 
 // published reads the answer of a release and stamps it with its entry.

@@ -26,7 +26,7 @@ func FuzzEntry(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind string, body, totals []byte) {
 		e := Entry{Sequence: 1, ID: "a", Kind: kind, Body: body, Totals: totals}
-		if costs, err := e.costs(); err == nil {
+		if costs, _, err := e.costs(); err == nil {
 			for _, c := range costs {
 				if kind != KindRelease && c.Validate() != nil {
 					t.Fatalf("an invalid cost is read: %v", c)

@@ -120,10 +120,8 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 	if secret.values == nil && !m.simulationOnly() {
 		return fail(fmt.Errorf("%s needs an integer vector: %w", m.Name(), ErrUnproven))
 	}
-	if m, ok := m.(sized); ok {
-		if err := m.fits(s.Len()); err != nil {
-			return fail(err)
-		}
+	if err := fits(m, s.Len()); err != nil {
+		return fail(err)
 	}
 	cost, err := m.cost(secret.bound)
 	if err != nil {

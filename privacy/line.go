@@ -76,7 +76,7 @@ type Line struct {
 
 // Line is the entry without its answer. It fails if the entry is damaged.
 func (e Entry) Line() (Line, error) {
-	costs, err := e.costs()
+	costs, paid, err := e.costs()
 	if err != nil {
 		return Line{}, err
 	}
@@ -87,18 +87,10 @@ func (e Entry) Line() (Line, error) {
 	if canonical, err := encodeTotals(totals); err != nil || !bytes.Equal(canonical, e.Totals) {
 		return Line{}, errors.New("its totals are not written in the canonical way: it was changed")
 	}
-	l := Line{
+	return Line{
 		Sequence: e.Sequence, ID: e.ID, Kind: e.Kind, Request: e.Request, Body: sha256.Sum256(e.Body),
-		Costs: costs, Totals: totals, Prev: e.Prev, Hash: e.Hash,
-	}
-	if e.Kind == KindReconcile {
-		r, err := decodeReconciliation(e.Body)
-		if err != nil {
-			return Line{}, err
-		}
-		l.Paid = r.Paid
-	}
-	return l, nil
+		Costs: costs, Paid: paid, Totals: totals, Prev: e.Prev, Hash: e.Hash,
+	}, nil
 }
 
 // Head names the state of the ledger when this line was its last.

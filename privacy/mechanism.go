@@ -40,3 +40,11 @@ type Mechanism interface {
 // sized is a mechanism that draws only vectors of some lengths, which are
 // public: others would take too long.
 type sized interface{ fits(n int) error }
+
+// fits refuses a length that m does not draw.
+func fits(m Mechanism, n int) error {
+	if m, ok := m.(sized); ok {
+		return m.fits(n)
+	}
+	return nil
+}

@@ -112,10 +112,8 @@ func (p Published) check() error {
 			return fmt.Errorf("value %d is beyond 2^61", v)
 		}
 	}
-	if m, ok := m.(sized); ok {
-		if err := m.fits(p.Len()); err != nil {
-			return err
-		}
+	if err := fits(m, p.Len()); err != nil {
+		return err
 	}
 	want, err := m.cost(p.Bound)
 	if err != nil {
