@@ -33,7 +33,8 @@ type Config struct {
 	// InvitationValid is how long an invitation is good unless it says so.
 	InvitationValid time.Duration `koanf:"invitation_valid"`
 	// Budget limits what all releases of this coordinator's own ledger may cost
-	// together, for each unit; none is no limit.
+	// together, for each unit; nil is no limit. A file says "budget: none" for
+	// that: one that does not speak of it was cut off.
 	Budget map[privacy.Unit]privacy.Budget `koanf:"budget"`
 	Limits Limits                          `koanf:"limits"`
 	// Tick is how often deadlines are looked at.
@@ -51,10 +52,11 @@ type Config struct {
 	// says who seems alive.
 	Gossip string `koanf:"gossip"`
 
-	// Head is a file outside of Dir and of its backups, such as on another disk.
-	// The coordinator keeps in it how far its ledger is, and releases nothing
-	// after the whole folder was put back to an older state. Empty: such a
-	// restore is not noticed here. A relative path is relative to Dir.
+	// Head is a file outside of Dir and of its backups: Init names one beside the
+	// folder; another disk is better. The coordinator keeps in it how far its
+	// ledger is, and releases nothing after the whole folder was put back to an
+	// older state. Empty: only those who call can notice such a restore. A
+	// relative path is relative to Dir.
 	Head string `koanf:"head"`
 
 	// Software names this program's version in releases.
@@ -134,8 +136,11 @@ func LoadConfig(path string) (Config, error) {
 	if err != nil {
 		return fail(err)
 	}
-	if info.Size() > maxConfigBytes {
+	switch {
+	case info.Size() > maxConfigBytes:
 		return fail(fmt.Errorf("it is longer than %d bytes", maxConfigBytes))
+	case info.Size() == 0:
+		return fail(errors.New("it is empty, so something else emptied it: restore it from a backup of the folder"))
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -156,6 +161,19 @@ func ParseConfig(text []byte) (Config, error) {
 	k := koanf.New("\x00") // a delimiter that no key holds
 	if err := k.Load(rawbytes.Provider(text), yaml.Parser()); err != nil {
 		return Config{}, err
+	}
+	switch limits := k.Get("budget").(type) {
+	case nil:
+		return Config{}, errors.New("budget: not given: say what all releases may cost together, or budget: none")
+	case string:
+		if limits != "none" {
+			return Config{}, fmt.Errorf("budget: %q: give limits for units, such as {record: {epsilon: 3, delta: 1e-5}}, or none", limits)
+		}
+		k.Delete("budget")
+	case map[string]any:
+		if len(limits) == 0 {
+			return Config{}, errors.New("budget: it is empty: give limits for units, or none")
+		}
 	}
 	c := DefaultConfig(".")
 	err := k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{

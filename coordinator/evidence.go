@@ -52,9 +52,6 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 			return fail(err)
 		}
 	}
-	if _, err := os.Stat(c.path(storeFile)); err != nil {
-		return fail(err)
-	}
 	store, err := openSQLite(c.path(storeFile))
 	if err != nil {
 		return fail(err)

@@ -23,7 +23,8 @@ type ledgerHead struct {
 }
 
 // openHead reads the file and holds the ledger against it. It returns the
-// number that the ledger must have reached.
+// number that the ledger must have reached. It writes the file, so that one that
+// cannot be written is known before anything is charged.
 //
 // A ledger that is behind may be opened: it releases nothing (ErrBehind). One
 // that has another entry under the number than the one remembered went on from
@@ -39,10 +40,7 @@ func openHead(ctx context.Context, path string, j privacy.Journal) (*ledgerHead,
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if now.Sequence > 0 {
-			return nil, 0, fmt.Errorf("head: %w: it remembers how far the ledger was. If you know that nothing was put back to an older state, write its head there: caucus ledger verify prints it", err)
-		}
-		return h, 0, nil
+		return nil, 0, fmt.Errorf("head: %w: it remembers how far the ledger was. If you know that nothing was put back to an older state, write its head there: caucus ledger verify prints it", err)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("head: %w", err)
@@ -62,8 +60,22 @@ func openHead(ctx context.Context, path string, j privacy.Journal) (*ledgerHead,
 	if len(there) > 0 && there[0].Sequence == kept.Sequence && there[0].Hash != kept.Hash {
 		return nil, 0, fmt.Errorf("head: %s remembers another entry %d than the ledger has: the ledger was put back to an older state and went on from there, or was written anew; restore the newest backup, or make a new coordinator", path, kept.Sequence)
 	}
-	h.kept = kept
+	if now.Sequence > kept.Sequence { // killed after a charge, before this was written
+		kept = now
+	}
+	if err := h.keep(kept); err != nil {
+		return nil, 0, err
+	}
 	return h, kept.Sequence, nil
+}
+
+// keep writes the file.
+func (h *ledgerHead) keep(head privacy.Head) error {
+	if err := protocol.WriteSecret(h.path, fmt.Appendln(nil, head)); err != nil {
+		return fmt.Errorf("head: %w: %w", protocol.ErrUnavailable, err)
+	}
+	h.kept = head
+	return nil
 }
 
 // advance reads the ledger's head and remembers it. What a release publishes
@@ -77,10 +89,9 @@ func (h *ledgerHead) advance(ctx context.Context, j privacy.Journal) (privacy.He
 		return now, err
 	}
 	if h.path != "" && now.Sequence > h.kept.Sequence {
-		if err := protocol.WriteSecret(h.path, fmt.Appendln(nil, now)); err != nil {
-			return now, fmt.Errorf("head: %w: %w", protocol.ErrUnavailable, err)
+		if err := h.keep(now); err != nil {
+			return now, err
 		}
-		h.kept = now
 	}
 	h.head = now
 	return now, nil

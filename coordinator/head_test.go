@@ -16,11 +16,10 @@ import (
 	"caucus/study"
 )
 
-// headWorld keeps its ledger's head elsewhere, and has an open study of two, to
-// which one contributed; the other is p1.
+// headWorld has an open study of two, to which one contributed; the other is p1.
 func headWorld(t *testing.T) (w *world, s protocol.Study, p1 *protocol.Client) {
 	t.Helper()
-	w = newWorld(t, func(c *Config) { c.Head = filepath.Join(filepath.Dir(c.Dir), "head.txt") })
+	w = newWorld(t, nil)
 	p0, p1 := w.enrol("p0"), w.enrol("p1")
 	pool := poolOf(40)
 	s = w.open(planOf(names(2), pool, w.clock.Now().Add(time.Hour)), pool)
@@ -47,9 +46,6 @@ func TestWholeFolderPutBack(t *testing.T) {
 	w, s, p1 := headWorld(t)
 	w.stop()
 	dir, backup := w.config.Dir, filepath.Join(t.TempDir(), "backup")
-	file := must(os.OpenFile(filepath.Join(dir, ConfigFile), os.O_APPEND|os.O_WRONLY, 0))
-	must(file.WriteString("head: ../head.txt\n"))
-	must(0, file.Close())
 	must(0, os.CopyFS(backup, os.DirFS(dir)))
 	w.start()
 	first := must(p1.Contribute(ctx, s.Hash, ballotFor(1, 40)))
@@ -57,7 +53,7 @@ func TestWholeFolderPutBack(t *testing.T) {
 	r := must(w.operator.Release(ctx, s.Plan.Name))
 	w.stop()
 
-	text := string(must(os.ReadFile(w.config.Head)))
+	text := string(must(os.ReadFile(w.config.headFile())))
 	if h := must(privacy.ParseHead(text)); len(r.Release.Ledger) != 1 || h != (privacy.Head{Sequence: 1, Hash: r.Release.Ledger[0].Hash}) {
 		t.Errorf("the head file says %s, the release %v", text, r.Release.Ledger)
 	}
@@ -175,7 +171,7 @@ func TestHeadIsNotForgotten(t *testing.T) {
 // keep, nor with that of another ledger.
 func TestHeadFile(t *testing.T) {
 	w := stoppedWorld(t)
-	head := must(os.ReadFile(w.config.Head))
+	head := must(os.ReadFile(w.config.headFile()))
 	for name, c := range map[string]struct {
 		text string
 		want string
@@ -184,9 +180,9 @@ func TestHeadFile(t *testing.T) {
 		"another": {"1:" + strings.Repeat("0", 64), "remembers another entry 1"},
 		"damaged": {"one", "read ledger head"},
 	} {
-		must(0, os.Remove(w.config.Head))
+		must(0, os.Remove(w.config.headFile()))
 		if c.text != "" {
-			must(0, os.WriteFile(w.config.Head, []byte(c.text), 0o600))
+			must(0, os.WriteFile(w.config.headFile(), []byte(c.text), 0o600))
 		}
 		server, err := New(w.config)
 		if err == nil {
@@ -195,7 +191,7 @@ func TestHeadFile(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want …%s…", name, err, c.want)
 		}
-		must(0, os.WriteFile(w.config.Head, head, 0o600))
+		must(0, os.WriteFile(w.config.headFile(), head, 0o600))
 	}
 	w.start()
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
 )
@@ -23,6 +24,9 @@ type InitOptions struct {
 	Listen string
 	// Address is the host:port that parties dial; where empty, Listen.
 	Address string
+	// Head is the head file to make: see Config.Head. Where empty, it is Dir with
+	// .head after it.
+	Head string
 	// Operator names the first operator, "operator" where empty.
 	Operator string
 	// Now is the clock; nil is time.Now.
@@ -30,9 +34,9 @@ type InitOptions struct {
 }
 
 // Init makes a coordinator's folder: its authority, its signing key, an empty
-// store and ledger, a config file and the first operator's profile. The config
-// is written last: a folder without one was not finished, and Init does it
-// over.
+// store and ledger, its head file, a config file and the first operator's
+// profile. The config is written last: a folder without one was not finished, and
+// Init does it over.
 func Init(o InitOptions) error {
 	fail := func(err error) error { return fmt.Errorf("make coordinator in %s: %w", o.Dir, err) }
 	if o.Listen == "" {
@@ -77,7 +81,11 @@ func Init(o InitOptions) error {
 	if err := initSecrets(c, o); err != nil {
 		return fail(err)
 	}
-	text := fmt.Sprintf(configText, c.Listen, c.Address, c.MinimumParties)
+	head, err := initHead(o)
+	if err != nil {
+		return fail(err)
+	}
+	text := fmt.Sprintf(configText, c.Listen, c.Address, c.MinimumParties, head)
 	if err := protocol.WriteSecret(c.path(ConfigFile), []byte(text)); err != nil {
 		return fail(err)
 	}
@@ -89,7 +97,48 @@ listen: "%s"
 # What invitations tell parties to dial.
 address: "%s"
 minimum_parties: %d
+# How far the ledger is, outside of this folder and of its backups: another disk is
+# better. To move it, stop the coordinator, move the file, and name it here.
+head: %q
+# What all releases with noise: coordinator may cost together, for example
+#   budget: {record: {epsilon: 3, delta: 1e-5}}
+budget: none
 `
+
+// initHead writes the head of an empty ledger and returns how the config names
+// the file. It refuses to forget a ledger that was lost: its budget is spent.
+func initHead(o InitOptions) (named string, err error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return "", err
+	}
+	path := dir + ".head"
+	if o.Head != "" {
+		if path, err = filepath.Abs(o.Head); err != nil {
+			return "", err
+		}
+	}
+	switch text, err := os.ReadFile(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return "", fmt.Errorf("head: %w", err)
+	default:
+		had, err := privacy.ParseHead(string(text))
+		if err != nil {
+			return "", fmt.Errorf("head: %s is there and is something else: give another file with --head: %w", path, err)
+		}
+		if had.Sequence > 0 {
+			return "", fmt.Errorf("head: %s remembers a ledger with %d entries: restore that coordinator from a backup; for another one give another folder, or another file with --head", path, had.Sequence)
+		}
+	}
+	if err := protocol.WriteSecret(path, fmt.Appendln(nil, privacy.Head{})); err != nil {
+		return "", fmt.Errorf("head: give a file that can be written with --head: %w", err)
+	}
+	if filepath.Dir(path) == filepath.Dir(dir) { // it moves with the folder
+		return filepath.Join("..", filepath.Base(path)), nil
+	}
+	return path, nil
+}
 
 func initSecrets(c Config, o InitOptions) error {
 	now := o.Now()
@@ -123,7 +172,7 @@ func initSecrets(c Config, o InitOptions) error {
 	if err := ledger.Close(); err != nil {
 		return err
 	}
-	store, err := openSQLite(c.path(storeFile))
+	store, err := createSQLite(c.path(storeFile))
 	if err != nil {
 		return err
 	}

@@ -143,6 +143,7 @@ func TestKill(t *testing.T) {
 		for _, e := range must(os.ReadDir(dir)) {
 			must(0, os.Chmod(filepath.Join(dir, e.Name()), 0o600))
 		}
+		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.headFile())), 0o600))
 		effects, restarts := runKilled(t, dir, kill, plan, operator, identities, bodies)
 		if restarts != min(len(kill), 1) {
 			t.Errorf("killed at %q: started again %d times", kill, restarts)

@@ -94,17 +94,15 @@ func (s *Server) open() error {
 	if s.gossipKey, err = os.ReadFile(c.path(gossipFile)); err != nil {
 		return fmt.Errorf("read gossip key: %w", err)
 	}
-	for _, file := range []string{storeFile, LedgerFile} { // an empty one would forget what was spent
-		if _, err := os.Stat(c.path(file)); err != nil {
-			return fmt.Errorf("%w: restore it from a backup of the whole folder", err)
-		}
-	}
 	store, err := openSQLite(c.path(storeFile))
 	if err != nil {
 		return err
 	}
 	s.store = store
 	s.closers = append(s.closers, store.Close)
+	if err := store.Check(context.Background()); err != nil {
+		return err
+	}
 	s.scrubbed = s.scrub(context.Background()) // it may have been killed before the last one
 	releaser, err := s.openLedger()
 	if err != nil {
@@ -146,11 +144,18 @@ func (s *Server) scrubLater(ctx context.Context, wait, most time.Duration) {
 }
 
 func (s *Server) openLedger() (releaser, error) {
+	// A ledger without entries would have forgotten what was spent.
+	if err := notEmpty(s.config.path(LedgerFile)); err != nil {
+		return releaser{}, err
+	}
 	j, err := journal.OpenSQLite(s.config.path(LedgerFile))
 	if err != nil {
 		return releaser{}, err
 	}
 	s.closers = append(s.closers, j.Close)
+	if _, err := privacy.Verify(context.Background(), j); err != nil {
+		return releaser{}, fmt.Errorf("%w: restore a backup of the whole folder", err)
+	}
 	// The store remembers how far the ledger was, so that a ledger restored
 	// from an older backup releases nothing.
 	var last int64

@@ -35,9 +35,40 @@ const applicationID = 0x4361756b
 // readers is how many snapshots are read at once.
 const readers = 4
 
-// openSQLite opens the store at path, making it with mode 0600 if it is not
-// there. It refuses a file that is not a store or that a newer version wrote.
+// createSQLite makes the store at path, with mode 0600. It refuses a file that is
+// there.
+func createSQLite(path string) (*sqliteStore, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("make store: %w", err)
+	}
+	f.Close()
+	return connectSQLite(path)
+}
+
+// openSQLite opens the store at path. It refuses a file that is not a store, that
+// a newer version wrote, or that is empty: a store that forgot its members,
+// studies and budget must not pass for a new one.
 func openSQLite(path string) (*sqliteStore, error) {
+	if err := notEmpty(path); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	return connectSQLite(path)
+}
+
+// notEmpty refuses a file that is not there or has no bytes.
+func notEmpty(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("%w: restore it from a backup of the whole folder", err)
+	}
+	if info.Size() == 0 {
+		return fmt.Errorf("%s: it is empty, so something else emptied it: restore it from a backup of the whole folder", path)
+	}
+	return nil
+}
+
+func connectSQLite(path string) (*sqliteStore, error) {
 	fail := func(err error) (*sqliteStore, error) {
 		return nil, fmt.Errorf("open store %s: %w", path, explain(err))
 	}
@@ -45,11 +76,6 @@ func openSQLite(path string) (*sqliteStore, error) {
 	if err != nil {
 		return fail(err)
 	}
-	f, err := os.OpenFile(absolute, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return fail(err)
-	}
-	f.Close()
 	// secure_delete: a ballot that was added up is overwritten in the file.
 	// immediate: take the write lock at BEGIN, so that reading and writing in
 	// one transaction cannot interleave with another writer.
@@ -113,6 +139,19 @@ func (s *sqliteStore) migrate() error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// Check reads every page and index.
+func (s *sqliteStore) Check(ctx context.Context) error {
+	var found string
+	err := s.read.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found)
+	if err == nil && found != "ok" {
+		err = errors.New(found)
+	}
+	if err != nil {
+		return fmt.Errorf("check store %s: it is damaged: restore a backup of the whole folder (%w)", s.path, err)
+	}
+	return nil
 }
 
 func (s *sqliteStore) Close() error { return errors.Join(s.read.Close(), s.write.Close()) }

@@ -25,6 +25,8 @@ type Store interface {
 	// Scrub overwrites what deleted rows leave behind in files, as far as the
 	// store can.
 	Scrub(ctx context.Context) error
+	// Check finds what is damaged in the files, as far as the store can.
+	Check(ctx context.Context) error
 	Close() error
 }
 

@@ -22,7 +22,7 @@ import (
 // joins by a line here.
 func TestStores(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) Store{
-		"sqlite": func(t *testing.T) Store { return must(openSQLite(filepath.Join(t.TempDir(), "a store?#%41.db"))) },
+		"sqlite": func(t *testing.T) Store { return must(createSQLite(filepath.Join(t.TempDir(), "a store?#%41.db"))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for what, test := range map[string]func(*testing.T, Store){
@@ -295,11 +295,11 @@ func TestStoreRefuses(t *testing.T) {
 	text := filepath.Join(dir, "text")
 	must(0, os.WriteFile(text, []byte(strings.Repeat("not a database ", 99)), 0o600))
 	newer := filepath.Join(dir, "newer")
-	s := must(openSQLite(newer))
+	s := must(createSQLite(newer))
 	must(s.write.Exec("PRAGMA user_version = 99"))
 	s.Close()
 	other := filepath.Join(dir, "other")
-	s = must(openSQLite(other))
+	s = must(createSQLite(other))
 	must(s.write.Exec("PRAGMA application_id = 5"))
 	s.Close()
 	for path, want := range map[string]string{text: "not a store", newer: "newer program", other: "not a coordinator's", filepath.Join(dir, "none", "x"): "no such file"} {
@@ -319,7 +319,14 @@ func TestConfigRefuses(t *testing.T) {
 		"unknown: 1":                    "unknown",
 		"budget: {party: {epsilon: 0}}": "budget",
 		"invitation_valid: 9999h":       "invitation_valid",
+		"budget: much":                  "budget",
+		"budget: {}":                    "budget",
+		"budget:":                       "budget",
+		"":                              "budget: not given",
 	} {
+		if !strings.Contains(text, "budget") && text != "" {
+			text += "\nbudget: none"
+		}
 		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}

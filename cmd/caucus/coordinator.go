@@ -27,7 +27,11 @@ func newCoordinatorInit(c *console) *cobra.Command {
 		Long: `Make everything a coordinator needs in a new folder: its certificate authority,
 its keys, coordinator.yaml to edit, and operator.yaml, the profile of the first
 operator. Move the profile to the operator's machine; who has it runs the
-coordinator. Back the folder up.`,
+coordinator. Back the folder up.
+
+Beside the folder it makes DIR.head, which remembers how far the ledger is: keep
+it out of the backups, so that a folder that is put back to an older state is
+found out and releases nothing twice.`,
 		Example: "  caucus coordinator init --dir /var/lib/caucus --address caucus.example.org:7443",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -52,6 +56,7 @@ coordinator. Back the folder up.`,
 	f.StringVar(&o.Dir, "dir", "", "folder to make")
 	f.StringVar(&o.Address, "address", "", "HOST:PORT that agents and operators dial")
 	f.StringVar(&o.Listen, "listen", "", "HOST:PORT to listen on (default :7443)")
+	f.StringVar(&o.Head, "head", "", "file that remembers how far the ledger is, outside of the folder and its backups (default DIR.head)")
 	f.StringVar(&o.Operator, "operator", "", "name of the first operator (default operator)")
 	return cmd
 }

@@ -1,0 +1,153 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"caucus/privacy"
+)
+
+// refusesToStart says whether New refuses, for this reason.
+func (w *world) refusesToStart(what, want string) {
+	w.t.Helper()
+	server, err := New(w.config)
+	if err == nil {
+		server.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), want) {
+		w.t.Errorf("%s: %v, want …%s…", what, err, want)
+	}
+}
+
+// TestInitWritesHead: the head file is there, beside the folder, before the first
+// charge, so that no moment exists when the ledger has an entry and the file does
+// not; and a folder that is made anew where one was lost does not begin with a
+// fresh budget.
+func TestInitWritesHead(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "coordinator")
+	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
+	head := dir + ".head"
+	if h := must(privacy.ParseHead(string(must(os.ReadFile(head))))); h != (privacy.Head{}) {
+		t.Errorf("a new head file says %s", h)
+	}
+	if mode := must(os.Stat(head)).Mode().Perm(); mode != 0o600 {
+		t.Errorf("the head file has mode %04o", mode)
+	}
+	c := must(LoadConfig(filepath.Join(dir, ConfigFile)))
+	if c.headFile() != head {
+		t.Errorf("the configuration names %s, want %s", c.headFile(), head)
+	}
+	if c.Budget != nil {
+		t.Errorf("a new coordinator has budget %v", c.Budget)
+	}
+	must(0, os.RemoveAll(dir)) // an Init that was cut off is done over
+	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
+	must(0, os.RemoveAll(dir))
+	must(0, os.WriteFile(head, []byte("3:"+strings.Repeat("ab", 32)), 0o600))
+	if err := Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}); err == nil || !strings.Contains(err.Error(), "3 entries") {
+		t.Errorf("a coordinator whose ledger had 3 entries is made anew: %v", err)
+	}
+}
+
+// TestHeadMustBeThere: a head file that is gone, or cannot be written, is found
+// out at the start and not after a charge.
+func TestHeadMustBeThere(t *testing.T) {
+	w := newWorld(t, nil)
+	w.stop()
+	head := w.config.headFile()
+	must(0, os.Rename(head, head+".away"))
+	w.refusesToStart("no head file", "it remembers how far the ledger was")
+	must(0, os.Rename(head+".away", head))
+	if os.Getuid() == 0 { // root writes anywhere: a folder in the way stands for it
+		must(0, os.Remove(head))
+		must(0, os.Mkdir(head, 0o700))
+		w.refusesToStart("a head file that cannot be written", "head:")
+		must(0, os.Remove(head))
+		must(0, os.WriteFile(head, []byte(privacy.Head{}.String()), 0o600))
+	} else {
+		folder := filepath.Dir(head)
+		must(0, os.Chmod(folder, 0o500))
+		w.refusesToStart("a head file that cannot be written", "head:")
+		must(0, os.Chmod(folder, 0o700))
+	}
+	w.start()
+}
+
+// TestHeadCatchesUp: killed between the ledger's commit and the head file's, a
+// coordinator starts again, and the file then knows the entry.
+func TestHeadCatchesUp(t *testing.T) {
+	w := stoppedWorld(t)
+	head := must(privacy.ParseHead(string(must(os.ReadFile(w.config.headFile())))))
+	must(0, os.WriteFile(w.config.headFile(), []byte(privacy.Head{}.String()), 0o600))
+	w.start()
+	w.stop()
+	if have := must(privacy.ParseHead(string(must(os.ReadFile(w.config.headFile()))))); have != head || head.Sequence != 1 {
+		t.Errorf("the file says %s after the start, want %s", have, head)
+	}
+	w.start()
+}
+
+// TestEmptyFiles: a file that a full disk or a careless restore emptied does not
+// pass for a new one.
+func TestEmptyFiles(t *testing.T) {
+	w := stoppedWorld(t)
+	dir := w.config.Dir
+	empty := func(file string, fn func()) {
+		path := filepath.Join(dir, file)
+		text := must(os.ReadFile(path))
+		must(0, os.Truncate(path, 0))
+		fn()
+		must(0, os.WriteFile(path, text, 0o600))
+	}
+	for _, file := range []string{storeFile, LedgerFile} {
+		empty(file, func() { w.refusesToStart("empty "+file, "it is empty") })
+	}
+	empty(storeFile, func() {
+		if _, err := NewOperator(context.Background(), dir, "second", w.clock.Now()); err == nil || !strings.Contains(err.Error(), "it is empty") {
+			t.Errorf("an operator of an empty store: %v", err)
+		}
+	})
+	empty(ConfigFile, func() {
+		if _, err := LoadConfig(filepath.Join(dir, ConfigFile)); err == nil || !strings.Contains(err.Error(), "it is empty") {
+			t.Errorf("an empty configuration: %v", err)
+		}
+	})
+	if _, err := openSQLite(filepath.Join(dir, "none.db")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a store that is not there: %v", err)
+	}
+	w.start()
+}
+
+// TestIntegrityAtStart: damaged pages of the store, and a ledger whose chain is
+// broken, are found at the start.
+func TestIntegrityAtStart(t *testing.T) {
+	w := stoppedWorld(t)
+	path := filepath.Join(w.config.Dir, storeFile)
+	good := must(os.ReadFile(path))
+	const page = 4096
+	bad := append([]byte{}, good...)
+	for i := 2 * page; i < 3*page; i++ { // the third page: a table's
+		bad[i] ^= 0x5a
+	}
+	must(0, os.WriteFile(path, bad, 0o600))
+	w.refusesToStart("a damaged page", "damaged")
+	must(0, os.WriteFile(path, good, 0o600))
+
+	path = filepath.Join(w.config.Dir, LedgerFile)
+	good = must(os.ReadFile(path))
+	at := strings.Index(string(good), `"mechanism":"`)
+	if at < 0 {
+		t.Fatal("the ledger has another form than this test reads")
+	}
+	bad = append([]byte{}, good...)
+	bad[at+len(`"mechanism":"`)] ^= 1
+	must(0, os.WriteFile(path, bad, 0o600))
+	w.refusesToStart("a changed ledger entry", "verify ledger")
+	must(0, os.WriteFile(path, good, 0o600))
+	w.start()
+}
