@@ -7,13 +7,17 @@ import (
 )
 
 // ratioPlot draws each class's share with its interval, and a tick at its
-// share in the study's sets, as SVG.
+// share in the study's sets, as an SVG file of its own, on white.
 func ratioPlot(d ratioEstimate) string {
 	const left, width, line = 160, 480, 28
 	height := line*len(d.Classes) + 70
 	x := func(share float64) float64 { return left + width*share }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n", left+width+40, height)
+	words := make([]string, len(d.Classes))
+	for k, c := range d.Classes {
+		words[k] = fmt.Sprintf("%s %.3f (%.3f to %.3f; %.3f in the sets)", c.Class, c.Share, c.Low, c.High, c.Training)
+	}
+	openSVG(&b, left+width+40, float64(height), "Class shares with 95 % intervals", strings.Join(words, "; "))
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="white"/>`+"\n")
 	for i := range 6 {
 		at := x(float64(i) / 5)
