@@ -110,10 +110,6 @@ func TestObjections(t *testing.T) {
 		{"delta", func(_ *Policy, p *study.Plan) { p.Delta = 1e-5 }, "δ = 1e-05"},
 		{"parties", func(p *Policy, _ *study.Plan) { p.MinimumParties = 5 }, "at least 5"},
 		{"simulated", func(_ *Policy, p *study.Plan) { p.Simulated = true }, "simulated"},
-		{"large delta", func(p *Policy, plan *study.Plan) {
-			p.Study[privacy.Record] = privacy.Budget{Epsilon: 1, Delta: 0.9}
-			plan.Delta = 0.4
-		}, "giving a whole unit away"},
 		{"sums of features", func(p *Policy, plan *study.Plan) {
 			plan.Kind, plan.Mechanism = "reweigh", "entropy"
 			p.Kinds, p.Mechanisms = []string{"reweigh"}, []string{"entropy"}

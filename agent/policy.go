@@ -152,9 +152,6 @@ func (p Policy) Objections(plan study.Plan) []string {
 	if plan.Simulated {
 		object("the plan is simulated: it protects nobody")
 	}
-	if d := 1 / float64(max(plan.Units(), 1)); plan.Delta >= d {
-		object("δ = %g is not below one over the number of units (%.3g): it would allow giving a whole unit away", plan.Delta, d)
-	}
 	for _, c := range ClearColumns(plan) {
 		if !slices.Contains(p.ClearColumns, c) {
 			object("column %q would leave in clear and the policy does not grant it", c)

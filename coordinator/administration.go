@@ -298,7 +298,7 @@ const maxReason = 1000
 
 // CancelStudy fails a study.
 func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Study, error) {
-	if err := protocol.CheckText(r.Reason); err != nil {
+	if err := study.CheckText(r.Reason); err != nil {
 		return nil, fmt.Errorf("%w: the reason: %w", protocol.ErrInvalid, err)
 	}
 	if len(r.Reason) > maxReason {

@@ -150,7 +150,7 @@ func (c *course) release(ctx context.Context, s *study.Study, r releaser) error 
 	c.point("after ledger")
 	release.Plan, release.Software = c.row.Plan, r.software
 	// A release says what was to be expected of this many parties.
-	if release.Forecast, err = study.ForecastOf(s.Plan, tools.pool, study.ForecastSize(release.Parties)); err != nil {
+	if release.Forecast, err = study.ForecastOf(s.Plan, tools.pool, s.Plan.Size(release.Parties)); err != nil {
 		release.Forecast = nil // this mechanism has none
 	}
 	var out releaseRow

@@ -214,8 +214,11 @@ func TestPlansRefused(t *testing.T) {
 		want   error
 	}{
 		"simulated":    {func(p *study.Plan) { p.Simulated = true }, "simulated", study.ErrPlan},
-		"delta":        {func(p *study.Plan) { p.Delta = 0.5 }, "below 1/3", study.ErrPlan},
+		"delta":        {func(p *study.Plan) { p.Delta = 0.5 }, "the 3 units (party)", study.ErrPlan},
 		"minimum":      {func(p *study.Plan) { p.Minimum = 1 }, "less than 2", study.ErrPlan},
+		"no terms":     {func(p *study.Plan) { p.Terms = "" }, "terms: say what releases are made under", study.ErrPlan},
+		"a format":     {func(p *study.Plan) { p.Schema.Comment = "F" }, "how a file is read is the site's to say", study.ErrPlan},
+		"an escape":    {func(p *study.Plan) { p.Schema.Features[1].Column = "b\x1b[2J" }, "control character", study.ErrPlan},
 		"deadline":     {func(p *study.Plan) { p.Deadline = w.clock.Now().Add(-time.Hour).UTC().Truncate(time.Second) }, "over", study.ErrPlan},
 		"no deadline":  {func(p *study.Plan) { p.Deadline = time.Time{} }, "deadline", study.ErrPlan},
 		"roster":       {func(p *study.Plan) { p.Roster = append(slices.Clone(p.Roster), "stranger") }, "stranger", study.ErrPlan},
@@ -234,6 +237,7 @@ func TestPlansRefused(t *testing.T) {
 	first := planOf(roster, pool, w.clock.Now().Add(time.Hour))
 	must(w.operator.CreateStudy(ctx, must(first.Canonical())))
 	first.Epsilon++
+	first = withTerms(first, pool)
 	if _, err := w.operator.CreateStudy(ctx, must(first.Canonical())); !errors.Is(err, protocol.ErrExists) {
 		t.Errorf("a second plan of that name: %v", err)
 	}

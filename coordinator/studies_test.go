@@ -73,6 +73,8 @@ func TestNoiseAtTheSite(t *testing.T) {
 	pool := poolOf(50)
 	p := planOf(roster, pool, w.clock.Now().Add(time.Hour))
 	p.Unit, p.Mechanism, p.Noise, p.Epsilon, p.Readers = privacy.Record, "cross", study.NoiseSite, 1, []string{"reader", "p0"}
+	p.Records = 3
+	p = withTerms(p, pool)
 	s := w.open(p, pool)
 	tools := must(newInstruments(p, pool))
 	for i, party := range roster {

@@ -183,11 +183,17 @@ func poolOf(n int) []byte {
 // planOf is a party-level tally.
 func planOf(roster []study.PartyID, pool []byte, deadline time.Time) study.Plan {
 	schema := must(dataset.ParseSchema(strings.NewReader(schemaText)))
-	return study.Plan{
+	return withTerms(study.Plan{
 		Name: "trial", Kind: "classify", Schema: schema, Map: dataset.Identity(schema), Pool: sha256.Sum256(pool), Roster: roster,
 		Unit: privacy.Party, Epsilon: 8, Delta: 1e-6, Mechanism: "tally", Noise: study.NoiseCoordinator, Shards: 1,
 		Minimum: 2, Deadline: deadline.UTC().Truncate(time.Second),
-	}
+	}, pool)
+}
+
+// withTerms is a plan that says its terms.
+func withTerms(p study.Plan, pool []byte) study.Plan {
+	p.Terms = must(study.TermsOf(p, must(newInstruments(p, pool)).pool))
+	return p
 }
 
 // open uploads pool and plan and opens the study.

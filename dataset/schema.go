@@ -150,6 +150,13 @@ func (s Schema) Format() Format {
 	return f
 }
 
+// Meaning is the schema without how a file is written, which is for whoever
+// holds the file to say: the part that people can agree on.
+func (s Schema) Meaning() Schema {
+	s.Delimiter, s.Columns, s.Comment = "", nil, ""
+	return s
+}
+
 // Classes are the names of the classes; class k has the k-th name.
 func (s Schema) Classes() []string { return slices.Clone(s.Label.Classes) }
 

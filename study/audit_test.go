@@ -47,7 +47,7 @@ func newClinic(t testing.TB, classes []string, poolRows int) clinic {
 	c.pool = pool
 	c.plan = Plan{
 		Name: "audit", Kind: "classify", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
-		Roster: []PartyID{"a", "b", "c"}, Unit: privacy.Party, Epsilon: 1, Delta: 0.01,
+		Roster: []PartyID{"a", "b", "c"}, Records: 8, Unit: privacy.Party, Epsilon: 1, Delta: 0.01,
 		Mechanism: "tally", Noise: NoiseCoordinator, Shards: 1, Minimum: 1, Seed: 1,
 	}
 	return c

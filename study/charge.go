@@ -74,11 +74,8 @@ func TermsOf(p Plan, pool *auxdata.Pool) (string, error) {
 
 // CheckTerms refuses a plan that was made under other terms than this machine
 // computes: what is released here would not be accepted there. It is asked
-// before anything is charged. A plan that does not say its terms passes.
+// before anything is charged.
 func CheckTerms(p Plan, pool *auxdata.Pool) error {
-	if p.Terms == "" {
-		return nil
-	}
 	terms, err := TermsOf(p, pool)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset
 func testPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) Plan {
 	return Plan{
 		Name: "test", Kind: "classify", Schema: schema, Map: m, Pool: pool.Digest,
-		Roster: []PartyID{"a", "b", "c"}, Unit: privacy.Party, Epsilon: 1, Delta: 1e-6,
+		Roster: []PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Party, Epsilon: 1, Delta: 1e-6,
 		Mechanism: "tally", Noise: NoiseCoordinator, Shards: 1, Minimum: 2, Seed: 1,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -43,13 +44,19 @@ type Plan struct {
 	Contact string `json:"contact,omitempty"`
 	// Data names the data source an agent should use; the agent's own
 	// configuration decides what that is.
-	Data   string         `json:"data,omitempty"`
+	Data string `json:"data,omitempty"`
+	// Schema says what columns mean, never how a file is written: with a comment
+	// character or a delimiter of the plan's choosing, how many records a site's
+	// file holds, or whether it can be read at all, would tell what is in it.
 	Schema dataset.Schema `json:"schema"`
 	Map    dataset.Map    `json:"map"`
 	// Pool is the digest of the public pool.
 	Pool auxdata.Digest `json:"pool"`
 	// Roster lists who may contribute.
 	Roster []PartyID `json:"roster"`
+	// Records is how many records each site is publicly known to hold at least.
+	// At unit record and label it says how large δ may be; a forecast uses it.
+	Records int `json:"records,omitempty"`
 
 	Unit      privacy.Unit `json:"unit"`
 	Epsilon   float64      `json:"epsilon"`
@@ -149,8 +156,17 @@ func ParsePlan(canonical []byte) (Plan, error) {
 }
 
 // Units is how many units of the plan's kind are publicly known to be in the
-// study at least: it bounds a meaningful δ. At party level that is the roster.
-func (p Plan) Units() int { return max(len(p.Roster), p.Minimum) }
+// study: at unit party the roster, at record and label what the fewest sites
+// that may seal it hold at least.
+func (p Plan) Units() int {
+	if p.Unit == privacy.Party {
+		return max(len(p.Roster), p.Minimum)
+	}
+	return p.Minimum * p.Records
+}
+
+// maxUnits bounds parties and records of a plan, so that their product is an int.
+const maxUnits = 1 << 30
 
 // sites is how many contributions there can be, at least 1.
 func (p Plan) sites() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
@@ -164,6 +180,12 @@ func (p Plan) Check() error {
 	}
 	if p.Name == "" {
 		return planError("name", "give the study a name")
+	}
+	if err := checkTexts("", reflect.ValueOf(p)); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(p.Schema, p.Schema.Meaning()) {
+		return planError("schema", "how a file is read is the site's to say: leave out delimiter, columns and comment, which belong in the site's own schema; a plan's schema says what columns mean")
 	}
 	if err := p.Schema.Validate(); err != nil {
 		return planError("schema", "%v", err)
@@ -189,8 +211,11 @@ func (p Plan) Check() error {
 	if p.Noise != NoiseSite && p.Noise != NoiseCoordinator {
 		return planError("noise", "%q: want %q or %q", p.Noise, NoiseSite, NoiseCoordinator)
 	}
-	if p.Minimum < 1 {
+	if p.Minimum < 1 || p.Minimum > maxUnits {
 		return planError("minimum", "%d: at least one contribution is needed", p.Minimum)
+	}
+	if p.Records < 0 || p.Records > maxUnits {
+		return planError("records", "%d: give how many records each site is publicly known to hold at least", p.Records)
 	}
 	if len(p.Roster) > 0 && p.Minimum > len(p.Roster) {
 		return planError("minimum", "%d is more than the %d parties on the roster", p.Minimum, len(p.Roster))
@@ -201,5 +226,24 @@ func (p Plan) Check() error {
 	if err := p.Weights.check(); err != nil {
 		return err
 	}
+	if err := p.checkDelta(); err != nil {
+		return err
+	}
 	return kind.Check(p)
+}
+
+// checkDelta refuses a δ that would allow giving units away: under δ a mechanism
+// may publish each of n units with probability δ, so n·δ must be far below one.
+// A simulation protects nobody, and only warns.
+func (p Plan) checkDelta() error {
+	if p.Simulated {
+		return nil
+	}
+	if p.Unit != privacy.Party && p.Records < 1 {
+		return planError("records", "%d: at unit %s say how many records each site is publicly known to hold at least; it bounds δ", p.Records, p.Unit)
+	}
+	if most := MostDelta(p.Units()); p.Delta > most {
+		return planError("delta", "%g is above %.3g, one over ten times the %d units (%s) that are publicly known to be in the study: it would allow giving a whole unit away; give %.3g or less", p.Delta, most, p.Units(), p.Unit, DefaultDelta(p.Units()))
+	}
+	return nil
 }

@@ -52,9 +52,8 @@ type Proposal struct {
 	Minimum  int       `yaml:"minimum"`
 	Deadline time.Time `yaml:"deadline"`
 	Readers  []string  `yaml:"readers"`
-	// Records is how many records all parties are publicly known to hold
-	// together; only the forecast uses it. 0 is RecordsPerParty a party.
-	Records int    `yaml:"records"`
+	// Records is how many records each party is publicly known to hold at least.
+	Records int    `yaml:"records"` // RecordsPerParty
 	Seed    uint64 `yaml:"seed"`
 }
 
@@ -66,13 +65,13 @@ type ProposedMap struct {
 	Whiten float64 `yaml:"whiten"`
 }
 
-// RecordsPerParty is what a forecast assumes of a party whose size is not said:
-// a small hospital's share of one disease.
+// RecordsPerParty is what is assumed of a party whose size is not said: a small
+// hospital's share of one disease.
 const RecordsPerParty = 200
 
-// ForecastSize is what the forecast in a release assumes of so many parties.
-func ForecastSize(parties int) Size {
-	return Size{Parties: parties, Records: parties * RecordsPerParty}
+// Size is what a forecast of the plan assumes of so many parties.
+func (p Plan) Size(parties int) Size {
+	return Size{Parties: parties, Records: parties * cmp.Or(p.Records, RecordsPerParty)}
 }
 
 // Proposed is a plan ready to be agreed on, with what it is about.
@@ -100,9 +99,6 @@ func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, 
 	var canonical bytes.Buffer
 	if pool.Rows() == 0 {
 		return out, auxdata.ErrEmpty
-	}
-	if s.Records < 0 {
-		return out, planError("records", "%d: give how many records all parties are known to hold, or leave it out", s.Records)
 	}
 	if err := auxdata.WriteCSV(&canonical, schema, pool); err != nil {
 		return out, err
@@ -136,10 +132,7 @@ func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, 
 		return out, err
 	}
 	out.Hash = HashOf(out.Canonical)
-	out.Size = Size{Parties: len(p.Roster), Records: s.Records}
-	if s.Records == 0 {
-		out.Size.Records = RecordsPerParty * len(p.Roster)
-	}
+	out.Size = p.Size(len(p.Roster))
 	if f, err := ForecastOf(p, out.Pool, out.Size); err == nil {
 		out.Forecast = f
 		out.Warning = f.Warning(p, out.Size)
@@ -153,11 +146,12 @@ func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, 
 	return out, nil
 }
 
-// plan fills in the defaults. Its map keeps all features.
+// plan fills in the defaults. Its map keeps all features; of the schema it has
+// the meaning alone.
 func (s Proposal) plan(schema dataset.Schema) Plan {
 	p := Plan{
 		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
-		Schema: schema, Map: dataset.Identity(schema), Roster: s.Roster,
+		Schema: schema.Meaning(), Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, RecordsPerParty),
 		Unit: s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Bound: s.Bound,
 		Shards: s.Shards, Lambda: s.Lambda, Learner: s.Learner, Tilt: s.Tilt,
 		Minimum: s.Minimum, Deadline: s.Deadline.UTC().Truncate(time.Second), Readers: s.Readers, Seed: s.Seed,
@@ -198,11 +192,7 @@ func (s Proposal) plan(schema dataset.Schema) Plan {
 	} else if p.Kind == "labels" || p.Kind == "reweigh" {
 		p.Delta = 0 // pure ε
 	} else {
-		units := len(p.Roster)
-		if p.Unit != privacy.Party {
-			units = max(units, s.Records)
-		}
-		p.Delta = DefaultDelta(units)
+		p.Delta = DefaultDelta(p.Units())
 	}
 	return p
 }
@@ -220,5 +210,9 @@ func (s Proposal) labels(p *Plan) {
 	p.Mechanism, p.Noise = cmp.Or(p.Mechanism, "rr"), cmp.Or(p.Noise, NoiseSite)
 }
 
+// MostDelta is the largest δ that says anything about so many units: at it a
+// mechanism that publishes units outright would publish one in ten studies.
+func MostDelta(units int) float64 { return 1 / (10 * float64(max(units, 1))) }
+
 // DefaultDelta is far below one over the number of units.
-func DefaultDelta(units int) float64 { return min(1e-6, 1/(10*float64(max(units, 1)))) }
+func DefaultDelta(units int) float64 { return min(1e-6, MostDelta(units)) }

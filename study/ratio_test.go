@@ -25,7 +25,7 @@ func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, feature
 	t.Features, t.Fourier, t.SetSize = features, 40, 100
 	p := Plan{
 		Name: "test", Kind: "ratio", Schema: schema, Map: m, Pool: pool.Digest,
-		Roster: []PartyID{"a", "b", "c", "d", "e", "f"}, Unit: privacy.Label, Epsilon: 1, Delta: 1e-6,
+		Roster: []PartyID{"a", "b", "c", "d", "e", "f"}, Records: 200, Unit: privacy.Label, Epsilon: 1, Delta: 1e-6,
 		Mechanism: "laplace", Noise: NoiseSite, Ratio: &t, Minimum: 2, Seed: 1,
 	}
 	if features == FeaturesNoisyEmbedding {

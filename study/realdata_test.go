@@ -36,9 +36,9 @@ func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dat
 	}
 	train := read("train")
 	if !k.HasTest() || holdOut {
-		return k.Schema, train, nil
+		return k.Schema.Meaning(), train, nil
 	}
-	return k.Schema, train, read("test")
+	return k.Schema.Meaning(), train, read("test")
 }
 
 // TestRealData holds the figures of the README, one repeat each. Splits and

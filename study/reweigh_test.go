@@ -24,7 +24,7 @@ import (
 func reweighPlan(schema dataset.Schema, pool *auxdata.Pool) Plan {
 	return Plan{
 		Name: "test", Kind: "reweigh", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
-		Roster: []PartyID{"a", "b", "c"}, Unit: privacy.Record, Epsilon: 1, Mechanism: "entropy",
+		Roster: []PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Record, Epsilon: 1, Mechanism: "entropy",
 		Noise: NoiseSite, Shards: 1, Minimum: 2, Seed: 1,
 	}
 }
@@ -430,7 +430,7 @@ func TestReweighAdult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := k.Schema.Without("sex")
+	schema := k.Schema.Meaning().Without("sex")
 	records, _, err := schema.Encode(table)
 	if err != nil {
 		t.Fatal(err)

@@ -309,7 +309,7 @@ func (f *findings) result(r Release, p Plan, pool *auxdata.Pool, published []pri
 // forecast: the release says what was to be expected, wherever there is a
 // forecast.
 func (f *findings) forecast(r Release, p Plan, pool *auxdata.Pool) {
-	want, err := ForecastOf(p, pool, ForecastSize(r.Parties))
+	want, err := ForecastOf(p, pool, p.Size(r.Parties))
 	switch {
 	case err != nil && r.Forecast == nil: // this mechanism has none
 	case r.Forecast == nil:

@@ -56,7 +56,7 @@ func genuine(t testing.TB, p Plan, pool *auxdata.Pool, records *dataset.Records)
 	r, err := Conclude(ctx, s, kind, pool, sum, central)
 	must(err)
 	r.Plan, r.Software = canonical, "test"
-	if r.Forecast, err = ForecastOf(p, pool, ForecastSize(r.Parties)); err != nil {
+	if r.Forecast, err = ForecastOf(p, pool, p.Size(r.Parties)); err != nil {
 		r.Forecast = nil
 	}
 	return reread(t, r)

@@ -46,8 +46,7 @@ func (d *demo) data() (demoData, error) {
 		c.Seed, c.Records = d.seed, d.records
 		table, out.schema = dataset.Hospitals(c)
 	}
-	// The files written for the agents have a header and commas.
-	out.schema.Columns, out.schema.Comment, out.schema.Delimiter = nil, "", ""
+	out.schema = out.schema.Meaning() // the files written for the agents have a header and commas
 	rows := rand.New(rand.NewPCG(d.seed, 2)).Perm(table.Rows())
 	rows = rows[:min(len(rows), d.records)]
 	quarter := len(rows) / 4

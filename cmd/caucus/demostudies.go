@@ -166,7 +166,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 		return demoStudy{}, protocol.SignedRelease{}, fmt.Errorf("study %s: %w", c.Name, err)
 	}
 	began := time.Now()
-	c.Roster, c.Minimum, c.Seed, c.Records = f.roster, d.parties, d.seed, data.records
+	c.Roster, c.Minimum, c.Seed, c.Records = f.roster, d.parties, d.seed, data.records/d.parties
 	c.Deadline = time.Now().Add(time.Hour)
 	proposed, err := study.Propose(c.Proposal, data.schema, c.pool)
 	if err != nil {

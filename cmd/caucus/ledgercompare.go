@@ -8,6 +8,7 @@ import (
 
 	"caucus/agent"
 	"caucus/coordinator"
+	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -79,7 +80,7 @@ coordinator added the noise, and none where each site did.`,
 			if pool == "" {
 				pool = e.PoolFile(p.Pool)
 			}
-			made, err := poolUnder(pool, p)
+			made, err := poolUnder(pool, dataset.Format{}, p)
 			if err != nil {
 				return err
 			}

@@ -103,7 +103,7 @@ func hospitals(dir string) error {
 		if table, err = known.Load(os.DirFS(data), "train"); err != nil {
 			return err
 		}
-		schema = known.Schema
+		schema = known.Schema.Meaning() // as the files written here have a header
 	} else {
 		c := dataset.DefaultHospitalConfig()
 		c.Sites, c.Records = 4, 920

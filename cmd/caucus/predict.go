@@ -22,7 +22,7 @@ type prediction struct {
 }
 
 func newPredict(c *console) *cobra.Command {
-	var release, data, out string
+	var release, data, schema, out string
 	cmd := &cobra.Command{
 		Use:     "predict",
 		Short:   "Use a release on a file of records, here and offline",
@@ -44,7 +44,11 @@ func newPredict(c *console) *cobra.Command {
 			if p.Simulated {
 				c.note("note: this release was simulated: its noise protected nobody")
 			}
-			table, err := readCSV(data, p.Schema.Format())
+			format, err := formatOf(schema)
+			if err != nil {
+				return err
+			}
+			table, err := readCSV(data, format)
 			if err != nil {
 				return err
 			}
@@ -95,6 +99,7 @@ func newPredict(c *console) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&release, "release", "", "release document of a classify study")
 	f.StringVar(&data, "data", "", "CSV file of records (may be .gz)")
+	f.StringVar(&schema, "schema", "", "schema of that file, where it has no header or another delimiter")
 	f.StringVar(&out, "out", "", "write the predictions to this CSV file instead of stdout")
 	return cmd
 }

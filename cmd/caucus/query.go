@@ -129,24 +129,16 @@ func poolOf(p study.Plan, t *dataset.Table) (*auxdata.Pool, error) {
 
 // load reads the files and checks that the release is about this pool.
 func (q *weighing) load() error {
-	format := dataset.Format{}
-	if q.schema != "" {
-		s, err := readSchema(q.schema)
-		if err != nil {
-			return err
-		}
-		format = s.Format()
+	format, err := formatOf(q.schema)
+	if err != nil {
+		return err
 	}
-	var err error
 	if q.release != "" {
 		if q.document, err = readRelease(q.release); err != nil {
 			return err
 		}
 		if q.plan, err = q.document.ParsedPlan(); err != nil {
 			return err
-		}
-		if q.schema == "" {
-			format = q.plan.Schema.Format()
 		}
 	}
 	if q.table, err = readCSV(q.pool, format); err != nil {

@@ -38,7 +38,7 @@ type ratioClass struct {
 }
 
 func newRatio(c *console) *cobra.Command {
-	var release, data, plot string
+	var release, data, schema, plot string
 	cmd := &cobra.Command{
 		Use:   "ratio",
 		Short: "Estimate the class ratios of an unlabelled file from a ratio release, here and offline",
@@ -60,7 +60,11 @@ compared with the estimate afterwards.`,
 			if err != nil {
 				return err
 			}
-			table, err := readCSV(data, p.Schema.Format())
+			format, err := formatOf(schema)
+			if err != nil {
+				return err
+			}
+			table, err := readCSV(data, format)
 			if err != nil {
 				return err
 			}
@@ -106,6 +110,7 @@ compared with the estimate afterwards.`,
 	f := cmd.Flags()
 	f.StringVar(&release, "release", "", "release document of a ratio study")
 	f.StringVar(&data, "data", "", "CSV file of records without labels (may be .gz)")
+	f.StringVar(&schema, "schema", "", "schema of that file, where it has no header or another delimiter")
 	f.StringVar(&plot, "plot", "", "write a plot of the shares and their intervals to this SVG file")
 	return cmd
 }

@@ -127,7 +127,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 		if s.pool == "" {
 			return usagef("--pool-release goes with --pool")
 		}
-		pool, err := readCSV(s.pool, data.schema.Format())
+		pool, err := readCSV(s.pool, s.format)
 		if err != nil {
 			return err
 		}
@@ -145,8 +145,8 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	}
 	if !cmd.Flags().Changed("delta") {
 		p.Delta = defaultDelta(units)
-	} else if units > 0 && p.Delta >= 1/float64(units) {
-		c.note("warning: δ = %g is not below 1/%d, one over the number of units: such a δ allows giving a whole unit away; daemons refuse it", p.Delta, units)
+	} else if units > 0 && p.Delta > study.MostDelta(units) {
+		c.note("warning: δ = %g is above %.3g, one over ten times the %d units: such a δ allows giving a whole unit away; daemons refuse it", p.Delta, study.MostDelta(units), units)
 	}
 	p.Map = dataset.Identity(p.Schema) // until the pool is known
 	if err := p.Check(); err != nil {

@@ -167,7 +167,7 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 		}
 	}
 	p.Schema = schema.Without(column)
-	p.Schema.Party, p.Schema.Columns, p.Schema.Delimiter, p.Schema.Comment = "", nil, "", "" // as writeFiles writes
+	p.Schema.Party = "" // as writeFiles writes
 	p.Map = dataset.Identity(p.Schema)
 	if err := p.Check(); err != nil {
 		return usageError{err}

@@ -20,6 +20,8 @@ type source struct {
 	holdOut                   bool
 	records                   int
 	seed                      uint64
+
+	format dataset.Format // of the files, once tables has read them
 }
 
 func (s *source) flags(cmd *cobra.Command) {
@@ -58,7 +60,7 @@ func (s *source) load(c *console) (loaded, error) {
 	out := loaded{schema: schema}
 	var pool *dataset.Table
 	if s.pool != "" {
-		if pool, err = readCSV(s.pool, schema.Format()); err != nil {
+		if pool, err = readCSV(s.pool, s.format); err != nil {
 			return loaded{}, err
 		}
 	}
@@ -117,6 +119,7 @@ func (s *source) load(c *console) (loaded, error) {
 	return out, nil
 }
 
+// tables reads the files and says what their columns mean.
 func (s *source) tables() (schema dataset.Schema, train, test *dataset.Table, err error) {
 	switch {
 	case s.known != "" && s.train != "":
@@ -138,7 +141,8 @@ func (s *source) tables() (schema dataset.Schema, train, test *dataset.Table, er
 				return schema, nil, nil, err
 			}
 		}
-		return known.Schema, train, test, nil
+		s.format = known.Schema.Format()
+		return known.Schema.Meaning(), train, test, nil
 	case s.train != "":
 		if s.schema == "" {
 			return schema, nil, nil, usagef("--train needs --schema; draft one from public data with: caucus dataset schema %s", s.train)
@@ -146,15 +150,16 @@ func (s *source) tables() (schema dataset.Schema, train, test *dataset.Table, er
 		if schema, err = readSchema(s.schema); err != nil {
 			return schema, nil, nil, err
 		}
-		if train, err = readCSV(s.train, schema.Format()); err != nil {
+		s.format = schema.Format()
+		if train, err = readCSV(s.train, s.format); err != nil {
 			return schema, nil, nil, err
 		}
 		if s.test != "" {
-			if test, err = readCSV(s.test, schema.Format()); err != nil {
+			if test, err = readCSV(s.test, s.format); err != nil {
 				return schema, nil, nil, err
 			}
 		}
-		return schema, train, test, nil
+		return schema.Meaning(), train, test, nil
 	case s.test != "" || s.schema != "":
 		return schema, nil, nil, usagef("--test and --schema go with --train")
 	}
@@ -192,6 +197,16 @@ func readCSV(name string, f dataset.Format) (*dataset.Table, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return t, nil
+}
+
+// formatOf is how the file of a schema is written; without a schema it has a
+// header and commas.
+func formatOf(schema string) (dataset.Format, error) {
+	if schema == "" {
+		return dataset.Format{}, nil
+	}
+	s, err := readSchema(schema)
+	return s.Format(), err
 }
 
 func readSchema(name string) (dataset.Schema, error) {

@@ -102,7 +102,7 @@ it.`,
 	f.StringVar(&s.Learner, "learner", "", "what parties train")
 	f.BoolVar(&s.Tilt, "tilt", false, "tilt the pool where a cross release shows that it differs")
 	f.IntVar(&s.Minimum, "minimum", 0, "least number of contributions (default: three quarters of the roster)")
-	f.IntVar(&s.Records, "records", 0, "how many records all parties are publicly known to hold, for the forecast")
+	f.IntVar(&s.Records, "records", 0, "how many records each party is publicly known to hold at least (default 200): bounds δ, and the forecast uses it")
 	f.StringSliceVar(&readers, "readers", nil, "who may fetch the release (default: parties and operators)")
 	f.DurationVar(&s.ClosesIn, "closes-in", 0, "deadline from now (default a week)")
 	f.BoolVar(&force, "force", false, "create it even if it is not expected to be useful")

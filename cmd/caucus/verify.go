@@ -13,6 +13,7 @@ import (
 
 	"caucus/agent"
 	"caucus/auxdata"
+	"caucus/dataset"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -30,7 +31,7 @@ type verification struct {
 // verify is what the verb of that name was told.
 type verify struct {
 	*console
-	release, pool, key, profile, config string
+	release, pool, schema, key, profile, config string
 
 	witness *agent.Evidence // with --config
 }
@@ -63,6 +64,7 @@ protects nobody.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&v.pool, "pool", "", "CSV file of the public pool (may be .gz)")
+	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal")
 	f.StringVar(&v.profile, "profile", os.Getenv("CAUCUS_PROFILE"), "operator profile that names the key (default $CAUCUS_PROFILE)")
 	f.StringVar(&v.config, "config", "", "an agent's configuration: its key, receipts, ledger and pool")
@@ -179,19 +181,23 @@ func (v *verify) readPool(p study.Plan) (*auxdata.Pool, error) {
 	if file == "" {
 		file = v.witness.PoolFile(p.Pool)
 	}
-	return poolUnder(file, p)
+	format, err := formatOf(v.schema)
+	if err != nil {
+		return nil, err
+	}
+	return poolUnder(file, format, p)
 }
 
-// poolUnder reads a pool file under a plan's schema and map. Whether it is the
-// plan's pool is for the caller to ask.
-func poolUnder(file string, p study.Plan) (*auxdata.Pool, error) {
+// poolUnder reads a pool file of a format under a plan's schema and map. Whether
+// it is the plan's pool is for the caller to ask.
+func poolUnder(file string, format dataset.Format, p study.Plan) (*auxdata.Pool, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	table, err := auxdata.ReadCSV(b, p.Pool) // canonical bytes, whatever the schema's format
+	table, err := auxdata.ReadCSV(b, p.Pool) // canonical bytes, whatever the format
 	if err != nil {
-		if table, err = readCSV(file, p.Schema.Format()); err != nil {
+		if table, err = readCSV(file, format); err != nil {
 			return nil, err
 		}
 	}

@@ -91,7 +91,7 @@ func loadJiElkan(l *lab) (*jiElkanData, error) {
 		if _, err := l.records("adult"); err != nil { // for the page's list of files
 			return nil, err
 		}
-		table, d.full = train, known.Schema
+		table, d.full = train, known.Schema.Meaning()
 	}
 	condition, err := dataset.ParseCondition(where)
 	if err != nil {
@@ -101,7 +101,7 @@ func loadJiElkan(l *lab) (*jiElkanData, error) {
 		return nil, err
 	}
 	d.full = d.full.Without("sex")
-	d.full.Party, d.full.Patient, d.full.Columns = "", "", nil
+	d.full.Party, d.full.Patient = "", ""
 	d.features = d.full
 	label := d.full.Label
 	d.outcome = d.full.Dim()

@@ -120,7 +120,7 @@ func (s *source) load(l *lab) error {
 	if err != nil {
 		return err
 	}
-	s.Schema, s.Origin = known.Schema, known.Source
+	s.Schema, s.Origin = known.Schema.Meaning(), known.Source
 	if s.Train, _, err = s.Schema.EncodeLabelled(train); err != nil {
 		return fmt.Errorf("encode %s: %w", s.Name, err)
 	}
