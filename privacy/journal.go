@@ -34,10 +34,12 @@ type Tx interface {
 
 // Entry kinds.
 const (
-	KindRelease   = "release"   // Body is a Published
-	KindCharge    = "charge"    // Body is a Cost, spent without a draw here
-	KindReconcile = "reconcile" // Body is a reconciliation; the sequence may jump
-	KindPeriod    = "period"    // Body is the name of a period that begins; it costs nothing
+	KindRelease     = "release"     // Body is a Published
+	KindCharge      = "charge"      // Body is a Cost, spent without a draw here
+	KindReservation = "reservation" // Body is a Cost, charged before there is an answer: see Reserve
+	KindAnswer      = "answer"      // Body is the Published that a reservation paid for; it costs nothing
+	KindReconcile   = "reconcile"   // Body is a reconciliation; the sequence may jump
+	KindPeriod      = "period"      // Body is the name of a period that begins; it costs nothing
 )
 
 // Entry is one line of a ledger. A journal stores its fields as they are.
@@ -93,7 +95,10 @@ func (e Entry) costs() (costs []Cost, paid []Paid, err error) {
 	case KindRelease:
 		p, err := e.published()
 		return []Cost{p.Cost}, nil, err
-	case KindCharge:
+	case KindAnswer:
+		_, err = e.published()
+		return nil, nil, err
+	case KindCharge, KindReservation:
 		costs, err = decodeCosts(e.Body)
 		return costs, nil, err
 	case KindReconcile:
@@ -114,7 +119,7 @@ func (e Entry) published() (Published, error) {
 	if err != nil {
 		return Published{}, fmt.Errorf("read the ledger's answer: %w", err)
 	}
-	if p.ID != e.ID || p.Sequence != e.Sequence {
+	if entryID(e.Kind, p.ID) != e.ID || p.Sequence != e.Sequence {
 		return Published{}, fmt.Errorf("read the ledger's answer: it is of release %q, number %d: the entry is damaged", p.ID, p.Sequence)
 	}
 	p.Entry = e.Hash

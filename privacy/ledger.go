@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	mathrand "math/rand/v2"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -101,7 +102,7 @@ func Simulation(seed uint64) *Ledger {
 // (mechanism, parameters, bound, length; not values) gets the first answer
 // again, without a draw; other terms are ErrConflict. A limit that the charge
 // would pass is ErrBudget. Only then is noise drawn, and charge and answer are
-// written together. Release returns the answer after the commit. An error
+// written together; what Reserve charged on the same terms is not charged again. Release returns the answer after the commit. An error
 // before the commit spends nothing and reveals nothing; if the commit's fate is
 // unknown, ask again with the same id.
 //
@@ -127,12 +128,10 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 	if err != nil {
 		return fail(err)
 	}
-	draft := Published{
-		ID: id, Mechanism: m.Name(), Parameters: m.parameters(), Bound: s.Bound(), Cost: cost, Simulated: l.simulated,
-	}
+	draft := l.draft(id, Terms{Mechanism: m, Bound: s.Bound()}, cost)
 	var out Published
 	err = l.journal.Update(ctx, func(tx Tx) error {
-		e, err := l.enter(tx, id, KindRelease, requestOf(draft, s), cost, func(sequence int64) ([]byte, error) {
+		e, err := l.answer(tx, id, requestOf(draft, s.Len(), secret.values == nil), cost, func(sequence int64) ([]byte, error) {
 			answer := draft
 			answer.Sequence = sequence
 			answer.Values, answer.Reals = m.draw(secret, newDice(l.stream(id)))
@@ -185,14 +184,7 @@ func (l *Ledger) enter(tx Tx, id, kind string, request [32]byte, c Cost, body fu
 		}
 		return e, nil
 	}
-	head, found, err := tx.Head()
-	if err != nil {
-		return Entry{}, err
-	}
-	if head.Sequence < l.config.LastSequence {
-		return Entry{}, fmt.Errorf("its last entry is %d, but %d was published: %w", head.Sequence, l.config.LastSequence, ErrBehind)
-	}
-	totals, err := totalsOf(head, found)
+	head, totals, err := l.ready(tx)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -252,8 +244,8 @@ func (l *Ledger) append(tx Tx, head Entry, e *Entry, totals Totals, body func(in
 }
 
 // Reconcile brings a ledger restored from a backup up to date: it charges the
-// lost costs and those of the lost lines, whatever the limits say, and moves the
-// sequence number beyond Config.LastSequence. It names the lines, so that nobody
+// lost costs, those of the lost lines, and every reservation without an answer
+// again, whatever the limits say, and moves the sequence number beyond Config.LastSequence. It names the lines, so that nobody
 // pays for them again. The operator says what was lost (from releases kept
 // elsewhere), or retires the ledger. An id that was lost may be drawn again,
 // and is then charged again, so that both answers are paid for. On a ledger
@@ -268,13 +260,21 @@ func (l *Ledger) Reconcile(ctx context.Context, lost []Cost, lines []Line) error
 			return fmt.Errorf("reconcile ledger: %w", err)
 		}
 	}
-	body, err := r.encode()
-	if err != nil {
-		return fmt.Errorf("reconcile ledger: %w", err)
-	}
-	err = l.journal.Update(ctx, func(tx Tx) error {
+	err := l.journal.Update(ctx, func(tx Tx) error {
 		head, found, err := tx.Head()
 		if err != nil || head.Sequence >= l.config.LastSequence {
+			return err
+		}
+		open, err := openReservations(tx)
+		if err != nil {
+			return err
+		}
+		r.Costs = slices.Clone(lost) // a transaction may be tried again
+		for _, o := range open {
+			r.Costs = append(r.Costs, o.cost)
+		}
+		body, err := r.encode()
+		if err != nil {
 			return err
 		}
 		totals, err := totalsOf(head, found)
@@ -311,9 +311,9 @@ func (l *Ledger) Totals(ctx context.Context) (Totals, error) {
 }
 
 // requestOf digests the terms of a release: everything but values and number.
-func requestOf(draft Published, s Sensitive) [32]byte {
+func requestOf(draft Published, length int, literal bool) [32]byte {
 	terms := encodePublished(draft)
-	terms = fmt.Appendf(terms, "%d coordinates, literal %t", s.Len(), s.open().values == nil)
+	terms = fmt.Appendf(terms, "%d coordinates, literal %t", length, literal)
 	return sha256.Sum256(terms)
 }
 

@@ -181,14 +181,16 @@ func (l Line) reconciliation() (reconciliation, error) {
 // number, terms, values and cost.
 func (l Line) Answers(p Published) error {
 	switch {
-	case l.Kind != KindRelease:
+	case l.Kind != KindRelease && l.Kind != KindAnswer:
 		return fmt.Errorf("ledger entry %d is a %s, not a release", l.Sequence, l.Kind)
-	case l.ID != p.ID || l.Sequence != p.Sequence:
+	case l.ID != entryID(l.Kind, p.ID) || l.Sequence != p.Sequence:
 		return fmt.Errorf("ledger entry %d is about %q, the publication is number %d, about %q", l.Sequence, l.ID, p.Sequence, p.ID)
 	case Digest(sha256.Sum256(encodePublished(p))) != l.Body:
 		return fmt.Errorf("ledger entry %d is about another answer than this publication: its values or terms were changed", l.Sequence)
 	case l.Hash != Digest(p.Entry):
 		return fmt.Errorf("the publication names another entry than ledger entry %d", l.Sequence)
+	case l.Kind == KindAnswer && len(l.Costs) == 0: // its reservation charged it
+		return nil
 	case len(l.Costs) != 1 || !l.Costs[0].equal(p.Cost):
 		return fmt.Errorf("ledger entry %d charges something else than the publication costs", l.Sequence)
 	}
@@ -202,6 +204,7 @@ type Chain struct {
 	hashes map[int64]Digest
 	jumps  []jump
 	paid   map[Digest][]Cost // what was charged again for lost entries, by name
+	open   reservations      // without an answer
 }
 
 // jump is numbers that a reconciliation passed over, from the entry before to the
@@ -231,13 +234,17 @@ func (c *Chain) Follow(l Line) error {
 	}
 	switch l.Kind {
 	case KindReconcile:
-	case KindRelease, KindCharge:
+	case KindRelease, KindCharge, KindReservation:
 		if len(l.Costs) != 1 {
 			return fmt.Errorf("a %s has one cost, this has %d", l.Kind, len(l.Costs))
 		}
 	case KindPeriod:
 		if len(l.Costs) != 0 {
 			return errors.New("a period begins at no cost, this has one")
+		}
+	case KindAnswer:
+		if len(l.Costs) != 0 {
+			return errors.New("the reservation of an answer was charged, so the answer costs nothing; this has a cost")
 		}
 	default:
 		return fmt.Errorf("unknown kind %q", l.Kind)
@@ -257,13 +264,22 @@ func (c *Chain) Follow(l Line) error {
 	if err != nil {
 		return err
 	}
+	open, err := c.open.with(l)
+	if err != nil {
+		return err
+	}
+	if l.Kind == KindReconcile {
+		if r.Costs, err = c.open.chargedAgain(r.Costs); err != nil {
+			return err
+		}
+	}
 	if l.Sequence != c.last.Sequence+1 {
 		c.jumps = append(c.jumps, jump{c.last.Sequence, l.Sequence, r.Costs})
 	}
 	for _, p := range r.Paid {
 		c.paid[p.Entry] = append(c.paid[p.Entry], p.Costs...)
 	}
-	c.totals, c.last = totals, l
+	c.totals, c.last, c.open = totals, l, open
 	c.hashes[l.Sequence] = l.Hash
 	return nil
 }

@@ -93,14 +93,7 @@ func (l *Ledger) Begin(ctx context.Context, name string) (under string, err erro
 		if under = l.period.name; under >= name {
 			return nil
 		}
-		head, found, err := tx.Head()
-		if err != nil {
-			return err
-		}
-		if head.Sequence < l.config.LastSequence {
-			return fmt.Errorf("its last entry is %d, but %d was published: %w", head.Sequence, l.config.LastSequence, ErrBehind)
-		}
-		totals, err := totalsOf(head, found)
+		head, totals, err := l.ready(tx)
 		if err != nil {
 			return err
 		}
