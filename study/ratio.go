@@ -337,6 +337,9 @@ func (ratio) Draft(p Plan, in Inputs) (Draft, error) {
 		}
 	}
 	sets, classes := ratioSets(p, in)
+	for len(sets) < p.Ratio.sets(d.classes) {
+		sets = append(sets, nil)
+	}
 	head := binary.AppendUvarint(nil, uint64(len(sets)))
 	var values []int64
 	for _, rows := range sets {

@@ -80,8 +80,8 @@ func (s *ratioSum) takeApart(body []byte) (ratioBody, error) {
 	if err != nil {
 		return out, err
 	}
-	if sets < 1 {
-		return out, errors.New("it has no sets")
+	if want := t.sets(s.design.classes); sets != want {
+		return out, fmt.Errorf("it has %d sets, the plan says %d", sets, want)
 	}
 	total := 0
 	for range sets {
@@ -238,7 +238,10 @@ func (s *ratioSum) sets() (sets []aggregation.RatioSet, small int, err error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		for _, set := range some {
+		for k, set := range some {
+			if b.sizes != nil && b.sizes[k] == 0 {
+				continue // it only fills the place of one that the party lacks
+			}
 			if set.N < 2 {
 				small++
 				continue
