@@ -87,7 +87,7 @@ func TestReserveOnce(t *testing.T) {
 		return Reserve(ctx, l, Hash{h}, reserved, nil)
 	}
 	p := c.classify("cross", privacy.Record, NoiseSite, 1)
-	p.Epsilon, p.Delta = 0.6, 1e-6
+	p.Epsilon, p.Delta = 0.8, 1e-6
 	if err := reserve(1, p); err != nil {
 		t.Fatal(err)
 	}
