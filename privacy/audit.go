@@ -22,7 +22,9 @@ type Sampler func(neighbour int) []float64
 // The views are each number, exactly and in bins; the position of its lowest
 // bit that is set, by which floating point gives itself away; the sum; the
 // direction in which the data sets' means differ; the Laplace and the Euclidean
-// privacy loss between these means; and the answer as a whole.
+// privacy loss between these means; the difference or the sum of two numbers,
+// where one of them varies by less than half of what it would if the two were
+// independent; and the answer as a whole.
 //
 // False alarms. Given the first half, the events are fixed and the counts of
 // the second half binomial. Each of the 2E bounds used (p and q for each of E
@@ -245,7 +247,73 @@ func viewsOf(learn [2][][]float64) []view {
 			view{fmt.Sprintf("the lowest bit of number %d", j), func(x []float64) uint64 { return lowestBit(number(x)) }},
 		)
 	}
+	for _, p := range closePairs(learn, mean, d) {
+		combined := func(x []float64) float64 {
+			if p.j >= len(x) {
+				return math.NaN()
+			}
+			return x[p.i] + p.sign*x[p.j]
+		}
+		what := map[float64]string{1: "plus", -1: "minus"}[p.sign]
+		views = append(views,
+			binned(fmt.Sprintf("number %d %s number %d", p.i, what, p.j), learn, combined),
+			view{fmt.Sprintf("number %d %s number %d exactly", p.i, what, p.j), func(x []float64) uint64 { return math.Float64bits(combined(x)) }},
+		)
+	}
 	return views
+}
+
+// pairOf is xᵢ + sign·xⱼ, i < j, and its variance in units of that of independent
+// numbers.
+type pairOf struct {
+	i, j     int
+	sign     float64
+	variance float64
+}
+
+// mostPairs that are looked at, of all pairs of the first pairedCoordinates
+// numbers, chosen by the first pairedSamples answers.
+const (
+	mostPairs         = 8
+	pairedCoordinates = 512
+	pairedSamples     = 200
+)
+
+// closePairs are those whose difference or sum varies least.
+func closePairs(learn [2][][]float64, mean [2][]float64, d int) []pairOf {
+	d = min(d, pairedCoordinates)
+	columns, square := make([][]float64, d), make([]float64, d)
+	for s, xs := range learn {
+		for _, x := range xs[:min(len(xs), pairedSamples)] {
+			for j := range d {
+				v := 0.
+				if j < len(x) {
+					v = x[j] - mean[s][j]
+				}
+				columns[j] = append(columns[j], v)
+				square[j] += v * v
+			}
+		}
+	}
+	var out []pairOf
+	for i := range d {
+		for j := i + 1; j < d; j++ {
+			both := square[i] + square[j]
+			if both == 0 {
+				continue
+			}
+			product := dot(columns[i], columns[j]) // Σ(xᵢ ± xⱼ)² = Σxᵢ² + Σxⱼ² ± 2Σxᵢxⱼ
+			if share := 1 - 2*math.Abs(product)/both; share < 0.5 {
+				sign := -1.
+				if product < 0 {
+					sign = 1
+				}
+				out = append(out, pairOf{i, j, sign, share})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b pairOf) int { return cmp.Compare(a.variance, b.variance) })
+	return out[:min(len(out), mostPairs)]
 }
 
 func meansOf(learn [2][][]float64, d int) (mean, variance [2][]float64) {

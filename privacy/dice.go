@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"crypto/rand"
 	"encoding/binary"
 	"io"
 	"math"
@@ -65,6 +66,15 @@ func low64(q *big.Int) uint64 {
 	}
 	return uint64(words[0]) | uint64(words[1])<<32
 }
+
+// system is the operating system's randomness, by way of crypto/rand: the only
+// stream of a ledger that Open made. It has no field, so there is nothing in it
+// to replace; that no code of this module assigns to crypto/rand's Reader is
+// held by TestNothingReplacesTheSystemsRandomness.
+type system struct{}
+
+// Read fills b. crypto/rand stops the program where the system has no randomness.
+func (system) Read(b []byte) (int, error) { return rand.Read(b) }
 
 // exactDice rolls from a stream of uniform bits.
 type exactDice struct {

@@ -2,14 +2,12 @@ package privacy
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	mathrand "math/rand/v2"
+	"math/rand/v2"
 	"slices"
 	"unicode/utf8"
 )
@@ -51,17 +49,17 @@ func (c Config) Validate() error {
 // Ledger is the door: the only way out of a Sensitive. It is safe for use by
 // many goroutines; its journal makes them take turns.
 type Ledger struct {
-	journal   Journal
-	config    Config
-	rules     map[Unit][]rule
-	inTime    map[Unit][]rule // of a period
-	period    *period
-	stream    func(id string) io.Reader // uniform bits for one release
-	simulated bool
+	journal Journal
+	config  Config
+	rules   map[Unit][]rule
+	inTime  map[Unit][]rule // of a period
+	period  *period
+	seed    *uint64 // of a simulation; nil: the noise is the operating system's
 }
 
-// Open opens a ledger on a journal. Its noise comes from crypto/rand, and
-// nothing outside this room can change that.
+// Open opens a ledger on a journal. Its noise comes from the operating system
+// (see system): there is no field, argument or setting that could put another
+// stream in its place.
 func Open(j Journal, c Config) (*Ledger, error) {
 	if j == nil {
 		return nil, errors.New("open ledger: no journal given")
@@ -77,7 +75,6 @@ func Open(j Journal, c Config) (*Ledger, error) {
 	for u, g := range c.PeriodLimits {
 		l.inTime[u] = rules(g)
 	}
-	l.stream = func(string) io.Reader { return rand.Reader }
 	return l, nil
 }
 
@@ -85,15 +82,19 @@ func Open(j Journal, c Config) (*Ledger, error) {
 // the same seed and id, whatever the order of releases. What it publishes is
 // stamped simulated and never leaves: MarshalBinary refuses it.
 func Simulation(seed uint64) *Ledger {
-	return &Ledger{
-		journal:   NewMemory(),
-		period:    new(period),
-		simulated: true,
-		stream: func(id string) io.Reader {
-			key := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, seed), id...))
-			return mathrand.NewChaCha8(key)
-		},
+	return &Ledger{journal: NewMemory(), period: new(period), seed: &seed}
+}
+
+// simulated is true of a ledger made by Simulation. What it publishes is stamped
+// by the same field that seeds its noise, so seeded noise cannot go unstamped.
+func (l *Ledger) simulated() bool { return l.seed != nil }
+
+// dice are fresh ones for one release.
+func (l *Ledger) dice(id string) dice {
+	if !l.simulated() {
+		return newDice(system{})
 	}
+	return newDice(rand.NewChaCha8(sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, *l.seed), id...))))
 }
 
 // Release adds m's noise to s and publishes the result under id, at most once.
@@ -115,7 +116,7 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 		return fail(errors.New("no vector or no mechanism given"))
 	}
 	secret := s.open()
-	if !l.simulated && (m.simulationOnly() || secret.values == nil) {
+	if !l.simulated() && (m.simulationOnly() || secret.values == nil) {
 		return fail(fmt.Errorf("%s of this vector: %w", m.Name(), ErrSimulationOnly))
 	}
 	if secret.values == nil && !m.simulationOnly() {
@@ -134,7 +135,7 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 		e, err := l.answer(tx, id, requestOf(draft, s.Len(), secret.values == nil), cost, func(sequence int64) ([]byte, error) {
 			answer := draft
 			answer.Sequence = sequence
-			answer.Values, answer.Reals = m.draw(secret, newDice(l.stream(id)))
+			answer.Values, answer.Reals = m.draw(secret, l.dice(id))
 			return encodePublished(answer), nil
 		})
 		if err != nil {

@@ -52,7 +52,7 @@ func (l *Ledger) Reserve(ctx context.Context, id string, t Terms) error {
 	if t.Mechanism == nil || t.Length < 1 {
 		return fail(errors.New("no mechanism given, or no coordinates"))
 	}
-	if t.Mechanism.simulationOnly() && !l.simulated {
+	if t.Mechanism.simulationOnly() && !l.simulated() {
 		return fail(fmt.Errorf("%s: %w", t.Mechanism.Name(), ErrSimulationOnly))
 	}
 	if err := t.Bound.Validate(t.Length); err != nil {
@@ -88,7 +88,7 @@ func (l *Ledger) Reserve(ctx context.Context, id string, t Terms) error {
 
 // draft is an answer without its values and its number.
 func (l *Ledger) draft(id string, t Terms, c Cost) Published {
-	return Published{ID: id, Mechanism: t.Mechanism.Name(), Parameters: t.Mechanism.parameters(), Bound: t.Bound, Cost: c, Simulated: l.simulated}
+	return Published{ID: id, Mechanism: t.Mechanism.Name(), Parameters: t.Mechanism.parameters(), Bound: t.Bound, Cost: c, Simulated: l.simulated()}
 }
 
 // answer finds the answer of an id or makes it: paid for by the reservation of

@@ -1,0 +1,367 @@
+package privacy
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// door is a ledger, or a mistake in its place.
+type door interface {
+	Release(ctx context.Context, id string, s Sensitive, m Mechanism) (Published, error)
+}
+
+func opened() door {
+	l, err := Open(NewMemory(), Config{})
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// mistaken is a door that draws by itself.
+type mistaken func(id string, s *secret, m Mechanism) []int64
+
+func (f mistaken) Release(_ context.Context, id string, s Sensitive, m Mechanism) (Published, error) {
+	return Published{ID: id, Mechanism: m.Name(), Parameters: m.parameters(), Bound: s.Bound(), Values: f(id, s.open(), m)}, nil
+}
+
+// answersOf releases one vector again and again: at two parties, for some
+// studies of four outputs each.
+func answersOf(t testing.TB, open func() door, trial Trial, studies int) []Answer {
+	t.Helper()
+	var out []Answer
+	for range 2 {
+		d := open()
+		for study := range studies {
+			for output := range 4 {
+				id := fmt.Sprintf("study-%d/output-%d", study, output)
+				p, err := d.Release(t.Context(), id, must(NewSensitive(trial.Data[0], trial.Bound)), trial.Mechanism)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out = append(out, Answer{p, trial.Data[0]})
+			}
+		}
+	}
+	return out
+}
+
+// TestNoiseIsIndependent: of every mechanism at its real calibration, on 240
+// numbers, through the ledger that Open makes: no two numbers, runs, outputs,
+// studies or parties have noise that hangs together.
+//
+// False alarms: 1e-12 each of 8.
+func TestNoiseIsIndependent(t *testing.T) {
+	for _, trial := range must(RealTrials()) {
+		f := must(DefaultDependence().Run(answersOf(t, opened, trial, 25)))
+		t.Logf("%-20s %-52s %6d numbers, %6d tests, nearest %.2f: %s", trial.Mechanism.Name(), trial.Pair, f.Numbers, f.Tests, f.Share, f.By)
+		if f.Dependent {
+			t.Errorf("%s, %s: the noise hangs together: %s", trial.Mechanism.Name(), trial.Pair, f.By)
+		}
+	}
+}
+
+// realTrial is that of a mechanism.
+func realTrial(t testing.TB, name string) Trial {
+	t.Helper()
+	for _, trial := range must(RealTrials()) {
+		if trial.Mechanism.Name() == name {
+			return trial
+		}
+	}
+	t.Fatalf("no trial of %s", name)
+	return Trial{}
+}
+
+// addTo is a vector with noise added.
+func addTo(v, noise []int64) []int64 {
+	out := slices.Clone(v)
+	for j := range out {
+		out[j] += noise[j]
+	}
+	return out
+}
+
+// noiseFor draws noise alone.
+func noiseFor(s *secret, m Mechanism, d dice) []int64 {
+	return drawOf(m, make([]int64, len(s.values)), s.bound, d)
+}
+
+// keptRuns is a sampler of K-norm noise that from the third run on keeps, every
+// other time, the run before.
+func keptRuns(s *secret, m Mechanism, d dice) []int64 {
+	noise := noiseFor(s, m, d)
+	width := m.(KNorm).width(0, len(noise))
+	for at := 2 * width; at+width <= len(noise); at += 2 * width {
+		copy(noise[at:at+width], noise[at-width:at])
+	}
+	return addTo(s.values, noise)
+}
+
+// hashDice are seeded by what should not be all the seed.
+func hashDice(parts ...any) dice {
+	return newDice(rand.NewChaCha8(sha256.Sum256(fmt.Append(nil, parts...))))
+}
+
+// dependentDoors are mistakes after which noise hangs together, each with the
+// mechanism that it is made in. Their randomness is seeded, so that none is
+// missed by bad luck some day.
+func dependentDoors() map[string]struct {
+	mechanism string
+	open      func() door
+} {
+	type made = struct {
+		mechanism string
+		open      func() door
+	}
+	fresh := seededDice(77)
+	one := func(f mistaken) func() door { return func() door { return f } }
+	cached := map[string][]int64{}
+	var sizes, last, buffer []int64
+	parties, drawn, failed, served := 0, 0, 0, 0
+	return map[string]made{
+		"K: every other run keeps the noise of the run before": {"k-norm", one(func(_ string, s *secret, m Mechanism) []int64 { return keptRuns(s, m, fresh) })},
+		"a cache of noise by mechanism and length": {"discrete-laplace", one(func(_ string, s *secret, m Mechanism) []int64 {
+			key := fmt.Sprint(m.Name(), m.parameters(), len(s.values))
+			if cached[key] == nil {
+				cached[key] = noiseFor(s, m, fresh)
+			}
+			return addTo(s.values, cached[key])
+		})},
+		"outputs of one study share their stream": {"k-norm", one(func(id string, s *secret, m Mechanism) []int64 {
+			study, _, _ := strings.Cut(id, "/")
+			parties++
+			return addTo(s.values, noiseFor(s, m, hashDice("a key of each call that is not", parties/4, study)))
+		})},
+		"a second study on the same pool draws the same": {"discrete-gaussian", one(func(id string, s *secret, m Mechanism) []int64 {
+			_, output, _ := strings.Cut(id, "/")
+			return addTo(s.values, noiseFor(s, m, hashDice("the pool's digest", output)))
+		})},
+		"parties begin with the same seed": {"rounded-gaussian", func() door {
+			own := seededDice(5) // such as that of a machine that was copied
+			return mistaken(func(_ string, s *secret, m Mechanism) []int64 { return addTo(s.values, noiseFor(s, m, own)) })
+		}},
+		"two halves drawn at once from one state": {"discrete-gaussian", one(func(_ string, s *secret, m Mechanism) []int64 {
+			drawn++
+			return addTo(s.values, append(noiseFor(&secret{values: s.values[:120], bound: Bound{Weight: s.bound.Weight[:120]}}, m, hashDice(drawn)),
+				noiseFor(&secret{values: s.values[120:], bound: Bound{Weight: s.bound.Weight[120:]}}, m, hashDice(drawn))...))
+		})},
+		"the second half is the first turned round": {"discrete-laplace", one(func(_ string, s *secret, m Mechanism) []int64 {
+			noise := noiseFor(s, m, fresh)
+			for j := range len(noise) / 2 {
+				noise[len(noise)-1-j] = -noise[j]
+			}
+			return addTo(s.values, noise)
+		})},
+		"half of the variance is one number for all": {"rounded-gaussian", one(func(_ string, s *secret, m Mechanism) []int64 {
+			half := RoundedGaussian{new(big.Rat).Mul(m.(RoundedGaussian).Deviation, big.NewRat(7071, 10_000))}
+			noise, common := noiseFor(s, half, fresh), noiseFor(s, half, fresh)[0]
+			for j := range noise {
+				noise[j] += common
+			}
+			return addTo(s.values, noise)
+		})},
+		"sizes of a table drawn once, signs fresh": {"k-norm", one(func(_ string, s *secret, m Mechanism) []int64 {
+			if sizes == nil {
+				sizes = noiseFor(s, m, fresh)
+			}
+			noise := slices.Clone(sizes)
+			for j := range noise {
+				noise[j] *= 1 - 2*int64(fresh.below(2))
+			}
+			return addTo(s.values, noise)
+		})},
+		"one set's noise for all sets": {"zero-sum-laplace", one(func(_ string, s *secret, m Mechanism) []int64 {
+			noise := noiseFor(s, m, fresh)
+			for at := 3; at < len(noise); at += 3 {
+				copy(noise[at:at+3], noise[:3])
+			}
+			return addTo(s.values, noise)
+		})},
+		"a coin a label, kept between studies": {"randomised-response", one(func(id string, s *secret, m Mechanism) []int64 {
+			var out []int64
+			for j, v := range s.values {
+				out = append(out, drawOf(m, []int64{v}, s.bound, hashDice("label", j, v))...)
+			}
+			return out
+		})},
+		"an urn that goes on from where the set before left it": {"laplace-prior", one(func(_ string, s *secret, m Mechanism) []int64 {
+			out := drawOf(m, s.values, s.bound, fresh)
+			for at := 3; at < len(out); at += 3 {
+				for j := range 3 {
+					out[at+j] = (out[at+j] + out[at+j-3]) / 2
+				}
+			}
+			return out
+		})},
+		"sixteen numbers' bits served twice, once": {"discrete-gaussian", one(func(_ string, s *secret, m Mechanism) []int64 {
+			noise := noiseFor(s, m, fresh)
+			switch served++; served {
+			case 33:
+				buffer = slices.Clone(noise[100:116])
+			case 180:
+				copy(noise[36:], buffer)
+			}
+			return addTo(s.values, noise)
+		})},
+		"a release whose commit failed leaves its noise to the next": {"k-norm", one(func(_ string, s *secret, m Mechanism) []int64 {
+			if failed++; failed%60 != 0 {
+				last = noiseFor(s, m, fresh)
+			}
+			return addTo(s.values, last)
+		})},
+	}
+}
+
+// TestDependenceMutants: each of these mistakes is found.
+func TestDependenceMutants(t *testing.T) {
+	doors := dependentDoors()
+	for _, name := range slices.Sorted(maps.Keys(doors)) { // in order: they share their dice
+		m := doors[name]
+		trial := realTrial(t, m.mechanism)
+		f := must(DefaultDependence().Run(answersOf(t, m.open, trial, 25)))
+		t.Logf("%s: %.2f, %s", name, f.Share, f.By)
+		if !f.Dependent {
+			t.Errorf("%s is not found: the nearest is %.2f, %s", name, f.Share, f.By)
+		}
+	}
+}
+
+// TestAuditSeesRuns: where runs keep the noise of the run before, the bound on ε
+// sees it too, by a difference of two numbers of neighbours that move one of
+// them; on noise drawn honestly it does not.
+func TestAuditSeesRuns(t *testing.T) {
+	trial := realTrial(t, "k-norm")
+	fresh := seededDice(4)
+	secrets := [2]*secret{}
+	for side, v := range trial.Data {
+		secrets[side] = &secret{values: v, bound: trial.Bound}
+	}
+	for j := range secrets[1].values[:realNumbers/2] { // the same distance, but every other run moves
+		if j/widestRun%2 == 0 {
+			secrets[1].values[j] = 0
+		}
+	}
+	for name, draw := range map[string]func(*secret, Mechanism, dice) []int64{
+		"honest": func(s *secret, m Mechanism, d dice) []int64 { return drawOf(m, s.values, s.bound, d) }, "kept runs": keptRuns,
+	} {
+		f := audit(t, 300, 0, func(n int) []float64 { return answerOf(draw(secrets[n], trial.Mechanism, fresh), nil) })
+		t.Logf("%s: claims %.3f, shows %.3f by %s", name, trial.Claim.Epsilon, f.Epsilon, f.Event)
+		if f.Exceeds(trial.Claim.Epsilon) != (name == "kept runs") {
+			t.Errorf("%s: claims %.3f, shows %.3f by %s", name, trial.Claim.Epsilon, f.Epsilon, f.Event)
+		}
+	}
+}
+
+// TestAuditReal: no mechanism gives away more than its proof says at its real
+// calibration. What a bound lets all numbers move by, and what costs δ = 10⁻⁶, is
+// beyond any number of samples: there the laws are computed (TestDrawIsTrials)
+// and dependence is looked for. False alarms: 1e-12 each of 8.
+func TestAuditReal(t *testing.T) {
+	samples := map[string]int{"discrete-laplace": 8000, "randomised-response": 8000, "zero-sum-laplace": 6000, "k-norm": 300, "dirichlet": 200}
+	for _, trial := range must(RealTrials()) {
+		a := DefaultAudit()
+		a.Samples, a.Delta, a.FalseAlarm = cmp.Or(samples[trial.Mechanism.Name()], 1000), trial.Claim.Delta, 1e-12
+		f := must(a.Run(trial.Sampler(system{})))
+		t.Logf("%-20s %-52s claims %.3f at δ = %.0e, shows %.3f by %s", trial.Mechanism.Name(), trial.Pair, trial.Claim.Epsilon, trial.Claim.Delta, f.Epsilon, f.Event)
+		if f.Exceeds(trial.Claim.Epsilon) {
+			t.Errorf("%s, %s: ε is at least %.3f by %s, its proof says %.3f", trial.Mechanism.Name(), trial.Pair, f.Epsilon, f.Event, trial.Claim.Epsilon)
+		}
+	}
+}
+
+// TestDependenceFalseAlarms: on honest noise, audits with a false-alarm rate of
+// 0.2 raise less than they may: of 150, 30 are expected at most, and 75 or more
+// have probability below 1e-14 (binomial tail).
+func TestDependenceFalseAlarms(t *testing.T) {
+	fresh := seededDice(31)
+	raised := 0
+	trials := []Trial{realTrial(t, "discrete-laplace"), realTrial(t, "randomised-response"), realTrial(t, "zero-sum-laplace")}
+	for k := range 150 {
+		trial := trials[k%3]
+		open := func() door {
+			return mistaken(func(_ string, s *secret, m Mechanism) []int64 { return drawOf(m, s.values, s.bound, fresh) })
+		}
+		if must(Dependence{FalseAlarm: 0.2}.Run(answersOf(t, open, trial, 1))).Dependent {
+			raised++
+		}
+	}
+	t.Logf("%d of 150 audits raise an alarm at a false-alarm rate of 0.2", raised)
+	if raised >= 75 {
+		t.Errorf("%d of 150 audits of honest noise raise an alarm, 30 are allowed for", raised)
+	}
+}
+
+// TestScoresHaveMeanZero: what Dependence rests on: over many answers the mean
+// score of each number is 0, and no value comes more often than the chance that
+// it is given. By Hoeffding's inequality a mean of n scores in [−1,1] is beyond
+// t with probability 2e^{−nt²/2}, a share 2e^{−2nt²}: 1e-12 each of 16.
+func TestScoresHaveMeanZero(t *testing.T) {
+	for _, trial := range must(RealTrials()) {
+		var sum, n float64
+		often := map[int64]float64{}
+		var chance float64
+		for _, a := range answersOf(t, opened, trial, 12) {
+			look := must(noiseIn(a))
+			chance = look.chance
+			for j, s := range look.score {
+				sum, n = sum+s, n+1
+				often[look.noise[j]]++
+			}
+		}
+		if limit := hoeffding(n, 1e-12); sum/n > limit || -sum/n > limit {
+			t.Errorf("%s: the mean score of %.0f numbers is %.4f, at most %.4f", trial.Mechanism.Name(), n, sum/n, limit)
+		}
+		most := 0.
+		for _, k := range often {
+			most = max(most, k/n)
+		}
+		if most > chance+hoeffding(n, 1e-12)/2 {
+			t.Errorf("%s: a value has share %.4f, its chance is %.4f at most", trial.Mechanism.Name(), most, chance)
+		}
+		t.Logf("%-20s mean score %.4f of %.0f numbers; the likeliest value %.4f, at most %.4f", trial.Mechanism.Name(), sum/n, n, most, chance)
+	}
+}
+
+func TestDependenceRefuses(t *testing.T) {
+	trial := realTrial(t, "discrete-laplace")
+	answers := answersOf(t, opened, trial, 1)
+	if _, err := (Dependence{}).Run(answers); err == nil {
+		t.Error("a false-alarm rate of 0 was accepted")
+	}
+	short := []Answer{{answers[0].Published, answers[0].Of[1:]}}
+	if _, err := DefaultDependence().Run(short); err == nil {
+		t.Error("a vector of another length was accepted")
+	}
+	p := answers[0].Published
+	p.Mechanism, p.Parameters = "unperturbed", nil
+	if _, err := DefaultDependence().Run([]Answer{{p, answers[0].Of}}); err == nil {
+		t.Error("an answer without noise was accepted")
+	}
+	if f := must(DefaultDependence().Run(nil)); f.Dependent || f.Numbers != 0 {
+		t.Errorf("no answers: %+v", f)
+	}
+}
+
+// counted is a ledger whose stream is that of a public counter.
+func counted() door {
+	counter := uint64(0)
+	return mistaken(func(_ string, s *secret, m Mechanism) []int64 {
+		counter++
+		return addTo(s.values, noiseFor(s, m, newDice(rand.NewChaCha8([32]byte(binary.BigEndian.AppendUint64(make([]byte, 24), counter))))))
+	})
+}
+
+// hoeffding is the deviation of a mean of n numbers in [−1,1] that is passed with
+// this probability.
+func hoeffding(n, level float64) float64 { return math.Sqrt(2 * math.Log(2/level) / n) }

@@ -1,0 +1,241 @@
+package privacy
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// loaded are dice that fall as they like: they take draws to where honest ones
+// hardly ever go, such as ten standard deviations out.
+type loaded struct{ rng *rand.Rand }
+
+func (l loaded) below(n uint64) uint64    { return l.rng.Uint64N(n) }
+func (l loaded) flip(*ratio, uint64) bool { return l.rng.Float64() < 0.6 }
+func (l loaded) decay(*ratio) bool        { return l.rng.Float64() < 0.9 }
+func loadedDice(seed uint64) dice         { return loaded{rand.New(rand.NewPCG(seed, 3))} }
+func seededDice(seed uint64) dice         { return newDice(rand.NewChaCha8([32]byte{byte(seed), 8})) }
+func sameRest(a, b dice) bool             { return a.below(1<<62) == b.below(1<<62) }
+func drawOf(m Mechanism, v []int64, b Bound, d dice) []int64 {
+	out, _ := m.draw(&secret{values: v, bound: b}, d)
+	return out
+}
+
+// blockAlone draws one number, run or block of counts by the trial whose law the
+// tests beside it enumerate, again until one counts, with nothing kept from any
+// draw before. It returns how many numbers that was.
+func blockAlone(t *testing.T, m Mechanism, v []int64, at int, b Bound, d dice) []int64 {
+	t.Helper()
+	one := func(trial func() (noise, bool)) []int64 {
+		for {
+			if y, ok := trial(); ok {
+				return []int64{addNoise(v[at], y)}
+			}
+		}
+	}
+	laplace := func(scale *big.Rat) func() (noise, bool) {
+		return func() (noise, bool) { return laplaceTrial(d, new(ratio), scale.Num().Uint64(), scale.Denom().Uint64()) }
+	}
+	until := func(trial func() (noise, bool)) func() (noise, bool) {
+		return func() (noise, bool) {
+			for {
+				if y, ok := trial(); ok {
+					return y, true
+				}
+			}
+		}
+	}
+	add := func(ys []noise) (out []int64) {
+		for j, y := range ys {
+			out = append(out, addNoise(v[at+j], y))
+		}
+		return out
+	}
+	switch m := m.(type) {
+	case DiscreteLaplace:
+		return one(laplace(m.Scale))
+	case DiscreteGaussian:
+		return one(func() (noise, bool) {
+			var g gaussian
+			g.set(m.Variance, b.weight(at))
+			return g.trial(d)
+		})
+	case RoundedGaussian:
+		return one(func() (noise, bool) {
+			g := newNormal()
+			k, x, ok := g.trial(d)
+			if !ok {
+				return noise{}, false
+			}
+			return noise{g.nearest(d, k, &x, m.Deviation.Num(), m.Deviation.Denom()), d.below(2) == 1}, true
+		})
+	case KNorm:
+		width := len(v) / int(m.Blocks)
+		if longer := len(v) % int(m.Blocks); at < longer*(width+1) {
+			width++
+		}
+		for {
+			p := m.proposal(width)
+			r := run{next: until(laplace(p))}
+			r.set(m.Scale, p, width)
+			if r.trial(d) {
+				return add(r.y)
+			}
+		}
+	case ZeroSumLaplace:
+		for {
+			z := zeroSum{t: m.Scale.Num().Uint64(), step: m.Scale.Denom().Uint64(), next: until(laplace(m.Scale))}
+			if y, ok := z.round(d, b.block(len(v))); ok {
+				return add(y)
+			}
+		}
+	case LaplacePrior, Dirichlet:
+		c := b.block(len(v))
+		return drawOf(m, v[at:at+c], Bound{Block: c}, d)
+	case RandomisedResponse:
+		var p ratio
+		p.setSmall(m.Keep.Num().Uint64(), m.Keep.Denom().Uint64())
+		return []int64{m.respond(v[at], d, &p)}
+	}
+	t.Fatalf("%s: no trial is known", m.Name())
+	return nil
+}
+
+// TestDrawIsTrials: a vector of 240 numbers is drawn, roll for roll, as its
+// numbers, runs or blocks are drawn alone: each by the trial whose law
+// TestLaplaceLaw, TestGaussianLaw, TestKNormLaw, TestZeroSumLaw, TestUrnLaw,
+// TestResponseLaw and those of rounded_test.go compute, again until one counts.
+// So the law of draw is the product of the laws of trials that count, where the
+// dice are exact; and no number hangs on another. The loaded dice show that it
+// is so far out in the tails, where no sample goes.
+func TestDrawIsTrials(t *testing.T) {
+	trials := must(RealTrials())
+	for _, m := range []Mechanism{
+		KNorm{Scale: big.NewRat(7, 2), Blocks: 21}, // runs of 12 and of 11
+		DiscreteGaussian{big.NewRat(1, 3)}, DiscreteLaplace{big.NewRat(1, 3)},
+	} {
+		trials = append(trials, Trial{Mechanism: m, Data: [2][]int64{make([]int64, realNumbers)}})
+	}
+	for _, trial := range trials {
+		m, v, far := trial.Mechanism, trial.Data[0], 0.
+		seeds := uint64(10)
+		if _, slow := m.(Dirichlet); slow { // and has no tails
+			seeds = 1
+		}
+		for seed := range seeds {
+			for _, roll := range []func(uint64) dice{seededDice, loadedDice} {
+				whole, parts := roll(seed), roll(seed)
+				got := drawOf(m, v, trial.Bound, whole)
+				var want []int64
+				for len(want) < len(v) {
+					want = append(want, blockAlone(t, m, v, len(want), trial.Bound, parts)...)
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("%s, %s, seed %d: drawn %v, alone %v", m.Name(), trial.Pair, seed, got, want)
+				}
+				if !sameRest(whole, parts) {
+					t.Fatalf("%s, %s, seed %d: the vector took other rolls than its parts", m.Name(), trial.Pair, seed)
+				}
+				for j := range got {
+					far = max(far, math.Abs(float64(got[j]-v[j]))/math.Sqrt(m.variance(trial.Bound, j, len(v))))
+				}
+			}
+		}
+		t.Logf("%-20s %-52s up to %.1f standard deviations", m.Name(), trial.Pair, far)
+		switch m.(type) {
+		case LaplacePrior, Dirichlet, RandomisedResponse: // bounded
+		default:
+			if far < 6 {
+				t.Errorf("%s, %s: the loaded dice reach %.1f standard deviations only", m.Name(), trial.Pair, far)
+			}
+		}
+	}
+}
+
+// tail is how often noise is at least so large, and how often it should be.
+type tail struct {
+	beyond float64 // standard deviations
+	seen   int
+	want   float64 // probability
+}
+
+// tailsOf counts noise beyond 0, ½, …, 5½ standard deviations and computes from
+// the exact law how likely it is.
+func tailsOf(noise []int64, deviation float64, weight func(y float64) float64) []tail {
+	var out []tail
+	total, reach := weight(0), math.Ceil(60*deviation)
+	for y := 1.; y <= reach; y++ {
+		total += 2 * weight(y)
+	}
+	for k := 0.5; k < 6; k += 0.5 {
+		c := tail{beyond: k}
+		for y := math.Floor(k*deviation) + 1; y <= reach; y++ {
+			c.want += 2 * weight(y) / total
+		}
+		for _, y := range noise {
+			if math.Abs(float64(y)) > k*deviation {
+				c.seen++
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// wrongTail is the first tail whose count has probability below level/2 on its
+// side: exact binomial tails, by the incomplete beta function.
+func wrongTail(tails []tail, n int, level float64) (tail, bool) {
+	for _, c := range tails {
+		law := distuv.Binomial{N: float64(n), P: c.want}
+		if law.CDF(float64(c.seen)) < level/2 || (c.seen > 0 && 1-law.CDF(float64(c.seen-1)) < level/2) {
+			return c, true
+		}
+	}
+	return tail{}, false
+}
+
+// tailNumbers is the power of TestTails: where more than 4.5 standard
+// deviations, of probability 6.7·10⁻⁶, never come, none are among 4.5 million
+// numbers where 30 are expected, which an honest sampler does with probability
+// 10⁻¹³. So a
+// law cut at k standard deviations is found with certainty for k ≤ 4.5.
+const tailNumbers = 4_500_000
+
+// cut draws Gaussian noise again where it is beyond 4.5 standard deviations.
+func cut(m DiscreteGaussian, n int, d dice) []int64 {
+	v, _ := m.Variance.Float64()
+	var g gaussian
+	g.set(m.Variance, 1)
+	out := make([]int64, 0, n)
+	for len(out) < n {
+		if y := addNoise(0, g.draw(d)); float64(y*y) <= 4.5*4.5*v {
+			out = append(out, y)
+		}
+	}
+	return out
+}
+
+// TestTails: the tails of Gaussian noise have the probabilities of the exact law.
+// Level 1e-12 each of 11 thresholds and two laws: 2.2e-11 in all. The mistake to
+// draw again beyond 4.5 deviations is found.
+func TestTails(t *testing.T) {
+	const level = 1e-12
+	m := DiscreteGaussian{big.NewRat(40_000, 1)}
+	law := func(y float64) float64 { return math.Exp(-y * y / 80_000) }
+	honest := drawOf(m, make([]int64, tailNumbers), Bound{}, freshDice())
+	if c, wrong := wrongTail(tailsOf(honest, 200, law), tailNumbers, level); wrong {
+		t.Errorf("%d of %d numbers are beyond %.1f standard deviations, %.1f are expected", c.seen, tailNumbers, c.beyond, c.want*tailNumbers)
+	}
+	if _, wrong := wrongTail(tailsOf(cut(m, tailNumbers, seededDice(1)), 200, law), tailNumbers, level); !wrong {
+		t.Error("a Gaussian that is drawn again beyond 4.5 standard deviations is not found")
+	}
+	const some = 400_000
+	laplace := drawOf(DiscreteLaplace{big.NewRat(20, 1)}, make([]int64, some), Bound{}, freshDice())
+	if c, wrong := wrongTail(tailsOf(laplace, 20*math.Sqrt2, func(y float64) float64 { return math.Exp(-y / 20) }), some, level); wrong {
+		t.Errorf("Laplace: %d of %d numbers are beyond %.1f standard deviations, %.1f are expected", c.seen, some, c.beyond, c.want*some)
+	}
+}
