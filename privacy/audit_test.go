@@ -23,8 +23,7 @@ func audit(t *testing.T, samples int, delta float64, s Sampler) Finding {
 // TestAuditHonest: no mechanism gives away more than its proof says; and the
 // audit sees something of each, so that it would see more.
 //
-// False alarms: 1e-10 each of the 17 trials, 1.7e-9 a run; the suite's share
-// is kept by 1e-12 each here.
+// False alarms: 1e-12 each of 17 trials.
 func TestAuditHonest(t *testing.T) {
 	for _, trial := range must(Trials()) {
 		a := DefaultAudit()

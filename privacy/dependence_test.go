@@ -268,10 +268,10 @@ func TestAuditSeesRuns(t *testing.T) {
 // beyond any number of samples: there the laws are computed (TestDrawIsTrials)
 // and dependence is looked for. False alarms: 1e-12 each of 8.
 func TestAuditReal(t *testing.T) {
-	samples := map[string]int{"discrete-laplace": 8000, "randomised-response": 8000, "zero-sum-laplace": 6000, "k-norm": 300, "dirichlet": 200}
+	samples := map[string]int{"discrete-laplace": 6000, "randomised-response": 6000, "zero-sum-laplace": 4000, "k-norm": 200, "dirichlet": 100}
 	for _, trial := range must(RealTrials()) {
 		a := DefaultAudit()
-		a.Samples, a.Delta, a.FalseAlarm = cmp.Or(samples[trial.Mechanism.Name()], 1000), trial.Claim.Delta, 1e-12
+		a.Samples, a.Delta, a.FalseAlarm = cmp.Or(samples[trial.Mechanism.Name()], 500), trial.Claim.Delta, 1e-12
 		f := must(a.Run(trial.Sampler(system{})))
 		t.Logf("%-20s %-52s claims %.3f at δ = %.0e, shows %.3f by %s", trial.Mechanism.Name(), trial.Pair, trial.Claim.Epsilon, trial.Claim.Delta, f.Epsilon, f.Event)
 		if f.Exceeds(trial.Claim.Epsilon) {

@@ -9,9 +9,11 @@
 // (Mechanism) to it, once, out of a budget, and returns a Published. All that
 // is done with a Published is post-processing.
 //
-//   - Noise is exact: integers and rationals from crypto/rand, never floating
-//     point. The samplers of the papers that need floats, and seeded noise,
-//     work only with a ledger made by Simulation, whose answers do not marshal.
+//   - Noise is exact: integers and rationals, never floating point. Its bits are
+//     the operating system's (system, in dice.go); a ledger has no field that
+//     could hold another stream. The samplers of the papers that need floats,
+//     and seeded noise, work only with a ledger made by Simulation, whose
+//     answers do not marshal.
 //   - An answer is given once: the same id gives the same answer, also after a
 //     crash; other terms under the same id are refused.
 //   - Charge and answer are written in one transaction, before the answer
@@ -67,10 +69,12 @@
 //     line.go: its hash chain, and what of it others may see. journal/ is the
 //     same on a disk.
 //  5. published.go, encoding.go, parameters.go: what leaves.
-//  6. audit.go, trial.go: the code put to the test, by what its answers give
-//     away about neighbours. No release passes through them.
+//  6. audit.go, trial.go, real.go: the code put to the test, by what its answers
+//     give away about neighbours; dependence.go: by whether noise hangs together.
+//     No release passes through them.
 //
 // Each file's test is the one that would catch its proof being wrong:
-// samplers by computing their law, not by sampling; costs against the exact
-// privacy loss; the ledger by failing at every step.
+// samplers by computing their law, not by sampling, and draw roll for roll by
+// them (drawlaw_test.go); costs against the exact privacy loss; the ledger by
+// failing at every step, and by what two processes draw (process_test.go).
 package privacy
