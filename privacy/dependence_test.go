@@ -36,7 +36,8 @@ func (f mistaken) Release(_ context.Context, id string, s Sensitive, m Mechanism
 }
 
 // answersOf releases one vector again and again: at two parties, for some
-// studies of four outputs each.
+// studies of four outputs each; for every other study what a ledger charges is
+// reserved first.
 func answersOf(t testing.TB, open func() door, trial Trial, studies int) []Answer {
 	t.Helper()
 	var out []Answer
@@ -45,6 +46,11 @@ func answersOf(t testing.TB, open func() door, trial Trial, studies int) []Answe
 		for study := range studies {
 			for output := range 4 {
 				id := fmt.Sprintf("study-%d/output-%d", study, output)
+				if l, ok := d.(*Ledger); ok && study%2 == 1 {
+					if err := l.Reserve(t.Context(), id, Terms{trial.Mechanism, trial.Bound, len(trial.Data[0])}); err != nil {
+						t.Fatal(err)
+					}
+				}
 				p, err := d.Release(t.Context(), id, must(NewSensitive(trial.Data[0], trial.Bound)), trial.Mechanism)
 				if err != nil {
 					t.Fatal(err)
