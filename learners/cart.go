@@ -1,6 +1,7 @@
 package learners
 
 import (
+	"context"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
@@ -36,7 +37,7 @@ func (CART) Name() string { return "cart" }
 func (CART) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a *Tree or a Constant.
-func (c CART) Fit(x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error) {
+func (c CART) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error) {
 	s, err := labelled(x, y, classes)
 	if err != nil {
 		return nil, err
@@ -45,14 +46,18 @@ func (c CART) Fit(x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, er
 		return Constant{s.majority()}, nil
 	}
 	if c.Folds > 1 {
-		c.MaxDepth = c.tune(s, rng)
+		c.MaxDepth = c.tune(ctx, s, rng)
 	}
-	return newGrower(c, s, rng).grow(everyRow(s)), nil
+	tree := newGrower(ctx, c, s, rng).grow(everyRow(s))
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return tree, nil
 }
 
 // tune returns the depth of least held-out error, the least in a tie. One tree
 // a fold answers for every depth.
-func (c CART) tune(s sample, rng *rand.Rand) int {
+func (c CART) tune(ctx context.Context, s sample, rng *rand.Rand) int {
 	fold := s.folds(c.Folds, rng)
 	wrong := make([]int, c.MaxDepth+1)
 	for f := range c.Folds {
@@ -60,7 +65,7 @@ func (c CART) tune(s sample, rng *rand.Rand) int {
 		if len(held.y) == 0 || len(train.y) == 0 {
 			continue
 		}
-		tree := newGrower(c, train, rng).grow(everyRow(train))
+		tree := newGrower(ctx, c, train, rng).grow(everyRow(train))
 		for i, k := range held.y {
 			row := held.x.RawRowView(i)
 			for depth := range wrong {
@@ -135,8 +140,10 @@ func (t *Tree) sharesAt(at int) []float64 {
 	return t.share[at*t.classes : (at+1)*t.classes]
 }
 
-// grower grows trees on one sample.
+// grower grows trees on one sample; the trees are good for nothing once its
+// context has ended.
 type grower struct {
+	ctx context.Context
 	CART
 	rng     *rand.Rand
 	y       []int
@@ -151,8 +158,8 @@ type grower struct {
 	spill []int
 }
 
-func newGrower(c CART, s sample, rng *rand.Rand) *grower {
-	g := &grower{CART: c, rng: rng, y: s.y, classes: s.classes, bins: newBins(s.x, treeBins)}
+func newGrower(ctx context.Context, c CART, s sample, rng *rand.Rand) *grower {
+	g := &grower{ctx: ctx, CART: c, rng: rng, y: s.y, classes: s.classes, bins: newBins(s.x, treeBins)}
 	g.codes = g.bins.codes(s.x)
 	for j, cuts := range g.bins.cuts {
 		if len(cuts) > 0 {
@@ -191,7 +198,7 @@ func (g *grower) divide(t *Tree, at int, rows []int, depth int) {
 		share[k] = float64(n) / float64(len(rows))
 	}
 	t.nodes[at].class = argmax(share)
-	if depth == 0 || len(rows) < 2*g.MinLeaf || share[t.nodes[at].class] == 1 {
+	if depth == 0 || g.ctx.Err() != nil || len(rows) < 2*g.MinLeaf || share[t.nodes[at].class] == 1 {
 		return
 	}
 	best := g.bestSplit(rows)

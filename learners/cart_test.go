@@ -1,6 +1,7 @@
 package learners
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -53,7 +54,7 @@ func TestBestSplitIsTheBest(t *testing.T) {
 			t.Fatal(err)
 		}
 		minLeaf := rapid.IntRange(1, 4).Draw(t, "leaf")
-		g := newGrower(CART{MaxDepth: 1, MinLeaf: minLeaf}, s, nil)
+		g := newGrower(context.Background(), CART{MaxDepth: 1, MinLeaf: minLeaf}, s, nil)
 		copy(g.high, s.counts)
 		got := g.bestSplit(everyRow(s))
 		want, cut := dumbPurity(s, minLeaf)
@@ -73,7 +74,7 @@ func TestTreeKeepsItsLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := CART{MaxDepth: 5, MinLeaf: 4}
-	tree := newGrower(c, s, rng).grow(everyRow(s))
+	tree := newGrower(context.Background(), c, s, rng).grow(everyRow(s))
 	reached := make([][]float64, len(tree.nodes))
 	for i, k := range y {
 		for depth := 0; ; depth++ {
@@ -128,7 +129,7 @@ func TestDepthIsChosen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if depth := DefaultCART().tune(s, rng); depth < c.least || depth > c.most {
+		if depth := DefaultCART().tune(context.Background(), s, rng); depth < c.least || depth > c.most {
 			t.Errorf("depth %d, want %d to %d", depth, c.least, c.most)
 		}
 	}
@@ -144,7 +145,7 @@ func TestTreeCutsBetweenNeighbouringFloats(t *testing.T) {
 			x.Set(i, 0, math.Nextafter(0.3, 1))
 		}
 	}
-	m, err := DefaultCART().Fit(x, y, 2, rand.New(rand.NewPCG(1, 1)))
+	m, err := DefaultCART().Fit(context.Background(), x, y, 2, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

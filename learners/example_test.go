@@ -1,6 +1,7 @@
 package learners_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -23,7 +24,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	model, err := learner.Fit(x, y, 2, rng)
+	model, err := learner.Fit(context.Background(), x, y, 2, rng)
 	if err != nil {
 		fmt.Println(err)
 		return

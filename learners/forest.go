@@ -1,6 +1,7 @@
 package learners
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 
@@ -27,7 +28,7 @@ func (Forest) Name() string { return "forest" }
 func (Forest) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a Trees or a Constant.
-func (f Forest) Fit(x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error) {
+func (f Forest) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error) {
 	s, err := labelled(x, y, classes)
 	if err != nil {
 		return nil, err
@@ -36,7 +37,7 @@ func (f Forest) Fit(x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, 
 		return Constant{s.majority()}, nil
 	}
 	_, d := s.x.Dims()
-	g := newGrower(CART{
+	g := newGrower(ctx, CART{
 		MaxDepth: f.MaxDepth,
 		MinLeaf:  f.MinLeaf,
 		Columns:  max(1, int(math.Round(math.Sqrt(float64(d))))),
@@ -48,6 +49,9 @@ func (f Forest) Fit(x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, 
 			drawn[j] = rng.IntN(len(s.y))
 		}
 		trees[i] = g.grow(drawn)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 	}
 	return trees, nil
 }

@@ -1,6 +1,7 @@
 package learners
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -12,7 +13,7 @@ func TestForestBeatsItsTrees(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	x, y := rowsLikePCA(2200, 12, 3, rng)
 	train, test := mat.DenseCopyOf(x.Slice(0, 200, 0, 12)), mat.DenseCopyOf(x.Slice(200, 2200, 0, 12))
-	m, err := DefaultForest().Fit(train, y[:200], 3, rng)
+	m, err := DefaultForest().Fit(context.Background(), train, y[:200], 3, rng)
 	if err != nil {
 		t.Fatal(err)
 	}

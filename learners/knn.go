@@ -1,6 +1,7 @@
 package learners
 
 import (
+	"context"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/blas"
@@ -27,7 +28,7 @@ func (KNN) Features() Features { return Mapped }
 
 // Fit implements Learner; the Model is a *Neighbours or a Constant. The rng is
 // not used.
-func (l KNN) Fit(x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error) {
+func (l KNN) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error) {
 	s, err := labelled(x, y, classes)
 	if err != nil {
 		return nil, err
@@ -38,7 +39,10 @@ func (l KNN) Fit(x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error
 	m := newNeighbours(s)
 	m.k = min(l.Neighbours, len(s.y))
 	if l.Neighbours <= 0 {
-		m.k = m.tune()
+		m.k = m.tune(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	return m, nil
 }
@@ -66,7 +70,7 @@ func newNeighbours(s sample) *Neighbours {
 func (m *Neighbours) Predict(x *mat.Dense) []int {
 	y := make([]int, 0, rows(x))
 	count := make([]int, m.classes)
-	m.each(x, m.k, false, func(near []int) {
+	m.each(context.Background(), x, m.k, false, func(near []int) {
 		clear(count)
 		most := 0
 		for _, i := range near {
@@ -84,12 +88,12 @@ func (m *Neighbours) Predict(x *mat.Dense) []int {
 }
 
 // tune returns the k of least leave-one-out error, the largest in a tie.
-func (m *Neighbours) tune() int {
+func (m *Neighbours) tune(ctx context.Context) int {
 	wrong := make([]int, len(neighbourChoices))
 	count := make([]int, m.classes)
 	row := 0
 	most := min(neighbourChoices[len(neighbourChoices)-1], len(m.y)-1)
-	m.each(m.x, most, true, func(near []int) {
+	m.each(ctx, m.x, most, true, func(near []int) {
 		clear(count)
 		choice, leader := 0, m.y[near[0]]
 		for n, i := range near {
@@ -116,16 +120,17 @@ func (m *Neighbours) tune() int {
 }
 
 // each calls do for every row of x, in order, with the indices of the k nearest
-// rows of m, nearest first, the lower index first in a tie. With others, x is
-// m.x and a row is not its own neighbour. do must not keep the slice.
-func (m *Neighbours) each(x *mat.Dense, k int, others bool, do func(near []int)) {
+// rows of m, nearest first, the lower index first in a tie, until ctx ends. With
+// others, x is m.x and a row is not its own neighbour. do must not keep the
+// slice.
+func (m *Neighbours) each(ctx context.Context, x *mat.Dense, k int, others bool, do func(near []int)) {
 	n, d := rows(x), 0
 	if n > 0 {
 		_, d = x.Dims()
 	}
 	near, distance := make([]int, 0, k+1), make([]float64, 0, k+1)
 	product := make([]float64, min(n, blockRows)*len(m.y))
-	for first := 0; first < n; first += blockRows {
+	for first := 0; first < n && ctx.Err() == nil; first += blockRows {
 		last := min(n, first+blockRows)
 		block := x.Slice(first, last, 0, d).(*mat.Dense).RawMatrix()
 		out := blas64.General{Rows: block.Rows, Cols: len(m.y), Stride: len(m.y), Data: product}

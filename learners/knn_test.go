@@ -2,6 +2,7 @@ package learners
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -44,7 +45,7 @@ func TestNearestAgainstSorting(t *testing.T) {
 		z := mat.NewDense(tests, d, rapid.SliceOfN(cell, tests*d, tests*d).Draw(t, "z"))
 		k := rapid.IntRange(1, n).Draw(t, "k")
 		row := 0
-		m.each(z, k, false, func(near []int) {
+		m.each(context.Background(), z, k, false, func(near []int) {
 			// The order is by distance less the row's own square: the same.
 			if want := dumbNearest(m, z.RawRowView(row), k, -1); !slices.Equal(near, want) {
 				t.Fatalf("row %d: %v, want %v", row, near, want)
@@ -55,7 +56,7 @@ func TestNearestAgainstSorting(t *testing.T) {
 			t.Fatalf("%d of %d rows", row, tests)
 		}
 		row = 0
-		m.each(x, k, true, func(near []int) {
+		m.each(context.Background(), x, k, true, func(near []int) {
 			if want := dumbNearest(m, x.RawRowView(row), k, row); !slices.Equal(near, want) {
 				t.Fatalf("row %d without itself: %v, want %v", row, near, want)
 			}
@@ -88,7 +89,7 @@ func TestNeighboursAreChosen(t *testing.T) {
 		}
 	}
 	m := newNeighbours(sample{x: x, y: y, classes: 2})
-	if k := m.tune(); k < 9 {
+	if k := m.tune(context.Background()); k < 9 {
 		t.Errorf("k = %d for coin flips", k)
 	}
 	for i := range y {
@@ -96,7 +97,7 @@ func TestNeighboursAreChosen(t *testing.T) {
 		x.SetRow(i, []float64{float64(i % 100), 0})
 	}
 	m = newNeighbours(sample{x: x, y: y, classes: 100})
-	if k := m.tune(); k > 3 {
+	if k := m.tune(context.Background()); k > 3 {
 		t.Errorf("k = %d for clusters of three", k)
 	}
 }

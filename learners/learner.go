@@ -1,6 +1,7 @@
 package learners
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -24,9 +25,10 @@ type Learner interface {
 	// Fit trains on the rows of x (N×d) whose label y is in 0..classes-1, using
 	// nothing but them to choose its own parameters. Rows with another label are
 	// left out. What the rows say never makes it fail: with none, one class
-	// or fewer than MinimumRows it returns a Constant. An error means that the
-	// arguments do not fit together.
-	Fit(x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error)
+	// or fewer than MinimumRows it returns a Constant. It ends within a number of
+	// steps that Work bounds from public sizes, and soon after ctx does, then with
+	// its error; every other error means that the arguments do not fit together.
+	Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error)
 }
 
 // Voter is a Learner with another setting for being one voter of many.

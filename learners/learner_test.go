@@ -1,6 +1,7 @@
 package learners
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -62,11 +63,11 @@ func TestEveryLearnerTakesAnyRows(t *testing.T) {
 				y := rapid.SliceOfN(rapid.IntRange(-1, rapid.IntRange(0, classes).Draw(t, "most")), n, n).Draw(t, "y")
 				seed := rapid.Uint64().Draw(t, "seed")
 				before := mat.DenseCopyOf(x)
-				a, err := l.Fit(x, y, classes, rand.New(rand.NewPCG(seed, 0)))
+				a, err := l.Fit(context.Background(), x, y, classes, rand.New(rand.NewPCG(seed, 0)))
 				if err != nil {
 					t.Fatal(err)
 				}
-				b, _ := l.Fit(x, y, classes, rand.New(rand.NewPCG(seed, 0)))
+				b, _ := l.Fit(context.Background(), x, y, classes, rand.New(rand.NewPCG(seed, 0)))
 				predicted := a.Predict(x)
 				if !slices.Equal(predicted, b.Predict(x)) {
 					t.Fatal("the same seed gave another model")
@@ -102,15 +103,15 @@ func TestTooLittleToLearnFrom(t *testing.T) {
 			{"one class", x, []int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, Constant{2}},
 			{"seven rows", x, []int{0, 1, 0, 1, 0, 1, 1, -1, -1, -1, -1, -1}, Constant{1}},
 		} {
-			m, err := l.Fit(c.x, c.y, 3, rand.New(rand.NewPCG(1, 1)))
+			m, err := l.Fit(context.Background(), c.x, c.y, 3, rand.New(rand.NewPCG(1, 1)))
 			if err != nil || m != Model(c.want) {
 				t.Errorf("%s, %s: %v, %v, want %v", l.Name(), c.name, m, err, c.want)
 			}
 		}
-		if _, err := l.Fit(x, []int{1}, 2, nil); err == nil {
+		if _, err := l.Fit(context.Background(), x, []int{1}, 2, nil); err == nil {
 			t.Errorf("%s took 12 rows with 1 label", l.Name())
 		}
-		if _, err := l.Fit(x, make([]int, 12), 1, nil); err == nil {
+		if _, err := l.Fit(context.Background(), x, make([]int, 12), 1, nil); err == nil {
 			t.Errorf("%s took 1 class", l.Name())
 		}
 	}
@@ -138,7 +139,7 @@ func TestEveryLearnerLearns(t *testing.T) {
 	}
 	test, want := draw(300)
 	for _, l := range catalogue() {
-		m, err := l.Fit(x, hidden, 3, rng)
+		m, err := l.Fit(context.Background(), x, hidden, 3, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +203,7 @@ func BenchmarkFit(b *testing.B) {
 		for _, l := range catalogue() {
 			b.Run(l.Name()+"/"+c.name, func(b *testing.B) {
 				for b.Loop() {
-					if _, err := l.Fit(x, y, c.classes, rng); err != nil {
+					if _, err := l.Fit(context.Background(), x, y, c.classes, rng); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -216,7 +217,7 @@ func BenchmarkPredict(b *testing.B) {
 	x, y := rowsLikePCA(10000, 41, 2, rng)
 	small := mat.DenseCopyOf(x.Slice(0, 200, 0, 41))
 	for _, l := range catalogue() {
-		m, err := l.Fit(small, y[:200], 2, rng)
+		m, err := l.Fit(context.Background(), small, y[:200], 2, rng)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package learners
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestRidgeFollowsTheData(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range []LinearLearner{Softmax(), SVM()} {
-		weak, strong := l.tune(clear, rng), l.tune(noise, rng)
+		weak, strong := l.tune(context.Background(), clear, rng), l.tune(context.Background(), noise, rng)
 		if weak > 1e-2 || strong < 1e-2 || weak >= strong {
 			t.Errorf("%s: ridge %g for a rule, %g for coins", l.Name(), weak, strong)
 		}
@@ -49,7 +50,7 @@ func TestTuningBeatsOneOverN(t *testing.T) {
 			l   LinearLearner
 			sum *float64
 		}{{l, &tuned}, {rigid, &fixed}} {
-			m, err := c.l.Fit(part, y[60*p:60*p+60], 2, rng)
+			m, err := c.l.Fit(context.Background(), part, y[60*p:60*p+60], 2, rng)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,6 +33,11 @@ type Settings struct {
 	// MaxIterations bounds the number of steps; default 500. One step takes one
 	// evaluation as a rule and at most maxTrials.
 	MaxIterations int
+	// MaxEvaluations bounds the evaluations, but for those of the last line
+	// search, which are fewer than maxTrials; 0 is no bound of its own.
+	MaxEvaluations int
+	// Stop, where not nil, is asked before each step whether to give up.
+	Stop func() bool
 	// Memory is the number of past steps that shape the next; default 10.
 	Memory int
 }
@@ -90,6 +95,9 @@ func Minimize(o Objective, start []float64, s Settings) ([]float64, Report) {
 	iterations := 0
 	for ; iterations < s.MaxIterations; iterations++ {
 		if !(floats.Norm(m.grad, 2) > s.GradientNorm) {
+			break
+		}
+		if s.MaxEvaluations > 0 && m.evaluations >= s.MaxEvaluations || s.Stop != nil && s.Stop() {
 			break
 		}
 		if !m.step() {

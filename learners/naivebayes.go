@@ -1,6 +1,7 @@
 package learners
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 
@@ -29,7 +30,7 @@ func (NaiveBayes) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a *Bayes or a Constant. The rng is not
 // used.
-func (b NaiveBayes) Fit(x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error) {
+func (b NaiveBayes) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error) {
 	s, err := labelled(x, y, classes)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func (b NaiveBayes) Fit(x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model
 	for j, codes := range m.bins.codes(s.x) {
 		m.columns = append(m.columns, b.column(codes, len(m.bins.cuts[j])+1, s))
 	}
-	return m, nil
+	return m, ctx.Err()
 }
 
 // column returns log P(bin | class) at [bin*classes+class].

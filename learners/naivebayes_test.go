@@ -1,6 +1,7 @@
 package learners
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -19,7 +20,7 @@ func TestNaiveBayesAgainstItsDefinition(t *testing.T) {
 		y := rapid.SliceOfN(rapid.IntRange(0, classes-1), n, n).Draw(t, "y")
 		y[0], y[1] = 0, 1
 		b := NaiveBayes{Bins: 4, Prior: 2}
-		m, err := b.Fit(x, y, classes, nil)
+		m, err := b.Fit(context.Background(), x, y, classes, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func TestNaiveBayesAgainstItsDefinition(t *testing.T) {
 // A value in a bin that a class never had is unlikely, not impossible.
 func TestNaiveBayesIsFinite(t *testing.T) {
 	x := mat.NewDense(10, 1, []float64{0, 0, 0, 0, 0, 1, 1, 1, 1, 1})
-	m, err := DefaultNaiveBayes().Fit(x, []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}, 3, nil)
+	m, err := DefaultNaiveBayes().Fit(context.Background(), x, []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}, 3, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

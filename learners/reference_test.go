@@ -2,6 +2,7 @@ package learners
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/csv"
 	"math"
 	"math/rand/v2"
@@ -154,7 +155,7 @@ func localAccuracy(t testing.TB, r reference, l Learner, parties, size int) (mea
 	for p := range parties {
 		first := 2000 + p*size
 		fx, fy := r.take(l.Features(), order[first:first+size])
-		m, err := l.Fit(fx, fy, r.classes, rng)
+		m, err := l.Fit(context.Background(), fx, fy, r.classes, rng)
 		if err != nil {
 			t.Fatal(err)
 		}

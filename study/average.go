@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -42,7 +43,7 @@ func (a *average) local(in Inputs) ([]int64, int64) {
 	z := make([]int64, a.cells())
 	p := a.plan
 	p.Learner = "softmax" // only linear models can be averaged
-	model, _ := trainLocal(p, in.Records, in.Rng, true)
+	model, _ := trainLocal(context.Background(), p, in.Records, in.Rng, true)
 	linear, ok := model.(learners.Linear)
 	if !ok {
 		return z, 1

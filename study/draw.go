@@ -289,7 +289,7 @@ func (d *Draw) Alone(learner string, most int) float64 {
 	total := 0.0
 	for i := range n {
 		rng := rand.New(rand.NewPCG(p.Seed, uint64(i)))
-		if model, _ := trainLocal(p, d.Private.Select(d.Parties[i]), rng, false); model != nil {
+		if model, _ := trainLocal(context.Background(), p, d.Private.Select(d.Parties[i]), rng, false); model != nil {
 			total += accuracy(model.Predict(d.TestX), d.TestY) / float64(n)
 		}
 	}

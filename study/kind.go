@@ -35,6 +35,9 @@ type Inputs struct {
 	ShardKey []byte
 	// Rng drives learners. It must not be used for noise.
 	Rng *rand.Rand
+	// Within makes the context that one classifier's training has, and its end;
+	// nil lets each take as long as it does.
+	Within func() (context.Context, context.CancelFunc)
 }
 
 // Draft is what a party is ready to contribute: what must be released through

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -10,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
-	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/learners"
 )
@@ -20,7 +20,11 @@ const DefaultLearner = "softmax"
 
 // localTally trains one classifier on each of the party's shards and counts
 // their votes on the pool. A shard's training sees nothing of the others'
-// records: preprocessing is public, tuning and learner state stay inside.
+// records: preprocessing is public, tuning and learner state stay inside. Nor
+// does it see their time: each has a context of its own, made when the one
+// before has come to its end, and a shard that is late casts a constant ballot.
+// So whether it is late follows from its own records, and moves its own ballot
+// alone, which the bound of shards covers.
 func localTally(p Plan, in Inputs, classes int) *aggregation.Tally {
 	t := aggregation.NewTally(in.Pool.Rows(), classes)
 	for s, rows := range shardsOf(in, p.Shards) {
@@ -30,7 +34,7 @@ func localTally(p Plan, in Inputs, classes int) *aggregation.Tally {
 		if in.Rng != nil {
 			rng = rand.New(rand.NewPCG(in.Rng.Uint64(), uint64(s)))
 		}
-		b, err := aggregation.NewBallot(voteOn(p, in.Records.Select(rows), in.Pool, rng), classes)
+		b, err := aggregation.NewBallot(in.voteOn(p, in.Records.Select(rows), rng), classes)
 		if err != nil {
 			b = aggregation.ConstantBallot(in.Pool.Rows(), classes)
 		}
@@ -42,26 +46,46 @@ func localTally(p Plan, in Inputs, classes int) *aggregation.Tally {
 }
 
 // voteOn trains on records and votes on every pool row. Whatever the records
-// are, it returns votes: a learner that fails votes for class 0 everywhere.
-func voteOn(p Plan, records *dataset.Records, pool *auxdata.Pool, rng *rand.Rand) (votes []int) {
+// are, it returns votes: a learner that fails or is late votes for class 0
+// everywhere.
+func (in Inputs) voteOn(p Plan, records *dataset.Records, rng *rand.Rand) (votes []int) {
+	ctx, done := context.Background(), context.CancelFunc(func() {})
+	if in.Within != nil {
+		ctx, done = in.Within()
+	}
+	defer done()
 	defer func() {
-		if recover() != nil {
-			votes = make([]int, pool.Rows())
+		if recover() != nil || ctx.Err() != nil {
+			votes = make([]int, in.Pool.Rows())
 		}
 	}()
-	model, features := trainLocal(p, records, rng, true)
+	model, features := trainLocal(ctx, p, records, rng, true)
 	if model == nil {
-		return make([]int, pool.Rows())
+		return make([]int, in.Pool.Rows())
 	}
 	if features == learners.Encoded {
-		return model.Predict(pool.Encoded)
+		return predict(ctx, model, in.Pool.Encoded)
 	}
-	return model.Predict(pool.X)
+	return predict(ctx, model, in.Pool.X)
+}
+
+// predictRows are predicted at a time: so many are soon done, and then it is
+// seen whether there is time for more.
+const predictRows = 128
+
+// predict is the model's prediction, short once the context has ended.
+func predict(ctx context.Context, model learners.Model, x *mat.Dense) (votes []int) {
+	n, d := x.Dims()
+	for from := 0; from < n && ctx.Err() == nil; from += predictRows {
+		part := x.Slice(from, min(n, from+predictRows), 0, d).(*mat.Dense)
+		votes = append(votes, model.Predict(part)...)
+	}
+	return votes
 }
 
 // trainLocal trains the plan's learner, nil if it fails: for a vote of many, or
 // to be the best it can alone.
-func trainLocal(p Plan, records *dataset.Records, rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
+func trainLocal(ctx context.Context, p Plan, records *dataset.Records, rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
 	name := p.Learner
 	if name == "" {
 		name = DefaultLearner
@@ -77,7 +101,7 @@ func trainLocal(p Plan, records *dataset.Records, rng *rand.Rand, voting bool) (
 	if learner.Features() == learners.Mapped {
 		x = mapped(p, records)
 	}
-	model, err := learner.Fit(x, records.Y, len(p.Schema.Classes()), rng)
+	model, err := learner.Fit(ctx, x, records.Y, len(p.Schema.Classes()), rng)
 	if err != nil {
 		return nil, learners.Mapped
 	}

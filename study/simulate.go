@@ -309,12 +309,12 @@ func (s Simulation) measure(out *repeat, p Plan, private *dataset.Records, parti
 	}
 	pooled := p
 	pooled.Learner = DefaultLearner
-	if model, _ := trainLocal(pooled, private.Select(all), rng, false); model != nil {
+	if model, _ := trainLocal(context.Background(), pooled, private.Select(all), rng, false); model != nil {
 		out.accuracy.Pooled = accuracy(model.Predict(x), test.Y)
 	}
 	local := min(len(parties), maxLocal)
 	for i := range local {
-		model, features := trainLocal(p, private.Select(parties[i]), rng, false)
+		model, features := trainLocal(context.Background(), p, private.Select(parties[i]), rng, false)
 		on := x
 		if features == learners.Encoded {
 			on = test.X

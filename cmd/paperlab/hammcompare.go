@@ -225,7 +225,7 @@ func (c *comparison) pate() error {
 	}
 	for _, e := range c.epsilons {
 		labels, _ := pateLabels(votes, privacy.Budget{Epsilon: e, Delta: hammDelta}, c.rng)
-		m, err := learners.Softmax().Fit(c.d.Pool.X, labels, votes.Classes(), c.rng)
+		m, err := learners.Softmax().Fit(context.Background(), c.d.Pool.X, labels, votes.Classes(), c.rng)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,131 @@
+package learners
+
+import (
+	"fmt"
+	"math"
+)
+
+// Size is what is public about a training: how much there is, nothing of what
+// it says.
+type Size struct {
+	Rows    int // to learn from, at most
+	Mapped  int // columns of mapped features
+	Encoded int // columns of encoded features
+	Classes int
+	Votes   int // rows to predict
+}
+
+// Work bounds the steps that it takes to fit the named learner and to predict,
+// whatever the rows say; a step is about a multiplication and an addition of
+// numbers in a cache, Reference's unit. The factors were set by measuring the
+// slowest rows of TestWorkBoundsTime.
+//
+// The bounds follow from what each learner does at most:
+//   - softmax, svm: of every ridge and fold tuningEvaluations, then
+//     fitEvaluations, and one line search more each; an evaluation reads every
+//     row once, the minimiser's own work is Memory vectors and a factor a step.
+//   - knn: all pairs of rows twice, with the longest list of neighbours.
+//   - cart, forest: at every level each row in each column; in each node, of
+//     which there are at most 2^(depth+1) and twice as many as rows, each bin.
+//   - naive-bayes: one pass.
+func Work(name string, s Size) (float64, error) {
+	if name == Mixed {
+		most := 0.0
+		for _, l := range catalogue() {
+			w, err := Work(l.Name(), s)
+			if err != nil {
+				return 0, err
+			}
+			most = math.Max(most, w)
+		}
+		return most, nil
+	}
+	l, err := New(name)
+	if err != nil {
+		return 0, err
+	}
+	switch l := l.(type) {
+	case LinearLearner:
+		return s.linear(l), nil
+	case KNN:
+		return s.neighbours(), nil
+	case CART:
+		folds := float64(max(l.Folds, 1))
+		return folds*s.trees(1, l.MaxDepth, l.MinLeaf) + s.rows()*float64(l.MaxDepth*l.MaxDepth)*8, nil
+	case Forest:
+		return s.trees(l.Trees, l.MaxDepth, l.MinLeaf), nil
+	case NaiveBayes:
+		return s.binned(1) + float64(s.Votes*s.Encoded)*float64(32+4*s.Classes), nil
+	}
+	return 0, fmt.Errorf("learner %q has no bound on its work", name)
+}
+
+func (s Size) rows() float64 { return float64(max(s.Rows, MinimumRows)) }
+
+func (s Size) linear(l LinearLearner) float64 {
+	n, d, c := s.rows(), float64(s.Mapped), float64(Columns(s.Classes))
+	row := 2*d*c + 20*c // scores, gradient; an exponential is about 20 steps
+	step := 80*d*c + 4*d*d*c
+	factor := 0.0
+	if s.Mapped <= 512 { // see worthFactoring
+		factor = d * d * d / 3
+	} else {
+		step = 80 * d * c
+	}
+	folds, ridges := float64(l.Folds), float64(len(l.Ridges))
+	tuning, last := folds*ridges*(tuningEvaluations+maxTrials), float64(fitEvaluations+maxTrials)
+	share := (folds - 1) / folds
+	return tuning*(share*n*row+step) + ridges*n*row + last*(n*row+step) +
+		(folds+1)*(n*d*d+8*n*d) + (folds*ridges+1)*factor + float64(s.Votes)*(d*c+4*c)
+}
+
+func (s Size) neighbours() float64 {
+	n, d := s.rows(), float64(s.Mapped)
+	list := float64(neighbourChoices[len(neighbourChoices)-1])
+	return n * (n + float64(s.Votes)) * (d + 8 + 6*list)
+}
+
+// binned is the work of cutting columns into bins, so many times.
+func (s Size) binned(times float64) float64 {
+	n, d := s.rows(), float64(s.Encoded)
+	return times*n*d*(24*math.Log2(n+1)+48) + 256*d
+}
+
+// trees is the work of one sample's bins, its trees, and the votes.
+func (s Size) trees(trees, depth, leaf int) float64 {
+	n, d, k, t := s.rows(), float64(s.Encoded), float64(s.Classes), float64(trees)
+	levels := float64(depth + 1)
+	nodes := math.Min(math.Exp2(levels), 2*n/float64(max(leaf, 1))+1)
+	return s.binned(1) + t*levels*n*(12*d+24) + t*nodes*(d*treeBins*k*4+8*k) + float64(s.Votes)*t*(levels*4+k)
+}
+
+// Reference does so many steps of the kinds that learners are made of, on made
+// data, so that a caller with a clock can tell how long a step takes here.
+func Reference() (steps float64) {
+	const n, d, classes = 256, 24, 4
+	x, count := make([]float64, n*d), make([]int, treeBins*classes)
+	for i := range x {
+		x[i] = float64(i%17) / 17
+	}
+	sum := 0.0
+	for range 16 {
+		for i := range n { // products of rows, as knn and the risks make
+			row := x[i*d : (i+1)*d]
+			for j := range n {
+				p := 0.0
+				for k, v := range x[j*d : (j+1)*d] {
+					p += v * row[k]
+				}
+				sum += p
+			}
+			count[(i*7)%len(count)] += int(sum) & 1 // counts, as trees make
+		}
+		for i := range n * d {
+			sum += math.Exp(-x[i])
+		}
+	}
+	if sum < 0 { // it is used
+		count[0]++
+	}
+	return 16 * (n*n*(d+1) + 40*n*d)
+}
