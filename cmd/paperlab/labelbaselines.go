@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -34,7 +35,7 @@ func newLabelCounter(x *mat.Dense, y []int, classes int, rng *rand.Rand) (*label
 		for i, r := range rows {
 			labels[i] = y[r]
 		}
-		m, err := learner.Fit(withIntercept(rowsOf(x, rows)), labels, classes, rng)
+		m, err := learner.Fit(context.Background(), withIntercept(rowsOf(x, rows)), labels, classes, rng)
 		if err != nil {
 			return learners.Linear{}, fmt.Errorf("label baselines: %w", err)
 		}
