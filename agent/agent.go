@@ -158,6 +158,15 @@ func (a *Agent) Round(ctx context.Context) error {
 	if skew := listing.Skew; skew.Abs() > maxSkew {
 		a.sayOf("clock", slog.LevelWarn, fmt.Sprintf("this machine's clock is off by about %v: certificates may seem expired; deadlines are the coordinator's to judge", skew.Round(time.Minute)))
 	}
+	if listing.Back != nil {
+		a.sayOf("coordinator went back", slog.LevelError, listing.Back.Error()+"; tell its operator (docs/verify.md)")
+	}
+	if listing.Forgot != nil {
+		a.sayOf("coordinator's head", slog.LevelWarn, listing.Forgot.Error())
+	}
+	if err := a.follow(); err != nil {
+		a.sayOf("coordinator's keys", slog.LevelWarn, fmt.Sprintf("the coordinator's new keys could not be kept yet: %v", err))
+	}
 	a.year = yearOf(a.now(), listing.Skew)
 	if err := a.renew(ctx); err != nil {
 		a.sayOf("certificate", slog.LevelWarn, fmt.Sprintf("the certificate could not be renewed yet: %v", err))
@@ -219,6 +228,21 @@ func (a *Agent) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return a.take(id, "certificate renewed")
+}
+
+// follow keeps what the coordinator's old key signed about its new ones, and calls
+// it by the new authority from then on.
+func (a *Agent) follow() error {
+	id, news := a.id.Follow(a.link.Keys())
+	if !news {
+		return nil
+	}
+	return a.take(id, "the coordinator changed its keys, and its old one signed for that")
+}
+
+// take goes on with another identity, which is on the disk before it is used.
+func (a *Agent) take(id protocol.Identity, why string) error {
 	if err := id.Save(IdentityFile(a.site.config)); err != nil {
 		return err
 	}
@@ -229,7 +253,7 @@ func (a *Agent) renew(ctx context.Context) error {
 	}
 	a.link.Close()
 	a.link, a.id = l, id
-	a.log.Info("certificate renewed")
+	a.log.Info(why)
 	return nil
 }
 

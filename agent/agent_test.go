@@ -95,6 +95,8 @@ func (c *coordinatorDouble) Renew(context.Context) (protocol.Identity, error) {
 	return protocol.Identity{}, errors.New("not today")
 }
 
+func (c *coordinatorDouble) Keys() protocol.Keys { return protocol.Keys{} }
+
 func (c *coordinatorDouble) Close() error { return nil }
 
 // planted is a value that exists only in the records.

@@ -25,10 +25,10 @@ import (
 // the ledger was at each. Reading it changes nothing, and may go on while the
 // agent runs.
 type Evidence struct {
-	// Party is who the agent is; Signer is the coordinator's key, as the
-	// invitation named it.
+	// Party is who the agent is; Keys are those the coordinator signs with, from
+	// the one that the invitation named.
 	Party  study.PartyID
-	Signer protocol.SignerKey
+	Keys   protocol.Keys
 	config Config
 	site   site // no ledger: only folders
 }
@@ -39,7 +39,11 @@ func ReadEvidence(c Config) (*Evidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Evidence{Party: party, Signer: id.Signer, config: c}
+	keys, err := id.Keys()
+	if err != nil {
+		return nil, err
+	}
+	e := &Evidence{Party: party, Keys: keys, config: c}
 	e.site = site{config: c, party: party, studies: dossiers{filepath.Join(c.State, "studies")}, pools: filepath.Join(c.State, "pools")}
 	return e, nil
 }
@@ -56,7 +60,7 @@ func (e *Evidence) Witness(r study.Release) []study.Finding {
 	}
 	d := e.site.studies.of(r.PlanHash)
 	counted := slices.Contains(r.Contributed, e.Party)
-	receipt, err := d.receipt(e.Signer)
+	receipt, err := d.receipt(e.Keys)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && counted && d.has(fileUpload):
 		return about(study.Word, "the release counts this site (%s); its upload is here, but no receipt: the answer was lost, or is still on its way", e.Party)
@@ -157,10 +161,10 @@ func (e *Evidence) Coordinator() ([]privacy.Head, error) {
 	var receipts []protocol.Receipt
 	var heads []privacy.Head
 	for _, d := range folders {
-		if r, err := d.receipt(e.Signer); err == nil {
+		if r, err := d.receipt(e.Keys); err == nil {
 			receipts = append(receipts, r)
 		}
-		heads = append(heads, d.releaseHeads(e.Signer)...)
+		heads = append(heads, d.releaseHeads(e.Keys)...)
 	}
 	slices.SortFunc(receipts, func(a, b protocol.Receipt) int { return a.Received.Compare(b.Received) })
 	var last privacy.Head
@@ -183,7 +187,7 @@ func (e *Evidence) Coordinator() ([]privacy.Head, error) {
 }
 
 // receipt reads and checks the receipt of a dossier.
-func (d dossier) receipt(key protocol.SignerKey) (protocol.Receipt, error) {
+func (d dossier) receipt(key protocol.Verifier) (protocol.Receipt, error) {
 	b, err := d.read(fileReceipt)
 	if err != nil {
 		return protocol.Receipt{}, err
@@ -197,7 +201,7 @@ func (d dossier) receipt(key protocol.SignerKey) (protocol.Receipt, error) {
 
 // releaseHeads are the ledger entries that a dossier's release names, if the
 // coordinator signed it.
-func (d dossier) releaseHeads(key protocol.SignerKey) (heads []privacy.Head) {
+func (d dossier) releaseHeads(key protocol.Verifier) (heads []privacy.Head) {
 	b, err := d.read(fileRelease)
 	if err != nil || !bytes.HasPrefix(b, []byte("{")) {
 		return nil

@@ -30,7 +30,7 @@ func after(t *testing.T) (r *rig, e *Evidence, signer *protocol.Signer, release 
 	if signer, err = protocol.NewSigner(); err != nil {
 		t.Fatal(err)
 	}
-	e = &Evidence{Party: "site", Signer: signer.Key(), config: r.config, site: *a.site}
+	e = &Evidence{Party: "site", Keys: keysOf(signer.Key()), config: r.config, site: *a.site}
 	receipt = protocol.Receipt{
 		Plan: r.hash, Party: "site", Body: sha256.Sum256(r.bodies[0]), Size: len(r.bodies[0]),
 		Received: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Ledger: privacy.Head{Sequence: 4, Hash: privacy.Digest{4}},
@@ -217,4 +217,12 @@ func TestForgottenRelease(t *testing.T) {
 	if !strings.Contains(r.log.String(), "put back to an older state") {
 		t.Errorf("the log says nothing:\n%s", r.log)
 	}
+}
+
+func keysOf(first protocol.SignerKey) protocol.Keys {
+	k, err := protocol.FollowKeys(first, nil)
+	if err != nil {
+		panic(err)
+	}
+	return k
 }

@@ -24,11 +24,16 @@ type link interface {
 	Release(ctx context.Context, ref string) (protocol.SignedRelease, error)
 	Gossip(ctx context.Context) (protocol.GossipInfo, error)
 	Renew(ctx context.Context) (protocol.Identity, error)
+	Keys() protocol.Keys
 	Close() error
 }
 
 // IdentityFile is where an agent's key and certificate lie.
 func IdentityFile(c Config) string { return filepath.Join(c.State, "identity.yaml") }
+
+// memoryFile keeps the newest document that the coordinator signed: the agent
+// shows it with every call for studies.
+func memoryFile(c Config) string { return filepath.Join(c.State, "coordinator.json") }
 
 func enrolmentFile(c Config) string { return filepath.Join(c.State, "enrolment.yaml") }
 
@@ -107,5 +112,5 @@ func identity(c Config) (protocol.Identity, study.PartyID, error) {
 
 // dial makes the link. It does no I/O: connections come with the first call.
 func dial(c Config, id protocol.Identity) (link, error) {
-	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Now})
+	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Now, Memory: memoryFile(c)})
 }

@@ -353,7 +353,8 @@ func (a *Agent) backwards() {
 
 // evidence is what the state folder knows.
 func (a *Agent) evidence() *Evidence {
-	return &Evidence{Party: a.site.party, Signer: a.id.Signer, config: a.site.config, site: *a.site}
+	keys, _ := a.id.Keys() // it was dialled with
+	return &Evidence{Party: a.site.party, Keys: keys, config: a.site.config, site: *a.site}
 }
 
 // closed notes how a study ended for this site.

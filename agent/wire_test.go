@@ -55,7 +55,8 @@ func (w *wire) summary() *pb.Summary {
 }
 
 func (w *wire) List(context.Context, *pb.ListRequest) (*pb.ListReply, error) {
-	return &pb.ListReply{Studies: []*pb.Summary{w.summary()}, UnixMillis: time.Now().UnixMilli()}, nil
+	head := protocol.SignedHead(privacy.Head{}, wireSigner())
+	return &pb.ListReply{Studies: []*pb.Summary{w.summary()}, UnixMillis: time.Now().UnixMilli(), Head: &pb.Signed{Document: head.Document, Signature: head.Signature}}, nil
 }
 
 func (w *wire) Show(context.Context, *pb.StudyRequest) (*pb.Study, error) {
@@ -75,6 +76,15 @@ func (w *wire) Decline(context.Context, *pb.DeclineRequest) (*pb.DeclineReply, e
 	return &pb.DeclineReply{}, nil
 }
 
+// wireSigner is one for all wires: agents name the key that they know.
+var wireSigner = sync.OnceValue(func() *protocol.Signer {
+	s, err := protocol.NewSigner()
+	if err != nil {
+		panic(err)
+	}
+	return s
+})
+
 // connect makes an agent of a rig that talks mutual TLS to a wire.
 func connect(t *testing.T, r *rig) (*Agent, *wire) {
 	t.Helper()
@@ -86,8 +96,7 @@ func connect(t *testing.T, r *rig) (*Agent, *wire) {
 	}
 	authority, err := protocol.NewAuthority(time.Now())
 	check(err)
-	signer, err := protocol.NewSigner()
-	check(err)
+	signer := wireSigner()
 	w := &wire{rig: r, signature: signer.Sign(protocol.PlanDocument, r.study.PlanBytes)}
 	config, err := protocol.ServerTLS(authority, time.Now)
 	check(err)

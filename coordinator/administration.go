@@ -327,3 +327,31 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Stud
 	s.config.Log.Info("study cancelled", "study", c.hash, "by", callerOf(ctx).Name)
 	return s.show(ctx, c)
 }
+
+// Waive lets a study be released without the contributors that have not called
+// since the start. It says nothing about an entry that was shown and is lost.
+func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Study, error) {
+	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	var missing []study.PartyID
+	witness := s.conductor.releaser.witness
+	err = c.view(ctx, func(m *study.Study) error {
+		if m.State != study.Sealed && m.State != study.Folded {
+			return fmt.Errorf("waive witnesses: %w: it is %s, and waits for nobody", study.ErrNotOpen, m.State)
+		}
+		contributed, _ := m.Contributors()
+		missing = witness.awaited(c.hash, contributed)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(missing) > 0 {
+		s.config.Log.Warn("released without waiting for these to call since the start, as an operator says", "study", c.hash, "parties", missing, "by", callerOf(ctx).Name)
+		witness.waive(c.hash, missing)
+		s.conductor.nudge()
+	}
+	return s.show(ctx, c)
+}

@@ -21,6 +21,7 @@ type releaser struct {
 	ledger   *privacy.Ledger
 	journal  privacy.Journal // the ledger's
 	head     *ledgerHead
+	witness  *witnesses
 	signer   *protocol.Signer
 	software string
 }
@@ -121,6 +122,10 @@ func (c *course) fold(ctx context.Context, s *study.Study) error {
 // the ledger again and gets the same answer.
 func (c *course) release(ctx context.Context, s *study.Study, r releaser) error {
 	fail := func(err error) error { return fmt.Errorf("release study %s: %w", c.hash, err) }
+	contributed, _ := s.Contributors()
+	if err := r.witness.hold(c.hash, contributed); err != nil {
+		return fail(err)
+	}
 	tools, err := c.instruments(ctx)
 	if err != nil {
 		return fail(err)

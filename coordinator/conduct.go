@@ -183,6 +183,10 @@ func (o *conductor) due(ctx context.Context, c *course) bool {
 			o.log.Info("deadline passed", "study", c.hash, "state", s.State, "contributions", len(s.Received), "reason", s.Reason)
 		}
 		work = len(s.Resume()) > 0
+		if s.State == study.Folded {
+			contributed, _ := s.Contributors()
+			work = !errors.Is(o.releaser.witness.hold(c.hash, contributed), errWaits)
+		}
 		return nil
 	})
 	return err == nil && work && !time.Now().Before(c.retry)
@@ -209,7 +213,7 @@ func (o *conductor) move(ctx context.Context, c *course) {
 			}
 			return nil
 		})
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, errWaits): // who waits said so
 	case permanent(err):
 		o.log.Error("study fails", "study", c.hash, "error", err)
 		if err := c.cancel(ctx, giveUpReason(err)); err != nil {

@@ -37,6 +37,9 @@ type Config struct {
 	// that: one that does not speak of it was cut off.
 	Budget map[privacy.Unit]privacy.Budget `koanf:"budget"`
 	Limits Limits                          `koanf:"limits"`
+	// WitnessWait is how long after a start nothing is released, so that agents can
+	// show how far they know the ledger to have been: two of their poll intervals.
+	WitnessWait time.Duration `koanf:"witness_wait"`
 	// Tick is how often deadlines are looked at.
 	Tick time.Duration `koanf:"tick"`
 	// Grace is how long calls under way may take to end when the coordinator is
@@ -118,8 +121,9 @@ func DefaultConfig(dir string) Config {
 	return Config{
 		Dir: dir, Listen: ":7443", MinimumParties: 2, InvitationValid: 7 * 24 * time.Hour,
 		// A body of 10,000 rows and 10 classes in clear sums is 1 MB at most.
-		Limits: Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Streams: 2, Silence: time.Minute, Slowest: 16 << 10, Bytes: 4 << 30, Calls: 8, Rate: 20, Burst: 60},
-		Tick:   time.Second, Grace: 10 * time.Second,
+		Limits:      Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Streams: 2, Silence: time.Minute, Slowest: 16 << 10, Bytes: 4 << 30, Calls: 8, Rate: 20, Burst: 60},
+		WitnessWait: 30 * time.Second, // an agent polls every 15 s
+		Tick:        time.Second, Grace: 10 * time.Second,
 	}
 }
 
@@ -223,6 +227,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("minimum_parties: %d: give at least 2; a study of one party releases that party", c.MinimumParties)
 	case c.InvitationValid < time.Second || c.InvitationValid > 90*24*time.Hour:
 		return fmt.Errorf("invitation_valid: %v: give 1s to 2160h", c.InvitationValid)
+	case c.WitnessWait < 0 || c.WitnessWait > 24*time.Hour:
+		return fmt.Errorf("witness_wait: %v: give 0s to 24h, two poll intervals of the agents", c.WitnessWait)
 	case c.Tick < time.Millisecond || c.Tick > time.Hour:
 		return fmt.Errorf("tick: %v: give 1ms to 1h", c.Tick)
 	case c.Grace < 0 || c.Grace > time.Hour:

@@ -342,6 +342,6 @@ func (c *course) cancel(ctx context.Context, reason string) error {
 
 // permanent reports whether trying the same again cannot help.
 func permanent(err error) bool {
-	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, privacy.ErrBehind) &&
+	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && explain(err) == err
 }

@@ -18,7 +18,7 @@ import (
 // against: the releases it signed, and the head kept elsewhere. Reading it may go
 // on while the coordinator runs.
 type Evidence struct {
-	Signer protocol.SignerKey
+	Keys protocol.Keys // that it ever signed with
 	// Kept is what Config.Head remembers, and where; the zero Head where it is
 	// not set, or nothing was released yet.
 	Kept   privacy.Head
@@ -27,6 +27,8 @@ type Evidence struct {
 	// entry that the store remembers.
 	Lines []privacy.Line
 	Last  int64
+	// Witnessed are heads that callers showed and that the ledger lacked then.
+	Witnessed []privacy.Head
 }
 
 // ReadEvidence reads a coordinator's folder.
@@ -42,7 +44,10 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 	if err != nil {
 		return fail(err)
 	}
-	e := Evidence{Signer: signer.Key(), KeptAt: c.headFile()}
+	e := Evidence{KeptAt: c.headFile()}
+	if e.Keys, err = protocol.FollowKeys(signer.Key(), nil); err != nil {
+		return fail(err)
+	}
 	if e.KeptAt != "" {
 		text, err := os.ReadFile(e.KeptAt)
 		if err == nil {
@@ -70,13 +75,21 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 			if err != nil {
 				return err
 			}
-			release, err := protocol.ParseRelease(r.Document, r.Signature, e.Signer)
+			release, err := protocol.ParseRelease(r.Document, r.Signature, e.Keys)
 			if err != nil {
 				return fmt.Errorf("release of study %s: %w", s.Name, err)
 			}
 			e.Lines = append(e.Lines, release.Ledger...)
 		}
-		e.Last, err = tx.LedgerEntry()
+		if e.Last, err = tx.LedgerEntry(); err != nil {
+			return err
+		}
+		witnessed, err := tx.Witnessed()
+		for _, t := range witnessed {
+			if t.Head.Sequence != lostKey {
+				e.Witnessed = append(e.Witnessed, t.Head)
+			}
+		}
 		return err
 	})
 	if err != nil {
@@ -115,14 +128,18 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 		return fail(err)
 	}
 	known := append(slices.Clone(e.Lines), published...)
-	lines, unknown := lostLines(chain, known, e.Kept)
-	last, numbers := max(e.Last, e.Kept.Sequence), map[int64]bool{}
+	heads := append(slices.Clone(e.Witnessed), e.Kept)
+	lines, unknown := lostLines(chain, known, heads)
+	last, numbers := e.Last, map[int64]bool{}
+	for _, h := range heads {
+		last = max(last, h.Sequence)
+	}
 	for _, l := range known {
 		if last = max(last, l.Sequence); l.Sequence > chain.Head().Sequence {
 			numbers[l.Sequence] = true
 		}
 	}
-	if missing := int(max(0, last-chain.Head().Sequence)) - len(numbers) + unknown; missing > len(lost) {
+	if missing := int(max(0, last-chain.Head().Sequence)) - len(numbers) + len(unknown); missing > len(lost) {
 		return fail(fmt.Errorf("%d entries were published and are lost of which nothing is known: give the releases that they made, or their costs", missing-len(lost)))
 	}
 	if len(lost)+len(lines) == 0 {
@@ -137,7 +154,13 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	if err != nil {
 		return fail(err)
 	}
-	if err := ledger.Reconcile(ctx, lost, lines); err != nil {
+	// What is charged for an entry of which only the head is known is named by it,
+	// so that whoever shows that head again proves nothing new.
+	named := lines
+	for i, h := range unknown {
+		named = append(named[:len(named):len(named)], privacy.Line{Sequence: h.Sequence, Hash: h.Hash, Costs: lost[i : i+1]})
+	}
+	if err := ledger.Reconcile(ctx, lost[len(unknown):], named); err != nil {
 		return nil, err
 	}
 	if err := keepHead(ctx, c, j); err != nil {
@@ -150,10 +173,10 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 }
 
 // lostLines are those of the lines known that the ledger does not hold or has
-// not paid for. unknown counts the lost entries of which only the hash is known:
-// those before a lost line, and the head kept, where the ledger has given their
-// numbers to others.
-func lostLines(chain *privacy.Chain, known []privacy.Line, kept privacy.Head) (lines []privacy.Line, unknown int) {
+// not paid for. unknown are the lost entries of which only the head is known:
+// those before a lost line, and of the heads kept or shown, where the ledger has
+// given their numbers to others.
+func lostLines(chain *privacy.Chain, known []privacy.Line, heads []privacy.Head) (lines []privacy.Line, unknown []privacy.Head) {
 	seen := map[privacy.Digest]bool{}
 	for _, l := range known {
 		if _, err := chain.Recall(l.Head()); err != nil && !seen[l.Hash] {
@@ -168,10 +191,12 @@ func lostLines(chain *privacy.Chain, known []privacy.Line, kept privacy.Head) (l
 		}
 		if _, err := chain.Recall(h); err != nil {
 			seen[h.Hash] = true
-			unknown++
+			unknown = append(unknown, h)
 		}
 	}
-	miss(kept)
+	for _, h := range heads {
+		miss(h)
+	}
 	for _, l := range lines {
 		miss(privacy.Head{Sequence: l.Sequence - 1, Hash: l.Prev})
 	}

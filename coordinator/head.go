@@ -49,15 +49,11 @@ func openHead(ctx context.Context, path string, j privacy.Journal) (*ledgerHead,
 	if err != nil {
 		return nil, 0, fmt.Errorf("head: %s: %w", path, err)
 	}
-	var there []privacy.Entry
-	err = j.Update(ctx, func(tx privacy.Tx) (err error) {
-		there, err = tx.After(kept.Sequence-1, 1)
-		return err
-	})
+	there, err := entryOf(ctx, j, kept.Sequence)
 	if err != nil {
-		return nil, 0, fmt.Errorf("read ledger: %w", err)
+		return nil, 0, err
 	}
-	if len(there) > 0 && there[0].Sequence == kept.Sequence && there[0].Hash != kept.Hash {
+	if there.Sequence == kept.Sequence && there.Hash != kept.Hash {
 		return nil, 0, fmt.Errorf("head: %s remembers another entry %d than the ledger has: the ledger was put back to an older state and went on from there, or was written anew; restore the newest backup, or make a new coordinator", path, kept.Sequence)
 	}
 	if now.Sequence > kept.Sequence { // killed after a charge, before this was written

@@ -38,7 +38,7 @@ const childBatch = 3
 func runChild() {
 	dir := os.Getenv(childFolder)
 	config := must(LoadConfig(filepath.Join(dir, ConfigFile)))
-	config.Tick = 2 * time.Millisecond
+	config.Tick, config.WitnessWait = 2*time.Millisecond, 0
 	config.Limits.Rate, config.Limits.Burst = 1e6, 1e6
 	kill, times := os.Getenv(childKill), map[string]int{}
 	var s *Server
@@ -214,6 +214,13 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 			}
 		}
 	}
+	// poll is what agents do all the time: without it no release is made after a
+	// start.
+	poll := func() {
+		for _, id := range parties {
+			attempt(id, func(o *protocol.Client) error { _, err := o.Studies(ctx); return err })
+		}
+	}
 	attempt(operator, func(o *protocol.Client) error { _, err := o.Open(ctx, plan.Name); return err })
 	for round := range 2 { // the second resends everything
 		for i, p := range plan.Roster {
@@ -230,14 +237,14 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 			})
 		}
 	}
-	attempt(operator, func(o *protocol.Client) error {
-		s, err := o.Study(ctx, plan.Name)
-		if err == nil && s.State != study.Released {
-			time.Sleep(2 * time.Millisecond)
-			return fmt.Errorf("%w: it is %s", protocol.ErrUnavailable, s.State)
-		}
-		return err
-	})
+	for state := study.Open; state != study.Released; {
+		poll()
+		attempt(operator, func(o *protocol.Client) error {
+			s, err := o.Study(ctx, plan.Name)
+			state = s.State
+			return err
+		})
+	}
 	must(0, c.cmd.Process.Signal(syscall.SIGTERM))
 	return append(effects, c.end()...), restarts
 }

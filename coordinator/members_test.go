@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func TestInvitations(t *testing.T) {
 	if caller := must(id.Caller()); caller.Name != "site" || caller.Role != protocol.RoleParty {
 		t.Errorf("enrolled as %+v", caller)
 	}
-	if again := must(protocol.Enrol(ctx, v, key, options)); again != id {
+	if again := must(protocol.Enrol(ctx, v, key, options)); !reflect.DeepEqual(again, id) {
 		t.Error("the same key again got another certificate")
 	}
 	if _, err := protocol.Enrol(ctx, v, must(protocol.NewEnrolment()), options); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "used already") {
@@ -51,7 +52,7 @@ func TestInvitations(t *testing.T) {
 	if _, err := protocol.Enrol(ctx, late, key, options); !errors.Is(err, protocol.ErrExpired) {
 		t.Errorf("expired: %v", err)
 	}
-	if again := must(protocol.Enrol(ctx, v, key, options)); again != id {
+	if again := must(protocol.Enrol(ctx, v, key, options)); !reflect.DeepEqual(again, id) {
 		t.Error("a lost answer cannot be asked again")
 	}
 	if _, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: "operator"}); !errors.Is(err, protocol.ErrExists) {
@@ -148,7 +149,7 @@ func TestStrangers(t *testing.T) {
 	c := w.dial(again)
 	renewed := must(c.Renew(ctx))
 	c.Close()
-	if err := list(renewed, protocol.DialOptions{}); err != nil || renewed == again {
+	if err := list(renewed, protocol.DialOptions{}); err != nil || reflect.DeepEqual(renewed, again) {
 		t.Errorf("renewed: %v", err)
 	}
 	c = w.dial(again)

@@ -17,7 +17,7 @@ import (
 // counts is what the coordinator counts, since it started. Counts only: no
 // name of a party or study, nothing of a contribution but its size.
 type counts struct {
-	contributions, contributionBytes, releases atomic.Int64
+	contributions, contributionBytes, releases, badWitnesses atomic.Int64
 
 	mu    sync.Mutex
 	calls map[[2]string]int64 // by method and code
@@ -41,6 +41,7 @@ func (c *counts) write(w io.Writer) {
 		{"caucus_contributions_total", "Contributions stored.", c.contributions.Load()},
 		{"caucus_contribution_bytes_total", "Bytes of contributions stored.", c.contributionBytes.Load()},
 		{"caucus_releases_total", "Studies released.", c.releases.Load()},
+		{"caucus_bad_witnesses_total", "Documents shown that this coordinator did not sign.", c.badWitnesses.Load()},
 	} {
 		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s counter\n%s %d\n", m.name, m.help, m.name, m.name, m.value)
 	}

@@ -34,6 +34,7 @@ type Server struct {
 	config    Config
 	authority *protocol.Authority
 	signer    *protocol.Signer
+	keys      protocol.Keys // that it ever signed with
 	store     Store
 	docket    *docket
 	conductor *conductor
@@ -89,6 +90,9 @@ func (s *Server) open() error {
 		return err
 	}
 	if s.signer, err = protocol.LoadSigner(c.path(signerFile)); err != nil {
+		return err
+	}
+	if s.keys, err = protocol.FollowKeys(s.signer.Key(), nil); err != nil {
 		return err
 	}
 	if s.gossipKey, err = os.ReadFile(c.path(gossipFile)); err != nil {
@@ -174,8 +178,14 @@ func (s *Server) openLedger() (releaser, error) {
 	if last > head.now().Sequence {
 		s.config.Log.Error("the ledger is behind what was published: it was put back to an older state; nothing is released until caucus ledger reconcile", "entry", head.now().Sequence, "published", last)
 	}
+	witness := &witnesses{
+		store: s.store, journal: j, head: head, signer: s.signer, keys: s.keys, counts: s.counts, log: s.config.Log, wait: s.config.WitnessWait,
+	}
+	if err := witness.open(context.Background()); err != nil {
+		return releaser{}, err
+	}
 	ledger, err := privacy.Open(j, privacy.Config{Limits: s.config.Budget, LastSequence: last})
-	return releaser{ledger: ledger, journal: j, head: head, signer: s.signer, software: s.config.Software}, err
+	return releaser{ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software}, err
 }
 
 func (s *Server) listen() error {

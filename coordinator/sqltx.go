@@ -350,3 +350,26 @@ func (t *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []con
 	}
 	return nil
 }
+
+func (t *sqlTx) AddWitnessed(w testimony) error {
+	_, err := t.tx.ExecContext(t.ctx, `INSERT INTO witnessed (hash, sequence, kind, document, signature, shown_by, shown)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+		w.Head.Hash[:], w.Head.Sequence, w.Shown.Kind, w.Shown.Document, w.Shown.Signature, w.By, w.At.UnixMilli())
+	return err
+}
+
+func (t *sqlTx) Witnessed() (all []testimony, err error) {
+	err = t.each(func(scan func(...any) error) error {
+		var w testimony
+		var hash []byte
+		var at int64
+		if err := scan(&hash, &w.Head.Sequence, &w.Shown.Kind, &w.Shown.Document, &w.Shown.Signature, &w.By, &at); err != nil {
+			return err
+		}
+		h, err := digest32(hash)
+		w.Head.Hash, w.At = h, instant(at)
+		all = append(all, w)
+		return err
+	}, "SELECT hash, sequence, kind, document, signature, shown_by, shown FROM witnessed ORDER BY sequence, hash")
+	return all, err
+}

@@ -39,6 +39,14 @@ type Tx interface {
 	poolTx
 	studyTx
 	contributionTx
+	witnessTx
+}
+
+// witnessTx is about what callers showed that the ledger lacks.
+type witnessTx interface {
+	// AddWitnessed keeps it; the same again is no error.
+	AddWitnessed(testimony) error
+	Witnessed() ([]testimony, error)
 }
 
 // memberTx is about parties and operators and what they may call with.

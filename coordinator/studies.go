@@ -18,10 +18,20 @@ import (
 	"caucus/study"
 )
 
-// List gives the studies that the caller may see, newest first.
-func (s *Server) List(ctx context.Context, _ *pb.ListRequest) (*pb.ListReply, error) {
-	caller := callerOf(ctx)
+// List gives the studies that the caller may see, newest first, after it looked at
+// what the caller shows.
+func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
+	caller, witness := callerOf(ctx), s.conductor.releaser.witness
+	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), protocol.SignedOf(r.Successions)); err != nil {
+		return nil, err
+	}
 	reply := &pb.ListReply{UnixMillis: s.config.Now().UnixMilli()}
+	if head := witness.current(); head != nil {
+		reply.Head = &pb.Signed{Document: head.Document, Signature: head.Signature}
+	}
+	if len(r.Signer) == len(protocol.SignerKey{}) {
+		reply.Successions = protocol.SignedProto(s.keys.Since(protocol.SignerKey(r.Signer)))
+	}
 	for _, c := range s.docket.all() {
 		err := c.view(ctx, func(m *study.Study) error {
 			if visible(c, m, caller) {
@@ -66,6 +76,11 @@ func (s *Server) show(ctx context.Context, c *course) (*pb.Study, error) {
 		}
 		for _, p := range missing {
 			reply.Missing = append(reply.Missing, string(p))
+		}
+		if m.State == study.Sealed || m.State == study.Folded {
+			for _, p := range s.conductor.releaser.witness.awaited(c.hash, have) {
+				reply.Awaited = append(reply.Awaited, string(p))
+			}
 		}
 		return s.store.View(ctx, func(tx Tx) (err error) {
 			if reply.PoolBytes, err = tx.PoolSize(m.Plan.Pool); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -101,7 +102,7 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
 	w.config = must(LoadConfig(filepath.Join(dir, ConfigFile)))
 	w.config.Address = ""
-	w.config.Now, w.config.Tick = w.clock.Now, 5*time.Millisecond
+	w.config.Now, w.config.Tick, w.config.WitnessWait = w.clock.Now, 5*time.Millisecond, 0
 	w.config.Limits.Rate, w.config.Limits.Burst = 1e6, 1e6
 	w.config.Log = slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if change != nil {
@@ -126,6 +127,24 @@ func (w *world) start() {
 			w.t.Errorf("run: %v", err)
 		}
 	})
+	w.call()
+}
+
+// call makes all parties ask for studies, as agents do again and again.
+func (w *world) call() {
+	w.t.Helper()
+	for name, c := range w.parties {
+		for until := time.Now().Add(20 * time.Second); ; {
+			_, err := c.Studies(context.Background())
+			if err == nil || errors.Is(err, protocol.ErrDenied) {
+				break
+			}
+			if !protocol.Retry(err) || time.Now().After(until) {
+				w.t.Fatalf("%s calls: %v", name, err)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
 }
 
 func (w *world) end() {
@@ -152,6 +171,9 @@ func (w *world) enrol(name string) *protocol.Client {
 	c := w.dial(must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()),
 		protocol.DialOptions{Now: w.clock.Now})))
 	w.parties[name] = c
+	if _, err := c.Studies(context.Background()); err != nil {
+		w.t.Fatal(err)
+	}
 	return c
 }
 

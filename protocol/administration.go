@@ -113,6 +113,39 @@ func (c *Client) Cancel(ctx context.Context, ref, reason string) (Study, error) 
 	})
 }
 
+// Waive lets a study be released without the contributors that have not called
+// since the coordinator started: Study.Awaited.
+func (c *Client) Waive(ctx context.Context, ref string) (Study, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	return c.studyOf("waive the witnesses of", ref, func() (*pb.Study, error) {
+		return c.admin.Waive(ctx, &pb.StudyRequest{Study: ref})
+	})
+}
+
+// ClockReport is what time a coordinator thinks it is.
+type ClockReport struct {
+	// Now is its clock's time, Skew by how much that is ahead of this end's.
+	Now  time.Time
+	Skew time.Duration
+	// Doubt is why it does not believe its clock, and seals nothing by it; empty:
+	// it does.
+	Doubt string
+}
+
+// Clock asks what time it is at the coordinator. With vouch an operator says that
+// its clock is right.
+func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	reply, err := c.admin.Clock(ctx, &pb.ClockRequest{Vouch: vouch})
+	if err != nil {
+		return ClockReport{}, fmt.Errorf("ask the coordinator's clock: %w", FromStatus(err))
+	}
+	now := time.UnixMilli(reply.UnixMillis)
+	return ClockReport{Now: now.UTC(), Skew: now.Sub(c.now()), Doubt: reply.Doubt}, nil
+}
+
 // Final reports whether a study's state will not change any more.
 func Final(s study.State) bool { return s == study.Released || s == study.Failed }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -16,6 +17,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
+	"caucus/privacy"
 	"caucus/protocol/pb"
 	"caucus/study"
 )
@@ -27,6 +29,10 @@ type DialOptions struct {
 	// Timeout of a call, 30 s where 0; Transfer of a whole pool, contribution
 	// or release, 10 minutes where 0.
 	Timeout, Transfer time.Duration
+	// Memory is a file that keeps the newest document that tells how far the
+	// coordinator's ledger was, to be shown to it with each Studies. Empty keeps it
+	// while the client lives.
+	Memory string
 	// Now is this end's clock, for certificates; nil is time.Now.
 	Now func() time.Time
 }
@@ -40,10 +46,13 @@ type Client struct {
 	admin       pb.AdministrationClient
 	coordinator string
 	ca          string
-	signer      SignerKey
 	timeout     time.Duration
 	transfer    time.Duration
 	now         func() time.Time
+	memory      *memory
+
+	keysMu sync.Mutex
+	keys   Keys
 }
 
 type enrolCall = func(context.Context, *pb.EnrolRequest, ...grpc.CallOption) (*pb.EnrolReply, error)
@@ -57,10 +66,14 @@ func Dial(id Identity, o DialOptions) (*Client, error) {
 	if o.Coordinator == "" {
 		o.Coordinator = id.Coordinator
 	}
-	return dial(id.CA, pair, id.Signer, o)
+	keys, err := id.Keys()
+	if err != nil {
+		return nil, fmt.Errorf("dial coordinator: identity: %w", err)
+	}
+	return dial(id.CA, pair, keys, o)
 }
 
-func dial(ca string, pair tls.Certificate, signer SignerKey, o DialOptions) (*Client, error) {
+func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, error) {
 	if o.Timeout == 0 {
 		o.Timeout = 30 * time.Second
 	}
@@ -71,6 +84,10 @@ func dial(ca string, pair tls.Certificate, signer SignerKey, o DialOptions) (*Cl
 		o.Now = time.Now
 	}
 	config, err := clientTLS(ca, pair, o.Now)
+	if err != nil {
+		return nil, fmt.Errorf("dial coordinator: %w", err)
+	}
+	held, err := openMemory(o.Memory, keys)
 	if err != nil {
 		return nil, fmt.Errorf("dial coordinator: %w", err)
 	}
@@ -89,13 +106,34 @@ func dial(ca string, pair tls.Certificate, signer SignerKey, o DialOptions) (*Cl
 	}
 	return &Client{
 		connection: connection, enrolment: pb.NewEnrolmentClient(connection), studies: pb.NewStudiesClient(connection),
-		admin: pb.NewAdministrationClient(connection), coordinator: o.Coordinator, ca: ca, signer: signer,
-		timeout: o.Timeout, transfer: o.Transfer, now: o.Now,
+		admin: pb.NewAdministrationClient(connection), coordinator: o.Coordinator, ca: ca, keys: keys,
+		timeout: o.Timeout, transfer: o.Transfer, now: o.Now, memory: held,
 	}, nil
 }
 
 // Close ends the connection; calls under way fail.
 func (c *Client) Close() error { return c.connection.Close() }
+
+// Keys are those that the coordinator signs with, as far as it said so.
+func (c *Client) Keys() Keys {
+	c.keysMu.Lock()
+	defer c.keysMu.Unlock()
+	return c.keys
+}
+
+// follow goes on to the keys that a coordinator changed to.
+func (c *Client) follow(successions []Signed) error {
+	c.keysMu.Lock()
+	defer c.keysMu.Unlock()
+	for _, s := range successions {
+		keys, err := c.keys.Follow(s)
+		if err != nil {
+			return err
+		}
+		c.keys = keys
+	}
+	return nil
+}
 
 // Summary is what a list says of a study.
 type Summary struct {
@@ -110,6 +148,9 @@ type Summary struct {
 	Minimum     int         `json:"minimum"`
 	// Mine: the caller has contributed.
 	Mine bool `json:"mine"`
+	// Lost: the bytes of the caller's contribution are lost; the same are wanted
+	// again.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // Study is a study as the caller may see it. Its plan was signed by the
@@ -124,6 +165,9 @@ type Study struct {
 	Missing       []string   `json:"missing"`
 	// Declined are those of the missing that said that they take no part.
 	Declined []string `json:"declined"`
+	// Awaited are contributors that have not called since the coordinator started:
+	// the release waits for them.
+	Awaited []string `json:"awaited"`
 }
 
 // Listing is an answer to Studies.
@@ -131,6 +175,11 @@ type Listing struct {
 	Studies []Summary
 	// Skew is by how much the coordinator's clock is ahead of this one.
 	Skew time.Duration
+	// Back says how the coordinator's ledger contradicts what it signed before: it
+	// was put back to an older state. Nil: it does not.
+	Back error
+	// Forgot is why what the coordinator signed could not be kept; nil if it is.
+	Forgot error
 }
 
 // Studies lists what the caller may see: a party the opened studies whose
@@ -138,11 +187,21 @@ type Listing struct {
 func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	reply, err := c.studies.List(ctx, &pb.ListRequest{})
+	keys := c.Keys()
+	newest := keys.Newest()
+	held, head := c.memory.newest()
+	reply, err := c.studies.List(ctx, &pb.ListRequest{Shown: held.proto(), Signer: newest[:], Successions: SignedProto(keys.Successions())})
 	if err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", FromStatus(err))
 	}
 	l := Listing{Skew: time.UnixMilli(reply.UnixMillis).Sub(c.now())}
+	if err := c.follow(SignedOf(reply.Successions)); err != nil {
+		return Listing{}, fmt.Errorf("list studies: %w", err)
+	}
+	l.Back, l.Forgot, err = c.compare(reply.Head, held, head)
+	if err != nil {
+		return Listing{}, fmt.Errorf("list studies: %w", err)
+	}
 	for _, s := range reply.Studies {
 		summary, err := summaryOf(s)
 		if err != nil {
@@ -153,6 +212,25 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	return l, nil
 }
 
+// compare holds the head that the coordinator signed just now against the newest
+// document that it was shown, and keeps it where it goes on from there.
+func (c *Client) compare(signed *pb.Signed, held Shown, before privacy.Head) (back, forgot, err error) {
+	if signed == nil {
+		return fmt.Errorf("the coordinator knows that its ledger was put back to an older state (it was at entry %d), and releases nothing", before.Sequence), nil, nil
+	}
+	s := Shown{HeadDocument, signed.Document, signed.Signature}
+	now, err := s.Head(c.Keys())
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case held.Kind != "" && now.Sequence < before.Sequence:
+		return fmt.Errorf("the coordinator's ledger went back from entry %d to %d: it was put back to an older state", before.Sequence, now.Sequence), nil, nil
+	case held.Kind != "" && now.Sequence == before.Sequence && now.Hash != before.Hash:
+		return fmt.Errorf("the coordinator signed two different entries %d of its ledger: it was put back to an older state and went on", now.Sequence), nil, nil
+	}
+	return nil, c.memory.keep(s, now, c.Keys()), nil
+}
+
 func summaryOf(s *pb.Summary) (Summary, error) {
 	if s == nil || len(s.PlanHash) != len(study.Hash{}) {
 		return Summary{}, fmt.Errorf("%w: a study without a plan hash", ErrDamaged)
@@ -160,7 +238,7 @@ func summaryOf(s *pb.Summary) (Summary, error) {
 	return Summary{
 		Hash: study.Hash(s.PlanHash), Name: s.Name, Kind: s.Kind, State: study.State(s.State), Reason: s.Reason,
 		Deadline: time.UnixMilli(s.DeadlineUnixMillis).UTC(), Roster: int(s.Roster), Contributed: int(s.Contributed),
-		Minimum: int(s.Minimum), Mine: s.Mine,
+		Minimum: int(s.Minimum), Mine: s.Mine, Lost: s.Lost,
 	}, nil
 }
 
@@ -187,8 +265,9 @@ func (c *Client) studyOf(verb, ref string, call func() (*pb.Study, error)) (Stud
 	s := Study{
 		Summary: summary, PlanBytes: reply.GetPlan().GetDocument(), PlanSignature: reply.GetPlan().GetSignature(),
 		PoolBytes: reply.PoolBytes, ContributedBy: reply.Contributed, Missing: reply.Missing, Declined: reply.Declined,
+		Awaited: reply.Awaited,
 	}
-	if err := c.signer.Verify(PlanDocument, s.PlanBytes, s.PlanSignature); err != nil {
+	if err := c.Keys().Verify(PlanDocument, s.PlanBytes, s.PlanSignature); err != nil {
 		return fail(err)
 	}
 	var hash study.Hash
@@ -231,13 +310,16 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 	if err != nil {
 		return fail(FromStatus(err))
 	}
-	receipt, err := ParseReceipt(reply.Document, reply.Signature, c.signer)
+	receipt, err := ParseReceipt(reply.Document, reply.Signature, c.Keys())
 	if err != nil {
 		return fail(err)
 	}
 	if receipt.Plan != plan || receipt.Body != study.BodyDigest(digest) || receipt.Size != len(body) {
 		return fail(fmt.Errorf("%w: the receipt is for something else", ErrDamaged))
 	}
+	// The caller keeps the receipt; that this one could not be kept as well is no
+	// reason to send again.
+	_ = c.memory.keep(Shown{ReceiptDocument, receipt.Document, receipt.Signature}, receipt.Ledger, c.Keys())
 	return receipt, nil
 }
 
@@ -264,7 +346,8 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 		return fail(FromStatus(err))
 	}
 	var a Assembly
-	r := SignedRelease{Signer: c.signer}
+	keys := c.Keys()
+	r := SignedRelease{Signer: keys.Newest()}
 	err = receive(stream, &a, func(c *pb.Chunk) error {
 		if c.Offset == 0 {
 			r.Signature = c.Signature
@@ -277,16 +360,24 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 	if r.Document, err = a.Whole(); err != nil {
 		return fail(err)
 	}
-	r.Release, err = ParseRelease(r.Document, r.Signature, c.signer)
-	if err != nil {
+	if r.Release, err = ParseRelease(r.Document, r.Signature, keys); err != nil {
 		return fail(err)
+	}
+	for _, k := range append([]SignerKey{keys.first}, keys.after()...) { // whose of them it is
+		if r.Check(k) == nil {
+			r.Signer = k
+		}
+	}
+	shown := Shown{ReleaseDocument, r.Document, r.Signature}
+	if head, err := shown.Head(keys); err == nil { // not one that is too long to show
+		_ = c.memory.keep(shown, head, keys)
 	}
 	return r, nil
 }
 
 // ParseRelease reads a release that the coordinator signed and whose plan is
 // the one it names. It refuses a simulated one.
-func ParseRelease(document, signature []byte, key SignerKey) (study.Release, error) {
+func ParseRelease(document, signature []byte, key Verifier) (study.Release, error) {
 	if err := key.Verify(ReleaseDocument, document, signature); err != nil {
 		return study.Release{}, err
 	}

@@ -90,8 +90,24 @@ type Identity struct {
 	CA          string `yaml:"ca"`
 	Certificate string `yaml:"certificate"`
 	Key         string `yaml:"key"`
-	// Signer is the coordinator's public key for plans, receipts and releases.
-	Signer SignerKey `yaml:"signer"`
+	// Signer is the coordinator's public key for plans, receipts and releases, as
+	// the invitation named it; Successions lead from it to the one it signs with
+	// now.
+	Signer      SignerKey `yaml:"signer"`
+	Successions []Signed  `yaml:"successions,omitempty"`
+}
+
+// Keys are those that the coordinator signs with, as far as this identity knows.
+func (id Identity) Keys() (Keys, error) { return FollowKeys(id.Signer, id.Successions) }
+
+// Follow is the identity after its coordinator changed its keys, and whether that
+// is news: it trusts the new authority only.
+func (id Identity) Follow(k Keys) (Identity, bool) {
+	if len(k.signed) == len(id.Successions) {
+		return id, false
+	}
+	id.Successions, id.CA = k.signed, pemOf("CERTIFICATE", k.Authority())
+	return id, true
 }
 
 // LoadIdentity reads what Save wrote. It refuses a file that others may read.

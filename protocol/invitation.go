@@ -109,13 +109,13 @@ func (e Enrolment) Request() ([]byte, error) {
 
 // identity puts the issued certificate and its key together and checks that
 // they belong together.
-func (e Enrolment) identity(coordinator, ca string, signer SignerKey, certificate []byte) (Identity, error) {
+func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byte) (Identity, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(e.key)
 	if err != nil {
 		return Identity{}, err
 	}
 	id := Identity{
-		Coordinator: coordinator, CA: ca, Signer: signer,
+		Coordinator: coordinator, CA: ca, Signer: keys.first, Successions: keys.signed,
 		Certificate: pemOf("CERTIFICATE", certificate), Key: pemOf("PRIVATE KEY", der),
 	}
 	if _, err := id.leaf(); err != nil {
@@ -137,7 +137,7 @@ func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Ident
 	if o.Coordinator == "" {
 		o.Coordinator = v.Coordinator
 	}
-	c, err := dial(ca, tls.Certificate{Certificate: [][]byte{v.Certificate}, PrivateKey: key}, v.Signer, o)
+	c, err := dial(ca, tls.Certificate{Certificate: [][]byte{v.Certificate}, PrivateKey: key}, Keys{first: v.Signer}, o)
 	if err != nil {
 		return fail(err)
 	}
@@ -146,7 +146,7 @@ func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Ident
 	if err != nil {
 		return fail(err)
 	}
-	id, err := e.identity(o.Coordinator, ca, v.Signer, certificate)
+	id, err := e.identity(o.Coordinator, ca, Keys{first: v.Signer}, certificate)
 	if err != nil {
 		return fail(err)
 	}
@@ -163,7 +163,7 @@ func (c *Client) Renew(ctx context.Context) (Identity, error) {
 	if err != nil {
 		return Identity{}, fmt.Errorf("renew certificate: %w", err)
 	}
-	return e.identity(c.coordinator, c.ca, c.signer, certificate)
+	return e.identity(c.coordinator, c.ca, c.Keys(), certificate)
 }
 
 // IssueOwn makes an identity without an invitation: the first operator's.
@@ -180,7 +180,7 @@ func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey
 	if err != nil {
 		return Identity{}, nil, err
 	}
-	id, err := e.identity(coordinator, a.PEM(), signer, c.Raw)
+	id, err := e.identity(coordinator, a.PEM(), Keys{first: signer}, c.Raw)
 	return id, c, err
 }
 

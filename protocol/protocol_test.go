@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -160,7 +161,7 @@ func TestIdentityFiles(t *testing.T) {
 	}
 	path := filepath.Join(dir, "id")
 	must(0, id.Save(path))
-	if got := must(LoadIdentity(path)); got != id {
+	if got := must(LoadIdentity(path)); !reflect.DeepEqual(got, id) {
 		t.Errorf("identity %+v", got)
 	}
 	if caller := must(id.Caller()); caller != (Caller{"site.one", RoleParty, leaf.SerialNumber.Text(16)}) {

@@ -36,7 +36,7 @@ func (r Receipt) Sign(s *Signer) (Receipt, error) {
 }
 
 // ParseReceipt reads a receipt that the coordinator signed.
-func ParseReceipt(document, signature []byte, key SignerKey) (Receipt, error) {
+func ParseReceipt(document, signature []byte, key Verifier) (Receipt, error) {
 	if err := key.Verify(ReceiptDocument, document, signature); err != nil {
 		return Receipt{}, err
 	}

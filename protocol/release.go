@@ -101,7 +101,7 @@ func strict(text []byte, to any) error {
 
 // Check says whether key signed the release: ErrUnsigned if nobody did, an error
 // that wraps ErrDamaged if another key did or the bytes are others.
-func (r SignedRelease) Check(key SignerKey) error {
+func (r SignedRelease) Check(key Verifier) error {
 	if len(r.Signature) == 0 {
 		return ErrUnsigned
 	}

@@ -19,6 +19,10 @@ const (
 	PlanDocument    Document = "caucus plan 1"
 	ReceiptDocument Document = "caucus receipt 1"
 	ReleaseDocument Document = "caucus release 1"
+	// HeadDocument says how far the coordinator's ledger is.
+	HeadDocument Document = "caucus head 1"
+	// SuccessionDocument hands over from a signing key to the next.
+	SuccessionDocument Document = "caucus succession 1"
 	// ApprovalDocument is a person's, at a party.
 	ApprovalDocument Document = "caucus approval 1"
 )
@@ -37,6 +41,16 @@ func (k *SignerKey) UnmarshalText(text []byte) error {
 	}
 	_, err := hex.Decode(k[:], text)
 	return err
+}
+
+// String is the key in hexadecimal.
+func (k SignerKey) String() string { return hex.EncodeToString(k[:]) }
+
+// Verifier says whether the coordinator signed exactly these bytes as this kind
+// of document; an error wraps ErrDamaged. A SignerKey is one, and so are the Keys
+// of a coordinator that changed them.
+type Verifier interface {
+	Verify(d Document, document, signature []byte) error
 }
 
 // Verify says whether the coordinator signed exactly these bytes as this kind

@@ -5,15 +5,19 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"caucus/coordinator"
 )
 
-// checkpoint is called between the effects of a daemon; tests kill the process
-// there.
-var checkpoint func(effect string)
+// What tests change: checkpoint is called between the effects of a daemon, so that
+// they kill the process there; their agents poll faster than any in earnest.
+var (
+	checkpoint  func(effect string)
+	witnessWait time.Duration // 0: as configured
+)
 
 func newCoordinator(c *console) *cobra.Command {
 	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c), newCoordinatorOperator(c))
@@ -79,6 +83,9 @@ from there.`,
 				return err
 			}
 			config.Log, config.Checkpoint, config.Software = c.logger(), checkpoint, version()
+			if witnessWait > 0 {
+				config.WitnessWait = witnessWait
+			}
 			server, err := coordinator.New(config)
 			if err != nil {
 				return err

@@ -76,7 +76,7 @@ func newNetwork(t *testing.T, change func(*coordinator.Config)) *network {
 	n.check(coordinator.Init(coordinator.InitOptions{Dir: folder, Address: "127.0.0.1:" + port, Listen: "127.0.0.1:" + port}))
 	config, err := coordinator.LoadConfig(filepath.Join(folder, coordinator.ConfigFile))
 	n.check(err)
-	config.Log = slog.New(slog.NewTextHandler(n.log, nil))
+	config.Log, config.WitnessWait = slog.New(slog.NewTextHandler(n.log, nil)), 100*time.Millisecond
 	if change != nil {
 		change(&config)
 	}

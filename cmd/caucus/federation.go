@@ -47,6 +47,9 @@ func demoPolicy(epsilon float64, schema dataset.Schema) agent.Policy {
 	}
 }
 
+// demoPoll is how often agents of a demo call: everything is on one machine.
+const demoPoll = 500 * time.Millisecond
+
 // found makes a coordinator and enrols one agent for each party of a demo, by
 // invitation.
 func found(ctx context.Context, dir string, data demoData, policy agent.Policy, log *slog.Logger) (*federation, error) {
@@ -59,7 +62,7 @@ func found(ctx context.Context, dir string, data demoData, policy agent.Policy, 
 	if err != nil {
 		return nil, err
 	}
-	config.Tick, config.Log, config.Software = 200*time.Millisecond, log, version()
+	config.Tick, config.WitnessWait, config.Log, config.Software = 200*time.Millisecond, 2*demoPoll, log, version()
 	server, err := coordinator.New(config)
 	if err != nil {
 		return nil, err
@@ -91,7 +94,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 	for i := range f.agents {
 		enrolment.Go(func() error {
 			c := agent.DefaultConfig()
-			c.Coordinator, c.Poll, c.Policy = address, 500*time.Millisecond, policy
+			c.Coordinator, c.Poll, c.Policy = address, demoPoll, policy
 			c.State = filepath.Join(f.dir, string(f.roster[i]))
 			if err := os.MkdirAll(c.State, 0o700); err != nil {
 				return err

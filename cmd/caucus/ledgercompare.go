@@ -58,7 +58,7 @@ coordinator added the noise, and none where each site did.`,
 				if err != nil {
 					return err
 				}
-				doc.signed(r, e.Signer)
+				doc.signed(r, e.Keys)
 				for _, cost := range r.Release.Costs {
 					line, found, err := privacy.LineOf(cmd.Context(), j, study.ReleaseID(r.Release.PlanHash, cost.Output))
 					if err != nil {
@@ -76,7 +76,7 @@ coordinator added the noise, and none where each site did.`,
 			if err != nil {
 				return err
 			}
-			doc.signed(r, e.Signer)
+			doc.signed(r, e.Keys)
 			if pool == "" {
 				pool = e.PoolFile(p.Pool)
 			}
@@ -98,7 +98,7 @@ coordinator added the noise, and none where each site did.`,
 	return cmd
 }
 
-func (d *ledgerCheck) signed(r protocol.SignedRelease, key protocol.SignerKey) {
+func (d *ledgerCheck) signed(r protocol.SignedRelease, key protocol.Verifier) {
 	if err := r.Check(key); err != nil {
 		d.add(study.Fails, "signature", "the release is not what this coordinator signed: %v", err)
 		return

@@ -77,7 +77,7 @@ nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R.`,
 				}
 				var lines []privacy.Line
 				for _, name := range releases {
-					named, err := signedLines(name, &e.Signer)
+					named, err := signedLines(name, e.Keys)
 					if err != nil {
 						return err
 					}

@@ -160,16 +160,19 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		remember(h, "--expect")
 	}
 	var named []privacy.Line
-	var key *protocol.SignerKey
+	var key protocol.Verifier
 	switch {
 	case place.dir != "":
 		e, err := coordinator.ReadEvidence(ctx, place.dir)
 		if err != nil {
 			return err
 		}
-		key = &e.Signer
+		key = e.Keys
 		remember(e.Kept, e.KeptAt)
 		remember(privacy.Head{Sequence: e.Last}, "the coordinator's store")
+		for _, h := range e.Witnessed {
+			remember(h, "a party or an operator showed it")
+		}
 		for _, l := range e.Lines {
 			remember(l.Head(), "a stored release")
 		}
@@ -227,15 +230,15 @@ func (d *ledgerCheck) coordinator(e *agent.Evidence) {
 
 // signedLines are the ledger lines that a release names, after its signature was
 // checked: with the coordinator's key, where that is known.
-func signedLines(name string, key *protocol.SignerKey) ([]privacy.Line, error) {
+func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 	r, err := readSigned(name)
 	if err != nil {
 		return nil, err
 	}
 	if key == nil {
-		key = &r.Signer
+		key = r.Signer
 	}
-	if err := r.Check(*key); err != nil {
+	if err := r.Check(key); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	for _, l := range r.Release.Ledger {

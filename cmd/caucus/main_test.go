@@ -23,6 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"caucus": func() {
 		killAt(os.Getenv("CAUCUS_TEST_KILL_AT"))
+		witnessWait = 100 * time.Millisecond
 		main()
 	}})
 }

@@ -17,7 +17,8 @@ import (
 )
 
 // dial connects with the profile's identity. A profile that is about to expire
-// is renewed in its place.
+// is renewed in its place. It shows the coordinator the newest document of its own
+// that was kept beside the profile, and keeps the newest one.
 func (o *operator) dial() (*protocol.Client, error) {
 	if o.profile == "" {
 		return nil, usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")
@@ -39,9 +40,31 @@ func (o *operator) dial() (*protocol.Client, error) {
 		return nil, fmt.Errorf("profile %s has expired on %s: on the coordinator's machine run caucus coordinator operator %s --dir DIR, or have another operator invite you",
 			o.profile, until.Format(time.DateOnly), caller.Name)
 	}
-	client, err := protocol.Dial(id, protocol.DialOptions{})
-	if err != nil || left > until.Sub(from)/3 {
-		return client, err
+	options := protocol.DialOptions{Memory: o.profile + ".memory"}
+	client, err := protocol.Dial(id, options)
+	if err != nil {
+		return nil, err
+	}
+	if l, err := client.Studies(context.Background()); err == nil { // what fails here fails again below
+		for _, trouble := range []error{l.Back, l.Forgot} {
+			if trouble != nil {
+				o.note("warning: %v", trouble)
+			}
+		}
+	}
+	if followed, news := id.Follow(client.Keys()); news {
+		if err := followed.Save(o.profile); err != nil {
+			o.note("note: the coordinator changed its keys, which could not be kept: %v", err)
+		} else {
+			client.Close()
+			id = followed
+			if client, err = protocol.Dial(id, options); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if left > until.Sub(from)/3 {
+		return client, nil
 	}
 	renewed, err := client.Renew(context.Background())
 	if err == nil {
@@ -52,7 +75,7 @@ func (o *operator) dial() (*protocol.Client, error) {
 		return client, nil
 	}
 	client.Close()
-	return protocol.Dial(renewed, protocol.DialOptions{})
+	return protocol.Dial(renewed, options)
 }
 
 func (o *operator) enrol() *cobra.Command {

@@ -16,7 +16,7 @@ import (
 func newStudy(c *console) *cobra.Command {
 	o := &operator{console: c}
 	return o.flag(group("study", "Create studies and fetch what they release",
-		o.createStudy(), o.listStudies(), o.showStudy(), o.openStudy(), o.waitStudy(), o.resultStudy(), o.cancelStudy()))
+		o.createStudy(), o.listStudies(), o.showStudy(), o.openStudy(), o.waitStudy(), o.resultStudy(), o.cancelStudy(), o.waiveStudy()))
 }
 
 func (o *operator) listStudies() *cobra.Command {
@@ -54,10 +54,11 @@ type studyDocument struct {
 	ContributedBy []string   `json:"contributed_by"`
 	Missing       []string   `json:"missing"`
 	Declined      []string   `json:"declined"`
+	Awaited       []string   `json:"awaited"`
 }
 
 func (o *operator) printStudy(s protocol.Study) error {
-	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: names0(s.ContributedBy), Missing: names0(s.Missing), Declined: names0(s.Declined)}
+	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: names0(s.ContributedBy), Missing: names0(s.Missing), Declined: names0(s.Declined), Awaited: names0(s.Awaited)}
 	return o.print(doc, func(w io.Writer) error {
 		p := s.Plan
 		lines := [][2]string{
@@ -69,6 +70,9 @@ func (o *operator) printStudy(s protocol.Study) error {
 			{"contributed", strings.Join(s.ContributedBy, ", ")},
 			{"missing", strings.Join(s.Missing, ", ")},
 			{"declined", strings.Join(s.Declined, ", ")},
+		}
+		if len(s.Awaited) > 0 {
+			lines = append(lines, [2]string{"awaited", strings.Join(s.Awaited, ", ") + " (to call since the coordinator started, or caucus study waive)"})
 		}
 		for _, l := range lines {
 			if _, err := fmt.Fprintf(w, "%-12s %s\n", l[0], l[1]); err != nil {
@@ -127,6 +131,19 @@ func (o *operator) cancelStudy() *cobra.Command {
 	return cmd
 }
 
+func (o *operator) waiveStudy() *cobra.Command {
+	cmd := o.about("waive", "Release a study without waiting for contributors that do not call", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+		return c.Waive(ctx, ref)
+	})
+	cmd.Long = `After a start the coordinator releases a study when each of its contributors has
+called: with every call an agent shows how far it knows the coordinator's ledger to
+have been, so a folder that was put back to an older state is found out before it
+releases a study a second time. This says that nothing was put back, and that those
+who do not call (caucus study show: awaited) need not be waited for. It is logged,
+and is forgotten when the coordinator stops.`
+	return cmd
+}
+
 // waitEvery is how often wait asks: a study takes minutes to days.
 const waitEvery = time.Second
 
@@ -150,6 +167,9 @@ func (o *operator) waitStudy() *cobra.Command {
 				return s, err
 			}
 			now := fmt.Sprintf("%s, %d of %d contributions", s.State, s.Contributed, s.Roster)
+			if len(s.Awaited) > 0 {
+				now += fmt.Sprintf(", waits for %s to call (caucus study waive)", strings.Join(s.Awaited, ", "))
+			}
 			if err != nil {
 				now = "the coordinator cannot be reached; trying again"
 			}

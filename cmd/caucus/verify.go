@@ -119,7 +119,7 @@ func (v *verify) signature(r protocol.SignedRelease) ([]study.Finding, error) {
 	about := func(verdict study.Verdict, format string, args ...any) study.Finding {
 		return study.Finding{About: "signature", Verdict: verdict, Says: fmt.Sprintf(format, args...)}
 	}
-	key, whose, err := v.trusted()
+	keys, whose, err := v.trusted()
 	if err != nil {
 		return nil, err
 	}
@@ -130,25 +130,22 @@ func (v *verify) signature(r protocol.SignedRelease) ([]study.Finding, error) {
 	case errors.Is(itself, protocol.ErrUnsigned):
 		return []study.Finding{about(study.Fails, "nobody signed this release")}, nil
 	case itself != nil:
-		return []study.Finding{about(study.Fails, "the release was changed after key %s signed it, or another key did", hexKey(r.Signer))}, nil
-	case key == nil:
+		return []study.Finding{about(study.Fails, "the release was changed after key %s signed it, or another key did", r.Signer)}, nil
+	case keys == nil:
 		return []study.Finding{
-			about(study.Holds, "nothing was changed since key %s signed it", hexKey(r.Signer)),
+			about(study.Holds, "nothing was changed since key %s signed it", r.Signer),
 			about(study.Trust, "that this key is the coordinator's: the file says so itself. Compare it with signer: in an agent's identity.yaml or an operator's profile, or give --config, --profile or --key"),
 		}, nil
-	case *key != r.Signer:
-		return []study.Finding{about(study.Fails, "it was signed by key %s, which is not the coordinator's key %s (%s)", hexKey(r.Signer), hexKey(*key), whose)}, nil
+	case !keys.Hold(r.Signer):
+		return []study.Finding{about(study.Fails, "it was signed by key %s, which is not the coordinator's key %s (%s)", r.Signer, keys.Newest(), whose)}, nil
+	case r.Signer != keys.Newest():
+		return []study.Finding{about(study.Holds, "nothing was changed since the coordinator signed it, with key %s, which it has since handed over to %s (%s)", r.Signer, keys.Newest(), whose)}, nil
 	}
-	return []study.Finding{about(study.Holds, "nothing was changed since the coordinator signed it, with key %s (%s)", hexKey(*key), whose)}, nil
+	return []study.Finding{about(study.Holds, "nothing was changed since the coordinator signed it, with key %s (%s)", r.Signer, whose)}, nil
 }
 
-func hexKey(k protocol.SignerKey) string {
-	text, _ := k.MarshalText()
-	return string(text)
-}
-
-// trusted is the coordinator's key and who says so; nil if nobody does.
-func (v *verify) trusted() (key *protocol.SignerKey, whose string, err error) {
+// trusted are the coordinator's keys and who says so; nil if nobody does.
+func (v *verify) trusted() (keys *protocol.Keys, whose string, err error) {
 	if v.config != "" {
 		c, err := agent.LoadConfig(v.config)
 		if err != nil {
@@ -160,16 +157,21 @@ func (v *verify) trusted() (key *protocol.SignerKey, whose string, err error) {
 	}
 	switch {
 	case v.key != "":
-		key = new(protocol.SignerKey)
+		var key protocol.SignerKey
 		if err := key.UnmarshalText([]byte(v.key)); err != nil {
 			return nil, "", usagef("--key: %v", err)
 		}
-		return key, "--key", nil
+		keys, err := protocol.FollowKeys(key, nil)
+		return &keys, "--key", err
 	case v.witness != nil:
-		return &v.witness.Signer, "from " + v.config, nil
+		return &v.witness.Keys, "from " + v.config, nil
 	case v.profile != "":
 		id, err := protocol.LoadIdentity(v.profile)
-		return &id.Signer, "from " + v.profile, err
+		if err != nil {
+			return nil, "", err
+		}
+		keys, err := id.Keys()
+		return &keys, "from " + v.profile, err
 	}
 	return nil, "", nil
 }

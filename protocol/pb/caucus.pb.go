@@ -118,7 +118,13 @@ func (x *EnrolReply) GetCertificate() []byte {
 }
 
 type ListRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The newest document of the coordinator's that the caller holds.
+	Shown *Shown `protobuf:"bytes,1,opt,name=shown,proto3" json:"shown,omitempty"`
+	// The newest key of the coordinator's signer that the caller knows, and how it
+	// followed it there, oldest first.
+	Signer        []byte    `protobuf:"bytes,2,opt,name=signer,proto3" json:"signer,omitempty"`
+	Successions   []*Signed `protobuf:"bytes,3,rep,name=successions,proto3" json:"successions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -153,18 +159,106 @@ func (*ListRequest) Descriptor() ([]byte, []int) {
 	return file_caucus_proto_rawDescGZIP(), []int{2}
 }
 
+func (x *ListRequest) GetShown() *Shown {
+	if x != nil {
+		return x.Shown
+	}
+	return nil
+}
+
+func (x *ListRequest) GetSigner() []byte {
+	if x != nil {
+		return x.Signer
+	}
+	return nil
+}
+
+func (x *ListRequest) GetSuccessions() []*Signed {
+	if x != nil {
+		return x.Successions
+	}
+	return nil
+}
+
+// Shown is a document of the coordinator's that tells how far its ledger was: a
+// head, as List answers with, or a receipt or release.
+type Shown struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // the context of its signature
+	Document      []byte                 `protobuf:"bytes,2,opt,name=document,proto3" json:"document,omitempty"`
+	Signature     []byte                 `protobuf:"bytes,3,opt,name=signature,proto3" json:"signature,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Shown) Reset() {
+	*x = Shown{}
+	mi := &file_caucus_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Shown) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Shown) ProtoMessage() {}
+
+func (x *Shown) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Shown.ProtoReflect.Descriptor instead.
+func (*Shown) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Shown) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Shown) GetDocument() []byte {
+	if x != nil {
+		return x.Document
+	}
+	return nil
+}
+
+func (x *Shown) GetSignature() []byte {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
 type ListReply struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Studies []*Summary             `protobuf:"bytes,1,rep,name=studies,proto3" json:"studies,omitempty"`
 	// The coordinator's clock, so that a caller can tell that its own is off.
-	UnixMillis    int64 `protobuf:"varint,2,opt,name=unix_millis,json=unixMillis,proto3" json:"unix_millis,omitempty"`
+	UnixMillis int64 `protobuf:"varint,2,opt,name=unix_millis,json=unixMillis,proto3" json:"unix_millis,omitempty"`
+	// How far the coordinator's ledger is, in a document of kind "caucus head 1".
+	// None from a coordinator that knows that it was put back to an older state.
+	Head *Signed `protobuf:"bytes,3,opt,name=head,proto3" json:"head,omitempty"`
+	// How its signing key changed since the one that the caller knows, oldest first.
+	Successions   []*Signed `protobuf:"bytes,4,rep,name=successions,proto3" json:"successions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_caucus_proto_msgTypes[3]
+	mi := &file_caucus_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -176,7 +270,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[3]
+	mi := &file_caucus_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -189,7 +283,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{3}
+	return file_caucus_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListReply) GetStudies() []*Summary {
@@ -206,6 +300,20 @@ func (x *ListReply) GetUnixMillis() int64 {
 	return 0
 }
 
+func (x *ListReply) GetHead() *Signed {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
+func (x *ListReply) GetSuccessions() []*Signed {
+	if x != nil {
+		return x.Successions
+	}
+	return nil
+}
+
 type Summary struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
 	PlanHash           []byte                 `protobuf:"bytes,1,opt,name=plan_hash,json=planHash,proto3" json:"plan_hash,omitempty"` // SHA-256 of the plan's bytes; it names the study
@@ -218,14 +326,16 @@ type Summary struct {
 	Contributed        uint32                 `protobuf:"varint,8,opt,name=contributed,proto3" json:"contributed,omitempty"`
 	Minimum            uint32                 `protobuf:"varint,9,opt,name=minimum,proto3" json:"minimum,omitempty"`
 	// The caller has contributed.
-	Mine          bool `protobuf:"varint,10,opt,name=mine,proto3" json:"mine,omitempty"`
+	Mine bool `protobuf:"varint,10,opt,name=mine,proto3" json:"mine,omitempty"`
+	// The caller has contributed, and the bytes are lost: the same are wanted again.
+	Lost          bool `protobuf:"varint,11,opt,name=lost,proto3" json:"lost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_caucus_proto_msgTypes[4]
+	mi := &file_caucus_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -237,7 +347,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[4]
+	mi := &file_caucus_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -250,7 +360,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{4}
+	return file_caucus_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Summary) GetPlanHash() []byte {
@@ -323,6 +433,13 @@ func (x *Summary) GetMine() bool {
 	return false
 }
 
+func (x *Summary) GetLost() bool {
+	if x != nil {
+		return x.Lost
+	}
+	return false
+}
+
 type StudyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plan hash in hexadecimal, a beginning of it that is unique (at least 8
@@ -334,7 +451,7 @@ type StudyRequest struct {
 
 func (x *StudyRequest) Reset() {
 	*x = StudyRequest{}
-	mi := &file_caucus_proto_msgTypes[5]
+	mi := &file_caucus_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -346,7 +463,7 @@ func (x *StudyRequest) String() string {
 func (*StudyRequest) ProtoMessage() {}
 
 func (x *StudyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[5]
+	mi := &file_caucus_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -359,7 +476,7 @@ func (x *StudyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StudyRequest.ProtoReflect.Descriptor instead.
 func (*StudyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{5}
+	return file_caucus_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StudyRequest) GetStudy() string {
@@ -378,14 +495,17 @@ type Study struct {
 	Contributed []string `protobuf:"bytes,4,rep,name=contributed,proto3" json:"contributed,omitempty"`
 	Missing     []string `protobuf:"bytes,5,rep,name=missing,proto3" json:"missing,omitempty"`
 	// Those of the missing that declined.
-	Declined      []string `protobuf:"bytes,6,rep,name=declined,proto3" json:"declined,omitempty"`
+	Declined []string `protobuf:"bytes,6,rep,name=declined,proto3" json:"declined,omitempty"`
+	// Contributors of a sealed study that have not called since the coordinator
+	// started: its release waits for them.
+	Awaited       []string `protobuf:"bytes,7,rep,name=awaited,proto3" json:"awaited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Study) Reset() {
 	*x = Study{}
-	mi := &file_caucus_proto_msgTypes[6]
+	mi := &file_caucus_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -397,7 +517,7 @@ func (x *Study) String() string {
 func (*Study) ProtoMessage() {}
 
 func (x *Study) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[6]
+	mi := &file_caucus_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -410,7 +530,7 @@ func (x *Study) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Study.ProtoReflect.Descriptor instead.
 func (*Study) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{6}
+	return file_caucus_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Study) GetSummary() *Summary {
@@ -455,6 +575,13 @@ func (x *Study) GetDeclined() []string {
 	return nil
 }
 
+func (x *Study) GetAwaited() []string {
+	if x != nil {
+		return x.Awaited
+	}
+	return nil
+}
+
 // Signed is a stored document and the coordinator's Ed25519 signature over its
 // exact bytes, in the context of its kind.
 type Signed struct {
@@ -467,7 +594,7 @@ type Signed struct {
 
 func (x *Signed) Reset() {
 	*x = Signed{}
-	mi := &file_caucus_proto_msgTypes[7]
+	mi := &file_caucus_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -479,7 +606,7 @@ func (x *Signed) String() string {
 func (*Signed) ProtoMessage() {}
 
 func (x *Signed) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[7]
+	mi := &file_caucus_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -492,7 +619,7 @@ func (x *Signed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signed.ProtoReflect.Descriptor instead.
 func (*Signed) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{7}
+	return file_caucus_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Signed) GetDocument() []byte {
@@ -519,7 +646,7 @@ type DownloadRequest struct {
 
 func (x *DownloadRequest) Reset() {
 	*x = DownloadRequest{}
-	mi := &file_caucus_proto_msgTypes[8]
+	mi := &file_caucus_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -531,7 +658,7 @@ func (x *DownloadRequest) String() string {
 func (*DownloadRequest) ProtoMessage() {}
 
 func (x *DownloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[8]
+	mi := &file_caucus_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -544,7 +671,7 @@ func (x *DownloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DownloadRequest.ProtoReflect.Descriptor instead.
 func (*DownloadRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{8}
+	return file_caucus_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DownloadRequest) GetStudy() string {
@@ -577,7 +704,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_caucus_proto_msgTypes[9]
+	mi := &file_caucus_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -589,7 +716,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[9]
+	mi := &file_caucus_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -602,7 +729,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{9}
+	return file_caucus_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Chunk) GetOffset() uint64 {
@@ -653,7 +780,7 @@ type ContributeRequest struct {
 
 func (x *ContributeRequest) Reset() {
 	*x = ContributeRequest{}
-	mi := &file_caucus_proto_msgTypes[10]
+	mi := &file_caucus_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -665,7 +792,7 @@ func (x *ContributeRequest) String() string {
 func (*ContributeRequest) ProtoMessage() {}
 
 func (x *ContributeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[10]
+	mi := &file_caucus_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -678,7 +805,7 @@ func (x *ContributeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContributeRequest.ProtoReflect.Descriptor instead.
 func (*ContributeRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{10}
+	return file_caucus_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ContributeRequest) GetPart() isContributeRequest_Part {
@@ -733,7 +860,7 @@ type ContributionHeader struct {
 
 func (x *ContributionHeader) Reset() {
 	*x = ContributionHeader{}
-	mi := &file_caucus_proto_msgTypes[11]
+	mi := &file_caucus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -745,7 +872,7 @@ func (x *ContributionHeader) String() string {
 func (*ContributionHeader) ProtoMessage() {}
 
 func (x *ContributionHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[11]
+	mi := &file_caucus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -758,7 +885,7 @@ func (x *ContributionHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContributionHeader.ProtoReflect.Descriptor instead.
 func (*ContributionHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{11}
+	return file_caucus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ContributionHeader) GetPlanHash() []byte {
@@ -791,7 +918,7 @@ type DeclineRequest struct {
 
 func (x *DeclineRequest) Reset() {
 	*x = DeclineRequest{}
-	mi := &file_caucus_proto_msgTypes[12]
+	mi := &file_caucus_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -803,7 +930,7 @@ func (x *DeclineRequest) String() string {
 func (*DeclineRequest) ProtoMessage() {}
 
 func (x *DeclineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[12]
+	mi := &file_caucus_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -816,7 +943,7 @@ func (x *DeclineRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeclineRequest.ProtoReflect.Descriptor instead.
 func (*DeclineRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{12}
+	return file_caucus_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeclineRequest) GetPlanHash() []byte {
@@ -834,7 +961,7 @@ type DeclineReply struct {
 
 func (x *DeclineReply) Reset() {
 	*x = DeclineReply{}
-	mi := &file_caucus_proto_msgTypes[13]
+	mi := &file_caucus_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -846,7 +973,7 @@ func (x *DeclineReply) String() string {
 func (*DeclineReply) ProtoMessage() {}
 
 func (x *DeclineReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[13]
+	mi := &file_caucus_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -859,7 +986,7 @@ func (x *DeclineReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeclineReply.ProtoReflect.Descriptor instead.
 func (*DeclineReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{13}
+	return file_caucus_proto_rawDescGZIP(), []int{14}
 }
 
 type GossipRequest struct {
@@ -870,7 +997,7 @@ type GossipRequest struct {
 
 func (x *GossipRequest) Reset() {
 	*x = GossipRequest{}
-	mi := &file_caucus_proto_msgTypes[14]
+	mi := &file_caucus_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -882,7 +1009,7 @@ func (x *GossipRequest) String() string {
 func (*GossipRequest) ProtoMessage() {}
 
 func (x *GossipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[14]
+	mi := &file_caucus_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -895,7 +1022,7 @@ func (x *GossipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GossipRequest.ProtoReflect.Descriptor instead.
 func (*GossipRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{14}
+	return file_caucus_proto_rawDescGZIP(), []int{15}
 }
 
 type GossipReply struct {
@@ -908,7 +1035,7 @@ type GossipReply struct {
 
 func (x *GossipReply) Reset() {
 	*x = GossipReply{}
-	mi := &file_caucus_proto_msgTypes[15]
+	mi := &file_caucus_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -920,7 +1047,7 @@ func (x *GossipReply) String() string {
 func (*GossipReply) ProtoMessage() {}
 
 func (x *GossipReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[15]
+	mi := &file_caucus_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -933,7 +1060,7 @@ func (x *GossipReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GossipReply.ProtoReflect.Descriptor instead.
 func (*GossipReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{15}
+	return file_caucus_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GossipReply) GetAddresses() []string {
@@ -964,7 +1091,7 @@ type InviteRequest struct {
 
 func (x *InviteRequest) Reset() {
 	*x = InviteRequest{}
-	mi := &file_caucus_proto_msgTypes[16]
+	mi := &file_caucus_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -976,7 +1103,7 @@ func (x *InviteRequest) String() string {
 func (*InviteRequest) ProtoMessage() {}
 
 func (x *InviteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[16]
+	mi := &file_caucus_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -989,7 +1116,7 @@ func (x *InviteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteRequest.ProtoReflect.Descriptor instead.
 func (*InviteRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{16}
+	return file_caucus_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *InviteRequest) GetName() string {
@@ -1031,7 +1158,7 @@ type InviteReply struct {
 
 func (x *InviteReply) Reset() {
 	*x = InviteReply{}
-	mi := &file_caucus_proto_msgTypes[17]
+	mi := &file_caucus_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1043,7 +1170,7 @@ func (x *InviteReply) String() string {
 func (*InviteReply) ProtoMessage() {}
 
 func (x *InviteReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[17]
+	mi := &file_caucus_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1056,7 +1183,7 @@ func (x *InviteReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteReply.ProtoReflect.Descriptor instead.
 func (*InviteReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{17}
+	return file_caucus_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *InviteReply) GetInvitation() string {
@@ -1081,7 +1208,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_caucus_proto_msgTypes[18]
+	mi := &file_caucus_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1220,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[18]
+	mi := &file_caucus_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1233,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{18}
+	return file_caucus_proto_rawDescGZIP(), []int{19}
 }
 
 type ListMembersReply struct {
@@ -1118,7 +1245,7 @@ type ListMembersReply struct {
 
 func (x *ListMembersReply) Reset() {
 	*x = ListMembersReply{}
-	mi := &file_caucus_proto_msgTypes[19]
+	mi := &file_caucus_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1130,7 +1257,7 @@ func (x *ListMembersReply) String() string {
 func (*ListMembersReply) ProtoMessage() {}
 
 func (x *ListMembersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[19]
+	mi := &file_caucus_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1143,7 +1270,7 @@ func (x *ListMembersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersReply.ProtoReflect.Descriptor instead.
 func (*ListMembersReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{19}
+	return file_caucus_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListMembersReply) GetMembers() []*Member {
@@ -1166,7 +1293,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_caucus_proto_msgTypes[20]
+	mi := &file_caucus_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1178,7 +1305,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[20]
+	mi := &file_caucus_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1191,7 +1318,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{20}
+	return file_caucus_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Member) GetName() string {
@@ -1238,7 +1365,7 @@ type RevokeRequest struct {
 
 func (x *RevokeRequest) Reset() {
 	*x = RevokeRequest{}
-	mi := &file_caucus_proto_msgTypes[21]
+	mi := &file_caucus_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1377,7 @@ func (x *RevokeRequest) String() string {
 func (*RevokeRequest) ProtoMessage() {}
 
 func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[21]
+	mi := &file_caucus_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1390,7 @@ func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{21}
+	return file_caucus_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RevokeRequest) GetName() string {
@@ -1281,7 +1408,7 @@ type RevokeReply struct {
 
 func (x *RevokeReply) Reset() {
 	*x = RevokeReply{}
-	mi := &file_caucus_proto_msgTypes[22]
+	mi := &file_caucus_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1293,7 +1420,7 @@ func (x *RevokeReply) String() string {
 func (*RevokeReply) ProtoMessage() {}
 
 func (x *RevokeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[22]
+	mi := &file_caucus_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1306,7 +1433,7 @@ func (x *RevokeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeReply.ProtoReflect.Descriptor instead.
 func (*RevokeReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{22}
+	return file_caucus_proto_rawDescGZIP(), []int{23}
 }
 
 type UploadPoolRequest struct {
@@ -1322,7 +1449,7 @@ type UploadPoolRequest struct {
 
 func (x *UploadPoolRequest) Reset() {
 	*x = UploadPoolRequest{}
-	mi := &file_caucus_proto_msgTypes[23]
+	mi := &file_caucus_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1334,7 +1461,7 @@ func (x *UploadPoolRequest) String() string {
 func (*UploadPoolRequest) ProtoMessage() {}
 
 func (x *UploadPoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[23]
+	mi := &file_caucus_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1347,7 +1474,7 @@ func (x *UploadPoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadPoolRequest.ProtoReflect.Descriptor instead.
 func (*UploadPoolRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{23}
+	return file_caucus_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *UploadPoolRequest) GetPart() isUploadPoolRequest_Part {
@@ -1401,7 +1528,7 @@ type PoolHeader struct {
 
 func (x *PoolHeader) Reset() {
 	*x = PoolHeader{}
-	mi := &file_caucus_proto_msgTypes[24]
+	mi := &file_caucus_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1413,7 +1540,7 @@ func (x *PoolHeader) String() string {
 func (*PoolHeader) ProtoMessage() {}
 
 func (x *PoolHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[24]
+	mi := &file_caucus_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1426,7 +1553,7 @@ func (x *PoolHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolHeader.ProtoReflect.Descriptor instead.
 func (*PoolHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{24}
+	return file_caucus_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PoolHeader) GetDigest() []byte {
@@ -1451,7 +1578,7 @@ type UploadPoolReply struct {
 
 func (x *UploadPoolReply) Reset() {
 	*x = UploadPoolReply{}
-	mi := &file_caucus_proto_msgTypes[25]
+	mi := &file_caucus_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1463,7 +1590,7 @@ func (x *UploadPoolReply) String() string {
 func (*UploadPoolReply) ProtoMessage() {}
 
 func (x *UploadPoolReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[25]
+	mi := &file_caucus_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1476,7 +1603,7 @@ func (x *UploadPoolReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadPoolReply.ProtoReflect.Descriptor instead.
 func (*UploadPoolReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{25}
+	return file_caucus_proto_rawDescGZIP(), []int{26}
 }
 
 type CreateStudyRequest struct {
@@ -1488,7 +1615,7 @@ type CreateStudyRequest struct {
 
 func (x *CreateStudyRequest) Reset() {
 	*x = CreateStudyRequest{}
-	mi := &file_caucus_proto_msgTypes[26]
+	mi := &file_caucus_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1500,7 +1627,7 @@ func (x *CreateStudyRequest) String() string {
 func (*CreateStudyRequest) ProtoMessage() {}
 
 func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[26]
+	mi := &file_caucus_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1513,7 +1640,7 @@ func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStudyRequest.ProtoReflect.Descriptor instead.
 func (*CreateStudyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{26}
+	return file_caucus_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CreateStudyRequest) GetPlan() []byte {
@@ -1521,6 +1648,105 @@ func (x *CreateStudyRequest) GetPlan() []byte {
 		return x.Plan
 	}
 	return nil
+}
+
+type ClockRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An operator vouches for the clock as it is.
+	Vouch         bool `protobuf:"varint,1,opt,name=vouch,proto3" json:"vouch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClockRequest) Reset() {
+	*x = ClockRequest{}
+	mi := &file_caucus_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClockRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClockRequest) ProtoMessage() {}
+
+func (x *ClockRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
+func (*ClockRequest) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ClockRequest) GetVouch() bool {
+	if x != nil {
+		return x.Vouch
+	}
+	return false
+}
+
+type ClockReply struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	UnixMillis int64                  `protobuf:"varint,1,opt,name=unix_millis,json=unixMillis,proto3" json:"unix_millis,omitempty"`
+	// Why the coordinator does not believe its clock and seals nothing; empty: it
+	// does.
+	Doubt         string `protobuf:"bytes,2,opt,name=doubt,proto3" json:"doubt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClockReply) Reset() {
+	*x = ClockReply{}
+	mi := &file_caucus_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClockReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClockReply) ProtoMessage() {}
+
+func (x *ClockReply) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
+func (*ClockReply) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *ClockReply) GetUnixMillis() int64 {
+	if x != nil {
+		return x.UnixMillis
+	}
+	return 0
+}
+
+func (x *ClockReply) GetDoubt() string {
+	if x != nil {
+		return x.Doubt
+	}
+	return ""
 }
 
 type CancelRequest struct {
@@ -1533,7 +1759,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_caucus_proto_msgTypes[27]
+	mi := &file_caucus_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1545,7 +1771,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[27]
+	mi := &file_caucus_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1558,7 +1784,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{27}
+	return file_caucus_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CancelRequest) GetStudy() string {
@@ -1584,12 +1810,21 @@ const file_caucus_proto_rawDesc = "" +
 	"\x0fsigning_request\x18\x01 \x01(\fR\x0esigningRequest\".\n" +
 	"\n" +
 	"EnrolReply\x12 \n" +
-	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"\r\n" +
-	"\vListRequest\"Z\n" +
+	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"\x82\x01\n" +
+	"\vListRequest\x12&\n" +
+	"\x05shown\x18\x01 \x01(\v2\x10.caucus.v1.ShownR\x05shown\x12\x16\n" +
+	"\x06signer\x18\x02 \x01(\fR\x06signer\x123\n" +
+	"\vsuccessions\x18\x03 \x03(\v2\x11.caucus.v1.SignedR\vsuccessions\"U\n" +
+	"\x05Shown\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
+	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x1c\n" +
+	"\tsignature\x18\x03 \x01(\fR\tsignature\"\xb6\x01\n" +
 	"\tListReply\x12,\n" +
 	"\astudies\x18\x01 \x03(\v2\x12.caucus.v1.SummaryR\astudies\x12\x1f\n" +
 	"\vunix_millis\x18\x02 \x01(\x03R\n" +
-	"unixMillis\"\x96\x02\n" +
+	"unixMillis\x12%\n" +
+	"\x04head\x18\x03 \x01(\v2\x11.caucus.v1.SignedR\x04head\x123\n" +
+	"\vsuccessions\x18\x04 \x03(\v2\x11.caucus.v1.SignedR\vsuccessions\"\xaa\x02\n" +
 	"\aSummary\x12\x1b\n" +
 	"\tplan_hash\x18\x01 \x01(\fR\bplanHash\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -1601,9 +1836,10 @@ const file_caucus_proto_rawDesc = "" +
 	"\vcontributed\x18\b \x01(\rR\vcontributed\x12\x18\n" +
 	"\aminimum\x18\t \x01(\rR\aminimum\x12\x12\n" +
 	"\x04mine\x18\n" +
-	" \x01(\bR\x04mine\"$\n" +
+	" \x01(\bR\x04mine\x12\x12\n" +
+	"\x04lost\x18\v \x01(\bR\x04lost\"$\n" +
 	"\fStudyRequest\x12\x14\n" +
-	"\x05study\x18\x01 \x01(\tR\x05study\"\xd3\x01\n" +
+	"\x05study\x18\x01 \x01(\tR\x05study\"\xed\x01\n" +
 	"\x05Study\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.caucus.v1.SummaryR\asummary\x12%\n" +
 	"\x04plan\x18\x02 \x01(\v2\x11.caucus.v1.SignedR\x04plan\x12\x1d\n" +
@@ -1611,7 +1847,8 @@ const file_caucus_proto_rawDesc = "" +
 	"pool_bytes\x18\x03 \x01(\x04R\tpoolBytes\x12 \n" +
 	"\vcontributed\x18\x04 \x03(\tR\vcontributed\x12\x18\n" +
 	"\amissing\x18\x05 \x03(\tR\amissing\x12\x1a\n" +
-	"\bdeclined\x18\x06 \x03(\tR\bdeclined\"B\n" +
+	"\bdeclined\x18\x06 \x03(\tR\bdeclined\x12\x18\n" +
+	"\aawaited\x18\a \x03(\tR\aawaited\"B\n" +
 	"\x06Signed\x12\x1a\n" +
 	"\bdocument\x18\x01 \x01(\fR\bdocument\x12\x1c\n" +
 	"\tsignature\x18\x02 \x01(\fR\tsignature\"?\n" +
@@ -1671,7 +1908,14 @@ const file_caucus_proto_rawDesc = "" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\"\x11\n" +
 	"\x0fUploadPoolReply\"(\n" +
 	"\x12CreateStudyRequest\x12\x12\n" +
-	"\x04plan\x18\x01 \x01(\fR\x04plan\"=\n" +
+	"\x04plan\x18\x01 \x01(\fR\x04plan\"$\n" +
+	"\fClockRequest\x12\x14\n" +
+	"\x05vouch\x18\x01 \x01(\bR\x05vouch\"C\n" +
+	"\n" +
+	"ClockReply\x12\x1f\n" +
+	"\vunix_millis\x18\x01 \x01(\x03R\n" +
+	"unixMillis\x12\x14\n" +
+	"\x05doubt\x18\x02 \x01(\tR\x05doubt\"=\n" +
 	"\rCancelRequest\x12\x14\n" +
 	"\x05study\x18\x01 \x01(\tR\x05study\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason2}\n" +
@@ -1686,7 +1930,7 @@ const file_caucus_proto_rawDesc = "" +
 	"Contribute\x12\x1c.caucus.v1.ContributeRequest\x1a\x11.caucus.v1.Signed(\x01\x12=\n" +
 	"\aDecline\x12\x19.caucus.v1.DeclineRequest\x1a\x17.caucus.v1.DeclineReply\x12A\n" +
 	"\x0fDownloadRelease\x12\x1a.caucus.v1.DownloadRequest\x1a\x10.caucus.v1.Chunk0\x01\x12:\n" +
-	"\x06Gossip\x12\x18.caucus.v1.GossipRequest\x1a\x16.caucus.v1.GossipReply2\xd0\x03\n" +
+	"\x06Gossip\x12\x18.caucus.v1.GossipRequest\x1a\x16.caucus.v1.GossipReply2\xbd\x04\n" +
 	"\x0eAdministration\x12:\n" +
 	"\x06Invite\x12\x18.caucus.v1.InviteRequest\x1a\x16.caucus.v1.InviteReply\x12I\n" +
 	"\vListMembers\x12\x1d.caucus.v1.ListMembersRequest\x1a\x1b.caucus.v1.ListMembersReply\x12:\n" +
@@ -1695,7 +1939,9 @@ const file_caucus_proto_rawDesc = "" +
 	"UploadPool\x12\x1c.caucus.v1.UploadPoolRequest\x1a\x1a.caucus.v1.UploadPoolReply(\x01\x12>\n" +
 	"\vCreateStudy\x12\x1d.caucus.v1.CreateStudyRequest\x1a\x10.caucus.v1.Study\x126\n" +
 	"\tOpenStudy\x12\x17.caucus.v1.StudyRequest\x1a\x10.caucus.v1.Study\x129\n" +
-	"\vCancelStudy\x12\x18.caucus.v1.CancelRequest\x1a\x10.caucus.v1.StudyB\x14Z\x12caucus/protocol/pbb\x06proto3"
+	"\vCancelStudy\x12\x18.caucus.v1.CancelRequest\x1a\x10.caucus.v1.Study\x122\n" +
+	"\x05Waive\x12\x17.caucus.v1.StudyRequest\x1a\x10.caucus.v1.Study\x127\n" +
+	"\x05Clock\x12\x17.caucus.v1.ClockRequest\x1a\x15.caucus.v1.ClockReplyB\x14Z\x12caucus/protocol/pbb\x06proto3"
 
 var (
 	file_caucus_proto_rawDescOnce sync.Once
@@ -1709,83 +1955,94 @@ func file_caucus_proto_rawDescGZIP() []byte {
 	return file_caucus_proto_rawDescData
 }
 
-var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_caucus_proto_goTypes = []any{
 	(*EnrolRequest)(nil),       // 0: caucus.v1.EnrolRequest
 	(*EnrolReply)(nil),         // 1: caucus.v1.EnrolReply
 	(*ListRequest)(nil),        // 2: caucus.v1.ListRequest
-	(*ListReply)(nil),          // 3: caucus.v1.ListReply
-	(*Summary)(nil),            // 4: caucus.v1.Summary
-	(*StudyRequest)(nil),       // 5: caucus.v1.StudyRequest
-	(*Study)(nil),              // 6: caucus.v1.Study
-	(*Signed)(nil),             // 7: caucus.v1.Signed
-	(*DownloadRequest)(nil),    // 8: caucus.v1.DownloadRequest
-	(*Chunk)(nil),              // 9: caucus.v1.Chunk
-	(*ContributeRequest)(nil),  // 10: caucus.v1.ContributeRequest
-	(*ContributionHeader)(nil), // 11: caucus.v1.ContributionHeader
-	(*DeclineRequest)(nil),     // 12: caucus.v1.DeclineRequest
-	(*DeclineReply)(nil),       // 13: caucus.v1.DeclineReply
-	(*GossipRequest)(nil),      // 14: caucus.v1.GossipRequest
-	(*GossipReply)(nil),        // 15: caucus.v1.GossipReply
-	(*InviteRequest)(nil),      // 16: caucus.v1.InviteRequest
-	(*InviteReply)(nil),        // 17: caucus.v1.InviteReply
-	(*ListMembersRequest)(nil), // 18: caucus.v1.ListMembersRequest
-	(*ListMembersReply)(nil),   // 19: caucus.v1.ListMembersReply
-	(*Member)(nil),             // 20: caucus.v1.Member
-	(*RevokeRequest)(nil),      // 21: caucus.v1.RevokeRequest
-	(*RevokeReply)(nil),        // 22: caucus.v1.RevokeReply
-	(*UploadPoolRequest)(nil),  // 23: caucus.v1.UploadPoolRequest
-	(*PoolHeader)(nil),         // 24: caucus.v1.PoolHeader
-	(*UploadPoolReply)(nil),    // 25: caucus.v1.UploadPoolReply
-	(*CreateStudyRequest)(nil), // 26: caucus.v1.CreateStudyRequest
-	(*CancelRequest)(nil),      // 27: caucus.v1.CancelRequest
+	(*Shown)(nil),              // 3: caucus.v1.Shown
+	(*ListReply)(nil),          // 4: caucus.v1.ListReply
+	(*Summary)(nil),            // 5: caucus.v1.Summary
+	(*StudyRequest)(nil),       // 6: caucus.v1.StudyRequest
+	(*Study)(nil),              // 7: caucus.v1.Study
+	(*Signed)(nil),             // 8: caucus.v1.Signed
+	(*DownloadRequest)(nil),    // 9: caucus.v1.DownloadRequest
+	(*Chunk)(nil),              // 10: caucus.v1.Chunk
+	(*ContributeRequest)(nil),  // 11: caucus.v1.ContributeRequest
+	(*ContributionHeader)(nil), // 12: caucus.v1.ContributionHeader
+	(*DeclineRequest)(nil),     // 13: caucus.v1.DeclineRequest
+	(*DeclineReply)(nil),       // 14: caucus.v1.DeclineReply
+	(*GossipRequest)(nil),      // 15: caucus.v1.GossipRequest
+	(*GossipReply)(nil),        // 16: caucus.v1.GossipReply
+	(*InviteRequest)(nil),      // 17: caucus.v1.InviteRequest
+	(*InviteReply)(nil),        // 18: caucus.v1.InviteReply
+	(*ListMembersRequest)(nil), // 19: caucus.v1.ListMembersRequest
+	(*ListMembersReply)(nil),   // 20: caucus.v1.ListMembersReply
+	(*Member)(nil),             // 21: caucus.v1.Member
+	(*RevokeRequest)(nil),      // 22: caucus.v1.RevokeRequest
+	(*RevokeReply)(nil),        // 23: caucus.v1.RevokeReply
+	(*UploadPoolRequest)(nil),  // 24: caucus.v1.UploadPoolRequest
+	(*PoolHeader)(nil),         // 25: caucus.v1.PoolHeader
+	(*UploadPoolReply)(nil),    // 26: caucus.v1.UploadPoolReply
+	(*CreateStudyRequest)(nil), // 27: caucus.v1.CreateStudyRequest
+	(*ClockRequest)(nil),       // 28: caucus.v1.ClockRequest
+	(*ClockReply)(nil),         // 29: caucus.v1.ClockReply
+	(*CancelRequest)(nil),      // 30: caucus.v1.CancelRequest
 }
 var file_caucus_proto_depIdxs = []int32{
-	4,  // 0: caucus.v1.ListReply.studies:type_name -> caucus.v1.Summary
-	4,  // 1: caucus.v1.Study.summary:type_name -> caucus.v1.Summary
-	7,  // 2: caucus.v1.Study.plan:type_name -> caucus.v1.Signed
-	11, // 3: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
-	9,  // 4: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	20, // 5: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	24, // 6: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
-	9,  // 7: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
-	0,  // 8: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
-	0,  // 9: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
-	2,  // 10: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
-	5,  // 11: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
-	8,  // 12: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
-	10, // 13: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	12, // 14: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
-	8,  // 15: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	14, // 16: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
-	16, // 17: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	18, // 18: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	21, // 19: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	23, // 20: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	26, // 21: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	5,  // 22: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	27, // 23: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	1,  // 24: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 25: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	3,  // 26: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	6,  // 27: caucus.v1.Studies.Show:output_type -> caucus.v1.Study
-	9,  // 28: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	7,  // 29: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	13, // 30: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	9,  // 31: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	15, // 32: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
-	17, // 33: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	19, // 34: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	22, // 35: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	25, // 36: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 37: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Study
-	6,  // 38: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Study
-	6,  // 39: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Study
-	24, // [24:40] is the sub-list for method output_type
-	8,  // [8:24] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	3,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
+	8,  // 1: caucus.v1.ListRequest.successions:type_name -> caucus.v1.Signed
+	5,  // 2: caucus.v1.ListReply.studies:type_name -> caucus.v1.Summary
+	8,  // 3: caucus.v1.ListReply.head:type_name -> caucus.v1.Signed
+	8,  // 4: caucus.v1.ListReply.successions:type_name -> caucus.v1.Signed
+	5,  // 5: caucus.v1.Study.summary:type_name -> caucus.v1.Summary
+	8,  // 6: caucus.v1.Study.plan:type_name -> caucus.v1.Signed
+	12, // 7: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
+	10, // 8: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
+	21, // 9: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
+	25, // 10: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
+	10, // 11: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
+	0,  // 12: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
+	0,  // 13: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
+	2,  // 14: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
+	6,  // 15: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
+	9,  // 16: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
+	11, // 17: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
+	13, // 18: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	9,  // 19: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	15, // 20: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
+	17, // 21: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	19, // 22: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	22, // 23: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	24, // 24: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	27, // 25: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	6,  // 26: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	30, // 27: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	6,  // 28: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	28, // 29: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	1,  // 30: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 31: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	4,  // 32: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	7,  // 33: caucus.v1.Studies.Show:output_type -> caucus.v1.Study
+	10, // 34: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	8,  // 35: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	14, // 36: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	10, // 37: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	16, // 38: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
+	18, // 39: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	20, // 40: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	23, // 41: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	26, // 42: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	7,  // 43: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Study
+	7,  // 44: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Study
+	7,  // 45: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Study
+	7,  // 46: caucus.v1.Administration.Waive:output_type -> caucus.v1.Study
+	29, // 47: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	30, // [30:48] is the sub-list for method output_type
+	12, // [12:30] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_caucus_proto_init() }
@@ -1793,11 +2050,11 @@ func file_caucus_proto_init() {
 	if File_caucus_proto != nil {
 		return
 	}
-	file_caucus_proto_msgTypes[10].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[11].OneofWrappers = []any{
 		(*ContributeRequest_Header)(nil),
 		(*ContributeRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[23].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[24].OneofWrappers = []any{
 		(*UploadPoolRequest_Header)(nil),
 		(*UploadPoolRequest_Chunk)(nil),
 	}
@@ -1807,7 +2064,7 @@ func file_caucus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_caucus_proto_rawDesc), len(file_caucus_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   28,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

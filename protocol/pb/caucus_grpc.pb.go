@@ -195,7 +195,9 @@ const (
 // Studies is what parties and readers use.
 type StudiesClient interface {
 	// List gives the studies the caller may see: a party those whose roster
-	// names it and that have been opened, an operator all.
+	// names it and that have been opened, an operator all. The caller shows how far
+	// it knows the coordinator to have been, so that one whose folder was put back
+	// to an older state is found out before it releases anything again.
 	List(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*ListReply, error)
 	// Show gives one study with its signed plan.
 	Show(ctx context.Context, in *StudyRequest, opts ...grpc.CallOption) (*Study, error)
@@ -325,7 +327,9 @@ func (c *studiesClient) Gossip(ctx context.Context, in *GossipRequest, opts ...g
 // Studies is what parties and readers use.
 type StudiesServer interface {
 	// List gives the studies the caller may see: a party those whose roster
-	// names it and that have been opened, an operator all.
+	// names it and that have been opened, an operator all. The caller shows how far
+	// it knows the coordinator to have been, so that one whose folder was put back
+	// to an older state is found out before it releases anything again.
 	List(context.Context, *ListRequest) (*ListReply, error)
 	// Show gives one study with its signed plan.
 	Show(context.Context, *StudyRequest) (*Study, error)
@@ -552,6 +556,8 @@ const (
 	Administration_CreateStudy_FullMethodName = "/caucus.v1.Administration/CreateStudy"
 	Administration_OpenStudy_FullMethodName   = "/caucus.v1.Administration/OpenStudy"
 	Administration_CancelStudy_FullMethodName = "/caucus.v1.Administration/CancelStudy"
+	Administration_Waive_FullMethodName       = "/caucus.v1.Administration/Waive"
+	Administration_Clock_FullMethodName       = "/caucus.v1.Administration/Clock"
 )
 
 // AdministrationClient is the client API for Administration service.
@@ -575,6 +581,12 @@ type AdministrationClient interface {
 	OpenStudy(ctx context.Context, in *StudyRequest, opts ...grpc.CallOption) (*Study, error)
 	// CancelStudy fails a study that is not released yet.
 	CancelStudy(ctx context.Context, in *CancelRequest, opts ...grpc.CallOption) (*Study, error)
+	// Waive lets a study be released without the contributors that have not called
+	// since the coordinator started.
+	Waive(ctx context.Context, in *StudyRequest, opts ...grpc.CallOption) (*Study, error)
+	// Clock says what time it is at the coordinator and whether it believes that,
+	// and lets an operator vouch for it.
+	Clock(ctx context.Context, in *ClockRequest, opts ...grpc.CallOption) (*ClockReply, error)
 }
 
 type administrationClient struct {
@@ -658,6 +670,26 @@ func (c *administrationClient) CancelStudy(ctx context.Context, in *CancelReques
 	return out, nil
 }
 
+func (c *administrationClient) Waive(ctx context.Context, in *StudyRequest, opts ...grpc.CallOption) (*Study, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Study)
+	err := c.cc.Invoke(ctx, Administration_Waive_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administrationClient) Clock(ctx context.Context, in *ClockRequest, opts ...grpc.CallOption) (*ClockReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ClockReply)
+	err := c.cc.Invoke(ctx, Administration_Clock_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdministrationServer is the server API for Administration service.
 // All implementations must embed UnimplementedAdministrationServer
 // for forward compatibility.
@@ -679,6 +711,12 @@ type AdministrationServer interface {
 	OpenStudy(context.Context, *StudyRequest) (*Study, error)
 	// CancelStudy fails a study that is not released yet.
 	CancelStudy(context.Context, *CancelRequest) (*Study, error)
+	// Waive lets a study be released without the contributors that have not called
+	// since the coordinator started.
+	Waive(context.Context, *StudyRequest) (*Study, error)
+	// Clock says what time it is at the coordinator and whether it believes that,
+	// and lets an operator vouch for it.
+	Clock(context.Context, *ClockRequest) (*ClockReply, error)
 	mustEmbedUnimplementedAdministrationServer()
 }
 
@@ -709,6 +747,12 @@ func (UnimplementedAdministrationServer) OpenStudy(context.Context, *StudyReques
 }
 func (UnimplementedAdministrationServer) CancelStudy(context.Context, *CancelRequest) (*Study, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelStudy not implemented")
+}
+func (UnimplementedAdministrationServer) Waive(context.Context, *StudyRequest) (*Study, error) {
+	return nil, status.Error(codes.Unimplemented, "method Waive not implemented")
+}
+func (UnimplementedAdministrationServer) Clock(context.Context, *ClockRequest) (*ClockReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Clock not implemented")
 }
 func (UnimplementedAdministrationServer) mustEmbedUnimplementedAdministrationServer() {}
 func (UnimplementedAdministrationServer) testEmbeddedByValue()                        {}
@@ -846,6 +890,42 @@ func _Administration_CancelStudy_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Administration_Waive_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StudyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministrationServer).Waive(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Administration_Waive_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministrationServer).Waive(ctx, req.(*StudyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Administration_Clock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ClockRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministrationServer).Clock(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Administration_Clock_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministrationServer).Clock(ctx, req.(*ClockRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Administration_ServiceDesc is the grpc.ServiceDesc for Administration service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -876,6 +956,14 @@ var Administration_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CancelStudy",
 			Handler:    _Administration_CancelStudy_Handler,
+		},
+		{
+			MethodName: "Waive",
+			Handler:    _Administration_Waive_Handler,
+		},
+		{
+			MethodName: "Clock",
+			Handler:    _Administration_Clock_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -1,0 +1,292 @@
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// witnesses are those who call. With each List they show the newest document that
+// this coordinator signed for them. One whose ledger entry is not in its own chain,
+// and not covered by a reconciliation, proves that the coordinator was put back to
+// an older state: from then on it releases nothing, and signs no head, until it is
+// reconciled.
+//
+// What is badly signed proves nothing: it is counted and ignored, so nobody can
+// stop a coordinator by making up a number.
+//
+// After each start a study is released only when two poll intervals are over and
+// all its contributors have called, so that each could show what it has. An entry
+// that nobody who calls has seen goes unnoticed.
+type witnesses struct {
+	store   Store
+	journal privacy.Journal
+	head    *ledgerHead
+	signer  *protocol.Signer
+	keys    protocol.Keys // that this coordinator ever signed with
+	counts  *counts
+	log     *slog.Logger
+	started time.Time
+	wait    time.Duration // Config.WitnessWait
+
+	mu      sync.Mutex
+	called  map[study.PartyID]bool                // since the start
+	waived  map[study.Hash]map[study.PartyID]bool // by an operator, since the start
+	bad     map[string]bool                       // who showed what is badly signed
+	said    map[study.Hash]string                 // why a release waits, as it was logged last
+	known   map[privacy.Head]bool                 // heads that were found in the chain
+	unsaved []testimony                           // could not be stored yet
+	behind  error                                 // why nothing is released; nil: nothing is known
+	signed  protocol.Shown                        // a head, as it is signed for everybody
+	of      privacy.Head                          // of signed
+}
+
+// testimony is what was shown that the chain lacks.
+type testimony struct {
+	Head  privacy.Head
+	Shown protocol.Shown
+	By    string
+	At    time.Time
+}
+
+// lostKey is the number of a testimony that is about a signing key.
+const lostKey = -1
+
+// maxKnown bounds what is remembered of heads that were looked up.
+const maxKnown = 1024
+
+// open holds the chain against what was shown before the last stop.
+func (w *witnesses) open(ctx context.Context) error {
+	w.started = time.Now()
+	w.called, w.waived, w.bad = map[study.PartyID]bool{}, map[study.Hash]map[study.PartyID]bool{}, map[string]bool{}
+	w.said, w.known = map[study.Hash]string{}, map[privacy.Head]bool{}
+	var all []testimony
+	err := w.store.View(ctx, func(tx Tx) (err error) { all, err = tx.Witnessed(); return err })
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	chain, err := privacy.Walk(ctx, w.journal, func(privacy.Line) error { return nil })
+	if err != nil {
+		return err
+	}
+	for _, t := range all {
+		if err := contradicts(chain, w.keys, t); err != nil {
+			w.stop(err, t.By)
+		}
+	}
+	return nil
+}
+
+// contradicts is how a testimony contradicts a chain and the keys known; nil if it
+// does not, any more.
+func contradicts(chain *privacy.Chain, keys protocol.Keys, t testimony) error {
+	if t.Head.Sequence == lostKey {
+		next, err := keys.Follow(protocol.Signed{Document: t.Shown.Document, Signature: t.Shown.Signature})
+		if err != nil || len(next.Successions()) == len(keys.Successions()) {
+			return nil // another successor was signed since, or this one is here
+		}
+		return errLostKey
+	}
+	_, err := chain.Recall(t.Head)
+	return err
+}
+
+// errLostKey: only a newer backup helps.
+var errLostKey = errors.New("it handed its signing key over to one that is not here: restore a backup that was made after caucus coordinator rotate")
+
+// stop notes that the coordinator was put back. The caller holds mu, or nobody
+// else has w yet.
+func (w *witnesses) stop(why error, by string) {
+	if w.behind == nil {
+		w.log.Error("this coordinator was put back to an older state; nothing is released until it is put right: see caucus ledger verify and caucus ledger reconcile", "party", by, "error", why)
+	}
+	w.behind = fmt.Errorf("%w: %s holds a document that this coordinator signed, and %v", privacy.ErrBehind, by, why)
+}
+
+// look takes what a caller shows, and that it called.
+func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown protocol.Shown, successions []protocol.Signed) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	keys := w.keys
+	for _, s := range successions {
+		next, err := keys.Follow(s)
+		if err != nil {
+			break // of others, or made up
+		}
+		if len(next.Successions()) > len(keys.Successions()) { // its own, and unknown here
+			w.witness(testimony{
+				privacy.Head{Sequence: lostKey, Hash: sha256.Sum256(s.Document)},
+				protocol.Shown{Kind: protocol.SuccessionDocument, Document: s.Document, Signature: s.Signature}, caller.Name, time.Now(),
+			}, errLostKey)
+		}
+		keys = next
+	}
+	if shown.Kind != "" && !(shown.Kind == w.signed.Kind && bytes.Equal(shown.Document, w.signed.Document) && bytes.Equal(shown.Signature, w.signed.Signature)) {
+		head, err := shown.Head(keys)
+		if err != nil {
+			w.counts.badWitnesses.Add(1)
+			if !w.bad[caller.Name] {
+				w.bad[caller.Name] = true
+				w.log.Warn("shown a document that this coordinator did not sign: ignored", "party", caller.Name)
+			}
+		} else if err := w.recall(ctx, head, shown, caller.Name); err != nil {
+			return err
+		}
+	}
+	if len(w.unsaved) > 0 {
+		w.save(ctx)
+	}
+	if caller.Role == protocol.RoleParty {
+		w.called[study.PartyID(caller.Name)] = true
+	}
+	return nil
+}
+
+// recall holds the chain against a head that this coordinator signed.
+func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protocol.Shown, by string) error {
+	if head.Sequence == 0 || w.known[head] {
+		return nil
+	}
+	there, err := entryOf(ctx, w.journal, head.Sequence)
+	if err != nil {
+		return err
+	}
+	if there.Hash != head.Hash || there.Sequence != head.Sequence {
+		chain, err := privacy.Walk(ctx, w.journal, func(privacy.Line) error { return nil })
+		if err != nil {
+			return err
+		}
+		if _, err := chain.Recall(head); err != nil {
+			w.witness(testimony{head, shown, by, time.Now()}, err)
+			return nil
+		}
+	}
+	if len(w.known) >= maxKnown {
+		clear(w.known)
+	}
+	w.known[head] = true
+	return nil
+}
+
+// witness stops the coordinator; save then sees to it that a restart does not
+// forget.
+func (w *witnesses) witness(t testimony, why error) {
+	w.stop(why, t.By)
+	if !slices.ContainsFunc(w.unsaved, func(had testimony) bool { return had.Head == t.Head }) {
+		w.unsaved = append(w.unsaved, t)
+	}
+}
+
+// save stores what was shown. What a full disk refuses is tried again with the
+// next call; meanwhile the coordinator is stopped all the same.
+func (w *witnesses) save(ctx context.Context) {
+	err := w.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
+		for _, t := range w.unsaved {
+			if err := tx.AddWitnessed(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		w.log.Error("what was shown is not stored; it will be tried again", "error", err)
+		return
+	}
+	w.unsaved = nil
+}
+
+// current is the ledger's head, signed; nil from a coordinator that was put back.
+// It was durable and remembered before it is signed.
+func (w *witnesses) current() *protocol.Shown {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.behind != nil {
+		return nil
+	}
+	if now := w.head.now(); w.signed.Kind == "" || now != w.of {
+		w.signed, w.of = protocol.SignedHead(now, w.signer), now
+	}
+	s := w.signed
+	return &s
+}
+
+// stopped is why nothing is released, nil if nothing speaks against it.
+func (w *witnesses) stopped() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.behind
+}
+
+// awaited are those of a study's contributors that have not called since the
+// start and are not waived.
+func (w *witnesses) awaited(h study.Hash, contributors []study.PartyID) (missing []study.PartyID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range contributors {
+		if !w.called[p] && !w.waived[h][p] {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+// hold says why a study is not released now, nil if it may be. It is logged once.
+func (w *witnesses) hold(h study.Hash, contributors []study.PartyID) error {
+	var why string
+	if left := w.wait - time.Since(w.started); left > 0 {
+		why = "until those who poll could show what they have"
+	} else if missing := w.awaited(h, contributors); len(missing) > 0 {
+		why = fmt.Sprintf("until these contributors have called since the start, or an operator waives them (caucus study waive): %v", missing)
+	}
+	if why == "" {
+		return w.stopped()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.said[h] != why {
+		w.said[h] = why
+		w.log.Info("the release waits "+why, "study", h)
+	}
+	return fmt.Errorf("%w: %s", errWaits, why)
+}
+
+// errWaits: a study cannot move on before somebody calls or time passes.
+var errWaits = errors.New("it waits")
+
+// waive lets a study be released without these.
+func (w *witnesses) waive(h study.Hash, missing []study.PartyID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waived[h] == nil {
+		w.waived[h] = map[study.PartyID]bool{}
+	}
+	for _, p := range missing {
+		w.waived[h][p] = true
+	}
+}
+
+// entryOf reads an entry's head by its number; the zero Head if it has none.
+func entryOf(ctx context.Context, j privacy.Journal, sequence int64) (privacy.Head, error) {
+	var there []privacy.Entry
+	err := j.Update(ctx, func(tx privacy.Tx) (err error) {
+		there, err = tx.After(sequence-1, 1)
+		return err
+	})
+	if err != nil {
+		return privacy.Head{}, fmt.Errorf("read ledger: %w", err)
+	}
+	if len(there) == 0 || there[0].Sequence != sequence {
+		return privacy.Head{}, nil
+	}
+	return privacy.Head{Sequence: sequence, Hash: there[0].Hash}, nil
+}

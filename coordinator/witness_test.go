@@ -1,0 +1,282 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// backup copies a stopped coordinator's folder and head file, and gives what puts
+// both back.
+func (w *world) backup() (putBack func()) {
+	w.t.Helper()
+	dir, copied := w.config.Dir, filepath.Join(w.t.TempDir(), "backup")
+	must(0, os.CopyFS(copied, os.DirFS(dir)))
+	head := must(os.ReadFile(w.config.headFile()))
+	return func() {
+		w.t.Helper()
+		must(0, os.RemoveAll(dir))
+		must(0, os.CopyFS(dir, os.DirFS(copied)))
+		for _, e := range must(os.ReadDir(dir)) {
+			must(0, os.Chmod(filepath.Join(dir, e.Name()), 0o600))
+		}
+		must(0, os.WriteFile(w.config.headFile(), head, 0o600))
+	}
+}
+
+// alone makes start call for nobody, and gives the parties' clients.
+func (w *world) alone() map[string]*protocol.Client {
+	parties := w.parties
+	w.parties = nil
+	w.t.Cleanup(func() {
+		for _, c := range parties {
+			c.Close()
+		}
+	})
+	return parties
+}
+
+// show lists studies as one who says what it likes.
+func (w *world) show(id protocol.Identity, shown *pb.Shown) *pb.ListReply {
+	w.t.Helper()
+	for until := time.Now().Add(20 * time.Second); ; {
+		reply, err := pb.NewStudiesClient(w.raw(id)).List(context.Background(), &pb.ListRequest{Shown: shown})
+		if err == nil {
+			return reply
+		}
+		if time.Now().After(until) {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// lies are documents that prove nothing.
+func lies(t *testing.T, w *world) map[string]*pb.Shown {
+	far := privacy.Head{Sequence: 1 << 40, Hash: privacy.Digest{1}}
+	stranger := must(protocol.NewSigner())
+	own := must(protocol.LoadSigner(w.config.path(signerFile)))
+	foreign := protocol.SignedHead(far, stranger)
+	made := protocol.SignedHead(far, own)
+	made.Signature = slices.Clone(made.Signature)
+	made.Signature[0] ^= 1
+	renamed := protocol.SignedHead(far, own)
+	out := map[string]*pb.Shown{
+		"no signature":        {Kind: string(protocol.HeadDocument), Document: made.Document},
+		"another signature":   {Kind: string(protocol.HeadDocument), Document: made.Document, Signature: made.Signature},
+		"another coordinator": {Kind: string(protocol.HeadDocument), Document: foreign.Document, Signature: foreign.Signature},
+		"as a receipt":        {Kind: string(protocol.ReceiptDocument), Document: renamed.Document, Signature: renamed.Signature},
+		"no such kind":        {Kind: "caucus head 99", Document: renamed.Document, Signature: renamed.Signature},
+		"signed nonsense":     {Kind: string(protocol.HeadDocument), Document: []byte("nonsense"), Signature: own.Sign(protocol.HeadDocument, []byte("nonsense"))},
+		"a plan":              {Kind: string(protocol.PlanDocument), Document: []byte("{}"), Signature: own.Sign(protocol.PlanDocument, []byte("{}"))},
+		"far too long":        {Kind: string(protocol.HeadDocument), Document: make([]byte, protocol.MaxShown+1), Signature: made.Signature},
+	}
+	for what, s := range out {
+		if _, err := protocol.ShownOf(s).Head(own.Key()); err == nil {
+			t.Fatalf("%s is no lie", what)
+		}
+	}
+	return out
+}
+
+// TestWitnesses: a folder is put back to before a release, its head file too. One
+// of three parties lies; an honest one that polls is enough for nothing more to be
+// released, also after another restart, until what was lost is charged.
+func TestWitnesses(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	liar := w.identity("p2") // small enrols it again
+	s := w.small(3)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
+	w.stop()
+	putBack := w.backup()
+	w.start()
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))
+	must(w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))
+	w.wait("trial", study.Released)
+	r := must(w.operator.Release(ctx, "trial"))
+	w.call() // each has seen that there is an entry
+	w.stop()
+
+	putBack()
+	parties := w.alone()
+	w.start()
+	for what, lie := range lies(t, w) {
+		if reply := w.show(liar, lie); reply.Head == nil {
+			t.Errorf("%s stops the coordinator", what)
+		}
+	}
+	if n := w.server.counts.badWitnesses.Load(); n != int64(len(lies(t, w))) {
+		t.Errorf("%d lies were counted", n)
+	}
+	must(parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))
+	must(parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))
+	if got := w.wait("trial", study.Folded); !slices.Equal(got.Awaited, []string{"p0", "p1"}) {
+		t.Errorf("it waits for %v", got.Awaited)
+	}
+	if l := must(parties["p0"].Studies(ctx)); l.Back == nil || !strings.Contains(l.Back.Error(), "put back") {
+		t.Errorf("p0 is told %v", l.Back)
+	}
+	must(parties["p1"].Studies(ctx)) // now nobody is awaited any more
+	until := time.Now().Add(20 * time.Second)
+	for !strings.Contains(w.log.String(), "study cannot move on") && time.Now().Before(until) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if _, err := w.operator.Release(ctx, "trial"); !errors.Is(err, protocol.ErrNotFound) {
+		t.Errorf("a second release: %v", err)
+	}
+	if !strings.Contains(w.log.String(), "this coordinator was put back to an older state") {
+		t.Error("the log does not say so")
+	}
+	w.stop()
+	w.start() // it remembers, though nobody has called yet
+	if reply := w.show(liar, nil); reply.Head != nil {
+		t.Error("it signs heads again after a restart")
+	}
+	w.stop()
+
+	if _, err := Reconcile(ctx, w.config.Dir, nil, nil); err == nil || !strings.Contains(err.Error(), "give the releases that they made") {
+		t.Errorf("reconciling without saying what: %v", err)
+	}
+	if lost := must(Reconcile(ctx, w.config.Dir, r.Release.Ledger, nil)); len(lost) != 1 {
+		t.Errorf("charged again: %v", lost)
+	}
+	w.parties = parties
+	w.start()
+	w.wait("trial", study.Released)
+	if totals := must(w.server.conductor.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
+		t.Errorf("%d charges, want 2", totals[privacy.Party].Charges)
+	}
+	if l := must(parties["p0"].Studies(ctx)); l.Back != nil {
+		t.Errorf("after all that: %v", l.Back)
+	}
+}
+
+// TestLiarsDoNotFreeze: whatever a party makes up, studies go on.
+func TestLiarsDoNotFreeze(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	liar := w.identity("p1")
+	s := w.small(2)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	all := lies(t, w)
+	for _, lie := range all {
+		w.show(liar, lie)
+	}
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	w.wait("trial", study.Released)
+	if n := strings.Count(w.log.String(), "did not sign"); n != 1 {
+		t.Errorf("%d lies are %d lines of the log", len(all), n)
+	}
+	// The signer's own documents that are in the chain prove nothing either.
+	w.call()
+	old := protocol.SignedHead(privacy.Head{}, w.server.signer)
+	now := protocol.SignedHead(w.server.conductor.releaser.head.now(), w.server.signer)
+	for _, shown := range []protocol.Shown{old, now} {
+		if reply := w.show(liar, &pb.Shown{Kind: string(shown.Kind), Document: shown.Document, Signature: shown.Signature}); reply.Head == nil {
+			t.Error("a head of its own stops the coordinator")
+		}
+	}
+}
+
+// TestForkIsWitnessed: a coordinator that was put back went on before anyone who
+// knew called. The entry that was lost is then of another number's hash; it is paid
+// for by name, so that showing it once more proves nothing new.
+func TestForkIsWitnessed(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	s := w.small(2)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	w.stop()
+	putBack := w.backup()
+	w.start()
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	w.wait("trial", study.Released)
+	w.call()
+	w.stop()
+	putBack()
+	parties := w.alone()
+	w.start()
+	must(parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	w.wait("trial", study.Folded)
+	must(w.operator.Waive(ctx, "trial")) // by an operator who believes that nothing was put back
+	w.wait("trial", study.Released)
+	if l := must(parties["p0"].Studies(ctx)); l.Back == nil {
+		t.Error("another entry 1 is not noticed")
+	}
+	w.stop()
+	if _, err := Reconcile(ctx, w.config.Dir, nil, nil); err == nil || !strings.Contains(err.Error(), "1 entries were published") {
+		t.Errorf("reconciling without a cost: %v", err)
+	}
+	cost := privacy.PureCost(privacy.Party, 0, big.NewRat(1, 2))
+	if lost := must(Reconcile(ctx, w.config.Dir, nil, []privacy.Cost{cost})); len(lost) != 1 {
+		t.Errorf("charged %v", lost)
+	}
+	if lost := must(Reconcile(ctx, w.config.Dir, nil, nil)); lost != nil {
+		t.Errorf("charged again %v", lost)
+	}
+	w.parties = parties
+	w.start()
+	if l := must(parties["p0"].Studies(ctx)); l.Back != nil {
+		t.Errorf("p0 shows it once more: %v", l.Back)
+	}
+}
+
+// TestReleaseWaits: after a start a study is released when the wait is over and its
+// contributors have called, or when an operator waives those that have not.
+func TestReleaseWaits(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	s := w.small(3)
+	for i := range 2 {
+		must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, ballotFor(i, 3)))
+	}
+	w.stop()
+	parties := w.alone()
+	w.config.WitnessWait = 200 * time.Millisecond
+	w.start()
+	started := time.Now()
+	must(parties["p2"].Studies(ctx))
+	must(parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))
+	got := w.wait("trial", study.Folded)
+	if !slices.Equal(got.Awaited, []string{"p0", "p1"}) {
+		t.Errorf("it waits for %v", got.Awaited)
+	}
+	must(parties["p0"].Studies(ctx))
+	for !strings.Contains(w.log.String(), "an operator waives them") {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if since := time.Since(started); since < 150*time.Millisecond {
+		t.Errorf("the wait was over after %v", since)
+	}
+	if got := w.wait("trial", study.Folded); !slices.Equal(got.Awaited, []string{"p1"}) {
+		t.Errorf("it waits for %v", got.Awaited)
+	}
+	if _, err := parties["p1"].Waive(ctx, "trial"); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("a party waives: %v", err)
+	}
+	if got := must(w.operator.Waive(ctx, "trial")); len(got.Awaited) != 0 {
+		t.Errorf("after the waiver it waits for %v", got.Awaited)
+	}
+	w.wait("trial", study.Released)
+	if _, err := w.operator.Waive(ctx, "trial"); !errors.Is(err, study.ErrNotOpen) {
+		t.Errorf("waiving what is released: %v", err)
+	}
+	if text := w.log.String(); !strings.Contains(text, "as an operator says") || !strings.Contains(text, `"parties":["p1"]`) {
+		t.Error("the log does not say who was waived")
+	}
+	if n := strings.Count(w.log.String(), "the release waits"); n > 4 {
+		t.Errorf("the log says %d times that it waits", n)
+	}
+}

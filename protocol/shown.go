@@ -1,0 +1,164 @@
+package protocol
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+
+	"caucus/privacy"
+	"caucus/protocol/pb"
+)
+
+// Shown is a document that a coordinator signed and that tells how far its ledger
+// was. Whoever holds one can show it to the coordinator: if its ledger lacks that
+// entry, it was put back to an older state, whatever else is said.
+type Shown struct {
+	Kind      Document `json:"kind"`
+	Document  []byte   `json:"document"`
+	Signature []byte   `json:"signature"`
+}
+
+// MaxShown is how many bytes of a document are shown at most: heads and receipts
+// have a few hundred.
+const MaxShown = 64 << 10
+
+// SignedHead is a head as a coordinator signs it: nothing else is in it, so that
+// the same head is the same bytes.
+func SignedHead(h privacy.Head, s *Signer) Shown {
+	document, err := json.Marshal(headDocument{h})
+	if err != nil {
+		panic(err) // numbers and hexadecimal
+	}
+	return Shown{HeadDocument, document, s.Sign(HeadDocument, document)}
+}
+
+type headDocument struct {
+	Ledger privacy.Head `json:"ledger"`
+}
+
+// Head checks the signature and says how far the ledger was when the document was
+// signed. An error wraps ErrDamaged.
+func (s Shown) Head(key Verifier) (privacy.Head, error) {
+	fail := func(err error) (privacy.Head, error) {
+		return privacy.Head{}, fmt.Errorf("%w: %s: %v", ErrDamaged, s.Kind, err)
+	}
+	if len(s.Document) > MaxShown {
+		return fail(fmt.Errorf("it has more than %d bytes", MaxShown))
+	}
+	switch s.Kind {
+	case HeadDocument:
+		if err := key.Verify(s.Kind, s.Document, s.Signature); err != nil {
+			return privacy.Head{}, err
+		}
+		var d headDocument
+		if err := json.Unmarshal(s.Document, &d); err != nil {
+			return fail(err)
+		}
+		return d.Ledger, nil
+	case ReceiptDocument:
+		r, err := ParseReceipt(s.Document, s.Signature, key)
+		return r.Ledger, err
+	case ReleaseDocument:
+		r, err := ParseRelease(s.Document, s.Signature, key)
+		var last privacy.Head
+		for _, l := range r.Ledger {
+			if l.Sequence > last.Sequence {
+				last = l.Head()
+			}
+		}
+		return last, err
+	}
+	return fail(errors.New("no such document tells how far a ledger was"))
+}
+
+func (s Shown) proto() *pb.Shown {
+	if s.Kind == "" {
+		return nil
+	}
+	return &pb.Shown{Kind: string(s.Kind), Document: s.Document, Signature: s.Signature}
+}
+
+// ShownOf reads what a caller showed, the zero Shown if nothing.
+func ShownOf(s *pb.Shown) Shown {
+	if s == nil {
+		return Shown{}
+	}
+	return Shown{Document(s.Kind), s.Document, s.Signature}
+}
+
+// memory keeps the newest document that a coordinator signed, in a file where it
+// has a path. Newest is by the ledger's number. Of two documents about the same
+// number the first is kept: if they contradict each other it is the proof.
+type memory struct {
+	path string
+
+	mu   sync.Mutex
+	held Shown
+	head privacy.Head
+}
+
+// openMemory reads what was kept.
+func openMemory(path string, keys Verifier) (*memory, error) {
+	m := &memory{path: path}
+	return m, m.read(keys)
+}
+
+func (m *memory) read(keys Verifier) error {
+	if m.path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(m.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var held Shown
+	if err == nil {
+		err = json.Unmarshal(text, &held)
+	}
+	var head privacy.Head
+	if err == nil {
+		head, err = held.Head(keys)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s, which keeps how far the coordinator was: remove it if the coordinator is another one now: %w", m.path, err)
+	}
+	if m.held.Kind == "" || head.Sequence > m.head.Sequence {
+		m.held, m.head = held, head
+	}
+	return nil
+}
+
+// newest is what is shown.
+func (m *memory) newest() (Shown, privacy.Head) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.held, m.head
+}
+
+// keep remembers a document if it is newer. What another process of the same
+// identity kept meanwhile is not lost.
+func (m *memory) keep(s Shown, head privacy.Head, keys Verifier) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.held.Kind != "" && head.Sequence <= m.head.Sequence || len(s.Document) > MaxShown {
+		return nil
+	}
+	if err := m.read(keys); err != nil || m.held.Kind != "" && head.Sequence <= m.head.Sequence {
+		return err
+	}
+	m.held, m.head = s, head
+	if m.path == "" {
+		return nil
+	}
+	text, err := json.Marshal(s)
+	if err == nil {
+		err = WriteSecret(m.path, append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("keep how far the coordinator was: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package protocol
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// TestShown: a head, a receipt and a release tell how far a ledger was, if the
+// coordinator signed them as what they are.
+func TestShown(t *testing.T) {
+	signer := must(NewSigner())
+	head := privacy.Head{Sequence: 7, Hash: privacy.Digest{7}}
+	receipt := must(Receipt{Plan: study.Hash{1}, Party: "p", Ledger: head}.Sign(signer))
+	signed := SignedHead(head, signer)
+	if again := SignedHead(head, signer); string(again.Document) != string(signed.Document) || string(again.Signature) != string(signed.Signature) {
+		t.Error("the same head is signed as other bytes")
+	}
+	for what, s := range map[string]Shown{"head": signed, "receipt": {ReceiptDocument, receipt.Document, receipt.Signature}} {
+		if have, err := s.Head(signer.Key()); err != nil || have != head {
+			t.Errorf("%s: %v, %v", what, have, err)
+		}
+		made := s
+		made.Document = []byte(strings.Replace(string(s.Document), `"sequence":7`, `"sequence":9`, 1))
+		other := s
+		other.Kind = PlanDocument
+		long := s
+		long.Document = append(make([]byte, 0, MaxShown+1), s.Document...)[:MaxShown+1]
+		for how, bad := range map[string]Shown{"a made-up number": made, "another kind": other, "nothing": {}, "too long": long} {
+			if have, err := bad.Head(signer.Key()); !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s, %s: %v, %v", what, how, have, err)
+			}
+		}
+		if _, err := s.Head(must(NewSigner()).Key()); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s of another signer: %v", what, err)
+		}
+	}
+}
+
+// TestMemory: the newest document is kept over restarts and by several clients of
+// one identity, and one that contradicts it does not take its place.
+func TestMemory(t *testing.T) {
+	signer := must(NewSigner())
+	path := filepath.Join(t.TempDir(), "memory")
+	at := func(n int64, hash byte) (Shown, privacy.Head) {
+		h := privacy.Head{Sequence: n, Hash: privacy.Digest{hash}}
+		return SignedHead(h, signer), h
+	}
+	m, other := must(openMemory(path, signer.Key())), must(openMemory(path, signer.Key()))
+	for _, step := range []struct {
+		of   *memory
+		n    int64
+		hash byte
+		want privacy.Head
+	}{
+		{m, 0, 0, privacy.Head{}},
+		{m, 3, 3, privacy.Head{Sequence: 3, Hash: privacy.Digest{3}}},
+		{m, 2, 2, privacy.Head{Sequence: 3, Hash: privacy.Digest{3}}},
+		{m, 3, 9, privacy.Head{Sequence: 3, Hash: privacy.Digest{3}}},
+		{other, 2, 9, privacy.Head{Sequence: 3, Hash: privacy.Digest{3}}},
+		{other, 4, 4, privacy.Head{Sequence: 4, Hash: privacy.Digest{4}}},
+		{m, 4, 9, privacy.Head{Sequence: 4, Hash: privacy.Digest{4}}},
+	} {
+		s, h := at(step.n, step.hash)
+		must(0, step.of.keep(s, h, signer.Key()))
+		if _, have := must(openMemory(path, signer.Key())).newest(); have != step.want {
+			t.Errorf("after entry %d: %v is kept, want %v", step.n, have, step.want)
+		}
+	}
+	must(0, os.WriteFile(path, []byte("{"), 0o600))
+	if _, err := openMemory(path, signer.Key()); err == nil || !strings.Contains(err.Error(), "remove it if") {
+		t.Errorf("a damaged file: %v", err)
+	}
+}
+
+// TestKeys: a key is followed only by what the key before it signed.
+func TestKeys(t *testing.T) {
+	now := time.Now()
+	signers := []*Signer{must(NewSigner()), must(NewSigner()), must(NewSigner()), must(NewSigner())}
+	authority := must(NewAuthority(now)).certificate.Raw
+	link := func(from, to, by int) Signed {
+		return must(Succession{From: signers[from].Key(), To: signers[to].Key(), Authority: authority, At: now}.Sign(signers[by]))
+	}
+	good := []Signed{link(0, 1, 0), link(1, 2, 1)}
+	k := must(FollowKeys(signers[0].Key(), good))
+	if k.Newest() != signers[2].Key() || !k.Hold(signers[1].Key()) || k.Hold(signers[3].Key()) {
+		t.Errorf("newest %s", k.Newest())
+	}
+	for i, s := range signers {
+		err := k.Verify(PlanDocument, []byte("x"), s.Sign(PlanDocument, []byte("x")))
+		if (err == nil) != (i < 3) {
+			t.Errorf("signed by key %d: %v", i, err)
+		}
+	}
+	for i, want := range []int{2, 1, 0, 2} {
+		if have := len(k.Since(signers[i].Key())); have != want {
+			t.Errorf("since key %d: %d successions, want %d", i, have, want)
+		}
+	}
+	back := must(json.Marshal(Succession{From: signers[2].Key(), To: signers[0].Key(), Authority: authority}))
+	for what, all := range map[string][]Signed{
+		"signed by another":         {link(0, 1, 3)},
+		"signed by the new one":     {link(0, 1, 1)},
+		"a step left out":           {link(1, 2, 1)},
+		"another after the first":   {link(0, 1, 0), link(0, 2, 0)},
+		"back to the first":         append(good[:2:2], Signed{back, signers[2].Sign(SuccessionDocument, back)}),
+		"without an authority":      {must(Succession{From: signers[0].Key(), To: signers[1].Key()}.Sign(signers[0]))},
+		"signed as something else":  {{good[0].Document, signers[0].Sign(PlanDocument, good[0].Document)}},
+		"more than anybody follows": make([]Signed, maxSuccessions+1),
+	} {
+		if _, err := FollowKeys(signers[0].Key(), all); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if again := must(FollowKeys(signers[0].Key(), append(good[:2:2], good[0]))); len(again.Successions()) != 2 {
+		t.Error("a step that is known already is taken twice")
+	}
+}

@@ -1,0 +1,178 @@
+package protocol
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"caucus/protocol/pb"
+)
+
+// Succession hands over from a coordinator's signing key and authority to new
+// ones. The old key signs it: whoever trusted that key can trust the new one.
+type Succession struct {
+	From SignerKey `json:"from"`
+	To   SignerKey `json:"to"`
+	// Authority is the new authority's certificate, DER.
+	Authority []byte    `json:"authority"`
+	At        time.Time `json:"at"`
+}
+
+// Signed is a document's bytes and the signature on them.
+type Signed struct {
+	Document  []byte `json:"document"`
+	Signature []byte `json:"signature"`
+}
+
+type signedYAML struct {
+	Document  string `yaml:"document"` // it is JSON
+	Signature string `yaml:"signature"`
+}
+
+// MarshalYAML writes text and base64.
+func (s Signed) MarshalYAML() (any, error) {
+	return signedYAML{string(s.Document), base64.StdEncoding.EncodeToString(s.Signature)}, nil
+}
+
+// UnmarshalYAML reads what MarshalYAML wrote.
+func (s *Signed) UnmarshalYAML(node *yaml.Node) error {
+	var y signedYAML
+	if err := node.Decode(&y); err != nil {
+		return err
+	}
+	signature, err := base64.StdEncoding.DecodeString(y.Signature)
+	s.Document, s.Signature = []byte(y.Document), signature
+	return err
+}
+
+// Sign makes the document that old, which is From, signs.
+func (s Succession) Sign(old *Signer) (Signed, error) {
+	document, err := json.Marshal(s)
+	if err != nil {
+		return Signed{}, fmt.Errorf("sign succession: %w", err)
+	}
+	return Signed{document, old.Sign(SuccessionDocument, document)}, nil
+}
+
+// maxSuccessions bounds how often a key is followed: a key lives for years.
+const maxSuccessions = 64
+
+// Keys are those that a coordinator signed with, from one that is trusted to the
+// one that it signs with now. What an earlier one of them signed is still the
+// coordinator's.
+type Keys struct {
+	first  SignerKey
+	signed []Signed
+	links  []Succession
+}
+
+// FollowKeys goes from a key that is trusted from one succession to the next,
+// oldest first. An error wraps ErrDamaged.
+func FollowKeys(first SignerKey, successions []Signed) (Keys, error) {
+	k := Keys{first: first}
+	if len(successions) > maxSuccessions {
+		return k, fmt.Errorf("%w: %d successions of a signing key", ErrDamaged, len(successions))
+	}
+	for _, s := range successions {
+		var err error
+		if k, err = k.Follow(s); err != nil {
+			return k, err
+		}
+	}
+	return k, nil
+}
+
+// Follow goes one step on. One that is known already changes nothing.
+func (k Keys) Follow(s Signed) (Keys, error) {
+	var link Succession
+	if err := json.Unmarshal(s.Document, &link); err != nil {
+		return k, fmt.Errorf("%w: succession: %v", ErrDamaged, err)
+	}
+	if err := link.From.Verify(SuccessionDocument, s.Document, s.Signature); err != nil {
+		return k, err
+	}
+	if _, err := x509.ParseCertificate(link.Authority); err != nil {
+		return k, fmt.Errorf("%w: succession: its authority: %v", ErrDamaged, err)
+	}
+	switch {
+	case slices.ContainsFunc(k.signed, func(had Signed) bool { return string(had.Document) == string(s.Document) }):
+		return k, nil
+	case link.From != k.Newest():
+		return k, fmt.Errorf("%w: a succession from key %s, and not from %s", ErrDamaged, link.From, k.Newest())
+	case k.Hold(link.To):
+		return k, fmt.Errorf("%w: a succession back to key %s", ErrDamaged, link.To)
+	}
+	k.signed, k.links = append(slices.Clone(k.signed), s), append(slices.Clone(k.links), link)
+	return k, nil
+}
+
+// Newest is the key that the coordinator signs with now.
+func (k Keys) Newest() SignerKey {
+	if n := len(k.links); n > 0 {
+		return k.links[n-1].To
+	}
+	return k.first
+}
+
+// Hold says whether a key is one of them.
+func (k Keys) Hold(key SignerKey) bool {
+	return key == k.first || slices.ContainsFunc(k.links, func(l Succession) bool { return l.To == key })
+}
+
+// after are the keys after the first, oldest first.
+func (k Keys) after() (all []SignerKey) {
+	for _, l := range k.links {
+		all = append(all, l.To)
+	}
+	return all
+}
+
+// Successions are the signed documents that led here from the first key.
+func (k Keys) Successions() []Signed { return k.signed }
+
+// Authority is the newest authority's certificate, DER; nil where it never
+// changed.
+func (k Keys) Authority() []byte {
+	if n := len(k.links); n > 0 {
+		return k.links[n-1].Authority
+	}
+	return nil
+}
+
+// Since are the successions after a key: all of them where it is none of these.
+func (k Keys) Since(key SignerKey) []Signed {
+	i := slices.IndexFunc(k.links, func(l Succession) bool { return l.To == key })
+	return k.signed[i+1:]
+}
+
+// Verify says whether one of the keys signed, the newest first.
+func (k Keys) Verify(d Document, document, signature []byte) error {
+	err := k.Newest().Verify(d, document, signature)
+	for i := len(k.links) - 1; i >= 0 && err != nil; i-- {
+		if k.links[i].From.Verify(d, document, signature) == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// SignedProto and SignedOf carry signed documents over the wire.
+func SignedProto(all []Signed) (out []*pb.Signed) {
+	for _, s := range all {
+		out = append(out, &pb.Signed{Document: s.Document, Signature: s.Signature})
+	}
+	return out
+}
+
+// SignedOf reads what SignedProto wrote.
+func SignedOf(all []*pb.Signed) (out []Signed) {
+	for _, s := range all {
+		out = append(out, Signed{s.GetDocument(), s.GetSignature()})
+	}
+	return out
+}
