@@ -15,32 +15,34 @@ import (
 // is the architecture: a room may use what lies below it, never beside or
 // above; the two daemons never import each other.
 var rooms = map[string][]string{
-	"dataset":         {},
-	"learners":        {},
-	"privacy":         {},
-	"privacy/journal": {"privacy"},
-	"auxdata":         {"dataset", "learners"},
-	"aggregation":     {"learners", "dataset"},
-	"study":           {"aggregation", "auxdata", "dataset", "learners", "privacy"},
-	"protocol":        {"study", "auxdata", "dataset", "privacy", "protocol/pb"},
-	"protocol/pb":     {},
-	"agent":           {"protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
-	"coordinator":     {"protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
-	"deploy":          {"agent", "coordinator"},
-	"cmd/caucus":      nil, // anything
-	"cmd/paperlab":    nil,
-	".":               {},
+	"dataset":           {},
+	"learners":          {},
+	"privacy":           {},
+	"privacy/journal":   {"privacy"},
+	"auxdata":           {"dataset", "learners"},
+	"aggregation":       {"learners", "dataset"},
+	"aggregation/ratio": {"aggregation", "dataset"},
+	"study":             {"aggregation", "aggregation/ratio", "auxdata", "dataset", "learners", "privacy"},
+	"protocol":          {"study", "auxdata", "dataset", "privacy", "protocol/pb"},
+	"protocol/pb":       {},
+	"agent":             {"protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"coordinator":       {"protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"deploy":            {"agent", "coordinator"},
+	"cmd/caucus":        nil, // anything
+	"cmd/paperlab":      nil,
+	".":                 {},
 }
 
 // pure rooms take values and return values.
 var pure = map[string][]string{
-	"dataset":     {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
-	"learners":    {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
-	"aggregation": {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"auxdata":     {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"privacy":     {"os", "net", "net/http", "database/sql", "time"},
-	"study":       {"os", "net", "net/http", "database/sql", "log", "log/slog", "crypto/rand"},
-	"protocol":    {"database/sql"},
+	"dataset":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
+	"learners":          {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
+	"aggregation":       {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"aggregation/ratio": {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"auxdata":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"privacy":           {"os", "net", "net/http", "database/sql", "time"},
+	"study":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "crypto/rand"},
+	"protocol":          {"database/sql"},
 }
 
 // TestImports holds the table of rooms.

@@ -52,14 +52,3 @@ func ProjectSimplex(v []float64, mass float64) []float64 {
 	}
 	return out
 }
-
-// ProjectCounts is ProjectSimplex for noisy label counts of a set of known
-// size: the nearest real vector that is nonnegative and sums to size. Counts
-// that already are come back unchanged.
-func ProjectCounts(noisy []int64, size int64) []float64 {
-	v := make([]float64, len(noisy))
-	for k, n := range noisy {
-		v[k] = float64(n)
-	}
-	return ProjectSimplex(v, float64(size))
-}

@@ -2,11 +2,9 @@ package aggregation
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
 
@@ -55,23 +53,6 @@ func TestProjectSimplexHuge(t *testing.T) {
 	}
 }
 
-func TestProjectCounts(t *testing.T) {
-	for _, c := range []struct {
-		noisy []int64
-		size  int64
-		want  []float64
-	}{
-		{[]int64{3, 4, 5}, 12, []float64{3, 4, 5}}, // already there: unchanged
-		{[]int64{-2, 8, 6}, 12, []float64{0, 7, 5}},
-		{[]int64{5, 5}, 12, []float64{6, 6}},
-		{[]int64{-100, -100, 50}, 12, []float64{0, 0, 12}},
-	} {
-		if got := ProjectCounts(c.noisy, c.size); !slices.Equal(got, c.want) {
-			t.Errorf("%v of %d: got %v, want %v", c.noisy, c.size, got, c.want)
-		}
-	}
-}
-
 func TestProjectSimplexRefuses(t *testing.T) {
 	for _, v := range [][]float64{nil, {math.NaN()}, {math.Inf(1)}} {
 		func() {
@@ -82,67 +63,5 @@ func TestProjectSimplexRefuses(t *testing.T) {
 			}()
 			ProjectSimplex(v, 1)
 		}()
-	}
-}
-
-// Against the best over every support, solved alone; and the certificate.
-func TestQuadraticOnSimplex(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 9))
-	for trial := range 300 {
-		c := 2 + trial%5
-		root := mat.NewDense(c, c, nil)
-		b := make([]float64, c)
-		for i := range c {
-			for j := range c {
-				root.Set(i, j, rng.NormFloat64())
-			}
-			b[i] = 2 * rng.NormFloat64()
-		}
-		h := mat.NewSymDense(c, nil)
-		h.SymOuterK(1, root)
-		f := func(x []float64) float64 {
-			v := mat.NewVecDense(c, x)
-			return mat.Inner(v, h, v)/2 - mat.Dot(v, mat.NewVecDense(c, b))
-		}
-		x, gap := quadraticOnSimplex(h, b)
-		want := math.Inf(1)
-		for bits := 1; bits < 1<<c; bits++ {
-			inside := make([]bool, c)
-			for i := range inside {
-				inside[i] = bits>>i&1 == 1
-			}
-			if z, ok := supportMinimum(h, b, inside, 1); ok && slices.Min(z) >= 0 {
-				want = min(want, f(z))
-			}
-		}
-		var sum float64
-		for _, v := range x {
-			sum += v
-		}
-		if math.Abs(sum-1) > 1e-9 || slices.Min(x) < 0 {
-			t.Fatalf("x = %v is not on the simplex", x)
-		}
-		if f(x) > want+1e-8 || gap > 1e-8 || f(x)-want > gap+1e-8 {
-			t.Fatalf("f = %.12g with gap %.3g, best support %.12g", f(x), gap, want)
-		}
-	}
-}
-
-// With the identity as metric it is the Euclidean projection.
-func TestQuadraticIsProjection(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 9))
-	for range 100 {
-		c := 8
-		h, b := mat.NewSymDense(c, nil), make([]float64, c)
-		for k := range c {
-			h.SetSym(k, k, 1)
-			b[k] = rng.NormFloat64()
-		}
-		got, _ := quadraticOnSimplex(h, b)
-		for k, w := range ProjectSimplex(b, 1) {
-			if math.Abs(got[k]-w) > 1e-10 {
-				t.Fatalf("got %v", got)
-			}
-		}
 	}
 }

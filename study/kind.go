@@ -94,7 +94,7 @@ type Kind interface {
 var kinds = map[string]Kind{
 	"classify": classify{},
 	"labels":   labels{},
-	"ratio":    ratio{},
+	"ratio":    ratioKind{},
 	"reweigh":  reweigh{},
 }
 

@@ -11,13 +11,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
 )
 
-// ratio is the kind of study that learns the class ratios of unlabelled sets
+// ratioKind is the kind of study that learns the class ratios of unlabelled sets
 // (Iyer, Nath & Sarawagi 2016): each party publishes one or more sets with
 // privatised label counts and something about the sets' features. The ratios of
 // any other set follow, for as many sets as anyone likes.
@@ -26,7 +26,7 @@ import (
 //   - Neighbours: replace one label (unit label) or one record (unit record,
 //     features: noisy-embedding). Public: plan, how many sets and records a party
 //     has, and at unit label the features and who is in which set.
-//   - Lemma: below, with aggregation.IntegerBound.
+//   - Lemma: below, with ratio.IntegerBound.
 //   - Numeric model: counts are integers; each row's embedding is rounded to
 //     integers of its own, by arithmetic that looks at no other row; the sums are
 //     exact.
@@ -45,11 +45,11 @@ import (
 // public (an agent's policy must grant it) and neighbours agree in it, because
 // which sets there are and how large they are leaves without noise. Each pair
 // of a row's embedding is an integer pair of norm at most R
-// (aggregation.Lattice), p pairs in all. Inside a set a record moves its
+// (ratio.Lattice), p pairs in all. Inside a set a record moves its
 // counts by −1 and +1 and its sums by ‖z−z′‖² ≤ 4R²p; from one set to another
 // it moves counts by −1 and +1 and sums by ‖z‖²+‖z′‖² ≤ 2R²p. With weight w on
 // the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
-type ratio struct{}
+type ratioKind struct{}
 
 // RatioTerms are what a ratio plan says beyond the common.
 type RatioTerms struct {
@@ -103,7 +103,7 @@ const (
 func DefaultRatioTerms() RatioTerms {
 	return RatioTerms{
 		Sets: SetsParty, MaxSets: 64, Features: FeaturesEmbedding, Fourier: 2000,
-		Estimator: aggregation.ClassMeans, MaxRecords: 50_000, SetSize: 1000,
+		Estimator: ratio.ClassMeans, MaxRecords: 50_000, SetSize: 1000,
 	}
 }
 
@@ -122,7 +122,7 @@ func RatioMechanisms() []string { return privacy.CountMechanisms() }
 // simulatedCounts have no proof.
 var simulatedCounts = []string{"laplace-paper", "dirichlet-paper", "none"}
 
-func (ratio) Check(p Plan) error {
+func (ratioKind) Check(p Plan) error {
 	t := p.Ratio
 	if t == nil {
 		return planError("ratio", "say what the sets and their features are")
@@ -195,8 +195,8 @@ func (ratio) Check(p Plan) error {
 	if t.Gamma < 0 || math.IsInf(t.Gamma, 0) || math.IsNaN(t.Gamma) || (t.Gamma == 0 && t.Features != FeaturesClear) {
 		return planError("gamma", "%v: embeddings need a kernel width, such as one over the median squared distance of the pool's rows", t.Gamma)
 	}
-	if !slices.Contains(aggregation.RatioEstimators(), t.Estimator) {
-		return planError("estimator", "%q is not one of %v", t.Estimator, aggregation.RatioEstimators())
+	if !slices.Contains(ratio.Estimators(), t.Estimator) {
+		return planError("estimator", "%q is not one of %v", t.Estimator, ratio.Estimators())
 	}
 	if _, err := ratioTerms(p); err != nil {
 		return planError("mechanism", "%v", err)
@@ -211,18 +211,18 @@ type ratioDesign struct {
 	// block is how many released numbers a set has: classes, and with noisy
 	// embeddings its embedding after them.
 	block   int
-	fourier aggregation.Fourier
-	lattice aggregation.Lattice
-	bound   aggregation.IntegerBound // of embeddings; zero without
+	fourier ratio.Fourier
+	lattice ratio.Lattice
+	bound   ratio.IntegerBound // of embeddings; zero without
 }
 
 // ratioTerms follow from the plan. The bound of noisy embeddings has weights
 // for MaxSets sets; boundFor cuts it to the sets that there are.
 func ratioTerms(p Plan) (ratioDesign, error) {
-	d := ratioDesign{classes: len(p.Schema.Label.Classes), lattice: aggregation.DefaultLattice()}
+	d := ratioDesign{classes: len(p.Schema.Label.Classes), lattice: ratio.DefaultLattice()}
 	d.block = d.classes
 	if p.Ratio.Fourier > 0 {
-		d.fourier = aggregation.Fourier{Dim: p.Map.Dim(), Features: p.Ratio.Fourier, Gamma: p.Ratio.Gamma, Seed: p.Seed}
+		d.fourier = ratio.Fourier{Dim: p.Map.Dim(), Features: p.Ratio.Fourier, Gamma: p.Ratio.Gamma, Seed: p.Seed}
 		if d.fourier.Gamma == 0 {
 			d.fourier.Gamma = 1 // chosen later
 		}
@@ -322,7 +322,7 @@ func keyedNumber(key []byte, use string, row int) uint64 {
 	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 
-func (ratio) Draft(p Plan, in Inputs) (Draft, error) {
+func (ratioKind) Draft(p Plan, in Inputs) (Draft, error) {
 	if err := samePool(p, in.Pool); err != nil {
 		return Draft{}, err
 	}
@@ -330,9 +330,9 @@ func (ratio) Draft(p Plan, in Inputs) (Draft, error) {
 	if err != nil {
 		return Draft{}, err
 	}
-	var embedder *aggregation.Embedder
+	var embedder *ratio.Embedder
 	if p.Ratio.Features != FeaturesClear {
-		if embedder, err = aggregation.NewEmbedder(d.fourier); err != nil {
+		if embedder, err = ratio.NewEmbedder(d.fourier); err != nil {
 			return Draft{}, err
 		}
 	}
@@ -393,18 +393,18 @@ func (ratio) Draft(p Plan, in Inputs) (Draft, error) {
 const embedRows = 2048
 
 // embedSum adds the rows' embeddings on the lattice to sum.
-func embedSum(sum []int64, e *aggregation.Embedder, l aggregation.Lattice, p Plan, records *dataset.Records, rows []int) {
+func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p Plan, records *dataset.Records, rows []int) {
 	for from := 0; from < len(rows); from += embedRows {
 		part := rows[from:min(len(rows), from+embedRows)]
 		e.AddIntegersTo(sum, mapped(p, records.Select(part)), l)
 	}
 }
 
-func (ratio) NewSum(p Plan, pool *auxdata.Pool) (Sum, error) { return newRatioSum(p, pool) }
+func (ratioKind) NewSum(p Plan, pool *auxdata.Pool) (Sum, error) { return newRatioSum(p, pool) }
 
 // MaxBody: the sets' sizes, what leaves of the features, and a publication of at
 // most ten bytes a number, with the runs of its weights.
-func (ratio) MaxBody(p Plan, pool *auxdata.Pool) int {
+func (ratioKind) MaxBody(p Plan, pool *auxdata.Pool) int {
 	d, err := ratioTerms(p)
 	if err != nil {
 		return 0
@@ -419,7 +419,7 @@ func (ratio) MaxBody(p Plan, pool *auxdata.Pool) int {
 	return most
 }
 
-func (ratio) charges(p Plan, pool *auxdata.Pool, _ int64) ([]Charge, error) {
+func (ratioKind) charges(p Plan, pool *auxdata.Pool, _ int64) ([]Charge, error) {
 	if err := samePool(p, pool); err != nil {
 		return nil, err
 	}

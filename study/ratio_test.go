@@ -14,7 +14,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -93,7 +93,7 @@ func TestRatioCheck(t *testing.T) {
 // noise.
 func vector(t *testing.T, p Plan, in Inputs) []int64 {
 	t.Helper()
-	d, err := (ratio{}).Draft(p, in)
+	d, err := (ratioKind{}).Draft(p, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestRatioDraftNeverFails(t *testing.T) {
 				if err := sum.Check(body); err != nil {
 					t.Errorf("%s, %s, %s: %v", name, sets, features, err)
 				}
-				if most := (ratio{}).MaxBody(p, pool); len(body) > most {
+				if most := (ratioKind{}).MaxBody(p, pool); len(body) > most {
 					t.Errorf("%s, %s, %s: %d bytes, at most %d", name, sets, features, len(body), most)
 				}
 			}
@@ -242,14 +242,14 @@ func contribute(t testing.TB, p Plan, in Inputs) ([]byte, Sum) {
 		t.Fatal("the plan does not read back: ", err)
 	}
 	body, r, _ := settled(t, p, in, privacy.Config{})
-	charges, err := (ratio{}).charges(p, in.Pool, 0)
+	charges, err := (ratioKind{}).charges(p, in.Pool, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c := r[0].Cost; len(charges) != 1 || c.Rho.Cmp(charges[0].Cost.Rho) != 0 || c.Unit != charges[0].Cost.Unit {
 		t.Fatalf("declared %+v, spent %+v", charges, c)
 	}
-	sum, err := (ratio{}).NewSum(p, in.Pool)
+	sum, err := (ratioKind{}).NewSum(p, in.Pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,8 +305,8 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		forth, _ := (ratio{}).NewSum(p, pool)
-		back, _ := (ratio{}).NewSum(p, pool)
+		forth, _ := (ratioKind{}).NewSum(p, pool)
+		back, _ := (ratioKind{}).NewSum(p, pool)
 		for i := range bodies {
 			if err := errors.Join(forth.Add(bodies[i]), back.Add(bodies[len(bodies)-1-i])); err != nil {
 				t.Fatal(err)
@@ -317,15 +317,15 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		if !bytes.Equal(a, b) {
 			t.Errorf("%s: the order of arrival changes the sum", features)
 		}
-		first, _ := (ratio{}).NewSum(p, pool)
-		second, _ := (ratio{}).NewSum(p, pool)
+		first, _ := (ratioKind{}).NewSum(p, pool)
+		second, _ := (ratioKind{}).NewSum(p, pool)
 		for i, body := range bodies {
 			if err := [2]Sum{first, second}[i%2].Add(body); err != nil {
 				t.Fatal(err)
 			}
 		}
 		stored, _ := second.MarshalBinary()
-		read, _ := (ratio{}).NewSum(p, pool)
+		read, _ := (ratioKind{}).NewSum(p, pool)
 		if err := errors.Join(read.UnmarshalBinary(stored), first.Merge(read)); err != nil {
 			t.Fatal(err)
 		}
@@ -333,7 +333,7 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 			t.Errorf("%s: shards of the sum merge to other bytes", features)
 		}
 		s.Step(FoldDone{6})
-		release, err := Conclude(context.Background(), s, ratio{}, pool, forth, nil)
+		release, err := Conclude(context.Background(), s, ratioKind{}, pool, forth, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -384,7 +384,7 @@ func TestRatioMadeSets(t *testing.T) {
 	if math.Abs(float64(n-records.Len())) > 300 { // four counts of deviation 21: 7 of their sum
 		t.Errorf("the noisy sizes sum to %d for %d records", n, records.Len())
 	}
-	truth := aggregation.SharesOfLabels(records.Y, nil, 2)
+	truth := ratio.SharesOfLabels(records.Y, nil, 2)
 	for k, s := range sets {
 		want := .7 * truth[k] / (.7*truth[k] + .3*truth[1-k])
 		if math.Abs(s.Shares[k]-want) > .1 {
@@ -445,14 +445,14 @@ func TestRatioRefusalsCarryNumbers(t *testing.T) {
 	}()
 	for name, c := range map[string]struct {
 		parties []*dataset.Records
-		reason  aggregation.RatioReason
+		reason  ratio.Reason
 		number  float64
 	}{
-		"one set":           {deal[:1], aggregation.RatioTooFewSets, 1},
-		"alike":             {[]*dataset.Records{deal[0], deal[0], deal[0]}, aggregation.RatioIllPosed, -1},
-		"a class nowhere":   {[]*dataset.Records{allZero, allZero}, aggregation.RatioClassAbsent, 0},
-		"tiny sets":         {[]*dataset.Records{deal[0].Select([]int{0}), deal[1].Select([]int{1})}, aggregation.RatioTooFewSets, 0},
-		"no records at all": {[]*dataset.Records{{X: &mat.Dense{}}, {X: &mat.Dense{}}}, aggregation.RatioTooFewSets, 0},
+		"one set":           {deal[:1], ratio.TooFewSets, 1},
+		"alike":             {[]*dataset.Records{deal[0], deal[0], deal[0]}, ratio.IllPosed, -1},
+		"a class nowhere":   {[]*dataset.Records{allZero, allZero}, ratio.ClassAbsent, 0},
+		"tiny sets":         {[]*dataset.Records{deal[0].Select([]int{0}), deal[1].Select([]int{1})}, ratio.TooFewSets, 0},
+		"no records at all": {[]*dataset.Records{{X: &mat.Dense{}}, {X: &mat.Dense{}}}, ratio.TooFewSets, 0},
 	} {
 		p := ratioPlan(schema, pool, m, FeaturesEmbedding)
 		p.Mechanism, p.Simulated, p.Roster, p.Minimum = "none", true, nil, 1
@@ -464,7 +464,7 @@ func TestRatioRefusalsCarryNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, r := range c.parties {
-			d, err := (ratio{}).Draft(p, Inputs{Records: r, Pool: pool, ShardKey: []byte{byte(i)}})
+			d, err := (ratioKind{}).Draft(p, Inputs{Records: r, Pool: pool, ShardKey: []byte{byte(i)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -496,7 +496,7 @@ func TestRatioSimulation(t *testing.T) {
 	s := RatioSimulation{
 		Plan:  Plan{Name: "s", Kind: "ratio", Schema: schema, Unit: privacy.Label, Epsilon: 1, Delta: 1e-5, Noise: NoiseSite, Ratio: &terms, Minimum: 1},
 		Train: records, PoolFraction: .2, Sets: 6, SetSize: 300, Skew: .7, Targets: 10, TargetSize: 300,
-		Protocol: aggregation.UPP, Repeats: 1, Seed: 5,
+		Protocol: ratio.UPP, Repeats: 1, Seed: 5,
 	}
 	for _, mechanism := range []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"} {
 		s.Plan.Mechanism = mechanism
@@ -527,7 +527,7 @@ func TestRatioSimulationHidesRecords(t *testing.T) {
 		Plan: Plan{Name: "s", Kind: "ratio", Schema: schema, Unit: privacy.Record, Epsilon: 1, Delta: 1e-6,
 			Mechanism: "gaussian-zcdp", Noise: NoiseSite, Ratio: &terms, Minimum: 1},
 		Train: records, PoolFraction: .1, PoolRows: 1000, Sets: 8, SetSize: 1200, Skew: .8, Targets: 20, TargetSize: 500,
-		Protocol: aggregation.UPP, Repeats: 1, Seed: 5,
+		Protocol: ratio.UPP, Repeats: 1, Seed: 5,
 	}.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -20,24 +21,24 @@ type RatioResult struct {
 	// Model estimates the ratios of any unlabelled set; nil where the sets
 	// cannot support one, and then Refusal says why, with the number that
 	// explains it.
-	Model   *aggregation.RatioModel `json:"model,omitempty"`
-	Refusal *RatioRefusal           `json:"refusal,omitempty"`
-	Sets    []RatioSetResult        `json:"sets"`
+	Model   *ratio.Model     `json:"model,omitempty"`
+	Refusal *RatioRefusal    `json:"refusal,omitempty"`
+	Sets    []RatioSetResult `json:"sets"`
 	// TrainingShares are the classes' shares in all sets together.
 	TrainingShares []float64 `json:"training_shares,omitempty"`
 	// Condition is the factor by which the published bound multiplies errors.
 	Condition float64 `json:"condition,omitempty"`
 	// Gamma is the kernel's width, Widths the search for it.
-	Gamma    float64                    `json:"gamma"`
-	Widths   []aggregation.WidthPoint   `json:"widths,omitempty"`
-	Warnings []aggregation.RatioWarning `json:"warnings,omitempty"`
+	Gamma    float64            `json:"gamma"`
+	Widths   []ratio.WidthPoint `json:"widths,omitempty"`
+	Warnings []ratio.Warning    `json:"warnings,omitempty"`
 }
 
 // RatioRefusal is why the sets support no estimate.
 type RatioRefusal struct {
-	Reason aggregation.RatioReason `json:"reason"`
-	Number float64                 `json:"number"`
-	Advice string                  `json:"advice"`
+	Reason ratio.Reason `json:"reason"`
+	Number float64      `json:"number"`
+	Advice string       `json:"advice"`
 }
 
 // RatioSetResult is one released set.
@@ -49,7 +50,7 @@ type RatioSetResult struct {
 	SD     []float64 `json:"sd,omitempty"`
 }
 
-func (ratio) Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, _ []privacy.Published) (Result, error) {
+func (ratioKind) Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, _ []privacy.Published) (Result, error) {
 	s, ok := sum.(*ratioSum)
 	if !ok {
 		return Result{}, fmt.Errorf("finish ratio: unknown sum %T", sum)
@@ -73,7 +74,7 @@ func (ratio) Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, _ []privacy.Publ
 		result.Warnings = append(result.Warnings, fmt.Sprintf("%d sets have fewer than 2 records and were left out", small))
 	}
 	err = out.fit(p, pool, s.design, sets)
-	var refusal *aggregation.RatioRefusal
+	var refusal *ratio.Refusal
 	if errors.As(err, &refusal) {
 		out.Refusal = &RatioRefusal{refusal.Reason, refusal.Number, refusal.Advice}
 		result.Warnings = append(result.Warnings, "no estimate is possible: "+refusal.Error())
@@ -90,69 +91,69 @@ func (ratio) Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, _ []privacy.Publ
 }
 
 // fit chooses the width where the plan leaves it open, and makes the model.
-func (r *RatioResult) fit(p Plan, pool *auxdata.Pool, d ratioDesign, sets []aggregation.RatioSet) error {
+func (r *RatioResult) fit(p Plan, pool *auxdata.Pool, d ratioDesign, sets []ratio.Set) error {
 	rng := rand.New(rand.NewPCG(p.Seed, 0x726174696f)) // public: splits
 	if len(sets) == 0 {
-		return &aggregation.RatioRefusal{Reason: aggregation.RatioTooFewSets, Advice: "no set has two records or more"}
+		return &ratio.Refusal{Reason: ratio.TooFewSets, Advice: "no set has two records or more"}
 	}
 	if r.Gamma == 0 {
 		scale, err := RatioScale(pool)
 		if err != nil {
 			return err
 		}
-		o := aggregation.WidthOptions{Estimator: p.Ratio.Estimator, Scale: scale}
+		o := ratio.WidthOptions{Estimator: p.Ratio.Estimator, Scale: scale}
 		if p.Ratio.Fourier > 0 {
 			f := d.fourier
 			f.Features = min(f.Features, 1000)
 			o.Fourier = &f
 		}
-		if r.Gamma, r.Widths, err = aggregation.SelectWidth(sets, o, rng); err != nil {
-			var refusal *aggregation.RatioRefusal
+		if r.Gamma, r.Widths, err = ratio.SelectWidth(sets, o, rng); err != nil {
+			var refusal *ratio.Refusal
 			if !errors.As(err, &refusal) {
 				return err
 			}
 			r.Gamma = 1 / scale // no set can be held out
 		}
 	}
-	o := aggregation.RatioOptions{Estimator: p.Ratio.Estimator}
+	o := ratio.Options{Estimator: p.Ratio.Estimator}
 	if p.Ratio.Fourier > 0 {
 		f := d.fourier
 		f.Gamma = r.Gamma
 		o.Fourier = &f
-		o.Rank = aggregation.EffectiveRank(aggregation.RBF(r.Gamma), pool.X)
+		o.Rank = ratio.EffectiveRank(ratio.RBF(r.Gamma), pool.X)
 	} else {
-		o.Kernel = aggregation.RBF(r.Gamma)
+		o.Kernel = ratio.RBF(r.Gamma)
 	}
 	var err error
-	r.Model, err = aggregation.FitRatio(sets, o)
+	r.Model, err = ratio.Fit(sets, o)
 	return err
 }
 
 // RatioScale is the median squared distance of the pool's mapped rows, the
 // public scale of kernel widths.
 func RatioScale(pool *auxdata.Pool) (float64, error) {
-	return aggregation.MedianSquaredDistance(pool.X, rand.New(rand.NewPCG(1, 2)))
+	return ratio.MedianSquaredDistance(pool.X, rand.New(rand.NewPCG(1, 2)))
 }
 
 // Ratio estimates the class ratios of records with the plan's schema and map;
 // their labels, if any, are not looked at. The records stay where they are.
-func (r Release) Ratio(records *dataset.Records) (aggregation.RatioEstimate, error) {
+func (r Release) Ratio(records *dataset.Records) (ratio.Estimate, error) {
 	if r.Result.Ratio == nil {
-		return aggregation.RatioEstimate{}, fmt.Errorf("estimate ratio: this release is not of a ratio study")
+		return ratio.Estimate{}, fmt.Errorf("estimate ratio: this release is not of a ratio study")
 	}
 	if r.Result.Ratio.Model == nil {
 		why := r.Result.Ratio.Refusal
 		if why == nil {
-			return aggregation.RatioEstimate{}, fmt.Errorf("estimate ratio: this release holds no model")
+			return ratio.Estimate{}, fmt.Errorf("estimate ratio: this release holds no model")
 		}
-		return aggregation.RatioEstimate{}, fmt.Errorf("estimate ratio: the study's sets support no estimate: %w", &aggregation.RatioRefusal{Reason: why.Reason, Number: why.Number, Advice: why.Advice})
+		return ratio.Estimate{}, fmt.Errorf("estimate ratio: the study's sets support no estimate: %w", &ratio.Refusal{Reason: why.Reason, Number: why.Number, Advice: why.Advice})
 	}
 	p, err := r.ParsedPlan()
 	if err != nil {
-		return aggregation.RatioEstimate{}, err
+		return ratio.Estimate{}, err
 	}
 	if records.Len() == 0 {
-		return aggregation.RatioEstimate{}, fmt.Errorf("estimate ratio: %w", &aggregation.RatioRefusal{Reason: aggregation.RatioEmptyTarget, Advice: "the file has no records"})
+		return ratio.Estimate{}, fmt.Errorf("estimate ratio: %w", &ratio.Refusal{Reason: ratio.EmptyTarget, Advice: "the file has no records"})
 	}
-	return r.Result.Ratio.Model.Estimate(aggregation.RatioSet{Rows: mapped(p, records)})
+	return r.Result.Ratio.Model.Estimate(ratio.Set{Rows: mapped(p, records)})
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/privacy"
 )
@@ -228,7 +229,7 @@ func (s *ratioSum) Public() bool { return s.plan.Ratio.Features == FeaturesNoisy
 // sets are all contributed sets as the estimators take them. Those that are
 // too small for any estimate are left out and counted: their sizes are public
 // or released.
-func (s *ratioSum) sets() (sets []aggregation.RatioSet, small int, err error) {
+func (s *ratioSum) sets() (sets []ratio.Set, small int, err error) {
 	for _, kept := range s.bodies {
 		b, err := s.parse(kept.bytes)
 		if err != nil {
@@ -253,7 +254,7 @@ func (s *ratioSum) sets() (sets []aggregation.RatioSet, small int, err error) {
 }
 
 // setsOf undoes the release of one contribution.
-func (s *ratioSum) setsOf(b ratioBody) ([]aggregation.RatioSet, error) {
+func (s *ratioSum) setsOf(b ratioBody) ([]ratio.Set, error) {
 	if s.plan.Ratio.Features == FeaturesNoisyEmbedding {
 		return s.noisySets(b)
 	}
@@ -265,9 +266,9 @@ func (s *ratioSum) setsOf(b ratioBody) ([]aggregation.RatioSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []aggregation.RatioSet
+	var out []ratio.Set
 	for k, e := range estimates {
-		set := aggregation.RatioSet{N: b.sizes[k]}
+		set := ratio.Set{N: b.sizes[k]}
 		if set.N >= 2 {
 			set.Shares, set.ShareCov = s.shares(e.Counts, e.Covariance, float64(set.N))
 			if b.rows != nil {
@@ -285,12 +286,12 @@ func (s *ratioSum) setsOf(b ratioBody) ([]aggregation.RatioSet, error) {
 // not public the noisy counts tell them. An error in the sum of the counts then
 // scales shares and embedding alike and cancels where one is regressed on the
 // other, so the covariance given is of the other directions.
-func (s *ratioSum) noisySets(b ratioBody) ([]aggregation.RatioSet, error) {
+func (s *ratioSum) noisySets(b ratioBody) ([]ratio.Set, error) {
 	d := s.design
 	c := float64(d.classes)
 	countVariance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2)
 	sumVariance := privacy.VarianceOf(d.Mechanism, d.Bound, 1, 2)
-	var out []aggregation.RatioSet
+	var out []ratio.Set
 	for from := 0; from < len(b.released.Values); from += d.block {
 		values := b.released.Values[from : from+d.block]
 		counts, sum := make([]float64, d.classes), 0.
@@ -299,7 +300,7 @@ func (s *ratioSum) noisySets(b ratioBody) ([]aggregation.RatioSet, error) {
 			sum += counts[j]
 		}
 		variance, shift := countVariance, 0.
-		set := aggregation.RatioSet{N: int(max(0, math.Round(sum)))}
+		set := ratio.Set{N: int(max(0, math.Round(sum)))}
 		if b.sizes != nil {
 			set.N = b.sizes[from/d.block]
 			shift = (float64(set.N) - sum) / c
@@ -344,7 +345,7 @@ func (s *ratioSum) shares(counts, covariance []float64, n float64) ([]float64, *
 			noisy = noisy || covariance[j*c+k] != 0
 		}
 	}
-	if s.plan.Ratio.Estimator != aggregation.ClassMeans {
+	if s.plan.Ratio.Estimator != ratio.ClassMeans {
 		shares = aggregation.ProjectSimplex(shares, 1)
 	}
 	if !noisy {

@@ -93,7 +93,7 @@ func (labels) reservations(p Plan, pool *auxdata.Pool, records int) ([]Reservati
 	return t.reserve(n), nil
 }
 
-func (ratio) reservations(p Plan, pool *auxdata.Pool, _ int) ([]Reservation, error) {
+func (ratioKind) reservations(p Plan, pool *auxdata.Pool, _ int) ([]Reservation, error) {
 	if err := samePool(p, pool); err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -43,7 +43,7 @@ type RatioSimulation struct {
 	// in turn where given, else by Protocol.
 	Targets, TargetSize int
 	TargetShares        [][]float64
-	Protocol            aggregation.RatioProtocol
+	Protocol            ratio.Protocol
 	Repeats             int
 	Seed                uint64
 	// Progress, where not nil, is called as contributions arrive.
@@ -82,14 +82,14 @@ type RatioSummary struct {
 	Sets       int               `json:"sets"`
 	// Made is the skew of the sets that each party makes of its records; 0: a
 	// party is a set.
-	Made       float64                   `json:"made,omitempty"`
-	SetSize    float64                   `json:"set_size"`
-	Targets    int                       `json:"targets"`
-	TargetSize int                       `json:"target_size"`
-	Protocol   aggregation.RatioProtocol `json:"protocol,omitempty"`
-	Repeats    int                       `json:"repeats"`
-	L1         RatioL1                   `json:"l1"`
-	ByShare    []RatioShareResult        `json:"by_share,omitempty"`
+	Made       float64            `json:"made,omitempty"`
+	SetSize    float64            `json:"set_size"`
+	Targets    int                `json:"targets"`
+	TargetSize int                `json:"target_size"`
+	Protocol   ratio.Protocol     `json:"protocol,omitempty"`
+	Repeats    int                `json:"repeats"`
+	L1         RatioL1            `json:"l1"`
+	ByShare    []RatioShareResult `json:"by_share,omitempty"`
 	// AE, RAE and NKLD are the released estimates' other errors; Coverage is how
 	// often a class's interval, meant for 95 %, held its share.
 	AE       float64 `json:"ae"`
@@ -127,8 +127,8 @@ func (s RatioSimulation) Check() error {
 	switch {
 	case s.Plan.Ratio == nil:
 		return planError("ratio", "say what the sets and their features are")
-	case s.Plan.Ratio.Estimator != "" && !slices.Contains(aggregation.RatioEstimators(), s.Plan.Ratio.Estimator):
-		return planError("ratio.estimator", "%q: use one of %v", s.Plan.Ratio.Estimator, aggregation.RatioEstimators())
+	case s.Plan.Ratio.Estimator != "" && !slices.Contains(ratio.Estimators(), s.Plan.Ratio.Estimator):
+		return planError("ratio.estimator", "%q: use one of %v", s.Plan.Ratio.Estimator, ratio.Estimators())
 	case s.Sets < 1 || s.SetSize < 2:
 		return fmt.Errorf("simulate: %d sets of %d records: give at least 1 set of 2", s.Sets, s.SetSize)
 	case s.Targets < 1 || s.TargetSize < 1:
@@ -146,7 +146,7 @@ func (s RatioSimulation) Check() error {
 // ratioTrial is one target's outcome in one repeat.
 type ratioTrial struct {
 	share                           int // index into TargetShares
-	released, unperturbed, training aggregation.RatioError
+	released, unperturbed, training ratio.Error
 	covered                         float64
 	doubted                         bool
 }
@@ -305,9 +305,9 @@ func (s RatioSimulation) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 			}
 			shares[i%c] = s.Skew
 		case s.Plan.Ratio.Sets == SetsMade:
-			shares = aggregation.SharesOfLabels(y, nil, c)
+			shares = ratio.SharesOfLabels(y, nil, c)
 		default:
-			shares = aggregation.UniformShares(c, rng)
+			shares = ratio.UniformShares(c, rng)
 		}
 		total := 0.
 		for k := range shares {
@@ -332,16 +332,16 @@ func (s RatioSimulation) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 }
 
 // targets draws test sets; share says at which of TargetShares.
-func (s RatioSimulation) targets(y []int, rng *rand.Rand) (samples []aggregation.RatioSample, share []int, err error) {
+func (s RatioSimulation) targets(y []int, rng *rand.Rand) (samples []ratio.Sample, share []int, err error) {
 	if len(s.TargetShares) == 0 {
-		samples, err = aggregation.SampleSets(y, aggregation.RatioSampling{
+		samples, err = ratio.SampleSets(y, ratio.Sampling{
 			Protocol: s.Protocol, Classes: len(s.Plan.Schema.Label.Classes), Size: s.TargetSize, Sets: s.Targets,
 		}, rng)
 		return samples, make([]int, len(samples)), err
 	}
 	for k, shares := range s.TargetShares {
 		for range s.Targets {
-			sample, err := aggregation.SampleAtShares(y, shares, s.TargetSize, rng)
+			sample, err := ratio.SampleAtShares(y, shares, s.TargetSize, rng)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -358,19 +358,19 @@ func (s RatioSimulation) measure(release, unperturbed Release, private *dataset.
 	if err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
-	training := aggregation.SharesOfLabels(private.Y, slices.Concat(sets...), c)
+	training := ratio.SharesOfLabels(private.Y, slices.Concat(sets...), c)
 	if r := release.Result.Ratio; r.Model != nil { // what is known of it
 		training = r.TrainingShares
 	}
 	var out []ratioTrial
 	for i, sample := range samples {
-		t := ratioTrial{share: share[i], training: aggregation.MeasureRatio(sample.Shares, training, len(sample.Rows))}
+		t := ratioTrial{share: share[i], training: ratio.Measure(sample.Shares, training, len(sample.Rows))}
 		records := test.Select(sample.Rows)
 		for _, of := range []struct {
 			release Release
-			to      *aggregation.RatioError
+			to      *ratio.Error
 		}{{release, &t.released}, {unperturbed, &t.unperturbed}} {
-			answer := aggregation.RatioEstimate{Shares: make([]float64, c), Low: make([]float64, c), High: make([]float64, c)}
+			answer := ratio.Estimate{Shares: make([]float64, c), Low: make([]float64, c), High: make([]float64, c)}
 			for k := range c {
 				answer.Shares[k], answer.High[k] = 1/float64(c), 1
 			}
@@ -379,7 +379,7 @@ func (s RatioSimulation) measure(release, unperturbed Release, private *dataset.
 					return nil, err
 				}
 			}
-			*of.to = aggregation.MeasureRatio(sample.Shares, answer.Shares, len(sample.Rows))
+			*of.to = ratio.Measure(sample.Shares, answer.Shares, len(sample.Rows))
 			if of.to != &t.released {
 				continue
 			}
@@ -418,7 +418,7 @@ func (r ratioRun) both(ctx context.Context) (release, unperturbed Release, bytes
 	}
 	done := 0
 	err = eachParty(ctx, len(r.plan.Roster), func(ctx context.Context, i int) (func() error, error) {
-		draft, err := (ratio{}).Draft(r.plan, r.inputs(i))
+		draft, err := (ratioKind{}).Draft(r.plan, r.inputs(i))
 		if err == nil {
 			err = ctx.Err()
 		}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -67,7 +67,7 @@ func (d *demo) cases(data demoData) []demoCase {
 			return demoMeasure{}, err
 		}
 		right, largest := shareRight(predicted, data.test.Y), 0.0
-		for _, share := range aggregation.SharesOfLabels(data.test.Y, nil, len(data.schema.Classes())) {
+		for _, share := range ratio.SharesOfLabels(data.test.Y, nil, len(data.schema.Classes())) {
 			largest = max(largest, share)
 		}
 		return demoMeasure{Name: "accuracy", Better: "high", Released: right, Baseline: largest, BaselineName: "largest class"}, nil
@@ -109,8 +109,8 @@ func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
 	if err != nil {
 		return demoMeasure{}, err
 	}
-	truth := aggregation.SharesOfLabels(data.even.Y, nil, len(data.schema.Classes()))
-	off := func(shares []float64) float64 { return aggregation.MeasureRatio(truth, shares, data.even.Len()).L1 }
+	truth := ratio.SharesOfLabels(data.even.Y, nil, len(data.schema.Classes()))
+	off := func(shares []float64) float64 { return ratio.Measure(truth, shares, data.even.Len()).L1 }
 	return demoMeasure{
 		Name: "error of class shares (L1)", Better: "low", Released: off(e.Shares),
 		Baseline: off(r.Result.Ratio.TrainingShares), BaselineName: "the parties' own shares",

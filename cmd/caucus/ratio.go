@@ -7,24 +7,24 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 	"caucus/study"
 )
 
 // ratioEstimate is the JSON document of ratio.
 type ratioEstimate struct {
-	Release string               `json:"release"`
-	Data    string               `json:"data"`
-	Rows    int                  `json:"rows"`
-	Classes []ratioClass         `json:"classes"`
-	Fit     aggregation.RatioFit `json:"fit"`
+	Release string         `json:"release"`
+	Data    string         `json:"data"`
+	Rows    int            `json:"rows"`
+	Classes []ratioClass   `json:"classes"`
+	Fit     ratio.Goodness `json:"fit"`
 	// Drift: no mixture of the classes looks like this file.
-	Drift      bool                       `json:"drift"`
-	Condition  float64                    `json:"condition"`
-	Assumption string                     `json:"assumption"`
-	Warnings   []aggregation.RatioWarning `json:"warnings"`
+	Drift      bool            `json:"drift"`
+	Condition  float64         `json:"condition"`
+	Assumption string          `json:"assumption"`
+	Warnings   []ratio.Warning `json:"warnings"`
 	// Error compares with the file's labels, where it has some.
-	Error *aggregation.RatioError `json:"error,omitempty"`
+	Error *ratio.Error `json:"error,omitempty"`
 }
 
 // ratioClass is one class's share with its 95 % interval.
@@ -82,7 +82,7 @@ compared with the estimate afterwards.`,
 			doc := ratioEstimate{
 				Release: release, Data: data, Rows: records.Len(), Fit: e.Fit, Condition: e.Condition,
 				Drift:      e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold,
-				Assumption: study.RatioAssumption, Warnings: append([]aggregation.RatioWarning{}, e.Warnings...),
+				Assumption: study.RatioAssumption, Warnings: append([]ratio.Warning{}, e.Warnings...),
 			}
 			for k, name := range p.Schema.Classes() {
 				doc.Classes = append(doc.Classes, ratioClass{name, e.Shares[k], e.Low[k], e.High[k], e.Sd[k], r.Result.Ratio.TrainingShares[k]})
@@ -94,8 +94,8 @@ compared with the estimate afterwards.`,
 				}
 			}
 			if labelled == records.Len() {
-				truth := aggregation.SharesOfLabels(records.Y, nil, len(doc.Classes))
-				off := aggregation.MeasureRatio(truth, e.Shares, records.Len())
+				truth := ratio.SharesOfLabels(records.Y, nil, len(doc.Classes))
+				off := ratio.Measure(truth, e.Shares, records.Len())
 				doc.Error = &off
 			}
 			if plot != "" {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -61,13 +61,13 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.StringVar(&s.expected, "expected", "", `with --made, the class shares that are publicly expected, such as "0.76,0.24"; the sets are then of equal size`)
 	f.StringVar(&s.setShares, "set-shares", "", `the sets' class shares in turn, such as "0.9,0.1;0.1,0.9"`)
 	f.StringVar(&s.targetShares, "target-shares", "", "the test sets' class shares, likewise; default: drawn by --protocol")
-	f.StringVar(&s.protocol, "protocol", string(aggregation.UPP), "how test sets are drawn: upp (shares uniform on the simplex), app (on a grid) or npp (natural)")
+	f.StringVar(&s.protocol, "protocol", string(ratio.UPP), "how test sets are drawn: upp (shares uniform on the simplex), app (on a grid) or npp (natural)")
 	f.IntVar(&s.targets, "targets", 20, "number of test sets (at each of --target-shares)")
 	f.IntVar(&s.targetSize, "target-size", 500, "records of a test set")
 	f.StringVar(&s.mechanism, "mechanism", "", strings.Join(study.RatioMechanisms(), ", ")+" (default auto; gaussian-zcdp with noisy embeddings)")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε, of each label (of each record with noisy embeddings)")
 	f.Float64Var(&s.delta, "delta", -1, "privacy budget δ; default min(1e-6, 1/(10·records))")
-	f.StringVar(&s.terms.Estimator, "estimator", s.terms.Estimator, strings.Join(aggregation.RatioEstimators(), ", "))
+	f.StringVar(&s.terms.Estimator, "estimator", s.terms.Estimator, strings.Join(ratio.Estimators(), ", "))
 	f.StringVar(&s.terms.Features, "features", s.terms.Features, "what leaves beside the counts: clear, embedding or noisy-embedding (which hides each record)")
 	f.IntVar(&s.terms.Fourier, "fourier", s.terms.Fourier, "numbers of an embedding; 0 with clear features compares rows by the kernel itself")
 	f.Float64Var(&s.terms.Gamma, "width", 0, "kernel width in units of one over the pool's median squared distance; 0: chosen on held-out sets (clear), 3 (embedding) or 1 (noisy-embedding)")
@@ -107,7 +107,7 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	sim := study.RatioSimulation{
 		PoolFraction: s.poolFraction, PoolRows: s.poolRows, Project: s.project, Whiten: s.whiten,
 		Sets: s.sets, SetSize: s.setSize, Skew: s.skew, Targets: s.targets, TargetSize: s.targetSize,
-		Protocol: aggregation.RatioProtocol(s.protocol), Repeats: s.repeats, Seed: s.seed,
+		Protocol: ratio.Protocol(s.protocol), Repeats: s.repeats, Seed: s.seed,
 	}
 	var err error
 	if sim.SetShares, err = parseShares("set-shares", s.setShares); err != nil {

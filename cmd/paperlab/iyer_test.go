@@ -16,7 +16,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 )
 
 // TestIyerQuick: the three figures run end to end on generated data; MMD beats
@@ -51,7 +51,7 @@ func TestIyerQuick(t *testing.T) {
 
 func TestSamplesRoundTrip(t *testing.T) {
 	y := []int{0, 1, 1, 0, 2, 2, 2, 1}
-	samples, err := aggregation.SampleSets(y, aggregation.RatioSampling{Protocol: aggregation.UPP, Classes: 3, Size: 6, Sets: 4}, rand.New(rand.NewPCG(1, 2)))
+	samples, err := ratio.SampleSets(y, ratio.Sampling{Protocol: ratio.UPP, Classes: 3, Size: 6, Sets: 4}, rand.New(rand.NewPCG(1, 2)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,15 +192,15 @@ func TestIyerAdult(t *testing.T) {
 			t.Fatal(err)
 		}
 		sets, labels := d.gather(rows)
-		scale, err := aggregation.MedianSquaredDistance(sets[0].Rows, rng)
+		scale, err := ratio.MedianSquaredDistance(sets[0].Rows, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
-		gamma, _, err := aggregation.SelectWidth(sets, aggregation.WidthOptions{Scale: scale}, rng)
+		gamma, _, err := ratio.SelectWidth(sets, ratio.WidthOptions{Scale: scale}, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := aggregation.FitRatio(sets, aggregation.RatioOptions{Kernel: aggregation.RBF(gamma)})
+		m, err := ratio.Fit(sets, ratio.Options{Kernel: ratio.RBF(gamma)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,19 +217,19 @@ func TestIyerAdult(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k, share := range []float64{.1, .9} {
-			s, err := aggregation.SampleAtShares(d.TestY, []float64{1 - share, share}, 600, rng)
+			s, err := ratio.SampleAtShares(d.TestY, []float64{1 - share, share}, 600, rng)
 			if err != nil {
 				t.Fatal(err)
 			}
 			x := rowsOf(d.TestX, s.Rows)
-			e, err := m.Estimate(aggregation.RatioSet{Rows: x})
+			e, err := m.Estimate(ratio.Set{Rows: x})
 			if err != nil {
 				t.Fatal(err)
 			}
 			p := svm.positives(x)
 			for name, shares := range map[string][]float64{"MMD": e.Shares, "proportion-SVM": {1 - p, p}, "classify-and-count": counter.count(x)} {
 				sum := l1[name]
-				sum[k] += aggregation.MeasureRatio(s.Shares, shares, 600).L1 / seeds
+				sum[k] += ratio.Measure(s.Shares, shares, 600).L1 / seeds
 				l1[name] = sum
 			}
 		}

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 	"caucus/dataset"
 )
 
@@ -123,16 +123,16 @@ func (d *ratioData) drawSets(shares [][]float64, rng *rand.Rand) ([][]int, error
 
 // targets draws test sets under a protocol; for "grid" at shares .1 to .9 of
 // class 1.
-func (d *ratioData) targets(protocol string, n int, rng *rand.Rand) ([]aggregation.RatioSample, error) {
+func (d *ratioData) targets(protocol string, n int, rng *rand.Rand) ([]ratio.Sample, error) {
 	if protocol != "grid" {
-		return aggregation.SampleSets(d.TestY, aggregation.RatioSampling{
-			Protocol: aggregation.RatioProtocol(protocol), Classes: d.Classes, Size: d.Targets, Sets: n,
+		return ratio.SampleSets(d.TestY, ratio.Sampling{
+			Protocol: ratio.Protocol(protocol), Classes: d.Classes, Size: d.Targets, Sets: n,
 		}, rng)
 	}
-	var out []aggregation.RatioSample
+	var out []ratio.Sample
 	for i := 1; i <= 9; i++ {
 		p := float64(i) / 10
-		s, err := aggregation.SampleAtShares(d.TestY, []float64{1 - p, p}, d.Targets, rng)
+		s, err := ratio.SampleAtShares(d.TestY, []float64{1 - p, p}, d.Targets, rng)
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 	"caucus/privacy"
 )
 
@@ -73,9 +73,9 @@ type ratioMethod struct {
 	answer func(x *mat.Dense) (ratioAnswer, error)
 }
 
-func byModel(m *aggregation.RatioModel) func(*mat.Dense) (ratioAnswer, error) {
+func byModel(m *ratio.Model) func(*mat.Dense) (ratioAnswer, error) {
 	return func(x *mat.Dense) (ratioAnswer, error) {
-		e, err := m.Estimate(aggregation.RatioSet{Rows: x})
+		e, err := m.Estimate(ratio.Set{Rows: x})
 		return ratioAnswer{e.Shares, e.Low, e.High, e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold}, err
 	}
 }
@@ -85,7 +85,7 @@ func byShares(f func(*mat.Dense) []float64) func(*mat.Dense) (ratioAnswer, error
 }
 
 // privateSets is the same sets with shares from privatised counts.
-func privateSets(ctx context.Context, sets []aggregation.RatioSet, labels [][]int, classes int, mechanism string, g privacy.Budget, seed uint64) ([]aggregation.RatioSet, error) {
+func privateSets(ctx context.Context, sets []ratio.Set, labels [][]int, classes int, mechanism string, g privacy.Budget, seed uint64) ([]ratio.Set, error) {
 	ledger := privacy.Simulation(seed)
 	out := slices.Clone(sets)
 	for i, y := range labels {
@@ -127,13 +127,13 @@ func privateSets(ctx context.Context, sets []aggregation.RatioSet, labels [][]in
 }
 
 // gather makes the sets of the drawn rows.
-func (d *ratioData) gather(rows [][]int) (sets []aggregation.RatioSet, labels [][]int) {
+func (d *ratioData) gather(rows [][]int) (sets []ratio.Set, labels [][]int) {
 	for _, r := range rows {
 		y := make([]int, len(r))
 		for i, at := range r {
 			y[i] = d.Y[at]
 		}
-		sets = append(sets, aggregation.RatioSet{Rows: rowsOf(d.X, r), Shares: aggregation.SharesOfLabels(y, nil, d.Classes)})
+		sets = append(sets, ratio.Set{Rows: rowsOf(d.X, r), Shares: ratio.SharesOfLabels(y, nil, d.Classes)})
 		labels = append(labels, y)
 	}
 	return sets, labels
@@ -150,7 +150,7 @@ func iyerFig2Draw(ctx context.Context, l *lab, d *ratioData, key string, draw in
 	if err != nil {
 		return err
 	}
-	training := aggregation.SharesOfLabels(slices.Concat(labels...), nil, d.Classes)
+	training := ratio.SharesOfLabels(slices.Concat(labels...), nil, d.Classes)
 	for _, protocol := range []string{"grid", "app", "upp", "npp"} {
 		samples, err := d.targets(protocol, 20, l.rng(key+protocol))
 		if err != nil {
@@ -161,13 +161,13 @@ func iyerFig2Draw(ctx context.Context, l *lab, d *ratioData, key string, draw in
 				return err
 			}
 			x := rowsOf(d.TestX, s.Rows)
-			drift := aggregation.MeasureRatio(training, s.Shares, len(s.Rows)).L1
+			drift := ratio.Measure(training, s.Shares, len(s.Rows)).L1
 			for _, m := range methods {
 				a, err := m.answer(x)
 				if err != nil {
 					return fmt.Errorf("%s: %w", m.name, err)
 				}
-				e := aggregation.MeasureRatio(s.Shares, a.shares, len(s.Rows))
+				e := ratio.Measure(s.Shares, a.shares, len(s.Rows))
 				covered := ""
 				if a.low != nil {
 					covered = "0"
@@ -184,18 +184,18 @@ func iyerFig2Draw(ctx context.Context, l *lab, d *ratioData, key string, draw in
 }
 
 // iyerFig2Methods fits everything to the four sets.
-func iyerFig2Methods(ctx context.Context, d *ratioData, sets []aggregation.RatioSet, labels [][]int, seed uint64, rng *rand.Rand) ([]ratioMethod, error) {
-	scale, err := aggregation.MedianSquaredDistance(sets[0].Rows, rng)
+func iyerFig2Methods(ctx context.Context, d *ratioData, sets []ratio.Set, labels [][]int, seed uint64, rng *rand.Rand) ([]ratioMethod, error) {
+	scale, err := ratio.MedianSquaredDistance(sets[0].Rows, rng)
 	if err != nil {
 		return nil, err
 	}
-	gamma, _, err := aggregation.SelectWidth(sets, aggregation.WidthOptions{Scale: scale}, rng)
+	gamma, _, err := ratio.SelectWidth(sets, ratio.WidthOptions{Scale: scale}, rng)
 	if err != nil {
 		return nil, err
 	}
 	var methods []ratioMethod
-	for _, estimator := range aggregation.RatioEstimators() {
-		m, err := aggregation.FitRatio(sets, aggregation.RatioOptions{Estimator: estimator, Kernel: aggregation.RBF(gamma)})
+	for _, estimator := range ratio.Estimators() {
+		m, err := ratio.Fit(sets, ratio.Options{Estimator: estimator, Kernel: ratio.RBF(gamma)})
 		if err != nil {
 			return nil, err
 		}
@@ -205,7 +205,7 @@ func iyerFig2Methods(ctx context.Context, d *ratioData, sets []aggregation.Ratio
 	if err != nil {
 		return nil, err
 	}
-	m, err := aggregation.FitRatio(private, aggregation.RatioOptions{Kernel: aggregation.RBF(gamma)})
+	m, err := ratio.Fit(private, ratio.Options{Kernel: ratio.RBF(gamma)})
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func iyerFig2Methods(ctx context.Context, d *ratioData, sets []aggregation.Ratio
 	if err != nil {
 		return nil, err
 	}
-	training := aggregation.SharesOfLabels(all, nil, d.Classes)
+	training := ratio.SharesOfLabels(all, nil, d.Classes)
 	return append(methods,
 		ratioMethod{"alter-pSVM", byShares(binary(alter))},
 		ratioMethod{"inverse calibration", byShares(binary(inverse))},

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 	"caucus/privacy"
 )
 
@@ -77,28 +77,28 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 		return err
 	}
 	sets, labels := d.gather(rows)
-	scale, err := aggregation.MedianSquaredDistance(sets[0].Rows, rng)
+	scale, err := ratio.MedianSquaredDistance(sets[0].Rows, rng)
 	if err != nil {
 		return err
 	}
 	_, dim := sets[0].Rows.Dims()
-	f := aggregation.Fourier{Dim: dim, Features: iyerFig3Features, Gamma: of.Width / scale, Seed: rng.Uint64()}
-	embedder, err := aggregation.NewEmbedder(f)
+	f := ratio.Fourier{Dim: dim, Features: iyerFig3Features, Gamma: of.Width / scale, Seed: rng.Uint64()}
+	embedder, err := ratio.NewEmbedder(f)
 	if err != nil {
 		return err
 	}
-	rank := aggregation.EffectiveRank(aggregation.RBF(f.Gamma), sets[0].Rows)
+	rank := ratio.EffectiveRank(ratio.RBF(f.Gamma), sets[0].Rows)
 	for i, s := range sets {
 		n, _ := s.Rows.Dims()
-		sets[i] = aggregation.RatioSet{Embedding: embedder.Mean(s.Rows), N: n, Shares: s.Shares}
+		sets[i] = ratio.Set{Embedding: embedder.Mean(s.Rows), N: n, Shares: s.Shares}
 	}
 	samples, err := d.targets("upp", 20, rng)
 	if err != nil {
 		return err
 	}
-	targets := make([]aggregation.RatioSet, len(samples))
+	targets := make([]ratio.Set, len(samples))
 	for i, s := range samples {
-		targets[i] = aggregation.RatioSet{Rows: rowsOf(d.TestX, s.Rows)} // rows make intervals tight
+		targets[i] = ratio.Set{Rows: rowsOf(d.TestX, s.Rows)} // rows make intervals tight
 	}
 	try := func(mechanism string, epsilon float64) error {
 		given := sets
@@ -108,13 +108,13 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 				return err
 			}
 		}
-		m, err := aggregation.FitRatio(given, aggregation.RatioOptions{Fourier: &f, Rank: rank})
-		var answer func(aggregation.RatioSet) (aggregation.RatioEstimate, error)
+		m, err := ratio.Fit(given, ratio.Options{Fourier: &f, Rank: rank})
+		var answer func(ratio.Set) (ratio.Estimate, error)
 		if err == nil {
 			answer = m.Estimate
 		} else { // noise has left no difference between the sets: the uniform answer
-			answer = func(aggregation.RatioSet) (aggregation.RatioEstimate, error) {
-				return aggregation.RatioEstimate{Shares: slices.Repeat([]float64{1 / float64(d.Classes)}, d.Classes)}, nil
+			answer = func(ratio.Set) (ratio.Estimate, error) {
+				return ratio.Estimate{Shares: slices.Repeat([]float64{1 / float64(d.Classes)}, d.Classes)}, nil
 			}
 		}
 		for i, s := range samples {
@@ -122,7 +122,7 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 			if err != nil {
 				return err
 			}
-			off := aggregation.MeasureRatio(s.Shares, e.Shares, len(s.Rows))
+			off := ratio.Measure(s.Shares, e.Shares, len(s.Rows))
 			covered := 0.
 			for k := range e.Low {
 				if e.Low[k] <= s.Shares[k] && s.Shares[k] <= e.High[k] {
@@ -146,7 +146,7 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 		training.AddScaledVec(training, 1/float64(len(sets)), mat.NewVecDense(d.Classes, s.Shares))
 	}
 	for i, s := range samples {
-		off := aggregation.MeasureRatio(s.Shares, training.RawVector().Data, len(s.Rows))
+		off := ratio.Measure(s.Shares, training.RawVector().Data, len(s.Rows))
 		out.add("set", d.Name, "draw", draw, "mechanism", "training ratio", "epsilon", 0, "sample", i, "l1", off.L1, "ae", off.AE, "rae", off.RAE, "nkld", off.NKLD)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 	"caucus/learners"
 )
 
@@ -47,7 +48,7 @@ func newLabelCounter(x *mat.Dense, y []int, classes int, rng *rand.Rand) (*label
 	}
 	n := len(y)
 	order := rng.Perm(n)
-	c := &labelCounter{classes: classes, prior: aggregation.SharesOfLabels(y, nil, classes), rates: mat.NewDense(classes, classes, nil)}
+	c := &labelCounter{classes: classes, prior: ratio.SharesOfLabels(y, nil, classes), rates: mat.NewDense(classes, classes, nil)}
 	totals := make([]float64, classes)
 	for f := range counterFolds {
 		var train, held []int
@@ -99,7 +100,7 @@ func rowsOf(x *mat.Dense, rows []int) *mat.Dense {
 
 // count is classify-and-count.
 func (c *labelCounter) count(x *mat.Dense) []float64 {
-	return aggregation.SharesOfLabels(c.model.Predict(withIntercept(x)), nil, c.classes)
+	return ratio.SharesOfLabels(c.model.Predict(withIntercept(x)), nil, c.classes)
 }
 
 // adjusted is adjusted count (Forman 2008; Hopkins & King 2010 for many

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 )
 
 // Samples travel as indices into a collection, the form in which QuaPy
@@ -20,7 +20,7 @@ import (
 //	    index = np.array(line["index"].split(), dtype=int)
 //	    sample = collection.sampling_from_index(index)
 
-func writeSamples(w io.Writer, samples []aggregation.RatioSample) error {
+func writeSamples(w io.Writer, samples []ratio.Sample) error {
 	if len(samples) == 0 {
 		return fmt.Errorf("write samples: there are none")
 	}
@@ -54,7 +54,7 @@ func writeSamples(w io.Writer, samples []aggregation.RatioSample) error {
 
 // readSamples reads what writeSamples or a QuaPy script wrote, and recomputes
 // each sample's shares from the labels.
-func readSamples(r io.Reader, y []int, classes int) ([]aggregation.RatioSample, error) {
+func readSamples(r io.Reader, y []int, classes int) ([]ratio.Sample, error) {
 	lines, err := csv.NewReader(bufio.NewReader(r)).ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("read samples: %w", err)
@@ -62,9 +62,9 @@ func readSamples(r io.Reader, y []int, classes int) ([]aggregation.RatioSample, 
 	if len(lines) < 2 || lines[0][len(lines[0])-1] != "index" {
 		return nil, fmt.Errorf("read samples: want a header that ends in a column index, and at least one sample")
 	}
-	var out []aggregation.RatioSample
+	var out []ratio.Sample
 	for i, line := range lines[1:] {
-		var s aggregation.RatioSample
+		var s ratio.Sample
 		for _, text := range strings.Fields(line[len(line)-1]) {
 			row, err := strconv.Atoi(text)
 			if err != nil || row < 0 || row >= len(y) {
@@ -72,7 +72,7 @@ func readSamples(r io.Reader, y []int, classes int) ([]aggregation.RatioSample, 
 			}
 			s.Rows = append(s.Rows, row)
 		}
-		s.Shares = aggregation.SharesOfLabels(y, s.Rows, classes)
+		s.Shares = ratio.SharesOfLabels(y, s.Rows, classes)
 		out = append(out, s)
 	}
 	return out, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/ratio"
 )
 
 // newSamples exchanges samples with other quantification tools.
@@ -66,7 +66,7 @@ type exchange struct {
 	lab     *lab
 	data    *ratioData
 	rows    [][]int // of the training sets
-	samples []aggregation.RatioSample
+	samples []ratio.Sample
 }
 
 func newExchange(l *lab, name string) (*exchange, error) {
@@ -86,7 +86,7 @@ func newExchange(l *lab, name string) (*exchange, error) {
 	return &exchange{lab: l, data: d, rows: rows}, err
 }
 
-func readSamplesFile(path string, d *ratioData) ([]aggregation.RatioSample, error) {
+func readSamplesFile(path string, d *ratioData) ([]ratio.Sample, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -152,17 +152,17 @@ func writeRecords(w io.Writer, x *mat.Dense, y, set []int) error {
 func (e *exchange) estimate(dir string, stdout io.Writer) error {
 	rng := e.lab.rng("exchange methods")
 	sets, labels := e.data.gather(e.rows)
-	scale, err := aggregation.MedianSquaredDistance(sets[0].Rows, rng)
+	scale, err := ratio.MedianSquaredDistance(sets[0].Rows, rng)
 	if err != nil {
 		return err
 	}
-	gamma, _, err := aggregation.SelectWidth(sets, aggregation.WidthOptions{Scale: scale}, rng)
+	gamma, _, err := ratio.SelectWidth(sets, ratio.WidthOptions{Scale: scale}, rng)
 	if err != nil {
 		return err
 	}
 	var methods []ratioMethod
-	for _, estimator := range aggregation.RatioEstimators() {
-		m, err := aggregation.FitRatio(sets, aggregation.RatioOptions{Estimator: estimator, Kernel: aggregation.RBF(gamma)})
+	for _, estimator := range ratio.Estimators() {
+		m, err := ratio.Fit(sets, ratio.Options{Estimator: estimator, Kernel: ratio.RBF(gamma)})
 		if err != nil {
 			return err
 		}
@@ -173,14 +173,14 @@ func (e *exchange) estimate(dir string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	training := aggregation.SharesOfLabels(y, nil, e.data.Classes)
+	training := ratio.SharesOfLabels(y, nil, e.data.Classes)
 	methods = append(methods,
 		ratioMethod{"training ratio", byShares(func(*mat.Dense) []float64 { return training })},
 		ratioMethod{"classify-and-count *", byShares(counter.count)},
 		ratioMethod{"adjusted count *", byShares(counter.adjusted)},
 		ratioMethod{"emq *", byShares(counter.emq)},
 	)
-	measured := make([][]aggregation.RatioError, len(methods))
+	measured := make([][]ratio.Error, len(methods))
 	err = writeFile(filepath.Join(dir, "estimates.csv"), func(w io.Writer) error {
 		c := csv.NewWriter(w)
 		header := []string{"sample", "method"}
@@ -196,7 +196,7 @@ func (e *exchange) estimate(dir string, stdout io.Writer) error {
 				if err != nil {
 					return fmt.Errorf("%s: %w", method.name, err)
 				}
-				off := aggregation.MeasureRatio(s.Shares, a.shares, len(s.Rows))
+				off := ratio.Measure(s.Shares, a.shares, len(s.Rows))
 				measured[m] = append(measured[m], off)
 				line := []string{strconv.Itoa(i), method.name}
 				for _, v := range a.shares {
@@ -213,7 +213,7 @@ func (e *exchange) estimate(dir string, stdout io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "%d samples of %s; methods with * were trained with every record's label\n%-22s %8s %8s %8s\n", len(e.samples), e.data.Name, "method", "AE", "RAE", "NKLD")
 	for m, method := range methods {
-		mean := aggregation.MeanRatioError(measured[m])
+		mean := ratio.MeanError(measured[m])
 		fmt.Fprintf(stdout, "%-22s %8.4f %8.4f %8.4f\n", method.name, mean.AE, mean.RAE, mean.NKLD)
 	}
 	return nil

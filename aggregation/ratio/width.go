@@ -1,4 +1,4 @@
-package aggregation
+package ratio
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ type WidthPoint struct {
 //
 // A minimum over few sets is mostly luck: among the widths whose error is
 // within one standard error of the least, the one nearest to 1/Scale is taken.
-func SelectWidth(sets []RatioSet, o WidthOptions, rng *rand.Rand) (best float64, path []WidthPoint, err error) {
+func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path []WidthPoint, err error) {
 	if o.Estimator == "" {
 		o.Estimator = ClassMeans
 	}
@@ -51,7 +51,7 @@ func SelectWidth(sets []RatioSet, o WidthOptions, rng *rand.Rand) (best float64,
 		return 0, nil, fmt.Errorf("select width: scale = %g: give MedianSquaredDistance of public rows", o.Scale)
 	}
 	// The first problem only serves to draw splits that can be solved.
-	small := make([]RatioSet, len(sets))
+	small := make([]Set, len(sets))
 	for i, s := range sets {
 		if s.Rows == nil {
 			return 0, nil, fmt.Errorf("select width: set %d has no rows: choose the width on public rows instead", i)
@@ -60,16 +60,16 @@ func SelectWidth(sets []RatioSet, o WidthOptions, rng *rand.Rand) (best float64,
 		if o.Fourier == nil {
 			rows = everyRow(rows, o.Rows)
 		}
-		small[i] = RatioSet{Rows: rows, Shares: s.Shares, ShareCov: s.ShareCov}
+		small[i] = Set{Rows: rows, Shares: s.Shares, ShareCov: s.ShareCov}
 	}
 	var splits [][]bool
 	for k := -5; k <= 5; k++ {
 		gamma := math.Ldexp(1, k) / o.Scale
-		m := &RatioModel{options: RatioOptions{Kernel: RBF(gamma), Estimator: o.Estimator}}
+		m := &Model{options: Options{Kernel: RBF(gamma), Estimator: o.Estimator}}
 		if o.Fourier != nil {
 			f := *o.Fourier
 			f.Gamma = gamma
-			m.options = RatioOptions{Fourier: &f, Estimator: o.Estimator}
+			m.options = Options{Fourier: &f, Estimator: o.Estimator}
 		}
 		if err := m.describe(small); err != nil {
 			return 0, nil, fmt.Errorf("select width: %w", err)
@@ -113,7 +113,7 @@ func drawSplits(p ratioProblem, o WidthOptions, rng *rand.Rand) ([][]bool, error
 		}
 	}
 	if len(splits) == 0 {
-		return nil, &RatioRefusal{RatioTooFewSets, float64(m), "no set can be held out without losing a class: give more sets, or a fixed width"}
+		return nil, &Refusal{TooFewSets, float64(m), "no set can be held out without losing a class: give more sets, or a fixed width"}
 	}
 	return splits, nil
 }
@@ -132,7 +132,7 @@ func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool
 				for a, j := range train {
 					g[a] = p.gram.U.At(t, j)
 				}
-				l1 = MeasureRatio(mat.Col(nil, t, p.shares), system.estimate(g).shares, p.gram.N[t]).L1
+				l1 = Measure(mat.Col(nil, t, p.shares), system.estimate(g).shares, p.gram.N[t]).L1
 			}
 			sums[t] += l1
 			times[t]++

@@ -1,4 +1,4 @@
-package aggregation
+package ratio
 
 import (
 	"fmt"
@@ -23,8 +23,8 @@ const (
 	Constrained = "constrained"
 )
 
-// RatioEstimators lists the names FitRatio knows, the default first.
-func RatioEstimators() []string { return []string{ClassMeans, Mixture, Constrained} }
+// Estimators lists the names Fit knows, the default first.
+func Estimators() []string { return []string{ClassMeans, Mixture, Constrained} }
 
 // ratioSystem is an estimator reduced to linear algebra. With h = Readᵀg, g
 // the inner products of the target with the sets:
@@ -52,7 +52,7 @@ type ratioSystem struct {
 // below it a direction is noise, and the estimate may not be a quotient by it.
 const spectrumFloor = 1e-6
 
-func (p ratioProblem) solve(estimator string) (ratioSystem, []RatioWarning, error) {
+func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 	switch estimator {
 	case ClassMeans:
 		return p.solveClassMeans()
@@ -61,7 +61,7 @@ func (p ratioProblem) solve(estimator string) (ratioSystem, []RatioWarning, erro
 	case Constrained:
 		return p.solveConstrained()
 	}
-	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, RatioEstimators())
+	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, Estimators())
 }
 
 // What noise adds to a squared length is known on average only. Where r
@@ -84,9 +84,9 @@ const (
 // sampling, privacy noise on embeddings and the noise of covariance C_i in P̃
 // (errors in variables) add on average, N = Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A, is
 // taken off.
-func (p ratioProblem) solveClassMeans() (ratioSystem, []RatioWarning, error) {
+func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	c, m := p.shares.Dims()
-	var warnings []RatioWarning
+	var warnings []Warning
 	w := p.weights()
 	pw := mat.DenseCopyOf(p.shares)
 	for k := range c {
@@ -114,13 +114,13 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []RatioWarning, error) {
 	if sound {
 		s.CloneFrom(corrected)
 	} else {
-		warnings = append(warnings, RatioWarning{RatioNoisyShares, after / before, 0.5,
+		warnings = append(warnings, Warning{NoisyShares, after / before, 0.5,
 			"the noise on the label counts is as large as the differences between the sets: use larger sets, more different sets or a larger epsilon"})
 	}
 	var inverse, read mat.Dense
 	if err := inverse.Inverse(&s); err != nil {
 		high, low := p.singular()
-		return ratioSystem{}, warnings, &RatioRefusal{RatioIllPosed, min(high/max(low, 1e-300), 1e300), "the sets' class shares do not differ enough: add sets whose shares differ"}
+		return ratioSystem{}, warnings, &Refusal{IllPosed, min(high/max(low, 1e-300), 1e300), "the sets' class shares do not differ enough: add sets whose shares differ"}
 	}
 	read.Mul(pw.T(), &inverse)
 	sampling, private := p.noiseParts()
@@ -135,7 +135,7 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []RatioWarning, error) {
 	}
 	q, floored := takeOff(seen, sampled, perturbed, p.rank, float64(p.dim))
 	if floored > 0 {
-		warnings = append(warnings, RatioWarning{RatioIndefinite, floored, 0,
+		warnings = append(warnings, Warning{Indefinite, floored, 0,
 			"most of the difference seen between some classes is sampling or privacy noise, so the estimate is pulled towards the training shares: use more rows, more different sets or another width"})
 	}
 	metric, pinv, _ := ratioTangent(q)
@@ -345,7 +345,7 @@ func (p ratioProblem) solveMixture() ratioSystem {
 // solveConstrained eliminates α: among all α with P̃α = ρ the best leaves
 // (ρ−free)ᵀ(P̃KP̃ᵀ)⁻¹(ρ−free), K = G⁻¹ restricted to Σα = 1. The u-statistic Gram
 // serves where it is positive definite, otherwise the V-statistic one.
-func (p ratioProblem) solveConstrained() (ratioSystem, []RatioWarning, error) {
+func (p ratioProblem) solveConstrained() (ratioSystem, []Warning, error) {
 	c, m := p.shares.Dims()
 	// Where two sets hardly differ, the u-statistic Gram has an eigenvalue that is
 	// sampling noise; if it happens to be positive, its inverse rules everything.

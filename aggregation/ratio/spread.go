@@ -1,6 +1,8 @@
-package aggregation
+package ratio
 
 import (
+	"caucus/aggregation"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -43,7 +45,7 @@ func (s ratioSystem) withinCovariance(effects *mat.Dense, p []float64) *mat.SymD
 
 // labelCovariance is K(diag(p) − ppᵀ)Kᵀ, K the slope; noisy p are projected.
 func (s ratioSystem) labelCovariance(p []float64) *mat.Dense {
-	p = ProjectSimplex(p, 1)
+	p = aggregation.ProjectSimplex(p, 1)
 	c := len(p)
 	labels := mat.NewDense(c, c, nil)
 	for k := range c {
@@ -57,7 +59,7 @@ func (s ratioSystem) labelCovariance(p []float64) *mat.Dense {
 
 // rowSpread averages withinCovariance over the sets, weighted by size; nil
 // without rows.
-func (m *RatioModel) rowSpread() *mat.SymDense {
+func (m *Model) rowSpread() *mat.SymDense {
 	if m.scores == nil {
 		return nil
 	}
@@ -81,7 +83,7 @@ const leaveOneOutLimit = 50
 // each set's shares are estimated from the other sets; the squared error, less
 // what known noise explains, divided by 1/n_i + Σa_j²/n_j, is a draw of it. It
 // needs clearly more sets than classes, otherwise it returns nil.
-func (m *RatioModel) leaveOneOutSpread() *mat.SymDense {
+func (m *Model) leaveOneOutSpread() *mat.SymDense {
 	p := m.problem
 	total := p.sets()
 	if total < 2*m.classes+2 {

@@ -1,4 +1,4 @@
-package aggregation
+package ratio
 
 import (
 	"fmt"
@@ -6,29 +6,29 @@ import (
 	"math/rand/v2"
 )
 
-// RatioProtocol says how test sets are drawn from labelled rows. The field's
+// Protocol says how test sets are drawn from labelled rows. The field's
 // protocols can reverse an order of methods, so never report one alone.
-type RatioProtocol string
+type Protocol string
 
 const (
 	// NPP draws rows uniformly: natural shares, sampling noise only.
-	NPP RatioProtocol = "npp"
+	NPP Protocol = "npp"
 	// APP draws sets at a grid of shares (step Step), all combinations; for
 	// many classes a random choice of grid points.
-	APP RatioProtocol = "app"
+	APP Protocol = "app"
 	// UPP draws shares uniformly on the simplex (Kraemer's method).
-	UPP RatioProtocol = "upp"
+	UPP Protocol = "upp"
 )
 
-// RatioSample is one test set: indices into the rows, and its exact shares.
-type RatioSample struct {
+// Sample is one test set: indices into the rows, and its exact shares.
+type Sample struct {
 	Rows   []int
 	Shares []float64
 }
 
-// RatioSampling configures SampleSets.
-type RatioSampling struct {
-	Protocol RatioProtocol
+// Sampling configures SampleSets.
+type Sampling struct {
+	Protocol Protocol
 	Classes  int
 	Size     int     // rows a set
 	Sets     int     // how many; APP with two classes cycles through its grid
@@ -38,14 +38,14 @@ type RatioSampling struct {
 // SampleSets draws test sets from rows with labels y (0..c−1; others are never
 // drawn). Within a set rows are drawn without replacement as long as the class
 // lasts, then again from the start: sizes and shares are always met.
-func SampleSets(y []int, s RatioSampling, rng *rand.Rand) ([]RatioSample, error) {
+func SampleSets(y []int, s Sampling, rng *rand.Rand) ([]Sample, error) {
 	if s.Step == 0 {
 		s.Step = 0.05
 	}
 	if s.Classes < 2 || s.Size < 1 || s.Sets < 1 || !(s.Step > 0 && s.Step <= 1) {
 		return nil, fmt.Errorf("sample sets: classes %d, size %d, sets %d, step %g: give at least 2, 1, 1 and a step in (0,1]", s.Classes, s.Size, s.Sets, s.Step)
 	}
-	var out []RatioSample
+	var out []Sample
 	grid := int(math.Round(1 / s.Step))
 	for i := range s.Sets {
 		var shares []float64
@@ -61,7 +61,7 @@ func SampleSets(y []int, s RatioSampling, rng *rand.Rand) ([]RatioSample, error)
 				return nil, fmt.Errorf("sample sets: no row has a label in 0..%d", s.Classes-1)
 			}
 			rng.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
-			sample := RatioSample{Rows: make([]int, s.Size)}
+			sample := Sample{Rows: make([]int, s.Size)}
 			for a := range sample.Rows {
 				sample.Rows[a] = rows[a%len(rows)]
 			}
@@ -91,7 +91,7 @@ func SampleSets(y []int, s RatioSampling, rng *rand.Rand) ([]RatioSample, error)
 
 // SampleAtShares draws size rows with the class counts nearest to size·shares
 // that sum to size (largest remainders).
-func SampleAtShares(y []int, shares []float64, size int, rng *rand.Rand) (RatioSample, error) {
+func SampleAtShares(y []int, shares []float64, size int, rng *rand.Rand) (Sample, error) {
 	counts := roundCounts(shares, size)
 	byClass := make([][]int, len(shares))
 	for r, k := range y {
@@ -99,7 +99,7 @@ func SampleAtShares(y []int, shares []float64, size int, rng *rand.Rand) (RatioS
 			byClass[k] = append(byClass[k], r)
 		}
 	}
-	var out RatioSample
+	var out Sample
 	for k, n := range counts {
 		rows := byClass[k]
 		if n > 0 && len(rows) == 0 {

@@ -1,4 +1,4 @@
-package aggregation
+package ratio
 
 import (
 	"errors"
@@ -21,12 +21,12 @@ import (
 //	G*_ij = G_ij + (mean* of row scores of i with j − G_ij) + (the same for j with i).
 //
 // draws of 200 leave a standard error uncertain by about 7 %.
-func (m *RatioModel) Bootstrap(target RatioSet, draws int, rng *rand.Rand) (RatioEstimate, error) {
+func (m *Model) Bootstrap(target Set, draws int, rng *rand.Rand) (Estimate, error) {
 	if m.options.Fourier != nil {
-		return RatioEstimate{}, errors.New("bootstrap ratio: the model holds embeddings, not rows: use Estimate")
+		return Estimate{}, errors.New("bootstrap ratio: the model holds embeddings, not rows: use Estimate")
 	}
 	if draws < 20 {
-		return RatioEstimate{}, fmt.Errorf("bootstrap ratio: %d draws are too few: use 200", draws)
+		return Estimate{}, fmt.Errorf("bootstrap ratio: %d draws are too few: use 200", draws)
 	}
 	out, err := m.Estimate(target)
 	if err != nil {
@@ -84,7 +84,7 @@ func (m *RatioModel) Bootstrap(target RatioSet, draws int, rng *rand.Rand) (Rati
 		done++
 	}
 	if done < draws*9/10 {
-		out.Warnings = append(out.Warnings, RatioWarning{RatioIllPosed, float64(done) / float64(draws), 0.9,
+		out.Warnings = append(out.Warnings, Warning{IllPosed, float64(done) / float64(draws), 0.9,
 			"many resamples could not be solved: the sets barely separate the classes"})
 	}
 	if done < 2 {

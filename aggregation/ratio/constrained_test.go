@@ -1,4 +1,4 @@
-package aggregation
+package ratio
 
 import (
 	"math"
@@ -13,7 +13,7 @@ import (
 // small but positive, its inverse must not rule the estimate.
 func TestConstrainedWithNoiseEigenvalue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	draw := func(n int, share float64) RatioSet {
+	draw := func(n int, share float64) Set {
 		x, ones := mat.NewDense(n, 5, nil), 0.
 		for i := range n {
 			shift := 0.
@@ -24,11 +24,11 @@ func TestConstrainedWithNoiseEigenvalue(t *testing.T) {
 				x.Set(i, j, shift+rng.NormFloat64())
 			}
 		}
-		return RatioSet{Rows: x, Shares: []float64{1 - ones/float64(n), ones / float64(n)}}
+		return Set{Rows: x, Shares: []float64{1 - ones/float64(n), ones / float64(n)}}
 	}
 	for i := range 10 {
-		m := &RatioModel{options: RatioOptions{Estimator: Constrained, Kernel: RBF(.1)}}
-		if err := m.describe([]RatioSet{draw(200, .1), draw(200, .12), draw(200, .88), draw(200, .9)}); err != nil {
+		m := &Model{options: Options{Estimator: Constrained, Kernel: RBF(.1)}}
+		if err := m.describe([]Set{draw(200, .1), draw(200, .12), draw(200, .88), draw(200, .9)}); err != nil {
 			t.Fatal(err)
 		}
 		// The same Gram with its least eigenvalue at one part in 10⁵ of the

@@ -1,4 +1,4 @@
-package aggregation
+package ratio
 
 import (
 	"encoding/json"
@@ -86,17 +86,17 @@ type jsonRatioModel struct {
 	Indirect   bool           `json:"spread_indirect,omitempty"`
 	Rank       float64        `json:"effective_rank"`
 	Condition  float64        `json:"condition"`
-	Warnings   []RatioWarning `json:"warnings,omitempty"`
+	Warnings   []Warning      `json:"warnings,omitempty"`
 }
 
-const ratioModelVersion = 1
+const modelVersion = 1
 
 // MarshalJSON writes all that Estimate needs. With a kernel that includes the
 // sets' rows; with a Fourier map only mean embeddings.
-func (m *RatioModel) MarshalJSON() ([]byte, error) {
+func (m *Model) MarshalJSON() ([]byte, error) {
 	s := m.system
 	out := jsonRatioModel{
-		Version: ratioModelVersion, Estimator: m.options.Estimator, Classes: m.classes, Confidence: m.options.Confidence,
+		Version: modelVersion, Estimator: m.options.Estimator, Classes: m.classes, Confidence: m.options.Confidence,
 		Fourier: m.options.Fourier, Read: toJSONMatrix(s.read), Quadratic: toJSONMatrix(s.quadratic),
 		Linear: toJSONMatrix(s.linear), Offset: s.offset, Metric: toJSONMatrix(s.metric), CoefOffset: s.coefOffset, Slope: toJSONMatrix(s.slope),
 		Weights: toJSONMatrix(s.spread), Indirect: m.indirect, Rank: m.rank, Condition: m.number, Warnings: m.warnings,
@@ -127,7 +127,7 @@ func (m *RatioModel) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a model and checks that its parts agree, so that a
 // damaged one is an error here and never a panic in Estimate.
-func (m *RatioModel) UnmarshalJSON(data []byte) error {
+func (m *Model) UnmarshalJSON(data []byte) error {
 	var in jsonRatioModel
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("read ratio model: %w", err)
@@ -140,16 +140,16 @@ func (m *RatioModel) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (in jsonRatioModel) model() (*RatioModel, error) {
-	if in.Version != ratioModelVersion {
-		return nil, fmt.Errorf("version %d is not %d: use the release of the program that wrote it", in.Version, ratioModelVersion)
+func (in jsonRatioModel) model() (*Model, error) {
+	if in.Version != modelVersion {
+		return nil, fmt.Errorf("version %d is not %d: use the release of the program that wrote it", in.Version, modelVersion)
 	}
 	c, sets := in.Classes, len(in.Sets)
 	if c < 2 || sets < 2 || len(in.Offset) != c || !(in.Confidence > 0 && in.Confidence < 1) {
 		return nil, errors.New("classes, sets, offset or confidence are missing")
 	}
-	out := &RatioModel{
-		options: RatioOptions{Estimator: in.Estimator, Fourier: in.Fourier, Confidence: in.Confidence},
+	out := &Model{
+		options: Options{Estimator: in.Estimator, Fourier: in.Fourier, Confidence: in.Confidence},
 		classes: c, indirect: in.Indirect || in.Spread == nil, rank: in.Rank, warnings: in.Warnings, number: in.Condition,
 	}
 	if in.Kernel != nil {

@@ -1,18 +1,18 @@
-package aggregation_test
+package ratio_test
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	. "caucus/aggregation"
+	. "caucus/aggregation/ratio"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-func fitKernel(t testing.TB, sets []RatioSet, estimator string, k Kernel) *RatioModel {
+func fitKernel(t testing.TB, sets []Set, estimator string, k Kernel) *Model {
 	t.Helper()
-	m, err := FitRatio(sets, RatioOptions{Estimator: estimator, Kernel: k})
+	m, err := Fit(sets, Options{Estimator: estimator, Kernel: k})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,14 +21,14 @@ func fitKernel(t testing.TB, sets []RatioSet, estimator string, k Kernel) *Ratio
 
 // Four bags whose shares (.375 to .547) hardly differ: the true test share is
 // .4375, and every estimator must stay within .06 of it at the chosen width.
-func TestRatioHeart(t *testing.T) {
+func TestHeart(t *testing.T) {
 	bags, test := readHeart(t)
-	var sets []RatioSet
+	var sets []Set
 	for _, b := range bags {
-		sets = append(sets, RatioSet{Rows: b.x, Shares: SharesOfLabels(b.y, nil, 2)})
+		sets = append(sets, Set{Rows: b.x, Shares: SharesOfLabels(b.y, nil, 2)})
 	}
 	truth := SharesOfLabels(test.y, nil, 2)[1]
-	for _, estimator := range RatioEstimators() {
+	for _, estimator := range Estimators() {
 		rng := rand.New(rand.NewPCG(1, 2))
 		scale, err := MedianSquaredDistance(sets[0].Rows, rng)
 		if err != nil {
@@ -39,7 +39,7 @@ func TestRatioHeart(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := fitKernel(t, sets, estimator, RBF(gamma))
-		e, err := m.Estimate(RatioSet{Rows: test.x})
+		e, err := m.Estimate(Set{Rows: test.x})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,24 +53,24 @@ func TestRatioHeart(t *testing.T) {
 
 // Sets of 600 at shares .1, .1, .9, .9; published-size target of 600 at .1 or .9.
 // Prototype L1: .085 and .058 (mean of 10 seeds).
-func TestRatioAdult(t *testing.T) {
+func TestAdult(t *testing.T) {
 	train, test := readAdult(t)
 	seeds, widths := 2, false
 	if *long {
 		seeds, widths = 10, true
 	}
 	for _, share := range []float64{.1, .9} {
-		for _, estimator := range RatioEstimators() {
+		for _, estimator := range Estimators() {
 			var l1, sd, covered float64
 			for seed := range seeds {
 				rng := rand.New(rand.NewPCG(uint64(seed), 3))
-				var sets []RatioSet
+				var sets []Set
 				for _, p := range []float64{.1, .1, .9, .9} {
 					s, err := SampleAtShares(train.y, []float64{1 - p, p}, 600, rng)
 					if err != nil {
 						t.Fatal(err)
 					}
-					sets = append(sets, RatioSet{Rows: train.rows(s.Rows), Shares: s.Shares})
+					sets = append(sets, Set{Rows: train.rows(s.Rows), Shares: s.Shares})
 				}
 				s, err := SampleAtShares(test.y, []float64{1 - share, share}, 600, rng)
 				if err != nil {
@@ -86,11 +86,11 @@ func TestRatioAdult(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				e, err := fitKernel(t, sets, estimator, RBF(gamma)).Estimate(RatioSet{Rows: test.rows(s.Rows)})
+				e, err := fitKernel(t, sets, estimator, RBF(gamma)).Estimate(Set{Rows: test.rows(s.Rows)})
 				if err != nil {
 					t.Fatal(err)
 				}
-				l1 += MeasureRatio(s.Shares, e.Shares, 600).L1 / float64(seeds)
+				l1 += Measure(s.Shares, e.Shares, 600).L1 / float64(seeds)
 				sd += e.Sd[0] / float64(seeds)
 				if e.Low[1] <= share && share <= e.High[1] {
 					covered++
@@ -112,7 +112,7 @@ func TestRatioAdult(t *testing.T) {
 // The test file's digits are by other writers, so P(x|y) is not quite shared:
 // the same is done with targets from the training file, where the intervals
 // must be right.
-func TestRatioMNIST(t *testing.T) {
+func TestMNIST(t *testing.T) {
 	if !*long {
 		t.Skip("a minute long: add -long")
 	}
@@ -160,7 +160,7 @@ func TestRatioMNIST(t *testing.T) {
 		if c.noise != "none" {
 			given = privatised(t, f, sets, c.noise != "counts", rng)
 		}
-		m, err := FitRatio(given, RatioOptions{Fourier: &f, Rank: EffectiveRank(RBF(f.Gamma), train.x)})
+		m, err := Fit(given, Options{Fourier: &f, Rank: EffectiveRank(RBF(f.Gamma), train.x)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,8 +183,8 @@ func pick(y []int, rows []int) []int {
 	return out
 }
 
-func disjointSets(t *testing.T, train labelled, free []int, rng *rand.Rand) []RatioSet {
-	var sets []RatioSet
+func disjointSets(t *testing.T, train labelled, free []int, rng *rand.Rand) []Set {
+	var sets []Set
 	for range 20 {
 		labels := pick(train.y, free)
 		supply, shares, total := SharesOfLabels(labels, nil, 10), UniformShares(10, rng), 0.0
@@ -215,7 +215,7 @@ func disjointSets(t *testing.T, train labelled, free []int, rng *rand.Rand) []Ra
 			}
 		}
 		free = left
-		sets = append(sets, RatioSet{Rows: train.rows(rows), Shares: SharesOfLabels(train.y, rows, 10)})
+		sets = append(sets, Set{Rows: train.rows(rows), Shares: SharesOfLabels(train.y, rows, 10)})
 	}
 	return sets
 }
@@ -223,12 +223,12 @@ func disjointSets(t *testing.T, train labelled, free []int, rng *rand.Rand) []Ra
 // privatised adds normal noise of the variances that counts at ε = .5 (Laplace,
 // scale 4) and embeddings at ρ = .05 have; exact draws are the business of the
 // privacy room.
-func privatised(t *testing.T, f Fourier, sets []RatioSet, embeddings bool, rng *rand.Rand) []RatioSet {
+func privatised(t *testing.T, f Fourier, sets []Set, embeddings bool, rng *rand.Rand) []Set {
 	embedder, err := NewEmbedder(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []RatioSet
+	var out []Set
 	for _, s := range sets {
 		n, _ := s.Rows.Dims()
 		// Independent noise of variance 2·4² on each count, centred: covariance 32(I − 11ᵀ/c)/n².
@@ -239,7 +239,7 @@ func privatised(t *testing.T, f Fourier, sets []RatioSet, embeddings bool, rng *
 			z[k] = math.Sqrt(variance) * rng.NormFloat64()
 			mean += z[k] / float64(c)
 		}
-		noisy := RatioSet{N: n, Embedding: embedder.Mean(s.Rows), ShareCov: mat.NewSymDense(c, nil)}
+		noisy := Set{N: n, Embedding: embedder.Mean(s.Rows), ShareCov: mat.NewSymDense(c, nil)}
 		if embeddings { // the mean moves by 2/n: variance (2/n)²/(2ρ)
 			noisy.Noise = 2 / (0.05 * float64(n) * float64(n))
 		}
@@ -258,18 +258,18 @@ func privatised(t *testing.T, f Fourier, sets []RatioSet, embeddings bool, rng *
 	return out
 }
 
-func tryTargets(t *testing.T, m *RatioModel, from labelled) (mean RatioError, coverage, sd, fit float64) {
-	samples, err := SampleSets(from.y, RatioSampling{Protocol: UPP, Classes: 10, Size: 1000, Sets: 20}, rand.New(rand.NewPCG(6, 6)))
+func tryTargets(t *testing.T, m *Model, from labelled) (mean Error, coverage, sd, fit float64) {
+	samples, err := SampleSets(from.y, Sampling{Protocol: UPP, Classes: 10, Size: 1000, Sets: 20}, rand.New(rand.NewPCG(6, 6)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var errors []RatioError
+	var errors []Error
 	for _, s := range samples {
-		e, err := m.Estimate(RatioSet{Rows: from.rows(s.Rows)})
+		e, err := m.Estimate(Set{Rows: from.rows(s.Rows)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		errors = append(errors, MeasureRatio(s.Shares, e.Shares, len(s.Rows)))
+		errors = append(errors, Measure(s.Shares, e.Shares, len(s.Rows)))
 		fit += e.Fit.Statistic / 20
 		for k, p := range s.Shares {
 			sd += e.Sd[k] / 200
@@ -278,5 +278,5 @@ func tryTargets(t *testing.T, m *RatioModel, from labelled) (mean RatioError, co
 			}
 		}
 	}
-	return MeanRatioError(errors), coverage, sd, fit
+	return MeanError(errors), coverage, sd, fit
 }

@@ -1,4 +1,4 @@
-package aggregation
+package ratio
 
 import (
 	"encoding/json"
@@ -26,9 +26,9 @@ func newWorld(c, d int, separation float64, seed uint64) world {
 	return w
 }
 
-func (w world) set(n int, shares ...float64) RatioSet {
+func (w world) set(n int, shares ...float64) Set {
 	c, d := w.means.Dims()
-	s := RatioSet{Rows: mat.NewDense(n, d, nil), Shares: make([]float64, c)}
+	s := Set{Rows: mat.NewDense(n, d, nil), Shares: make([]float64, c)}
 	i := 0
 	for k, count := range roundCounts(shares, n) {
 		s.Shares[k] = float64(count) / float64(n)
@@ -42,9 +42,9 @@ func (w world) set(n int, shares ...float64) RatioSet {
 	return s
 }
 
-func (w world) sets(m, n int) []RatioSet {
+func (w world) sets(m, n int) []Set {
 	c, _ := w.means.Dims()
-	var out []RatioSet
+	var out []Set
 	for range m {
 		out = append(out, w.set(n, UniformShares(c, w.rng)...))
 	}
@@ -52,38 +52,38 @@ func (w world) sets(m, n int) []RatioSet {
 }
 
 // embedded is the same sets as a site would send them.
-func embedded(t testing.TB, f Fourier, sets []RatioSet) []RatioSet {
+func embedded(t testing.TB, f Fourier, sets []Set) []Set {
 	e := embedderOf(t, f)
-	out := make([]RatioSet, len(sets))
+	out := make([]Set, len(sets))
 	for i, s := range sets {
 		n, _ := s.Rows.Dims()
-		out[i] = RatioSet{Embedding: e.Mean(s.Rows), N: n, Shares: s.Shares, ShareCov: s.ShareCov}
+		out[i] = Set{Embedding: e.Mean(s.Rows), N: n, Shares: s.Shares, ShareCov: s.ShareCov}
 	}
 	return out
 }
 
 var testFourier = Fourier{Dim: 4, Features: 400, Gamma: 0.15, Seed: 5}
 
-func ratioForms(t testing.TB, sets []RatioSet) map[string]func(estimator string) (*RatioModel, error) {
-	return map[string]func(string) (*RatioModel, error){
-		"kernel": func(e string) (*RatioModel, error) {
-			return FitRatio(sets, RatioOptions{Estimator: e, Kernel: RBF(0.15)})
+func ratioForms(t testing.TB, sets []Set) map[string]func(estimator string) (*Model, error) {
+	return map[string]func(string) (*Model, error){
+		"kernel": func(e string) (*Model, error) {
+			return Fit(sets, Options{Estimator: e, Kernel: RBF(0.15)})
 		},
-		"fourier": func(e string) (*RatioModel, error) {
-			return FitRatio(sets, RatioOptions{Estimator: e, Fourier: &testFourier})
+		"fourier": func(e string) (*Model, error) {
+			return Fit(sets, Options{Estimator: e, Fourier: &testFourier})
 		},
-		"embedding": func(e string) (*RatioModel, error) {
-			return FitRatio(embedded(t, testFourier, sets), RatioOptions{Estimator: e, Fourier: &testFourier})
+		"embedding": func(e string) (*Model, error) {
+			return Fit(embedded(t, testFourier, sets), Options{Estimator: e, Fourier: &testFourier})
 		},
 	}
 }
 
-func TestRatioRecovers(t *testing.T) {
+func TestRecovers(t *testing.T) {
 	w := newWorld(3, 4, 2, 1)
 	sets := w.sets(8, 400)
 	target := w.set(400, .7, .1, .2)
 	for form, fit := range ratioForms(t, sets) {
-		for _, estimator := range RatioEstimators() {
+		for _, estimator := range Estimators() {
 			m, err := fit(estimator)
 			if err != nil {
 				t.Fatal(err)
@@ -92,8 +92,8 @@ func TestRatioRecovers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l1 := MeasureRatio(target.Shares, e.Shares, 400).L1
-			base := MeasureRatio(target.Shares, m.TrainingShares(), 400).L1
+			l1 := Measure(target.Shares, e.Shares, 400).L1
+			base := Measure(target.Shares, m.TrainingShares(), 400).L1
 			if l1 > 0.15 || l1 > base/3 {
 				t.Errorf("%s %s: L1 %.3f, baseline %.3f", form, estimator, l1, base)
 			}
@@ -111,7 +111,7 @@ func TestRatioRecovers(t *testing.T) {
 
 // A model read back answers as before; with embeddings it holds no rows, and
 // for class-means no more than c embeddings.
-func TestRatioJSON(t *testing.T) {
+func TestJSON(t *testing.T) {
 	w := newWorld(2, 4, 1.5, 2)
 	sets := w.sets(5, 60)
 	cov := mat.NewSymDense(2, []float64{1e-4, -1e-4, -1e-4, 1e-4})
@@ -120,7 +120,7 @@ func TestRatioJSON(t *testing.T) {
 	}
 	target := w.set(50, .5, .5)
 	for form, fit := range ratioForms(t, sets) {
-		for _, estimator := range RatioEstimators() {
+		for _, estimator := range Estimators() {
 			m, err := fit(estimator)
 			if err != nil {
 				t.Fatal(err)
@@ -129,7 +129,7 @@ func TestRatioJSON(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var back RatioModel
+			var back Model
 			if err := json.Unmarshal(data, &back); err != nil {
 				t.Fatalf("%s %s: %v", form, estimator, err)
 			}
@@ -160,14 +160,14 @@ func TestRatioJSON(t *testing.T) {
 	}
 }
 
-func FuzzRatioModelJSON(f *testing.F) {
+func FuzzModelJSON(f *testing.F) {
 	w := newWorld(2, 4, 1.5, 2)
 	sets := w.sets(3, 5)
 	small := testFourier
 	small.Features = 4
 	target := w.set(4, .5, .5)
-	for _, o := range []RatioOptions{{Kernel: RBF(1)}, {Kernel: LinearKernel(), Estimator: Mixture}, {Fourier: &small, Estimator: Constrained}} {
-		m, err := FitRatio(sets, o)
+	for _, o := range []Options{{Kernel: RBF(1)}, {Kernel: LinearKernel(), Estimator: Mixture}, {Fourier: &small, Estimator: Constrained}} {
+		m, err := Fit(sets, o)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -179,53 +179,53 @@ func FuzzRatioModelJSON(f *testing.F) {
 	}
 	f.Add([]byte(`{"version":1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var m RatioModel
+		var m Model
 		if json.Unmarshal(data, &m) == nil {
 			m.Estimate(target) // may be an error, never a panic
 		}
 	})
 }
 
-func TestRatioRefusals(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	w := newWorld(3, 4, 2, 3)
 	good := w.sets(5, 30)
-	with := func(change func(s []RatioSet) []RatioSet) []RatioSet {
-		return change(append([]RatioSet(nil), good...))
+	with := func(change func(s []Set) []Set) []Set {
+		return change(append([]Set(nil), good...))
 	}
 	for _, c := range []struct {
 		name   string
-		sets   []RatioSet
-		reason RatioReason
+		sets   []Set
+		reason Reason
 	}{
-		{"none", nil, RatioTooFewSets},
-		{"one", good[:1], RatioTooFewSets},
-		{"two for three classes", good[:2], RatioTooFewSets},
-		{"alike", []RatioSet{w.set(30, .5, .3, .2), w.set(30, .5, .3, .2), w.set(30, .5, .3, .2)}, RatioIllPosed},
-		{"absent", []RatioSet{w.set(30, .5, .5, 0), w.set(30, .2, .8, 0), w.set(30, .9, .1, 0)}, RatioClassAbsent},
-		{"tiny", with(func(s []RatioSet) []RatioSet { s[1] = w.set(1, 1, 0, 0); return s }), RatioTinySet},
-		{"no rows", with(func(s []RatioSet) []RatioSet { s[1].Rows = nil; return s }), RatioTinySet},
-		{"columns", with(func(s []RatioSet) []RatioSet { s[2].Rows = mat.NewDense(5, 3, nil); return s }), RatioShape},
-		{"classes", with(func(s []RatioSet) []RatioSet { s[2].Shares = []float64{.5, .5}; return s }), RatioShape},
-		{"sum", with(func(s []RatioSet) []RatioSet { s[2].Shares = []float64{.5, .4, .3}; return s }), RatioShape},
-		{"not a number", with(func(s []RatioSet) []RatioSet { s[2].Shares = []float64{.5, math.NaN(), .3}; return s }), RatioShape},
-		{"covariance", with(func(s []RatioSet) []RatioSet { s[2].ShareCov = mat.NewSymDense(2, nil); return s }), RatioShape},
-		{"embedding for a kernel", with(func(s []RatioSet) []RatioSet {
-			s[2] = RatioSet{Embedding: []float64{1}, N: 9, Shares: s[2].Shares}
+		{"none", nil, TooFewSets},
+		{"one", good[:1], TooFewSets},
+		{"two for three classes", good[:2], TooFewSets},
+		{"alike", []Set{w.set(30, .5, .3, .2), w.set(30, .5, .3, .2), w.set(30, .5, .3, .2)}, IllPosed},
+		{"absent", []Set{w.set(30, .5, .5, 0), w.set(30, .2, .8, 0), w.set(30, .9, .1, 0)}, ClassAbsent},
+		{"tiny", with(func(s []Set) []Set { s[1] = w.set(1, 1, 0, 0); return s }), TinySet},
+		{"no rows", with(func(s []Set) []Set { s[1].Rows = nil; return s }), TinySet},
+		{"columns", with(func(s []Set) []Set { s[2].Rows = mat.NewDense(5, 3, nil); return s }), Shape},
+		{"classes", with(func(s []Set) []Set { s[2].Shares = []float64{.5, .5}; return s }), Shape},
+		{"sum", with(func(s []Set) []Set { s[2].Shares = []float64{.5, .4, .3}; return s }), Shape},
+		{"not a number", with(func(s []Set) []Set { s[2].Shares = []float64{.5, math.NaN(), .3}; return s }), Shape},
+		{"covariance", with(func(s []Set) []Set { s[2].ShareCov = mat.NewSymDense(2, nil); return s }), Shape},
+		{"embedding for a kernel", with(func(s []Set) []Set {
+			s[2] = Set{Embedding: []float64{1}, N: 9, Shares: s[2].Shares}
 			return s
-		}), RatioShape},
+		}), Shape},
 	} {
-		_, err := FitRatio(c.sets, RatioOptions{Kernel: RBF(0.2)})
-		var refusal *RatioRefusal
+		_, err := Fit(c.sets, Options{Kernel: RBF(0.2)})
+		var refusal *Refusal
 		if !errors.As(err, &refusal) || refusal.Reason != c.reason {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.reason)
 		}
 	}
-	m, err := FitRatio(good, RatioOptions{Kernel: RBF(0.2)})
+	m, err := Fit(good, Options{Kernel: RBF(0.2)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]RatioSet{"empty": {}, "columns": {Rows: mat.NewDense(5, 3, nil)}, "embedding": {Embedding: []float64{1}, N: 5}} {
-		var refusal *RatioRefusal
+	for name, target := range map[string]Set{"empty": {}, "columns": {Rows: mat.NewDense(5, 3, nil)}, "embedding": {Embedding: []float64{1}, N: 5}} {
+		var refusal *Refusal
 		if _, err := m.Estimate(target); !errors.As(err, &refusal) {
 			t.Errorf("target %s: got %v", name, err)
 		}
@@ -242,26 +242,26 @@ func TestRatioRefusals(t *testing.T) {
 			sets[i].Shares = []float64{.2 + .15*float64(i), .8 - last - .15*float64(i), last}
 			sets[i].ShareCov = mat.NewSymDense(3, []float64{1e-4, 0, 0, 0, 1e-4, 0, 0, 0, 1e-4})
 		}
-		m, err := FitRatio(sets, RatioOptions{Kernel: RBF(0.2)})
+		m, err := Fit(sets, Options{Kernel: RBF(0.2)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := hasWarning(m.Warnings(), RatioClassAbsent); got != want {
+		if got := hasWarning(m.Warnings(), ClassAbsent); got != want {
 			t.Errorf("a share of %g with noise of .01: %v", share, m.Warnings())
 		}
 	}
 	// The published estimator answers for the classes it has seen.
-	if m, err := FitRatio(w.sets(2, 30), RatioOptions{Kernel: RBF(0.2), Estimator: Mixture}); err != nil || len(m.Warnings()) == 0 {
+	if m, err := Fit(w.sets(2, 30), Options{Kernel: RBF(0.2), Estimator: Mixture}); err != nil || len(m.Warnings()) == 0 {
 		t.Errorf("mixture of two sets: %v; want a warning and no error", err)
 	}
-	for _, o := range []RatioOptions{{}, {Kernel: RBF(1), Fourier: &testFourier}, {Kernel: RBF(1), Confidence: 1}, {Kernel: RBF(1), Estimator: "best"}, {Kernel: RBF(-1)}, {Kernel: RBF(1), Rank: 0.5}} {
-		if _, err := FitRatio(good, o); err == nil {
+	for _, o := range []Options{{}, {Kernel: RBF(1), Fourier: &testFourier}, {Kernel: RBF(1), Confidence: 1}, {Kernel: RBF(1), Estimator: "best"}, {Kernel: RBF(-1)}, {Kernel: RBF(1), Rank: 0.5}} {
+		if _, err := Fit(good, o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
 	}
 }
 
-func hasWarning(warnings []RatioWarning, r RatioReason) bool {
+func hasWarning(warnings []Warning, r Reason) bool {
 	for _, w := range warnings {
 		if w.Reason == r {
 			return true
@@ -271,7 +271,7 @@ func hasWarning(warnings []RatioWarning, r RatioReason) bool {
 }
 
 // A target with a class nobody has seen must be doubted, whichever way it is seen.
-func TestRatioWarnsOfMisfit(t *testing.T) {
+func TestWarnsOfMisfit(t *testing.T) {
 	w := newWorld(2, 4, 1.5, 4)
 	sets := w.sets(10, 200)
 	foreign := w.set(300, .5, .5)
@@ -281,7 +281,7 @@ func TestRatioWarnsOfMisfit(t *testing.T) {
 		}
 	}
 	for form, fit := range ratioForms(t, sets) {
-		for _, estimator := range RatioEstimators() {
+		for _, estimator := range Estimators() {
 			m, err := fit(estimator)
 			if err != nil {
 				t.Fatal(err)
@@ -290,7 +290,7 @@ func TestRatioWarnsOfMisfit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !hasWarning(e.Warnings, RatioNoFit) {
+			if !hasWarning(e.Warnings, NoFit) {
 				t.Errorf("%s %s: no warning, fit %+v", form, estimator, e.Fit)
 			}
 		}
@@ -299,9 +299,9 @@ func TestRatioWarnsOfMisfit(t *testing.T) {
 
 // Classes that are one and the same cannot be told apart: say so, and let the
 // intervals cover everything the data do not exclude.
-func TestRatioWarnsOfFaintClasses(t *testing.T) {
+func TestWarnsOfFaintClasses(t *testing.T) {
 	w := newWorld(2, 4, 0, 5)
-	m, err := FitRatio([]RatioSet{w.set(50, .4, .6), w.set(50, .5, .5), w.set(50, .6, .4)}, RatioOptions{Kernel: RBF(0.15)})
+	m, err := Fit([]Set{w.set(50, .4, .6), w.set(50, .5, .5), w.set(50, .6, .4)}, Options{Kernel: RBF(0.15)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func TestRatioWarnsOfFaintClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !hasWarning(e.Warnings, RatioIndefinite) && !hasWarning(e.Warnings, RatioFaintClasses) {
+	if !hasWarning(e.Warnings, Indefinite) && !hasWarning(e.Warnings, FaintClasses) {
 		t.Errorf("no warning: %+v", e)
 	}
 	if e.High[0]-e.Low[0] < 0.8 {
@@ -318,7 +318,7 @@ func TestRatioWarnsOfFaintClasses(t *testing.T) {
 }
 
 func TestMeanRatioErrorAndMeasures(t *testing.T) {
-	e := MeasureRatio([]float64{.5, .5}, []float64{.3, .7}, 100)
+	e := Measure([]float64{.5, .5}, []float64{.3, .7}, 100)
 	if math.Abs(e.AE-.2) > 1e-12 || math.Abs(e.L1-.4) > 1e-12 || math.Abs(e.Bias[0]+.2) > 1e-12 || !(e.NKLD > 0 && e.NKLD < 1) {
 		t.Errorf("%+v", e)
 	}
@@ -326,10 +326,10 @@ func TestMeanRatioErrorAndMeasures(t *testing.T) {
 	if math.Abs(e.RAE-.396039603) > 1e-6 {
 		t.Errorf("RAE = %.9f", e.RAE)
 	}
-	if z := MeasureRatio([]float64{0, 1}, []float64{0, 1}, 10); z.NKLD != 0 || z.RAE != 0 {
+	if z := Measure([]float64{0, 1}, []float64{0, 1}, 10); z.NKLD != 0 || z.RAE != 0 {
 		t.Errorf("equal shares: %+v", z)
 	}
-	m := MeanRatioError([]RatioError{e, MeasureRatio([]float64{.5, .5}, []float64{.7, .3}, 100)})
+	m := MeanError([]Error{e, Measure([]float64{.5, .5}, []float64{.7, .3}, 100)})
 	if math.Abs(m.Bias[0]) > 1e-12 || math.Abs(m.AE-.2) > 1e-12 {
 		t.Errorf("mean: %+v", m)
 	}

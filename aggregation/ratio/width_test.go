@@ -1,4 +1,4 @@
-package aggregation
+package ratio
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 // kernel, nor by a very narrow one.
 func TestSelectWidth(t *testing.T) {
 	w := newWorld(2, 2, 0, 1)
-	set := func(p float64) RatioSet {
+	set := func(p float64) Set {
 		s := w.set(150, p, 1-p)
 		for i := range int(p * 150) {
 			for j := range 2 {
@@ -19,7 +19,7 @@ func TestSelectWidth(t *testing.T) {
 		}
 		return s
 	}
-	var sets []RatioSet
+	var sets []Set
 	for _, p := range []float64{0, .2, .4, .6, .8, 1} {
 		sets = append(sets, set(p))
 	}
@@ -38,9 +38,9 @@ func TestSelectWidth(t *testing.T) {
 func TestSelectWidthRefuses(t *testing.T) {
 	w := newWorld(2, 2, 1, 1)
 	rng := rand.New(rand.NewPCG(1, 1))
-	sets := []RatioSet{w.set(20, .2, .8), w.set(20, .8, .2)}
-	var refusal *RatioRefusal
-	if _, _, err := SelectWidth(sets, WidthOptions{Scale: 1}, rng); !errors.As(err, &refusal) || refusal.Reason != RatioTooFewSets {
+	sets := []Set{w.set(20, .2, .8), w.set(20, .8, .2)}
+	var refusal *Refusal
+	if _, _, err := SelectWidth(sets, WidthOptions{Scale: 1}, rng); !errors.As(err, &refusal) || refusal.Reason != TooFewSets {
 		t.Errorf("two sets: %v", err)
 	}
 	if _, _, err := SelectWidth(sets, WidthOptions{}, rng); err == nil {

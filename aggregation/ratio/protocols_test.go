@@ -1,4 +1,4 @@
-package aggregation
+package ratio
 
 import (
 	"math"
@@ -12,8 +12,8 @@ func TestSampleSets(t *testing.T) {
 	for i := range y {
 		y[i] = i%4 - 1 // a quarter unlabelled
 	}
-	for _, p := range []RatioProtocol{NPP, APP, UPP} {
-		samples, err := SampleSets(y, RatioSampling{Protocol: p, Classes: 3, Size: 90, Sets: 50}, rng)
+	for _, p := range []Protocol{NPP, APP, UPP} {
+		samples, err := SampleSets(y, Sampling{Protocol: p, Classes: 3, Size: 90, Sets: 50}, rng)
 		if err != nil || len(samples) != 50 {
 			t.Fatal(p, err)
 		}
@@ -37,7 +37,7 @@ func TestSampleSets(t *testing.T) {
 			}
 		}
 	}
-	grid, err := SampleSets(y, RatioSampling{Protocol: APP, Classes: 2, Size: 100, Sets: 21}, rng)
+	grid, err := SampleSets(y, Sampling{Protocol: APP, Classes: 2, Size: 100, Sets: 21}, rng)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,12 +46,12 @@ func TestSampleSets(t *testing.T) {
 			t.Errorf("grid point %d has share %g", i, s.Shares[1])
 		}
 	}
-	for _, s := range []RatioSampling{{}, {Protocol: "best", Classes: 2, Size: 1, Sets: 1}, {Protocol: UPP, Classes: 9, Size: 100, Sets: 1}} {
+	for _, s := range []Sampling{{}, {Protocol: "best", Classes: 2, Size: 1, Sets: 1}, {Protocol: UPP, Classes: 9, Size: 100, Sets: 1}} {
 		if _, err := SampleSets(y, s, rng); err == nil {
 			t.Errorf("%+v: no error", s)
 		}
 	}
-	if _, err := SampleSets([]int{-1}, RatioSampling{Protocol: NPP, Classes: 2, Size: 1, Sets: 1}, rng); err == nil {
+	if _, err := SampleSets([]int{-1}, Sampling{Protocol: NPP, Classes: 2, Size: 1, Sets: 1}, rng); err == nil {
 		t.Error("no labels: no error")
 	}
 }

@@ -1,4 +1,4 @@
-package aggregation
+package ratio
 
 import (
 	"fmt"
@@ -8,33 +8,33 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// RatioEstimate is the answer for one unlabelled set.
-type RatioEstimate struct {
-	Shares    []float64      `json:"shares"` // on the simplex
-	Low       []float64      `json:"low"`    // per class, each at the model's confidence
-	High      []float64      `json:"high"`
-	Free      []float64      `json:"free"` // before the simplex constraint; intervals are centred here
-	Sd        []float64      `json:"sd"`   // standard error of Free
-	Fit       RatioFit       `json:"fit"`
-	Gap       float64        `json:"gap"`       // certificate of the quadratic program
-	Condition float64        `json:"condition"` // maxsing(P̂)/minsing(Â)
-	Method    string         `json:"method"`    // "formula" or "bootstrap"
-	Warnings  []RatioWarning `json:"warnings,omitempty"`
+// Estimate is the answer for one unlabelled set.
+type Estimate struct {
+	Shares    []float64 `json:"shares"` // on the simplex
+	Low       []float64 `json:"low"`    // per class, each at the model's confidence
+	High      []float64 `json:"high"`
+	Free      []float64 `json:"free"` // before the simplex constraint; intervals are centred here
+	Sd        []float64 `json:"sd"`   // standard error of Free
+	Fit       Goodness  `json:"fit"`
+	Gap       float64   `json:"gap"`       // certificate of the quadratic program
+	Condition float64   `json:"condition"` // maxsing(P̂)/minsing(Â)
+	Method    string    `json:"method"`    // "formula" or "bootstrap"
+	Warnings  []Warning `json:"warnings,omitempty"`
 }
 
-// RatioFit tells whether any mixture of the classes explains the target.
+// Goodness tells whether any mixture of the classes explains the target.
 // Statistic is the squared distance between the target's embedding and the
 // fitted mixture over what sampling and noise explain: near 1 when P(x|y) is
 // shared. Threshold is exceeded with probability about 1e-3 then (a weighted
 // χ² matched in its first two moments; Satterthwaite 1946).
-type RatioFit struct {
+type Goodness struct {
 	Statistic float64 `json:"statistic"`
 	Threshold float64 `json:"threshold"`
 	Tested    bool    `json:"tested"` // false for a target of one row
 }
 
-// ratioFitAlarm is how often a sound target is doubted.
-const ratioFitAlarm = 1e-3
+// fitAlarm is how often a sound target is doubted.
+const fitAlarm = 1e-3
 
 // ratioPoint is an estimate without intervals.
 type ratioPoint struct {
@@ -81,30 +81,30 @@ func (s ratioSystem) estimate(g []float64) ratioPoint {
 // V one row's effect within its class, plus what products of noise with noise
 // add for class-means (secondOrder). For the population the set was drawn
 // from add (diag ρ − ρρᵀ)/n_U. With rows in the target V_U is theirs.
-func (m *RatioModel) Estimate(target RatioSet) (RatioEstimate, error) {
+func (m *Model) Estimate(target Set) (Estimate, error) {
 	view, err := m.look(target)
 	if err != nil {
-		return RatioEstimate{}, fmt.Errorf("estimate ratio: %w", err)
+		return Estimate{}, fmt.Errorf("estimate ratio: %w", err)
 	}
 	point := m.system.estimate(view.g)
-	out := RatioEstimate{
+	out := Estimate{
 		Shares: point.shares, Free: point.free, Gap: point.gap,
-		Condition: m.number, Method: "formula", Warnings: append([]RatioWarning(nil), m.warnings...),
+		Condition: m.number, Method: "formula", Warnings: append([]Warning(nil), m.warnings...),
 	}
 	cov, loose := m.covariance(point, view)
 	if loose {
-		out.Warnings = append(out.Warnings, RatioWarning{RatioLooseInterval, float64(len(m.sets)), float64(2*m.classes + 2),
+		out.Warnings = append(out.Warnings, Warning{LooseInterval, float64(len(m.sets)), float64(2*m.classes + 2),
 			"the intervals are upper bounds: give the target's rows, or more sets, for tight ones"})
 	}
 	out.interval(cov, m.options.Confidence, m.system.pull())
 	out.Fit = m.fit(point, view)
 	if out.Fit.Tested && out.Fit.Statistic > out.Fit.Threshold {
-		out.Warnings = append(out.Warnings, RatioWarning{RatioNoFit, out.Fit.Statistic, out.Fit.Threshold,
+		out.Warnings = append(out.Warnings, Warning{NoFit, out.Fit.Statistic, out.Fit.Threshold,
 			"no mixture of the classes looks like this set: its records differ in more than class ratios, so the estimate may be far off"})
 	}
 	for _, sd := range out.Sd {
 		if sd > 0.25 {
-			out.Warnings = append(out.Warnings, RatioWarning{RatioFaintClasses, sd, 0.25,
+			out.Warnings = append(out.Warnings, Warning{FaintClasses, sd, 0.25,
 				"the standard error of a share is above 0.25: the estimate says little; use more rows, more different sets or another width"})
 			break
 		}
@@ -124,16 +124,16 @@ type ratioView struct {
 	rank    float64
 }
 
-func (m *RatioModel) look(t RatioSet) (ratioView, error) {
+func (m *Model) look(t Set) (ratioView, error) {
 	v := ratioView{n: t.N, noise: t.Noise}
 	if t.Rows != nil {
 		v.n, _ = t.Rows.Dims()
 	}
 	if v.n < 1 || (t.Rows == nil && t.Embedding == nil) {
-		return v, &RatioRefusal{RatioEmptyTarget, float64(v.n), "the target has no rows"}
+		return v, &Refusal{EmptyTarget, float64(v.n), "the target has no rows"}
 	}
 	if v.n >= 2 { // the checks of a set, less its demand for two rows
-		if err := checkRatioSet(t, 0, m.options); err != nil {
+		if err := checkSet(t, 0, m.options); err != nil {
 			return v, err
 		}
 	}
@@ -142,11 +142,11 @@ func (m *RatioModel) look(t RatioSet) (ratioView, error) {
 	switch {
 	case m.options.Fourier == nil:
 		if t.Rows == nil {
-			return v, &RatioRefusal{RatioShape, 0, "this model compares rows: give the target's rows"}
+			return v, &Refusal{Shape, 0, "this model compares rows: give the target's rows"}
 		}
 		_, d := t.Rows.Dims()
 		if _, want := m.rows[0].Dims(); d != want {
-			return v, &RatioRefusal{RatioShape, float64(d), fmt.Sprintf("the target has not the %d columns of the sets", want)}
+			return v, &Refusal{Shape, float64(d), fmt.Sprintf("the target has not the %d columns of the sets", want)}
 		}
 		return m.lookByKernel(v, t.Rows), nil
 	case t.Rows != nil:
@@ -155,12 +155,12 @@ func (m *RatioModel) look(t RatioSet) (ratioView, error) {
 			return v, err
 		}
 		if _, d := t.Rows.Dims(); d != m.options.Fourier.Dim {
-			return v, &RatioRefusal{RatioShape, float64(d), fmt.Sprintf("the target has not the %d columns of the map", m.options.Fourier.Dim)}
+			return v, &Refusal{Shape, float64(d), fmt.Sprintf("the target has not the %d columns of the map", m.options.Fourier.Dim)}
 		}
 		v.scores, mean = embedder.Scores(t.Rows, m.anchors)
 		v.rank = effectiveRank(RBF(m.options.Fourier.Gamma), []*mat.Dense{t.Rows})
 	case len(t.Embedding) != m.options.Fourier.Features:
-		return v, &RatioRefusal{RatioShape, float64(len(t.Embedding)), "the target's embedding was made by another map"}
+		return v, &Refusal{Shape, float64(len(t.Embedding)), "the target's embedding was made by another map"}
 	default:
 		mean = t.Embedding
 		v.rank = m.rank
@@ -170,7 +170,7 @@ func (m *RatioModel) look(t RatioSet) (ratioView, error) {
 	return v, nil
 }
 
-func (m *RatioModel) lookByKernel(v ratioView, x *mat.Dense) ratioView {
+func (m *Model) lookByKernel(v ratioView, x *mat.Dense) ratioView {
 	k := m.options.Kernel
 	v.scores = mat.NewDense(v.n, len(m.rows), nil)
 	v.g = make([]float64, len(m.rows))
@@ -210,7 +210,7 @@ func (v *ratioView) measure(norm, self float64) {
 
 // covariance of the unconstrained ratios; loose says that an upper bound
 // stands for an unknown spread.
-func (m *RatioModel) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, loose bool) {
+func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, loose bool) {
 	cov = knownCovariance(m.system, m.sets, point.setWeights, v.noise)
 	var dim float64
 	if m.options.Fourier != nil {
@@ -254,7 +254,7 @@ func (m *RatioModel) covariance(point ratioPoint, v ratioView) (cov *mat.SymDens
 
 // interval fills Sd, Low and High: Free ± (z·Sd + pull), clipped to [0,1], and
 // always containing the estimate.
-func (e *RatioEstimate) interval(cov mat.Symmetric, confidence float64, pull []float64) {
+func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float64) {
 	z := distuv.UnitNormal.Quantile(0.5 + confidence/2)
 	for k, s := range e.Shares {
 		sd := math.Sqrt(max(cov.At(k, k), 0))
@@ -266,9 +266,9 @@ func (e *RatioEstimate) interval(cov mat.Symmetric, confidence float64, pull []f
 }
 
 // fit computes ‖Φ_U − Σ coefs‖² without bias and compares it with its spread.
-func (m *RatioModel) fit(point ratioPoint, v ratioView) RatioFit {
+func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 	if v.n < 2 {
-		return RatioFit{}
+		return Goodness{}
 	}
 	residual := v.norm
 	for i, a := range point.coefs {
@@ -298,12 +298,12 @@ func (m *RatioModel) fit(point ratioPoint, v ratioView) RatioFit {
 	}
 	total := sampling + noise
 	if total <= 0 {
-		return RatioFit{}
+		return Goodness{}
 	}
 	freedom := total * total / (sampling*sampling/rank + noise*noise/dim)
-	return RatioFit{
+	return Goodness{
 		Statistic: 1 + residual/total,
-		Threshold: distuv.ChiSquared{K: freedom}.Quantile(1-ratioFitAlarm) / freedom,
+		Threshold: distuv.ChiSquared{K: freedom}.Quantile(1-fitAlarm) / freedom,
 		Tested:    true,
 	}
 }

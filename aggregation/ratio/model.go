@@ -1,15 +1,16 @@
-package aggregation
+package ratio
 
 import (
+	"caucus/aggregation"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// RatioSet is one set of records with known (or noisy) label shares, or the
+// Set is one set of records with known (or noisy) label shares, or the
 // unlabelled target, which has none. Give Rows or Embedding.
-type RatioSet struct {
+type Set struct {
 	Rows      *mat.Dense // n×d
 	Embedding []float64  // mean Fourier embedding, length Features
 	N         int        // rows behind Embedding; taken from Rows when they are given
@@ -26,10 +27,10 @@ type RatioSet struct {
 	ShareCov *mat.SymDense
 }
 
-// RatioOptions say how sets are compared. Exactly one of Kernel and Fourier is
+// Options say how sets are compared. Exactly one of Kernel and Fourier is
 // set: a kernel compares rows by exact values and the model keeps the rows; a
 // Fourier map compares mean embeddings and the model keeps those only.
-type RatioOptions struct {
+type Options struct {
 	Estimator  string // ClassMeans when empty
 	Kernel     Kernel
 	Fourier    *Fourier
@@ -42,7 +43,7 @@ type RatioOptions struct {
 }
 
 // Validate names the field that is wrong and what to give.
-func (o RatioOptions) Validate() error {
+func (o Options) Validate() error {
 	if o.Confidence < 0 || o.Confidence >= 1 {
 		return fmt.Errorf("ratio confidence = %g: give a number in (0,1), or 0 for 0.95", o.Confidence)
 	}
@@ -58,11 +59,11 @@ func (o RatioOptions) Validate() error {
 	return o.Kernel.Validate()
 }
 
-// RatioModel estimates the class ratios of unlabelled sets. It is made by
-// FitRatio, is read-only afterwards, and travels as JSON: with a Fourier map
+// Model estimates the class ratios of unlabelled sets. It is made by
+// Fit, is read-only afterwards, and travels as JSON: with a Fourier map
 // it holds mean embeddings (for class-means those of the classes), never rows.
-type RatioModel struct {
-	options  RatioOptions
+type Model struct {
+	options  Options
 	classes  int
 	system   ratioSystem
 	anchors  *mat.Dense   // embeddings the target is compared with, b×D, or
@@ -71,7 +72,7 @@ type RatioModel struct {
 	spread   *mat.SymDense // within-class covariance of one set row's effect on the ratios, c×c; nil unknown
 	indirect bool          // spread comes from leaving sets out: rows of a target tell more
 	rank     float64       // effective rank of the rows' embeddings, ≥ 1
-	warnings []RatioWarning
+	warnings []Warning
 	number   float64 // condition number of the paper's bound
 
 	problem ratioProblem // kept with scores for Bootstrap; neither is in JSON
@@ -88,18 +89,18 @@ type ratioSetLaw struct {
 }
 
 // Classes returns c.
-func (m *RatioModel) Classes() int { return m.classes }
+func (m *Model) Classes() int { return m.classes }
 
 // Warnings returns what is doubtful about the sets themselves.
-func (m *RatioModel) Warnings() []RatioWarning { return m.warnings }
+func (m *Model) Warnings() []Warning { return m.warnings }
 
 // Condition returns maxsing(P̂)/minsing(Â), the factor by which the published
 // error bound multiplies errors of the embeddings; Â is the Gram of the sets.
-func (m *RatioModel) Condition() float64 { return m.number }
+func (m *Model) Condition() float64 { return m.number }
 
 // TrainingShares is the baseline every estimate must beat: the class shares of
 // all sets together.
-func (m *RatioModel) TrainingShares() []float64 {
+func (m *Model) TrainingShares() []float64 {
 	out := make([]float64, m.classes)
 	var n float64
 	for _, s := range m.sets {
@@ -111,17 +112,17 @@ func (m *RatioModel) TrainingShares() []float64 {
 	for k := range out {
 		out[k] /= n
 	}
-	return ProjectSimplex(out, 1)
+	return aggregation.ProjectSimplex(out, 1)
 }
 
-// FitRatio prepares the estimation of class ratios from sets whose label
-// shares are known. It returns a *RatioRefusal where no estimate is possible:
+// Fit prepares the estimation of class ratios from sets whose label
+// shares are known. It returns a *Refusal where no estimate is possible:
 // a class in no set, equal shares in all sets, fewer sets than classes, a set
 // of fewer than two rows.
 //
 // Assumed: the classes look the same in every set and in the target, P(x|y)
 // is shared; only the shares differ. Estimate tests that.
-func FitRatio(sets []RatioSet, o RatioOptions) (*RatioModel, error) {
+func Fit(sets []Set, o Options) (*Model, error) {
 	if o.Estimator == "" {
 		o.Estimator = ClassMeans
 	}
@@ -131,7 +132,7 @@ func FitRatio(sets []RatioSet, o RatioOptions) (*RatioModel, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("fit ratio: %w", err)
 	}
-	m := &RatioModel{options: o}
+	m := &Model{options: o}
 	if err := m.describe(sets); err != nil {
 		return nil, fmt.Errorf("fit ratio: %w", err)
 	}
@@ -157,21 +158,21 @@ func FitRatio(sets []RatioSet, o RatioOptions) (*RatioModel, error) {
 }
 
 // describe checks the sets and compares them.
-func (m *RatioModel) describe(sets []RatioSet) error {
+func (m *Model) describe(sets []Set) error {
 	if len(sets) == 0 {
-		return &RatioRefusal{RatioTooFewSets, 0, "give sets with label shares"}
+		return &Refusal{TooFewSets, 0, "give sets with label shares"}
 	}
 	m.classes = len(sets[0].Shares)
 	if m.classes < 2 {
-		return &RatioRefusal{RatioShape, float64(m.classes), "each set needs the shares of at least two classes"}
+		return &Refusal{Shape, float64(m.classes), "each set needs the shares of at least two classes"}
 	}
 	p := ratioProblem{shares: mat.NewDense(m.classes, len(sets), nil)}
 	for i, s := range sets {
-		if err := checkRatioSet(s, i, m.options); err != nil {
+		if err := checkSet(s, i, m.options); err != nil {
 			return err
 		}
 		if len(s.Shares) != m.classes {
-			return &RatioRefusal{RatioShape, float64(i), fmt.Sprintf("set %d has shares of %d classes, set 0 of %d", i, len(s.Shares), m.classes)}
+			return &Refusal{Shape, float64(i), fmt.Sprintf("set %d has shares of %d classes, set 0 of %d", i, len(s.Shares), m.classes)}
 		}
 		var sum float64
 		for k, v := range s.Shares {
@@ -179,10 +180,10 @@ func (m *RatioModel) describe(sets []RatioSet) error {
 			sum += v
 		}
 		if !(math.Abs(sum-1) < 1e-6) {
-			return &RatioRefusal{RatioShape, sum, fmt.Sprintf("the shares of set %d do not sum to 1: divide the counts by the set's size", i)}
+			return &Refusal{Shape, sum, fmt.Sprintf("the shares of set %d do not sum to 1: divide the counts by the set's size", i)}
 		}
 		if s.ShareCov != nil && s.ShareCov.SymmetricDim() != m.classes {
-			return &RatioRefusal{RatioShape, float64(i), fmt.Sprintf("the share covariance of set %d is not %d×%d", i, m.classes, m.classes)}
+			return &Refusal{Shape, float64(i), fmt.Sprintf("the share covariance of set %d is not %d×%d", i, m.classes, m.classes)}
 		}
 		p.cov = append(p.cov, s.ShareCov)
 		p.noise = append(p.noise, s.Noise)
@@ -191,7 +192,7 @@ func (m *RatioModel) describe(sets []RatioSet) error {
 		_, d := sets[0].Rows.Dims()
 		for i, s := range sets {
 			if _, di := s.Rows.Dims(); di != d {
-				return &RatioRefusal{RatioShape, float64(i), fmt.Sprintf("set %d has %d columns, set 0 has %d", i, di, d)}
+				return &Refusal{Shape, float64(i), fmt.Sprintf("set %d has %d columns, set 0 has %d", i, di, d)}
 			}
 			m.rows = append(m.rows, s.Rows)
 		}
@@ -218,7 +219,7 @@ func (m *RatioModel) describe(sets []RatioSet) error {
 const unknownRank = 4
 
 // embed takes or computes the mean embeddings; rows are read in blocks.
-func (m *RatioModel) embed(sets []RatioSet, p *ratioProblem) error {
+func (m *Model) embed(sets []Set, p *ratioProblem) error {
 	f := *m.options.Fourier
 	p.dim = f.Features
 	m.anchors = mat.NewDense(len(sets), f.Features, nil)
@@ -258,7 +259,7 @@ func (m *RatioModel) embed(sets []RatioSet, p *ratioProblem) error {
 
 // collapse replaces the sets' embeddings by the classes': all that class-means
 // needs, and c rather than M of them.
-func (m *RatioModel) collapse() {
+func (m *Model) collapse() {
 	var b mat.Dense
 	b.Mul(m.system.read.T(), m.anchors)
 	m.anchors = &b
@@ -266,31 +267,31 @@ func (m *RatioModel) collapse() {
 	m.scores = nil
 }
 
-func checkRatioSet(s RatioSet, i int, o RatioOptions) error {
+func checkSet(s Set, i int, o Options) error {
 	n := s.N
 	if s.Rows != nil {
 		n, _ = s.Rows.Dims()
 	}
 	switch {
 	case s.Rows == nil && s.Embedding == nil:
-		return &RatioRefusal{RatioTinySet, 0, fmt.Sprintf("set %d has neither rows nor an embedding", i)}
+		return &Refusal{TinySet, 0, fmt.Sprintf("set %d has neither rows nor an embedding", i)}
 	case s.Rows == nil && o.Fourier == nil:
-		return &RatioRefusal{RatioShape, float64(i), fmt.Sprintf("set %d has only an embedding: fit with the Fourier map that made it", i)}
+		return &Refusal{Shape, float64(i), fmt.Sprintf("set %d has only an embedding: fit with the Fourier map that made it", i)}
 	case s.Rows == nil && len(s.Embedding) != o.Fourier.Features:
-		return &RatioRefusal{RatioShape, float64(len(s.Embedding)), fmt.Sprintf("the embedding of set %d has not the %d numbers of the map", i, o.Fourier.Features)}
+		return &Refusal{Shape, float64(len(s.Embedding)), fmt.Sprintf("the embedding of set %d has not the %d numbers of the map", i, o.Fourier.Features)}
 	case n < 2:
-		return &RatioRefusal{RatioTinySet, float64(n), fmt.Sprintf("set %d needs at least 2 rows: the unbiased Gram compares different rows", i)}
+		return &Refusal{TinySet, float64(n), fmt.Sprintf("set %d needs at least 2 rows: the unbiased Gram compares different rows", i)}
 	case s.Noise < 0 || math.IsNaN(s.Noise):
-		return &RatioRefusal{RatioShape, s.Noise, fmt.Sprintf("the noise variance of set %d must be zero or more", i)}
+		return &Refusal{Shape, s.Noise, fmt.Sprintf("the noise variance of set %d must be zero or more", i)}
 	}
 	if s.Rows != nil && o.Fourier != nil {
 		if _, d := s.Rows.Dims(); d != o.Fourier.Dim {
-			return &RatioRefusal{RatioShape, float64(d), fmt.Sprintf("set %d has not the %d columns of the Fourier map", i, o.Fourier.Dim)}
+			return &Refusal{Shape, float64(d), fmt.Sprintf("set %d has not the %d columns of the Fourier map", i, o.Fourier.Dim)}
 		}
 	}
 	for _, v := range s.Embedding {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return &RatioRefusal{RatioShape, float64(i), fmt.Sprintf("the embedding of set %d is not finite", i)}
+			return &Refusal{Shape, float64(i), fmt.Sprintf("the embedding of set %d is not finite", i)}
 		}
 	}
 	return nil

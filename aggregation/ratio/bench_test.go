@@ -1,18 +1,18 @@
-package aggregation_test
+package ratio_test
 
 import (
 	"math/rand/v2"
 	"syscall"
 	"testing"
 
-	. "caucus/aggregation"
+	. "caucus/aggregation/ratio"
 
 	"gonum.org/v1/gonum/mat"
 )
 
 // pictures are 20 sets of rows of 784 numbers in [0,1] from ten classes whose
 // means differ, at random shares: the size of MNIST's training file for n = 2,500.
-func pictures(n int) []RatioSet {
+func pictures(n int) []Set {
 	rng := rand.New(rand.NewPCG(1, 2))
 	means := mat.NewDense(10, 784, nil)
 	for k := range 10 {
@@ -20,7 +20,7 @@ func pictures(n int) []RatioSet {
 			means.Set(k, j, rng.Float64())
 		}
 	}
-	var sets []RatioSet
+	var sets []Set
 	for range 20 {
 		shares := UniformShares(10, rng)
 		x, counts := mat.NewDense(n, 784, nil), make([]float64, 10)
@@ -35,7 +35,7 @@ func pictures(n int) []RatioSet {
 				row[j] = (means.At(k, j) + rng.Float64()) / 2
 			}
 		}
-		sets = append(sets, RatioSet{Rows: x, Shares: counts})
+		sets = append(sets, Set{Rows: x, Shares: counts})
 	}
 	return sets
 }
@@ -43,14 +43,14 @@ func pictures(n int) []RatioSet {
 // BenchmarkRatioEmbedded fits 50,000 × 784 in 20 sets with 4,096 Fourier
 // features. The goal is 30 s and 1 GiB on two cores; the rows alone are 299 MiB.
 //
-//	go test ./aggregation -run - -bench RatioEmbedded -benchtime 1x
-func BenchmarkRatioEmbedded(b *testing.B) { benchmarkRatio(b, pictures(2500), 4096) }
+//	go test ./aggregation -run - -bench Embedded -benchtime 1x
+func BenchmarkEmbedded(b *testing.B) { benchmarkRatio(b, pictures(2500), 4096) }
 
 // BenchmarkRatioMNIST is BenchmarkRatioEmbedded on MNIST's own 50,000 first
 // digits, sorted into sets that hold mostly one digit each.
 //
-//	CAUCUS_DATA=… go test ./aggregation -run - -bench RatioMNIST -benchtime 1x
-func BenchmarkRatioMNIST(b *testing.B) {
+//	CAUCUS_DATA=… go test ./aggregation -run - -bench MNIST -benchtime 1x
+func BenchmarkMNIST(b *testing.B) {
 	digits := readMNIST(b, "train", 50_000)
 	rng := rand.New(rand.NewPCG(1, 2))
 	rows := make([][]int, 20)
@@ -62,9 +62,9 @@ func BenchmarkRatioMNIST(b *testing.B) {
 		k += 10 * rng.IntN(2)
 		rows[k] = append(rows[k], i)
 	}
-	var sets []RatioSet
+	var sets []Set
 	for _, r := range rows {
-		sets = append(sets, RatioSet{Rows: digits.rows(r), Shares: SharesOfLabels(digits.y, r, 10)})
+		sets = append(sets, Set{Rows: digits.rows(r), Shares: SharesOfLabels(digits.y, r, 10)})
 	}
 	digits.x = nil
 	benchmarkRatio(b, sets, 4096)
@@ -72,24 +72,24 @@ func BenchmarkRatioMNIST(b *testing.B) {
 
 // BenchmarkRatioExact compares 10,000 rows with each other by kernel values: the
 // time grows with the square of the rows.
-func BenchmarkRatioExact(b *testing.B) { benchmarkRatio(b, pictures(500), 0) }
+func BenchmarkExact(b *testing.B) { benchmarkRatio(b, pictures(500), 0) }
 
-func benchmarkRatio(b *testing.B, sets []RatioSet, features int) {
+func benchmarkRatio(b *testing.B, sets []Set, features int) {
 	scale, err := MedianSquaredDistance(sets[0].Rows, rand.New(rand.NewPCG(3, 4)))
 	if err != nil {
 		b.Fatal(err)
 	}
-	o := RatioOptions{Kernel: RBF(3 / scale)}
+	o := Options{Kernel: RBF(3 / scale)}
 	if features > 0 {
-		o = RatioOptions{Fourier: &Fourier{Dim: 784, Features: features, Gamma: 3 / scale, Seed: 1}}
+		o = Options{Fourier: &Fourier{Dim: 784, Features: features, Gamma: 3 / scale, Seed: 1}}
 	}
 	b.ResetTimer()
 	for b.Loop() {
-		m, err := FitRatio(sets, o)
+		m, err := Fit(sets, o)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := m.Estimate(RatioSet{Rows: sets[3].Rows}); err != nil {
+		if _, err := m.Estimate(Set{Rows: sets[3].Rows}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package aggregation_test
+package ratio_test
 
 import (
 	"compress/gzip"

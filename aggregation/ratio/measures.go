@@ -1,10 +1,10 @@
-package aggregation
+package ratio
 
 import "math"
 
-// RatioError compares an estimate with the true shares by the measures of
+// Error compares an estimate with the true shares by the measures of
 // quantification (Sebastiani 2020).
-type RatioError struct {
+type Error struct {
 	AE   float64   `json:"ae"`   // mean over classes of |estimate − truth|
 	L1   float64   `json:"l1"`   // c·AE, the papers' measure
 	RAE  float64   `json:"rae"`  // mean of |estimate − truth|/truth, both smoothed by 1/(2n)
@@ -12,13 +12,13 @@ type RatioError struct {
 	Bias []float64 `json:"bias"` // estimate − truth
 }
 
-// MeasureRatio compares shares of c classes; n is the size of the target, which
+// Measure compares shares of c classes; n is the size of the target, which
 // sets the smoothing (p + ε)/(1 + cε), ε = 1/(2n), that RAE and NKLD need
 // where a share is zero.
-func MeasureRatio(truth, estimate []float64, n int) RatioError {
+func Measure(truth, estimate []float64, n int) Error {
 	c := float64(len(truth))
 	smoothing := 1 / (2 * float64(n))
-	out := RatioError{Bias: make([]float64, len(truth))}
+	out := Error{Bias: make([]float64, len(truth))}
 	var kl float64
 	for k, p := range truth {
 		q := estimate[k]
@@ -33,10 +33,10 @@ func MeasureRatio(truth, estimate []float64, n int) RatioError {
 	return out
 }
 
-// MeanRatioError averages errors over samples; Bias is averaged with its sign,
+// MeanError averages errors over samples; Bias is averaged with its sign,
 // so what cancels is noise and what stays is bias.
-func MeanRatioError(errors []RatioError) RatioError {
-	var out RatioError
+func MeanError(errors []Error) Error {
+	var out Error
 	n := float64(len(errors))
 	for _, e := range errors {
 		out.AE += e.AE / n

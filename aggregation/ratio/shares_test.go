@@ -1,10 +1,11 @@
-package aggregation
+package ratio
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -53,7 +54,7 @@ func TestNoiseInSharesTakenOff(t *testing.T) {
 		for range draws {
 			for i := range sets {
 				z := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
-				centre(z, 0)
+				floats.AddConst(-floats.Sum(z)/c, z)
 				for k := range c {
 					p.shares.Set(k, i, shares.At(k, i)+sigma*z[k])
 				}
@@ -118,8 +119,8 @@ func TestSwampedShares(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(warnings) == 0 || warnings[0].Reason != RatioNoisyShares {
-			t.Errorf("%d sets: warnings %+v, want %s", sets, warnings, RatioNoisyShares)
+		if len(warnings) == 0 || warnings[0].Reason != NoisyShares {
+			t.Errorf("%d sets: warnings %+v, want %s", sets, warnings, NoisyShares)
 		}
 	}
 }

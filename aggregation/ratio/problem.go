@@ -1,4 +1,4 @@
-package aggregation
+package ratio
 
 import (
 	"fmt"
@@ -7,41 +7,41 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// RatioReason names why class ratios cannot be estimated, or only badly.
-type RatioReason string
+// Reason names why class ratios cannot be estimated, or only badly.
+type Reason string
 
 const (
-	RatioClassAbsent   RatioReason = "class-absent"    // no set contains the class; number: its largest share
-	RatioIllPosed      RatioReason = "ill-conditioned" // the sets' shares are (nearly) alike; number: condition number of P
-	RatioTooFewSets    RatioReason = "too-few-sets"    // number: sets given
-	RatioTinySet       RatioReason = "tiny-set"        // number: rows of the set
-	RatioEmptyTarget   RatioReason = "empty-target"    // number: rows
-	RatioShape         RatioReason = "shape"           // sets disagree in columns or classes
-	RatioNoFit         RatioReason = "no-mixture-fits" // number: fit statistic
-	RatioFaintClasses  RatioReason = "faint-classes"   // classes hardly differ under this kernel
-	RatioNoisyShares   RatioReason = "noisy-shares"    // the count noise swamps the differences between sets
-	RatioIndefinite    RatioReason = "indefinite-gram" // number: part of a difference between classes that is noise
-	RatioLooseInterval RatioReason = "loose-interval"  // only an upper bound on the spread was available
+	ClassAbsent   Reason = "class-absent"    // no set contains the class; number: its largest share
+	IllPosed      Reason = "ill-conditioned" // the sets' shares are (nearly) alike; number: condition number of P
+	TooFewSets    Reason = "too-few-sets"    // number: sets given
+	TinySet       Reason = "tiny-set"        // number: rows of the set
+	EmptyTarget   Reason = "empty-target"    // number: rows
+	Shape         Reason = "shape"           // sets disagree in columns or classes
+	NoFit         Reason = "no-mixture-fits" // number: fit statistic
+	FaintClasses  Reason = "faint-classes"   // classes hardly differ under this kernel
+	NoisyShares   Reason = "noisy-shares"    // the count noise swamps the differences between sets
+	Indefinite    Reason = "indefinite-gram" // number: part of a difference between classes that is noise
+	LooseInterval Reason = "loose-interval"  // only an upper bound on the spread was available
 )
 
-// RatioRefusal is the error of an estimate that cannot be made. Number is the
+// Refusal is the error of an estimate that cannot be made. Number is the
 // quantity that explains it.
-type RatioRefusal struct {
-	Reason RatioReason
+type Refusal struct {
+	Reason Reason
 	Number float64
 	Advice string
 }
 
-func (e *RatioRefusal) Error() string {
+func (e *Refusal) Error() string {
 	return fmt.Sprintf("class ratios: %s (%.4g): %s", e.Reason, e.Number, e.Advice)
 }
 
-// RatioWarning accompanies an estimate that can be made but should be doubted.
-type RatioWarning struct {
-	Reason RatioReason `json:"reason"`
-	Number float64     `json:"number"`
-	Limit  float64     `json:"limit"`
-	Advice string      `json:"advice"`
+// Warning accompanies an estimate that can be made but should be doubted.
+type Warning struct {
+	Reason Reason  `json:"reason"`
+	Number float64 `json:"number"`
+	Limit  float64 `json:"limit"`
+	Advice string  `json:"advice"`
 }
 
 // Limits on the condition number of the share matrix P. An error in a mean
@@ -118,12 +118,12 @@ func (p ratioProblem) singular() (high, low float64) {
 
 // check refuses what no estimator can answer; full says that the estimator
 // needs every class to be told apart (all but the published mixture do).
-func (p ratioProblem) check(full bool) ([]RatioWarning, error) {
+func (p ratioProblem) check(full bool) ([]Warning, error) {
 	c, m := p.shares.Dims()
 	if m < 2 {
-		return nil, &RatioRefusal{RatioTooFewSets, float64(m), "one set cannot separate classes: give at least as many sets as classes, with different shares"}
+		return nil, &Refusal{TooFewSets, float64(m), "one set cannot separate classes: give at least as many sets as classes, with different shares"}
 	}
-	var warnings []RatioWarning
+	var warnings []Warning
 	for k := range c {
 		top, sure := 0., 0. // the largest share, and the largest that noise does not explain
 		exact := true
@@ -138,15 +138,15 @@ func (p ratioProblem) check(full bool) ([]RatioWarning, error) {
 			continue
 		}
 		if advice := "no set contains class %d (the first is 0): add a set that does, or leave the class out of the plan"; exact && full {
-			return nil, &RatioRefusal{RatioClassAbsent, top, fmt.Sprintf(advice, k)}
+			return nil, &Refusal{ClassAbsent, top, fmt.Sprintf(advice, k)}
 		} else if exact {
-			warnings = append(warnings, RatioWarning{RatioClassAbsent, top, 0, fmt.Sprintf(advice, k)})
+			warnings = append(warnings, Warning{ClassAbsent, top, 0, fmt.Sprintf(advice, k)})
 		} else {
-			warnings = append(warnings, RatioWarning{RatioClassAbsent, top, 0, fmt.Sprintf("no set surely contains class %d (the first is 0): its largest released share is within %d standard deviations of the noise; add a set that contains it, or leave the class out of the plan", k, absentDeviations)})
+			warnings = append(warnings, Warning{ClassAbsent, top, 0, fmt.Sprintf("no set surely contains class %d (the first is 0): its largest released share is within %d standard deviations of the noise; add a set that contains it, or leave the class out of the plan", k, absentDeviations)})
 		}
 	}
 	if full && m < c {
-		return nil, &RatioRefusal{RatioTooFewSets, float64(m), fmt.Sprintf("%d classes need at least %d sets with different shares", c, c)}
+		return nil, &Refusal{TooFewSets, float64(m), fmt.Sprintf("%d classes need at least %d sets with different shares", c, c)}
 	}
 	high, low := p.singular()
 	condition := math.Inf(1)
@@ -155,10 +155,10 @@ func (p ratioProblem) check(full bool) ([]RatioWarning, error) {
 	}
 	const advice = "the sets' class shares differ too little to tell the classes apart: add sets whose shares differ"
 	if full && condition > ratioRefuseCondition {
-		return nil, &RatioRefusal{RatioIllPosed, min(condition, 1e300), advice}
+		return nil, &Refusal{IllPosed, min(condition, 1e300), advice}
 	}
 	if condition > ratioWarnCondition {
-		warnings = append(warnings, RatioWarning{RatioIllPosed, min(condition, 1e300), ratioWarnCondition, advice})
+		warnings = append(warnings, Warning{IllPosed, min(condition, 1e300), ratioWarnCondition, advice})
 	}
 	return warnings, nil
 }

@@ -1,4 +1,4 @@
-package aggregation
+package ratio
 
 import (
 	"math"
@@ -14,7 +14,7 @@ type coverageResult struct {
 	covered, bias, stated, real float64
 }
 
-func measureCoverage(t *testing.T, reps int, trial func(seed uint64) (RatioEstimate, float64)) coverageResult {
+func measureCoverage(t *testing.T, reps int, trial func(seed uint64) (Estimate, float64)) coverageResult {
 	t.Helper()
 	var r coverageResult
 	n := float64(reps)
@@ -35,10 +35,10 @@ func measureCoverage(t *testing.T, reps int, trial func(seed uint64) (RatioEstim
 // Every way to an interval, over whole simulated studies. The seeds are fixed,
 // so there are no false alarms; 150 trials measure a coverage of .95 to ±.018,
 // and .90 is the least accepted.
-func TestRatioCoverage(t *testing.T) {
+func TestCoverage(t *testing.T) {
 	const reps = 150
-	kernel := func(w world, sets []RatioSet, target RatioSet, bootstrap bool) RatioEstimate {
-		m, err := FitRatio(sets, RatioOptions{Kernel: RBF(0.15)})
+	kernel := func(w world, sets []Set, target Set, bootstrap bool) Estimate {
+		m, err := Fit(sets, Options{Kernel: RBF(0.15)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,8 +51,8 @@ func TestRatioCoverage(t *testing.T) {
 		}
 		return e
 	}
-	fourier := func(sets []RatioSet, target RatioSet) RatioEstimate {
-		m, err := FitRatio(sets, RatioOptions{Fourier: &Fourier{Dim: 4, Features: 200, Gamma: 0.15, Seed: 5}})
+	fourier := func(sets []Set, target Set) Estimate {
+		m, err := Fit(sets, Options{Fourier: &Fourier{Dim: 4, Features: 200, Gamma: 0.15, Seed: 5}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestRatioCoverage(t *testing.T) {
 		return e
 	}
 	small := Fourier{Dim: 4, Features: 200, Gamma: 0.15, Seed: 5}
-	noisyShares := func(w world, sets []RatioSet) {
+	noisyShares := func(w world, sets []Set) {
 		for i := range sets {
 			const sd = 0.05
 			z := sd * w.rng.NormFloat64()
@@ -73,30 +73,30 @@ func TestRatioCoverage(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		trial func(w world) RatioEstimate
+		trial func(w world) Estimate
 	}{
-		{"formula", func(w world) RatioEstimate { return kernel(w, w.sets(6, 60), w.set(60, .3, .7), false) }},
-		{"bootstrap", func(w world) RatioEstimate { return kernel(w, w.sets(6, 60), w.set(60, .3, .7), true) }},
-		{"noisy shares", func(w world) RatioEstimate {
+		{"formula", func(w world) Estimate { return kernel(w, w.sets(6, 60), w.set(60, .3, .7), false) }},
+		{"bootstrap", func(w world) Estimate { return kernel(w, w.sets(6, 60), w.set(60, .3, .7), true) }},
+		{"noisy shares", func(w world) Estimate {
 			sets := w.sets(6, 60)
 			noisyShares(w, sets)
 			return kernel(w, sets, w.set(60, .3, .7), false)
 		}},
-		{"noisy shares, bootstrap", func(w world) RatioEstimate {
+		{"noisy shares, bootstrap", func(w world) Estimate {
 			sets := w.sets(6, 60)
 			noisyShares(w, sets)
 			return kernel(w, sets, w.set(60, .3, .7), true)
 		}},
-		{"embeddings of sets, rows of the target", func(w world) RatioEstimate {
+		{"embeddings of sets, rows of the target", func(w world) Estimate {
 			return fourier(embedded(t, small, w.sets(6, 60)), w.set(60, .3, .7))
 		}},
-		{"embeddings only", func(w world) RatioEstimate {
-			return fourier(embedded(t, small, w.sets(20, 60)), embedded(t, small, []RatioSet{w.set(60, .3, .7)})[0])
+		{"embeddings only", func(w world) Estimate {
+			return fourier(embedded(t, small, w.sets(20, 60)), embedded(t, small, []Set{w.set(60, .3, .7)})[0])
 		}},
-		{"few embeddings only", func(w world) RatioEstimate {
-			return fourier(embedded(t, small, w.sets(4, 60)), embedded(t, small, []RatioSet{w.set(60, .3, .7)})[0])
+		{"few embeddings only", func(w world) Estimate {
+			return fourier(embedded(t, small, w.sets(4, 60)), embedded(t, small, []Set{w.set(60, .3, .7)})[0])
 		}},
-		{"noisy embeddings", func(w world) RatioEstimate {
+		{"noisy embeddings", func(w world) Estimate {
 			sets := embedded(t, small, w.sets(10, 60))
 			for i := range sets {
 				const sd = 0.01
@@ -108,7 +108,7 @@ func TestRatioCoverage(t *testing.T) {
 			return fourier(sets, w.set(60, .3, .7))
 		}},
 	} {
-		r := measureCoverage(t, reps, func(seed uint64) (RatioEstimate, float64) {
+		r := measureCoverage(t, reps, func(seed uint64) (Estimate, float64) {
 			w := newWorld(2, 4, 0, seed)
 			for j := range 4 {
 				w.means.Set(0, j, 0.6)
@@ -132,7 +132,7 @@ func TestClassMeanSignal(t *testing.T) {
 	for seed := range 100 {
 		w := newWorld(3, 6, 0.5, uint64(seed))
 		sets, target := w.sets(8, 100), w.set(200, .8, .1, .1)
-		m := &RatioModel{options: RatioOptions{Kernel: RBF(1. / 12)}}
+		m := &Model{options: Options{Kernel: RBF(1. / 12)}}
 		if err := m.describe(sets); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestClassMeanSignal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return MeasureRatio(target.Shares, s.estimate(g).shares, 200).L1 / 100
+			return Measure(target.Shares, s.estimate(g).shares, 200).L1 / 100
 		}
 		with += l1(m.problem, ClassMeans)
 		mixture += l1(m.problem, Mixture)
@@ -176,7 +176,7 @@ func TestShareNoiseCorrection(t *testing.T) {
 		}
 		sets := w.sets(40, 40)
 		cov := mat.NewSymDense(2, []float64{sd * sd, -sd * sd, -sd * sd, sd * sd})
-		known := make([]RatioSet, len(sets))
+		known := make([]Set, len(sets))
 		for i := range sets {
 			z := sd * w.rng.NormFloat64()
 			sets[i].Shares = []float64{sets[i].Shares[0] + z, sets[i].Shares[1] - z}
@@ -184,8 +184,8 @@ func TestShareNoiseCorrection(t *testing.T) {
 			known[i].ShareCov = cov
 		}
 		target := w.set(200, .05, .95)
-		free := func(sets []RatioSet) float64 {
-			m, err := FitRatio(sets, RatioOptions{Kernel: RBF(0.1)})
+		free := func(sets []Set) float64 {
+			m, err := Fit(sets, Options{Kernel: RBF(0.1)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,11 +206,11 @@ func TestShareNoiseCorrection(t *testing.T) {
 
 // False alarms of the fit test: at most 1e-3 each by design; 300 sound targets
 // raise 6 or more with probability below 1e-5 (Poisson .3: 7e-7 for 6).
-func TestRatioFitFalseAlarms(t *testing.T) {
+func TestFitFalseAlarms(t *testing.T) {
 	alarms, mean := 0, 0.0
 	for seed := range 300 {
 		w := newWorld(2, 4, 1, uint64(seed))
-		m, err := FitRatio(w.sets(5, 50), RatioOptions{Kernel: RBF(0.15)})
+		m, err := Fit(w.sets(5, 50), Options{Kernel: RBF(0.15)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,14 +232,14 @@ func TestRatioFitFalseAlarms(t *testing.T) {
 func TestBootstrapRefuses(t *testing.T) {
 	w := newWorld(2, 4, 1, 1)
 	sets := w.sets(5, 20)
-	m, err := FitRatio(sets, RatioOptions{Fourier: &testFourier})
+	m, err := Fit(sets, Options{Fourier: &testFourier})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.Bootstrap(sets[0], 50, rand.New(rand.NewPCG(1, 1))); err == nil {
 		t.Error("a model of embeddings: no error")
 	}
-	k, err := FitRatio(sets, RatioOptions{Kernel: RBF(1)})
+	k, err := Fit(sets, Options{Kernel: RBF(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
