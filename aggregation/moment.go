@@ -3,7 +3,6 @@ package aggregation
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -84,14 +83,17 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 	return m
 }
 
-// Digest names A: parties that add sums of different matrices would cancel
-// each other, so a release carries it.
-func (m *MomentDesign) Digest() string {
+// Digest names A, p and then its numbers: sums by different matrices do not add
+// up. A is rounded from floating-point numbers, so two kinds of processor may make
+// different ones of the same pool.
+func (m *MomentDesign) Digest() (d [sha256.Size]byte) {
 	h := sha256.New()
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(m.p)))
 	for _, e := range m.a {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(e)))
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	h.Sum(d[:0])
+	return d
 }
 
 // Cells is the length of the released vector.

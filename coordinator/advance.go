@@ -180,5 +180,8 @@ func giveUpReason(err error) string {
 	if errors.Is(err, privacy.ErrBudget) {
 		return "the release would pass the coordinator's privacy budget; the coordinator spent nothing"
 	}
+	if errors.Is(err, privacy.ErrConflict) {
+		return "the coordinator's ledger has answered for other contributions to this study than are stored: the store was put back to an older state; nothing more was spent"
+	}
 	return "the release cannot be made; the coordinator's log says why"
 }

@@ -47,11 +47,12 @@ type Entry struct {
 	Sequence int64    // from 1, without gaps but at a reconciliation
 	ID       string   // unique in the ledger
 	Kind     string   // one of the kinds above
-	Request  [32]byte // digest of what was asked: terms, never values
+	Request  [32]byte // digest of what was asked: terms, never values; see asked
+	Salt     [32]byte // hides in Request what the vector was made from; never shown
 	Body     []byte   // canonical bytes of the answer
 	Totals   []byte   // canonical bytes of Totals after this entry
 	Prev     [32]byte // Hash of the entry before; zero for the first
-	Hash     [32]byte // SHA-256 over all of the above: see Line
+	Hash     [32]byte // SHA-256 over all of the above but Salt: see Line
 }
 
 // seal computes the entry's hash: that of its line, see sealOf.

@@ -100,7 +100,7 @@ func (l *Ledger) dice(id string) dice {
 // Release adds m's noise to s and publishes the result under id, at most once.
 //
 // Order, inside one exclusive transaction: the same id with the same terms
-// (mechanism, parameters, bound, length; not values) gets the first answer
+// (mechanism, parameters, bound, length, source; not values) gets the first answer
 // again, without a draw; other terms are ErrConflict. A limit that the charge
 // would pass is ErrBudget. Only then is noise drawn, and charge and answer are
 // written together; what Reserve charged on the same terms is not charged again. Release returns the answer after the commit. An error
@@ -132,7 +132,7 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 	draft := l.draft(id, Terms{Mechanism: m, Bound: s.Bound()}, cost)
 	var out Published
 	err = l.journal.Update(ctx, func(tx Tx) error {
-		e, err := l.answer(tx, id, requestOf(draft, s.Len(), secret.values == nil), cost, func(sequence int64) ([]byte, error) {
+		e, err := l.answer(tx, id, requestOf(draft, s.Len(), secret.values == nil, secret.source), cost, func(sequence int64) ([]byte, error) {
 			answer := draft
 			answer.Sequence = sequence
 			answer.Values, answer.Reals = m.draw(secret, l.dice(id))
@@ -162,7 +162,7 @@ func (l *Ledger) Spend(ctx context.Context, id string, c Cost) error {
 		return fmt.Errorf("spend %q: %w", id, err)
 	}
 	err = l.journal.Update(ctx, func(tx Tx) error {
-		_, err := l.enter(tx, id, KindCharge, sha256.Sum256(body), c, func(int64) ([]byte, error) { return body, nil })
+		_, err := l.enter(tx, id, KindCharge, asked{terms: body}, c, func(int64) ([]byte, error) { return body, nil })
 		return err
 	})
 	if err != nil {
@@ -173,14 +173,14 @@ func (l *Ledger) Spend(ctx context.Context, id string, c Cost) error {
 
 // enter finds the entry of id or appends a new one, whose body is made last,
 // after every check.
-func (l *Ledger) enter(tx Tx, id, kind string, request [32]byte, c Cost, body func(sequence int64) ([]byte, error)) (Entry, error) {
+func (l *Ledger) enter(tx Tx, id, kind string, request asked, c Cost, body func(sequence int64) ([]byte, error)) (Entry, error) {
 	if id == "" || len(id) > maxID || !utf8.ValidString(id) {
 		return Entry{}, fmt.Errorf("the id has %d bytes, give 1 to %d of UTF-8", len(id), maxID)
 	}
 	if e, found, err := tx.Find(id); err != nil {
 		return Entry{}, err
 	} else if found {
-		if e.Kind != kind || e.Request != request {
+		if e.Kind != kind || e.Request != request.under(e.Salt) {
 			return Entry{}, ErrConflict
 		}
 		return e, nil
@@ -193,7 +193,8 @@ func (l *Ledger) enter(tx Tx, id, kind string, request [32]byte, c Cost, body fu
 	if err := l.allow(tx, c, totals); err != nil {
 		return Entry{}, err
 	}
-	e := Entry{Sequence: head.Sequence + 1, ID: id, Kind: kind, Request: request}
+	e := Entry{Sequence: head.Sequence + 1, ID: id, Kind: kind, Salt: l.salt(request)}
+	e.Request = request.under(e.Salt)
 	err = l.append(tx, head, &e, totals, body)
 	return e, err
 }
@@ -309,13 +310,6 @@ func (l *Ledger) Totals(ctx context.Context) (Totals, error) {
 		return nil, fmt.Errorf("read ledger totals: %w", err)
 	}
 	return t, nil
-}
-
-// requestOf digests the terms of a release: everything but values and number.
-func requestOf(draft Published, length int, literal bool) [32]byte {
-	terms := encodePublished(draft)
-	terms = fmt.Appendf(terms, "%d coordinates, literal %t", length, literal)
-	return sha256.Sum256(terms)
 }
 
 // Line finds the line of a release or charge; false if there is none.

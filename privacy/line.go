@@ -65,7 +65,7 @@ type Line struct {
 	Sequence int64  `json:"sequence"`
 	ID       string `json:"id"`
 	Kind     string `json:"kind"`
-	Request  Digest `json:"request"` // of the terms asked for
+	Request  Digest `json:"request"` // of the terms asked for, salted where they name private bytes
 	Body     Digest `json:"body"`    // of the answer's canonical bytes
 	Costs    []Cost `json:"costs"`
 	Paid     []Paid `json:"paid,omitempty"` // what of Costs a reconciliation charged for which lost entry, last

@@ -13,6 +13,8 @@ type Terms struct {
 	Mechanism Mechanism
 	Bound     Bound
 	Length    int // coordinates of the vector
+	// Source is what the vector is made from beyond that, as Sensitive.From says.
+	Source Digest
 }
 
 // A reservation is a charge made before the data are read. Whether it is
@@ -69,12 +71,12 @@ func (l *Ledger) Reserve(ctx context.Context, id string, t Terms) error {
 	if err != nil {
 		return fail(err)
 	}
-	request := requestOf(l.draft(id, t, cost), t.Length, false)
+	request := requestOf(l.draft(id, t, cost), t.Length, false, t.Source)
 	err = l.journal.Update(ctx, func(tx Tx) error {
 		if len(answerID+id) > maxID {
 			return fmt.Errorf("the id has %d bytes, give at most %d", len(id), maxID-len(answerID))
 		}
-		if e, found, err := tx.Find(id); err == nil && found && e.Kind == KindRelease && e.Request == request {
+		if e, found, err := tx.Find(id); err == nil && found && e.Kind == KindRelease && e.Request == request.under(e.Salt) {
 			return nil
 		}
 		_, err := l.enter(tx, id, KindReservation, request, cost, func(int64) ([]byte, error) { return body, nil })
@@ -93,7 +95,7 @@ func (l *Ledger) draft(id string, t Terms, c Cost) Published {
 
 // answer finds the answer of an id or makes it: paid for by the reservation of
 // the same id and terms where there is one, else by a charge of its own.
-func (l *Ledger) answer(tx Tx, id string, request [32]byte, c Cost, body func(int64) ([]byte, error)) (Entry, error) {
+func (l *Ledger) answer(tx Tx, id string, request asked, c Cost, body func(int64) ([]byte, error)) (Entry, error) {
 	held, found, err := tx.Find(id)
 	if err != nil {
 		return Entry{}, err
@@ -105,7 +107,7 @@ func (l *Ledger) answer(tx Tx, id string, request [32]byte, c Cost, body func(in
 	switch {
 	case err != nil:
 		return Entry{}, err
-	case held.Request != request, found && (e.Kind != KindAnswer || e.Request != request):
+	case held.Request != request.under(held.Salt), found && (e.Kind != KindAnswer || e.Request != held.Request):
 		return Entry{}, ErrConflict
 	case found:
 		return e, nil
@@ -114,7 +116,7 @@ func (l *Ledger) answer(tx Tx, id string, request [32]byte, c Cost, body func(in
 	if err != nil {
 		return Entry{}, err
 	}
-	e = Entry{Sequence: head.Sequence + 1, ID: answerID + id, Kind: KindAnswer, Request: request}
+	e = Entry{Sequence: head.Sequence + 1, ID: answerID + id, Kind: KindAnswer, Request: held.Request, Salt: held.Salt}
 	err = l.append(tx, head, &e, totals, body)
 	return e, err
 }

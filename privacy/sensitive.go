@@ -40,6 +40,7 @@ type secret struct {
 	values []int64
 	reals  []float64 // literal vectors only
 	bound  Bound
+	source Digest
 }
 
 // NewSensitive wraps an integer vector with the bound proven for it. Values
@@ -63,6 +64,19 @@ func NewSensitive(values []int64, b Bound) (Sensitive, error) {
 // proven for floating point, so only a simulation ledger releases it.
 func NewLiteral(values []float64, u Unit) Sensitive {
 	return wrap(&secret{reals: append([]float64{}, values...), bound: Bound{Unit: u}})
+}
+
+// From is s with a digest of what it was made from: of the contributions that
+// were summed, of a matrix that they were multiplied by. It is one of the terms of
+// its release, so the same id asked about anything else is a conflict and draws
+// nothing. The ledger keeps it so that nobody can compare it with a guess.
+func (s Sensitive) From(source Digest) Sensitive {
+	if !s.given() {
+		return s
+	}
+	with := *s.open()
+	with.source = source
+	return wrap(&with)
 }
 
 // Len is the number of coordinates, which is public.

@@ -376,7 +376,7 @@ func TestAuditStudyMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trial = trialOf(t, Ask{"tally", s, m}, b)
+	trial = trialOf(t, Ask{Output: "tally", Sensitive: s, Mechanism: m}, b)
 	caught("the bound of one row for a whole ballot", trial.Claim, 20_000, trial.Sampler(bits))
 }
 

@@ -21,6 +21,9 @@ type Charge struct {
 	// Bound is what the noise is proved under, Exact what it then costs.
 	Bound privacy.Bound
 	Exact privacy.Cost
+	// Matrix is the digest of public integers that the contributions are
+	// multiplied by, zero where there are none.
+	Matrix privacy.Digest
 	// Cost is what is charged: never below Exact.
 	Cost privacy.Cost
 }
@@ -53,7 +56,7 @@ func chargesOf(p Plan, pool *auxdata.Pool, weight int64) ([]Charge, error) {
 }
 
 // TermsOf digests what a plan's releases are made under: outputs, bounds,
-// mechanisms and their parameters, as this machine computes them from plan and
+// mechanisms, their parameters and matrices, as this machine computes them from plan and
 // pool. Some follow from floating-point sums over the pool, which two kinds of
 // processor may round differently.
 func TermsOf(p Plan, pool *auxdata.Pool) (string, error) {
@@ -63,7 +66,7 @@ func TermsOf(p Plan, pool *auxdata.Pool) (string, error) {
 	}
 	h := sha256.New()
 	for _, c := range charges {
-		b, err := json.Marshal([]any{c.Output, c.Mechanism, c.Parameters, c.Bound})
+		b, err := json.Marshal([]any{c.Output, c.Mechanism, c.Parameters, c.Bound, c.Matrix})
 		if err != nil {
 			return "", fmt.Errorf("digest terms: %w", err)
 		}
@@ -120,5 +123,5 @@ func (classify) charges(p Plan, pool *auxdata.Pool, weight int64) ([]Charge, err
 	if cost.Pure != nil {
 		cost = privacy.PureCost(cost.Unit, cost.PerParty, new(big.Rat).SetFloat64(p.Epsilon))
 	}
-	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Exact: exact, Cost: cost}}, nil
+	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Exact: exact, Matrix: t.Matrix, Cost: cost}}, nil
 }

@@ -69,6 +69,11 @@ type terms struct {
 	Output    string
 	Bound     privacy.Bound
 	Mechanism privacy.Mechanism
+	// Matrix is the digest of the public integers that contributions are
+	// multiplied by before noise, zero where there are none. It is no part of the
+	// output's name: made of floating-point numbers, it may come out otherwise on
+	// another processor, and must then be a conflict and not a second draw.
+	Matrix privacy.Digest
 }
 
 // squared is the square of an L2 bound, or 0, which proves nothing, where int64
@@ -97,7 +102,7 @@ func ask(q question, vector []int64, weight int64) ([]Ask, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Ask{{Output: t.Output, Sensitive: s, Mechanism: t.Mechanism}}, nil
+	return []Ask{{Output: t.Output, Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}}, nil
 }
 
 // released is what was published, added over the parties where each released

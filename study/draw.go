@@ -156,12 +156,8 @@ func (d *Draw) Release(ctx context.Context, terms Plan) (Outcome, error) {
 	if p.Mechanism != "tally" || p.Noise != NoiseCoordinator {
 		return out, nil
 	}
-	asks, err := r.sum.Asks(len(r.study.Received))
-	if err != nil {
-		return Outcome{}, err
-	}
 	// The ledger answers a second time with what it published before.
-	published, err := Settle(ctx, r.ledger, r.study.Hash, asks)
+	_, published, err := r.study.settle(ctx, r.sum, r.ledger)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -19,11 +19,14 @@ import (
 var ErrContribution = errors.New("invalid contribution")
 
 // Ask is one thing to release: a private integer vector with its bound, and
-// the mechanism that may publish it. Output names it within the plan.
+// the mechanism that may publish it. Output names it within the plan: the name
+// is a constant of the kind, so that a plan has one answer of each.
 type Ask struct {
 	Output    string
 	Sensitive privacy.Sensitive
 	Mechanism privacy.Mechanism
+	// From digests what the vector was made from: see privacy.Sensitive.From.
+	From privacy.Digest
 }
 
 // Inputs are what a party brings: its records, private, and the pool, public.
@@ -126,11 +129,12 @@ func ReleaseID(plan Hash, output string) string {
 
 // Settle releases the asks through a ledger, in order. It is the only caller of
 // Ledger.Release. Calling it again with the same plan gives the same answers
-// and spends nothing more.
+// and spends nothing more. What contributions add up to goes through Conclude,
+// which names them.
 func Settle(ctx context.Context, l *privacy.Ledger, plan Hash, asks []Ask) ([]privacy.Published, error) {
 	out := make([]privacy.Published, 0, len(asks))
 	for _, a := range asks {
-		r, err := l.Release(ctx, ReleaseID(plan, a.Output), a.Sensitive, a.Mechanism)
+		r, err := l.Release(ctx, ReleaseID(plan, a.Output), a.Sensitive.From(a.From), a.Mechanism)
 		if err != nil {
 			return nil, fmt.Errorf("release %s of study %s: %w", a.Output, plan, err)
 		}

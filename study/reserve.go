@@ -53,7 +53,7 @@ func Reserve(ctx context.Context, l *privacy.Ledger, plan Hash, reserved []Reser
 }
 
 func (t terms) reserve(length int) []Reservation {
-	return []Reservation{{t.Output, privacy.Terms{Mechanism: t.Mechanism, Bound: t.Bound, Length: length}}}
+	return []Reservation{{t.Output, privacy.Terms{Mechanism: t.Mechanism, Bound: t.Bound, Length: length, Source: t.Matrix}}}
 }
 
 func (classify) reservations(p Plan, pool *auxdata.Pool, _ int) ([]Reservation, error) {

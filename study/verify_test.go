@@ -19,6 +19,33 @@ import (
 // roster contributes. It returns the release as a reader's file has it.
 func genuine(t testing.TB, p Plan, pool *auxdata.Pool, records *dataset.Records) Release {
 	t.Helper()
+	s, sum := folded(t, p, pool, records)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	central, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	must(err)
+	must(central.Spend(context.Background(), "an earlier study", privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
+	kind, err := KindNamed(p.Kind)
+	must(err)
+	r, err := Conclude(context.Background(), s, kind, pool, sum, central)
+	must(err)
+	r.Plan, err = s.Plan.Canonical()
+	must(err)
+	r.Software = "test"
+	if r.Forecast, err = ForecastOf(p, pool, p.Size(r.Parties)); err != nil {
+		r.Forecast = nil
+	}
+	return reread(t, r)
+}
+
+// folded is a real plan's study with its sum: every party but the last of the
+// roster has contributed, out of a ledger of its own.
+func folded(t testing.TB, p Plan, pool *auxdata.Pool, records *dataset.Records) (*Study, Sum) {
+	t.Helper()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -49,17 +76,7 @@ func genuine(t testing.TB, p Plan, pool *auxdata.Pool, records *dataset.Records)
 	}
 	s.Step(DeadlinePassed{})
 	s.Step(FoldDone{len(s.Received)})
-	j := privacy.NewMemory()
-	central, err := privacy.Open(j, privacy.Config{})
-	must(err)
-	must(central.Spend(ctx, "an earlier study", privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
-	r, err := Conclude(ctx, s, kind, pool, sum, central)
-	must(err)
-	r.Plan, r.Software = canonical, "test"
-	if r.Forecast, err = ForecastOf(p, pool, p.Size(r.Parties)); err != nil {
-		r.Forecast = nil
-	}
-	return reread(t, r)
+	return s, sum
 }
 
 // reread is a release as it comes back from its file.

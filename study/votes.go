@@ -118,7 +118,7 @@ func (v *votes) terms(int64) (terms, error) {
 	if v.design != nil {
 		bound := privacy.Bound{Unit: v.plan.Unit, L1: moved * v.design.L1, L2sq: squared(moved * v.design.L2)}
 		m, err := privacy.CalibratePure(bound, v.releasedCells(), v.plan.Epsilon)
-		return terms{Output: "moment-" + v.design.Digest(), Bound: bound, Mechanism: m}, err
+		return terms{Output: "moment", Bound: bound, Mechanism: m, Matrix: v.design.Digest()}, err
 	}
 	var l2sq int64
 	for _, w := range v.weights {

@@ -153,7 +153,7 @@ type transaction struct {
 	tx  *sql.Tx
 }
 
-const columns = "sequence, id, kind, request, body, totals, prev, hash"
+const columns = "sequence, id, kind, request, salt, body, totals, prev, hash"
 
 func (t *transaction) Head() (privacy.Entry, bool, error) {
 	return t.one("SELECT " + columns + " FROM entries ORDER BY sequence DESC LIMIT 1")
@@ -168,8 +168,8 @@ func (t *transaction) Append(e privacy.Entry) error {
 	if body == nil {
 		body = []byte{}
 	}
-	_, err := t.tx.ExecContext(t.ctx, "INSERT INTO entries ("+columns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-		e.Sequence, e.ID, e.Kind, e.Request[:], body, e.Totals, e.Prev[:], e.Hash[:])
+	_, err := t.tx.ExecContext(t.ctx, "INSERT INTO entries ("+columns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+		e.Sequence, e.ID, e.Kind, e.Request[:], e.Salt[:], body, e.Totals, e.Prev[:], e.Hash[:])
 	if err != nil {
 		return fmt.Errorf("append ledger entry: %w", explain(err))
 	}
@@ -206,14 +206,14 @@ func (t *transaction) one(query string, args ...any) (privacy.Entry, bool, error
 
 func scan(row interface{ Scan(...any) error }) (privacy.Entry, error) {
 	var e privacy.Entry
-	var request, prev, hash []byte
-	if err := row.Scan(&e.Sequence, &e.ID, &e.Kind, &request, &e.Body, &e.Totals, &prev, &hash); err != nil {
+	var request, salt, prev, hash []byte
+	if err := row.Scan(&e.Sequence, &e.ID, &e.Kind, &request, &salt, &e.Body, &e.Totals, &prev, &hash); err != nil {
 		return e, fmt.Errorf("read ledger entry: %w", explain(err))
 	}
-	if len(request) != 32 || len(prev) != 32 || len(hash) != 32 {
+	if len(request) != 32 || len(salt) != 32 || len(prev) != 32 || len(hash) != 32 {
 		return e, fmt.Errorf("read ledger entry %d: a hash is not 32 bytes, the file is damaged", e.Sequence)
 	}
-	e.Request, e.Prev, e.Hash = [32]byte(request), [32]byte(prev), [32]byte(hash)
+	e.Request, e.Salt, e.Prev, e.Hash = [32]byte(request), [32]byte(salt), [32]byte(prev), [32]byte(hash)
 	return e, nil
 }
 

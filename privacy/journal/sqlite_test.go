@@ -70,7 +70,7 @@ func TestJournals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			entry := func(n int64) privacy.Entry {
-				return privacy.Entry{Sequence: n, ID: fmt.Sprint("e", n), Kind: "k", Request: [32]byte{1}, Body: []byte{2, 0}, Totals: []byte("{}"), Prev: [32]byte{byte(n)}, Hash: [32]byte{byte(n), 9}}
+				return privacy.Entry{Sequence: n, ID: fmt.Sprint("e", n), Kind: "k", Request: [32]byte{1}, Salt: [32]byte{3}, Body: []byte{2, 0}, Totals: []byte("{}"), Prev: [32]byte{byte(n)}, Hash: [32]byte{byte(n), 9}}
 			}
 			failure := errors.New("stop")
 			for _, n := range []int64{1, 2, 5} {

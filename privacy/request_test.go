@@ -1,0 +1,77 @@
+package privacy
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+)
+
+// TestSourceIsATerm: an id that was asked about one source answers no other one,
+// and draws nothing for it.
+func TestSourceIsATerm(t *testing.T) {
+	j := NewMemory()
+	l := must(Open(j, Config{}))
+	eight, seven := Digest{8}, Digest{7}
+	first := must(l.Release(ctx, "a", counts(10, 20).From(eight), laplace(1)))
+	for name, err := range map[string]error{
+		"another source":  second(l.Release(ctx, "a", counts(10, 20).From(seven), laplace(1))),
+		"no source":       second(l.Release(ctx, "a", counts(10, 20), laplace(1))),
+		"reserve another": l.Reserve(ctx, "a", Terms{Mechanism: laplace(1), Bound: countsBound(), Length: 2, Source: seven}),
+	} {
+		if !errors.Is(err, ErrConflict) {
+			t.Errorf("%s: %v, want ErrConflict", name, err)
+		}
+	}
+	again := must(Open(j, Config{})) // another process
+	if got := must(again.Release(ctx, "a", counts(-1, 0).From(eight), laplace(1))); !reflect.DeepEqual(got, first) {
+		t.Errorf("answered %+v, then %+v", first, got)
+	}
+	if got := must(Verify(ctx, j))[Record].Charges; got != 1 {
+		t.Errorf("%d charges, want 1", got)
+	}
+
+	terms := Terms{Mechanism: laplace(1), Bound: countsBound(), Length: 2, Source: eight}
+	ok(l.Reserve(ctx, "b", terms))
+	ok(l.Reserve(ctx, "b", terms))
+	if _, err := l.Release(ctx, "b", counts(1, 2).From(seven), laplace(1)); !errors.Is(err, ErrConflict) {
+		t.Errorf("a reservation for another source: %v, want ErrConflict", err)
+	}
+	drawn := must(l.Release(ctx, "b", counts(1, 2).From(eight), laplace(1)))
+	if got := must(l.Release(ctx, "b", counts(1, 2).From(eight), laplace(1))); !reflect.DeepEqual(got, drawn) {
+		t.Errorf("answered %+v, then %+v", drawn, got)
+	}
+	if err := l.Reserve(ctx, "b", terms); err != nil {
+		t.Errorf("reserve after the answer: %v", err)
+	}
+	if got := must(Verify(ctx, j))[Record].Charges; got != 2 {
+		t.Errorf("%d charges, want 2", got)
+	}
+}
+
+// TestSourceIsHidden: a line shows nothing that a guess of its source could be
+// held against. Two ledgers that were asked the same have different requests,
+// where without a source they have the same one. They would agree by chance once
+// in 2²⁵⁶ times.
+func TestSourceIsHidden(t *testing.T) {
+	request := func(s Sensitive) Digest {
+		l := must(Open(NewMemory(), Config{}))
+		must(l.Release(ctx, "a", s, laplace(1)))
+		line, found, err := l.Line(ctx, "a")
+		if err != nil || !found {
+			t.Fatal(found, err)
+		}
+		return line.Request
+	}
+	if request(counts(1, 2)) != request(counts(9, 9)) {
+		t.Error("the same terms have two requests")
+	}
+	if s := counts(1, 2).From(Digest{1}); request(s) == request(s) {
+		t.Error("a request is the same in two ledgers: whoever guesses the source can tell")
+	}
+	simulated := func() Published {
+		return must(Simulation(1).Release(ctx, "a", counts(1, 2).From(Digest{1}), laplace(1)))
+	}
+	if !reflect.DeepEqual(simulated(), simulated()) { // it hides nothing, and must repeat
+		t.Error("a simulation does not repeat")
+	}
+}

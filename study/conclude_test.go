@@ -1,0 +1,121 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/auxdata"
+	"caucus/privacy"
+)
+
+// lastBits is how far another kind of processor's numbers are, relatively.
+const lastBits = 4e-16
+
+// elsewhere is a pool as another kind of processor computes it from the same
+// bytes, a third of its numbers off by so much.
+func elsewhere(pool *auxdata.Pool, by float64) *auxdata.Pool {
+	other := *pool
+	n, d := pool.X.Dims()
+	other.X = mat.NewDense(n, d, nil)
+	for i := range n {
+		for j := range d {
+			x := pool.X.At(i, j)
+			if (i*d+j)%3 == 0 {
+				x *= 1 - by
+			}
+			other.X.Set(i, j, x)
+		}
+	}
+	return &other
+}
+
+// TestSummedIsATerm: a ledger that has answered for a set of contributions has no
+// answer for another set of the same study, by any mechanism, and none for
+// another matrix. It draws nothing and charges nothing more.
+func TestSummedIsATerm(t *testing.T) {
+	ctx := context.Background()
+	schema, pool, m, records := hospital(t, 400)
+	_, _, wardPool, wardRecords := wards(t, 400)
+	weigh := reweighPlan(schema, wardPool)
+	weigh.Noise = NoiseCoordinator
+	of := func(change func(*Plan)) Plan { p := testPlan(schema, pool, m); change(&p); return p }
+	for name, p := range map[string]Plan{
+		"tally":  of(func(*Plan) {}),
+		"moment": of(func(p *Plan) { p.Mechanism, p.Delta = "moment", 0 }),
+		"output": of(func(p *Plan) { p.Mechanism, p.Delta = "output", 0 }),
+		"means":  of(func(p *Plan) { p.Mechanism = "means" }),
+		"cross":  of(func(p *Plan) { p.Mechanism, p.Unit = "cross", privacy.Record }),
+		"weigh":  weigh,
+	} {
+		with, from := pool, records
+		if p.Kind == "reweigh" {
+			with, from = wardPool, wardRecords
+		}
+		kind, err := KindNamed(p.Kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, sum := folded(t, p, with, from)
+		j := privacy.NewMemory()
+		l, err := privacy.Open(j, privacy.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := Conclude(ctx, s, kind, with, sum, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := func(what string, change func(map[PartyID]BodyDigest)) {
+			other := Restore(s.Plan, s.Hash, Snapshot{State: Folded, Received: maps.Clone(s.Received)})
+			change(other.Received)
+			if _, err := Conclude(ctx, other, kind, with, sum, l); !errors.Is(err, privacy.ErrConflict) {
+				t.Errorf("%s: %s: %v, want ErrConflict", name, what, err)
+			}
+		}
+		refused("a party less", func(r map[PartyID]BodyDigest) { delete(r, "a") })
+		refused("a party more", func(r map[PartyID]BodyDigest) { r["c"] = BodyDigest{1} })
+		refused("another party", func(r map[PartyID]BodyDigest) { r["c"] = r["a"]; delete(r, "a") })
+		refused("other bytes", func(r map[PartyID]BodyDigest) { d := r["a"]; d[0]++; r["a"] = d })
+		refused("bytes exchanged", func(r map[PartyID]BodyDigest) { r["a"], r["b"] = r["b"], r["a"] })
+		if p.Mechanism == "moment" { // a coordinator that starts again on another processor
+			other := elsewhere(with, 1e-3) // its numbers are rounded: last bits seldom change them
+			there, err := kind.NewSum(p, other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := sum.MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := there.UnmarshalBinary(b); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Conclude(ctx, s, kind, other, there, l); !errors.Is(err, privacy.ErrConflict) {
+				t.Errorf("another matrix: %v, want ErrConflict", err)
+			}
+			here, err := TermsOf(p, with)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if they, err := TermsOf(p, other); err != nil || they == here {
+				t.Errorf("another matrix has the same terms: %v", err)
+			}
+		}
+		again, err := Conclude(ctx, s, kind, with, sum, l)
+		if err != nil || !reflect.DeepEqual(again.Published, first.Published) {
+			t.Errorf("%s: asked again it differs: %v", name, err)
+		}
+		totals, err := privacy.Verify(ctx, j)
+		if err != nil || totals[p.Unit].Charges != 1 {
+			t.Errorf("%s: %d charges, want 1 (%v)", name, totals[p.Unit].Charges, err)
+		}
+		if first.Costs[0].Output != map[string]string{"weigh": "entropy"}[name] && first.Costs[0].Output != name {
+			t.Errorf("%s: the output is called %q: a name is a constant", name, first.Costs[0].Output)
+		}
+	}
+}
