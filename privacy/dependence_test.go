@@ -47,7 +47,7 @@ func answersOf(t testing.TB, open func() door, trial Trial, studies int) []Answe
 			for output := range 4 {
 				id := fmt.Sprintf("study-%d/output-%d", study, output)
 				if l, ok := d.(*Ledger); ok && study%2 == 1 {
-					if err := l.Reserve(t.Context(), id, Terms{trial.Mechanism, trial.Bound, len(trial.Data[0])}); err != nil {
+					if err := l.Reserve(t.Context(), id, Terms{Mechanism: trial.Mechanism, Bound: trial.Bound, Length: len(trial.Data[0])}); err != nil {
 						t.Fatal(err)
 					}
 				}
