@@ -59,7 +59,7 @@ func ReadCSV(r io.Reader, f Format) (*Table, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
-	plain, err := unpack(r)
+	plain, _, err := Unpack(r)
 	if err != nil {
 		return nil, fmt.Errorf("read table: %w", err)
 	}
@@ -108,27 +108,35 @@ func ReadCSV(r io.Reader, f Format) (*Table, error) {
 	}
 }
 
-// unpack undoes gzip when the first two bytes are gzip's.
-func unpack(r io.Reader) (*bufio.Reader, error) {
-	plain := bufio.NewReaderSize(r, 1<<16)
+// Unpack undoes gzip when the first two bytes are gzip's, and says whether it
+// did.
+func Unpack(r io.Reader) (plain *bufio.Reader, packed bool, err error) {
+	plain = bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := plain.Peek(2); string(magic) != "\x1f\x8b" {
-		return plain, nil
+		return plain, false, nil
 	}
 	z, err := gzip.NewReader(plain)
 	if err != nil {
-		return nil, fmt.Errorf("unpack gzip: %w", err)
+		return nil, true, fmt.Errorf("unpack gzip: %w", err)
 	}
-	return bufio.NewReaderSize(z, 1<<16), nil
+	return bufio.NewReaderSize(z, 1<<16), true, nil
 }
 
 func readHeader(in *csv.Reader) ([]string, error) {
 	row, err := in.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, errors.New("the file is empty; expected a header line with the names of the columns")
+		return nil, errNoHeader
 	}
 	if err != nil {
 		return nil, err
 	}
+	return headerNames(row)
+}
+
+var errNoHeader = errors.New("the file is empty; expected a header line with the names of the columns")
+
+// headerNames are the names that a header's cells give to the columns.
+func headerNames(row []string) ([]string, error) {
 	names := make([]string, len(row))
 	position := make(map[string]int, len(row))
 	numbers, counting := 0, true

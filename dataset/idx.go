@@ -42,7 +42,7 @@ func ReadIDX(images, labels io.Reader) (*Table, error) {
 // readIDXBytes reads an IDX file of unsigned bytes with the given number of
 // dimensions.
 func readIDXBytes(r io.Reader, dimensions int) (dims []int, data []byte, err error) {
-	plain, err := unpack(r)
+	plain, _, err := Unpack(r)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -29,7 +29,7 @@ func ReadJPEGs(r io.Reader, part string, classes []string) (*Table, error) {
 	if len(classes) > 256 { // a label is a byte
 		return nil, fmt.Errorf("read pictures: %d classes; at most 256 are read", len(classes))
 	}
-	plain, err := unpack(r)
+	plain, _, err := Unpack(r)
 	if err != nil {
 		return nil, fmt.Errorf("read pictures: %w", err)
 	}

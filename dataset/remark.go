@@ -21,6 +21,7 @@ const (
 	NotANumber   Problem = "not a number, set to the middle of the range"
 	UnknownLevel Problem = "not a known level, counted as other"
 	UnknownLabel Problem = "without a known label"
+	NoText       Problem = "no UTF-8 text, taken for missing"
 )
 
 // String is a line for a person: "age: 3 cells outside its bounds, clamped".

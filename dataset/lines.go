@@ -1,0 +1,200 @@
+package dataset
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Lines is a site's file as ReadLines reads it. What was odd is computed from
+// private records and protected by nothing, as a Remark is.
+type Lines struct {
+	// Table has a row for each record, in the order of the file.
+	Table *Table
+	// Malformed lines are rows whose cells are all empty; FirstMalformed is the
+	// number of the first one's line, 0 where there is none.
+	Malformed, FirstMalformed int
+	// Remarks count the cells of each column that are no text.
+	Remarks []Remark
+}
+
+// maxLine bounds a line, in bytes: a hundred thousand columns of a hundred
+// characters are shorter.
+const maxLine = 16 << 20
+
+// ReadLines reads a site's records, of which each is one line: cells between
+// delimiters, spaces around them removed; a cell that begins with a quote ends
+// with one, holds delimiters as they are and a quote written twice. A line that
+// is no row of so many cells (a quote that does not end, another number of
+// cells, more than maxLine bytes) is a row of empty cells, and a cell that is
+// no text (not UTF-8, or with a NUL) is an empty cell: never an error. Blank
+// lines and lines that begin with the format's comment hold no record. A file
+// with a header has it in its first other line.
+//
+// Proof note: one line of a file is one record, so neighbours in lines are
+// neighbours in records. The file is cut at each newline byte and nowhere else.
+// What comes before the records (a byte order mark and, with a header, all up
+// to it) is the same in both neighbours. Each line ℓ after it gives row(ℓ),
+// which is a row of cells or nothing, and row is a function of ℓ and the format
+// alone: the reader has no state between lines, a quote ends with its line, and
+// nothing is recognised by content (gzip is undone before, where the site says
+// so). The rows of a file are row(ℓ₁), row(ℓ₂), …, so a line that is replaced
+// by any bytes without a newline replaces one row, removes one or adds one, and
+// leaves all others as they were. FuzzReadLines holds this for any two lines.
+//
+// An error is about the file, never about a record: it cannot be read to its
+// end, or has no header where the format wants one.
+func ReadLines(r io.Reader, f Format) (Lines, error) {
+	fail := func(err error) (Lines, error) { return Lines{}, fmt.Errorf("read lines: %w", err) }
+	if err := f.Validate(); err != nil {
+		return fail(err)
+	}
+	in := &lineReader{in: bufio.NewReaderSize(r, 1<<16), comment: f.Comment, delimiter: string(f.delimiter())}
+	in.spaced = unicode.IsSpace(f.delimiter())
+	if mark, _ := in.in.Peek(3); string(mark) == "\xef\xbb\xbf" {
+		_, _ = in.in.Discard(3) // cannot fail: the bytes were peeked at
+	}
+	names := f.Columns
+	if names == nil {
+		cells, ok, err := in.next()
+		if errors.Is(err, io.EOF) {
+			err = errNoHeader
+		} else if err == nil && !ok {
+			err = errors.New("the header, which is the first line, is no line of cells: check its quotes and the delimiter")
+		} else if err == nil {
+			names, err = headerNames(cells)
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
+	b, err := newTableBuilder(names)
+	if err != nil {
+		return fail(err)
+	}
+	var out Lines
+	noText, empty := make([]int, len(names)), make([]string, len(names))
+	for {
+		cells, ok, err := in.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fail(err)
+		}
+		if !ok || len(cells) != len(names) {
+			if out.Malformed++; out.Malformed == 1 {
+				out.FirstMalformed = in.number
+			}
+			b.add(empty)
+			continue
+		}
+		for i, cell := range cells {
+			if !utf8.ValidString(cell) || strings.Contains(cell, "\x00") {
+				cells[i] = ""
+				noText[i]++
+			}
+		}
+		b.add(cells)
+	}
+	for i, n := range noText {
+		out.Remarks = appendRemark(out.Remarks, names[i], NoText, n)
+	}
+	out.Table = b.table()
+	return out, nil
+}
+
+// lineReader cuts a file into lines and a line into cells.
+type lineReader struct {
+	in        *bufio.Reader
+	comment   string
+	delimiter string
+	spaced    bool // the delimiter is itself a space
+	number    int  // of the last line
+	line      []byte
+	cells     []string
+}
+
+// next is the next line that is neither blank nor a comment, cut into cells; ok
+// is false where it is too long for that or its quotes do not allow it. The
+// cells are valid until the next call.
+func (r *lineReader) next() (cells []string, ok bool, err error) {
+	for {
+		whole, err := r.read()
+		if err != nil {
+			return nil, false, err
+		}
+		line := strings.TrimSuffix(strings.TrimSuffix(string(r.line), "\n"), "\r")
+		if strings.TrimSpace(line) == "" || r.comment != "" && strings.HasPrefix(line, r.comment) {
+			continue
+		}
+		cells, ok = r.split(line)
+		return cells, ok && whole, nil
+	}
+}
+
+// read reads one line, of a longer one than maxLine the beginning.
+func (r *lineReader) read() (whole bool, err error) {
+	r.line, whole = r.line[:0], true
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if room := maxLine - len(r.line); len(part) > room {
+			part, whole = part[:room], false
+		}
+		r.line = append(r.line, part...)
+		switch {
+		case err == nil, errors.Is(err, io.EOF) && len(r.line) > 0: // the last line may lack its newline
+			r.number++
+			return whole, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return false, err
+		}
+	}
+}
+
+// split cuts a line into cells; false where its quotes do not allow that.
+func (r *lineReader) split(line string) ([]string, bool) {
+	r.cells = r.cells[:0]
+	for more := true; more; {
+		var cell string
+		start := line
+		if !r.spaced {
+			start = strings.TrimLeftFunc(line, unicode.IsSpace)
+		}
+		if quoted, ok := strings.CutPrefix(start, `"`); ok {
+			end := closingQuote(quoted)
+			if end < 0 {
+				return nil, false
+			}
+			var behind string
+			behind, line, more = strings.Cut(quoted[end+1:], r.delimiter)
+			if strings.TrimSpace(behind) != "" {
+				return nil, false
+			}
+			cell = strings.ReplaceAll(quoted[:end], `""`, `"`)
+		} else {
+			cell, line, more = strings.Cut(line, r.delimiter)
+		}
+		r.cells = append(r.cells, strings.TrimSpace(cell))
+	}
+	return r.cells, true
+}
+
+// closingQuote is where a quoted cell ends, -1 for nowhere; a quote written
+// twice is one of the cell's own.
+func closingQuote(quoted string) int {
+	for i := 0; i < len(quoted); i++ {
+		if quoted[i] != '"' {
+			continue
+		}
+		if i+1 == len(quoted) || quoted[i+1] != '"' {
+			return i
+		}
+		i++
+	}
+	return -1
+}

@@ -1,0 +1,165 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"pgregory.net/rapid"
+)
+
+func rowsOf(t *Table) [][]string {
+	var rows [][]string
+	for i := range t.Rows() {
+		var row []string
+		for _, name := range t.Columns() {
+			cell, _ := t.Cell(i, name)
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func TestReadLines(t *testing.T) {
+	headerless := Format{Columns: []string{"a", "b"}}
+	empty := []string{"", ""}
+	for name, c := range map[string]struct {
+		text      string
+		format    Format
+		want      [][]string // header first
+		malformed int
+		first     int // malformed line
+	}{
+		"plain":              {"a,b\n1,2\n3,4\n", Format{}, [][]string{{"a", "b"}, {"1", "2"}, {"3", "4"}}, 0, 0},
+		"no last newline":    {"a,b\n1,2", Format{}, [][]string{{"a", "b"}, {"1", "2"}}, 0, 0},
+		"windows":            {"\xef\xbb\xbfa,b\r\n1,\"2\"\r\n", Format{}, [][]string{{"a", "b"}, {"1", "2"}}, 0, 0},
+		"blank lines":        {"\n \na,b\n\n1,2\n\r\n \n\n", Format{}, [][]string{{"a", "b"}, {"1", "2"}}, 0, 0},
+		"no header":          {"1,2\n", headerless, [][]string{{"a", "b"}, {"1", "2"}}, 0, 0},
+		"nothing":            {"", headerless, [][]string{{"a", "b"}}, 0, 0},
+		"header look-alike":  {"a,b\na,b\n", Format{}, [][]string{{"a", "b"}, {"a", "b"}}, 0, 0},
+		"look-alike first":   {"a,b\n1,2\n", headerless, [][]string{{"a", "b"}, {"a", "b"}, {"1", "2"}}, 0, 0},
+		"comment":            {"#x\na;b\n#1;2\n 3 ; #4\n", Format{Delimiter: ';', Comment: "#"}, [][]string{{"a", "b"}, {"3", "#4"}}, 0, 0},
+		"no comment":         {"a,b\n#1,2\n", Format{}, [][]string{{"a", "b"}, {"#1", "2"}}, 0, 0},
+		"quoted delimiter":   {"a,b\n \"x, \"\"y\"\"\" ,2\n", Format{}, [][]string{{"a", "b"}, {`x, "y"`, "2"}}, 0, 0},
+		"quote in a cell":    {"a,b\n5\" pipe,2\n", Format{}, [][]string{{"a", "b"}, {`5" pipe`, "2"}}, 0, 0},
+		"stray quote":        {"a,b\n\"1,2\n3,4\"\n5,6\n", Format{}, [][]string{{"a", "b"}, empty, {"3", `4"`}, {"5", "6"}}, 1, 2},
+		"text after a quote": {"a,b\n\"1\"x,2\n", Format{}, [][]string{{"a", "b"}, empty}, 1, 2},
+		"cell of two lines":  {"a,b\n\"1\n2\",3\n4,5\n", Format{}, [][]string{{"a", "b"}, empty, {`2"`, "3"}, {"4", "5"}}, 1, 2},
+		"ragged":             {"a,b\n1,2\n1\n1,2,3\n4,5\n", Format{}, [][]string{{"a", "b"}, {"1", "2"}, empty, empty, {"4", "5"}}, 2, 3},
+		"tabs":               {"a\tb\n1\t\n\"2\"\t3\n", Format{Delimiter: '\t'}, [][]string{{"a", "b"}, {"1", ""}, {"2", "3"}}, 0, 0},
+		"spaces":             {"a b\n\"1 \" 2\n1  2\n", Format{Delimiter: ' '}, [][]string{{"a", "b"}, {"1", "2"}, empty}, 1, 3},
+		"no text":            {"a,b\n\xff,2\n3,\x00\n\xe9,4\n", Format{}, [][]string{{"a", "b"}, {"", "2"}, {"3", ""}, {"", "4"}}, 0, 0},
+		"mark in the middle": {"a,b\n1,2\n\ufeff3,4\n", Format{}, [][]string{{"a", "b"}, {"1", "2"}, {"\ufeff3", "4"}}, 0, 0},
+		"gzip's first bytes": {"\x1f\x8b,2\n3,4\n", headerless, [][]string{{"a", "b"}, {"", "2"}, {"3", "4"}}, 0, 0},
+		"too long":           {"a,b\n" + strings.Repeat("1", maxLine-1) + ",2\n3,4\n" + strings.Repeat("1", 2*maxLine), Format{}, [][]string{{"a", "b"}, empty, {"3", "4"}, empty}, 2, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ReadLines(iotest.HalfReader(strings.NewReader(c.text)), c.format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if names := got.Table.Columns(); !slices.Equal(names, c.want[0]) {
+				t.Errorf("columns %q, want %q", names, c.want[0])
+			}
+			if rows := rowsOf(got.Table); !slices.EqualFunc(rows, c.want[1:], slices.Equal) {
+				t.Errorf("rows %.200q, want %.200q", rows, c.want[1:])
+			}
+			if got.Malformed != c.malformed || got.FirstMalformed != c.first {
+				t.Errorf("%d malformed lines, the first in line %d, want %d and %d", got.Malformed, got.FirstMalformed, c.malformed, c.first)
+			}
+		})
+	}
+	got, err := ReadLines(strings.NewReader("a,b\n\xff,2\n3,\x00\n\xe9,4\n"), Format{})
+	if want := []Remark{{"a", NoText, 2}, {"b", NoText, 1}}; err != nil || !slices.Equal(got.Remarks, want) {
+		t.Errorf("remarks %v (%v), want %v", got.Remarks, err, want)
+	}
+}
+
+// TestReadLinesErrors: only the file itself and its header are an error, and no
+// error shows a record.
+func TestReadLinesErrors(t *testing.T) {
+	broken := errors.New("the disk is gone")
+	for name, c := range map[string]struct {
+		in     io.Reader
+		format Format
+		want   string
+	}{
+		"empty":            {strings.NewReader("\n\n"), Format{}, "the file is empty; expected a header line"},
+		"header of values": {strings.NewReader("1,2.5\n"), Format{}, "holds numbers, not names"},
+		"header's quotes":  {strings.NewReader("\"a,b\n1,2.5\n"), Format{}, "check its quotes"},
+		"names twice":      {strings.NewReader("2.5,2.5\n"), Format{}, "have the same name"},
+		"delimiter":        {strings.NewReader(""), Format{Delimiter: '"'}, "cannot separate cells"},
+		"torn":             {io.MultiReader(strings.NewReader("a,b\n1,2.5\n"), iotest.ErrReader(broken)), Format{}, "the disk is gone"},
+	} {
+		_, err := ReadLines(c.in, c.format)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "2.5") {
+			t.Errorf("%s: error %v, want %q and no record", name, err, c.want)
+		}
+	}
+}
+
+// TestReadLinesAgrees: what this package writes is read alike by both readers.
+func TestReadLinesAgrees(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cell := rapid.StringMatching(`[a-z0-9 ",;#'é]{0,6}`)
+		rows := rapid.SliceOfN(rapid.SliceOfN(cell, 3, 3), 0, 6).Draw(t, "rows")
+		table, err := NewTable([]string{"x", "y", "z"}, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if err := table.WriteCSV(&text); err != nil {
+			t.Fatal(err)
+		}
+		want, err := ReadCSV(bytes.NewReader(text.Bytes()), Format{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadLines(bytes.NewReader(text.Bytes()), Format{})
+		if err != nil || got.Malformed > 0 || !slices.EqualFunc(rowsOf(got.Table), rowsOf(want), slices.Equal) {
+			t.Fatalf("%q: %q (%v), want %q", text.Bytes(), rowsOf(got.Table), err, rowsOf(want))
+		}
+	})
+}
+
+// FuzzReadLines: whatever the bytes, a file without a header is read without an
+// error, and its rows are those of each of its lines alone, one after the
+// other: no line changes how another is read.
+func FuzzReadLines(f *testing.F) {
+	for _, seed := range []string{"1,2\n3,4", "\"1\n2\",3\n", "\xef\xbb\xbf1,2\r\n\xef\xbb\xbf3,4", "#1,2\n\x1f\x8b,\x00", ",\n\n \n,,", "a,b\n\"\"\",\"\n'"} {
+		f.Add([]byte(seed), ',', "")
+		f.Add([]byte(seed), ';', "#")
+		f.Add([]byte(seed), ' ', ",")
+	}
+	f.Fuzz(func(t *testing.T, text []byte, delimiter rune, comment string) {
+		format := Format{Columns: []string{"a", "b"}, Delimiter: delimiter, Comment: comment}
+		if len(text) > 1<<16 || format.Validate() != nil {
+			return
+		}
+		whole, err := ReadLines(bytes.NewReader(text), format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var apart [][]string
+		malformed := 0
+		for i, line := range bytes.Split(text, []byte("\n")) {
+			if i > 0 { // a mark means something at the beginning of the file only
+				line = append([]byte("\n"), line...)
+			}
+			one, err := ReadLines(bytes.NewReader(line), format)
+			if err != nil || one.Table.Rows() > 1 {
+				t.Fatalf("line %q alone has %d rows, %v", line, one.Table.Rows(), err)
+			}
+			apart = append(apart, rowsOf(one.Table)...)
+			malformed += one.Malformed
+		}
+		if got := rowsOf(whole.Table); !slices.EqualFunc(got, apart, slices.Equal) || whole.Malformed != malformed {
+			t.Fatalf("%q is read as %q (%d malformed), its lines alone as %q (%d)", text, got, whole.Malformed, apart, malformed)
+		}
+	})
+}
