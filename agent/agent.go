@@ -98,6 +98,11 @@ func (a *Agent) Run(ctx context.Context) error {
 		gossip.Go(func() { a.gossip(ctx, l) })
 	}
 	a.log.Info("agent started")
+	for _, r := range a.Sources() {
+		if r.Declared == nil {
+			a.log.Warn("studies of this source wait for a person", "source", r.Source, "why", r.Waits)
+		}
+	}
 	failures := 0
 	for {
 		err := a.Round(ctx)

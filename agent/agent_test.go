@@ -146,7 +146,7 @@ func rigIn(dir string, change func(*study.Proposal)) *rig {
 	delta := 1e-6
 	p := study.Proposal{
 		Name: "illness", Purpose: "a test", Data: "ward", Roster: []study.PartyID{"other", "site", "third"},
-		Epsilon: 1, Delta: &delta, Deadline: time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC), Seed: 1, Minimum: 2,
+		Epsilon: 1, Delta: &delta, Deadline: time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC), Seed: 1, Minimum: 2, Records: 60,
 	}
 	if change != nil {
 		change(&p)
@@ -161,14 +161,36 @@ func rigIn(dir string, change func(*study.Proposal)) *rig {
 	r.config = DefaultConfig()
 	r.config.Poll, r.config.MaxBackoff = 10*time.Millisecond, 20*time.Millisecond
 	r.config.State = filepath.Join(dir, "state")
-	r.config.Data = map[string]Source{"ward": {File: data}}
+	own := filepath.Join(dir, "schema.yaml")
+	must(os.WriteFile(own, []byte(pageYAML), 0o600))
+	r.config.Data = map[string]Source{"ward": {File: data, Schema: own}}
 	r.config.Policy = Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"cross", "tally"}, Noise: []string{study.NoiseSite, study.NoiseCoordinator},
 		Study: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}},
 		Total: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 2, Delta: 1e-5}}, MinimumParties: 2, Approval: ApproveByPolicy,
 	}
 	r.config.Log = slog.New(slog.NewTextHandler(r.log, nil))
+	must(r.declare())
 	return r
+}
+
+// declare says of each source what its file now is, as a person does.
+func (r *rig) declare() error {
+	s := &site{config: r.config, sources: filepath.Join(r.config.State, "sources")}
+	if err := os.MkdirAll(s.sources, 0o700); err != nil {
+		return err
+	}
+	for name := range r.config.Data {
+		d, err := s.survey(name, new(SourceReport))
+		if err != nil {
+			return err
+		}
+		d.By = "tester"
+		if err := s.keepDeclaration(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // agent opens the state folder, as a process that starts does.
@@ -294,9 +316,14 @@ func TestRefusals(t *testing.T) {
 		{"ledger", func(r *rig) {
 			r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5}
 		}, "ledger refuses"},
-		{"file missing", func(r *rig) { os.Remove(r.config.Data["ward"].File) }, "no such file"},
-		{"column missing", func(r *rig) { os.WriteFile(r.config.Data["ward"].File, []byte("age,ill\n3,yes\n"), 0o600) }, `sex`},
+		{"another schema", func(r *rig) {
+			own := strings.Replace(pageYAML, "max: 100", "max: 120", 1)
+			if err := errors.Join(os.WriteFile(r.config.Data["ward"].Schema, []byte(own), 0o600), r.declare()); err != nil {
+				panic(err)
+			}
+		}, "does not have what this study asks for"},
 		{"no such source", func(r *rig) { r.config.Data = nil }, `data source \"ward\"`},
+		{"not declared", func(r *rig) { os.RemoveAll(filepath.Join(r.config.State, "sources")) }, "caucus agent source declare ward"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, nil)
@@ -310,10 +337,10 @@ func TestRefusals(t *testing.T) {
 			if n := charges(t, a, privacy.Record); n != 0 {
 				t.Errorf("%d charges, want none", n)
 			}
-			// A refusal is told once; trouble with the data, or a person who is
-			// awaited, is none of the coordinator's business.
+			// A refusal is told once; a person who is awaited is none of the
+			// coordinator's business.
 			want := 0
-			if test.name == "policy" || test.name == "ledger" {
+			if test.name == "policy" || test.name == "ledger" || test.name == "another schema" {
 				want = 1
 			}
 			if r.declined != want {
@@ -484,7 +511,7 @@ func TestOverBudget(t *testing.T) {
 	a := r.agent(t)
 	round(t, a)
 	second := newRig(t, func(p *study.Proposal) { p.Name = "again" })
-	second.config.State, second.config.Policy = r.config.State, r.config.Policy
+	second.config.State, second.config.Policy, second.config.Data = r.config.State, r.config.Policy, r.config.Data
 	b := second.agent(t)
 	round(t, b)
 	if len(r.bodies) != 1 || len(second.bodies) != 0 {

@@ -25,7 +25,7 @@ type Audit struct {
 }
 
 // What an audit log says happened. A line is on the disk before what it says
-// takes effect (allowed, sending, approved, refused) or is built upon (charged,
+// takes effect (allowed, sending, approved, refused, declared) or is built upon (charged,
 // receipt): after a crash a line may be there twice, none is missing.
 const (
 	auditApproved = "approved" // a person said yes
@@ -36,6 +36,8 @@ const (
 	auditReceipt  = "receipt"  // the coordinator signed that it has it
 	auditClosed   = "closed"   // it ended here without a release
 	auditReleased = "released" // the release is here
+	auditUnread   = "unread"   // the source could not be read as declared: empty records
+	auditDeclared = "declared" // a person said how a source is read and how many records it has
 )
 
 // Who says no, beside persons.
@@ -149,8 +151,16 @@ func (a *auditLog) forward(line []byte) (err error) {
 // record writes what happened to a study, and returns once it is on the disk.
 // What cannot be recorded must not happen.
 func (a *auditLog) record(what string, h study.Hash, name string, args ...any) error {
+	return a.write(what, append([]any{"study", h.String(), "name", name}, args...))
+}
+
+// recordSource is record for what happened to a source.
+func (a *auditLog) recordSource(what, source string, args ...any) error {
+	return a.write(what, append([]any{"source", source}, args...))
+}
+
+func (a *auditLog) write(what string, args []any) error {
 	r := slog.NewRecord(a.now().UTC(), slog.LevelInfo, what, 0)
-	r.Add("study", h.String(), "name", name)
 	r.Add(args...)
 	if err := a.lines.Handle(context.Background(), r); err != nil {
 		return fmt.Errorf("write audit log: %w", err)

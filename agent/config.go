@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-viper/mapstructure/v2"
@@ -162,6 +161,9 @@ func (c Config) Validate() error {
 		if c.Data[name].File == "" {
 			return fmt.Errorf("data: %s: file: name the CSV file", name)
 		}
+		if c.Data[name].Schema == "" {
+			return fmt.Errorf("data: %s: schema: name the schema file, which says how the file is read and what its columns mean: draft one with caucus dataset schema", name)
+		}
 	}
 	if err := c.Policy.Validate(); err != nil {
 		return fmt.Errorf("policy: %w", err)
@@ -169,23 +171,18 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// source finds the data a plan names. A plan that names none gets the only
-// source there is.
-func (c Config) source(name string) (Source, error) {
-	names := strings.Join(slices.Sorted(maps.Keys(c.Data)), ", ")
-	if name == "" && len(c.Data) == 1 {
-		for _, s := range c.Data {
-			return s, nil
-		}
+// source finds the name of the source that a plan means. A plan that names none
+// means the only one there is.
+func (c Config) source(name string) (string, error) {
+	all := slices.Sorted(maps.Keys(c.Data))
+	if name == "" && len(all) == 1 {
+		return all[0], nil
 	}
-	if s, ok := c.Data[name]; ok && name != "" {
-		return s, nil
-	}
-	if names == "" {
-		names = "none"
+	if _, ok := c.Data[name]; ok && name != "" {
+		return name, nil
 	}
 	if name == "" {
-		return Source{}, fmt.Errorf("the plan names no data source and this site has not exactly one (it has %s)", names)
+		return "", fmt.Errorf("the plan names no data source and this site has not exactly one (it has %s)", oneOf(all))
 	}
-	return Source{}, fmt.Errorf("the plan asks for data source %q; this site has %s: add it under data: if it is meant to take part", name, names)
+	return "", fmt.Errorf("there is no data source %q; this site has %s: add it under data: if it is meant to take part", name, oneOf(all))
 }

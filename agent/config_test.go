@@ -15,7 +15,7 @@ const goodConfig = `
 state: state
 poll: 30s
 data:
-  ward.a: {file: ward.csv}
+  ward.a: {file: ward.csv, schema: ward.yaml}
 policy:
   kinds: [classify]
   mechanisms: [cross]
@@ -56,8 +56,9 @@ func TestConfigErrors(t *testing.T) {
 		{"state: state", "", "state"},
 		{"state: state", "state: state\ncoordinator: nowhere", "host:port"},
 		{"state: state", "state: state\ngossip: {listen: here}", "gossip"},
-		{"{file: ward.csv}", "{file: ''}", "name the CSV file"},
-		{"{file: ward.csv}", "{file: ward.csv, colour: red}", "colour"},
+		{"file: ward.csv", "file: ''", "name the CSV file"},
+		{"schema: ward.yaml", "schema: ''", "name the schema file"},
+		{"file: ward.csv", "file: ward.csv, colour: red", "colour"},
 		{"mechanisms: [cross]", "mechanisms: [crass]", "crass"},
 		{"noise: [site]", "noise: [everywhere]", "everywhere"},
 		{"epsilon: 1,", "epsilon: -1,", "epsilon"},
@@ -134,30 +135,7 @@ func TestObjections(t *testing.T) {
 	}
 }
 
-// TestOwnSchema: a site that keeps its own schema refuses a plan that means
-// something else by a column, and reads its file its own way.
-func TestOwnSchema(t *testing.T) {
-	r := newRig(t, nil)
-	dir := t.TempDir()
-	data, schema := filepath.Join(dir, "d.csv"), filepath.Join(dir, "s.yaml")
-	write := func(name, text string) {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(data, "age;sex;ill\n30;f;no\n")
-	write(schema, pageYAML+"delimiter: \";\"\n")
-	records, _, err := Source{File: data, Schema: schema}.Read(r.study.Plan.Schema)
-	if err != nil || records.Len() != 1 || records.Y[0] != 0 {
-		t.Fatalf("read = %v, %+v", err, records)
-	}
-	write(schema, strings.Replace(pageYAML, "max: 100", "max: 120", 1))
-	if _, _, err := (Source{File: data, Schema: schema}).Read(r.study.Plan.Schema); err == nil || !strings.Contains(err.Error(), "features") {
-		t.Errorf("read = %v, want a refusal about features", err)
-	}
-}
-
-// TestEmptySource: a site without records is a site.
+// TestEmptySource: a file that has lost its records gives as many empty ones.
 func TestEmptySource(t *testing.T) {
 	r := newRig(t, nil)
 	if err := os.WriteFile(r.config.Data["ward"].File, []byte("age,sex,ill\n"), 0o600); err != nil {

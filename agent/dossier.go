@@ -22,6 +22,7 @@ const (
 	fileApproval = "approval-"    // a person said yes; the name follows
 	fileRefused  = "refused"      // a person said no
 	fileDeclined = "declined"     // the coordinator knows that this site takes no part
+	fileUnread   = "unread"       // empty records were used, and why
 	fileLedger   = "ledger.seq"   // the ledger's head when the upload was made
 	fileUpload   = "upload"       // the body; only these bytes are ever sent
 	fileReceipt  = "receipt.json" // the coordinator has it
@@ -124,7 +125,7 @@ func (d dossiers) tidy() error {
 		return err
 	}
 	for _, f := range all {
-		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileLedger, fileUpload, fileReceipt, fileClosed, fileRelease} {
+		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileLedger, fileUpload, fileReceipt, fileClosed, fileRelease} {
 			stale, err := filepath.Glob(filepath.Join(f.dir, "."+name+"-*"))
 			if err != nil {
 				return err

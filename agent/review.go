@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"strings"
@@ -19,14 +18,15 @@ type Standing string
 
 // The standings of a study at a site.
 const (
-	StandingWaiting  Standing = "waiting for approval"
-	StandingRefused  Standing = "refused here"
-	StandingDeclined Standing = "refused by a person"
-	StandingReady    Standing = "ready to contribute"
-	StandingPrepared Standing = "prepared, not yet received"
-	StandingReceived Standing = "received by the coordinator"
-	StandingReleased Standing = "released"
-	StandingClosed   Standing = "closed"
+	StandingUndeclared Standing = "waiting for its source to be declared"
+	StandingWaiting    Standing = "waiting for approval"
+	StandingRefused    Standing = "refused here"
+	StandingDeclined   Standing = "refused by a person"
+	StandingReady      Standing = "ready to contribute"
+	StandingPrepared   Standing = "prepared, not yet received"
+	StandingReceived   Standing = "received by the coordinator"
+	StandingReleased   Standing = "released"
+	StandingClosed     Standing = "closed"
 )
 
 // Review is what this site knows about a study before it says yes: exactly
@@ -62,8 +62,20 @@ type Review struct {
 	Columns      []string `json:"columns"`
 	ClearColumns []string `json:"clear_columns"`
 
-	Source  string   `json:"source"`
+	// Label, Learner, Map and Pool say in words what is predicted, what is trained
+	// here, how features are made, and which public rows are asked about.
+	Label   string `json:"label"`
+	Learner string `json:"learner"`
+	Map     string `json:"map"`
+	Pool    string `json:"pool"`
+
+	Source string `json:"source"`
+	// Undeclared says what a person has to do before the study can take place.
+	Undeclared string `json:"undeclared,omitempty"`
+	// Records is how many the study gets, as declared; Found how many the file
+	// has now.
 	Records int      `json:"records"`
+	Found   int      `json:"records_found"`
 	Remarks []string `json:"remarks,omitempty"`
 
 	// Budgets are the ledger's units that the study touches.
@@ -79,8 +91,8 @@ type Review struct {
 	ApprovedBy  []string `json:"approved_by"`
 	// Refused says which person refused it, and when; "" where none did.
 	Refused string `json:"refused,omitempty"`
-	// Problems are what keeps the site from contributing although it may:
-	// a file that cannot be read, a column that is missing.
+	// Problems are for the site to mend: a pool that is not here, a file that is
+	// not as it was declared, so that the study gets or got empty records.
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -120,7 +132,17 @@ func (s *site) describe(d dossier, h study.Hash, p study.Plan) Review {
 		Leaves: leaves(p), Protects: protects(p),
 		Columns: p.Schema.FeatureColumns(), ClearColumns: ClearColumns(p),
 		Needed: s.config.Policy.needed(), ApprovedBy: append([]string{}, s.approvers(d, h)...),
+		Label: labelWords(p.Schema.Label), Learner: learnerWords(p), Map: mapWords(p.Map),
 		Objections: s.config.Policy.Objections(p),
+	}
+	if source, err := s.declared(p); err != nil {
+		r.Undeclared = err.Error()
+	} else {
+		r.Source, r.Records = source.File, source.Records
+		r.Objections = append(r.Objections, source.Objections(p)...)
+	}
+	if b, err := d.read(fileUnread); err == nil {
+		r.Problems = append(r.Problems, "it got empty records: "+strings.TrimSpace(string(b)))
 	}
 	r.NeedsPerson, r.Approved = r.Needed > 0, len(r.ApprovedBy) >= r.Needed
 	if no := s.refused(d); no != nil {
@@ -145,7 +167,7 @@ func (s *site) outline(ctx context.Context, h study.Hash) (Review, error) {
 		return Review{}, err
 	}
 	r := s.describe(d, h, p)
-	if r.Standing == StandingWaiting || r.Standing == StandingReady {
+	if r.Standing == StandingUndeclared || r.Standing == StandingWaiting || r.Standing == StandingReady {
 		err = s.reviewCosts(ctx, &r, d, p)
 	}
 	return r, err
@@ -177,6 +199,7 @@ func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Pl
 	if err != nil {
 		return err
 	}
+	r.Pool = poolWords(p, pool)
 	charges, err := study.DeclaredCosts(p, pool)
 	if err != nil {
 		return err
@@ -230,21 +253,17 @@ func (s *site) reviewData(ctx context.Context, r *Review, h study.Hash, p study.
 	if body, err := s.studies.of(h).read(fileUpload); err == nil {
 		r.Bytes, r.Exact = len(body), true
 	}
-	source, err := s.config.source(p.Data)
+	source, err := s.declared(p)
+	if err != nil || len(source.Objections(p)) > 0 {
+		return // said already
+	}
+	records, _, remarks, err := source.encoded(p)
 	if err != nil {
-		problem(err)
-		return
+		problem(fmt.Errorf("it would get empty records: %w", err))
+	} else {
+		r.Found, r.Remarks = records.Len(), remarks
 	}
-	r.Source = source.File
-	records, remarks, err := source.records(p)
-	if err != nil {
-		problem(err)
-		return
-	}
-	r.Records = records.Len()
-	for _, m := range remarks {
-		r.Remarks = append(r.Remarks, m.String())
-	}
+	records = study.Exactly(p, records, source.Records, s.shardKey)
 	pool, err := s.pool(p)
 	if err != nil || r.Exact {
 		return
@@ -290,151 +309,10 @@ func (s *site) standing(d dossier, r Review) Standing {
 		return StandingPrepared
 	case !r.Allowed:
 		return StandingRefused
+	case r.Undeclared != "":
+		return StandingUndeclared
 	case r.NeedsPerson && !r.Approved:
 		return StandingWaiting
 	}
 	return StandingReady
-}
-
-// leaves says what a contribution is made of.
-func leaves(p study.Plan) string {
-	what := map[string]string{
-		"cross":  "sums over this site's records of label × mapped features, and the number of records",
-		"means":  "the direction of the mean over this site's records of label × mapped features",
-		"tally":  "one vote for a class on each row of the public pool",
-		"moment": "one vote for a class on each row of the public pool",
-		"output": "one vote for a class on each row of the public pool",
-		"rr":     "the mapped features of every record, in clear, beside its label",
-		"em":     "the mapped features of every record, in clear, beside its label",
-
-		"entropy":  "sums over this site's records of the schema's features, and the number of records",
-		"logistic": "the coefficients of a model that tells this site's records from the public pool's, times the number of records, and that number",
-	}[p.Mechanism]
-	if p.Kind == "ratio" && p.Ratio != nil {
-		return leavesRatio(*p.Ratio)
-	}
-	if what == "" {
-		what = "a contribution of mechanism " + p.Mechanism
-	}
-	if p.Shards > 1 {
-		what = fmt.Sprintf("how many of %d classifiers, trained on disjoint shards of the patients, vote for each class on each row of the public pool", p.Shards)
-	}
-	if p.Noise == study.NoiseSite && p.Mechanism == "moment" {
-		what = "public linear combinations of this site's votes on the public pool"
-	}
-	if p.Kind == "labels" {
-		return what + "; only the label is privatised, by this site, before anything leaves"
-	}
-	if p.Noise == study.NoiseSite {
-		return what + "; with this site's own noise added before anything leaves"
-	}
-	return what + "; exact, without noise: the coordinator adds noise to the sum of all sites"
-}
-
-// leavesRatio says what a set is published as.
-func leavesRatio(t study.RatioTerms) string {
-	sets := map[string]string{
-		study.SetsParty:  "all records of this site as one set",
-		study.SetsColumn: "one set for each value of the schema's party column; which values there are, and how many records have each, is thereby public",
-		study.SetsMade:   "one set a class, each holding mostly that class",
-	}[t.Sets]
-	return map[string]string{
-		study.FeaturesClear:          "of each set its mapped features, record by record, exact; and its number of records of each class, with this site's own noise added before anything leaves: ",
-		study.FeaturesEmbedding:      fmt.Sprintf("of each set the exact mean of %d public random features, which no proof covers; and its number of records of each class, with this site's own noise added before anything leaves: ", t.Fourier),
-		study.FeaturesNoisyEmbedding: fmt.Sprintf("of each set the sums of %d public random features and its number of records of each class, all with this site's own noise added before anything leaves: ", t.Fourier),
-	}[t.Features] + sets
-}
-
-// protects says who learns what.
-func protects(p study.Plan) string {
-	budget := fmt.Sprintf("ε = %g", p.Epsilon)
-	if p.Delta > 0 {
-		budget += fmt.Sprintf(", δ = %g", p.Delta)
-	}
-	hides := map[privacy.Unit]string{
-		privacy.Label:  "each label is hidden",
-		privacy.Record: "each record is hidden",
-		privacy.Party:  "everything this site holds is hidden",
-	}[p.Unit]
-	beside := ""
-	if p.Unit == privacy.Label {
-		beside = "; the features beside it are not"
-	}
-	if p.Noise == study.NoiseSite {
-		return fmt.Sprintf("%s at %s from everyone, the coordinator included%s", hides, budget, beside)
-	}
-	return fmt.Sprintf("%s at %s from readers of the release; the coordinator sees this site's contribution as it is", hides, budget)
-}
-
-// WriteText writes a review for people.
-func (r Review) WriteText(w io.Writer) error {
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
-	}
-	line("study", "%s (%s)", r.Study, r.Plan.String()[:16])
-	line("standing", "%s", r.Standing)
-	if r.Closed != "" {
-		line("", "%s", r.Closed)
-	}
-	if r.Purpose != "" {
-		line("purpose", "%s", r.Purpose)
-	}
-	if r.Contact != "" {
-		line("contact", "%s", r.Contact)
-	}
-	line("parties", "%d on the roster, at least %d must contribute", r.Parties, r.Minimum)
-	if !r.Deadline.IsZero() {
-		line("deadline", "%s", r.Deadline.Format(time.RFC3339))
-	}
-	line("leaves", "%s", r.Leaves)
-	about := "about "
-	if r.Exact {
-		about = "exactly "
-	}
-	line("size", "%s%d bytes, once", about, r.Bytes)
-	line("protects", "%s", r.Protects)
-	line("mechanism", "%s by %s %v, noise: %s", r.Mechanism, r.Sampler, r.Parameters, r.Noise)
-	line("columns", "%s", strings.Join(r.Columns, ", "))
-	clear := "none"
-	if len(r.ClearColumns) > 0 {
-		clear = strings.Join(r.ClearColumns, ", ")
-	}
-	line("in clear", "%s", clear)
-	line("data", "%s, %d records", r.Source, r.Records)
-	for _, m := range r.Remarks {
-		line("", "%s", m)
-	}
-	for _, u := range r.Budgets {
-		when := ""
-		if u.Year != "" {
-			when = " in " + u.Year
-		}
-		line("ledger", "unit %s%s: ε = %s now, %s after, %g at most (δ = %g)", u.Unit, when, show(u.Before), show(u.After), u.Limit, u.Delta)
-	}
-	by := strings.Join(r.ApprovedBy, ", ")
-	switch {
-	case r.Refused != "":
-		line("policy", "%s", r.Refused)
-	case !r.Allowed:
-		line("policy", "refuses it")
-	case r.NeedsPerson && r.Approved:
-		line("policy", "allows it; approved by %s", by)
-	case len(r.ApprovedBy) > 0:
-		line("policy", "allows it once another person approves, beside %s: caucus agent approve %s", by, r.Study)
-	case r.Needed > 1:
-		line("policy", "allows it once two persons approve: caucus agent approve %s", r.Study)
-	case r.NeedsPerson:
-		line("policy", "allows it once a person approves: caucus agent approve %s", r.Study)
-	default:
-		line("policy", "allows it")
-	}
-	for _, o := range r.Objections {
-		line("", "%s", o)
-	}
-	for _, p := range r.Problems {
-		line("problem", "%s", p)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

@@ -172,13 +172,22 @@ func (a *Agent) decline(ctx context.Context, d dossier, h study.Hash) error {
 	return d.write(fileDeclined, nil)
 }
 
-// decide asks policy and persons; the ledger decides when it is charged. It
-// does not look at the records. by says who said yes, nil while persons are
-// awaited; errRefused is the policy's no.
+// decide asks policy, the source's declaration and persons; the ledger decides
+// when it is charged. It does not look at the records. by says who said yes, nil
+// while persons are awaited, to declare the source or to approve; errRefused is the policy's no.
 func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err error) {
 	policy := a.site.config.Policy
 	if len(policy.Objections(p)) > 0 {
 		a.say(h, slog.LevelWarn, "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
+		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byPolicy))
+	}
+	source, err := a.site.declared(p)
+	if err != nil {
+		a.say(h, slog.LevelWarn, err.Error())
+		return nil, nil
+	}
+	if len(source.Objections(p)) > 0 {
+		a.say(h, slog.LevelWarn, "the data source does not have what this study asks for: see caucus agent preview "+h.String()[:16])
 		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byPolicy))
 	}
 	by = a.site.approvers(d, h)
@@ -214,14 +223,6 @@ func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) 
 
 // upload reads the records, charges the ledger and stores the finished bytes.
 func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Plan, by []string) error {
-	source, err := a.site.config.source(p.Data)
-	if err != nil {
-		return err
-	}
-	records, _, err := source.records(p)
-	if err != nil {
-		return err
-	}
 	pool, err := a.site.pool(p)
 	if err != nil {
 		return err
@@ -238,7 +239,7 @@ func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Pla
 	if err != nil {
 		return err
 	}
-	body, err := a.site.prepare(ctx, h, p, pool, records)
+	body, err := a.site.prepare(ctx, h, p, pool, a.site.records(p))
 	if errors.Is(err, privacy.ErrBudget) || errors.Is(err, privacy.ErrUnproven) {
 		a.overBudget[h] = a.year // until the year ends, or a restart: limits change with the config
 		a.say(h, slog.LevelWarn, fmt.Sprintf("the ledger refuses this study: %v", err))

@@ -31,6 +31,7 @@ type site struct {
 	shardKey []byte
 	studies  dossiers
 	pools    string
+	sources  string // declarations
 	// party is who this agent is; it comes from the certificate.
 	party study.PartyID
 }
@@ -40,9 +41,9 @@ type site struct {
 func openSite(c Config, party study.PartyID) (_ *site, err error) {
 	s := &site{
 		config: c, party: party,
-		studies: dossiers{filepath.Join(c.State, "studies")}, pools: filepath.Join(c.State, "pools"),
+		studies: dossiers{filepath.Join(c.State, "studies")}, pools: filepath.Join(c.State, "pools"), sources: filepath.Join(c.State, "sources"),
 	}
-	for _, dir := range []string{c.State, s.studies.dir, s.pools} {
+	for _, dir := range []string{c.State, s.studies.dir, s.pools, s.sources} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open state folder: %w", err)
 		}

@@ -69,7 +69,7 @@ func TestLedgerBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := newRig(t, func(p *study.Proposal) { p.Name = "again" })
-	second.config.State = r.config.State
+	second.config.State, second.config.Data = r.config.State, r.config.Data
 	round(t, second.agent(t))
 	if len(second.bodies) != 0 || !strings.Contains(second.log.String(), privacy.ErrBehind.Error()) {
 		t.Errorf("%d uploads; log:\n%s", len(second.bodies), second.log)
@@ -93,43 +93,6 @@ func TestLostByCoordinator(t *testing.T) {
 	}
 	if d := a.site.studies.of(r.hash); d.has(fileClosed) || !d.has(fileReceipt) {
 		t.Error("closed, or without a receipt")
-	}
-}
-
-// TestHeaderless: where the first record stands in the header's place, no cell
-// of it is in an error, log or preview.
-func TestHeaderless(t *testing.T) {
-	for name, text := range map[string]string{
-		"text only":         "smith,syphilis,berlin\njones,influenza,paris\n",
-		"lines of two":      "smith,syphilis,berlin\njones,influenza\n",
-		"another delimiter": "smith;syphilis;berlin\njones;influenza;paris\n",
-		"bad quotes":        "smith,syphilis,ber\"lin\njones,influenza,paris\n",
-		"same cells":        "smith,syphilis,syphilis\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, nil)
-			if err := os.WriteFile(r.config.Data["ward"].File, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			a := r.agent(t)
-			round(t, a)
-			review, _, err := a.Preview(context.Background(), "illness")
-			if err != nil || len(review.Problems) != 1 {
-				t.Fatalf("preview: %v, problems %q", err, review.Problems)
-			}
-			all := r.log.String() + review.Problems[0]
-			for _, cell := range []string{"smith", "syphilis", "berlin", "jones", "influenza", "paris"} {
-				if strings.Contains(all, cell) {
-					t.Errorf("the record's %q is in the log or the preview:\n%s", cell, all)
-				}
-			}
-			if name == "text only" && !strings.Contains(all, "age, sex, ill") {
-				t.Errorf("the missing columns are not named:\n%s", all)
-			}
-			if !strings.Contains(r.log.String(), r.config.Data["ward"].File) {
-				t.Errorf("the file is not named:\n%s", r.log)
-			}
-		})
 	}
 }
 

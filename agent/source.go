@@ -1,142 +1,185 @@
 package agent
 
 import (
-	"encoding/csv"
-	"encoding/json"
+	"bufio"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"slices"
-	"strings"
 
 	"caucus/dataset"
 	"caucus/study"
 )
 
-// ErrSource is wrapped by every failure to read a data source. It is about the
-// file and its columns, never about a record, and stays on this machine.
-var ErrSource = errors.New("data source")
-
 // Source is one set of records of a site.
 type Source struct {
-	// File is CSV, packed with gzip or not.
+	// File is delimited text, packed with gzip or not, in which one line is one
+	// record.
 	File string `koanf:"file"`
-	// Schema, where given, is the site's own schema file. A plan must then mean
-	// the same by every column; how the file is written (delimiter, header,
-	// comments) is the site's schema's to say.
+	// Schema is the site's own schema file: how the file is written (delimiter,
+	// comment, header or columns) and what its columns mean. A plan is held
+	// against it, never against the file.
 	Schema string `koanf:"schema"`
 }
 
-// Read encodes the records under a plan's schema. Odd cells are never an
-// error: the remarks count them, for the site's eyes only. No records are no
-// error either.
-func (s Source) Read(plan dataset.Schema) (*dataset.Records, []dataset.Remark, error) {
-	fail := func(err error) (*dataset.Records, []dataset.Remark, error) {
-		return nil, nil, fmt.Errorf("%w: %w", ErrSource, err)
-	}
-	format := plan.Format()
-	if s.Schema != "" {
-		own, err := readSchema(s.Schema)
-		if err != nil {
-			return fail(err)
-		}
-		if err := sameMeaning(own, plan); err != nil {
-			return fail(fmt.Errorf("%s: %w", s.Schema, err))
-		}
-		format = own.Format()
-	}
+// reading is a file as it was read, for the eyes of the site.
+type reading struct {
+	digest string // SHA-256 of the file's bytes
+	packed bool
+	lines  dataset.Lines
+}
+
+// read reads the file by a format. With packed given, that alone says whether
+// gzip is undone: which bytes a file begins with may be a record's. Errors are
+// about the file and stay on this machine.
+func (s Source) read(f dataset.Format, packed *bool) (reading, error) {
 	file, err := os.Open(s.File)
 	if err != nil {
-		return fail(err)
+		return reading{}, err
 	}
 	defer file.Close()
-	table, err := dataset.ReadCSV(file, format)
-	if err != nil {
-		return fail(fmt.Errorf("%s: %w", s.File, unread(err)))
+	digest := sha256.New()
+	bytes := bufio.NewReaderSize(io.TeeReader(file, digest), 1<<16)
+	var r reading
+	var plain io.Reader = bytes
+	switch {
+	case packed == nil:
+		plain, r.packed, err = dataset.Unpack(bytes)
+	case *packed:
+		r.packed = true
+		plain, err = gzip.NewReader(bytes)
 	}
-	records, remarks, err := plan.EncodeLabelled(table)
-	if err != nil {
-		return fail(fmt.Errorf("%s: %w", s.File, unlike(plan, table)))
+	if err == nil {
+		r.lines, err = dataset.ReadLines(plain, f)
 	}
-	return records, remarks, nil
+	if err == nil {
+		_, err = io.Copy(io.Discard, bytes) // what lies behind the last line, for the digest
+	}
+	r.digest = hex.EncodeToString(digest.Sum(nil))
+	if err != nil {
+		return reading{}, fmt.Errorf("%s: %w", s.File, unread(err))
+	}
+	return r, nil
 }
 
-// records are those of a plan: with the column that names their sets, where it
-// asks for one.
-func (s Source) records(p study.Plan) (*dataset.Records, []dataset.Remark, error) {
-	records, remarks, err := s.Read(p.Schema)
-	if err == nil && p.Ratio != nil && p.Ratio.Sets == study.SetsColumn && records.Party == nil {
-		return nil, nil, fmt.Errorf("%w: %s: no column %q, which names the set of each record: add it, or ask for a plan with sets: party", ErrSource, s.File, p.Schema.Party)
+// remarks are what was odd, a line each.
+func (r reading) remarks(more ...dataset.Remark) []string {
+	var out []string
+	if n := r.lines.Malformed; n > 0 {
+		out = append(out, fmt.Sprintf("%d lines are no row of %d cells, the first is line %d: look at quotes, delimiters and line breaks in cells; they are empty records",
+			n, len(r.lines.Table.Columns()), r.lines.FirstMalformed))
 	}
-	return records, remarks, err
+	for _, m := range append(r.lines.Remarks, more...) {
+		out = append(out, m.String())
+	}
+	return out
 }
 
-// unread is why a file is not a table, without a word of what it holds: where a
+// unread is why a file is not read, without a word of what it holds: where a
 // header is missing the names of its columns are a record.
 func unread(err error) error {
 	var path *fs.PathError
-	var parse *csv.ParseError
-	switch {
-	case errors.As(err, &path):
-		return path
-	case errors.As(err, &parse):
-		return parse // says line, column and what is wrong there
+	if errors.As(err, &path) {
+		return path.Err
 	}
-	return errors.New("it cannot be read as a table: check that it is whole, its header and delimiter, and that all lines have as many cells; if it has no header, list its names under columns in this site's schema")
+	return errors.New("it cannot be read as a table: check that it is whole, and its header and delimiter; if it has no header, list its names under columns in this site's schema")
 }
 
-// unlike says which of the schema's columns a table lacks. Of its own columns
-// it says only how many there are.
-func unlike(plan dataset.Schema, t *dataset.Table) error {
-	needed := append(plan.FeatureColumns(), plan.Label.Column)
-	if plan.Patient != "" {
-		needed = append(needed, plan.Patient)
-	}
-	missing := slices.DeleteFunc(needed, t.Has)
-	const most = 12
-	more := ""
-	if n := len(missing) - most; n > 0 {
-		missing, more = missing[:most], fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Errorf("no column %q%s; the file has %d columns: rename them or correct the schema; if the file has no header, list its names under columns in this site's schema",
-		strings.Join(missing, ", "), more, len(t.Columns()))
-}
+// errOther: the file has other columns than were declared.
+var errOther = errors.New("its columns are not those that were declared: put the file back, or declare it again")
 
-func readSchema(path string) (dataset.Schema, error) {
-	file, err := os.Open(path)
+// encoded reads the records that a plan asks for, as they were declared: what
+// the file's lines mean is the plan's schema, which means the same as the
+// site's where Objections has none. With an error there are no records.
+func (d Declaration) encoded(p study.Plan) (*dataset.Records, reading, []string, error) {
+	r, err := Source{File: d.File}.read(d.Schema.Format(), &d.Packed)
+	if err == nil && !slices.Equal(r.lines.Table.Columns(), d.Columns) {
+		err = fmt.Errorf("%s: %w", d.File, errOther)
+	}
 	if err != nil {
-		return dataset.Schema{}, err
+		return none(p), r, nil, err
 	}
-	defer file.Close()
-	s, err := dataset.ParseSchema(file)
+	records, remarks, err := asked(p).EncodeLabelled(r.lines.Table)
 	if err != nil {
-		return dataset.Schema{}, fmt.Errorf("%s: %w", path, err)
+		return none(p), r, nil, fmt.Errorf("%s: %w", d.File, errOther)
 	}
-	return s, nil
+	return records, r, r.remarks(remarks...), nil
 }
 
-// sameMeaning compares what the columns mean: label, features and what stands
-// for a missing value.
-func sameMeaning(own, plan dataset.Schema) error {
-	for _, part := range []struct {
-		name      string
-		own, plan any
-	}{
-		{"label", own.Label, plan.Label}, {"features", own.Features, plan.Features},
-		{"missing", own.Missing, plan.Missing}, {"patient", own.Patient, plan.Patient},
-	} {
-		a, err := json.Marshal(part.own)
-		if err != nil {
-			return err
-		}
-		b, err := json.Marshal(part.plan)
-		if err != nil {
-			return err
-		}
-		if string(a) != string(b) {
-			return fmt.Errorf("the plan's %s is not this site's: ask the study's contact for a plan with the same schema, or change this one", part.name)
+// asked is a plan's schema, with the party column only where the plan asks for
+// what is in it.
+func asked(p study.Plan) dataset.Schema {
+	s := p.Schema
+	if !asksSets(p) {
+		s.Party = ""
+	}
+	return s
+}
+
+// none are no records, as a plan's schema encodes them.
+func none(p study.Plan) *dataset.Records {
+	s := asked(p)
+	columns := append(s.FeatureColumns(), s.Label.Column)
+	for _, c := range []string{s.Patient, s.Party} {
+		if c != "" && !slices.Contains(columns, c) {
+			columns = append(columns, c)
 		}
 	}
-	return nil
+	t, err := dataset.NewTable(columns, nil)
+	if err != nil { // a schema that was checked names a column once
+		panic(err)
+	}
+	records, _, err := s.EncodeLabelled(t)
+	if err != nil {
+		panic(err)
+	}
+	return records
+}
+
+// asksSets says whether a plan asks for the column that names each record's set.
+func asksSets(p study.Plan) bool { return p.Ratio != nil && p.Ratio.Sets == study.SetsColumn }
+
+// records are the records of this site for a study: exactly as many as were
+// declared, and it never fails. Whatever keeps the file from being read as it
+// was declared (it is gone, torn, has other columns) gives empty records, in
+// the same number; the site is told in its log, its audit log and the study's
+// review, and nobody else. It is called once what a study costs is charged.
+func (s *site) records(p study.Plan) *dataset.Records {
+	d, err := s.declared(p)
+	if err == nil { // as when the study was decided
+		err = objection(d.Objections(p))
+	}
+	records := none(p)
+	if err == nil {
+		records, _, _, err = d.encoded(p)
+	}
+	if err != nil { // and there are no records
+		s.flag(p, d, err)
+	}
+	return study.Exactly(p, records, d.Records, s.shardKey)
+}
+
+// flag tells the site that a study got empty records, and why. What cannot be
+// told changes nothing.
+func (s *site) flag(p study.Plan, d Declaration, why error) {
+	canonical, err := p.Canonical()
+	if err != nil {
+		return
+	}
+	h := study.HashOf(canonical)
+	log := s.config.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	log.Error("this study gets empty records of this site: its source cannot be read as it was declared", "study", h.String(), "error", why)
+	err = errors.Join(s.audit.record(auditUnread, h, p.Name, "source", d.Source), s.studies.of(h).write(fileUnread, []byte(why.Error()+"\n")))
+	if err != nil {
+		log.Error("that could not be written down", "study", h.String(), "error", err)
+	}
 }

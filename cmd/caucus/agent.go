@@ -19,7 +19,7 @@ type agentCommand struct {
 
 func newAgent(c *console) *cobra.Command {
 	a := &agentCommand{console: c}
-	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.run(), a.studies(), a.preview(), a.approver(), a.approve(), a.refuse())
+	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.run(), a.source(), a.studies(), a.preview(), a.approver(), a.approve(), a.refuse())
 	g.PersistentFlags().StringVar(&a.config, "config", "agent.yaml", "the agent's configuration")
 	return g
 }
@@ -154,7 +154,7 @@ func (a *agentCommand) preview() *cobra.Command {
 		Short: "Show exactly what would leave for a study, at which price",
 		Long: `Show what a study is, what would leave this machine for it, what that protects
 and costs, and whether the policy allows it and why not. It sends and spends
-nothing. Mistakes in the data file (a missing column) show here too.`,
+nothing. What is odd in the data file shows here too.`,
 		Args: one("agent preview", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ag, err := a.open()

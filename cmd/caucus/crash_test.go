@@ -108,9 +108,10 @@ func TestKilledEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		must("agent", "enrol", "--config", name+".yaml", "--invitation", name+".invitation")
+		must("agent", "source", "declare", "ward", "--config", name+".yaml")
 	}
 	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--project", "5",
-		"--noise", "coordinator", "--mechanism", "tally", "--force", "--closes-in", "10m", "--minimum", "4")
+		"--noise", "coordinator", "--mechanism", "tally", "--records", "70", "--force", "--closes-in", "10m", "--minimum", "4")
 	for _, name := range sites {
 		start(name, "agent", "run", "--config", name+".yaml")
 	}
@@ -178,7 +179,7 @@ const crashAgent = `
 state: state-%s
 poll: 50ms
 max_backoff: 100ms
-data: {ward: {file: %s.csv}}
+data: {ward: {file: %s.csv, schema: schema.yaml}}
 policy:
   kinds: [classify]
   mechanisms: [tally]

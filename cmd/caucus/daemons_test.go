@@ -106,7 +106,7 @@ func (n *network) enrol(name string) agent.Config {
 	n.t.Helper()
 	c := agent.DefaultConfig()
 	c.State, c.Poll, c.MaxBackoff = filepath.Join(n.dir, "state-"+name), 50*time.Millisecond, 100*time.Millisecond
-	c.Data = map[string]agent.Source{"ward": {File: filepath.Join(n.dir, name+".csv")}}
+	c.Data = map[string]agent.Source{"ward": {File: filepath.Join(n.dir, name+".csv"), Schema: filepath.Join(n.dir, "schema.yaml")}}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 3, Delta: 1e-5}}
 	c.Policy = agent.Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"cross"}, Noise: []string{study.NoiseSite},
@@ -117,7 +117,20 @@ func (n *network) enrol(name string) agent.Config {
 	n.check(err)
 	_, err = agent.Enrol(n.ctx, c, invitation)
 	n.check(err)
+	n.declare(c)
 	return c
+}
+
+// declare declares the sources of an agent that does not run.
+func (n *network) declare(c agent.Config) {
+	n.t.Helper()
+	a, err := agent.New(c)
+	n.check(err)
+	for name := range c.Data {
+		_, err := a.DeclareSource(name, agent.Approver{})
+		n.check(err)
+	}
+	n.check(a.Close())
 }
 
 // open makes and opens a study of these parties.
@@ -125,7 +138,7 @@ func (n *network) open(name string, minimum int, parties ...study.PartyID) study
 	n.t.Helper()
 	s := studyFile{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
 	s.Proposal = study.Proposal{
-		Name: name, Map: study.ProposedMap{Project: 4}, Roster: parties, Minimum: minimum, Deadline: time.Now().Add(time.Hour),
+		Name: name, Map: study.ProposedMap{Project: 4}, Roster: parties, Minimum: minimum, Deadline: time.Now().Add(time.Hour), Records: 70,
 	}
 	made, err := s.propose()
 	n.check(err)
@@ -302,7 +315,7 @@ func TestMeansByDaemons(t *testing.T) {
 	s := studyFile{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
 	s.Proposal = study.Proposal{
 		Name: "fleet", Map: study.ProposedMap{Project: 4}, Roster: roster, Minimum: 3, Deadline: time.Now().Add(time.Hour),
-		Unit: privacy.Party, Mechanism: "means", Epsilon: 2,
+		Unit: privacy.Party, Mechanism: "means", Epsilon: 2, Records: 70,
 	}
 	made, err := s.propose()
 	n.check(err)

@@ -6,8 +6,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"caucus/agent"
 	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/dataset"
@@ -166,7 +168,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 		return demoStudy{}, protocol.SignedRelease{}, fmt.Errorf("study %s: %w", c.Name, err)
 	}
 	began := time.Now()
-	c.Roster, c.Minimum, c.Seed, c.Records = f.roster, d.parties, d.seed, data.records/d.parties
+	c.Roster, c.Minimum, c.Seed, c.Records = f.roster, d.parties, d.seed, fewest(c.own)
 	c.Deadline = time.Now().Add(time.Hour)
 	proposed, err := study.Propose(c.Proposal, data.schema, c.pool)
 	if err != nil {
@@ -211,6 +213,15 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 	s.Measure = measure
 	s.Measure.Unperturbed = unperturbed.Released
 	return s, signed, nil
+}
+
+// fewest is what each party declares at least.
+func fewest(own []*dataset.Table) int {
+	rows := make([]int, len(own))
+	for i, t := range own {
+		rows[i] = agent.RoundDown(t.Rows())
+	}
+	return slices.Min(rows)
 }
 
 // rehearse is the same study with hardly any noise, in this process.

@@ -99,13 +99,21 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 			if err := os.MkdirAll(c.State, 0o700); err != nil {
 				return err
 			}
+			schema := filepath.Join(c.State, "schema.yaml")
+			text, err := data.schema.YAML()
+			if err == nil {
+				err = os.WriteFile(schema, text, 0o600)
+			}
+			if err != nil {
+				return err
+			}
 			c.Data = map[string]agent.Source{}
 			for name, table := range map[string]*dataset.Table{demoSource: data.parties[i], wardSource: data.wards[i]} {
 				file := filepath.Join(c.State, name+".csv")
 				if err := writeCSV(file, table); err != nil {
 					return err
 				}
-				c.Data[name] = agent.Source{File: file}
+				c.Data[name] = agent.Source{File: file, Schema: schema}
 			}
 			inviting.Lock()
 			invitation, err := f.invite(enrolled, string(f.roster[i]), address)
@@ -127,6 +135,11 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 		a, err := agent.New(c)
 		if err != nil {
 			return err
+		}
+		for name := range c.Data {
+			if _, err := a.DeclareSource(name, agent.Approver{}); err != nil {
+				return errors.Join(err, a.Close())
+			}
 		}
 		f.daemons.Go(func() error { return a.Run(ctx) })
 	}

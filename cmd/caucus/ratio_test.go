@@ -114,7 +114,7 @@ func TestRatioByDaemons(t *testing.T) {
 	parties := []study.PartyID{"hospital-a", "hospital-b", "hospital-c"}
 	s.Proposal = study.Proposal{
 		Name: "ratios", Kind: "ratio", Roster: parties, Minimum: 3, Deadline: time.Now().Add(time.Hour),
-		Epsilon: 1, Ratio: &study.RatioTerms{Fourier: 100},
+		Epsilon: 1, Ratio: &study.RatioTerms{Fourier: 100}, Records: 70,
 	}
 	made, err := s.propose()
 	n.check(err)

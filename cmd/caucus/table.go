@@ -6,6 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
+
+	"caucus/agent"
 )
 
 // table prints rows under a header, in columns two spaces apart.
@@ -22,7 +24,15 @@ func newTable(w io.Writer, header ...string) table {
 	return t
 }
 
-// add keeps an error for render.
-func (t table) add(cells ...string) { fmt.Fprintln(t.w, strings.Join(cells, "\t")) }
+// add keeps an error for render. Cells may be anybody's words.
+func (t table) add(cells ...string) {
+	for i, c := range cells {
+		if i > 0 {
+			fmt.Fprint(t.w, "\t")
+		}
+		fmt.Fprint(t.w, agent.Printable(c))
+	}
+	fmt.Fprintln(t.w)
+}
 
 func (t table) render() error { return t.w.Flush() }

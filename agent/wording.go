@@ -1,0 +1,220 @@
+package agent
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// leaves says what a contribution is made of.
+func leaves(p study.Plan) string {
+	what := map[string]string{
+		"cross":  "sums over this site's records of label × mapped features, and the number of records",
+		"means":  "the direction of the mean over this site's records of label × mapped features",
+		"tally":  "one vote for a class on each row of the public pool",
+		"moment": "one vote for a class on each row of the public pool",
+		"output": "one vote for a class on each row of the public pool",
+		"rr":     "the mapped features of every record, in clear, beside its label",
+		"em":     "the mapped features of every record, in clear, beside its label",
+
+		"entropy":  "sums over this site's records of the schema's features, and the number of records",
+		"logistic": "the coefficients of a model that tells this site's records from the public pool's, times the number of records, and that number",
+	}[p.Mechanism]
+	if p.Kind == "ratio" && p.Ratio != nil {
+		return leavesRatio(*p.Ratio)
+	}
+	if what == "" {
+		what = "a contribution of mechanism " + p.Mechanism
+	}
+	if p.Shards > 1 {
+		what = fmt.Sprintf("how many of %d classifiers, trained on disjoint shards of the patients, vote for each class on each row of the public pool", p.Shards)
+	}
+	if p.Noise == study.NoiseSite && p.Mechanism == "moment" {
+		what = "public linear combinations of this site's votes on the public pool"
+	}
+	if p.Kind == "labels" {
+		return what + "; only the label is privatised, by this site, before anything leaves"
+	}
+	if p.Noise == study.NoiseSite {
+		return what + "; with this site's own noise added before anything leaves"
+	}
+	return what + "; exact, without noise: the coordinator adds noise to the sum of all sites"
+}
+
+// leavesRatio says what a set is published as.
+func leavesRatio(t study.RatioTerms) string {
+	sets := map[string]string{
+		study.SetsParty:  "all records of this site as one set",
+		study.SetsColumn: "one set for each value of the schema's party column; which values there are, and how many records have each, is thereby public",
+		study.SetsMade:   "one set a class, each holding mostly that class",
+	}[t.Sets]
+	return map[string]string{
+		study.FeaturesClear:          "of each set its mapped features, record by record, exact; and its number of records of each class, with this site's own noise added before anything leaves: ",
+		study.FeaturesEmbedding:      fmt.Sprintf("of each set the exact mean of %d public random features, which no proof covers; and its number of records of each class, with this site's own noise added before anything leaves: ", t.Fourier),
+		study.FeaturesNoisyEmbedding: fmt.Sprintf("of each set the sums of %d public random features and its number of records of each class, all with this site's own noise added before anything leaves: ", t.Fourier),
+	}[t.Features] + sets
+}
+
+// protects says who learns what.
+func protects(p study.Plan) string {
+	budget := fmt.Sprintf("ε = %g", p.Epsilon)
+	if p.Delta > 0 {
+		budget += fmt.Sprintf(", δ = %g", p.Delta)
+	}
+	hides := map[privacy.Unit]string{
+		privacy.Label:  "each label is hidden",
+		privacy.Record: "each record is hidden",
+		privacy.Party:  "everything this site holds is hidden",
+	}[p.Unit]
+	beside := ""
+	if p.Unit == privacy.Label {
+		beside = "; the features beside it are not"
+	}
+	if p.Noise == study.NoiseSite {
+		return fmt.Sprintf("%s at %s from everyone, the coordinator included%s", hides, budget, beside)
+	}
+	return fmt.Sprintf("%s at %s from readers of the release; the coordinator sees this site's contribution as it is", hides, budget)
+}
+
+// labelWords says what is to be predicted, or estimated.
+func labelWords(l dataset.Label) string {
+	return fmt.Sprintf("%s: %s", l.Column, strings.Join(l.Classes, ", "))
+}
+
+// learnerWords says what is trained on this site's records.
+func learnerWords(p study.Plan) string {
+	switch p.Mechanism {
+	case "tally", "moment", "output":
+		if p.Learner == "" {
+			return study.DefaultLearner + ", as the plan names none"
+		}
+		return p.Learner
+	case "logistic":
+		return "a logistic model that tells this site's records from the public pool's"
+	}
+	return "none: nothing is trained here"
+}
+
+// mapWords says how features are made of the encoded columns.
+func mapWords(m dataset.Map) string {
+	var before string
+	if m.First != nil {
+		before = mapWords(*m.First) + ", then "
+	}
+	switch m.Kind {
+	case dataset.IdentityMap:
+		return before + fmt.Sprintf("all %d encoded columns", m.Inputs)
+	case dataset.PCAMap:
+		s := fmt.Sprintf("%d directions of %d columns", m.Outputs, m.Inputs)
+		if m.Whiten > 0 {
+			s += fmt.Sprintf(", evened out by %g", m.Whiten)
+		}
+		return before + s
+	case dataset.FourierMap:
+		s := fmt.Sprintf("%d random Fourier features", m.Outputs)
+		if m.Fourier != nil {
+			s += fmt.Sprintf(" (gamma %g, seed %d)", m.Fourier.Gamma, m.Fourier.Seed)
+		}
+		return before + s
+	}
+	return before + fmt.Sprintf("%s: %d features of %d columns", m.Kind, m.Dim(), m.Inputs)
+}
+
+// poolWords says which public rows the study asks about.
+func poolWords(p study.Plan, pool *auxdata.Pool) string {
+	weights := "all of one weight"
+	switch {
+	case p.Weights != nil:
+		weights = fmt.Sprintf("made or weighted by the release of study %s", p.Weights.Plan.String()[:16])
+	case pool.Weight != nil:
+		weights = "each with a weight of its own"
+	}
+	return fmt.Sprintf("%d public rows of %d columns, %s", pool.Rows(), len(p.Schema.FeatureColumns()), weights)
+}
+
+// WriteText writes a review for people.
+func (r Review) WriteText(w io.Writer) error {
+	var b page
+	line := b.line
+	line("study", "%s (%s)", r.Study, r.Plan.String()[:16])
+	line("standing", "%s", r.Standing)
+	if r.Closed != "" {
+		line("", "%s", r.Closed)
+	}
+	if r.Purpose != "" {
+		line("purpose", "%s", r.Purpose)
+	}
+	if r.Contact != "" {
+		line("contact", "%s", r.Contact)
+	}
+	line("parties", "%d on the roster, at least %d must contribute", r.Parties, r.Minimum)
+	if !r.Deadline.IsZero() {
+		line("deadline", "%s", r.Deadline.Format(time.RFC3339))
+	}
+	line("leaves", "%s", r.Leaves)
+	about := "about "
+	if r.Exact {
+		about = "exactly "
+	}
+	line("size", "%s%d bytes, once", about, r.Bytes)
+	line("protects", "%s", r.Protects)
+	line("mechanism", "%s by %s %v, noise: %s", r.Mechanism, r.Sampler, r.Parameters, r.Noise)
+	line("label", "%s", r.Label)
+	line("columns", "%s", strings.Join(r.Columns, ", "))
+	clear := "none"
+	if len(r.ClearColumns) > 0 {
+		clear = strings.Join(r.ClearColumns, ", ")
+	}
+	line("in clear", "%s", clear)
+	line("learner", "%s", r.Learner)
+	line("map", "%s", r.Map)
+	line("pool", "%s", r.Pool)
+	switch {
+	case r.Undeclared != "":
+		line("data", "%s", r.Undeclared)
+	case r.Found == 0:
+		line("data", "%s, declared with %d records", r.Source, r.Records)
+	default:
+		line("data", "%s, declared with %d records, now %d", r.Source, r.Records, r.Found)
+	}
+	for _, m := range r.Remarks {
+		line("", "%s", m)
+	}
+	for _, u := range r.Budgets {
+		when := ""
+		if u.Year != "" {
+			when = " in " + u.Year
+		}
+		line("ledger", "unit %s%s: ε = %s now, %s after, %g at most (δ = %g)", u.Unit, when, show(u.Before), show(u.After), u.Limit, u.Delta)
+	}
+	by := strings.Join(r.ApprovedBy, ", ")
+	switch {
+	case r.Refused != "":
+		line("policy", "%s", r.Refused)
+	case !r.Allowed:
+		line("policy", "refuses it")
+	case r.NeedsPerson && r.Approved:
+		line("policy", "allows it; approved by %s", by)
+	case len(r.ApprovedBy) > 0:
+		line("policy", "allows it once another person approves, beside %s: caucus agent approve %s", by, r.Study)
+	case r.Needed > 1:
+		line("policy", "allows it once two persons approve: caucus agent approve %s", r.Study)
+	case r.NeedsPerson:
+		line("policy", "allows it once a person approves: caucus agent approve %s", r.Study)
+	default:
+		line("policy", "allows it")
+	}
+	for _, o := range r.Objections {
+		line("", "%s", o)
+	}
+	for _, p := range r.Problems {
+		line("problem", "%s", p)
+	}
+	return b.writeTo(w)
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"caucus/agent"
+)
+
+func (a *agentCommand) source() *cobra.Command {
+	return group("source", "Declare the site's data sources, and look at them", a.sourceDeclare(), a.sourceCheck(), a.sourceList())
+}
+
+func (a *agentCommand) sourceDeclare() *cobra.Command {
+	var p person
+	cmd := &cobra.Command{
+		Use:   "declare NAME",
+		Short: "Say how a source is read and how many records it has",
+		Long: `Read a data source of the configuration once, show what is odd in it, and declare
+it: how its file is written and what its columns mean (its schema), which columns
+it has, and its number of records, rounded down to two digits. Studies of a
+source that is not declared wait. After that the file may change: each study
+gets exactly the declared number of records, and whether this site takes part
+hangs on what was declared, never on what the file holds. Declare a source again
+when that should change. The act is in the audit log.
+
+Each line of the file is one record; one that is no row of the table is an empty
+record. Nothing is sent.`,
+		Example: "  caucus agent source declare ward --config agent.yaml",
+		Args:    one("agent source declare", "NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ag, err := a.open()
+			if err != nil {
+				return err
+			}
+			defer ag.Close()
+			r, err := ag.DeclareSource(args[0], agent.Approver{Name: p.as})
+			if err != nil {
+				return err
+			}
+			return a.print(r, r.WriteText)
+		},
+	}
+	cmd.Flags().StringVar(&p.as, "as", "", "your name (default: your account's)")
+	return cmd
+}
+
+func (a *agentCommand) sourceCheck() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check NAME",
+		Short: "Read a source as a study would, and say what is odd",
+		Long: `Read a data source as a study would now, and show what is odd in it. It changes
+and sends nothing. It fails where the source is not declared, or where its file
+can no longer be read as it was declared: studies would get empty records.`,
+		Args: one("agent source check", "NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ag, err := a.open()
+			if err != nil {
+				return err
+			}
+			defer ag.Close()
+			r, err := ag.CheckSource(args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.print(r, r.WriteText); err != nil {
+				return err
+			}
+			if r.Problem != "" {
+				return errors.New(r.Problem)
+			}
+			if r.Declared == nil {
+				return errors.New(r.Waits)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *agentCommand) sourceList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the sources, and what was declared of each", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ag, err := a.open()
+			if err != nil {
+				return err
+			}
+			defer ag.Close()
+			all := ag.Sources()
+			if all == nil {
+				all = []agent.SourceReport{}
+			}
+			return a.print(all, func(w io.Writer) error {
+				t := newTable(w, "source", "file", "records", "declared by", "on")
+				for _, r := range all {
+					records, by, on := "not declared", "", ""
+					if d := r.Declared; d != nil {
+						records, by, on = fmt.Sprint(d.Records), d.By, d.At.Format("2006-01-02")
+					}
+					t.add(r.Source, r.File, records, by, on)
+				}
+				return t.render()
+			})
+		},
+	}
+}

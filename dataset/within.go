@@ -1,0 +1,69 @@
+package dataset
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// Within says where s asks for a column that own does not have, or means
+// something else by one; none means that own's records can be encoded under s.
+// A schema may leave features of another out, and name no party column; label,
+// patient and the text of a missing value must be the same. How a file is
+// written is no part of a meaning. The answer hangs on the two schemas alone,
+// never on a file.
+func (s Schema) Within(own Schema) []string {
+	var out []string
+	differ := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if !reflect.DeepEqual(s.Label.plain(), own.Label.plain()) {
+		differ("label %q does not mean what it means here", s.Label.Column)
+	}
+	if s.Missing != own.Missing {
+		differ("missing values are written %q, here %q", s.Missing, own.Missing)
+	}
+	if s.Patient != own.Patient {
+		differ("the patient column is %q, here %q", s.Patient, own.Patient)
+	}
+	if s.Party != "" && s.Party != own.Party {
+		differ("the party column is %q, here %q", s.Party, own.Party)
+	}
+	known := own.byColumn()
+	for i := range s.Features {
+		names, _ := s.Features[i].names(maxColumns) // Validate has checked it
+		for _, name := range names {
+			f, ok := known[name]
+			switch {
+			case !ok:
+				differ("column %q is none of this source's features", name)
+			case !f.alike(s.Features[i]):
+				differ("column %q does not mean what it means here", name)
+			}
+		}
+	}
+	return out
+}
+
+// plain is the label with nil for what is empty.
+func (l Label) plain() Label {
+	if len(l.Aliases) == 0 {
+		l.Aliases = nil
+	}
+	return l
+}
+
+// byColumn is the feature of each column.
+func (s Schema) byColumn() map[string]Feature {
+	all := map[string]Feature{}
+	for _, f := range s.Features {
+		names, _ := f.names(maxColumns)
+		for _, name := range names {
+			all[name] = f
+		}
+	}
+	return all
+}
+
+// alike says whether two features encode a cell alike.
+func (f Feature) alike(g Feature) bool {
+	return f.Kind == g.Kind && f.Min == g.Min && f.Max == g.Max && f.Log == g.Log && f.Missing == g.Missing && slices.Equal(f.Levels, g.Levels)
+}
