@@ -59,8 +59,12 @@ func (w *wire) List(context.Context, *pb.ListRequest) (*pb.ListReply, error) {
 	return &pb.ListReply{Studies: []*pb.Summary{w.summary()}, UnixMillis: time.Now().UnixMilli(), Head: &pb.Signed{Document: head.Document, Signature: head.Signature}}, nil
 }
 
-func (w *wire) Show(context.Context, *pb.StudyRequest) (*pb.Study, error) {
-	return &pb.Study{Summary: w.summary(), Plan: &pb.Signed{Document: w.rig.study.PlanBytes, Signature: w.signature}}, nil
+func (w *wire) Show(_ *pb.StudyRequest, s grpc.ServerStreamingServer[pb.StudyPart]) error {
+	for chunk := range protocol.Chunks(w.rig.study.PlanBytes, 0) { // one is enough
+		chunk.Signature = w.signature
+		return s.Send(&pb.StudyPart{Summary: w.summary(), Plan: chunk})
+	}
+	return nil
 }
 
 func (w *wire) DownloadPool(r *pb.DownloadRequest, s grpc.ServerStreamingServer[pb.Chunk]) error {
@@ -98,7 +102,7 @@ func connect(t *testing.T, r *rig) (*Agent, *wire) {
 	check(err)
 	signer := wireSigner()
 	w := &wire{rig: r, signature: signer.Sign(protocol.PlanDocument, r.study.PlanBytes)}
-	config, err := protocol.ServerTLS(authority, time.Now)
+	config, err := protocol.ServerTLS(authority, time.Now, func(protocol.Caller) error { return nil })
 	check(err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)

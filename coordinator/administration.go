@@ -90,20 +90,26 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 	return reply, nil
 }
 
-// Revoke ends a member's certificates and invitations, then its calls that are
-// under way.
+// Revoke ends a member's certificates and invitations, then its calls and
+// connections that are there.
 func (s *Server) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeReply, error) {
 	if r.Name == callerOf(ctx).Name {
 		return nil, fmt.Errorf("%w: an operator cannot revoke itself: another one must", protocol.ErrInvalid)
 	}
-	err := s.store.Update(ctx, func(tx Tx) error { return tx.Revoke(r.Name) })
+	var revision int64
+	err := s.store.Update(ctx, func(tx Tx) (err error) {
+		if err = tx.Revoke(r.Name); err == nil {
+			revision, err = tx.Revision()
+		}
+		return err
+	})
 	if errors.Is(err, errNone) {
 		return nil, fmt.Errorf("%w: no member %q", protocol.ErrNotFound, r.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.gate.evict(r.Name)
+	s.gate.evict(r.Name, revision)
 	s.config.Log.Info("revoked", "party", r.Name, "by", callerOf(ctx).Name)
 	return &pb.RevokeReply{}, nil
 }
@@ -156,19 +162,56 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 }
 
 // CreateStudy stores a plan that could be opened as it is.
-func (s *Server) CreateStudy(ctx context.Context, r *pb.CreateStudyRequest) (*pb.Study, error) {
-	plan, hash, err := protocol.ParsePlan(r.Plan)
+func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary]) error {
+	ctx := stream.Context()
+	first, err := stream.Recv()
+	if err != nil {
+		return received(err)
+	}
+	h := first.GetHeader()
+	switch {
+	case h == nil || len(h.Hash) != len(study.Hash{}):
+		return fmt.Errorf("%w: a plan starts with a header", protocol.ErrInvalid)
+	case h.Size > protocol.MaxPlan:
+		return fmt.Errorf("%w: the plan has %d bytes, at most %d are taken: use a smaller map or roster", protocol.ErrTooLarge, h.Size, protocol.MaxPlan)
+	}
+	c := s.docket.byHash(study.Hash(h.Hash))
+	if c == nil {
+		if c, err = s.draft(stream, study.Hash(h.Hash), h.Size); err != nil {
+			return err
+		}
+	}
+	reply, err := s.summarize(ctx, c)
+	if err != nil {
+		return err
+	}
+	return stream.SendAndClose(reply)
+}
+
+// draft receives a plan and stores it.
+func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary], want study.Hash, size uint64) (*course, error) {
+	ctx := stream.Context()
+	release, err := s.upload(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if c := s.docket.byHash(hash); c != nil {
-		return s.show(ctx, c)
+	defer release()
+	canonical, err := assemble(ctx, stream.Recv, size, s.config.Limits)
+	if err != nil {
+		return nil, err
+	}
+	plan, hash, err := protocol.ParsePlan(canonical)
+	if err != nil {
+		return nil, err
+	}
+	if hash != want {
+		return nil, fmt.Errorf("%w: the plan does not have hash %s", protocol.ErrDamaged, want)
 	}
 	if err := s.runnable(ctx, plan); err != nil {
 		return nil, err
 	}
 	row := studyRow{
-		Hash: hash, Name: plan.Name, Plan: r.Plan, Signature: s.signer.Sign(protocol.PlanDocument, r.Plan),
+		Hash: hash, Name: plan.Name, Plan: canonical, Signature: s.signer.Sign(protocol.PlanDocument, canonical),
 		Created: s.config.Now(), State: study.InDraft,
 	}
 	err = s.store.Update(ctx, func(tx Tx) error {
@@ -193,7 +236,7 @@ func (s *Server) CreateStudy(ctx context.Context, r *pb.CreateStudyRequest) (*pb
 		return nil, err
 	}
 	s.config.Log.Info("study created", "study", hash, "by", callerOf(ctx).Name)
-	return s.show(ctx, s.docket.add(row))
+	return s.docket.add(row), nil
 }
 
 // runnable refuses a plan that could not be carried out here.
@@ -272,7 +315,7 @@ func (s *Server) knownRoster(tx Tx, plan study.Plan) error {
 }
 
 // OpenStudy lets the parties contribute.
-func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Study, error) {
+func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
 	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
 	if err != nil {
 		return nil, err
@@ -290,14 +333,14 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Study, 
 		return nil, err
 	}
 	s.config.Log.Info("study opened", "study", c.hash, "by", callerOf(ctx).Name)
-	return s.show(ctx, c)
+	return s.summarize(ctx, c)
 }
 
 // maxReason bounds the words of a cancellation.
 const maxReason = 1000
 
 // CancelStudy fails a study.
-func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Study, error) {
+func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summary, error) {
 	if err := study.CheckText(r.Reason); err != nil {
 		return nil, fmt.Errorf("%w: the reason: %w", protocol.ErrInvalid, err)
 	}
@@ -325,12 +368,12 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Stud
 		return nil, err
 	}
 	s.config.Log.Info("study cancelled", "study", c.hash, "by", callerOf(ctx).Name)
-	return s.show(ctx, c)
+	return s.summarize(ctx, c)
 }
 
 // Waive lets a study be released without the contributors that have not called
 // since the start. It says nothing about an entry that was shown and is lost.
-func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Study, error) {
+func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
 	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
 	if err != nil {
 		return nil, err
@@ -353,5 +396,5 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Study, erro
 		witness.waive(c.hash, missing)
 		s.conductor.nudge()
 	}
-	return s.show(ctx, c)
+	return s.summarize(ctx, c)
 }

@@ -16,8 +16,9 @@ import (
 
 // docket holds the courses of all studies, newest first.
 type docket struct {
-	store Store
-	point func(string)
+	store    Store
+	standing *standing
+	point    func(string)
 
 	mu      sync.Mutex
 	courses []*course
@@ -35,7 +36,7 @@ func (d *docket) open(ctx context.Context) error {
 }
 
 func (d *docket) course(r studyRow) *course {
-	return &course{hash: r.Hash, name: r.Name, store: d.store, point: d.point, batch: foldBatch}
+	return &course{hash: r.Hash, name: r.Name, store: d.store, standing: d.standing, point: d.point, batch: foldBatch}
 }
 
 // add takes a study that was just stored.

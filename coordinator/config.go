@@ -96,8 +96,15 @@ type Limits struct {
 	// run, and as many at once after a rest. A transfer that has begun may end;
 	// the next one waits.
 	Bytes int64 `koanf:"bytes"`
-	// Calls is how many calls one member may have open at once.
-	Calls int `koanf:"calls"`
+	// Calls is how many calls one member may have open at once, and AllCalls how
+	// many all together. A call holds less than 400 KB before it is understood.
+	Calls    int `koanf:"calls"`
+	AllCalls int `koanf:"all_calls"`
+	// Connections is how many connections one member may have, and AllConnections
+	// how many there may be: where there is one more, that which was used longest
+	// ago is closed. A connection takes about 100 KB.
+	Connections    int `koanf:"connections"`
+	AllConnections int `koanf:"all_connections"`
 	// Rate is how many calls a second one member may make in the long run, and
 	// Burst how many at once after a rest.
 	Rate  float64 `koanf:"rate"`
@@ -121,7 +128,7 @@ func DefaultConfig(dir string) Config {
 	return Config{
 		Dir: dir, Listen: ":7443", MinimumParties: 2, InvitationValid: 7 * 24 * time.Hour,
 		// A body of 10,000 rows and 10 classes in clear sums is 1 MB at most.
-		Limits:      Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Streams: 2, Silence: time.Minute, Slowest: 16 << 10, Bytes: 4 << 30, Calls: 8, Rate: 20, Burst: 60},
+		Limits:      Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Streams: 2, Silence: time.Minute, Slowest: 16 << 10, Bytes: 4 << 30, Calls: 8, AllCalls: 1024, Connections: 4, AllConnections: 4096, Rate: 20, Burst: 60},
 		WitnessWait: 30 * time.Second, // an agent polls every 15 s
 		Tick:        time.Second, Grace: 10 * time.Second,
 	}
@@ -249,6 +256,12 @@ func (c Config) Validate() error {
 		return fmt.Errorf("limits: bytes: %d: give at least 1 an hour", l.Bytes)
 	case l.Calls < 1:
 		return fmt.Errorf("limits: calls: %d: give at least 1", l.Calls)
+	case l.AllCalls < l.Calls:
+		return fmt.Errorf("limits: all_calls: %d: give at least calls (%d)", l.AllCalls, l.Calls)
+	case l.Connections < 1:
+		return fmt.Errorf("limits: connections: %d: give at least 1", l.Connections)
+	case l.AllConnections < l.Connections:
+		return fmt.Errorf("limits: all_connections: %d: give at least connections (%d)", l.AllConnections, l.Connections)
 	case !(l.Rate > 0) || l.Burst < 1:
 		return fmt.Errorf("limits: rate %v, burst %d: give a rate above 0 and a burst of at least 1", l.Rate, l.Burst)
 	}

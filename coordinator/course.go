@@ -18,11 +18,12 @@ import (
 // anything follows from it; after a failed commit the machine is read again
 // from the store.
 type course struct {
-	hash  study.Hash
-	name  string
-	store Store
-	point func(string) // Config.Checkpoint, never nil
-	batch int          // how many contributions are added in one transaction
+	hash     study.Hash
+	name     string
+	store    Store
+	standing *standing
+	point    func(string) // Config.Checkpoint, never nil
+	batch    int          // how many contributions are added in one transaction
 
 	mu      sync.Mutex
 	machine *study.Study // nil: to be read from the store
@@ -260,7 +261,7 @@ func (c *course) contribute(ctx context.Context, caller protocol.Caller, r proto
 	send, err := c.stepLocked(ctx, study.Contributed{Party: r.Party, Plan: r.Plan, Body: r.Body}, func(tx Tx, e study.Effect) error {
 		if _, ok := e.(study.StoreContribution); ok {
 			stored = true
-			if err := stillHolds(tx, caller, now); err != nil {
+			if err := c.standing.within(tx, caller); err != nil {
 				return err
 			}
 			return tx.AddContribution(r, body)

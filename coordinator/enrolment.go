@@ -67,7 +67,7 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 	err := s.store.Update(ctx, func(tx Tx) error {
 		// Once more, in the transaction: who was revoked meanwhile must not come
 		// back by renewing.
-		if err := stillHolds(tx, caller, s.config.Now()); err != nil {
+		if err := s.standing.within(tx, caller); err != nil {
 			return err
 		}
 		c, err := s.issue(tx, caller, r.SigningRequest)

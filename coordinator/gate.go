@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -10,45 +9,106 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/grpc/tap"
 
 	"caucus/protocol"
 	"caucus/protocol/pb"
 )
 
-// gate is what every call passes first: who calls, whether its certificate
-// still holds, whether its role allows the call, and whether it calls too much.
+// gate is what everything passes first. At the handshake it refuses whose
+// certificate does not hold. On a call's header, before a byte of its message is
+// read, it decides who calls, whether the certificate still holds, whether the
+// role allows the call, and whether the member, or all together, call too much.
+// What is admitted must say its message within a time, and ends when the caller
+// goes away, its certificate expires or it is revoked.
 type gate struct {
-	store  Store
-	limits Limits
-	now    func() time.Time
-	log    *slog.Logger
-	counts *counts
+	standing    *standing
+	connections *connections
+	limits      Limits
+	now         func() time.Time
+	log         *slog.Logger
+	refusals    *refusals
+	counts      *counts
+	methods     map[string]bool // all that there are
 
-	mu    sync.Mutex
-	meter map[string]*meter
+	mu     sync.Mutex
+	meter  map[string]*meter  // by member
+	failed map[string]*bucket // by serial: of certificates that did not hold
+	calls  int                // under way, of all
+}
+
+func newGate(s *standing, c Config, counts *counts) *gate {
+	return &gate{
+		standing: s, limits: c.Limits, now: c.Now, log: c.Log, refusals: newRefusals(), counts: counts,
+		methods: map[string]bool{}, meter: map[string]*meter{}, failed: map[string]*bucket{},
+	}
+}
+
+// knows is told which calls there are.
+func (g *gate) knows(services map[string]grpc.ServiceInfo) {
+	for name, s := range services {
+		for _, m := range s.Methods {
+			g.methods["/"+name+"/"+m.Name] = true
+		}
+	}
 }
 
 // meter is how much one member calls, whatever connections it comes by.
 type meter struct {
 	calls   map[*call]bool // under way
 	uploads int            // of them, those with a body in memory
-	tokens  float64        // calls it may start now
-	bytes   float64        // bytes it may move now; below 0, the next transfer waits
-	last    time.Time
+	starts  bucket         // calls it may start now
+	bytes   bucket         // bytes it may move now; below 0, the next transfer waits
 }
 
-// call is one call under way.
-type call struct {
-	caller protocol.Caller
-	member string
-	end    context.CancelCauseFunc // ends it for a reason that the caller is told
+// bucket fills at a rate up to a size, and is taken from.
+type bucket struct {
+	left float64
+	last time.Time
 }
+
+func (b *bucket) fill(size, rate float64) {
+	now := time.Now()
+	b.left = math.Min(size, b.left+rate*now.Sub(b.last).Seconds())
+	b.last = now
+}
+
+// call is one call from its header to its end.
+type call struct {
+	caller  protocol.Caller
+	member  string
+	method  string
+	moves   bool // pools, plans, bodies: its bytes count
+	begun   time.Time
+	ctx     context.Context         // of the handler
+	end     context.CancelCauseFunc // ends it for a reason that the caller is told
+	taken   atomic.Bool             // by a handler, or by its end before there was one
+	expiry  *time.Timer             // of the certificate
+	message *time.Timer             // until a message has passed
+}
+
+// memberOf is whom calls and connections are counted for. An invitation is no
+// member yet: it is counted by itself, so that one that was lost or stolen takes
+// nothing from the party of that name.
+func memberOf(c protocol.Caller) string {
+	if c.Role == protocol.RoleInvitation {
+		return string(c.Role) + "/" + c.Serial
+	}
+	return string(c.Role) + "/" + c.Name
+}
+
+// An invitation needs one call; a second connection is for a retry.
+const (
+	invitationConnections = 2
+	invitationCalls       = 2
+	invitationCall        = time.Minute // at most
+)
 
 // allowed says which roles may make a call.
 func allowed(method string) []protocol.Role {
@@ -70,122 +130,192 @@ func allowed(method string) []protocol.Role {
 	return nil
 }
 
-// admit decides whether a call goes on. What it returns ends when the caller
-// goes away, its certificate expires or it is revoked. leave ends the call.
-func (g *gate) admit(ctx context.Context, method string, streams bool) (admitted context.Context, leave func(), err error) {
-	caller, err := protocol.CallerOf(ctx)
-	if err != nil {
-		return ctx, nil, err
+// moves says which calls move much: they wait while the member is in debt.
+func moves(method string) bool {
+	switch method {
+	case pb.Studies_Show_FullMethodName, pb.Studies_DownloadPool_FullMethodName, pb.Studies_DownloadRelease_FullMethodName,
+		pb.Studies_Contribute_FullMethodName, pb.Administration_UploadPool_FullMethodName, pb.Administration_CreateStudy_FullMethodName:
+		return true
 	}
-	c := &call{caller: caller, member: string(caller.Role) + "/" + caller.Name}
-	admitted, c.end = context.WithCancelCause(context.WithValue(ctx, callKey{}, c))
-	fail := func(err error) (context.Context, func(), error) {
-		c.end(nil)
-		return admitted, nil, err
-	}
-	if !slices.Contains(allowed(method), caller.Role) {
-		return fail(fmt.Errorf("%w: role %s may not call %s", protocol.ErrDenied, caller.Role, path.Base(method)))
-	}
-	// It is entered before its certificate is looked at: whoever is revoked
-	// meanwhile is either not good any more there, or ended by evict.
-	if err := g.enter(c, streams); err != nil {
-		return fail(err)
-	}
-	expires, err := g.holds(ctx, caller)
-	if err != nil {
-		g.leave(c)
-		return fail(err)
-	}
-	expiry := time.AfterFunc(expires.Sub(g.now()), func() { c.end(expired(caller)) })
-	return admitted, func() { expiry.Stop(); g.leave(c); c.end(nil) }, nil
+	return strings.HasPrefix(method, "/grpc.reflection.")
 }
 
-// invitationCall bounds a call with an invitation, which is looked at when it is
-// redeemed.
-const invitationCall = time.Minute
+// handshakeTime bounds a look-up at the handshake.
+const handshakeTime = 10 * time.Second
 
-// holds asks the store whether a certificate is still good, and until when.
-func (g *gate) holds(ctx context.Context, caller protocol.Caller) (until time.Time, err error) {
-	if caller.Role == protocol.RoleInvitation {
-		return g.now().Add(invitationCall), nil
-	}
-	err = g.store.View(ctx, func(tx Tx) (err error) {
-		if err = stillHolds(tx, caller, g.now()); err != nil {
-			return err
+// handshake refuses whose certificate does not hold, before there is a
+// connection. Trouble of this machine's own refuses nobody: each call's header is
+// decided on again.
+func (g *gate) handshake(caller protocol.Caller) error {
+	g.mu.Lock()
+	if b := g.failed[caller.Serial]; b != nil {
+		if b.fill(float64(g.limits.Burst), g.limits.Rate); b.left < 1 {
+			g.mu.Unlock()
+			return fmt.Errorf("%w: its handshakes were refused before", protocol.ErrBusy)
 		}
-		c, err := tx.Certificate(caller.Serial)
-		until = c.Expires
-		return err
-	})
-	return until, err
-}
-
-func expired(caller protocol.Caller) error {
-	return fmt.Errorf("%w: the certificate of %s: enrol again with a new invitation", protocol.ErrExpired, caller.Name)
-}
-
-func revoked(name string) error {
-	return fmt.Errorf("%w: the certificate of %s was revoked: ask the operator", protocol.ErrDenied, name)
-}
-
-// stillHolds asks within a transaction, so that what the transaction writes and
-// a revocation cannot cross each other.
-func stillHolds(tx Tx, caller protocol.Caller, now time.Time) error {
-	c, err := tx.Certificate(caller.Serial)
-	switch {
-	case errors.Is(err, errNone):
-		return fmt.Errorf("%w: %s is not known here: ask the operator for an invitation", protocol.ErrDenied, caller.Name)
-	case err != nil:
-		return fmt.Errorf("look up certificate: %w", err)
-	case c.Revoked:
-		return revoked(caller.Name)
-	case c.Name != caller.Name || c.Role != caller.Role:
-		return fmt.Errorf("%w: the certificate of %s is registered for another", protocol.ErrDenied, caller.Name)
-	case !now.Before(c.Expires):
-		return expired(caller)
 	}
-	return nil
+	g.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
+	defer cancel()
+	_, _, err := g.standing.of(ctx, caller)
+	if protocol.Retry(err) || protocol.Reason(err) == "" {
+		return nil
+	}
+	g.failedHandshake(caller.Serial)
+	g.counts.handshakes.Add(1)
+	g.refusals.log(g.log, "handshake", caller, err)
+	return err
 }
 
-// enter counts a call of a member.
-func (g *gate) enter(c *call, streams bool) error {
+// mostFailed bounds the serials whose handshakes are counted.
+const mostFailed = 10_000
+
+// failedHandshake takes from what a serial may try.
+func (g *gate) failedHandshake(serial string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	b := g.failed[serial]
+	if b == nil {
+		if len(g.failed) >= mostFailed {
+			clear(g.failed)
+		}
+		b = &bucket{left: float64(g.limits.Burst), last: time.Now()}
+		g.failed[serial] = b
+	}
+	b.left--
+}
+
+// mostRefused is how many calls may be refused on one connection before it is
+// closed: what grpc remembers of each is freed with the connection only.
+const mostRefused = 1000
+
+// header decides on a call before its message is read.
+func (g *gate) header(ctx context.Context, info *tap.Info) (context.Context, error) {
+	connection := connectionOf(ctx)
+	if connection == nil {
+		return ctx, protocol.Status(fmt.Errorf("%w: the connection has no verified certificate", protocol.ErrDenied))
+	}
+	connection.touch()
+	c := &call{
+		caller: connection.caller, member: memberOf(connection.caller), method: info.FullMethodName, moves: moves(info.FullMethodName), begun: time.Now(),
+	}
+	admitted, err := g.admit(ctx, c)
+	if err != nil {
+		g.tell(c, err)
+		if connection.refused.Add(1) >= mostRefused {
+			connection.Close()
+		}
+		return ctx, protocol.Status(err)
+	}
+	return admitted, nil
+}
+
+// admit lets a call in, or says why not.
+func (g *gate) admit(ctx context.Context, c *call) (context.Context, error) {
+	if !g.methods[c.method] {
+		c.method = "unknown" // what is counted and logged is not for callers to make up
+		return nil, fmt.Errorf("%w: there is no such call: the coordinator runs another version", protocol.ErrInvalid)
+	}
+	if !slices.Contains(allowed(c.method), c.caller.Role) {
+		return nil, fmt.Errorf("%w: role %s may not call %s", protocol.ErrDenied, c.caller.Role, path.Base(c.method))
+	}
+	// The stream's own context is cut only while no handler has the call: grpc
+	// says "cancelled" by itself once it ends, and callers are to be told why.
+	outer, cut := context.WithCancel(context.WithValue(ctx, callKey{}, c))
+	c.ctx, c.end = context.WithCancelCause(outer)
+	// The certificate is looked at first: one that does not hold is at nobody's
+	// expense. Whoever is revoked between the look and the entry is seen by the
+	// revision, and whoever is revoked after that is ended by evict.
+	until, err := g.enterOnce(ctx, c)
+	if err != nil {
+		cut()
+		return nil, err
+	}
+	c.expiry = time.AfterFunc(until.Sub(g.now()), func() { c.end(expired(c.caller)) })
+	late := g.limits.allowance(protocol.MaxMessage)
+	c.message = time.AfterFunc(late, func() { c.end(fmt.Errorf("%w: a message did not pass within %v", protocol.ErrBusy, late)) })
+	// From here whoever takes the call lets it leave: the handler, or its end
+	// where there is no handler yet.
+	context.AfterFunc(c.ctx, func() {
+		if c.taken.CompareAndSwap(false, true) {
+			g.leave(c)
+			g.tell(c, whyEnded(c.ctx))
+			cut()
+		}
+	})
+	return outer, nil
+}
+
+// enterOnce looks at the certificate and enters the call, as often as somebody
+// is revoked meanwhile. It returns when the call must be over.
+func (g *gate) enterOnce(ctx context.Context, c *call) (until time.Time, err error) {
+	for {
+		until, revision, err := g.standing.of(ctx, c.caller)
+		if err == nil {
+			err = g.enter(c, revision)
+		}
+		if err != errRevision {
+			if c.caller.Role == protocol.RoleInvitation {
+				until = g.now().Add(invitationCall)
+			}
+			return until, err
+		}
+	}
+}
+
+// errRevision: somebody was revoked meanwhile, so look again.
+var errRevision = fmt.Errorf("somebody was revoked meanwhile")
+
+// enter counts a call of a member whose certificate held at a revision.
+func (g *gate) enter(c *call, revision int64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.standing.at() > revision {
+		return errRevision
+	}
 	m, ok := g.meter[c.member]
-	now := time.Now()
 	if !ok {
-		m = &meter{calls: map[*call]bool{}, tokens: float64(g.limits.Burst), bytes: float64(g.limits.Bytes), last: now}
+		now := time.Now()
+		m = &meter{calls: map[*call]bool{}, starts: bucket{float64(g.limits.Burst), now}, bytes: bucket{float64(g.limits.Bytes), now}}
 		g.meter[c.member] = m
 	}
-	rest := now.Sub(m.last)
-	m.tokens = math.Min(float64(g.limits.Burst), m.tokens+g.limits.Rate*rest.Seconds())
-	m.bytes = math.Min(float64(g.limits.Bytes), m.bytes+float64(g.limits.Bytes)*rest.Hours())
-	m.last = now
+	m.starts.fill(float64(g.limits.Burst), g.limits.Rate)
+	m.bytes.fill(float64(g.limits.Bytes), float64(g.limits.Bytes)/time.Hour.Seconds())
+	most := g.limits.Calls
+	if c.caller.Role == protocol.RoleInvitation {
+		most = min(most, invitationCalls)
+	}
 	switch {
-	case len(m.calls) >= g.limits.Calls:
-		return fmt.Errorf("%w: %d calls are open, at most %d may be", protocol.ErrBusy, len(m.calls), g.limits.Calls)
-	case m.tokens < 1:
+	case len(m.calls) >= most:
+		return fmt.Errorf("%w: %d calls are open, at most %d may be", protocol.ErrBusy, len(m.calls), most)
+	case m.starts.left < 1:
 		return fmt.Errorf("%w: more than %g calls a second", protocol.ErrBusy, g.limits.Rate)
-	case streams && m.bytes <= 0:
+	case c.moves && m.bytes.left <= 0:
 		return fmt.Errorf("%w: more than %d bytes an hour", protocol.ErrBusy, g.limits.Bytes)
+	case g.calls >= g.limits.AllCalls:
+		return fmt.Errorf("%w: %d calls of all members are open", protocol.ErrBusy, g.calls)
 	}
 	m.calls[c] = true
-	m.tokens--
+	m.starts.left--
+	g.calls++
 	return nil
 }
 
 func (g *gate) leave(c *call) {
+	c.expiry.Stop()
+	c.message.Stop()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.meter[c.member].calls, c)
+	g.calls--
 }
 
-// moved counts bytes that a member sent or got. A transfer that has begun may
-// go on; the next one waits until the member is out of debt.
-func (g *gate) moved(member string, n int) {
+// moved counts bytes that a call moved. A transfer that has begun may go on; the
+// next one waits until the member is out of debt.
+func (g *gate) moved(c *call, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.meter[member].bytes -= float64(n)
+	g.meter[c.member].bytes.left -= float64(n)
 }
 
 // uploading takes one of a member's places for a body in memory.
@@ -204,10 +334,11 @@ func (g *gate) uploading(member string) (done func(), err error) {
 	}, nil
 }
 
-// evict ends the calls of a member that was revoked, whatever they are doing.
-func (g *gate) evict(name string) {
+// evict ends the calls and connections of a member that was revoked, whatever
+// they are doing. The revision is of that revocation, which is committed.
+func (g *gate) evict(name string, revision int64) {
+	g.standing.seen(revision)
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	for _, m := range g.meter {
 		for c := range m.calls {
 			if c.caller.Name == name {
@@ -215,6 +346,8 @@ func (g *gate) evict(name string) {
 			}
 		}
 	}
+	g.mu.Unlock()
+	g.connections.evict(name)
 }
 
 // callKey finds the call that the gate admitted.
@@ -232,96 +365,62 @@ func callerOf(ctx context.Context) protocol.Caller {
 	return protocol.Caller{}
 }
 
-// ended is why a call was ended from this side, nil if it was not.
-func ended(ctx context.Context) error {
-	if cause := context.Cause(ctx); cause != nil && protocol.Reason(cause) != "CANCELLED" {
-		return cause
+// whyEnded is why a call's context ended, nil if it did not.
+func whyEnded(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if protocol.Reason(cause) == "CANCELLED" {
+		return context.Canceled
 	}
-	return nil
+	return cause
 }
 
-// pass admits a call, makes it, and turns its error into one that travels. A
-// panic is the call's failure, not the daemon's; its text stays here.
-func (g *gate) pass(ctx context.Context, method string, streams bool, do func(context.Context) error) (err error) {
-	start := time.Now()
-	ctx, leave, err := g.admit(ctx, method, streams)
-	if err == nil {
-		err = func() (err error) {
-			defer leave()
-			defer func() {
-				if p := recover(); p != nil {
-					err = fmt.Errorf("call panics: %v", p)
-				}
-			}()
-			err = do(ctx)
-			if why := ended(ctx); err != nil && why != nil {
-				err = why
-			}
-			return err
-		}()
+// pass makes an admitted call and turns its error into one that travels. A panic
+// is the call's failure, not the daemon's; its text stays here.
+func (g *gate) pass(c *call, do func() error) error {
+	if !c.taken.CompareAndSwap(false, true) {
+		return protocol.Status(whyEnded(c.ctx)) // it is over
 	}
+	err := func() (err error) {
+		defer g.leave(c)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("call panics: %v", p)
+			}
+		}()
+		return do()
+	}()
+	if why := whyEnded(c.ctx); err != nil && why != nil {
+		err = why
+	}
+	return g.tell(c, err)
+}
+
+// tell counts and logs how a call went, and gives the error as it travels.
+func (g *gate) tell(c *call, err error) error {
 	travels := protocol.Status(err)
-	g.counts.call(path.Base(method), status.Code(travels))
-	attrs := []any{"call", path.Base(method), "party", callerOf(ctx).Name, "took", time.Since(start)}
+	g.counts.call(path.Base(c.method), status.Code(travels))
 	switch reason := protocol.Reason(err); {
 	case err == nil:
-		g.log.Debug("call", attrs...)
-	case status.Code(travels) == codes.Internal:
-		g.log.Error("call fails", append(attrs, "error", err)...)
-	case reason == "UNAVAILABLE": // the machine's own trouble
-		g.log.Error("call fails", append(attrs, "reason", reason, "error", err)...)
+		g.log.Debug("call", "call", path.Base(c.method), "party", c.caller.Name, "took", time.Since(c.begun))
+	case status.Code(travels) == codes.Internal, reason == "UNAVAILABLE": // ours, or the machine's own trouble
+		g.log.Error("call fails", "call", path.Base(c.method), "party", c.caller.Name, "took", time.Since(c.begun), "reason", reason, "error", err)
 	default: // the caller is told more than the log: it may be about its data
-		if reason == "" {
-			reason = status.Code(travels).String()
-		}
-		g.log.Info("call refused", append(attrs, "reason", reason)...)
+		g.refusals.log(g.log, path.Base(c.method), c.caller, err)
 	}
 	return travels
 }
 
-func (g *gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
-	plan := info.FullMethod == pb.Studies_Show_FullMethodName // may be megabytes
-	err = g.pass(ctx, info.FullMethod, plan, func(ctx context.Context) (err error) {
-		reply, err = handler(ctx, req)
-		if message, ok := reply.(proto.Message); ok && err == nil && plan {
-			g.moved(callOf(ctx).member, proto.Size(message))
-		}
+func (g *gate) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
+	c := callOf(ctx)
+	c.message.Stop()
+	err = g.pass(c, func() (err error) {
+		reply, err = handler(c.ctx, req)
 		return err
 	})
 	return reply, err
 }
 
-func (g *gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	return g.pass(ss.Context(), info.FullMethod, true, func(ctx context.Context) error {
-		return handler(srv, &admittedStream{ss, ctx, g})
-	})
-}
-
-// admittedStream is a stream that ends when its call does, even while the other
-// end says nothing or takes nothing, and that counts what it moves.
-type admittedStream struct {
-	grpc.ServerStream
-	ctx  context.Context
-	gate *gate
-}
-
-func (s *admittedStream) Context() context.Context { return s.ctx }
-
-func (s *admittedStream) RecvMsg(m any) error { return s.move(s.ServerStream.RecvMsg, m) }
-func (s *admittedStream) SendMsg(m any) error { return s.move(s.ServerStream.SendMsg, m) }
-
-// move makes a call that cannot be given up, but which ends when the handler
-// has returned.
-func (s *admittedStream) move(do func(any) error, m any) error {
-	done := make(chan error, 1)
-	go func() { done <- do(m) }()
-	select {
-	case err := <-done:
-		if message, ok := m.(proto.Message); ok && err == nil {
-			s.gate.moved(callOf(s.ctx).member, proto.Size(message))
-		}
-		return err
-	case <-s.ctx.Done():
-		return context.Cause(s.ctx)
-	}
+func (g *gate) stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	c := callOf(ss.Context())
+	return g.pass(c, func() error { return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), g}) })
 }

@@ -171,17 +171,19 @@ func TestPlacesAreShared(t *testing.T) {
 func TestBytesAreLimited(t *testing.T) {
 	ctx := context.Background()
 	pool := poolOf(20_000)
-	w := newWorld(t, func(c *Config) { c.Limits.Bytes = int64(len(pool)) })
+	w := newWorld(t, func(c *Config) { c.Limits.Bytes = 2 * int64(len(pool)) })
 	for _, p := range names(2) {
 		w.enrol(string(p))
 	}
 	s := w.open(planOf(names(2), pool, w.clock.Now().Add(time.Hour)), pool)
 	p0, p1 := w.parties["p0"], w.parties["p1"]
-	if _, err := p0.Pool(ctx, s, ""); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		if _, err := p0.Pool(ctx, s, ""); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := p0.Pool(ctx, s, ""); !errors.Is(err, protocol.ErrBusy) || !protocol.Retry(err) {
-		t.Errorf("second fetch: %v, want ErrBusy", err)
+		t.Errorf("third fetch: %v, want ErrBusy", err)
 	}
 	if _, err := p0.Studies(ctx); err != nil {
 		t.Errorf("list: %v", err)
@@ -190,7 +192,7 @@ func TestBytesAreLimited(t *testing.T) {
 		t.Errorf("another member: %v", err)
 	}
 	w.server.gate.mu.Lock() // an hour later
-	w.server.gate.meter["party/p0"].last = time.Now().Add(-time.Hour)
+	w.server.gate.meter["party/p0"].bytes.last = time.Now().Add(-time.Hour)
 	w.server.gate.mu.Unlock()
 	if _, err := p0.Pool(ctx, s, ""); err != nil {
 		t.Errorf("an hour later: %v", err)
@@ -224,7 +226,7 @@ func TestOnlyTLS13(t *testing.T) {
 		t.Errorf("no certificate: %v", err)
 	}
 	// The other way round: a coordinator that only speaks TLS 1.2.
-	old := must(protocol.ServerTLS(w.server.authority, time.Now))
+	old := must(protocol.ServerTLS(w.server.authority, time.Now, func(protocol.Caller) error { return nil }))
 	old.MinVersion, old.MaxVersion, old.NextProtos = tls.VersionTLS12, tls.VersionTLS12, []string{"h2"}
 	listener := must(tls.Listen("tcp", "127.0.0.1:0", old))
 	done := make(chan struct{})

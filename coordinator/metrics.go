@@ -19,6 +19,9 @@ import (
 type counts struct {
 	contributions, contributionBytes, releases, badWitnesses atomic.Int64
 
+	handshakes atomic.Int64 // refused: the certificate does not hold
+	closed     atomic.Int64 // connections without a place, or whose handshake failed
+
 	mu    sync.Mutex
 	calls map[[2]string]int64 // by method and code
 }
@@ -42,6 +45,8 @@ func (c *counts) write(w io.Writer) {
 		{"caucus_contribution_bytes_total", "Bytes of contributions stored.", c.contributionBytes.Load()},
 		{"caucus_releases_total", "Studies released.", c.releases.Load()},
 		{"caucus_bad_witnesses_total", "Documents shown that this coordinator did not sign.", c.badWitnesses.Load()},
+		{"caucus_handshakes_refused_total", "Connections refused because their certificate does not hold.", c.handshakes.Load()},
+		{"caucus_connections_closed_total", "Connections closed before or at their handshake.", c.closed.Load()},
 	} {
 		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s counter\n%s %d\n", m.name, m.help, m.name, m.name, m.value)
 	}

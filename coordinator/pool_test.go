@@ -89,7 +89,7 @@ func TestPoolResumesAfterKill(t *testing.T) {
 	left := func() float64 {
 		w.server.gate.mu.Lock()
 		defer w.server.gate.mu.Unlock()
-		return w.server.gate.meter["party/p0"].bytes
+		return w.server.gate.meter["party/p0"].bytes.left
 	}
 	// The server may still be sending to the killed process: wait until the meter,
 	// which only fills otherwise, no longer falls.

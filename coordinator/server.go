@@ -36,6 +36,7 @@ type Server struct {
 	signer    *protocol.Signer
 	keys      protocol.Keys // that it ever signed with
 	store     Store
+	standing  *standing
 	docket    *docket
 	conductor *conductor
 	counts    *counts
@@ -112,7 +113,8 @@ func (s *Server) open() error {
 	if err != nil {
 		return err
 	}
-	s.docket = &docket{store: store, point: c.Checkpoint}
+	s.standing = newStanding(store, c.Now)
+	s.docket = &docket{store: store, standing: s.standing, point: c.Checkpoint}
 	if err := s.docket.open(context.Background()); err != nil {
 		return err
 	}
@@ -210,33 +212,43 @@ func (s *Server) listen() error {
 		}
 		s.closers = append(s.closers, s.gossip.Close)
 	}
-	tls, err := protocol.ServerTLS(s.authority, c.Now)
+	s.gate = newGate(s.standing, c, s.counts)
+	tls, err := protocol.ServerTLS(s.authority, c.Now, s.gate.handshake)
 	if err != nil {
 		return err
 	}
-	s.gate = &gate{store: s.store, limits: c.Limits, now: c.Now, log: c.Log, counts: s.counts, meter: map[string]*meter{}}
+	s.gate.connections = newConnections(s.listener, credentials.NewTLS(tls), c.Limits, s.counts)
 	s.grpc = grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(tls)),
-		grpc.UnaryInterceptor(s.gate.unary), grpc.StreamInterceptor(s.gate.stream),
-		grpc.ConnectionTimeout(20*time.Second),
+		grpc.Creds(s.gate.connections),
+		grpc.InTapHandle(s.gate.header), grpc.UnaryInterceptor(s.gate.unary), grpc.StreamInterceptor(s.gate.stream),
+		grpc.ForceServerCodecV2(newCodec()), grpc.ConnectionTimeout(20*time.Second),
 		grpc.MaxConcurrentStreams(uint32(4*c.Limits.Calls)),
+		// What a call holds before it is understood: a message, a window, a header.
+		grpc.MaxRecvMsgSize(protocol.MaxMessage), grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(4*window), grpc.MaxHeaderListSize(16<<10),
 		// Clients look after their connections once a minute.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 30 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute, Time: 2 * time.Minute, Timeout: 20 * time.Second}),
 		grpc.WaitForHandlers(true),
 	)
-	pb.RegisterEnrolmentServer(s.grpc, s)
-	pb.RegisterStudiesServer(s.grpc, s)
-	pb.RegisterAdministrationServer(s.grpc, s)
+	services := strict{s.grpc, s.gate}
+	pb.RegisterEnrolmentServer(services, s)
+	pb.RegisterStudiesServer(services, s)
+	pb.RegisterAdministrationServer(services, s)
 	if c.Health {
 		s.health = health.NewServer()
-		grpc_health_v1.RegisterHealthServer(s.grpc, s.health)
+		grpc_health_v1.RegisterHealthServer(services, s.health)
 	}
 	if c.Reflection {
 		reflection.Register(s.grpc)
 	}
+	s.gate.knows(s.grpc.GetServiceInfo())
 	return nil
 }
+
+// window is how many bytes of a call may be on their way. A message that is
+// being read widens it to its own size; a caller whose answers take 100 ms
+// uploads 2 MB a second.
+const window = 64 << 10
 
 func ignoreClosed(err error) error {
 	if errors.Is(err, net.ErrClosed) {
@@ -261,7 +273,7 @@ func (s *Server) Run(ctx context.Context) error {
 		under.Go(func() { _ = s.metrics.Serve(s.metricsAt) })
 	}
 	failed := make(chan error, 1)
-	under.Go(func() { failed <- s.grpc.Serve(s.listener) })
+	under.Go(func() { failed <- s.grpc.Serve(s.gate.connections) })
 	s.config.Log.Info("coordinator runs", "address", s.Addr(), "studies", len(s.docket.all()))
 	var err error
 	select {

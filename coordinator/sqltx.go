@@ -164,7 +164,11 @@ func (t *sqlTx) Revoke(name string) error {
 			return err
 		}
 	}
-	return nil
+	return t.exec("UPDATE revision SET revocations = revocations + 1")
+}
+
+func (t *sqlTx) Revision() (n int64, err error) {
+	return n, t.one([]any{&n}, "SELECT revocations FROM revision")
 }
 
 func (t *sqlTx) PoolSize(d auxdata.Digest) (size uint64, err error) {

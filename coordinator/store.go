@@ -64,8 +64,11 @@ type memberTx interface {
 	// Redeem keeps what an invitation got.
 	Redeem(serial string, signingKey [32]byte, certificate []byte) error
 	AddCertificate(certificate) error
-	// Revoke ends a member's certificates and invitations.
+	// Revoke ends a member's certificates and invitations, and raises the
+	// revision.
 	Revoke(name string) error
+	// Revision is how many revocations there were.
+	Revision() (int64, error)
 }
 
 type certificate struct {

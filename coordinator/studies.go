@@ -56,45 +56,85 @@ func summary(m *study.Study, caller protocol.Caller) *pb.Summary {
 	}
 }
 
-// Show gives one study with its plan.
-func (s *Server) Show(ctx context.Context, r *pb.StudyRequest) (*pb.Study, error) {
+// Show gives one study: what is known of it, then its plan, then the parties.
+func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.StudyPart]) error {
+	ctx := stream.Context()
 	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return s.show(ctx, c)
-}
-
-func (s *Server) show(ctx context.Context, c *course) (*pb.Study, error) {
-	reply := &pb.Study{}
-	err := c.view(ctx, func(m *study.Study) error {
-		reply.Summary = summary(m, callerOf(ctx))
-		reply.Plan = &pb.Signed{Document: c.row.Plan, Signature: c.row.Signature}
+	first, parties := &pb.StudyPart{}, &pb.StudyPart{}
+	var plan studyRow
+	err = c.view(ctx, func(m *study.Study) error {
+		plan, first.Summary = c.row, summary(m, callerOf(ctx))
 		have, missing := m.Contributors()
 		for _, p := range have {
-			reply.Contributed = append(reply.Contributed, string(p))
+			parties.Contributed = append(parties.Contributed, string(p))
 		}
 		for _, p := range missing {
-			reply.Missing = append(reply.Missing, string(p))
+			parties.Missing = append(parties.Missing, string(p))
 		}
 		if m.State == study.Sealed || m.State == study.Folded {
 			for _, p := range s.conductor.releaser.witness.awaited(c.hash, have) {
-				reply.Awaited = append(reply.Awaited, string(p))
+				parties.Awaited = append(parties.Awaited, string(p))
 			}
 		}
 		return s.store.View(ctx, func(tx Tx) (err error) {
-			if reply.PoolBytes, err = tx.PoolSize(m.Plan.Pool); err != nil {
+			if first.PoolBytes, err = tx.PoolSize(m.Plan.Pool); err != nil {
 				return err
 			}
 			declined, err := tx.Declined(c.hash)
 			for _, p := range declined {
 				if slices.Contains(missing, p) {
-					reply.Declined = append(reply.Declined, string(p))
+					parties.Declined = append(parties.Declined, string(p))
 				}
 			}
 			return err
 		})
 	})
+	if err != nil {
+		return err
+	}
+	part := first
+	for chunk := range protocol.Chunks(plan.Plan, 0) {
+		if chunk.Offset == 0 {
+			chunk.Signature = plan.Signature
+		}
+		part.Plan = chunk
+		if err := stream.Send(part); err != nil {
+			return err
+		}
+		part = &pb.StudyPart{}
+	}
+	return sendNames(stream, parties)
+}
+
+// namesAtOnce is how many names of at most 63 bytes a message holds.
+const namesAtOnce = 3000
+
+// sendNames sends the names of a part, in as many parts as it takes.
+func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPart) error {
+	for _, list := range []struct {
+		names []string
+		part  func([]string) *pb.StudyPart
+	}{
+		{all.Contributed, func(n []string) *pb.StudyPart { return &pb.StudyPart{Contributed: n} }},
+		{all.Missing, func(n []string) *pb.StudyPart { return &pb.StudyPart{Missing: n} }},
+		{all.Declined, func(n []string) *pb.StudyPart { return &pb.StudyPart{Declined: n} }},
+		{all.Awaited, func(n []string) *pb.StudyPart { return &pb.StudyPart{Awaited: n} }},
+	} {
+		for names := range slices.Chunk(list.names, namesAtOnce) {
+			if err := stream.Send(list.part(names)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// summarize is what a call that changed a study answers with.
+func (s *Server) summarize(ctx context.Context, c *course) (reply *pb.Summary, err error) {
+	err = c.view(ctx, func(m *study.Study) error { reply = summary(m, callerOf(ctx)); return nil })
 	return reply, err
 }
 
@@ -199,7 +239,7 @@ func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.Decline
 	})
 	if err == nil {
 		err = s.store.Update(ctx, func(tx Tx) error {
-			if err := stillHolds(tx, caller, s.config.Now()); err != nil {
+			if err := s.standing.within(tx, caller); err != nil {
 				return err
 			}
 			return tx.Decline(c.hash, study.PartyID(caller.Name))

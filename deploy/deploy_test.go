@@ -45,10 +45,12 @@ func TestCompose(t *testing.T) {
 	}
 	var file struct {
 		Services map[string]struct {
-			Command  []string `yaml:"command"`
-			ReadOnly bool     `yaml:"read_only"`
-			CapDrop  []string `yaml:"cap_drop"`
-			User     string   `yaml:"user"`
+			Command     []string          `yaml:"command"`
+			ReadOnly    bool              `yaml:"read_only"`
+			CapDrop     []string          `yaml:"cap_drop"`
+			User        string            `yaml:"user"`
+			Environment map[string]string `yaml:"environment"`
+			MemLimit    string            `yaml:"mem_limit"`
 		} `yaml:"services"`
 	}
 	if err := yaml.Unmarshal(text, &file); err != nil {
@@ -61,6 +63,9 @@ func TestCompose(t *testing.T) {
 		if !s.ReadOnly || len(s.CapDrop) != 1 || s.CapDrop[0] != "ALL" || strings.HasPrefix(s.User, "0") || s.User == "" {
 			t.Errorf("service %s is not confined: %+v", name, s)
 		}
+	}
+	if c := file.Services["coordinator"]; c.Environment["GOMEMLIMIT"] == "" || c.MemLimit == "" {
+		t.Errorf("the coordinator's memory has no end: %+v", c)
 	}
 }
 
@@ -78,6 +83,11 @@ func TestUnits(t *testing.T) {
 		}
 		for _, want := range []string{"[Unit]", "[Service]", "[Install]", "NoNewPrivileges=yes", "ProtectSystem=strict", "ExecStart=/usr/local/bin/caucus ", "User=caucus"} {
 			if !strings.Contains(string(text), want) {
+				t.Errorf("%s lacks %q", u, want)
+			}
+		}
+		for _, want := range []string{"GOMEMLIMIT=", "MemoryMax=", "LimitNOFILE="} {
+			if u == "caucus-coordinator.service" && !strings.Contains(string(text), want) {
 				t.Errorf("%s lacks %q", u, want)
 			}
 		}

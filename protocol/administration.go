@@ -2,7 +2,9 @@ package protocol
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"caucus/protocol/pb"
@@ -86,8 +88,22 @@ func (c *Client) CreateStudy(ctx context.Context, plan []byte) (Study, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	s, err := c.studyOf("create", p.Name, func() (*pb.Study, error) {
-		return c.admin.CreateStudy(ctx, &pb.CreateStudyRequest{Plan: plan})
+	s, err := c.changed(ctx, "create", p.Name, func() (*pb.Summary, error) {
+		stream, err := c.admin.CreateStudy(ctx)
+		if err != nil {
+			return nil, err
+		}
+		err = stream.Send(&pb.CreateStudyRequest{Part: &pb.CreateStudyRequest_Header{Header: &pb.PlanHeader{Hash: hash[:], Size: uint64(len(plan))}}})
+		for chunk := range Chunks(plan, 0) {
+			if err != nil {
+				break // io.EOF: the answer is there already
+			}
+			err = stream.Send(&pb.CreateStudyRequest{Part: &pb.CreateStudyRequest_Chunk{Chunk: chunk}})
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		return stream.CloseAndRecv()
 	})
 	if err == nil && s.Hash != hash {
 		return Study{}, fmt.Errorf("create study %s: %w: the coordinator stored another plan", p.Name, ErrDamaged)
@@ -99,7 +115,7 @@ func (c *Client) CreateStudy(ctx context.Context, plan []byte) (Study, error) {
 func (c *Client) Open(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	return c.studyOf("open", ref, func() (*pb.Study, error) {
+	return c.changed(ctx, "open", ref, func() (*pb.Summary, error) {
 		return c.admin.OpenStudy(ctx, &pb.StudyRequest{Study: ref})
 	})
 }
@@ -108,7 +124,7 @@ func (c *Client) Open(ctx context.Context, ref string) (Study, error) {
 func (c *Client) Cancel(ctx context.Context, ref, reason string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	return c.studyOf("cancel", ref, func() (*pb.Study, error) {
+	return c.changed(ctx, "cancel", ref, func() (*pb.Summary, error) {
 		return c.admin.CancelStudy(ctx, &pb.CancelRequest{Study: ref, Reason: reason})
 	})
 }
@@ -118,7 +134,7 @@ func (c *Client) Cancel(ctx context.Context, ref, reason string) (Study, error) 
 func (c *Client) Waive(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	return c.studyOf("waive the witnesses of", ref, func() (*pb.Study, error) {
+	return c.changed(ctx, "waive the witnesses of", ref, func() (*pb.Summary, error) {
 		return c.admin.Waive(ctx, &pb.StudyRequest{Study: ref})
 	})
 }
@@ -144,6 +160,24 @@ func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
 	}
 	now := time.UnixMilli(reply.UnixMillis)
 	return ClockReport{Now: now.UTC(), Skew: now.Sub(c.now()), Doubt: reply.Doubt}, nil
+}
+
+// changed makes a call that changes a study, and gives the study afterwards.
+func (c *Client) changed(ctx context.Context, verb, ref string, call func() (*pb.Summary, error)) (Study, error) {
+	fail := func(err error) (Study, error) { return Study{}, fmt.Errorf("%s study %s: %w", verb, ref, err) }
+	reply, err := call()
+	if err != nil {
+		return fail(FromStatus(err))
+	}
+	summary, err := summaryOf(reply)
+	if err != nil {
+		return fail(err)
+	}
+	s, err := c.show(ctx, summary.Hash.String())
+	if err != nil {
+		return fail(err)
+	}
+	return s, nil
 }
 
 // Final reports whether a study's state will not change any more.

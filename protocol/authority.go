@@ -143,6 +143,9 @@ func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{c.Raw}, PrivateKey: key, Leaf: c}, nil
 }
 
+// IssuedAt is when a certificate of the authority was made.
+func IssuedAt(c *x509.Certificate) time.Time { return c.NotBefore.Add(clockSlack) }
+
 func (a *Authority) issue(name string, role Role, public any, now time.Time, valid time.Duration, usage x509.ExtKeyUsage) (*x509.Certificate, error) {
 	fail := func(err error) (*x509.Certificate, error) {
 		return nil, fmt.Errorf("issue certificate for %s: %w", name, err)

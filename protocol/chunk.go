@@ -7,9 +7,13 @@ import (
 	"caucus/protocol/pb"
 )
 
-// ChunkSize is the most bytes in a chunk: one 128 MiB message allocated four
-// times its size, chunks of 256 KiB stay far below the 4 MiB message limit.
-const ChunkSize = 256 << 10
+// MaxMessage is the most bytes of a message that the coordinator takes: a chunk
+// and what surrounds it. A caller holds so much of its memory with a call, and
+// no more. ChunkSize is the most bytes in a chunk.
+const (
+	MaxMessage = 320 << 10
+	ChunkSize  = 256 << 10
+)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

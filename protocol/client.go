@@ -246,36 +246,63 @@ func summaryOf(s *pb.Summary) (Summary, error) {
 func (c *Client) Study(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	return c.studyOf("show", ref, func() (*pb.Study, error) {
-		return c.studies.Show(ctx, &pb.StudyRequest{Study: ref})
-	})
+	s, err := c.show(ctx, ref)
+	if err != nil {
+		return Study{}, fmt.Errorf("show study %s: %w", ref, err)
+	}
+	return s, nil
 }
 
-// studyOf makes a call that answers with a study, and checks the answer.
-func (c *Client) studyOf(verb, ref string, call func() (*pb.Study, error)) (Study, error) {
-	fail := func(err error) (Study, error) { return Study{}, fmt.Errorf("%s study %s: %w", verb, ref, err) }
-	reply, err := call()
+// show puts a study together and checks it.
+func (c *Client) show(ctx context.Context, ref string) (Study, error) {
+	stream, err := c.studies.Show(ctx, &pb.StudyRequest{Study: ref})
 	if err != nil {
-		return fail(FromStatus(err))
+		return Study{}, FromStatus(err)
 	}
-	summary, err := summaryOf(reply.Summary)
-	if err != nil {
-		return fail(err)
+	var s Study
+	var plan Assembly
+	for first := true; ; first = false {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return Study{}, FromStatus(err)
+		}
+		if first {
+			if s.Summary, err = summaryOf(part.Summary); err != nil {
+				return Study{}, err
+			}
+			s.PoolBytes = part.PoolBytes
+		}
+		if part.Plan != nil {
+			if plan.Data == nil {
+				if part.Plan.Size > MaxPlan {
+					return Study{}, fmt.Errorf("%w: a plan of %d bytes is announced", ErrTooLarge, part.Plan.Size)
+				}
+				plan.Size, s.PlanSignature = part.Plan.Size, part.Plan.Signature
+			}
+			if err := plan.Add(part.Plan); err != nil {
+				return Study{}, err
+			}
+		}
+		s.ContributedBy = append(s.ContributedBy, part.Contributed...)
+		s.Missing = append(s.Missing, part.Missing...)
+		s.Declined = append(s.Declined, part.Declined...)
+		s.Awaited = append(s.Awaited, part.Awaited...)
 	}
-	s := Study{
-		Summary: summary, PlanBytes: reply.GetPlan().GetDocument(), PlanSignature: reply.GetPlan().GetSignature(),
-		PoolBytes: reply.PoolBytes, ContributedBy: reply.Contributed, Missing: reply.Missing, Declined: reply.Declined,
-		Awaited: reply.Awaited,
+	if s.PlanBytes, err = plan.Whole(); err != nil {
+		return Study{}, err
 	}
 	if err := c.Keys().Verify(PlanDocument, s.PlanBytes, s.PlanSignature); err != nil {
-		return fail(err)
+		return Study{}, err
 	}
 	var hash study.Hash
 	if s.Plan, hash, err = ParsePlan(s.PlanBytes); err != nil {
-		return fail(err)
+		return Study{}, err
 	}
 	if hash != s.Hash {
-		return fail(fmt.Errorf("%w: its plan has hash %s", ErrDamaged, hash))
+		return Study{}, fmt.Errorf("%w: its plan has hash %s", ErrDamaged, hash)
 	}
 	return s, nil
 }

@@ -157,8 +157,9 @@ func unavailable(text string) error {
 		return &remoteError{"the coordinator's certificate is not valid by this machine's clock: set the clock (" + text + ")", ErrClock}
 	case strings.Contains(text, "remote error: tls: expired certificate"):
 		return &remoteError{"by its clock, the coordinator finds this certificate expired or not yet valid: check both clocks, else enrol again with a new invitation", ErrClock}
-	case strings.Contains(text, "remote error: tls: bad certificate"), strings.Contains(text, "remote error: tls: unknown certificate"),
-		strings.Contains(text, "remote error: tls: certificate required"):
+	case strings.Contains(text, "remote error: tls: bad certificate"):
+		return &remoteError{"the coordinator does not admit this certificate: it does not know it, or revoked it; an invitation was withdrawn, used already or is over: ask the operator for a new invitation", ErrDenied}
+	case strings.Contains(text, "remote error: tls: unknown certificate"), strings.Contains(text, "remote error: tls: certificate required"):
 		return &remoteError{"the coordinator does not know this certificate's authority: enrol with an invitation of this coordinator", ErrDenied}
 	case strings.Contains(text, "failed to verify certificate"):
 		return &remoteError{"whoever answers there is not the coordinator that invited: check the address (" + text + ")", ErrDenied}

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -15,7 +14,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/peer"
 )
 
 // Role is what a certificate lets its holder do.
@@ -69,16 +67,21 @@ func CallerOfCertificate(c *x509.Certificate) (Caller, error) {
 	return Caller{}, fmt.Errorf("%w: the certificate names nobody", ErrDenied)
 }
 
-// CallerOf is who is at the other end of a call. Only the verified certificate
-// of the connection says so.
-func CallerOf(ctx context.Context) (Caller, error) {
-	p, ok := peer.FromContext(ctx)
-	if ok {
-		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(info.State.VerifiedChains) > 0 {
-			return CallerOfCertificate(info.State.VerifiedChains[0][0])
-		}
+// CallerOf is who is at the other end of a connection. Only its verified
+// certificate says so.
+func CallerOf(info credentials.AuthInfo) (Caller, error) {
+	tls, ok := info.(credentials.TLSInfo)
+	if !ok {
+		return Caller{}, fmt.Errorf("%w: the connection has no verified certificate", ErrDenied)
 	}
-	return Caller{}, fmt.Errorf("%w: the connection has no verified certificate", ErrDenied)
+	return callerOfChains(tls.State.VerifiedChains)
+}
+
+func callerOfChains(chains [][]*x509.Certificate) (Caller, error) {
+	if len(chains) == 0 {
+		return Caller{}, fmt.Errorf("%w: the connection has no verified certificate", ErrDenied)
+	}
+	return CallerOfCertificate(chains[0][0])
 }
 
 // Identity is what a party or an operator holds: its certificate and key, and

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -143,6 +144,9 @@ func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Ident
 	}
 	defer c.Close()
 	certificate, err := c.enrol(ctx, e, c.enrolment.Enrol)
+	if errors.Is(err, ErrDenied) && !c.now().Before(v.Expires) { // whoever refuses at the handshake cannot say why
+		err = fmt.Errorf("%w: the invitation was good until %s: ask for a new one", ErrExpired, v.Expires.Format("2006-01-02 15:04 MST"))
+	}
 	if err != nil {
 		return fail(err)
 	}

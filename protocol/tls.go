@@ -14,9 +14,10 @@ import (
 )
 
 // ServerTLS is the coordinator's end: TLS 1.3, and only for callers with a
-// certificate of the authority. The server's own certificate is made here and
-// again each day, so none is ever about to expire.
-func ServerTLS(a *Authority, now func() time.Time) (*tls.Config, error) {
+// certificate of the authority that admit lets in. Whom it refuses is told that,
+// and not why: an alert of TLS has no words. The server's own certificate is made
+// here and again each day, so none is ever about to expire.
+func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*tls.Config, error) {
 	var (
 		mu      sync.Mutex
 		current tls.Certificate
@@ -44,6 +45,13 @@ func ServerTLS(a *Authority, now func() time.Time) (*tls.Config, error) {
 		MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
 		GetCertificate: certificate, Time: now,
 		SessionTicketsDisabled: true, // a certificate is looked at on every connection
+		VerifyConnection: func(s tls.ConnectionState) error {
+			caller, err := callerOfChains(s.VerifiedChains)
+			if err != nil {
+				return err
+			}
+			return admit(caller)
+		},
 	}, nil
 }
 

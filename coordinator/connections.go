@@ -1,0 +1,218 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+
+	"caucus/protocol"
+)
+
+// connections bounds who is connected: how many connections are before the end
+// of their handshake, how many one member has, and how many there are in all.
+// Where a member opens one more than it may, or all places are taken, the one
+// that was used longest ago gives way: it is more likely forgotten than in use,
+// and whoever reconnects is never locked out by what it left behind.
+type connections struct {
+	net.Listener
+	credentials.TransportCredentials
+	limits Limits
+	counts *counts
+
+	mu     sync.Mutex
+	greets int                             // before the end of their handshake
+	of     map[string]map[*connection]bool // by member
+	all    int
+}
+
+func newConnections(l net.Listener, t credentials.TransportCredentials, limits Limits, counts *counts) *connections {
+	return &connections{Listener: l, TransportCredentials: t, limits: limits, counts: counts, of: map[string]map[*connection]bool{}}
+}
+
+// connection is one of a member, once its handshake is done.
+type connection struct {
+	net.Conn
+	home    *connections
+	caller  protocol.Caller
+	refused atomic.Int64 // calls, on their header
+	used    atomic.Int64 // when last, Unix nanoseconds
+
+	// home.mu guards these.
+	greets bool
+	member string // "" where it is not counted for one
+	closed bool
+}
+
+// greeting is the share of all places for connections before the end of their
+// handshake. It is apart from the others, so that whoever has no certificate
+// takes no place of a member.
+func (l Limits) greeting() int { return max(16, l.AllConnections/4) }
+
+// Accept waits for a connection that there is a place for.
+func (s *connections) Accept() (net.Conn, error) {
+	for {
+		raw, err := s.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		full := s.greets >= s.limits.greeting()
+		if !full {
+			s.greets++
+		}
+		s.mu.Unlock()
+		if full {
+			s.counts.closed.Add(1)
+			raw.Close()
+			continue
+		}
+		c := &connection{Conn: raw, home: s, greets: true}
+		c.touch()
+		return c, nil
+	}
+}
+
+// ServerHandshake counts the connection for its member once TLS has let it in.
+func (s *connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	c, ok := raw.(*connection)
+	if !ok {
+		return nil, nil, fmt.Errorf("shake hands: a connection that was not accepted here")
+	}
+	conn, info, err := s.TransportCredentials.ServerHandshake(c)
+	if err != nil {
+		s.counts.closed.Add(1)
+		return nil, nil, err
+	}
+	caller, err := protocol.CallerOf(info)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.admit(c, caller)
+	return conn, introduced{info.(credentials.TLSInfo), c}, nil
+}
+
+// Clone is for grpc's clients.
+func (s *connections) Clone() credentials.TransportCredentials { return s }
+
+// introduced is what is known of the other end of a connection.
+type introduced struct {
+	credentials.TLSInfo
+	connection *connection
+}
+
+// connectionOf is the connection that a call came by, nil where it was not
+// accepted by connections.
+func connectionOf(ctx context.Context) *connection {
+	if p, ok := peer.FromContext(ctx); ok {
+		if i, ok := p.AuthInfo.(introduced); ok {
+			return i.connection
+		}
+	}
+	return nil
+}
+
+// admit gives a connection a place as one of its member.
+func (s *connections) admit(c *connection, caller protocol.Caller) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.greeted(c)
+	c.caller = caller
+	if c.closed {
+		return
+	}
+	name, most := memberOf(caller), s.limits.Connections
+	if caller.Role == protocol.RoleInvitation {
+		most = min(most, invitationConnections)
+	}
+	switch own := s.of[name]; {
+	case len(own) >= most:
+		s.giveWay(maps.Keys(own))
+	case s.all >= s.limits.AllConnections:
+		s.giveWay(func(yield func(*connection) bool) {
+			for _, own := range s.of {
+				for c := range own {
+					if !yield(c) {
+						return
+					}
+				}
+			}
+		})
+	}
+	if s.of[name] == nil {
+		s.of[name] = map[*connection]bool{}
+	}
+	s.of[name][c] = true
+	c.member = name
+	s.all++
+}
+
+// giveWay closes the one of some that was used longest ago. The caller holds mu.
+func (s *connections) giveWay(some iter.Seq[*connection]) {
+	var oldest *connection
+	for c := range some {
+		if oldest == nil || c.used.Load() < oldest.used.Load() {
+			oldest = c
+		}
+	}
+	s.forget(oldest)
+	oldest.Conn.Close()
+}
+
+// greeted and forget give places back. The caller holds mu.
+func (s *connections) greeted(c *connection) {
+	if c.greets {
+		c.greets = false
+		s.greets--
+	}
+}
+
+func (s *connections) forget(c *connection) {
+	if c.member == "" {
+		return
+	}
+	delete(s.of[c.member], c)
+	if len(s.of[c.member]) == 0 {
+		delete(s.of, c.member)
+	}
+	c.member = ""
+	s.all--
+}
+
+// farewell is how long the connections of a member that was revoked stay, so
+// that its calls under way are told why they end.
+const farewell = 2 * time.Second
+
+// evict takes the places of a name at once, and closes its connections soon.
+func (s *connections) evict(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, own := range s.of {
+		for c := range own {
+			if c.caller.Name == name {
+				s.forget(c)
+				time.AfterFunc(farewell, func() { c.Close() })
+			}
+		}
+	}
+}
+
+// touch says that the connection is in use.
+func (c *connection) touch() { c.used.Store(time.Now().UnixNano()) }
+
+// Close gives its places back.
+func (c *connection) Close() error {
+	c.home.mu.Lock()
+	c.home.greeted(c)
+	c.home.forget(c)
+	c.closed = true
+	c.home.mu.Unlock()
+	return c.Conn.Close()
+}

@@ -1,0 +1,75 @@
+package coordinator
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"caucus/protocol"
+)
+
+// refusals keeps what others do wrong from filling the log: of one certificate
+// and reason a line a minute, which says how many there were since the line
+// before. Metrics count them all.
+type refusals struct {
+	mu   sync.Mutex
+	said map[refusal]*silence
+}
+
+// refusal is what is said once a minute.
+type refusal struct{ serial, reason string }
+
+type silence struct {
+	since time.Time
+	more  int // not said since then
+}
+
+// quiet is for how long one refusal is said once, and mostSaid how many
+// different ones are said in that time: those of others are one.
+const (
+	quiet    = time.Minute
+	mostSaid = 1000
+)
+
+func newRefusals() *refusals { return &refusals{said: map[refusal]*silence{}} }
+
+// log says that a caller was refused, unless it was said a short while ago. Only
+// the reason's name is logged.
+func (r *refusals) log(log *slog.Logger, what string, caller protocol.Caller, err error) {
+	reason := protocol.Reason(err)
+	if reason == "" {
+		reason = status.Code(protocol.Status(err)).String()
+	}
+	if more, say := r.due(refusal{caller.Serial, reason}, time.Now()); say {
+		log.Info("call refused", "call", what, "party", caller.Name, "reason", reason, "more", more)
+	}
+}
+
+// due reports whether a refusal is to be said now, and how many were not.
+func (r *refusals) due(what refusal, now time.Time) (more int, say bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.said[what]
+	if s == nil && len(r.said) >= mostSaid {
+		for k, old := range r.said {
+			if now.Sub(old.since) >= quiet {
+				delete(r.said, k)
+			}
+		}
+		if len(r.said) >= mostSaid {
+			what = refusal{}
+			s = r.said[what]
+		}
+	}
+	if s != nil && now.Sub(s.since) < quiet {
+		s.more++
+		return 0, false
+	}
+	if s != nil {
+		more = s.more
+	}
+	r.said[what] = &silence{since: now}
+	return more, true
+}

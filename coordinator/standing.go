@@ -1,0 +1,180 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"caucus/protocol"
+)
+
+// standing knows whose certificates hold. It remembers them as of a revision,
+// which every revocation raises in its own transaction; so what is remembered is
+// good exactly as long as the revision is the same, and a transaction that reads
+// the revision needs to look up nothing else.
+type standing struct {
+	store Store
+	now   func() time.Time
+
+	mu       sync.Mutex
+	revision int64 // the newest that was seen
+	known    map[string]certificate
+}
+
+// mostKnown bounds the certificates in memory, some 200 bytes each. Beyond it
+// all are forgotten and looked up again.
+const mostKnown = 1 << 17
+
+func newStanding(store Store, now func() time.Time) *standing {
+	return &standing{store: store, now: now, known: map[string]certificate{}}
+}
+
+// of says until when a caller's certificate, or invitation, holds, and as of
+// which revision. Errors that wrap ErrDenied or ErrExpired are final; others are
+// the machine's.
+func (s *standing) of(ctx context.Context, caller protocol.Caller) (until time.Time, revision int64, err error) {
+	s.mu.Lock()
+	c, ok := s.known[caller.Serial]
+	revision = s.revision
+	s.mu.Unlock()
+	if ok {
+		return c.Expires, revision, c.holds(caller, s.now())
+	}
+	err = s.store.View(ctx, func(tx Tx) (err error) {
+		if revision, err = tx.Revision(); err != nil {
+			return err
+		}
+		if caller.Role == protocol.RoleInvitation {
+			until, err = s.invited(tx, caller)
+			return err
+		}
+		c, err = lookUp(tx, caller, s.now())
+		until = c.Expires
+		return err
+	})
+	if err == nil && caller.Role != protocol.RoleInvitation {
+		s.remember(c, revision)
+	}
+	return until, revision, err
+}
+
+// remember keeps a certificate that was looked up at a revision, unless there
+// is a newer one.
+func (s *standing) remember(c certificate, revision int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seenLocked(revision)
+	if revision == s.revision {
+		if len(s.known) >= mostKnown {
+			clear(s.known)
+		}
+		s.known[c.Serial] = c
+	}
+}
+
+// seen is told a revision that is committed.
+func (s *standing) seen(revision int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seenLocked(revision)
+}
+
+func (s *standing) seenLocked(revision int64) {
+	if revision > s.revision {
+		s.revision = revision
+		clear(s.known)
+	}
+}
+
+// at is the newest revision that was seen.
+func (s *standing) at() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision
+}
+
+// within asks in a transaction, so that what it writes and a revocation cannot
+// cross each other. It leaves what is remembered alone: the transaction may not
+// commit.
+func (s *standing) within(tx Tx, caller protocol.Caller) error {
+	revision, err := tx.Revision()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	c, ok := s.known[caller.Serial]
+	ok = ok && revision == s.revision
+	s.mu.Unlock()
+	if ok {
+		return c.holds(caller, s.now())
+	}
+	_, err = lookUp(tx, caller, s.now())
+	return err
+}
+
+// lookUp finds a member's certificate, if it holds.
+func lookUp(tx Tx, caller protocol.Caller, now time.Time) (certificate, error) {
+	c, err := tx.Certificate(caller.Serial)
+	if errors.Is(err, errNone) {
+		return c, fmt.Errorf("%w: %s is not known here: ask the operator for an invitation", protocol.ErrDenied, caller.Name)
+	}
+	if err != nil {
+		return c, fmt.Errorf("look up certificate: %w", err)
+	}
+	return c, c.holds(caller, now)
+}
+
+// holds says whether it is good for a caller now.
+func (c certificate) holds(caller protocol.Caller, now time.Time) error {
+	switch {
+	case c.Revoked:
+		return revoked(caller.Name)
+	case c.Name != caller.Name || c.Role != caller.Role:
+		return fmt.Errorf("%w: the certificate of %s is registered for another", protocol.ErrDenied, caller.Name)
+	case !now.Before(c.Expires):
+		return expired(caller)
+	}
+	return nil
+}
+
+func expired(caller protocol.Caller) error {
+	return fmt.Errorf("%w: the certificate of %s: enrol again with a new invitation", protocol.ErrExpired, caller.Name)
+}
+
+func revoked(name string) error {
+	return fmt.Errorf("%w: the certificate of %s was revoked: ask the operator", protocol.ErrDenied, name)
+}
+
+// lostAnswer is how long an invitation that was redeemed may come back, to be
+// given the same certificate again: its answer may have been lost on the way.
+const lostAnswer = 24 * time.Hour
+
+// invited says whether an invitation is good for a call, and until when.
+func (s *standing) invited(tx Tx, caller protocol.Caller) (until time.Time, err error) {
+	v, err := tx.Invitation(caller.Serial)
+	switch {
+	case errors.Is(err, errNone):
+		return until, fmt.Errorf("%w: the invitation is not known here: ask for a new one", protocol.ErrDenied)
+	case err != nil:
+		return until, fmt.Errorf("look up invitation: %w", err)
+	case v.Revoked || v.Name != caller.Name:
+		return until, fmt.Errorf("%w: the invitation was withdrawn: ask for a new one", protocol.ErrDenied)
+	}
+	until = v.Expires
+	if v.Certificate != nil {
+		c, err := x509.ParseCertificate(v.Certificate)
+		if err != nil {
+			return until, fmt.Errorf("read what an invitation got: %w", err)
+		}
+		if until = protocol.IssuedAt(c).Add(lostAnswer); !s.now().Before(until) {
+			return until, fmt.Errorf("%w: the invitation was used already: if not by you, tell the operator; ask for a new one", protocol.ErrDenied)
+		}
+	}
+	if !s.now().Before(until) {
+		return until, fmt.Errorf("%w: the invitation was good until %s: ask for a new one", protocol.ErrExpired, until.Format("2006-01-02 15:04 MST"))
+	}
+	return until, nil
+}

@@ -1,0 +1,331 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+
+	"caucus/protocol"
+	"caucus/protocol/pb"
+)
+
+// TestRevokedTakesNothing: what a revoked certificate tries, on a connection
+// from before and on new ones, is not at the expense of the party that enrolled
+// anew under its name.
+func TestRevokedTakesNothing(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, func(c *Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 6 })
+	old := w.identity("site")
+	before := pb.NewStudiesClient(w.raw(old))
+	if _, err := before.List(ctx, &pb.ListRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	must(0, w.operator.Revoke(ctx, "site"))
+	again := w.enrol("site")
+	w.server.gate.mu.Lock()
+	delete(w.server.gate.meter, "party/site") // as if its old calls were long ago
+	w.server.gate.mu.Unlock()
+	for range 10 {
+		if _, err := before.List(ctx, &pb.ListRequest{}); err == nil {
+			t.Fatal("a revoked certificate is admitted")
+		}
+		c := w.dial(old)
+		if _, err := c.Studies(ctx); !errors.Is(err, protocol.ErrDenied) {
+			t.Errorf("a revoked certificate: %v", err)
+		}
+		c.Close()
+	}
+	for i := range 6 {
+		if _, err := again.Studies(ctx); err != nil {
+			t.Errorf("call %d of the party that enrolled anew: %v", i+1, err)
+		}
+	}
+}
+
+// TestConnections: a member that opens one connection more than it may, and a
+// coordinator with one more than it takes, close the one used longest ago; who
+// says nothing before the handshake takes no place of a member.
+func TestConnections(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
+	lists := func(c *grpc.ClientConn) error {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_, err := pb.NewStudiesClient(c).List(ctx, &pb.ListRequest{})
+		return err
+	}
+	open := func() (all int, of map[string]int) {
+		s := w.server.gate.connections
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		of = map[string]int{}
+		for name, own := range s.of {
+			of[name] = len(own)
+		}
+		return s.all, of
+	}
+	if err := lists(w.raw(must(protocol.LoadIdentity(w.config.path(OperatorFile))))); err != nil {
+		t.Fatal(err)
+	}
+	id := w.identity("site")
+	var first *grpc.ClientConn
+	for i := range 5 {
+		c := w.raw(id)
+		if i == 0 {
+			first = c
+		}
+		if err := lists(c); err != nil {
+			t.Fatalf("connection %d: %v", i+1, err)
+		}
+		if _, of := open(); of["party/site"] > 2 {
+			t.Fatalf("connections %v", of)
+		}
+	}
+	if err := lists(first); err != nil { // it connects again
+		t.Errorf("the first connection: %v", err)
+	}
+	for i := range 5 {
+		if err := lists(w.raw(w.identity(fmt.Sprint("other", i)))); err != nil {
+			t.Errorf("another member: %v", err)
+		}
+		if all, of := open(); all > 4 {
+			t.Fatalf("%d connections: %v", all, of)
+		}
+	}
+	// Silent strangers: as many as are let wait, and more.
+	var silent []net.Conn
+	for range 4 * w.config.Limits.greeting() {
+		c, err := net.Dial("tcp", w.server.Addr())
+		if err != nil {
+			break
+		}
+		silent = append(silent, c)
+	}
+	for until := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		s := w.server.gate.connections
+		s.mu.Lock()
+		waiting := s.greets
+		s.mu.Unlock()
+		if waiting == w.config.Limits.greeting() {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%d wait, want %d", waiting, w.config.Limits.greeting())
+		}
+	}
+	if _, err := w.operator.Studies(context.Background()); err != nil {
+		t.Errorf("an operator that is connected: %v", err)
+	}
+	for _, c := range silent {
+		c.Close()
+	}
+	for until := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		c := w.raw(w.identity("last"))
+		if lists(c) == nil {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal("the places of the silent were not given back")
+		}
+	}
+}
+
+// TestHandshakes: a certificate that does not hold gets no connection: revoked,
+// unknown, of an invitation that was withdrawn, used long ago or is over. How
+// often it tries is bounded, and so is what is asked and logged because of it.
+func TestHandshakes(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, func(c *Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 10 })
+	shake := func(c tls.Certificate) error {
+		conn, err := tls.Dial("tcp", w.server.Addr(), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{c}, NextProtos: []string{"h2"}})
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		must(0, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+		_, err = conn.Read(make([]byte, 1))
+		return err
+	}
+	used, over, unused, withdrawn := invite(t, w, protocol.InviteOptions{Name: "used", Valid: 80 * 24 * time.Hour}), invite(t, w, protocol.InviteOptions{Name: "over", Valid: time.Hour}),
+		invite(t, w, protocol.InviteOptions{Name: "unused", Valid: 48 * time.Hour}), invite(t, w, protocol.InviteOptions{Name: "withdrawn"})
+	enrolment := must(protocol.NewEnrolment())
+	member := must(protocol.Enrol(ctx, used, enrolment, protocol.DialOptions{Now: w.clock.Now}))
+	must(0, w.operator.Revoke(ctx, "withdrawn"))
+	if err := shake(keyOf(used)); err != nil {
+		t.Errorf("an invitation just used, whose answer may be lost: %v", err)
+	}
+	w.clock.add(lostAnswer + time.Minute)
+	unknown, _, err := w.server.authority.IssueOwn("", protocol.Caller{Name: "ghost", Role: protocol.RoleParty}, member.Signer, w.clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	revoked := w.identity("revoked")
+	must(0, w.operator.Revoke(ctx, "revoked"))
+	for who, c := range map[string]struct {
+		certificate tls.Certificate
+		refused     bool
+	}{
+		"member": {pairOf(member), false}, "unused invitation": {keyOf(unused), false},
+		"used invitation": {keyOf(used), true}, "invitation that is over": {keyOf(over), true}, "withdrawn invitation": {keyOf(withdrawn), true},
+		"unknown": {pairOf(unknown), true}, "revoked": {pairOf(revoked), true},
+	} {
+		err := shake(c.certificate)
+		if refused := err != nil && strings.Contains(err.Error(), "bad certificate"); refused != c.refused {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+	if _, err := protocol.Enrol(ctx, over, must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}); !errors.Is(err, protocol.ErrExpired) {
+		t.Errorf("an invitation that is over: %v", err)
+	}
+	asked := w.server.counts.handshakes.Load()
+	for range 40 {
+		_ = shake(pairOf(revoked))
+	}
+	if n := w.server.counts.handshakes.Load() - asked; n > 10 {
+		t.Errorf("the store was asked %d times for one revoked certificate", n)
+	}
+	if n := strings.Count(w.log.String(), `"call":"handshake","party":"revoked"`); n == 0 || n > 2 {
+		t.Errorf("%d lines for one revoked certificate, want one for each reason", n)
+	}
+}
+
+// TestSilentMessage: a call whose message does not come is given up, with or
+// without a handler.
+func TestSilentMessage(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Limits.Silence, c.Limits.Slowest = 100*time.Millisecond, 10<<20 })
+	stream := must(pb.NewStudiesClient(w.raw(w.identity("slow"))).Contribute(context.Background()))
+	if err := answer(stream); !errors.Is(err, protocol.ErrBusy) || !strings.Contains(err.Error(), "did not pass") {
+		t.Errorf("a stream without a message ends with %v", err)
+	}
+	end := make(chan struct{})
+	defer close(end)
+	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{pairOf(w.identity("slower"))}}}
+	defer transport.CloseIdleConnections()
+	r := must(http.NewRequest(http.MethodPost, "https://"+w.server.Addr()+pb.Studies_List_FullMethodName, newUnfinished(1000, nil, end)))
+	r.Header.Set("Content-Type", "application/grpc")
+	reply, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, reply.Body)
+	reply.Body.Close()
+	if code := reply.Trailer.Get("Grpc-Status") + reply.Header.Get("Grpc-Status"); code != fmt.Sprint(int(codes.Canceled)) {
+		t.Errorf("a message that does not end: status %q", code)
+	}
+	for until := time.Now().Add(5 * time.Second); w.server.calls("party/slower")+w.server.calls("party/slow") > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the calls were not given up")
+		}
+	}
+}
+
+// TestAllCalls: all members together have a limit too.
+func TestAllCalls(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Limits.Calls, c.Limits.AllCalls = 2, 3 })
+	ctx := context.Background()
+	for i := range 3 {
+		name := fmt.Sprint("p", i)
+		must(pb.NewStudiesClient(w.raw(w.identity(name))).Contribute(ctx))
+		for w.server.calls("party/"+name) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	c := must(protocol.Dial(must(protocol.LoadIdentity(w.config.path(OperatorFile))), protocol.DialOptions{Coordinator: w.server.Addr()}))
+	defer c.Close()
+	if _, err := c.Studies(ctx); !errors.Is(err, protocol.ErrBusy) || !protocol.Retry(err) {
+		t.Errorf("one call more: %v, want ErrBusy", err)
+	}
+}
+
+// garbage sends bytes that are no message.
+type garbage struct{ encoding.CodecV2 }
+
+func (garbage) Marshal(any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer("\xff\xff\xff\xff")}, nil
+}
+
+// TestBytesThatDoNotParse: they are the caller's mistake, and are not tried
+// again.
+func TestBytesThatDoNotParse(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	connection := w.raw(w.identity("p0"))
+	bad := grpc.ForceCodecV2(garbage{encoding.GetCodecV2("proto")})
+	_, unary := pb.NewStudiesClient(connection).List(ctx, &pb.ListRequest{}, bad)
+	stream := must(pb.NewStudiesClient(connection).Contribute(ctx, bad))
+	must(0, stream.Send(&pb.ContributeRequest{}))
+	show := must(pb.NewStudiesClient(connection).Show(ctx, &pb.StudyRequest{}, bad))
+	_, shown := show.Recv()
+	for what, err := range map[string]error{"unary": unary, "upload": stream.RecvMsg(&pb.Signed{}), "download": shown} {
+		if status.Code(err) != codes.InvalidArgument || protocol.Retry(protocol.FromStatus(err)) || !errors.Is(protocol.FromStatus(err), protocol.ErrInvalid) {
+			t.Errorf("%s: %v, want InvalidArgument", what, err)
+		}
+	}
+	if w.server.calls("party/p0") != 0 {
+		t.Error("a call is still open")
+	}
+}
+
+// TestRefusalsAreCounted: however often a caller is refused, the log gets few
+// lines, which say how many there were; made-up names of calls are not counted
+// by name.
+func TestRefusalsAreCounted(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	connection := w.raw(w.identity("p0"))
+	for i := range 400 {
+		if _, err := pb.NewAdministrationClient(connection).ListMembers(ctx, &pb.ListMembersRequest{}); status.Code(err) != codes.PermissionDenied {
+			t.Fatalf("a party lists members: %v", err)
+		}
+		if err := connection.Invoke(ctx, fmt.Sprintf("/caucus.v1.Studies/Made%d", i), &pb.ListRequest{}, &pb.ListReply{}); status.Code(err) != codes.InvalidArgument {
+			t.Fatalf("a call that is not there: %v", err)
+		}
+	}
+	if n := strings.Count(w.log.String(), "call refused"); n == 0 || n > 4 {
+		t.Errorf("%d lines for 800 refused calls", n)
+	}
+	w.server.counts.mu.Lock()
+	defer w.server.counts.mu.Unlock()
+	if n := len(w.server.counts.calls); n > 20 {
+		t.Errorf("%d kinds of calls are counted", n)
+	}
+	if n := w.server.counts.calls[[2]string{"ListMembers", "PermissionDenied"}]; n != 400 {
+		t.Errorf("%d of 400 refused calls are counted", n)
+	}
+}
+
+// TestRefusals: one line a minute for a certificate and reason, and one for all
+// others where there are too many.
+func TestRefusals(t *testing.T) {
+	log := &book{}
+	out := slog.New(slog.NewJSONHandler(log, nil))
+	r := newRefusals()
+	for i := range 5 * mostSaid {
+		for range 3 {
+			r.log(out, "List", protocol.Caller{Serial: fmt.Sprint(i), Name: "p"}, protocol.ErrBusy)
+		}
+	}
+	if n := strings.Count(log.String(), "\n"); n != mostSaid+1 || len(r.said) != mostSaid+1 {
+		t.Errorf("%d lines, %d remembered, want %d", n, len(r.said), mostSaid+1)
+	}
+	now := time.Now().Add(quiet + time.Second)
+	if more, say := r.due(refusal{"0", "BUSY"}, now); !say || more != 2 {
+		t.Errorf("a minute later: said %v, %d more, want 2", say, more)
+	}
+	if _, say := r.due(refusal{"new", "BUSY"}, now); !say || len(r.said) > 3 {
+		t.Errorf("a minute later a new one: said %v, %d remembered", say, len(r.said))
+	}
+}
