@@ -1,0 +1,152 @@
+package caucus
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutant is a mistake in the code itself: in a file of a room, one piece of text
+// becomes another, and a test of that room must find it.
+type mutant struct {
+	name, room, file, old, new string
+	more                       string // at the end of the file
+	found                      string // by these tests, as for go test -run
+}
+
+// mutants live where nothing looks: each passed all tests once, or is of a kind
+// that others are made of. Mistakes made beside the code, in tests, are in
+// privacy/audit_test.go, privacy/dependence_test.go and study/audit_test.go.
+var mutants = []mutant{
+	{
+		name: "K: from the third run on every other run keeps the noise of the run before", room: "privacy", file: "knorm.go",
+		old:   "\t\tfor !r.trial(d) {\n\t\t}\n",
+		new:   "\t\tif k := len(out) / len(r.y); k < 2 || k%2 == 1 {\n\t\t\tfor !r.trial(d) {\n\t\t\t}\n\t\t}\n",
+		found: "TestNoiseIsIndependent",
+	},
+	{
+		name: "F: a ledger draws from ChaCha8 of a public counter", room: "privacy", file: "ledger.go",
+		old:  "\t\treturn newDice(system{})\n",
+		new:  "\t\tcounter++\n\t\treturn newDice(rand.NewChaCha8([32]byte{byte(counter), byte(counter >> 8)}))\n",
+		more: "\nvar counter int\n", found: "TestTwoProcessesDrawApart",
+	},
+	{
+		name: "N: a Gaussian beyond 4.5σ is drawn again", room: "privacy", file: "gaussian.go",
+		old:   "if y, ok := g.trial(d); ok {",
+		new:   "if y, ok := g.trial(d); ok && !g.far(y) {",
+		more:  "\nfunc (g *gaussian) far(y noise) bool {\n\tx := y.size.into(new(big.Int))\n\tf, _ := new(big.Rat).SetFrac(x.Mul(x, x).Mul(x, &g.b), &g.a).Float64()\n\treturn f > 4.5*4.5\n}\n",
+		found: "TestTails",
+	},
+	{
+		name: "N again: by the law of draw", room: "privacy", file: "gaussian.go",
+		old:   "if y, ok := g.trial(d); ok {",
+		new:   "if y, ok := g.trial(d); ok && !g.far(y) {",
+		more:  "\nfunc (g *gaussian) far(y noise) bool {\n\tx := y.size.into(new(big.Int))\n\tf, _ := new(big.Rat).SetFrac(x.Mul(x, x).Mul(x, &g.b), &g.a).Float64()\n\treturn f > 6*6\n}\n",
+		found: "TestDrawIsTrials",
+	},
+	{
+		name: "half of a buffer is filled, and the other half served all the same", room: "privacy", file: "dice.go",
+		old: "io.ReadFull(d.stream, d.buffer[:])", new: "io.ReadFull(d.stream, d.buffer[:len(d.buffer)/2])",
+		found: "TestNoiseIsIndependent",
+	},
+	{
+		name: "a label like the one before is answered like it", room: "privacy", file: "response.go",
+		old:   "\t\tout[j] = m.respond(v, d, &p)\n",
+		new:   "\t\tif j > 0 && v == s.values[j-1] {\n\t\t\tout[j] = out[j-1]\n\t\t\tcontinue\n\t\t}\n\t\tout[j] = m.respond(v, d, &p)\n",
+		found: "TestNoiseIsIndependent",
+	},
+	{
+		name: "every other block of an urn is that before it", room: "privacy", file: "urn.go",
+		old:   "\t\tz := out[at : at+c]\n",
+		new:   "\t\tz := out[at : at+c]\n\t\tif at/c%2 == 1 {\n\t\t\tcopy(z, out[at-c:at])\n\t\t\tcontinue\n\t\t}\n",
+		found: "TestNoiseIsIndependent",
+	},
+	{
+		name: "the first row's weight for all rows", room: "privacy", file: "gaussian.go",
+		old: "w := s.bound.weight(j); w != last", new: "w := s.bound.weight(j); last == 0",
+		found: "TestDrawIsTrials",
+	},
+	{
+		name: "noise that saturates where it still matters", room: "privacy", file: "laplace.go",
+		old: "size = int64(y.size.low)", new: "size = min(int64(y.size.low), 1<<25)",
+		found: "TestNoiseIsIndependent",
+	},
+	{
+		name: "a normal number is rounded before it is certain", room: "privacy", file: "normal.go",
+		old: "first.Cmp(last) == 0 {", new: "i > 0 || first.Cmp(last) == 0 {",
+		found: "TestRoundingIsExact",
+	},
+	{
+		name: "the sign is the size's lowest bit", room: "privacy", file: "laplace.go",
+		old: "y.negative = d.below(2) == 1", new: "y.negative = u%2 == 1",
+		found: "TestLaplaceLaw",
+	},
+}
+
+// TestMutants: each mutant is found by the tests that it names, and they pass
+// without it. It compiles a room for each: with CAUCUS_MUTANTS=1 only, as
+// .ci/run does.
+func TestMutants(t *testing.T) {
+	if os.Getenv("CAUCUS_MUTANTS") == "" {
+		t.Skip("set CAUCUS_MUTANTS=1 to compile and test every mutant, about two minutes")
+	}
+	honest := map[string]bool{}
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			if unit := m.room + " " + m.found; !honest[unit] {
+				honest[unit] = true
+				if out, err := exec.CommandContext(t.Context(), "go", "test", "-run", "^("+m.found+")", "./"+m.room).CombinedOutput(); err != nil || strings.Contains(string(out), "no tests to run") {
+					t.Fatalf("without the mutant: %v\n%s", err, out)
+				}
+			}
+			out, err := exec.CommandContext(t.Context(), "go", "test", "-overlay", m.overlay(t), "-run", "^("+m.found+")", "./"+m.room).CombinedOutput()
+			if strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]") {
+				t.Fatalf("the mutant does not compile:\n%s", out)
+			}
+			if err == nil {
+				t.Fatalf("it lives: %s do not find it", m.found)
+			}
+			said := ""
+			for _, line := range strings.Split(string(out), "\n") {
+				if strings.Contains(line, "_test.go:") {
+					said = strings.TrimSpace(line)
+				}
+			}
+			t.Log(said)
+		})
+	}
+}
+
+// overlay writes the mutant's file and says where it is, as go test -overlay
+// reads it.
+func (m mutant) overlay(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(m.room, m.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(source), m.old); n != 1 {
+		t.Fatalf("%s/%s has this text %d times, not once: make the mistake anew in the code as it is now\n%s", m.room, m.file, n, m.old)
+	}
+	dir := t.TempDir()
+	changed := filepath.Join(dir, m.file)
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(source), m.old, m.new, 1)+m.more), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(overlay, list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return overlay
+}
