@@ -490,7 +490,7 @@ func TestSimulatedNeverPasses(t *testing.T) {
 func TestPatientsStayTogether(t *testing.T) {
 	_, _, _, records := hospital(t, 2000)
 	shard := map[string]int{}
-	for s, rows := range shardsOf(Inputs{Records: records, ShardKey: []byte("key")}, 7) {
+	for s, rows := range shardsOf(Plan{Unit: privacy.Record, Shards: 7}, Inputs{Records: records, ShardKey: []byte("key")}) {
 		for _, i := range rows {
 			if had, ok := shard[records.Patient[i]]; ok && had != s {
 				t.Fatalf("patient %s is in shards %d and %d", records.Patient[i], had, s)

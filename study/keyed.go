@@ -15,105 +15,128 @@ import (
 	"caucus/privacy"
 )
 
-// keyed gives each record of a party a name, and from it the numbers that say
-// where the record is assigned: to a shard, a made set, a cut, an order. A name
-// is what the record holds and which copy of it this is, never its place in the
-// file; a number is HMAC-SHA256 of use and name under a key of the site's for
-// this one study, so that nobody else can tell it.
+// keyed names the records of a party for one study. From a name, HMAC-SHA256
+// under the site's key says where a record goes: into a cut, a shard, a made set.
+// A name is what the record holds and which copy of that it is, never its place
+// in the file.
 //
-// Proof note. At unit record and party a name holds all that a study sees of a
-// record: patient, party, features and label. Copies are then alike in all of
-// it. At unit label it holds all but the label, and copies count in the order of
-// the file.
-//
-//   - Lemma 1 (unit record, whatever the order of either file and whatever the
-//     key). Let M′ be the multiset M with one record r replaced by r′. If r is the
-//     m-th copy of its bytes and r′ becomes the m′-th of its own, the sets of names
-//     are T and T′ = T − (r,m) + (r′,m′): one name is exchanged for another. A
-//     record that is assigned by a number of its name therefore stays where it
-//     was, and only r leaves and r′ arrives somewhere. Of a cut, the n names
-//     with the least numbers, S and S′ are equal or differ by one exchange: S
-//     without (r,m) is filled up by the least name outside, if (r,m) was in it;
-//     then (r′,m′) stays outside or drives out the greatest, which is that same
-//     name where there was one. So a cut of neighbours is a pair of
-//     neighbours, and a bound for one record holds after it unchanged. k replaced
-//     records (a whole party of k, a patient) exchange k at most, one by one.
-//   - Lemma 2 (unit label). Neighbours whose files have one order have the same
-//     names in the same places: an assignment moves nothing, and one label differs
-//     in one place of it. Files in any other order (sorted by the label, say)
-//     permute the labels among records that are alike in all else. Their names'
-//     numbers are independent and alike in law, so what is sent has one law for
-//     all permutations of a file: it is a mixture, over a uniform permutation, of
-//     what is sent of files in one order. The mixtures of neighbours are coupled
-//     permutation by permutation to differ in one label each, and (ε,δ), Rényi
-//     divergence and with it ρ are quasi-convex: the bound for one label holds.
-//     With three labels, none being one, no rule that looks at the multiset alone
-//     does better: of the six pairs of three labels, no arrangement in two
-//     places has all neighbours differ in one place only.
-//   - Two states of one file under one key: Lemma 1 holds for each key, so every
-//     release has its bound given the key, and releases of different states add
-//     up like any. Lemma 2's law over the key is one release's: the key of another
-//     study is independent (it hangs on the plan's hash), and one study releases
-//     once.
-//   - Numeric model: bytes, with features as the bits of their floats; none is
-//     computed with.
-//   - Assumed: HMAC-SHA256 cannot be told from a random function without the key
-//     (Lemma 2, and that nobody can tell places), and SHA-256 has no collisions
-//     (both).
+// Proof note.
+//   - Neighbours: multisets M and M′ of records of one unit's replacement, each in
+//     a file of any order. What they share by definition is known beforehand: at
+//     unit label all but the labels, with sets by a column that column
+//     (appendShared); otherwise nothing.
+//   - Lemma 1, of names. Let r be replaced by r′, r the m-th copy of its bytes and
+//     r′ the m′-th of its own. The set of names T becomes T′ = T − (r,m) + (r′,m′).
+//     So a function of a record's name moves nothing but the one. Copies are alike
+//     in all that a study sees, so it does not matter which is counted first.
+//   - Lemma 2, of cuts. Records that are alike in what neighbours share are a
+//     group, and how many of each group stay hangs on the groups' sizes alone,
+//     which neighbours share. Of a group the k names with the least keys stay. If
+//     (r,m) was among them, the least name outside fills its place; then
+//     (r′,m′) stays outside, or drives out the greatest, which is that same name
+//     if there was one. So the cuts S and S′ are equal or one record of a group is
+//     replaced by one of that group: neighbours, and a bound for neighbours holds
+//     after a cut as before it. By induction k replacements (the records of a
+//     patient, or of a party of at most k) exchange at most k.
+//   - Lemma 3, of the order of sending at unit label. It goes by names of what
+//     neighbours share, copies counted in the order of the file. Of files in the
+//     same order one label moves one place. Files in other orders (sorted by
+//     label, say) permute labels inside a group; but the places of a group are
+//     independent and alike in law, so what is sent is the mixture, over uniform
+//     arrangements of each group's labels, of what is sent of one arrangement.
+//     Those of neighbours can be paired to differ in one place; (ε,δ) and Rényi
+//     divergence are quasi-convex, so the bound of one place holds for the mixture.
+//     (No rule without chance does as well: the pairs {a,b}, {b,c}, {c,a} of labels
+//     are neighbours of each other, and cannot be laid in two places so that any
+//     two differ in one place only.)
+//   - Two states of one file under one key: Lemmas 1 and 2 hold for each key, so
+//     what two releases of two states cost adds up. The law in Lemma 3 is one
+//     release's own: the key hangs on the plan, and a ledger releases a plan once.
+//   - Numeric model: bytes, of floats their bits. Nothing is computed with them.
+//   - Assumed: SHA-256 has no collisions; in Lemma 3, and where nobody is to tell
+//     who was chosen, HMAC-SHA256 is a random function to all without the key.
 type keyed struct {
-	mac    hash.Hash
-	names  [][sha256.Size]byte // digests of what records hold
-	copies []uint64            // which copy of it each is
+	mac hash.Hash
+	// full are the names of the records, of all that a study sees of them.
+	full []name
+	// shared are names of what neighbours share, nil where that is nothing. At
+	// unit label alike ones are told apart by their order in the file.
+	shared []name
 }
 
-// What a number is for: no two uses have the same numbers.
+type name struct {
+	holds [sha256.Size]byte // digest
+	copy  uint64
+}
+
+// What a key is for: no two uses have a key in common.
 const (
-	forCut   = "cut"   // which records are used, of more
-	forOrder = "order" // in which they are sent
+	forCut   = "cut"   // of records that are alike in what neighbours share
+	forSlot  = "slot"  // how many of those
+	forOrder = "order" // of sending
 	forSet   = "set"   // made sets
+	forBlank = "blank" // the set of records that name none
 	forClass = "class" // what a record without a label counts as
 	// Which shard: of a record, of a patient, of all records that are alike.
 	forShard, forPatient, forAlike = "shard", "patient", "alike"
 )
 
-// nameRecords names the records of a party for one study.
-func nameRecords(p Plan, records *dataset.Records, key []byte) *keyed {
+// nameRecords names a party's records for a plan that was checked.
+func nameRecords(p Plan, records *dataset.Records, siteKey []byte) *keyed {
 	canonical, err := p.Canonical()
-	if err != nil { // it was checked
+	if err != nil {
 		panic(err)
 	}
-	study := HashOf(canonical)
-	outer := hmac.New(sha256.New, key)
-	outer.Write([]byte("study\x00"))
-	outer.Write(study[:])
+	plan := HashOf(canonical)
+	study := hmac.New(sha256.New, siteKey)
+	study.Write([]byte("study\x00"))
+	study.Write(plan[:])
 	k := &keyed{
-		mac:   hmac.New(sha256.New, outer.Sum(nil)),
-		names: make([][sha256.Size]byte, records.Len()), copies: make([]uint64, records.Len()),
+		mac:  hmac.New(sha256.New, study.Sum(nil)),
+		full: names(records.Len(), func(b []byte, i int) []byte { return appendRecord(b, records, i) }),
 	}
-	seen := make(map[[sha256.Size]byte]uint64, records.Len())
-	var b []byte
-	for i := range k.names {
-		b = appendRecord(b[:0], records, i, p.Unit)
-		k.names[i] = sha256.Sum256(b)
-		k.copies[i] = seen[k.names[i]]
-		seen[k.names[i]]++
+	if p.Unit == privacy.Label || p.setsByColumn() {
+		k.shared = names(records.Len(), func(b []byte, i int) []byte { return appendShared(b, p.Unit, records, i) })
 	}
 	return k
 }
 
-// appendRecord writes all that a study sees of a record, but for its label at
-// unit label: no two records that differ in it have the same bytes.
-func appendRecord(b []byte, records *dataset.Records, i int, unit privacy.Unit) []byte {
-	for _, name := range []string{textOf(records.Patient, i), textOf(records.Party, i)} {
-		b = append(binary.AppendUvarint(b, uint64(len(name))), name...)
+// names digests what is appended of each record and counts copies.
+func names(n int, of func(b []byte, i int) []byte) []name {
+	out := make([]name, n)
+	seen := make(map[[sha256.Size]byte]uint64, n)
+	var b []byte
+	for i := range out {
+		b = of(b[:0], i)
+		holds := sha256.Sum256(b)
+		out[i] = name{holds, seen[holds]}
+		seen[holds]++
 	}
-	if unit != privacy.Label {
-		b = binary.BigEndian.AppendUint64(b, uint64(records.Y[i]))
+	return out
+}
+
+// appendRecord writes all that a study sees of a record: records that differ in
+// it have different bytes.
+func appendRecord(b []byte, records *dataset.Records, i int) []byte {
+	return binary.BigEndian.AppendUint64(appendShared(b, privacy.Label, records, i), uint64(records.Y[i]))
+}
+
+// appendShared writes what neighbours share of a record at unit label, all but
+// the label; at other units the set that a column names.
+func appendShared(b []byte, u privacy.Unit, records *dataset.Records, i int) []byte {
+	b = appendText(b, textOf(records.Party, i))
+	if u != privacy.Label {
+		return b
 	}
+	b = appendText(b, textOf(records.Patient, i))
 	for _, v := range records.X.RawRowView(i) {
 		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
 	}
 	return b
+}
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
 // textOf is a record's entry in a column, "" where there is none.
@@ -135,24 +158,50 @@ func (k *keyed) key(use string, of ...[]byte) (out [sha256.Size]byte) {
 	return out
 }
 
-// copyKey is the key of a record by its name.
-func (k *keyed) copyKey(use string, i int) [sha256.Size]byte {
-	return k.key(use, k.names[i][:], binary.BigEndian.AppendUint64(nil, k.copies[i]))
+func (k *keyed) nameKey(use string, n name) [sha256.Size]byte {
+	return k.key(use, n.holds[:], binary.BigEndian.AppendUint64(nil, n.copy))
 }
 
-// number is a record's for a use, uniform.
-func (k *keyed) number(use string, i int) uint64 { return leading(k.copyKey(use, i)) }
+// number is uniform, a record's own for a use.
+func (k *keyed) number(use string, i int) uint64 { return leading(k.nameKey(use, k.full[i])) }
 
 func leading(key [sha256.Size]byte) uint64 { return binary.BigEndian.Uint64(key[:]) }
 
-// least are the rows with the least keys of a use, at most so many, in order.
-func (k *keyed) least(use string, most int) []int {
-	keys, order := make([][sha256.Size]byte, len(k.names)), make([]int, len(k.names))
-	for i := range keys {
-		keys[i], order[i] = k.copyKey(use, i), i
+// sorted are the rows in the order of their names' keys.
+func (k *keyed) sorted(use string, names []name) []int {
+	keys, order := make([][sha256.Size]byte, len(names)), make([]int, len(names))
+	for i, n := range names {
+		keys[i], order[i] = k.nameKey(use, n), i
 	}
 	slices.SortFunc(order, func(i, j int) int { return bytes.Compare(keys[i][:], keys[j][:]) })
+	return order
+}
+
+// sending is the order in which records leave at unit label, at most so many.
+func (k *keyed) sending(most int) []int {
+	order := k.sorted(forOrder, k.shared)
 	return order[:min(most, len(order))]
+}
+
+// cut is at most so many records. What neighbours share of them comes in an
+// order that neighbours share.
+func (k *keyed) cut(most int) []int {
+	rows := k.sorted(forCut, k.full)
+	if k.shared == nil {
+		return rows[:min(most, len(rows))]
+	}
+	groups := map[[sha256.Size]byte][]int{}
+	for _, i := range rows {
+		of := k.shared[i].holds
+		groups[of] = append(groups[of], i)
+	}
+	slots := k.sorted(forSlot, k.shared)
+	slots = slots[:min(most, len(slots))]
+	for at, i := range slots {
+		of := k.shared[i].holds
+		slots[at], groups[of] = groups[of][0], groups[of][1:]
+	}
+	return slots
 }
 
 // byPatient says that the plan's shards keep the records of a patient together.
@@ -160,22 +209,19 @@ func (p Plan) byPatient(records *dataset.Records) bool {
 	return p.Shards > 1 && records.Patient != nil
 }
 
-// shards deals records to shards, each in an order of keys, so that training on
-// one does not hang on where in the file the records of another are. All
-// records of a patient are in one shard. In a file that names patients, records
-// that name none are dealt by what they hold alone: not by how many such there
-// are, which the cut of a shard may change (Exactly).
+// shards deals the records, each shard in the order of their keys. The records
+// of a patient are in one shard. Dealt by what they hold without the label, alike
+// ones together, are records at unit label (or one label would move more than a
+// ballot) and, in a file that names patients, records that name none (or those
+// that the cut of a shard leaves would be dealt anew).
 func (k *keyed) shards(p Plan, records *dataset.Records) [][]int {
 	out := make([][]int, p.Shards)
-	for _, i := range k.least(forShard, records.Len()) {
-		var at uint64
-		switch patient := textOf(records.Patient, i); {
-		case patient != "":
+	for _, i := range k.sorted(forShard, k.full) {
+		at := k.number(forShard, i)
+		if patient := textOf(records.Patient, i); patient != "" {
 			at = leading(k.key(forPatient, []byte(patient)))
-		case records.Patient != nil:
-			at = leading(k.key(forAlike, k.names[i][:]))
-		default:
-			at = k.number(forShard, i)
+		} else if p.Unit == privacy.Label || records.Patient != nil {
+			at = leading(k.key(forAlike, appendShared(nil, privacy.Label, records, i)))
 		}
 		s := at % uint64(p.Shards)
 		out[s] = append(out[s], i)
@@ -205,24 +251,14 @@ func Exactly(p Plan, records *dataset.Records, n int, key []byte) *dataset.Recor
 // chosen are the rows of at most n records, in the order of the file.
 func chosen(p Plan, records *dataset.Records, n int, key []byte) []int {
 	k := nameRecords(p, records, key)
-	rows := k.least(forCut, records.Len())
+	var rows []int
 	if p.byPatient(records) {
-		shard := make([]int, records.Len())
-		for s, dealt := range k.shards(p, records) {
-			for _, i := range dealt {
-				shard[i] = s
-			}
+		for s, shard := range k.shards(p, records) {
+			part := (n + s) / p.Shards // they add up to n
+			rows = append(rows, shard[:min(part, len(shard))]...)
 		}
-		left := make([]int, p.Shards)
-		for s := range left {
-			left[s] = (n + s) / p.Shards // they add up to n
-		}
-		rows = slices.DeleteFunc(rows, func(i int) bool {
-			left[shard[i]]--
-			return left[shard[i]] < 0
-		})
 	} else {
-		rows = rows[:min(n, len(rows))]
+		rows = k.cut(n)
 	}
 	slices.Sort(rows)
 	return rows

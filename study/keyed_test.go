@@ -13,7 +13,7 @@ import (
 func contents(r *dataset.Records) []string {
 	out := make([]string, r.Len())
 	for i := range out {
-		out[i] = fmt.Sprintf("%x", appendRecord(nil, r, i, privacy.Record))
+		out[i] = fmt.Sprintf("%x", appendRecord(nil, r, i))
 	}
 	slices.Sort(out)
 	return out

@@ -1,14 +1,11 @@
 package study
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -138,7 +135,7 @@ func (labels) Draft(p Plan, in Inputs) (Draft, error) {
 	if err != nil {
 		return Draft{}, err
 	}
-	records := in.Records.Select(orderOf(in, p.Labels.MaxRecords))
+	records := in.Records.Select(nameRecords(p, in.Records, in.ShardKey).sending(p.Labels.MaxRecords))
 	n := records.Len()
 	head := binary.AppendUvarint(nil, uint64(n))
 	if n == 0 {
@@ -169,24 +166,6 @@ func (labels) Draft(p Plan, in Inputs) (Draft, error) {
 			return append(head, b...), nil
 		},
 	}, nil
-}
-
-// orderOf is the order in which a party sends its records, at most so many: by
-// a keyed hash of their places. A file is often sorted by its label, and then a
-// record's place would give its label away; nobody without the key can tell
-// the place. The same records come in the same order again, so that a ledger
-// asked twice gives labels that belong to the features beside them.
-func orderOf(in Inputs, most int) []int {
-	keys := make([][sha256.Size]byte, in.Records.Len())
-	order := make([]int, len(keys))
-	for i := range keys {
-		h := hmac.New(sha256.New, in.ShardKey)
-		h.Write([]byte("labels row " + strconv.Itoa(i)))
-		h.Sum(keys[i][:0])
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int { return slices.Compare(keys[i][:], keys[j][:]) })
-	return order[:min(most, len(order))]
 }
 
 // featureUnit is how features travel: in units of 2⁻¹⁵, two bytes each. Their

@@ -2,11 +2,7 @@ package study
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/binary"
 	"math/rand/v2"
-	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -27,7 +23,7 @@ const DefaultLearner = "softmax"
 // alone, which the bound of shards covers.
 func localTally(p Plan, in Inputs, classes int) *aggregation.Tally {
 	t := aggregation.NewTally(in.Pool.Rows(), classes)
-	for s, rows := range shardsOf(in, p.Shards) {
+	for s, rows := range shardsOf(p, in) {
 		// Each shard has a generator of its own, so that one shard's records
 		// cannot move another's votes through shared randomness.
 		rng := rand.New(rand.NewPCG(p.Seed, uint64(s)))
@@ -116,21 +112,18 @@ func mapped(p Plan, records *dataset.Records) *mat.Dense {
 	return p.Map.Apply(records.X)
 }
 
-// shardsOf deals the records to shards by a keyed hash of the patient, so that
-// all records of a patient are in one shard and nobody without the key can
-// tell which. Records without a patient column are patients of their own,
-// named by their place.
-func shardsOf(in Inputs, shards int) [][]int {
-	out := make([][]int, shards)
-	for i := range in.Records.Len() {
-		name := "row " + strconv.Itoa(i)
-		if i < len(in.Records.Patient) {
-			name = "patient " + in.Records.Patient[i]
-		}
-		h := hmac.New(sha256.New, in.ShardKey)
-		h.Write([]byte(name))
-		s := binary.BigEndian.Uint64(h.Sum(nil)) % uint64(shards)
-		out[s] = append(out[s], i)
+// shardsOf are the rows of each shard (keyed.shards).
+func shardsOf(p Plan, in Inputs) [][]int {
+	if p.Shards <= 1 {
+		return [][]int{allRows(in.Records)}
 	}
-	return out
+	return nameRecords(p, in.Records, in.ShardKey).shards(p, in.Records)
+}
+
+func allRows(records *dataset.Records) []int {
+	rows := make([]int, records.Len())
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
 }

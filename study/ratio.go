@@ -1,13 +1,10 @@
 package study
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -272,54 +269,65 @@ func (d ratioDesign) boundFor(sets int) privacy.Bound {
 	return b
 }
 
+// setsByColumn says that a column names the set of each record.
+func (p Plan) setsByColumn() bool { return p.Ratio != nil && p.Ratio.Sets == SetsColumn }
+
 // ratioSets deals a party's records to its sets; there is at least one. Sets
-// come in the order of their names, rows in the order of their keyed hashes.
+// come in the order of their names, rows in an order of keys.
 func ratioSets(p Plan, in Inputs) (sets [][]int, classes []int) {
 	t, records := p.Ratio, in.Records
-	rows := orderOf(in, t.MaxRecords)
+	keyed := nameRecords(p, records, in.ShardKey)
+	rows := keyed.cut(t.MaxRecords)
 	c := len(p.Schema.Label.Classes)
 	classes = make([]int, records.Len())
 	for _, i := range rows {
 		if classes[i] = records.Y[i]; classes[i] < 0 || classes[i] >= c {
-			classes[i] = int(keyedNumber(in.ShardKey, "class", i) % uint64(c))
+			classes[i] = int(keyed.number(forClass, i) % uint64(c))
 		}
 	}
 	switch {
 	case t.Sets == SetsMade:
 		sets = make([][]int, c)
 		deal := dealing(t.Skew, t.Expected, c)
-		// The coin is the place's own: a record that is replaced moves no other.
 		for _, i := range rows {
-			u, at := float64(keyedNumber(in.ShardKey, "set", i))/(1<<64), 0
+			u, at := float64(keyed.number(forSet, i))/(1<<64), 0
 			for ; at < c-1 && u >= deal[classes[i]][at]; at++ {
 				u -= deal[classes[i]][at]
 			}
 			sets[at] = append(sets[at], i)
 		}
-	case t.Sets == SetsColumn && records.Party != nil && len(rows) > 0:
-		of := map[string][]int{}
-		for _, i := range rows {
-			of[records.Party[i]] = append(of[records.Party[i]], i)
-		}
-		for k, name := range sortedKeys(of) {
-			if k < t.MaxSets {
-				sets = append(sets, of[name])
-			} else {
-				sets[t.MaxSets-1] = append(sets[t.MaxSets-1], of[name]...)
-			}
-		}
+	case t.Sets == SetsColumn && records.Party != nil:
+		sets = columnSets(keyed, records, rows, t.MaxSets)
 	default:
 		sets = [][]int{rows}
 	}
 	return sets, classes
 }
 
-// keyedNumber is a number that nobody without the key can tell, the same each
-// time for a row's place.
-func keyedNumber(key []byte, use string, row int) uint64 {
-	h := hmac.New(sha256.New, key)
-	h.Write([]byte("ratio " + use + " " + strconv.Itoa(row)))
-	return binary.BigEndian.Uint64(h.Sum(nil))
+// columnSets are the rows of each value of the party column. Rows without one
+// are in one of these sets, so that a cell that cannot be read changes
+// neither how many sets nor how many rows there are.
+func columnSets(k *keyed, records *dataset.Records, rows []int, most int) [][]int {
+	of := map[string][]int{}
+	for _, i := range rows {
+		of[records.Party[i]] = append(of[records.Party[i]], i)
+	}
+	blank := of[""]
+	delete(of, "")
+	if len(of) == 0 {
+		return [][]int{rows}
+	}
+	var sets [][]int
+	for at, name := range sortedKeys(of) {
+		if at < most {
+			sets = append(sets, of[name])
+		} else {
+			sets[most-1] = append(sets[most-1], of[name]...)
+		}
+	}
+	at := leading(k.key(forBlank)) % uint64(len(sets))
+	sets[at] = append(sets[at], blank...)
+	return sets
 }
 
 func (ratioKind) Draft(p Plan, in Inputs) (Draft, error) {

@@ -201,7 +201,7 @@ func (w *weigh) local(in Inputs) ([]int64, int64) {
 	if most := w.maxWeight(); int64(records.Len()) > most {
 		// A part chosen without looking at them, so that no more of a party's
 		// records count than the plan says.
-		records = records.Select(orderOf(in, int(most)))
+		records = records.Select(nameRecords(w.plan, records, in.ShardKey).cut(int(most)))
 	}
 	n := int64(records.Len())
 	if n == 0 {
