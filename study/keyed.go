@@ -190,16 +190,25 @@ func (k *keyed) cut(most int) []int {
 	if k.shared == nil {
 		return rows[:min(most, len(rows))]
 	}
-	groups := map[[sha256.Size]byte][]int{}
+	groups := map[[sha256.Size]byte][]int{} // of more than one
+	for _, n := range k.shared {
+		if n.copy > 0 {
+			groups[n.holds] = nil
+		}
+	}
 	for _, i := range rows {
 		of := k.shared[i].holds
-		groups[of] = append(groups[of], i)
+		if group, many := groups[of]; many {
+			groups[of] = append(group, i)
+		}
 	}
 	slots := k.sorted(forSlot, k.shared)
 	slots = slots[:min(most, len(slots))]
 	for at, i := range slots {
 		of := k.shared[i].holds
-		slots[at], groups[of] = groups[of][0], groups[of][1:]
+		if group, many := groups[of]; many {
+			slots[at], groups[of] = group[0], group[1:]
+		}
 	}
 	return slots
 }
