@@ -1,6 +1,7 @@
 package study
 
 import (
+	cryptorand "crypto/rand"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -130,6 +131,36 @@ func TestStudiesDrawApart(t *testing.T) {
 	} {
 		if f := find(name, answers); !f.Dependent {
 			t.Errorf("%s: not found, the nearest is %.2f, %s", name, f.Share, f.By)
+		}
+	}
+}
+
+// TestAuditWideStudies: what studies of real size and calibration release of
+// adversarial neighbours gives away no more than the plan says. Few samples see
+// a claim that is spread over hundreds of numbers; they would see noise that is
+// missing in one of them, or the same in two. False alarms: 1e-12 each of 8.
+func TestAuditWideStudies(t *testing.T) {
+	c, records := wideClinic(t)
+	for name, p := range widePlans(c) {
+		other := records.Select(places(records.Len()))
+		for i := range other.Len() { // at unit label and record the first, at unit party all
+			if i > 0 && p.Unit != privacy.Party {
+				break
+			}
+			other.Y[i] = (other.Y[i] + 1) % 5
+			if row := other.X.RawRowView(i); p.Unit != privacy.Label {
+				for j := range row {
+					row[j] = 1 - row[j]
+				}
+			}
+		}
+		trial := trialOf(t, c.asksOf(t, p, records, records)[0], c.asksOf(t, p, other, records)[0])
+		samples := 800
+		if trial.Claim.Delta == 0 && trial.Mechanism.Name() == "k-norm" {
+			samples = 200
+		}
+		if f := auditOf(t, name, trial.Claim, samples, trial.Sampler(cryptorand.Reader)); f.Exceeds(trial.Claim.Epsilon) {
+			t.Errorf("%s: ε is at least %.3f by %s, the plan says %.3f", name, f.Epsilon, f.Event, trial.Claim.Epsilon)
 		}
 	}
 }
