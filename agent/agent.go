@@ -89,13 +89,10 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("open state folder: %w", err)
 	}
 	if a.site.config.Gossip.Listen != "" {
-		l, err := a.dial(a.site.config, a.id) // a link of its own: this one may be renewed
-		if err != nil {
-			return err
-		}
 		var gossip sync.WaitGroup
 		defer gossip.Wait()
-		gossip.Go(func() { a.gossip(ctx, l) })
+		id := a.id // it may be renewed meanwhile
+		gossip.Go(func() { a.gossip(ctx, id) })
 	}
 	a.log.Info("agent started")
 	for _, r := range a.Sources() {
@@ -190,31 +187,6 @@ func (a *Agent) Round(ctx context.Context) error {
 		}
 	}
 	return unreachable
-}
-
-// gossip takes part in the gossip until ctx ends. Whether it succeeds, and how
-// long that takes, changes nothing else.
-func (a *Agent) gossip(ctx context.Context, l link) {
-	defer l.Close()
-	c := a.site.config
-	for {
-		info, err := l.Gossip(ctx)
-		var g *protocol.Gossip
-		if err == nil {
-			g, err = protocol.JoinGossip(protocol.GossipConfig{Name: string(a.site.party), Listen: c.Gossip.Listen, Key: info.Key, Join: info.Addresses})
-		}
-		if err == nil {
-			a.log.Info("taking part in the gossip", "address", g.Addr())
-			<-ctx.Done()
-			g.Close()
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(jitter(c.MaxBackoff)):
-		}
-	}
 }
 
 // maxSkew is how far a clock may be off before it is worth a word: certificates

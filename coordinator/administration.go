@@ -110,6 +110,7 @@ func (s *Server) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeRep
 		return nil, err
 	}
 	s.gate.evict(r.Name, revision)
+	s.rekey(context.WithoutCancel(ctx))
 	s.config.Log.Info("revoked", "party", r.Name, "by", callerOf(ctx).Name)
 	return &pb.RevokeReply{}, nil
 }

@@ -51,9 +51,7 @@ type Config struct {
 	// Metrics is a loopback host:port that serves counts in Prometheus' text
 	// format at /metrics, without TLS; empty is off.
 	Metrics string `koanf:"metrics"`
-	// Gossip is a host:port to gossip on, UDP and TCP; empty is off. It only
-	// says who seems alive.
-	Gossip string `koanf:"gossip"`
+	Gossip  Gossip `koanf:"gossip"`
 
 	// Head is a file outside of Dir and of its backups: Init names one beside the
 	// folder; another disk is better. The coordinator keeps in it how far its
@@ -109,6 +107,16 @@ type Limits struct {
 	// Burst how many at once after a rest.
 	Rate  float64 `koanf:"rate"`
 	Burst int     `koanf:"burst"`
+}
+
+// Gossip says whether and where a coordinator takes part in the gossip. It only
+// says who seems alive.
+type Gossip struct {
+	// Listen is host:port for UDP and TCP; empty turns gossip off.
+	Listen string `koanf:"listen"`
+	// Parties lets parties take part, those whose site says so too. Whoever takes
+	// part reads the names and addresses of all that do.
+	Parties bool `koanf:"parties"`
 }
 
 // Files in a coordinator's folder.
@@ -211,7 +219,7 @@ func (c Config) Validate() error {
 	for _, a := range []struct {
 		field, address string
 		needed         bool
-	}{{"listen", c.Listen, true}, {"address", c.Address, false}, {"metrics", c.Metrics, false}, {"gossip", c.Gossip, false}} {
+	}{{"listen", c.Listen, true}, {"address", c.Address, false}, {"metrics", c.Metrics, false}, {"gossip: listen", c.Gossip.Listen, false}} {
 		if _, _, err := net.SplitHostPort(a.address); err != nil && (a.needed || a.address != "") {
 			return fmt.Errorf("%s: %q is no host:port, such as 127.0.0.1:7443", a.field, a.address)
 		}

@@ -41,9 +41,12 @@ type Server struct {
 	conductor *conductor
 	counts    *counts
 	gate      *gate
-	gossipKey []byte
-	gossip    *protocol.Gossip // nil: off
-	uploads   chan struct{}    // a place each for an upload in memory
+
+	gossipSecret []byte
+	gossip       *protocol.Gossip // nil: off
+	gossipMu     sync.Mutex       // held while the key is changed
+
+	uploads   chan struct{} // a place each for an upload in memory
 	listener  net.Listener
 	grpc      *grpc.Server
 	health    *health.Server // nil: off
@@ -96,7 +99,7 @@ func (s *Server) open() error {
 	if s.keys, err = protocol.FollowKeys(s.signer.Key(), nil); err != nil {
 		return err
 	}
-	if s.gossipKey, err = os.ReadFile(c.path(gossipFile)); err != nil {
+	if s.gossipSecret, err = protocol.ReadSecret(c.path(gossipFile)); err != nil {
 		return fmt.Errorf("read gossip key: %w", err)
 	}
 	store, err := openSQLite(c.path(storeFile))
@@ -206,8 +209,8 @@ func (s *Server) listen() error {
 		}
 		s.closers = append(s.closers, func() error { return errors.Join(s.metrics.Close(), ignoreClosed(s.metricsAt.Close())) })
 	}
-	if c.Gossip != "" {
-		if s.gossip, err = protocol.JoinGossip(protocol.GossipConfig{Name: "coordinator", Listen: c.Gossip, Key: s.gossipKey}); err != nil {
+	if c.Gossip.Listen != "" {
+		if err := s.openGossip(); err != nil {
 			return err
 		}
 		s.closers = append(s.closers, s.gossip.Close)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"slices"
 	"time"
 
@@ -393,21 +392,4 @@ func (s *Server) DownloadRelease(r *pb.DownloadRequest, stream grpc.ServerStream
 		}
 	}
 	return nil
-}
-
-// Gossip says how to join, where it is on.
-func (s *Server) Gossip(context.Context, *pb.GossipRequest) (*pb.GossipReply, error) {
-	if s.gossip == nil {
-		return nil, fmt.Errorf("%w: gossip is off here", protocol.ErrNotFound)
-	}
-	at := s.gossip.Addr()
-	// What is bound to every address is joined at the address parties dial.
-	if host, port, err := net.SplitHostPort(at); err == nil {
-		if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
-			if dialled, _, err := net.SplitHostPort(s.address()); err == nil {
-				at = net.JoinHostPort(dialled, port)
-			}
-		}
-	}
-	return &pb.GossipReply{Addresses: []string{at}, Key: s.gossipKey}, nil
 }

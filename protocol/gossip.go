@@ -1,6 +1,9 @@
 package protocol
 
 import (
+	"bytes"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net"
@@ -38,9 +41,26 @@ func (c GossipConfig) Validate() error {
 	return nil
 }
 
+// GossipKey is the key of an epoch, HKDF-SHA256 of the coordinator's secret. An
+// epoch begins with each revocation; whoever holds the keys of all epochs before
+// learns nothing of the next one's.
+func GossipKey(secret []byte, epoch int64) ([]byte, error) {
+	if len(secret) != 32 {
+		return nil, fmt.Errorf("make gossip key: the secret has %d bytes, want 32", len(secret))
+	}
+	key, err := hkdf.Key(sha256.New, secret, nil, fmt.Sprintf("caucus gossip, epoch %d", epoch), 32)
+	if err != nil {
+		return nil, fmt.Errorf("make gossip key: %w", err)
+	}
+	return key, nil
+}
+
 // Gossip is this node's part in the gossip. What it says is a hint of who is
 // alive; nothing may be decided on it.
-type Gossip struct{ list *memberlist.Memberlist }
+type Gossip struct {
+	list *memberlist.Memberlist
+	keys *memberlist.Keyring
+}
 
 // JoinGossip starts. An error to reach any of Join is an error; nodes that go
 // away later come back by themselves.
@@ -59,25 +79,58 @@ func JoinGossip(c GossipConfig) (*Gossip, error) {
 	if host == "" {
 		m.BindAddr = "0.0.0.0"
 	}
-	m.SecretKey = c.Key
+	keys, err := memberlist.NewKeyring(nil, c.Key)
+	if err != nil {
+		return nil, fmt.Errorf("check gossip: key: %w", err)
+	}
+	m.Keyring = keys
 	m.GossipVerifyIncoming, m.GossipVerifyOutgoing = true, true // no clear text, either way
 	m.LogOutput = io.Discard
 	list, err := memberlist.Create(m)
 	if err != nil {
 		return nil, fmt.Errorf("start gossip on %s: %w", c.Listen, err)
 	}
-	g := &Gossip{list}
+	g := &Gossip{list, keys}
 	if len(c.Join) > 0 {
-		if _, err := list.Join(c.Join); err != nil {
+		if err := g.Join(c.Join); err != nil {
 			g.Close()
-			return nil, fmt.Errorf("join gossip: %w", err)
+			return nil, err
 		}
 	}
 	return g, nil
 }
 
+// Join meets the nodes at these addresses, and those they know of.
+func (g *Gossip) Join(addresses []string) error {
+	if _, err := g.list.Join(addresses); err != nil {
+		return fmt.Errorf("join gossip: %w", err)
+	}
+	return nil
+}
+
+// Rekey speaks and understands nothing but this key from now on. The same key
+// again changes nothing.
+func (g *Gossip) Rekey(key []byte) error {
+	err := g.keys.AddKey(key)
+	if err == nil {
+		err = g.keys.UseKey(key)
+	}
+	for _, old := range g.keys.GetKeys() {
+		if err == nil && !bytes.Equal(old, key) {
+			err = g.keys.RemoveKey(old)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("change gossip key: %w", err)
+	}
+	return nil
+}
+
 // Addr is where this node listens.
 func (g *Gossip) Addr() string { return g.list.LocalNode().Address() }
+
+// Len is how many nodes seem alive, this one too.
+func (g *Gossip) Len() int { return g.list.NumMembers() }
 
 // Alive are the names that seem alive, this node's too, sorted.
 func (g *Gossip) Alive() []string {

@@ -210,18 +210,31 @@ func writeSecret(path string, text []byte) error {
 	return folder.Sync()
 }
 
+// ReadSecret reads what WriteSecret wrote. It refuses a file that others may open.
+func ReadSecret(path string) ([]byte, error) { return readSecret(path) }
+
+// CheckSecret refuses a file that others may open.
+func CheckSecret(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s has mode %04o, so others may open it: run chmod 600 on it", path, info.Mode().Perm())
+	}
+	return err
+}
+
 // maxSecret bounds what is read as a key or identity file: a few pages.
 const maxSecret = 1 << 16
 
 func readSecret(path string) ([]byte, error) {
+	if err := CheckSecret(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: enrol first, or name the right file", err)
 	case err != nil:
 		return nil, err
-	case info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("%s has mode %04o, so others may open it: run chmod 600 on it", path, info.Mode().Perm())
 	case info.Size() > maxSecret:
 		return nil, fmt.Errorf("%s is longer than %d bytes: it is something else", path, maxSecret)
 	}

@@ -275,7 +275,7 @@ func TestGossip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := newNetwork(t, func(c *coordinator.Config) { c.Gossip = "127.0.0.1:" + port })
+	n := newNetwork(t, func(c *coordinator.Config) { c.Gossip = coordinator.Gossip{Listen: "127.0.0.1:" + port, Parties: true} })
 	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
 	a.Gossip.Listen = "127.0.0.1:0"
 	h := n.open("ward", 2, "hospital-a", "hospital-b")

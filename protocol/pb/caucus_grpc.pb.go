@@ -219,7 +219,7 @@ type StudiesClient interface {
 	// plan's readers. The first chunk carries signature and size.
 	DownloadRelease(ctx context.Context, in *DownloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Chunk], error)
 	// Gossip gives what is needed to join the gossip, where the coordinator has
-	// it turned on.
+	// it turned on for the caller. The key changes at every revocation: ask again.
 	Gossip(ctx context.Context, in *GossipRequest, opts ...grpc.CallOption) (*GossipReply, error)
 }
 
@@ -361,7 +361,7 @@ type StudiesServer interface {
 	// plan's readers. The first chunk carries signature and size.
 	DownloadRelease(*DownloadRequest, grpc.ServerStreamingServer[Chunk]) error
 	// Gossip gives what is needed to join the gossip, where the coordinator has
-	// it turned on.
+	// it turned on for the caller. The key changes at every revocation: ask again.
 	Gossip(context.Context, *GossipRequest) (*GossipReply, error)
 	mustEmbedUnimplementedStudiesServer()
 }
