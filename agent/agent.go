@@ -26,10 +26,13 @@ type Agent struct {
 	said map[string]string
 	// recorded are the lines of the audit log that were written already.
 	recorded map[string]bool
-	// overBudget says in which year the ledger refused a study.
-	overBudget map[study.Hash]string
-	// year is what charges are dated by: see yearOf.
+	// refused says of a study that was refused without a person in which year it
+	// was; "" is until a restart, as policies change with the config.
+	refused map[study.Hash]string
+	// year is what charges are dated by, "" while the clocks disagree: see yearOf.
 	year string
+	// bench prepares contributions.
+	bench *bench
 }
 
 // New opens the state folder of an enrolled party. It does not dial yet. Close
@@ -61,15 +64,16 @@ func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Con
 	}
 	return &Agent{
 		site: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
-		said: map[string]string{}, recorded: map[string]bool{}, overBudget: map[study.Hash]string{},
+		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, bench: newBench(s.draft),
 	}, nil
 }
 
 // Party is who this agent is.
 func (a *Agent) Party() study.PartyID { return a.site.party }
 
-// Close ends the connection and closes the ledger.
+// Close ends what is being prepared and the connection, and closes the ledger.
 func (a *Agent) Close() error {
+	a.bench.close()
 	err := a.link.Close()
 	a.site.close()
 	return err
@@ -116,9 +120,36 @@ func (a *Agent) Run(ctx context.Context) error {
 			a.log.Info("the coordinator can be reached again", "attempts", failures)
 			failures = 0
 		}
+		a.attend(ctx, wait)
+	}
+}
+
+// attend takes what was prepared from its windows as they end, until the time
+// for the next poll has come.
+func (a *Agent) attend(ctx context.Context, wait time.Duration) {
+	next := time.NewTimer(wait)
+	defer next.Stop()
+	for {
 		select {
 		case <-ctx.Done():
-		case <-time.After(wait):
+			return
+		case <-next.C:
+			return
+		case w := <-a.bench.done:
+			a.conclude(ctx, w)
+		}
+	}
+}
+
+// Finish takes what Round began to prepare, as the windows end, and sends it.
+// Run does so by itself.
+func (a *Agent) Finish(ctx context.Context) {
+	for len(a.bench.open) > 0 {
+		select {
+		case <-ctx.Done():
+			return
+		case w := <-a.bench.done:
+			a.conclude(ctx, w)
 		}
 	}
 }
@@ -149,7 +180,8 @@ func backoff(failures int, most time.Duration) time.Duration {
 // jitter is uniform in [d/2, d].
 func jitter(d time.Duration) time.Duration { return d - rand.N(d/2+1) }
 
-// Round asks for studies once and takes each as far as it goes. It returns an
+// Round asks for studies once and takes each as far as it goes now: what is to
+// be prepared leaves later, see Finish. It returns an
 // error if the coordinator could not be reached or does not admit this agent;
 // what keeps one study back is logged and does not keep back the others.
 func (a *Agent) Round(ctx context.Context) error {
@@ -170,6 +202,11 @@ func (a *Agent) Round(ctx context.Context) error {
 		a.sayOf("coordinator's keys", slog.LevelWarn, fmt.Sprintf("the coordinator's new keys could not be kept yet: %v", err))
 	}
 	a.year = yearOf(a.now(), listing.Skew)
+	if a.year == "" {
+		a.sayOf("year", slog.LevelWarn, fmt.Sprintf("this machine's clock and the coordinator's are %v apart, so that no charge can be dated: studies wait until they agree within %v", listing.Skew.Round(time.Minute), maxDatedSkew))
+	} else {
+		delete(a.said, "year")
+	}
 	if err := a.renew(ctx); err != nil {
 		a.sayOf("certificate", slog.LevelWarn, fmt.Sprintf("the certificate could not be renewed yet: %v", err))
 	}
@@ -250,13 +287,21 @@ func (a *Agent) sayOf(topic string, level slog.Level, what string, args ...any) 
 
 func (a *Agent) now() time.Time { return a.site.config.now() }
 
-// yearOf is the year in UTC by this clock and by the coordinator's, the earlier
-// of the two: a clock that runs ahead begins no year early, neither here nor
-// there. That a clock is put back gives nothing back is the ledger's doing: see
-// privacy.Ledger.Begin.
+// maxDatedSkew is how far the clocks may be apart for a charge to be dated. A
+// coordinator can move the end of a year by so much and by no more.
+const maxDatedSkew = time.Hour
+
+// yearOf is the year in UTC that this clock and the coordinator's agree on: the
+// earlier one where they differ around a new year, so that a clock that runs
+// ahead begins no year early, and "" where they are further apart. Otherwise a
+// coordinator whose clock is years behind could open one old year after the
+// other, each with its budget. That a clock is put back gives nothing back is
+// the ledger's doing: see privacy.Ledger.Begin.
 func yearOf(now time.Time, skew time.Duration) string {
-	year := now.UTC().Year()
-	return fmt.Sprintf("%04d", min(year, now.Add(skew).UTC().Year()))
+	if skew.Abs() > maxDatedSkew {
+		return ""
+	}
+	return fmt.Sprintf("%04d", min(now.UTC().Year(), now.Add(skew).UTC().Year()))
 }
 
 // done reports an effect that is durable or visible.

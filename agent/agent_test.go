@@ -205,7 +205,11 @@ func (r *rig) agent(t *testing.T) *Agent {
 }
 
 func (r *rig) open() (*Agent, error) {
-	return newAgent(r.config, protocol.Identity{}, "site", func(Config, protocol.Identity) (link, error) { return r.coordinatorDouble, nil })
+	a, err := newAgent(r.config, protocol.Identity{}, "site", func(Config, protocol.Identity) (link, error) { return r.coordinatorDouble, nil })
+	if err == nil {
+		a.bench.hurry = true
+	}
+	return a, err
 }
 
 func round(t *testing.T, a *Agent) {
@@ -213,6 +217,7 @@ func round(t *testing.T, a *Agent) {
 	if err := a.Round(context.Background()); err != nil {
 		t.Fatal(err)
 	}
+	a.Finish(context.Background())
 }
 
 func charges(t *testing.T, a *Agent, u privacy.Unit) int64 {

@@ -32,6 +32,7 @@ const (
 	auditRefused  = "refused"  // a person, the policy or the ledger said no
 	auditAllowed  = "allowed"  // persons or the policy said yes; the ledger decides next
 	auditCharged  = "charged"  // the ledger holds what it costs
+	auditLate     = "late"     // something was not ready in time, and is a constant
 	auditSending  = "sending"  // the first byte is about to leave
 	auditReceipt  = "receipt"  // the coordinator signed that it has it
 	auditClosed   = "closed"   // it ended here without a release

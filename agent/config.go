@@ -35,6 +35,11 @@ type Config struct {
 	// cannot be reached. Waits double from one second and are drawn from the
 	// upper half, so that agents do not come back all at once.
 	MaxBackoff time.Duration `koanf:"max_backoff"`
+	// Margin is how many times the time that it is bounded to take, by public
+	// numbers and this machine's speed, the preparation of a contribution is
+	// given; what is made leaves at the end of it. What is not ready by then is
+	// replaced by a constant: raise it where that is said to happen.
+	Margin float64 `koanf:"margin"`
 	// Data are the sources a plan may name.
 	Data map[string]Source `koanf:"data"`
 	// Policy is what the site allows.
@@ -71,7 +76,7 @@ type Gossip struct {
 
 // DefaultConfig allows nothing and knows no data.
 func DefaultConfig() Config {
-	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, Policy: DefaultPolicy()}
+	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, Margin: 8, Policy: DefaultPolicy()}
 }
 
 // maxConfigBytes bounds what LoadConfig reads: a config is a page.
@@ -153,6 +158,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("poll: %v: give 10ms to 24h", c.Poll)
 	case c.MaxBackoff < 10*time.Millisecond || c.MaxBackoff > 24*time.Hour:
 		return fmt.Errorf("max_backoff: %v: give 10ms to 24h", c.MaxBackoff)
+	case !(c.Margin >= 1 && c.Margin <= 1000):
+		return fmt.Errorf("margin: %v: give 1 to 1000; 8 is usual", c.Margin)
 	}
 	if _, _, err := net.SplitHostPort(c.Gossip.Listen); c.Gossip.Listen != "" && err != nil {
 		return fmt.Errorf("gossip: listen: %q is no host:port, such as :7946", c.Gossip.Listen)

@@ -46,6 +46,7 @@ func victim() {
 		if err := a.Round(context.Background()); err != nil {
 			panic(err)
 		}
+		a.Finish(context.Background())
 		r.state = study.Released
 	}
 	io.Copy(os.Stderr, r.log)
@@ -110,9 +111,9 @@ func TestKilledBetweenEffects(t *testing.T) {
 					t.Errorf("killed at effect %d: receipt or release is missing", n)
 				}
 			}
-			// plan, pool, charged, upload, sent, receipt, release
-			if n != 8 {
-				t.Errorf("a whole run has %d effects, want 7", n-1)
+			// plan, pool, charged, time fixed, answered, upload, sent, receipt, release
+			if n != 10 {
+				t.Errorf("a whole run has %d effects, want 9", n-1)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"caucus/privacy"
 	"caucus/protocol"
@@ -24,11 +25,19 @@ const (
 	fileDeclined = "declined"     // the coordinator knows that this site takes no part
 	fileUnread   = "unread"       // empty records were used, and why
 	fileLedger   = "ledger.seq"   // the ledger's head when the upload was made
+	fileDue      = "due.json"     // when it was or is to be prepared, fixed before the records were read
+	fileLate     = "late"         // what was not ready then
 	fileUpload   = "upload"       // the body; only these bytes are ever sent
 	fileReceipt  = "receipt.json" // the coordinator has it
 	fileClosed   = "closed"       // how the study ended for this site, if not in a release
 	fileRelease  = "release.json"
 )
+
+// due is a window as it is kept.
+type due struct {
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until"`
+}
 
 // dossier is what this site keeps about one study: a folder named by the
 // plan's hash.
@@ -125,7 +134,7 @@ func (d dossiers) tidy() error {
 		return err
 	}
 	for _, f := range all {
-		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileLedger, fileUpload, fileReceipt, fileClosed, fileRelease} {
+		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileLedger, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease} {
 			stale, err := filepath.Glob(filepath.Join(f.dir, "."+name+"-*"))
 			if err != nil {
 				return err

@@ -116,7 +116,7 @@ func (e *Evidence) Charged(ctx context.Context, r study.Release, pool *auxdata.P
 		case !found:
 			says = fmt.Sprintf("this site's ledger holds no charge for %s of this study, and the release does not count it", c.Output)
 		default:
-			if line.Kind == privacy.KindRelease {
+			if line.Kind == privacy.KindRelease || line.Kind == privacy.KindReservation {
 				declared = c.Exact
 			}
 			if len(line.Costs) == 1 && line.Costs[0].Equal(declared) {

@@ -1,11 +1,16 @@
 package agent
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"caucus/auxdata"
+	"caucus/learners"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -31,6 +36,17 @@ type Policy struct {
 	Kinds      []string `koanf:"kinds"`
 	Mechanisms []string `koanf:"mechanisms"`
 	Noise      []string `koanf:"noise"`
+	// Learners are the classifiers that this site trains; where none is named,
+	// the default (softmax) alone. All of them end within public bounds.
+	Learners []string `koanf:"learners"`
+	// MaxPoolRows and MaxFeatures bound the public pool and the features of a
+	// record, mapped or not, that a study may ask this site to work on; 0 is
+	// 50,000 and 10,000.
+	MaxPoolRows int `koanf:"max_pool_rows"`
+	MaxFeatures int `koanf:"max_features"`
+	// MaxTime is the longest that preparing one study may be given; 0 is an hour.
+	// One study is prepared at a time.
+	MaxTime time.Duration `koanf:"max_time"`
 	// Study is the most that one study may cost, for each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `koanf:"study"`
 	// Total is the most that all studies may cost together: the limits of the
@@ -41,8 +57,9 @@ type Policy struct {
 	Total map[privacy.Unit]privacy.Budget `koanf:"total"`
 	// Year is the most that all studies of a calendar year may cost together,
 	// beside Total. The year is UTC's, and a charge counts to the last year that
-	// had begun when it was made: it begins by this machine's clock and the
-	// coordinator's, whichever is behind, and never again. What was charged
+	// had begun when it was made: it begins when this machine's clock and the
+	// coordinator's agree on it, and never again; while they are more than an
+	// hour apart nothing is charged. What was charged
 	// before the first dated charge counts to that one's year.
 	Year map[privacy.Unit]privacy.Budget `koanf:"year"`
 	// MinimumParties is the least number of contributions, as a plan's minimum,
@@ -98,6 +115,14 @@ func (p Policy) Validate() error {
 			return fmt.Errorf("mechanisms: %q is none of %s", m, strings.Join(study.AllMechanisms(), ", "))
 		}
 	}
+	for _, l := range p.Learners {
+		if !slices.Contains(learners.Names(), l) {
+			return fmt.Errorf("learners: %q is none of %s", l, strings.Join(learners.Names(), ", "))
+		}
+	}
+	if p.MaxPoolRows < 0 || p.MaxFeatures < 0 || p.MaxTime < 0 {
+		return errors.New("max_pool_rows, max_features, max_time: give none or a number above 0")
+	}
 	if p.MinimumParties < 2 {
 		return fmt.Errorf("minimum_parties: %d: give at least 2; a study of one party releases that party", p.MinimumParties)
 	}
@@ -152,6 +177,19 @@ func (p Policy) Objections(plan study.Plan) []string {
 	if plan.Simulated {
 		object("the plan is simulated: it protects nobody")
 	}
+	if plan.Terms == "" {
+		object("the plan does not say its terms: bounds and noise that are agreed on before any record is read")
+	}
+	if plan.Kind == "classify" {
+		learner := plan.Learner
+		if learner == "" {
+			learner = study.DefaultLearner
+		}
+		allowed("learner", learner, p.learners())
+	}
+	if have, most := features(plan), p.maxFeatures(); have > most {
+		object("its records have %d features, the policy allows %d", have, most)
+	}
 	for _, c := range ClearColumns(plan) {
 		if !slices.Contains(p.ClearColumns, c) {
 			object("column %q would leave in clear and the policy does not grant it", c)
@@ -159,6 +197,37 @@ func (p Policy) Objections(plan study.Plan) []string {
 	}
 	return out
 }
+
+// poolObjections says why the policy does not allow a study's public pool.
+func (p Policy) poolObjections(pool *auxdata.Pool) []string {
+	if have, most := pool.Rows(), p.maxPoolRows(); have > most {
+		return []string{fmt.Sprintf("its pool has %d rows, the policy allows %d", have, most)}
+	}
+	return nil
+}
+
+// features is the most numbers that a plan makes of a record.
+func features(plan study.Plan) int {
+	most := max(plan.Schema.Dim(), plan.Map.Dim())
+	for m := plan.Map.First; m != nil; m = m.First {
+		most = max(most, m.Dim())
+	}
+	if plan.Ratio != nil {
+		most = max(most, plan.Ratio.Fourier)
+	}
+	return most
+}
+
+func (p Policy) learners() []string {
+	if len(p.Learners) == 0 {
+		return []string{study.DefaultLearner}
+	}
+	return p.Learners
+}
+
+func (p Policy) maxPoolRows() int       { return cmp.Or(p.MaxPoolRows, 50_000) }
+func (p Policy) maxFeatures() int       { return cmp.Or(p.MaxFeatures, 10_000) }
+func (p Policy) maxTime() time.Duration { return cmp.Or(p.MaxTime, time.Hour) }
 
 // ClearColumns are the columns of a site's records that a plan takes in clear.
 // A kind this room does not know takes them all.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"caucus/privacy"
 	"caucus/protocol"
@@ -35,7 +36,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	case d.has(fileRefused) && !d.has(fileReceipt) && !o.Mine:
 		a.say(o.Hash, slog.LevelInfo, "a person refused this study: nothing is sent")
 		return a.decline(ctx, d, o.Hash)
-	case a.overBudget[o.Hash] == a.year && o.State == study.Open:
+	case a.refusedHere(o.Hash) && o.State == study.Open:
 		return a.decline(ctx, d, o.Hash)
 	case d.has(fileReceipt) && d.has(fileUpload) && o.State == study.Open && !o.Mine:
 		a.say(o.Hash, slog.LevelWarn, "the coordinator has lost this site's contribution, which it had received: the same bytes are sent again")
@@ -46,6 +47,8 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return a.send(ctx, d, o)
 	case o.Mine:
 		return a.forgotten(ctx, d, o)
+	case a.bench.open[o.Hash]:
+		return nil
 	case o.State != study.Open:
 		return a.closed(d, o, fmt.Sprintf("the study is %s and this site has not contributed", o.State))
 	}
@@ -60,17 +63,25 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	if err != nil || by == nil {
 		return err
 	}
-	err = a.upload(ctx, d, o.Hash, p, by)
+	err = a.charge(ctx, d, o, p, by)
 	if errors.Is(err, errRefused) {
 		return a.decline(ctx, d, o.Hash)
 	}
-	if err != nil {
-		return err
-	}
-	if d.has(fileRefused) { // meanwhile
-		return nil
-	}
-	return a.send(ctx, d, o)
+	return err
+}
+
+// refusedHere says whether policy or ledger refused a study, in this year where
+// another may be different.
+func (a *Agent) refusedHere(h study.Hash) bool {
+	year, refused := a.refused[h]
+	return refused && (year == "" || year == a.year)
+}
+
+// refuse notes that policy or ledger refuse a study, and why.
+func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
+	a.refused[h] = year
+	a.say(h, slog.LevelWarn, why)
+	return errors.Join(errRefused, a.recordOnce(auditRefused, h, name, "by", by))
 }
 
 // forgotten deals with a contribution that the coordinator has and this folder
@@ -89,6 +100,9 @@ func (a *Agent) forgotten(ctx context.Context, d dossier, o protocol.Summary) er
 	charges, err := study.DeclaredCosts(p, pool)
 	if err != nil {
 		return err
+	}
+	if a.year == "" { // as was said
+		return nil
 	}
 	if _, err := a.site.ledger.Begin(ctx, a.year); err != nil {
 		return err
@@ -178,8 +192,7 @@ func (a *Agent) decline(ctx context.Context, d dossier, h study.Hash) error {
 func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err error) {
 	policy := a.site.config.Policy
 	if len(policy.Objections(p)) > 0 {
-		a.say(h, slog.LevelWarn, "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
-		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byPolicy))
+		return nil, a.refuse(h, p.Name, byPolicy, "", "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
 	}
 	source, err := a.site.declared(p)
 	if err != nil {
@@ -187,8 +200,7 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 		return nil, nil
 	}
 	if len(source.Objections(p)) > 0 {
-		a.say(h, slog.LevelWarn, "the data source does not have what this study asks for: see caucus agent preview "+h.String()[:16])
-		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byPolicy))
+		return nil, a.refuse(h, p.Name, byPolicy, "", "the data source does not have what this study asks for: see caucus agent preview "+h.String()[:16])
 	}
 	by = a.site.approvers(d, h)
 	if more := policy.needed() - len(by); more > 0 {
@@ -221,16 +233,27 @@ func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) 
 	return nil
 }
 
-// upload reads the records, charges the ledger and stores the finished bytes.
-func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Plan, by []string) error {
+// charge has the ledger charged for a study, on terms that follow from plan,
+// pool and the declared number of records, and begins to prepare it. No record
+// has been read when it returns, nor before it refuses.
+func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p study.Plan, by []string) error {
 	pool, err := a.site.pool(p)
 	if err != nil {
 		return err
 	}
-	if err := study.CheckTerms(p, pool); err != nil { // it could not be accepted
-		return err
+	c, err := a.site.costOf(p, pool)
+	if err != nil {
+		return a.refuse(o.Hash, p.Name, byPolicy, "", fmt.Sprintf("this study is refused: %v", err))
 	}
-	err = a.recordOnce(auditAllowed, h, p.Name, "by", strings.Join(by, ", "), "unit", p.Unit.String(), "epsilon", p.Epsilon, "delta", p.Delta,
+	from, until := a.bench.fix(time.Now(), c.length)
+	if !p.Deadline.IsZero() && a.now().Add(time.Until(until)).After(p.Deadline) {
+		a.say(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", time.Until(until).Round(time.Second)))
+		return nil
+	}
+	if a.year == "" { // as was said
+		return nil
+	}
+	err = a.recordOnce(auditAllowed, o.Hash, p.Name, "by", strings.Join(by, ", "), "unit", p.Unit.String(), "epsilon", p.Epsilon, "delta", p.Delta,
 		"kind", p.Kind, "mechanism", p.Mechanism, "noise", p.Noise)
 	if err != nil {
 		return err
@@ -239,28 +262,70 @@ func (a *Agent) upload(ctx context.Context, d dossier, h study.Hash, p study.Pla
 	if err != nil {
 		return err
 	}
-	body, err := a.site.prepare(ctx, h, p, pool, a.site.records(p))
-	if errors.Is(err, privacy.ErrBudget) || errors.Is(err, privacy.ErrUnproven) {
-		a.overBudget[h] = a.year // until the year ends, or a restart: limits change with the config
-		a.say(h, slog.LevelWarn, fmt.Sprintf("the ledger refuses this study: %v", err))
-		return errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byLedger))
+	err = study.Reserve(ctx, a.site.ledger, o.Hash, c.reserved, c.charges)
+	if slices.ContainsFunc([]error{privacy.ErrBudget, privacy.ErrUnproven, privacy.ErrSimulationOnly, privacy.ErrConflict}, func(f error) bool { return errors.Is(err, f) }) {
+		return a.refuse(o.Hash, p.Name, byLedger, a.year, fmt.Sprintf("the ledger refuses this study: %v", err))
 	}
 	if err != nil {
 		return err
 	}
 	a.done("charged")
-	entry, err := a.site.noteLedger(ctx, d) // before the upload: no upload lacks it
+	entry, err := a.site.noteLedger(ctx, d)
 	if err != nil {
 		return err
 	}
-	if err := a.recordOnce(auditCharged, h, p.Name, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", entry); err != nil {
+	if err := a.recordOnce(auditCharged, o.Hash, p.Name, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", entry); err != nil {
 		return err
 	}
+	if err := d.writeJSON(fileDue, due{From: from.UTC(), Until: until.UTC()}); err != nil {
+		return err
+	}
+	a.done("time fixed")
+	a.bench.begin(window{study: o.Hash, from: from, until: until, shard: c.shard, plan: p, pool: pool, records: c.records, offer: o})
+	a.log.Info("preparing a contribution", "study", o.Hash.String(), "ready", until.UTC().Format(time.RFC3339))
+	return nil
+}
+
+// conclude makes the upload of what a window's end found, and sends it. Whatever
+// fails is tried again: what is not stored has not left, and is prepared in a
+// new window, charged once.
+func (a *Agent) conclude(ctx context.Context, w window) {
+	delete(a.bench.open, w.study)
+	d := a.site.studies.of(w.study)
+	if d.has(fileRefused) || d.has(fileClosed) { // meanwhile
+		return
+	}
+	err := a.upload(ctx, d, w)
+	if err == nil {
+		err = a.send(ctx, d, w.offer)
+	}
+	if err != nil && ctx.Err() == nil {
+		a.say(w.study, slog.LevelWarn, err.Error())
+	}
+}
+
+// upload stores the finished bytes.
+func (a *Agent) upload(ctx context.Context, d dossier, w window) error {
+	if late := w.made.late; late != "" {
+		a.say(w.study, slog.LevelError, "not ready in time, a constant is sent in its place: "+late+"; give the agent another processor, or raise margin in its config")
+		err := errors.Join(a.recordOnce(auditLate, w.study, w.plan.Name, "late", late), d.write(fileLate, []byte(late+"\n")))
+		if err != nil {
+			return err
+		}
+	}
+	body, err := a.site.settle(ctx, w)
+	if err != nil {
+		return err
+	}
+	if _, err := a.site.noteLedger(ctx, d); err != nil { // before the upload: no upload lacks it
+		return err
+	}
+	a.done("answered")
 	if err := d.write(fileUpload, body); err != nil {
 		return err
 	}
 	a.done("upload stored")
-	a.log.Info("upload prepared", "study", h.String(), "bytes", len(body))
+	a.log.Info("upload prepared", "study", w.study.String(), "bytes", len(body))
 	return nil
 }
 

@@ -146,40 +146,89 @@ func (s *site) poolFile(d auxdata.Digest) string {
 	return filepath.Join(s.pools, "pool-"+d.String()+".csv")
 }
 
-// prepare makes the contribution of this site's records: it settles what the
-// site releases itself, or charges what the coordinator will release. When it
-// returns, everything is charged and nothing has left.
+// cost is what a study costs and how long it is given, from public numbers.
+type cost struct {
+	records       int // that the site declared
+	reserved      []study.Reservation
+	charges       []study.Charge
+	length, shard time.Duration
+}
+
+// costOf says what a study costs this site, or why it is refused. It follows
+// from plan, pool, policy, and the declared number of records.
+func (s *site) costOf(p study.Plan, pool *auxdata.Pool) (c cost, err error) {
+	if err := objection(s.config.Policy.poolObjections(pool)); err != nil {
+		return cost{}, err
+	}
+	if err := study.CheckTerms(p, pool); err != nil {
+		return cost{}, err
+	}
+	source, err := s.declared(p)
+	if err != nil {
+		return cost{}, err
+	}
+	c.records = source.Records
+	if c.reserved, err = study.Reservations(p, pool, c.records); err != nil {
+		return cost{}, err
+	}
+	if c.charges, err = study.DeclaredCosts(p, pool); err != nil {
+		return cost{}, err
+	}
+	w, err := study.WorkOf(p, pool, c.records)
+	if err != nil {
+		return cost{}, err
+	}
+	c.length, c.shard = s.config.lengthOf(w)
+	if most := s.config.Policy.maxTime(); c.length > most {
+		return cost{}, fmt.Errorf("preparing it has to be given %v, the policy allows %v", c.length.Round(time.Second), most)
+	}
+	return c, nil
+}
+
+// draft makes the contribution of this site's records before its noise. It never
+// fails: what cannot be made is not ready.
+func (s *site) draft(ctx context.Context, w window) draft {
+	var l late
+	in := s.inputs(w.pool, s.records(w.plan))
+	in.Within = l.within(ctx, w.shard)
+	kind, err := study.KindNamed(w.plan.Kind)
+	if err != nil {
+		return draft{late: "all of it"}
+	}
+	d, err := kind.Draft(w.plan, in)
+	if err != nil {
+		return draft{late: "all of it"}
+	}
+	return draft{Draft: d, late: l.String()}
+}
+
+// settle makes the body of what was drafted, or of no records where nothing was
+// ready: it releases what the site releases itself, which is charged already.
 //
 // Repeated after a crash, publications are the same and nothing is charged
 // twice; votes may differ if records or luck differ, which is harmless because
 // none has left.
-func (s *site) prepare(ctx context.Context, h study.Hash, p study.Plan, pool *auxdata.Pool, records *dataset.Records) ([]byte, error) {
-	kind, err := study.KindNamed(p.Kind)
+func (s *site) settle(ctx context.Context, w window) ([]byte, error) {
+	kind, err := study.KindNamed(w.plan.Kind)
 	if err != nil {
 		return nil, err
 	}
-	draft, err := kind.Draft(p, s.inputs(pool, records))
-	if err != nil {
-		return nil, err
-	}
-	if len(draft.Asks) == 0 {
-		charges, err := study.DeclaredCosts(p, pool)
-		if err != nil {
-			return nil, err
-		}
-		if err := study.ChargeAll(ctx, s.ledger, h, charges); err != nil {
+	made := w.made.Draft
+	if made.Body == nil {
+		nobody := study.Exactly(w.plan, none(w.plan), w.records, s.shardKey)
+		if made, err = kind.Draft(w.plan, s.inputs(w.pool, nobody)); err != nil {
 			return nil, err
 		}
 	}
-	released, err := study.Settle(ctx, s.ledger, h, draft.Asks)
+	released, err := study.Settle(ctx, s.ledger, w.study, made.Asks)
 	if err != nil {
 		return nil, err
 	}
-	body, err := draft.Body(released)
+	body, err := made.Body(released)
 	if err != nil {
 		return nil, err
 	}
-	if most := kind.MaxBody(p, pool); len(body) > most {
+	if most := kind.MaxBody(w.plan, w.pool); len(body) > most {
 		return nil, fmt.Errorf("make contribution: it has %d bytes, the plan allows %d", len(body), most)
 	}
 	return body, nil

@@ -1,0 +1,224 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/learners"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// A window is the time in which one contribution is prepared: the source's file
+// is opened in it and nowhere else, and what was made in it leaves at its end.
+//
+// Proof note. Claim: when this agent speaks, and whether it does, is a function
+// of plan, pool, policy, ledger, declared state, persons, clocks and the
+// machine's own noise; of the records only through what the bound of the study
+// covers.
+//   - Before. A study is decided, and the ledger charged, before its window is
+//     fixed; the window is fixed, and on the disk, before the file is opened.
+//     Its length follows from public numbers: study.WorkOf (plan, pool, declared
+//     number of records) times how long a step takes here on made data, times
+//     Config.Margin, and a second.
+//   - Meanwhile. The file is read and classifiers are trained by a goroutine of
+//     their own. Polls and what is sent for other studies go on by their own
+//     timers; nothing waits for the goroutine, and nothing else sees how far it
+//     is. One window begins where the one before it ends, not when that one's
+//     work is done.
+//   - At the end whatever is ready is taken, once; the noise is drawn, the upload
+//     stored and sent at once. What follows the end takes as long as vectors of
+//     the study's public length and the published numbers make it.
+//   - What is late is constant. A shard's classifier has its own part of the
+//     window, which begins when the one before it has come to its end, so
+//     whether it is late follows from its own records, and moves its own ballot:
+//     the bound of shards, records and parties counts a ballot that moves in
+//     any way. Sums are one pass in which each record costs the same: whether
+//     one is late is taken to follow from the machine.
+//   - After a crash a new window is fixed before the file is opened again.
+//
+// Assumed of the machine: that a window, several times what the work was
+// bounded by, is never too short because of what records say; and that whoever
+// listens cannot tell whether a processor beside the network's is at work. Give
+// an agent two of them. Memory is not bounded here.
+type window struct {
+	study study.Hash
+	from  time.Time
+	until time.Time
+	// shard is the part of one classifier.
+	shard time.Duration
+	plan  study.Plan
+	pool  *auxdata.Pool
+	// records is how many of them were declared.
+	records int
+	// offer is what the coordinator said of the study.
+	offer protocol.Summary
+	// made is the contribution and what was late in it, at the window's end.
+	made draft
+}
+
+// draft is a contribution before its noise; without a Body nothing was ready.
+type draft struct {
+	study.Draft
+	// late says, for the site alone, what was not ready; "" for nothing.
+	late string
+}
+
+// bench prepares contributions, one after another, beside the poll loop. Its
+// methods are for the goroutine of that loop.
+type bench struct {
+	// prepare computes a draft; it reads the source's file.
+	prepare func(context.Context, window) draft
+	// done yields each window at its end.
+	done chan window
+
+	open  map[study.Hash]bool // begun and not yet taken from done
+	free  time.Time           // when the last window ends
+	ctx   context.Context
+	stop  context.CancelFunc
+	going sync.WaitGroup
+	// hurry lets a window end once its work is done: for tests that are about
+	// something else.
+	hurry bool
+}
+
+func newBench(prepare func(context.Context, window) draft) *bench {
+	b := &bench{prepare: prepare, done: make(chan window), open: map[study.Hash]bool{}}
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	return b
+}
+
+// fix is the next window of a length.
+func (b *bench) fix(now time.Time, length time.Duration) (from, until time.Time) {
+	from = now
+	if b.free.After(from) {
+		from = b.free
+	}
+	return from, from.Add(length)
+}
+
+// begin prepares a study in its window.
+func (b *bench) begin(w window) {
+	b.open[w.study], b.free = true, w.until
+	b.going.Go(func() {
+		if !sleep(b.ctx, time.Until(w.from)) {
+			return
+		}
+		w.made = b.within(w)
+		select {
+		case b.done <- w:
+		case <-b.ctx.Done():
+		}
+	})
+}
+
+// within makes a draft and comes back at the window's end, ready or not.
+func (b *bench) within(w window) draft {
+	ctx, cancel := context.WithCancel(b.ctx)
+	defer cancel()
+	ready := make(chan draft, 1)
+	b.going.Go(func() {
+		defer func() { _ = recover() }() // what it says could be a record; nothing is ready then
+		ready <- b.prepare(ctx, w)
+	})
+	if b.hurry {
+		select {
+		case made := <-ready:
+			return made
+		case <-b.ctx.Done():
+		case <-time.After(time.Until(w.until)):
+		}
+	} else {
+		sleep(b.ctx, time.Until(w.until))
+	}
+	select {
+	case made := <-ready:
+		return made
+	default:
+		return draft{late: "all of it"}
+	}
+}
+
+// close ends all windows without taking anything from them.
+func (b *bench) close() {
+	b.stop()
+	b.going.Wait()
+}
+
+// sleep waits, unless ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// stepTime is how long a step of learners.Reference takes on this machine,
+// measured once in a process on made data: the least of a few tries, so that
+// other work at that moment does not count.
+var stepTime = sync.OnceValue(func() time.Duration {
+	least := time.Hour
+	steps := 1.0
+	for range 3 {
+		start := time.Now()
+		steps = learners.Reference()
+		least = min(least, time.Since(start))
+	}
+	return max(1, time.Duration(float64(least)*stepsCounted/steps))
+})
+
+// stepsCounted is how many steps stepTime is of: a single one takes less than
+// the nanosecond that a Duration counts in.
+const stepsCounted = 1e6
+
+// The least that a window adds to what its work is bounded by.
+const (
+	leastWindow = time.Second            // for reading a small file, on a machine that is busy
+	leastShard  = 100 * time.Millisecond // for a classifier of a few records
+)
+
+// lengthOf is a window's length, and the part of each shard.
+func (c Config) lengthOf(w study.Work) (length, shard time.Duration) {
+	step := float64(stepTime()) / stepsCounted * c.Margin
+	if w.Shards > 0 {
+		shard = max(leastShard, leastWindow/time.Duration(w.Shards)) + time.Duration(step*w.Shard)
+	}
+	return leastWindow + time.Duration(step*w.Rest) + time.Duration(w.Shards)*shard, shard
+}
+
+// late is what a study's shards missed.
+type late struct {
+	mu     sync.Mutex
+	shards int
+}
+
+// within is study.Inputs.Within: a context of this length for each shard.
+func (l *late) within(ctx context.Context, shard time.Duration) func() (context.Context, context.CancelFunc) {
+	return func() (context.Context, context.CancelFunc) {
+		own, cancel := context.WithTimeout(ctx, shard)
+		return own, func() {
+			if own.Err() != nil {
+				l.mu.Lock()
+				l.shards++
+				l.mu.Unlock()
+			}
+			cancel()
+		}
+	}
+}
+
+func (l *late) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shards == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d classifiers", l.shards)
+}

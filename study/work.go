@@ -1,0 +1,105 @@
+package study
+
+import (
+	"math"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+)
+
+// Work bounds what it takes a party to make its contribution, whatever its
+// records say, in the steps of learners.Reference. It follows from plan, pool
+// and the public number of records.
+type Work struct {
+	// Shards are trained one after the other; Shard bounds one of them.
+	Shards int
+	Shard  float64
+	// Rest is everything else: one pass over the records, and what follows from
+	// plan and pool alone.
+	Rest float64
+}
+
+// Steps of one record: reading and encoding a cell, hashing a record with a key
+// and sorting it, and a number of a map that has an exponential or a cosine.
+const (
+	cellSteps   = 1000
+	keySteps    = 8000
+	cosineSteps = 50
+)
+
+// WorkOf bounds a contribution made of so many records.
+//
+// The bounds are of the code: sums (cross, means, entropy, embeddings, counts,
+// labels) are one pass in which each record costs the same, whatever it holds;
+// what a classifier may cost is learners.Work. logistic's search ends at its
+// iterations (aggregation.SolveSurely) in practice and after a public number of
+// steps in any case; the bound counts the former.
+func WorkOf(p Plan, pool *auxdata.Pool, records int) (Work, error) {
+	n, columns := float64(records), float64(p.Schema.Dim())
+	dim, rows, classes := float64(p.Map.Dim()), float64(pool.Rows()), float64(len(p.Schema.Classes()))
+	w := Work{Rest: n*(columns*cellSteps+3*keySteps+mapSteps(p.Map)) + rows*dim*(dim+classes)*4}
+	switch {
+	case p.Kind == "classify" && trains(p):
+		name := p.Learner
+		if name == "" {
+			name = DefaultLearner
+		}
+		shards := max(p.Shards, 1)
+		var err error
+		w.Shards = shards
+		w.Shard, err = learners.Work(name, learners.Size{
+			Rows: shardRows(records, shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: pool.Rows(),
+		})
+		w.Shard += float64(shardRows(records, shards)) * mapSteps(p.Map)
+		if p.Mechanism == "moment" {
+			w.Rest += rows * dim * classes * float64(shards+8)
+		}
+		return w, err
+	case p.Kind == "classify":
+		w.Rest += n * dim * classes * 8
+	case p.Kind == "ratio" && p.Ratio != nil:
+		w.Rest += n * float64(p.Ratio.Fourier) * (dim + cosineSteps)
+	case p.Kind == "labels":
+		w.Rest += n * dim * 16
+	case p.Kind == "reweigh":
+		d, err := designOf(p)
+		if err != nil {
+			return Work{}, err
+		}
+		cells := float64(d.Cells() + 1)
+		w.Rest += n * cells * 16
+		if p.Mechanism == "logistic" {
+			w.Rest += 1000*((n+rows)*(4*cells+40)+80*cells+4*cells*cells) + (n+rows)*cells*cells + cells*cells*cells
+		}
+	}
+	return w, nil
+}
+
+// trains says whether parties of a classify plan train classifiers.
+func trains(p Plan) bool { return p.Mechanism != "cross" && p.Mechanism != "means" }
+
+// shardRows is how many records a shard has at most: with keyed hashes it is
+// more once in 10¹² times, where no patient has many.
+func shardRows(records, shards int) int {
+	if shards == 1 {
+		return records
+	}
+	mean := float64(records) / float64(shards)
+	return min(records, int(math.Ceil(2*mean+8*math.Sqrt(mean)+16)))
+}
+
+// mapSteps is what it takes to map a record: Map.Apply, and the map before it.
+func mapSteps(m dataset.Map) float64 {
+	steps := float64(m.Inputs)*float64(m.Dim()) + cosineSteps*float64(m.Dim())
+	if m.Kind == dataset.IdentityMap {
+		steps = 4 * float64(m.Dim())
+	}
+	if m.Patches != nil { // each patch is compared with each filter
+		steps = float64(m.Inputs) * float64(m.Patches.Side*m.Patches.Side) * float64(len(m.Patches.Bias)+8)
+	}
+	if m.First != nil {
+		steps += mapSteps(*m.First)
+	}
+	return steps
+}
