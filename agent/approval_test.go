@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -217,11 +218,62 @@ func TestYear(t *testing.T) {
 	try("the clock is put back to 2030", 0, 0)
 	now = now.AddDate(-20, 0, 0)
 	try("the clock is put back to 2010", 0, 0)
-	if y := yearOf(time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), -68*365*24*time.Hour); y != "2031" {
-		t.Errorf("a clock that runs ahead of the coordinator's begins %s", y)
+	for _, test := range []struct {
+		now  time.Time
+		skew time.Duration
+		want string
+	}{
+		{time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), -68 * 365 * 24 * time.Hour, ""},
+		{time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC), 68 * 365 * 24 * time.Hour, ""},
+		{time.Date(2030, 12, 31, 23, 30, 0, 0, time.UTC), time.Hour, "2030"},
+		{time.Date(2031, 1, 1, 0, 30, 0, 0, time.UTC), -time.Hour, "2030"},
+		{time.Date(2031, 1, 1, 0, 30, 0, 0, time.UTC), time.Minute, "2031"},
+		{time.Date(2031, 1, 1, 0, 30, 0, 0, time.UTC), -time.Hour - time.Second, ""},
+	} {
+		if y := yearOf(test.now, test.skew); y != test.want {
+			t.Errorf("at %v a coordinator %v ahead agrees on %q, want %q", test.now, test.skew, y, test.want)
+		}
 	}
-	if y := yearOf(time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC), 68*365*24*time.Hour); y != "2031" {
-		t.Errorf("a coordinator whose clock runs ahead begins %s", y)
+}
+
+// TestOldYears: a coordinator whose clock is years behind, or ahead, opens no
+// year after year, each with its budget; when the clocks agree the one study
+// that the year allows is made.
+func TestOldYears(t *testing.T) {
+	r := newRig(t, nil)
+	now := time.Date(2030, 6, 1, 12, 0, 0, 0, time.UTC)
+	r.config.Now = func() time.Time { return now }
+	r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1.1, Delta: 1e-5}}
+	r.config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 60, Delta: 1e-2}}
+	sent, declined := 0, 0
+	try := func(n int, at time.Time) *rig {
+		s := newRig(t, func(p *study.Proposal) { p.Name = strings.Repeat("x", n) })
+		s.config, s.skew = r.config, at.Sub(now)
+		s.config.Log = slog.New(slog.NewTextHandler(s.log, nil))
+		a, err := s.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		round(t, a)
+		round(t, a)
+		sent, declined = sent+len(s.bodies), declined+s.declined
+		return s
+	}
+	for i := range 13 {
+		s := try(i+1, now.AddDate(i-13, 0, 0))
+		if n := strings.Count(s.log.String(), "clock and the coordinator's are"); n != 1 {
+			t.Errorf("why it waits is said %d times:\n%s", n, s.log)
+		}
+	}
+	try(14, now.AddDate(1, 0, 0))
+	if sent != 0 || declined != 0 {
+		t.Errorf("a coordinator with another clock got %d contributions and was told no %d times in a day, want none: it waits", sent, declined)
+	}
+	try(15, now)
+	try(16, now)
+	if sent != 1 || declined != 1 {
+		t.Errorf("when the clocks agree: %d contributions, %d declined, want one of each", sent, declined)
 	}
 }
 

@@ -200,7 +200,8 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 		return nil, nil
 	}
 	if len(source.Objections(p)) > 0 {
-		return nil, a.refuse(h, p.Name, byPolicy, "", "the data source does not have what this study asks for: see caucus agent preview "+h.String()[:16])
+		a.say(h, slog.LevelWarn, "the data source does not have what this study asks for: see caucus agent preview "+h.String()[:16])
+		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byPolicy)) // a person may declare it anew
 	}
 	by = a.site.approvers(d, h)
 	if more := policy.needed() - len(by); more > 0 {
