@@ -33,6 +33,8 @@ type Agent struct {
 	year string
 	// bench prepares contributions.
 	bench *bench
+	// jitter draws a wait from one.
+	jitter func(time.Duration) time.Duration
 }
 
 // New opens the state folder of an enrolled party. It does not dial yet. Close
@@ -64,7 +66,7 @@ func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Con
 	}
 	return &Agent{
 		site: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
-		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, bench: newBench(s.draft),
+		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, bench: newBench(s.draft), jitter: jitter,
 	}, nil
 }
 
@@ -111,7 +113,7 @@ func (a *Agent) Run(ctx context.Context) error {
 			a.log.Info("agent stopped")
 			return nil
 		}
-		wait := jitter(a.site.config.Poll)
+		wait := a.jitter(a.site.config.Poll)
 		if err != nil {
 			wait = backoff(failures, a.site.config.MaxBackoff)
 			failures++

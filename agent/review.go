@@ -141,6 +141,9 @@ func (s *site) describe(d dossier, h study.Hash, p study.Plan) Review {
 		r.Source, r.Records = source.File, source.Records
 		r.Objections = append(r.Objections, source.Objections(p)...)
 	}
+	if b, err := d.read(fileLate); err == nil {
+		r.Problems = append(r.Problems, "not ready in time, a constant was sent in its place: "+strings.TrimSpace(string(b)))
+	}
 	if b, err := d.read(fileUnread); err == nil {
 		r.Problems = append(r.Problems, "it got empty records: "+strings.TrimSpace(string(b)))
 	}

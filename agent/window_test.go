@@ -1,0 +1,397 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"caucus/aggregation"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// pipe puts a named pipe in the place of the rig's file, which was declared
+// before: whoever opens it is seen, and waits.
+func (r *rig) pipe(t *testing.T) string {
+	t.Helper()
+	file := r.config.Data["ward"].File
+	if err := errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// isOpen says whether somebody has a pipe open to read.
+func isOpen(t *testing.T, pipe string) bool {
+	t.Helper()
+	f, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENXIO) {
+		return false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	return true
+}
+
+// TestRefusedUnread: whatever keeps a site from taking part, its file is not
+// opened, nothing is charged, and a refusal is told once.
+func TestRefusedUnread(t *testing.T) {
+	for name, test := range map[string]struct {
+		propose func(*study.Proposal)
+		change  func(*rig)
+		want    int // declined
+	}{
+		"policy":   {nil, func(r *rig) { r.config.Policy.Mechanisms = nil }, 1},
+		"a person": {nil, func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, 0},
+		"ledger":   {nil, func(r *rig) { r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5} }, 1},
+		"year": {nil, func(r *rig) {
+			r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.5, Delta: 1e-5}}
+		}, 1},
+		"clocks":        {nil, func(r *rig) { r.skew = 2 * time.Hour }, 0},
+		"ε of 1e-30":    {nil, func(r *rig) { r.change(func(p *study.Plan) { p.Epsilon = 1e-30 }) }, 1},
+		"no terms":      {nil, func(r *rig) { r.change(func(p *study.Plan) { p.Terms = "" }) }, 1},
+		"other terms":   {nil, func(r *rig) { r.change(func(p *study.Plan) { p.Terms = strings.Repeat("0", 64) }) }, 1},
+		"learner":       {votes("forest"), nil, 1},
+		"pool rows":     {nil, func(r *rig) { r.config.Policy.MaxPoolRows = 59 }, 1},
+		"features":      {nil, func(r *rig) { r.config.Policy.MaxFeatures = 3 }, 1},
+		"time":          {nil, func(r *rig) { r.config.Policy.MaxTime = time.Second }, 1},
+		"the deadline":  {nil, func(r *rig) { r.config.Now = func() time.Time { return r.study.Plan.Deadline.Add(-time.Second) } }, 0},
+		"not on roster": {nil, func(r *rig) { r.change(func(p *study.Plan) { p.Roster = []study.PartyID{"other", "third"} }) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, test.propose)
+			if test.change != nil {
+				test.change(r)
+			}
+			pipe := r.pipe(t)
+			a := r.agent(t)
+			for range 3 {
+				if err := a.Round(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				if len(a.bench.open) > 0 || isOpen(t, pipe) {
+					t.Fatal("the file is read")
+				}
+			}
+			if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) != 0 {
+				t.Errorf("%d charges, %d uploads, want none", n, len(r.bodies))
+			}
+			if r.declined != test.want {
+				t.Errorf("declined %d times, want %d:\n%s", r.declined, test.want, r.log)
+			}
+		})
+	}
+}
+
+// change is another plan under its own hash.
+func (r *rig) change(f func(*study.Plan)) {
+	f(&r.study.Plan)
+	canonical, err := r.study.Plan.Canonical()
+	if err != nil {
+		panic(err)
+	}
+	r.hash = study.HashOf(canonical)
+	r.study.PlanBytes, r.study.Hash = canonical, r.hash
+}
+
+// votes makes a proposal one that trains a learner.
+func votes(learner string) func(*study.Proposal) {
+	return func(p *study.Proposal) {
+		p.Mechanism, p.Noise, p.Learner = "tally", study.NoiseCoordinator, learner
+	}
+}
+
+// TestChargedBeforeRead: when the file is opened the ledger holds the charge,
+// and the disk the time at which what is made will leave.
+func TestChargedBeforeRead(t *testing.T) {
+	for _, noise := range []string{study.NoiseSite, study.NoiseCoordinator} {
+		t.Run(noise, func(t *testing.T) {
+			r := newRig(t, victimStudy(noise))
+			text, err := os.ReadFile(r.config.Data["ward"].File)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pipe := r.pipe(t)
+			a := r.agent(t)
+			if err := a.Round(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it is opened to be read
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := charges(t, a, privacy.Record); n != 1 {
+				t.Errorf("%d charges when the file is opened, want 1", n)
+			}
+			var fixed due
+			b, err := a.site.studies.of(r.hash).read(fileDue)
+			if err != nil || json.Unmarshal(b, &fixed) != nil || fixed.Until.Sub(fixed.From) < leastWindow {
+				t.Errorf("the time that is kept: %+v, %v", fixed, err)
+			}
+			if _, err := f.Write(text); err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+			a.Finish(context.Background())
+			if n := charges(t, a, privacy.Record); n != 1 || len(r.bodies) != 1 {
+				t.Errorf("%d charges, %d uploads, want 1 and 1:\n%s", n, len(r.bodies), r.log)
+			}
+		})
+	}
+}
+
+// spoken is what an agent said to its coordinator, and when.
+type spoken struct {
+	mu   sync.Mutex
+	all  []string
+	from time.Time
+}
+
+// heard is a link that notes every call.
+type heard struct {
+	*coordinatorDouble
+	s *spoken
+}
+
+func (h heard) note(what string) {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	h.s.all = append(h.s.all, fmt.Sprint(time.Since(h.s.from), " ", what))
+}
+
+func (h heard) Studies(ctx context.Context) (protocol.Listing, error) {
+	h.note("list")
+	return h.coordinatorDouble.Studies(ctx)
+}
+func (h heard) Contribute(ctx context.Context, p study.Hash, body []byte) (protocol.Receipt, error) {
+	h.note("contribute")
+	return h.coordinatorDouble.Contribute(ctx, p, body)
+}
+func (h heard) Decline(ctx context.Context, p study.Hash) error {
+	h.note("decline")
+	return h.coordinatorDouble.Decline(ctx, p)
+}
+
+// TestTimeTellsNothing: of every learner and of sums, neighbours of which one
+// takes any time longer than the other are heard at the same moments: polls,
+// contribution, all of it. The clock is the test's, so that the moments can be
+// compared exactly; how long the records take is what a dishonest plan makes of
+// one label.
+func TestTimeTellsNothing(t *testing.T) {
+	stepTime() // by the real clock
+	proposals := map[string]func(*study.Proposal){"sums": nil}
+	for _, l := range learners.Names() {
+		proposals[l] = votes(l)
+	}
+	for name, propose := range proposals {
+		t.Run(name, func(t *testing.T) {
+			var first []string
+			for _, takes := range []time.Duration{0, time.Millisecond, 300 * time.Millisecond, 900 * time.Millisecond, time.Hour} {
+				dir := t.TempDir()
+				synctest.Test(t, func(t *testing.T) {
+					r := rigIn(dir, propose)
+					r.config.Poll = 150 * time.Millisecond
+					r.config.Policy.Learners = learners.Names()
+					a, err := r.open()
+					if err != nil {
+						t.Fatal(err)
+					}
+					a.bench.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
+					h := heard{r.coordinatorDouble, &spoken{from: time.Now()}}
+					a.link = h
+					prepare := a.bench.prepare
+					a.bench.prepare = func(ctx context.Context, w window) draft {
+						made := prepare(ctx, w)
+						sleep(ctx, takes)
+						return made
+					}
+					ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+					defer cancel()
+					if err := a.Run(ctx); err != nil {
+						t.Fatal(err)
+					}
+					if first == nil {
+						first = h.s.all
+					}
+					if !slices.Equal(h.s.all, first) {
+						t.Errorf("records that take %v are heard at other times:\n%q\n%q", takes, h.s.all, first)
+					}
+					if n := strings.Count(strings.Join(h.s.all, " "), "contribute"); n != 1 || len(r.stored) == 0 {
+						t.Errorf("%v: %d contributions", takes, n)
+					}
+					d := a.site.studies.of(r.hash)
+					if late := takes > time.Minute; d.has(fileLate) != late {
+						t.Errorf("%v: late %v, want %v", takes, d.has(fileLate), late)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestLateShard: each shard has its own time. One that is late is a constant
+// ballot and moves no other's; the site is told, nobody else.
+func TestLateShard(t *testing.T) {
+	stepTime()
+	r := newRig(t, func(p *study.Proposal) { votes("softmax")(p); p.Shards = 4 })
+	a := r.agent(t)
+	if _, err := r.Pool(context.Background(), r.study, a.site.pools); err != nil {
+		t.Fatal(err)
+	}
+	pool, err := a.site.pool(r.study.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := map[int][]int64{}
+	for slow := range 5 { // 4: none
+		w := window{plan: r.study.Plan, pool: pool, study: r.hash, records: 60, shard: time.Hour}
+		var l late
+		in := a.site.inputs(pool, a.site.records(w.plan))
+		in.Rng = nil // of the plan's seed
+		shard := 0
+		in.Within = func() (context.Context, context.CancelFunc) {
+			length := time.Hour
+			if shard == slow {
+				length = -1
+			}
+			shard++
+			return l.within(context.Background(), length)()
+		}
+		kind, _ := study.KindNamed("classify")
+		d, err := kind.Draft(w.plan, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.made = draft{Draft: d, late: l.String()}
+		if want := slow < 4; (w.made.late != "") != want {
+			t.Errorf("shard %d late: told %q", slow, w.made.late)
+		}
+		body, err := a.site.settle(context.Background(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tally, err := aggregation.ParseTally(body, pool.Rows(), 2, 4)
+		if err != nil || tally.Ballots() != 4 {
+			t.Fatalf("shard %d late: %v, want 4 ballots", slow, err)
+		}
+		bodies[slow] = tally.Vector()
+	}
+	for slow := range 4 {
+		for i, v := range bodies[slow] { // votes for class 1 of two
+			if d := bodies[4][i] - v; d < 0 || d > 1 {
+				t.Fatalf("shard %d late: row %d has %d votes of %d, want at most one less", slow, i, v, bodies[4][i])
+			}
+		}
+	}
+}
+
+// TestWindowsFollow: one study is prepared at a time, and a window begins where
+// the one before ends, whenever that one's work was done.
+func TestWindowsFollow(t *testing.T) {
+	var first []time.Duration
+	for _, takes := range []time.Duration{0, 3 * time.Second, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			var began []time.Duration
+			b := newBench(func(ctx context.Context, w window) draft {
+				began = append(began, time.Since(start))
+				sleep(ctx, takes)
+				return draft{}
+			})
+			for i := range 3 {
+				from, until := b.fix(time.Now(), 5*time.Second)
+				b.begin(window{study: study.Hash{byte(i)}, from: from, until: until})
+			}
+			var ended []time.Duration
+			for range 3 {
+				<-b.done
+				ended = append(ended, time.Since(start))
+			}
+			b.close()
+			if want := []time.Duration{5 * time.Second, 10 * time.Second, 15 * time.Second}; !slices.Equal(ended, want) {
+				t.Errorf("work of %v: windows ended %v, want %v", takes, ended, want)
+			}
+			if first == nil {
+				first = began
+			}
+			if !slices.Equal(began, first) {
+				t.Errorf("work of %v: begun %v, others %v", takes, began, first)
+			}
+		})
+	}
+}
+
+// TestNewTimeAfterCrash: an agent that died while it read the records fixes a
+// new time before it reads them again.
+func TestNewTimeAfterCrash(t *testing.T) {
+	r := newRig(t, nil)
+	read := func(a *Agent) due {
+		var d due
+		b, err := a.site.studies.of(r.hash).read(fileDue)
+		if err := errors.Join(err, json.Unmarshal(b, &d)); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	a, err := r.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.bench.prepare = func(ctx context.Context, _ window) draft { <-ctx.Done(); return draft{} }
+	if err := a.Round(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	before := read(a)
+	a.Close()
+	a = r.agent(t)
+	prepare := a.bench.prepare
+	a.bench.prepare = func(ctx context.Context, w window) draft {
+		if again := read(a); !again.Until.After(before.Until) {
+			t.Errorf("after the crash the time is %v, it was %v", again, before)
+		}
+		return prepare(ctx, w)
+	}
+	round(t, a)
+	if n := charges(t, a, privacy.Record); n != 1 || len(r.bodies) != 1 {
+		t.Errorf("%d charges, %d uploads, want 1 and 1", n, len(r.bodies))
+	}
+}
+
+// TestPanicIsLate: records that make the code fail are a constant, at its time.
+func TestPanicIsLate(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.agent(t)
+	a.bench.hurry = false
+	a.bench.prepare = func(context.Context, window) draft { panic(planted) }
+	begun := time.Now()
+	round(t, a)
+	if took := time.Since(begun); took < leastWindow {
+		t.Errorf("sent after %v", took)
+	}
+	what, lines := decisions(t, r.config)
+	if len(r.bodies) != 1 || !slices.Contains(what, auditLate) || bytes.Contains(r.log.Bytes(), []byte(planted)) {
+		t.Errorf("%d uploads, audit %v %v, log:\n%s", len(r.bodies), what, lines, r.log)
+	}
+	review, _, err := a.Preview(context.Background(), "illness")
+	if err != nil || !slices.ContainsFunc(review.Problems, func(p string) bool { return strings.Contains(p, "not ready in time") }) {
+		t.Errorf("the review does not say so: %v, %q", err, review.Problems)
+	}
+	if _, err := os.Stat(filepath.Join(r.config.State, "studies", r.hash.String(), fileLate)); err != nil {
+		t.Error(err)
+	}
+}
