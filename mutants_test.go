@@ -84,6 +84,36 @@ var mutants = []mutant{
 		old: "y.negative = d.below(2) == 1", new: "y.negative = u%2 == 1",
 		found: "TestLaplaceLaw",
 	},
+	{
+		name: "C: labels of sets beyond max_sets are counted twice", room: "study", file: "ratio.go",
+		old: "sets[most-1] = append(sets[most-1], of[name]...)", new: "sets[most-1] = append(append(sets[most-1], of[name]...), of[name]...)",
+		found: "TestBeyondCuts",
+	},
+	{
+		name: "more of a party's records are added than the plan says", room: "study", file: "reweigh.go",
+		old: "int64(records.Len()) > most {", new: "int64(records.Len()) > 1000*most {",
+		found: "TestWholeParty",
+	},
+	{
+		name: "a record is named by its place in the file", room: "study", file: "keyed.go",
+		old: "out[i] = name{holds, seen[holds]}", new: "out[i] = name{copy: uint64(i)}",
+		found: "TestSortedFiles",
+	},
+	{
+		name: "a cut may take a record of one set for one of another", room: "study", file: "keyed.go",
+		old: "\tif k.shared == nil {\n\t\treturn rows", new: "\tif len(rows) > 0 {\n\t\treturn rows",
+		found: "TestClearPartIsShared",
+	},
+	{
+		name: "a record that goes to another shard moves one ballot", room: "study", file: "votes.go",
+		old: "\t\treturn 2\n", new: "\t\treturn 1\n",
+		found: "TestTightness|TestSortedFiles",
+	},
+	{
+		name: "all studies of a coordinator have one id", room: "study", file: "kind.go",
+		old: "fmt.Fprintf(h, \"%s\\x00%s\", plan, output)", new: "fmt.Fprintf(h, \"%s\", output)",
+		found: "TestStudiesDrawApart",
+	},
 }
 
 // TestMutants: each mutant is found by the tests that it names, and they pass

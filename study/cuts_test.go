@@ -56,9 +56,10 @@ func TestWholeParty(t *testing.T) {
 	}
 }
 
-// TestCutMutants: mistakes beyond a cut are found by the search. Its files are
-// sorted after the replacement.
-func TestCutMutants(t *testing.T) {
+// TestBeyondCuts: the search finds mistakes beyond a cut, and no pair of neighbours
+// in the code without them. At unit record its files are sorted after the
+// replacement.
+func TestBeyondCuts(t *testing.T) {
 	const n = 6
 	c := newClinic(t, []string{"no", "yes"}, 5)
 	visits := func(g []int) []visit {
@@ -113,13 +114,21 @@ func TestCutMutants(t *testing.T) {
 		}
 		return withVector(t, c.asksOf(t, made, r)[0], v)
 	}
+	as := func(p Plan, read func([]visit) *dataset.Records) func([]visit) Ask {
+		return func(rows []visit) Ask { return c.asksOf(t, p, read(rows))[0] }
+	}
+	inOrder := func(rows []visit) *dataset.Records { return c.records(t, rows) }
 	for name, m := range map[string]struct {
-		of    func([]visit) Ask
-		label bool // neighbours differ in one label, else in one record
+		of      func([]visit) Ask
+		label   bool // neighbours differ in one label, else in one record
+		mistake bool
 	}{
-		"C: labels of sets beyond max_sets counted twice": {twice, true},
-		"a cut by place in a sorted file":                 {firstThree, false},
-		"made sets by place in a sorted file":             {setsByPlace, false},
+		"labels of sets beyond max_sets":                  {as(counts, inOrder), true, false},
+		"C: labels of sets beyond max_sets counted twice": {twice, true, true},
+		"a cut in a sorted file":                          {as(part, sorted), false, false},
+		"a cut by place in a sorted file":                 {firstThree, false, true},
+		"made sets in a sorted file":                      {as(made, sorted), false, false},
+		"made sets by place in a sorted file":             {setsByPlace, false, true},
 	} {
 		s := searched{name: name, genes: (n + 1) * genesOfVisit, alphabet: 60, tail: genesOfVisit, pair: func(g []int) (Ask, Ask) {
 			rows := visits(g)
@@ -138,8 +147,80 @@ func TestCutMutants(t *testing.T) {
 			return max(l1, l2)
 		})
 		t.Logf("%s: moves %.3f of the bound", name, best)
-		if best <= 1 {
-			t.Errorf("%s is not found: the search moves %.3f of the bound", name, best)
+		if (best > 1) != m.mistake || best < 0.5 {
+			t.Errorf("%s: the search moves %.3f of the bound", name, best)
+		}
+	}
+}
+
+// TestClearPartIsShared: beside what is released with noise a party sends sizes of
+// sets, and at unit label features, in clear. Of neighbours these are the same
+// bytes, also where more is in the file than the plan uses: of files in one order
+// at unit label, in any order at unit record.
+func TestClearPartIsShared(t *testing.T) {
+	const n = 7
+	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
+	few := func(p Plan) Plan {
+		terms := *p.Ratio
+		terms.MaxRecords, terms.MaxSets = 3, 2
+		p.Ratio = &terms
+		return p
+	}
+	labels := c.labels("rr")
+	labelTerms := *labels.Labels
+	labelTerms.MaxRecords, labels.Labels = 3, &labelTerms
+	for name, p := range map[string]Plan{
+		"ratio, clear features": few(c.ratio(FeaturesClear, SetsColumn, "laplace")), "ratio, embeddings": few(c.ratio(FeaturesEmbedding, SetsColumn, "gaussian")),
+		"ratio, noisy embeddings": few(c.ratio(FeaturesNoisyEmbedding, SetsColumn, "gaussian-zcdp")), "labels": labels,
+	} {
+		kind, _ := KindNamed(p.Kind)
+		rng := rand.New(rand.NewPCG(5, 6))
+		for range 200 {
+			genome := make([]int, (n+1)*genesOfVisit)
+			for i := range genome {
+				genome[i] = rng.IntN(60)
+			}
+			rows := visitsOf(c, genome, n)
+			for i := range rows {
+				rows[i].set = []string{"s1", "s2", "s3", ""}[rng.IntN(4)]
+				rows[i].patient = []string{"", "p", rows[i].patient}[rng.IntN(3)]
+			}
+			by := visitOf(c, genome[n*genesOfVisit:])
+			by.set, by.patient = rows[0].set, "another"
+			if p.Unit == privacy.Label {
+				label := by.label
+				by = rows[0]
+				by.label = label
+			}
+			other := append([]visit{by}, rows[1:]...)
+			if p.Unit != privacy.Label {
+				rng.Shuffle(n, func(i, j int) { other[i], other[j] = other[j], other[i] })
+			}
+			var published []privacy.Published
+			var bodies [2]string
+			for side, file := range [][]visit{rows, other} {
+				d, err := kind.Draft(p, c.inputs(c.records(t, file), 0))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if side == 0 {
+					l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if published, err = Settle(t.Context(), l, Hash{}, d.Asks); err != nil {
+						t.Fatal(err)
+					}
+				}
+				body, err := d.Body(published)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bodies[side] = string(body)
+			}
+			if bodies[0] != bodies[1] {
+				t.Fatalf("%s: neighbours send other bytes in clear: %q and %q", name, rows, other)
+			}
 		}
 	}
 }
