@@ -122,14 +122,22 @@ func newRig(t *testing.T, change func(*study.Proposal)) *rig {
 	return rigIn(t.TempDir(), change)
 }
 
+// newRigOf is a rig whose plan has a schema of its own.
+func newRigOf(t *testing.T, schema string, change func(*study.Proposal)) *rig {
+	t.Helper()
+	return rigOf(t.TempDir(), schema, change)
+}
+
 // rigIn makes the same study and data in every process that calls it.
-func rigIn(dir string, change func(*study.Proposal)) *rig {
+func rigIn(dir string, change func(*study.Proposal)) *rig { return rigOf(dir, pageYAML, change) }
+
+func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 	must := func(err error) {
 		if err != nil {
 			panic(err)
 		}
 	}
-	schema, err := dataset.ParseSchema(strings.NewReader(pageYAML))
+	schema, err := dataset.ParseSchema(strings.NewReader(schemaYAML))
 	must(err)
 	var rows, pool strings.Builder
 	rows.WriteString("age,sex,ill\n")

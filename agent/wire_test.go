@@ -29,6 +29,7 @@ type wire struct {
 
 	mu   sync.Mutex
 	said []string // "method bytes", in order
+	body []byte   // of the contribution
 }
 
 type methodKey struct{}

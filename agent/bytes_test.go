@@ -1,0 +1,352 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// Contribute takes a contribution as a coordinator does.
+func (w *wire) Contribute(s grpc.ClientStreamingServer[pb.ContributeRequest, pb.Signed]) error {
+	var body []byte
+	for {
+		part, err := s.Recv()
+		if err != nil {
+			break // the agent has said all
+		}
+		body = append(body, part.GetChunk().GetData()...)
+	}
+	w.mu.Lock()
+	w.body = body
+	w.mu.Unlock()
+	receipt := protocol.Receipt{Plan: w.rig.hash, Party: "site", Body: sha256.Sum256(body), Size: len(body)}
+	receipt, err := receipt.Sign(wireSigner())
+	if err != nil {
+		return err
+	}
+	return s.SendAndClose(&pb.Signed{Document: receipt.Document, Signature: receipt.Signature})
+}
+
+const visitsYAML = `
+label: {column: ill, classes: ["no", "yes"]}
+features:
+  - {column: age, kind: numeric, min: 0, max: 100, missing: true}
+  - {column: sex, kind: categorical, levels: [f, m]}
+patient: patient
+party: clinic
+`
+
+const visitsHeader = "age,sex,ill,patient,clinic\n"
+
+// visits are 60 lines of a file.
+func visits() []string {
+	var lines []string
+	for i := range 60 {
+		lines = append(lines, fmt.Sprintf("%d,%s,%s,p%d,c%d", (i*37)%100, []string{"f", "m"}[i%2], []string{"no", "yes"}[i/30], i/2, i%3))
+	}
+	return lines
+}
+
+// plans are a study of each kind, mechanism and place of the noise.
+func plans() map[string]func(*study.Proposal) {
+	made := map[string]func(*study.Proposal){}
+	add := func(kind string, change func(*study.Proposal), mechanism string, u privacy.Unit, noise string, shards int) {
+		made[fmt.Sprintf("%s by %s, unit %s, noise %s, %d shards", kind, mechanism, u, noise, shards)] = func(p *study.Proposal) {
+			p.Kind, p.Mechanism, p.Unit, p.Noise, p.Shards = kind, mechanism, u, noise, shards
+			p.Delta = nil // as fits the mechanism
+			if change != nil {
+				change(p)
+			}
+		}
+	}
+	site, coordinator := study.NoiseSite, study.NoiseCoordinator
+	add("classify", nil, "cross", privacy.Record, site, 0)
+	add("classify", nil, "cross", privacy.Record, coordinator, 0)
+	add("classify", nil, "tally", privacy.Party, coordinator, 0)
+	add("classify", nil, "tally", privacy.Record, coordinator, 3)
+	add("classify", nil, "tally", privacy.Record, site, 3)
+	add("classify", nil, "moment", privacy.Party, site, 0)
+	add("classify", nil, "means", privacy.Party, coordinator, 0)
+	add("classify", nil, "means", privacy.Party, site, 0)
+	add("classify", nil, "output", privacy.Party, coordinator, 0)
+	add("reweigh", nil, "entropy", privacy.Record, site, 0)
+	add("reweigh", nil, "entropy", privacy.Record, coordinator, 0)
+	add("reweigh", nil, "logistic", privacy.Record, site, 0)
+	add("labels", nil, "rr", privacy.Label, site, 0)
+	ratio := func(features, sets string) func(*study.Proposal) {
+		return func(p *study.Proposal) {
+			p.Ratio = &study.RatioTerms{Features: features, Sets: sets, Fourier: 8, MaxSets: 4, Skew: 0.8, SetSize: 20}
+		}
+	}
+	add("ratio", ratio(study.FeaturesClear, study.SetsColumn), "laplace", privacy.Label, site, 0)
+	add("ratio", ratio(study.FeaturesEmbedding, study.SetsParty), "gaussian", privacy.Label, site, 0)
+	add("ratio", ratio(study.FeaturesNoisyEmbedding, study.SetsMade), "gaussian-zcdp", privacy.Record, site, 0)
+	return made
+}
+
+// nasty are lines, any of which may stand in a file instead of another.
+func nasty() map[string]string {
+	return map[string]string{
+		"a stray quote":         `"33,f,yes,p1,c1`,
+		"a quote in a cell":     `33,f"x,yes,p1,c1`,
+		"text after a quote":    `"33"3,f,yes,p1,c1`,
+		"a quoted delimiter":    `33,"f,m",yes,p1,c1`,
+		"a NUL":                 "33,f\x00,yes,p1,c1",
+		"not UTF-8":             "33,\xff\xfe,yes,p1,c1",
+		"a line too long":       "33," + strings.Repeat("f", 17<<20) + ",yes,p1,c1",
+		"a comment's character": "#33,f,yes,p1,c1",
+		"like the header":       strings.TrimSpace(visitsHeader),
+		"a mark in the middle":  "\xef\xbb\xbf33,f,yes,p1,c1",
+		"gzip's first bytes":    "\x1f\x8b33,f,yes,p1,c1",
+		"too few cells":         "33",
+		"too many cells":        "33,f,yes,p1,c1,,,",
+		"nothing":               "",
+		"spaces":                " \t\r",
+		"a carriage return":     "33,f,yes\rp1,c1",
+		"no numbers":            "NaN,?,maybe,,",
+		"another column sorts":  "-1e308,a,yes,p0,c0",
+	}
+}
+
+// files are what a file that was declared as visits may hold at the time of a
+// study. At unit label only labels may differ.
+func files(t *testing.T, u privacy.Unit, all bool) map[string]string {
+	base := visits()
+	with := func(change func(i int, line string) string) string {
+		out := slices.Clone(base)
+		for i := range out {
+			out[i] = change(i, out[i])
+		}
+		return visitsHeader + strings.Join(out, "\n") + "\n"
+	}
+	label := func(to ...string) string {
+		return with(func(i int, line string) string {
+			cells := strings.Split(line, ",")
+			cells[2] = to[i%len(to)]
+			return strings.Join(cells, ",")
+		})
+	}
+	whole := with(func(_ int, line string) string { return line })
+	out := map[string]string{
+		"as declared":      whole,
+		"one class":        label("yes"),
+		"no labels":        label(""),
+		"senseless labels": label("maybe", "\"y\"\"es\"", "\"no,\"", "-1", "yes ", "yes\x00", "\xff"),
+	}
+	if all {
+		out["one label"] = label(append(slices.Repeat([]string{""}, 59), "yes")...)
+		out["no last newline"] = strings.TrimSpace(whole)
+		out["Windows"] = strings.ReplaceAll(whole, "\n", "\r\n")
+	}
+	if u == privacy.Label {
+		return out
+	}
+	lines := nasty()
+	names := slices.Sorted(maps.Keys(lines))
+	maps.Copy(out, map[string]string{
+		"every nasty line": with(func(i int, line string) string {
+			if i < len(names) {
+				return lines[names[i]]
+			}
+			return line
+		}),
+		"empty":         "",
+		"twice as many": with(func(_ int, line string) string { return line + "\n" + line }),
+		"sorted":        visitsHeader + strings.Join(slices.Sorted(slices.Values(base)), "\n"),
+		"one patient":   with(func(_ int, line string) string { return strings.Replace(line, ",p", ",p1p", 1) }),
+		"torn":          gzipped(t, strings.Repeat("x", 1000))[:20],
+	})
+	if all {
+		out["only a header"] = visitsHeader
+		out["a header in two"] = "\"" + whole
+		for _, name := range names {
+			out[name] = with(func(i int, line string) string {
+				if i == 17 {
+					return lines[name]
+				}
+				return line
+			})
+		}
+	}
+	return out
+}
+
+// visitsRig is a rig whose ward is declared with the visits.
+func visitsRig(t *testing.T, change func(*study.Proposal)) *rig {
+	t.Helper()
+	r := newRigOf(t, visitsYAML, change)
+	schema := r.config.Data["ward"].Schema
+	if err := os.WriteFile(schema, []byte(visitsYAML), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.put(t, files(t, privacy.Label, false)["as declared"])
+	if err := r.declare(); err != nil {
+		t.Fatal(err)
+	}
+	limit := map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 4, Delta: 1e-4}}
+	r.config.Policy.Kinds, r.config.Policy.Mechanisms = study.Kinds(), study.AllMechanisms()
+	r.config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 1, Delta: 1e-6}, privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}}
+	r.config.Policy.Total = limit
+	r.config.Policy.ClearColumns = []string{"age", "sex", "clinic"}
+	return r
+}
+
+// seen is all that anybody but the site sees of a study there, or hears of in
+// what may leave the machine: messages, the size of what was sent beside what
+// the ledger published, charges, and the lines of the logs.
+type seen struct {
+	said, charged, log string
+	size               int
+}
+
+// look runs a study of a file.
+func look(t *testing.T, change func(*study.Proposal), file string) seen {
+	t.Helper()
+	r := visitsRig(t, change)
+	r.put(t, file)
+	a, w := connect(t, r)
+	round(t, a)
+	ctx := context.Background()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := seen{log: heard(t, r)}
+	for _, line := range w.said {
+		method, said, _ := strings.Cut(line, " ")
+		if strings.HasSuffix(method, "/Contribute") {
+			said = "" // its digest and size differ where what was published does
+		}
+		s.said += fmt.Sprintf("%s %q\n", method, said)
+	}
+	totals, err := a.site.ledger.Totals(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.charged = fmt.Sprintf("%+v", totals)
+	s.size = len(w.body)
+	p := r.study.Plan
+	pool, err := a.site.pool(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, err := study.KindNamed(p.Kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := kind.NewSum(p, pool)
+	if err == nil {
+		err = sum.Check(w.body)
+	}
+	if err != nil {
+		t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
+		return s
+	}
+	draft, err := kind.Draft(p, a.site.inputs(pool, a.site.records(p)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	published, err := study.Settle(ctx, a.site.ledger, r.hash, draft.Asks) // again: what was published then
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range published {
+		b, err := one.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.size -= len(b)
+	}
+	return s
+}
+
+// changing is what differs between any two runs.
+var changing = regexp.MustCompile(`time=\S+ |bytes=\d+|"received":"[^"]*",?|/tmp/\S+`)
+
+// heard is what is in the logs, but for what the site alone is told where its
+// file cannot be read as it was declared.
+func heard(t *testing.T, r *rig) string {
+	t.Helper()
+	audit, err := os.ReadFile(AuditFile(r.config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for line := range strings.Lines(string(audit)) {
+		if !strings.Contains(line, `"msg":"`+auditUnread+`"`) {
+			out.Write(undated([]byte(line)))
+		}
+	}
+	for line := range strings.Lines(r.log.String()) {
+		if !strings.Contains(line, "gets empty records") {
+			out.WriteString(line)
+		}
+	}
+	return changing.ReplaceAllString(out.String(), "")
+}
+
+// TestBytesOfAFileAndOfTheWire: of every kind, mechanism and place of the
+// noise, whatever a file holds that was declared, the coordinator gets the same
+// messages and as many bytes, the ledger the same charges, and the logs the
+// same lines.
+func TestBytesOfAFileAndOfTheWire(t *testing.T) {
+	all := plans()
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		t.Run(name, func(t *testing.T) {
+			u := newRigOf(t, visitsYAML, all[name]).study.Plan.Unit
+			variants := files(t, u, i == 0)
+			want := look(t, all[name], variants["as declared"])
+			for _, what := range slices.Sorted(maps.Keys(variants)) {
+				got := look(t, all[name], variants[what])
+				if got != want {
+					t.Errorf("%s can be told from a file as it was declared:\n%+v\nand\n%+v", what, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestPlanCannotSayHowAFileIsRead: a plan whose comment is "F" would drop the
+// lines that begin with F, and one whose comment is "a" would make the first
+// record the header: the number of records, or whether the site takes part,
+// would tell of them. Such a plan is refused with the reason; and where it
+// comes through all the same it changes nothing.
+func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
+	for name, change := range map[string]func(*dataset.Schema){
+		"comment":   func(s *dataset.Schema) { s.Comment = "3" },
+		"header":    func(s *dataset.Schema) { s.Comment = "a" },
+		"delimiter": func(s *dataset.Schema) { s.Delimiter = ";" },
+		"columns":   func(s *dataset.Schema) { s.Columns = []string{"age", "sex", "ill"} },
+	} {
+		r := newRig(t, nil)
+		a := r.agent(t)
+		p := r.study.Plan
+		want := a.site.records(p)
+		change(&p.Schema)
+		if err := p.Check(); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "how a file is") {
+			t.Errorf("%s: check = %v, want a refusal that says why", name, err)
+		}
+		d, err := a.site.declared(p)
+		if err != nil || len(d.Objections(p)) > 0 {
+			t.Errorf("%s: %v, %v", name, err, d.Objections(p))
+		}
+		got := a.site.records(p)
+		if got.Len() != want.Len() || !slices.Equal(got.Y, want.Y) || !bytes.Equal(fmt.Appendf(nil, "%v", got.X), fmt.Appendf(nil, "%v", want.X)) {
+			t.Errorf("%s: the plan changed what is read", name)
+		}
+	}
+}
