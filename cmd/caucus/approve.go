@@ -114,7 +114,7 @@ two-persons the study waits for a second one.`,
 				return err
 			}
 			return a.print(r, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "approved %s (%s)\n", r.Study, r.Plan.String()[:16])
+				_, err := fmt.Fprintf(w, "approved %s (%s)\n", agent.Printable(r.Study), r.Plan.String()[:16])
 				if more := r.Needed - len(r.ApprovedBy); err == nil && more > 0 {
 					_, err = fmt.Fprintf(w, "it waits for another person's approval\n")
 				}
@@ -149,7 +149,7 @@ coordinator has received cannot be taken back.`,
 				return err
 			}
 			return a.print(r, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "%s (%s) is %s\n", r.Study, r.Plan.String()[:16], r.Refused)
+				_, err := fmt.Fprintf(w, "%s (%s) is %s\n", agent.Printable(r.Study), r.Plan.String()[:16], r.Refused)
 				return err
 			})
 		},
