@@ -231,7 +231,7 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 	ctx := context.Background()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := seen{log: heard(t, r)}
+	s := seen{log: toldOf(t, r)}
 	for _, line := range w.said {
 		method, said, _ := strings.Cut(line, " ")
 		if strings.HasSuffix(method, "/Contribute") {
@@ -294,9 +294,9 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 // changing is what differs between any two runs.
 var changing = regexp.MustCompile(`time=\S+ |bytes=\d+|"received":"[^"]*",?|/tmp/\S+`)
 
-// heard is what is in the logs, but for what the site alone is told where its
+// toldOf is what is in the logs, but for what the site alone is told where its
 // file cannot be read as it was declared.
-func heard(t *testing.T, r *rig) string {
+func toldOf(t *testing.T, r *rig) string {
 	t.Helper()
 	audit, err := os.ReadFile(AuditFile(r.config))
 	if err != nil {
