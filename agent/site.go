@@ -90,8 +90,8 @@ func (s *site) noteLedger(ctx context.Context, d dossier) (last int64, err error
 	return head.Sequence, d.write(fileLedger, fmt.Appendln(nil, head))
 }
 
-// shardKey reads the secret that assigns patients to shards, or makes it: the
-// same in all studies, so that a patient stays with one shard.
+// shardKey reads the secret from which follows where records go, to a shard or
+// into a cut (study.Inputs), or makes it.
 func shardKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)
 	if err == nil && len(key) == sha256.Size {

@@ -383,3 +383,57 @@ func BenchmarkExactly(b *testing.B) {
 		})
 	}
 }
+
+// TestEmptyRecords: what fills a file up adds nothing to votes and label × feature
+// sums, the same to other sums whatever else is in the file, and a class of some
+// kind where one is needed.
+func TestEmptyRecords(t *testing.T) {
+	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
+	files := [][]visit{slices.Concat(alike(9, well), alike(5, ill)), alike(14, ill)}
+	adds := func(p Plan, rows []visit) []int64 {
+		r := c.records(t, rows)
+		fewer := c.draftOf(t, p, c.inputs(r, 0))
+		more := c.draftOf(t, p, c.inputs(Exactly(p, r, 20, []byte{0}), 0))
+		of := openAsk(t, more)
+		for j, v := range openAsk(t, fewer) {
+			of[j] -= v
+		}
+		return of
+	}
+	for name, p := range map[string]Plan{
+		"cross": c.classify("cross", privacy.Record, NoiseSite, 1), "votes": c.classify("tally", privacy.Label, NoiseSite, 1),
+		"moment": c.classify("moment", privacy.Party, NoiseSite, 1), "means": c.classify("means", privacy.Party, NoiseSite, 1),
+	} {
+		for _, rows := range files {
+			if of := adds(p, rows); slices.ContainsFunc(of, func(v int64) bool { return v != 0 }) {
+				t.Errorf("%s: empty records add %v", name, of)
+			}
+		}
+	}
+	for name, s := range map[string]struct {
+		plan  Plan
+		block int // numbers of a set, its counts first
+	}{
+		"entropy":   {c.reweigh("entropy", ReweighTerms{Bins: 3}), 0},
+		"counts":    {c.ratio(FeaturesClear, SetsColumn, "laplace"), 3},
+		"embedding": {c.ratio(FeaturesNoisyEmbedding, SetsParty, "gaussian-zcdp"), 3 + 4},
+		"made sets": {c.ratio(FeaturesNoisyEmbedding, SetsMade, "gaussian-zcdp"), 3 + 4},
+	} {
+		first := adds(s.plan, files[0])
+		second := adds(s.plan, files[1])
+		if !slices.Equal(first, second) || len(first) == 0 || slices.Max(first) == 0 {
+			t.Errorf("%s: empty records add %v to one file and %v to another", name, first, second)
+		}
+		counted := int64(0)
+		for at := 0; s.block > 0 && at < len(first); at += s.block {
+			counted += first[at] + first[at+1] + first[at+2]
+		}
+		if s.block > 0 && counted != 6 {
+			t.Errorf("%s: 6 empty records count as %d", name, counted)
+		}
+	}
+	p := c.labels("rr")
+	if got := openAsk(t, c.draftOf(t, p, c.inputs(Exactly(p, c.records(t, files[0]), 20, []byte{0}), 0))); apart(got, make([]int64, 20)) != 11 {
+		t.Errorf("labels: %v", got) // 9 of class 0, 5 of class 1, 6 of none
+	}
+}

@@ -33,8 +33,8 @@ type Ask struct {
 type Inputs struct {
 	Records *dataset.Records
 	Pool    *auxdata.Pool
-	// ShardKey keys the hash that assigns patients to shards. It is the
-	// party's secret and stays the same across its studies.
+	// ShardKey is the party's secret, from which follows where its records go:
+	// to a shard, a cut, a set (keyed). It stays the same across its studies.
 	ShardKey []byte
 	// Rng drives learners. It must not be used for noise.
 	Rng *rand.Rand

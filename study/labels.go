@@ -21,11 +21,13 @@ import (
 // through its own ledger. It hides each label; it hides no feature.
 //
 // Proof note.
-//   - Neighbours: replace one label. Public: plan, features, the number of
-//     records and their order.
+//   - Neighbours: replace one label, in a file of any order. Public: plan, features
+//     and the number of records.
 //   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). What
 //     a party sends beside it, the features and how many records there are, does
-//     not depend on labels; nor does the order of the records (orderOf).
+//     not depend on labels; nor does the order of the records, which is one of
+//     keys of what they hold beside their labels. It names coordinates: Lemma 3
+//     of keyed.
 //   - Numeric model: classes are integers and the response is exact; see
 //     privacy.RandomisedResponse. Nothing is computed from labels before it.
 //   - The caller guarantees that the features may be shown (an agent's policy
@@ -40,7 +42,7 @@ type LabelTerms struct {
 	Risk       string `json:"risk" yaml:"risk"`
 	Correction string `json:"correction" yaml:"correction"`
 	// MaxRecords is the most records that one party sends; of more, a part
-	// chosen without looking at them.
+	// chosen by keys of what they hold beside their labels.
 	MaxRecords int `json:"max_records" yaml:"max_records"`
 }
 

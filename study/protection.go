@@ -11,14 +11,20 @@ import (
 func neighbours(p Plan) string {
 	switch p.Unit {
 	case privacy.Party:
+		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 { // Totals counts them for a party
+			return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same, and for the weights of the pool how many records each party has"
+		}
 		return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same"
 	case privacy.Record:
 		if p.Shards > 1 && p.Schema.Patient != "" {
 			return fmt.Sprintf("two collections of records, the same but for one patient (column %s) of one party, all of whose records are replaced by another patient's; who takes part and how many ballots each casts is the same", p.Schema.Patient)
 		}
+		if p.setsByColumn() {
+			return fmt.Sprintf("two collections of records, the same but for one record of one party, which is replaced by any other of the same set (column %s); who takes part and how many records each party has is the same", p.Schema.Party)
+		}
 		return "two collections of records, the same but for one record of one party, which is replaced by any other; who takes part and how many records each party has is the same"
 	default:
-		return "two collections of records, the same but for the label of one record of one party, which is replaced by any other; all features and who takes part are the same"
+		return "two collections of records, the same but for the label of one record of one party, which is replaced by any other; all else of it and who takes part are the same"
 	}
 }
 

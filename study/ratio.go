@@ -34,13 +34,15 @@ import (
 // Bound at unit label: neighbours differ in one label. Sets are disjoint, and
 // who is in which set, features and sizes do not depend on labels, so one label
 // moves one from one count to another of one set (privacy.CountBound). A label
-// that the schema does not know counts as a class drawn by keyed hash of its
-// place, so that sizes do not depend on labels either.
+// that the schema does not know counts as a class drawn by the record's key, so
+// that sizes do not depend on labels either. Of a cut to MaxRecords, features and
+// sets are the same for neighbours, and the labels but for one (keyed, Lemma 2).
 //
 // Bound at unit record (features: noisy-embedding): neighbours differ in one
 // record, whatever made set it is in; with sets by column that column is
 // public (an agent's policy must grant it) and neighbours agree in it, because
-// which sets there are and how large they are leaves without noise. Each pair
+// which sets there are and how large they are leaves without noise. A cut has as
+// many of each set for neighbours, and one record replaced at most. Each pair
 // of a row's embedding is an integer pair of norm at most R
 // (ratio.Lattice), p pairs in all. Inside a set a record moves its
 // counts by −1 and +1 and its sums by ‖z−z′‖² ≤ 4R²p; from one set to another
@@ -53,8 +55,8 @@ type RatioTerms struct {
 	// Sets says what a party's sets are: "party": all its records are one set;
 	// "column": one for each value of the schema's party column (who is in
 	// which set is public then); "made": Skew of each class's records go to that
-	// class's own set, by keyed hash. Membership of made sets depends on labels,
-	// so it needs noisy embeddings.
+	// class's own set, by the record's key. Membership of made sets depends on
+	// labels, so it needs noisy embeddings.
 	Sets string `json:"sets" yaml:"sets"`
 	// MaxSets is the most sets of one party; of more, the last in the order of
 	// their names are taken together.
@@ -78,7 +80,7 @@ type RatioTerms struct {
 	Gamma     float64 `json:"gamma" yaml:"gamma"`
 	Estimator string  `json:"estimator" yaml:"estimator"`
 	// MaxRecords is the most records that one party uses; of more, a part
-	// chosen without looking at them.
+	// chosen by keys, as many of each set as neighbours have.
 	MaxRecords int `json:"max_records" yaml:"max_records"`
 	// SetSize is about how many records a set is publicly expected to have. It
 	// tunes mechanisms and enters no proof.

@@ -34,8 +34,8 @@ type ReweighTerms struct {
 	// is chosen after the release; 0 is keepWeights.
 	Keep float64 `json:"keep,omitempty" yaml:"keep"`
 	// PerParty is the most records that one party adds; of more, a part chosen
-	// without looking at them. With it a guarantee for a record counts that
-	// often for a party. 0: unknown, and then the study guarantees nothing for
+	// by keys. With it a guarantee for a record counts that often for a party, if
+	// neighbours have as many. 0: unknown, and then the study guarantees nothing for
 	// a whole party.
 	PerParty int64 `json:"per_party,omitempty" yaml:"per_party"`
 }

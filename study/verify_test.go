@@ -312,10 +312,16 @@ func TestWords(t *testing.T) {
 	schema, pool, m, _ := hospital(t, 400)
 	p := testPlan(schema, pool, m)
 	var all strings.Builder
-	for _, p := range []Plan{p, labelPlan(schema, pool, m), ratioPlan(schema, pool, m, FeaturesClear), ratioPlan(schema, pool, m, FeaturesNoisyEmbedding), reweighPlan(schema, pool)} {
-		all.WriteString(neighbours(p) + "\n" + strings.Join(notProtected(p), "\n") + "\n\n")
+	weighted, column := p, ratioPlan(schema, pool, m, FeaturesNoisyEmbedding).withTerms(func(t *RatioTerms) { t.Sets = SetsColumn })
+	weighted.Weights = &WeightSource{Unit: privacy.Record, Epsilon: 1, PerParty: 5}
+	for _, p := range []Plan{p, weighted, labelPlan(schema, pool, m), ratioPlan(schema, pool, m, FeaturesClear), ratioPlan(schema, pool, m, FeaturesNoisyEmbedding), column, reweighPlan(schema, pool)} {
+		all.WriteString(neighbours(p) + "\n" + strings.Join(notProtected(p), "\n") + "\n")
+		for _, t := range p.Totals() {
+			all.WriteString(t.Why + "\n")
+		}
+		all.WriteString("\n")
 	}
-	const want = "2 a7fe25f131a5bc7aac35d359f55f41e9f1db8c9e67bafe595ded57d4f9f1dba5"
+	const want = "3 3cd4d4a19b0b6996750f856be058e4688c0135ef0b088aa92bc429e59593f3ed"
 	if got := fmt.Sprintf("%d %x", manifestForm, sha256.Sum256([]byte(all.String()))); got != want {
 		t.Errorf("form and words are %s, want %s:\n%s", got, want, all.String())
 	}

@@ -30,8 +30,8 @@ import (
 //     decides which vote it casts, not how far a vote moves the sum.
 //   - The caller guarantees that a party casts one ballot a shard, each with one
 //     vote a row (parseClear refuses others), that a shard's ballot is made of
-//     its own records alone (localTally), and that all records of a patient are
-//     in one shard (shardsOf).
+//     its own records alone (localTally), and that a replaced record, or patient,
+//     leaves one shard and enters another and moves no other record (keyed).
 type votes struct {
 	plan    Plan
 	pool    *auxdata.Pool

@@ -86,7 +86,8 @@ func (w *WeightSource) check() error {
 // Totals are what a plan's release guarantees for a record and for a party,
 // together with the weights of its pool. Budgets add: ε to ε and δ to δ. A
 // record's guarantee counts for a party times the public number of records it
-// holds at most, and without such a number guarantees a party nothing.
+// holds at most, where both neighbours have as many, and without such a number
+// guarantees a party nothing.
 func (p Plan) Totals() []UnitTotal {
 	type part struct {
 		what           string
@@ -117,7 +118,7 @@ func (p Plan) Totals() []UnitTotal {
 				if q.delta > 0 { // the factor may be +Inf
 					t.Delta += q.delta * math.Expm1(k*q.epsilon) / math.Expm1(q.epsilon)
 				}
-				t.Why += fmt.Sprintf("%s: %d records a party at most, ε = %g each", q.what, q.perParty, q.epsilon)
+				t.Why += fmt.Sprintf("%s: %d records a party at most, as many in both neighbours, ε = %g each", q.what, q.perParty, q.epsilon)
 			default:
 				given = false
 				t.Why += fmt.Sprintf("%s: ε = %g for a %s guarantees nothing for a %s", q.what, q.epsilon, q.unit, u)
