@@ -196,19 +196,25 @@ func TestLiarsDoNotFreeze(t *testing.T) {
 func TestForkIsWitnessed(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
-	s := w.small(2)
-	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	w.enrol("p0")
+	w.enrol("p1")
+	// Two draws over 80 cells are the same with a probability below 2⁻⁴⁰: σ is
+	// above 1, so no value has a probability above a half.
+	const rows = 40
+	pool := poolOf(rows)
+	s := w.open(planOf(names(2), pool, w.clock.Now().Add(time.Hour)), pool)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, rows)))
 	w.stop()
 	putBack := w.backup()
 	w.start()
-	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, rows)))
 	w.wait("trial", study.Released)
 	w.call()
 	w.stop()
 	putBack()
 	parties := w.alone()
 	w.start()
-	must(parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	must(parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, rows)))
 	w.wait("trial", study.Folded)
 	must(w.operator.Waive(ctx, "trial")) // by an operator who believes that nothing was put back
 	w.wait("trial", study.Released)
