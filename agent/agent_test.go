@@ -40,6 +40,7 @@ type coordinatorDouble struct {
 	stored  []byte
 	refuse  error
 	skew    time.Duration
+	lost    bool
 	renewed int
 
 	declined int
@@ -55,7 +56,7 @@ func (c *coordinatorDouble) Studies(context.Context) (protocol.Listing, error) {
 		return protocol.Listing{}, c.down
 	}
 	s := c.study.Summary
-	s.State, s.Mine = c.state, c.stored != nil
+	s.State, s.Mine, s.Lost = c.state, c.stored != nil, c.lost
 	return protocol.Listing{Studies: []protocol.Summary{s}, Skew: c.skew}, nil
 }
 

@@ -41,6 +41,9 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	case d.has(fileReceipt) && d.has(fileUpload) && o.State == study.Open && !o.Mine:
 		a.say(o.Hash, slog.LevelWarn, "the coordinator has lost this site's contribution, which it had received: the same bytes are sent again")
 		return a.send(ctx, d, o)
+	case d.has(fileReceipt) && d.has(fileUpload) && o.Lost && !d.has(fileRefused):
+		a.say(o.Hash, slog.LevelWarn, "the coordinator's copy of this site's contribution was damaged: the same bytes are sent again")
+		return a.send(ctx, d, o)
 	case d.has(fileReceipt):
 		return a.collect(ctx, d, o)
 	case d.has(fileUpload):

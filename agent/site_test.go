@@ -96,6 +96,34 @@ func TestLostByCoordinator(t *testing.T) {
 	}
 }
 
+// TestDamagedAtCoordinator: a sealed study whose copy of a contribution was damaged
+// gets the same bytes again, at no further charge; not from a site where a person
+// has refused it since.
+func TestDamagedAtCoordinator(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		r := newRig(t, nil)
+		a := r.agent(t)
+		round(t, a)
+		r.state, r.lost = study.Sealed, true
+		want := 2
+		if refused {
+			want = 1
+			if err := a.site.studies.of(r.hash).write(fileRefused, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		round(t, a)
+		r.lost = false
+		round(t, a)
+		if len(r.bodies) != want || string(r.bodies[0]) != string(r.bodies[want-1]) {
+			t.Errorf("refused %v: %d uploads, want %d of the same bytes", refused, len(r.bodies), want)
+		}
+		if n := charges(t, a, privacy.Record); n != 1 {
+			t.Errorf("%d charges, want 1", n)
+		}
+	}
+}
+
 // TestTidy: what a killed write left is removed when an agent runs, and facts
 // stay.
 func TestTidy(t *testing.T) {

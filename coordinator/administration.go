@@ -399,3 +399,19 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 	}
 	return s.summarize(ctx, c)
 }
+
+// Clock says what time it is here, and whether it is believed; an operator may
+// vouch for it.
+func (s *Server) Clock(ctx context.Context, r *pb.ClockRequest) (*pb.ClockReply, error) {
+	if r.Vouch {
+		s.docket.watch.vouch()
+		s.config.Log.Warn("the clock is believed, as an operator says", "by", callerOf(ctx).Name, "time", s.config.Now().UTC())
+		s.conductor.nudge()
+	}
+	now, doubt := s.docket.watch.look()
+	reply := &pb.ClockReply{UnixMillis: now.UnixMilli()}
+	if doubt != nil {
+		reply.Doubt = doubt.Error()
+	}
+	return reply, nil
+}

@@ -23,6 +23,7 @@ type releaser struct {
 	head     *ledgerHead
 	witness  *witnesses
 	signer   *protocol.Signer
+	mender   mender
 	software string
 }
 
@@ -47,7 +48,15 @@ func (c *course) advance(ctx context.Context, r releaser) error {
 		for _, e := range effects {
 			switch e.(type) {
 			case study.FoldSum:
-				err = c.fold(ctx, machine)
+				if err = c.mend(ctx, r.mender); err == nil {
+					err = c.view(ctx, func(s *study.Study) error { machine = s; return nil })
+				}
+				if err == nil && machine.State == study.Sealed {
+					err = c.fold(ctx, machine)
+				}
+				if errors.Is(err, errDamagedBody) {
+					c.inspected = false
+				}
 			case study.MakeRelease:
 				err = c.release(ctx, machine, r)
 			default:
@@ -83,14 +92,14 @@ func (c *course) fold(ctx context.Context, s *study.Study) error {
 					return err
 				}
 			}
-			batch, err := tx.Unfolded(c.hash, c.batch)
+			batch, err := tx.Unfolded(c.hash, "", c.batch)
 			total, more = n+len(batch), len(batch) > 0
 			if err != nil || !more {
 				return err
 			}
 			for _, b := range batch {
 				if sha256.Sum256(b.Body) != b.Digest {
-					return fmt.Errorf("%w: the stored contribution of %s is not what it sent", protocol.ErrDamaged, b.Party)
+					return fmt.Errorf("%w: that of %s", errDamagedBody, b.Party)
 				}
 				if err := sum.Add(b.Body); err != nil {
 					return err

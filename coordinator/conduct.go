@@ -18,25 +18,33 @@ import (
 type docket struct {
 	store    Store
 	standing *standing
+	watch    *watch
 	point    func(string)
 
 	mu      sync.Mutex
 	courses []*course
 }
 
-// open reads the names of all studies.
-func (d *docket) open(ctx context.Context) error {
-	return d.store.View(ctx, func(tx Tx) error {
+// open reads the names of all studies, and looks at the clock: after how long a
+// stop it is still believed.
+func (d *docket) open(ctx context.Context, stop time.Duration) error {
+	live := false
+	err := d.store.View(ctx, func(tx Tx) error {
 		rows, err := tx.Studies()
 		for _, r := range rows {
 			d.courses = append(d.courses, d.course(r))
+			live = live || r.State == study.Open || r.State == study.Sealed
 		}
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return d.watch.open(ctx, stop, live)
 }
 
 func (d *docket) course(r studyRow) *course {
-	return &course{hash: r.Hash, name: r.Name, store: d.store, standing: d.standing, point: d.point, batch: foldBatch}
+	return &course{hash: r.Hash, name: r.Name, store: d.store, standing: d.standing, watch: d.watch, point: d.point, batch: foldBatch}
 }
 
 // add takes a study that was just stored.
@@ -145,6 +153,9 @@ func (o *conductor) run(ctx context.Context) {
 	tick := time.NewTicker(o.tick)
 	defer tick.Stop()
 	for {
+		if err := o.docket.watch.save(ctx, false); err != nil && ctx.Err() == nil {
+			o.log.Warn("the time is not stored; it will be tried again", "error", err)
+		}
 		for _, c := range o.docket.all() {
 			if busy[c.hash] || !o.due(ctx, c) {
 				continue

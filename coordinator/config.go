@@ -40,6 +40,13 @@ type Config struct {
 	// WitnessWait is how long after a start nothing is released, so that agents can
 	// show how far they know the ledger to have been: two of their poll intervals.
 	WitnessWait time.Duration `koanf:"witness_wait"`
+	// Repair is how long the bytes of a stored contribution that was damaged are
+	// waited for; then the study goes on without it.
+	Repair time.Duration `koanf:"repair"`
+	// LongestStop is how long the coordinator may have been stopped, by its clock,
+	// with studies open. After a longer one an operator must vouch for the clock
+	// before it seals any: see protocol.Client.Clock.
+	LongestStop time.Duration `koanf:"longest_stop"`
 	// Tick is how often deadlines are looked at.
 	Tick time.Duration `koanf:"tick"`
 	// Grace is how long calls under way may take to end when the coordinator is
@@ -68,6 +75,9 @@ type Config struct {
 	// Now is the clock of deadlines, invitations and certificates; nil is
 	// time.Now.
 	Now func() time.Time `koanf:"-"`
+	// Elapsed counts the time that passes, whatever the clock is set to; nil counts
+	// since the start. A clock that does not agree with it is not believed.
+	Elapsed func() time.Duration `koanf:"-"`
 	// Checkpoint, where not nil, is called with the name of each durable or
 	// visible effect, before it is committed and just after. Tests kill the
 	// process there.
@@ -138,7 +148,8 @@ func DefaultConfig(dir string) Config {
 		// A body of 10,000 rows and 10 classes in clear sums is 1 MB at most.
 		Limits:      Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Streams: 2, Silence: time.Minute, Slowest: 16 << 10, Bytes: 4 << 30, Calls: 8, AllCalls: 1024, Connections: 4, AllConnections: 4096, Rate: 20, Burst: 60},
 		WitnessWait: 30 * time.Second, // an agent polls every 15 s
-		Tick:        time.Second, Grace: 10 * time.Second,
+		Repair:      24 * time.Hour, LongestStop: time.Hour,
+		Tick: time.Second, Grace: 10 * time.Second,
 	}
 }
 
@@ -244,6 +255,10 @@ func (c Config) Validate() error {
 		return fmt.Errorf("invitation_valid: %v: give 1s to 2160h", c.InvitationValid)
 	case c.WitnessWait < 0 || c.WitnessWait > 24*time.Hour:
 		return fmt.Errorf("witness_wait: %v: give 0s to 24h, two poll intervals of the agents", c.WitnessWait)
+	case c.Repair < time.Second || c.Repair > 90*24*time.Hour:
+		return fmt.Errorf("repair: %v: give 1s to 2160h", c.Repair)
+	case c.LongestStop < time.Second || c.LongestStop > 90*24*time.Hour:
+		return fmt.Errorf("longest_stop: %v: give 1s to 2160h", c.LongestStop)
 	case c.Tick < time.Millisecond || c.Tick > time.Hour:
 		return fmt.Errorf("tick: %v: give 1ms to 1h", c.Tick)
 	case c.Grace < 0 || c.Grace > time.Hour:

@@ -22,6 +22,7 @@ type course struct {
 	name     string
 	store    Store
 	standing *standing
+	watch    *watch
 	point    func(string) // Config.Checkpoint, never nil
 	batch    int          // how many contributions are added in one transaction
 
@@ -29,6 +30,7 @@ type course struct {
 	machine *study.Study // nil: to be read from the store
 	row     studyRow
 	roster  map[study.PartyID]bool
+	lost    map[study.PartyID]time.Time // contributions whose bytes are lost, since when
 
 	toolsMu sync.Mutex
 	tools   *instruments // nil: to be made from the store
@@ -38,6 +40,8 @@ type course struct {
 
 	// advancing is held while the study is folded or released.
 	advancing sync.Mutex
+	inspected bool // the stored bodies of the sealed study are what was received
+	saidKept  bool // that it is not sealed anew was logged
 	// retry: after a passing failure, not before then; wait doubles.
 	retry time.Time
 	wait  time.Duration
@@ -50,9 +54,13 @@ func (c *course) load(ctx context.Context) error {
 	}
 	var row studyRow
 	var received map[study.PartyID]study.BodyDigest
+	var lost map[study.PartyID]time.Time
 	err := c.store.View(ctx, func(tx Tx) (err error) {
 		if row, err = tx.Study(c.hash); err == nil {
 			received, err = tx.Received(c.hash)
+		}
+		if err == nil {
+			lost, err = tx.Lost(c.hash)
 		}
 		return err
 	})
@@ -66,7 +74,7 @@ func (c *course) load(ctx context.Context) error {
 	if hash != c.hash {
 		return fmt.Errorf("read study %s: %w: its plan has hash %s", c.hash, protocol.ErrDamaged, hash)
 	}
-	c.row, c.roster = row, make(map[study.PartyID]bool, len(plan.Roster))
+	c.row, c.lost, c.roster = row, lost, make(map[study.PartyID]bool, len(plan.Roster))
 	for _, p := range plan.Roster {
 		c.roster[p] = true
 	}
@@ -257,6 +265,9 @@ func (c *course) contribute(ctx context.Context, caller protocol.Caller, r proto
 	if _, err := c.deadlineLocked(ctx, now); err != nil {
 		return protocol.Receipt{}, err
 	}
+	if c.isLost(r.Party, r.Body) {
+		return c.restoreLocked(ctx, caller, r, body)
+	}
 	stored := false
 	send, err := c.stepLocked(ctx, study.Contributed{Party: r.Party, Plan: r.Plan, Body: r.Body}, func(tx Tx, e study.Effect) error {
 		if _, ok := e.(study.StoreContribution); ok {
@@ -291,7 +302,7 @@ func (c *course) known(ctx context.Context, party study.PartyID, digest study.Bo
 		return protocol.Receipt{}, false, err
 	}
 	_, had := c.machine.Received[party]
-	if c.machine.State == study.Open && c.roster[party] && !had {
+	if c.machine.State == study.Open && c.roster[party] && !had || c.isLost(party, digest) {
 		return protocol.Receipt{}, false, nil // the body decides
 	}
 	// Here a step stores nothing: it refuses or it resends.
@@ -313,7 +324,8 @@ func (c *course) receiptLocked(ctx context.Context, party study.PartyID) (r prot
 	return r, nil
 }
 
-// deadline seals or fails an open study whose deadline is over.
+// deadline seals or fails an open study whose deadline is over, by a clock that is
+// believed.
 func (c *course) deadline(ctx context.Context, now time.Time) (passed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -325,6 +337,9 @@ func (c *course) deadline(ctx context.Context, now time.Time) (passed bool, err 
 
 func (c *course) deadlineLocked(ctx context.Context, now time.Time) (passed bool, err error) {
 	if c.machine.State != study.Open || now.Before(c.machine.Plan.Deadline) {
+		return false, nil
+	}
+	if _, doubt := c.watch.look(); doubt != nil {
 		return false, nil
 	}
 	_, err = c.stepLocked(ctx, study.DeadlinePassed{}, nil)
@@ -343,6 +358,6 @@ func (c *course) cancel(ctx context.Context, reason string) error {
 
 // permanent reports whether trying the same again cannot help.
 func permanent(err error) bool {
-	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) &&
+	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !errors.Is(err, errDamagedBody) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && explain(err) == err
 }

@@ -67,6 +67,10 @@ func New(c Config) (*Server, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Elapsed == nil {
+		start := time.Now()
+		c.Elapsed = func() time.Duration { return time.Since(start) }
+	}
 	if c.Checkpoint == nil {
 		c.Checkpoint = func(string) {}
 	}
@@ -112,13 +116,14 @@ func (s *Server) open() error {
 		return err
 	}
 	s.scrubbed = s.scrub(context.Background()) // it may have been killed before the last one
-	releaser, err := s.openLedger()
-	if err != nil {
+	watch := &watch{store: store, now: c.Now, elapsed: c.Elapsed, log: c.Log}
+	s.standing = newStanding(store, c.Now)
+	s.docket = &docket{store: store, standing: s.standing, watch: watch, point: c.Checkpoint}
+	if err := s.docket.open(context.Background(), c.LongestStop); err != nil {
 		return err
 	}
-	s.standing = newStanding(store, c.Now)
-	s.docket = &docket{store: store, standing: s.standing, point: c.Checkpoint}
-	if err := s.docket.open(context.Background()); err != nil {
+	releaser, err := s.openLedger()
+	if err != nil {
 		return err
 	}
 	s.conductor = &conductor{
@@ -190,7 +195,8 @@ func (s *Server) openLedger() (releaser, error) {
 		return releaser{}, err
 	}
 	ledger, err := privacy.Open(j, privacy.Config{Limits: s.config.Budget, LastSequence: last})
-	return releaser{ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software}, err
+	return releaser{ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software,
+		mender: mender{watch: s.docket.watch, journal: j, repair: s.config.Repair, log: s.config.Log}}, err
 }
 
 func (s *Server) listen() error {
@@ -295,6 +301,9 @@ func (s *Server) Run(ctx context.Context) error {
 		s.metrics.Close()
 	}
 	under.Wait()
+	if failed := s.docket.watch.save(context.WithoutCancel(ctx), true); failed != nil {
+		s.config.Log.Warn("the time of the stop is not stored", "error", failed)
+	}
 	s.config.Log.Info("coordinator stopped")
 	return errors.Join(err, s.Close())
 }

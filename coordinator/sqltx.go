@@ -1,8 +1,11 @@
 package coordinator
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -247,8 +250,12 @@ func (t *sqlTx) SetState(h study.Hash, s study.State, reason string) error {
 	if _, err := t.tx.ExecContext(t.ctx, "UPDATE contributions SET body = NULL WHERE study = $1 AND body IS NOT NULL", h[:]); err != nil {
 		return err
 	}
-	_, err := t.tx.ExecContext(t.ctx, "DELETE FROM sums WHERE study = $1", h[:])
-	return err
+	for _, table := range []string{"sums", "losses"} {
+		if _, err := t.tx.ExecContext(t.ctx, "DELETE FROM "+table+" WHERE study = $1", h[:]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *sqlTx) AddRelease(h study.Hash, r releaseRow) error {
@@ -311,7 +318,7 @@ func (t *sqlTx) Declined(h study.Hash) (all []study.PartyID, err error) {
 	return all, err
 }
 
-func (t *sqlTx) Unfolded(h study.Hash, n int) ([]contribution, error) {
+func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]contribution, error) {
 	var all []contribution
 	err := t.each(func(scan func(...any) error) error {
 		var c contribution
@@ -323,21 +330,31 @@ func (t *sqlTx) Unfolded(h study.Hash, n int) ([]contribution, error) {
 		c.Digest = d
 		all = append(all, c)
 		return err
-	}, "SELECT party, digest, body FROM contributions WHERE study = $1 AND body IS NOT NULL ORDER BY party LIMIT $2", h[:], n)
+	}, "SELECT party, digest, body FROM contributions WHERE study = $1 AND body IS NOT NULL AND party > $2 ORDER BY party LIMIT $3", h[:], after, n)
 	return all, err
 }
 
 func (t *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
-	err = t.one([]any{&contributions, &sum}, "SELECT contributions, sum FROM sums WHERE study = $1", h[:])
+	var digest []byte
+	err = t.one([]any{&contributions, &sum, &digest}, "SELECT contributions, sum, digest FROM sums WHERE study = $1", h[:])
 	if errors.Is(err, errNone) {
 		return nil, 0, nil
+	}
+	if err == nil && !bytes.Equal(digest, sumDigest(sum, contributions)) {
+		err = fmt.Errorf("%w: the stored sum is not what was stored", protocol.ErrDamaged)
 	}
 	return sum, contributions, err
 }
 
+// sumDigest is over a sum and how many contributions are in it.
+func sumDigest(sum []byte, contributions int) []byte {
+	d := sha256.Sum256(binary.BigEndian.AppendUint64(slices.Clone(sum), uint64(contributions)))
+	return d[:]
+}
+
 func (t *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error {
-	err := t.exec(`INSERT INTO sums (study, contributions, sum) VALUES ($1, $2, $3)
-		ON CONFLICT (study) DO UPDATE SET contributions = excluded.contributions, sum = excluded.sum`, h[:], contributions, sum)
+	err := t.exec(`INSERT INTO sums (study, contributions, sum, digest) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (study) DO UPDATE SET contributions = excluded.contributions, sum = excluded.sum, digest = excluded.digest`, h[:], contributions, sum, sumDigest(sum, contributions))
 	if err != nil {
 		return err
 	}
@@ -376,4 +393,56 @@ func (t *sqlTx) Witnessed() (all []testimony, err error) {
 		return err
 	}, "SELECT hash, sequence, kind, document, signature, shown_by, shown FROM witnessed ORDER BY sequence, hash")
 	return all, err
+}
+
+func (t *sqlTx) Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error {
+	for _, p := range parties {
+		if err := t.exec("UPDATE contributions SET body = NULL WHERE study = $1 AND party = $2", h[:], p); err != nil {
+			return err
+		}
+		if err := t.exec("INSERT INTO losses (study, party, noticed) VALUES ($1, $2, $3)", h[:], p, noticed.UnixMilli()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *sqlTx) Lost(h study.Hash) (map[study.PartyID]time.Time, error) {
+	all := map[study.PartyID]time.Time{}
+	err := t.each(func(scan func(...any) error) error {
+		var p study.PartyID
+		var noticed int64
+		err := scan(&p, &noticed)
+		all[p] = instant(noticed)
+		return err
+	}, "SELECT party, noticed FROM losses WHERE study = $1", h[:])
+	return all, err
+}
+
+func (t *sqlTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
+	if err := t.exec("DELETE FROM losses WHERE study = $1 AND party = $2", h[:], p); err != nil {
+		return err
+	}
+	return t.exec("UPDATE contributions SET body = $1 WHERE study = $2 AND party = $3 AND body IS NULL", body, h[:], p)
+}
+
+func (t *sqlTx) Drop(h study.Hash, parties []study.PartyID) error {
+	for _, p := range parties {
+		for _, table := range []string{"losses", "contributions"} {
+			if err := t.exec("DELETE FROM "+table+" WHERE study = $1 AND party = $2", h[:], p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *sqlTx) Clock() (time.Time, error) {
+	var ms int64
+	err := t.one([]any{&ms}, "SELECT time FROM clock")
+	return instant(ms), err
+}
+
+func (t *sqlTx) SetClock(now time.Time) error {
+	return t.exec("INSERT INTO clock (one, time) VALUES (TRUE, $1) ON CONFLICT (one) DO UPDATE SET time = excluded.time", now.UnixMilli())
 }

@@ -40,6 +40,14 @@ type Tx interface {
 	studyTx
 	contributionTx
 	witnessTx
+	clockTx
+}
+
+// clockTx is about the last time that was known.
+type clockTx interface {
+	// Clock is errNone where none was stored.
+	Clock() (time.Time, error)
+	SetClock(time.Time) error
 }
 
 // witnessTx is about what callers showed that the ledger lacks.
@@ -140,10 +148,18 @@ type contributionTx interface {
 	Decline(study.Hash, study.PartyID) error
 	// Declined are the parties that said so, by name.
 	Declined(study.Hash) ([]study.PartyID, error)
-	// Unfolded gives up to n contributions that are not in the sum, by party.
-	Unfolded(h study.Hash, n int) ([]contribution, error)
+	// Unfolded gives up to n contributions that are not in the sum nor lost, by
+	// party, after one.
+	Unfolded(h study.Hash, after study.PartyID, n int) ([]contribution, error)
+	// Lose forgets the bodies of parties, and keeps since when they are lost.
+	Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error
+	Lost(study.Hash) (map[study.PartyID]time.Time, error)
+	// Restore keeps the body of a contribution that was lost.
+	Restore(h study.Hash, p study.PartyID, body []byte) error
+	// Drop deletes contributions that are lost, their receipts too.
+	Drop(h study.Hash, parties []study.PartyID) error
 	// Sum is the stored sum and how many contributions are in it; nil and 0 if
-	// none.
+	// none. A sum that is not what was stored is protocol.ErrDamaged.
 	Sum(study.Hash) (sum []byte, contributions int, err error)
 	// SetSum stores a sum and forgets the bodies of those now in it.
 	SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error

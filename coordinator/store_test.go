@@ -253,12 +253,12 @@ func storeStudies(t *testing.T, s Store) {
 		}
 	})
 	update(t, s, func(tx Tx) error {
-		first := must(tx.Unfolded(h, 2))
+		first := must(tx.Unfolded(h, "", 2))
 		if len(first) != 2 || first[0].Party != "a" || string(first[1].Body) != "body bb" || first[1].Digest != (study.BodyDigest{2}) {
 			t.Errorf("batch %+v", first)
 		}
 		must(0, tx.SetSum(h, []byte("sum"), 2, first))
-		rest := must(tx.Unfolded(h, 9))
+		rest := must(tx.Unfolded(h, "", 9))
 		if len(rest) != 1 || rest[0].Party != "ccc" {
 			t.Errorf("rest %+v", rest)
 		}
@@ -280,7 +280,7 @@ func storeStudies(t *testing.T, s Store) {
 		if got := must(tx.Release(h)); !reflect.DeepEqual(got, release) || must(tx.LedgerEntry()) != 7 {
 			t.Errorf("release %+v", got)
 		}
-		if _, n, _ := tx.Sum(h); n != 0 || len(must(tx.Unfolded(g, 9))) != 0 || len(must(tx.Received(g))) != 1 {
+		if _, n, _ := tx.Sum(h); n != 0 || len(must(tx.Unfolded(g, "", 9))) != 0 || len(must(tx.Received(g))) != 1 {
 			t.Error("a study that is over keeps a sum or a ballot, or lost a receipt")
 		}
 		if got := must(tx.Study(g)); got.State != study.Failed || got.Reason != "why" {

@@ -34,7 +34,7 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 	for _, c := range s.docket.all() {
 		err := c.view(ctx, func(m *study.Study) error {
 			if visible(c, m, caller) {
-				reply.Studies = append(reply.Studies, summary(m, caller))
+				reply.Studies = append(reply.Studies, summary(c, m, caller))
 			}
 			return nil
 		})
@@ -45,13 +45,15 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 	return reply, nil
 }
 
-func summary(m *study.Study, caller protocol.Caller) *pb.Summary {
+// summary is what a caller is told of a study; it is called within course.view.
+func summary(c *course, m *study.Study, caller protocol.Caller) *pb.Summary {
 	_, mine := m.Received[study.PartyID(caller.Name)]
+	_, lost := c.lost[study.PartyID(caller.Name)]
 	return &pb.Summary{
 		PlanHash: m.Hash[:], Name: m.Plan.Name, Kind: m.Plan.Kind, State: string(m.State), Reason: m.Reason,
 		DeadlineUnixMillis: m.Plan.Deadline.UnixMilli(), Roster: uint32(len(m.Plan.Roster)),
 		Contributed: uint32(len(m.Received)), Minimum: uint32(min(m.Plan.Minimum, math.MaxUint32)),
-		Mine: mine && caller.Role == protocol.RoleParty,
+		Mine: mine && caller.Role == protocol.RoleParty, Lost: lost && caller.Role == protocol.RoleParty,
 	}
 }
 
@@ -65,7 +67,7 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 	first, parties := &pb.StudyPart{}, &pb.StudyPart{}
 	var plan studyRow
 	err = c.view(ctx, func(m *study.Study) error {
-		plan, first.Summary = c.row, summary(m, callerOf(ctx))
+		plan, first.Summary = c.row, summary(c, m, callerOf(ctx))
 		have, missing := m.Contributors()
 		for _, p := range have {
 			parties.Contributed = append(parties.Contributed, string(p))
@@ -133,7 +135,7 @@ func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPar
 
 // summarize is what a call that changed a study answers with.
 func (s *Server) summarize(ctx context.Context, c *course) (reply *pb.Summary, err error) {
-	err = c.view(ctx, func(m *study.Study) error { reply = summary(m, callerOf(ctx)); return nil })
+	err = c.view(ctx, func(m *study.Study) error { reply = summary(c, m, callerOf(ctx)); return nil })
 	return reply, err
 }
 

@@ -44,10 +44,11 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// clock is a clock that tests move.
+// clock is a clock that tests move: with the time that passes, or without.
 type clock struct {
-	mu  sync.Mutex
-	now time.Time
+	mu     sync.Mutex
+	now    time.Time
+	passed time.Duration
 }
 
 func newClock() *clock { return &clock{now: time.Now()} }
@@ -61,7 +62,20 @@ func (c *clock) Now() time.Time {
 func (c *clock) add(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.now, c.passed = c.now.Add(d), c.passed+d
+}
+
+// jump sets the clock, and no time passes.
+func (c *clock) jump(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
+}
+
+func (c *clock) elapsed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.passed
 }
 
 // book is a log that tests read.
@@ -102,7 +116,8 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
 	w.config = must(LoadConfig(filepath.Join(dir, ConfigFile)))
 	w.config.Address = ""
-	w.config.Now, w.config.Tick, w.config.WitnessWait = w.clock.Now, 5*time.Millisecond, 0
+	w.config.Now, w.config.Elapsed = w.clock.Now, w.clock.elapsed
+	w.config.Tick, w.config.WitnessWait = 5*time.Millisecond, 0
 	w.config.Limits.Rate, w.config.Limits.Burst = 1e6, 1e6
 	w.config.Log = slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if change != nil {

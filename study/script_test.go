@@ -95,6 +95,12 @@ func play(s **Study, words []string) string {
 		n := 0
 		fmt.Sscan(words[1], &n)
 		event = FoldDone{n}
+	case "reseal": // reseal PARTY...: their contributions are lost
+		var without []PartyID
+		for _, w := range words[1:] {
+			without = append(without, PartyID(w))
+		}
+		event = Resealed{without}
 	case "released":
 		event = ReleaseDone{}
 	case "cancel":

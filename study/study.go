@@ -95,6 +95,9 @@ type (
 	FoldDone struct{ Contributions int }
 	// ReleaseDone: the ledger released, and the result is stored.
 	ReleaseDone struct{}
+	// Resealed: contributions to a sealed study were lost, nobody brought them
+	// again, and the ledger holds no entry of it.
+	Resealed struct{ Without []PartyID }
 	// Cancelled: an operator gave up, or an aggregator cannot go on.
 	Cancelled struct{ Reason string }
 )
@@ -104,6 +107,7 @@ func (Contributed) event()    {}
 func (DeadlinePassed) event() {}
 func (FoldDone) event()       {}
 func (ReleaseDone) event()    {}
+func (Resealed) event()       {}
 func (Cancelled) event()      {}
 
 // Effect is something the driver must do.
@@ -160,6 +164,8 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 			return s.enter(Failed, fmt.Sprintf("minimum %d, have %d; the coordinator spent nothing", s.Plan.Minimum, have)), nil
 		}
 		return s.seal(), nil
+	case Resealed:
+		return s.resealed(e), nil
 	case FoldDone:
 		if s.State != Sealed {
 			return nil, nil
@@ -220,6 +226,21 @@ func (s *Study) contributed(e Contributed) ([]Effect, error) {
 // seal fixes the number of contributions, before any noise.
 func (s *Study) seal() []Effect {
 	return append(s.enter(Sealed, ""), FoldSum{len(s.Received)})
+}
+
+// resealed seals a sealed study again without contributions that were lost: M is
+// still fixed before any noise.
+func (s *Study) resealed(e Resealed) []Effect {
+	if s.State != Sealed {
+		return nil
+	}
+	for _, p := range e.Without {
+		delete(s.Received, p)
+	}
+	if have := len(s.Received); have < s.Plan.Minimum {
+		return s.enter(Failed, fmt.Sprintf("minimum %d, have %d after %d contributions were damaged where they were stored; the coordinator spent nothing", s.Plan.Minimum, have, len(e.Without)))
+	}
+	return s.seal()
 }
 
 func (s *Study) enter(state State, reason string) []Effect {

@@ -20,7 +20,7 @@ var (
 )
 
 func newCoordinator(c *console) *cobra.Command {
-	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c), newCoordinatorOperator(c))
+	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c), newCoordinatorOperator(c), newCoordinatorClock(c))
 }
 
 func newCoordinatorInit(c *console) *cobra.Command {
@@ -104,6 +104,47 @@ from there.`,
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
 	return cmd
+}
+
+func newCoordinatorClock(c *console) *cobra.Command {
+	o := &operator{console: c}
+	var vouch bool
+	cmd := &cobra.Command{
+		Use:   "clock",
+		Short: "Ask the coordinator what time it is, and vouch for it",
+		Long: `Say what time it is by the coordinator's clock, and whether it believes that. A
+clock that jumped, or that went on for long while the coordinator was stopped, is not
+believed: no study is sealed by it until it agrees again with the time that has
+passed, or an operator vouches for it.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := o.dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			report, err := client.Clock(cmd.Context(), vouch)
+			if err != nil {
+				return err
+			}
+			document := struct {
+				Time    time.Time `json:"time"`
+				Seconds float64   `json:"ahead_seconds"` // of this machine's clock
+				Doubt   string    `json:"doubt,omitempty"`
+			}{report.Now, report.Skew.Seconds(), report.Doubt}
+			return c.print(document, func(w io.Writer) error {
+				fmt.Fprintf(w, "the coordinator's clock says %s, %v ahead of this machine's\n", report.Now.Format(time.DateTime), report.Skew.Round(time.Second))
+				if report.Doubt == "" {
+					_, err := fmt.Fprintln(w, "it is believed")
+					return err
+				}
+				_, err := fmt.Fprintf(w, "it is not believed: %s\n", report.Doubt)
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&vouch, "vouch", false, "say that the coordinator's clock is right")
+	return o.flag(cmd)
 }
 
 // logger writes what daemons do to stderr: for machines with --json.

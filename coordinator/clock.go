@@ -1,0 +1,110 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// watch holds the clock against the time that has passed, by a counter that nobody
+// sets, and against the last time that was stored before a stop. A clock that
+// jumped is not believed: no deadline is over by it until it agrees again or an
+// operator vouches for it. Whatever jump a deadline is not over by costs nobody a
+// study; one that it is would fail all that are open, for good.
+type watch struct {
+	store   Store
+	now     func() time.Time
+	elapsed func() time.Duration // since any moment, steadily
+	log     *slog.Logger
+
+	mu    sync.Mutex
+	at    time.Time     // what the clock was, believed,
+	since time.Duration // when elapsed was this;
+	ahead time.Duration // by how much it may be beyond what has passed since
+	doubt error         // nil: the clock is believed
+	saved time.Duration // elapsed, when the time was last stored; below 0: never
+}
+
+const (
+	// clockStep is how far a clock may be set at once: what keeps clocks right does
+	// so by less.
+	clockStep = 2 * time.Minute
+	// clockSaved is how often the time is stored.
+	clockSaved = time.Minute
+)
+
+// open believes the clock, unless studies are open and the last stored time says
+// that it went back, or that the coordinator was stopped for longer than stop.
+func (w *watch) open(ctx context.Context, stop time.Duration, studies bool) error {
+	var last time.Time
+	err := w.store.View(ctx, func(tx Tx) (err error) { last, err = tx.Clock(); return err })
+	if err != nil && !errors.Is(err, errNone) {
+		return fmt.Errorf("read the last stored time: %w", err)
+	}
+	w.mu.Lock()
+	w.saved = -1
+	if errors.Is(err, errNone) || !studies {
+		w.believe()
+	} else {
+		w.at, w.since, w.ahead = last, w.elapsed(), stop
+	}
+	w.mu.Unlock()
+	w.look()
+	return nil
+}
+
+// believe goes on from what the clock says now. The caller holds mu.
+func (w *watch) believe() { w.at, w.since, w.ahead, w.doubt = w.now(), w.elapsed(), clockStep, nil }
+
+// look is the time, and why it is not believed; nil if it is.
+func (w *watch) look() (time.Time, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.now()
+	expected := w.at.Add(w.elapsed() - w.since)
+	switch off := now.Sub(expected); {
+	case off >= -clockStep && off <= w.ahead:
+		if w.doubt != nil {
+			w.log.Info("the clock agrees again with the time that has passed")
+		}
+		if w.doubt != nil || w.ahead != clockStep {
+			w.believe()
+		}
+	case w.doubt == nil:
+		how := "ahead of"
+		if off < 0 {
+			how = "behind"
+		}
+		w.doubt = fmt.Errorf("the clock says %s, which is %v %s the time that has passed since %s: no study is sealed by it until it agrees again, or an operator vouches for it (caucus coordinator clock --vouch)",
+			now.UTC().Format(time.DateTime), off.Abs().Round(time.Second), how, w.at.UTC().Format(time.DateTime))
+		w.log.Error("the clock jumped", "error", w.doubt)
+	}
+	return now, w.doubt
+}
+
+// vouch believes the clock because a person does.
+func (w *watch) vouch() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.believe()
+	w.saved = -1
+}
+
+// save stores the time if it is believed and was not stored lately, or now.
+func (w *watch) save(ctx context.Context, at bool) error {
+	now, doubt := w.look()
+	w.mu.Lock()
+	passed := w.elapsed()
+	due := doubt == nil && (at || w.saved < 0 || passed-w.saved >= clockSaved)
+	if due {
+		w.saved = passed
+	}
+	w.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return w.store.Update(ctx, func(tx Tx) error { return tx.SetClock(now) })
+}

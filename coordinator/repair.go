@@ -1,0 +1,168 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// mender is what it takes to mend a sealed study whose stored contributions were
+// damaged: by a disk, since nobody here writes them twice.
+type mender struct {
+	watch   *watch
+	journal privacy.Journal // the ledger's
+	repair  time.Duration   // Config.Repair
+	log     *slog.Logger
+}
+
+// mend holds every stored body of a sealed study against its digest, before any is
+// added and deleted. What is damaged is lost: the study waits (errWaits) for the
+// same bytes, which their party still has and is asked for, until the repair
+// deadline. Then it is sealed anew without them.
+//
+// M is then another number, but it is fixed before noise all the same: a study of
+// which the ledger holds an entry already is never sealed anew.
+func (c *course) mend(ctx context.Context, m mender) error {
+	if !c.inspected {
+		if err := c.inspect(ctx, m); err != nil {
+			return fmt.Errorf("inspect study %s: %w", c.hash, err)
+		}
+		c.inspected = true
+	}
+	c.mu.Lock()
+	lost := maps.Clone(c.lost)
+	c.mu.Unlock()
+	if len(lost) == 0 {
+		return nil
+	}
+	wait := fmt.Errorf("%w for bytes that are lost", errWaits)
+	now, doubt := m.watch.look()
+	var over []study.PartyID
+	for p, noticed := range lost {
+		if doubt == nil && now.Sub(noticed) >= m.repair {
+			over = append(over, p)
+		}
+	}
+	if len(over) == 0 {
+		return wait
+	}
+	tools, err := c.instruments(ctx)
+	if err != nil {
+		return err
+	}
+	charges, err := study.DeclaredCosts(tools.plan, tools.pool)
+	if err != nil {
+		return err
+	}
+	for _, charge := range charges {
+		_, found, err := privacy.LineOf(ctx, m.journal, study.ReleaseID(c.hash, charge.Output))
+		if err != nil {
+			return err
+		}
+		if found {
+			if !c.saidKept {
+				c.saidKept = true
+				m.log.Error("contributions are lost of a study that the ledger has released: it is not sealed without them, and waits for the same bytes", "study", c.hash, "parties", over)
+			}
+			return wait
+		}
+	}
+	return c.reseal(ctx, m, over)
+}
+
+// inspect finds bodies that are not what was received, and stores that they are
+// lost.
+func (c *course) inspect(ctx context.Context, m mender) error {
+	var found []study.PartyID
+	for after, more := study.PartyID(""), true; more; {
+		err := c.store.View(ctx, func(tx Tx) error {
+			batch, err := tx.Unfolded(c.hash, after, c.batch)
+			more = len(batch) > 0
+			for _, b := range batch {
+				after = b.Party
+				if sha256.Sum256(b.Body) != b.Digest {
+					found = append(found, b.Party)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	now := m.watch.now()
+	m.log.Error("stored contributions are damaged: check the disk. Their parties are asked for the same bytes", "study", c.hash, "parties", found, "until", now.Add(m.repair).UTC())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error { return tx.Lose(c.hash, found, now) }); err != nil {
+		return err
+	}
+	c.machine = nil // it is read again, with what is lost
+	return c.load(ctx)
+}
+
+// reseal seals the study without these contributions, but those that came back
+// meanwhile.
+func (c *course) reseal(ctx context.Context, m mender, over []study.PartyID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.load(ctx); err != nil {
+		return err
+	}
+	over = slices.DeleteFunc(over, func(p study.PartyID) bool { _, lost := c.lost[p]; return !lost })
+	slices.Sort(over)
+	if len(over) == 0 {
+		return nil
+	}
+	_, err := c.stepLocked(ctx, study.Resealed{Without: over}, func(tx Tx, e study.Effect) error {
+		if stored, ok := e.(study.StoreState); !ok || stored.State != study.Sealed {
+			return nil // it fails, and keeps the receipts
+		}
+		return tx.Drop(c.hash, over)
+	})
+	if err != nil {
+		return err
+	}
+	m.log.Warn("sealed anew without contributions that were lost", "study", c.hash, "parties", over, "state", c.machine.State)
+	c.machine = nil
+	return c.load(ctx)
+}
+
+// isLost says whether a contribution of these bytes was received and is lost. The
+// caller holds mu.
+func (c *course) isLost(party study.PartyID, digest study.BodyDigest) bool {
+	_, lost := c.lost[party]
+	return lost && c.machine.Received[party] == digest && c.machine.State == study.Sealed
+}
+
+// restoreLocked takes the bytes of a contribution that was lost, and answers with
+// the receipt that it had.
+func (c *course) restoreLocked(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte) (protocol.Receipt, error) {
+	err := c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
+		if err := c.standing.within(tx, caller); err != nil {
+			return err
+		}
+		return tx.Restore(c.hash, r.Party, body)
+	})
+	if err != nil {
+		c.machine = nil // it may have happened
+		return protocol.Receipt{}, fmt.Errorf("store study %s: %w", c.hash, err)
+	}
+	delete(c.lost, r.Party)
+	return c.receiptLocked(ctx, r.Party)
+}
+
+// errDamagedBody: a body was damaged since it was inspected.
+var errDamagedBody = errors.New("a stored contribution is not what was received")

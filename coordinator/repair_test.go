@@ -1,0 +1,177 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// damagedWorld has a sealed study of three parties whose stored ballot of p0 has
+// one flipped bit; receipt is p0's.
+func damagedWorld(t *testing.T) (w *world, s protocol.Study, receipt protocol.Receipt) {
+	t.Helper()
+	ctx := context.Background()
+	w = newWorld(t, nil)
+	s = w.small(3)
+	receipt = must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))
+	w.flip("p0")
+	must(w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))
+	w.until("stored contributions are damaged")
+	return w, s, receipt
+}
+
+// flip flips one bit in a party's stored ballot, as a disk does.
+func (w *world) flip(party string) {
+	w.t.Helper()
+	db := w.server.store.(*sqliteStore).write
+	var body []byte
+	must(0, db.QueryRow("SELECT body FROM contributions WHERE party = $1", party).Scan(&body))
+	body[len(body)-1] ^= 1
+	must(db.Exec("UPDATE contributions SET body = $1 WHERE party = $2", body, party))
+}
+
+// until waits for the log to say something.
+func (w *world) until(text string) {
+	w.t.Helper()
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(w.log.String(), text); {
+		if time.Now().After(end) {
+			w.t.Fatalf("the log does not say %q:\n%s", text, w.log)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// TestDamagedBallot: one flipped bit in a stored ballot does not fail a study for
+// which all have paid. Its party is asked for the same bytes, and only for those.
+func TestDamagedBallot(t *testing.T) {
+	ctx := context.Background()
+	w, s, receipt := damagedWorld(t)
+	for name, want := range map[string]bool{"p0": true, "p1": false, "p2": false} {
+		if l := must(w.parties[name].Studies(ctx)); l.Studies[0].Lost != want || !l.Studies[0].Mine {
+			t.Errorf("%s is told lost %v, mine %v", name, l.Studies[0].Lost, l.Studies[0].Mine)
+		}
+	}
+	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(1, 3)); !errors.Is(err, study.ErrOtherBytes) {
+		t.Errorf("other bytes: %v", err)
+	}
+	w.stop()
+	w.start() // it is remembered
+	if got := w.wait("trial", study.Sealed); got.State != study.Sealed {
+		t.Errorf("it is %s", got.State)
+	}
+	again := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
+	if string(again.Document) != string(receipt.Document) || string(again.Signature) != string(receipt.Signature) {
+		t.Error("the same bytes got another receipt")
+	}
+	w.wait("trial", study.Released)
+	r := must(w.operator.Release(ctx, "trial")).Release
+	w.stop()
+	agree(t, w.config.Dir, s.Plan, poolOf(3), [][]byte{ballotFor(0, 3), ballotFor(1, 3), ballotFor(2, 3)}, r)
+}
+
+// TestRepairDeadline: bytes that nobody brings again are given up at the repair
+// deadline. The study is sealed without them, or fails below its minimum; then
+// nobody's central budget is spent.
+func TestRepairDeadline(t *testing.T) {
+	ctx := context.Background()
+	w, s, _ := damagedWorld(t)
+	w.clock.add(w.config.Repair - time.Minute)
+	if got := w.wait("trial", study.Sealed); got.Contributed != 3 {
+		t.Errorf("before the deadline %d have contributed", got.Contributed)
+	}
+	w.clock.add(2 * time.Minute)
+	got := w.wait("trial", study.Released)
+	if !slices.Equal(got.ContributedBy, []string{"p1", "p2"}) || !slices.Equal(got.Missing, []string{"p0"}) {
+		t.Errorf("contributed %v, missing %v", got.ContributedBy, got.Missing)
+	}
+	r := must(w.operator.Release(ctx, "trial")).Release
+	if r.Parties != 2 || !slices.Equal(r.Missing, []study.PartyID{"p0"}) {
+		t.Errorf("a release of %d parties without %v", r.Parties, r.Missing)
+	}
+	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)); !errors.Is(err, study.ErrNotOpen) {
+		t.Errorf("brought after the release: %v", err)
+	}
+	w.stop()
+	agree(t, w.config.Dir, s.Plan, poolOf(3), [][]byte{ballotFor(1, 3), ballotFor(2, 3)}, r)
+
+	w = newWorld(t, nil)
+	s = w.small(2)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	w.flip("p0")
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	w.until("stored contributions are damaged")
+	w.clock.add(w.config.Repair)
+	if got := w.wait("trial", study.Failed); !strings.Contains(got.Reason, "minimum 2, have 1") {
+		t.Errorf("it failed: %s", got.Reason)
+	}
+	if totals := must(w.server.conductor.releaser.ledger.Totals(ctx)); totals[s.Plan.Unit].Charges != 0 {
+		t.Errorf("%d charges", totals[s.Plan.Unit].Charges)
+	}
+}
+
+// TestNotSealedAnewAfterALedgerEntry: the store alone was put back to before a
+// release, and a ballot in it is damaged. The ledger holds the answer for all three
+// parties: it is never asked for two of them.
+func TestNotSealedAnewAfterALedgerEntry(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	s := w.small(3)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))
+	w.stop()
+	store := filepath.Join(w.config.Dir, storeFile)
+	before := readFiles(t, store)
+	w.start()
+	must(w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))
+	w.wait("trial", study.Released)
+	first := must(w.operator.Release(ctx, "trial")).Release
+	w.stop()
+	writeFiles(t, before)
+	w.start()
+	w.flip("p0")
+	must(w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))
+	w.until("stored contributions are damaged")
+	w.clock.add(w.config.Repair + time.Hour)
+	w.until("it is not sealed without them")
+	if got := w.wait("trial", study.Sealed); got.Contributed != 3 {
+		t.Errorf("%d have contributed", got.Contributed)
+	}
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
+	w.wait("trial", study.Released)
+	r := must(w.operator.Release(ctx, "trial")).Release
+	if len(r.Ledger) != 1 || r.Ledger[0].Hash != first.Ledger[0].Hash {
+		t.Error("the ledger drew again")
+	}
+	w.stop()
+	agree(t, w.config.Dir, s.Plan, poolOf(3), [][]byte{ballotFor(0, 3), ballotFor(1, 3), ballotFor(2, 3)}, r)
+}
+
+// TestDamagedSum: a sum whose bytes are not what was stored is not released.
+func TestDamagedSum(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+	s := w.small(2)
+	for i, p := range names(2) {
+		must(w.parties[string(p)].Contribute(context.Background(), s.Hash, ballotFor(i, 2)))
+	}
+	w.wait("trial", study.Folded)
+	db := w.server.store.(*sqliteStore).write
+	var sum []byte
+	must(0, db.QueryRow("SELECT sum FROM sums").Scan(&sum))
+	sum[len(sum)-1] ^= 1
+	must(db.Exec("UPDATE sums SET sum = $1", sum))
+	w.stop()
+	w.config.WitnessWait = 0
+	w.start()
+	w.wait("trial", study.Failed)
+	if totals := must(w.server.conductor.releaser.ledger.Totals(context.Background())); totals[s.Plan.Unit].Charges != 0 {
+		t.Errorf("%d charges", totals[s.Plan.Unit].Charges)
+	}
+}
