@@ -427,6 +427,7 @@ func TestClosed(t *testing.T) {
 		{"sealed without this site", func(r *rig) { r.state = study.Sealed }, false, 0},
 		{"restored from a backup", func(r *rig) { r.stored = []byte("what was sent before") }, false, 1},
 		{"refused for good", func(r *rig) { r.refuse = study.ErrNotOpen }, true, 1},
+		{"bytes that do not parse there", func(r *rig) { r.refuse = protocol.ErrInvalid }, true, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, nil)

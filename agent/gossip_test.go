@@ -13,21 +13,29 @@ import (
 // gossiping is a coordinator that answers about gossip.
 type gossiping struct {
 	*coordinatorDouble
-	mu   sync.Mutex
-	info protocol.GossipInfo
-	err  error
+	mu    sync.Mutex
+	info  protocol.GossipInfo
+	err   error
+	asked int // since it was set
 }
 
 func (g *gossiping) Gossip(context.Context) (protocol.GossipInfo, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.asked++
 	return g.info, g.err
 }
 
+// set changes the answer, and waits until the agent has acted on it.
 func (g *gossiping) set(info protocol.GossipInfo, err error) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.info, g.err = info, err
+	g.info, g.err, g.asked = info, err, 0
+	g.mu.Unlock()
+	for asked := 0; asked < 2; time.Sleep(time.Millisecond) {
+		g.mu.Lock()
+		asked = g.asked
+		g.mu.Unlock()
+	}
 }
 
 // TestGossipFollows: an agent takes part while the coordinator lets it, follows
@@ -51,9 +59,9 @@ func TestGossipFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer node.Close()
-	hears := func(want bool) {
+	hears := func(want bool) { // a goodbye that is lost is noticed by its silence
 		t.Helper()
-		for until := time.Now().Add(20 * time.Second); slices.Contains(node.Alive(), "site") != want; time.Sleep(10 * time.Millisecond) {
+		for until := time.Now().Add(2 * time.Minute); slices.Contains(node.Alive(), "site") != want; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(until) {
 				t.Fatalf("the coordinator hears of %v, want the agent: %v", node.Alive(), want)
 			}
@@ -63,7 +71,7 @@ func TestGossipFollows(t *testing.T) {
 	done := make(chan struct{})
 	go func() { defer close(done); a.gossip(ctx, a.id) }()
 	defer func() { cancel(); <-done }()
-	time.Sleep(100 * time.Millisecond)
+	c.set(protocol.GossipInfo{}, protocol.ErrNotFound)
 	hears(false) // the site says so, the operator does not
 	info := protocol.GossipInfo{Addresses: []string{node.Addr()}, Key: key(0)}
 	c.set(info, nil)
@@ -73,7 +81,6 @@ func TestGossipFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.set(info, nil)
-	time.Sleep(100 * time.Millisecond)
 	c.set(info, protocol.ErrDenied) // it says goodbye, and is understood
 	hears(false)
 }

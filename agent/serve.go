@@ -336,7 +336,7 @@ func (a *Agent) upload(ctx context.Context, d dossier, w window) error {
 // final are the refusals of a contribution that another attempt cannot change.
 var final = []error{
 	study.ErrNotOpen, study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes,
-	study.ErrContribution, study.ErrPlan, protocol.ErrTooLarge, protocol.ErrNotFound,
+	study.ErrContribution, study.ErrPlan, protocol.ErrTooLarge, protocol.ErrNotFound, protocol.ErrInvalid,
 }
 
 // send sends the stored bytes, and only them, until a receipt is stored.

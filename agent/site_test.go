@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"caucus/privacy"
+	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -68,6 +69,15 @@ func TestLedgerBehind(t *testing.T) {
 	if err := os.WriteFile(LedgerFile(r.config), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := r.open(); err == nil || !strings.Contains(err.Error(), "it is empty") {
+		t.Errorf("a ledger that was emptied: open = %v", err)
+	}
+	removeLedger(t, r.config)
+	older, err := journal.OpenSQLite(LedgerFile(r.config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	older.Close()
 	second := newRig(t, func(p *study.Proposal) { p.Name = "again" })
 	second.config.State, second.config.Data = r.config.State, r.config.Data
 	round(t, second.agent(t))

@@ -41,6 +41,9 @@ func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteRep
 	if address == "" {
 		address = s.address()
 	}
+	if err := protocol.CheckAddress(address); err != nil {
+		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
+	}
 	v, serial, err := s.authority.Invite(protocol.Invitation{
 		Coordinator: address, Name: r.Name, Role: role, Expires: now.Add(valid).UTC(), Signer: s.signer.Key(),
 	}, now)
@@ -48,13 +51,7 @@ func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteRep
 		return nil, err
 	}
 	err = s.store.Update(ctx, func(tx Tx) error {
-		had, err := tx.Member(r.Name)
-		if errors.Is(err, errNone) {
-			err = tx.AddMember(r.Name, role)
-		} else if err == nil && had != role {
-			err = fmt.Errorf("%w: %s is a member of role %s: give another name", protocol.ErrExists, r.Name, had)
-		}
-		if err != nil {
+		if err := enlist(tx, r.Name, role); err != nil {
 			return err
 		}
 		return tx.AddInvitation(invitation{Serial: serial, Name: r.Name, Expires: v.Expires})
@@ -64,6 +61,25 @@ func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteRep
 	}
 	s.config.Log.Info("invited", "party", r.Name, "role", role, "by", callerOf(ctx).Name)
 	return &pb.InviteReply{Invitation: v.String(), ExpiresUnixMillis: v.Expires.UnixMilli()}, nil
+}
+
+// enlist makes a member, or finds the one of that name and role. Names that
+// differ in case only would be one file name, and to most people one name.
+func enlist(tx Tx, name string, role protocol.Role) error {
+	had, err := tx.Namesake(name)
+	switch {
+	case errors.Is(err, errNone):
+		return tx.AddMember(name, role)
+	case err != nil:
+		return err
+	case had != name:
+		return fmt.Errorf("%w: %s is a member: %s differs from it in case only: give another name", protocol.ErrExists, had, name)
+	}
+	is, err := tx.Member(name)
+	if err == nil && is != role {
+		err = fmt.Errorf("%w: %s is a member of role %s: give another name", protocol.ErrExists, name, is)
+	}
+	return err
 }
 
 // ListMembers lists parties and operators.

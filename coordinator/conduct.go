@@ -127,6 +127,7 @@ type conductor struct {
 	log      *slog.Logger
 	wake     chan struct{} // capacity 1
 	counts   *counts
+	saw      func(error) // is told of each failure
 }
 
 // nudge makes the conductor look now.
@@ -215,6 +216,7 @@ func (o *conductor) move(ctx context.Context, c *course) {
 		}()
 		return c.advance(ctx, o.releaser)
 	}()
+	o.saw(err)
 	switch {
 	case err == nil:
 		c.wait = 0

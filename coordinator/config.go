@@ -16,6 +16,7 @@ import (
 	"github.com/knadh/koanf/v2"
 
 	"caucus/privacy"
+	"caucus/protocol"
 )
 
 // Config of a coordinator. Start from DefaultConfig, or read a file with
@@ -230,9 +231,14 @@ func (c Config) Validate() error {
 	for _, a := range []struct {
 		field, address string
 		needed         bool
-	}{{"listen", c.Listen, true}, {"address", c.Address, false}, {"metrics", c.Metrics, false}, {"gossip: listen", c.Gossip.Listen, false}} {
+	}{{"listen", c.Listen, true}, {"metrics", c.Metrics, false}, {"gossip: listen", c.Gossip.Listen, false}} {
 		if _, _, err := net.SplitHostPort(a.address); err != nil && (a.needed || a.address != "") {
 			return fmt.Errorf("%s: %q is no host:port, such as 127.0.0.1:7443", a.field, a.address)
+		}
+	}
+	if c.Address != "" {
+		if err := protocol.CheckAddress(c.Address); err != nil {
+			return err
 		}
 	}
 	if host, _, _ := net.SplitHostPort(c.Metrics); c.Metrics != "" && host != "localhost" {

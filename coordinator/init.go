@@ -22,7 +22,8 @@ type InitOptions struct {
 	Dir string
 	// Listen is the host:port to listen on, :7443 where empty.
 	Listen string
-	// Address is the host:port that parties dial; where empty, Listen.
+	// Address is the host:port that parties dial; where empty, Listen if that can
+	// be dialled, and the address listened on if not.
 	Address string
 	// Head is the head file to make: see Config.Head. Where empty, it is Dir with
 	// .head after it.
@@ -42,7 +43,7 @@ func Init(o InitOptions) error {
 	if o.Listen == "" {
 		o.Listen = DefaultConfig("").Listen
 	}
-	if o.Address == "" {
+	if o.Address == "" && protocol.CheckAddress(o.Listen) == nil {
 		o.Address = o.Listen
 	}
 	if o.Operator == "" {

@@ -54,15 +54,8 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 
 // addOperator stores an operator's certificate, and the operator if need be.
 func addOperator(tx Tx, name string, leaf *x509.Certificate) error {
-	role, err := tx.Member(name)
-	if errors.Is(err, errNone) {
-		role, err = protocol.RoleOperator, tx.AddMember(name, protocol.RoleOperator)
-	}
-	if err != nil {
+	if err := enlist(tx, name, protocol.RoleOperator); err != nil {
 		return err
-	}
-	if role != protocol.RoleOperator {
-		return fmt.Errorf("%w: %s is a member of role %s: give another name", protocol.ErrExists, name, role)
 	}
 	return tx.AddCertificate(certificate{Serial: leaf.SerialNumber.Text(16), Name: name, Expires: leaf.NotAfter})
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -50,6 +51,7 @@ type Server struct {
 	listener  net.Listener
 	grpc      *grpc.Server
 	health    *health.Server // nil: off
+	unwell    atomic.Bool    // a file is damaged
 	metrics   *http.Server   // nil: off
 	metricsAt net.Listener
 	scrubbed  bool           // what deleted rows left behind is overwritten
@@ -110,6 +112,7 @@ func (s *Server) open() error {
 	if err != nil {
 		return err
 	}
+	store.saw = s.saw
 	s.store = store
 	s.closers = append(s.closers, store.Close)
 	if err := store.Check(context.Background()); err != nil {
@@ -128,7 +131,7 @@ func (s *Server) open() error {
 	}
 	s.conductor = &conductor{
 		docket: s.docket, releaser: releaser, now: c.Now, tick: c.Tick, log: c.Log,
-		wake: make(chan struct{}, 1), counts: s.counts,
+		wake: make(chan struct{}, 1), counts: s.counts, saw: s.saw,
 	}
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
 	return s.listen()

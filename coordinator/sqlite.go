@@ -21,6 +21,7 @@ import (
 type sqliteStore struct {
 	write, read *sql.DB
 	path        string
+	saw         func(error) // where not nil, is told of each failure
 }
 
 // migrations are numbered SQL files, each run once, in order.
@@ -51,6 +52,9 @@ func createSQLite(path string) (*sqliteStore, error) {
 // studies and budget must not pass for a new one.
 func openSQLite(path string) (*sqliteStore, error) {
 	if err := notEmpty(path); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	if err := protocol.CheckSecret(path); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	return connectSQLite(path)
@@ -165,6 +169,17 @@ func (s *sqliteStore) View(ctx context.Context, fn func(Tx) error) error {
 }
 
 func (s *sqliteStore) transact(ctx context.Context, db *sql.DB, fn func(Tx) error) error {
+	err := s.attempt(ctx, db, fn)
+	if err != nil && s.saw != nil {
+		s.saw(err)
+	}
+	if abandoned(err) && ctx.Err() != nil {
+		return fmt.Errorf("%w (%v)", ctx.Err(), err)
+	}
+	return err
+}
+
+func (s *sqliteStore) attempt(ctx context.Context, db *sql.DB, fn func(Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", explain(err))
@@ -177,6 +192,19 @@ func (s *sqliteStore) transact(ctx context.Context, db *sql.DB, fn func(Tx) erro
 		return fmt.Errorf("commit: %w", explain(err))
 	}
 	return nil
+}
+
+// abandoned is how it looks to a transaction that whoever asked went away: its
+// statement is interrupted, or it was rolled back beneath it.
+func abandoned(err error) bool {
+	var e *sqlite.Error
+	return errors.Is(err, sql.ErrTxDone) || errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_INTERRUPT
+}
+
+// damaged says that a file of SQLite is not what was written.
+func damaged(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB)
 }
 
 // Scrub writes the log back into the file and empties it: the file's deleted

@@ -95,6 +95,10 @@ func (t *sqlTx) Member(name string) (role protocol.Role, err error) {
 	return role, t.one([]any{&role}, "SELECT role FROM members WHERE name = $1", name)
 }
 
+func (t *sqlTx) Namesake(name string) (had string, err error) {
+	return had, t.one([]any{&had}, "SELECT name FROM members WHERE lower(name) = lower($1) ORDER BY name = $1 DESC", name)
+}
+
 func (t *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
 	type dates struct{ certificate, invitation, any int64 }
 	latest := map[string]dates{}

@@ -65,6 +65,9 @@ type memberTx interface {
 	Invitation(serial string) (invitation, error)
 	// Member gives a member's role, errNone if there is none of that name.
 	Member(name string) (protocol.Role, error)
+	// Namesake gives the name of the member that has it, or one that differs from
+	// it in case only.
+	Namesake(name string) (string, error)
 	// Members lists all, by name. Their status is of a moment.
 	Members(now time.Time) ([]protocol.Member, error)
 	AddMember(name string, role protocol.Role) error

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -74,6 +75,19 @@ func (s Schema) Validate() error {
 	return nil
 }
 
+// formula says whether a spreadsheet takes a cell for something to be computed.
+// A sign alone and a signed number are no harm.
+func formula(cell string) bool {
+	switch cell[0] {
+	case '=', '@', '\t', '\r', '\n':
+		return true
+	case '+', '-':
+		_, err := strconv.ParseFloat(cell, 64)
+		return len(cell) > 1 && err != nil
+	}
+	return false
+}
+
 func (l Label) validate() error {
 	if l.Column == "" {
 		return fmt.Errorf("column is empty; name the column to be predicted")
@@ -83,6 +97,11 @@ func (l Label) validate() error {
 	}
 	if slices.Contains(l.Classes, "") {
 		return fmt.Errorf("a class is empty; name it")
+	}
+	for _, class := range l.Classes {
+		if formula(class) {
+			return fmt.Errorf("class %q would be run as a formula by a spreadsheet that opens predictions: rename it", class)
+		}
 	}
 	if twice := firstRepeated(l.Classes); twice != "" {
 		return fmt.Errorf("class %q occurs twice; remove one", twice)

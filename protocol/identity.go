@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,6 +51,26 @@ func CheckName(name string) error {
 	}
 	if !ok {
 		return fmt.Errorf("name %q: give 1 to 63 letters, digits, dots, dashes or underscores, a letter or digit first", name)
+	}
+	return nil
+}
+
+// CheckAddress refuses what nobody could dial.
+func CheckAddress(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	number, bad := strconv.ParseUint(port, 10, 16)
+	ok := err == nil && bad == nil && number > 0 && host != "" && len(host) <= 253
+	ip, isIP := netip.ParseAddr(host)
+	if isIP == nil {
+		ok = ok && !ip.IsUnspecified() && !ip.IsMulticast()
+	} else {
+		for i, c := range []byte(host) {
+			letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+			ok = ok && (letter || i > 0 && strings.IndexByte(".-_", c) >= 0)
+		}
+	}
+	if !ok {
+		return fmt.Errorf("address %q: give HOST:PORT as others dial it, such as caucus.example.org:7443", address)
 	}
 	return nil
 }

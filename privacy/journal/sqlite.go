@@ -33,8 +33,8 @@ var migrations embed.FS
 const applicationID = 0x43617563
 
 // OpenSQLite opens the ledger file at path, making it with mode 0600 if it is
-// not there. It refuses a file that others may read or write, that is not a
-// ledger, or that a newer version wrote. Close it when done.
+// not there. It refuses a file that others may read or write, that is empty or
+// not a ledger, or that a newer version wrote. Close it when done.
 func OpenSQLite(path string) (*Journal, error) {
 	fail := func(err error) (*Journal, error) {
 		return nil, fmt.Errorf("open ledger file %s: %w", path, explain(err))
@@ -82,6 +82,8 @@ func prepareFile(path string) error {
 		return errors.New("it is not a regular file")
 	case info.Mode().Perm()&0o077 != 0:
 		return fmt.Errorf("its mode is %04o, so others may open it; run chmod 600 on it", info.Mode().Perm())
+	case info.Size() == 0: // a ledger that was emptied must not pass for one that nothing was charged to
+		return errors.New("it is empty, so something else emptied it; restore it from a backup of the whole folder (or remove it, if it never held anything)")
 	}
 	if f, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
 		return fmt.Errorf("%w; the ledger must be writable", err)

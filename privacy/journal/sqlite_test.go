@@ -156,6 +156,7 @@ func TestOpenRefuses(t *testing.T) {
 	for path, want := range map[string]string{
 		write("text", strings.Repeat("not a database ", 99), 0o600): "not a Caucus ledger",
 		write("open", "", 0o644):                                    "chmod 600",
+		write("empty", "", 0o600):                                   "something else emptied it",
 		other:                                                       "not a Caucus ledger",
 		newer:                                                       "newer program",
 		dir:                                                         "not a regular file",
