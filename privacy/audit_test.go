@@ -23,11 +23,11 @@ func audit(t *testing.T, samples int, delta float64, s Sampler) Finding {
 // TestAuditHonest: no mechanism gives away more than its proof says; and the
 // audit sees something of each, so that it would see more.
 //
-// False alarms: 1e-12 each of 17 trials.
+// False alarms: 5e-13 each of 17 trials.
 func TestAuditHonest(t *testing.T) {
 	for _, trial := range must(Trials()) {
 		a := DefaultAudit()
-		a.Samples, a.Delta, a.FalseAlarm = 6_000, trial.Claim.Delta, 1e-12
+		a.Samples, a.Delta, a.FalseAlarm = 6_000, trial.Claim.Delta, 5e-13
 		f := must(a.Run(trial.Sampler(cryptorand.Reader)))
 		t.Logf("%-20s %-48s claims %.3f, shows %.3f by %s", trial.Mechanism.Name(), trial.Pair, trial.Claim.Epsilon, f.Epsilon, f.Event)
 		if f.Exceeds(trial.Claim.Epsilon) {
@@ -198,8 +198,8 @@ func (f forgetfulTx) Append(e Entry) error {
 
 // TestAuditThroughTheDoor: whoever asks a ledger eight times under one id learns
 // no more than once; if the journal forgets, noise is drawn again and the
-// audit finds it: it misses that once in 10⁹ times or less often, as the sum of
-// eight answers at the true ε of 8 is far apart.
+// audit finds it. It shows 2.13 on average with deviation .12 (25 runs): a miss,
+// at 1, is nine deviations away.
 func TestAuditThroughTheDoor(t *testing.T) {
 	const asked = 8
 	through := func(journal func() Journal) Sampler {

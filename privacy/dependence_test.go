@@ -274,7 +274,7 @@ func TestAuditSeesRuns(t *testing.T) {
 // beyond any number of samples: there the laws are computed (TestDrawIsTrials)
 // and dependence is looked for. False alarms: 1e-12 each of 8.
 func TestAuditReal(t *testing.T) {
-	samples := map[string]int{"discrete-laplace": 6000, "randomised-response": 6000, "zero-sum-laplace": 4000, "k-norm": 200, "dirichlet": 100}
+	samples := map[string]int{"discrete-laplace": 3000, "randomised-response": 3000, "zero-sum-laplace": 3000, "k-norm": 150, "dirichlet": 100}
 	for _, trial := range must(RealTrials()) {
 		a := DefaultAudit()
 		a.Samples, a.Delta, a.FalseAlarm = cmp.Or(samples[trial.Mechanism.Name()], 500), trial.Claim.Delta, 1e-12
@@ -311,7 +311,7 @@ func TestDependenceFalseAlarms(t *testing.T) {
 // TestScoresHaveMeanZero: what Dependence rests on: over many answers the mean
 // score of each number is 0, and no value comes more often than the chance that
 // it is given. By Hoeffding's inequality a mean of n scores in [−1,1] is beyond
-// t with probability 2e^{−nt²/2}, a share 2e^{−2nt²}: 1e-12 each of 16.
+// t with probability 2e^{−nt²/2}, a share 2e^{−2nt²}: 5e-13 each of 16.
 func TestScoresHaveMeanZero(t *testing.T) {
 	for _, trial := range must(RealTrials()) {
 		var sum, n float64
@@ -325,14 +325,14 @@ func TestScoresHaveMeanZero(t *testing.T) {
 				often[look.noise[j]]++
 			}
 		}
-		if limit := hoeffding(n, 1e-12); sum/n > limit || -sum/n > limit {
+		if limit := hoeffding(n, 5e-13); sum/n > limit || -sum/n > limit {
 			t.Errorf("%s: the mean score of %.0f numbers is %.4f, at most %.4f", trial.Mechanism.Name(), n, sum/n, limit)
 		}
 		most := 0.
 		for _, k := range often {
 			most = max(most, k/n)
 		}
-		if most > chance+hoeffding(n, 1e-12)/2 {
+		if most > chance+hoeffding(n, 5e-13)/2 {
 			t.Errorf("%s: a value has share %.4f, its chance is %.4f at most", trial.Mechanism.Name(), most, chance)
 		}
 		t.Logf("%-20s mean score %.4f of %.0f numbers; the likeliest value %.4f, at most %.4f", trial.Mechanism.Name(), sum/n, n, most, chance)

@@ -220,10 +220,10 @@ func cut(m DiscreteGaussian, n int, d dice) []int64 {
 }
 
 // TestTails: the tails of Gaussian noise have the probabilities of the exact law.
-// Level 1e-12 each of 11 thresholds and two laws: 2.2e-11 in all. The mistake to
+// Level 4e-13 each of 11 thresholds and two laws: 8.8e-12 in all. The mistake to
 // draw again beyond 4.5 deviations is found.
 func TestTails(t *testing.T) {
-	const level = 1e-12
+	const level = 4e-13
 	m := DiscreteGaussian{big.NewRat(40_000, 1)}
 	law := func(y float64) float64 { return math.Exp(-y * y / 80_000) }
 	honest := drawOf(m, make([]int64, tailNumbers), Bound{}, freshDice())

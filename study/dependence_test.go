@@ -138,7 +138,7 @@ func TestStudiesDrawApart(t *testing.T) {
 // TestAuditWideStudies: what studies of real size and calibration release of
 // adversarial neighbours gives away no more than the plan says. Few samples see
 // a claim that is spread over hundreds of numbers; they would see noise that is
-// missing in one of them, or the same in two. False alarms: 1e-12 each of 8.
+// missing in one of them, or the same in two. False alarms: 5e-13 each of 8.
 func TestAuditWideStudies(t *testing.T) {
 	c, records := wideClinic(t)
 	for name, p := range widePlans(c) {
