@@ -381,7 +381,7 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 	if err != nil {
 		return nil, err
 	}
-	if err := c.cancel(ctx, reason); err != nil {
+	if err := c.withdraw(ctx, reason, s.conductor.releaser.ledger); err != nil {
 		return nil, err
 	}
 	s.config.Log.Info("study cancelled", "study", c.hash, "by", callerOf(ctx).Name)

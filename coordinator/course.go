@@ -348,12 +348,53 @@ func (c *course) deadlineLocked(ctx context.Context, now time.Time) (passed bool
 
 // cancel fails the study. It does not tear a release that is being made.
 func (c *course) cancel(ctx context.Context, reason string) error {
+	return c.cancelUnless(ctx, reason, func() error { return nil })
+}
+
+// withdraw cancels the study for an operator, unless its release was charged
+// already: it then comes, also after a kill or a failing disk in between.
+func (c *course) withdraw(ctx context.Context, reason string, ledger *privacy.Ledger) error {
+	return c.cancelUnless(ctx, reason, func() error {
+		drawn, err := c.drawn(ctx, ledger)
+		if err == nil && drawn {
+			err = fmt.Errorf("cancel study: %w: its noise was drawn and charged, so it will be released", study.ErrNotOpen)
+		}
+		return err
+	})
+}
+
+func (c *course) cancelUnless(ctx context.Context, reason string, objects func() error) error {
 	if !c.advancing.TryLock() {
 		return fmt.Errorf("cancel study: %w: it is being folded or released right now", protocol.ErrBusy)
 	}
 	defer c.advancing.Unlock()
+	if err := objects(); err != nil {
+		return err
+	}
 	_, err := c.step(ctx, study.Cancelled{Reason: reason}, nil)
 	return err
+}
+
+// drawn says whether the ledger holds a release of the study.
+func (c *course) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error) {
+	var state study.State
+	if err := c.view(ctx, func(s *study.Study) error { state = s.State; return nil }); err != nil || state != study.Folded {
+		return false, err
+	}
+	tools, err := c.instruments(ctx)
+	if err != nil {
+		return false, err
+	}
+	charges, err := study.DeclaredCosts(tools.plan, tools.pool)
+	if err != nil {
+		return false, err
+	}
+	for _, charge := range charges {
+		if _, found, err := ledger.Line(ctx, study.ReleaseID(c.hash, charge.Output)); found || err != nil {
+			return found, explain(err)
+		}
+	}
+	return false, nil
 }
 
 // permanent reports whether trying the same again cannot help.

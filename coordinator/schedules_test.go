@@ -1,0 +1,455 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// schedule is what happens to a coordinator with two studies, one line an
+// operation. Its text can be read, kept and played again:
+//
+//	parties 3, head
+//	open a
+//	kill 1 after study.Contributed
+//	contribute p0 a
+//	settle all
+type schedule struct {
+	parties int
+	head    bool // the ledger's head is kept in a file
+	lines   []string
+}
+
+func (s schedule) String() string {
+	first := fmt.Sprintf("parties %d", s.parties)
+	if s.head {
+		first += ", head"
+	}
+	return first + "\n" + strings.Join(s.lines, "\n") + "\n"
+}
+
+// parseSchedule reads a schedule; lines that begin with # are comments.
+func parseSchedule(text string) (s schedule, err error) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		words := strings.Fields(line)
+		switch {
+		case line == "" || words[0] == "#":
+		case words[0] == "parties" && s.parties == 0:
+			_, err = fmt.Sscanf(line, "parties %d", &s.parties)
+			s.head = strings.HasSuffix(line, ", head")
+		case operations[words[0]].do == nil:
+			err = fmt.Errorf("line %q: no such operation", line)
+		default:
+			s.lines = append(s.lines, line)
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	if stages[s.parties] == nil {
+		err = fmt.Errorf("%d parties: give 2, 3 or 4", s.parties)
+	}
+	return s, err
+}
+
+// operation is one kind of line: how it is drawn, and what it does.
+type operation struct {
+	draw func(*rand.Rand, schedule) string // the words after the first
+	do   func(*trial, []string)
+}
+
+// operations are all of them.
+var operations = map[string]operation{
+	"open":       {drawStudy, (*trial).open},
+	"contribute": {func(r *rand.Rand, s schedule) string { return drawBoth(r, s) + pick(r, fates) }, (*trial).contribute},
+	"other":      {drawBoth, (*trial).contributeOther},
+	"decline":    {drawBoth, (*trial).decline},
+	"cancel":     {drawStudy, (*trial).cancel},
+	"revoke":     {drawParty, (*trial).revoke},
+	"enrol":      {func(r *rand.Rand, s schedule) string { return drawParty(r, s) + pick(r, fates[:2]) }, (*trial).enrol},
+	"renew":      {func(r *rand.Rand, s schedule) string { return drawParty(r, s) + pick(r, fates[:2]) }, (*trial).renew},
+	"look":       {drawNothing, (*trial).look},
+	"clock": {func(r *rand.Rand, _ schedule) string {
+		return pick(r, []string{"10m", "59m", "61m", "26h", "-10m", "-2h", "-26h"})
+	}, (*trial).jump},
+	"kill":    {func(r *rand.Rand, _ schedule) string { return fmt.Sprint(1+r.IntN(4), " ", pick(r, effects)) }, (*trial).killAt},
+	"fail":    {func(r *rand.Rand, _ schedule) string { return fmt.Sprint(1+r.IntN(3), " ", pick(r, failing)) }, (*trial).failAt},
+	"heal":    {drawNothing, (*trial).well},
+	"away":    {drawNothing, (*trial).away},
+	"restart": {drawNothing, (*trial).restart},
+	"settle":  {drawNothing, (*trial).settle},
+}
+
+func drawNothing(*rand.Rand, schedule) string   { return "" }
+func drawStudy(r *rand.Rand, _ schedule) string { return pick(r, []string{"a", "b"}) }
+func drawParty(r *rand.Rand, s schedule) string { return fmt.Sprint("p", r.IntN(s.parties)) }
+func drawBoth(r *rand.Rand, s schedule) string  { return drawParty(r, s) + " " + drawStudy(r, s) }
+
+// fates are what becomes of a call on its way, "" for nothing.
+var fates = []string{"", " answer-lost", " request-lost", " cut"}
+
+// draws is how often each operation is drawn beside a study's life.
+var draws = []string{
+	"contribute", "contribute", "contribute", "contribute", "other", "decline", "cancel", "revoke", "enrol", "enrol", "renew",
+	"look", "look", "clock", "kill", "kill", "kill", "kill", "kill", "kill", "fail", "fail", "fail", "heal", "away", "restart",
+}
+
+// randomSchedule is the schedule of a seed: two studies' lives, and in between
+// what goes wrong.
+func randomSchedule(seed uint64) schedule {
+	r := rand.New(rand.NewPCG(seed, 0))
+	s := schedule{parties: 2 + r.IntN(3), head: r.IntN(2) == 0}
+	for _, in := range []string{"a", "b"}[:1+r.IntN(2)] {
+		at := 0
+		add := func(line string) { // somewhere after the line before
+			at += r.IntN(len(s.lines) - at + 1)
+			s.lines = slices.Insert(s.lines, at, line)
+			at++
+		}
+		add("open " + in)
+		for _, p := range r.Perm(s.parties) {
+			if r.IntN(10) > 0 {
+				add(fmt.Sprintf("contribute p%d %s%s", p, in, pick(r, append(fates, "", "", ""))))
+			}
+		}
+		add("look")
+	}
+	for range 1 + r.IntN(12) {
+		what := pick(r, draws)
+		line := strings.TrimSpace(what + " " + operations[what].draw(r, s))
+		s.lines = slices.Insert(s.lines, r.IntN(len(s.lines)+1), line)
+	}
+	s.lines = append(s.lines, "settle "+pick(r, []string{"all", "all", "none"}))
+	return s
+}
+
+// play carries a trial through a schedule. It returns the first rule that did not
+// hold, nil if all did.
+func play(s schedule, t *trial, dir string) *violation {
+	if s.head {
+		t.keepHead(dir)
+	}
+	for _, line := range s.lines {
+		words := strings.Fields(line)
+		fmt.Fprintf(t.log, "-- %s\n", line)
+		operations[words[0]].do(t, words[1:])
+		if t.violation != nil {
+			t.violation.detail += " (at: " + line + ")"
+			return t.violation
+		}
+	}
+	t.ended()
+	return t.violation
+}
+
+func (t *trial) open(words []string) {
+	if t.up() {
+		_, _ = t.call(&pb.Administration_ServiceDesc, "OpenStudy", t.operator, &pb.StudyRequest{Study: words[0]})
+	}
+}
+
+func (t *trial) cancel(words []string) {
+	if t.up() {
+		_, _ = t.call(&pb.Administration_ServiceDesc, "CancelStudy", t.operator, &pb.CancelRequest{Study: words[0]})
+	}
+}
+
+func (t *trial) revoke(words []string) {
+	if t.up() {
+		_, _ = t.call(&pb.Administration_ServiceDesc, "Revoke", t.operator, &pb.RevokeRequest{Name: words[0]})
+	}
+}
+
+func (t *trial) decline(words []string) {
+	if h := t.named[words[1]]; t.up() {
+		_, _ = t.call(&pb.Studies_ServiceDesc, "Decline", t.certificates[study.PartyID(words[0])], &pb.DeclineRequest{PlanHash: h[:]})
+	}
+}
+
+func (t *trial) contribute(words []string)      { t.send(words, false) }
+func (t *trial) contributeOther(words []string) { t.send(words, true) }
+
+// send sends a party's contribution, or another one than its own. Its answer is a
+// receipt exactly if the contribution is on the disk.
+func (t *trial) send(words []string, other bool) {
+	at, fate := place{t.named[words[1]], study.PartyID(words[0])}, append(words, "", "")[2]
+	if !t.up() || fate == "request-lost" {
+		return
+	}
+	body := t.body(at.party, other)
+	digest := study.BodyDigest(sha256.Sum256(body))
+	had := t.truth.received[at.study][at.party]
+	signed, err := t.upload(at.party, at.study, body, fate == "cut")
+	if signed == nil {
+		final := err != nil && !protocol.Retry(err) && !errors.Is(err, errKilled)
+		if final && had == digest && !t.truth.revoked[t.calling] {
+			t.broken("what was contributed gets its receipt again", "%s: %v", words, err)
+		}
+		return
+	}
+	r, err := protocol.ParseReceipt(signed.Document, signed.Signature, t.signer.Key())
+	switch {
+	case err != nil || r.Plan != at.study || r.Party != at.party || r.Body != digest:
+		t.broken("a receipt is for what was sent", "%s: %+v, %v", words, r, err)
+	case t.truth.received[at.study][at.party] != digest:
+		t.broken("a receipt exists if and only if its contribution is on the disk", "%s", words)
+	case t.truth.revoked[t.calling]:
+		t.broken("who is revoked contributes nothing", "%s", words)
+	case t.receipts[at] != nil && string(t.receipts[at]) != string(signed.Document):
+		t.broken("the same bytes again get the same receipt", "%s", words)
+	}
+	if fate != "answer-lost" {
+		t.receipts[at] = signed.Document
+	}
+}
+
+// enrol invites a party, unless it has an invitation, and redeems it. After a
+// lost answer the same key asks again, and gets the same certificate.
+func (t *trial) enrol(words []string) {
+	p, fate := study.PartyID(words[0]), append(words, "")[1]
+	if !t.up() {
+		return
+	}
+	v := t.invitations[p]
+	if v == nil {
+		reply, err := t.call(&pb.Administration_ServiceDesc, "Invite", t.operator, &pb.InviteRequest{Name: string(p), Address: "127.0.0.1:1"})
+		if err != nil {
+			return
+		}
+		text := must(protocol.ParseInvitation(reply.(*pb.InviteReply).Invitation))
+		v = &invited{certificate: der(text.Certificate), request: must(must(protocol.NewEnrolment()).Request())}
+		t.invitations[p] = v
+	}
+	reply, err := t.call(&pb.Enrolment_ServiceDesc, "Enrol", v.certificate, &pb.EnrolRequest{SigningRequest: v.request})
+	switch {
+	case err != nil && !protocol.Retry(err) && !errors.Is(err, errKilled):
+		delete(t.invitations, p) // withdrawn
+	case err == nil && v.issued != nil && string(v.issued) != string(reply.(*pb.EnrolReply).Certificate):
+		t.broken("an invitation gives one certificate", "%s", p)
+	case err == nil && fate != "answer-lost":
+		v.issued = reply.(*pb.EnrolReply).Certificate
+		t.certificates[p] = der(v.issued)
+	}
+}
+
+func (t *trial) renew(words []string) {
+	p, fate := study.PartyID(words[0]), append(words, "")[1]
+	if !t.up() {
+		return
+	}
+	was := serialOf(t.certificates[p])
+	reply, err := t.call(&pb.Enrolment_ServiceDesc, "Renew", t.certificates[p], &pb.EnrolRequest{SigningRequest: must(must(protocol.NewEnrolment()).Request())})
+	if err == nil && t.truth.revoked[was] {
+		t.broken("who is revoked renews nothing", "%s", p)
+	}
+	if err == nil && fate != "answer-lost" {
+		t.certificates[p] = der(reply.(*pb.EnrolReply).Certificate)
+	}
+}
+
+// look lets the conductor look at every study once, as each of its ticks does.
+func (t *trial) look([]string) {
+	if !t.up() {
+		return
+	}
+	ctx, o := context.Background(), t.server.conductor
+	for _, c := range o.docket.all() {
+		c.retry = time.Time{} // its wait is over
+		if o.due(ctx, c) {
+			o.move(ctx, c)
+		}
+	}
+}
+
+// well ends all that is wrong.
+func (t *trial) well([]string) {
+	t.heal()
+	t.back()
+}
+
+func (t *trial) jump(words []string) { t.clock.add(must(time.ParseDuration(words[0]))) }
+
+func (t *trial) killAt(words []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kill, t.times = strings.Join(words[1:], " "), must(strconv.Atoi(words[0]))
+}
+
+func (t *trial) failAt(words []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.fail[strings.Join(words[1:], " ")] = must(strconv.Atoi(words[0]))
+}
+
+// settle heals all, and lets everybody who still may do what is left to do: all
+// send what they have, or none; the deadline passes.
+func (t *trial) settle(words []string) {
+	t.well(nil)
+	t.restart(nil)
+	t.look(nil)
+	for _, p := range t.parties {
+		for _, in := range []string{"a", "b"} {
+			if words[0] == "all" && t.truth.state[t.named[in]] == study.Open {
+				t.send([]string{string(p), in}, false)
+			}
+		}
+	}
+	t.look(nil)
+	if late := t.began.Add(deadline + time.Minute); t.clock.Now().Before(late) {
+		t.clock.add(late.Sub(t.clock.Now()))
+	}
+	for range 3 {
+		t.look(nil)
+	}
+}
+
+// shrink removes lines from a schedule for as long as it still breaks the same
+// rule, many at a time first, and lowers counts. What is left says what it takes.
+func shrink(s schedule, rule string, try func(schedule) *violation) schedule {
+	breaks := func(s schedule) bool {
+		v := try(s)
+		return v != nil && v.rule == rule
+	}
+	without := func(from, n int) schedule {
+		less := s
+		less.lines = slices.Delete(slices.Clone(s.lines), from, from+n)
+		return less
+	}
+	for n := len(s.lines) / 2; n > 0; {
+		smaller := false
+		for from := 0; from+n <= len(s.lines); {
+			if less := without(from, n); breaks(less) {
+				s, smaller = less, true
+			} else {
+				from++
+			}
+		}
+		if !smaller || n > len(s.lines) {
+			n /= 2
+		}
+	}
+	if plain := (schedule{s.parties, false, s.lines}); s.head && breaks(plain) {
+		s = plain
+	}
+	return s
+}
+
+// worker plays schedules on one disk, which a trial overwrites.
+type worker struct {
+	disk *memoryDisk
+	dir  string
+	plant
+	passed map[string]bool // effects
+}
+
+// plant puts a bug beneath a coordinator, or between it and what is beneath.
+type plant struct {
+	store  func(Store) Store
+	ledger func(privacy.Journal) privacy.Journal
+}
+
+func (w *worker) play(s schedule, log io.Writer) *violation {
+	t := newTrial(s.parties, w.disk)
+	t.log, t.plant, t.plantLedger = log, w.plant.store, w.plant.ledger
+	v := play(s, t, w.dir)
+	maps.Copy(w.passed, t.passed)
+	return v
+}
+
+// search plays the schedules of seeds until one breaks a rule, and returns that
+// seed, shrunk, and how many were played.
+func search(t *testing.T, schedules int, p plant) (found *finding, passed map[string]bool) {
+	t.Helper()
+	var mu sync.Mutex
+	var under sync.WaitGroup
+	next := uint64(0)
+	passed = map[string]bool{}
+	for range runtime.GOMAXPROCS(0) {
+		w := &worker{disk: newMemoryDisk(), dir: t.TempDir(), plant: p, passed: map[string]bool{}}
+		under.Go(func() {
+			defer w.disk.end()
+			for {
+				mu.Lock()
+				seed := next
+				next++
+				stop := found != nil || seed >= uint64(schedules)
+				mu.Unlock()
+				if stop {
+					break
+				}
+				s := randomSchedule(seed)
+				v := w.play(s, io.Discard)
+				if v == nil {
+					continue
+				}
+				s = shrink(s, v.rule, func(s schedule) *violation { return w.play(s, io.Discard) })
+				var log strings.Builder
+				v = w.play(s, &log)
+				mu.Lock()
+				if found == nil || seed < found.seed {
+					found = &finding{seed, s, v, log.String()}
+				}
+				mu.Unlock()
+			}
+			mu.Lock()
+			maps.Copy(passed, w.passed)
+			mu.Unlock()
+		})
+	}
+	under.Wait()
+	return found, passed
+}
+
+// finding is a schedule that breaks a rule.
+type finding struct {
+	seed uint64
+	schedule
+	*violation
+	log string
+}
+
+func (f *finding) String() string {
+	return fmt.Sprintf("seed %d: %s: %s\n%s", f.seed, f.rule, f.detail, f.schedule)
+}
+
+// TestSchedules: 10,000 random schedules of two studies, kills at every effect,
+// failing commits, lost requests and answers, clocks and revocations break no
+// rule (see trial). A schedule that does is shrunk and printed: it belongs into
+// testdata/schedules.
+func TestSchedules(t *testing.T) {
+	schedules := 10_000
+	if testing.Short() {
+		schedules = 500
+	}
+	found, passed := search(t, schedules, plant{})
+	if found != nil {
+		t.Fatalf("%s\n%s", found, found.log)
+	}
+	for effect := range passed {
+		if !slices.Contains(effects, effect) {
+			t.Errorf("no schedule kills at %q: add it to effects", effect)
+		}
+	}
+	for _, effect := range effects {
+		if !passed[effect] {
+			t.Errorf("no schedule comes to %q", effect)
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package coordinator
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"sync"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// errKilled is what a process hears of its store and its ledger after it was
+// killed: it has no effect any more, whatever it still computes.
+var errKilled = errors.New("the process was killed")
+
+// effects are where a schedule kills the process or fails it. Those of the store
+// and the ledger are reached at every transaction; the others are checkpoints.
+var effects = []string{
+	"store read", "store begin", "store commit", "after store commit",
+	"ledger begin", "ledger append", "ledger commit", "after ledger commit",
+	"before study.Opened", "after study.Opened", "before study.Contributed", "after study.Contributed", "after receipt sent",
+	"before study.DeadlinePassed", "after study.DeadlinePassed", "before batch folded", "after batch folded",
+	"before study.FoldDone", "after study.FoldDone", "before ledger", "after ledger",
+	"before study.ReleaseDone", "after study.ReleaseDone", "before study.Cancelled", "after study.Cancelled",
+	"before enrolled", "after enrolled",
+}
+
+// failing are the effects that may also fail without a kill. What failed before
+// its commit is not there; what failed after it is, and its caller hears of an
+// error all the same.
+var failing = effects[:8]
+
+// faults are what goes wrong beneath a coordinator. It is shared by its store and
+// its ledger, and outlives it.
+type faults struct {
+	mu     sync.Mutex
+	dead   bool
+	kill   string         // the effect to be killed at, "" for none
+	times  int            // at which time
+	fail   map[string]int // how many times each effect fails yet
+	passed map[string]bool
+}
+
+// pass is an effect. Its error is that of a disk that is full, or errKilled.
+func (f *faults) pass(effect string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dead {
+		return errKilled
+	}
+	f.passed[effect] = true
+	if f.kill == effect {
+		if f.times--; f.times == 0 {
+			f.kill, f.dead = "", true
+			return errKilled
+		}
+	}
+	if f.fail[effect] > 0 {
+		f.fail[effect]--
+		return errFull
+	}
+	return nil
+}
+
+func (f *faults) checkpoint(effect string) { _ = f.pass(effect) }
+
+func (f *faults) killed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dead
+}
+
+// heal ends all that is wrong. A process that was killed stays so.
+func (f *faults) heal() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.kill, f.fail = "", map[string]int{}
+}
+
+// errFull is SQLite's own error of a disk that is full.
+var errFull = func() error {
+	db := must(sql.Open("sqlite", ":memory:"))
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	must(db.Exec("CREATE TABLE a (b); PRAGMA max_page_count = 2"))
+	_, err := db.Exec("INSERT INTO a VALUES (randomblob(99999))")
+	return err
+}()
+
+// faultyStore is a store whose effects fail, and whose commits a trial watches.
+type faultyStore struct {
+	Store
+	*faults
+	trial *trial
+}
+
+func (s *faultyStore) View(ctx context.Context, fn func(Tx) error) error {
+	if err := s.pass("store read"); err != nil {
+		return explain(err)
+	}
+	return s.Store.View(ctx, func(tx Tx) error { return fn(&watchedTx{Tx: tx, trial: s.trial}) })
+}
+
+func (s *faultyStore) Update(ctx context.Context, fn func(Tx) error) error {
+	if err := s.pass("store begin"); err != nil {
+		return explain(err)
+	}
+	w := &watchedTx{trial: s.trial}
+	err := s.Store.Update(ctx, func(tx Tx) error {
+		w.Tx, w.events = tx, nil
+		if err := fn(w); err != nil {
+			return err
+		}
+		return s.pass("store commit")
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range w.events {
+		e()
+	}
+	return explain(s.pass("after store commit"))
+}
+
+// watchedTx tells a trial what a transaction wrote, once it is committed.
+type watchedTx struct {
+	Tx
+	trial  *trial
+	events []func()
+}
+
+func (w *watchedTx) watch(err error, event func()) error {
+	if err == nil {
+		w.events = append(w.events, event)
+	}
+	return err
+}
+
+func (w *watchedTx) SetState(h study.Hash, s study.State, reason string) error {
+	var sum []byte
+	if s == study.Folded {
+		sum, _, _ = w.Tx.Sum(h)
+	}
+	return w.watch(w.Tx.SetState(h, s, reason), func() { w.trial.moved(h, s, reason, sum) })
+}
+
+func (w *watchedTx) AddContribution(r protocol.Receipt, body []byte) error {
+	return w.watch(w.Tx.AddContribution(r, body), func() { w.trial.contributed(r) })
+}
+
+func (w *watchedTx) AddRelease(h study.Hash, r releaseRow) error {
+	return w.watch(w.Tx.AddRelease(h, r), func() { w.trial.published(h, r) })
+}
+
+func (w *watchedTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
+	sum, contributions, err = w.Tx.Sum(h)
+	if err == nil {
+		w.trial.summed[h] = sum
+	}
+	return sum, contributions, err
+}
+
+func (w *watchedTx) Redeem(serial string, key [32]byte, certificate []byte) error {
+	return w.watch(w.Tx.Redeem(serial, key, certificate), func() { w.trial.redeemed(serial) })
+}
+
+func (w *watchedTx) AddCertificate(c certificate) error {
+	return w.watch(w.Tx.AddCertificate(c), func() { w.trial.issued(c) })
+}
+
+func (w *watchedTx) Revoke(name string) error {
+	return w.watch(w.Tx.Revoke(name), func() { w.trial.revoked(name) })
+}
+
+// faultyJournal is a ledger's journal whose effects fail, and whose commits a
+// trial watches.
+type faultyJournal struct {
+	privacy.Journal
+	*faults
+	trial *trial
+}
+
+func (j *faultyJournal) Update(ctx context.Context, fn func(privacy.Tx) error) error {
+	if err := j.pass("ledger begin"); err != nil {
+		return err
+	}
+	w := &appendingTx{faults: j.faults}
+	err := j.Journal.Update(ctx, func(tx privacy.Tx) error {
+		w.Tx, w.added = tx, nil
+		if err := fn(w); err != nil {
+			return err
+		}
+		return j.pass("ledger commit")
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range w.added {
+		j.trial.drawn(e)
+	}
+	return j.pass("after ledger commit")
+}
+
+type appendingTx struct {
+	privacy.Tx
+	*faults
+	added []privacy.Entry
+}
+
+func (t *appendingTx) Append(e privacy.Entry) error {
+	if err := t.pass("ledger append"); err != nil {
+		return err
+	}
+	t.added = append(t.added, e)
+	return t.Tx.Append(e)
+}
+
+// pages is a journal in memory that can be put back.
+type pages struct {
+	mu      sync.Mutex
+	entries []privacy.Entry
+}
+
+func (p *pages) Update(_ context.Context, fn func(privacy.Tx) error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	tx := &pagesTx{p.entries[:len(p.entries):len(p.entries)]}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	p.entries = tx.entries
+	return nil
+}
+
+type pagesTx struct{ entries []privacy.Entry }
+
+func (t *pagesTx) Head() (privacy.Entry, bool, error) {
+	if len(t.entries) == 0 {
+		return privacy.Entry{}, false, nil
+	}
+	return t.entries[len(t.entries)-1], true, nil
+}
+
+func (t *pagesTx) Find(id string) (privacy.Entry, bool, error) {
+	i := slices.IndexFunc(t.entries, func(e privacy.Entry) bool { return e.ID == id })
+	if i < 0 {
+		return privacy.Entry{}, false, nil
+	}
+	return t.entries[i], true, nil
+}
+
+func (t *pagesTx) Append(e privacy.Entry) error {
+	t.entries = append(t.entries, e)
+	return nil
+}
+
+func (t *pagesTx) After(sequence int64, n int) (after []privacy.Entry, err error) {
+	for _, e := range t.entries {
+		if e.Sequence > sequence && len(after) < n {
+			after = append(after, e)
+		}
+	}
+	return after, nil
+}

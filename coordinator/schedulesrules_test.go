@@ -1,0 +1,188 @@
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// The rules of a trial. Most are held at the commit that could break them, by
+// what the commit wrote; ended holds the rest once a schedule is over.
+
+// rank is how far a state is.
+func rank(s study.State) int {
+	return slices.Index([]study.State{study.InDraft, study.Open, study.Sealed, study.Folded, study.Released}, s)
+}
+
+// moved: states only move forward, a study fails only for a reason that is its
+// operator's or its parties', and what is folded is each contribution once.
+func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
+	from, have := t.truth.state[h], len(t.truth.received[h])
+	name, plan := t.plans[h].Name, t.plans[h]
+	t.truth.state[h], t.truth.reason[h] = to, reason
+	switch {
+	case protocol.Final(from), to != study.Failed && rank(to) != rank(from)+1:
+		t.broken("states only move forward", "study %s: %s after %s", name, to, from)
+	case to == study.Sealed && have < plan.Minimum:
+		t.broken("below the minimum nothing is sealed", "study %s: sealed with %d of %d", name, have, plan.Minimum)
+	case to == study.Folded && !bytes.Equal(sum, t.sumOf(t.truth.received[h])):
+		t.broken("each contribution is in the sum once", "study %s: the sum of %d is %x", name, have, sum)
+	case to == study.Failed && !t.mayFail(h, from, reason):
+		t.broken("no fault fails a study", "study %s, %s with %d: %s", name, from, have, reason)
+	}
+}
+
+// mayFail: a study fails when it is cancelled, or at its deadline with too few
+// contributions.
+func (t *trial) mayFail(h study.Hash, from study.State, reason string) bool {
+	few := from == study.Open && len(t.truth.received[h]) < t.plans[h].Minimum && !t.clock.Now().Before(t.plans[h].Deadline)
+	return strings.HasPrefix(reason, "cancelled") || few && strings.HasPrefix(reason, "minimum")
+}
+
+// contributed: one contribution a party, by an open study, of one not revoked.
+func (t *trial) contributed(r protocol.Receipt) {
+	h, p := r.Plan, r.Party
+	if _, had := t.truth.received[h][p]; had || t.truth.state[h] != study.Open {
+		t.broken("one contribution a party, while the study is open", "study %s, %s: stored while %s, had %t", t.plans[h].Name, p, t.truth.state[h], had)
+	}
+	if t.truth.revoked[t.calling] {
+		t.broken("who is revoked contributes nothing", "study %s, %s", t.plans[h].Name, p)
+	}
+	t.truth.received[h][p] = r.Body
+}
+
+// drawn: a study's noise is drawn once, for a sum that is each contribution once.
+func (t *trial) drawn(e privacy.Entry) {
+	if e.Kind != privacy.KindRelease {
+		return
+	}
+	for h, plan := range t.plans {
+		if !strings.HasPrefix(e.ID, study.ReleaseID(h, "tally")) {
+			continue
+		}
+		if !bytes.Equal(t.summed[h], t.sumOf(t.truth.received[h])) {
+			t.broken("each contribution is in the sum once", "study %s: noise was drawn for %x", plan.Name, t.summed[h])
+		}
+		for _, other := range t.draws {
+			if other == h && !t.putBack["ledger"] {
+				t.broken("noise is drawn once a study", "study %s: entry %d", plan.Name, e.Sequence)
+			}
+		}
+		t.draws[e.Hash] = h
+		return
+	}
+	t.broken("noise is drawn once a study", "entry %d is of no study", e.Sequence)
+}
+
+// published: a study has one release, for good, of all that was contributed,
+// which its ledger drew and its head file knows of.
+func (t *trial) published(h study.Hash, row releaseRow) {
+	name := t.plans[h].Name
+	t.releases[h][string(row.Document)] = true
+	if n := len(t.releases[h]); n > 1 {
+		t.broken("one release a study", "study %s has %d", name, n)
+	}
+	r, err := protocol.ParseRelease(row.Document, row.Signature, t.signer.Key())
+	if err != nil {
+		t.broken("one release a study", "study %s: %v", name, err)
+		return
+	}
+	want := slices.Sorted(maps.Keys(t.truth.received[h]))
+	if !slices.Equal(r.Contributed, want) || r.Parties != len(want) || len(r.Contributed)+len(r.Missing) != len(t.parties) {
+		t.broken("a release says who contributed", "study %s: %v of %v", name, r.Contributed, want)
+	}
+	if len(r.Ledger) != 1 || t.draws[r.Ledger[0].Hash] != h {
+		t.broken("a release is what the ledger drew", "study %s: %v", name, r.Ledger)
+	}
+	if t.disk.head == "" {
+		return
+	}
+	if kept, err := privacy.ParseHead(string(must(os.ReadFile(t.disk.head)))); err != nil || kept.Sequence < row.LedgerEntry {
+		t.broken("what is published is remembered outside before", "study %s: entry %d, the head file says %v", name, row.LedgerEntry, kept)
+	}
+}
+
+// redeemed: an invitation gives one certificate.
+func (t *trial) redeemed(serial string) {
+	if t.redemptions[serial]++; t.redemptions[serial] > 1 && !t.putBack["store"] {
+		t.broken("an invitation gives one certificate", "%s", serial)
+	}
+}
+
+func (t *trial) issued(c certificate) { t.truth.issued[c.Serial] = c.Name }
+
+func (t *trial) revoked(name string) {
+	for serial, whose := range t.truth.issued {
+		if whose == name {
+			t.truth.revoked[serial] = true
+		}
+	}
+}
+
+// ended holds what must be so when all is well again and every deadline is over.
+func (t *trial) ended() {
+	ctx := context.Background()
+	if t.server == nil {
+		t.broken("it starts again after any fault", "see the log")
+		return
+	}
+	released := 0
+	for h, plan := range t.plans {
+		state := t.truth.state[h]
+		err := t.disk.store.View(ctx, func(tx Tx) error {
+			row, err := tx.Study(h)
+			if err != nil || row.State != state || row.Reason != t.truth.reason[h] {
+				t.broken("the store holds what its commits said", "study %s: %v %v, want %s", plan.Name, row.State, err, state)
+			}
+			received, err := tx.Received(h)
+			if err != nil || !maps.Equal(received, t.truth.received[h]) {
+				t.broken("the store holds what its commits said", "study %s: %v, want %v", plan.Name, received, t.truth.received[h])
+			}
+			_, none := tx.Release(h)
+			if (none == nil) != (state == study.Released) {
+				t.broken("one release a study", "study %s is %s, its release: %v", plan.Name, state, none)
+			}
+			sum, n, _ := tx.Sum(h)
+			left, _ := tx.Unfolded(h, 1)
+			if protocol.Final(state) && (sum != nil || n != 0 || len(left) != 0) {
+				t.broken("a study that is over leaves no ballot and no sum", "study %s", plan.Name)
+			}
+			return nil
+		})
+		if err != nil {
+			t.broken("the store holds what its commits said", "study %s: %v", plan.Name, err)
+		}
+		switch {
+		case state == study.Released:
+			released++
+		case state != study.InDraft && state != study.Failed:
+			t.broken("every study comes to its end", "study %s is %s", plan.Name, state)
+		}
+		for _, p := range t.parties {
+			if _, had := t.receipts[place{h, p}]; had && t.truth.received[h][p] == (study.BodyDigest{}) {
+				t.broken("what was receipted is in the sum once", "study %s, %s", plan.Name, p)
+			}
+		}
+	}
+	totals, err := privacy.Verify(ctx, t.disk.pages)
+	if err != nil {
+		t.broken("the ledger's chain holds", "%v", err)
+		return
+	}
+	entries := 0
+	for _, e := range t.disk.pages.entries {
+		if e.Kind == privacy.KindRelease {
+			entries++
+		}
+	}
+	if charges := int(totals[privacy.Party].Charges); charges != released || entries != released {
+		t.broken("the ledger's charges are the releases", "%d charges, %d entries, %d releases", charges, entries, released)
+	}
+}

@@ -1,0 +1,468 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"database/sql"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"caucus/auxdata"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// stage is what all trials of so many parties begin with: a coordinator with its
+// members and the studies a and b, of all parties, in draft.
+type stage struct {
+	parties   []study.PartyID
+	began     time.Time
+	authority *protocol.Authority
+	signer    *protocol.Signer
+	operator  *x509.Certificate
+	members   map[study.PartyID]*x509.Certificate
+	pool      []byte
+	plans     map[study.Hash]study.Plan
+	named     map[string]study.Hash
+	image     []byte // of the store
+
+	sumsMu sync.Mutex
+	sums   map[string][]byte // see sumOf
+}
+
+// deadline is when a study of a stage seals.
+const deadline = time.Hour
+
+// stages are made once for each number of parties.
+var stages = func() map[int]func() *stage {
+	all := map[int]func() *stage{}
+	for _, n := range []int{2, 3, 4} {
+		all[n] = sync.OnceValue(func() *stage { return newStage(n) })
+	}
+	return all
+}()
+
+func newStage(n int) *stage {
+	s := &stage{
+		parties: names(n), began: time.Now().Truncate(time.Second), members: map[study.PartyID]*x509.Certificate{},
+		plans: map[study.Hash]study.Plan{}, named: map[string]study.Hash{}, pool: poolOf(2 * n), sums: map[string][]byte{},
+	}
+	s.authority, s.signer = must(protocol.NewAuthority(s.began)), must(protocol.NewSigner())
+	d := newMemoryDisk()
+	defer d.end()
+	must(0, d.store.Update(context.Background(), func(tx Tx) error {
+		issue := func(name string, role protocol.Role) *x509.Certificate {
+			request := must(must(protocol.NewEnrolment()).Request())
+			c := must(s.authority.IssueMember(protocol.Caller{Name: name, Role: role}, request, s.began))
+			must(0, tx.AddMember(name, role))
+			must(0, tx.AddCertificate(certificate{Serial: serialOf(c), Name: name, Expires: c.NotAfter}))
+			return c
+		}
+		s.operator = issue("operator", protocol.RoleOperator)
+		for _, p := range s.parties {
+			s.members[p] = issue(string(p), protocol.RoleParty)
+		}
+		for _, name := range []string{"a", "b"} {
+			p := planOf(s.parties, s.pool, s.began.Add(deadline))
+			p.Name = name
+			text := must(p.Canonical())
+			h := study.HashOf(text)
+			s.plans[h], s.named[name] = p, h
+			must(0, tx.AddStudy(studyRow{
+				Hash: h, Name: name, Plan: text, Signature: s.signer.Sign(protocol.PlanDocument, text), Created: s.began, State: study.InDraft,
+			}))
+		}
+		return tx.AddPool(auxdata.Digest(sha256.Sum256(s.pool)), s.pool)
+	}))
+	s.image = d.serialize()
+	return s
+}
+
+// body is what a party contributes: one vote for yes, on a row that is its own. Its
+// other body votes on another row of its own.
+func (s *stage) body(p study.PartyID, other bool) []byte {
+	row := slices.Index(s.parties, p)
+	if other {
+		row += len(s.parties)
+	}
+	return ballotFor(row, 2*len(s.parties))
+}
+
+// sumOf is the stored sum of what was contributed, each once.
+func (s *stage) sumOf(received map[study.PartyID]study.BodyDigest) []byte {
+	s.sumsMu.Lock()
+	defer s.sumsMu.Unlock()
+	var key strings.Builder
+	var bodies [][]byte
+	for _, p := range s.parties {
+		for _, other := range []bool{false, true} {
+			body := s.body(p, other)
+			if d, ok := received[p]; ok && d == sha256.Sum256(body) {
+				bodies = append(bodies, body)
+				fmt.Fprint(&key, p, other, " ")
+			}
+		}
+	}
+	sum, ok := s.sums[key.String()]
+	if !ok {
+		sum = sumOf(s.plans[s.named["a"]], s.pool, bodies)
+		s.sums[key.String()] = sum
+	}
+	return sum
+}
+
+// memoryDisk holds a coordinator's store in memory, through the same SQL, its
+// ledger's entries as they are, and its head in a file.
+type memoryDisk struct {
+	db    *sql.DB
+	store *sqliteStore
+	pages *pages
+	head  string // its path, "" for none
+}
+
+func newMemoryDisk() *memoryDisk {
+	db := must(sql.Open("sqlite", "file::memory:?_pragma=foreign_keys(1)&_pragma=journal_mode(MEMORY)"))
+	db.SetMaxOpenConns(1)
+	d := &memoryDisk{db: db, store: &sqliteStore{write: db, read: db}, pages: &pages{}}
+	must(0, d.store.migrate())
+	return d
+}
+
+func (d *memoryDisk) end() { d.db.Close() }
+
+// image is what SQLite's driver offers beyond database/sql.
+type image interface {
+	Serialize() ([]byte, error)
+	Deserialize([]byte) error
+}
+
+func (d *memoryDisk) serialize() (data []byte) {
+	c := must(d.db.Conn(context.Background()))
+	defer c.Close()
+	must(0, c.Raw(func(c any) (err error) { data, err = c.(image).Serialize(); return err }))
+	return data
+}
+
+func (d *memoryDisk) deserialize(data []byte) {
+	c := must(d.db.Conn(context.Background()))
+	defer c.Close()
+	must(0, c.Raw(func(c any) error { return c.(image).Deserialize(data) }))
+}
+
+// backup is a copy of a coordinator's disk.
+type backup struct {
+	image   []byte
+	entries []privacy.Entry
+	truth   truth
+}
+
+// place is a party in a study.
+type place struct {
+	study study.Hash
+	party study.PartyID
+}
+
+// truth is what a coordinator's store holds, as its commits said.
+type truth struct {
+	state    map[study.Hash]study.State
+	reason   map[study.Hash]string
+	received map[study.Hash]map[study.PartyID]study.BodyDigest
+	issued   map[string]string // whose each certificate is, by serial
+	revoked  map[string]bool   // certificates
+}
+
+func (t truth) clone() truth {
+	c := truth{maps.Clone(t.state), maps.Clone(t.reason), map[study.Hash]map[study.PartyID]study.BodyDigest{}, maps.Clone(t.issued), maps.Clone(t.revoked)}
+	for h, r := range t.received {
+		c.received[h] = maps.Clone(r)
+	}
+	return c
+}
+
+// trial is a coordinator on its way through a schedule, without a network: calls
+// pass the gate and the generated handlers as they do behind one.
+type trial struct {
+	*stage
+	*faults
+	disk   *memoryDisk
+	clock  *clock
+	server *Server // nil: it is down
+	log    io.Writer
+	// plant and plantLedger put a bug in between, nil for none.
+	plant       func(Store) Store
+	plantLedger func(privacy.Journal) privacy.Journal
+
+	truth  truth
+	summed map[study.Hash][]byte // the last sum that was read
+
+	// What others hold.
+	certificates map[study.PartyID]*x509.Certificate
+	invitations  map[study.PartyID]*invited
+	receipts     map[place][]byte
+	sent         map[place]study.BodyDigest // the first that a party sent
+	redemptions  map[string]int             // by an invitation's serial
+
+	draws     map[privacy.Digest]study.Hash // by the hash of the ledger's entry
+	releases  map[study.Hash]map[string]bool
+	backups   []backup
+	putBack   map[string]bool // what was restored: "store", "ledger"
+	calling   string          // the serial of the certificate of the upload under way
+	violation *violation
+}
+
+func serialOf(c *x509.Certificate) string { return c.SerialNumber.Text(16) }
+
+type invited struct {
+	certificate *x509.Certificate
+	request     []byte
+	issued      []byte // what it got, once its holder has it
+}
+
+// violation is a rule that did not hold.
+type violation struct{ rule, detail string }
+
+// broken notes the first rule that does not hold.
+func (t *trial) broken(rule, format string, args ...any) {
+	if t.violation == nil {
+		t.violation = &violation{rule, fmt.Sprintf(format, args...)}
+	}
+}
+
+// newTrial begins a trial on a disk, which may be that of a trial before.
+func newTrial(n int, d *memoryDisk) *trial {
+	s := stages[n]()
+	t := &trial{
+		stage: s, disk: d, clock: &clock{now: s.began}, log: io.Discard,
+		faults: &faults{fail: map[string]int{}, passed: map[string]bool{}},
+		truth: truth{
+			map[study.Hash]study.State{}, map[study.Hash]string{}, map[study.Hash]map[study.PartyID]study.BodyDigest{},
+			map[string]string{}, map[string]bool{},
+		},
+		summed: map[study.Hash][]byte{}, certificates: maps.Clone(s.members), invitations: map[study.PartyID]*invited{},
+		receipts: map[place][]byte{}, sent: map[place]study.BodyDigest{}, redemptions: map[string]int{},
+		draws: map[privacy.Digest]study.Hash{}, releases: map[study.Hash]map[string]bool{}, putBack: map[string]bool{},
+	}
+	for p, c := range s.members {
+		t.truth.issued[serialOf(c)] = string(p)
+	}
+	for h := range s.plans {
+		t.truth.state[h], t.truth.received[h] = study.InDraft, map[study.PartyID]study.BodyDigest{}
+		t.releases[h] = map[string]bool{}
+	}
+	d.deserialize(s.image)
+	d.pages.entries = nil
+	d.head = ""
+	return t
+}
+
+// start starts the coordinator as Server.open does, on the disk that there is.
+func (t *trial) start() error {
+	t.mu.Lock()
+	t.dead = false
+	t.mu.Unlock()
+	ctx, c := context.Background(), DefaultConfig(".")
+	c.Limits.Rate, c.Limits.Burst, c.Now = 1e9, 1e9, t.clock.Now
+	c.Log = slog.New(slog.NewTextHandler(t.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c.Checkpoint = t.checkpoint
+	s := &Server{config: c, counts: newCounts(), authority: t.authority, signer: t.signer, uploads: make(chan struct{}, c.Limits.Uploads)}
+	var j privacy.Journal = t.disk.pages
+	if t.plantLedger != nil {
+		j = t.plantLedger(j)
+	}
+	j = &faultyJournal{j, t.faults, t}
+	s.store = &faultyStore{t.disk.store, t.faults, t}
+	if t.plant != nil {
+		s.store = t.plant(s.store)
+	}
+	if _, err := privacy.Verify(ctx, j); err != nil {
+		return err
+	}
+	var last int64
+	err := s.store.View(ctx, func(tx Tx) (err error) { last, err = tx.LedgerEntry(); return err })
+	if err != nil {
+		return err
+	}
+	head, kept, err := openHead(ctx, t.disk.head, j)
+	if err != nil {
+		return err
+	}
+	ledger := must(privacy.Open(j, privacy.Config{LastSequence: max(last, kept)}))
+	s.docket = &docket{store: s.store, point: c.Checkpoint}
+	if err := s.docket.open(ctx); err != nil {
+		return err
+	}
+	for _, each := range s.docket.courses {
+		each.batch = 2 // four parties are two batches
+	}
+	s.conductor = &conductor{
+		docket: s.docket, releaser: releaser{ledger: ledger, journal: j, head: head, signer: t.signer}, now: c.Now, tick: c.Tick, log: c.Log,
+		wake: make(chan struct{}, 1), counts: s.counts,
+	}
+	s.gate = &gate{store: s.store, limits: c.Limits, now: c.Now, log: c.Log, counts: s.counts, meter: map[string]*meter{}}
+	t.server = s
+	return nil
+}
+
+// up starts a coordinator that is down, as whoever looks after it would. It says
+// whether it runs.
+func (t *trial) up() bool {
+	if t.server != nil && !t.killed() {
+		return true
+	}
+	t.server = nil
+	if err := t.start(); err != nil {
+		t.server = nil
+		fmt.Fprintln(t.log, "does not start:", err)
+	}
+	return t.server != nil
+}
+
+// sendable is one message on its way.
+type sendable = proto.Message
+
+// wire is a stream without a network: what the caller sends, and what it gets.
+type wire struct {
+	ctx   context.Context
+	sends []sendable
+	then  error // after what it sends, io.EOF for a proper end
+	trial *trial
+	reply sendable
+}
+
+func (w *wire) SetHeader(metadata.MD) error  { return nil }
+func (w *wire) SendHeader(metadata.MD) error { return nil }
+func (w *wire) SetTrailer(metadata.MD)       {}
+func (w *wire) Context() context.Context     { return w.ctx }
+
+func (w *wire) RecvMsg(m any) error {
+	if len(w.sends) == 0 {
+		return w.then
+	}
+	proto.Merge(m.(proto.Message), w.sends[0])
+	w.sends = w.sends[1:]
+	return nil
+}
+
+func (w *wire) SendMsg(m any) error {
+	if w.trial.killed() {
+		return errKilled
+	}
+	w.reply = m.(proto.Message)
+	return nil
+}
+
+// from is the context of a call under a certificate.
+func (t *trial) from(c *x509.Certificate) context.Context {
+	info := credentials.TLSInfo{State: tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{c}}}}
+	return peer.NewContext(context.Background(), &peer.Peer{AuthInfo: info})
+}
+
+// call makes a unary call; nil where no answer came.
+func (t *trial) call(service *grpc.ServiceDesc, method string, c *x509.Certificate, request proto.Message) (any, error) {
+	i := slices.IndexFunc(service.Methods, func(m grpc.MethodDesc) bool { return m.MethodName == method })
+	reply, err := service.Methods[i].Handler(t.server, t.from(c), func(m any) error { proto.Merge(m.(proto.Message), request); return nil }, t.server.gate.unary)
+	return reply, t.heard(method, err)
+}
+
+// heard is an error as the caller hears it, where it hears anything.
+func (t *trial) heard(method string, err error) error {
+	if t.killed() {
+		return errKilled
+	}
+	if code := status.Code(err); code == codes.Internal || code == codes.Unknown {
+		t.broken("no call ends in an internal error", "%s: %v", method, err)
+	}
+	return protocol.FromStatus(err)
+}
+
+// upload sends a contribution and gives the answer: a signed receipt.
+func (t *trial) upload(p study.PartyID, h study.Hash, body []byte, cut bool) (*pb.Signed, error) {
+	digest := sha256.Sum256(body)
+	t.calling = serialOf(t.certificates[p])
+	w := &wire{ctx: t.from(t.certificates[p]), then: io.EOF, trial: t}
+	w.sends = append(w.sends, &pb.ContributeRequest{Part: &pb.ContributeRequest_Header{
+		Header: &pb.ContributionHeader{PlanHash: h[:], Size: uint64(len(body)), Sha256: digest[:]},
+	}})
+	if cut {
+		w.then = status.Error(codes.Canceled, "the connection was cut")
+	} else {
+		for c := range protocol.Chunks(body, 0) {
+			w.sends = append(w.sends, &pb.ContributeRequest{Part: &pb.ContributeRequest_Chunk{Chunk: c}})
+		}
+	}
+	service := pb.Studies_ServiceDesc
+	i := slices.IndexFunc(service.Streams, func(m grpc.StreamDesc) bool { return m.StreamName == "Contribute" })
+	err := t.server.gate.stream(t.server, w, &grpc.StreamServerInfo{FullMethod: pb.Studies_Contribute_FullMethodName}, service.Streams[i].Handler)
+	if signed, ok := w.reply.(*pb.Signed); ok {
+		return signed, nil
+	}
+	if err == nil {
+		err = errors.New("it ended without an answer")
+	}
+	return nil, t.heard("Contribute", err)
+}
+
+// der is the certificate that an invitation or an answer holds.
+func der(b []byte) *x509.Certificate {
+	if block, _ := pem.Decode(b); block != nil {
+		b = block.Bytes
+	}
+	return must(x509.ParseCertificate(b))
+}
+
+// keepHead gives the trial a head file in a folder.
+func (t *trial) keepHead(dir string) {
+	t.disk.head = filepath.Join(dir, "head", "caucus.head")
+	must(0, errors.Join(os.RemoveAll(filepath.Dir(t.disk.head)), os.RemoveAll(t.awayHead())))
+	must(0, os.MkdirAll(filepath.Dir(t.disk.head), 0o700))
+	must(0, os.WriteFile(t.disk.head, fmt.Appendln(nil, privacy.Head{}), 0o600))
+}
+
+// awayHead is where the head's folder is while nothing can be written there.
+func (t *trial) awayHead() string { return filepath.Dir(t.disk.head) + ".away" }
+
+// away takes the head's folder away, as a disk that is not mounted is; back
+// brings it back.
+func (t *trial) away([]string) {
+	if t.disk.head != "" {
+		_ = os.Rename(filepath.Dir(t.disk.head), t.awayHead())
+	}
+}
+
+func (t *trial) back() {
+	if t.disk.head != "" {
+		_ = os.Rename(t.awayHead(), filepath.Dir(t.disk.head))
+	}
+}
+
+// restart stops the coordinator, where it runs, and starts it.
+func (t *trial) restart([]string) {
+	t.server = nil
+	t.up()
+}
+
+// pick is one of many.
+func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
