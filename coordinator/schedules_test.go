@@ -5,18 +5,15 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"math/rand/v2"
-	"runtime"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
@@ -82,6 +79,8 @@ var operations = map[string]operation{
 	"other":      {drawBoth, (*trial).contributeOther},
 	"decline":    {drawBoth, (*trial).decline},
 	"cancel":     {drawStudy, (*trial).cancel},
+	"poll":       {drawParty, (*trial).poll},
+	"waive":      {drawStudy, (*trial).waive},
 	"revoke":     {drawParty, (*trial).revoke},
 	"enrol":      {func(r *rand.Rand, s schedule) string { return drawParty(r, s) + pick(r, fates[:2]) }, (*trial).enrol},
 	"renew":      {func(r *rand.Rand, s schedule) string { return drawParty(r, s) + pick(r, fates[:2]) }, (*trial).renew},
@@ -107,8 +106,8 @@ var fates = []string{"", " answer-lost", " request-lost", " cut"}
 
 // draws is how often each operation is drawn beside a study's life.
 var draws = []string{
-	"contribute", "contribute", "contribute", "contribute", "other", "decline", "cancel", "revoke", "enrol", "enrol", "renew",
-	"look", "look", "clock", "kill", "kill", "kill", "kill", "kill", "kill", "fail", "fail", "fail", "heal", "away", "restart",
+	"contribute", "contribute", "contribute", "contribute", "other", "decline", "cancel", "waive", "revoke", "enrol", "enrol", "renew",
+	"look", "look", "poll", "poll", "clock", "kill", "kill", "kill", "kill", "kill", "kill", "fail", "fail", "fail", "heal", "away", "restart",
 }
 
 // randomSchedule is the schedule of a seed: two studies' lives, and in between
@@ -127,6 +126,11 @@ func randomSchedule(seed uint64) schedule {
 		for _, p := range r.Perm(s.parties) {
 			if r.IntN(10) > 0 {
 				add(fmt.Sprintf("contribute p%d %s%s", p, in, pick(r, append(fates, "", "", ""))))
+			}
+		}
+		for _, p := range r.Perm(s.parties) {
+			if r.IntN(3) > 0 {
+				add(fmt.Sprint("poll p", p))
 			}
 		}
 		add("look")
@@ -168,6 +172,12 @@ func (t *trial) open(words []string) {
 func (t *trial) cancel(words []string) {
 	if t.up() {
 		_, _ = t.call(&pb.Administration_ServiceDesc, "CancelStudy", t.operator, &pb.CancelRequest{Study: words[0]})
+	}
+}
+
+func (t *trial) waive(words []string) {
+	if t.up() {
+		_, _ = t.call(&pb.Administration_ServiceDesc, "Waive", t.operator, &pb.StudyRequest{Study: words[0]})
 	}
 }
 
@@ -217,7 +227,40 @@ func (t *trial) send(words []string, other bool) {
 	}
 	if fate != "answer-lost" {
 		t.receipts[at] = signed.Document
+		t.hold(at.party, protocol.ReceiptDocument, signed.Document, signed.Signature)
 	}
+}
+
+// poll lists the studies, as agents do all the time: it shows the newest document
+// that the party holds, and gets what was released.
+func (t *trial) poll(words []string) {
+	p := study.PartyID(words[0])
+	if !t.up() {
+		return
+	}
+	request := &pb.ListRequest{}
+	if had, ok := t.held[p]; ok {
+		request.Shown = &pb.Shown{Kind: string(had.Kind), Document: had.Document, Signature: had.Signature}
+	}
+	reply, err := t.call(&pb.Studies_ServiceDesc, "List", t.certificates[p], request)
+	if err != nil {
+		return
+	}
+	list := reply.(*pb.ListReply)
+	if list.Head != nil {
+		t.hold(p, protocol.HeadDocument, list.Head.Document, list.Head.Signature)
+	}
+	for _, of := range list.Studies {
+		if row, ok := t.release(study.Hash(of.PlanHash)); ok && of.State == string(study.Released) {
+			t.hold(p, protocol.ReleaseDocument, row.Document, row.Signature)
+		}
+	}
+}
+
+// release is a study's release, where it is stored and can be read.
+func (t *trial) release(h study.Hash) (row releaseRow, ok bool) {
+	err := t.server.store.View(context.Background(), func(tx Tx) (err error) { row, err = tx.Release(h); return err })
+	return row, err == nil
 }
 
 // enrol invites a party, unless it has an invitation, and redeems it. After a
@@ -311,122 +354,21 @@ func (t *trial) settle(words []string) {
 			}
 		}
 	}
+	for _, p := range t.parties {
+		t.poll([]string{string(p)})
+	}
 	t.look(nil)
 	if late := t.began.Add(deadline + time.Minute); t.clock.Now().Before(late) {
 		t.clock.add(late.Sub(t.clock.Now()))
 	}
 	for range 3 {
 		t.look(nil)
-	}
-}
-
-// shrink removes lines from a schedule for as long as it still breaks the same
-// rule, many at a time first, and lowers counts. What is left says what it takes.
-func shrink(s schedule, rule string, try func(schedule) *violation) schedule {
-	breaks := func(s schedule) bool {
-		v := try(s)
-		return v != nil && v.rule == rule
-	}
-	without := func(from, n int) schedule {
-		less := s
-		less.lines = slices.Delete(slices.Clone(s.lines), from, from+n)
-		return less
-	}
-	for n := len(s.lines) / 2; n > 0; {
-		smaller := false
-		for from := 0; from+n <= len(s.lines); {
-			if less := without(from, n); breaks(less) {
-				s, smaller = less, true
-			} else {
-				from++
+		for _, in := range []string{"a", "b"} { // some who contributed may have been revoked
+			if t.truth.state[t.named[in]] == study.Folded {
+				t.waive([]string{in})
 			}
 		}
-		if !smaller || n > len(s.lines) {
-			n /= 2
-		}
 	}
-	if plain := (schedule{s.parties, false, s.lines}); s.head && breaks(plain) {
-		s = plain
-	}
-	return s
-}
-
-// worker plays schedules on one disk, which a trial overwrites.
-type worker struct {
-	disk *memoryDisk
-	dir  string
-	plant
-	passed map[string]bool // effects
-}
-
-// plant puts a bug beneath a coordinator, or between it and what is beneath.
-type plant struct {
-	store  func(Store) Store
-	ledger func(privacy.Journal) privacy.Journal
-}
-
-func (w *worker) play(s schedule, log io.Writer) *violation {
-	t := newTrial(s.parties, w.disk)
-	t.log, t.plant, t.plantLedger = log, w.plant.store, w.plant.ledger
-	v := play(s, t, w.dir)
-	maps.Copy(w.passed, t.passed)
-	return v
-}
-
-// search plays the schedules of seeds until one breaks a rule, and returns that
-// seed, shrunk, and how many were played.
-func search(t *testing.T, schedules int, p plant) (found *finding, passed map[string]bool) {
-	t.Helper()
-	var mu sync.Mutex
-	var under sync.WaitGroup
-	next := uint64(0)
-	passed = map[string]bool{}
-	for range runtime.GOMAXPROCS(0) {
-		w := &worker{disk: newMemoryDisk(), dir: t.TempDir(), plant: p, passed: map[string]bool{}}
-		under.Go(func() {
-			defer w.disk.end()
-			for {
-				mu.Lock()
-				seed := next
-				next++
-				stop := found != nil || seed >= uint64(schedules)
-				mu.Unlock()
-				if stop {
-					break
-				}
-				s := randomSchedule(seed)
-				v := w.play(s, io.Discard)
-				if v == nil {
-					continue
-				}
-				s = shrink(s, v.rule, func(s schedule) *violation { return w.play(s, io.Discard) })
-				var log strings.Builder
-				v = w.play(s, &log)
-				mu.Lock()
-				if found == nil || seed < found.seed {
-					found = &finding{seed, s, v, log.String()}
-				}
-				mu.Unlock()
-			}
-			mu.Lock()
-			maps.Copy(passed, w.passed)
-			mu.Unlock()
-		})
-	}
-	under.Wait()
-	return found, passed
-}
-
-// finding is a schedule that breaks a rule.
-type finding struct {
-	seed uint64
-	schedule
-	*violation
-	log string
-}
-
-func (f *finding) String() string {
-	return fmt.Sprintf("seed %d: %s: %s\n%s", f.seed, f.rule, f.detail, f.schedule)
 }
 
 // TestSchedules: 10,000 random schedules of two studies, kills at every effect,
@@ -451,5 +393,28 @@ func TestSchedules(t *testing.T) {
 		if !passed[effect] {
 			t.Errorf("no schedule comes to %q", effect)
 		}
+	}
+}
+
+// TestScheduleRegressions: schedules that once broke a rule, or that find a bug
+// when it is planted, play without breaking any.
+func TestScheduleRegressions(t *testing.T) {
+	files, err := filepath.Glob("testdata/schedules/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no schedules: %v", err)
+	}
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
+			s, err := parseSchedule(string(must(os.ReadFile(name))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorker(t, plant{})
+			defer w.disk.end()
+			var log strings.Builder
+			if v := w.play(s, &log); v != nil {
+				t.Errorf("%s: %s\n%s", v.rule, v.detail, &log)
+			}
+		})
 	}
 }

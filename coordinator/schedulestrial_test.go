@@ -222,8 +222,8 @@ type trial struct {
 	certificates map[study.PartyID]*x509.Certificate
 	invitations  map[study.PartyID]*invited
 	receipts     map[place][]byte
-	sent         map[place]study.BodyDigest // the first that a party sent
-	redemptions  map[string]int             // by an invitation's serial
+	held         map[study.PartyID]holding // the newest document that it got
+	redemptions  map[string]int            // by an invitation's serial
 
 	draws     map[privacy.Digest]study.Hash // by the hash of the ledger's entry
 	releases  map[study.Hash]map[string]bool
@@ -234,6 +234,12 @@ type trial struct {
 }
 
 func serialOf(c *x509.Certificate) string { return c.SerialNumber.Text(16) }
+
+// holding is a document that the coordinator signed, and how far its ledger was.
+type holding struct {
+	protocol.Shown
+	head privacy.Head
+}
 
 type invited struct {
 	certificate *x509.Certificate
@@ -262,7 +268,7 @@ func newTrial(n int, d *memoryDisk) *trial {
 			map[string]string{}, map[string]bool{},
 		},
 		summed: map[study.Hash][]byte{}, certificates: maps.Clone(s.members), invitations: map[study.PartyID]*invited{},
-		receipts: map[place][]byte{}, sent: map[place]study.BodyDigest{}, redemptions: map[string]int{},
+		receipts: map[place][]byte{}, held: map[study.PartyID]holding{}, redemptions: map[string]int{},
 		draws: map[privacy.Digest]study.Hash{}, releases: map[study.Hash]map[string]bool{}, putBack: map[string]bool{},
 	}
 	for p, c := range s.members {
@@ -288,6 +294,7 @@ func (t *trial) start() error {
 	c.Log = slog.New(slog.NewTextHandler(t.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	c.Checkpoint = t.checkpoint
 	s := &Server{config: c, counts: newCounts(), authority: t.authority, signer: t.signer, uploads: make(chan struct{}, c.Limits.Uploads)}
+	s.keys = must(protocol.FollowKeys(t.signer.Key(), nil))
 	var j privacy.Journal = t.disk.pages
 	if t.plantLedger != nil {
 		j = t.plantLedger(j)
@@ -309,6 +316,10 @@ func (t *trial) start() error {
 	if err != nil {
 		return err
 	}
+	witness := &witnesses{store: s.store, journal: j, head: head, signer: t.signer, keys: s.keys, counts: s.counts, log: c.Log}
+	if err := witness.open(ctx); err != nil {
+		return err
+	}
 	ledger := must(privacy.Open(j, privacy.Config{LastSequence: max(last, kept)}))
 	s.docket = &docket{store: s.store, point: c.Checkpoint}
 	if err := s.docket.open(ctx); err != nil {
@@ -318,7 +329,7 @@ func (t *trial) start() error {
 		each.batch = 2 // four parties are two batches
 	}
 	s.conductor = &conductor{
-		docket: s.docket, releaser: releaser{ledger: ledger, journal: j, head: head, signer: t.signer}, now: c.Now, tick: c.Tick, log: c.Log,
+		docket: s.docket, releaser: releaser{ledger: ledger, journal: j, head: head, witness: witness, signer: t.signer}, now: c.Now, tick: c.Tick, log: c.Log,
 		wake: make(chan struct{}, 1), counts: s.counts,
 	}
 	s.gate = &gate{store: s.store, limits: c.Limits, now: c.Now, log: c.Log, counts: s.counts, meter: map[string]*meter{}}
@@ -423,6 +434,18 @@ func (t *trial) upload(p study.PartyID, h study.Hash, body []byte, cut bool) (*p
 		err = errors.New("it ended without an answer")
 	}
 	return nil, t.heard("Contribute", err)
+}
+
+// hold keeps a document that a party got, where it is the newest.
+func (t *trial) hold(p study.PartyID, kind protocol.Document, document, signature []byte) {
+	shown := protocol.Shown{Kind: kind, Document: document, Signature: signature}
+	head, err := shown.Head(t.signer.Key())
+	if err != nil {
+		t.broken("what is signed can be shown", "%s: %v", p, err)
+	}
+	if had := t.held[p]; had.Kind == "" || head.Sequence > had.head.Sequence {
+		t.held[p] = holding{shown, head}
+	}
 }
 
 // der is the certificate that an invitation or an answer holds.

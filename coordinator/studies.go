@@ -22,7 +22,7 @@ import (
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := callerOf(ctx), s.conductor.releaser.witness
 	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), protocol.SignedOf(r.Successions)); err != nil {
-		return nil, err
+		return nil, explain(err)
 	}
 	reply := &pb.ListReply{UnixMillis: s.config.Now().UnixMilli()}
 	if head := witness.current(); head != nil {

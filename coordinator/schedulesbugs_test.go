@@ -1,0 +1,141 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// bugs are planted one at a time; a search that does not find each proves
+// nothing about the others.
+var bugs = map[string]plant{
+	"the sum is committed apart from its bodies":      {store: func(s Store) Store { return &tornStore{s} }},
+	"a receipt is sent before the commit":             {store: func(s Store) Store { return &lateStore{Store: s} }},
+	"the ledger's ids are others after a restart":     {ledger: func(j privacy.Journal) privacy.Journal { return &forgetful{Journal: j} }},
+	"what failed is done again without reading first": {store: func(s Store) Store { return &hastyStore{s} }},
+}
+
+// TestPlantedBugs: each planted bug is found within 1,000 schedules.
+func TestPlantedBugs(t *testing.T) {
+	for what, p := range bugs {
+		t.Run(what, func(t *testing.T) {
+			found, _ := search(t, 1000, p)
+			if found == nil {
+				t.Fatal("1,000 schedules do not find it")
+			}
+			t.Log(found)
+			if len(found.lines) > 12 {
+				t.Errorf("the schedule has %d lines: shrinking should leave fewer", len(found.lines))
+			}
+		})
+	}
+}
+
+// tornStore commits a sum, and in another transaction that its bodies are in it.
+type tornStore struct{ Store }
+
+func (s *tornStore) Update(ctx context.Context, fn func(Tx) error) error {
+	var late func(Tx) error
+	err := s.Store.Update(ctx, func(tx Tx) error { return fn(&tornTx{tx, &late}) })
+	if err == nil && late != nil {
+		err = s.Store.Update(ctx, late)
+	}
+	return err
+}
+
+type tornTx struct {
+	Tx
+	late *func(Tx) error
+}
+
+func (t *tornTx) SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error {
+	*t.late = func(tx Tx) error { return tx.SetSum(h, sum, contributions, folded) }
+	return t.Tx.SetSum(h, sum, contributions, nil)
+}
+
+// lateStore answers that a contribution is stored, and stores it with the next
+// transaction, if one comes.
+type lateStore struct {
+	Store
+	late func(Tx) error
+}
+
+var errLater = errors.New("later")
+
+func (s *lateStore) Update(ctx context.Context, fn func(Tx) error) error {
+	if late := s.late; late != nil {
+		s.late = nil
+		_ = s.Store.Update(ctx, late)
+	}
+	err := s.Store.Update(ctx, func(tx Tx) error {
+		adding := &addingTx{Tx: tx}
+		if err := fn(adding); err != nil || !adding.adds {
+			return err
+		}
+		return errLater
+	})
+	if errors.Is(err, errLater) {
+		s.late, err = fn, nil
+	}
+	return err
+}
+
+type addingTx struct {
+	Tx
+	adds bool
+}
+
+func (t *addingTx) AddContribution(r protocol.Receipt, body []byte) error {
+	t.adds = true
+	return t.Tx.AddContribution(r, body)
+}
+
+// hastyStore does what failed again, at once, without reading first.
+type hastyStore struct{ Store }
+
+func (s *hastyStore) Update(ctx context.Context, fn func(Tx) error) error {
+	err := s.Store.Update(ctx, fn)
+	if errors.Is(err, protocol.ErrUnavailable) {
+		err = s.Store.Update(ctx, fn)
+	}
+	return err
+}
+
+// forgetful finds only the entries that it appended itself, as if ids were made of
+// something that a restart changes.
+type forgetful struct {
+	privacy.Journal
+	own []string
+}
+
+func (j *forgetful) Update(ctx context.Context, fn func(privacy.Tx) error) error {
+	var added []string
+	err := j.Journal.Update(ctx, func(tx privacy.Tx) error { return fn(&forgetfulTx{tx, j, &added}) })
+	if err == nil {
+		j.own = append(j.own, added...)
+	}
+	return err
+}
+
+type forgetfulTx struct {
+	privacy.Tx
+	*forgetful
+	added *[]string
+}
+
+func (t *forgetfulTx) Find(id string) (privacy.Entry, bool, error) {
+	if !slices.Contains(t.own, id) {
+		return privacy.Entry{}, false, nil
+	}
+	return t.Tx.Find(id)
+}
+
+func (t *forgetfulTx) Append(e privacy.Entry) error {
+	*t.added = append(*t.added, e.ID)
+	return t.Tx.Append(e)
+}

@@ -1,0 +1,138 @@
+package coordinator
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"caucus/privacy"
+)
+
+// shrink removes lines from a schedule for as long as it still breaks the same
+// rule, many at a time first. The last stays: it settles what else would be undone.
+func shrink(s schedule, rule string, try func(schedule) *violation) schedule {
+	breaks := func(s schedule) bool {
+		v := try(s)
+		return v != nil && v.rule == rule
+	}
+	without := func(from, n int) schedule {
+		less := s
+		less.lines = slices.Delete(slices.Clone(s.lines), from, from+n)
+		return less
+	}
+	for n := len(s.lines) / 2; n > 0; {
+		smaller := false
+		for from := 0; from+n < len(s.lines); {
+			if less := without(from, n); breaks(less) {
+				s, smaller = less, true
+			} else {
+				from++
+			}
+		}
+		if !smaller || n > len(s.lines) {
+			n /= 2
+		}
+	}
+	if plain := (schedule{s.parties, false, s.lines}); s.head && breaks(plain) {
+		s = plain
+	}
+	return s
+}
+
+// worker plays schedules on one disk, which a trial overwrites.
+type worker struct {
+	disk *memoryDisk
+	dir  string
+	plant
+	passed map[string]bool // effects
+}
+
+// plant puts a bug beneath a coordinator, or between it and what is beneath.
+type plant struct {
+	store  func(Store) Store
+	ledger func(privacy.Journal) privacy.Journal
+}
+
+func newWorker(t *testing.T, p plant) *worker {
+	return &worker{disk: newMemoryDisk(), dir: scratch(t), plant: p, passed: map[string]bool{}}
+}
+
+func (w *worker) play(s schedule, log io.Writer) *violation {
+	t := newTrial(s.parties, w.disk)
+	t.log, t.plant, t.plantLedger = log, w.plant.store, w.plant.ledger
+	v := play(s, t, w.dir)
+	maps.Copy(w.passed, t.passed)
+	return v
+}
+
+// search plays the schedules of seeds until one breaks a rule, and returns that
+// seed, shrunk, and how many were played.
+func search(t *testing.T, schedules int, p plant) (found *finding, passed map[string]bool) {
+	t.Helper()
+	var mu sync.Mutex
+	var under sync.WaitGroup
+	next := uint64(0)
+	passed = map[string]bool{}
+	for range runtime.GOMAXPROCS(0) {
+		w := newWorker(t, p)
+		under.Go(func() {
+			defer w.disk.end()
+			for {
+				mu.Lock()
+				seed := next
+				next++
+				stop := found != nil || seed >= uint64(schedules)
+				mu.Unlock()
+				if stop {
+					break
+				}
+				s := randomSchedule(seed)
+				v := w.play(s, io.Discard)
+				if v == nil {
+					continue
+				}
+				s = shrink(s, v.rule, func(s schedule) *violation { return w.play(s, io.Discard) })
+				var log strings.Builder
+				v = w.play(s, &log)
+				mu.Lock()
+				if found == nil || seed < found.seed {
+					found = &finding{seed, s, v, log.String()}
+				}
+				mu.Unlock()
+			}
+			mu.Lock()
+			maps.Copy(passed, w.passed)
+			mu.Unlock()
+		})
+	}
+	under.Wait()
+	return found, passed
+}
+
+// scratch is a folder in memory, where the machine has one.
+func scratch(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "caucus-schedules-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// finding is a schedule that breaks a rule.
+type finding struct {
+	seed uint64
+	schedule
+	*violation
+	log string
+}
+
+func (f *finding) String() string {
+	return fmt.Sprintf("seed %d: %s: %s\n%s", f.seed, f.rule, f.detail, f.schedule)
+}
