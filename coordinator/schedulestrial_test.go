@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"crypto/x509"
 	"database/sql"
 	"encoding/pem"
@@ -22,10 +21,10 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/proto"
 
 	"caucus/auxdata"
@@ -321,7 +320,8 @@ func (t *trial) start() error {
 		return err
 	}
 	ledger := must(privacy.Open(j, privacy.Config{LastSequence: max(last, kept)}))
-	s.docket = &docket{store: s.store, point: c.Checkpoint}
+	s.standing = newStanding(s.store, c.Now)
+	s.docket = &docket{store: s.store, standing: s.standing, point: c.Checkpoint}
 	if err := s.docket.open(ctx); err != nil {
 		return err
 	}
@@ -332,7 +332,9 @@ func (t *trial) start() error {
 		docket: s.docket, releaser: releaser{ledger: ledger, journal: j, head: head, witness: witness, signer: t.signer}, now: c.Now, tick: c.Tick, log: c.Log,
 		wake: make(chan struct{}, 1), counts: s.counts,
 	}
-	s.gate = &gate{store: s.store, limits: c.Limits, now: c.Now, log: c.Log, counts: s.counts, meter: map[string]*meter{}}
+	s.gate = newGate(s.standing, c, s.counts)
+	s.gate.connections = newConnections(nil, nil, c.Limits, s.counts)
+	s.gate.knows(services())
 	t.server = s
 	return nil
 }
@@ -372,7 +374,8 @@ func (w *wire) RecvMsg(m any) error {
 	if len(w.sends) == 0 {
 		return w.then
 	}
-	proto.Merge(m.(proto.Message), w.sends[0])
+	p := m.(*parsed)
+	proto.Merge(p.into.(proto.Message), w.sends[0])
 	w.sends = w.sends[1:]
 	return nil
 }
@@ -385,16 +388,36 @@ func (w *wire) SendMsg(m any) error {
 	return nil
 }
 
-// from is the context of a call under a certificate.
-func (t *trial) from(c *x509.Certificate) context.Context {
-	info := credentials.TLSInfo{State: tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{c}}}}
-	return peer.NewContext(context.Background(), &peer.Peer{AuthInfo: info})
+// services are all that a coordinator answers.
+var services = sync.OnceValue(func() map[string]grpc.ServiceInfo {
+	g := grpc.NewServer()
+	defer g.Stop()
+	pb.RegisterEnrolmentServer(g, &Server{})
+	pb.RegisterStudiesServer(g, &Server{})
+	pb.RegisterAdministrationServer(g, &Server{})
+	return g.GetServiceInfo()
+})
+
+// from is the context of a call on a new connection under a certificate, once its
+// handshake and its header are over.
+func (t *trial) from(c *x509.Certificate, method string) (context.Context, error) {
+	caller := must(protocol.CallerOfCertificate(c))
+	if err := t.server.gate.handshake(caller); err != nil {
+		return nil, err
+	}
+	connected := &connection{home: t.server.gate.connections, caller: caller}
+	ctx := peer.NewContext(context.Background(), &peer.Peer{AuthInfo: introduced{connection: connected}})
+	return t.server.gate.header(ctx, &tap.Info{FullMethodName: method})
 }
 
 // call makes a unary call; nil where no answer came.
-func (t *trial) call(service *grpc.ServiceDesc, method string, c *x509.Certificate, request proto.Message) (any, error) {
+func (t *trial) call(service *grpc.ServiceDesc, method string, c *x509.Certificate, request proto.Message) (reply any, err error) {
 	i := slices.IndexFunc(service.Methods, func(m grpc.MethodDesc) bool { return m.MethodName == method })
-	reply, err := service.Methods[i].Handler(t.server, t.from(c), func(m any) error { proto.Merge(m.(proto.Message), request); return nil }, t.server.gate.unary)
+	ctx, err := t.from(c, "/"+service.ServiceName+"/"+method)
+	if err == nil {
+		read := func(m any) error { proto.Merge(m.(proto.Message), request); return nil }
+		reply, err = service.Methods[i].Handler(t.server, ctx, read, t.server.gate.unary)
+	}
 	return reply, t.heard(method, err)
 }
 
@@ -403,7 +426,7 @@ func (t *trial) heard(method string, err error) error {
 	if t.killed() {
 		return errKilled
 	}
-	if code := status.Code(err); code == codes.Internal || code == codes.Unknown {
+	if code := status.Code(protocol.Status(err)); code == codes.Internal || code == codes.Unknown {
 		t.broken("no call ends in an internal error", "%s: %v", method, err)
 	}
 	return protocol.FromStatus(err)
@@ -413,7 +436,11 @@ func (t *trial) heard(method string, err error) error {
 func (t *trial) upload(p study.PartyID, h study.Hash, body []byte, cut bool) (*pb.Signed, error) {
 	digest := sha256.Sum256(body)
 	t.calling = serialOf(t.certificates[p])
-	w := &wire{ctx: t.from(t.certificates[p]), then: io.EOF, trial: t}
+	ctx, err := t.from(t.certificates[p], pb.Studies_Contribute_FullMethodName)
+	if err != nil {
+		return nil, t.heard("Contribute", err)
+	}
+	w := &wire{ctx: ctx, then: io.EOF, trial: t}
 	w.sends = append(w.sends, &pb.ContributeRequest{Part: &pb.ContributeRequest_Header{
 		Header: &pb.ContributionHeader{PlanHash: h[:], Size: uint64(len(body)), Sha256: digest[:]},
 	}})
@@ -426,7 +453,7 @@ func (t *trial) upload(p study.PartyID, h study.Hash, body []byte, cut bool) (*p
 	}
 	service := pb.Studies_ServiceDesc
 	i := slices.IndexFunc(service.Streams, func(m grpc.StreamDesc) bool { return m.StreamName == "Contribute" })
-	err := t.server.gate.stream(t.server, w, &grpc.StreamServerInfo{FullMethod: pb.Studies_Contribute_FullMethodName}, service.Streams[i].Handler)
+	err = t.server.gate.stream(t.server, w, &grpc.StreamServerInfo{FullMethod: pb.Studies_Contribute_FullMethodName}, service.Streams[i].Handler)
 	if signed, ok := w.reply.(*pb.Signed); ok {
 		return signed, nil
 	}
