@@ -150,7 +150,7 @@ func (t *trial) ended() {
 				t.broken("one release a study", "study %s is %s, its release: %v", plan.Name, state, none)
 			}
 			sum, n, _ := tx.Sum(h)
-			left, _ := tx.Unfolded(h, 1)
+			left, _ := tx.Unfolded(h, "", 1)
 			if protocol.Final(state) && (sum != nil || n != 0 || len(left) != 0) {
 				t.broken("a study that is over leaves no ballot and no sum", "study %s", plan.Name)
 			}
