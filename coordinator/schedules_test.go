@@ -88,6 +88,9 @@ var operations = map[string]operation{
 	"clock": {func(r *rand.Rand, _ schedule) string {
 		return pick(r, []string{"10m", "59m", "61m", "26h", "-10m", "-2h", "-26h"})
 	}, (*trial).jump},
+	"pass":    {func(r *rand.Rand, _ schedule) string { return pick(r, []string{"10m", "61m", "25h"}) }, (*trial).pass},
+	"vouch":   {drawNothing, (*trial).vouch},
+	"damage":  {drawBoth, (*trial).damage},
 	"kill":    {func(r *rand.Rand, _ schedule) string { return fmt.Sprint(1+r.IntN(4), " ", pick(r, effects)) }, (*trial).killAt},
 	"fail":    {func(r *rand.Rand, _ schedule) string { return fmt.Sprint(1+r.IntN(3), " ", pick(r, failing)) }, (*trial).failAt},
 	"heal":    {drawNothing, (*trial).well},
@@ -107,7 +110,7 @@ var fates = []string{"", " answer-lost", " request-lost", " cut"}
 // draws is how often each operation is drawn beside a study's life.
 var draws = []string{
 	"contribute", "contribute", "contribute", "contribute", "other", "decline", "cancel", "waive", "revoke", "enrol", "enrol", "renew",
-	"look", "look", "poll", "poll", "clock", "kill", "kill", "kill", "kill", "kill", "kill", "fail", "fail", "fail", "heal", "away", "restart",
+	"look", "look", "poll", "poll", "clock", "clock", "pass", "vouch", "damage", "kill", "kill", "kill", "kill", "kill", "kill", "fail", "fail", "fail", "heal", "away", "restart",
 }
 
 // randomSchedule is the schedule of a seed: two studies' lives, and in between
@@ -313,6 +316,7 @@ func (t *trial) look([]string) {
 		return
 	}
 	ctx, o := context.Background(), t.server.conductor
+	t.keepTime()
 	for _, c := range o.docket.all() {
 		c.retry = time.Time{} // its wait is over
 		if o.due(ctx, c) {
@@ -329,6 +333,32 @@ func (t *trial) well([]string) {
 
 func (t *trial) jump(words []string) { t.clock.add(must(time.ParseDuration(words[0]))) }
 
+// pass lets time pass, whether the coordinator runs or not.
+func (t *trial) pass(words []string) {
+	d := must(time.ParseDuration(words[0]))
+	t.clock.add(d)
+	t.elapsed += d
+	if t.server != nil && !t.killed() {
+		t.keepTime()
+	}
+}
+
+func (t *trial) vouch([]string) {
+	if t.up() {
+		_, err := t.call(&pb.Administration_ServiceDesc, "Clock", t.operator, &pb.ClockRequest{Vouch: true})
+		t.vouched = t.vouched || err == nil
+	}
+}
+
+// damage flips a bit of a stored contribution.
+func (t *trial) damage(words []string) {
+	at := place{t.named[words[1]], study.PartyID(words[0])}
+	r := must(t.disk.db.Exec("UPDATE contributions SET body = x'ff' WHERE study = $1 AND party = $2 AND body IS NOT NULL", at.study[:], at.party))
+	if n := must(r.RowsAffected()); n > 0 {
+		t.damaged[at] = true
+	}
+}
+
 func (t *trial) killAt(words []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -341,34 +371,37 @@ func (t *trial) failAt(words []string) {
 	t.fail[strings.Join(words[1:], " ")] = must(strconv.Atoi(words[0]))
 }
 
-// settle heals all, and lets everybody who still may do what is left to do: all
-// send what they have, or none; the deadline passes.
+// settle heals all, puts the clock right and lets everybody who still may do what
+// is left to do: all send what they have, or none; the deadline passes, and the one
+// of repairs.
 func (t *trial) settle(words []string) {
 	t.well(nil)
+	t.clock.add(-t.ahead())
 	t.restart(nil)
-	t.look(nil)
-	for _, p := range t.parties {
-		for _, in := range []string{"a", "b"} {
-			if words[0] == "all" && t.truth.state[t.named[in]] == study.Open {
-				t.send([]string{string(p), in}, false)
-			}
-		}
-	}
-	for _, p := range t.parties {
-		t.poll([]string{string(p)})
-	}
-	t.look(nil)
-	if late := t.began.Add(deadline + time.Minute); t.clock.Now().Before(late) {
-		t.clock.add(late.Sub(t.clock.Now()))
-	}
-	for range 3 {
+	t.vouch(nil)
+	send := func() {
 		t.look(nil)
-		for _, in := range []string{"a", "b"} { // some who contributed may have been revoked
-			if t.truth.state[t.named[in]] == study.Folded {
-				t.waive([]string{in})
+		for _, p := range t.parties {
+			for _, in := range []string{"a", "b"} {
+				if s := t.truth.state[t.named[in]]; words[0] == "all" && (s == study.Open || s == study.Sealed) {
+					t.send([]string{string(p), in}, false)
+				}
 			}
+			t.poll([]string{string(p)})
+		}
+		t.look(nil)
+	}
+	send()
+	for _, d := range []string{"61m", "25h"} {
+		t.pass([]string{d})
+		send()
+	}
+	for _, in := range []string{"a", "b"} { // some who contributed may have been revoked
+		if t.truth.state[t.named[in]] == study.Folded {
+			t.waive([]string{in})
 		}
 	}
+	t.look(nil)
 }
 
 // TestSchedules: 10,000 random schedules of two studies, kills at every effect,

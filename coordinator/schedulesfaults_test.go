@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"caucus/privacy"
 	"caucus/protocol"
@@ -25,7 +26,7 @@ var effects = []string{
 	"before study.DeadlinePassed", "after study.DeadlinePassed", "before batch folded", "after batch folded",
 	"before study.FoldDone", "after study.FoldDone", "before ledger", "after ledger",
 	"before study.ReleaseDone", "after study.ReleaseDone", "before study.Cancelled", "after study.Cancelled",
-	"before enrolled", "after enrolled",
+	"before enrolled", "after enrolled", "before study.Resealed", "after study.Resealed",
 }
 
 // failing are the effects that may also fail without a kill. What failed before
@@ -161,6 +162,14 @@ func (w *watchedTx) Sum(h study.Hash) (sum []byte, contributions int, err error)
 		w.trial.summed[h] = sum
 	}
 	return sum, contributions, err
+}
+
+func (w *watchedTx) Drop(h study.Hash, parties []study.PartyID) error {
+	return w.watch(w.Tx.Drop(h, parties), func() { w.trial.dropped(h, parties) })
+}
+
+func (w *watchedTx) SetClock(at time.Time) error {
+	return w.watch(w.Tx.SetClock(at), func() { w.trial.stored = true })
 }
 
 func (w *watchedTx) Redeem(serial string, key [32]byte, certificate []byte) error {

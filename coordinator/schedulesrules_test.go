@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"caucus/privacy"
 	"caucus/protocol"
@@ -28,10 +29,12 @@ func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
 	name, plan := t.plans[h].Name, t.plans[h]
 	t.truth.state[h], t.truth.reason[h] = to, reason
 	switch {
-	case protocol.Final(from), to != study.Failed && rank(to) != rank(from)+1:
+	case protocol.Final(from), to != study.Failed && rank(to) != rank(from)+1 && !(to == study.Sealed && from == study.Sealed):
 		t.broken("states only move forward", "study %s: %s after %s", name, to, from)
 	case to == study.Sealed && have < plan.Minimum:
 		t.broken("below the minimum nothing is sealed", "study %s: sealed with %d of %d", name, have, plan.Minimum)
+	case from == study.Open && (to == study.Sealed && have < len(t.parties) || to == study.Failed && strings.HasPrefix(reason, "minimum")) && t.doubtful():
+		t.broken("a clock that jumped seals nothing", "study %s: %s while the clock is %v ahead", name, to, t.ahead())
 	case to == study.Folded && !bytes.Equal(sum, t.sumOf(t.truth.received[h])):
 		t.broken("each contribution is in the sum once", "study %s: the sum of %d is %x", name, have, sum)
 	case to == study.Failed && !t.mayFail(h, from, reason):
@@ -39,11 +42,30 @@ func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
 	}
 }
 
-// mayFail: a study fails when it is cancelled, or at its deadline with too few
-// contributions.
+// mayFail: a study fails when it is cancelled, at its deadline with too few
+// contributions, or when a disk damaged too many.
 func (t *trial) mayFail(h study.Hash, from study.State, reason string) bool {
 	few := from == study.Open && len(t.truth.received[h]) < t.plans[h].Minimum && !t.clock.Now().Before(t.plans[h].Deadline)
-	return strings.HasPrefix(reason, "cancelled") || few && strings.HasPrefix(reason, "minimum")
+	damaged := from == study.Sealed && len(t.damaged) > 0 && strings.Contains(reason, "damaged where they were stored")
+	return strings.HasPrefix(reason, "cancelled") || few && strings.HasPrefix(reason, "minimum") || damaged
+}
+
+// ahead is by how much the clock is ahead of the time that has passed.
+func (t *trial) ahead() time.Duration { return t.clock.Now().Sub(t.began.Add(t.elapsed)) }
+
+// doubtful: nobody may believe the clock. It is beyond what a stop explains, a time
+// was stored to hold it against, and no operator vouched for it.
+func (t *trial) doubtful() bool { return t.stored && !t.vouched && t.ahead() > 25*time.Hour }
+
+// dropped: only what a disk damaged is given up, and its party has no release that
+// says otherwise.
+func (t *trial) dropped(h study.Hash, parties []study.PartyID) {
+	for _, p := range parties {
+		if !t.damaged[place{h, p}] {
+			t.broken("what was receipted is in the sum once", "study %s: dropped %s", t.plans[h].Name, p)
+		}
+		delete(t.truth.received[h], p)
+	}
 }
 
 // contributed: one contribution a party, by an open study, of one not revoked.
@@ -166,7 +188,7 @@ func (t *trial) ended() {
 			t.broken("every study comes to its end", "study %s is %s", plan.Name, state)
 		}
 		for _, p := range t.parties {
-			if _, had := t.receipts[place{h, p}]; had && t.truth.received[h][p] == (study.BodyDigest{}) {
+			if _, had := t.receipts[place{h, p}]; had && t.truth.received[h][p] == (study.BodyDigest{}) && !t.damaged[place{h, p}] {
 				t.broken("what was receipted is in the sum once", "study %s, %s", plan.Name, p)
 			}
 		}

@@ -207,9 +207,12 @@ type trial struct {
 	*stage
 	*faults
 	disk   *memoryDisk
-	clock  *clock
 	server *Server // nil: it is down
-	log    io.Writer
+	// clock is what the machine's clock says, elapsed what has passed since the
+	// trial began.
+	clock   *clock
+	elapsed time.Duration
+	log     io.Writer
 	// plant and plantLedger put a bug in between, nil for none.
 	plant       func(Store) Store
 	plantLedger func(privacy.Journal) privacy.Journal
@@ -228,6 +231,9 @@ type trial struct {
 	releases  map[study.Hash]map[string]bool
 	backups   []backup
 	putBack   map[string]bool // what was restored: "store", "ledger"
+	damaged   map[place]bool  // bodies, by the disk
+	stored    bool            // the time was stored, so that a jump can be noticed
+	vouched   bool            // for the clock, by an operator
 	calling   string          // the serial of the certificate of the upload under way
 	violation *violation
 }
@@ -269,6 +275,7 @@ func newTrial(n int, d *memoryDisk) *trial {
 		summed: map[study.Hash][]byte{}, certificates: maps.Clone(s.members), invitations: map[study.PartyID]*invited{},
 		receipts: map[place][]byte{}, held: map[study.PartyID]holding{}, redemptions: map[string]int{},
 		draws: map[privacy.Digest]study.Hash{}, releases: map[study.Hash]map[string]bool{}, putBack: map[string]bool{},
+		damaged: map[place]bool{},
 	}
 	for p, c := range s.members {
 		t.truth.issued[serialOf(c)] = string(p)
@@ -283,61 +290,40 @@ func newTrial(n int, d *memoryDisk) *trial {
 	return t
 }
 
-// start starts the coordinator as Server.open does, on the disk that there is.
+// start starts the coordinator on the disk that there is.
 func (t *trial) start() error {
 	t.mu.Lock()
 	t.dead = false
 	t.mu.Unlock()
-	ctx, c := context.Background(), DefaultConfig(".")
-	c.Limits.Rate, c.Limits.Burst, c.Now = 1e9, 1e9, t.clock.Now
-	c.Log = slog.New(slog.NewTextHandler(t.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	c.Checkpoint = t.checkpoint
-	s := &Server{config: c, counts: newCounts(), authority: t.authority, signer: t.signer, uploads: make(chan struct{}, c.Limits.Uploads)}
+	c, began := DefaultConfig("."), t.elapsed
+	c.Limits.Rate, c.Limits.Burst, c.WitnessWait, c.Head = 1e9, 1e9, 0, t.disk.head
+	c.Now, c.Elapsed = t.clock.Now, func() time.Duration { return t.elapsed - began }
+	c.Log, c.Checkpoint = slog.New(slog.NewTextHandler(t.log, &slog.HandlerOptions{Level: slog.LevelDebug})), t.checkpoint
+	s := &Server{config: c, counts: newCounts(), authority: t.authority, signer: t.signer}
 	s.keys = must(protocol.FollowKeys(t.signer.Key(), nil))
 	var j privacy.Journal = t.disk.pages
 	if t.plantLedger != nil {
 		j = t.plantLedger(j)
 	}
-	j = &faultyJournal{j, t.faults, t}
 	s.store = &faultyStore{t.disk.store, t.faults, t}
 	if t.plant != nil {
 		s.store = t.plant(s.store)
 	}
-	if _, err := privacy.Verify(ctx, j); err != nil {
-		return err
-	}
-	var last int64
-	err := s.store.View(ctx, func(tx Tx) (err error) { last, err = tx.LedgerEntry(); return err })
-	if err != nil {
-		return err
-	}
-	head, kept, err := openHead(ctx, t.disk.head, j)
-	if err != nil {
-		return err
-	}
-	witness := &witnesses{store: s.store, journal: j, head: head, signer: t.signer, keys: s.keys, counts: s.counts, log: c.Log}
-	if err := witness.open(ctx); err != nil {
-		return err
-	}
-	ledger := must(privacy.Open(j, privacy.Config{LastSequence: max(last, kept)}))
-	s.standing = newStanding(s.store, c.Now)
-	s.docket = &docket{store: s.store, standing: s.standing, point: c.Checkpoint}
-	if err := s.docket.open(ctx); err != nil {
+	if err := s.assemble(&faultyJournal{j, t.faults, t}); err != nil {
 		return err
 	}
 	for _, each := range s.docket.courses {
 		each.batch = 2 // four parties are two batches
 	}
-	s.conductor = &conductor{
-		docket: s.docket, releaser: releaser{ledger: ledger, journal: j, head: head, witness: witness, signer: t.signer}, now: c.Now, tick: c.Tick, log: c.Log,
-		wake: make(chan struct{}, 1), counts: s.counts,
-	}
-	s.gate = newGate(s.standing, c, s.counts)
 	s.gate.connections = newConnections(nil, nil, c.Limits, s.counts)
 	s.gate.knows(services())
 	t.server = s
+	t.keepTime()
 	return nil
 }
+
+// keepTime stores the time now and then, as the conductor does.
+func (t *trial) keepTime() { _ = t.server.docket.watch.save(context.Background(), false) }
 
 // up starts a coordinator that is down, as whoever looks after it would. It says
 // whether it runs.

@@ -119,21 +119,13 @@ func (s *Server) open() error {
 		return err
 	}
 	s.scrubbed = s.scrub(context.Background()) // it may have been killed before the last one
-	watch := &watch{store: store, now: c.Now, elapsed: c.Elapsed, log: c.Log}
-	s.standing = newStanding(store, c.Now)
-	s.docket = &docket{store: store, standing: s.standing, watch: watch, point: c.Checkpoint}
-	if err := s.docket.open(context.Background(), c.LongestStop); err != nil {
-		return err
-	}
-	releaser, err := s.openLedger()
+	j, err := s.openJournal()
 	if err != nil {
 		return err
 	}
-	s.conductor = &conductor{
-		docket: s.docket, releaser: releaser, now: c.Now, tick: c.Tick, log: c.Log,
-		wake: make(chan struct{}, 1), counts: s.counts, saw: s.saw,
+	if err := s.assemble(j); err != nil {
+		return err
 	}
-	s.uploads = make(chan struct{}, c.Limits.Uploads)
 	return s.listen()
 }
 
@@ -160,23 +152,50 @@ func (s *Server) scrubLater(ctx context.Context, wait, most time.Duration) {
 	}
 }
 
-func (s *Server) openLedger() (releaser, error) {
+func (s *Server) openJournal() (privacy.Journal, error) {
 	// A ledger without entries would have forgotten what was spent.
 	if err := notEmpty(s.config.path(LedgerFile)); err != nil {
-		return releaser{}, err
+		return nil, err
 	}
 	j, err := journal.OpenSQLite(s.config.path(LedgerFile))
 	if err != nil {
-		return releaser{}, err
+		return nil, err
 	}
 	s.closers = append(s.closers, j.Close)
+	return j, nil
+}
+
+// assemble puts together what works on the store and on a ledger's journal: all
+// but files and the network.
+func (s *Server) assemble(j privacy.Journal) error {
+	c, ctx := s.config, context.Background()
+	watch := &watch{store: s.store, now: c.Now, elapsed: c.Elapsed, log: c.Log}
+	s.standing = newStanding(s.store, c.Now)
+	s.docket = &docket{store: s.store, standing: s.standing, watch: watch, point: c.Checkpoint}
+	if err := s.docket.open(ctx, c.LongestStop); err != nil {
+		return err
+	}
+	releaser, err := s.openLedger(j)
+	if err != nil {
+		return err
+	}
+	s.conductor = &conductor{
+		docket: s.docket, releaser: releaser, now: c.Now, tick: c.Tick, log: c.Log,
+		wake: make(chan struct{}, 1), counts: s.counts, saw: s.saw,
+	}
+	s.uploads = make(chan struct{}, c.Limits.Uploads)
+	s.gate = newGate(s.standing, c, s.counts)
+	return nil
+}
+
+func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 	if _, err := privacy.Verify(context.Background(), j); err != nil {
 		return releaser{}, fmt.Errorf("%w: restore a backup of the whole folder", err)
 	}
 	// The store remembers how far the ledger was, so that a ledger restored
 	// from an older backup releases nothing.
 	var last int64
-	err = s.store.View(context.Background(), func(tx Tx) (err error) {
+	err := s.store.View(context.Background(), func(tx Tx) (err error) {
 		last, err = tx.LedgerEntry()
 		return err
 	})
@@ -224,7 +243,6 @@ func (s *Server) listen() error {
 		}
 		s.closers = append(s.closers, s.gossip.Close)
 	}
-	s.gate = newGate(s.standing, c, s.counts)
 	tls, err := protocol.ServerTLS(s.authority, c.Now, s.gate.handshake)
 	if err != nil {
 		return err
