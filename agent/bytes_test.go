@@ -111,7 +111,7 @@ func nasty() map[string]string {
 		"a quoted delimiter":    `33,"f,m",yes,p1,c1`,
 		"a NUL":                 "33,f\x00,yes,p1,c1",
 		"not UTF-8":             "33,\xff\xfe,yes,p1,c1",
-		"a line too long":       "33," + strings.Repeat("f", 17<<20) + ",yes,p1,c1",
+		"a line too long":       "33," + strings.Repeat("f", 5<<20) + ",yes,p1,c1",
 		"a comment's character": "#33,f,yes,p1,c1",
 		"like the header":       strings.TrimSpace(visitsHeader),
 		"a mark in the middle":  "\xef\xbb\xbf33,f,yes,p1,c1",
@@ -227,6 +227,7 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 	r := visitsRig(t, change)
 	r.put(t, file)
 	a, w := connect(t, r)
+	a.bench.hurry = true // when it is sent is what TestTimeTellsNothing is about
 	round(t, a)
 	ctx := context.Background()
 	w.mu.Lock()
@@ -261,7 +262,7 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 		t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
 		return s
 	}
-	draft, err := kind.Draft(p, a.site.inputs(pool, a.site.records(p)))
+	draft, err := kind.Draft(p, a.site.inputs(pool, a.site.records(p, 60)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +293,7 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 }
 
 // changing is what differs between any two runs.
-var changing = regexp.MustCompile(`time=\S+ |bytes=\d+|"received":"[^"]*",?|/tmp/\S+`)
+var changing = regexp.MustCompile(`(time|ready)=\S+ ?|bytes=\d+|"received":"[^"]*",?|/tmp/\S+`)
 
 // toldOf is what is in the logs, but for what the site alone is told where its
 // file cannot be read as it was declared.
@@ -352,7 +353,7 @@ func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 		r := newRig(t, nil)
 		a := r.agent(t)
 		p := r.study.Plan
-		want := a.site.records(p)
+		want := a.site.records(p, 61)
 		change(&p.Schema)
 		if err := p.Check(); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "how a file is") {
 			t.Errorf("%s: check = %v, want a refusal that says why", name, err)
@@ -361,7 +362,7 @@ func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 		if err != nil || len(d.Objections(p)) > 0 {
 			t.Errorf("%s: %v, %v", name, err, d.Objections(p))
 		}
-		got := a.site.records(p)
+		got := a.site.records(p, 61)
 		if got.Len() != want.Len() || !slices.Equal(got.Y, want.Y) || !bytes.Equal(fmt.Appendf(nil, "%v", got.X), fmt.Appendf(nil, "%v", want.X)) {
 			t.Errorf("%s: the plan changed what is read", name)
 		}

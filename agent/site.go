@@ -189,7 +189,7 @@ func (s *site) costOf(p study.Plan, pool *auxdata.Pool) (c cost, err error) {
 // fails: what cannot be made is not ready.
 func (s *site) draft(ctx context.Context, w window) draft {
 	var l late
-	in := s.inputs(w.pool, s.records(w.plan))
+	in := s.inputs(w.pool, s.records(w.plan, w.records))
 	in.Within = l.within(ctx, w.shard)
 	kind, err := study.KindNamed(w.plan.Kind)
 	if err != nil {

@@ -145,12 +145,12 @@ func none(p study.Plan) *dataset.Records {
 // asksSets says whether a plan asks for the column that names each record's set.
 func asksSets(p study.Plan) bool { return p.Ratio != nil && p.Ratio.Sets == study.SetsColumn }
 
-// records are the records of this site for a study: exactly as many as were
-// declared, and it never fails. Whatever keeps the file from being read as it
+// records are the records of this site for a study: exactly n, as were declared
+// when it was charged, and it never fails. Whatever keeps the file from being read as it
 // was declared (it is gone, torn, has other columns) gives empty records, in
 // the same number; the site is told in its log, its audit log and the study's
 // review, and nobody else. It is called once what a study costs is charged.
-func (s *site) records(p study.Plan) *dataset.Records {
+func (s *site) records(p study.Plan, n int) *dataset.Records {
 	d, err := s.declared(p)
 	if err == nil { // as when the study was decided
 		err = objection(d.Objections(p))
@@ -162,7 +162,7 @@ func (s *site) records(p study.Plan) *dataset.Records {
 	if err != nil { // and there are no records
 		s.flag(p, d, err)
 	}
-	return study.Exactly(p, records, d.Records, s.shardKey)
+	return study.Exactly(p, records, n, s.shardKey)
 }
 
 // flag tells the site that a study got empty records, and why. What cannot be

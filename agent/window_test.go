@@ -261,7 +261,7 @@ func TestLateShard(t *testing.T) {
 	for slow := range 5 { // 4: none
 		w := window{plan: r.study.Plan, pool: pool, study: r.hash, records: 60, shard: time.Hour}
 		var l late
-		in := a.site.inputs(pool, a.site.records(w.plan))
+		in := a.site.inputs(pool, a.site.records(w.plan, w.records))
 		in.Rng = nil // of the plan's seed
 		shard := 0
 		in.Within = func() (context.Context, context.CancelFunc) {

@@ -22,9 +22,9 @@ type Lines struct {
 	Remarks []Remark
 }
 
-// maxLine bounds a line, in bytes: a hundred thousand columns of a hundred
+// maxLine bounds a line, in bytes: a hundred thousand columns of forty
 // characters are shorter.
-const maxLine = 16 << 20
+const maxLine = 4 << 20
 
 // ReadLines reads a site's records, of which each is one line: cells between
 // delimiters, spaces around them removed; a cell that begins with a quote ends
