@@ -311,9 +311,11 @@ func TestDependenceFalseAlarms(t *testing.T) {
 // TestScoresHaveMeanZero: what Dependence rests on: over many answers the mean
 // score of each number is 0, and no value comes more often than the chance that
 // it is given. By Hoeffding's inequality a mean of n scores in [−1,1] is beyond
-// t with probability 2e^{−nt²/2}, a share 2e^{−2nt²}: 5e-13 each of 16.
+// t with probability 2e^{−nt²/2}, a share 2e^{−2nt²}: 5e-13 each of 18.
 func TestScoresHaveMeanZero(t *testing.T) {
-	for _, trial := range must(RealTrials()) {
+	unknown := realTrial(t, "randomised-response")
+	unknown.Data[0] = slices.Repeat([]int64{0, 3, -1}, realNumbers/3) // two of three have no label
+	for _, trial := range append(must(RealTrials()), unknown) {
 		var sum, n float64
 		often := map[int64]float64{}
 		var chance float64

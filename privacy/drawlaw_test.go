@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -226,7 +227,13 @@ func TestTails(t *testing.T) {
 	const level = 4e-13
 	m := DiscreteGaussian{big.NewRat(40_000, 1)}
 	law := func(y float64) float64 { return math.Exp(-y * y / 80_000) }
-	honest := drawOf(m, make([]int64, tailNumbers), Bound{}, freshDice())
+	// Through a ledger, which could spoil what it draws as well.
+	ledger := must(Open(NewMemory(), Config{}))
+	var honest []int64
+	for k := range 20 {
+		s := must(NewSensitive(make([]int64, tailNumbers/20), Bound{Unit: Record, L2sq: 1}))
+		honest = append(honest, must(ledger.Release(t.Context(), fmt.Sprint(k), s, m)).Values...)
+	}
 	if c, wrong := wrongTail(tailsOf(honest, 200, law), tailNumbers, level); wrong {
 		t.Errorf("%d of %d numbers are beyond %.1f standard deviations, %.1f are expected", c.seen, tailNumbers, c.beyond, c.want*tailNumbers)
 	}

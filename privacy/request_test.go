@@ -65,7 +65,8 @@ func TestSourceIsHidden(t *testing.T) {
 	if request(counts(1, 2)) != request(counts(9, 9)) {
 		t.Error("the same terms have two requests")
 	}
-	if s := counts(1, 2).From(Digest{1}); request(s) == request(s) {
+	s := counts(1, 2).From(Digest{1})
+	if here, there := request(s), request(s); here == there {
 		t.Error("a request is the same in two ledgers: whoever guesses the source can tell")
 	}
 	simulated := func() Published {

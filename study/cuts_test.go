@@ -114,6 +114,9 @@ func TestBeyondCuts(t *testing.T) {
 		}
 		return withVector(t, c.asksOf(t, made, r)[0], v)
 	}
+	answers := c.labels("rr")
+	terms := *answers.Labels
+	terms.MaxRecords, answers.Labels = 3, &terms
 	as := func(p Plan, read func([]visit) *dataset.Records) func([]visit) Ask {
 		return func(rows []visit) Ask { return c.asksOf(t, p, read(rows))[0] }
 	}
@@ -125,6 +128,7 @@ func TestBeyondCuts(t *testing.T) {
 	}{
 		"labels of sets beyond max_sets":                  {as(counts, inOrder), true, false},
 		"C: labels of sets beyond max_sets counted twice": {twice, true, true},
+		"labels beyond max_records":                       {as(answers, inOrder), true, false},
 		"a cut in a sorted file":                          {as(part, sorted), false, false},
 		"a cut by place in a sorted file":                 {firstThree, false, true},
 		"made sets in a sorted file":                      {as(made, sorted), false, false},

@@ -26,15 +26,34 @@ type searched struct {
 }
 
 // movement is how far a pair moves the vector, as a share of the bound; 0 for a
-// norm without a bound.
+// norm without a bound. Where more numbers change than the bound's cells, another
+// block, or a sum that is kept, that is a share above 1 of both.
 func movement(t testing.TB, first, second Ask) (l1, l2 float64) {
 	b := first.Sensitive.Bound()
-	m1, m2 := distance(openAsk(t, first), openAsk(t, second), b)
+	x, y := openAsk(t, first), openAsk(t, second)
+	m1, m2 := distance(x, y, b)
 	if b.L1 > 0 {
 		l1 = m1 / float64(b.L1)
 	}
 	if b.L2sq > 0 {
 		l2 = math.Sqrt(m2 / float64(b.L2sq))
+	}
+	cells, blocks, kept := 0, map[int]int64{}, true
+	block := b.Block
+	if block == 0 {
+		block = len(x)
+	}
+	for j := range x {
+		if x[j] != y[j] {
+			cells++
+			blocks[j/block] += y[j] - x[j]
+		}
+	}
+	for _, sum := range blocks {
+		kept = kept && sum == 0
+	}
+	if b.Cells > 0 && cells > b.Cells || b.KeepsSum && (!kept || len(blocks) > 1) {
+		return math.Inf(1), math.Inf(1)
 	}
 	return l1, l2
 }
