@@ -15,8 +15,12 @@
 //     that leaves the machine. What the coordinator learns of a refusal is that
 //     this site takes no part, not who or what refused, nor why;
 //   - each decision is in an append-only audit log before it takes effect;
-//   - whether and when it joins depends on plan, policy, ledger and whether the
-//     data file can be read, never on what the records say.
+//   - how a site's file is read, what its columns mean and how many records a
+//     study gets is what a person of the site declared (Declaration); a plan has
+//     no say in it;
+//   - whether and when it joins depends on plan, policy, ledger and declarations,
+//     never on what a file holds: one that cannot be read as it was declared
+//     gives empty records, as many as ever.
 //
 // A study's files lie in one folder below the state directory, one file a
 // fact, so that an operator can read what was agreed and what was sent. Each

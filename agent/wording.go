@@ -15,7 +15,7 @@ import (
 // leaves says what a contribution is made of.
 func leaves(p study.Plan) string {
 	what := map[string]string{
-		"cross":  "sums over this site's records of label × mapped features, and the number of records",
+		"cross":  "sums over this site's records of label × mapped features, and the declared number of records",
 		"means":  "the direction of the mean over this site's records of label × mapped features",
 		"tally":  "one vote for a class on each row of the public pool",
 		"moment": "one vote for a class on each row of the public pool",
@@ -23,8 +23,8 @@ func leaves(p study.Plan) string {
 		"rr":     "the mapped features of every record, in clear, beside its label",
 		"em":     "the mapped features of every record, in clear, beside its label",
 
-		"entropy":  "sums over this site's records of the schema's features, and the number of records",
-		"logistic": "the coefficients of a model that tells this site's records from the public pool's, times the number of records, and that number",
+		"entropy":  "sums over this site's records of the schema's features, and the declared number of records",
+		"logistic": "the coefficients of a model that tells this site's records from the public pool's, times the declared number of records, and that number",
 	}[p.Mechanism]
 	if p.Kind == "ratio" && p.Ratio != nil {
 		return leavesRatio(*p.Ratio)

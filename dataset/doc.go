@@ -2,7 +2,7 @@
 //
 // It is for everybody who turns a file into numbers: an agent at a party, a
 // simulation, a person who applies a release. A file becomes a [Table] of
-// text cells ([ReadCSV], [ReadIDX], [ReadJPEGs]); a [Schema], which is public and fixed
+// text cells ([ReadCSV], [ReadLines], [ReadIDX], [ReadJPEGs]); a [Schema], which is public and fixed
 // before any record is seen, turns a table into [Records] whose features all
 // lie in [0,1]; a [Map], which is fitted on public rows alone, turns those into
 // the model features whose norm is at most 1 that the noise is calibrated for.
