@@ -233,6 +233,10 @@ func (o LabelOptions) solve(risk labelRisk, lambda, gradient float64, iterations
 	return learners.NewLinear(w, o.Channel.Classes)
 }
 
+// LabelRidges are the ridges that a search tries, in order; it may stop before
+// the last.
+func LabelRidges() []float64 { return slices.Clone(labelRidges) }
+
 // search is the cross-validation.
 func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []LabelPoint, error) {
 	folds := min(labelFolds, len(y))
@@ -414,7 +418,13 @@ func DebiasedShares(y []int, c learners.Channel) LabelShares {
 	for k := range s.Share {
 		s.Share[k] = (s.Share[k]/n - q) / (p - q)
 	}
-	s.Projected = ProjectSimplex(s.Share, 1)
+	return LabelSharesOf(s.Share, n, c)
+}
+
+// LabelSharesOf is what follows from debiased shares of so many labels.
+func LabelSharesOf(share []float64, n float64, c learners.Channel) LabelShares {
+	s := LabelShares{Share: share, Projected: ProjectSimplex(share, 1), Error: make([]float64, c.Classes)}
+	p, q := c.Keep, c.Flip()
 	for k, share := range s.Projected {
 		s.Error[k] = math.Sqrt((share*p*(1-p) + (1-share)*q*(1-q)) / n / ((p - q) * (p - q)))
 	}

@@ -10,17 +10,22 @@ import (
 	"strings"
 )
 
-// resultTolerance is how far numbers of a recomputed result may be from the
-// release's, absolutely below 1 and relative to the larger above: processors
-// differ in the last bits, which solvers carry on.
-const resultTolerance = 1e-6
+const (
+	// fitTolerance is how far numbers of a recomputed result or forecast may be
+	// from the release's, absolutely below 1 and relative to the larger above:
+	// processors differ in the last bits, which solvers carry on.
+	fitTolerance = 1e-6
+	// wordTolerance is the same, relative alone, for all other numbers that are
+	// not whole: they take a few operations, which nothing carries on.
+	wordTolerance = 1e-12
+)
 
-// difference says where two values differ as JSON, "" if nowhere: numbers by
-// resultTolerance, all else exactly.
-func difference(a, b any) string {
+// difference says where two releases differ as JSON, "" if nowhere: fractions by
+// the tolerances above, all else exactly, whole numbers as they are written.
+func difference(a, b Release) string {
 	var x, y any
 	for _, v := range []struct {
-		from any
+		from Release
 		to   *any
 	}{{a, &x}, {b, &y}} {
 		text, err := json.Marshal(v.from)
@@ -28,6 +33,7 @@ func difference(a, b any) string {
 			return "a number that is not finite"
 		}
 		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
 		if d.Decode(v.to) != nil {
 			return "its JSON"
 		}
@@ -35,6 +41,8 @@ func difference(a, b any) string {
 	return differs("", x, y)
 }
 
+// differs compares two JSON values; a map's keys and a list's length are part of
+// it.
 func differs(at string, a, b any) string {
 	here := strings.TrimPrefix(at, ".")
 	if here == "" {
@@ -71,15 +79,34 @@ func differs(at string, a, b any) string {
 			}
 		}
 		return ""
-	case float64:
-		y, ok := b.(float64)
-		if ok && math.Abs(x-y) <= resultTolerance*math.Max(1, math.Max(math.Abs(x), math.Abs(y))) {
-			return ""
+	case json.Number:
+		if y, ok := b.(json.Number); !ok || x != y && !near(here, x, y) {
+			return here
 		}
-		return here
+		return ""
 	}
 	if a != b {
 		return here
 	}
 	return ""
+}
+
+// near says whether two numbers that are written in different ways are within
+// the tolerance of their place. Whole numbers never are.
+func near(at string, a, b json.Number) bool {
+	if _, err := a.Int64(); err == nil {
+		if _, err := b.Int64(); err == nil {
+			return false
+		}
+	}
+	x, errX := a.Float64()
+	y, errY := b.Float64()
+	if errX != nil || errY != nil {
+		return false
+	}
+	larger := math.Max(math.Abs(x), math.Abs(y))
+	if strings.HasPrefix(at, "result.") || strings.HasPrefix(at, "forecast.") {
+		return math.Abs(x-y) <= fitTolerance*math.Max(1, larger)
+	}
+	return math.Abs(x-y) <= wordTolerance*larger
 }

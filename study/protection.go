@@ -65,7 +65,11 @@ func notProtected(p Plan) []string {
 			say("how many records each set has")
 		}
 		if p.Ratio.Features != FeaturesNoisyEmbedding {
-			say("features from readers of the release: its model holds rows, or means of rows, without noise")
+			held := "means of rows"
+			if p.Ratio.Fourier == 0 {
+				held = "the rows themselves"
+			}
+			say("features from readers of the release: its model holds %s, without noise", held)
 		}
 	}
 	if p.Unit != privacy.Party {

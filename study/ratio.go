@@ -72,8 +72,8 @@ type RatioTerms struct {
 	// "noisy-embedding" (the same with noise that hides each record). The first
 	// two hide labels only.
 	Features string `json:"features" yaml:"features"`
-	// Fourier is the length of an embedding. With clear features 0 compares
-	// rows by the kernel itself.
+	// Fourier is the length of an embedding. With clear features 0 compares rows
+	// by the kernel itself, in simulations only: the model then holds the rows.
 	Fourier int `json:"fourier" yaml:"fourier"`
 	// Gamma is the width of the kernel exp(−γ‖x−y‖²). 0 with clear features: the
 	// width that estimates held-out sets best.
@@ -185,6 +185,8 @@ func (ratioKind) Check(p Plan) error {
 		return planError("max_records", "%d: give the most records one party uses, 1 to %d", t.MaxRecords, maxRatioRecords)
 	case t.SetSize < 1 || t.SetSize > maxRatioRecords:
 		return planError("set_size", "%d: give about how many records a set has, 1 to %d", t.SetSize, maxRatioRecords)
+	case t.Fourier == 0 && t.Features == FeaturesClear && !p.Simulated:
+		return planError("fourier", "0: a model that compares rows themselves holds those of every party, and all readers of the release would have them; give the length of an embedding, 2,000 is usual")
 	case t.Fourier == 0 && t.Features == FeaturesClear:
 	case t.Fourier < 2 || t.Fourier%2 != 0 || t.Fourier > maxRatioFourier:
 		return planError("fourier", "%d: give the length of an embedding, an even number from 2 to %d; 2,000 is usual", t.Fourier, maxRatioFourier)

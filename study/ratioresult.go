@@ -61,33 +61,48 @@ func (ratioKind) Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, _ []privacy.
 	}
 	out := &RatioResult{Gamma: p.Ratio.Gamma, Sets: []RatioSetResult{}}
 	for _, set := range sets {
-		one := RatioSetResult{Records: set.N, Shares: aggregation.ProjectSimplex(set.Shares, 1)}
-		for j := range set.Shares {
-			if set.ShareCov != nil {
-				one.SD = append(one.SD, math.Sqrt(set.ShareCov.At(j, j)))
-			}
-		}
-		out.Sets = append(out.Sets, one)
-	}
-	result := Result{Ratio: out}
-	if small > 0 {
-		result.Warnings = append(result.Warnings, fmt.Sprintf("%d sets have fewer than 2 records and were left out", small))
+		out.Sets = append(out.Sets, setResult(set))
 	}
 	err = out.fit(p, pool, s.design, sets)
 	var refusal *ratio.Refusal
 	if errors.As(err, &refusal) {
 		out.Refusal = &RatioRefusal{refusal.Reason, refusal.Number, refusal.Advice}
-		result.Warnings = append(result.Warnings, "no estimate is possible: "+refusal.Error())
-		return result, nil
-	}
-	if err != nil {
+	} else if err != nil {
 		return Result{}, fmt.Errorf("finish ratio: %w", err)
 	}
-	out.TrainingShares, out.Condition, out.Warnings = out.Model.TrainingShares(), out.Model.Condition(), out.Model.Warnings()
-	for _, w := range out.Warnings {
-		result.Warnings = append(result.Warnings, fmt.Sprintf("%s (%.4g): %s", w.Reason, w.Number, w.Advice))
+	return Result{Ratio: out, Warnings: out.conclude(small)}, nil
+}
+
+func setResult(set ratio.Set) RatioSetResult {
+	one := RatioSetResult{Records: set.N, Shares: aggregation.ProjectSimplex(set.Shares, 1)}
+	for j := range set.Shares {
+		if set.ShareCov != nil {
+			one.SD = append(one.SD, math.Sqrt(set.ShareCov.At(j, j)))
+		}
 	}
-	return result, nil
+	return one
+}
+
+// conclude fills in what follows from model or refusal, and says in words what
+// is doubtful; small is how many sets were left out.
+func (r *RatioResult) conclude(small int) (warnings []string) {
+	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
+	if small > 0 {
+		warn("%d sets have fewer than 2 records and were left out", small)
+	}
+	if r.Model == nil {
+		warn("no estimate is possible: %s", r.Refusal.refusal().Error())
+		return warnings
+	}
+	r.TrainingShares, r.Condition, r.Warnings = r.Model.TrainingShares(), r.Model.Condition(), r.Model.Warnings()
+	for _, w := range r.Warnings {
+		warn("%s (%.4g): %s", w.Reason, w.Number, w.Advice)
+	}
+	return warnings
+}
+
+func (r RatioRefusal) refusal() *ratio.Refusal {
+	return &ratio.Refusal{Reason: r.Reason, Number: r.Number, Advice: r.Advice}
 }
 
 // fit chooses the width where the plan leaves it open, and makes the model.
@@ -146,7 +161,7 @@ func (r Release) Ratio(records *dataset.Records) (ratio.Estimate, error) {
 		if why == nil {
 			return ratio.Estimate{}, fmt.Errorf("estimate ratio: this release holds no model")
 		}
-		return ratio.Estimate{}, fmt.Errorf("estimate ratio: the study's sets support no estimate: %w", &ratio.Refusal{Reason: why.Reason, Number: why.Number, Advice: why.Advice})
+		return ratio.Estimate{}, fmt.Errorf("estimate ratio: the study's sets support no estimate: %w", why.refusal())
 	}
 	p, err := r.ParsedPlan()
 	if err != nil {

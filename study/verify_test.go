@@ -226,7 +226,7 @@ func TestVerifyDoctored(t *testing.T) {
 		"missing hidden":       {party, func(r *Release) { r.Missing = nil }, nil, "roster", "neither among those that contributed nor among the missing: d"},
 		"missing counted": {party, func(r *Release) {
 			r.Contributed, r.Missing, r.Parties, r.Weight = append(r.Contributed, "d"), nil, 4, 4
-		}, nil, "result", "differs at"},
+		}, nil, "forecast", "differs at"},
 		"a stranger":              {party, func(r *Release) { r.Contributed[0] = "mallory" }, nil, "roster", "mallory is named twice, or is not"},
 		"a coarser unit":          {site, func(r *Release) { r.Unit = privacy.Party }, nil, "unit", "the manifest says party"},
 		"a coarser unit, planned": {site, func(r *Release) { replan(r, func(p *Plan) { p.Unit = privacy.Party }) }, nil, "plan", "cannot hide a party"},
@@ -248,11 +248,11 @@ func TestVerifyDoctored(t *testing.T) {
 		"a weight":              {party, func(r *Release) { r.Result.Classifier.Weights[0][0] += .5 }, nil, "result", "classifier.weights[0][0]"},
 		"a weight, site":        {site, func(r *Release) { r.Result.Classifier.Weights[2][0] -= .5 }, nil, "result", "classifier.weights[2][0]"},
 		"the sum":               {site, func(r *Release) { changeLast(r.Sum) }, nil, "result", "differs at"},
-		"no sum":                {site, func(r *Release) { r.Sum = nil }, nil, "result", "is not in the release"},
+		"no sum":                {site, func(r *Release) { r.Sum = nil }, nil, "result", "truncated"},
 		"M inflated, site":      {site, func(r *Release) { r.Weight *= 2 }, nil, "result", "ballots or records"},
 		"a warning dropped":     {party, func(r *Release) { r.Result.Warnings = nil }, nil, "result", "warnings"},
-		"a better forecast":     {party, func(r *Release) { r.Forecast.Accuracy = .99 }, nil, "forecast", "plan, pool and M give another"},
-		"no forecast":           {party, func(r *Release) { r.Forecast = nil }, nil, "forecast", "leaves out"},
+		"a better forecast":     {party, func(r *Release) { r.Forecast.Accuracy = .99 }, nil, "forecast", "differs at forecast.accuracy"},
+		"no forecast":           {party, func(r *Release) { r.Forecast = nil }, nil, "forecast", "differs at forecast"},
 		"simulated":             {party, func(r *Release) { replan(r, func(p *Plan) { p.Simulated = true }); r.Simulated = true }, nil, "simulated", "protects nobody"},
 		"simulated stamp gone":  {party, func(r *Release) { replan(r, func(p *Plan) { p.Simulated = true }) }, nil, "simulated", "simulated: false, the plan says true"},
 		"a form of the future":  {party, func(r *Release) { r.Form = 9 }, nil, "manifest", "form 9"},

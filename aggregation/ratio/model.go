@@ -88,6 +88,19 @@ type ratioSetLaw struct {
 	ShareCov *mat.SymDense `json:"-"`
 }
 
+// Options are what the model was fitted under.
+func (m *Model) Options() Options { return m.options }
+
+// Sets are the sizes and shares of the sets that the model was fitted to, without
+// their features.
+func (m *Model) Sets() []Set {
+	var out []Set
+	for _, s := range m.sets {
+		out = append(out, Set{N: s.N, Shares: s.Shares, ShareCov: s.ShareCov})
+	}
+	return out
+}
+
 // Classes returns c.
 func (m *Model) Classes() int { return m.classes }
 

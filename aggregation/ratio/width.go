@@ -30,6 +30,14 @@ type WidthPoint struct {
 	Error float64 `json:"standard_error"`
 }
 
+// Widths are those that SelectWidth tries, for a scale of squared distances.
+func Widths(scale float64) (all []float64) {
+	for k := -5; k <= 5; k++ {
+		all = append(all, math.Ldexp(1, k)/scale)
+	}
+	return all
+}
+
 // SelectWidth chooses the width of an RBF kernel by estimating held-out
 // training sets, whose shares are known, from the rest, averaged over several
 // random splits that are the same for every width. Splits that leave the other
@@ -63,8 +71,7 @@ func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path
 		small[i] = Set{Rows: rows, Shares: s.Shares, ShareCov: s.ShareCov}
 	}
 	var splits [][]bool
-	for k := -5; k <= 5; k++ {
-		gamma := math.Ldexp(1, k) / o.Scale
+	for _, gamma := range Widths(o.Scale) {
 		m := &Model{options: Options{Kernel: RBF(gamma), Estimator: o.Estimator}}
 		if o.Fourier != nil {
 			f := *o.Fourier
