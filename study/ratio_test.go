@@ -66,6 +66,7 @@ func TestRatioCheck(t *testing.T) {
 		}, "gives labels away"},
 		"no column":      {FeaturesClear, func(p *Plan) { p.Schema.Party = ""; *p = p.withTerms(func(t *RatioTerms) { t.Sets = SetsColumn }) }, "party column"},
 		"no width":       {FeaturesEmbedding, func(p *Plan) { *p = p.withTerms(func(t *RatioTerms) { t.Gamma = 0 }) }, "width"},
+		"rows":           {FeaturesClear, func(p *Plan) { *p = p.withTerms(func(t *RatioTerms) { t.Fourier = 0 }) }, "all readers of the release would have them"},
 		"odd embedding":  {FeaturesEmbedding, func(p *Plan) { *p = p.withTerms(func(t *RatioTerms) { t.Fourier = 41 }) }, "even"},
 		"too many":       {FeaturesEmbedding, func(p *Plan) { *p = p.withTerms(func(t *RatioTerms) { t.Fourier, t.MaxSets = 1<<15, 4096 }) }, "too many"},
 		"estimator":      {FeaturesEmbedding, func(p *Plan) { *p = p.withTerms(func(t *RatioTerms) { t.Estimator = "guess" }) }, "estimator"},
@@ -290,7 +291,7 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 	for _, features := range []string{FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding} {
 		p := ratioPlan(schema, pool, m, features)
 		if features == FeaturesClear {
-			p = p.withTerms(func(t *RatioTerms) { t.Fourier, t.Gamma = 0, 0 })
+			p = p.withTerms(func(t *RatioTerms) { t.Gamma = 0 })
 		}
 		canonical, _ := p.Canonical()
 		s := New(p, HashOf(canonical))

@@ -321,7 +321,7 @@ func TestWords(t *testing.T) {
 		}
 		all.WriteString("\n")
 	}
-	const want = "3 3cd4d4a19b0b6996750f856be058e4688c0135ef0b088aa92bc429e59593f3ed"
+	const want = "4 a2869e22e2fe17ae6491fbcb67a9da02336ea6c9f47fe97e56b1aca7d64a97d4"
 	if got := fmt.Sprintf("%d %x", manifestForm, sha256.Sum256([]byte(all.String()))); got != want {
 		t.Errorf("form and words are %s, want %s:\n%s", got, want, all.String())
 	}
