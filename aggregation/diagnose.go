@@ -1,6 +1,7 @@
 package aggregation
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -186,15 +187,9 @@ func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, s
 			gaps = append(gaps, r)
 		}
 	}
-	away := func(r Residual) float64 { return math.Abs(r.Released - r.Weighted) }
-	slices.SortStableFunc(all, func(a, b Residual) int {
-		switch {
-		case away(a) > away(b):
-			return -1
-		case away(a) < away(b):
-			return 1
-		}
-		return 0
-	})
+	// A level and its opposite are as far away but for the last bits, which
+	// processors do not agree in: such pairs stay in the order of the features.
+	away := func(r Residual) float64 { return math.Round(1e9 * math.Abs(r.Released-r.Weighted)) }
+	slices.SortStableFunc(all, func(a, b Residual) int { return cmp.Compare(away(b), away(a)) })
 	return all[:min(len(all), maxResiduals)], gaps
 }

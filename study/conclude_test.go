@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 
@@ -13,24 +14,21 @@ import (
 	"caucus/privacy"
 )
 
-// lastBits is how far another kind of processor's numbers are, relatively.
-const lastBits = 4e-16
+// lastBits is how far another kind of processor's numbers may be: a mapped
+// feature is a sum of a few hundred products, each below 1.
+const lastBits = 1e-14
 
 // elsewhere is a pool as another kind of processor computes it from the same
-// bytes, a third of its numbers off by so much.
+// bytes, each number off by so much at most.
 func elsewhere(pool *auxdata.Pool, by float64) *auxdata.Pool {
 	other := *pool
-	n, d := pool.X.Dims()
-	other.X = mat.NewDense(n, d, nil)
-	for i := range n {
-		for j := range d {
-			x := pool.X.At(i, j)
-			if (i*d+j)%3 == 0 {
-				x *= 1 - by
-			}
-			other.X.Set(i, j, x)
-		}
+	rng := rand.New(rand.NewPCG(1, 2))
+	off := func(x *mat.Dense) *mat.Dense {
+		y := mat.DenseCopyOf(x)
+		y.Apply(func(_, _ int, v float64) float64 { return v + by*(2*rng.Float64()-1) }, x)
+		return y
 	}
+	other.Encoded, other.X = off(pool.Encoded), off(pool.X)
 	return &other
 }
 

@@ -175,6 +175,9 @@ func TestVerifyEveryKind(t *testing.T) {
 			if len(r.Sum) > 0 && c.withheld {
 				t.Error("features are in the release")
 			}
+			if bad := fails(r.Verify(elsewhere(with, lastBits))); len(bad) > 0 {
+				t.Errorf("on another kind of processor: %s", strings.Join(bad, "\n"))
+			}
 		})
 	}
 }
