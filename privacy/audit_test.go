@@ -40,7 +40,7 @@ func TestAuditHonest(t *testing.T) {
 // TestTrialsAreNeighbours: what is audited is allowed by the bound that it is
 // audited under, and uses all of it.
 func TestTrialsAreNeighbours(t *testing.T) {
-	for _, trial := range must(Trials()) {
+	for _, trial := range append(must(Trials()), must(RealTrials())...) {
 		b := trial.Bound
 		if err := b.Validate(len(trial.Data[0])); err != nil {
 			t.Errorf("%s: %v", trial.Pair, err)

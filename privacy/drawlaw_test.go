@@ -28,7 +28,7 @@ func drawOf(m Mechanism, v []int64, b Bound, d dice) []int64 {
 
 // blockAlone draws one number, run or block of counts by the trial whose law the
 // tests beside it enumerate, again until one counts, with nothing kept from any
-// draw before. It returns how many numbers that was.
+// draw before, and adds it to the vector's.
 func blockAlone(t *testing.T, m Mechanism, v []int64, at int, b Bound, d dice) []int64 {
 	t.Helper()
 	one := func(trial func() (noise, bool)) []int64 {

@@ -42,11 +42,17 @@ func mechanismTypes(t *testing.T) (notes map[string]string, simulation map[strin
 }
 
 // TestProofNotes: every mechanism has its proof note at its type, and every one
-// that may be released is audited.
+// that may be released is audited, on small vectors and at its real calibration.
 func TestProofNotes(t *testing.T) {
-	audited := map[string]bool{}
+	audited, real := map[string]bool{}, map[string]bool{}
 	for _, trial := range must(Trials()) {
 		audited[reflect.TypeOf(trial.Mechanism).Name()] = true
+	}
+	for _, trial := range must(RealTrials()) {
+		if len(trial.Data[0]) < 200 {
+			t.Errorf("%s: the real trial has %d numbers, not 200 and more", trial.Mechanism.Name(), len(trial.Data[0]))
+		}
+		real[reflect.TypeOf(trial.Mechanism).Name()] = true
 	}
 	notes, simulation := mechanismTypes(t)
 	if len(simulation) < 11 {
@@ -65,8 +71,8 @@ func TestProofNotes(t *testing.T) {
 				t.Errorf("%s: its proof note has no part %q", name, part)
 			}
 		}
-		if !audited[name] {
-			t.Errorf("%s may be released and no trial audits it", name)
+		if !audited[name] || !real[name] {
+			t.Errorf("%s may be released and no trial audits it, small and real", name)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func RealTrials() ([]Trial, error) {
 		weight[j] = []int64{1, 3}[j/2%2] // two votes a row
 		turned += weight[j]
 	}
-	records := Bound{Unit: Record, L1: 13 << 20, L2sq: 2 << 40}
+	records := Bound{Unit: Record, L1: 22 << 20, L2sq: 2 << 40}
 	each := int64(math.Sqrt(float64(records.L2sq) / n))
 	bin := Bound{Unit: Record, L1: 2, L2sq: 2, Cells: 2}
 	labels, diagnoses := CountBound(Label, 3), CountBound(Label, 30)
