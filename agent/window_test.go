@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -393,5 +394,90 @@ func TestPanicIsLate(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(r.config.State, "studies", r.hash.String(), fileLate)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestHostilePlan: a dishonest coordinator chooses a plan under which one
+// patient's label decides whether a nearest-neighbour classifier asks one
+// neighbour or 25, and with it how long the votes take. With those neighbours,
+// both sites are given the same time, neither is heard before its end, and both
+// cost the same.
+func TestHostilePlan(t *testing.T) {
+	const n = 160
+	site := func(labels []int) *rig {
+		r := newRig(t, func(p *study.Proposal) { votes("knn")(p); p.Records = n })
+		r.config.Policy.Learners = []string{"knn"}
+		text := "age,sex,ill\n"
+		for i, y := range labels {
+			// Women come in pairs of one age and label, of which one neighbour knows
+			// best; of men some are ill for no reason, which many know best.
+			age, sex := float64(i/2)*2.5, "f"
+			if i >= 40 {
+				age, sex = float64(i-40)*0.8, "m"
+			}
+			text += fmt.Sprintf("%g,%s,%s\n", age, sex, []string{"no", "yes"}[y])
+		}
+		r.put(t, text)
+		if err := r.declare(); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	labels := make([]int, n)
+	r := site(labels)
+	a := r.agent(t)
+	x := r.study.Plan.Map.Apply(a.site.records(r.study.Plan).X)
+	asks := func() int {
+		m, err := learners.KNN{}.Fit(context.Background(), x, labels, 2, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.(*learners.Neighbours).K()
+	}
+	var files [2][]int
+	for seed := uint64(0); files[1] == nil; seed++ {
+		if seed == 300 {
+			t.Fatal("no such label was found")
+		}
+		rng := rand.New(rand.NewPCG(seed, 1))
+		clear(labels)
+		for i := range 20 {
+			labels[2*i] = rng.IntN(2)
+			labels[2*i+1] = labels[2*i]
+		}
+		for _, i := range rng.Perm(n - 40) {
+			before := slices.Clone(labels)
+			labels[40+i] = 1
+			k := asks()
+			if k == 25 { // one label less, and it was 1
+				files = [2][]int{before, slices.Clone(labels)}
+			}
+			if k != 1 {
+				break
+			}
+		}
+	}
+	var lengths [2]time.Duration
+	for i, labels := range files {
+		s := site(labels)
+		a := s.agent(t)
+		a.bench.hurry = false
+		round(t, a)
+		heard := time.Now()
+		var fixed due
+		b, err := a.site.studies.of(s.hash).read(fileDue)
+		if err := errors.Join(err, json.Unmarshal(b, &fixed)); err != nil {
+			t.Fatal(err)
+		}
+		lengths[i] = fixed.Until.Sub(fixed.From)
+		if heard.Before(fixed.Until) {
+			t.Errorf("neighbour %d was heard %v before its time", i, fixed.Until.Sub(heard))
+		}
+		if n := charges(t, a, privacy.Record); n != 1 || len(s.bodies) != 1 {
+			t.Errorf("neighbour %d: %d charges, %d uploads, want 1 and 1", i, n, len(s.bodies))
+		}
+	}
+	if lengths[0] != lengths[1] || lengths[0] < leastWindow {
+		t.Errorf("one neighbour is given %v, the other %v", lengths[0], lengths[1])
 	}
 }

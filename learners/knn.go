@@ -56,6 +56,9 @@ type Neighbours struct {
 	classes int
 }
 
+// K is how many neighbours vote.
+func (m *Neighbours) K() int { return m.k }
+
 func newNeighbours(s sample) *Neighbours {
 	m := &Neighbours{x: mat.DenseCopyOf(s.x), y: append([]int(nil), s.y...), classes: s.classes}
 	for i := range m.y {

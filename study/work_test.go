@@ -1,0 +1,70 @@
+package study
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"caucus/learners"
+	"caucus/privacy"
+)
+
+// TestWorkBoundsDrafts: of every kind, what WorkOf says, at the speed of
+// learners.Reference, is more than a draft takes, on records of which one file is
+// ordinary and the other says nothing that can be learned. The least of a few
+// tries counts; only a machine that slows down twice in between fails it.
+func TestWorkBoundsDrafts(t *testing.T) {
+	timed := func(f func()) time.Duration {
+		least := time.Hour
+		for range 3 {
+			start := time.Now()
+			f()
+			least = min(least, time.Since(start))
+		}
+		return least
+	}
+	steps := 0.0
+	step := timed(func() { steps = learners.Reference() }).Seconds() / steps
+	c, plans := fuzzPlans(t)
+	for _, l := range learners.Names() {
+		p := c.classify("tally", privacy.Record, NoiseSite, 3)
+		p.Learner = l
+		plans = append(plans, p)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	const n = 1500
+	files := map[string][]visit{"ordinary": nil, "coins": nil}
+	for i := range n {
+		v := visit{label: "no", a: fmt.Sprint(rng.Float64()), b: fmt.Sprint(rng.Float64()), ward: "x", patient: fmt.Sprint(i), set: fmt.Sprint(i % 7)}
+		if i%3 == 0 {
+			v.label = "yes"
+		}
+		files["ordinary"] = append(files["ordinary"], v)
+		v.label = []string{"no", "yes"}[rng.IntN(2)]
+		files["coins"] = append(files["coins"], v)
+	}
+	for _, p := range plans {
+		w, err := WorkOf(p, c.pool, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := time.Duration((w.Rest + float64(w.Shards)*w.Shard) * step * float64(time.Second))
+		if trains := p.Kind == "classify" && p.Mechanism != "cross" && p.Mechanism != "means"; trains != (w.Shards == max(p.Shards, 1)) {
+			t.Errorf("%s %s: %d shards of %d", p.Kind, p.Mechanism, w.Shards, p.Shards)
+		}
+		kind, _ := KindNamed(p.Kind)
+		for what, rows := range files {
+			in := c.inputs(c.records(t, rows), 0)
+			took := timed(func() {
+				if _, err := kind.Draft(p, in); err != nil {
+					t.Fatal(err)
+				}
+			})
+			t.Logf("%s %s %s, noise %s, %s: %v, bound %v, %.1f times", p.Kind, p.Mechanism, p.Learner, p.Noise, what, took, most, float64(most)/float64(took))
+			if took > 2*most {
+				t.Errorf("%s %s %s, %s: took %v, at most %v was to be expected", p.Kind, p.Mechanism, p.Learner, what, took, most)
+			}
+		}
+	}
+}
