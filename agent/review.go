@@ -23,6 +23,7 @@ const (
 	StandingRefused    Standing = "refused here"
 	StandingDeclined   Standing = "refused by a person"
 	StandingReady      Standing = "ready to contribute"
+	StandingPreparing  Standing = "charged, being prepared"
 	StandingPrepared   Standing = "prepared, not yet received"
 	StandingReceived   Standing = "received by the coordinator"
 	StandingReleased   Standing = "released"
@@ -78,6 +79,9 @@ type Review struct {
 	Found   int      `json:"records_found"`
 	Remarks []string `json:"remarks,omitempty"`
 
+	// Seconds is what preparing it is given, about: that follows from public
+	// numbers and this machine's speed, and what is made leaves at its end.
+	Seconds float64 `json:"seconds"`
 	// Budgets are the ledger's units that the study touches.
 	Budgets []UnitBudget `json:"ledger"`
 	// Allowed: policy and ledger allow it; Objections say why not.
@@ -203,19 +207,22 @@ func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Pl
 		return err
 	}
 	r.Pool = poolWords(p, pool)
-	charges, err := study.DeclaredCosts(p, pool)
-	if err != nil {
-		return err
+	c, err := s.costOf(p, pool)
+	if err != nil && r.Undeclared == "" {
+		r.Objections = append(r.Objections, err.Error())
 	}
+	if c.charges, err = study.DeclaredCosts(p, pool); err != nil {
+		r.Allowed = false
+		r.Standing = s.standing(d, *r)
+		return nil // it was said
+	}
+	r.Seconds = c.length.Seconds()
 	var costs []privacy.Cost
-	for _, c := range charges {
+	for _, c := range c.charges {
 		r.Sampler, r.Parameters = c.Mechanism, c.Parameters
 		costs = append(costs, c.Cost)
 	}
-	if err := study.CheckTerms(p, pool); err != nil {
-		r.Problems = append(r.Problems, err.Error())
-	}
-	if err := s.reviewLedger(ctx, r, costs, d.has(fileUpload)); err != nil {
+	if err := s.reviewLedger(ctx, r, costs, d.has(fileDue) || d.has(fileUpload)); err != nil {
 		return err
 	}
 	r.Allowed = len(r.Objections) == 0
@@ -223,8 +230,8 @@ func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Pl
 	return nil
 }
 
-// reviewLedger adds what the ledger has to say. A study that is prepared is
-// charged already.
+// reviewLedger adds what the ledger has to say. A study that is being prepared
+// is charged already.
 func (s *site) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost, charged bool) error {
 	all, err := s.spending(ctx)
 	if err != nil {
@@ -310,6 +317,8 @@ func (s *site) standing(d dossier, r Review) Standing {
 		return StandingDeclined
 	case d.has(fileUpload):
 		return StandingPrepared
+	case d.has(fileDue) && !d.has(fileDeclined):
+		return StandingPreparing
 	case !r.Allowed:
 		return StandingRefused
 	case r.Undeclared != "":

@@ -186,6 +186,9 @@ func (r Review) WriteText(w io.Writer) error {
 	for _, m := range r.Remarks {
 		line("", "%s", m)
 	}
+	if r.Seconds > 0 {
+		line("time", "prepared in %.3g s from when it is charged, and sent then", r.Seconds)
+	}
 	for _, u := range r.Budgets {
 		when := ""
 		if u.Year != "" {
