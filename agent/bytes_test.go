@@ -293,7 +293,7 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 }
 
 // changing is what differs between any two runs.
-var changing = regexp.MustCompile(`(time|ready)=\S+ ?|bytes=\d+|"received":"[^"]*",?|/tmp/\S+`)
+var changing = regexp.MustCompile(`(time|leaves)=\S+ ?|bytes=\d+|"received":"[^"]*",?|/tmp/\S+`)
 
 // toldOf is what is in the logs, but for what the site alone is told where its
 // file cannot be read as it was declared.

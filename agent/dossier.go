@@ -33,10 +33,19 @@ const (
 	fileRelease  = "release.json"
 )
 
-// due is a window as it is kept.
+// due is a window as it is kept: see window.
 type due struct {
-	From  time.Time `json:"from"`
-	Until time.Time `json:"until"`
+	From   time.Time `json:"from"`
+	Until  time.Time `json:"until"`
+	Leaves time.Time `json:"leaves"`
+}
+
+// early says whether an upload is there before its moment, as after a restart. A
+// clock that is put back delays nothing.
+func (d dossier) early(now time.Time) bool {
+	var fixed due
+	b, err := d.read(fileDue)
+	return err == nil && json.Unmarshal(b, &fixed) == nil && now.After(fixed.From) && now.Before(fixed.Leaves)
 }
 
 // dossier is what this site keeps about one study: a folder named by the

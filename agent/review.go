@@ -216,7 +216,7 @@ func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Pl
 		r.Standing = s.standing(d, *r)
 		return nil // it was said
 	}
-	r.Seconds = c.length.Seconds()
+	r.Seconds = (c.span.prepare + c.span.draw).Seconds()
 	var costs []privacy.Cost
 	for _, c := range c.charges {
 		r.Sampler, r.Parameters = c.Mechanism, c.Parameters

@@ -46,12 +46,12 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return a.send(ctx, d, o)
 	case d.has(fileReceipt):
 		return a.collect(ctx, d, o)
+	case a.bench.open[o.Hash], d.has(fileUpload) && !a.bench.hurry && d.early(time.Now()):
+		return nil
 	case d.has(fileUpload):
 		return a.send(ctx, d, o)
 	case o.Mine:
 		return a.forgotten(ctx, d, o)
-	case a.bench.open[o.Hash]:
-		return nil
 	case o.State != study.Open:
 		return a.closed(d, o, fmt.Sprintf("the study is %s and this site has not contributed", o.State))
 	}
@@ -249,9 +249,10 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err != nil {
 		return a.refuse(o.Hash, p.Name, byPolicy, "", fmt.Sprintf("this study is refused: %v", err))
 	}
-	from, until := a.bench.fix(time.Now(), c.length)
-	if !p.Deadline.IsZero() && a.now().Add(time.Until(until)).After(p.Deadline) {
-		a.say(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", time.Until(until).Round(time.Second)))
+	w := a.bench.fix(time.Now(), c.span)
+	w.study, w.plan, w.pool, w.records, w.offer = o.Hash, p, pool, c.records, o
+	if !p.Deadline.IsZero() && a.now().Add(time.Until(w.leaves)).After(p.Deadline) {
+		a.say(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", time.Until(w.leaves).Round(time.Second)))
 		return nil
 	}
 	if a.year == "" { // as was said
@@ -281,26 +282,29 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err := a.recordOnce(auditCharged, o.Hash, p.Name, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", entry); err != nil {
 		return err
 	}
-	if err := d.writeJSON(fileDue, due{From: from.UTC(), Until: until.UTC()}); err != nil {
+	if err := d.writeJSON(fileDue, due{From: w.from.UTC(), Until: w.until.UTC(), Leaves: w.leaves.UTC()}); err != nil {
 		return err
 	}
 	a.done("time fixed")
-	a.bench.begin(window{study: o.Hash, from: from, until: until, shard: c.shard, plan: p, pool: pool, records: c.records, offer: o})
-	a.log.Info("preparing a contribution", "study", o.Hash.String(), "ready", until.UTC().Format(time.RFC3339))
+	a.bench.begin(w)
+	a.log.Info("preparing a contribution", "study", o.Hash.String(), "leaves", w.leaves.UTC().Format(time.RFC3339))
 	return nil
 }
 
-// conclude makes the upload of what a window's end found, and sends it. Whatever
-// fails is tried again: what is not stored has not left, and is prepared in a
-// new window, charged once.
+// conclude makes the upload of what a window's end found and, later, sends it.
+// Whatever fails is tried again: what is not stored has not left, and is
+// prepared in a new window, charged once.
 func (a *Agent) conclude(ctx context.Context, w window) {
-	delete(a.bench.open, w.study)
 	d := a.site.studies.of(w.study)
-	if d.has(fileRefused) || d.has(fileClosed) { // meanwhile
-		return
+	if w.sending {
+		delete(a.bench.open, w.study)
 	}
-	err := a.upload(ctx, d, w)
-	if err == nil {
+	var err error
+	switch {
+	case d.has(fileRefused) || d.has(fileClosed): // meanwhile
+	case !w.sending:
+		err = a.upload(ctx, d, w)
+	case d.has(fileUpload):
 		err = a.send(ctx, d, w.offer)
 	}
 	if err != nil && ctx.Err() == nil {

@@ -148,10 +148,10 @@ func (s *site) poolFile(d auxdata.Digest) string {
 
 // cost is what a study costs and how long it is given, from public numbers.
 type cost struct {
-	records       int // that the site declared
-	reserved      []study.Reservation
-	charges       []study.Charge
-	length, shard time.Duration
+	records  int // that the site declared
+	reserved []study.Reservation
+	charges  []study.Charge
+	span     span
 }
 
 // costOf says what a study costs this site, or why it is refused. It follows
@@ -178,9 +178,13 @@ func (s *site) costOf(p study.Plan, pool *auxdata.Pool) (c cost, err error) {
 	if err != nil {
 		return cost{}, err
 	}
-	c.length, c.shard = s.config.lengthOf(w)
-	if most := s.config.Policy.maxTime(); c.length > most {
-		return cost{}, fmt.Errorf("preparing it has to be given %v, the policy allows %v", c.length.Round(time.Second), most)
+	released := 0
+	for _, r := range c.reserved {
+		released += r.Terms.Length
+	}
+	c.span = s.config.spanOf(w, released)
+	if have, most := c.span.prepare+c.span.draw, s.config.Policy.maxTime(); have > most {
+		return cost{}, fmt.Errorf("preparing it has to be given %v, the policy allows %v", have.Round(time.Second), most)
 	}
 	return c, nil
 }

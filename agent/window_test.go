@@ -92,6 +92,9 @@ func TestRefusedUnread(t *testing.T) {
 			if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) != 0 {
 				t.Errorf("%d charges, %d uploads, want none", n, len(r.bodies))
 			}
+			if _, _, err := a.Studies(context.Background()); err != nil {
+				t.Errorf("the studies cannot be listed: %v", err)
+			}
 			if r.declined != test.want {
 				t.Errorf("declined %d times, want %d:\n%s", r.declined, test.want, r.log)
 			}
@@ -315,17 +318,18 @@ func TestWindowsFollow(t *testing.T) {
 				return draft{}
 			})
 			for i := range 3 {
-				from, until := b.fix(time.Now(), 5*time.Second)
-				b.begin(window{study: study.Hash{byte(i)}, from: from, until: until})
+				w := b.fix(time.Now(), span{prepare: 5 * time.Second, draw: time.Second})
+				w.study = study.Hash{byte(i)}
+				b.begin(w)
 			}
 			var ended []time.Duration
-			for range 3 {
+			for range 6 {
 				<-b.done
-				ended = append(ended, time.Since(start))
+				ended = append(ended, time.Since(start)/time.Second)
 			}
 			b.close()
-			if want := []time.Duration{5 * time.Second, 10 * time.Second, 15 * time.Second}; !slices.Equal(ended, want) {
-				t.Errorf("work of %v: windows ended %v, want %v", takes, ended, want)
+			if want := []time.Duration{5, 6, 11, 12, 17, 18}; !slices.Equal(ended, want) {
+				t.Errorf("work of %v: windows ended and uploads left after %d s, want %d", takes, ended, want)
 			}
 			if first == nil {
 				first = began
@@ -426,7 +430,7 @@ func TestHostilePlan(t *testing.T) {
 	labels := make([]int, n)
 	r := site(labels)
 	a := r.agent(t)
-	x := r.study.Plan.Map.Apply(a.site.records(r.study.Plan).X)
+	x := r.study.Plan.Map.Apply(a.site.records(r.study.Plan, n).X)
 	asks := func() int {
 		m, err := learners.KNN{}.Fit(context.Background(), x, labels, 2, nil)
 		if err != nil {
@@ -469,9 +473,9 @@ func TestHostilePlan(t *testing.T) {
 		if err := errors.Join(err, json.Unmarshal(b, &fixed)); err != nil {
 			t.Fatal(err)
 		}
-		lengths[i] = fixed.Until.Sub(fixed.From)
-		if heard.Before(fixed.Until) {
-			t.Errorf("neighbour %d was heard %v before its time", i, fixed.Until.Sub(heard))
+		lengths[i] = fixed.Leaves.Sub(fixed.From)
+		if heard.Before(fixed.Leaves) {
+			t.Errorf("neighbour %d was heard %v before its time", i, fixed.Leaves.Sub(heard))
 		}
 		if n := charges(t, a, privacy.Record); n != 1 || len(s.bodies) != 1 {
 			t.Errorf("neighbour %d: %d charges, %d uploads, want 1 and 1", i, n, len(s.bodies))
