@@ -6,8 +6,11 @@
 //   - it only dials out, and listens on nothing unless the site turns gossip on;
 //   - nothing leaves that the site's Policy does not allow, and the zero Policy
 //     allows nothing; a Policy may ask that a person approves each study;
-//   - what leaves is charged to the site's own ledger first, whoever adds the
-//     noise, and a study that would pass a limit of that ledger is refused;
+//   - what leaves is charged to the site's own ledger before the data file is
+//     opened, whoever adds the noise, and a study that would pass a limit of that
+//     ledger is refused;
+//   - when it leaves is fixed then too, and polls go on meanwhile: how long the
+//     records take is not heard (window has the proof and what it assumes);
 //   - a finished upload is on the disk before its first byte leaves, and only
 //     those bytes are ever sent for that study: after a crash, the same bytes
 //     again;

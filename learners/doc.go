@@ -18,6 +18,8 @@
 //   - Fit never fails because of what the records say: no records, one class
 //     or very few records give a [Constant] model. Errors are for arguments
 //     that do not fit together.
+//   - Fit ends within a number of steps that follows from public sizes (Work), and
+//     soon after its context does.
 //   - Minimize stops after a number of iterations that is an argument, and
 //     reports whether it reached the gradient norm that was asked for.
 //   - Objectives are convex when their documentation's conditions hold, and

@@ -18,6 +18,8 @@
 //     crash; other terms under the same id are refused.
 //   - Charge and answer are written in one transaction, before the answer
 //     leaves. What fails before the commit spends nothing and reveals nothing.
+//     Where the charge must come before the data, Reserve makes it, and the
+//     answer completes it (answerID, in reserve.go, has the proof).
 //   - A limit holds for releases chosen one after the other in view of earlier
 //     answers (rules, in totals.go, has the proof).
 //   - No refusal depends on a value.
@@ -65,7 +67,7 @@
 //     with beta.go; literalcounts.go: simulation only.
 //     terms.go: what is known of a mechanism before a release.
 //  3. convert.go, cost.go, totals.go: from ρ to ε, between units, and limits.
-//  4. ledger.go, period.go, journal.go, memory.go: the door and its durable order.
+//  4. ledger.go, reserve.go, period.go, journal.go, memory.go: the door and its durable order.
 //     line.go: its hash chain, and what of it others may see. journal/ is the
 //     same on a disk.
 //  5. published.go, encoding.go, parameters.go: what leaves.
