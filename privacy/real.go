@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -14,61 +15,54 @@ const realNumbers = 20 * widestRun
 func RealTrials() ([]Trial, error) {
 	const n = realNumbers
 	budget := Budget{Epsilon: 1, Delta: 1e-6}
-	zeros := func() []int64 { return make([]int64, n) }
-	moved := func(by func(j int) int64) [2][]int64 {
-		d := [2][]int64{zeros(), zeros()}
-		for j := range n {
-			d[1][j] = by(j)
-		}
-		return d
-	}
-	counts := func(classes int) [2][]int64 { // one label moved, in the last set
-		d := [2][]int64{zeros(), zeros()}
-		for s := range 2 {
-			for j := range n {
-				d[s][j] = int64(300 / classes)
-			}
-		}
-		d[1][n-2]--
-		d[1][n-1]++
-		return d
-	}
-	weight, turned := make([]int64, n), int64(0)
-	for j := range weight {
-		weight[j] = []int64{1, 3}[j/2%2] // two votes a row
-		turned += weight[j]
-	}
-	records := Bound{Unit: Record, L1: 22 << 20, L2sq: 2 << 40}
-	each := int64(math.Sqrt(float64(records.L2sq) / n))
-	bin := Bound{Unit: Record, L1: 2, L2sq: 2, Cells: 2}
-	labels, diagnoses := CountBound(Label, 3), CountBound(Label, 30)
-
-	one := moved(func(int) int64 { return 0 })
-	one[0][0], one[1][n-1] = 1, 1
-
-	var trials []Trial
 	var failed error
-	add := func(m Mechanism, err error) func(pair string, b Bound, data [2][]int64) {
-		return func(pair string, b Bound, data [2][]int64) {
-			if err != nil && failed == nil {
-				failed = fmt.Errorf("calibrate for %s: %w", pair, err)
-			}
-			trials = append(trials, Trial{Mechanism: m, Pair: pair, Bound: b, Data: data})
-		}
+	made := func(m Mechanism, err error) Mechanism {
+		failed = errors.Join(failed, err)
+		return m
 	}
-	add(mechanismOr(CalibrateLaplace(bin, 1)))("240 bins, one record moved", bin, one)
-	add(mechanismOr(CalibrateKNorm(records, n, 1)))("240 sums of features, all moved", records, moved(func(j int) int64 { return each }))
-	add(mechanismOr(CalibrateGaussian(Bound{Unit: Party, L2sq: turned, Weight: weight}, budget)))("votes on 120 weighted rows, one ballot turned round",
-		Bound{Unit: Party, L2sq: turned, Weight: weight}, moved(func(j int) int64 { return int64(1 - 2*(j%2)) }))
-	add(mechanismOr(CalibrateRoundedGaussian(labels, budget)))("80 sets of three classes, one label moved", labels, counts(3))
-	add(mechanismOr(CalibrateZeroSumLaplace(labels, 1)))("80 sets of three classes, one label moved", labels, counts(3))
-	add(mechanismOr(CalibrateLaplacePrior(labels, 1, 3, 300)))("80 sets of three classes, one label moved", labels, counts(3))
+	// from is two vectors of so much everywhere, the second moved.
+	from := func(v int64, moved func(j int) int64) [2][]int64 {
+		d := [2][]int64{make([]int64, n), make([]int64, n)}
+		for j := range n {
+			d[0][j], d[1][j] = v, v+moved(j)
+		}
+		return d
+	}
+	oneLabel := func(j int) int64 { return map[int]int64{n - 2: -1, n - 1: 1}[j] }
+
+	bin := Bound{Unit: Record, L1: 2, L2sq: 2, Cells: 2}
+	sums := Bound{Unit: Record, L1: 22 << 20, L2sq: 2 << 40}
+	each := int64(math.Sqrt(float64(sums.L2sq) / n))
+	ballot := Bound{Unit: Party}
+	for j := range n {
+		w := []int64{1, 3}[j/2%2] // two votes a row
+		ballot.Weight, ballot.L2sq = append(ballot.Weight, w), ballot.L2sq+w
+	}
+	labels, diagnoses := CountBound(Label, 3), CountBound(Label, 30)
 	urn, err := CalibrateDirichlet(diagnoses, budget, 30, 300)
 	urn.Draws /= 16 // the first of many draws have the law of fewer, and take less time
-	add(urn, err)("8 sets of thirty classes, one label moved", diagnoses, counts(30))
-	add(mechanismOr(CalibrateResponse(3, 1)))("240 labels, one turned round", Bound{Unit: Label, L1: 3, Cells: 1}, moved(func(j int) int64 { return int64(j / (n - 1)) }))
+
+	const threeClasses = "80 sets of three classes, one label moved"
+	trials := []Trial{
+		{Mechanism: made(mechanismOr(CalibrateLaplace(bin, 1))), Pair: "240 bins, one record moved",
+			Bound: bin, Data: from(100, func(j int) int64 { return map[int]int64{0: -1, n - 1: 1}[j] })},
+		{Mechanism: made(mechanismOr(CalibrateKNorm(sums, n, 1))), Pair: "240 sums of features, all moved",
+			Bound: sums, Data: from(0, func(int) int64 { return each })},
+		{Mechanism: made(mechanismOr(CalibrateGaussian(ballot, budget))), Pair: "votes on 120 weighted rows, one ballot turned round",
+			Bound: ballot, Data: from(25, func(j int) int64 { return int64(1 - 2*(j%2)) })},
+		{Mechanism: made(mechanismOr(CalibrateRoundedGaussian(labels, budget))), Pair: threeClasses,
+			Bound: labels, Data: from(100, oneLabel)},
+		{Mechanism: made(mechanismOr(CalibrateZeroSumLaplace(labels, 1))), Pair: threeClasses,
+			Bound: labels, Data: from(100, oneLabel)},
+		{Mechanism: made(mechanismOr(CalibrateLaplacePrior(labels, 1, 3, 300))), Pair: threeClasses,
+			Bound: labels, Data: from(100, oneLabel)},
+		{Mechanism: made(urn, err), Pair: "8 sets of thirty classes, one label moved",
+			Bound: diagnoses, Data: from(10, oneLabel)},
+		{Mechanism: made(mechanismOr(CalibrateResponse(3, 1))), Pair: "240 labels, one turned round",
+			Bound: Bound{Unit: Label, L1: 3, Cells: 1}, Data: from(0, func(j int) int64 { return int64(j / (n - 1)) })},
+	}
 	if failed != nil {
-		return nil, failed
+		return nil, fmt.Errorf("calibrate real trials: %w", failed)
 	}
 	return claimed(trials)
 }
