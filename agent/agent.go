@@ -274,7 +274,7 @@ func (a *Agent) take(id protocol.Identity, why string) error {
 }
 
 // say logs what keeps a study back, once while it lasts. Errors that reach it
-// hold no record: see ErrSource and package privacy.
+// hold no record: see Source.read and package privacy.
 func (a *Agent) say(h study.Hash, level slog.Level, what string) {
 	a.sayOf(h.String(), level, what, "study", h.String())
 }

@@ -199,7 +199,7 @@ func (a *Agent) CheckSource(name string) (SourceReport, error) {
 		r.Problem = err.Error()
 		return r, nil
 	}
-	r.Read, r.Found, r.Columns, r.Remarks = true, records.Len(), read.lines.Table.Columns(), remarks
+	r.Read, r.Found, r.Columns, r.Remarks = true, records.Len(), read.lines.Columns, remarks
 	r.Changed = read.digest != r.Declared.Digest
 	return r, nil
 }
@@ -212,19 +212,18 @@ func (s *site) survey(name string, r *SourceReport) (Declaration, error) {
 	if err != nil {
 		return Declaration{}, err
 	}
-	read, err := source.read(own.Format(), nil)
+	read, err := source.read(own, nil)
 	if err != nil {
 		return Declaration{}, err
 	}
-	t := read.lines.Table
-	records, remarks, err := own.EncodeLabelled(t)
+	records, remarks, err := own.EncodeLabelled(read.lines.Table)
 	if err != nil {
-		return Declaration{}, fmt.Errorf("%s: %w", source.File, unlike(own, t))
+		return Declaration{}, fmt.Errorf("%s: %w", source.File, unlike(own, read.lines))
 	}
-	r.Read, r.Found, r.Columns, r.Remarks = true, records.Len(), t.Columns(), read.remarks(remarks...)
+	r.Read, r.Found, r.Columns, r.Remarks = true, records.Len(), read.lines.Columns, read.remarks(remarks...)
 	return Declaration{
 		Source: name, File: source.File, Digest: read.digest, Packed: read.packed,
-		Schema: own, Columns: t.Columns(), Records: RoundDown(records.Len()),
+		Schema: own, Columns: read.lines.Columns, Records: RoundDown(records.Len()),
 	}, nil
 }
 
@@ -278,19 +277,17 @@ func RoundDown(n int) int {
 // unlike says which of the schema's columns a table lacks. Of its own columns
 // it says only how many there are: where a header is missing their names are a
 // record.
-func unlike(own dataset.Schema, t *dataset.Table) error {
-	needed := append(own.FeatureColumns(), own.Label.Column)
-	if own.Patient != "" {
-		needed = append(needed, own.Patient)
-	}
-	missing := slices.DeleteFunc(needed, t.Has)
+func unlike(own dataset.Schema, found dataset.Lines) error {
+	missing := slices.DeleteFunc(columnsOf(own), func(c string) bool {
+		return slices.Contains(found.Columns, c) || c == own.Party // which may be missing
+	})
 	const most = 12
 	more := ""
 	if n := len(missing) - most; n > 0 {
 		missing, more = missing[:most], fmt.Sprintf(" and %d more", n)
 	}
 	return fmt.Errorf("no column %q%s; the file has %d columns: rename them or correct the schema; if the file has no header, list its names under columns in this site's schema",
-		strings.Join(missing, ", "), more, len(t.Columns()))
+		strings.Join(missing, ", "), more, len(found.Columns))
 }
 
 // WriteText writes a report for people.

@@ -35,10 +35,11 @@ type reading struct {
 	lines  dataset.Lines
 }
 
-// read reads the file by a format. With packed given, that alone says whether
+// read reads the file as the site's schema says it is written, and of its
+// columns those that the schema names. With packed given, that alone says whether
 // gzip is undone: which bytes a file begins with may be a record's. Errors are
 // about the file and stay on this machine.
-func (s Source) read(f dataset.Format, packed *bool) (reading, error) {
+func (s Source) read(own dataset.Schema, packed *bool) (reading, error) {
 	file, err := os.Open(s.File)
 	if err != nil {
 		return reading{}, err
@@ -56,7 +57,7 @@ func (s Source) read(f dataset.Format, packed *bool) (reading, error) {
 		plain, err = gzip.NewReader(bytes)
 	}
 	if err == nil {
-		r.lines, err = dataset.ReadLines(plain, f)
+		r.lines, err = dataset.ReadLines(plain, own.Format(), columnsOf(own)...)
 	}
 	if err == nil {
 		_, err = io.Copy(io.Discard, bytes) // what lies behind the last line, for the digest
@@ -73,7 +74,7 @@ func (r reading) remarks(more ...dataset.Remark) []string {
 	var out []string
 	if n := r.lines.Malformed; n > 0 {
 		out = append(out, fmt.Sprintf("%d lines are no row of %d cells, the first is line %d: look at quotes, delimiters and line breaks in cells; they are empty records",
-			n, len(r.lines.Table.Columns()), r.lines.FirstMalformed))
+			n, len(r.lines.Columns), r.lines.FirstMalformed))
 	}
 	for _, m := range append(r.lines.Remarks, more...) {
 		out = append(out, m.String())
@@ -98,8 +99,8 @@ var errOther = errors.New("its columns are not those that were declared: put the
 // the file's lines mean is the plan's schema, which means the same as the
 // site's where Objections has none. With an error there are no records.
 func (d Declaration) encoded(p study.Plan) (*dataset.Records, reading, []string, error) {
-	r, err := Source{File: d.File}.read(d.Schema.Format(), &d.Packed)
-	if err == nil && !slices.Equal(r.lines.Table.Columns(), d.Columns) {
+	r, err := Source{File: d.File}.read(d.Schema, &d.Packed)
+	if err == nil && !slices.Equal(r.lines.Columns, d.Columns) {
 		err = fmt.Errorf("%s: %w", d.File, errOther)
 	}
 	if err != nil {
@@ -110,6 +111,17 @@ func (d Declaration) encoded(p study.Plan) (*dataset.Records, reading, []string,
 		return none(p), r, nil, fmt.Errorf("%s: %w", d.File, errOther)
 	}
 	return records, r, r.remarks(remarks...), nil
+}
+
+// columnsOf are the columns that a schema names, each once.
+func columnsOf(s dataset.Schema) []string {
+	columns := append(s.FeatureColumns(), s.Label.Column)
+	for _, c := range []string{s.Patient, s.Party} {
+		if c != "" && !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
 }
 
 // asked is a plan's schema, with the party column only where the plan asks for
@@ -125,13 +137,7 @@ func asked(p study.Plan) dataset.Schema {
 // none are no records, as a plan's schema encodes them.
 func none(p study.Plan) *dataset.Records {
 	s := asked(p)
-	columns := append(s.FeatureColumns(), s.Label.Column)
-	for _, c := range []string{s.Patient, s.Party} {
-		if c != "" && !slices.Contains(columns, c) {
-			columns = append(columns, c)
-		}
-	}
-	t, err := dataset.NewTable(columns, nil)
+	t, err := dataset.NewTable(columnsOf(s), nil)
 	if err != nil { // a schema that was checked names a column once
 		panic(err)
 	}

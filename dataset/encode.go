@@ -138,6 +138,9 @@ func (s Schema) checkColumns(t *Table, needed []string) error {
 		return nil
 	}
 	have := t.Columns()
+	if len(have) == 0 {
+		return fmt.Errorf("no column %s", quoteNames(missing))
+	}
 	hint := "; rename the columns or correct the schema"
 	if d, ok := likelyDelimiter(have[0]); len(have) == 1 && len(needed) > 1 && ok {
 		return fmt.Errorf("no column %s; the file has a single one and its delimiter looks like %q, set delimiter", quoteNames(missing), d)

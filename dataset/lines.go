@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,7 +14,10 @@ import (
 // Lines is a site's file as ReadLines reads it. What was odd is computed from
 // private records and protected by nothing, as a Remark is.
 type Lines struct {
-	// Table has a row for each record, in the order of the file.
+	// Columns are all that the file has, in its order.
+	Columns []string
+	// Table has a row for each record, in the order of the file, and those columns
+	// that were asked for.
 	Table *Table
 	// Malformed lines are rows whose cells are all empty; FirstMalformed is the
 	// number of the first one's line, 0 where there is none.
@@ -33,7 +37,9 @@ const maxLine = 4 << 20
 // cells, more than maxLine bytes) is a row of empty cells, and a cell that is
 // no text (not UTF-8, or with a NUL) is an empty cell: never an error. Blank
 // lines and lines that begin with the format's comment hold no record. A file
-// with a header has it in its first other line.
+// with a header has it in its first other line. Of its columns those are kept
+// that are asked for and there, all where none is asked for; a file that has none
+// of them is read no further.
 //
 // Proof note: one line of a file is one record, so neighbours in lines are
 // neighbours in records. The file is cut at each newline byte and nowhere else.
@@ -44,11 +50,15 @@ const maxLine = 4 << 20
 // nothing is recognised by content (gzip is undone before, where the site says
 // so). The rows of a file are row(ℓ₁), row(ℓ₂), …, so a line that is replaced
 // by any bytes without a newline replaces one row, removes one or adds one, and
-// leaves all others as they were. FuzzReadLines holds this for any two lines.
+// leaves all others as they were. FuzzReadLines holds this for any two lines. A
+// label that is replaced by any text, written as a cell is (in quotes where it
+// needs them), replaces one cell, also where its bytes are no text. The claim is
+// about what is read: a line takes as long to read as it is, so whoever waits
+// for a file must give it time for the longest lines that can be expected.
 //
 // An error is about the file, never about a record: it cannot be read to its
 // end, or has no header where the format wants one.
-func ReadLines(r io.Reader, f Format) (Lines, error) {
+func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
 	fail := func(err error) (Lines, error) { return Lines{}, fmt.Errorf("read lines: %w", err) }
 	if err := f.Validate(); err != nil {
 		return fail(err)
@@ -72,12 +82,23 @@ func ReadLines(r io.Reader, f Format) (Lines, error) {
 			return fail(err)
 		}
 	}
-	b, err := newTableBuilder(names)
+	out := Lines{Columns: names}
+	var kept []string
+	var at []int // of each kept column in the file
+	for i, name := range names {
+		if len(only) == 0 || slices.Contains(only, name) {
+			kept, at = append(kept, name), append(at, i)
+		}
+	}
+	if len(kept) == 0 {
+		out.Table = newTable(0, nil)
+		return out, nil
+	}
+	b, err := newTableBuilder(kept)
 	if err != nil {
 		return fail(err)
 	}
-	var out Lines
-	noText, empty := make([]int, len(names)), make([]string, len(names))
+	noText, row := make([]int, len(kept)), make([]string, len(kept))
 	for {
 		cells, ok, err := in.next()
 		if errors.Is(err, io.EOF) {
@@ -86,23 +107,25 @@ func ReadLines(r io.Reader, f Format) (Lines, error) {
 		if err != nil {
 			return fail(err)
 		}
-		if !ok || len(cells) != len(names) {
+		clear(row)
+		if ok = ok && len(cells) == len(names); !ok {
 			if out.Malformed++; out.Malformed == 1 {
 				out.FirstMalformed = in.number
 			}
-			b.add(empty)
-			continue
 		}
-		for i, cell := range cells {
-			if !utf8.ValidString(cell) || strings.Contains(cell, "\x00") {
-				cells[i] = ""
+		for i, j := range at {
+			switch {
+			case !ok:
+			case utf8.ValidString(cells[j]) && !strings.Contains(cells[j], "\x00"):
+				row[i] = cells[j]
+			default:
 				noText[i]++
 			}
 		}
-		b.add(cells)
+		b.add(row)
 	}
 	for i, n := range noText {
-		out.Remarks = appendRemark(out.Remarks, names[i], NoText, n)
+		out.Remarks = appendRemark(out.Remarks, kept[i], NoText, n)
 	}
 	out.Table = b.table()
 	return out, nil

@@ -80,6 +80,29 @@ func TestReadLines(t *testing.T) {
 	}
 }
 
+// TestReadLinesOnly: of the columns those are kept that are asked for; what is a
+// row hangs on all.
+func TestReadLinesOnly(t *testing.T) {
+	got, err := ReadLines(strings.NewReader("a,b,c\n1,\x00,3\n4,5\n6,7,\xff\n"), Format{}, "c", "a", "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"1", "3"}, {"", ""}, {"6", ""}}
+	if !slices.Equal(got.Columns, []string{"a", "b", "c"}) || !slices.Equal(got.Table.Columns(), []string{"a", "c"}) || !slices.EqualFunc(rowsOf(got.Table), want, slices.Equal) {
+		t.Errorf("columns %q, kept %q, rows %q", got.Columns, got.Table.Columns(), rowsOf(got.Table))
+	}
+	if got.Malformed != 1 || !slices.Equal(got.Remarks, []Remark{{"c", NoText, 1}}) {
+		t.Errorf("%d malformed, remarks %v", got.Malformed, got.Remarks)
+	}
+	none, err := ReadLines(strings.NewReader("a,b\n1,2\n"), Format{}, "x")
+	if err != nil || !slices.Equal(none.Columns, []string{"a", "b"}) || none.Table.Rows() != 0 {
+		t.Errorf("a file with none of the columns: %+v, %v", none, err)
+	}
+	if _, _, err := (Schema{Label: Label{Column: "x"}}).EncodeLabelled(none.Table); err == nil {
+		t.Error("a table without columns has a label")
+	}
+}
+
 // TestReadLinesErrors: only the file itself and its header are an error, and no
 // error shows a record.
 func TestReadLinesErrors(t *testing.T) {
