@@ -2,12 +2,9 @@ package study
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 
-	"caucus/aggregation"
-	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/privacy"
 )
@@ -17,11 +14,11 @@ import (
 // roster contributed, how many records a sum is over, the lines of its ledger, the
 // program's version, and numbers that were fitted to features which readers do not
 // get (see restater). A field that is filled in neither here nor in Conclude is
-// empty, so a release that has anything in it is another one.
-func (r Release) rebuilt(p Plan, pool *auxdata.Pool, published []privacy.Published) (Release, error) {
-	fail := func(err error) (Release, error) { return Release{}, err }
-	want := Release{Manifest: claim(p, r.PlanHash, pool)}
-	var err error
+// empty, so a release that has anything in it is another one. unseen says in words
+// which of the result's numbers were fitted to features, "" if none.
+func (r Release) rebuilt(p Plan, pool *auxdata.Pool, published []privacy.Published) (want Release, unseen string, err error) {
+	fail := func(err error) (Release, string, error) { return Release{}, "", err }
+	want = Release{Manifest: claim(p, r.PlanHash, pool)}
 	if want.Plan, err = p.Canonical(); err != nil {
 		return fail(err)
 	}
@@ -79,7 +76,12 @@ func (r Release) rebuilt(p Plan, pool *auxdata.Pool, published []privacy.Publish
 		want.Forecast = nil // this mechanism has none
 	}
 	if withheld {
-		want.Result, err = restated(kind, p, pool, want.Parties, r.Result)
+		k, ok := kind.(restater)
+		if !ok {
+			return fail(fmt.Errorf("kind %q does not say what its results look like", p.Kind))
+		}
+		unseen = k.unseen()
+		want.Result, err = k.restate(p, pool, want.Parties, r.Result)
 	} else {
 		want.Result, err = kind.Finish(p, pool, want.Parties, sum, published)
 	}
@@ -94,14 +96,18 @@ func (r Release) rebuilt(p Plan, pool *auxdata.Pool, published []privacy.Publish
 			return fail(err)
 		}
 	}
-	return want, nil
+	return want, unseen, nil
 }
 
 // partition divides a roster, sorted, into those who are said to have contributed
 // and the others.
 func partition(roster, said []PartyID) (contributed, missing []PartyID) {
+	there := make(map[PartyID]bool, len(said))
+	for _, party := range said {
+		there[party] = true
+	}
 	for _, party := range slices.Sorted(slices.Values(roster)) {
-		if slices.Contains(said, party) {
+		if there[party] {
 			contributed = append(contributed, party)
 		} else {
 			missing = append(missing, party)
@@ -158,162 +164,4 @@ func weightedDigest(pool *auxdata.Pool, said *Weights) (auxdata.Digest, error) {
 		return auxdata.Digest{}, err
 	}
 	return weighted.Digest, nil
-}
-
-// restater is a kind whose result is fitted to features in clear, which are for
-// the coordinator alone. Readers cannot make it again.
-type restater interface {
-	// restate makes of a claimed result all that does not take the features: its
-	// form, what plan and pool say, and what follows from the fitted numbers. Those
-	// it takes from the claim, each at the place and in the shape that it must have,
-	// so that nothing else fits in. unseen are those places, for people.
-	restate(p Plan, pool *auxdata.Pool, parties int, claimed Result) (Result, error)
-	unseen() string
-}
-
-func restated(kind Kind, p Plan, pool *auxdata.Pool, parties int, claimed Result) (Result, error) {
-	k, ok := kind.(restater)
-	if !ok {
-		return Result{}, fmt.Errorf("kind %q does not say what its results look like", p.Kind)
-	}
-	return k.restate(p, pool, parties, claimed)
-}
-
-// errForm: a fitted result is not of the form that the plan gives it.
-var errForm = errors.New("its fitted numbers are not of the form that the plan gives them")
-
-func (labels) unseen() string {
-	return "the classifier's weights, its ridge and the search for it, the number of records, and the classes' shares before projection"
-}
-
-func (labels) restate(p Plan, _ *auxdata.Pool, parties int, claimed Result) (Result, error) {
-	c, l := claimed.Classifier, claimed.Labels
-	classes := len(p.Schema.Label.Classes)
-	if c == nil || l == nil || len(c.Weights) != p.Map.Dim() || len(l.Shares.Share) != classes ||
-		l.Records < 1 || l.Records > parties*p.Labels.MaxRecords {
-		return Result{}, errForm
-	}
-	model, err := c.Linear()
-	if err != nil || len(c.Classes) != classes {
-		return Result{}, errForm
-	}
-	response, err := labelResponse(p)
-	if err != nil {
-		return Result{}, err
-	}
-	o, err := labelOptions(p, response)
-	if err != nil {
-		return Result{}, err
-	}
-	lambda, path := p.Lambda, []aggregation.LabelPoint(nil)
-	if lambda == 0 {
-		ridges := aggregation.LabelRidges()
-		if len(l.Path) > len(ridges) {
-			return Result{}, errForm
-		}
-		lambda = ridges[0] // of too few records for a search
-		for i, point := range l.Path {
-			point.Lambda = ridges[i]
-			path = append(path, point)
-			if point.Lambda == c.Lambda {
-				lambda = c.Lambda
-			}
-		}
-	}
-	r := classifierResult(p, aggregation.Fit{Model: model, Lambda: lambda})
-	r.Labels = &LabelResult{
-		Records: l.Records, Keep: o.Channel.Keep, Loss: p.Labels.Loss, Risk: p.Labels.Risk, Correction: p.Labels.Correction,
-		Shares: aggregation.LabelSharesOf(l.Shares.Share, float64(l.Records), o.Channel), Path: path,
-	}
-	r.Warnings = append(r.Warnings, labelWarnings(p, o, r.Labels, lambda)...)
-	return r, nil
-}
-
-func (ratioKind) unseen() string {
-	return "the model, the width of its kernel where the plan leaves it open, or why there is none; and where there is none, the sets"
-}
-
-func (ratioKind) restate(p Plan, pool *auxdata.Pool, parties int, claimed Result) (Result, error) {
-	c := claimed.Ratio
-	if c == nil || (c.Model == nil) == (c.Refusal == nil) {
-		return Result{}, errForm
-	}
-	d, err := ratioTerms(p)
-	if err != nil {
-		return Result{}, err
-	}
-	out := &RatioResult{Gamma: p.Ratio.Gamma, Sets: []RatioSetResult{}, Model: c.Model, Refusal: c.Refusal}
-	if p.Ratio.Gamma == 0 {
-		if err := out.width(pool, c); err != nil {
-			return Result{}, err
-		}
-	}
-	result := Result{Ratio: out}
-	if c.Model == nil {
-		out.Sets = c.Sets
-		for _, s := range c.Sets {
-			if s.Records < 2 || len(s.Shares) != d.classes || len(s.SD) > d.classes {
-				return Result{}, errForm
-			}
-		}
-	} else {
-		d.fourier.Gamma = c.Gamma // held against out.Gamma with all else
-		if o := c.Model.Options(); o.Fourier == nil || *o.Fourier != d.fourier || o.Estimator != p.Ratio.Estimator || c.Model.Classes() != d.classes {
-			return Result{}, errForm
-		}
-		for _, set := range c.Model.Sets() {
-			out.Sets = append(out.Sets, setResult(set))
-		}
-	}
-	small := parties*p.Ratio.sets(d.classes) - len(out.Sets)
-	if small < 0 {
-		return Result{}, errForm
-	}
-	result.Warnings = out.conclude(small)
-	texts := slices.Clone(result.Warnings)
-	if c.Refusal != nil {
-		texts = append(texts, string(c.Refusal.Reason), c.Refusal.Advice)
-	}
-	for _, text := range texts {
-		if CheckText(text) != nil {
-			return Result{}, errForm
-		}
-	}
-	return result, nil
-}
-
-// width takes a claimed search for the kernel's width, and the width, which is one
-// of those tried, or the public scale's where no set can be held out.
-func (r *RatioResult) width(pool *auxdata.Pool, claimed *RatioResult) error {
-	scale, err := RatioScale(pool)
-	if err != nil {
-		return err
-	}
-	tried := ratio.Widths(scale)
-	if len(claimed.Widths) == 0 {
-		r.Gamma = 1 / scale
-		return nil
-	}
-	if len(claimed.Widths) != len(tried) {
-		return errForm
-	}
-	for i, point := range claimed.Widths {
-		if point.Gamma == claimed.Gamma {
-			r.Gamma = tried[i]
-		}
-		point.Gamma = tried[i]
-		r.Widths = append(r.Widths, point)
-	}
-	return nil
-}
-
-// withheld says whether a plan's contributions hold features that readers do not
-// get.
-func (r Release) withheld(p Plan, pool *auxdata.Pool) bool {
-	sum, err := kinds[p.Kind].NewSum(p, pool)
-	if err != nil {
-		return true
-	}
-	_, clear := sum.(*clearSum)
-	return !clear && !sum.Public()
 }

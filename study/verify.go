@@ -181,6 +181,10 @@ func (f *findings) bound(r Release, p Plan, pool *auxdata.Pool) {
 	for i, w := range costs {
 		f.cost(r.Costs[i], w)
 	}
+	if !p.Simulated {
+		err := CheckTerms(p, pool)
+		f.claims("terms", err == nil, "%v", err)
+	}
 	for _, c := range costs {
 		f.budget(c, p)
 	}
@@ -295,9 +299,13 @@ func (t UnitTotal) String() string {
 // whole: the release is what plan, pool, roster and published numbers give, in
 // every field.
 func (f *findings) whole(r Release, p Plan, pool *auxdata.Pool, published []privacy.Published) {
-	want, err := r.rebuilt(p, pool, published)
+	want, unseen, err := r.rebuilt(p, pool, published)
 	if err != nil {
 		f.add(Fails, "result", "it cannot be made of what was published: %v", err)
+		return
+	}
+	if err := CheckText(r.Software); err != nil {
+		f.add(Fails, "software", "its version: %v", err)
 		return
 	}
 	if where := difference(want, r); where != "" {
@@ -309,8 +317,8 @@ func (f *findings) whole(r Release, p Plan, pool *auxdata.Pool, published []priv
 	if r.Forecast != nil {
 		f.add(Holds, "forecast", "it follows from plan, pool and M")
 	}
-	if k, ok := kinds[p.Kind].(restater); ok && r.withheld(p, pool) {
-		f.add(Unchecked, "result", "it was fitted to features that only the coordinator has: %s. Their places and shapes are checked, and what follows from them; the numbers cannot be", k.unseen())
+	if unseen != "" {
+		f.add(Unchecked, "result", "it was fitted to features that only the coordinator has: %s. Their places and shapes are checked, and what follows from them; the numbers cannot be", unseen)
 	} else {
 		f.add(Holds, "result", "made again from the published integers, it is the same: all in it is post-processing")
 	}

@@ -33,7 +33,8 @@ func genuine(t testing.TB, p Plan, pool *auxdata.Pool, records *dataset.Records)
 	must(err)
 	r, err := Conclude(context.Background(), s, kind, pool, sum, central)
 	must(err)
-	r.Plan, err = s.Plan.Canonical()
+	p = s.Plan
+	r.Plan, err = p.Canonical()
 	must(err)
 	r.Software = "test"
 	if r.Forecast, err = ForecastOf(p, pool, p.Size(r.Parties)); err != nil {
@@ -53,6 +54,9 @@ func folded(t testing.TB, p Plan, pool *auxdata.Pool, records *dataset.Records) 
 		}
 	}
 	ctx := context.Background()
+	terms, err := TermsOf(p, pool)
+	must(err)
+	p.Terms = terms
 	canonical, err := p.Canonical()
 	must(err)
 	p, err = ParsePlan(canonical)
@@ -260,6 +264,9 @@ func TestVerifyDoctored(t *testing.T) {
 		"simulated stamp gone":  {party, func(r *Release) { replan(r, func(p *Plan) { p.Simulated = true }) }, nil, "simulated", "simulated: false, the plan says true"},
 		"a form of the future":  {party, func(r *Release) { r.Form = 9 }, nil, "manifest", "form 9"},
 		"another pool's source": {party, func(r *Release) { r.WeightsPlan = &Hash{1} }, nil, "pool", "source of the pool's weights"},
+		"other terms":           {party, func(r *Release) { replan(r, func(p *Plan) { p.Terms = strings.Repeat("0", 64) }) }, nil, "terms", "computes another bound or noise"},
+		"no terms":              {party, func(r *Release) { replan(r, func(p *Plan) { p.Terms = "" }) }, nil, "terms", "computes another bound or noise"},
+		"a version that lies":   {party, func(r *Release) { r.Software = "1.0\x1b[2J" }, nil, "software", "control character"},
 		"the minimum":           {party, func(r *Release) { replan(r, func(p *Plan) { p.Minimum = 4 }) }, nil, "parties", "the plan demands 4"},
 		"public inputs":         {party, func(r *Release) { r.Inputs.Features = 3 }, nil, "bound", "public inputs"},
 		"one publication more":  {party, func(r *Release) { r.Costs = append(r.Costs, r.Costs[0]) }, nil, "costs", "lists 2 publications"},

@@ -81,9 +81,7 @@ on average (L1). The guarantee hides one label of the set.`,
 			if err != nil {
 				return usageError{err}
 			}
-			if budget.Delta >= 1/float64(total) {
-				c.note("warning: δ = %g is not below 1/%d, one over the number of labels: such a δ allows giving a whole label away; daemons refuse it", budget.Delta, total)
-			}
+			c.warnDelta(budget.Delta, int(total))
 			doc := distortion{
 				Mechanism: mechanism, Sampler: m.Name(), Parameters: privacy.ParametersOf(m), Counts: counts,
 				Epsilon: budget.Epsilon, Delta: budget.Delta, Draws: draws, Why: whyNotReleased[mechanism],

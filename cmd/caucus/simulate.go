@@ -76,9 +76,11 @@ Without --train or --dataset it uses generated hospital data.`,
 	return cmd
 }
 
-// defaultDelta is min(1e-6, 1/(10·units)).
-func defaultDelta(units int) float64 {
-	return min(1e-6, 1/(10*float64(max(units, 1))))
+// warnDelta says when a δ is too large for so many units to protect any of them.
+func (c *console) warnDelta(delta float64, units int) {
+	if most := study.MostDelta(units); delta > most {
+		c.note("warning: δ = %g is above %.3g, one over ten times the %d units: such a δ allows giving a whole unit away; daemons refuse it", delta, most, units)
+	}
 }
 
 func (s *simulateClassify) plan(cmd *cobra.Command) (study.Plan, error) {
@@ -144,9 +146,9 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 		units = data.train.Len()
 	}
 	if !cmd.Flags().Changed("delta") {
-		p.Delta = defaultDelta(units)
-	} else if units > 0 && p.Delta > study.MostDelta(units) {
-		c.note("warning: δ = %g is above %.3g, one over ten times the %d units: such a δ allows giving a whole unit away; daemons refuse it", p.Delta, study.MostDelta(units), units)
+		p.Delta = study.DefaultDelta(units)
+	} else if units > 0 {
+		c.warnDelta(p.Delta, units)
 	}
 	p.Map = dataset.Identity(p.Schema) // until the pool is known
 	if err := p.Check(); err != nil {

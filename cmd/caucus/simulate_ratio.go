@@ -145,9 +145,9 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	}
 	units := s.sets * s.setSize
 	if !cmd.Flags().Changed("delta") {
-		p.Delta = defaultDelta(units)
-	} else if p.Delta >= 1/float64(units) {
-		c.note("warning: δ = %g is not below 1/%d, one over the number of records: such a δ allows giving a whole one away; daemons refuse it", p.Delta, units)
+		p.Delta = study.DefaultDelta(units)
+	} else {
+		c.warnDelta(p.Delta, units)
 	}
 	sim.Plan = p
 	if err := sim.Check(); err != nil {

@@ -172,6 +172,11 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 	if err := p.Check(); err != nil {
 		return usageError{err}
 	}
+	if p.Unit == privacy.Party {
+		c.warnDelta(p.Delta, s.parties)
+	} else {
+		c.warnDelta(p.Delta, table.Rows())
+	}
 	records, _, err := p.Schema.Encode(table)
 	if err != nil {
 		return err
