@@ -102,7 +102,10 @@ func (c *course) inspect(ctx context.Context, m mender) error {
 	if len(found) == 0 {
 		return nil
 	}
-	now := m.watch.now()
+	now, doubt := m.watch.look()
+	if doubt != nil { // or it would be asked for too short, or for ever
+		return fmt.Errorf("%w: contributions are damaged, and the clock is not believed by which their parties would be given time", errWaits)
+	}
 	m.log.Error("stored contributions are damaged: check the disk. Their parties are asked for the same bytes", "study", c.hash, "parties", found, "until", now.Add(m.repair).UTC())
 	c.mu.Lock()
 	defer c.mu.Unlock()

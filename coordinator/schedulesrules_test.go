@@ -46,6 +46,9 @@ func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
 // contributions, or when a disk damaged too many.
 func (t *trial) mayFail(h study.Hash, from study.State, reason string) bool {
 	few := from == study.Open && len(t.truth.received[h]) < t.plans[h].Minimum && !t.clock.Now().Before(t.plans[h].Deadline)
+	if t.putBack["store"] && from == study.Folded && strings.Contains(reason, "put back to an older state") {
+		return true
+	}
 	damaged := from == study.Sealed && len(t.damaged) > 0 && strings.Contains(reason, "damaged where they were stored")
 	return strings.HasPrefix(reason, "cancelled") || few && strings.HasPrefix(reason, "minimum") || damaged
 }
@@ -80,48 +83,71 @@ func (t *trial) contributed(r protocol.Receipt) {
 	t.truth.received[h][p] = r.Body
 }
 
-// drawn: a study's noise is drawn once, for a sum that is each contribution once.
+// drawn: a study's noise is drawn once, for a sum that is each contribution once;
+// and never by a coordinator that was put back to an older state, as far as anybody
+// who speaks to it can know.
 func (t *trial) drawn(e privacy.Entry) {
 	if e.Kind != privacy.KindRelease {
 		return
 	}
 	for h, plan := range t.plans {
-		if !strings.HasPrefix(e.ID, study.ReleaseID(h, "tally")) {
+		if e.ID != study.ReleaseID(h, "tally") {
 			continue
 		}
 		if !bytes.Equal(t.summed[h], t.sumOf(t.truth.received[h])) {
 			t.broken("each contribution is in the sum once", "study %s: noise was drawn for %x", plan.Name, t.summed[h])
 		}
 		for _, other := range t.draws {
-			if other == h && !t.putBack["ledger"] {
+			if other.study == h && !t.putBack["ledger"] {
 				t.broken("noise is drawn once a study", "study %s: entry %d", plan.Name, e.Sequence)
 			}
 		}
-		t.draws[e.Hash] = h
+		t.draws[e.Hash] = draw{h, string(t.summed[h])}
+		t.mayDraw(h, e)
 		return
 	}
 	t.broken("noise is drawn once a study", "entry %d is of no study", e.Sequence)
 }
 
-// published: a study has one release, for good, of all that was contributed,
-// which its ledger drew and its head file knows of.
+// mayDraw: nothing was shown that the ledger lacks, no contributor holds such a
+// document without having called, and no stored release is unknown to the ledger.
+func (t *trial) mayDraw(h study.Hash, e privacy.Entry) {
+	const rule = "a coordinator that was put back draws nothing"
+	name := t.plans[h].Name
+	if t.proven {
+		t.broken(rule, "study %s: entry %d", name, e.Sequence)
+	}
+	for p := range t.truth.received[h] {
+		if !t.inLedger(t.held[p].head) && !t.waived[h] {
+			t.broken(rule, "study %s: entry %d, %s holds %v and was not asked", name, e.Sequence, p, t.held[p].head)
+		}
+	}
+}
+
+// inLedger says whether the ledger has an entry.
+func (t *trial) inLedger(head privacy.Head) bool {
+	return head.Sequence == 0 || slices.ContainsFunc(t.disk.pages.entries, func(e privacy.Entry) bool { return e.Hash == head.Hash })
+}
+
+// published: a study has one release, for good, of all that was contributed and
+// summed, which its ledger drew and its head file knows of.
 func (t *trial) published(h study.Hash, row releaseRow) {
 	name := t.plans[h].Name
-	t.releases[h][string(row.Document)] = true
-	if n := len(t.releases[h]); n > 1 {
-		t.broken("one release a study", "study %s has %d", name, n)
-	}
 	r, err := protocol.ParseRelease(row.Document, row.Signature, t.signer.Key())
-	if err != nil {
+	if err != nil || len(r.Published) != 1 || len(r.Ledger) != 1 {
 		t.broken("one release a study", "study %s: %v", name, err)
 		return
+	}
+	t.releases[h][string(r.Published[0])] = true
+	if n := len(t.releases[h]); n > 1 && !t.putBack["ledger"] { // else see mayDraw
+		t.broken("one release a study", "study %s has %d", name, n)
 	}
 	want := slices.Sorted(maps.Keys(t.truth.received[h]))
 	if !slices.Equal(r.Contributed, want) || r.Parties != len(want) || len(r.Contributed)+len(r.Missing) != len(t.parties) {
 		t.broken("a release says who contributed", "study %s: %v of %v", name, r.Contributed, want)
 	}
-	if len(r.Ledger) != 1 || t.draws[r.Ledger[0].Hash] != h {
-		t.broken("a release is what the ledger drew", "study %s: %v", name, r.Ledger)
+	if t.draws[r.Ledger[0].Hash] != (draw{h, string(t.sumOf(t.truth.received[h]))}) || !t.inLedger(r.Ledger[0].Head()) {
+		t.broken("a release is what the ledger drew, for those it names", "study %s: %v", name, r.Ledger)
 	}
 	if t.disk.head == "" {
 		return
@@ -151,7 +177,11 @@ func (t *trial) revoked(name string) {
 // ended holds what must be so when all is well again and every deadline is over.
 func (t *trial) ended() {
 	ctx := context.Background()
+	restored := t.putBack["store"] || t.putBack["ledger"]
 	if t.server == nil {
+		if restored { // refused at the door
+			return
+		}
 		t.broken("it starts again after any fault", "see the log")
 		return
 	}
@@ -184,7 +214,7 @@ func (t *trial) ended() {
 		switch {
 		case state == study.Released:
 			released++
-		case state != study.InDraft && state != study.Failed:
+		case state != study.InDraft && state != study.Failed && !restored:
 			t.broken("every study comes to its end", "study %s is %s", plan.Name, state)
 		}
 		for _, p := range t.parties {
@@ -204,7 +234,7 @@ func (t *trial) ended() {
 			entries++
 		}
 	}
-	if charges := int(totals[privacy.Party].Charges); charges != released || entries != released {
+	if charges := int(totals[privacy.Party].Charges); charges != entries || entries != released && !restored {
 		t.broken("the ledger's charges are the releases", "%d charges, %d entries, %d releases", charges, entries, released)
 	}
 }

@@ -171,10 +171,11 @@ func (d *memoryDisk) deserialize(data []byte) {
 	must(0, c.Raw(func(c any) error { return c.(image).Deserialize(data) }))
 }
 
-// backup is a copy of a coordinator's disk.
+// backup is a copy of a coordinator's disk, and of its head file.
 type backup struct {
 	image   []byte
 	entries []privacy.Entry
+	head    []byte
 	truth   truth
 }
 
@@ -227,18 +228,26 @@ type trial struct {
 	held         map[study.PartyID]holding // the newest document that it got
 	redemptions  map[string]int            // by an invitation's serial
 
-	draws     map[privacy.Digest]study.Hash // by the hash of the ledger's entry
-	releases  map[study.Hash]map[string]bool
+	draws     map[privacy.Digest]draw        // by the hash of the ledger's entry
+	releases  map[study.Hash]map[string]bool // the answers that were published
 	backups   []backup
-	putBack   map[string]bool // what was restored: "store", "ledger"
-	damaged   map[place]bool  // bodies, by the disk
-	stored    bool            // the time was stored, so that a jump can be noticed
-	vouched   bool            // for the clock, by an operator
-	calling   string          // the serial of the certificate of the upload under way
+	putBack   map[string]bool     // what was ever restored: "store", "ledger"
+	proven    bool                // somebody showed, or a file says, that the ledger was put back
+	waived    map[study.Hash]bool // since the start
+	damaged   map[place]bool      // bodies, by the disk
+	stored    bool                // the time was stored, so that a jump can be noticed
+	vouched   bool                // for the clock, by an operator
+	calling   string              // the serial of the certificate of the upload under way
 	violation *violation
 }
 
 func serialOf(c *x509.Certificate) string { return c.SerialNumber.Text(16) }
+
+// draw is what noise was drawn for.
+type draw struct {
+	study study.Hash
+	sum   string
+}
 
 // holding is a document that the coordinator signed, and how far its ledger was.
 type holding struct {
@@ -274,8 +283,8 @@ func newTrial(n int, d *memoryDisk) *trial {
 		},
 		summed: map[study.Hash][]byte{}, certificates: maps.Clone(s.members), invitations: map[study.PartyID]*invited{},
 		receipts: map[place][]byte{}, held: map[study.PartyID]holding{}, redemptions: map[string]int{},
-		draws: map[privacy.Digest]study.Hash{}, releases: map[study.Hash]map[string]bool{}, putBack: map[string]bool{},
-		damaged: map[place]bool{},
+		draws: map[privacy.Digest]draw{}, releases: map[study.Hash]map[string]bool{}, putBack: map[string]bool{},
+		damaged: map[place]bool{}, waived: map[study.Hash]bool{},
 	}
 	for p, c := range s.members {
 		t.truth.issued[serialOf(c)] = string(p)
@@ -287,6 +296,7 @@ func newTrial(n int, d *memoryDisk) *trial {
 	d.deserialize(s.image)
 	d.pages.entries = nil
 	d.head = ""
+	t.backup(nil) // of a coordinator that has just begun
 	return t
 }
 
@@ -318,6 +328,7 @@ func (t *trial) start() error {
 	s.gate.connections = newConnections(nil, nil, c.Limits, s.counts)
 	s.gate.knows(services())
 	t.server = s
+	clear(t.waived)
 	t.keepTime()
 	return nil
 }
