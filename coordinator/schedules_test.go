@@ -228,7 +228,7 @@ func (t *trial) send(words []string, other bool) {
 	signed, err := t.upload(at.party, at.study, body, fate == "cut")
 	if signed == nil {
 		final := err != nil && !protocol.Retry(err) && !errors.Is(err, errKilled)
-		if final && had == digest && !t.truth.revoked[t.calling] {
+		if final && had == digest && t.truth.issued[t.calling] != "" && !t.truth.revoked[t.calling] {
 			t.broken("what was contributed gets its receipt again", "%s: %v", words, err)
 		}
 		return
