@@ -13,10 +13,12 @@ import (
 )
 
 // What tests change: checkpoint is called between the effects of a daemon, so that
-// they kill the process there; their agents poll faster than any in earnest.
+// they kill the process there; their agents poll faster than any in earnest; their
+// clocks are wrong.
 var (
 	checkpoint  func(effect string)
-	witnessWait time.Duration // 0: as configured
+	witnessWait time.Duration    // 0: as configured
+	now         func() time.Time // nil: the machine's
 )
 
 func newCoordinator(c *console) *cobra.Command {
@@ -82,7 +84,7 @@ from there.`,
 			if err != nil {
 				return err
 			}
-			config.Log, config.Checkpoint, config.Software = c.logger(), checkpoint, version()
+			config.Log, config.Checkpoint, config.Now, config.Software = c.logger(), checkpoint, now, version()
 			if witnessWait > 0 {
 				config.WitnessWait = witnessWait
 			}

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"caucus": func() {
 		killAt(os.Getenv("CAUCUS_TEST_KILL_AT"))
 		witnessWait = 100 * time.Millisecond
+		underFaults()
 		main()
 	}})
 }

@@ -1,0 +1,418 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"caucus/coordinator"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// The environment of random schedules of real processes: how many to play, and
+// from which seed.
+const (
+	processSchedules = "CAUCUS_SCHEDULES"
+	processSeed      = "CAUCUS_SCHEDULES_SEED"
+	clockFile        = "CAUCUS_TEST_CLOCK" // holds by how much a process's clock is wrong
+)
+
+// underFaults makes this process one that a schedule can treat badly: its clock is
+// wrong by what a file says at that moment, and a file that may not grow is an
+// error instead of a signal.
+func underFaults() {
+	signal.Ignore(syscall.SIGXFSZ)
+	if path := os.Getenv(clockFile); path != "" {
+		now = func() time.Time {
+			text, _ := os.ReadFile(path)
+			wrong, _ := time.ParseDuration(strings.TrimSpace(string(text)))
+			return time.Now().Add(wrong)
+		}
+	}
+}
+
+// daemon is a process that somebody looks after: whenever it ends it is started
+// again.
+type daemon struct {
+	name string // its folder
+	args []string
+	dir  string
+	log  lines
+
+	mu     sync.Mutex // held while it must not run
+	proc   *os.Process
+	exited chan struct{}
+}
+
+func (d *daemon) clock() string { return filepath.Join(d.dir, filepath.Base(d.name)+".clock") }
+
+// run keeps it running until the context ends.
+func (d *daemon) run(ctx context.Context) {
+	for {
+		d.mu.Lock()
+		if ctx.Err() != nil {
+			d.mu.Unlock()
+			return
+		}
+		cmd := exec.Command(os.Args[0], d.args...)
+		cmd.Args[0], cmd.Dir, cmd.Stderr = "caucus", d.dir, &d.log
+		cmd.Env = append(os.Environ(), clockFile+"="+d.clock(), "CAUCUS_TEST_KILL_AT=")
+		began := time.Now()
+		err := cmd.Start()
+		exited := make(chan struct{})
+		if d.exited = exited; err == nil {
+			d.proc = cmd.Process
+		}
+		d.mu.Unlock()
+		if err == nil {
+			_ = cmd.Wait()
+		}
+		close(exited)
+		if time.Since(began) < time.Second {
+			time.Sleep(300 * time.Millisecond) // it may refuse to start for long
+		}
+	}
+}
+
+// down kills it and does something while it is down.
+func (d *daemon) down(do func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.proc != nil {
+		_ = d.proc.Kill()
+		<-d.exited
+	}
+	do()
+}
+
+// room limits how large a file it may write, as a full disk does.
+func (d *daemon) room(most uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.proc == nil {
+		return
+	}
+	limit := syscall.Rlimit{Cur: most, Max: ^uint64(0)}
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(d.proc.Pid), syscall.RLIMIT_FSIZE, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+}
+
+// federation of a schedule: a coordinator, its agents, and a wire between them that
+// can be cut.
+type federated struct {
+	t           *testing.T
+	dir         string
+	coordinator *daemon
+	agents      []*daemon
+	wire        *cable
+	operator    *protocol.Client
+	restored    map[string]bool
+	counts      map[string]int
+	backups     []copied
+	diary       bytes.Buffer // what happened when
+}
+
+type copied struct {
+	of   *daemon
+	path string
+}
+
+var wards = []string{"hospital-a", "hospital-b", "hospital-c"}
+
+const scheduledAgent = `
+state: state-%s
+poll: 100ms
+max_backoff: 200ms
+data: {ward: {file: %s.csv, schema: schema.yaml}}
+policy:
+  kinds: [classify]
+  mechanisms: [tally, cross]
+  noise: [coordinator, site]
+  study: {record: {epsilon: 1, delta: 1e-6}}
+  total: {record: {epsilon: 5, delta: 1e-5}}
+  approval: policy
+`
+
+// basis makes a folder with a coordinator, three enrolled agents and two studies in
+// draft: tally, with noise of the coordinator, and cross, with noise of the sites.
+func basis(t *testing.T, dir, dialled, listens string) {
+	t.Helper()
+	if err := hospitals(dir); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer stop()
+	must := func(args ...string) []byte {
+		t.Helper()
+		for {
+			cmd := caucus(ctx, dir, args...)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			out, err := cmd.Output()
+			if err == nil {
+				return out
+			}
+			if !strings.Contains(stderr.String(), "not available") {
+				t.Fatalf("%v: %v\n%s", args, err, stderr.String())
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	must("coordinator", "init", "--dir", "coordinator", "--address", dialled, "--listen", listens)
+	c := &daemon{name: "coordinator", args: []string{"coordinator", "run", "--dir", "coordinator"}, dir: dir}
+	running, end := context.WithCancel(ctx)
+	var under sync.WaitGroup
+	under.Go(func() { c.run(running) })
+	for _, name := range wards {
+		write(t, filepath.Join(dir, name+".yaml"), fmt.Sprintf(scheduledAgent, name, name))
+		write(t, filepath.Join(dir, name+".invitation"), string(must("party", "invite", name)))
+		must("agent", "enrol", "--config", name+".yaml", "--invitation", name+".invitation")
+		must("agent", "source", "declare", "ward", "--config", name+".yaml")
+	}
+	plan := []string{"study", "create", "--schema", "schema.yaml", "--pool", "pool.csv", "--project", "4", "--records", "70", "--force", "--closes-in", "240h", "--minimum", "2"}
+	must(append(slices.Clone(plan), "--name", "tally", "--noise", "coordinator", "--mechanism", "tally")...)
+	must(append(slices.Clone(plan), "--name", "cross", "--noise", "site", "--mechanism", "cross")...)
+	end()
+	c.down(func() {})
+	under.Wait()
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyFolder copies a folder as its owner does.
+func copyFolder(from, to string) error {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return err
+	}
+	return filepath.Walk(to, func(path string, info os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		if info.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return os.Chmod(path, 0o600)
+	})
+}
+
+// events are what happens to the processes; how often follows from their number.
+var events = []struct {
+	name string
+	do   func(*federated, *rand.Rand)
+}{
+	{"kill of the coordinator", func(f *federated, _ *rand.Rand) { f.coordinator.down(func() {}) }},
+	{"kill of an agent", func(f *federated, r *rand.Rand) { f.agents[r.IntN(len(f.agents))].down(func() {}) }},
+	{"kill of everybody", func(f *federated, _ *rand.Rand) {
+		for _, d := range f.all() {
+			d.down(func() {})
+		}
+	}},
+	{"cut of all connections", func(f *federated, r *rand.Rand) { f.wire.cut(time.Duration(r.IntN(500)) * time.Millisecond) }},
+	{"full disk", func(f *federated, r *rand.Rand) {
+		d := f.any(r)
+		d.room(uint64(r.IntN(64)) << 10)
+		time.Sleep(time.Duration(r.IntN(800)) * time.Millisecond)
+		d.room(^uint64(0))
+	}},
+	{"wrong clock", func(f *federated, r *rand.Rand) {
+		d := f.any(r)
+		write(f.t, d.clock(), []string{"26h", "-26h", "61m", "-61m", "9000h"}[r.IntN(5)])
+		time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
+		write(f.t, d.clock(), "0s")
+	}},
+	{"backup of a folder", func(f *federated, r *rand.Rand) { f.backup(f.any(r)) }},
+	{"restore of a folder", func(f *federated, r *rand.Rand) { f.restore(r) }},
+}
+
+func (f *federated) all() []*daemon           { return append([]*daemon{f.coordinator}, f.agents...) }
+func (f *federated) any(r *rand.Rand) *daemon { return f.all()[r.IntN(len(f.agents)+1)] }
+func (f *federated) folder(d *daemon) string  { return filepath.Join(f.dir, d.name) }
+func (f *federated) context() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), 5*time.Second)
+}
+
+func (f *federated) backup(d *daemon) {
+	d.down(func() {
+		path := filepath.Join(f.dir, fmt.Sprint("backup-", len(f.backups)))
+		if err := copyFolder(f.folder(d), path); err != nil {
+			f.t.Error(err)
+		}
+		f.backups = append(f.backups, copied{d, path})
+	})
+}
+
+// restore puts back a folder; the coordinator's head file lies beside it and stays.
+func (f *federated) restore(r *rand.Rand) {
+	if len(f.backups) == 0 {
+		return
+	}
+	b := f.backups[r.IntN(len(f.backups))]
+	b.of.down(func() {
+		if err := errors.Join(os.RemoveAll(f.folder(b.of)), copyFolder(b.path, f.folder(b.of))); err != nil {
+			f.t.Error(err)
+		}
+		f.restored[b.of.name] = true
+	})
+}
+
+// TestProcessSchedules plays random schedules of real processes: a coordinator and
+// three agents, each run by the real command line, that are killed, run out of
+// disk, have wrong clocks, are cut off and put back to older states. It plays as
+// many as CAUCUS_SCHEDULES says, and none where it says nothing:
+//
+//	CAUCUS_SCHEDULES=200 go test ./cmd/caucus -run TestProcessSchedules -v -timeout 3h
+func TestProcessSchedules(t *testing.T) {
+	schedules, _ := strconv.Atoi(os.Getenv(processSchedules))
+	if schedules == 0 {
+		t.Skipf("set %s to how many schedules of real processes to play", processSchedules)
+	}
+	first, _ := strconv.Atoi(os.Getenv(processSeed))
+	listens, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire, err := newCable("127.0.0.1:" + listens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer wire.end()
+	base := t.TempDir()
+	basis(t, base, wire.address(), "127.0.0.1:"+listens)
+	totals := map[string]int{}
+	for seed := first; seed < first+schedules; seed++ {
+		began := time.Now()
+		f := &federated{t: t, dir: filepath.Join(t.TempDir(), "run"), wire: wire, restored: map[string]bool{}, counts: totals}
+		if err := copyFolder(base, f.dir); err != nil {
+			t.Fatal(err)
+		}
+		f.coordinator = &daemon{name: "coordinator", args: []string{"coordinator", "run", "--dir", "coordinator"}, dir: f.dir}
+		for _, name := range wards {
+			f.agents = append(f.agents, &daemon{name: "state-" + name, args: []string{"agent", "run", "--config", name + ".yaml"}, dir: f.dir})
+		}
+		f.play(rand.New(rand.NewPCG(uint64(seed), 1)), seed%2 == 1)
+		t.Logf("schedule %d: %v, restored %v", seed, time.Since(began).Round(100*time.Millisecond), f.restored)
+		if t.Failed() {
+			for _, d := range f.all() {
+				t.Logf("%s\n%s", d.name, d.log.String())
+			}
+			t.Logf("%s", f.diary.String())
+			t.Fatalf("play it again with %s=1 %s=%d: the same faults, at about the same moments", processSchedules, processSeed, seed)
+		}
+	}
+	var figures []string
+	for what, n := range totals {
+		figures = append(figures, fmt.Sprintf("%d %s", n, what))
+	}
+	slices.Sort(figures)
+	t.Logf("%d schedules: %s", schedules, strings.Join(figures, ", "))
+}
+
+// play carries one through and holds what it left against the rules.
+func (f *federated) play(r *rand.Rand, restores bool) {
+	ctx, stop := context.WithCancel(context.Background())
+	var under sync.WaitGroup
+	end := sync.OnceFunc(func() {
+		stop()
+		for _, d := range f.all() {
+			d.down(func() {})
+		}
+		under.Wait()
+	})
+	defer end()
+	for _, d := range f.all() {
+		write(f.t, d.clock(), "0s")
+		under.Go(func() { d.run(ctx) })
+	}
+	profile, err := protocol.LoadIdentity(filepath.Join(f.dir, "coordinator", coordinator.OperatorFile))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if f.operator, err = protocol.Dial(profile, protocol.DialOptions{Coordinator: f.wire.to, Timeout: 3 * time.Second}); err != nil {
+		f.t.Fatal(err)
+	}
+	defer f.operator.Close()
+	opens := map[string]time.Duration{"tally": time.Duration(r.IntN(3000)) * time.Millisecond, "cross": time.Duration(r.IntN(3000)) * time.Millisecond}
+	began, length := time.Now(), 12*time.Second
+	for time.Since(began) < length {
+		for name, at := range opens {
+			if time.Since(began) >= at && f.open(name) {
+				delete(opens, name)
+			}
+		}
+		time.Sleep(time.Duration(50+r.IntN(700)) * time.Millisecond)
+		e := events[r.IntN(len(events))]
+		if !restores && strings.HasPrefix(e.name, "restore") {
+			continue
+		}
+		f.counts[e.name]++
+		fmt.Fprintf(&f.diary, "%s: %s\n", time.Now().Format("15:04:05.000"), e.name)
+		e.do(f, r)
+	}
+	for _, d := range f.all() {
+		d.room(^uint64(0))
+	}
+	f.settle(2 * time.Minute)
+	end()
+	f.rules()
+}
+
+// open opens a study, and says whether it is open or beyond.
+func (f *federated) open(name string) bool {
+	ctx, stop := f.context()
+	defer stop()
+	_, err := f.operator.Open(ctx, name)
+	return err == nil || errors.Is(err, study.ErrNotOpen)
+}
+
+// settle waits until both studies are over and every agent knows, with an operator
+// who vouches for the clock and waives who does not call. A coordinator that was
+// put back may stop for good instead.
+func (f *federated) settle(most time.Duration) {
+	for until := time.Now().Add(most); ; time.Sleep(200 * time.Millisecond) {
+		over := 0
+		for _, name := range []string{"tally", "cross"} {
+			ctx, stop := f.context()
+			f.open(name)
+			_, _ = f.operator.Clock(ctx, true)
+			if s, err := f.operator.Study(ctx, name); err == nil && protocol.Final(s.State) {
+				over++
+			}
+			stop()
+		}
+		known := 0
+		for _, d := range f.agents {
+			for _, file := range []string{"release.json", "closed"} {
+				found, _ := filepath.Glob(filepath.Join(f.folder(d), "studies", "*", file))
+				known += len(found)
+			}
+		}
+		log := f.coordinator.log.String()
+		stopped := f.restored["coordinator"] && (strings.Contains(log, "put back to an older state") || strings.Contains(log, "head:"))
+		if over == 2 && known >= 2*len(f.agents) || stopped && time.Now().After(until.Add(10*time.Second-most)) {
+			return
+		}
+		if time.Now().After(until) {
+			f.t.Errorf("after %v: %d studies are over, agents know of %d", most, over, known)
+			return
+		}
+	}
+}
