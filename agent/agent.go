@@ -100,6 +100,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		id := a.id // it may be renewed meanwhile
 		gossip.Go(func() { a.gossip(ctx, id) })
 	}
+	stepTime() // while nothing else is to do
 	a.log.Info("agent started")
 	for _, r := range a.Sources() {
 		if r.Declared == nil {

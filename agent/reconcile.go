@@ -84,7 +84,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 		return nil, err
 	}
 	for _, d := range forgotten { // what they remember is paid for now
-		if _, err := s.noteLedger(ctx, d); err != nil {
+		if err := s.noteLedger(ctx, d); err != nil {
 			return fail(err)
 		}
 	}

@@ -275,11 +275,11 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 		return err
 	}
 	a.done("charged")
-	entry, err := a.site.noteLedger(ctx, d)
+	head, err := privacy.HeadOf(ctx, a.site.journal)
 	if err != nil {
 		return err
 	}
-	if err := a.recordOnce(auditCharged, o.Hash, p.Name, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", entry); err != nil {
+	if err := a.recordOnce(auditCharged, o.Hash, p.Name, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", head.Sequence); err != nil {
 		return err
 	}
 	if err := d.writeJSON(fileDue, due{From: w.from.UTC(), Until: w.until.UTC(), Leaves: w.leaves.UTC()}); err != nil {
@@ -325,7 +325,7 @@ func (a *Agent) upload(ctx context.Context, d dossier, w window) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.site.noteLedger(ctx, d); err != nil { // before the upload: no upload lacks it
+	if err := a.site.noteLedger(ctx, d); err != nil { // before the upload: no upload lacks it
 		return err
 	}
 	a.done("answered")

@@ -82,12 +82,12 @@ func (s *site) close() {
 
 // noteLedger keeps beside an upload how far the ledger is, so that an older
 // ledger that is put back charges nothing (privacy.ErrBehind).
-func (s *site) noteLedger(ctx context.Context, d dossier) (last int64, err error) {
+func (s *site) noteLedger(ctx context.Context, d dossier) error {
 	head, err := privacy.HeadOf(ctx, s.journal)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return head.Sequence, d.write(fileLedger, fmt.Appendln(nil, head))
+	return d.write(fileLedger, fmt.Appendln(nil, head))
 }
 
 // shardKey reads the secret from which follows where records go, to a shard or
@@ -178,6 +178,7 @@ func (s *site) costOf(p study.Plan, pool *auxdata.Pool) (c cost, err error) {
 	if err != nil {
 		return cost{}, err
 	}
+	w.Rest += study.CellSteps * float64(c.records) * float64(len(source.Columns)) // of the file, whatever the study asks for
 	released := 0
 	for _, r := range c.reserved {
 		released += r.Terms.Length

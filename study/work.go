@@ -23,7 +23,7 @@ type Work struct {
 // Steps of one record: reading and encoding a cell, hashing a record with a key
 // and sorting it, and a number of a map that has an exponential or a cosine.
 const (
-	cellSteps   = 1000
+	CellSteps   = 1000
 	keySteps    = 8000
 	cosineSteps = 50
 )
@@ -38,7 +38,7 @@ const (
 func WorkOf(p Plan, pool *auxdata.Pool, records int) (Work, error) {
 	n, columns := float64(records), float64(p.Schema.Dim())
 	dim, rows, classes := float64(p.Map.Dim()), float64(pool.Rows()), float64(len(p.Schema.Classes()))
-	w := Work{Rest: n*(columns*cellSteps+3*keySteps+mapSteps(p.Map)) + rows*dim*(dim+classes)*4}
+	w := Work{Rest: n*(columns*CellSteps+3*keySteps+mapSteps(p.Map)) + rows*dim*(dim+classes)*4}
 	switch {
 	case p.Kind == "classify" && trains(p):
 		name := p.Learner
