@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"pgregory.net/rapid"
 
 	"caucus/dataset"
 	"caucus/privacy"
@@ -336,6 +337,54 @@ func TestBytesOfAFileAndOfTheWire(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNeighboursInLines: two files that differ in one line, whatever stands
+// there, give a study two sets of records of which one is replaced at most:
+// fewer than were declared, as many, or more.
+func TestNeighboursInLines(t *testing.T) {
+	r := visitsRig(t, func(p *study.Proposal) { p.Unit = privacy.Record })
+	site := r.agent(t).site
+	p := r.study.Plan
+	d, err := site.declared(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd := slices.Sorted(maps.Values(nasty()))
+	odd = slices.DeleteFunc(odd, func(line string) bool { return len(line) > 1000 })
+	line := rapid.OneOf(rapid.SampledFrom(visits()[:3]), rapid.SampledFrom(odd), rapid.SampledFrom([]string{`"33,f,yes,p1,c1`, `33,f,yes,p1,"c1`, `"`}), rapid.StringMatching(`[0-9",#]{0,9}`),
+		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 9), func(b []byte) string { return strings.ReplaceAll(string(b), "\n", "") }))
+	rapid.Check(t, func(t *rapid.T) {
+		lines := rapid.SliceOfN(line, 1, 12).Draw(t, "lines")
+		other := slices.Clone(lines)
+		other[rapid.IntRange(0, len(lines)-1).Draw(t, "place")] = line.Draw(t, "instead")
+		n := rapid.IntRange(0, 14).Draw(t, "declared")
+		left := map[string]int{}
+		for add, file := range map[int][]string{1: lines, -1: other} {
+			end := rapid.SampledFrom([]string{"", "\n", "\r\n"}).Draw(t, "end")
+			if err := os.WriteFile(d.File, []byte(visitsHeader+strings.Join(file, "\n")+end), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			all, _, _, err := d.encoded(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := study.Exactly(p, all, n, site.shardKey)
+			if got.Len() != n {
+				t.Fatalf("%d records, %d were declared", got.Len(), n)
+			}
+			for i := range n {
+				left[fmt.Sprint(got.X.RawRowView(i), got.Y[i], got.Patient[i])] += add
+			}
+		}
+		moved := 0
+		for _, k := range left {
+			moved += max(k, -k)
+		}
+		if moved > 2 {
+			t.Fatalf("%d records came or went: %q and %q, %d declared", moved, lines, other, n)
+		}
+	})
 }
 
 // TestPlanCannotSayHowAFileIsRead: a plan whose comment is "F" would drop the
