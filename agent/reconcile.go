@@ -13,6 +13,9 @@ type Lost struct {
 	Study study.Hash     `json:"study"`
 	Name  string         `json:"name"`
 	Costs []privacy.Cost `json:"costs"`
+	// Answer: the ledger holds the charge, and not that it was answered. The
+	// answer may be among what was lost, so it is charged again.
+	Answer bool `json:"answer,omitempty"`
 }
 
 // Reconcile brings the ledger of a stopped agent up to date after it was
@@ -44,7 +47,10 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	if err != nil {
 		return fail(err)
 	}
-	var all []Lost
+	all, err := s.unanswered(ctx, folders)
+	if err != nil {
+		return fail(err)
+	}
 	var forgotten []dossier
 	last, costs := int64(0), others
 	for _, d := range folders {
@@ -91,23 +97,56 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	return all, nil
 }
 
-// lost are the charges of a study that the ledger does not hold.
-func (s *site) lost(ctx context.Context, d dossier) (Lost, error) {
+// unanswered are the studies whose charge is in the ledger and no answer: these
+// a reconciliation charges again by itself.
+func (s *site) unanswered(ctx context.Context, folders []dossier) (all []Lost, err error) {
+	open, err := s.ledger.Unanswered(ctx)
+	if err != nil || len(open) == 0 {
+		return nil, err
+	}
+	for _, d := range folders {
+		l, outputs, err := s.charged(d)
+		if err != nil { // it was never charged
+			continue
+		}
+		for _, c := range outputs {
+			if cost, is := open[study.ReleaseID(l.Study, c.Output)]; is {
+				l.Costs, l.Answer = append(l.Costs, cost), true
+			}
+		}
+		if l.Answer {
+			all = append(all, l)
+		}
+	}
+	return all, nil
+}
+
+// charged names a folder's study, and what it declares to cost.
+func (s *site) charged(d dossier) (Lost, []study.Charge, error) {
 	p, err := d.plan()
 	if err != nil {
-		return Lost{}, err
+		return Lost{}, nil, err
 	}
 	pool, err := s.pool(p)
 	if err != nil {
-		return Lost{}, err
+		return Lost{}, nil, err
 	}
 	charges, err := study.DeclaredCosts(p, pool)
 	if err != nil {
-		return Lost{}, err
+		return Lost{}, nil, err
 	}
 	l := Lost{Name: p.Name}
 	if canonical, err := p.Canonical(); err == nil {
 		l.Study = study.HashOf(canonical)
+	}
+	return l, charges, nil
+}
+
+// lost are the charges of a study that the ledger does not hold.
+func (s *site) lost(ctx context.Context, d dossier) (Lost, error) {
+	l, charges, err := s.charged(d)
+	if err != nil {
+		return Lost{}, err
 	}
 	for _, c := range charges {
 		_, found, err := s.ledger.Line(ctx, study.ReleaseID(l.Study, c.Output))

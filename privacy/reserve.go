@@ -201,6 +201,22 @@ func openReservations(tx Tx) (open reservations, err error) {
 	}
 }
 
+// Unanswered are the costs of the reservations that have no answer yet, by id.
+func (l *Ledger) Unanswered(ctx context.Context) (map[string]Cost, error) {
+	costs := map[string]Cost{}
+	err := l.journal.Update(ctx, func(tx Tx) error {
+		open, err := openReservations(tx)
+		for _, o := range open {
+			costs[o.id] = o.cost
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read reservations: %w", err)
+	}
+	return costs, nil
+}
+
 // entryID is the id of the entry that holds an answer.
 func entryID(kind, id string) string {
 	if kind == KindAnswer {

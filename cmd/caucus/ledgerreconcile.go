@@ -124,7 +124,11 @@ func (d reconciled) writeText(w io.Writer) error {
 		return err
 	}
 	for _, s := range d.Studies {
-		fmt.Fprintf(w, "study %s (%s) was forgotten\n", s.Name, s.Study)
+		what := "was forgotten"
+		if s.Answer {
+			what = "was charged, and its answer may have been forgotten"
+		}
+		fmt.Fprintf(w, "study %s (%s) %s\n", s.Name, s.Study, what)
 	}
 	for _, cost := range d.Charged {
 		fmt.Fprintf(w, "charged again: %s\n", cost)

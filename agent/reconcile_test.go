@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// TestPutBackBetween: a ledger that is put back to between the charge and the
+// answer of a study releases nothing until it is reconciled, which charges the
+// study again, and says so; then it goes on.
+func TestPutBackBetween(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 5, Delta: 1e-4}
+	authority, err := protocol.NewAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := protocol.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _, err := authority.IssueOwn("127.0.0.1:1", protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), time.Now())
+	if err := errors.Join(err, id.Save(IdentityFile(r.config))); err != nil {
+		t.Fatal(err)
+	}
+	backup := t.TempDir()
+	copyLedger := func(from, to string) {
+		t.Helper()
+		files, err := filepath.Glob(filepath.Join(from, "ledger.db*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err := errors.Join(err, os.WriteFile(filepath.Join(to, filepath.Base(f)), b, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.config.Checkpoint = func(effect string) {
+		if effect == "time fixed" {
+			copyLedger(r.config.State, backup)
+		}
+	}
+	a, err := r.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	round(t, a)
+	a.Close()
+	if len(r.bodies) != 1 {
+		t.Fatalf("%d uploads", len(r.bodies))
+	}
+	removeLedger(t, r.config)
+	copyLedger(backup, r.config.State)
+
+	next := func(name string) (*rig, *Agent) {
+		s := newRig(t, func(p *study.Proposal) { p.Name = name })
+		log := s.config.Log
+		s.config = r.config
+		s.config.Checkpoint, s.config.Log = nil, log
+		return s, s.agent(t)
+	}
+	s, b := next("again")
+	round(t, b)
+	if len(s.bodies) != 0 || !strings.Contains(s.log.String(), privacy.ErrBehind.Error()) {
+		t.Errorf("%d uploads from a ledger that is behind; log:\n%s", len(s.bodies), s.log)
+	}
+	b.Close()
+	for _, want := range []int{1, 0} {
+		lost, err := Reconcile(context.Background(), r.config, nil)
+		if err != nil || len(lost) != want || want == 1 && (!lost[0].Answer || lost[0].Name != "illness" || len(lost[0].Costs) != 1) {
+			t.Fatalf("reconciled %+v, %v, want %d", lost, err, want)
+		}
+	}
+	s, b = next("once more")
+	if n := charges(t, b, privacy.Record); n != 2 {
+		t.Errorf("%d charges after the reconciliation, want 2: both answers are paid for", n)
+	}
+	round(t, b)
+	if n := charges(t, b, privacy.Record); n != 3 || len(s.bodies) != 1 {
+		t.Errorf("%d charges, %d uploads, want 3 and 1:\n%s", n, len(s.bodies), s.log)
+	}
+	if _, err := privacy.Verify(context.Background(), b.site.journal); err != nil {
+		t.Error(err)
+	}
+}
