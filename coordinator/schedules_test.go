@@ -354,9 +354,9 @@ func (t *trial) jump(words []string) { t.clock.add(must(time.ParseDuration(words
 
 // backup copies what is on the disk.
 func (t *trial) backup([]string) {
-	b := backup{image: t.disk.serialize(), entries: slices.Clone(t.disk.pages.entries), truth: t.truth.clone()}
-	if t.disk.head != "" {
-		b.head, _ = os.ReadFile(t.disk.head)
+	b := backup{saved: t.disk.save(), truth: t.truth.clone()}
+	if t.head != "" {
+		b.head, _ = os.ReadFile(t.head)
 	}
 	t.backups = append(t.backups, b)
 }
@@ -366,8 +366,8 @@ func (t *trial) restore(words []string) {
 	what, age := words[0], must(strconv.Atoi(words[1]))
 	b := t.backups[max(0, len(t.backups)-1-age)]
 	t.server = nil
+	t.disk.load(b.saved, what != "ledger", what != "store")
 	if what != "ledger" {
-		t.disk.deserialize(b.image)
 		t.truth, t.putBack["store"] = b.truth.clone(), true
 		for at := range t.receipts { // of what is forgotten here; its party keeps it
 			if t.truth.received[at.study][at.party] == (study.BodyDigest{}) {
@@ -376,11 +376,11 @@ func (t *trial) restore(words []string) {
 		}
 	}
 	if what != "store" {
-		t.disk.pages.entries, t.putBack["ledger"] = slices.Clone(b.entries), true
+		t.putBack["ledger"] = true
 	}
-	if what == "all" && t.disk.head != "" && b.head != nil {
+	if what == "all" && t.head != "" && b.head != nil {
 		t.back()
-		must(0, os.WriteFile(t.disk.head, b.head, 0o600))
+		must(0, os.WriteFile(t.head, b.head, 0o600))
 	}
 	t.proven = t.fileProves()
 }
@@ -389,16 +389,16 @@ func (t *trial) restore(words []string) {
 // ledger has not reached.
 func (t *trial) fileProves() bool {
 	last := int64(0)
-	must(0, t.disk.store.View(context.Background(), func(tx Tx) (err error) { last, err = tx.LedgerEntry(); return err }))
-	if t.disk.head != "" {
-		if text, err := os.ReadFile(t.disk.head); err == nil {
+	must(0, t.disk.store().View(context.Background(), func(tx Tx) (err error) { last, err = tx.LedgerEntry(); return err }))
+	if t.head != "" {
+		if text, err := os.ReadFile(t.head); err == nil {
 			kept := must(privacy.ParseHead(string(text)))
 			if !t.inLedger(kept) {
 				return true
 			}
 		}
 	}
-	return last > int64(len(t.disk.pages.entries))
+	return last > int64(len(entries(t.disk.ledger())))
 }
 
 // pass lets time pass, whether the coordinator runs or not.
@@ -421,7 +421,7 @@ func (t *trial) vouch([]string) {
 // damage flips a bit of a stored contribution.
 func (t *trial) damage(words []string) {
 	at := place{t.named[words[1]], study.PartyID(words[0])}
-	r := must(t.disk.db.Exec("UPDATE contributions SET body = x'ff' WHERE study = $1 AND party = $2 AND body IS NOT NULL", at.study[:], at.party))
+	r := must(t.disk.store().write.Exec("UPDATE contributions SET body = x'ff' WHERE study = $1 AND party = $2 AND body IS NOT NULL", at.study[:], at.party))
 	if n := must(r.RowsAffected()); n > 0 {
 		t.damaged[at] = true
 	}
@@ -447,7 +447,8 @@ func (t *trial) settle(words []string) {
 	t.clock.add(-t.ahead())
 	t.restart(nil)
 	t.vouch(nil)
-	send := func() {
+	for _, d := range []string{"0s", "61m", "25h"} {
+		t.pass([]string{d})
 		t.look(nil)
 		for _, p := range t.parties {
 			for _, in := range []string{"a", "b"} {
@@ -455,14 +456,14 @@ func (t *trial) settle(words []string) {
 					t.send([]string{string(p), in}, false)
 				}
 			}
-			t.poll([]string{string(p)})
+			if t.under() {
+				t.poll([]string{string(p)})
+			}
 		}
 		t.look(nil)
-	}
-	send()
-	for _, d := range []string{"61m", "25h"} {
-		t.pass([]string{d})
-		send()
+		if !t.under() {
+			return
+		}
 	}
 	for _, in := range []string{"a", "b"} { // some who contributed may have been revoked
 		if t.truth.state[t.named[in]] == study.Folded {
@@ -470,6 +471,16 @@ func (t *trial) settle(words []string) {
 		}
 	}
 	t.look(nil)
+}
+
+// under says whether a study is on its way.
+func (t *trial) under() bool {
+	for _, s := range t.truth.state {
+		if s != study.InDraft && !protocol.Final(s) {
+			return true
+		}
+	}
+	return false
 }
 
 // TestSchedules: 10,000 random schedules of two studies, kills at every effect,
@@ -481,7 +492,7 @@ func TestSchedules(t *testing.T) {
 	if testing.Short() {
 		schedules = 500
 	}
-	found, passed := search(t, schedules, plant{})
+	found, passed := search(t, schedules, plant{}, inMemory)
 	if found != nil {
 		t.Fatalf("%s\n%s", found, found.log)
 	}
@@ -494,6 +505,18 @@ func TestSchedules(t *testing.T) {
 		if !passed[effect] && !testing.Short() {
 			t.Errorf("no schedule comes to %q", effect)
 		}
+	}
+}
+
+// TestSchedulesInFiles: the same on the files that there are in earnest, which a
+// killed process leaves with what is in their logs only.
+func TestSchedulesInFiles(t *testing.T) {
+	schedules := 300
+	if testing.Short() {
+		schedules = 30
+	}
+	if found, _ := search(t, schedules, plant{}, inFiles); found != nil {
+		t.Fatalf("%s\n%s", found, found.log)
 	}
 }
 
@@ -510,7 +533,7 @@ func TestScheduleRegressions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := newWorker(t, plant{})
+			w := newWorker(t, plant{}, inFiles)
 			defer w.disk.end()
 			var log strings.Builder
 			if v := w.play(s, &log); v != nil {

@@ -24,7 +24,7 @@ var bugs = map[string]plant{
 func TestPlantedBugs(t *testing.T) {
 	for what, p := range bugs {
 		t.Run(what, func(t *testing.T) {
-			found, _ := search(t, 1000, p)
+			found, _ := search(t, 1000, p, inMemory)
 			if found == nil {
 				t.Fatal("1,000 schedules do not find it")
 			}

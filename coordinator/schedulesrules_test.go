@@ -126,7 +126,7 @@ func (t *trial) mayDraw(h study.Hash, e privacy.Entry) {
 
 // inLedger says whether the ledger has an entry.
 func (t *trial) inLedger(head privacy.Head) bool {
-	return head.Sequence == 0 || slices.ContainsFunc(t.disk.pages.entries, func(e privacy.Entry) bool { return e.Hash == head.Hash })
+	return head.Sequence == 0 || slices.ContainsFunc(entries(t.disk.ledger()), func(e privacy.Entry) bool { return e.Hash == head.Hash })
 }
 
 // published: a study has one release, for good, of all that was contributed and
@@ -149,10 +149,10 @@ func (t *trial) published(h study.Hash, row releaseRow) {
 	if t.draws[r.Ledger[0].Hash] != (draw{h, string(t.sumOf(t.truth.received[h]))}) || !t.inLedger(r.Ledger[0].Head()) {
 		t.broken("a release is what the ledger drew, for those it names", "study %s: %v", name, r.Ledger)
 	}
-	if t.disk.head == "" {
+	if t.head == "" {
 		return
 	}
-	if kept, err := privacy.ParseHead(string(must(os.ReadFile(t.disk.head)))); err != nil || kept.Sequence < row.LedgerEntry {
+	if kept, err := privacy.ParseHead(string(must(os.ReadFile(t.head)))); err != nil || kept.Sequence < row.LedgerEntry {
 		t.broken("what is published is remembered outside before", "study %s: entry %d, the head file says %v", name, row.LedgerEntry, kept)
 	}
 }
@@ -188,7 +188,7 @@ func (t *trial) ended() {
 	released := 0
 	for h, plan := range t.plans {
 		state := t.truth.state[h]
-		err := t.disk.store.View(ctx, func(tx Tx) error {
+		err := t.disk.store().View(ctx, func(tx Tx) error {
 			row, err := tx.Study(h)
 			if err != nil || row.State != state || row.Reason != t.truth.reason[h] {
 				t.broken("the store holds what its commits said", "study %s: %v %v, want %s", plan.Name, row.State, err, state)
@@ -223,18 +223,18 @@ func (t *trial) ended() {
 			}
 		}
 	}
-	totals, err := privacy.Verify(ctx, t.disk.pages)
+	totals, err := privacy.Verify(ctx, t.disk.ledger())
 	if err != nil {
 		t.broken("the ledger's chain holds", "%v", err)
 		return
 	}
-	entries := 0
-	for _, e := range t.disk.pages.entries {
+	draws := 0
+	for _, e := range entries(t.disk.ledger()) {
 		if e.Kind == privacy.KindRelease {
-			entries++
+			draws++
 		}
 	}
-	if charges := int(totals[privacy.Party].Charges); charges != entries || entries != released && !restored {
-		t.broken("the ledger's charges are the releases", "%d charges, %d entries, %d releases", charges, entries, released)
+	if charges := int(totals[privacy.Party].Charges); charges != draws || draws != released && !restored {
+		t.broken("the ledger's charges are the releases", "%d charges, %d entries, %d releases", charges, draws, released)
 	}
 }

@@ -47,7 +47,7 @@ func shrink(s schedule, rule string, try func(schedule) *violation) schedule {
 
 // worker plays schedules on one disk, which a trial overwrites.
 type worker struct {
-	disk *memoryDisk
+	disk disk
 	dir  string
 	plant
 	passed map[string]bool // effects
@@ -59,9 +59,14 @@ type plant struct {
 	ledger func(privacy.Journal) privacy.Journal
 }
 
-func newWorker(t *testing.T, p plant) *worker {
-	return &worker{disk: newMemoryDisk(), dir: scratch(t), plant: p, passed: map[string]bool{}}
+func newWorker(t *testing.T, p plant, on func(dir string) disk) *worker {
+	dir := scratch(t)
+	return &worker{disk: on(dir), dir: dir, plant: p, passed: map[string]bool{}}
 }
+
+// inMemory and inFiles are the disks to play on.
+func inMemory(string) disk    { return newMemoryDisk() }
+func inFiles(dir string) disk { return newFileDisk(dir) }
 
 func (w *worker) play(s schedule, log io.Writer) *violation {
 	t := newTrial(s.parties, w.disk)
@@ -73,14 +78,14 @@ func (w *worker) play(s schedule, log io.Writer) *violation {
 
 // search plays the schedules of seeds until one breaks a rule, and returns that
 // seed, shrunk, and how many were played.
-func search(t *testing.T, schedules int, p plant) (found *finding, passed map[string]bool) {
+func search(t *testing.T, schedules int, p plant, on func(dir string) disk) (found *finding, passed map[string]bool) {
 	t.Helper()
 	var mu sync.Mutex
 	var under sync.WaitGroup
 	next := uint64(0)
 	passed = map[string]bool{}
 	for range runtime.GOMAXPROCS(0) {
-		w := newWorker(t, p)
+		w := newWorker(t, p, on)
 		under.Go(func() {
 			defer w.disk.end()
 			for {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
-	"database/sql"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -72,7 +71,7 @@ func newStage(n int) *stage {
 	s.authority, s.signer = must(protocol.NewAuthority(s.began)), must(protocol.NewSigner())
 	d := newMemoryDisk()
 	defer d.end()
-	must(0, d.store.Update(context.Background(), func(tx Tx) error {
+	must(0, d.tables.Update(context.Background(), func(tx Tx) error {
 		issue := func(name string, role protocol.Role) *x509.Certificate {
 			request := must(must(protocol.NewEnrolment()).Request())
 			c := must(s.authority.IssueMember(protocol.Caller{Name: name, Role: role}, request, s.began))
@@ -86,7 +85,7 @@ func newStage(n int) *stage {
 		}
 		for _, name := range []string{"a", "b"} {
 			p := planOf(s.parties, s.pool, s.began.Add(deadline))
-			p.Name = name
+			p.Name, p.Lambda = name, 1 // what is fitted matters to no rule: a fixed ridge is fast
 			text := must(p.Canonical())
 			h := study.HashOf(text)
 			s.plans[h], s.named[name] = p, h
@@ -96,7 +95,7 @@ func newStage(n int) *stage {
 		}
 		return tx.AddPool(auxdata.Digest(sha256.Sum256(s.pool)), s.pool)
 	}))
-	s.image = d.serialize()
+	s.image = d.save().files[storeFile]
 	return s
 }
 
@@ -133,50 +132,11 @@ func (s *stage) sumOf(received map[study.PartyID]study.BodyDigest) []byte {
 	return sum
 }
 
-// memoryDisk holds a coordinator's store in memory, through the same SQL, its
-// ledger's entries as they are, and its head in a file.
-type memoryDisk struct {
-	db    *sql.DB
-	store *sqliteStore
-	pages *pages
-	head  string // its path, "" for none
-}
-
-func newMemoryDisk() *memoryDisk {
-	db := must(sql.Open("sqlite", "file::memory:?_pragma=foreign_keys(1)&_pragma=journal_mode(MEMORY)"))
-	db.SetMaxOpenConns(1)
-	d := &memoryDisk{db: db, store: &sqliteStore{write: db, read: db}, pages: &pages{}}
-	must(0, d.store.migrate())
-	return d
-}
-
-func (d *memoryDisk) end() { d.db.Close() }
-
-// image is what SQLite's driver offers beyond database/sql.
-type image interface {
-	Serialize() ([]byte, error)
-	Deserialize([]byte) error
-}
-
-func (d *memoryDisk) serialize() (data []byte) {
-	c := must(d.db.Conn(context.Background()))
-	defer c.Close()
-	must(0, c.Raw(func(c any) (err error) { data, err = c.(image).Serialize(); return err }))
-	return data
-}
-
-func (d *memoryDisk) deserialize(data []byte) {
-	c := must(d.db.Conn(context.Background()))
-	defer c.Close()
-	must(0, c.Raw(func(c any) error { return c.(image).Deserialize(data) }))
-}
-
 // backup is a copy of a coordinator's disk, and of its head file.
 type backup struct {
-	image   []byte
-	entries []privacy.Entry
-	head    []byte
-	truth   truth
+	saved
+	head  []byte
+	truth truth
 }
 
 // place is a party in a study.
@@ -207,7 +167,8 @@ func (t truth) clone() truth {
 type trial struct {
 	*stage
 	*faults
-	disk   *memoryDisk
+	disk   disk
+	head   string  // the path of the head file, "" for none
 	server *Server // nil: it is down
 	// clock is what the machine's clock says, elapsed what has passed since the
 	// trial began.
@@ -272,7 +233,7 @@ func (t *trial) broken(rule, format string, args ...any) {
 }
 
 // newTrial begins a trial on a disk, which may be that of a trial before.
-func newTrial(n int, d *memoryDisk) *trial {
+func newTrial(n int, d disk) *trial {
 	s := stages[n]()
 	t := &trial{
 		stage: s, disk: d, clock: &clock{now: s.began}, log: io.Discard,
@@ -293,9 +254,7 @@ func newTrial(n int, d *memoryDisk) *trial {
 		t.truth.state[h], t.truth.received[h] = study.InDraft, map[study.PartyID]study.BodyDigest{}
 		t.releases[h] = map[string]bool{}
 	}
-	d.deserialize(s.image)
-	d.pages.entries = nil
-	d.head = ""
+	d.begin(s.image)
 	t.backup(nil) // of a coordinator that has just begun
 	return t
 }
@@ -306,16 +265,17 @@ func (t *trial) start() error {
 	t.dead = false
 	t.mu.Unlock()
 	c, began := DefaultConfig("."), t.elapsed
-	c.Limits.Rate, c.Limits.Burst, c.WitnessWait, c.Head = 1e9, 1e9, 0, t.disk.head
+	c.Limits.Rate, c.Limits.Burst, c.WitnessWait, c.Head = 1e9, 1e9, 0, t.head
 	c.Now, c.Elapsed = t.clock.Now, func() time.Duration { return t.elapsed - began }
 	c.Log, c.Checkpoint = slog.New(slog.NewTextHandler(t.log, &slog.HandlerOptions{Level: slog.LevelDebug})), t.checkpoint
 	s := &Server{config: c, counts: newCounts(), authority: t.authority, signer: t.signer}
 	s.keys = must(protocol.FollowKeys(t.signer.Key(), nil))
-	var j privacy.Journal = t.disk.pages
+	t.disk.reopen()
+	j := t.disk.ledger()
 	if t.plantLedger != nil {
 		j = t.plantLedger(j)
 	}
-	s.store = &faultyStore{t.disk.store, t.faults, t}
+	s.store = &faultyStore{t.disk.store(), t.faults, t}
 	if t.plant != nil {
 		s.store = t.plant(s.store)
 	}
@@ -482,26 +442,26 @@ func der(b []byte) *x509.Certificate {
 
 // keepHead gives the trial a head file in a folder.
 func (t *trial) keepHead(dir string) {
-	t.disk.head = filepath.Join(dir, "head", "caucus.head")
-	must(0, errors.Join(os.RemoveAll(filepath.Dir(t.disk.head)), os.RemoveAll(t.awayHead())))
-	must(0, os.MkdirAll(filepath.Dir(t.disk.head), 0o700))
-	must(0, os.WriteFile(t.disk.head, fmt.Appendln(nil, privacy.Head{}), 0o600))
+	t.head = filepath.Join(dir, "head", "caucus.head")
+	must(0, errors.Join(os.RemoveAll(filepath.Dir(t.head)), os.RemoveAll(t.awayHead())))
+	must(0, os.MkdirAll(filepath.Dir(t.head), 0o700))
+	must(0, os.WriteFile(t.head, fmt.Appendln(nil, privacy.Head{}), 0o600))
 }
 
 // awayHead is where the head's folder is while nothing can be written there.
-func (t *trial) awayHead() string { return filepath.Dir(t.disk.head) + ".away" }
+func (t *trial) awayHead() string { return filepath.Dir(t.head) + ".away" }
 
 // away takes the head's folder away, as a disk that is not mounted is; back
 // brings it back.
 func (t *trial) away([]string) {
-	if t.disk.head != "" {
-		_ = os.Rename(filepath.Dir(t.disk.head), t.awayHead())
+	if t.head != "" {
+		_ = os.Rename(filepath.Dir(t.head), t.awayHead())
 	}
 }
 
 func (t *trial) back() {
-	if t.disk.head != "" {
-		_ = os.Rename(t.awayHead(), filepath.Dir(t.disk.head))
+	if t.head != "" {
+		_ = os.Rename(t.awayHead(), filepath.Dir(t.head))
 	}
 }
 
