@@ -136,7 +136,7 @@ func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review,
 	if err != nil {
 		return Review{}, errors.Join(err, offline)
 	}
-	fail := func(err error) (Review, error) { return r, fmt.Errorf("approve study %s: %w", r.Study, err) }
+	fail := func(err error) (Review, error) { return r, fmt.Errorf("approve study %s: %w", Printable(r.Study), err) }
 	if r.Refused != "" {
 		return fail(fmt.Errorf("it was %s, and stays so: ask its contact for a new plan", r.Refused))
 	}
@@ -184,7 +184,7 @@ func (a *Agent) Refuse(ctx context.Context, name string, who Approver, reason st
 	if err != nil {
 		return Review{}, err
 	}
-	fail := func(err error) (Review, error) { return r, fmt.Errorf("refuse study %s: %w", r.Study, err) }
+	fail := func(err error) (Review, error) { return r, fmt.Errorf("refuse study %s: %w", Printable(r.Study), err) }
 	d := a.site.studies.of(h)
 	as, err := who.name()
 	switch {

@@ -416,5 +416,14 @@ func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 		if got.Len() != want.Len() || !slices.Equal(got.Y, want.Y) || !bytes.Equal(fmt.Appendf(nil, "%v", got.X), fmt.Appendf(nil, "%v", want.X)) {
 			t.Errorf("%s: the plan changed what is read", name)
 		}
+		canonical, err := p.Canonical()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.study.Plan, r.study.PlanBytes, r.study.Summary.Hash = p, canonical, study.HashOf(canonical)
+		round(t, a)
+		if len(r.bodies)+r.declined != 0 || charges(t, a, p.Unit) != 0 || !strings.Contains(r.log.String(), "how a file is") {
+			t.Errorf("%s: %d uploads, %d times declined, %d charges; log:\n%s", name, len(r.bodies), r.declined, charges(t, a, p.Unit), r.log)
+		}
 	}
 }

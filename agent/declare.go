@@ -216,6 +216,9 @@ func (s *site) survey(name string, r *SourceReport) (Declaration, error) {
 	if err != nil {
 		return Declaration{}, err
 	}
+	if rows := read.lines.Table.Rows(); rows > 0 && read.lines.Malformed == rows {
+		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, rows, len(read.lines.Columns))
+	}
 	records, remarks, err := own.EncodeLabelled(read.lines.Table)
 	if err != nil {
 		return Declaration{}, fmt.Errorf("%s: %w", source.File, unlike(own, read.lines))
@@ -229,7 +232,8 @@ func (s *site) survey(name string, r *SourceReport) (Declaration, error) {
 
 // DeclareSource reads a source once, and keeps what a person declares by that:
 // format, meaning, columns and number of records. It says what was odd. A file
-// that cannot be read, or lacks a column of the schema, is not declared.
+// that cannot be read, lacks a column of the schema, or has no line that is a
+// row of its columns, is not declared.
 func (a *Agent) DeclareSource(name string, who Approver) (SourceReport, error) {
 	fail := func(err error) (SourceReport, error) {
 		return SourceReport{}, fmt.Errorf("declare source %s: %w", name, err)

@@ -232,6 +232,7 @@ func TestDeclareErrors(t *testing.T) {
 		"bad quotes":        "\"smith,syphilis,berlin\njones,influenza,paris\n",
 		"same cells":        "smith,syphilis,syphilis\n",
 		"empty":             "",
+		"no row":            "age,sex,ill\nsmith;syphilis;berlin\n",
 	} {
 		r := newRig(t, nil)
 		r.put(t, text)
