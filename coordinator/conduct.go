@@ -44,7 +44,7 @@ func (d *docket) open(ctx context.Context, stop time.Duration) error {
 }
 
 func (d *docket) course(r studyRow) *course {
-	return &course{hash: r.Hash, name: r.Name, store: d.store, standing: d.standing, watch: d.watch, point: d.point, batch: foldBatch}
+	return &course{hash: r.Hash, name: r.Name, store: d.store, standing: d.standing, watch: d.watch, point: d.point, batch: foldBatch, lead: make(chan struct{}, 1)}
 }
 
 // add takes a study that was just stored.

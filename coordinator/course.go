@@ -35,6 +35,10 @@ type course struct {
 	toolsMu sync.Mutex
 	tools   *instruments // nil: to be made from the store
 
+	queueMu sync.Mutex
+	queue   []*pending    // to be stored
+	lead    chan struct{} // capacity 1: held by whoever stores from the queue
+
 	uploadsMu sync.Mutex
 	uploads   map[study.PartyID]bool // under way
 
@@ -249,45 +253,6 @@ func readPool(ctx context.Context, s Store, d auxdata.Digest) ([]byte, error) {
 		return err
 	})
 	return data, err
-}
-
-// contribute decides on a contribution whose body is valid, and answers with
-// its receipt once both are stored. Whoever was revoked while it was uploaded
-// is refused in the same transaction.
-func (c *course) contribute(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte, now time.Time) (protocol.Receipt, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.load(ctx); err != nil {
-		return protocol.Receipt{}, err
-	}
-	// A contribution after the deadline is late, whenever deadlines were last
-	// looked at.
-	if _, err := c.deadlineLocked(ctx, now); err != nil {
-		return protocol.Receipt{}, err
-	}
-	if c.isLost(r.Party, r.Body) {
-		return c.restoreLocked(ctx, caller, r, body)
-	}
-	stored := false
-	send, err := c.stepLocked(ctx, study.Contributed{Party: r.Party, Plan: r.Plan, Body: r.Body}, func(tx Tx, e study.Effect) error {
-		if _, ok := e.(study.StoreContribution); ok {
-			stored = true
-			if err := c.standing.within(tx, caller); err != nil {
-				return err
-			}
-			return tx.AddContribution(r, body)
-		}
-		return nil
-	})
-	switch {
-	case err != nil:
-		return protocol.Receipt{}, err
-	case !send:
-		return protocol.Receipt{}, fmt.Errorf("contribute to study: no receipt follows") // not by this machine
-	case stored:
-		return r, nil
-	}
-	return c.receiptLocked(ctx, r.Party) // another connection was faster
 }
 
 // known answers from the header alone where that is enough: a receipt for what

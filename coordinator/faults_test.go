@@ -289,13 +289,17 @@ func TestNothingInTheLog(t *testing.T) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, bodies[i]))
 	}
 	w.wait("trial", study.Released)
-	reply, err := http.Get("http://" + w.server.metricsAt.Addr().String() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
 	defer http.DefaultClient.CloseIdleConnections()
-	metrics := string(must(io.ReadAll(reply.Body)))
+	var metrics string
+	for until := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		reply := must(http.Get("http://" + w.server.metricsAt.Addr().String() + "/metrics"))
+		metrics = string(must(io.ReadAll(reply.Body)))
+		reply.Body.Close()
+		// A release is counted just after it can be seen.
+		if strings.Contains(metrics, "caucus_releases_total 1\n") || time.Now().After(until) {
+			break
+		}
+	}
 	for _, want := range []string{"caucus_contributions_total 2\n", "caucus_releases_total 1\n", `caucus_calls_total{method="Contribute",code="OK"} 2`} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics do not say %q:\n%s", want, metrics)

@@ -20,6 +20,8 @@ import (
 // sqliteStore is a Store in one file.
 type sqliteStore struct {
 	write, read *sql.DB
+	writes      *statements // of write
+	reads       *statements
 	path        string
 	saw         func(error) // where not nil, is told of each failure
 }
@@ -102,6 +104,7 @@ func connectSQLite(path string) (*sqliteStore, error) {
 	}
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
+	s.writes, s.reads = newStatements(s.write), newStatements(s.read)
 	return s, nil
 }
 
@@ -158,18 +161,23 @@ func (s *sqliteStore) Check(ctx context.Context) error {
 	return nil
 }
 
-func (s *sqliteStore) Close() error { return errors.Join(s.read.Close(), s.write.Close()) }
+func (s *sqliteStore) Close() error {
+	s.reads.close()
+	s.writes.close()
+	return errors.Join(s.read.Close(), s.write.Close())
+}
 
 func (s *sqliteStore) Update(ctx context.Context, fn func(Tx) error) error {
-	return s.transact(ctx, s.write, fn)
+	return s.transact(ctx, s.writes, fn)
 }
 
 func (s *sqliteStore) View(ctx context.Context, fn func(Tx) error) error {
-	return s.transact(ctx, s.read, fn)
+	return s.transact(ctx, s.reads, fn)
 }
 
-func (s *sqliteStore) transact(ctx context.Context, db *sql.DB, fn func(Tx) error) error {
-	err := s.attempt(ctx, db, fn)
+func (s *sqliteStore) transact(ctx context.Context, on *statements, fn func(Tx) error) error {
+	err := s.attempt(ctx, on, fn)
+	on.prepare(context.WithoutCancel(ctx))
 	if err != nil && s.saw != nil {
 		s.saw(err)
 	}
@@ -179,13 +187,13 @@ func (s *sqliteStore) transact(ctx context.Context, db *sql.DB, fn func(Tx) erro
 	return err
 }
 
-func (s *sqliteStore) attempt(ctx context.Context, db *sql.DB, fn func(Tx) error) error {
-	tx, err := db.BeginTx(ctx, nil)
+func (s *sqliteStore) attempt(ctx context.Context, on *statements, fn func(Tx) error) error {
+	tx, err := on.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", explain(err))
 	}
 	defer tx.Rollback() // does nothing after a commit
-	if err := fn(&sqlTx{ctx, tx}); err != nil {
+	if err := fn(&sqlTx{ctx, tx, on}); err != nil {
 		return explain(err)
 	}
 	if err := tx.Commit(); err != nil {

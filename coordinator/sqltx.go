@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"caucus/auxdata"
@@ -19,13 +18,22 @@ import (
 
 // sqlTx is a Tx in SQL that SQLite and PostgreSQL both read.
 type sqlTx struct {
-	ctx context.Context
-	tx  *sql.Tx
+	ctx  context.Context
+	tx   *sql.Tx
+	kept *statements
+}
+
+// run runs a statement.
+func (t *sqlTx) run(query string, args ...any) (sql.Result, error) {
+	if s := t.kept.in(t.ctx, t.tx, query); s != nil {
+		return s.ExecContext(t.ctx, args...)
+	}
+	return t.tx.ExecContext(t.ctx, query, args...)
 }
 
 // exec runs a statement that must change at least one row.
 func (t *sqlTx) exec(query string, args ...any) error {
-	r, err := t.tx.ExecContext(t.ctx, query, args...)
+	r, err := t.run(query, args...)
 	if err != nil {
 		return err
 	}
@@ -37,7 +45,13 @@ func (t *sqlTx) exec(query string, args ...any) error {
 
 // one reads a row.
 func (t *sqlTx) one(to []any, query string, args ...any) error {
-	err := t.tx.QueryRowContext(t.ctx, query, args...).Scan(to...)
+	var row *sql.Row
+	if s := t.kept.in(t.ctx, t.tx, query); s != nil {
+		row = s.QueryRowContext(t.ctx, args...)
+	} else {
+		row = t.tx.QueryRowContext(t.ctx, query, args...)
+	}
+	err := row.Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return errNone
 	}
@@ -46,7 +60,13 @@ func (t *sqlTx) one(to []any, query string, args ...any) error {
 
 // each reads rows.
 func (t *sqlTx) each(read func(scan func(...any) error) error, query string, args ...any) error {
-	rows, err := t.tx.QueryContext(t.ctx, query, args...)
+	var rows *sql.Rows
+	var err error
+	if s := t.kept.in(t.ctx, t.tx, query); s != nil {
+		rows, err = s.QueryContext(t.ctx, args...)
+	} else {
+		rows, err = t.tx.QueryContext(t.ctx, query, args...)
+	}
 	if err != nil {
 		return err
 	}
@@ -57,6 +77,19 @@ func (t *sqlTx) each(read func(scan func(...any) error) error, query string, arg
 		}
 	}
 	return rows.Err()
+}
+
+func (t *sqlTx) Try(fn func() error) (undone, err error) {
+	if _, err := t.run("SAVEPOINT attempt"); err != nil {
+		return nil, err
+	}
+	if undone = fn(); undone != nil { // what is kept of it is the savepoint itself
+		_, err = t.run("ROLLBACK TO attempt")
+	}
+	if err == nil {
+		_, err = t.run("RELEASE attempt")
+	}
+	return undone, err
 }
 
 func instant(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
@@ -167,7 +200,7 @@ func (t *sqlTx) Revoke(name string) error {
 		return err
 	}
 	for _, table := range []string{"certificates", "invitations"} {
-		if _, err := t.tx.ExecContext(t.ctx, "UPDATE "+table+" SET revoked = TRUE WHERE name = $1", name); err != nil {
+		if _, err := t.run("UPDATE "+table+" SET revoked = TRUE WHERE name = $1", name); err != nil {
 			return err
 		}
 	}
@@ -251,11 +284,11 @@ func (t *sqlTx) SetState(h study.Hash, s study.State, reason string) error {
 	if !protocol.Final(s) {
 		return nil
 	}
-	if _, err := t.tx.ExecContext(t.ctx, "UPDATE contributions SET body = NULL WHERE study = $1 AND body IS NOT NULL", h[:]); err != nil {
+	if _, err := t.run("UPDATE contributions SET body = NULL WHERE study = $1 AND body IS NOT NULL", h[:]); err != nil {
 		return err
 	}
 	for _, table := range []string{"sums", "losses"} {
-		if _, err := t.tx.ExecContext(t.ctx, "DELETE FROM "+table+" WHERE study = $1", h[:]); err != nil {
+		if _, err := t.run("DELETE FROM "+table+" WHERE study = $1", h[:]); err != nil {
 			return err
 		}
 	}
@@ -308,7 +341,7 @@ func (t *sqlTx) AddContribution(r protocol.Receipt, body []byte) error {
 }
 
 func (t *sqlTx) Decline(h study.Hash, p study.PartyID) error {
-	_, err := t.tx.ExecContext(t.ctx, "INSERT INTO declines (study, party) VALUES ($1, $2) ON CONFLICT DO NOTHING", h[:], p)
+	_, err := t.run("INSERT INTO declines (study, party) VALUES ($1, $2) ON CONFLICT DO NOTHING", h[:], p)
 	return err
 }
 
@@ -362,14 +395,8 @@ func (t *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []con
 	if err != nil {
 		return err
 	}
-	for part := range slices.Chunk(folded, 500) { // databases bound a statement's parameters
-		args := []any{h[:]}
-		marks := make([]string, len(part))
-		for i, c := range part {
-			args = append(args, c.Party)
-			marks[i] = fmt.Sprintf("$%d", i+2)
-		}
-		if err := t.exec("UPDATE contributions SET body = NULL WHERE study = $1 AND party IN ("+strings.Join(marks, ", ")+")", args...); err != nil {
+	for _, c := range folded {
+		if err := t.exec("UPDATE contributions SET body = NULL WHERE study = $1 AND party = $2", h[:], c.Party); err != nil {
 			return err
 		}
 	}
@@ -377,7 +404,7 @@ func (t *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []con
 }
 
 func (t *sqlTx) AddWitnessed(w testimony) error {
-	_, err := t.tx.ExecContext(t.ctx, `INSERT INTO witnessed (hash, sequence, kind, document, signature, shown_by, shown)
+	_, err := t.run(`INSERT INTO witnessed (hash, sequence, kind, document, signature, shown_by, shown)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
 		w.Head.Hash[:], w.Head.Sequence, w.Shown.Kind, w.Shown.Document, w.Shown.Signature, w.By, w.At.UnixMilli())
 	return err

@@ -41,6 +41,9 @@ type Tx interface {
 	contributionTx
 	witnessTx
 	clockTx
+	// Try runs fn in a savepoint. What fn fails with is undone, and the
+	// transaction may go on; err says that it may not.
+	Try(fn func() error) (undone, err error)
 }
 
 // clockTx is about the last time that was known.

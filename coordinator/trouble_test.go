@@ -32,7 +32,7 @@ func TestCallerGoesAway(t *testing.T) {
 					break
 				}
 			}
-			_, err := (&sqlTx{context.Background(), tx.(*sqlTx).tx}).Members(time.Now())
+			_, err := (&sqlTx{context.Background(), tx.(*sqlTx).tx, tx.(*sqlTx).kept}).Members(time.Now())
 			return err
 		},
 		"in a statement": func(tx Tx, cancel func()) error {

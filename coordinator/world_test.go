@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 		runChild()
 		return
 	}
+	if os.Getenv(loadFolder) != "" {
+		runLoad()
+		return
+	}
 	if os.Getenv(fetchFolder) != "" {
 		runFetch()
 		return

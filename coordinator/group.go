@@ -1,0 +1,192 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Contributions that arrive while another is being written to the disk are
+// decided and stored together: one transaction, one wait for the disk. It is as
+// if they came one after the other:
+//
+//   - each is stored in a savepoint: one that cannot be stored is undone, and ends
+//     the group before it, so that no other is decided after a step of the machine
+//     that did not happen;
+//   - nobody is answered, with a receipt or a refusal, before the transaction is
+//     on the disk. If it fails, all of the group are told that and come again; so
+//     a party that is in a group twice is never refused because of bytes that were
+//     not stored.
+
+// pending is a contribution whose body is valid, and its answer.
+type pending struct {
+	caller  protocol.Caller
+	receipt protocol.Receipt
+	body    []byte
+	now     time.Time
+
+	done   chan struct{} // closed with the answer
+	answer protocol.Receipt
+	err    error
+}
+
+// errNoAnswer is told to those whom a panic left without one.
+var errNoAnswer = errors.New("store contribution: it was given up")
+
+// contribute decides on a contribution whose body is valid, and answers with
+// its receipt once both are stored. Whoever was revoked while it was uploaded
+// is refused in the same transaction.
+func (c *course) contribute(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte, now time.Time) (protocol.Receipt, error) {
+	p := &pending{caller: caller, receipt: r, body: body, now: now, done: make(chan struct{}), err: errNoAnswer}
+	c.queueMu.Lock()
+	c.queue = append(c.queue, p)
+	c.queueMu.Unlock()
+	for {
+		select {
+		case <-p.done:
+			return p.answer, p.err
+		case c.lead <- struct{}{}: // nobody is at it: this call stores for all that wait
+			c.storeQueue(ctx)
+		}
+	}
+}
+
+// storeQueue stores all that wait and answers them. The caller holds lead, which it
+// gives back.
+func (c *course) storeQueue(ctx context.Context) {
+	c.queueMu.Lock()
+	group := c.queue
+	c.queue = nil
+	c.queueMu.Unlock()
+	defer func() {
+		for _, p := range group {
+			close(p.done)
+		}
+		<-c.lead
+	}()
+	// A caller that goes away must not tear a commit.
+	ctx = context.WithoutCancel(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.load(ctx); err != nil {
+		refuse(group, err)
+		return
+	}
+	var together, apart []*pending
+	for _, p := range group {
+		if c.isLost(p.receipt.Party, p.receipt.Body) || c.machine.State == study.Open && !p.now.Before(c.machine.Plan.Deadline) {
+			apart = append(apart, p)
+		} else {
+			together = append(together, p)
+		}
+	}
+	for len(together) > 0 {
+		together = c.storeLocked(ctx, together)
+	}
+	for _, p := range apart {
+		p.answer, p.err = c.storeApart(ctx, p)
+	}
+}
+
+// storeApart stores a contribution that comes after the deadline, and so is late
+// whenever deadlines were last looked at, or one that was lost.
+func (c *course) storeApart(ctx context.Context, p *pending) (protocol.Receipt, error) {
+	if err := c.load(ctx); err != nil {
+		return protocol.Receipt{}, err
+	}
+	if _, err := c.deadlineLocked(ctx, p.now); err != nil {
+		return protocol.Receipt{}, err
+	}
+	if c.isLost(p.receipt.Party, p.receipt.Body) {
+		return c.restoreLocked(ctx, p.caller, p.receipt, p.body)
+	}
+	c.storeLocked(ctx, []*pending{p})
+	return p.answer, p.err
+}
+
+func refuse(group []*pending, err error) {
+	for _, p := range group {
+		p.err = err
+	}
+}
+
+// storeLocked stores as many of a group, from its front, as it can in one
+// transaction, and returns the others. The caller holds mu.
+func (c *course) storeLocked(ctx context.Context, group []*pending) (rest []*pending) {
+	if err := c.load(ctx); err != nil {
+		refuse(group, err)
+		return nil
+	}
+	const name = "study.Contributed"
+	var stored, had []*pending
+	torn := false // the machine made a step that was undone
+	err := c.store.Update(ctx, func(tx Tx) error {
+		for i, p := range group {
+			if p.err = c.standing.within(tx, p.caller); p.err != nil {
+				continue
+			}
+			effects, err := c.machine.Step(study.Contributed{Party: p.receipt.Party, Plan: p.receipt.Plan, Body: p.receipt.Body})
+			if err != nil {
+				p.err = err
+				continue
+			}
+			wrote := false
+			undone, err := tx.Try(func() error {
+				wrote, err = c.keep(tx, effects, p)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if undone != nil {
+				p.err, rest, torn = fmt.Errorf("store study %s: %w", c.hash, undone), group[i+1:], true
+				break
+			}
+			if wrote {
+				stored = append(stored, p)
+			} else {
+				had = append(had, p)
+			}
+		}
+		for range stored {
+			c.point("before " + name)
+		}
+		return nil
+	})
+	if err != nil {
+		c.machine = nil // its steps may not have happened
+		refuse(group, fmt.Errorf("store study %s: %w", c.hash, err))
+		return nil
+	}
+	if torn {
+		c.machine = nil
+	}
+	for _, p := range stored {
+		c.point("after " + name)
+		p.answer, p.err = p.receipt, nil
+	}
+	for _, p := range had { // another connection was faster
+		p.answer, p.err = c.receiptLocked(ctx, p.receipt.Party)
+	}
+	return rest
+}
+
+// keep stores what a step wants stored.
+func (c *course) keep(tx Tx, effects []study.Effect, p *pending) (wrote bool, err error) {
+	for _, effect := range effects {
+		switch e := effect.(type) {
+		case study.StoreContribution:
+			wrote, err = true, tx.AddContribution(p.receipt, p.body)
+		case study.StoreState:
+			err = tx.SetState(c.hash, e.State, e.Reason)
+		}
+		if err != nil {
+			return wrote, err
+		}
+	}
+	return wrote, nil
+}
