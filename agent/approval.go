@@ -131,8 +131,15 @@ func (who Approver) name() (string, error) {
 // as the policy asks for have done so, and says what was approved. A study that
 // the policy does not allow stays refused: change the policy. What a person
 // refused stays refused. Approval is for this plan; another plan needs its own.
+// The records are read for the review alone, after the approval is there: how
+// long that takes keeps nothing waiting.
 func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review, error) {
-	r, offline, err := a.Preview(ctx, name)
+	offline := a.refresh(ctx)
+	h, err := a.site.studies.find(name)
+	if err != nil {
+		return Review{}, errors.Join(err, offline)
+	}
+	r, err := a.site.outline(ctx, h)
 	if err != nil {
 		return Review{}, errors.Join(err, offline)
 	}

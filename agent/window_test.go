@@ -485,3 +485,51 @@ func TestHostilePlan(t *testing.T) {
 		t.Errorf("one neighbour is given %v, the other %v", lengths[0], lengths[1])
 	}
 }
+
+// TestApprovedUnread: a person's approval is there before the file is opened,
+// so when the agent goes on does not hang on how long it takes to read.
+func TestApprovedUnread(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.Policy.Approval = ApproveByPerson
+	a := r.agent(t)
+	round(t, a)
+	text, err := os.ReadFile(r.config.Data["ward"].File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe := r.pipe(t)
+	done := make(chan error)
+	go func() {
+		_, err := a.Approve(context.Background(), "illness", Approver{})
+		done <- err
+	}()
+	f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it is opened to be read
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.site.approvers(a.site.studies.of(r.hash), r.hash)) != 1 {
+		t.Error("the file was opened before the study was approved")
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Close(), <-done); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEarly: after a restart an upload waits for its moment, and a clock that is
+// put back delays it no longer.
+func TestEarly(t *testing.T) {
+	d := dossier{t.TempDir()}
+	from := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	if d.early(from) {
+		t.Error("what has no time is early")
+	}
+	if err := d.writeJSON(fileDue, due{From: from, Until: from.Add(time.Second), Leaves: from.Add(2 * time.Second)}); err != nil {
+		t.Fatal(err)
+	}
+	for after, want := range map[time.Duration]bool{-time.Hour: false, time.Millisecond: true, 1500 * time.Millisecond: true, 2 * time.Second: false, time.Hour: false} {
+		if got := d.early(from.Add(after)); got != want {
+			t.Errorf("%v after its beginning: early %v, want %v", after, got, want)
+		}
+	}
+}

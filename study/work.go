@@ -38,7 +38,7 @@ const (
 func WorkOf(p Plan, pool *auxdata.Pool, records int) (Work, error) {
 	n, columns := float64(records), float64(p.Schema.Dim())
 	dim, rows, classes := float64(p.Map.Dim()), float64(pool.Rows()), float64(len(p.Schema.Classes()))
-	w := Work{Rest: n*(columns*CellSteps+3*keySteps+mapSteps(p.Map)) + rows*dim*(dim+classes)*4}
+	w := Work{Rest: n*(columns*CellSteps+3*keySteps+mapSteps(p.Map)) + rows*dim*(dim+classes)*4 + 10*dim*dim*dim}
 	switch {
 	case p.Kind == "classify" && trains(p):
 		name := p.Learner
