@@ -234,11 +234,11 @@ func (a *Agent) Round(ctx context.Context) error {
 const maxSkew = 2 * time.Minute
 
 // renew asks for a certificate with a new date when less than a third of this
-// one's life is left. The new identity is on the disk before it is used, and
+// one's life is left, or the coordinator's authority is a new one. The new identity is on the disk before it is used, and
 // the old one stays valid, so a crash in between loses nothing.
 func (a *Agent) renew(ctx context.Context) error {
 	from, until, err := a.id.Validity()
-	if err != nil || until.Sub(a.now()) > until.Sub(from)/3 {
+	if err != nil || until.Sub(a.now()) > until.Sub(from)/3 && !a.id.Outdated() {
 		return err
 	}
 	id, err := a.link.Renew(ctx)

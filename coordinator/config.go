@@ -139,6 +139,7 @@ const (
 	caFile       = "ca.pem"
 	caKeyFile    = "ca.key"
 	signerFile   = "signer.key"
+	keyringFile  = "keyring.json" // which generation of these three is in use
 	gossipFile   = "gossip.key"
 )
 

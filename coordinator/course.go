@@ -346,6 +346,14 @@ func (c *course) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error
 	if err := c.view(ctx, func(s *study.Study) error { state = s.State; return nil }); err != nil || state != study.Folded {
 		return false, err
 	}
+	return c.charged(ctx, func(id string) (bool, error) {
+		_, found, err := ledger.Line(ctx, id)
+		return found, err
+	})
+}
+
+// charged says whether a ledger holds an entry of any of the study's outputs.
+func (c *course) charged(ctx context.Context, holds func(id string) (bool, error)) (bool, error) {
 	tools, err := c.instruments(ctx)
 	if err != nil {
 		return false, err
@@ -355,7 +363,7 @@ func (c *course) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error
 		return false, err
 	}
 	for _, charge := range charges {
-		if _, found, err := ledger.Line(ctx, study.ReleaseID(c.hash, charge.Output)); found || err != nil {
+		if found, err := holds(study.ReleaseID(c.hash, charge.Output)); found || err != nil {
 			return found, explain(err)
 		}
 	}

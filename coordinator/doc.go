@@ -12,6 +12,11 @@
 //     ballots deleted and the sum stored in one transaction;
 //   - a study has one release, out of its ledger; killed between any two
 //     effects, it goes on from what is stored and spends nothing twice;
+//   - a folder that was put back to an older state releases nothing once its head
+//     file, or anyone who calls, knows better; after a start a release waits until
+//     its contributors could say so;
+//   - damaged contributions are found before any is added up, and asked for again;
+//   - a clock that jumped is over no deadline;
 //   - a study that is released or failed leaves no clear ballot and no clear
 //     sum in its database;
 //   - logs and metrics hold names, states and counts, never a feature, a label
@@ -19,6 +24,7 @@
 //
 // The folder of a coordinator holds coordinator.yaml, caucus.db (Store),
 // ledger.db (the privacy ledger's journal), the authority's and the signer's
-// keys, and operator.yaml, the first operator's profile. Only its owner may
-// read it. One process runs on it at a time.
+// keys, keyring.json once they were changed, and operator.yaml, the first
+// operator's profile. Only its owner may read it. One process runs on it at a
+// time. Beside it lies the head file.
 package coordinator

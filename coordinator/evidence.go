@@ -40,14 +40,11 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 	if err != nil {
 		return fail(err)
 	}
-	signer, err := protocol.LoadSigner(c.path(signerFile))
+	ring, err := loadKeyring(c)
 	if err != nil {
 		return fail(err)
 	}
-	e := Evidence{KeptAt: c.headFile()}
-	if e.Keys, err = protocol.FollowKeys(signer.Key(), nil); err != nil {
-		return fail(err)
-	}
+	e := Evidence{Keys: ring.keys, KeptAt: c.headFile()}
 	if e.KeptAt != "" {
 		text, err := os.ReadFile(e.KeptAt)
 		if err == nil {
@@ -86,9 +83,7 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 		}
 		witnessed, err := tx.Witnessed()
 		for _, t := range witnessed {
-			if t.Head.Sequence != lostKey {
-				e.Witnessed = append(e.Witnessed, t.Head)
-			}
+			e.Witnessed = append(e.Witnessed, t.Head)
 		}
 		return err
 	})

@@ -24,11 +24,7 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 	if err != nil {
 		return fail(err)
 	}
-	authority, err := protocol.LoadAuthority(c.path(caFile), c.path(caKeyFile))
-	if err != nil {
-		return fail(err)
-	}
-	signer, err := protocol.LoadSigner(c.path(signerFile))
+	ring, err := loadKeyring(c)
 	if err != nil {
 		return fail(err)
 	}
@@ -37,7 +33,7 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 		address = c.Listen
 	}
 	caller := protocol.Caller{Name: name, Role: protocol.RoleOperator}
-	profile, leaf, err := authority.IssueOwn(address, caller, signer.Key(), now)
+	profile, leaf, err := ring.authority.IssueOwn(address, caller, ring.signer.Key(), now)
 	if err != nil {
 		return fail(err)
 	}

@@ -55,26 +55,19 @@ func (c *course) mend(ctx context.Context, m mender) error {
 	if len(over) == 0 {
 		return wait
 	}
-	tools, err := c.instruments(ctx)
-	if err != nil {
+	charged, err := c.charged(ctx, func(id string) (bool, error) {
+		_, found, err := privacy.LineOf(ctx, m.journal, id)
+		return found, err
+	})
+	switch {
+	case err != nil:
 		return err
-	}
-	charges, err := study.DeclaredCosts(tools.plan, tools.pool)
-	if err != nil {
-		return err
-	}
-	for _, charge := range charges {
-		_, found, err := privacy.LineOf(ctx, m.journal, study.ReleaseID(c.hash, charge.Output))
-		if err != nil {
-			return err
-		}
-		if found {
-			if !c.saidKept {
-				c.saidKept = true
-				m.log.Error("contributions are lost of a study that the ledger has released: it is not sealed without them, and waits for the same bytes", "study", c.hash, "parties", over)
-			}
-			return wait
-		}
+	case charged && !c.saidKept:
+		c.saidKept = true
+		m.log.Error("contributions are lost of a study that the ledger has released: it is not sealed without them, and waits for the same bytes", "study", c.hash, "parties", over)
+		return wait
+	case charged:
+		return wait
 	}
 	return c.reseal(ctx, m, over)
 }

@@ -96,13 +96,12 @@ func (s *Server) open() error {
 		return err
 	}
 	s.closers = append(s.closers, func() error { unlock(); return nil })
-	if s.authority, err = protocol.LoadAuthority(c.path(caFile), c.path(caKeyFile)); err != nil {
+	ring, err := loadKeyring(c)
+	if err != nil {
 		return err
 	}
-	if s.signer, err = protocol.LoadSigner(c.path(signerFile)); err != nil {
-		return err
-	}
-	if s.keys, err = protocol.FollowKeys(s.signer.Key(), nil); err != nil {
+	s.authority, s.signer, s.keys = ring.authority, ring.signer, ring.keys
+	if err := forgetOldKeys(c, len(s.keys.Successions())); err != nil {
 		return err
 	}
 	if s.gossipSecret, err = protocol.ReadSecret(c.path(gossipFile)); err != nil {

@@ -148,6 +148,15 @@ func (s *sqliteStore) migrate() error {
 	return tx.Commit()
 }
 
+// Copy writes all rows as of one moment to a new file at path, while the store is
+// used.
+func (s *sqliteStore) Copy(ctx context.Context, path string) error {
+	if _, err := s.write.ExecContext(ctx, "VACUUM INTO $1", path); err != nil {
+		return fmt.Errorf("copy store: %w", explain(err))
+	}
+	return nil
+}
+
 // Check reads every page and index.
 func (s *sqliteStore) Check(ctx context.Context) error {
 	var found string

@@ -21,7 +21,7 @@ import (
 // what the caller shows.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := callerOf(ctx), s.conductor.releaser.witness
-	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), protocol.SignedOf(r.Successions)); err != nil {
+	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown)); err != nil {
 		return nil, explain(err)
 	}
 	reply := &pb.ListReply{UnixMillis: s.config.Now().UnixMilli()}

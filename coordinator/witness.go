@@ -3,7 +3,6 @@ package coordinator
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -59,9 +58,6 @@ type testimony struct {
 	At    time.Time
 }
 
-// lostKey is the number of a testimony that is about a signing key.
-const lostKey = -1
-
 // maxKnown bounds what is remembered of heads that were looked up.
 const maxKnown = 1024
 
@@ -80,29 +76,12 @@ func (w *witnesses) open(ctx context.Context) error {
 		return err
 	}
 	for _, t := range all {
-		if err := contradicts(chain, w.keys, t); err != nil {
+		if _, err := chain.Recall(t.Head); err != nil {
 			w.stop(err, t.By)
 		}
 	}
 	return nil
 }
-
-// contradicts is how a testimony contradicts a chain and the keys known; nil if it
-// does not, any more.
-func contradicts(chain *privacy.Chain, keys protocol.Keys, t testimony) error {
-	if t.Head.Sequence == lostKey {
-		next, err := keys.Follow(protocol.Signed{Document: t.Shown.Document, Signature: t.Shown.Signature})
-		if err != nil || len(next.Successions()) == len(keys.Successions()) {
-			return nil // another successor was signed since, or this one is here
-		}
-		return errLostKey
-	}
-	_, err := chain.Recall(t.Head)
-	return err
-}
-
-// errLostKey: only a newer backup helps.
-var errLostKey = errors.New("it handed its signing key over to one that is not here: restore a backup that was made after caucus coordinator rotate")
 
 // stop notes that the coordinator was put back. The caller holds mu, or nobody
 // else has w yet.
@@ -114,25 +93,11 @@ func (w *witnesses) stop(why error, by string) {
 }
 
 // look takes what a caller shows, and that it called.
-func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown protocol.Shown, successions []protocol.Signed) error {
+func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown protocol.Shown) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	keys := w.keys
-	for _, s := range successions {
-		next, err := keys.Follow(s)
-		if err != nil {
-			break // of others, or made up
-		}
-		if len(next.Successions()) > len(keys.Successions()) { // its own, and unknown here
-			w.witness(testimony{
-				privacy.Head{Sequence: lostKey, Hash: sha256.Sum256(s.Document)},
-				protocol.Shown{Kind: protocol.SuccessionDocument, Document: s.Document, Signature: s.Signature}, caller.Name, time.Now(),
-			}, errLostKey)
-		}
-		keys = next
-	}
 	if shown.Kind != "" && !(shown.Kind == w.signed.Kind && bytes.Equal(shown.Document, w.signed.Document) && bytes.Equal(shown.Signature, w.signed.Signature)) {
-		head, err := shown.Head(keys)
+		head, err := shown.Head(w.keys)
 		if err != nil {
 			w.counts.badWitnesses.Add(1)
 			if !w.bad[caller.Name] {

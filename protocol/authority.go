@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -19,6 +20,18 @@ import (
 type Authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
+	former      []Former // those that handed over to it, oldest first
+}
+
+// Former is an authority that handed over to the next one.
+type Former struct {
+	// Certificate is its own, and Bridge the next one's key under a certificate
+	// that it signed; both DER. By bridges whoever still trusts a former authority
+	// knows a coordinator of the newest one.
+	Certificate []byte `json:"certificate"`
+	Bridge      []byte `json:"bridge"`
+	// At is when it handed over: what it certified before is good until it expires.
+	At time.Time `json:"at"`
 }
 
 // How long certificates are good. A clock may be behind by clockSlack.
@@ -48,17 +61,69 @@ func NewAuthority(now time.Time) (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make authority: %w", err)
 	}
-	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "Caucus authority"},
-		NotBefore: now.Add(-clockSlack), NotAfter: now.AddDate(authorityYears, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
-	}
+	template := authorityTemplate(serial, now)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return nil, fmt.Errorf("make authority: %w", err)
 	}
 	c, err := x509.ParseCertificate(der)
-	return &Authority{c, key}, err
+	return &Authority{certificate: c, key: key}, err
+}
+
+func authorityTemplate(serial *big.Int, now time.Time) *x509.Certificate {
+	return &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "Caucus authority"},
+		NotBefore: now.Add(-clockSlack), NotAfter: now.AddDate(authorityYears, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+}
+
+// Succeed makes the next authority, to which this one hands over.
+func (a *Authority) Succeed(now time.Time) (*Authority, error) {
+	fail := func(err error) (*Authority, error) { return nil, fmt.Errorf("hand over authority: %w", err) }
+	next, err := NewAuthority(now)
+	if err != nil {
+		return fail(err)
+	}
+	serial, err := newSerial()
+	if err != nil {
+		return fail(err)
+	}
+	bridge, err := x509.CreateCertificate(rand.Reader, authorityTemplate(serial, now), a.certificate, next.key.Public(), a.key)
+	if err != nil {
+		return fail(err)
+	}
+	next.former = append(slices.Clone(a.former), Former{a.certificate.Raw, bridge, now.UTC()})
+	return next, nil
+}
+
+// Former are the authorities that handed over to this one, oldest first.
+func (a *Authority) Former() []Former { return a.former }
+
+// After is the authority with those that handed over to it.
+func (a *Authority) After(former []Former) *Authority {
+	return &Authority{certificate: a.certificate, key: a.key, former: former}
+}
+
+// DER is the authority's certificate.
+func (a *Authority) DER() []byte { return a.certificate.Raw }
+
+// members are the authorities whose certificates members may hold: this one, and
+// former ones as long as anything that they certified is good.
+func (a *Authority) members(now time.Time) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.certificate)
+	for _, f := range a.former {
+		if now.After(f.At.Add(MemberValidity + clockSlack)) {
+			continue
+		}
+		c, err := x509.ParseCertificate(f.Certificate)
+		if err != nil {
+			return nil, fmt.Errorf("former authority: %w", err)
+		}
+		pool.AddCert(c)
+	}
+	return pool, nil
 }
 
 // LoadAuthority reads what Save wrote.
@@ -87,7 +152,7 @@ func LoadAuthority(certificatePath, keyPath string) (*Authority, error) {
 	if public, ok := signer.Public().(*ecdsa.PublicKey); !ok || !public.Equal(c.PublicKey) {
 		return fail(fmt.Errorf("%s is not the key of %s", keyPath, certificatePath))
 	}
-	return &Authority{c, signer}, nil
+	return &Authority{certificate: c, key: signer}, nil
 }
 
 // Save writes certificate and key, each with mode 0600.
@@ -140,7 +205,11 @@ func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	return tls.Certificate{Certificate: [][]byte{c.Raw}, PrivateKey: key, Leaf: c}, nil
+	chain := [][]byte{c.Raw}
+	for i := len(a.former) - 1; i >= 0; i-- {
+		chain = append(chain, a.former[i].Bridge)
+	}
+	return tls.Certificate{Certificate: chain, PrivateKey: key, Leaf: c}, nil
 }
 
 // IssuedAt is when a certificate of the authority was made.

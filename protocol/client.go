@@ -190,7 +190,7 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	keys := c.Keys()
 	newest := keys.Newest()
 	held, head := c.memory.newest()
-	reply, err := c.studies.List(ctx, &pb.ListRequest{Shown: held.proto(), Signer: newest[:], Successions: SignedProto(keys.Successions())})
+	reply, err := c.studies.List(ctx, &pb.ListRequest{Shown: held.proto(), Signer: newest[:]})
 	if err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", FromStatus(err))
 	}
@@ -374,7 +374,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 	}
 	var a Assembly
 	keys := c.Keys()
-	r := SignedRelease{Signer: keys.Newest()}
+	r := SignedRelease{Signer: keys.Newest(), Successions: keys.Successions()}
 	err = receive(stream, &a, func(c *pb.Chunk) error {
 		if c.Offset == 0 {
 			r.Signature = c.Signature

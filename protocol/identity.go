@@ -136,6 +136,21 @@ func (id Identity) Follow(k Keys) (Identity, bool) {
 	return id, true
 }
 
+// Outdated says whether the certificate is of an authority that handed over to the
+// one trusted now: it should be renewed.
+func (id Identity) Outdated() bool {
+	leaf, err := id.leaf()
+	if err != nil {
+		return false
+	}
+	der, err := derOf("CERTIFICATE", id.CA)
+	if err != nil {
+		return false
+	}
+	ca, err := x509.ParseCertificate(der)
+	return err == nil && leaf.CheckSignatureFrom(ca) != nil
+}
+
 // LoadIdentity reads what Save wrote. It refuses a file that others may read.
 func LoadIdentity(path string) (Identity, error) {
 	var id Identity

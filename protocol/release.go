@@ -14,6 +14,9 @@ import (
 //
 //	{"release": …, "signature": base64, "signer": hexadecimal}
 //
+// Where the coordinator had changed its key, "successions" lead from its first one
+// to the one that signed.
+//
 // The signature is over the release's compact bytes, so indenting the file
 // changes nothing. A simulated release has no signature: nobody signs it.
 type SignedRelease struct {
@@ -22,12 +25,16 @@ type SignedRelease struct {
 	Signature []byte
 	// Signer is the key that the file names; whose it is, the file cannot say.
 	Signer SignerKey
+	// Successions are how the coordinator changed its keys, each signed by the key
+	// before it.
+	Successions []Signed
 }
 
 type signedReleaseFile struct {
-	Release   json.RawMessage `json:"release"`
-	Signature []byte          `json:"signature,omitempty"`
-	Signer    *SignerKey      `json:"signer,omitempty"`
+	Release     json.RawMessage `json:"release"`
+	Signature   []byte          `json:"signature,omitempty"`
+	Signer      *SignerKey      `json:"signer,omitempty"`
+	Successions []Signed        `json:"successions,omitempty"`
 }
 
 // ErrUnsigned: a release without a signature, as simulations make.
@@ -35,7 +42,7 @@ var ErrUnsigned = errors.New("the release has no signature")
 
 // MarshalJSON writes the file.
 func (r SignedRelease) MarshalJSON() ([]byte, error) {
-	f := signedReleaseFile{Release: r.Document, Signature: r.Signature}
+	f := signedReleaseFile{Release: r.Document, Signature: r.Signature, Successions: r.Successions}
 	if r.Signature != nil {
 		f.Signer = &r.Signer
 	}
@@ -60,7 +67,7 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if err := json.Compact(&compact, f.Release); err != nil {
 		return fail(err)
 	}
-	r := SignedRelease{Document: compact.Bytes(), Signature: f.Signature}
+	r := SignedRelease{Document: compact.Bytes(), Signature: f.Signature, Successions: f.Successions}
 	if f.Signer != nil {
 		r.Signer = *f.Signer
 	}

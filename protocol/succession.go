@@ -111,6 +111,17 @@ func (k Keys) Follow(s Signed) (Keys, error) {
 	return k, nil
 }
 
+// FollowAll goes as far on as these lead from any of the keys, whatever else is
+// among them.
+func (k Keys) FollowAll(successions []Signed) Keys {
+	for _, s := range successions {
+		if next, err := k.Follow(s); err == nil && len(next.links) <= maxSuccessions {
+			k = next
+		}
+	}
+	return k
+}
+
 // Newest is the key that the coordinator signs with now.
 func (k Keys) Newest() SignerKey {
 	if n := len(k.links); n > 0 {

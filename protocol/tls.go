@@ -39,8 +39,10 @@ func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*t
 	if _, err := certificate(nil); err != nil {
 		return nil, fmt.Errorf("make server certificate: %w", err)
 	}
-	clients := x509.NewCertPool()
-	clients.AddCert(a.certificate)
+	clients, err := a.members(now())
+	if err != nil {
+		return nil, err
+	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
 		GetCertificate: certificate, Time: now,

@@ -22,7 +22,8 @@ var (
 )
 
 func newCoordinator(c *console) *cobra.Command {
-	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c), newCoordinatorOperator(c), newCoordinatorClock(c))
+	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c), newCoordinatorOperator(c), newCoordinatorClock(c),
+		newCoordinatorRotate(c), newCoordinatorBackup(c), newCoordinatorRestore(c))
 }
 
 func newCoordinatorInit(c *console) *cobra.Command {

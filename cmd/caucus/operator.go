@@ -63,7 +63,7 @@ func (o *operator) dial() (*protocol.Client, error) {
 			}
 		}
 	}
-	if left > until.Sub(from)/3 {
+	if left > until.Sub(from)/3 && !id.Outdated() {
 		return client, nil
 	}
 	renewed, err := client.Renew(context.Background())

@@ -123,6 +123,9 @@ func (v *verify) signature(r protocol.SignedRelease) ([]study.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	if keys != nil {
+		*keys = keys.FollowAll(r.Successions)
+	}
 	itself := r.Check(r.Signer)
 	switch {
 	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated:

@@ -1,6 +1,6 @@
 -- What callers showed of this coordinator's own that its ledger lacks: proof that
--- it was put back to an older state. kind is the document's; the head is the one
--- it tells, or number -1 where it is a succession of signing keys.
+-- it was put back to an older state. kind is the document's, number and hash are
+-- those of the head that it tells.
 CREATE TABLE witnessed (
     hash      BYTEA  PRIMARY KEY,
     sequence  BIGINT NOT NULL,

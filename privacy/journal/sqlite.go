@@ -131,6 +131,15 @@ func (j *Journal) migrate() error {
 	return tx.Commit()
 }
 
+// Copy writes all entries as of one moment to a new file at path, while releases go
+// on.
+func (j *Journal) Copy(ctx context.Context, path string) error {
+	if _, err := j.db.ExecContext(ctx, "VACUUM INTO $1", path); err != nil {
+		return fmt.Errorf("copy ledger file %s: %w", j.path, explain(err))
+	}
+	return nil
+}
+
 // Close closes the file.
 func (j *Journal) Close() error { return j.db.Close() }
 

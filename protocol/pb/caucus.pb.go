@@ -122,10 +122,8 @@ type ListRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The newest document of the coordinator's that the caller holds.
 	Shown *Shown `protobuf:"bytes,1,opt,name=shown,proto3" json:"shown,omitempty"`
-	// The newest key of the coordinator's signer that the caller knows, and how it
-	// followed it there, oldest first.
-	Signer        []byte    `protobuf:"bytes,2,opt,name=signer,proto3" json:"signer,omitempty"`
-	Successions   []*Signed `protobuf:"bytes,3,rep,name=successions,proto3" json:"successions,omitempty"`
+	// The newest key of the coordinator's signer that the caller knows.
+	Signer        []byte `protobuf:"bytes,2,opt,name=signer,proto3" json:"signer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -170,13 +168,6 @@ func (x *ListRequest) GetShown() *Shown {
 func (x *ListRequest) GetSigner() []byte {
 	if x != nil {
 		return x.Signer
-	}
-	return nil
-}
-
-func (x *ListRequest) GetSuccessions() []*Signed {
-	if x != nil {
-		return x.Successions
 	}
 	return nil
 }
@@ -1905,11 +1896,10 @@ const file_caucus_proto_rawDesc = "" +
 	"\x0fsigning_request\x18\x01 \x01(\fR\x0esigningRequest\".\n" +
 	"\n" +
 	"EnrolReply\x12 \n" +
-	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"\x82\x01\n" +
+	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"M\n" +
 	"\vListRequest\x12&\n" +
 	"\x05shown\x18\x01 \x01(\v2\x10.caucus.v1.ShownR\x05shown\x12\x16\n" +
-	"\x06signer\x18\x02 \x01(\fR\x06signer\x123\n" +
-	"\vsuccessions\x18\x03 \x03(\v2\x11.caucus.v1.SignedR\vsuccessions\"U\n" +
+	"\x06signer\x18\x02 \x01(\fR\x06signer\"U\n" +
 	"\x05Shown\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x1c\n" +
@@ -2093,60 +2083,59 @@ var file_caucus_proto_goTypes = []any{
 }
 var file_caucus_proto_depIdxs = []int32{
 	3,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
-	8,  // 1: caucus.v1.ListRequest.successions:type_name -> caucus.v1.Signed
-	5,  // 2: caucus.v1.ListReply.studies:type_name -> caucus.v1.Summary
-	8,  // 3: caucus.v1.ListReply.head:type_name -> caucus.v1.Signed
-	8,  // 4: caucus.v1.ListReply.successions:type_name -> caucus.v1.Signed
-	5,  // 5: caucus.v1.StudyPart.summary:type_name -> caucus.v1.Summary
-	10, // 6: caucus.v1.StudyPart.plan:type_name -> caucus.v1.Chunk
-	12, // 7: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
-	10, // 8: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	21, // 9: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	25, // 10: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
-	10, // 11: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
-	28, // 12: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
-	10, // 13: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	0,  // 14: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
-	0,  // 15: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
-	2,  // 16: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
-	6,  // 17: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
-	9,  // 18: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
-	11, // 19: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	13, // 20: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
-	9,  // 21: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	15, // 22: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
-	17, // 23: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	19, // 24: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	22, // 25: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	24, // 26: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	27, // 27: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	6,  // 28: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	31, // 29: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	6,  // 30: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	29, // 31: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	1,  // 32: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 33: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	4,  // 34: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	7,  // 35: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	10, // 36: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	8,  // 37: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	14, // 38: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	10, // 39: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	16, // 40: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
-	18, // 41: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	20, // 42: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	23, // 43: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	26, // 44: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	5,  // 45: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	5,  // 46: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	5,  // 47: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	5,  // 48: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	30, // 49: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	32, // [32:50] is the sub-list for method output_type
-	14, // [14:32] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	5,  // 1: caucus.v1.ListReply.studies:type_name -> caucus.v1.Summary
+	8,  // 2: caucus.v1.ListReply.head:type_name -> caucus.v1.Signed
+	8,  // 3: caucus.v1.ListReply.successions:type_name -> caucus.v1.Signed
+	5,  // 4: caucus.v1.StudyPart.summary:type_name -> caucus.v1.Summary
+	10, // 5: caucus.v1.StudyPart.plan:type_name -> caucus.v1.Chunk
+	12, // 6: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
+	10, // 7: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
+	21, // 8: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
+	25, // 9: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
+	10, // 10: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
+	28, // 11: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	10, // 12: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
+	0,  // 13: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
+	0,  // 14: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
+	2,  // 15: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
+	6,  // 16: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
+	9,  // 17: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
+	11, // 18: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
+	13, // 19: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	9,  // 20: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	15, // 21: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
+	17, // 22: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	19, // 23: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	22, // 24: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	24, // 25: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	27, // 26: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	6,  // 27: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	31, // 28: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	6,  // 29: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	29, // 30: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	1,  // 31: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 32: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	4,  // 33: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	7,  // 34: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	10, // 35: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	8,  // 36: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	14, // 37: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	10, // 38: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	16, // 39: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
+	18, // 40: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	20, // 41: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	23, // 42: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	26, // 43: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	5,  // 44: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	5,  // 45: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	5,  // 46: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	5,  // 47: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	30, // 48: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	31, // [31:49] is the sub-list for method output_type
+	13, // [13:31] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_caucus_proto_init() }

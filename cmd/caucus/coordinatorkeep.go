@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"caucus/coordinator"
+)
+
+func newCoordinatorRotate(c *console) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "rotate",
+		Short: "Change the keys of a stopped coordinator: its authority and its signer",
+		Long: `Make a new authority and a new signing key, and delete the old ones. The old key
+signs that it hands over to the new one, so agents and operators follow with their
+next call and renew their certificates, and caucus verify follows by what a release
+carries. What the old key signed stays good. Stop the coordinator first.
+
+Who had stolen the old keys can make nobody believe anything who followed; those who
+did not call since still trust them. Invitations stay good.`,
+		Example: "  caucus coordinator rotate --dir /var/lib/caucus/coordinator",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if dir == "" {
+				return usagef("coordinator rotate needs --dir DIR")
+			}
+			key, err := coordinator.Rotate(dir, time.Now())
+			if err != nil {
+				return err
+			}
+			document := struct {
+				Signer string `json:"signer"`
+			}{key.String()}
+			return c.print(document, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "new signing key  %s\nback the folder up now: an older backup has keys that are deleted\n", document.Signer)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
+	return cmd
+}
+
+func newCoordinatorBackup(c *console) *cobra.Command {
+	var dir, out string
+	cmd := &cobra.Command{
+		Use:   "backup",
+		Short: "Copy a coordinator's folder, whole and of one moment, while it runs",
+		Long: `Copy a coordinator's folder to a new folder: store, ledger, keys and configuration,
+of one moment, whether or not the coordinator runs. A copy made by other means while
+it runs may be torn. The copy is as secret as the folder. The head file beside the
+folder is not in it, and must not be put back with it: it tells how old a backup is.`,
+		Example: "  caucus coordinator backup --dir /var/lib/caucus/coordinator --out /backup/caucus-2026-03-01",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dir == "" || out == "" {
+				return usagef("coordinator backup needs --dir DIR and --out FOLDER")
+			}
+			report, err := coordinator.Backup(cmd.Context(), dir, out, time.Now())
+			if err != nil {
+				return err
+			}
+			return c.print(report, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "%d files in %s\nledger head %s\n", len(report.Files), out, report.Ledger)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
+	cmd.Flags().StringVar(&out, "out", "", "folder to make")
+	return cmd
+}
+
+func newCoordinatorRestore(c *console) *cobra.Command {
+	var from, dir string
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "restore",
+		Short: "Check a backup, and copy it to a coordinator's folder",
+		Long: `Check that a backup is whole: every file is what was backed up, store and ledger
+are undamaged and of one moment, keys and configuration can be read. Say how many
+entries the ledger has made since, if the head file beside the folder knows. Then,
+without --check, copy it to a folder that must not be there yet.
+
+A coordinator that was restored releases nothing before what was lost is charged:
+caucus ledger reconcile --dir DIR. Keep the folder that is replaced.`,
+		Example: `  caucus coordinator restore --from /backup/caucus-2026-03-01 --check
+  caucus coordinator restore --from /backup/caucus-2026-03-01 --dir /var/lib/caucus/coordinator`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if from == "" || dir == "" && !check {
+				return usagef("coordinator restore needs --from FOLDER and --dir DIR, or --check")
+			}
+			do := coordinator.Restore
+			if check {
+				do = coordinator.CheckBackup
+			}
+			report, err := do(cmd.Context(), from, dir)
+			if err != nil {
+				return err
+			}
+			return c.print(report, func(w io.Writer) error {
+				fmt.Fprintf(w, "backup of %s: %d files, whole\nledger head %s\n", report.Made.Format(time.DateTime), len(report.Files), report.Ledger)
+				if report.Behind > 0 {
+					fmt.Fprintf(w, "%d entries were made since: charge them with caucus ledger reconcile before it releases anything\n", report.Behind)
+				}
+				if !check {
+					fmt.Fprintf(w, "restored to %s\n", dir)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "the backup")
+	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder: to make, or to compare with")
+	cmd.Flags().BoolVar(&check, "check", false, "only check the backup")
+	return cmd
+}

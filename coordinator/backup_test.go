@@ -1,0 +1,150 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// TestBackup: a backup is made while the coordinator runs and a study is open. It
+// is checked, restored to another folder and carried on from; what was released
+// since is not released again.
+func TestBackup(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	s := w.small(2)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	out := filepath.Join(t.TempDir(), "backup")
+	made := must(Backup(ctx, w.config.Dir, out, w.clock.Now()))
+	if made.Ledger != (privacy.Head{}) || made.Files[storeFile] == "" || made.Files[LedgerFile] == "" || made.Files[signerFile] == "" {
+		t.Errorf("the backup holds %v at %s", made.Names(), made.Ledger)
+	}
+	for _, e := range must(os.ReadDir(out)) {
+		if info := must(e.Info()); info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %04o", e.Name(), info.Mode().Perm())
+		}
+		if strings.HasSuffix(e.Name(), "-wal") || e.Name() == "lock" || strings.HasSuffix(e.Name(), ".head") {
+			t.Errorf("%s is in the backup", e.Name())
+		}
+	}
+	if _, err := Backup(ctx, w.config.Dir, out, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "there already") {
+		t.Errorf("over an earlier backup: %v", err)
+	}
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	w.wait("trial", study.Released)
+	w.stop()
+
+	dir := w.config.Dir
+	if _, err := Restore(ctx, out, dir); err == nil || !strings.Contains(err.Error(), "move it away") {
+		t.Errorf("restored over a folder: %v", err)
+	}
+	if report := must(CheckBackup(ctx, out, dir)); report.Behind != 1 {
+		t.Errorf("the backup is %d entries behind", report.Behind)
+	}
+	must(0, os.Rename(dir, dir+".away"))
+	if report := must(Restore(ctx, out, dir)); report.Behind != 1 {
+		t.Errorf("the restored folder is %d entries behind", report.Behind)
+	}
+	w.start()
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	w.wait("trial", study.Folded)
+	w.until("behind what was published")
+	if _, err := w.operator.Release(ctx, "trial"); !errors.Is(err, protocol.ErrNotFound) {
+		t.Errorf("a second release: %v", err)
+	}
+}
+
+// TestBackupOfEveryMoment: whatever the coordinator does meanwhile, a backup is of
+// one moment: its ledger knows all that its store knows.
+func TestBackupOfEveryMoment(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	var w *world
+	n := 0
+	at := make(chan struct{}, 1)
+	w = newWorld(t, func(c *Config) {
+		c.Checkpoint = func(effect string) {
+			if !strings.HasPrefix(effect, "after ") || effect == "after receipt sent" {
+				return // within a transaction nothing else can be read
+			}
+			at <- struct{}{}
+			defer func() { <-at }()
+			n++
+			out := filepath.Join(dir, strings.ReplaceAll(effect, "/", "."), time.Now().Format("150405.000000000"))
+			must(0, os.MkdirAll(filepath.Dir(out), 0o700))
+			if _, err := Backup(ctx, c.Dir, out, time.Now()); err != nil {
+				t.Errorf("%s: %v", effect, err)
+			} else if _, err := CheckBackup(ctx, out, ""); err != nil {
+				t.Errorf("%s: %v", effect, err)
+			}
+		}
+	})
+	s := w.small(2)
+	for i, p := range names(2) {
+		must(w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
+	}
+	w.wait("trial", study.Released)
+	w.stop()
+	if n < 6 {
+		t.Errorf("%d backups were made", n)
+	}
+}
+
+// TestCheckBackup: a backup that is damaged, cut off or none at all does not pass,
+// and checking changes nothing in it.
+func TestCheckBackup(t *testing.T) {
+	ctx := context.Background()
+	w := stoppedWorld(t)
+	out := filepath.Join(t.TempDir(), "backup")
+	must(Backup(ctx, w.config.Dir, out, w.clock.Now()))
+	before := readFiles(t, out+"/")
+	if report := must(CheckBackup(ctx, out, w.config.Dir)); report.Ledger.Sequence != 1 || report.Behind != 0 {
+		t.Errorf("the backup: %+v", report)
+	}
+	for _, file := range []string{storeFile, LedgerFile, ConfigFile, signerFile} {
+		path := filepath.Join(out, file)
+		good := must(os.ReadFile(path))
+		bad := append([]byte{}, good...)
+		bad[len(bad)/2] ^= 1
+		for what, text := range map[string][]byte{"damaged": bad, "cut off": good[:len(good)/2], "empty": nil} {
+			must(0, os.WriteFile(path, text, 0o600))
+			if _, err := CheckBackup(ctx, out, ""); err == nil || !strings.Contains(err.Error(), file) {
+				t.Errorf("%s is %s: %v", file, what, err)
+			}
+			if _, err := Restore(ctx, out, w.config.Dir+".new"); err == nil {
+				t.Errorf("restored although %s is %s", file, what)
+			}
+		}
+		must(0, os.Remove(path))
+		if _, err := CheckBackup(ctx, out, ""); err == nil {
+			t.Errorf("%s is missing", file)
+		}
+		must(0, os.WriteFile(path, good, 0o600))
+	}
+	manifest := must(os.ReadFile(filepath.Join(out, BackupFile)))
+	must(0, os.WriteFile(filepath.Join(out, BackupFile), []byte(strings.Replace(string(manifest), signerFile, "../"+signerFile, 1)), 0o600))
+	if _, err := CheckBackup(ctx, out, ""); err == nil || !strings.Contains(err.Error(), "it was changed") {
+		t.Errorf("a manifest that points elsewhere: %v", err)
+	}
+	if _, err := CheckBackup(ctx, w.config.Dir, ""); err == nil || !strings.Contains(err.Error(), "it is no backup") {
+		t.Errorf("a coordinator's own folder: %v", err)
+	}
+	must(0, os.WriteFile(filepath.Join(out, BackupFile), manifest, 0o600))
+	after := readFiles(t, out+"/")
+	for path, text := range before {
+		if string(after[path]) != string(text) {
+			t.Errorf("%s was changed", path)
+		}
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d files became %d", len(before), len(after))
+	}
+}

@@ -1,0 +1,184 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// TestRotate: a coordinator changes its keys, twice, in the middle of a study.
+// Whoever knows the old ones goes on: parties, the operator, who was invited before,
+// and who holds a release. The old secrets are gone.
+func TestRotate(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	id := w.identity("p2")
+	text, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: "late"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := w.small(3)
+	first := w.server.signer.Key()
+	stolen := must(protocol.LoadAuthority(w.config.path(caFile), w.config.path(caKeyFile)))
+	before := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
+	for range 2 {
+		if _, err := Rotate(w.config.Dir, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "another coordinator runs") {
+			t.Errorf("rotated under a running coordinator: %v", err)
+		}
+		w.stop()
+		key := must(Rotate(w.config.Dir, w.clock.Now()))
+		w.start() // the parties call: they know only the old authority
+		for name, c := range w.parties {
+			if c.Keys().Newest() != key {
+				t.Errorf("%s follows to %s, not to %s", name, c.Keys().Newest(), key)
+			}
+		}
+	}
+	for n := range 2 {
+		for _, file := range keyFiles {
+			if _, err := os.Stat(w.config.path(generation(file, n))); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s of generation %d is left: %v", file, n, err)
+			}
+		}
+	}
+	if again := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3))); string(again.Document) != string(before.Document) {
+		t.Error("another receipt after the change")
+	}
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))
+
+	// An identity that follows trusts the new authority only, and gets a
+	// certificate of it.
+	old := w.dial(id)
+	must(old.Studies(ctx))
+	followed, news := id.Follow(old.Keys())
+	if !news || !followed.Outdated() || followed.CA == id.CA {
+		t.Errorf("followed: news %v, outdated %v", news, followed.Outdated())
+	}
+	old.Close()
+	path := filepath.Join(t.TempDir(), "identity.yaml")
+	must(0, followed.Save(path))
+	c := w.dial(must(protocol.LoadIdentity(path)))
+	defer c.Close()
+	renewed := must(c.Renew(ctx))
+	if renewed.Outdated() || len(renewed.Successions) != 2 || renewed.Signer != first {
+		t.Errorf("renewed: outdated %v, %d successions", renewed.Outdated(), len(renewed.Successions))
+	}
+	c2 := w.dial(renewed)
+	defer c2.Close()
+	must(c2.Contribute(ctx, s.Hash, ballotFor(2, 3)))
+
+	late := must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
+	c3 := w.dial(late)
+	defer c3.Close()
+	must(c3.Studies(ctx))
+	w.enrol("new")
+
+	w.wait("trial", study.Released)
+	for _, who := range []*protocol.Client{w.operator, c2} {
+		if _, err := who.Studies(ctx); err != nil {
+			t.Fatal(err)
+		}
+		r := must(who.Release(ctx, "trial"))
+		if r.Signer == first || r.Check(first) == nil || len(r.Successions) != 2 {
+			t.Errorf("the release is signed by %s, with %d successions", r.Signer, len(r.Successions))
+		}
+		trusted := must(protocol.FollowKeys(first, nil))
+		if err := r.Check(trusted.FollowAll(r.Successions)); err != nil {
+			t.Errorf("who holds the first key alone: %v", err)
+		}
+	}
+	if e := must(ReadEvidence(ctx, w.config.Dir)); len(e.Lines) != 1 {
+		t.Errorf("the folder's own evidence: %d lines", len(e.Lines))
+	}
+	if profile := must(NewOperator(ctx, w.config.Dir, "second", w.clock.Now())); profile.Outdated() {
+		t.Error("a new profile is of an old authority")
+	}
+
+	// Who stole the first generation is no coordinator to those who followed, but
+	// still is to those who did not.
+	config := must(protocol.ServerTLS(stolen, w.clock.Now, func(protocol.Caller) error { return nil }))
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
+	impostor := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)))
+	done := make(chan error, 1)
+	go func() { done <- impostor.Serve(listener) }()
+	defer func() { impostor.Stop(); <-done }()
+	for who, want := range map[*protocol.Identity]string{&renewed: "is not the coordinator", &id: "another version"} {
+		c := must(protocol.Dial(*who, protocol.DialOptions{Coordinator: listener.Addr().String(), Now: w.clock.Now}))
+		if _, err := c.Studies(ctx); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the impostor is heard: %v, want …%s…", err, want)
+		}
+		c.Close()
+	}
+}
+
+// TestRotateKilled: killed in the middle, a rotation has happened or not.
+func TestRotateKilled(t *testing.T) {
+	w := newWorld(t, nil)
+	w.stop()
+	dir := w.config.Dir
+	before := readFiles(t, dir+"/")
+	must(Rotate(dir, w.clock.Now()))
+	after := readFiles(t, dir+"/")
+	// Before the keyring is written: the old keys are there and in use.
+	writeFiles(t, before)
+	must(0, os.Remove(w.config.path(keyringFile)))
+	w.start()
+	if w.server.keys.Newest() != w.server.signer.Key() || len(w.server.keys.Successions()) != 0 {
+		t.Error("keys of a rotation that did not happen are in use")
+	}
+	w.stop()
+	// After it: the new ones are in use, and the old ones are deleted then.
+	writeFiles(t, after)
+	writeFiles(t, before)
+	w.start()
+	if len(w.server.keys.Successions()) != 1 {
+		t.Error("a rotation that happened is forgotten")
+	}
+	if _, err := os.Stat(w.config.path(signerFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the old signer is left: %v", err)
+	}
+	w.stop()
+	must(0, os.Remove(w.config.path(keyringFile)))
+	w.refusesToStart("without its keyring", caFile)
+}
+
+// TestPutBackBeforeRotation: a folder from before a rotation is no coordinator to
+// those who followed it, so it releases nothing that they contributed to, unless an
+// operator waives them.
+func TestPutBackBeforeRotation(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	id := w.identity("p0")
+	s := w.small(2)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	w.stop()
+	putBack := w.backup()
+	must(Rotate(w.config.Dir, w.clock.Now()))
+	w.start()
+	followed, _ := id.Follow(w.parties["p0"].Keys())
+	w.stop()
+	putBack()
+	parties := w.alone()
+	w.start()
+	c := w.dial(followed)
+	defer c.Close()
+	if _, err := c.Studies(ctx); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("who followed still calls: %v", err)
+	}
+	must(parties["p1"].Studies(ctx))
+	must(parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	w.until("an operator waives them")
+	if got := w.wait("trial", study.Folded); len(got.Awaited) != 1 || got.Awaited[0] != "p0" {
+		t.Errorf("it waits for %v", got.Awaited)
+	}
+}
