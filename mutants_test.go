@@ -112,6 +112,21 @@ var mutants = []mutant{
 		found: "TestClearPartIsShared",
 	},
 	{
+		name: "a site's file is cut as a whole where shards keep patients together", room: "study", file: "keyed.go",
+		old: "\tif p.byPatient(records) {\n\t\tfor s,", new: "\tif p.byPatient(records) && n < 0 {\n\t\tfor s,",
+		found: "TestAPatientMovesTwoShards",
+	},
+	{
+		name: "a label decides which shard its record is in", room: "study", file: "keyed.go",
+		old: "p.Unit == privacy.Label || records.Patient != nil {", new: "records.Patient != nil {",
+		found: "TestSortedFiles",
+	},
+	{
+		name: "a label decides when its record leaves", room: "study", file: "keyed.go",
+		old: "k.sorted(forOrder, k.shared)", new: "k.sorted(forOrder, k.full)",
+		found: "TestOrderOfSending",
+	},
+	{
 		name: "a record that goes to another shard moves one ballot", room: "study", file: "votes.go",
 		old: "\t\treturn 2\n", new: "\t\treturn 1\n",
 		found: "TestTightness|TestSortedFiles",
