@@ -241,8 +241,9 @@ func (k *keyed) shards(p Plan, records *dataset.Records) [][]int {
 // Exactly is the records as a study takes them from a site that declared n: n of
 // them, in the order of the file. Of more, n are chosen by their keys, so that
 // neighbours stay neighbours (keyed); fewer are filled up with empty ones, whose
-// cells are all missing, without label, patient or party. A file that gains or
-// loses a record is then a neighbour as well, in which one record is replaced.
+// cells are all missing, without label, patient or party. At unit record a file
+// that gains or loses a record is then a neighbour as well, one record replaced,
+// unless sets by a column show it.
 //
 // Where shards keep the records of a patient together each shard has its own
 // part of n, and is cut by itself: a patient that is replaced, with as many
