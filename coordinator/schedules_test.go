@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -77,15 +78,18 @@ type operation struct {
 var operations = map[string]operation{
 	"open":       {drawStudy, (*trial).open},
 	"contribute": {func(r *rand.Rand, s schedule) string { return drawBoth(r, s) + pick(r, fates) }, (*trial).contribute},
-	"other":      {drawBoth, (*trial).contributeOther},
-	"decline":    {drawBoth, (*trial).decline},
-	"cancel":     {drawStudy, (*trial).cancel},
-	"poll":       {drawParty, (*trial).poll},
-	"waive":      {drawStudy, (*trial).waive},
-	"revoke":     {drawParty, (*trial).revoke},
-	"enrol":      {func(r *rand.Rand, s schedule) string { return drawParty(r, s) + pick(r, fates[:2]) }, (*trial).enrol},
-	"renew":      {func(r *rand.Rand, s schedule) string { return drawParty(r, s) + pick(r, fates[:2]) }, (*trial).renew},
-	"look":       {drawNothing, (*trial).look},
+	"together": {func(r *rand.Rand, s schedule) string {
+		return drawStudy(r, s) + " " + drawParty(r, s) + pick(r, []string{"", " other"})
+	}, (*trial).together},
+	"other":   {drawBoth, (*trial).contributeOther},
+	"decline": {drawBoth, (*trial).decline},
+	"cancel":  {drawStudy, (*trial).cancel},
+	"poll":    {drawParty, (*trial).poll},
+	"waive":   {drawStudy, (*trial).waive},
+	"revoke":  {drawParty, (*trial).revoke},
+	"enrol":   {func(r *rand.Rand, s schedule) string { return drawParty(r, s) + pick(r, fates[:2]) }, (*trial).enrol},
+	"renew":   {func(r *rand.Rand, s schedule) string { return drawParty(r, s) + pick(r, fates[:2]) }, (*trial).renew},
+	"look":    {drawNothing, (*trial).look},
 	"clock": {func(r *rand.Rand, _ schedule) string {
 		return pick(r, []string{"10m", "59m", "61m", "26h", "-10m", "-2h", "-26h"})
 	}, (*trial).jump},
@@ -112,7 +116,7 @@ var fates = []string{"", " answer-lost", " request-lost", " cut"}
 
 // draws is how often each operation is drawn beside a study's life.
 var draws = []string{
-	"contribute", "contribute", "contribute", "contribute", "other", "decline", "cancel", "waive", "revoke", "enrol", "enrol", "renew",
+	"contribute", "contribute", "contribute", "together", "together", "other", "decline", "cancel", "waive", "revoke", "enrol", "enrol", "renew",
 	"look", "look", "poll", "poll", "clock", "clock", "pass", "vouch", "damage", "kill", "kill", "kill", "kill", "kill", "kill", "fail", "fail", "fail", "heal", "away", "restart",
 }
 
@@ -215,36 +219,72 @@ func (t *trial) decline(words []string) {
 func (t *trial) contribute(words []string)      { t.send(words, false) }
 func (t *trial) contributeOther(words []string) { t.send(words, true) }
 
-// send sends a party's contribution, or another one than its own. Its answer is a
-// receipt exactly if the contribution is on the disk.
+// send sends a party's contribution, or another one than its own.
 func (t *trial) send(words []string, other bool) {
 	at, fate := place{t.named[words[1]], study.PartyID(words[0])}, append(words, "", "")[2]
 	if !t.up() || fate == "request-lost" {
 		return
 	}
-	body := t.body(at.party, other)
-	digest := study.BodyDigest(sha256.Sum256(body))
-	had := t.truth.received[at.study][at.party]
+	had, body := t.truth.received[at.study][at.party], t.body(at.party, other)
 	signed, err := t.upload(at.party, at.study, body, fate == "cut")
+	t.answered(at, body, had, signed, err, fate == "answer-lost")
+}
+
+// together sends everybody's contribution at once, and one party's twice, so that
+// they wait for each other and are stored in groups.
+func (t *trial) together(words []string) {
+	h, twice, other := t.named[words[0]], study.PartyID(words[1]), len(words) > 2
+	if !t.up() {
+		return
+	}
+	type sent struct {
+		at     place
+		body   []byte
+		had    study.BodyDigest
+		signed *pb.Signed
+		err    error
+	}
+	var all []*sent
+	for _, p := range append(slices.Clone(t.parties), twice) {
+		s := &sent{at: place{h, p}, had: t.truth.received[h][p]}
+		s.body = t.body(p, other && len(all) == len(t.parties))
+		all = append(all, s)
+	}
+	t.slow(true)
+	var under sync.WaitGroup
+	for _, s := range all {
+		under.Go(func() { s.signed, s.err = t.upload(s.at.party, h, s.body, false) })
+	}
+	under.Wait()
+	t.slow(false)
+	for _, s := range all {
+		t.answered(s.at, s.body, s.had, s.signed, s.err, false)
+	}
+}
+
+// answered: the answer to a contribution is a receipt exactly if it is on the disk.
+func (t *trial) answered(at place, body []byte, had study.BodyDigest, signed *pb.Signed, err error, lost bool) {
+	digest, serial := study.BodyDigest(sha256.Sum256(body)), serialOf(t.certificates[at.party])
+	what := fmt.Sprint(at.party, " ", t.plans[at.study].Name)
 	if signed == nil {
 		final := err != nil && !protocol.Retry(err) && !errors.Is(err, errKilled)
-		if final && had == digest && t.truth.issued[t.calling] != "" && !t.truth.revoked[t.calling] {
-			t.broken("what was contributed gets its receipt again", "%s: %v", words, err)
+		if final && had == digest && t.truth.issued[serial] != "" && !t.truth.revoked[serial] {
+			t.broken("what was contributed gets its receipt again", "%s: %v", what, err)
 		}
 		return
 	}
 	r, err := protocol.ParseReceipt(signed.Document, signed.Signature, t.signer.Key())
 	switch {
 	case err != nil || r.Plan != at.study || r.Party != at.party || r.Body != digest:
-		t.broken("a receipt is for what was sent", "%s: %+v, %v", words, r, err)
+		t.broken("a receipt is for what was sent", "%s: %+v, %v", what, r, err)
 	case t.truth.received[at.study][at.party] != digest:
-		t.broken("a receipt exists if and only if its contribution is on the disk", "%s", words)
-	case t.truth.revoked[t.calling]:
-		t.broken("who is revoked contributes nothing", "%s", words)
+		t.broken("a receipt exists if and only if its contribution is on the disk", "%s", what)
+	case t.truth.revoked[serial]:
+		t.broken("who is revoked contributes nothing", "%s", what)
 	case t.receipts[at] != nil && string(t.receipts[at]) != string(signed.Document):
-		t.broken("the same bytes again get the same receipt", "%s", words)
+		t.broken("the same bytes again get the same receipt", "%s", what)
 	}
-	if fate != "answer-lost" {
+	if !lost {
 		t.receipts[at] = signed.Document
 		t.hold(at.party, protocol.ReceiptDocument, signed.Document, signed.Signature)
 	}

@@ -49,7 +49,8 @@ type memoryDisk struct {
 func newMemoryDisk() *memoryDisk {
 	db := must(sql.Open("sqlite", "file::memory:?_pragma=foreign_keys(1)&_pragma=journal_mode(MEMORY)"))
 	db.SetMaxOpenConns(1)
-	d := &memoryDisk{&sqliteStore{write: db, read: db}, &pages{}}
+	kept := newStatements(db)
+	d := &memoryDisk{&sqliteStore{write: db, read: db, writes: kept, reads: kept}, &pages{}}
 	must(0, d.tables.migrate())
 	return d
 }
@@ -61,7 +62,7 @@ func (d *memoryDisk) begin(store []byte) {
 func (d *memoryDisk) reopen()                 {}
 func (d *memoryDisk) store() *sqliteStore     { return d.tables }
 func (d *memoryDisk) ledger() privacy.Journal { return d.pages }
-func (d *memoryDisk) end()                    { d.tables.write.Close() }
+func (d *memoryDisk) end()                    { d.tables.Close() }
 
 // image is what SQLite's driver offers beyond database/sql.
 type image interface {

@@ -43,6 +43,23 @@ type faults struct {
 	times  int            // at which time
 	fail   map[string]int // how many times each effect fails yet
 	passed map[string]bool
+	slowly bool // transactions take their time, so that others come to wait
+}
+
+func (f *faults) slow(yes bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.slowly = yes
+}
+
+// take takes time where all is slow.
+func (f *faults) take() {
+	f.mu.Lock()
+	slowly := f.slowly
+	f.mu.Unlock()
+	if slowly {
+		time.Sleep(100 * time.Microsecond)
+	}
 }
 
 // pass is an effect. Its error is that of a disk that is full, or errKilled.
@@ -109,6 +126,7 @@ func (s *faultyStore) Update(ctx context.Context, fn func(Tx) error) error {
 	if err := s.pass("store begin"); err != nil {
 		return explain(err)
 	}
+	s.take()
 	w := &watchedTx{trial: s.trial}
 	err := s.Store.Update(ctx, func(tx Tx) error {
 		w.Tx, w.events = tx, nil
@@ -138,6 +156,16 @@ func (w *watchedTx) watch(err error, event func()) error {
 		w.events = append(w.events, event)
 	}
 	return err
+}
+
+// Try forgets what was undone.
+func (w *watchedTx) Try(fn func() error) (undone, err error) {
+	before := len(w.events)
+	undone, err = w.Tx.Try(fn)
+	if undone != nil {
+		w.events = w.events[:before]
+	}
+	return undone, err
 }
 
 func (w *watchedTx) SetState(h study.Hash, s study.State, reason string) error {

@@ -77,7 +77,7 @@ func (t *trial) contributed(r protocol.Receipt) {
 	if _, had := t.truth.received[h][p]; had || t.truth.state[h] != study.Open {
 		t.broken("one contribution a party, while the study is open", "study %s, %s: stored while %s, had %t", t.plans[h].Name, p, t.truth.state[h], had)
 	}
-	if t.truth.revoked[t.calling] {
+	if t.truth.revoked[serialOf(t.certificates[p])] {
 		t.broken("who is revoked contributes nothing", "study %s, %s", t.plans[h].Name, p)
 	}
 	t.truth.received[h][p] = r.Body

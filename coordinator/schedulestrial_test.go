@@ -198,7 +198,6 @@ type trial struct {
 	damaged   map[place]bool      // bodies, by the disk
 	stored    bool                // the time was stored, so that a jump can be noticed
 	vouched   bool                // for the clock, by an operator
-	calling   string              // the serial of the certificate of the upload under way
 	violation *violation
 }
 
@@ -227,6 +226,8 @@ type violation struct{ rule, detail string }
 
 // broken notes the first rule that does not hold.
 func (t *trial) broken(rule, format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.violation == nil {
 		t.violation = &violation{rule, fmt.Sprintf(format, args...)}
 	}
@@ -392,7 +393,6 @@ func (t *trial) heard(method string, err error) error {
 // upload sends a contribution and gives the answer: a signed receipt.
 func (t *trial) upload(p study.PartyID, h study.Hash, body []byte, cut bool) (*pb.Signed, error) {
 	digest := sha256.Sum256(body)
-	t.calling = serialOf(t.certificates[p])
 	ctx, err := t.from(t.certificates[p], pb.Studies_Contribute_FullMethodName)
 	if err != nil {
 		return nil, t.heard("Contribute", err)
