@@ -55,7 +55,7 @@ func Work(name string, s Size) (float64, error) {
 	case Forest:
 		return s.trees(l.Trees, l.MaxDepth, l.MinLeaf), nil
 	case NaiveBayes:
-		return s.binned(1) + float64(s.Votes*s.Encoded)*float64(32+4*s.Classes), nil
+		return s.binned(1) + float64(s.Votes*s.Encoded)*float64(64+8*s.Classes), nil
 	}
 	return 0, fmt.Errorf("learner %q has no bound on its work", name)
 }
@@ -88,7 +88,7 @@ func (s Size) neighbours() float64 {
 // binned is the work of cutting columns into bins, so many times.
 func (s Size) binned(times float64) float64 {
 	n, d := s.rows(), float64(s.Encoded)
-	return times*n*d*(24*math.Log2(n+1)+48) + 256*d
+	return times*n*d*(48*math.Log2(n+1)+96) + 512*d
 }
 
 // trees is the work of one sample's bins, its trees, and the votes.
@@ -96,7 +96,7 @@ func (s Size) trees(trees, depth, leaf int) float64 {
 	n, d, k, t := s.rows(), float64(s.Encoded), float64(s.Classes), float64(trees)
 	levels := float64(depth + 1)
 	nodes := math.Min(math.Exp2(levels), 2*n/float64(max(leaf, 1))+1)
-	return s.binned(1) + t*levels*n*(12*d+24) + t*nodes*(d*treeBins*k*4+8*k) + float64(s.Votes)*t*(levels*4+k)
+	return s.binned(1) + t*levels*n*(24*d+48) + t*nodes*(d*treeBins*k*4+8*k) + float64(s.Votes)*t*(levels*4+k)
 }
 
 // Reference does so many steps of the kinds that learners are made of, on made
