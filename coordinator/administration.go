@@ -45,7 +45,8 @@ func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteRep
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
 	}
 	v, serial, err := s.authority.Invite(protocol.Invitation{
-		Coordinator: address, Name: r.Name, Role: role, Expires: now.Add(valid).UTC(), Signer: s.signer.Key(),
+		Coordinator: address, Name: r.Name, Role: role, Expires: now.Add(valid).UTC(),
+		Signer: s.keys.First(), Successions: s.keys.Successions(),
 	}, now)
 	if err != nil {
 		return nil, err

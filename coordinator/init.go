@@ -34,6 +34,18 @@ type InitOptions struct {
 	Now func() time.Time
 }
 
+// HeadFile is where the head file lies: Head, or beside Dir.
+func (o InitOptions) HeadFile() string {
+	if o.Head != "" {
+		return o.Head
+	}
+	dir, err := filepath.Abs(o.Dir) // "." has a name
+	if err != nil {
+		dir = filepath.Clean(o.Dir)
+	}
+	return dir + ".head"
+}
+
 // Init makes a coordinator's folder: its authority, its signing key, an empty
 // store and ledger, its head file, a config file and the first operator's
 // profile. The config is written last: a folder without one was not finished, and
@@ -113,11 +125,9 @@ func initHead(o InitOptions) (named string, err error) {
 	if err != nil {
 		return "", err
 	}
-	path := dir + ".head"
-	if o.Head != "" {
-		if path, err = filepath.Abs(o.Head); err != nil {
-			return "", err
-		}
+	path, err := filepath.Abs(o.HeadFile())
+	if err != nil {
+		return "", err
 	}
 	switch text, err := os.ReadFile(path); {
 	case errors.Is(err, fs.ErrNotExist):

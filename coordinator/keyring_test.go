@@ -31,6 +31,10 @@ func TestRotate(t *testing.T) {
 	first := w.server.signer.Key()
 	stolen := must(protocol.LoadAuthority(w.config.path(caFile), w.config.path(caKeyFile)))
 	before := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
+	memory := filepath.Join(t.TempDir(), "memory") // of p0, from before
+	keeps := must(protocol.Dial(id, protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now, Memory: memory}))
+	must(keeps.Studies(ctx))
+	keeps.Close()
 	for range 2 {
 		if _, err := Rotate(w.config.Dir, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "another coordinator runs") {
 			t.Errorf("rotated under a running coordinator: %v", err)
@@ -100,8 +104,25 @@ func TestRotate(t *testing.T) {
 	if e := must(ReadEvidence(ctx, w.config.Dir)); len(e.Lines) != 1 {
 		t.Errorf("the folder's own evidence: %d lines", len(e.Lines))
 	}
-	if profile := must(NewOperator(ctx, w.config.Dir, "second", w.clock.Now())); profile.Outdated() {
+	// Who comes later still reads what the first key signed, and shows it.
+	profile := must(NewOperator(ctx, w.config.Dir, "second", w.clock.Now()))
+	if profile.Outdated() {
 		t.Error("a new profile is of an old authority")
+	}
+	again := w.identity("p0")
+	for what, who := range map[string]protocol.Identity{"a new operator": profile, "a party enrolled anew": again} {
+		c, err := protocol.Dial(who, protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now, Memory: memory})
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if _, err := c.Study(ctx, "trial"); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, err := protocol.ParseReceipt(before.Document, before.Signature, c.Keys()); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		c.Close()
 	}
 
 	// Who stole the first generation is no coordinator to those who followed, but

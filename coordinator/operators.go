@@ -33,10 +33,11 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 		address = c.Listen
 	}
 	caller := protocol.Caller{Name: name, Role: protocol.RoleOperator}
-	profile, leaf, err := ring.authority.IssueOwn(address, caller, ring.signer.Key(), now)
+	profile, leaf, err := ring.authority.IssueOwn(address, caller, ring.keys.First(), now)
 	if err != nil {
 		return fail(err)
 	}
+	profile.Successions = ring.keys.Successions()
 	store, err := openSQLite(c.path(storeFile))
 	if err != nil {
 		return fail(err)

@@ -43,7 +43,7 @@ type witnesses struct {
 	waived  map[study.Hash]map[study.PartyID]bool // by an operator, since the start
 	bad     map[string]bool                       // who showed what is badly signed
 	said    map[study.Hash]string                 // why a release waits, as it was logged last
-	known   map[privacy.Head]bool                 // heads that were found in the chain
+	known   map[privacy.Head]bool                 // heads that were looked up: whether the chain has them
 	unsaved []testimony                           // could not be stored yet
 	behind  error                                 // why nothing is released; nil: nothing is known
 	signed  protocol.Shown                        // a head, as it is signed for everybody
@@ -119,8 +119,11 @@ func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown prot
 
 // recall holds the chain against a head that this coordinator signed.
 func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protocol.Shown, by string) error {
-	if head.Sequence == 0 || w.known[head] {
+	if _, known := w.known[head]; head.Sequence == 0 || known {
 		return nil
+	}
+	if len(w.known) >= maxKnown {
+		clear(w.known)
 	}
 	there, err := entryOf(ctx, w.journal, head.Sequence)
 	if err != nil {
@@ -132,12 +135,10 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 			return err
 		}
 		if _, err := chain.Recall(head); err != nil {
+			w.known[head] = false // only a reconciliation changes that, and a start
 			w.witness(testimony{head, shown, by, time.Now()}, err)
 			return nil
 		}
-	}
-	if len(w.known) >= maxKnown {
-		clear(w.known)
 	}
 	w.known[head] = true
 	return nil
@@ -179,7 +180,7 @@ func (w *witnesses) current() *protocol.Shown {
 		return nil
 	}
 	if now := w.head.now(); w.signed.Kind == "" || now != w.of {
-		w.signed, w.of = protocol.SignedHead(now, w.signer), now
+		w.signed, w.of, w.known[now] = protocol.SignedHead(now, w.signer), now, true
 	}
 	s := w.signed
 	return &s

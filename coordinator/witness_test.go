@@ -286,3 +286,36 @@ func TestReleaseWaits(t *testing.T) {
 		t.Errorf("the log says %d times that it waits", n)
 	}
 }
+
+// TestHeadsAreSignedAfterTheCommit: no head is signed before its entry is durable,
+// and remembered in the head file: at every effect of a study's life.
+func TestHeadsAreSignedAfterTheCommit(t *testing.T) {
+	ctx := context.Background()
+	var w *world
+	var seen []int64
+	at := make(chan struct{}, 1)
+	w = newWorld(t, func(c *Config) {
+		c.Checkpoint = func(effect string) {
+			if w == nil || w.server == nil || effect != "before ledger" && effect != "after ledger" && effect != "before study.ReleaseDone" && effect != "after study.ReleaseDone" {
+				return
+			}
+			at <- struct{}{}
+			defer func() { <-at }()
+			head := must(w.server.conductor.releaser.witness.current().Head(w.server.keys))
+			kept := must(privacy.ParseHead(string(must(os.ReadFile(c.headFile())))))
+			if head != kept {
+				t.Errorf("%s: %s is signed, %s is remembered", effect, head, kept)
+			}
+			seen = append(seen, head.Sequence)
+		}
+	})
+	s := w.small(2)
+	for i, p := range names(2) {
+		must(w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
+	}
+	w.wait("trial", study.Released)
+	w.stop()
+	if !slices.Equal(seen, []int64{0, 0, 1, 1}) {
+		t.Errorf("heads signed before and after the ledger, and the release: %v", seen)
+	}
+}

@@ -25,7 +25,10 @@ type Invitation struct {
 	CA          []byte    `json:"ca"`          // DER
 	Certificate []byte    `json:"certificate"` // DER
 	Key         []byte    `json:"key"`         // PKCS #8
+	// Signer is the key that the coordinator began with, and Successions lead from
+	// it to the one it signs with now: what it signed before is good too.
 	Signer      SignerKey `json:"signer"`
+	Successions []Signed  `json:"successions,omitempty"`
 }
 
 const invitationPrefix = "caucus-invitation-1."
@@ -115,6 +118,9 @@ func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byt
 	if err != nil {
 		return Identity{}, err
 	}
+	if newest := keys.Authority(); newest != nil {
+		ca = pemOf("CERTIFICATE", newest)
+	}
 	id := Identity{
 		Coordinator: coordinator, CA: ca, Signer: keys.first, Successions: keys.signed,
 		Certificate: pemOf("CERTIFICATE", certificate), Key: pemOf("PRIVATE KEY", der),
@@ -134,11 +140,15 @@ func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Ident
 	if err != nil {
 		return fail(fmt.Errorf("%w: the invitation's key: %v", ErrInvalid, err))
 	}
+	keys, err := FollowKeys(v.Signer, v.Successions)
+	if err != nil {
+		return fail(err)
+	}
 	ca := pemOf("CERTIFICATE", v.CA)
 	if o.Coordinator == "" {
 		o.Coordinator = v.Coordinator
 	}
-	c, err := dial(ca, tls.Certificate{Certificate: [][]byte{v.Certificate}, PrivateKey: key}, Keys{first: v.Signer}, o)
+	c, err := dial(ca, tls.Certificate{Certificate: [][]byte{v.Certificate}, PrivateKey: key}, keys, o)
 	if err != nil {
 		return fail(err)
 	}
@@ -150,7 +160,7 @@ func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Ident
 	if err != nil {
 		return fail(err)
 	}
-	id, err := e.identity(o.Coordinator, ca, Keys{first: v.Signer}, certificate)
+	id, err := e.identity(o.Coordinator, ca, keys, certificate)
 	if err != nil {
 		return fail(err)
 	}

@@ -122,6 +122,9 @@ func (k Keys) FollowAll(successions []Signed) Keys {
 	return k
 }
 
+// First is the key that all of this began with.
+func (k Keys) First() SignerKey { return k.first }
+
 // Newest is the key that the coordinator signs with now.
 func (k Keys) Newest() SignerKey {
 	if n := len(k.links); n > 0 {

@@ -52,9 +52,10 @@ found out and releases nothing twice.`,
 				Dir     string `json:"dir"`
 				Config  string `json:"config"`
 				Profile string `json:"profile"`
-			}{o.Dir, filepath.Join(o.Dir, coordinator.ConfigFile), filepath.Join(o.Dir, coordinator.OperatorFile)}
+				Head    string `json:"head"`
+			}{o.Dir, filepath.Join(o.Dir, coordinator.ConfigFile), filepath.Join(o.Dir, coordinator.OperatorFile), o.HeadFile()}
 			return c.print(document, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "configuration  %s\nprofile        %s\nstart it with: caucus coordinator run --dir %s\n", document.Config, document.Profile, o.Dir)
+				_, err := fmt.Fprintf(w, "configuration  %s\nprofile        %s\nhead           %s (leave it out of backups)\nstart it with: caucus coordinator run --dir %s\n", document.Config, document.Profile, document.Head, o.Dir)
 				return err
 			})
 		},
