@@ -102,10 +102,11 @@ func (c *course) inspect(ctx context.Context, m mender) error {
 	m.log.Error("stored contributions are damaged: check the disk. Their parties are asked for the same bytes", "study", c.hash, "parties", found, "until", now.Add(m.repair).UTC())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error { return tx.Lose(c.hash, found, now) }); err != nil {
+	err := c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error { return tx.Lose(c.hash, found, now) })
+	c.machine = nil // it is read again, with what is lost: also after a failure, which may have happened all the same
+	if err != nil {
 		return err
 	}
-	c.machine = nil // it is read again, with what is lost
 	return c.load(ctx)
 }
 

@@ -154,11 +154,22 @@ func randomSchedule(seed uint64) schedule {
 		line := strings.TrimSpace(what + " " + operations[what].draw(r, s))
 		s.lines = slices.Insert(s.lines, r.IntN(len(s.lines)+1), line)
 	}
+	for i := len(s.lines) - 1; i >= 0; i-- { // what folds and releases is where it hurts
+		if s.lines[i] == "look" && r.IntN(2) == 0 {
+			what := pick(r, []string{"kill", "kill", "fail"})
+			s.lines = slices.Insert(s.lines, i, what+" "+operations[what].draw(r, s))
+		}
+	}
 	if r.IntN(3) == 0 { // backups, and after each a restore sooner or later
 		for range 1 + r.IntN(2) {
 			at := r.IntN(len(s.lines) + 1)
 			s.lines = slices.Insert(s.lines, at, "backup")
-			at += 1 + r.IntN(len(s.lines)-at)
+			if at += 1 + r.IntN(len(s.lines)-at); r.IntN(2) == 0 { // after all, and some know it
+				for range s.parties {
+					s.lines = append(s.lines, "poll "+drawParty(r, s))
+				}
+				at = len(s.lines)
+			}
 			s.lines = slices.Insert(s.lines, at, "restore "+operations["restore"].draw(r, s))
 		}
 	}
@@ -530,7 +541,7 @@ func (t *trial) under() bool {
 func TestSchedules(t *testing.T) {
 	schedules := 10_000
 	if testing.Short() {
-		schedules = 500
+		schedules = 200
 	}
 	found, passed := search(t, schedules, plant{}, inMemory)
 	if found != nil {

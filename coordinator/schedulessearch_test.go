@@ -57,6 +57,7 @@ type worker struct {
 type plant struct {
 	store  func(Store) Store
 	ledger func(privacy.Journal) privacy.Journal
+	server func(*Server) // once it is put together
 }
 
 func newWorker(t *testing.T, p plant, on func(dir string) disk) *worker {
@@ -70,7 +71,7 @@ func inFiles(dir string) disk { return newFileDisk(dir) }
 
 func (w *worker) play(s schedule, log io.Writer) *violation {
 	t := newTrial(s.parties, w.disk)
-	t.log, t.plant, t.plantLedger = log, w.plant.store, w.plant.ledger
+	t.log, t.plant = log, w.plant
 	v := play(s, t, w.dir)
 	maps.Copy(w.passed, t.passed)
 	return v

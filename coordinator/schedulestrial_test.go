@@ -175,9 +175,7 @@ type trial struct {
 	clock   *clock
 	elapsed time.Duration
 	log     io.Writer
-	// plant and plantLedger put a bug in between, nil for none.
-	plant       func(Store) Store
-	plantLedger func(privacy.Journal) privacy.Journal
+	plant   plant
 
 	truth  truth
 	summed map[study.Hash][]byte // the last sum that was read
@@ -273,18 +271,21 @@ func (t *trial) start() error {
 	s.keys = must(protocol.FollowKeys(t.signer.Key(), nil))
 	t.disk.reopen()
 	j := t.disk.ledger()
-	if t.plantLedger != nil {
-		j = t.plantLedger(j)
+	if t.plant.ledger != nil {
+		j = t.plant.ledger(j)
 	}
 	s.store = &faultyStore{t.disk.store(), t.faults, t}
-	if t.plant != nil {
-		s.store = t.plant(s.store)
+	if t.plant.store != nil {
+		s.store = t.plant.store(s.store)
 	}
 	if err := s.assemble(&faultyJournal{j, t.faults, t}); err != nil {
 		return err
 	}
 	for _, each := range s.docket.courses {
 		each.batch = 2 // four parties are two batches
+	}
+	if t.plant.server != nil {
+		t.plant.server(s)
 	}
 	s.gate.connections = newConnections(nil, nil, c.Limits, s.counts)
 	s.gate.knows(services())
