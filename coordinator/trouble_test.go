@@ -25,6 +25,11 @@ func TestCallerGoesAway(t *testing.T) {
 			_, err := tx.Members(time.Now())
 			return err
 		},
+		"before the commit": func(tx Tx, cancel func()) error {
+			cancel()
+			time.Sleep(50 * time.Millisecond) // it is rolled back meanwhile
+			return nil
+		},
 		"rolled back meanwhile": func(tx Tx, cancel func()) error {
 			cancel()
 			for until := time.Now().Add(5 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
