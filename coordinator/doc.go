@@ -4,8 +4,10 @@
 //
 // It is for whoever runs studies. It guarantees that
 //
-//   - it knows a caller by the certificate of the connection alone, and a
-//     certificate that was revoked ends at its next call;
+//   - it knows a caller by the certificate of the connection alone. One that was
+//     revoked gets no connection, and ends the calls that are under way;
+//   - who may call, and how much, is decided on a call's header: nobody fills its
+//     memory or its log, and no member takes what is another's;
 //   - a receipt exists if and only if its contribution is on the disk: both are
 //     written in one transaction, before the receipt leaves;
 //   - each contribution is in the sum exactly once: batches are added, the

@@ -12,7 +12,8 @@
 //   - what a transfer returns is whole: every chunk is in place and checked,
 //     and plans, pools, receipts and releases are checked against their hash
 //     and the coordinator's signature over their stored bytes;
-//   - a body is never larger than its receiver said it may be;
+//   - a body is never larger than its receiver said it may be, and no message to
+//     the coordinator larger than MaxMessage;
 //   - simulated plans, and plans whose δ would allow giving a unit away, do not
 //     pass.
 //
