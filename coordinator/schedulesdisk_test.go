@@ -49,8 +49,7 @@ type memoryDisk struct {
 func newMemoryDisk() *memoryDisk {
 	db := must(sql.Open("sqlite", "file::memory:?_pragma=foreign_keys(1)&_pragma=journal_mode(MEMORY)"))
 	db.SetMaxOpenConns(1)
-	kept := newStatements(db)
-	d := &memoryDisk{&sqliteStore{write: db, read: db, writes: kept, reads: kept}, &pages{}}
+	d := &memoryDisk{newSQLite("", db, db), &pages{}}
 	must(0, d.tables.migrate())
 	return d
 }

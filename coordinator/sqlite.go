@@ -88,24 +88,30 @@ func connectSQLite(path string) (*sqliteStore, error) {
 	name := url.URL{Scheme: "file", Path: absolute, OmitHost: true}
 	pragmas := "_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)"
 	name.RawQuery = "_txlock=immediate&" + pragmas
-	s := &sqliteStore{path: path}
-	if s.write, err = sql.Open("sqlite", name.String()); err != nil {
-		return fail(err)
-	}
-	s.write.SetMaxOpenConns(1) // goroutines queue here instead of polling a lock
-	if err := s.migrate(); err != nil {
-		s.write.Close()
+	write, err := sql.Open("sqlite", name.String())
+	if err != nil {
 		return fail(err)
 	}
 	name.RawQuery = "_txlock=deferred&_pragma=query_only(1)&" + pragmas
-	if s.read, err = sql.Open("sqlite", name.String()); err != nil {
-		s.write.Close()
+	read, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		write.Close()
 		return fail(err)
 	}
-	s.read.SetMaxOpenConns(readers)
-	s.read.SetMaxIdleConns(readers)
-	s.writes, s.reads = newStatements(s.write), newStatements(s.read)
+	write.SetMaxOpenConns(1) // goroutines queue here instead of polling a lock
+	read.SetMaxOpenConns(readers)
+	read.SetMaxIdleConns(readers)
+	s := newSQLite(path, write, read)
+	if err := s.migrate(); err != nil {
+		s.Close()
+		return fail(err)
+	}
 	return s, nil
+}
+
+// newSQLite is a store on two databases, which may be the same.
+func newSQLite(path string, write, read *sql.DB) *sqliteStore {
+	return &sqliteStore{write: write, read: read, writes: newStatements(write), reads: newStatements(read), path: path}
 }
 
 // migrate brings the schema up to date in one transaction. The file's
