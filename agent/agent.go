@@ -66,16 +66,17 @@ func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Con
 	}
 	return &Agent{
 		site: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
-		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, bench: newBench(s.draft), jitter: jitter,
+		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, bench: &bench{prepare: s.draft}, jitter: jitter,
 	}, nil
 }
 
 // Party is who this agent is.
 func (a *Agent) Party() study.PartyID { return a.site.party }
 
-// Close ends what is being prepared and the connection, and closes the ledger.
+// Close ends the connection and closes the ledger, once what was being prepared
+// has come to its end.
 func (a *Agent) Close() error {
-	a.bench.close()
+	a.bench.going.Wait()
 	err := a.link.Close()
 	a.site.close()
 	return err
@@ -127,33 +128,31 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// attend takes what was prepared from its windows as they end, until the time
-// for the next poll has come.
+// attend prepares what is charged, window after window, until the time for the
+// next poll has come.
 func (a *Agent) attend(ctx context.Context, wait time.Duration) {
 	next := time.NewTimer(wait)
 	defer next.Stop()
-	for {
+	for len(a.bench.queue) > 0 {
+		a.prepareNext(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-next.C:
+		case <-next.C: // it came in a window
 			return
-		case w := <-a.bench.done:
-			a.conclude(ctx, w)
+		default:
 		}
+	}
+	select {
+	case <-ctx.Done():
+	case <-next.C:
 	}
 }
 
-// Finish takes what Round began to prepare, as the windows end, and sends it.
-// Run does so by itself.
+// Finish prepares and sends what Round had charged. Run does so by itself.
 func (a *Agent) Finish(ctx context.Context) {
-	for len(a.bench.open) > 0 {
-		select {
-		case <-ctx.Done():
-			return
-		case w := <-a.bench.done:
-			a.conclude(ctx, w)
-		}
+	for len(a.bench.queue) > 0 && ctx.Err() == nil {
+		a.prepareNext(ctx)
 	}
 }
 

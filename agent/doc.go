@@ -9,8 +9,9 @@
 //   - what leaves is charged to the site's own ledger before the data file is
 //     opened, whoever adds the noise, and a study that would pass a limit of that
 //     ledger is refused;
-//   - when it leaves is fixed then too, and polls go on meanwhile: how long the
-//     records take is not heard (window has the proof and what it assumes);
+//   - when it leaves is fixed then too, and until that moment nothing is said: how
+//     long the records take is not heard (window has the proof and what it
+//     assumes);
 //   - a finished upload is on the disk before its first byte leaves, and only
 //     those bytes are ever sent for that study: after a crash, the same bytes
 //     again;

@@ -33,13 +33,6 @@ const (
 	fileRelease  = "release.json"
 )
 
-// due is a window as it is kept: see window.
-type due struct {
-	From   time.Time `json:"from"`
-	Until  time.Time `json:"until"`
-	Leaves time.Time `json:"leaves"`
-}
-
 // early says whether an upload is there before its moment, as after a restart. A
 // clock that is put back delays nothing.
 func (d dossier) early(now time.Time) bool {

@@ -45,7 +45,7 @@ type Policy struct {
 	MaxPoolRows int `koanf:"max_pool_rows"`
 	MaxFeatures int `koanf:"max_features"`
 	// MaxTime is the longest that preparing one study may be given; 0 is an hour.
-	// One study is prepared at a time.
+	// The agent is silent meanwhile.
 	MaxTime time.Duration `koanf:"max_time"`
 	// Study is the most that one study may cost, for each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `koanf:"study"`

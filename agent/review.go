@@ -98,6 +98,8 @@ type Review struct {
 	// Problems are for the site to mend: a pool that is not here, a file that is
 	// not as it was declared, so that the study gets or got empty records.
 	Problems []string `json:"problems,omitempty"`
+
+	charged bool // the ledger holds what it costs
 }
 
 // UnitBudget is what one unit of the ledger has spent, would have, and may: in
@@ -216,13 +218,18 @@ func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Pl
 		r.Standing = s.standing(d, *r)
 		return nil // it was said
 	}
-	r.Seconds = (c.span.prepare + c.span.draw).Seconds()
+	r.Seconds = c.span.whole().Seconds()
 	var costs []privacy.Cost
 	for _, c := range c.charges {
 		r.Sampler, r.Parameters = c.Mechanism, c.Parameters
 		costs = append(costs, c.Cost)
+		_, found, err := s.ledger.Line(ctx, study.ReleaseID(r.Plan, c.Output))
+		if err != nil {
+			return err
+		}
+		r.charged = r.charged || found
 	}
-	if err := s.reviewLedger(ctx, r, costs, d.has(fileDue) || d.has(fileUpload)); err != nil {
+	if err := s.reviewLedger(ctx, r, costs, r.charged); err != nil {
 		return err
 	}
 	r.Allowed = len(r.Objections) == 0
@@ -317,7 +324,7 @@ func (s *site) standing(d dossier, r Review) Standing {
 		return StandingDeclined
 	case d.has(fileUpload):
 		return StandingPrepared
-	case d.has(fileDue) && !d.has(fileDeclined):
+	case r.charged && !d.has(fileDeclined):
 		return StandingPreparing
 	case !r.Allowed:
 		return StandingRefused

@@ -46,7 +46,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return a.send(ctx, d, o)
 	case d.has(fileReceipt):
 		return a.collect(ctx, d, o)
-	case a.bench.open[o.Hash], d.has(fileUpload) && !a.bench.hurry && d.early(time.Now()):
+	case a.bench.has(o.Hash), d.has(fileUpload) && !a.bench.hurry && d.early(time.Now()):
 		return nil
 	case d.has(fileUpload):
 		return a.send(ctx, d, o)
@@ -238,8 +238,8 @@ func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) 
 }
 
 // charge has the ledger charged for a study, on terms that follow from plan,
-// pool and the declared number of records, and begins to prepare it. No record
-// has been read when it returns, nor before it refuses.
+// pool and the declared number of records, and queues it to be prepared. No
+// record has been read when it returns, nor before it refuses.
 func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p study.Plan, by []string) error {
 	pool, err := a.site.pool(p)
 	if err != nil {
@@ -249,10 +249,8 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err != nil {
 		return a.refuse(o.Hash, p.Name, byPolicy, "", fmt.Sprintf("this study is refused: %v", err))
 	}
-	w := a.bench.fix(time.Now(), c.span)
-	w.study, w.plan, w.pool, w.records, w.offer = o.Hash, p, pool, c.records, o
-	if !p.Deadline.IsZero() && a.now().Add(time.Until(w.leaves)).After(p.Deadline) {
-		a.say(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", time.Until(w.leaves).Round(time.Second)))
+	if left := a.bench.wait() + c.span.whole(); !p.Deadline.IsZero() && a.now().Add(left).After(p.Deadline) {
+		a.say(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", left.Round(time.Second)))
 		return nil
 	}
 	if a.year == "" { // as was said
@@ -282,30 +280,36 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err := a.recordOnce(auditCharged, o.Hash, p.Name, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", head.Sequence); err != nil {
 		return err
 	}
-	if err := d.writeJSON(fileDue, due{From: w.from.UTC(), Until: w.until.UTC(), Leaves: w.leaves.UTC()}); err != nil {
-		return err
-	}
-	a.done("time fixed")
-	a.bench.begin(w)
-	a.log.Info("preparing a contribution", "study", o.Hash.String(), "leaves", w.leaves.UTC().Format(time.RFC3339))
+	a.bench.queue = append(a.bench.queue, window{study: o.Hash, plan: p, pool: pool, records: c.records, offer: o, span: c.span})
 	return nil
 }
 
-// conclude makes the upload of what a window's end found and, later, sends it.
-// Whatever fails is tried again: what is not stored has not left, and is
-// prepared in a new window, charged once.
-func (a *Agent) conclude(ctx context.Context, w window) {
+// prepareNext prepares the first study of the queue in its window, and sends
+// what came of it. Whatever fails is tried again: what is not stored has not
+// left, and is prepared in a new window, charged once.
+func (a *Agent) prepareNext(ctx context.Context) {
+	w := a.bench.queue[0]
+	a.bench.queue = a.bench.queue[1:]
 	d := a.site.studies.of(w.study)
-	if w.sending {
-		delete(a.bench.open, w.study)
+	gone := func() bool { return ctx.Err() != nil || d.has(fileRefused) || d.has(fileClosed) }
+	if gone() {
+		return
 	}
-	var err error
-	switch {
-	case d.has(fileRefused) || d.has(fileClosed): // meanwhile
-	case !w.sending:
+	w.due = w.span.from(time.Now())
+	err := d.writeJSON(fileDue, w.due)
+	if err == nil {
+		a.done("time fixed")
+		a.log.Info("preparing a contribution", "study", w.study.String(), "leaves", w.Leaves.UTC().Format(time.RFC3339))
+		if w.made = a.bench.within(ctx, w); gone() {
+			return
+		}
 		err = a.upload(ctx, d, w)
-	case d.has(fileUpload):
-		err = a.send(ctx, d, w.offer)
+		if !a.bench.hurry {
+			sleep(ctx, time.Until(w.Leaves))
+		}
+		if err == nil && !gone() {
+			err = a.send(ctx, d, w.offer)
+		}
 	}
 	if err != nil && ctx.Err() == nil {
 		a.say(w.study, slog.LevelWarn, err.Error())
@@ -315,7 +319,7 @@ func (a *Agent) conclude(ctx context.Context, w window) {
 // upload stores the finished bytes.
 func (a *Agent) upload(ctx context.Context, d dossier, w window) error {
 	if late := w.made.late; late != "" {
-		a.say(w.study, slog.LevelError, "not ready in time, a constant is sent in its place: "+late+"; give the agent another processor, or raise margin in its config")
+		a.say(w.study, slog.LevelError, "not ready in time, a constant is sent in its place: "+late+"; raise margin in the config, or give the agent another processor")
 		err := errors.Join(a.recordOnce(auditLate, w.study, w.plan.Name, "late", late), d.write(fileLate, []byte(late+"\n")))
 		if err != nil {
 			return err

@@ -184,7 +184,7 @@ func (s *site) costOf(p study.Plan, pool *auxdata.Pool) (c cost, err error) {
 		released += r.Terms.Length
 	}
 	c.span = s.config.spanOf(w, released)
-	if have, most := c.span.prepare+c.span.draw, s.config.Policy.maxTime(); have > most {
+	if have, most := c.span.whole(), s.config.Policy.maxTime(); have > most {
 		return cost{}, fmt.Errorf("preparing it has to be given %v, the policy allows %v", have.Round(time.Second), most)
 	}
 	return c, nil
@@ -195,7 +195,7 @@ func (s *site) costOf(p study.Plan, pool *auxdata.Pool) (c cost, err error) {
 func (s *site) draft(ctx context.Context, w window) draft {
 	var l late
 	in := s.inputs(w.pool, s.records(w.plan, w.records))
-	in.Within = l.within(ctx, w.shard)
+	in.Within = l.within(ctx, w.span.shard)
 	kind, err := study.KindNamed(w.plan.Kind)
 	if err != nil {
 		return draft{late: "all of it"}

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,27 +15,26 @@ import (
 
 // A window is the time in which one contribution is prepared: the source's file
 // is opened in it and nowhere else, what is ready by its end has its noise drawn,
-// and what came of it leaves at a moment that was fixed with the window.
+// and what came of it leaves at a moment that was fixed with the window. Until
+// then this agent says nothing to anybody.
 //
 // Proof note. Claim: when this agent speaks, and whether it does, is a function
-// of plan, pool, policy, ledger, declared state, persons, clocks and the
-// machine's own noise; of the records only through what the bound of the study
-// covers.
+// of plan, pool, policy, ledger, declared state, persons, clocks, the network
+// and the machine's own noise; of the records only through what the bound of the
+// study covers.
 //   - Before. A study is decided, and the ledger charged, before its window is
 //     fixed; the window is fixed, and on the disk, before the file is opened.
 //     Its length, and the time after it until what was made leaves, follow from
 //     public numbers: study.WorkOf (plan, pool, declared number of records) and
 //     how many numbers are released, times how long a step takes here on made
 //     data, times Config.Margin, and a second.
-//   - Meanwhile. The file is read and classifiers are trained by a goroutine of
-//     their own. Polls and what is sent for other studies go on by their own
-//     timers; nothing waits for the goroutine, and nothing else sees how far it
-//     is. The next window begins where what was made in this one leaves, not when
-//     its work is done.
+//   - Meanwhile the agent is silent: no poll, nothing of another study, since
+//     a machine that is at work answers later, and that could be heard. Windows
+//     do not overlap: the next is fixed when what was made in this one is sent.
 //   - At the end whatever is ready is taken, once; the noise is drawn and the
 //     upload stored. How long that takes hangs on the noise (a sampler's time
 //     does), which must not be heard either: so the upload leaves later, at its
-//     moment.
+//     moment. After that polls go on by their own timer.
 //   - What is late is constant. A shard's classifier has its own part of the
 //     window, which begins when the one before it has come to its end, so
 //     whether it is late follows from its own records, and moves its own ballot:
@@ -44,58 +44,20 @@ import (
 //   - After a crash a new window is fixed before the file is opened again.
 //
 // Assumed of the machine: that a window, several times what the work was
-// bounded by, is never too short because of what records say; and that whoever
-// listens cannot tell whether a processor beside the network's is at work. Give
-// an agent two of them. Memory is not bounded here.
+// bounded by, is never too short because of what records say. Memory is not
+// bounded here. Gossip, where a site turns it on, goes on in a window.
 type window struct {
 	study study.Hash
-	from  time.Time
-	until time.Time
-	// leaves is when the upload is sent.
-	leaves time.Time
-	// sending: it is that moment.
-	sending bool
-	// shard is the part of one classifier.
-	shard time.Duration
 	plan  study.Plan
 	pool  *auxdata.Pool
 	// records is how many of them were declared.
 	records int
 	// offer is what the coordinator said of the study.
 	offer protocol.Summary
+	span  span
+	due
 	// made is the contribution and what was late in it, at the window's end.
 	made draft
-}
-
-// draft is a contribution before its noise; without a Body nothing was ready.
-type draft struct {
-	study.Draft
-	// late says, for the site alone, what was not ready; "" for nothing.
-	late string
-}
-
-// bench prepares contributions, one after another, beside the poll loop. Its
-// methods are for the goroutine of that loop.
-type bench struct {
-	// prepare computes a draft; it reads the source's file.
-	prepare func(context.Context, window) draft
-	// done yields each window twice: at its end, and when its upload leaves.
-	done chan window
-
-	open  map[study.Hash]bool // begun, and not yet to be sent
-	free  time.Time           // when the last upload leaves
-	ctx   context.Context
-	stop  context.CancelFunc
-	going sync.WaitGroup
-	// hurry lets a window end once its work is done, and its upload leave at
-	// once: for tests that are about something else.
-	hurry bool
-}
-
-func newBench(prepare func(context.Context, window) draft) *bench {
-	b := &bench{prepare: prepare, done: make(chan window), open: map[study.Hash]bool{}}
-	b.ctx, b.stop = context.WithCancel(context.Background())
-	return b
 }
 
 // span is how long a window is, by public numbers.
@@ -105,42 +67,53 @@ type span struct {
 	prepare, shard, draw time.Duration
 }
 
-// fix is the next window of a span.
-func (b *bench) fix(now time.Time, s span) window {
-	w := window{from: now, shard: s.shard}
-	if b.free.After(now) {
-		w.from = b.free
-	}
-	w.until = w.from.Add(s.prepare)
-	w.leaves = w.until.Add(s.draw)
-	return w
+func (s span) whole() time.Duration { return s.prepare + s.draw }
+
+// due is the moments of a window: it begins, it ends, the upload leaves.
+type due struct {
+	From   time.Time `json:"from"`
+	Until  time.Time `json:"until"`
+	Leaves time.Time `json:"leaves"`
 }
 
-// begin prepares a study in its window.
-func (b *bench) begin(w window) {
-	b.open[w.study], b.free = true, w.leaves
-	b.going.Go(func() {
-		if !sleep(b.ctx, time.Until(w.from)) {
-			return
-		}
-		w.made = b.within(w)
-		b.yield(w)
-		if w.made, w.sending = (draft{}), true; b.hurry || sleep(b.ctx, time.Until(w.leaves)) {
-			b.yield(w)
-		}
-	})
+// from is a span that begins now.
+func (s span) from(now time.Time) due {
+	return due{now, now.Add(s.prepare), now.Add(s.whole())}
 }
 
-func (b *bench) yield(w window) {
-	select {
-	case b.done <- w:
-	case <-b.ctx.Done():
+// draft is a contribution before its noise; without a Body nothing was ready.
+type draft struct {
+	study.Draft
+	// late says, for the site alone, what was not ready; "" for nothing.
+	late string
+}
+
+// bench holds what is charged and to be prepared, in order.
+type bench struct {
+	// prepare computes a draft; it reads the source's file.
+	prepare func(context.Context, window) draft
+	queue   []window
+	going   sync.WaitGroup
+	// hurry lets a window end once its work is done, and its upload leave at
+	// once: for tests that are about something else.
+	hurry bool
+}
+
+func (b *bench) has(h study.Hash) bool {
+	return slices.ContainsFunc(b.queue, func(w window) bool { return w.study == h })
+}
+
+// wait is the time until everything in the queue has left.
+func (b *bench) wait() (all time.Duration) {
+	for _, w := range b.queue {
+		all += w.span.whole()
 	}
+	return all
 }
 
 // within makes a draft and comes back at the window's end, ready or not.
-func (b *bench) within(w window) draft {
-	ctx, cancel := context.WithCancel(b.ctx)
+func (b *bench) within(ctx context.Context, w window) draft {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan draft, 1)
 	b.going.Go(func() {
@@ -151,11 +124,11 @@ func (b *bench) within(w window) draft {
 		select {
 		case made := <-ready:
 			return made
-		case <-b.ctx.Done():
-		case <-time.After(time.Until(w.until)):
+		case <-ctx.Done():
+		case <-time.After(time.Until(w.Until)):
 		}
 	} else {
-		sleep(b.ctx, time.Until(w.until))
+		sleep(ctx, time.Until(w.Until))
 	}
 	select {
 	case made := <-ready:
@@ -163,12 +136,6 @@ func (b *bench) within(w window) draft {
 	default:
 		return draft{late: "all of it"}
 	}
-}
-
-// close ends all windows without taking anything from them.
-func (b *bench) close() {
-	b.stop()
-	b.going.Wait()
 }
 
 // sleep waits, unless ctx ends first.

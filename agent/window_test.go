@@ -85,7 +85,7 @@ func TestRefusedUnread(t *testing.T) {
 				if err := a.Round(context.Background()); err != nil {
 					t.Fatal(err)
 				}
-				if len(a.bench.open) > 0 || isOpen(t, pipe) {
+				if len(a.bench.queue) > 0 || isOpen(t, pipe) {
 					t.Fatal("the file is read")
 				}
 			}
@@ -135,6 +135,8 @@ func TestChargedBeforeRead(t *testing.T) {
 			if err := a.Round(context.Background()); err != nil {
 				t.Fatal(err)
 			}
+			finished := make(chan bool)
+			go func() { a.Finish(context.Background()); close(finished) }()
 			f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it is opened to be read
 			if err != nil {
 				t.Fatal(err)
@@ -151,7 +153,7 @@ func TestChargedBeforeRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.Close()
-			a.Finish(context.Background())
+			<-finished
 			if n := charges(t, a, privacy.Record); n != 1 || len(r.bodies) != 1 {
 				t.Errorf("%d charges, %d uploads, want 1 and 1:\n%s", n, len(r.bodies), r.log)
 			}
@@ -263,7 +265,7 @@ func TestLateShard(t *testing.T) {
 	}
 	bodies := map[int][]int64{}
 	for slow := range 5 { // 4: none
-		w := window{plan: r.study.Plan, pool: pool, study: r.hash, records: 60, shard: time.Hour}
+		w := window{plan: r.study.Plan, pool: pool, study: r.hash, records: 60}
 		var l late
 		in := a.site.inputs(pool, a.site.records(w.plan, w.records))
 		in.Rng = nil // of the plan's seed
@@ -304,38 +306,58 @@ func TestLateShard(t *testing.T) {
 	}
 }
 
-// TestWindowsFollow: one study is prepared at a time, and a window begins where
-// the one before ends, whenever that one's work was done.
+// TestWindowsFollow: studies are prepared one at a time, each in a window that is
+// fixed when the one before has left, whenever that one's work was done; no poll
+// comes in a window.
 func TestWindowsFollow(t *testing.T) {
-	var first []time.Duration
+	stepTime() // by the real clock
+	var first []string
 	for _, takes := range []time.Duration{0, 3 * time.Second, time.Hour} {
+		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			start := time.Now()
-			var began []time.Duration
-			b := newBench(func(ctx context.Context, w window) draft {
-				began = append(began, time.Since(start))
+			r := rigIn(dir, nil)
+			r.config.Poll = 4 * time.Second
+			a, err := r.open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.bench.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
+			h := heard{r.coordinatorDouble, &spoken{from: time.Now()}}
+			a.link = h
+			a.bench.prepare = func(ctx context.Context, w window) draft {
+				h.note("read")
 				sleep(ctx, takes)
 				return draft{}
-			})
+			}
+			if err := a.Round(context.Background()); err != nil {
+				t.Fatal(err)
+			}
 			for i := range 3 {
-				w := b.fix(time.Now(), span{prepare: 5 * time.Second, draw: time.Second})
-				w.study = study.Hash{byte(i)}
-				b.begin(w)
+				w := a.bench.queue[0]
+				w.span = span{prepare: 5 * time.Second, draw: time.Second}
+				a.bench.queue[i] = w
+				if i < 2 {
+					a.bench.queue = append(a.bench.queue, w)
+				}
 			}
-			var ended []time.Duration
-			for range 6 {
-				<-b.done
-				ended = append(ended, time.Since(start)/time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
+			defer cancel()
+			for ctx.Err() == nil { // as Run does
+				a.attend(ctx, a.site.config.Poll)
+				if err := a.Round(ctx); err != nil && ctx.Err() == nil {
+					t.Fatal(err)
+				}
 			}
-			b.close()
-			if want := []time.Duration{5, 6, 11, 12, 17, 18}; !slices.Equal(ended, want) {
-				t.Errorf("work of %v: windows ended and uploads left after %d s, want %d", takes, ended, want)
-			}
+			a.Close()
 			if first == nil {
-				first = began
+				first = h.s.all
+				want := []string{"0s list", "0s read", "6s contribute", "6s list", "6s read", "12s contribute", "12s list", "12s read", "18s contribute", "18s list", "22s list", "25s list"}
+				if !slices.Equal(first, want) {
+					t.Errorf("heard %q, want %q", first, want)
+				}
 			}
-			if !slices.Equal(began, first) {
-				t.Errorf("work of %v: begun %v, others %v", takes, began, first)
+			if !slices.Equal(h.s.all, first) {
+				t.Errorf("work of %v is heard at other times: %q and %q", takes, h.s.all, first)
 			}
 		})
 	}
@@ -361,6 +383,9 @@ func TestNewTimeAfterCrash(t *testing.T) {
 	if err := a.Round(context.Background()); err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	a.Finish(ctx)
 	before := read(a)
 	a.Close()
 	a = r.agent(t)
