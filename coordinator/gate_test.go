@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
+	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +62,23 @@ func TestRevokedStreamDies(t *testing.T) {
 	w.free()
 	if n := w.server.calls("party/p0"); n != 0 {
 		t.Errorf("%d calls of it are open", n)
+	}
+}
+
+// TestRevokedConnectionDies: a connection of a member that was revoked takes no
+// place from then on, and is closed.
+func TestRevokedConnectionDies(t *testing.T) {
+	w := newWorld(t, nil)
+	conn := must(tls.Dial("tcp", w.server.Addr(), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{pairOf(w.identity("p0"))}, NextProtos: []string{"h2"}}))
+	defer conn.Close()
+	must(conn.Read(make([]byte, 1))) // the coordinator has spoken, so it has let it in
+	must(0, w.operator.Revoke(context.Background(), "p0"))
+	if c := w.callerOf("party/p0"); c.Name != "" {
+		t.Error("it still has a place")
+	}
+	must(0, conn.SetReadDeadline(time.Now().Add(farewell+10*time.Second)))
+	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("it is still open")
 	}
 }
 
