@@ -15,7 +15,8 @@
 //     and seeded noise, work only with a ledger made by Simulation, whose
 //     answers do not marshal.
 //   - An answer is given once: the same id gives the same answer, also after a
-//     crash; other terms under the same id are refused.
+//     crash; other terms under the same id are refused, and what a vector was
+//     summed from is one of the terms (asked, in request.go).
 //   - Charge and answer are written in one transaction, before the answer
 //     leaves. What fails before the commit spends nothing and reveals nothing.
 //     Where the charge must come before the data, Reserve makes it, and the
@@ -67,8 +68,8 @@
 //     with beta.go; literalcounts.go: simulation only.
 //     terms.go: what is known of a mechanism before a release.
 //  3. convert.go, cost.go, totals.go: from ρ to ε, between units, and limits.
-//  4. ledger.go, reserve.go, period.go, journal.go, memory.go: the door and its durable order.
-//     line.go: its hash chain, and what of it others may see. journal/ is the
+//  4. ledger.go, request.go, reserve.go, period.go, journal.go, memory.go: the
+//     door and its durable order. line.go: its hash chain, and what of it others may see. journal/ is the
 //     same on a disk.
 //  5. published.go, encoding.go, parameters.go: what leaves.
 //  6. audit.go, trial.go, real.go: the code put to the test, by what its answers

@@ -42,10 +42,10 @@ func newVerify(c *console) *cobra.Command {
 		Use:   "verify RELEASE",
 		Short: "Check all that a release claims, here and offline",
 		Long: `Recompute what a release claims from its plan and the public pool alone: bound,
-noise, cost, totals, and the result itself from the noisy integers that were
-published. Check its signature, its roster and its lines of the coordinator's
-ledger. Say in words what holds, what is only the coordinator's word, and what
-must be trusted.
+noise, cost and totals. Check its signature, its roster and its lines of the
+coordinator's ledger. Then make the whole release again, the result from the noisy
+integers that were published, and compare every field. Say in words what holds,
+what is only the coordinator's word, and what must be trusted.
 
 The coordinator's key comes from an agent's configuration, an operator's profile
 or --key. With --config, the agent's own receipt, upload and ledger are held
