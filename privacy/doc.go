@@ -69,8 +69,8 @@
 //     terms.go: what is known of a mechanism before a release.
 //  3. convert.go, cost.go, totals.go: from ρ to ε, between units, and limits.
 //  4. ledger.go, request.go, reserve.go, period.go, journal.go, memory.go: the
-//     door and its durable order. line.go: its hash chain, and what of it others may see. journal/ is the
-//     same on a disk.
+//     door and its durable order. line.go: its hash chain, and what of it others
+//     may see. journal/ is the same on a disk.
 //  5. published.go, encoding.go, parameters.go: what leaves.
 //  6. audit.go, trial.go, real.go: the code put to the test, by what its answers
 //     give away about neighbours; dependence.go: by whether noise hangs together.
