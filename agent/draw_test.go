@@ -29,12 +29,11 @@ func (s *stalling) Studies(ctx context.Context) (protocol.Listing, error) {
 
 // TestDrawTellsNothing: how long noise takes to draw, and the upload to be
 // written, is not heard: not by when polls come, and not by a coordinator that
-// answers a poll only after the upload should have left, so that the draw begins
-// at a moment of its choosing.
+// answers a poll late, so that the draw begins at a moment of its choosing.
 func TestDrawTellsNothing(t *testing.T) {
 	stepTime() // by the real clock
 	for name, c := range map[string]stalling{
-		"prompt": {}, "stalls over the window's end": {poll: 3, by: time.Second}, "stalls over the sending": {poll: 3, by: 3 * time.Second},
+		"prompt": {}, "stalls before the window": {poll: 1, by: 3 * time.Second}, "stalls after it": {poll: 2, by: 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var first []string

@@ -184,7 +184,7 @@ func (s *site) costOf(p study.Plan, pool *auxdata.Pool) (c cost, err error) {
 		released += r.Terms.Length
 	}
 	c.span = s.config.spanOf(w, released)
-	if have, most := c.span.whole(), s.config.Policy.maxTime(); have > most {
+	if have, most := c.span.whole(), s.config.Policy.maxTime(); have > most || have >= longestSpan {
 		return cost{}, fmt.Errorf("preparing it has to be given %v, the policy allows %v", have.Round(time.Second), most)
 	}
 	return c, nil

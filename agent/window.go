@@ -179,14 +179,26 @@ const (
 // were measured for Gaussian, Laplace, K-norm and response on long vectors.
 const drawSteps = 5000
 
+// longestSpan bounds what a span says, so that neither it nor sums of its parts
+// overflow: of work without bounds it is still too long for any policy.
+const longestSpan = 10 * 365 * 24 * time.Hour
+
+// lasting is nanoseconds as a duration, at most longestSpan, also of +Inf and NaN.
+func lasting(nanoseconds float64) time.Duration {
+	if !(nanoseconds < float64(longestSpan)) {
+		return longestSpan
+	}
+	return time.Duration(nanoseconds)
+}
+
 // spanOf is a window's span for a study's work and the numbers it releases.
 func (c Config) spanOf(w study.Work, released int) span {
 	step := float64(stepTime()) / stepsCounted * c.Margin
-	s := span{draw: leastDraw + time.Duration(step*drawSteps*float64(released))}
+	s := span{draw: lasting(float64(leastDraw) + step*drawSteps*float64(released))}
 	if w.Shards > 0 {
-		s.shard = max(leastShard, leastWindow/time.Duration(w.Shards)) + time.Duration(step*w.Shard)
+		s.shard = lasting(max(float64(leastShard), float64(leastWindow)/float64(w.Shards)) + step*w.Shard)
 	}
-	s.prepare = leastWindow + time.Duration(step*w.Rest) + time.Duration(w.Shards)*s.shard
+	s.prepare = lasting(float64(leastWindow) + step*w.Rest + float64(w.Shards)*float64(s.shard))
 	return s
 }
 

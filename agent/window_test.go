@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -302,6 +303,28 @@ func TestLateShard(t *testing.T) {
 			if d := bodies[4][i] - v; d < 0 || d > 1 {
 				t.Fatalf("shard %d late: row %d has %d votes of %d, want at most one less", slow, i, v, bodies[4][i])
 			}
+		}
+	}
+}
+
+// TestNoSpanOverflows: the more work a plan is, up to any, the longer it is
+// given, and what no policy allows does not come round to a short time, in which
+// nothing could be ready, or only what some records make quick.
+func TestNoSpanOverflows(t *testing.T) {
+	c := DefaultConfig()
+	for _, shards := range []int{0, 1, 3, 1 << 10, 1 << 19, 1 << 20} {
+		before := span{}
+		for steps := 1.0; ; steps *= 1.25 {
+			s := c.spanOf(study.Work{Shards: shards, Shard: steps, Rest: steps}, int(min(steps, 1<<40)))
+			if s.prepare < before.prepare || s.shard < before.shard || s.draw < before.draw || s.prepare+s.draw < s.prepare {
+				t.Fatalf("%d shards of %g steps are given %v, less of them %v", shards, steps, s, before)
+			}
+			if before = s; math.IsInf(steps, 1) {
+				break
+			}
+		}
+		if before.prepare != longestSpan {
+			t.Errorf("%d shards without bound are given %v", shards, before)
 		}
 	}
 }
