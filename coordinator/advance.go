@@ -62,6 +62,9 @@ func (c *course) advance(ctx context.Context, r releaser) error {
 			default:
 				err = fmt.Errorf("resume study %s: unknown effect %T", c.hash, e)
 			}
+			if errors.Is(err, errDamagedSum) {
+				return c.loseSum(ctx, r.mender)
+			}
 			if err != nil {
 				return err
 			}

@@ -372,6 +372,6 @@ func (c *course) charged(ctx context.Context, holds func(id string) (bool, error
 
 // permanent reports whether trying the same again cannot help.
 func permanent(err error) bool {
-	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !errors.Is(err, errDamagedBody) &&
+	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !errors.Is(err, errDamagedBody) && !errors.Is(err, errDamagedSum) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && explain(err) == err
 }

@@ -137,6 +137,19 @@ func (c *course) reseal(ctx context.Context, m mender, over []study.PartyID) err
 	return c.load(ctx)
 }
 
+// loseSum gives up a stored sum that is not what was stored. Its contributions are
+// not here any more, but their parties have them: all are asked again. The sum is
+// then the same, so a ledger that was asked already gives its first answer.
+func (c *course) loseSum(ctx context.Context, m mender) error {
+	m.log.Error("a stored sum is damaged: check the disk. All contributors are asked for the same bytes", "study", c.hash)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, _ := m.watch.look()
+	_, err := c.stepLocked(ctx, study.SumLost{}, func(tx Tx, _ study.Effect) error { return tx.LoseSum(c.hash, now) })
+	c.inspected, c.machine = false, nil // it is read again, with what is lost
+	return err
+}
+
 // isLost says whether a contribution of these bytes was received and is lost. The
 // caller holds mu.
 func (c *course) isLost(party study.PartyID, digest study.BodyDigest) bool {
@@ -160,6 +173,9 @@ func (c *course) restoreLocked(ctx context.Context, caller protocol.Caller, r pr
 	delete(c.lost, r.Party)
 	return c.receiptLocked(ctx, r.Party)
 }
+
+// errDamagedSum: a sum was damaged where it was stored.
+var errDamagedSum = fmt.Errorf("%w: the stored sum is not what was stored", protocol.ErrDamaged)
 
 // errDamagedBody: a body was damaged since it was inspected.
 var errDamagedBody = errors.New("a stored contribution is not what was received")

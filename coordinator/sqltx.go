@@ -378,7 +378,7 @@ func (t *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
 		return nil, 0, nil
 	}
 	if err == nil && !bytes.Equal(digest, sumDigest(sum, contributions)) {
-		err = fmt.Errorf("%w: the stored sum is not what was stored", protocol.ErrDamaged)
+		err = errDamagedSum
 	}
 	return sum, contributions, err
 }
@@ -436,6 +436,14 @@ func (t *sqlTx) Lose(h study.Hash, parties []study.PartyID, noticed time.Time) e
 		}
 	}
 	return nil
+}
+
+func (t *sqlTx) LoseSum(h study.Hash, noticed time.Time) error {
+	if err := t.exec("DELETE FROM sums WHERE study = $1", h[:]); err != nil {
+		return err
+	}
+	_, err := t.run("INSERT INTO losses (study, party, noticed) SELECT study, party, $1 FROM contributions WHERE study = $2 AND body IS NULL ON CONFLICT DO NOTHING", noticed.UnixMilli(), h[:])
+	return err
 }
 
 func (t *sqlTx) Lost(h study.Hash) (map[study.PartyID]time.Time, error) {

@@ -159,13 +159,15 @@ type contributionTx interface {
 	Unfolded(h study.Hash, after study.PartyID, n int) ([]contribution, error)
 	// Lose forgets the bodies of parties, and keeps since when they are lost.
 	Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error
+	// LoseSum forgets the sum: all contributions that were in it are lost.
+	LoseSum(h study.Hash, noticed time.Time) error
 	Lost(study.Hash) (map[study.PartyID]time.Time, error)
 	// Restore keeps the body of a contribution that was lost.
 	Restore(h study.Hash, p study.PartyID, body []byte) error
 	// Drop deletes contributions that are lost, their receipts too.
 	Drop(h study.Hash, parties []study.PartyID) error
 	// Sum is the stored sum and how many contributions are in it; nil and 0 if
-	// none. A sum that is not what was stored is protocol.ErrDamaged.
+	// none. A sum that is not what was stored is errDamagedSum.
 	Sum(study.Hash) (sum []byte, contributions int, err error)
 	// SetSum stores a sum and forgets the bodies of those now in it.
 	SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error

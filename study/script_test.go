@@ -101,6 +101,8 @@ func play(s **Study, words []string) string {
 			without = append(without, PartyID(w))
 		}
 		event = Resealed{without}
+	case "lose-sum":
+		event = SumLost{}
 	case "released":
 		event = ReleaseDone{}
 	case "cancel":

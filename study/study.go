@@ -95,6 +95,9 @@ type (
 	FoldDone struct{ Contributions int }
 	// ReleaseDone: the ledger released, and the result is stored.
 	ReleaseDone struct{}
+	// SumLost: the stored sum of a study was damaged; all its contributions are
+	// lost, and wanted again.
+	SumLost struct{}
 	// Resealed: contributions to a sealed study were lost, nobody brought them
 	// again, and the ledger holds no entry of it.
 	Resealed struct{ Without []PartyID }
@@ -107,6 +110,7 @@ func (Contributed) event()    {}
 func (DeadlinePassed) event() {}
 func (FoldDone) event()       {}
 func (ReleaseDone) event()    {}
+func (SumLost) event()        {}
 func (Resealed) event()       {}
 func (Cancelled) event()      {}
 
@@ -164,6 +168,11 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 			return s.enter(Failed, fmt.Sprintf("minimum %d, have %d; the coordinator spent nothing", s.Plan.Minimum, have)), nil
 		}
 		return s.seal(), nil
+	case SumLost:
+		if s.State != Sealed && s.State != Folded {
+			return nil, nil
+		}
+		return s.seal(), nil // of the same contributions
 	case Resealed:
 		return s.resealed(e), nil
 	case FoldDone:
