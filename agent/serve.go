@@ -280,7 +280,7 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err := a.recordOnce(auditCharged, o.Hash, p.Name, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", head.Sequence); err != nil {
 		return err
 	}
-	a.bench.queue = append(a.bench.queue, window{study: o.Hash, plan: p, pool: pool, records: c.records, offer: o, span: c.span})
+	a.bench.queue = append(a.bench.queue, window{study: o.Hash, plan: p, records: c.records, offer: o, span: c.span})
 	return nil
 }
 
@@ -295,8 +295,11 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	if gone() {
 		return
 	}
-	w.due = w.span.from(time.Now())
-	err := d.writeJSON(fileDue, w.due)
+	pool, err := a.site.pool(w.plan)
+	if err == nil {
+		w.pool, w.due = pool, w.span.from(time.Now())
+		err = d.writeJSON(fileDue, w.due)
+	}
 	if err == nil {
 		a.done("time fixed")
 		a.log.Info("preparing a contribution", "study", w.study.String(), "leaves", w.Leaves.UTC().Format(time.RFC3339))

@@ -1,0 +1,182 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// pipe puts a named pipe in the place of the rig's file, which was declared
+// before: whoever opens it is seen, and waits.
+func (r *rig) pipe(t *testing.T) string {
+	t.Helper()
+	file := r.config.Data["ward"].File
+	if err := errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// isOpen says whether somebody has a pipe open to read.
+func isOpen(t *testing.T, pipe string) bool {
+	t.Helper()
+	f, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENXIO) {
+		return false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	return true
+}
+
+// TestRefusedUnread: whatever keeps a site from taking part, its file is not
+// opened, nothing is charged, and a refusal is told once.
+func TestRefusedUnread(t *testing.T) {
+	for name, test := range map[string]struct {
+		propose func(*study.Proposal)
+		change  func(*rig)
+		want    int // declined
+	}{
+		"policy":   {nil, func(r *rig) { r.config.Policy.Mechanisms = nil }, 1},
+		"a person": {nil, func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, 0},
+		"ledger":   {nil, func(r *rig) { r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5} }, 1},
+		"year": {nil, func(r *rig) {
+			r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.5, Delta: 1e-5}}
+		}, 1},
+		"clocks":        {nil, func(r *rig) { r.skew = 2 * time.Hour }, 0},
+		"ε of 1e-30":    {nil, func(r *rig) { r.change(func(p *study.Plan) { p.Epsilon = 1e-30 }) }, 1},
+		"no terms":      {nil, func(r *rig) { r.change(func(p *study.Plan) { p.Terms = "" }) }, 1},
+		"other terms":   {nil, func(r *rig) { r.change(func(p *study.Plan) { p.Terms = strings.Repeat("0", 64) }) }, 1},
+		"learner":       {votes("forest"), nil, 1},
+		"pool rows":     {nil, func(r *rig) { r.config.Policy.MaxPoolRows = 59 }, 1},
+		"features":      {nil, func(r *rig) { r.config.Policy.MaxFeatures = 3 }, 1},
+		"time":          {nil, func(r *rig) { r.config.Policy.MaxTime = time.Second }, 1},
+		"the deadline":  {nil, func(r *rig) { r.config.Now = func() time.Time { return r.study.Plan.Deadline.Add(-time.Second) } }, 0},
+		"not on roster": {nil, func(r *rig) { r.change(func(p *study.Plan) { p.Roster = []study.PartyID{"other", "third"} }) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, test.propose)
+			if test.change != nil {
+				test.change(r)
+			}
+			pipe := r.pipe(t)
+			a := r.agent(t)
+			for range 3 {
+				if err := a.Round(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				if len(a.bench.queue) > 0 || isOpen(t, pipe) {
+					t.Fatal("the file is read")
+				}
+			}
+			if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) != 0 {
+				t.Errorf("%d charges, %d uploads, want none", n, len(r.bodies))
+			}
+			if _, _, err := a.Studies(context.Background()); err != nil {
+				t.Errorf("the studies cannot be listed: %v", err)
+			}
+			if r.declined != test.want {
+				t.Errorf("declined %d times, want %d:\n%s", r.declined, test.want, r.log)
+			}
+		})
+	}
+}
+
+// change is another plan under its own hash.
+func (r *rig) change(f func(*study.Plan)) {
+	f(&r.study.Plan)
+	canonical, err := r.study.Plan.Canonical()
+	if err != nil {
+		panic(err)
+	}
+	r.hash = study.HashOf(canonical)
+	r.study.PlanBytes, r.study.Hash = canonical, r.hash
+}
+
+// votes makes a proposal one that trains a learner.
+func votes(learner string) func(*study.Proposal) {
+	return func(p *study.Proposal) {
+		p.Mechanism, p.Noise, p.Learner = "tally", study.NoiseCoordinator, learner
+	}
+}
+
+// TestChargedBeforeRead: when the file is opened the ledger holds the charge,
+// and the disk the time at which what is made will leave.
+func TestChargedBeforeRead(t *testing.T) {
+	for _, noise := range []string{study.NoiseSite, study.NoiseCoordinator} {
+		t.Run(noise, func(t *testing.T) {
+			r := newRig(t, victimStudy(noise))
+			text, err := os.ReadFile(r.config.Data["ward"].File)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pipe := r.pipe(t)
+			a := r.agent(t)
+			if err := a.Round(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			finished := make(chan bool)
+			go func() { a.Finish(context.Background()); close(finished) }()
+			f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it is opened to be read
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := charges(t, a, privacy.Record); n != 1 {
+				t.Errorf("%d charges when the file is opened, want 1", n)
+			}
+			var fixed due
+			b, err := a.site.studies.of(r.hash).read(fileDue)
+			if err != nil || json.Unmarshal(b, &fixed) != nil || fixed.Until.Sub(fixed.From) < leastWindow {
+				t.Errorf("the time that is kept: %+v, %v", fixed, err)
+			}
+			if _, err := f.Write(text); err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+			<-finished
+			if n := charges(t, a, privacy.Record); n != 1 || len(r.bodies) != 1 {
+				t.Errorf("%d charges, %d uploads, want 1 and 1:\n%s", n, len(r.bodies), r.log)
+			}
+		})
+	}
+}
+
+// TestApprovedUnread: a person's approval is there before the file is opened,
+// so when the agent goes on does not hang on how long it takes to read.
+func TestApprovedUnread(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.Policy.Approval = ApproveByPerson
+	a := r.agent(t)
+	round(t, a)
+	text, err := os.ReadFile(r.config.Data["ward"].File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe := r.pipe(t)
+	done := make(chan error)
+	go func() {
+		_, err := a.Approve(context.Background(), "illness", Approver{})
+		done <- err
+	}()
+	f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it is opened to be read
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.site.approvers(a.site.studies.of(r.hash), r.hash)) != 1 {
+		t.Error("the file was opened before the study was approved")
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Close(), <-done); err != nil {
+		t.Error(err)
+	}
+}
