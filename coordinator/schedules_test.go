@@ -537,11 +537,14 @@ func (t *trial) under() bool {
 // TestSchedules: 10,000 random schedules of two studies, kills at every effect,
 // failing commits, lost requests and answers, clocks and revocations break no
 // rule (see trial). A schedule that does is shrunk and printed: it belongs into
-// testdata/schedules.
+// testdata/schedules. CAUCUS_SCHEDULES plays as many as it says.
 func TestSchedules(t *testing.T) {
 	schedules := 10_000
 	if testing.Short() {
 		schedules = 200
+	}
+	if n, err := strconv.Atoi(os.Getenv("CAUCUS_SCHEDULES")); err == nil {
+		schedules = n
 	}
 	found, passed := search(t, schedules, plant{}, inMemory)
 	if found != nil {

@@ -89,6 +89,20 @@ func (s *standing) seenLocked(revision int64) {
 	}
 }
 
+// refresh looks at the revision again, after a revocation that failed and may
+// have happened all the same.
+func (s *standing) refresh(ctx context.Context) {
+	var revision int64
+	err := s.store.View(ctx, func(tx Tx) (err error) { revision, err = tx.Revision(); return err })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		clear(s.known)
+		return
+	}
+	s.seenLocked(revision)
+}
+
 // at is the newest revision that was seen.
 func (s *standing) at() int64 {
 	s.mu.Lock()
