@@ -206,25 +206,27 @@ func (w *witnesses) awaited(h study.Hash, contributors []study.PartyID) (missing
 	return missing
 }
 
-// hold says why a study is not released now, nil if it may be. It is logged once.
+// hold says why a study is not released now, nil if it may be. What it waits for is
+// logged once.
 func (w *witnesses) hold(h study.Hash, contributors []study.PartyID) error {
-	var why string
-	if left := w.wait - time.Since(w.started); left > 0 {
-		why = "until those who poll could show what they have"
-	} else if missing := w.awaited(h, contributors); len(missing) > 0 {
-		why = fmt.Sprintf("until these contributors have called since the start, or an operator waives them (caucus study waive): %v", missing)
-	}
-	if why == "" {
-		return w.stopped()
+	why, missing := "until those who poll could show what they have", []study.PartyID(nil)
+	if time.Since(w.started) >= w.wait {
+		if missing = w.awaited(h, contributors); len(missing) == 0 {
+			return w.stopped()
+		}
+		why = "until its contributors have called since the start, or an operator waives them (caucus study show, study waive)"
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.said[h] != why {
 		w.said[h] = why
-		w.log.Info("the release waits "+why, "study", h)
+		w.log.Info("the release waits "+why, "study", h, "missing", len(missing), "parties", missing[:min(len(missing), namesInLog)])
 	}
-	return fmt.Errorf("%w: %s", errWaits, why)
+	return fmt.Errorf("%w %s", errWaits, why)
 }
+
+// namesInLog is how many parties one line of the log names.
+const namesInLog = 20
 
 // errWaits: a study cannot move on before somebody calls or time passes.
 var errWaits = errors.New("it waits")
