@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -136,5 +137,36 @@ func TestDecline(t *testing.T) {
 	w.wait("trial", study.Released)
 	if err := p0.Decline(ctx, s.Hash); !errors.Is(err, study.ErrNotOpen) {
 		t.Errorf("decline after the end: %v", err)
+	}
+}
+
+// TestLargePlan: a plan and a roster that are larger than a message travel in
+// parts, and come out as they went in.
+func TestLargePlan(t *testing.T) {
+	const parties = 10_000
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	var roster []study.PartyID
+	must(0, w.server.store.Update(ctx, func(tx Tx) error {
+		for i := range parties {
+			name := fmt.Sprintf("party-%050d", i)
+			roster = append(roster, study.PartyID(name))
+			must(0, tx.AddMember(name, protocol.RoleParty))
+			must(0, tx.AddCertificate(certificate{Serial: name, Name: name, Expires: w.clock.Now().Add(time.Hour)}))
+		}
+		return nil
+	}))
+	pool := poolOf(10)
+	p := planOf(roster, pool, w.clock.Now().Add(time.Hour))
+	canonical := must(p.Canonical())
+	if len(canonical) < protocol.MaxMessage {
+		t.Fatalf("the plan has %d bytes: the test shows nothing", len(canonical))
+	}
+	s := w.open(p, pool)
+	if !bytes.Equal(s.PlanBytes, canonical) || len(s.Missing) != parties || s.Missing[parties-1] != string(roster[parties-1]) || len(s.ContributedBy) != 0 {
+		t.Errorf("the plan has %d bytes, %d are missing", len(s.PlanBytes), len(s.Missing))
+	}
+	if _, err := w.operator.CreateStudy(ctx, canonical); err != nil { // the header is enough
+		t.Errorf("again: %v", err)
 	}
 }
