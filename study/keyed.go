@@ -247,8 +247,8 @@ func (k *keyed) shards(p Plan, records *dataset.Records) [][]int {
 //
 // Where shards keep the records of a patient together each shard has its own
 // part of n, and is cut by itself: a patient that is replaced, with as many
-// records as may be, moves the records of two shards only. Learners pass over
-// empty records.
+// records as may be, moves the records of two shards only. Empty records are
+// in no shard that trains (shardsOf).
 //
 // The key is the site's secret. The plan has been checked.
 func Exactly(p Plan, records *dataset.Records, n int, key []byte) *dataset.Records {

@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -112,12 +113,19 @@ func mapped(p Plan, records *dataset.Records) *mat.Dense {
 	return p.Map.Apply(records.X)
 }
 
-// shardsOf are the rows of each shard (keyed.shards).
+// shardsOf are the rows that each shard's classifier learns from (keyed.shards).
+// Records without a label are none: nothing is learned from them, and the empty
+// ones that fill up a declared number may all be dealt to one shard, which must
+// not take longer, and be late, for how many they are.
 func shardsOf(p Plan, in Inputs) [][]int {
-	if p.Shards <= 1 {
-		return [][]int{allRows(in.Records)}
+	shards := [][]int{allRows(in.Records)}
+	if p.Shards > 1 {
+		shards = nameRecords(p, in.Records, in.ShardKey).shards(p, in.Records)
 	}
-	return nameRecords(p, in.Records, in.ShardKey).shards(p, in.Records)
+	for s, rows := range shards {
+		shards[s] = slices.DeleteFunc(rows, func(i int) bool { return in.Records.Y[i] < 0 })
+	}
+	return shards
 }
 
 func allRows(records *dataset.Records) []int {
