@@ -2,12 +2,15 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"caucus/learners"
+	"caucus/privacy"
 	"caucus/protocol"
 )
 
@@ -72,5 +75,72 @@ func TestDrawTellsNothing(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestDrawsAreGivenTime: what a draw is given, before any margin, is more than it
+// takes, of every mechanism that a site releases by, on vectors of any length
+// and shape: a plan may ask for millions of draws from urns to release a number.
+// The least of a few tries counts; only a machine that slows down twice in
+// between fails it.
+func TestDrawsAreGivenTime(t *testing.T) {
+	least := func(f func()) time.Duration {
+		least := time.Hour
+		for range 3 {
+			start := time.Now()
+			f()
+			least = min(least, time.Since(start))
+		}
+		return least
+	}
+	steps := 0.0
+	step := float64(least(func() { steps = learners.Reference() })) / steps
+	budget := privacy.Budget{Epsilon: 1, Delta: 1e-6}
+	must := func(m privacy.Mechanism, err error) privacy.Mechanism {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	sums := privacy.Bound{Unit: privacy.Record, L1: 1 << 22, L2sq: 1 << 41}
+	all := map[string]privacy.Terms{
+		"gaussian": {Mechanism: must(privacy.CalibrateGaussian(sums, budget)), Bound: sums, Length: 2000},
+		"pure":     {Mechanism: must(privacy.CalibratePure(sums, 2000, 1)), Bound: sums, Length: 2000},
+		"laplace":  {Mechanism: must(privacy.CalibrateLaplace(sums, 1)), Bound: sums, Length: 2000},
+	}
+	for _, shape := range []struct{ classes, sets, total int }{{2, 1, 1 << 20}, {2, 8, 1000}, {30, 4, 1000}, {1000, 2, 100_000}} {
+		for _, name := range []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior"} {
+			m, err := privacy.CalibrateCounts(name, privacy.CountTerms{Unit: privacy.Label, Classes: shape.classes, Total: int64(shape.total), Budget: budget})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[fmt.Sprint(name, shape)] = privacy.Terms{Mechanism: m, Bound: privacy.CountBound(privacy.Label, shape.classes), Length: shape.classes * shape.sets}
+		}
+	}
+	for name, terms := range all {
+		values := make([]int64, terms.Length)
+		for i := range values {
+			values[i] = int64(i % 100)
+		}
+		s, err := privacy.NewSensitive(values, terms.Bound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := 0
+		took := least(func() {
+			id++
+			if _, err := l.Release(t.Context(), fmt.Sprint(id), s, terms.Mechanism); err != nil {
+				t.Fatal(err)
+			}
+		})
+		given := time.Duration(terms.Steps() * step)
+		t.Logf("%s: took %v, given %v", name, took, given)
+		if took > 2*given+time.Millisecond {
+			t.Errorf("%s: a draw of %d numbers takes %v, it is given %v", name, terms.Length, took, given)
+		}
 	}
 }

@@ -179,11 +179,11 @@ func (s *site) costOf(p study.Plan, pool *auxdata.Pool) (c cost, err error) {
 		return cost{}, err
 	}
 	w.Rest += study.CellSteps * float64(c.records) * float64(len(source.Columns)) // of the file, whatever the study asks for
-	released := 0
+	draw := 0.0
 	for _, r := range c.reserved {
-		released += r.Terms.Length
+		draw += r.Terms.Steps()
 	}
-	c.span = s.config.spanOf(w, released)
+	c.span = s.config.spanOf(w, draw)
 	if have, most := c.span.whole(), s.config.Policy.maxTime(); have > most || have >= longestSpan {
 		return cost{}, fmt.Errorf("preparing it has to be given %v, the policy allows %v", have.Round(time.Second), most)
 	}

@@ -26,8 +26,8 @@ import (
 //     fixed; the window is fixed, and on the disk, before the file is opened.
 //     Its length, and the time after it until what was made leaves, follow from
 //     public numbers: study.WorkOf (plan, pool, declared number of records) and
-//     how many numbers are released, times how long a step takes here on made
-//     data, times Config.Margin, and a second.
+//     privacy.Terms.Steps (of what is released), times how long a step takes here
+//     on made data, times Config.Margin, and a second.
 //   - Meanwhile the agent is silent: no poll, nothing of another study, since
 //     a machine that is at work answers later, and that could be heard. Windows
 //     do not overlap: the next is fixed when what was made in this one is sent.
@@ -175,10 +175,6 @@ const (
 	leastDraw   = 200 * time.Millisecond // for a few numbers, and for writing them to the disk
 )
 
-// drawSteps is what it takes to draw a number and to write it down: under 1,000
-// were measured for Gaussian, Laplace, K-norm and response on long vectors.
-const drawSteps = 5000
-
 // longestSpan bounds what a span says, so that neither it nor sums of its parts
 // overflow: of work without bounds it is still too long for any policy.
 const longestSpan = 10 * 365 * 24 * time.Hour
@@ -191,10 +187,11 @@ func lasting(nanoseconds float64) time.Duration {
 	return time.Duration(nanoseconds)
 }
 
-// spanOf is a window's span for a study's work and the numbers it releases.
-func (c Config) spanOf(w study.Work, released int) span {
+// spanOf is a window's span for a study's work and the steps of drawing what it
+// releases.
+func (c Config) spanOf(w study.Work, draw float64) span {
 	step := float64(stepTime()) / stepsCounted * c.Margin
-	s := span{draw: lasting(float64(leastDraw) + step*drawSteps*float64(released))}
+	s := span{draw: lasting(float64(leastDraw) + step*draw)}
 	if w.Shards > 0 {
 		s.shard = lasting(max(float64(leastShard), float64(leastWindow)/float64(w.Shards)) + step*w.Shard)
 	}

@@ -177,7 +177,7 @@ func TestNoSpanOverflows(t *testing.T) {
 	for _, shards := range []int{0, 1, 3, 1 << 10, 1 << 19, 1 << 20} {
 		before := span{}
 		for steps := 1.0; ; steps *= 1.25 {
-			s := c.spanOf(study.Work{Shards: shards, Shard: steps, Rest: steps}, int(min(steps, 1<<40)))
+			s := c.spanOf(study.Work{Shards: shards, Shard: steps, Rest: steps}, steps)
 			if s.prepare < before.prepare || s.shard < before.shard || s.draw < before.draw || s.prepare+s.draw < s.prepare {
 				t.Fatalf("%d shards of %g steps are given %v, less of them %v", shards, steps, s, before)
 			}

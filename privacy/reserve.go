@@ -17,6 +17,24 @@ type Terms struct {
 	Source Digest
 }
 
+// numberSteps is what it takes to draw one number and to write it down: under
+// 1,000 were measured for Gaussian, Laplace, K-norm and response on long vectors.
+const numberSteps = 5000
+
+// laborious is a mechanism that takes longer for a vector than its length says.
+type laborious interface{ steps(b Bound, n int) float64 }
+
+// Steps bounds what it takes to draw a release under these terms and to write it
+// down, whatever is in the vector; a step is about a multiplication and an
+// addition (learners.Reference).
+func (t Terms) Steps() float64 {
+	steps := numberSteps * float64(t.Length)
+	if m, ok := t.Mechanism.(laborious); ok {
+		steps += m.steps(t.Bound, t.Length)
+	}
+	return steps
+}
+
 // A reservation is a charge made before the data are read. Whether it is
 // granted, and everything that a refusal shows, then follows from public terms
 // and the ledger alone: nothing that the data decide has been computed yet.

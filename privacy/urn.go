@@ -115,6 +115,12 @@ func (u urn) draw(s *secret, d dice) ([]int64, []float64) {
 	return out, nil
 }
 
+// steps: every draw of a block looks at each of its classes.
+func (u urn) steps(b Bound, n int) float64 {
+	c := float64(b.block(n))
+	return float64(n) / c * float64(u.draws) * (500 + 5*c)
+}
+
 // estimate inverts the mean n(η+a)/A of the draws; covariance is that of the
 // answer, with the shares drawn in place of the true ones. total is Σn.
 func (u urn) estimate(z []float64, total float64) (counts []float64, covariance func(i, j int) float64) {
@@ -212,6 +218,8 @@ func (m LaplacePrior) simulationOnly() bool { return false }
 
 func (m LaplacePrior) draw(s *secret, d dice) ([]int64, []float64) { return m.urn().draw(s, d) }
 
+func (m LaplacePrior) steps(b Bound, n int) float64 { return m.urn().steps(b, n) }
+
 func (m LaplacePrior) variance(b Bound, _, n int) float64 { return m.urn().variance(b, n) }
 
 // CalibrateLaplacePrior chooses the number of draws that makes the expected
@@ -303,6 +311,8 @@ func (m Dirichlet) cost(b Bound) (Cost, error) {
 func (m Dirichlet) simulationOnly() bool { return false }
 
 func (m Dirichlet) draw(s *secret, d dice) ([]int64, []float64) { return m.urn().draw(s, d) }
+
+func (m Dirichlet) steps(b Bound, n int) float64 { return m.urn().steps(b, n) }
 
 func (m Dirichlet) variance(b Bound, _, n int) float64 { return m.urn().variance(b, n) }
 

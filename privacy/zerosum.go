@@ -78,6 +78,11 @@ func (m ZeroSumLaplace) draw(s *secret, d dice) ([]int64, []float64) {
 	return out, nil
 }
 
+// steps: a round draws a block's numbers and is kept once in about √(πc) times.
+func (m ZeroSumLaplace) steps(b Bound, n int) float64 {
+	return float64(n) * 2000 * math.Sqrt(math.Pi*float64(b.block(n)))
+}
+
 // zeroSum draws blocks that sum to zero from numbers that next draws with the
 // law of scale t/step, given that it says ok.
 type zeroSum struct {
