@@ -22,6 +22,7 @@ import (
 type schedule struct {
 	parties int
 	head    bool // the ledger's head is kept in a file
+	budget  bool // the ledger has room for one study
 	lines   []string
 }
 
@@ -29,6 +30,9 @@ func (s schedule) String() string {
 	first := fmt.Sprintf("parties %d", s.parties)
 	if s.head {
 		first += ", head"
+	}
+	if s.budget {
+		first += ", budget"
 	}
 	return first + "\n" + strings.Join(s.lines, "\n") + "\n"
 }
@@ -42,7 +46,7 @@ func parseSchedule(text string) (s schedule, err error) {
 		case line == "" || words[0] == "#":
 		case words[0] == "parties" && s.parties == 0:
 			_, err = fmt.Sscanf(line, "parties %d", &s.parties)
-			s.head = strings.HasSuffix(line, ", head")
+			s.head, s.budget = strings.Contains(line, ", head"), strings.Contains(line, ", budget")
 		case operations[words[0]].do == nil:
 			err = fmt.Errorf("line %q: no such operation", line)
 		default:
@@ -118,7 +122,7 @@ var restorable = []string{"folder", "folder", "store", "ledger", "all"}
 // what goes wrong.
 func randomSchedule(seed uint64) schedule {
 	r := rand.New(rand.NewPCG(seed, 0))
-	s := schedule{parties: 2 + r.IntN(3), head: r.IntN(2) == 0}
+	s := schedule{parties: 2 + r.IntN(3), head: r.IntN(2) == 0, budget: r.IntN(4) == 0}
 	for _, in := range []string{"a", "b"}[:1+r.IntN(2)] {
 		at := 0
 		add := func(line string) { // somewhere after the line before
@@ -170,7 +174,7 @@ func randomSchedule(seed uint64) schedule {
 // play carries a trial through a schedule. It returns the first rule that did not
 // hold, nil if all did.
 func play(s schedule, t *trial, dir string) *violation {
-	if s.head {
+	if t.budget = s.budget; s.head {
 		t.keepHead(dir)
 	}
 	for _, line := range s.lines {

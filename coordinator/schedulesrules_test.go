@@ -43,9 +43,12 @@ func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
 }
 
 // mayFail: a study fails when it is cancelled, at its deadline with too few
-// contributions, or when a disk damaged too many.
+// contributions, when a disk damaged too many, or when the budget is spent.
 func (t *trial) mayFail(h study.Hash, from study.State, reason string) bool {
 	few := from == study.Open && len(t.truth.received[h]) < t.plans[h].Minimum && !t.clock.Now().Before(t.plans[h].Deadline)
+	if t.budget && from == study.Folded && strings.Contains(reason, "budget") && len(entries(t.disk.ledger())) > 0 {
+		return true
+	}
 	if t.putBack["store"] && from == study.Folded && strings.Contains(reason, "put back to an older state") {
 		return true
 	}
@@ -227,6 +230,9 @@ func (t *trial) ended() {
 	if err != nil {
 		t.broken("the ledger's chain holds", "%v", err)
 		return
+	}
+	if t.budget && totals[privacy.Party].Charges > 1 {
+		t.broken("no more is spent than the budget", "%d charges", totals[privacy.Party].Charges)
 	}
 	draws := 0
 	for _, e := range entries(t.disk.ledger()) {

@@ -39,8 +39,10 @@ func shrink(s schedule, rule string, try func(schedule) *violation) schedule {
 			n /= 2
 		}
 	}
-	if plain := (schedule{s.parties, false, s.lines}); s.head && breaks(plain) {
-		s = plain
+	for _, plain := range []schedule{{s.parties, false, false, s.lines}, {s.parties, s.head, false, s.lines}, {s.parties, false, s.budget, s.lines}} {
+		if breaks(plain) {
+			return plain
+		}
 	}
 	return s
 }

@@ -169,6 +169,7 @@ type trial struct {
 	*faults
 	disk   disk
 	head   string  // the path of the head file, "" for none
+	budget bool    // the ledger has room for one study
 	server *Server // nil: it is down
 	// clock is what the machine's clock says, elapsed what has passed since the
 	// trial began.
@@ -265,6 +266,9 @@ func (t *trial) start() error {
 	t.mu.Unlock()
 	c, began := DefaultConfig("."), t.elapsed
 	c.Limits.Rate, c.Limits.Burst, c.WitnessWait, c.Head = 1e9, 1e9, 0, t.head
+	if t.budget {
+		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 10, Delta: 1e-5}} // a study takes ε = 8
+	}
 	c.Now, c.Elapsed = t.clock.Now, func() time.Duration { return t.elapsed - began }
 	c.Log, c.Checkpoint = slog.New(slog.NewTextHandler(t.log, &slog.HandlerOptions{Level: slog.LevelDebug})), t.checkpoint
 	s := &Server{config: c, counts: newCounts(), authority: t.authority, signer: t.signer}
