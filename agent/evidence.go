@@ -93,7 +93,11 @@ func (e *Evidence) Charged(ctx context.Context, r study.Release, pool *auxdata.P
 	if err != nil {
 		return nil, err
 	}
-	charges, err := study.DeclaredCosts(p, pool)
+	task, err := study.NewTask(p, pool)
+	if err != nil {
+		return nil, err
+	}
+	charges, err := task.Charges(0)
 	if err != nil {
 		return nil, err
 	}

@@ -127,11 +127,11 @@ func (s *site) charged(d dossier) (Lost, []study.Charge, error) {
 	if err != nil {
 		return Lost{}, nil, err
 	}
-	pool, err := s.pool(p)
+	task, err := s.task(p)
 	if err != nil {
 		return Lost{}, nil, err
 	}
-	charges, err := study.DeclaredCosts(p, pool)
+	charges, err := task.Charges(0)
 	if err != nil {
 		return Lost{}, nil, err
 	}

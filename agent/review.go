@@ -200,7 +200,7 @@ func (s *site) review(ctx context.Context, h study.Hash) (Review, error) {
 // reviewCosts adds what plan and pool make the study cost, and whether the
 // ledger can bear it.
 func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Plan) error {
-	pool, err := s.pool(p)
+	t, err := s.task(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.Problems = append(r.Problems, "the public pool is not here yet: it is fetched while the agent runs")
 		return nil
@@ -208,12 +208,12 @@ func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Pl
 	if err != nil {
 		return err
 	}
-	r.Pool = poolWords(p, pool)
-	c, err := s.costOf(p, pool)
+	r.Pool = poolWords(t)
+	c, err := s.costOf(t)
 	if err != nil && r.Undeclared == "" {
 		r.Objections = append(r.Objections, err.Error())
 	}
-	if c.charges, err = study.DeclaredCosts(p, pool); err != nil {
+	if c.charges, err = t.Charges(0); err != nil {
 		r.Allowed = false
 		r.Standing = s.standing(d, *r)
 		return nil // it was said
@@ -281,16 +281,11 @@ func (s *site) reviewData(ctx context.Context, r *Review, h study.Hash, p study.
 		r.Found, r.Remarks = records.Len(), remarks
 	}
 	records = study.Exactly(p, records, source.Records, s.shardKey)
-	pool, err := s.pool(p)
+	t, err := s.task(p)
 	if err != nil || r.Exact {
 		return
 	}
-	kind, err := study.KindNamed(p.Kind)
-	if err != nil {
-		problem(err)
-		return
-	}
-	draft, err := kind.Draft(p, s.inputs(pool, records))
+	draft, err := t.Draft(s.inputs(records))
 	if err != nil {
 		problem(err)
 		return

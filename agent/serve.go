@@ -96,11 +96,11 @@ func (a *Agent) forgotten(ctx context.Context, d dossier, o protocol.Summary) er
 	if err != nil {
 		return err
 	}
-	pool, err := a.site.pool(p)
+	task, err := a.site.task(p)
 	if err != nil {
 		return err
 	}
-	charges, err := study.DeclaredCosts(p, pool)
+	charges, err := task.Charges(0)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,11 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err != nil {
 		return err
 	}
-	c, err := a.site.costOf(p, pool)
+	var c cost
+	task, err := study.NewTask(p, pool)
+	if err == nil {
+		c, err = a.site.costOf(task)
+	}
 	if err != nil {
 		return a.refuse(o.Hash, p.Name, byPolicy, "", fmt.Sprintf("this study is refused: %v", err))
 	}
@@ -295,9 +299,9 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	if gone() {
 		return
 	}
-	pool, err := a.site.pool(w.plan)
+	task, err := a.site.task(w.plan)
 	if err == nil {
-		w.pool, w.due = pool, w.span.from(time.Now())
+		w.task, w.due = task, w.span.from(time.Now())
 		err = d.writeJSON(fileDue, w.due)
 	}
 	if err == nil {

@@ -126,6 +126,15 @@ func (s *site) pool(p study.Plan) (*auxdata.Pool, error) {
 	return pool, err
 }
 
+// task is a plan's on its pool, which was fetched.
+func (s *site) task(p study.Plan) (study.Task, error) {
+	pool, err := s.pool(p)
+	if err != nil {
+		return nil, err
+	}
+	return study.NewTask(p, pool)
+}
+
 func checkMap(p study.Plan) error {
 	if err := p.Map.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", study.ErrPlan, err)
@@ -156,25 +165,25 @@ type cost struct {
 
 // costOf says what a study costs this site, or why it is refused. It follows
 // from plan, pool, policy, and the declared number of records.
-func (s *site) costOf(p study.Plan, pool *auxdata.Pool) (c cost, err error) {
-	if err := objection(s.config.Policy.poolObjections(pool)); err != nil {
+func (s *site) costOf(t study.Task) (c cost, err error) {
+	if err := objection(s.config.Policy.poolObjections(t.Pool())); err != nil {
 		return cost{}, err
 	}
-	if err := study.CheckTerms(p, pool); err != nil {
+	if err := study.CheckTerms(t); err != nil {
 		return cost{}, err
 	}
-	source, err := s.declared(p)
+	source, err := s.declared(t.Plan())
 	if err != nil {
 		return cost{}, err
 	}
 	c.records = source.Records
-	if c.reserved, err = study.Reservations(p, pool, c.records); err != nil {
+	if c.reserved, err = t.Reservations(c.records); err != nil {
 		return cost{}, err
 	}
-	if c.charges, err = study.DeclaredCosts(p, pool); err != nil {
+	if c.charges, err = t.Charges(0); err != nil {
 		return cost{}, err
 	}
-	w, err := study.WorkOf(p, pool, c.records)
+	w, err := t.Work(c.records)
 	if err != nil {
 		return cost{}, err
 	}
@@ -194,13 +203,9 @@ func (s *site) costOf(p study.Plan, pool *auxdata.Pool) (c cost, err error) {
 // fails: what cannot be made is not ready.
 func (s *site) draft(ctx context.Context, w window) draft {
 	var l late
-	in := s.inputs(w.pool, s.records(w.plan, w.records))
+	in := s.inputs(s.records(w.plan, w.records))
 	in.Within = l.within(ctx, w.span.shard)
-	kind, err := study.KindNamed(w.plan.Kind)
-	if err != nil {
-		return draft{late: "all of it"}
-	}
-	d, err := kind.Draft(w.plan, in)
+	d, err := w.task.Draft(in)
 	if err != nil {
 		return draft{late: "all of it"}
 	}
@@ -214,14 +219,10 @@ func (s *site) draft(ctx context.Context, w window) draft {
 // twice; votes may differ if records or luck differ, which is harmless because
 // none has left.
 func (s *site) settle(ctx context.Context, w window) ([]byte, error) {
-	kind, err := study.KindNamed(w.plan.Kind)
-	if err != nil {
-		return nil, err
-	}
 	made := w.made.Draft
 	if made.Body == nil {
-		nobody := study.Exactly(w.plan, none(w.plan), w.records, s.shardKey)
-		if made, err = kind.Draft(w.plan, s.inputs(w.pool, nobody)); err != nil {
+		var err error
+		if made, err = w.task.Draft(s.inputs(study.Exactly(w.plan, none(w.plan), w.records, s.shardKey))); err != nil {
 			return nil, err
 		}
 	}
@@ -233,14 +234,14 @@ func (s *site) settle(ctx context.Context, w window) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if most := kind.MaxBody(w.plan, w.pool); len(body) > most {
+	if most := w.task.MaxBody(); len(body) > most {
 		return nil, fmt.Errorf("make contribution: it has %d bytes, the plan allows %d", len(body), most)
 	}
 	return body, nil
 }
 
-func (s *site) inputs(pool *auxdata.Pool, records *dataset.Records) study.Inputs {
-	return study.Inputs{Records: records, Pool: pool, ShardKey: s.shardKey, Rng: freshRng()}
+func (s *site) inputs(records *dataset.Records) study.Inputs {
+	return study.Inputs{Records: records, ShardKey: s.shardKey, Rng: freshRng()}
 }
 
 // freshRng drives learners, never noise.

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"caucus/auxdata"
 	"caucus/learners"
 	"caucus/protocol"
 	"caucus/study"
@@ -25,7 +24,7 @@ import (
 //   - Before. A study is decided, and the ledger charged, before its window is
 //     fixed; the window is fixed, and on the disk, before the file is opened.
 //     Its length, and the time after it until what was made leaves, follow from
-//     public numbers: study.WorkOf (plan, pool, declared number of records) and
+//     public numbers: study.Task.Work (plan, pool, declared number of records) and
 //     privacy.Terms.Steps (of what is released), times how long a step takes here
 //     on made data, times Config.Margin, and a second.
 //   - Meanwhile the agent is silent: no poll, nothing of another study, since
@@ -49,7 +48,8 @@ import (
 type window struct {
 	study study.Hash
 	plan  study.Plan
-	pool  *auxdata.Pool
+	// task is made when the window begins: a queue holds no pools.
+	task study.Task
 	// records is how many of them were declared.
 	records int
 	// offer is what the coordinator said of the study.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -127,7 +126,8 @@ func mapWords(m dataset.Map) string {
 }
 
 // poolWords says which public rows the study asks about.
-func poolWords(p study.Plan, pool *auxdata.Pool) string {
+func poolWords(t study.Task) string {
+	p, pool := t.Plan(), t.Pool()
 	weights := "all of one weight"
 	switch {
 	case p.Weights != nil:

@@ -280,13 +280,13 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err != nil {
 		return refuse("%v", err)
 	}
-	if tools.maxBody > s.config.Limits.Body {
-		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool (for labels: a smaller max_records), or raise limits: body", tools.maxBody, s.config.Limits.Body)
+	if tools.task.MaxBody() > s.config.Limits.Body {
+		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool (for labels: a smaller max_records), or raise limits: body", tools.task.MaxBody(), s.config.Limits.Body)
 	}
-	if err := study.CheckTerms(plan, tools.pool); err != nil {
+	if err := study.CheckTerms(tools.task); err != nil {
 		return err
 	}
-	charges, err := study.DeclaredCosts(plan, tools.pool)
+	charges, err := tools.task.Charges(0)
 	if err != nil {
 		return refuse("%v", err)
 	}

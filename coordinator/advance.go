@@ -79,7 +79,7 @@ func (c *course) fold(ctx context.Context, s *study.Study) error {
 	if err != nil {
 		return fmt.Errorf("fold study %s: %w", c.hash, err)
 	}
-	sum, err := tools.kind.NewSum(s.Plan, tools.pool)
+	sum, err := tools.task.NewSum()
 	if err != nil {
 		return fmt.Errorf("fold study %s: %w", c.hash, err)
 	}
@@ -142,7 +142,7 @@ func (c *course) release(ctx context.Context, s *study.Study, r releaser) error 
 	if err != nil {
 		return fail(err)
 	}
-	sum, err := tools.kind.NewSum(s.Plan, tools.pool)
+	sum, err := tools.task.NewSum()
 	if err != nil {
 		return fail(err)
 	}
@@ -160,14 +160,14 @@ func (c *course) release(ctx context.Context, s *study.Study, r releaser) error 
 		return fail(err)
 	}
 	c.point("before ledger")
-	release, err := study.Conclude(ctx, s, tools.kind, tools.pool, sum, r.ledger)
+	release, err := study.Conclude(ctx, s, tools.task, sum, r.ledger)
 	if err != nil {
 		return fail(err)
 	}
 	c.point("after ledger")
 	release.Plan, release.Software = c.row.Plan, r.software
 	// A release says what was to be expected of this many parties.
-	if release.Forecast, err = study.ForecastOf(s.Plan, tools.pool, s.Plan.Size(release.Parties)); err != nil {
+	if release.Forecast, err = study.ForecastOf(tools.task, s.Plan.Size(release.Parties)); err != nil {
 		release.Forecast = nil // this mechanism has none
 	}
 	var out releaseRow

@@ -162,10 +162,7 @@ func (c *course) stepLocked(ctx context.Context, e study.Event, also func(Tx, st
 
 // instruments are what a study's contributions are checked and summed with.
 type instruments struct {
-	plan    study.Plan
-	kind    study.Kind
-	pool    *auxdata.Pool
-	maxBody int
+	task study.Task
 
 	mu  sync.Mutex
 	sum study.Sum // an empty one, for check
@@ -204,21 +201,16 @@ func newInstruments(plan study.Plan, data []byte) (*instruments, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &instruments{plan: plan}
-	if i.pool, _, err = auxdata.New(plan.Schema, plan.Map, table); err != nil {
+	pool, _, err := auxdata.New(plan.Schema, plan.Map, table)
+	if err != nil {
 		return nil, err
 	}
-	if i.pool.Digest != plan.Pool {
-		return nil, fmt.Errorf("under the plan's schema the pool has digest %s, the plan names %s", i.pool.Digest, plan.Pool)
-	}
-	if i.kind, err = study.KindNamed(plan.Kind); err != nil {
+	task, err := study.NewTask(plan, pool)
+	if err != nil {
 		return nil, err
 	}
-	if i.sum, err = i.kind.NewSum(plan, i.pool); err != nil {
-		return nil, err
-	}
-	i.maxBody = i.kind.MaxBody(plan, i.pool)
-	return i, nil
+	sum, err := task.NewSum()
+	return &instruments{task: task, sum: sum}, err
 }
 
 // uploading lets a party upload once at a time.
@@ -358,7 +350,7 @@ func (c *course) charged(ctx context.Context, holds func(id string) (bool, error
 	if err != nil {
 		return false, err
 	}
-	charges, err := study.DeclaredCosts(tools.plan, tools.pool)
+	charges, err := tools.task.Charges(0)
 	if err != nil {
 		return false, err
 	}

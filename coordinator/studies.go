@@ -271,7 +271,7 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 	if err != nil {
 		return fail(err)
 	}
-	if most := min(tools.maxBody, s.config.Limits.Body); size > uint64(most) {
+	if most := min(tools.task.MaxBody(), s.config.Limits.Body); size > uint64(most) {
 		return fail(fmt.Errorf("%w: the contribution has %d bytes, this study takes at most %d", protocol.ErrTooLarge, size, most))
 	}
 	data, err := assemble(ctx, stream.Recv, size, s.config.Limits)

@@ -53,6 +53,13 @@ func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
 	return f
 }
 
+// Copy is the same frequencies with working memory of its own, for another core.
+func (f *Frequencies) Copy() *Frequencies {
+	c := *f
+	c.work = make([]float64, len(f.work))
+	return &c
+}
+
 // Phases writes ⟨ω_j, row⟩ for every j to to (length count); row has dim numbers.
 func (f *Frequencies) Phases(to, row []float64) {
 	if len(to) != f.count || len(row) != f.dim {

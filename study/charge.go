@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/big"
 
-	"caucus/auxdata"
 	"caucus/privacy"
 )
 
@@ -28,39 +27,12 @@ type Charge struct {
 	Cost privacy.Cost
 }
 
-// declarer is a kind that knows its charges before anything is drawn.
-type declarer interface {
-	// charges also follow from the public weight of what was contributed, where
-	// that is known; 0 is before.
-	charges(p Plan, pool *auxdata.Pool, weight int64) ([]Charge, error)
-}
-
-// DeclaredCosts are the charges of a plan. They are never below what its
-// releases cost, wherever the noise is added.
-func DeclaredCosts(p Plan, pool *auxdata.Pool) ([]Charge, error) {
-	return chargesOf(p, pool, 0)
-}
-
-// chargesOf are the charges for a public weight of contributions, ballots or
-// records; 0 where it is not known yet.
-func chargesOf(p Plan, pool *auxdata.Pool, weight int64) ([]Charge, error) {
-	kind, err := KindNamed(p.Kind)
-	if err != nil {
-		return nil, err
-	}
-	d, ok := kind.(declarer)
-	if !ok {
-		return nil, planError("kind", "%q does not declare what it costs", p.Kind)
-	}
-	return d.charges(p, pool, weight)
-}
-
-// TermsOf digests what a plan's releases are made under: outputs, bounds,
-// mechanisms, their parameters and matrices, as this machine computes them from plan and
-// pool. Some follow from floating-point sums over the pool, which two kinds of
+// TermsOf digests what a task's releases are made under: outputs, bounds,
+// mechanisms, their parameters and matrices, as this machine computes them from
+// plan and pool. Some follow from floating-point sums over the pool, which two kinds of
 // processor may round differently.
-func TermsOf(p Plan, pool *auxdata.Pool) (string, error) {
-	charges, err := DeclaredCosts(p, pool)
+func TermsOf(t Task) (string, error) {
+	charges, err := t.Charges(0)
 	if err != nil {
 		return "", err
 	}
@@ -78,12 +50,12 @@ func TermsOf(p Plan, pool *auxdata.Pool) (string, error) {
 // CheckTerms refuses a plan that was made under other terms than this machine
 // computes: what is released here would not be accepted there. It is asked
 // before anything is charged.
-func CheckTerms(p Plan, pool *auxdata.Pool) error {
-	terms, err := TermsOf(p, pool)
+func CheckTerms(t Task) error {
+	terms, err := TermsOf(t)
 	if err != nil {
 		return err
 	}
-	if terms != p.Terms {
+	if terms != t.Plan().Terms {
 		return planError("terms", "this machine computes another bound or noise from plan and pool than the plan was made with: another version, or a processor that rounds differently; run the same version on the same kind of processor")
 	}
 	return nil
@@ -100,28 +72,20 @@ func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Char
 	return nil
 }
 
-// charges: the noise of a Gaussian follows from plan and pool. That of output
-// also follows from the number of ballots, but is calibrated to ε, which is
-// what it is charged at.
-func (classify) charges(p Plan, pool *auxdata.Pool, weight int64) ([]Charge, error) {
-	q, err := questionOf(p, pool)
-	if err != nil {
-		return nil, err
+// charge is what a release under these terms costs exactly, and what is charged
+// for it.
+func (t terms) charge(exact, charged privacy.Cost) Charge {
+	return Charge{
+		Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound,
+		Exact: exact, Matrix: t.Matrix, Cost: charged,
 	}
-	if weight < 1 {
-		weight = int64(max(p.Minimum, 1) * max(p.Shards, 1))
+}
+
+// atEpsilon is a cost, for pure noise that of a plan's ε: it was calibrated to
+// that, and rounded up.
+func atEpsilon(p Plan, c privacy.Cost) privacy.Cost {
+	if c.Pure == nil {
+		return c
 	}
-	t, err := q.terms(weight)
-	if err != nil {
-		return nil, err
-	}
-	cost, err := privacy.CostOf(t.Mechanism, t.Bound)
-	if err != nil {
-		return nil, err
-	}
-	exact := cost
-	if cost.Pure != nil {
-		cost = privacy.PureCost(cost.Unit, cost.PerParty, new(big.Rat).SetFloat64(p.Epsilon))
-	}
-	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Exact: exact, Matrix: t.Matrix, Cost: cost}}, nil
+	return privacy.PureCost(c.Unit, c.PerParty, new(big.Rat).SetFloat64(p.Epsilon))
 }

@@ -34,36 +34,6 @@ type classifyMechanism struct {
 	question func(Plan, *auxdata.Pool) (question, error)
 }
 
-// question is a statistic of the contributions: what each adds, what the sum
-// releases, and what follows from the answer.
-type question interface {
-	// local is this party's share of the statistic, the clear integers that
-	// add up over parties, with its weight in the denominator (ballots cast,
-	// or records).
-	local(Inputs) (vector []int64, weight int64)
-	// appendClear and parseClear are the body of a contribution in clear.
-	// parseClear checks everything that a valid contribution promises.
-	appendClear(vector []int64, weight int64) ([]byte, error)
-	parseClear(body []byte) (vector []int64, weight int64, err error)
-	// cells is the length of local's vector, releasedCells that of the
-	// released one.
-	cells() int
-	releasedCells() int
-	// maxWeight is the most weight one contribution may have.
-	maxWeight() int64
-	// terms are what a release is made under; they follow from plan, pool and
-	// the public weight of what is released.
-	terms(weight int64) (terms, error)
-	// sensitive makes the private vector to release of a clear one (one
-	// party's, or the sum).
-	sensitive(vector []int64, weight int64, t terms) (privacy.Sensitive, error)
-	// noise is what a release over a weight, with a number of independent
-	// draws, leaves on the moments.
-	noise(weight float64, draws int) (aggregation.Noise, error)
-	// finish fits to the total released by a number of independent draws.
-	finish(total released, rng *rand.Rand) (Result, error)
-}
-
 // terms are the public terms of a release.
 type terms struct {
 	Output    string
@@ -90,28 +60,6 @@ func squared(l2 int64) int64 {
 func (t terms) laplace() bool {
 	_, ok := t.Mechanism.(privacy.DiscreteLaplace)
 	return ok
-}
-
-// ask makes the release of a clear vector.
-func ask(q question, vector []int64, weight int64) ([]Ask, error) {
-	t, err := q.terms(weight)
-	if err != nil {
-		return nil, err
-	}
-	s, err := q.sensitive(vector, weight, t)
-	if err != nil {
-		return nil, err
-	}
-	return []Ask{{Output: t.Output, Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}}, nil
-}
-
-// released is what was published, added over the parties where each released
-// its own part.
-type released struct {
-	Values []float64
-	Weight float64
-	// Draws is how many independent noises are in it: 1, or one a party.
-	Draws int
 }
 
 // classifyMechanisms is the table of the kind's mechanisms.
@@ -205,87 +153,36 @@ func (classify) Check(p Plan) error {
 	return nil
 }
 
-func questionOf(p Plan, pool *auxdata.Pool) (question, error) {
+// classifyTask asks a mechanism's question.
+type classifyTask struct{ summed }
+
+func (classify) New(p Plan, pool *auxdata.Pool) (Task, error) { return newClassify(p, pool) }
+
+func newClassify(p Plan, pool *auxdata.Pool) (classifyTask, error) {
 	m, ok := classifyMechanisms[p.Mechanism]
 	if !ok {
-		return nil, planError("mechanism", "%q is not one of classify's: %v", p.Mechanism, Mechanisms())
+		return classifyTask{}, planError("mechanism", "%q is not one of classify's: %v", p.Mechanism, Mechanisms())
 	}
-	if pool.Digest != p.Pool {
-		return nil, fmt.Errorf("%w: the plan is about pool %s, this is pool %s", ErrContribution, p.Pool, pool.Digest)
-	}
-	return m.question(p, pool)
+	q, err := m.question(p, pool)
+	return classifyTask{summed{agree(p, pool), q, 0x6c616d626461}}, err
 }
 
-func (classify) Draft(p Plan, in Inputs) (Draft, error) {
-	q, err := questionOf(p, in.Pool)
-	if err != nil {
-		return Draft{}, err
+func (t classifyTask) forecastNoise(size Size) (aggregation.Noise, func(*mat.Dense) *mat.Dense, error) {
+	weight, draws := float64(size.Parties*t.plan.Shards), 1
+	if t.plan.Noise == NoiseSite {
+		draws = size.Parties
 	}
-	vector, weight := q.local(in)
-	if p.Noise == NoiseCoordinator {
-		return Draft{Body: func([]privacy.Published) ([]byte, error) {
-			return q.appendClear(vector, weight)
-		}}, nil
-	}
-	return siteDraft(q, vector, weight)
-}
-
-// siteDraft is the draft of a party that adds noise of its own to its share of
-// the statistic.
-func siteDraft(q question, vector []int64, weight int64) (Draft, error) {
-	asks, err := ask(q, vector, weight)
-	if err != nil {
-		return Draft{}, err
-	}
-	return Draft{Asks: asks, Body: func(r []privacy.Published) ([]byte, error) {
-		return appendPublished(weight, r[0])
-	}}, nil
-}
-
-func (classify) NewSum(p Plan, pool *auxdata.Pool) (Sum, error) {
-	q, err := questionOf(p, pool)
-	if err != nil {
-		return nil, err
-	}
-	if p.Noise == NoiseSite {
-		return newReleasedSum(p, q)
-	}
-	return &clearSum{q: q, vector: make([]int64, q.cells())}, nil
-}
-
-func (classify) MaxBody(p Plan, pool *auxdata.Pool) int {
-	// A varint of a count or sum is at most 10 bytes; the rest is the header
-	// of a publication.
-	q, err := questionOf(p, pool)
-	if err != nil {
-		return 0
-	}
-	return 10*max(q.cells(), q.releasedCells()) + 4096
-}
-
-func (classify) Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, r []privacy.Published) (Result, error) {
-	q, err := questionOf(p, pool)
-	if err != nil {
-		return Result{}, err
-	}
-	rng := rand.New(rand.NewPCG(p.Seed, 0x6c616d626461)) // public: fresh noise for λ
-	switch s := sum.(type) {
-	case *releasedSum:
-		return q.finish(s.released(), rng)
-	case *clearSum:
-		if len(r) != 1 {
-			return Result{}, fmt.Errorf("finish classify: have %d releases, want 1", len(r))
+	var told func(*mat.Dense) *mat.Dense
+	switch q := t.question.(type) {
+	case *cross:
+		if weight = float64(size.Records); size.Records == 0 {
+			return aggregation.Noise{}, nil, fmt.Errorf("forecast study: no records: give how many all parties hold together")
 		}
-		total := released{Weight: float64(s.weight), Draws: 1, Values: r[0].Reals}
-		if total.Values == nil {
-			total.Values = make([]float64, len(r[0].Values))
-			for i, v := range r[0].Values {
-				total.Values[i] = float64(v)
-			}
-		}
-		return q.finish(total, rng)
+	case *means:
+		told = q.design.Told
 	}
-	return Result{}, fmt.Errorf("finish classify: unknown sum %T", sum)
+	noise, err := t.question.noise(weight, draws)
+	return noise, told, err
 }
 
 // classifier makes a result of a fit.

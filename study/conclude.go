@@ -16,21 +16,21 @@ import (
 // makes the release document. Repeating it after a crash gives the same
 // publications and spends nothing more. Plan bytes and software are the
 // caller's to fill in.
-func Conclude(ctx context.Context, s *Study, kind Kind, pool *auxdata.Pool, sum Sum, ledger *privacy.Ledger) (Release, error) {
+func Conclude(ctx context.Context, s *Study, t Task, sum Sum, ledger *privacy.Ledger) (Release, error) {
 	fail := func(err error) (Release, error) { return Release{}, fmt.Errorf("conclude study: %w", err) }
 	m := len(s.Received)
 	asks, published, err := s.settle(ctx, sum, ledger)
 	if err != nil {
 		return fail(err)
 	}
-	result, err := kind.Finish(s.Plan, pool, m, sum, published)
+	result, err := t.Finish(m, sum, published)
 	if err != nil {
 		return fail(err)
 	}
-	r := Release{Manifest: claim(s.Plan, s.Hash, pool), Result: result}
+	r := Release{Manifest: claim(s.Plan, s.Hash, t.Pool()), Result: result}
 	r.Parties, r.Weight = m, weightOf(sum)
 	r.Contributed, r.Missing = s.Contributors()
-	r.Result.Warnings = append(r.Result.Warnings, concludingWarnings(s.Plan, pool, r.Missing)...)
+	r.Result.Warnings = append(r.Result.Warnings, concludingWarnings(s.Plan, t.Pool(), r.Missing)...)
 	for i, p := range published {
 		if p.Simulated != s.Plan.Simulated {
 			return fail(fmt.Errorf("a simulated ledger and a real plan do not go together"))
@@ -38,7 +38,7 @@ func Conclude(ctx context.Context, s *Study, kind Kind, pool *auxdata.Pool, sum 
 		r.Costs = append(r.Costs, costOf(asks[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
 	}
 	if len(published) == 0 { // every party released its own part
-		if r.Costs, err = costsOf(s.Plan, pool, r.Weight); err != nil {
+		if r.Costs, err = costsOf(t, r.Weight); err != nil {
 			return fail(err)
 		}
 	}
@@ -105,16 +105,16 @@ func (r *Release) support(ctx context.Context, sum Sum, published []privacy.Publ
 	return err
 }
 
-// costsOf are the costs of a plan's publications over a public weight, from
+// costsOf are the costs of a task's publications over a public weight, from
 // plan and pool alone.
-func costsOf(p Plan, pool *auxdata.Pool, weight int64) ([]ReleaseCost, error) {
-	charges, err := chargesOf(p, pool, weight)
+func costsOf(t Task, weight int64) ([]ReleaseCost, error) {
+	charges, err := t.Charges(weight)
 	if err != nil {
 		return nil, err
 	}
 	var out []ReleaseCost
 	for _, c := range charges {
-		out = append(out, costOf(c.Output, c.Mechanism, c.Parameters, c.Bound, c.Exact, p))
+		out = append(out, costOf(c.Output, c.Mechanism, c.Parameters, c.Bound, c.Exact, t.Plan()))
 	}
 	return out, nil
 }

@@ -171,14 +171,10 @@ func (d *Draw) Release(ctx context.Context, terms Plan) (Outcome, error) {
 // Contributions in clear do not depend on the budget: they are encoded, checked
 // and added once for all releases.
 func (d *Draw) contribute(ctx context.Context, r *rehearsal) (int, error) {
-	p := r.study.Plan
-	q, err := questionOf(p, d.Pool)
-	if err != nil {
-		return 0, err
-	}
-	local := d.locals(p, q)
+	p, statistic := r.study.Plan, r.task.(classifyTask).summed
+	q, local := statistic.question, d.locals(statistic)
 	if p.Noise == NoiseCoordinator {
-		local.clear.Do(func() { local.err = local.fold(p, d.Pool, q) })
+		local.clear.Do(func() { local.err = local.fold(q) })
 		if local.err != nil {
 			return 0, local.err
 		}
@@ -205,11 +201,8 @@ func (d *Draw) contribute(ctx context.Context, r *rehearsal) (int, error) {
 }
 
 // fold adds the contributions in clear.
-func (m *localMemory) fold(p Plan, pool *auxdata.Pool, q question) error {
-	sum, err := classify{}.NewSum(p, pool)
-	if err != nil {
-		return err
-	}
+func (m *localMemory) fold(q question) (err error) {
+	sum := newClearSum(q)
 	for i, v := range m.vectors {
 		body, err := q.appendClear(v, m.weights[i])
 		if err == nil {
@@ -226,9 +219,10 @@ func (m *localMemory) fold(p Plan, pool *auxdata.Pool, q question) error {
 
 // locals is each party's share of the statistic. All mechanisms made of votes
 // share theirs.
-func (d *Draw) locals(p Plan, q question) *localMemory {
+func (d *Draw) locals(s summed) *localMemory {
+	p := s.plan
 	family := "votes"
-	switch q.(type) {
+	switch s.question.(type) {
 	case *cross:
 		family = "cross"
 	case *means:
@@ -246,8 +240,8 @@ func (d *Draw) locals(p Plan, q question) *localMemory {
 	d.mu.Unlock()
 	m.once.Do(func() {
 		for i, rows := range d.Parties {
-			v, w := q.local(Inputs{
-				Records: d.Private.Select(rows), Pool: d.Pool,
+			v, w := s.local(Inputs{
+				Records:  d.Private.Select(rows),
 				ShardKey: binary.BigEndian.AppendUint64(nil, p.Seed+uint64(i)),
 				Rng:      rand.New(rand.NewPCG(p.Seed, uint64(i))),
 			})
@@ -262,12 +256,11 @@ func (d *Draw) locals(p Plan, q question) *localMemory {
 func (d *Draw) Votes(terms Plan) (*aggregation.Tally, error) {
 	terms.Mechanism = "none"
 	p := d.Terms(terms)
-	q, err := questionOf(p, d.Pool)
+	t, err := newClassify(p, d.Pool)
 	if err != nil {
 		return nil, err
 	}
-	local := d.locals(p, q)
-	v := q.(*votes)
+	local, v := d.locals(t.summed), t.question.(*votes)
 	sum, ballots := make([]int64, v.cells()), int64(0)
 	for i, vector := range local.vectors {
 		addInto(sum, vector)

@@ -60,44 +60,20 @@ const (
 	forecastFactor = 1 << 10 // the most noise reduction that is searched
 )
 
-// ForecastOf forecasts a plan that ends in a classifier, on its pool.
-func ForecastOf(p Plan, pool *auxdata.Pool, size Size) (*Forecast, error) {
+// ForecastOf forecasts a study that ends in a classifier.
+func ForecastOf(t Task, size Size) (*Forecast, error) {
 	if size.Parties < 1 || size.Records < 0 {
 		return nil, fmt.Errorf("forecast study: %d parties with %d records in all: give at least one party", size.Parties, size.Records)
 	}
-	if k, ok := kinds[p.Kind].(forecaster); ok {
-		noise, err := k.forecastNoise(p, pool, size)
-		if err != nil {
-			return nil, err
-		}
-		return forecast(p, pool, size, noise, nil), nil
+	f, ok := t.(forecaster)
+	if !ok {
+		return nil, errNoForecast
 	}
-	q, err := questionOf(p, pool)
+	noise, told, err := f.forecastNoise(size)
 	if err != nil {
 		return nil, err
 	}
-	weight, draws := float64(size.Parties*p.Shards), 1
-	if _, ok := q.(*cross); ok {
-		if weight = float64(size.Records); size.Records == 0 {
-			return nil, fmt.Errorf("forecast study: no records: give how many all parties hold together")
-		}
-	}
-	if p.Noise == NoiseSite {
-		draws = size.Parties
-	}
-	noise, err := q.noise(weight, draws)
-	if err != nil {
-		return nil, err
-	}
-	if m, ok := q.(*means); ok {
-		return forecast(p, pool, size, noise, m.design.Told), nil
-	}
-	return forecast(p, pool, size, noise, nil), nil
-}
-
-// forecaster is a kind of its own whose noise, too, is noise on moments.
-type forecaster interface {
-	forecastNoise(Plan, *auxdata.Pool, Size) (aggregation.Noise, error)
+	return forecast(t.Plan(), t.Pool(), size, noise, told), nil
 }
 
 // forecast: told is what a release tells of moments without noise, nil where that

@@ -82,7 +82,7 @@ const (
 )
 
 // nameRecords names a party's records for a plan that was checked.
-func nameRecords(p Plan, records *dataset.Records, siteKey []byte) *keyed {
+func nameRecords(p Plan, hash Hash, records *dataset.Records, siteKey []byte) *keyed {
 	canonical, err := p.Canonical()
 	if err != nil {
 		panic(err)
@@ -260,7 +260,11 @@ func Exactly(p Plan, records *dataset.Records, n int, key []byte) *dataset.Recor
 
 // chosen are the rows of at most n records, in the order of the file.
 func chosen(p Plan, records *dataset.Records, n int, key []byte) []int {
-	k := nameRecords(p, records, key)
+	canonical, err := p.Canonical()
+	if err != nil { // it was checked
+		panic(err)
+	}
+	k := nameRecords(p, HashOf(canonical), records, key)
 	var rows []int
 	if p.byPatient(records) {
 		for s, shard := range k.shards(p, records) {

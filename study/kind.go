@@ -29,10 +29,9 @@ type Ask struct {
 	From privacy.Digest
 }
 
-// Inputs are what a party brings: its records, private, and the pool, public.
+// Inputs are what a party brings to a task.
 type Inputs struct {
-	Records *dataset.Records
-	Pool    *auxdata.Pool
+	Records *dataset.Records // private
 	// ShardKey is the party's secret, from which follows where its records go:
 	// to a shard, a cut, a set (keyed). It stays the same across its studies.
 	ShardKey []byte
@@ -41,12 +40,14 @@ type Inputs struct {
 	// Within makes the context that one classifier's training has, and its end;
 	// nil lets each take as long as it does.
 	Within func() (context.Context, context.CancelFunc)
+	// study is the plan's hash, which goes into the keys; the task fills it in.
+	study Hash
 }
 
 // Draft is what a party is ready to contribute: what must be released through
 // its own ledger first, and how the body is made of what was released. Where
 // nothing is released at the party, Asks is empty and Body carries clear votes
-// or sums; DeclaredCosts then says what the coordinator's release will cost
+// or sums; Task.Charges then says what the coordinator's release will cost
 // this party's units, for its own ledger to charge.
 type Draft struct {
 	Asks []Ask
@@ -80,17 +81,8 @@ type Sum interface {
 type Kind interface {
 	// Check refuses what no proof covers.
 	Check(Plan) error
-	// Draft says what a party contributes. It never fails because of the
-	// records: too few of them, a missing class or a learner that fails give
-	// a valid, constant contribution.
-	Draft(Plan, Inputs) (Draft, error)
-	// NewSum is an empty sum.
-	NewSum(Plan, *auxdata.Pool) (Sum, error)
-	// MaxBody bounds the size of a body in bytes.
-	MaxBody(Plan, *auxdata.Pool) int
-	// Finish makes the result of a sum whose asks were released. All of it is
-	// post-processing.
-	Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, released []privacy.Published) (Result, error)
+	// New makes the task of a plan, which Check has passed, on the plan's pool.
+	New(Plan, *auxdata.Pool) (Task, error)
 }
 
 // kinds is the table of kinds.

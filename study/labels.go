@@ -129,15 +129,20 @@ func labelTerms(p Plan) (terms, error) {
 	}, err
 }
 
-func (labels) Draft(p Plan, in Inputs) (Draft, error) {
-	if err := samePool(p, in.Pool); err != nil {
-		return Draft{}, err
-	}
+// labelTask is a labels plan with what its parties release under.
+type labelTask struct {
+	agreed
+	terms terms
+}
+
+func (labels) New(p Plan, pool *auxdata.Pool) (Task, error) {
 	t, err := labelTerms(p)
-	if err != nil {
-		return Draft{}, err
-	}
-	records := in.Records.Select(nameRecords(p, in.Records, in.ShardKey).sending(p.Labels.MaxRecords))
+	return labelTask{agree(p, pool), t}, err
+}
+
+func (l labelTask) Draft(in Inputs) (Draft, error) {
+	p, t := l.plan, l.terms
+	records := in.Records.Select(nameRecords(p, l.hash, in.Records, in.ShardKey).sending(p.Labels.MaxRecords))
 	n := records.Len()
 	head := binary.AppendUvarint(nil, uint64(n))
 	if n == 0 {
@@ -185,47 +190,42 @@ func appendFeatures(b []byte, x *mat.Dense) []byte {
 	return b
 }
 
-func (labels) NewSum(p Plan, pool *auxdata.Pool) (Sum, error) {
-	return newLabelSum(p, pool)
+func (l labelTask) NewSum() (Sum, error) {
+	kept, err := keepBodies(l.plan, l.terms)
+	return &labelSum{keptBodies: kept, dim: l.pool.Dim(), classes: len(l.plan.Schema.Label.Classes)}, err
 }
 
 // MaxBody: two bytes a feature, at most two a label, and the head of a
 // publication.
-func (labels) MaxBody(p Plan, pool *auxdata.Pool) int {
-	if p.Labels == nil {
-		return 0
+func (l labelTask) MaxBody() int { return l.plan.Labels.MaxRecords*(2*l.pool.Dim()+2) + 4096 }
+
+func (l labelTask) Charges(int64) ([]Charge, error) {
+	cost, err := privacy.CostOf(l.terms.Mechanism, l.terms.Bound)
+	if err != nil {
+		return nil, err
 	}
-	return p.Labels.MaxRecords*(2*pool.Dim()+2) + 4096
+	return []Charge{l.terms.charge(cost, cost)}, nil
 }
 
-func (labels) charges(p Plan, pool *auxdata.Pool, _ int64) ([]Charge, error) {
-	if err := samePool(p, pool); err != nil {
-		return nil, err
+// Reservations: a number for each record that is sent.
+func (l labelTask) Reservations(records int) ([]Reservation, error) {
+	n := min(records, l.plan.Labels.MaxRecords)
+	if n < 1 {
+		return nil, nil
 	}
-	t, err := labelTerms(p)
-	if err != nil {
-		return nil, err
-	}
-	cost, err := privacy.CostOf(t.Mechanism, t.Bound)
-	if err != nil {
-		return nil, err
-	}
-	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Exact: cost, Cost: cost}}, nil
+	return l.terms.reserve(n), nil
 }
 
 // forecastNoise is what the responses leave on the moments of the records'
 // unbiased labels: a variance a record, spread over the pool's rows.
-func (labels) forecastNoise(p Plan, pool *auxdata.Pool, size Size) (aggregation.Noise, error) {
-	t, err := labelTerms(p)
-	if err != nil {
-		return aggregation.Noise{}, err
-	}
+func (l labelTask) forecastNoise(size Size) (aggregation.Noise, func(*mat.Dense) *mat.Dense, error) {
+	p, pool, t := l.plan, l.pool, l.terms
 	records := max(min(size.Records, size.Parties*p.Labels.MaxRecords), 1)
 	rows := make([]float64, pool.Rows())
 	for i := range rows {
 		rows[i] = privacy.VarianceOf(t.Mechanism, t.Bound, 0, 1) * float64(len(rows)) / float64(records)
 	}
-	return aggregation.TallyNoise(pool.X, pool.Weight, rows, len(p.Schema.Label.Classes)), nil
+	return aggregation.TallyNoise(pool.X, pool.Weight, rows, len(p.Schema.Label.Classes)), nil, nil
 }
 
 // LabelResult is what a labels study says beside the classifier.
@@ -260,7 +260,8 @@ func (r LabelResult) HeldError(classes int) float64 {
 	return 1 / (2 * (r.Keep - q) * math.Sqrt(float64(r.Records)))
 }
 
-func (labels) Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, _ []privacy.Published) (Result, error) {
+func (l labelTask) Finish(_ int, sum Sum, _ []privacy.Published) (Result, error) {
+	p := l.plan
 	s, ok := sum.(*labelSum)
 	if !ok {
 		return Result{}, fmt.Errorf("finish labels: unknown sum %T", sum)
@@ -320,11 +321,4 @@ func labelWarnings(p Plan, o aggregation.LabelOptions, r *LabelResult, lambda fl
 			r.Records, r.Keep, 1-held, majority, r.Shares.Error[at]))
 	}
 	return out
-}
-
-func samePool(p Plan, pool *auxdata.Pool) error {
-	if pool.Digest != p.Pool {
-		return fmt.Errorf("%w: the plan is about pool %s, this is pool %s", ErrContribution, p.Pool, pool.Digest)
-	}
-	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 
 	"gonum.org/v1/gonum/mat"
-
-	"caucus/auxdata"
 )
 
 // labelSum keeps the contributions of a labels study, two bytes a feature of
@@ -17,21 +15,6 @@ type labelSum struct {
 	keptBodies
 	dim     int // features of a record
 	classes int
-}
-
-func newLabelSum(p Plan, pool *auxdata.Pool) (*labelSum, error) {
-	if err := samePool(p, pool); err != nil {
-		return nil, err
-	}
-	t, err := labelTerms(p)
-	if err != nil {
-		return nil, err
-	}
-	kept, err := keepBodies(p, t)
-	if err != nil {
-		return nil, err
-	}
-	return &labelSum{keptBodies: kept, dim: pool.Dim(), classes: len(p.Schema.Label.Classes)}, nil
 }
 
 func (s *labelSum) Check(body []byte) error {

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/learners"
 )
@@ -22,8 +23,8 @@ const DefaultLearner = "softmax"
 // before has come to its end, and a shard that is late casts a constant ballot.
 // So whether it is late follows from its own records, and moves its own ballot
 // alone, which the bound of shards covers.
-func localTally(p Plan, in Inputs, classes int) *aggregation.Tally {
-	t := aggregation.NewTally(in.Pool.Rows(), classes)
+func localTally(p Plan, pool *auxdata.Pool, in Inputs, classes int) *aggregation.Tally {
+	t := aggregation.NewTally(pool.Rows(), classes)
 	for s, rows := range shardsOf(p, in) {
 		// Each shard has a generator of its own, so that one shard's records
 		// cannot move another's votes through shared randomness.
@@ -31,9 +32,9 @@ func localTally(p Plan, in Inputs, classes int) *aggregation.Tally {
 		if in.Rng != nil {
 			rng = rand.New(rand.NewPCG(in.Rng.Uint64(), uint64(s)))
 		}
-		b, err := aggregation.NewBallot(in.voteOn(p, in.Records.Select(rows), rng), classes)
+		b, err := aggregation.NewBallot(in.voteOn(p, pool, in.Records.Select(rows), rng), classes)
 		if err != nil {
-			b = aggregation.ConstantBallot(in.Pool.Rows(), classes)
+			b = aggregation.ConstantBallot(pool.Rows(), classes)
 		}
 		if err := t.Add(b); err != nil { // same shape by construction
 			panic(err)
@@ -45,7 +46,7 @@ func localTally(p Plan, in Inputs, classes int) *aggregation.Tally {
 // voteOn trains on records and votes on every pool row. Whatever the records
 // are, it returns votes: a learner that fails or is late votes for class 0
 // everywhere.
-func (in Inputs) voteOn(p Plan, records *dataset.Records, rng *rand.Rand) (votes []int) {
+func (in Inputs) voteOn(p Plan, pool *auxdata.Pool, records *dataset.Records, rng *rand.Rand) (votes []int) {
 	ctx, done := context.Background(), context.CancelFunc(func() {})
 	if in.Within != nil {
 		ctx, done = in.Within()
@@ -53,17 +54,17 @@ func (in Inputs) voteOn(p Plan, records *dataset.Records, rng *rand.Rand) (votes
 	defer done()
 	defer func() {
 		if recover() != nil || ctx.Err() != nil {
-			votes = make([]int, in.Pool.Rows())
+			votes = make([]int, pool.Rows())
 		}
 	}()
 	model, features := trainLocal(ctx, p, records, rng, true)
 	if model == nil {
-		return make([]int, in.Pool.Rows())
+		return make([]int, pool.Rows())
 	}
 	if features == learners.Encoded {
-		return predict(ctx, model, in.Pool.Encoded)
+		return predict(ctx, model, pool.Encoded)
 	}
-	return predict(ctx, model, in.Pool.X)
+	return predict(ctx, model, pool.X)
 }
 
 // predictRows are predicted at a time: so many are soon done, and then it is
@@ -120,7 +121,7 @@ func mapped(p Plan, records *dataset.Records) *mat.Dense {
 func shardsOf(p Plan, in Inputs) [][]int {
 	shards := [][]int{allRows(in.Records)}
 	if p.Shards > 1 {
-		shards = nameRecords(p, in.Records, in.ShardKey).shards(p, in.Records)
+		shards = nameRecords(p, in.study, in.Records, in.ShardKey).shards(p, in.Records)
 	}
 	for s, rows := range shards {
 		shards[s] = slices.DeleteFunc(rows, func(i int) bool { return in.Records.Y[i] < 0 })

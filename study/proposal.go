@@ -124,7 +124,11 @@ func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, 
 	if err := p.Check(); err != nil {
 		return out, err
 	}
-	if p.Terms, err = TermsOf(p, out.Pool); err != nil {
+	task, err := NewTask(p, out.Pool)
+	if err != nil {
+		return out, err
+	}
+	if p.Terms, err = TermsOf(task); err != nil {
 		return out, err
 	}
 	out.Plan = p
@@ -133,7 +137,7 @@ func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, 
 	}
 	out.Hash = HashOf(out.Canonical)
 	out.Size = p.Size(len(p.Roster))
-	if f, err := ForecastOf(p, out.Pool, out.Size); err == nil {
+	if f, err := ForecastOf(task, out.Size); err == nil {
 		out.Forecast = f
 		out.Warning = f.Warning(p, out.Size)
 	}

@@ -280,7 +280,7 @@ func (p Plan) setsByColumn() bool { return p.Ratio != nil && p.Ratio.Sets == Set
 // come in the order of their names, rows in an order of keys.
 func ratioSets(p Plan, in Inputs) (sets [][]int, classes []int) {
 	t, records := p.Ratio, in.Records
-	keyed := nameRecords(p, records, in.ShardKey)
+	keyed := nameRecords(p, in.study, records, in.ShardKey)
 	rows := keyed.cut(t.MaxRecords)
 	c := len(p.Schema.Label.Classes)
 	classes = make([]int, records.Len())
@@ -334,19 +334,32 @@ func columnSets(k *keyed, records *dataset.Records, rows []int, most int) [][]in
 	return sets
 }
 
-func (ratioKind) Draft(p Plan, in Inputs) (Draft, error) {
-	if err := samePool(p, in.Pool); err != nil {
-		return Draft{}, err
+// ratioTask is a ratio plan with what its parties release under.
+type ratioTask struct {
+	agreed
+	design ratioDesign
+	// embedder is nil where features leave in clear; each use takes a copy.
+	embedder *ratio.Embedder
+}
+
+func (ratioKind) New(p Plan, pool *auxdata.Pool) (Task, error) {
+	t := ratioTask{agreed: agree(p, pool)}
+	var err error
+	if t.design, err = ratioTerms(p); err != nil {
+		return nil, err
 	}
-	d, err := ratioTerms(p)
-	if err != nil {
-		return Draft{}, err
-	}
-	var embedder *ratio.Embedder
 	if p.Ratio.Features != FeaturesClear {
-		if embedder, err = ratio.NewEmbedder(d.fourier); err != nil {
-			return Draft{}, err
-		}
+		t.embedder, err = ratio.NewEmbedder(t.design.fourier)
+	}
+	return t, err
+}
+
+func (t ratioTask) Draft(in Inputs) (Draft, error) {
+	p, d := t.plan, t.design
+	in.study = t.hash
+	var embedder *ratio.Embedder
+	if t.embedder != nil {
+		embedder = t.embedder.Copy()
 	}
 	sets, classes := ratioSets(p, in)
 	for len(sets) < p.Ratio.sets(d.classes) {
@@ -412,40 +425,41 @@ func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p Plan, records *
 	}
 }
 
-func (ratioKind) NewSum(p Plan, pool *auxdata.Pool) (Sum, error) { return newRatioSum(p, pool) }
+func (t ratioTask) NewSum() (Sum, error) {
+	kept, err := keepBodies(t.plan, t.design.terms)
+	return &ratioSum{keptBodies: kept, design: t.design}, err
+}
 
 // MaxBody: the sets' sizes, what leaves of the features, and a publication of at
 // most ten bytes a number, with the runs of its weights.
-func (ratioKind) MaxBody(p Plan, pool *auxdata.Pool) int {
-	d, err := ratioTerms(p)
-	if err != nil {
-		return 0
-	}
-	most := 8192 + p.Ratio.MaxSets*(10+10*d.block+32)
-	switch p.Ratio.Features {
+func (t ratioTask) MaxBody() int {
+	terms := t.plan.Ratio
+	most := 8192 + terms.MaxSets*(10+10*t.design.block+32)
+	switch terms.Features {
 	case FeaturesClear:
-		most += 2 * p.Ratio.MaxRecords * pool.Dim()
+		most += 2 * terms.MaxRecords * t.pool.Dim()
 	case FeaturesEmbedding:
-		most += 10 * p.Ratio.MaxSets * p.Ratio.Fourier
+		most += 10 * terms.MaxSets * terms.Fourier
 	}
 	return most
 }
 
-func (ratioKind) charges(p Plan, pool *auxdata.Pool, _ int64) ([]Charge, error) {
-	if err := samePool(p, pool); err != nil {
-		return nil, err
-	}
-	d, err := ratioTerms(p)
-	if err != nil {
-		return nil, err
-	}
-	cost := privacy.Cost{Unit: p.Unit} // of what can only be simulated: no claim
-	if !slices.Contains(simulatedCounts, p.Mechanism) {
-		if cost, err = privacy.CostOf(d.Mechanism, d.Bound); err != nil {
+func (t ratioTask) Charges(int64) ([]Charge, error) {
+	cost := privacy.Cost{Unit: t.plan.Unit} // of what can only be simulated: no claim
+	if !slices.Contains(simulatedCounts, t.plan.Mechanism) {
+		var err error
+		if cost, err = privacy.CostOf(t.design.Mechanism, t.design.Bound); err != nil {
 			return nil, err
 		}
 	}
-	return []Charge{{Output: d.Output, Mechanism: d.Mechanism.Name(), Parameters: privacy.ParametersOf(d.Mechanism), Bound: d.Bound, Exact: cost, Cost: cost}}, nil
+	return []Charge{t.design.charge(cost, cost)}, nil
+}
+
+func (t ratioTask) Reservations(int) ([]Reservation, error) {
+	d := t.design
+	sets := t.plan.Ratio.sets(d.classes)
+	d.Bound = d.boundFor(sets)
+	return d.reserve(sets * d.block), nil
 }
 
 // ratioRows decodes features of n rows.
@@ -456,4 +470,17 @@ func ratioRows(b []byte, n, dim int) *mat.Dense {
 		data[at] = float64(int16(binary.BigEndian.Uint16(b[2*at:]))) / featureUnit
 	}
 	return x
+}
+
+// sets is how many sets each party sends, from the plan alone: where the values
+// of a column name them, those that a party lacks are sent empty, so that what
+// it releases, and is charged, is known before its records are.
+func (t RatioTerms) sets(classes int) int {
+	switch t.Sets {
+	case SetsColumn:
+		return t.MaxSets
+	case SetsMade:
+		return classes
+	}
+	return 1
 }

@@ -50,7 +50,8 @@ type RatioSetResult struct {
 	SD     []float64 `json:"sd,omitempty"`
 }
 
-func (ratioKind) Finish(p Plan, pool *auxdata.Pool, m int, sum Sum, _ []privacy.Published) (Result, error) {
+func (t ratioTask) Finish(_ int, sum Sum, _ []privacy.Published) (Result, error) {
+	p, pool := t.plan, t.pool
 	s, ok := sum.(*ratioSum)
 	if !ok {
 		return Result{}, fmt.Errorf("finish ratio: unknown sum %T", sum)

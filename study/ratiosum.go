@@ -11,7 +11,6 @@ import (
 
 	"caucus/aggregation"
 	"caucus/aggregation/ratio"
-	"caucus/auxdata"
 	"caucus/privacy"
 )
 
@@ -20,21 +19,6 @@ import (
 type ratioSum struct {
 	keptBodies
 	design ratioDesign
-}
-
-func newRatioSum(p Plan, pool *auxdata.Pool) (*ratioSum, error) {
-	if err := samePool(p, pool); err != nil {
-		return nil, err
-	}
-	d, err := ratioTerms(p)
-	if err != nil {
-		return nil, err
-	}
-	kept, err := keepBodies(p, d.terms)
-	if err != nil {
-		return nil, err
-	}
-	return &ratioSum{keptBodies: kept, design: d}, nil
 }
 
 // ratioBody is a contribution taken apart: of each set its size, its encoded

@@ -16,7 +16,8 @@ import (
 // get (see restater). A field that is filled in neither here nor in Conclude is
 // empty, so a release that has anything in it is another one. unseen says in words
 // which of the result's numbers were fitted to features, "" if none.
-func (r Release) rebuilt(p Plan, pool *auxdata.Pool, published []privacy.Published) (want Release, unseen string, err error) {
+func (r Release) rebuilt(t Task, published []privacy.Published) (want Release, unseen string, err error) {
+	p, pool := t.Plan(), t.Pool()
 	fail := func(err error) (Release, string, error) { return Release{}, "", err }
 	want = Release{Manifest: claim(p, r.PlanHash, pool)}
 	if want.Plan, err = p.Canonical(); err != nil {
@@ -26,11 +27,7 @@ func (r Release) rebuilt(p Plan, pool *auxdata.Pool, published []privacy.Publish
 	want.Contributed, want.Missing = partition(p.Roster, r.Contributed)
 	want.Parties = len(want.Contributed)
 
-	kind, err := KindNamed(p.Kind)
-	if err != nil {
-		return fail(err)
-	}
-	sum, err := kind.NewSum(p, pool)
+	sum, err := t.NewSum()
 	if err != nil {
 		return fail(err)
 	}
@@ -61,7 +58,7 @@ func (r Release) rebuilt(p Plan, pool *auxdata.Pool, published []privacy.Publish
 	if want.Weight = weightOf(sum); want.Weight != r.Weight {
 		return fail(fmt.Errorf("the sum is over %d ballots or records, the manifest says %d", want.Weight, r.Weight))
 	}
-	if want.Costs, err = costsOf(p, pool, want.Weight); err != nil {
+	if want.Costs, err = costsOf(t, want.Weight); err != nil {
 		return fail(err)
 	}
 	for _, x := range published {
@@ -72,18 +69,18 @@ func (r Release) rebuilt(p Plan, pool *auxdata.Pool, published []privacy.Publish
 		want.Published = append(want.Published, b)
 	}
 	want.Ledger = r.Ledger[:len(published):len(published)] // held against what was published already
-	if want.Forecast, err = ForecastOf(p, pool, p.Size(want.Parties)); err != nil {
+	if want.Forecast, err = ForecastOf(t, p.Size(want.Parties)); err != nil {
 		want.Forecast = nil // this mechanism has none
 	}
 	if withheld {
-		k, ok := kind.(restater)
+		k, ok := t.(restater)
 		if !ok {
 			return fail(fmt.Errorf("kind %q does not say what its results look like", p.Kind))
 		}
 		unseen = k.unseen()
-		want.Result, err = k.restate(p, pool, want.Parties, r.Result)
+		want.Result, err = k.restate(want.Parties, r.Result)
 	} else {
-		want.Result, err = kind.Finish(p, pool, want.Parties, sum, published)
+		want.Result, err = t.Finish(want.Parties, sum, published)
 	}
 	if err != nil {
 		return fail(err)

@@ -29,7 +29,7 @@ func Rehearse(ctx context.Context, p Plan, pool *auxdata.Pool, parties []Inputs)
 		if err := ctx.Err(); err != nil {
 			return Release{}, err
 		}
-		d, err := r.kind.Draft(p, in)
+		d, err := r.task.Draft(in)
 		if err != nil {
 			return Release{}, fmt.Errorf("rehearse party %s: %w", p.Roster[i], err)
 		}
@@ -42,10 +42,9 @@ func Rehearse(ctx context.Context, p Plan, pool *auxdata.Pool, parties []Inputs)
 
 // rehearsal is a study's machine with what it adds to.
 type rehearsal struct {
-	kind      Kind
+	task      Task
 	study     *Study
 	sum       Sum
-	pool      *auxdata.Pool
 	ledger    *privacy.Ledger // the coordinator's
 	canonical []byte
 }
@@ -59,15 +58,15 @@ func newRehearsal(p Plan, pool *auxdata.Pool) (*rehearsal, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	kind, err := KindNamed(p.Kind)
+	task, err := NewTask(p, pool)
 	if err != nil {
 		return nil, err
 	}
-	r := &rehearsal{kind: kind, study: New(p, HashOf(canonical)), pool: pool, ledger: privacy.Simulation(p.Seed), canonical: canonical}
+	r := &rehearsal{task: task, study: New(p, HashOf(canonical)), ledger: privacy.Simulation(p.Seed), canonical: canonical}
 	if _, err := r.study.Step(Opened{}); err != nil {
 		return nil, err
 	}
-	r.sum, err = kind.NewSum(p, pool)
+	r.sum, err = task.NewSum()
 	return r, err
 }
 
@@ -95,7 +94,7 @@ func (r *rehearsal) conclude(ctx context.Context) (Release, error) {
 	if _, err := r.study.Step(FoldDone{len(r.study.Received)}); err != nil {
 		return Release{}, err
 	}
-	release, err := Conclude(ctx, r.study, r.kind, r.pool, r.sum, r.ledger)
+	release, err := Conclude(ctx, r.study, r.task, r.sum, r.ledger)
 	if err != nil {
 		return release, err
 	}

@@ -9,25 +9,26 @@ import (
 	"caucus/auxdata"
 )
 
-// restater is a kind whose result is fitted to features in clear, which are for
+// restater is a task whose result is fitted to features in clear, which are for
 // the coordinator alone. Readers cannot make it again.
 type restater interface {
 	// restate makes of a claimed result all that does not take the features: its
 	// form, what plan and pool say, and what follows from the fitted numbers. Those
 	// it takes from the claim, each at the place and in the shape that it must have,
 	// so that nothing else fits in. unseen are those places, for people.
-	restate(p Plan, pool *auxdata.Pool, parties int, claimed Result) (Result, error)
+	restate(parties int, claimed Result) (Result, error)
 	unseen() string
 }
 
 // errForm: a fitted result is not of the form that the plan gives it.
 var errForm = errors.New("its fitted numbers are not of the form that the plan gives them")
 
-func (labels) unseen() string {
+func (labelTask) unseen() string {
 	return "the classifier's weights, its ridge and the search for it, the number of records, and the classes' shares before projection"
 }
 
-func (labels) restate(p Plan, _ *auxdata.Pool, parties int, claimed Result) (Result, error) {
+func (t labelTask) restate(parties int, claimed Result) (Result, error) {
+	p := t.plan
 	c, l := claimed.Classifier, claimed.Labels
 	classes := len(p.Schema.Label.Classes)
 	if c == nil || l == nil || len(c.Weights) != p.Map.Dim() || len(l.Shares.Share) != classes ||
@@ -70,18 +71,15 @@ func (labels) restate(p Plan, _ *auxdata.Pool, parties int, claimed Result) (Res
 	return r, nil
 }
 
-func (ratioKind) unseen() string {
+func (ratioTask) unseen() string {
 	return "the model, the width of its kernel where the plan leaves it open, or why there is none; and where there is none, the sets"
 }
 
-func (ratioKind) restate(p Plan, pool *auxdata.Pool, parties int, claimed Result) (Result, error) {
+func (t ratioTask) restate(parties int, claimed Result) (Result, error) {
+	p, pool, d := t.plan, t.pool, t.design
 	c := claimed.Ratio
 	if c == nil || (c.Model == nil) == (c.Refusal == nil) {
 		return Result{}, errForm
-	}
-	d, err := ratioTerms(p)
-	if err != nil {
-		return Result{}, err
 	}
 	out := &RatioResult{Gamma: p.Ratio.Gamma, Sets: []RatioSetResult{}, Model: c.Model, Refusal: c.Refusal}
 	if p.Ratio.Gamma == 0 {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/big"
-	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -140,9 +138,6 @@ type weigh struct {
 }
 
 func weighOf(p Plan, pool *auxdata.Pool) (*weigh, error) {
-	if pool.Digest != p.Pool {
-		return nil, fmt.Errorf("%w: the plan is about pool %s, this is pool %s", ErrContribution, p.Pool, pool.Digest)
-	}
 	if pool.Weight != nil {
 		return nil, planError("pool", "it has weights already: reweigh the pool they were attached to")
 	}
@@ -201,7 +196,7 @@ func (w *weigh) local(in Inputs) ([]int64, int64) {
 	if most := w.maxWeight(); int64(records.Len()) > most {
 		// A part chosen without looking at them, so that no more of a party's
 		// records count than the plan says.
-		records = records.Select(nameRecords(w.plan, records, in.ShardKey).cut(int(most)))
+		records = records.Select(nameRecords(w.plan, in.study, records, in.ShardKey).cut(int(most)))
 	}
 	n := int64(records.Len())
 	if n == 0 {
@@ -299,89 +294,22 @@ func (w *weigh) noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, errNoForecast
 }
 
-func (reweigh) Draft(p Plan, in Inputs) (Draft, error) {
-	w, err := weighOf(p, in.Pool)
-	if err != nil {
-		return Draft{}, err
-	}
-	vector, records := w.local(in)
-	if p.Noise == NoiseCoordinator {
-		return Draft{Body: func([]privacy.Published) ([]byte, error) {
-			return w.appendClear(vector, records)
-		}}, nil
-	}
-	asks, err := ask(w, vector, records)
-	if err != nil {
-		return Draft{}, err
-	}
-	return Draft{Asks: asks, Body: func(r []privacy.Published) ([]byte, error) {
-		return appendPublished(records, r[0])
-	}}, nil
+// reweighTask asks weigh.
+type reweighTask struct{ summed }
+
+func (reweigh) New(p Plan, pool *auxdata.Pool) (Task, error) {
+	w, err := weighOf(p, pool)
+	return reweighTask{summed{agree(p, pool), w, 0x77656967687473}}, err
 }
 
-func (reweigh) NewSum(p Plan, pool *auxdata.Pool) (Sum, error) {
-	w, err := weighOf(p, pool)
-	if err != nil {
-		return nil, err
+// Charges are those of summed; a literal sampler, which only simulation may use,
+// claims nothing.
+func (t reweighTask) Charges(weight int64) ([]Charge, error) {
+	all, err := t.summed.Charges(weight)
+	if !errors.Is(err, privacy.ErrSimulationOnly) || !t.plan.Simulated {
+		return all, err
 	}
-	if p.Noise == NoiseSite {
-		return newReleasedSum(p, w)
-	}
-	return &clearSum{q: w, vector: make([]int64, w.cells())}, nil
-}
-
-func (reweigh) MaxBody(p Plan, pool *auxdata.Pool) int {
-	w, err := weighOf(p, pool)
-	if err != nil {
-		return 0
-	}
-	return 10*w.cells() + 4096
-}
-
-func (reweigh) Finish(p Plan, pool *auxdata.Pool, _ int, sum Sum, r []privacy.Published) (Result, error) {
-	w, err := weighOf(p, pool)
-	if err != nil {
-		return Result{}, err
-	}
-	rng := rand.New(rand.NewPCG(p.Seed, 0x77656967687473)) // public: fresh noise for λ
-	switch s := sum.(type) {
-	case *releasedSum:
-		return w.finish(s.released(), rng)
-	case *clearSum:
-		if len(r) != 1 {
-			return Result{}, fmt.Errorf("finish reweigh: have %d releases, want 1", len(r))
-		}
-		total := released{Weight: float64(s.weight), Draws: 1, Values: r[0].Reals}
-		if total.Values == nil {
-			for _, v := range r[0].Values {
-				total.Values = append(total.Values, float64(v))
-			}
-		}
-		return w.finish(total, rng)
-	}
-	return Result{}, fmt.Errorf("finish reweigh: unknown sum %T", sum)
-}
-
-// charges follow from plan and pool alone, at the site as at the coordinator.
-func (reweigh) charges(p Plan, pool *auxdata.Pool, _ int64) ([]Charge, error) {
-	w, err := weighOf(p, pool)
-	if err != nil {
-		return nil, err
-	}
-	t, err := w.terms(1)
-	if err != nil {
-		return nil, err
-	}
-	cost, err := privacy.CostOf(t.Mechanism, t.Bound)
-	if errors.Is(err, privacy.ErrSimulationOnly) && p.Simulated {
-		cost, err = privacy.Cost{Unit: p.Unit}, nil // it claims nothing
-	}
-	if err != nil {
-		return nil, err
-	}
-	exact := cost
-	if cost.Pure != nil { // calibrated to ε, with noise rounded up
-		cost = privacy.PureCost(cost.Unit, cost.PerParty, new(big.Rat).SetFloat64(p.Epsilon))
-	}
-	return []Charge{{Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound, Exact: exact, Cost: cost}}, nil
+	terms, err := t.question.terms(1)
+	none := privacy.Cost{Unit: t.plan.Unit}
+	return []Charge{terms.charge(none, none)}, err
 }

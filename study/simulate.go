@@ -262,7 +262,7 @@ func (s Simulation) once(ctx context.Context, index int) (repeat, error) {
 	out := repeat{parties: len(parties), poolRows: pool.Rows(), features: pool.Dim()}
 	inputs := func(i int) Inputs {
 		return Inputs{
-			Records: private.Select(parties[i]), Pool: pool,
+			Records:  private.Select(parties[i]),
 			ShardKey: binary.BigEndian.AppendUint64(nil, p.Seed+uint64(i)),
 			Rng:      rand.New(rand.NewPCG(p.Seed, uint64(i))),
 		}
@@ -272,7 +272,7 @@ func (s Simulation) once(ctx context.Context, index int) (repeat, error) {
 			s.Progress(index*len(parties)+n, s.Repeats*len(parties))
 		}
 	}}
-	release, unperturbed, bytes, err := run.study(ctx)
+	release, unperturbed, bytes, task, err := run.study(ctx)
 	if err != nil {
 		return repeat{}, err
 	}
@@ -281,7 +281,7 @@ func (s Simulation) once(ctx context.Context, index int) (repeat, error) {
 	out.uploadBytes = float64(bytes) / float64(len(parties))
 
 	size := Size{Parties: len(parties), Records: private.Len()}
-	if out.release.Forecast, err = ForecastOf(p, pool, size); err != nil {
+	if out.release.Forecast, err = ForecastOf(task, size); err != nil {
 		out.release.Forecast = nil
 	}
 	return out, s.measure(&out, p, private, parties, test, unperturbed, rng)
@@ -362,42 +362,41 @@ type virtual struct {
 
 // study drives the real machine: parties draft and settle in parallel, bodies
 // are added as they arrive, the study seals, folds and releases. It also
-// returns the result of the same contributions without noise (none if lean), and
-// the bytes sent.
-func (v virtual) study(ctx context.Context) (Release, Result, int64, error) {
+// returns the result of the same contributions without noise (none if lean),
+// the bytes sent, and the study's task.
+func (v virtual) study(ctx context.Context) (Release, Result, int64, Task, error) {
+	fail := func(err error) (Release, Result, int64, Task, error) { return Release{}, Result{}, 0, nil, err }
 	r, err := newRehearsal(v.plan, v.pool)
 	if err != nil {
-		return Release{}, Result{}, 0, err
+		return fail(err)
 	}
+	statistic := r.task.(interface{ statistic() summed }).statistic()
 	// The same contributions without noise, for comparison.
-	clear, clearSum := v.plan, r.sum
-	if v.plan.Noise == NoiseSite {
-		clear.Noise = NoiseCoordinator
-		if clearSum, err = r.kind.NewSum(clear, v.pool); err != nil {
-			return Release{}, Result{}, 0, err
-		}
+	clear, ok := r.sum.(*clearSum)
+	if !ok {
+		clear = newClearSum(statistic.question)
 	}
-	sent, err := v.contribute(ctx, r, clear, clearSum)
+	sent, err := v.contribute(ctx, r, statistic, clear)
 	if err != nil {
-		return Release{}, Result{}, 0, err
+		return fail(err)
 	}
 	var without Result
 	if !v.lean {
-		if without, err = withoutNoise(clear, v.pool, clearSum); err != nil {
-			return Release{}, Result{}, 0, err
+		if without, err = withoutNoise(statistic, clear); err != nil {
+			return fail(err)
 		}
 	}
 	release, err := r.conclude(ctx)
-	return release, without, sent, err
+	return release, without, sent, r.task, err
 }
 
-func (v virtual) contribute(ctx context.Context, r *rehearsal, clear Plan, clearSum Sum) (sent int64, err error) {
+func (v virtual) contribute(ctx context.Context, r *rehearsal, statistic summed, clear *clearSum) (sent int64, err error) {
 	err = eachParty(ctx, len(v.plan.Roster), func(ctx context.Context, i int) (func() error, error) {
-		body, plain, err := v.bodies(ctx, r, clear, i)
+		body, plain, err := v.bodies(ctx, r, statistic, i)
 		return func() error {
 			err := receive(r.study, r.sum, v.plan.Roster[i], body)
 			if err == nil && plain != nil {
-				err = clearSum.Add(plain)
+				err = clear.Add(plain)
 			}
 			sent += int64(len(body))
 			v.progress(len(r.study.Received))
@@ -408,35 +407,37 @@ func (v virtual) contribute(ctx context.Context, r *rehearsal, clear Plan, clear
 }
 
 // bodies are a party's contribution, and the same in clear where the party
-// would have added noise.
-func (v virtual) bodies(ctx context.Context, r *rehearsal, clear Plan, i int) (body, plain []byte, err error) {
-	d, err := r.kind.Draft(v.plan, v.inputs(i))
-	if err != nil {
-		return nil, nil, err
+// adds noise: both of one share of the statistic.
+func (v virtual) bodies(ctx context.Context, r *rehearsal, statistic summed, i int) (body, plain []byte, err error) {
+	vector, weight := statistic.local(v.inputs(i))
+	if v.plan.Noise == NoiseCoordinator || !v.lean {
+		if plain, err = statistic.question.appendClear(vector, weight); err != nil {
+			return nil, nil, err
+		}
 	}
-	if body, err = r.body(ctx, d, i); err != nil || v.plan.Noise == NoiseCoordinator || v.lean {
-		return body, nil, err
+	if v.plan.Noise == NoiseCoordinator {
+		return plain, nil, nil
 	}
-	if d, err = r.kind.Draft(clear, v.inputs(i)); err != nil {
-		return nil, nil, err
+	d, err := siteDraft(statistic.question, vector, weight)
+	if err == nil {
+		body, err = r.body(ctx, d, i)
 	}
-	plain, err = d.Body(nil)
 	return body, plain, err
 }
 
 // withoutNoise is the result of the clear contributions: of the votes
 // themselves for the mechanisms that release something made of votes.
-func withoutNoise(p Plan, pool *auxdata.Pool, sum Sum) (Result, error) {
-	s := sum.(*clearSum)
-	q := s.q
+func withoutNoise(statistic summed, s *clearSum) (Result, error) {
+	p, q := statistic.plan, s.q
 	scale := 1.0
 	switch q.(type) {
 	case *votes, *output:
 		p.Mechanism = "none"
-		var err error
-		if q, err = questionOf(p, pool); err != nil {
+		none, err := newClassify(p, statistic.pool)
+		if err != nil {
 			return Result{}, err
 		}
+		q = none.question
 	case *average:
 		scale = averageScale * float64(s.weight)
 	}

@@ -222,8 +222,8 @@ func (s LabelSimulation) once(ctx context.Context, index int) (labelRepeat, erro
 		if err := ctx.Err(); err != nil {
 			return labelRepeat{}, err
 		}
-		in := Inputs{Records: private.Select(rows), Pool: pool, ShardKey: binary.BigEndian.AppendUint64(nil, p.Seed+uint64(i))}
-		draft, err := run.kind.Draft(p, in)
+		in := Inputs{Records: private.Select(rows), ShardKey: binary.BigEndian.AppendUint64(nil, p.Seed+uint64(i))}
+		draft, err := run.task.Draft(in)
 		if err != nil {
 			return labelRepeat{}, fmt.Errorf("simulate party %d: %w", i+1, err)
 		}
@@ -242,7 +242,7 @@ func (s LabelSimulation) once(ctx context.Context, index int) (labelRepeat, erro
 	out.lambda = out.release.Result.Classifier.Lambda
 	out.records = out.release.Result.Labels.Records
 	size := Size{Parties: len(parties), Records: private.Len()}
-	if out.release.Forecast, err = ForecastOf(p, pool, size); err != nil {
+	if out.release.Forecast, err = ForecastOf(run.task, size); err != nil {
 		out.release.Forecast = nil
 	}
 	return out, s.measureLabels(&out, p, private, test, rng)

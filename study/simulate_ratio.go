@@ -251,7 +251,7 @@ func (s RatioSimulation) once(ctx context.Context, index int, out *RatioSummary)
 	p.Minimum = len(sets)
 
 	run := ratioRun{plan: p, pool: pool, inputs: func(i int) Inputs {
-		return Inputs{Records: private.Select(sets[i]), Pool: pool, ShardKey: binary.BigEndian.AppendUint64(nil, p.Seed+uint64(i))}
+		return Inputs{Records: private.Select(sets[i]), ShardKey: binary.BigEndian.AppendUint64(nil, p.Seed+uint64(i))}
 	}, progress: func(done int) {
 		if s.Progress != nil {
 			s.Progress(index*len(sets)+done, s.Repeats*len(sets))
@@ -418,7 +418,7 @@ func (r ratioRun) both(ctx context.Context) (release, unperturbed Release, bytes
 	}
 	done := 0
 	err = eachParty(ctx, len(r.plan.Roster), func(ctx context.Context, i int) (func() error, error) {
-		draft, err := (ratioKind{}).Draft(r.plan, r.inputs(i))
+		draft, err := noisy.task.Draft(r.inputs(i))
 		if err == nil {
 			err = ctx.Err()
 		}

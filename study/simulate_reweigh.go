@@ -216,13 +216,13 @@ func (s ReweighSimulation) once(ctx context.Context, index int) (ReweighSummary,
 	}
 	p.Minimum = s.Parties
 	run := virtual{plan: p, pool: pool, lean: s.Lean, inputs: func(i int) Inputs {
-		return Inputs{Records: s.Records.Select(shares[i]), Pool: pool}
+		return Inputs{Records: s.Records.Select(shares[i])}
 	}, progress: func(n int) {
 		if s.Progress != nil {
 			s.Progress(index*s.Parties+n, s.Repeats*s.Parties)
 		}
 	}}
-	release, unperturbed, bytes, err := run.study(ctx)
+	release, unperturbed, bytes, _, err := run.study(ctx)
 	if err != nil {
 		return fail(err)
 	}

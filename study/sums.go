@@ -17,6 +17,8 @@ type clearSum struct {
 	weight int64
 }
 
+func newClearSum(q question) *clearSum { return &clearSum{q: q, vector: make([]int64, q.cells())} }
+
 func (s *clearSum) Check(body []byte) error {
 	_, _, err := s.parse(body)
 	return err

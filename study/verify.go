@@ -87,11 +87,16 @@ func (r Release) Verify(pool *auxdata.Pool) []Finding {
 		return f
 	}
 	f.add(Holds, "pool", "its %d rows have the digest that the plan names", pool.Rows())
-	f.bound(r, p, pool)
+	t, err := NewTask(p, pool)
+	if err != nil {
+		f.add(Fails, "bound", "plan and pool give none: %v", err)
+		return f
+	}
+	f.bound(r, t)
 	published := f.published(r, p)
 	f.totals(r, claim(p, r.PlanHash, pool).Totals)
 	if !r.Simulated && !p.Simulated && !AnyFails(f) {
-		f.whole(r, p, pool, published)
+		f.whole(r, t, published)
 	}
 	f.words(r, p)
 	return f
@@ -162,11 +167,12 @@ func (f *findings) roster(r Release, p Plan) {
 }
 
 // bound: mechanism, parameters, bound and cost follow from plan and pool.
-func (f *findings) bound(r Release, p Plan, pool *auxdata.Pool) {
+func (f *findings) bound(r Release, t Task) {
+	p, pool := t.Plan(), t.Pool()
 	start := len(*f)
 	want := claim(p, r.PlanHash, pool)
 	f.claims("bound", r.Inputs == want.Inputs, "its public inputs are said to be %+v, plan and pool give %+v", r.Inputs, want.Inputs)
-	costs, err := costsOf(p, pool, r.Weight)
+	costs, err := costsOf(t, r.Weight)
 	if err != nil && p.Simulated && errors.Is(err, privacy.ErrSimulationOnly) {
 		f.add(Unchecked, "noise", "mechanism %s has no proof, so there is no bound to recompute", p.Mechanism)
 		return
@@ -182,7 +188,7 @@ func (f *findings) bound(r Release, p Plan, pool *auxdata.Pool) {
 		f.cost(r.Costs[i], w)
 	}
 	if !p.Simulated {
-		err := CheckTerms(p, pool)
+		err := CheckTerms(t)
 		f.claims("terms", err == nil, "%v", err)
 	}
 	for _, c := range costs {
@@ -298,8 +304,8 @@ func (t UnitTotal) String() string {
 
 // whole: the release is what plan, pool, roster and published numbers give, in
 // every field.
-func (f *findings) whole(r Release, p Plan, pool *auxdata.Pool, published []privacy.Published) {
-	want, unseen, err := r.rebuilt(p, pool, published)
+func (f *findings) whole(r Release, t Task, published []privacy.Published) {
+	want, unseen, err := r.rebuilt(t, published)
 	if err != nil {
 		f.add(Fails, "result", "it cannot be made of what was published: %v", err)
 		return

@@ -75,7 +75,7 @@ func (v *votes) releasedCells() int {
 func (v *votes) maxWeight() int64 { return int64(v.plan.Shards) }
 
 func (v *votes) local(in Inputs) ([]int64, int64) {
-	t := localTally(v.plan, in, v.classes)
+	t := localTally(v.plan, v.pool, in, v.classes)
 	return t.Vector(), t.Ballots()
 }
 

@@ -1,9 +1,9 @@
 package study
 
 import (
+	"cmp"
 	"math"
 
-	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/learners"
 )
@@ -28,50 +28,53 @@ const (
 	cosineSteps = 50
 )
 
-// WorkOf bounds a contribution made of so many records.
+// workOf bounds what every kind does to so many records: it reads and maps them,
+// and works on the pool.
 //
 // The bounds are of the code: sums (cross, means, entropy, embeddings, counts,
 // labels) are one pass in which each record costs the same, whatever it holds;
 // what a classifier may cost is learners.Work. logistic's search ends at its
 // iterations (aggregation.SolveSurely) in practice and after a public number of
 // steps in any case; the bound counts the former.
-func WorkOf(p Plan, pool *auxdata.Pool, records int) (Work, error) {
-	n, columns := float64(records), float64(p.Schema.Dim())
-	dim, rows, classes := float64(p.Map.Dim()), float64(pool.Rows()), float64(len(p.Schema.Classes()))
-	w := Work{Rest: n*(columns*CellSteps+3*keySteps+mapSteps(p.Map)) + rows*dim*(dim+classes)*4 + 10*dim*dim*dim}
-	switch {
-	case p.Kind == "classify" && trains(p):
-		name := p.Learner
-		if name == "" {
-			name = DefaultLearner
-		}
-		shards := max(p.Shards, 1)
-		var err error
-		w.Shards = shards
-		w.Shard, err = learners.Work(name, learners.Size{
-			Rows: shardRows(records, shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: pool.Rows(),
-		})
-		w.Shard += float64(shardRows(records, shards)) * mapSteps(p.Map)
-		if p.Mechanism == "moment" {
-			w.Rest += rows * dim * classes * float64(shards+8)
-		}
-		return w, err
-	case p.Kind == "classify":
+func (a agreed) workOf(records int) float64 {
+	n, columns := float64(records), float64(a.plan.Schema.Dim())
+	dim, rows, classes := float64(a.plan.Map.Dim()), float64(a.pool.Rows()), float64(len(a.plan.Schema.Classes()))
+	return n*(columns*CellSteps+3*keySteps+mapSteps(a.plan.Map)) + rows*dim*(dim+classes)*4
+}
+
+func (t classifyTask) Work(records int) (Work, error) {
+	p, n := t.plan, float64(records)
+	dim, rows, classes := float64(p.Map.Dim()), float64(t.pool.Rows()), float64(len(p.Schema.Classes()))
+	w := Work{Rest: t.workOf(records)}
+	if !trains(p) {
 		w.Rest += n * dim * classes * 8
-	case p.Kind == "ratio" && p.Ratio != nil:
-		w.Rest += n * float64(p.Ratio.Fourier) * (dim + cosineSteps)
-	case p.Kind == "labels":
-		w.Rest += n * dim * 16
-	case p.Kind == "reweigh":
-		d, err := designOf(p)
-		if err != nil {
-			return Work{}, err
-		}
-		cells := float64(d.Cells() + 1)
-		w.Rest += n * cells * 16
-		if p.Mechanism == "logistic" {
-			w.Rest += 1000*((n+rows)*(4*cells+40)+80*cells+4*cells*cells) + (n+rows)*cells*cells + cells*cells*cells
-		}
+		return w, nil
+	}
+	w.Shards = max(p.Shards, 1)
+	var err error
+	w.Shard, err = learners.Work(cmp.Or(p.Learner, DefaultLearner), learners.Size{
+		Rows: shardRows(records, w.Shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.pool.Rows(),
+	})
+	w.Shard += float64(shardRows(records, w.Shards)) * mapSteps(p.Map)
+	if p.Mechanism == "moment" {
+		w.Rest += rows * dim * classes * float64(w.Shards+8)
+	}
+	return w, err
+}
+
+func (t ratioTask) Work(records int) (Work, error) {
+	return Work{Rest: t.workOf(records) + float64(records)*float64(t.plan.Ratio.Fourier)*(float64(t.plan.Map.Dim())+cosineSteps)}, nil
+}
+
+func (l labelTask) Work(records int) (Work, error) {
+	return Work{Rest: l.workOf(records) + float64(records)*float64(l.plan.Map.Dim())*16}, nil
+}
+
+func (t reweighTask) Work(records int) (Work, error) {
+	n, rows, cells := float64(records), float64(t.pool.Rows()), float64(t.question.(*weigh).design.Cells()+1)
+	w := Work{Rest: t.workOf(records) + n*cells*16}
+	if t.plan.Mechanism == "logistic" {
+		w.Rest += 1000*((n+rows)*(4*cells+40)+80*cells+4*cells*cells) + (n+rows)*cells*cells + cells*cells*cells
 	}
 	return w, nil
 }

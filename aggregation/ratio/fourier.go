@@ -57,6 +57,11 @@ func NewEmbedder(f Fourier) (*Embedder, error) {
 	}, nil
 }
 
+// Copy is an embedder with the same frequencies, for another core.
+func (e *Embedder) Copy() *Embedder {
+	return &Embedder{spec: e.spec, frequencies: e.frequencies.Copy(), phases: make([]float64, len(e.phases))}
+}
+
 // AddTo adds Σ_i φ(x_i) to sum (length Features), so that sets too large for
 // memory can be streamed block by block. x is n×Dim.
 func (e *Embedder) AddTo(sum []float64, x *mat.Dense) {

@@ -234,7 +234,7 @@ func (d *demo) rehearse(ctx context.Context, data demoData, c demoCase, proposed
 		if err != nil {
 			return study.Release{}, err
 		}
-		inputs[i] = study.Inputs{Records: records, Pool: proposed.Pool, ShardKey: []byte(p.Roster[i]), Rng: rand.New(rand.NewPCG(d.seed, uint64(i)))}
+		inputs[i] = study.Inputs{Records: records, ShardKey: []byte(p.Roster[i]), Rng: rand.New(rand.NewPCG(d.seed, uint64(i)))}
 	}
 	return study.Rehearse(ctx, p, proposed.Pool, inputs)
 }
