@@ -256,7 +256,6 @@ func TestContribute(t *testing.T) {
 			if len(r.bodies) != 1 {
 				t.Fatalf("%d uploads, want 1; log:\n%s", len(r.bodies), r.log)
 			}
-			kind, _ := study.KindNamed("classify")
 			table, err := auxdata.ReadCSV(r.pool, r.study.Plan.Pool)
 			if err != nil {
 				t.Fatal(err)
@@ -265,7 +264,11 @@ func TestContribute(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum, err := kind.NewSum(r.study.Plan, pool)
+			task, err := study.NewTask(r.study.Plan, pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum, err := task.NewSum()
 			if err != nil {
 				t.Fatal(err)
 			}

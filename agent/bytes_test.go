@@ -247,15 +247,11 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 	}
 	s.charged = fmt.Sprintf("%+v", totals)
 	p := r.study.Plan
-	pool, err := a.site.pool(p)
+	task, err := a.site.task(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kind, err := study.KindNamed(p.Kind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, err := kind.NewSum(p, pool)
+	sum, err := task.NewSum()
 	if err == nil {
 		err = sum.Check(w.body)
 	}
@@ -263,7 +259,7 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 		t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
 		return s
 	}
-	draft, err := kind.Draft(p, a.site.inputs(pool, a.site.records(p, 60)))
+	draft, err := task.Draft(a.site.inputs(a.site.records(p, 60)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,15 +122,15 @@ func TestLateShard(t *testing.T) {
 	if _, err := r.Pool(context.Background(), r.study, a.site.pools); err != nil {
 		t.Fatal(err)
 	}
-	pool, err := a.site.pool(r.study.Plan)
+	task, err := a.site.task(r.study.Plan)
 	if err != nil {
 		t.Fatal(err)
 	}
 	bodies := map[int][]int64{}
 	for slow := range 5 { // 4: none
-		w := window{plan: r.study.Plan, pool: pool, study: r.hash, records: 60}
+		w := window{task: task, study: r.hash, records: 60}
 		var l late
-		in := a.site.inputs(pool, a.site.records(w.plan, w.records))
+		in := a.site.inputs(a.site.records(r.study.Plan, w.records))
 		in.Rng = nil // of the plan's seed
 		shard := 0
 		in.Within = func() (context.Context, context.CancelFunc) {
@@ -141,8 +141,7 @@ func TestLateShard(t *testing.T) {
 			shard++
 			return l.within(context.Background(), length)()
 		}
-		kind, _ := study.KindNamed("classify")
-		d, err := kind.Draft(w.plan, in)
+		d, err := task.Draft(in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +153,7 @@ func TestLateShard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tally, err := aggregation.ParseTally(body, pool.Rows(), 2, 4)
+		tally, err := aggregation.ParseTally(body, task.Pool().Rows(), 2, 4)
 		if err != nil || tally.Ballots() != 4 {
 			t.Fatalf("shard %d late: %v, want 4 ballots", slow, err)
 		}

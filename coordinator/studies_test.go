@@ -84,7 +84,7 @@ func TestNoiseAtTheSite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		draft := must(tools.kind.Draft(p, study.Inputs{Records: records, Pool: tools.pool, ShardKey: []byte("k"), Rng: rand.New(rand.NewPCG(1, uint64(i)))}))
+		draft := must(tools.task.Draft(study.Inputs{Records: records, ShardKey: []byte("k"), Rng: rand.New(rand.NewPCG(1, uint64(i)))}))
 		ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
 		body := must(draft.Body(must(study.Settle(ctx, ledger, s.Hash, draft.Asks))))
 		must(w.parties[string(party)].Contribute(ctx, s.Hash, body))

@@ -233,7 +233,7 @@ func planOf(roster []study.PartyID, pool []byte, deadline time.Time) study.Plan 
 
 // withTerms is a plan that says its terms.
 func withTerms(p study.Plan, pool []byte) study.Plan {
-	p.Terms = must(study.TermsOf(p, must(newInstruments(p, pool)).pool))
+	p.Terms = must(study.TermsOf(must(newInstruments(p, pool)).task))
 	return p
 }
 
@@ -312,7 +312,7 @@ func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte,
 	if err != nil || !found || line.Answers(out) != nil {
 		t.Errorf("the release is not the ledger's answer: %v, %v", found, err)
 	}
-	want := must(tools.kind.Finish(p, tools.pool, m, tools.sum, []privacy.Published{out}))
+	want := must(tools.task.Finish(m, tools.sum, []privacy.Published{out}))
 	if !reflect.DeepEqual(want.Classifier.Weights, r.Result.Classifier.Weights) || r.Parties != m {
 		t.Errorf("the release of %d parties does not follow from the ledger's answer for %d", r.Parties, m)
 	}

@@ -113,7 +113,7 @@ func (c clinic) labels(mechanism string) Plan {
 }
 
 func (c clinic) inputs(r *dataset.Records, party int) Inputs {
-	return Inputs{Records: r, Pool: c.pool, ShardKey: []byte{byte(party)}}
+	return Inputs{Records: r, ShardKey: []byte{byte(party)}}
 }
 
 // asksOf is what is released of parties' records: at the first party where
@@ -123,13 +123,13 @@ func (c clinic) asksOf(t testing.TB, p Plan, parties ...*dataset.Records) []Ask 
 	if err := p.Check(); err != nil {
 		t.Fatal(err)
 	}
-	kind, _ := KindNamed(p.Kind)
-	sum, err := kind.NewSum(p, c.pool)
+	task := taskOf(t, p, c.pool)
+	sum, err := task.NewSum()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, r := range parties {
-		d, err := kind.Draft(p, c.inputs(r, i))
+		d, err := task.Draft(c.inputs(r, i))
 		if err != nil {
 			t.Fatalf("%s %s: %v", p.Kind, p.Mechanism, err)
 		}

@@ -120,13 +120,10 @@ func TestPlanBytes(t *testing.T) {
 func contributions(t testing.TB, p Plan, pool *auxdata.Pool, parts []*dataset.Records) [][]byte {
 	t.Helper()
 	canonical, _ := p.Canonical()
-	kind, err := KindNamed(p.Kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	task := taskOf(t, p, pool)
 	var out [][]byte
 	for i, r := range parts {
-		d, err := kind.Draft(p, Inputs{Records: r, Pool: pool, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(9, uint64(i)))})
+		d, err := task.Draft(Inputs{Records: r, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(9, uint64(i)))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,9 +181,9 @@ func TestSums(t *testing.T) {
 				t.Fatal(err)
 			}
 			bodies := contributions(t, p, pool, deal(records, 5))
-			kind, _ := KindNamed(p.Kind)
+			task := taskOf(t, p, pool)
 			fresh := func() Sum {
-				s, err := kind.NewSum(p, pool)
+				s, err := task.NewSum()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -194,8 +191,8 @@ func TestSums(t *testing.T) {
 			}
 			straight := fresh()
 			for _, b := range bodies {
-				if len(b) > kind.MaxBody(p, pool) {
-					t.Errorf("a body of %d bytes is above MaxBody %d", len(b), kind.MaxBody(p, pool))
+				if len(b) > task.MaxBody() {
+					t.Errorf("a body of %d bytes is above MaxBody %d", len(b), task.MaxBody())
 				}
 				if err := straight.Add(b); err != nil {
 					t.Fatal(err)
@@ -240,7 +237,7 @@ func TestHostileSums(t *testing.T) {
 	schema, pool, m, records := hospital(t, 600)
 	p := testPlan(schema, pool, m)
 	p.Mechanism, p.Unit = "cross", privacy.Record
-	sum, err := (classify{}).NewSum(p, pool)
+	sum, err := taskOf(t, p, pool).NewSum()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,11 +307,8 @@ func TestOtherPool(t *testing.T) {
 	schema, pool, m, _ := hospital(t, 600)
 	p := testPlan(schema, pool, m)
 	_, other, _, _ := hospital(t, 400)
-	if _, err := (classify{}).NewSum(p, other); !errors.Is(err, ErrContribution) {
-		t.Errorf("a sum on another pool: have %v, want ErrContribution", err)
-	}
-	if _, err := (classify{}).Draft(p, Inputs{Pool: other}); !errors.Is(err, ErrContribution) {
-		t.Errorf("a draft on another pool: have %v, want ErrContribution", err)
+	if _, err := NewTask(p, other); !errors.Is(err, ErrContribution) {
+		t.Errorf("a task on another pool: have %v, want ErrContribution", err)
 	}
 }
 
@@ -349,7 +343,7 @@ func TestDataIndependence(t *testing.T) {
 			p := testPlan(schema, pool, m)
 			p.Mechanism, p.Unit, p.Learner, p.Simulated = c.mechanism, c.unit, learner, true
 			bodies := contributions(t, p, pool, parts)
-			sum, err := (classify{}).NewSum(p, pool)
+			sum, err := taskOf(t, p, pool).NewSum()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -386,7 +380,7 @@ func TestTallyBound(t *testing.T) {
 		base := records.Select(seq(0, 60))
 		run := func(r *dataset.Records) []int64 {
 			// The learner's generator is fixed: it is not part of the data.
-			v, _ := q.local(Inputs{Records: r, Pool: pool, ShardKey: []byte("key"), Rng: rand.New(rand.NewPCG(1, 1))})
+			v, _ := q.local(Inputs{Records: r, ShardKey: []byte("key"), Rng: rand.New(rand.NewPCG(1, 1))})
 			return v
 		}
 		before := run(base)
@@ -422,7 +416,7 @@ func TestSettleOnce(t *testing.T) {
 	schema, pool, m, records := hospital(t, 400)
 	p := testPlan(schema, pool, m)
 	q, _ := newVotes("tally")(p, pool)
-	v, w := q.local(Inputs{Records: records, Pool: pool})
+	v, w := q.local(Inputs{Records: records})
 	asks, err := ask(q, v, w)
 	if err != nil {
 		t.Fatal(err)
@@ -462,25 +456,25 @@ func TestSimulatedNeverPasses(t *testing.T) {
 	p.Mechanism, p.Unit, p.Noise, p.Simulated = "cross", privacy.Record, NoiseSite, true
 	simulated := contributions(t, p, pool, deal(records, 1))[0]
 	p.Simulated = false
-	real, err := (classify{}).NewSum(p, pool)
+	real, err := taskOf(t, p, pool).NewSum()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := real.Check(simulated); !errors.Is(err, ErrContribution) {
 		t.Errorf("a simulated contribution in a real study: have %v, want ErrContribution", err)
 	}
-	body, _, _ := settled(t, p, Inputs{Records: records, Pool: pool}, privacy.Config{})
+	body, _, _ := settled(t, p, pool, Inputs{Records: records}, privacy.Config{})
 	if err := real.Check(body); err != nil {
 		t.Errorf("a genuine contribution: %v", err)
 	}
 	other := p
 	other.Name = "another study"
-	sum, _ := (classify{}).NewSum(other, pool)
+	sum, _ := taskOf(t, other, pool).NewSum()
 	if err := sum.Check(body); !errors.Is(err, ErrContribution) {
 		t.Errorf("a contribution to another plan: have %v, want ErrContribution", err)
 	}
 	p.Simulated = true
-	sum, _ = (classify{}).NewSum(p, pool)
+	sum, _ = taskOf(t, p, pool).NewSum()
 	if err := sum.Check(body); !errors.Is(err, ErrContribution) {
 		t.Errorf("a genuine contribution in a simulation: have %v, want ErrContribution", err)
 	}

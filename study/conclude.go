@@ -18,6 +18,9 @@ import (
 // caller's to fill in.
 func Conclude(ctx context.Context, s *Study, t Task, sum Sum, ledger *privacy.Ledger) (Release, error) {
 	fail := func(err error) (Release, error) { return Release{}, fmt.Errorf("conclude study: %w", err) }
+	if t.Hash() != s.Hash {
+		return fail(fmt.Errorf("the task is of plan %s, the study of plan %s", t.Hash(), s.Hash))
+	}
 	m := len(s.Received)
 	asks, published, err := s.settle(ctx, sum, ledger)
 	if err != nil {

@@ -54,24 +54,21 @@ func TestSummedIsATerm(t *testing.T) {
 		if p.Kind == "reweigh" {
 			with, from = wardPool, wardRecords
 		}
-		kind, err := KindNamed(p.Kind)
-		if err != nil {
-			t.Fatal(err)
-		}
 		s, sum := folded(t, p, with, from)
+		p := s.Plan
 		j := privacy.NewMemory()
 		l, err := privacy.Open(j, privacy.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, err := Conclude(ctx, s, kind, with, sum, l)
+		first, err := Conclude(ctx, s, taskOf(t, p, with), sum, l)
 		if err != nil {
 			t.Fatal(err)
 		}
 		refused := func(what string, change func(map[PartyID]BodyDigest)) {
 			other := Restore(s.Plan, s.Hash, Snapshot{State: Folded, Received: maps.Clone(s.Received)})
 			change(other.Received)
-			if _, err := Conclude(ctx, other, kind, with, sum, l); !errors.Is(err, privacy.ErrConflict) {
+			if _, err := Conclude(ctx, other, taskOf(t, p, with), sum, l); !errors.Is(err, privacy.ErrConflict) {
 				t.Errorf("%s: %s: %v, want ErrConflict", name, what, err)
 			}
 		}
@@ -82,7 +79,7 @@ func TestSummedIsATerm(t *testing.T) {
 		refused("bytes exchanged", func(r map[PartyID]BodyDigest) { r["a"], r["b"] = r["b"], r["a"] })
 		if p.Mechanism == "moment" { // a coordinator that starts again on another processor
 			other := elsewhere(with, 1e-3) // its numbers are rounded: last bits seldom change them
-			there, err := kind.NewSum(p, other)
+			there, err := taskOf(t, p, other).NewSum()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,18 +90,18 @@ func TestSummedIsATerm(t *testing.T) {
 			if err := there.UnmarshalBinary(b); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Conclude(ctx, s, kind, other, there, l); !errors.Is(err, privacy.ErrConflict) {
+			if _, err := Conclude(ctx, s, taskOf(t, p, other), there, l); !errors.Is(err, privacy.ErrConflict) {
 				t.Errorf("another matrix: %v, want ErrConflict", err)
 			}
-			here, err := TermsOf(p, with)
+			here, err := TermsOf(taskOf(t, p, with))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if they, err := TermsOf(p, other); err != nil || they == here {
+			if they, err := TermsOf(taskOf(t, p, other)); err != nil || they == here {
 				t.Errorf("another matrix has the same terms: %v", err)
 			}
 		}
-		again, err := Conclude(ctx, s, kind, with, sum, l)
+		again, err := Conclude(ctx, s, taskOf(t, p, with), sum, l)
 		if err != nil || !reflect.DeepEqual(again.Published, first.Published) {
 			t.Errorf("%s: asked again it differs: %v", name, err)
 		}

@@ -177,7 +177,7 @@ func TestClearPartIsShared(t *testing.T) {
 		"ratio, clear features": few(c.ratio(FeaturesClear, SetsColumn, "laplace")), "ratio, embeddings": few(c.ratio(FeaturesEmbedding, SetsColumn, "gaussian")),
 		"ratio, noisy embeddings": few(c.ratio(FeaturesNoisyEmbedding, SetsColumn, "gaussian-zcdp")), "labels": labels,
 	} {
-		kind, _ := KindNamed(p.Kind)
+		task := taskOf(t, p, c.pool)
 		rng := rand.New(rand.NewPCG(5, 6))
 		for range 200 {
 			genome := make([]int, (n+1)*genesOfVisit)
@@ -203,7 +203,7 @@ func TestClearPartIsShared(t *testing.T) {
 			var published []privacy.Published
 			var bodies [2]string
 			for side, file := range [][]visit{rows, other} {
-				d, err := kind.Draft(p, c.inputs(c.records(t, file), 0))
+				d, err := task.Draft(c.inputs(c.records(t, file), 0))
 				if err != nil {
 					t.Fatal(err)
 				}

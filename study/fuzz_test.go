@@ -31,19 +31,16 @@ func fuzzPlans(t testing.TB) (clinic, []Plan) {
 // contributionTo is a body that the plan's sum takes.
 func contributionTo(t testing.TB, c clinic, p Plan, rows []visit) []byte {
 	t.Helper()
-	body, _, _ := settled(t, p, c.inputs(c.records(t, rows), 0), privacy.Config{})
+	body, _, _ := settled(t, p, c.pool, c.inputs(c.records(t, rows), 0), privacy.Config{})
 	return body
 }
 
 // settled is a party's contribution through a real ledger, with what that
 // published.
-func settled(t testing.TB, p Plan, in Inputs, c privacy.Config) ([]byte, []privacy.Published, *privacy.Ledger) {
+func settled(t testing.TB, p Plan, pool *auxdata.Pool, in Inputs, c privacy.Config) ([]byte, []privacy.Published, *privacy.Ledger) {
 	t.Helper()
-	kind, err := KindNamed(p.Kind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := kind.Draft(p, in)
+	task := taskOf(t, p, pool)
+	d, err := task.Draft(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +74,8 @@ func FuzzBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
 		p := plans[int(which)%len(plans)]
-		kind, _ := KindNamed(p.Kind)
-		sum, err := kind.NewSum(p, c.pool)
+		task := taskOf(t, p, c.pool)
+		sum, err := task.NewSum()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +94,7 @@ func FuzzBody(f *testing.F) {
 			}
 			return
 		}
-		again, _ := kind.NewSum(p, c.pool)
+		again, _ := task.NewSum()
 		if err := again.UnmarshalBinary(after); err != nil {
 			t.Fatalf("%s %s: a sum does not read back: %v", p.Kind, p.Mechanism, err)
 		}
@@ -111,8 +108,8 @@ func FuzzBody(f *testing.F) {
 func FuzzSum(f *testing.F) {
 	c, plans := fuzzPlans(f)
 	for i, p := range plans {
-		kind, _ := KindNamed(p.Kind)
-		sum, err := kind.NewSum(p, c.pool)
+		task := taskOf(f, p, c.pool)
+		sum, err := task.NewSum()
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -124,8 +121,8 @@ func FuzzSum(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
 		p := plans[int(which)%len(plans)]
-		kind, _ := KindNamed(p.Kind)
-		sum, _ := kind.NewSum(p, c.pool)
+		task := taskOf(t, p, c.pool)
+		sum, _ := task.NewSum()
 		if sum.UnmarshalBinary(data) != nil {
 			return
 		}
@@ -133,7 +130,7 @@ func FuzzSum(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, _ := kind.NewSum(p, c.pool)
+		again, _ := task.NewSum()
 		if err := again.UnmarshalBinary(once); err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +187,7 @@ func FuzzPlan(f *testing.F) {
 			return
 		}
 		p.Pool = pool.Digest
-		_, _ = DeclaredCosts(p, pool)
+		_, _ = taskOf(t, p, pool).Charges(0)
 	})
 }
 

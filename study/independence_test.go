@@ -61,8 +61,8 @@ func TestNothingTellsOfTheData(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	for _, p := range plans {
 		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise, p.Shards)
-		kind, _ := KindNamed(p.Kind)
-		sum, err := kind.NewSum(p, c.pool)
+		task := taskOf(t, p, c.pool)
+		sum, err := task.NewSum()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestNothingTellsOfTheData(t *testing.T) {
 		var published []privacy.Published
 		for _, what := range append([]string{"ordinary"}, slices.Sorted(maps.Keys(hostile(p.Unit == privacy.Label)))...) {
 			in := c.inputs(c.records(t, hostile(p.Unit == privacy.Label)[what]), 0)
-			d, err := kind.Draft(p, in)
+			d, err := task.Draft(in)
 			if err != nil {
 				t.Errorf("%s, %s: no draft: %v", name, what, err)
 				continue
@@ -98,7 +98,7 @@ func TestNothingTellsOfTheData(t *testing.T) {
 			if err := sum.Check(body); err != nil {
 				t.Errorf("%s, %s: not taken: %v", name, what, err)
 			}
-			if max := kind.MaxBody(p, c.pool); len(body) > max {
+			if max := task.MaxBody(); len(body) > max {
 				t.Errorf("%s, %s: %d bytes, at most %d are announced", name, what, len(body), max)
 			}
 			if published == nil {
@@ -142,12 +142,12 @@ func TestFailedLearnersVote(t *testing.T) {
 	for _, learner := range append([]string{"no such learner"}, learners.Names()...) {
 		p := c.classify("tally", privacy.Party, NoiseCoordinator, 1)
 		p.Learner = learner
-		sum, err := (classify{}).NewSum(p, c.pool)
+		sum, err := taskOf(t, p, c.pool).NewSum()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for what, rows := range hostile(false) {
-			d, err := (classify{}).Draft(p, c.inputs(c.records(t, rows), 0))
+			d, err := taskOf(t, p, c.pool).Draft(c.inputs(c.records(t, rows), 0))
 			if err != nil {
 				t.Fatalf("%s, %s: %v", learner, what, err)
 			}

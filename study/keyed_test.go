@@ -169,7 +169,7 @@ func TestNeighboursStayNeighbours(t *testing.T) {
 				t.Fatalf("%s: %d records of another group", what, got)
 			}
 		}
-		ka, kb := nameRecords(p, a, key), nameRecords(p, b, key)
+		ka, kb := nameRecords(p, hashOf(t, p), a, key), nameRecords(p, hashOf(t, p), b, key)
 		cutA, cutB := a.Select(ka.cut(n)), b.Select(kb.cut(n))
 		neighbours("cut", cutA, cutB)
 		if p.Unit == privacy.Label && cutA.Len() > 0 && !mat.Equal(cutA.X, cutB.X) {
@@ -279,7 +279,7 @@ func TestOrderOfSending(t *testing.T) {
 		if len(labels) > 3 {
 			r = Exactly(p, r, 3, key)
 		}
-		for at, i := range nameRecords(p, r, key).sending(5) {
+		for at, i := range nameRecords(p, hashOf(t, p), r, key).sending(5) {
 			out[at] = r.Y[i]
 		}
 		return out
@@ -329,7 +329,7 @@ func TestUsesHaveKeysOfTheirOwn(t *testing.T) {
 		p := c.labels("rr")
 		p.Epsilon = epsilon
 		for _, key := range []string{"a", "b"} {
-			k := nameRecords(p, r, []byte(key))
+			k := nameRecords(p, hashOf(t, p), r, []byte(key))
 			for _, use := range []string{forCut, forSlot, forOrder, forSet, forBlank, forClass, forShard, forPatient, forAlike} {
 				for i := range r.Len() {
 					where := fmt.Sprint(epsilon, key, use, i)
@@ -377,7 +377,7 @@ func BenchmarkExactly(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				start := time.Now()
-				k := nameRecords(p, r, []byte("k"))
+				k := nameRecords(p, hashOf(b, p), r, []byte("k"))
 				b.ReportMetric(time.Since(start).Seconds(), "s/names")
 				k.cut(n * 9 / 10)
 			}

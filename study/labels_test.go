@@ -71,9 +71,9 @@ func TestLabelsRefusals(t *testing.T) {
 }
 
 // realBody is a contribution through a ledger that can bear one study.
-func realBody(t *testing.T, p Plan, in Inputs) ([]byte, *privacy.Ledger) {
+func realBody(t *testing.T, p Plan, pool *auxdata.Pool, in Inputs) ([]byte, *privacy.Ledger) {
 	t.Helper()
-	body, _, ledger := settled(t, p, in, privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: p.Epsilon}}})
+	body, _, ledger := settled(t, p, pool, in, privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: p.Epsilon}}})
 	return body, ledger
 }
 
@@ -86,11 +86,11 @@ func TestLabelsSum(t *testing.T) {
 	parts := append(deal(records, 3), records.Select(nil), records.Select(nil))
 	var bodies [][]byte
 	for i, r := range parts {
-		body, _ := realBody(t, p, Inputs{Records: r, Pool: pool, ShardKey: []byte{byte(i)}})
+		body, _ := realBody(t, p, pool, Inputs{Records: r, ShardKey: []byte{byte(i)}})
 		bodies = append(bodies, body)
 	}
 	fresh := func() Sum {
-		s, err := (labels{}).NewSum(p, pool)
+		s, err := taskOf(t, p, pool).NewSum()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestLabelsSum(t *testing.T) {
 	}
 	straight := fresh()
 	for _, b := range bodies {
-		if most := (labels{}).MaxBody(p, pool); len(b) > most {
+		if most := taskOf(t, p, pool).MaxBody(); len(b) > most {
 			t.Errorf("a body of %d bytes is above MaxBody %d", len(b), most)
 		}
 		if err := straight.Add(b); err != nil {
@@ -132,7 +132,7 @@ func TestLabelsSum(t *testing.T) {
 
 	other := p
 	other.Epsilon = 0.5
-	cheaper, _ := realBody(t, other, Inputs{Records: parts[0], Pool: pool})
+	cheaper, _ := realBody(t, other, pool, Inputs{Records: parts[0]})
 	simulated := p
 	simulated.Simulated = true
 	virtual := contributions(t, simulated, pool, parts[:1])[0]
@@ -151,14 +151,14 @@ func TestLabelsSum(t *testing.T) {
 	if got, _ := straight.MarshalBinary(); !bytes.Equal(got, want) {
 		t.Error("a refused contribution changed the sum")
 	}
-	result, err := (labels{}).Finish(p, pool, 5, straight, nil)
+	result, err := taskOf(t, p, pool).Finish(5, straight, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if result.Labels.Records != records.Len() || len(result.Classifier.Weights) != pool.Dim() {
 		t.Errorf("%d records, %d weights", result.Labels.Records, len(result.Classifier.Weights))
 	}
-	if _, err := (labels{}).Finish(p, pool, 0, fresh(), nil); err == nil {
+	if _, err := taskOf(t, p, pool).Finish(0, fresh(), nil); err == nil {
 		t.Error("a result of nothing")
 	}
 }
@@ -170,7 +170,7 @@ func TestLabelsSpend(t *testing.T) {
 	for mechanism, want := range map[string]float64{"rr": 1, "em": 0.5} {
 		p := labelPlan(schema, pool, m)
 		p.Mechanism = mechanism
-		_, ledger := realBody(t, p, Inputs{Records: records, Pool: pool})
+		_, ledger := realBody(t, p, pool, Inputs{Records: records})
 		totals, err := ledger.Totals(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func TestLabelsSpend(t *testing.T) {
 		if !math.IsInf(totals[privacy.Record].Epsilon(1e-6), 1) {
 			t.Error("it claims to hide records")
 		}
-		charges, err := DeclaredCosts(p, pool)
+		charges, err := taskOf(t, p, pool).Charges(0)
 		if err != nil || len(charges) != 1 {
 			t.Fatal(charges, err)
 		}
@@ -207,14 +207,14 @@ func TestLabelsDependOnNothingElse(t *testing.T) {
 		for i := range r.Y {
 			r.Y[i] = label(i)
 		}
-		body, _ := realBody(t, p, Inputs{Records: r, Pool: pool, ShardKey: []byte("key")})
+		body, _ := realBody(t, p, pool, Inputs{Records: r, ShardKey: []byte("key")})
 		features := body[:1+2*50*pool.Dim()]
 		if first == nil {
 			first = features
 		} else if !bytes.Equal(features, first) {
 			t.Errorf("%s: other features or another order", name)
 		}
-		sum, _ := newLabelSum(p, pool)
+		sum, _ := taskOf(t, p, pool).NewSum()
 		if err := sum.Add(body); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -227,7 +227,7 @@ func TestLabelsOrder(t *testing.T) {
 	schema, pool, m, records := hospital(t, 400)
 	p := labelPlan(schema, pool, m)
 	order := func(r *dataset.Records, key string, most int) []int {
-		return nameRecords(p, r, []byte(key)).sending(most)
+		return nameRecords(p, hashOf(t, p), r, []byte(key)).sending(most)
 	}
 	whole := order(records, "a", 1<<20)
 	if got := slices.Sorted(slices.Values(whole)); !slices.Equal(got, seq(0, records.Len())) {

@@ -19,7 +19,7 @@ func TestMeansBodies(t *testing.T) {
 	p := testPlan(schema, pool, m)
 	p.Mechanism = "means"
 	bodies := contributions(t, p, pool, append(deal(records, 3), records.Select(nil)))
-	sum, err := (classify{}).NewSum(p, pool)
+	sum, err := taskOf(t, p, pool).NewSum()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,8 @@ func FuzzMeansBody(f *testing.F) {
 	schema, pool, m, records := hospital(f, 400)
 	p := testPlan(schema, pool, m)
 	p.Mechanism = "means"
-	q, err := questionOf(p, pool)
+	made, err := newClassify(p, pool)
+	q := made.question
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -116,11 +117,12 @@ func TestMeansForecast(t *testing.T) {
 		p.Schema.Label.Classes = append(p.Schema.Label.Classes, fmt.Sprint(k))
 	}
 	const parties = 30
-	f, err := ForecastOf(p, pool, Size{Parties: parties})
+	f, err := ForecastOf(taskOf(t, p, pool), Size{Parties: parties})
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := questionOf(p, pool)
+	made, err := newClassify(p, pool)
+	q := made.question
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,14 +64,11 @@ func TestDeclaredCosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		declared, err := DeclaredCosts(made.Plan, made.Pool)
+		declared, err := taskOf(t, made.Plan, made.Pool).Charges(0)
 		if err != nil || len(declared) != 1 {
 			t.Fatalf("%s: %v, %d charges", mechanism, err, len(declared))
 		}
-		q, err := questionOf(made.Plan, made.Pool)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := taskOf(t, made.Plan, made.Pool).(classifyTask).question
 		for _, weight := range []int64{1, 2, 3, 100} {
 			terms, err := q.terms(weight)
 			if err != nil {

@@ -92,9 +92,9 @@ func TestRatioCheck(t *testing.T) {
 
 // vector is the private vector of a draft, read through the simulation of no
 // noise.
-func vector(t *testing.T, p Plan, in Inputs) []int64 {
+func vector(t *testing.T, p Plan, pool *auxdata.Pool, in Inputs) []int64 {
 	t.Helper()
-	d, err := (ratioKind{}).Draft(p, in)
+	d, err := taskOf(t, p, pool).Draft(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestRatioBoundHolds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := vector(t, p, Inputs{Records: records, Pool: pool, ShardKey: key})
+			before := vector(t, p, pool, Inputs{Records: records, ShardKey: key})
 			bound := d.boundFor(len(before) / d.block)
 			if err := bound.Validate(len(before)); err != nil {
 				t.Fatal(err)
@@ -146,7 +146,7 @@ func TestRatioBoundHolds(t *testing.T) {
 							other.X.Set(i, j, 1-records.X.At(i, j))
 						}
 					}
-					after := vector(t, p, Inputs{Records: other, Pool: pool, ShardKey: key})
+					after := vector(t, p, pool, Inputs{Records: other, ShardKey: key})
 					l1, l2, cells, blocks := int64(0), 0., 0, map[int]int64{}
 					for j := range before {
 						move := after[j] - before[j]
@@ -220,11 +220,11 @@ func TestRatioDraftNeverFails(t *testing.T) {
 					continue
 				}
 				p := ratioPlan(schema, pool, m, features).withTerms(func(t *RatioTerms) { t.Sets, t.Skew, t.MaxSets = sets, .6, 5 })
-				body, sum := contribute(t, p, Inputs{Records: r, Pool: pool, ShardKey: []byte("k")})
+				body, sum := contribute(t, p, pool, Inputs{Records: r, ShardKey: []byte("k")})
 				if err := sum.Check(body); err != nil {
 					t.Errorf("%s, %s, %s: %v", name, sets, features, err)
 				}
-				if most := (ratioKind{}).MaxBody(p, pool); len(body) > most {
+				if most := taskOf(t, p, pool).MaxBody(); len(body) > most {
 					t.Errorf("%s, %s, %s: %d bytes, at most %d", name, sets, features, len(body), most)
 				}
 			}
@@ -233,7 +233,7 @@ func TestRatioDraftNeverFails(t *testing.T) {
 }
 
 // contribute makes a body through a real ledger.
-func contribute(t testing.TB, p Plan, in Inputs) ([]byte, Sum) {
+func contribute(t testing.TB, p Plan, pool *auxdata.Pool, in Inputs) ([]byte, Sum) {
 	t.Helper()
 	canonical, err := p.Canonical()
 	if err != nil {
@@ -242,15 +242,15 @@ func contribute(t testing.TB, p Plan, in Inputs) ([]byte, Sum) {
 	if back, err := ParsePlan(canonical); err != nil || back.Ratio == nil {
 		t.Fatal("the plan does not read back: ", err)
 	}
-	body, r, _ := settled(t, p, in, privacy.Config{})
-	charges, err := (ratioKind{}).charges(p, in.Pool, 0)
+	body, r, _ := settled(t, p, pool, in, privacy.Config{})
+	charges, err := taskOf(t, p, pool).Charges(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c := r[0].Cost; len(charges) != 1 || c.Rho.Cmp(charges[0].Cost.Rho) != 0 || c.Unit != charges[0].Cost.Unit {
 		t.Fatalf("declared %+v, spent %+v", charges, c)
 	}
-	sum, err := (ratioKind{}).NewSum(p, in.Pool)
+	sum, err := taskOf(t, p, pool).NewSum()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,14 +300,14 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		var sum Sum
 		for i, r := range parties {
 			var body []byte
-			body, sum = contribute(t, p, Inputs{Records: r, Pool: pool, ShardKey: []byte{byte(i)}})
+			body, sum = contribute(t, p, pool, Inputs{Records: r, ShardKey: []byte{byte(i)}})
 			bodies = append(bodies, body)
 			if err := receive(s, sum, p.Roster[i], body); err != nil {
 				t.Fatal(err)
 			}
 		}
-		forth, _ := (ratioKind{}).NewSum(p, pool)
-		back, _ := (ratioKind{}).NewSum(p, pool)
+		forth, _ := taskOf(t, p, pool).NewSum()
+		back, _ := taskOf(t, p, pool).NewSum()
 		for i := range bodies {
 			if err := errors.Join(forth.Add(bodies[i]), back.Add(bodies[len(bodies)-1-i])); err != nil {
 				t.Fatal(err)
@@ -318,15 +318,15 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		if !bytes.Equal(a, b) {
 			t.Errorf("%s: the order of arrival changes the sum", features)
 		}
-		first, _ := (ratioKind{}).NewSum(p, pool)
-		second, _ := (ratioKind{}).NewSum(p, pool)
+		first, _ := taskOf(t, p, pool).NewSum()
+		second, _ := taskOf(t, p, pool).NewSum()
 		for i, body := range bodies {
 			if err := [2]Sum{first, second}[i%2].Add(body); err != nil {
 				t.Fatal(err)
 			}
 		}
 		stored, _ := second.MarshalBinary()
-		read, _ := (ratioKind{}).NewSum(p, pool)
+		read, _ := taskOf(t, p, pool).NewSum()
 		if err := errors.Join(read.UnmarshalBinary(stored), first.Merge(read)); err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +334,7 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 			t.Errorf("%s: shards of the sum merge to other bytes", features)
 		}
 		s.Step(FoldDone{6})
-		release, err := Conclude(context.Background(), s, ratioKind{}, pool, forth, nil)
+		release, err := Conclude(context.Background(), s, taskOf(t, p, pool), forth, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +373,7 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 func TestRatioMadeSets(t *testing.T) {
 	schema, pool, m, records := hospital(t, 6000)
 	p := ratioPlan(schema, pool, m, FeaturesNoisyEmbedding).withTerms(func(t *RatioTerms) { t.Sets, t.Skew = SetsMade, .7 })
-	body, sum := contribute(t, p, Inputs{Records: records, Pool: pool, ShardKey: []byte("k")})
+	body, sum := contribute(t, p, pool, Inputs{Records: records, ShardKey: []byte("k")})
 	if err := sum.Add(body); err != nil {
 		t.Fatal(err)
 	}
@@ -398,10 +398,10 @@ func TestRatioMadeSets(t *testing.T) {
 // plan or under other terms is refused.
 func TestRatioBodyRefusals(t *testing.T) {
 	schema, pool, m, records := hospital(t, 400)
-	in := Inputs{Records: records.Select(places(30)), Pool: pool, ShardKey: []byte("k")}
+	in := Inputs{Records: records.Select(places(30)), ShardKey: []byte("k")}
 	for _, features := range []string{FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding} {
 		p := ratioPlan(schema, pool, m, features)
-		body, sum := contribute(t, p, in)
+		body, sum := contribute(t, p, pool, in)
 		for n := range body {
 			if err := sum.Check(body[:n]); !errors.Is(err, ErrContribution) {
 				t.Fatalf("%s: cut to %d bytes: %v", features, n, err)
@@ -412,7 +412,7 @@ func TestRatioBodyRefusals(t *testing.T) {
 		}
 		other := p
 		other.Seed++
-		_, others := contribute(t, other, in)
+		_, others := contribute(t, other, pool, in)
 		if err := others.Check(body); !errors.Is(err, ErrContribution) {
 			t.Errorf("%s: for another plan: %v", features, err)
 		}
@@ -422,7 +422,7 @@ func TestRatioBodyRefusals(t *testing.T) {
 	}
 	// An embedding beyond what its rows can sum to.
 	p := ratioPlan(schema, pool, m, FeaturesEmbedding)
-	body, sum := contribute(t, p, in)
+	body, sum := contribute(t, p, pool, in)
 	forged := append([]byte{1, 0}, body[2:]...) // one set, no records
 	if err := sum.Check(forged); !errors.Is(err, ErrContribution) || !strings.Contains(err.Error(), "possible") {
 		t.Errorf("an embedding of no rows: %v", err)
@@ -465,7 +465,7 @@ func TestRatioRefusalsCarryNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, r := range c.parties {
-			d, err := (ratioKind{}).Draft(p, Inputs{Records: r, Pool: pool, ShardKey: []byte{byte(i)}})
+			d, err := taskOf(t, p, pool).Draft(Inputs{Records: r, ShardKey: []byte{byte(i)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -588,10 +588,10 @@ func TestRatioForecast(t *testing.T) {
 
 func FuzzRatioBody(f *testing.F) {
 	schema, pool, m, records := hospital(f, 400)
-	in := Inputs{Records: records.Select(places(5)), Pool: pool, ShardKey: []byte("k")}
+	in := Inputs{Records: records.Select(places(5)), ShardKey: []byte("k")}
 	var sums []Sum
 	for _, features := range []string{FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding} {
-		body, sum := contribute(f, ratioPlan(schema, pool, m, features), in)
+		body, sum := contribute(f, ratioPlan(schema, pool, m, features), pool, in)
 		f.Add(body)
 		sums = append(sums, sum)
 	}
@@ -609,7 +609,7 @@ func FuzzRatioBody(f *testing.F) {
 // the others their estimate.
 func TestRatioImpossibleNumbers(t *testing.T) {
 	schema, pool, m, records := hospital(t, 400)
-	in := Inputs{Records: records.Select(places(30)), Pool: pool, ShardKey: []byte("k")}
+	in := Inputs{Records: records.Select(places(30)), ShardKey: []byte("k")}
 	for _, mechanism := range []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "noisy", "made"} {
 		p := ratioPlan(schema, pool, m, FeaturesEmbedding)
 		switch mechanism {
@@ -620,7 +620,7 @@ func TestRatioImpossibleNumbers(t *testing.T) {
 		default:
 			p.Mechanism = mechanism
 		}
-		body, sum := contribute(t, p, in) // an honest one passes
+		body, sum := contribute(t, p, pool, in) // an honest one passes
 		s := sum.(*ratioSum)
 		b, err := s.parse(body)
 		if err != nil {
@@ -645,7 +645,7 @@ func TestRatioImpossibleNumbers(t *testing.T) {
 		}
 	}
 	p := ratioPlan(schema, pool, m, FeaturesEmbedding)
-	body, sum := contribute(t, p, in)
+	body, sum := contribute(t, p, pool, in)
 	b, _ := sum.(*ratioSum).parse(body)
 	b.released.Values = make([]int64, len(b.released.Values))
 	if sum.(*ratioSum).possible(b) == nil {

@@ -18,10 +18,7 @@ func TestReservedBeforeRead(t *testing.T) {
 	ctx := context.Background()
 	for _, p := range plans {
 		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise, p.Shards)
-		kind, err := KindNamed(p.Kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		task := taskOf(t, p, c.pool)
 		canonical, err := p.Canonical()
 		if err != nil {
 			t.Fatal(err)
@@ -31,11 +28,11 @@ func TestReservedBeforeRead(t *testing.T) {
 			files[fmt.Sprint(n, " records")] = alike(n, ill)
 		}
 		for what, rows := range files {
-			reserved, err := Reservations(p, c.pool, len(rows))
+			reserved, err := task.Reservations(len(rows))
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			charges, err := DeclaredCosts(p, c.pool)
+			charges, err := task.Charges(0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +49,7 @@ func TestReservedBeforeRead(t *testing.T) {
 			if err != nil || before[p.Unit].Charges != 1 {
 				t.Fatalf("%s: %d charges before the data, %v, want 1", name, before[p.Unit].Charges, err)
 			}
-			d, err := kind.Draft(p, c.inputs(c.records(t, rows), 0))
+			d, err := task.Draft(c.inputs(c.records(t, rows), 0))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +77,7 @@ func TestReserveOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	reserve := func(h byte, p Plan) error {
-		reserved, err := Reservations(p, c.pool, 6)
+		reserved, err := taskOf(t, p, c.pool).Reservations(6)
 		if err != nil {
 			t.Fatal(err)
 		}

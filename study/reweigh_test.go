@@ -88,12 +88,10 @@ func TestReweighRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Pool = weighted.Digest
-	if _, err := mustKind("reweigh").NewSum(p, weighted); err == nil {
+	if _, err := NewTask(p, weighted); err == nil {
 		t.Error("a weighted pool was weighed again")
 	}
 }
-
-func mustKind(name string) Kind { k, _ := KindNamed(name); return k }
 
 func make1s(n int) []float64 {
 	v := make([]float64, n)
@@ -114,12 +112,12 @@ func realRelease(t *testing.T, p Plan, pool *auxdata.Pool, parts []*dataset.Reco
 	if p, err = ParsePlan(canonical); err != nil {
 		t.Fatal(err)
 	}
-	kind := mustKind(p.Kind)
+	task := taskOf(t, p, pool)
 	s := New(p, HashOf(canonical))
 	s.Step(Opened{})
 	sums := make([]Sum, 2)
 	for i := range sums {
-		if sums[i], err = kind.NewSum(p, pool); err != nil {
+		if sums[i], err = task.NewSum(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -128,7 +126,7 @@ func realRelease(t *testing.T, p Plan, pool *auxdata.Pool, parts []*dataset.Reco
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := kind.Draft(p, Inputs{Records: part, Pool: pool})
+		d, err := task.Draft(Inputs{Records: part})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,8 +138,8 @@ func realRelease(t *testing.T, p Plan, pool *auxdata.Pool, parts []*dataset.Reco
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(body) > kind.MaxBody(p, pool) {
-			t.Errorf("a body of %d bytes, at most %d were promised", len(body), kind.MaxBody(p, pool))
+		if len(body) > task.MaxBody() {
+			t.Errorf("a body of %d bytes, at most %d were promised", len(body), task.MaxBody())
 		}
 		if err := receive(s, sums[i%2], p.Roster[i], body); err != nil {
 			t.Fatal(err)
@@ -150,7 +148,7 @@ func realRelease(t *testing.T, p Plan, pool *auxdata.Pool, parts []*dataset.Reco
 		if p.Noise == NoiseSite {
 			clear := p
 			clear.Noise = NoiseCoordinator
-			plain, err := kind.Draft(clear, Inputs{Records: part, Pool: pool})
+			plain, err := taskOf(t, clear, pool).Draft(Inputs{Records: part})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +170,7 @@ func realRelease(t *testing.T, p Plan, pool *auxdata.Pool, parts []*dataset.Reco
 	}
 	s.Step(FoldDone{len(parts)})
 	ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
-	release, err := Conclude(ctx, s, kind, pool, sums[1], ledger)
+	release, err := Conclude(ctx, s, taskOf(t, p, pool), sums[1], ledger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +248,7 @@ func TestLogisticPaperStaysInside(t *testing.T) {
 	schema, _, pool, r := wards(t, 400)
 	p := reweighPlan(schema, pool)
 	p.Mechanism, p.Simulated = "logistic-paper", true
-	d, err := reweigh{}.Draft(p, Inputs{Records: r, Pool: pool})
+	d, err := taskOf(t, p, pool).Draft(Inputs{Records: r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +278,7 @@ func TestReweighSizes(t *testing.T) {
 		p.Mechanism, p.Noise = mechanism, NoiseCoordinator
 		var sizes []int
 		for _, records := range []*dataset.Records{r, odd} {
-			d, err := reweigh{}.Draft(p, Inputs{Records: records, Pool: pool})
+			d, err := taskOf(t, p, pool).Draft(Inputs{Records: records})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -288,7 +286,7 @@ func TestReweighSizes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum, _ := reweigh{}.NewSum(p, pool)
+			sum, _ := taskOf(t, p, pool).NewSum()
 			if err := sum.Add(body); err != nil {
 				t.Errorf("%s: %v", mechanism, err)
 			}
@@ -309,9 +307,9 @@ func TestReweighDegenerate(t *testing.T) {
 	run := func(p Plan, rows int) (Release, error) {
 		v := virtual{plan: p, pool: pool, progress: func(int) {}, inputs: func(i int) Inputs {
 			n := rows / len(p.Roster)
-			return Inputs{Records: r.Select(firstRows(rows)[i*n : (i+1)*n]), Pool: pool}
+			return Inputs{Records: r.Select(firstRows(rows)[i*n : (i+1)*n])}
 		}}
-		release, _, _, err := v.study(context.Background())
+		release, _, _, _, err := v.study(context.Background())
 		return release, err
 	}
 	if _, err := run(p, 0); err == nil || !strings.Contains(err.Error(), "no records") {
@@ -527,7 +525,7 @@ func densityRatioError(t *testing.T, s ReweighSimulation) float64 {
 	}
 	pool := s.Records.Select(rows).X
 	n, d := float64(len(private)), float64(design.Cells()+1)
-	beta := aggregation.DensityRatio{Design: design, Lambda: p.Lambda, Pool: pool}.Fit(s.Records.Select(private).X)[:design.Cells()]
+	beta := aggregation.DensityRatio{Design: design, Lambda: p.Lambda}.Fit(s.Records.Select(private).X)[:design.Cells()]
 	blocks := 1.0 // the intercept
 	for _, b := range p.Schema.Blocks() {
 		blocks += 1 + min(float64(b.Width-1), 1)
@@ -604,7 +602,7 @@ func TestReweighPerPartyIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := mustKind("reweigh").NewSum(p, pool)
+	sum, err := taskOf(t, p, pool).NewSum()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,8 +55,8 @@ func (c clinic) draftOf(t testing.TB, p Plan, in Inputs) Ask {
 	if err := p.Check(); err != nil {
 		t.Fatal(err)
 	}
-	kind, _ := KindNamed(p.Kind)
-	d, err := kind.Draft(p, in)
+	task := taskOf(t, p, c.pool)
+	d, err := task.Draft(in)
 	if err != nil {
 		t.Fatal(err)
 	}

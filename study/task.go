@@ -15,6 +15,8 @@ import (
 // concurrent use.
 type Task interface {
 	Plan() Plan
+	// Hash is the plan's.
+	Hash() Hash
 	Pool() *auxdata.Pool
 	// Charges are what the plan's releases cost, never below it, wherever the
 	// noise is added, for a public weight of contributions (ballots or records);
@@ -73,4 +75,5 @@ func agree(p Plan, pool *auxdata.Pool) agreed {
 }
 
 func (a agreed) Plan() Plan          { return a.plan }
+func (a agreed) Hash() Hash          { return a.hash }
 func (a agreed) Pool() *auxdata.Pool { return a.pool }

@@ -146,7 +146,7 @@ func bounds(t testing.TB, c clinic) []searched {
 		return searched{name, 4 * pool, classes, pool, func(g []int) (Ask, Ask) {
 			var asks [2]Ask
 			for side := range 2 {
-				sum, err := (classify{}).NewSum(p, c.pool)
+				sum, err := taskOf(t, p, c.pool).NewSum()
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -29,15 +29,13 @@ func genuine(t testing.TB, p Plan, pool *auxdata.Pool, records *dataset.Records)
 	central, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 	must(err)
 	must(central.Spend(context.Background(), "an earlier study", privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
-	kind, err := KindNamed(p.Kind)
-	must(err)
-	r, err := Conclude(context.Background(), s, kind, pool, sum, central)
+	r, err := Conclude(context.Background(), s, taskOf(t, p, pool), sum, central)
 	must(err)
 	p = s.Plan
 	r.Plan, err = p.Canonical()
 	must(err)
 	r.Software = "test"
-	if r.Forecast, err = ForecastOf(p, pool, p.Size(r.Parties)); err != nil {
+	if r.Forecast, err = ForecastOf(taskOf(t, p, pool), p.Size(r.Parties)); err != nil {
 		r.Forecast = nil
 	}
 	return reread(t, r)
@@ -54,21 +52,20 @@ func folded(t testing.TB, p Plan, pool *auxdata.Pool, records *dataset.Records) 
 		}
 	}
 	ctx := context.Background()
-	terms, err := TermsOf(p, pool)
+	terms, err := TermsOf(taskOf(t, p, pool))
 	must(err)
 	p.Terms = terms
 	canonical, err := p.Canonical()
 	must(err)
 	p, err = ParsePlan(canonical)
 	must(err)
-	kind, err := KindNamed(p.Kind)
-	must(err)
+	task := taskOf(t, p, pool)
 	s := New(p, HashOf(canonical))
 	s.Step(Opened{})
-	sum, err := kind.NewSum(p, pool)
+	sum, err := task.NewSum()
 	must(err)
 	for i, part := range deal(records, len(p.Roster)-1) {
-		d, err := kind.Draft(p, Inputs{Records: part, Pool: pool, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+		d, err := task.Draft(Inputs{Records: part, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
 		must(err)
 		own, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 		must(err)

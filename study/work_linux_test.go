@@ -50,7 +50,8 @@ func TestWorkBoundsDrafts(t *testing.T) {
 		files["coins"] = append(files["coins"], v)
 	}
 	for _, p := range plans {
-		w, err := WorkOf(p, c.pool, n)
+		task := taskOf(t, p, c.pool)
+		w, err := task.Work(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,11 +59,10 @@ func TestWorkBoundsDrafts(t *testing.T) {
 		if trains := p.Kind == "classify" && p.Mechanism != "cross" && p.Mechanism != "means"; trains != (w.Shards == max(p.Shards, 1)) {
 			t.Errorf("%s %s: %d shards of %d", p.Kind, p.Mechanism, w.Shards, p.Shards)
 		}
-		kind, _ := KindNamed(p.Kind)
 		for what, rows := range files {
 			in := c.inputs(c.records(t, rows), 0)
 			took := timed(func() {
-				if _, err := kind.Draft(p, in); err != nil {
+				if _, err := task.Draft(in); err != nil {
 					t.Fatal(err)
 				}
 			})

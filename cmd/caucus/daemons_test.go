@@ -330,7 +330,9 @@ func TestMeansByDaemons(t *testing.T) {
 	if r.Parties != 3 || r.Simulated || len(r.Costs) != 1 || r.Costs[0].Output != "means" || r.Costs[0].Bound.Unit != privacy.Party || r.Costs[0].Epsilon != 2 || r.Result.Classifier == nil {
 		t.Errorf("released %+v", r)
 	}
-	charges, err := study.DeclaredCosts(made.Plan, made.Pool)
+	task, err := study.NewTask(made.Plan, made.Pool)
+	n.check(err)
+	charges, err := task.Charges(0)
 	n.check(err)
 	if rho, _ := charges[0].Cost.Rho.Float64(); rho <= 0 || rho < r.Costs[0].Rho {
 		t.Errorf("declared ρ = %g, released at %g", rho, r.Costs[0].Rho)

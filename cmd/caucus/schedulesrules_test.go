@@ -186,9 +186,9 @@ func (f *federated) emptySum(p study.Plan) (study.Sum, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, err := study.KindNamed(p.Kind)
+	task, err := study.NewTask(p, made)
 	if err != nil {
 		return nil, err
 	}
-	return kind.NewSum(p, made)
+	return task.NewSum()
 }
