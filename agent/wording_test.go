@@ -112,11 +112,11 @@ func TestPreviewSaysAll(t *testing.T) {
 		t.Errorf("learner %q", got)
 	}
 	p.Weights = &study.WeightSource{Plan: r.hash}
-	pool, err := a.site.pool(r.study.Plan)
+	task, err := a.site.task(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := poolWords(p, pool); !strings.Contains(got, r.hash.String()[:16]) {
+	if got := poolWords(task); !strings.Contains(got, r.hash.String()[:16]) {
 		t.Errorf("pool %q, want one that names the study that made it", got)
 	}
 }

@@ -29,7 +29,7 @@ func genuine(t testing.TB, p Plan, pool *auxdata.Pool, records *dataset.Records)
 	central, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 	must(err)
 	must(central.Spend(context.Background(), "an earlier study", privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
-	r, err := Conclude(context.Background(), s, taskOf(t, p, pool), sum, central)
+	r, err := Conclude(context.Background(), s, taskOf(t, s.Plan, pool), sum, central)
 	must(err)
 	p = s.Plan
 	r.Plan, err = p.Canonical()
