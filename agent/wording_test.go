@@ -111,7 +111,7 @@ func TestPreviewSaysAll(t *testing.T) {
 	if got := learnerWords(p); got != study.DefaultLearner+", as the plan names none" {
 		t.Errorf("learner %q", got)
 	}
-	p.Weights = &study.WeightSource{Plan: r.hash}
+	p.Weights = &study.WeightSource{Plan: r.hash, Unit: privacy.Record}
 	task, err := a.site.task(p)
 	if err != nil {
 		t.Fatal(err)
