@@ -13,7 +13,7 @@ import (
 	"caucus/privacy"
 )
 
-// TestWorkBoundsDrafts: of every kind, what WorkOf says, at the speed of
+// TestWorkBoundsDrafts: of every kind, what Work says, at the speed of
 // learners.Reference, is more than a draft takes, on records of which one file is
 // ordinary and the other says nothing that can be learned. Both are measured in
 // the processor's time of this thread, and the least of a few tries counts.
