@@ -105,10 +105,21 @@ func (m Map) Apply(x *mat.Dense) *mat.Dense {
 			clear(z)
 		}
 		for j := range z {
-			z[j] *= factor
+			z[j] = plain(z[j] * factor)
 		}
 	}
 	return out
+}
+
+// plain is v, or 0 below 1e-30, where nobody's features are. Products of a few
+// such numbers are normal floating-point numbers, which take as long to compute
+// with as any; subnormal ones take many times longer, so that a map which scales
+// some records to them and others to 0 would make time tell of the records.
+func plain(v float64) float64 {
+	if math.Abs(v) < 1e-30 {
+		return 0
+	}
+	return v
 }
 
 // Features are the z of encoded rows before the division by the norm and
@@ -164,7 +175,7 @@ func (m Map) fillOne(z, x *mat.Dense) {
 	for i := range n {
 		row := z.RawRowView(i)
 		for j := range row {
-			row[j] = (row[j] - offset[j]) / m.Scale
+			row[j] = plain((row[j] - offset[j]) / m.Scale)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -145,4 +146,31 @@ func ExampleFitPCA() {
 	// Output:
 	// 23 encoded columns, 11 model features for 400 rows
 	// norm of the first row at most 1: true
+}
+
+// TestMapGivesPlainNumbers: however a plan chooses maps, what they make of records
+// is 0 or far from the subnormal numbers, with which computing takes longer.
+func TestMapGivesPlainNumbers(t *testing.T) {
+	const d = 4
+	rng := rand.New(rand.NewPCG(1, 1))
+	x := mat.NewDense(50, d, nil)
+	x.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() * math.Pow(10, -20*rng.Float64()) }, x)
+	for _, size := range []float64{1e-44, 1e-20, 1, 1e20, 1e29} {
+		for _, scale := range []float64{1e-99, 1, 1e99} {
+			m := Map{Kind: PCAMap, Inputs: d, Outputs: d, Scale: scale, Mean: make([]float64, d), Directions: make([]float32, d*d)}
+			for i := range m.Directions {
+				m.Directions[i] = float32(rng.NormFloat64() * size)
+			}
+			for _, m := range []Map{m, m.After(m), m.After(m.After(m))} {
+				if err := m.Validate(); err != nil {
+					t.Fatal(err)
+				}
+				for i, v := range m.Apply(x).RawMatrix().Data {
+					if v != 0 && !(math.Abs(v) >= 1e-30) {
+						t.Fatalf("directions of %g, scale %g: number %d is %g", size, scale, i, v)
+					}
+				}
+			}
+		}
+	}
 }
