@@ -17,7 +17,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"caucus/coordinator"
 	"caucus/protocol"
@@ -107,12 +106,11 @@ func (d *daemon) room(most uint64) {
 	if d.proc == nil {
 		return
 	}
-	limit := syscall.Rlimit{Cur: most, Max: ^uint64(0)}
-	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(d.proc.Pid), syscall.RLIMIT_FSIZE, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	limitFiles(d.proc.Pid, most)
 }
 
-// federation of a schedule: a coordinator, its agents, and a wire between them that
-// can be cut.
+// federated is what a schedule happens to: a coordinator, its agents, and a wire
+// between them that can be cut.
 type federated struct {
 	t           *testing.T
 	dir         string

@@ -1,0 +1,12 @@
+package main
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// limitFiles makes files of a process fail to grow beyond so many bytes.
+func limitFiles(pid int, most uint64) {
+	limit := syscall.Rlimit{Cur: most, Max: ^uint64(0)}
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), syscall.RLIMIT_FSIZE, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+}
