@@ -33,7 +33,7 @@ func (d *docket) open(ctx context.Context, stop time.Duration) error {
 		rows, err := tx.Studies()
 		for _, r := range rows {
 			d.courses = append(d.courses, d.course(r))
-			live = live || r.State == study.Open || r.State == study.Sealed
+			live = live || r.State != study.InDraft && !protocol.Final(r.State)
 		}
 		return err
 	})

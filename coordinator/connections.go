@@ -6,6 +6,8 @@ import (
 	"iter"
 	"maps"
 	"net"
+	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,32 +30,35 @@ type connections struct {
 	counts *counts
 
 	mu     sync.Mutex
-	greets int                             // before the end of their handshake
+	greets map[*connection]bool            // before the end of their handshake
 	of     map[string]map[*connection]bool // by member
 	all    int
 }
 
 func newConnections(l net.Listener, t credentials.TransportCredentials, limits Limits, counts *counts) *connections {
-	return &connections{Listener: l, TransportCredentials: t, limits: limits, counts: counts, of: map[string]map[*connection]bool{}}
+	return &connections{Listener: l, TransportCredentials: t, limits: limits, counts: counts, greets: map[*connection]bool{}, of: map[string]map[*connection]bool{}}
 }
 
 // connection is one of a member, once its handshake is done.
 type connection struct {
 	net.Conn
 	home    *connections
+	from    netip.Prefix // the network that it comes from
 	caller  protocol.Caller
 	refused atomic.Int64 // calls, on their header
 	used    atomic.Int64 // when last, Unix nanoseconds
 
 	// home.mu guards these.
-	greets bool
 	member string // "" where it is not counted for one
 	closed bool
 }
 
 // greeting is the share of all places for connections before the end of their
 // handshake. It is apart from the others, so that whoever has no certificate
-// takes no place of a member.
+// takes no place of a member. Where all are taken, the address that has most of
+// them gives one up, unless that is the one that wants another: one machine that
+// opens connections and says nothing keeps out only itself, and of many that come
+// back at once none loses what it has begun.
 func (l Limits) greeting() int { return max(16, l.AllConnections/4) }
 
 // Accept waits for a connection that there is a place for.
@@ -63,21 +68,53 @@ func (s *connections) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.mu.Lock()
-		full := s.greets >= s.limits.greeting()
-		if !full {
-			s.greets++
-		}
-		s.mu.Unlock()
-		if full {
+		c := &connection{Conn: raw, home: s, from: networkOf(raw.RemoteAddr())}
+		if !s.greet(c) {
 			s.counts.closed.Add(1)
 			raw.Close()
 			continue
 		}
-		c := &connection{Conn: raw, home: s, greets: true}
 		c.touch()
 		return c, nil
 	}
+}
+
+// greet gives a connection a place before the end of its handshake, if there is
+// one.
+func (s *connections) greet(c *connection) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.greets) >= s.limits.greeting() {
+		of := map[netip.Prefix][]*connection{}
+		var most []*connection
+		for g := range s.greets {
+			of[g.from] = append(of[g.from], g)
+			if len(of[g.from]) > len(most) {
+				most = of[g.from]
+			}
+		}
+		if len(most) <= len(of[c.from])+1 {
+			return false
+		}
+		s.counts.closed.Add(1)
+		s.giveWay(slices.Values(most))
+	}
+	s.greets[c] = true
+	return true
+}
+
+// networkOf is what one customer has: an address of IPv4, 64 bits of IPv6.
+func networkOf(a net.Addr) netip.Prefix {
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.Prefix{}
+	}
+	ip, bits := t.AddrPort().Addr().Unmap(), 64
+	if ip.Is4() {
+		bits = 32
+	}
+	p, _ := ip.Prefix(bits)
+	return p
 }
 
 // ServerHandshake counts the connection for its member once TLS has let it in.
@@ -123,7 +160,7 @@ func connectionOf(ctx context.Context) *connection {
 func (s *connections) admit(c *connection, caller protocol.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.greeted(c)
+	delete(s.greets, c)
 	c.caller = caller
 	if c.closed {
 		return
@@ -166,15 +203,9 @@ func (s *connections) giveWay(some iter.Seq[*connection]) {
 	oldest.Conn.Close()
 }
 
-// greeted and forget give places back. The caller holds mu.
-func (s *connections) greeted(c *connection) {
-	if c.greets {
-		c.greets = false
-		s.greets--
-	}
-}
-
+// forget gives places back. The caller holds mu.
 func (s *connections) forget(c *connection) {
+	delete(s.greets, c)
 	if c.member == "" {
 		return
 	}
@@ -210,7 +241,6 @@ func (c *connection) touch() { c.used.Store(time.Now().UnixNano()) }
 // Close gives its places back.
 func (c *connection) Close() error {
 	c.home.mu.Lock()
-	c.home.greeted(c)
 	c.home.forget(c)
 	c.closed = true
 	c.home.mu.Unlock()

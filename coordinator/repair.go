@@ -72,6 +72,17 @@ func (c *course) mend(ctx context.Context, m mender) error {
 	return c.reseal(ctx, m, over)
 }
 
+// noticed is the time from which parties are given until the repair deadline. It
+// waits for a clock that is believed: by another one they would be asked for too
+// short, or for ever.
+func (m mender) noticed() (time.Time, error) {
+	now, doubt := m.watch.look()
+	if doubt != nil {
+		return now, fmt.Errorf("%w: contributions are damaged, and the clock is not believed by which their parties would be given time", errWaits)
+	}
+	return now, nil
+}
+
 // inspect finds bodies that are not what was received, and stores that they are
 // lost.
 func (c *course) inspect(ctx context.Context, m mender) error {
@@ -95,14 +106,14 @@ func (c *course) inspect(ctx context.Context, m mender) error {
 	if len(found) == 0 {
 		return nil
 	}
-	now, doubt := m.watch.look()
-	if doubt != nil { // or it would be asked for too short, or for ever
-		return fmt.Errorf("%w: contributions are damaged, and the clock is not believed by which their parties would be given time", errWaits)
+	now, err := m.noticed()
+	if err != nil {
+		return err
 	}
 	m.log.Error("stored contributions are damaged: check the disk. Their parties are asked for the same bytes", "study", c.hash, "parties", found, "until", now.Add(m.repair).UTC())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error { return tx.Lose(c.hash, found, now) })
+	err = c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error { return tx.Lose(c.hash, found, now) })
 	c.machine = nil // it is read again, with what is lost: also after a failure, which may have happened all the same
 	if err != nil {
 		return err
@@ -141,11 +152,14 @@ func (c *course) reseal(ctx context.Context, m mender, over []study.PartyID) err
 // not here any more, but their parties have them: all are asked again. The sum is
 // then the same, so a ledger that was asked already gives its first answer.
 func (c *course) loseSum(ctx context.Context, m mender) error {
+	now, err := m.noticed()
+	if err != nil {
+		return fmt.Errorf("mend study %s: %w", c.hash, err)
+	}
 	m.log.Error("a stored sum is damaged: check the disk. All contributors are asked for the same bytes", "study", c.hash)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now, _ := m.watch.look()
-	_, err := c.stepLocked(ctx, study.SumLost{}, func(tx Tx, _ study.Effect) error { return tx.LoseSum(c.hash, now) })
+	_, err = c.stepLocked(ctx, study.SumLost{}, func(tx Tx, _ study.Effect) error { return tx.LoseSum(c.hash, now) })
 	c.inspected, c.machine = false, nil // it is read again, with what is lost
 	return err
 }

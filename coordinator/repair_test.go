@@ -201,3 +201,33 @@ func TestDamagedSum(t *testing.T) {
 		agree(t, w.config.Dir, s.Plan, poolOf(2), [][]byte{ballotFor(0, 2), ballotFor(1, 2)}, r)
 	}
 }
+
+// TestDamagedSumUnderAWrongClock: a sum is found damaged after a start with a clock
+// that is two days behind. Its contributors have until the repair deadline from when
+// the clock is right again.
+func TestDamagedSumUnderAWrongClock(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+	s := w.small(2)
+	for i, p := range names(2) {
+		must(w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
+	}
+	w.wait("trial", study.Folded)
+	w.stop()
+	w.config.WitnessWait = 0
+	db := must(openSQLite(filepath.Join(w.config.Dir, storeFile)))
+	must(db.write.Exec("UPDATE sums SET sum = sum || 'x'"))
+	must(0, db.Close())
+	w.clock.jump(-25 * time.Hour) // certificates are good for clocks that are two days behind
+	w.start()
+	time.Sleep(50 * time.Millisecond) // some ticks
+	w.clock.jump(25 * time.Hour)
+	must(w.operator.Clock(ctx, true))
+	w.until("a stored sum is damaged")
+	for i, p := range names(2) {
+		if _, err := w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)); err != nil {
+			t.Fatalf("%s brings its bytes again: %v", p, err)
+		}
+	}
+	w.wait("trial", study.Released)
+}

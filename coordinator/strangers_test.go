@@ -117,7 +117,7 @@ func TestConnections(t *testing.T) {
 	for until := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
 		s := w.server.gate.connections
 		s.mu.Lock()
-		waiting := s.greets
+		waiting := len(s.greets)
 		s.mu.Unlock()
 		if waiting == w.config.Limits.greeting() {
 			break
@@ -139,6 +139,41 @@ func TestConnections(t *testing.T) {
 		}
 		if time.Now().After(until) {
 			t.Fatal("the places of the silent were not given back")
+		}
+	}
+}
+
+// TestSilentStrangers: one address whose connections say nothing takes all places
+// before the handshake, and keeps nobody out that comes from another one.
+func TestSilentStrangers(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
+	id, places := w.identity("site"), w.config.Limits.greeting()
+	for range 4 * places {
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).Dial("tcp", w.server.Addr())
+		if err != nil {
+			t.Skip("this machine has no second loopback address:", err)
+		}
+		defer c.Close()
+	}
+	s := w.server.gate.connections
+	waiting := func() int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.greets)
+	}
+	for until := time.Now().Add(5 * time.Second); waiting() < places; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("%d wait, want %d", waiting(), places)
+		}
+	}
+	for range 10 {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		if _, err := pb.NewStudiesClient(w.raw(id)).List(ctx, &pb.ListRequest{}); err != nil {
+			t.Errorf("a member from another address: %v", err)
+		}
+		cancel()
+		if n := waiting(); n > places {
+			t.Fatalf("%d wait, %d may", n, places)
 		}
 	}
 }

@@ -122,7 +122,7 @@ believed: no study is sealed by it until it agrees again with the time that has
 passed, or an operator vouches for it.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := o.dial()
+			client, err := o.dial(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ import (
 // dial connects with the profile's identity. A profile that is about to expire
 // is renewed in its place. It shows the coordinator the newest document of its own
 // that was kept beside the profile, and keeps the newest one.
-func (o *operator) dial() (*protocol.Client, error) {
+func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	if o.profile == "" {
 		return nil, usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")
 	}
@@ -45,7 +45,7 @@ func (o *operator) dial() (*protocol.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l, err := client.Studies(context.Background()); err == nil { // what fails here fails again below
+	if l, err := client.Studies(ctx); err == nil { // what fails here fails again below
 		for _, trouble := range []error{l.Back, l.Forgot} {
 			if trouble != nil {
 				o.note("warning: %v", trouble)
@@ -66,7 +66,7 @@ func (o *operator) dial() (*protocol.Client, error) {
 	if left > until.Sub(from)/3 && !id.Outdated() {
 		return client, nil
 	}
-	renewed, err := client.Renew(context.Background())
+	renewed, err := client.Renew(ctx)
 	if err == nil {
 		err = renewed.Save(o.profile)
 	}

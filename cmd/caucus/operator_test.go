@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"net"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -37,5 +39,26 @@ func TestProfilesRenew(t *testing.T) {
 		if left := time.Until(until); (!reflect.DeepEqual(now, made)) != test.renewed || test.renewed && left < 360*24*time.Hour {
 			t.Errorf("after %d days: renewed %v, %v left", test.days, !reflect.DeepEqual(now, made), left)
 		}
+	}
+}
+
+// TestInterruptedOperator: a verb that waits for a coordinator that says nothing
+// ends when it is interrupted.
+func TestInterruptedOperator(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "coordinator")
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if err := coordinator.Init(coordinator.InitOptions{Dir: dir, Listen: silent.Addr().String()}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer interrupt()
+	begun := time.Now()
+	var out, errs bytes.Buffer
+	if code := Main(ctx, []string{"study", "list", "--profile", filepath.Join(dir, coordinator.OperatorFile)}, &out, &errs); code != 1 || time.Since(begun) > 5*time.Second {
+		t.Errorf("exit %d after %v: %s", code, time.Since(begun), &errs)
 	}
 }

@@ -38,7 +38,7 @@ trust. With --out it is written to a file that only you can read.`,
 		Example: "  caucus party invite st-mary --profile operator.yaml --out st-mary.invitation",
 		Args:    one("party invite", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := o.dial()
+			client, err := o.dial(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func (o *operator) list() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List parties and operators", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := o.dial()
+			client, err := o.dial(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ func (o *operator) revoke() *cobra.Command {
 		Use: "revoke NAME", Short: "End a member's certificates and invitations, at once",
 		Args: one("party revoke", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := o.dial()
+			client, err := o.dial(cmd.Context())
 			if err != nil {
 				return err
 			}

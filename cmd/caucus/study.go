@@ -23,7 +23,7 @@ func (o *operator) listStudies() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List studies", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := o.dial()
+			client, err := o.dial(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ func (o *operator) about(verb, short string, do func(context.Context, *protocol.
 	return &cobra.Command{
 		Use: verb + " STUDY", Short: short, Args: one("study "+verb, "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := o.dial()
+			client, err := o.dial(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -199,7 +199,7 @@ manifest, the signature, and the key that made it. caucus predict, ratio and que
 read it; caucus verify checks all of it.`,
 		Args: one("study result", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := o.dial()
+			client, err := o.dial(cmd.Context())
 			if err != nil {
 				return err
 			}

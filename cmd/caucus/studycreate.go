@@ -206,7 +206,7 @@ func (s studyFile) propose() (study.Proposed, error) {
 }
 
 func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) error {
-	client, err := o.dial()
+	client, err := o.dial(ctx)
 	if err != nil {
 		return err
 	}
