@@ -116,11 +116,11 @@ func (t *trial) answered(at place, body []byte, had study.BodyDigest, signed *pb
 		t.broken("a receipt exists if and only if its contribution is on the disk", "%s", what)
 	case t.truth.revoked[serial]:
 		t.broken("who is revoked contributes nothing", "%s", what)
-	case t.receipts[at] != nil && string(t.receipts[at]) != string(signed.Document):
+	case t.receipts[at].document != nil && string(t.receipts[at].document) != string(signed.Document):
 		t.broken("the same bytes again get the same receipt", "%s", what)
 	}
 	if !lost {
-		t.receipts[at] = signed.Document
+		t.receipts[at] = receipted{signed.Document, digest}
 		t.hold(at.party, protocol.ReceiptDocument, signed.Document, signed.Signature)
 	}
 }
@@ -244,8 +244,8 @@ func (t *trial) restore(words []string) {
 	t.disk.load(b.saved, what != "ledger", what != "store")
 	if what != "ledger" {
 		t.truth, t.putBack["store"] = b.truth.clone(), true
-		for at := range t.receipts { // of what is forgotten here; its party keeps it
-			if t.truth.received[at.study][at.party] == (study.BodyDigest{}) {
+		for at, r := range t.receipts { // of what is forgotten here; its party keeps it
+			if t.truth.received[at.study][at.party] != r.body {
 				delete(t.receipts, at)
 			}
 		}

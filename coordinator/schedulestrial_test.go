@@ -184,7 +184,7 @@ type trial struct {
 	// What others hold.
 	certificates map[study.PartyID]*x509.Certificate
 	invitations  map[study.PartyID]*invited
-	receipts     map[place][]byte
+	receipts     map[place]receipted
 	held         map[study.PartyID]holding // the newest document that it got
 	redemptions  map[string]int            // by an invitation's serial
 
@@ -201,6 +201,12 @@ type trial struct {
 }
 
 func serialOf(c *x509.Certificate) string { return c.SerialNumber.Text(16) }
+
+// receipted is a receipt that a party got, and for which bytes.
+type receipted struct {
+	document []byte
+	body     study.BodyDigest
+}
 
 // draw is what noise was drawn for.
 type draw struct {
@@ -243,7 +249,7 @@ func newTrial(n int, d disk) *trial {
 			map[string]string{}, map[string]bool{},
 		},
 		summed: map[study.Hash][]byte{}, certificates: maps.Clone(s.members), invitations: map[study.PartyID]*invited{},
-		receipts: map[place][]byte{}, held: map[study.PartyID]holding{}, redemptions: map[string]int{},
+		receipts: map[place]receipted{}, held: map[study.PartyID]holding{}, redemptions: map[string]int{},
 		draws: map[privacy.Digest]draw{}, releases: map[study.Hash]map[string]bool{}, putBack: map[string]bool{},
 		damaged: map[place]bool{}, waived: map[study.Hash]bool{},
 	}
