@@ -63,7 +63,8 @@ type window struct {
 // span is how long a window is, by public numbers.
 type span struct {
 	// prepare is for reading and computing, of it shard for one classifier; draw
-	// is for noise, from the window's end until the upload leaves.
+	// is for a constant in place of what was late and for noise, from the window's
+	// end until the upload leaves.
 	prepare, shard, draw time.Duration
 }
 
@@ -188,10 +189,12 @@ func lasting(nanoseconds float64) time.Duration {
 }
 
 // spanOf is a window's span for a study's work and the steps of drawing what it
-// releases.
+// releases. Before the draw there is time for the constant contribution that
+// takes the place of what was late, so that it leaves at the same moment: it is
+// made of as many empty records, which train no classifier.
 func (c Config) spanOf(w study.Work, draw float64) span {
 	step := float64(stepTime()) / stepsCounted * c.Margin
-	s := span{draw: lasting(float64(leastDraw) + step*draw)}
+	s := span{draw: lasting(float64(leastDraw) + step*(draw+w.Rest))}
 	if w.Shards > 0 {
 		s.shard = lasting(max(float64(leastShard), float64(leastWindow)/float64(w.Shards)) + step*w.Shard)
 	}

@@ -190,6 +190,18 @@ func TestNoSpanOverflows(t *testing.T) {
 	}
 }
 
+// TestLateHasTime: the constant that takes the place of what was late has as much
+// time, after the window's end, as a pass over that many records.
+func TestLateHasTime(t *testing.T) {
+	c := DefaultConfig()
+	for _, rest := range []float64{1e6, 1e9, 1e12} {
+		none, s := c.spanOf(study.Work{}, 1e6), c.spanOf(study.Work{Rest: rest}, 1e6)
+		if pass := s.prepare - none.prepare; s.draw-none.draw < pass-time.Microsecond {
+			t.Errorf("a pass of %v has %v after the end", pass, s.draw-none.draw)
+		}
+	}
+}
+
 // TestWindowsFollow: studies are prepared one at a time, each in a window that is
 // fixed when the one before has left, whenever that one's work was done; no poll
 // comes in a window.
