@@ -20,6 +20,14 @@ func checkExpected(expected []float64, classes int) error {
 	return nil
 }
 
+const dealingRounds = 1000
+
+// dealingSteps bounds the work of dealing (see Work), every round of which goes
+// over all numbers four times and divides them twice.
+func dealingSteps(classes int) float64 {
+	return dealingRounds * 24 * float64(classes) * float64(classes)
+}
+
 // dealing is how often a record of class j goes to set k: deal[j][k], rows sum
 // to 1. Sets of equal size in which class k has a share of skew and the others
 // are alike need joint shares skew/c and (1−skew)/((c−1)c). Scaled by turns
@@ -42,8 +50,7 @@ func dealing(skew float64, expected []float64, classes int) [][]float64 {
 	if skew == 1 { // a set holds one class: nothing can even out its size
 		return deal
 	}
-	const rounds = 1000
-	for range rounds {
+	for range dealingRounds {
 		for k := range deal {
 			sum := 0.
 			for j := range deal {

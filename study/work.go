@@ -56,6 +56,7 @@ func (t classifyTask) Work(records int) (Work, error) {
 		Rows: shardRows(records, w.Shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.pool.Rows(),
 	})
 	w.Shard += float64(shardRows(records, w.Shards)) * mapSteps(p.Map)
+	w.Rest += float64(w.Shards) * rows * 8 // their votes are added up
 	if p.Mechanism == "moment" {
 		w.Rest += rows * dim * classes * float64(w.Shards+8)
 	}
@@ -63,7 +64,11 @@ func (t classifyTask) Work(records int) (Work, error) {
 }
 
 func (t ratioTask) Work(records int) (Work, error) {
-	return Work{Rest: t.workOf(records) + float64(records)*float64(t.plan.Ratio.Fourier)*(float64(t.plan.Map.Dim())+cosineSteps)}, nil
+	w := Work{Rest: t.workOf(records) + float64(records)*float64(t.plan.Ratio.Fourier)*(float64(t.plan.Map.Dim())+cosineSteps)}
+	if t.plan.Ratio.Expected != nil {
+		w.Rest += dealingSteps(len(t.plan.Schema.Label.Classes))
+	}
+	return w, nil
 }
 
 func (l labelTask) Work(records int) (Work, error) {

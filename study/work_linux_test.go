@@ -84,3 +84,39 @@ func threadTime(t *testing.T) time.Duration {
 	}
 	return time.Duration(at.Nano())
 }
+
+// TestDealingIsCounted: a plan with many classes and expected shares makes a party
+// compute for seconds before it deals a record; that is in the bound on its work.
+func TestDealingIsCounted(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	processorTime := func(f func()) time.Duration {
+		start := threadTime(t)
+		f()
+		return threadTime(t) - start
+	}
+	steps := 0.0
+	step := processorTime(func() { steps = learners.Reference() }).Seconds() / steps
+	const classes = 400
+	expected := make([]float64, classes)
+	for k := range expected {
+		expected[k] = 1. / classes
+	}
+	took := processorTime(func() { dealing(0.5, expected, classes) }).Seconds()
+	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
+	p := c.ratio(FeaturesNoisyEmbedding, SetsMade, "gaussian-zcdp")
+	work := func(expected []float64) float64 {
+		terms := *p.Ratio
+		terms.Expected = expected
+		p.Ratio = &terms
+		w, err := taskOf(t, p, c.pool).Work(100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Rest
+	}
+	third := 1. / 3
+	if counted := (work([]float64{third, third, third}) - work(nil)) / 9 * classes * classes; took > 2*counted*step {
+		t.Errorf("dealing to %d classes took %.2f s, it is counted as %.2f s", classes, took, counted*step)
+	}
+}
