@@ -190,7 +190,11 @@ func (p Policy) Objections(plan study.Plan) []string {
 	if have, most := features(plan), p.maxFeatures(); have > most {
 		object("its records have %d features, the policy allows %d", have, most)
 	}
-	for _, c := range ClearColumns(plan) {
+	if _, err := study.KindNamed(plan.Kind); err != nil { // what it takes in clear is not known
+		object("%v", err)
+		return out
+	}
+	for _, c := range plan.Words().InClear {
 		if !slices.Contains(p.ClearColumns, c) {
 			object("column %q would leave in clear and the policy does not grant it", c)
 		}
@@ -228,25 +232,6 @@ func (p Policy) learners() []string {
 func (p Policy) maxPoolRows() int       { return cmp.Or(p.MaxPoolRows, 50_000) }
 func (p Policy) maxFeatures() int       { return cmp.Or(p.MaxFeatures, 10_000) }
 func (p Policy) maxTime() time.Duration { return cmp.Or(p.MaxTime, time.Hour) }
-
-// ClearColumns are the columns of a site's records that a plan takes in clear.
-// A kind this room does not know takes them all.
-func ClearColumns(plan study.Plan) []string {
-	if plan.Kind == "classify" || plan.Kind == "reweigh" { // votes, sums or coefficients
-		return nil
-	}
-	if plan.Kind == "ratio" && plan.Ratio != nil {
-		var columns []string
-		if plan.Ratio.Features != study.FeaturesNoisyEmbedding {
-			columns = plan.Schema.FeatureColumns()
-		}
-		if plan.Ratio.Sets == study.SetsColumn { // no noise hides which sets there are and how large
-			columns = append(columns, plan.Schema.Party)
-		}
-		return columns
-	}
-	return plan.Schema.FeatureColumns()
-}
 
 func oneOf(list []string) string {
 	if len(list) == 0 {

@@ -135,10 +135,10 @@ func (s *site) describe(d dossier, h study.Hash, p study.Plan) Review {
 		Study: p.Name, Plan: h, Purpose: p.Purpose, Contact: p.Contact, Readers: p.Readers, Deadline: p.Deadline,
 		Parties: len(p.Roster), Minimum: p.Minimum,
 		Kind: p.Kind, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, Mechanism: p.Mechanism, Noise: p.Noise,
-		Leaves: leaves(p), Protects: protects(p),
-		Columns: p.Schema.FeatureColumns(), ClearColumns: ClearColumns(p),
+		Leaves: p.Words().Leaves, Protects: protects(p),
+		Columns: p.Schema.FeatureColumns(), ClearColumns: p.Words().InClear,
 		Needed: s.config.Policy.needed(), ApprovedBy: append([]string{}, s.approvers(d, h)...),
-		Label: labelWords(p.Schema.Label), Learner: learnerWords(p), Map: mapWords(p.Map),
+		Label: labelWords(p.Schema.Label), Learner: p.Words().Trained, Map: mapWords(p.Map),
 		Objections: s.config.Policy.Objections(p),
 	}
 	if source, err := s.declared(p); err != nil {

@@ -11,55 +11,6 @@ import (
 	"caucus/study"
 )
 
-// leaves says what a contribution is made of.
-func leaves(p study.Plan) string {
-	what := map[string]string{
-		"cross":  "sums over this site's records of label × mapped features, and the declared number of records",
-		"means":  "the direction of the mean over this site's records of label × mapped features",
-		"tally":  "one vote for a class on each row of the public pool",
-		"moment": "one vote for a class on each row of the public pool",
-		"output": "one vote for a class on each row of the public pool",
-		"rr":     "the mapped features of every record, in clear, beside its label",
-		"em":     "the mapped features of every record, in clear, beside its label",
-
-		"entropy":  "sums over this site's records of the schema's features, and the declared number of records",
-		"logistic": "the coefficients of a model that tells this site's records from the public pool's, times the declared number of records, and that number",
-	}[p.Mechanism]
-	if p.Kind == "ratio" && p.Ratio != nil {
-		return leavesRatio(*p.Ratio)
-	}
-	if what == "" {
-		what = "a contribution of mechanism " + p.Mechanism
-	}
-	if p.Shards > 1 {
-		what = fmt.Sprintf("how many of %d classifiers, trained on disjoint shards of the patients, vote for each class on each row of the public pool", p.Shards)
-	}
-	if p.Noise == study.NoiseSite && p.Mechanism == "moment" {
-		what = "public linear combinations of this site's votes on the public pool"
-	}
-	if p.Kind == "labels" {
-		return what + "; only the label is privatised, by this site, before anything leaves"
-	}
-	if p.Noise == study.NoiseSite {
-		return what + "; with this site's own noise added before anything leaves"
-	}
-	return what + "; exact, without noise: the coordinator adds noise to the sum of all sites"
-}
-
-// leavesRatio says what a set is published as.
-func leavesRatio(t study.RatioTerms) string {
-	sets := map[string]string{
-		study.SetsParty:  "all records of this site as one set",
-		study.SetsColumn: "one set for each value of the schema's party column; which values there are, and how many records have each, is thereby public",
-		study.SetsMade:   "one set a class, each holding mostly that class",
-	}[t.Sets]
-	return map[string]string{
-		study.FeaturesClear:          "of each set its mapped features, record by record, exact; and its number of records of each class, with this site's own noise added before anything leaves: ",
-		study.FeaturesEmbedding:      fmt.Sprintf("of each set the exact mean of %d public random features, which no proof covers; and its number of records of each class, with this site's own noise added before anything leaves: ", t.Fourier),
-		study.FeaturesNoisyEmbedding: fmt.Sprintf("of each set the sums of %d public random features and its number of records of each class, all with this site's own noise added before anything leaves: ", t.Fourier),
-	}[t.Features] + sets
-}
-
 // protects says who learns what.
 func protects(p study.Plan) string {
 	budget := fmt.Sprintf("ε = %g", p.Epsilon)
@@ -84,20 +35,6 @@ func protects(p study.Plan) string {
 // labelWords says what is to be predicted, or estimated.
 func labelWords(l dataset.Label) string {
 	return fmt.Sprintf("%s: %s", l.Column, strings.Join(l.Classes, ", "))
-}
-
-// learnerWords says what is trained on this site's records.
-func learnerWords(p study.Plan) string {
-	switch p.Mechanism {
-	case "tally", "moment", "output":
-		if p.Learner == "" {
-			return study.DefaultLearner + ", as the plan names none"
-		}
-		return p.Learner
-	case "logistic":
-		return "a logistic model that tells this site's records from the public pool's"
-	}
-	return "none: nothing is trained here"
 }
 
 // mapWords says how features are made of the encoded columns.

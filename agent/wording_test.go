@@ -108,7 +108,7 @@ func TestPreviewSaysAll(t *testing.T) {
 	}
 	p := r.study.Plan
 	p.Learner = ""
-	if got := learnerWords(p); got != study.DefaultLearner+", as the plan names none" {
+	if got := p.Words().Trained; got != study.DefaultLearner+", as the plan names none" {
 		t.Errorf("learner %q", got)
 	}
 	p.Weights = &study.WeightSource{Plan: r.hash, Unit: privacy.Record}

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -32,7 +33,23 @@ type classifyMechanism struct {
 	solved bool
 	// question makes the mechanism's statistic for a plan and pool.
 	question func(Plan, *auxdata.Pool) (question, error)
+	// statistic says what each party adds to it.
+	statistic statisticWords
 }
+
+// statisticWords are a party's share of a statistic: as its own person reads it,
+// as it reaches who may see it exactly, and whether a classifier is trained for it.
+type statisticWords struct {
+	leaves, received string
+	trained          bool
+}
+
+var (
+	votesWords   = statisticWords{"one vote for a class on each row of the public pool", "votes on the rows of the public pool, from which a model like its own can be made", true}
+	crossWords   = statisticWords{"sums over this site's records of label × mapped features, and the declared number of records", "sums over its records", false}
+	meansWords   = statisticWords{"the direction of the mean over this site's records of label × mapped features", "direction, that of its mean of label × features", false}
+	averageWords = statisticWords{"the weights of a linear classifier trained on this site's records", "classifier", true}
+)
 
 // terms are the public terms of a release.
 type terms struct {
@@ -64,15 +81,15 @@ func (t terms) laplace() bool {
 
 // classifyMechanisms is the table of the kind's mechanisms.
 var classifyMechanisms = map[string]classifyMechanism{
-	"tally":        {units: allUnits, site: true, needsDelta: true, question: newVotes("tally")},
-	"moment":       {units: allUnits, site: true, question: newVotes("moment")},
-	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, question: newCross},
-	"means":        {units: []privacy.Unit{privacy.Party}, site: true, question: newMeans},
-	"output":       {units: allUnits, solved: true, question: newOutput("output")},
-	"output-paper": {units: allUnits, simulation: true, question: newOutput("output-paper")},
-	"majority":     {units: allUnits, simulation: true, question: newOutput("majority")},
-	"average":      {units: []privacy.Unit{privacy.Party}, simulation: true, question: newAverage},
-	"none":         {units: allUnits, simulation: true, question: newVotes("none")},
+	"tally":        {units: allUnits, site: true, needsDelta: true, question: newVotes("tally"), statistic: votesWords},
+	"moment":       {units: allUnits, site: true, question: newVotes("moment"), statistic: votesWords},
+	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, question: newCross, statistic: crossWords},
+	"means":        {units: []privacy.Unit{privacy.Party}, site: true, question: newMeans, statistic: meansWords},
+	"output":       {units: allUnits, solved: true, question: newOutput("output"), statistic: votesWords},
+	"output-paper": {units: allUnits, simulation: true, question: newOutput("output-paper"), statistic: votesWords},
+	"majority":     {units: allUnits, simulation: true, question: newOutput("majority"), statistic: votesWords},
+	"average":      {units: []privacy.Unit{privacy.Party}, simulation: true, question: newAverage, statistic: averageWords},
+	"none":         {units: allUnits, simulation: true, question: newVotes("none"), statistic: votesWords},
 }
 
 var allUnits = []privacy.Unit{privacy.Party, privacy.Record, privacy.Label}
@@ -151,6 +168,33 @@ func (classify) Check(p Plan) error {
 		}
 	}
 	return nil
+}
+
+func (classify) Words(p Plan) Words {
+	of := classifyMechanisms[p.Mechanism].statistic
+	w := Words{Leaves: of.leaves, Received: of.received, Trained: nothingTrained, Neighbours: oneUnit(p), Liar: liesAsOne}
+	switch {
+	case p.Noise == NoiseSite && p.Mechanism == "moment":
+		w.Leaves = "public linear combinations of this site's votes on the public pool"
+	case p.Shards > 1:
+		w.Leaves = fmt.Sprintf("how many of %d classifiers, trained on disjoint shards of the patients, vote for each class on each row of the public pool", p.Shards)
+	}
+	w.Leaves += p.addedNoise()
+	if of.trained {
+		w.Trained = cmp.Or(p.Learner, DefaultLearner+", as the plan names none")
+	}
+	if p.Unit == privacy.Record && p.byColumn() {
+		w.Neighbours = fmt.Sprintf("two collections of records, the same but for one patient (column %s) of one party, all of whose records are replaced by another patient's; who takes part and how many ballots each casts is the same", p.Schema.Patient)
+	}
+	if p.Unit == privacy.Label {
+		w.NotProtected = []string{"features: the guarantee is for labels"}
+	}
+	if p.Noise == NoiseSite {
+		w.Liar = liesInNoise
+	} else if p.Mechanism == "cross" {
+		w.Liar = liesInRecords
+	}
+	return w
 }
 
 // classifyTask asks a mechanism's question.

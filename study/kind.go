@@ -81,6 +81,8 @@ type Sum interface {
 type Kind interface {
 	// Check refuses what no proof covers.
 	Check(Plan) error
+	// Words say what a plan means, which Check has passed.
+	Words(Plan) Words
 	// New makes the task of a plan, which Check has passed, on the plan's pool.
 	New(Plan, *auxdata.Pool) (Task, error)
 }

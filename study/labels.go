@@ -129,6 +129,18 @@ func labelTerms(p Plan) (terms, error) {
 	}, err
 }
 
+func (labels) Words(p Plan) Words {
+	return Words{
+		Leaves:   "the mapped features of every record, in clear, beside its label; only the label is privatised, by this site, before anything leaves",
+		Received: "features", Trained: nothingTrained, InClear: p.Schema.FeatureColumns(), Neighbours: oneUnit(p),
+		NotProtected: []string{
+			"features from the coordinator: those of each record leave its party in clear, after the plan's map; the guarantee is for labels",
+			"features from readers of the release: its classifier is fitted to them without noise",
+		},
+		Liar: liesInRecords,
+	}
+}
+
 // labelTask is a labels plan with what its parties release under.
 type labelTask struct {
 	agreed

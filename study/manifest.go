@@ -61,7 +61,7 @@ type Manifest struct {
 // manifestForm is the form this version writes and checks. Raise it with every
 // change of what a manifest says, its words included, and of the noise that a
 // plan and a pool call for: a release is checked against those of its own form.
-const manifestForm = 4
+const manifestForm = 5
 
 // BoundInputs are public numbers of plan and pool.
 type BoundInputs struct {
@@ -117,7 +117,7 @@ func costOf(output, mechanism string, parameters map[string]string, b privacy.Bo
 // claim is the part of a manifest that follows from plan and pool alone.
 func claim(p Plan, h Hash, pool *auxdata.Pool) Manifest {
 	m := Manifest{
-		Form: manifestForm, PlanHash: h, Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Neighbours: neighbours(p),
+		Form: manifestForm, PlanHash: h, Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Neighbours: p.Words().Neighbours,
 		Epsilon: p.Epsilon, Delta: p.Delta, Noise: p.Noise, Pool: p.Pool, Totals: p.Totals(), NotProtected: notProtected(p),
 		Inputs:    BoundInputs{PoolRows: pool.Rows(), Features: pool.Dim(), Classes: len(p.Schema.Classes()), Shards: p.Shards},
 		Simulated: p.Simulated,

@@ -294,6 +294,26 @@ func (w *weigh) noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, errNoForecast
 }
 
+func (reweigh) Words(p Plan) Words {
+	w := Words{
+		Leaves: "sums over this site's records of the schema's features, and the declared number of records", Received: "sums over its records",
+		Trained: nothingTrained, Neighbours: oneUnit(p), Liar: liesInRecords,
+	}
+	if p.Mechanism != "entropy" {
+		w.Leaves = "the coefficients of a model that tells this site's records from the public pool's, times the declared number of records, and that number"
+		w.Received = "coefficients of a model that tells its records from the public pool's, times their number"
+		w.Trained = "a logistic model that tells this site's records from the public pool's"
+	}
+	w.Leaves += p.addedNoise()
+	if p.Unit == privacy.Label {
+		w.NotProtected = []string{"features: the guarantee is for labels"}
+	}
+	if p.Noise == NoiseSite {
+		w.Liar = liesInNoise
+	}
+	return w
+}
+
 // reweighTask asks weigh.
 type reweighTask struct{ summed }
 

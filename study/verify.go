@@ -120,7 +120,7 @@ func (f *findings) terms(r Release, p Plan) {
 		weights = &p.Weights.Plan
 	}
 	f.claims("pool", reflect.DeepEqual(r.WeightsPlan, weights), "the manifest and the plan name different studies as the source of the pool's weights")
-	f.claims("neighbours", r.Neighbours == neighbours(p), "the manifest describes other neighbours than unit %s of this plan has: %q", p.Unit, r.Neighbours)
+	f.claims("neighbours", r.Neighbours == p.Words().Neighbours, "the manifest describes other neighbours than unit %s of this plan has: %q", p.Unit, r.Neighbours)
 	if want := notProtected(p); !slices.Equal(r.NotProtected, want) {
 		why := "the manifest's list of what is not protected is not the plan's"
 		for _, w := range want {

@@ -234,7 +234,7 @@ func TestVerifyDoctored(t *testing.T) {
 		"a stranger":              {party, func(r *Release) { r.Contributed[0] = "mallory" }, nil, "roster", "mallory is named twice, or is not"},
 		"a coarser unit":          {site, func(r *Release) { r.Unit = privacy.Party }, nil, "unit", "the manifest says party"},
 		"a coarser unit, planned": {site, func(r *Release) { replan(r, func(p *Plan) { p.Unit = privacy.Party }) }, nil, "plan", "cannot hide a party"},
-		"other neighbours":        {site, func(r *Release) { r.Neighbours = neighbours(p) }, nil, "neighbours", "describes other neighbours"},
+		"other neighbours":        {site, func(r *Release) { r.Neighbours = p.Words().Neighbours }, nil, "neighbours", "describes other neighbours"},
 		"noise elsewhere":         {party, func(r *Release) { r.Noise = NoiseSite }, nil, "noise", "the manifest says site"},
 		"the pool":                {party, func(*Release) {}, otherPool, "pool", "it is another pool"},
 		"the pool's name":         {party, func(r *Release) { r.Pool = otherPool.Digest }, nil, "pool", "the plan it names says"},
@@ -322,13 +322,13 @@ func TestWords(t *testing.T) {
 	weighted, column := p, ratioPlan(schema, pool, m, FeaturesNoisyEmbedding).withTerms(func(t *RatioTerms) { t.Sets = SetsColumn })
 	weighted.Weights = &WeightSource{Unit: privacy.Record, Epsilon: 1, PerParty: 5}
 	for _, p := range []Plan{p, weighted, labelPlan(schema, pool, m), ratioPlan(schema, pool, m, FeaturesClear), ratioPlan(schema, pool, m, FeaturesNoisyEmbedding), column, reweighPlan(schema, pool)} {
-		all.WriteString(neighbours(p) + "\n" + strings.Join(notProtected(p), "\n") + "\n")
+		all.WriteString(p.Words().Neighbours + "\n" + strings.Join(notProtected(p), "\n") + "\n")
 		for _, t := range p.Totals() {
 			all.WriteString(t.Why + "\n")
 		}
 		all.WriteString("\n")
 	}
-	const want = "4 a2869e22e2fe17ae6491fbcb67a9da02336ea6c9f47fe97e56b1aca7d64a97d4"
+	const want = "5 a2869e22e2fe17ae6491fbcb67a9da02336ea6c9f47fe97e56b1aca7d64a97d4"
 	if got := fmt.Sprintf("%d %x", manifestForm, sha256.Sum256([]byte(all.String()))); got != want {
 		t.Errorf("form and words are %s, want %s:\n%s", got, want, all.String())
 	}

@@ -1,0 +1,113 @@
+package study
+
+import (
+	"fmt"
+
+	"caucus/privacy"
+)
+
+// Words say what a plan means for the people it concerns: who approves it at a
+// party, and who reads its release. A kind writes them all, of each of its
+// mechanisms; there are no defaults.
+type Words struct {
+	// Leaves is what a party sends, once, and whether with noise.
+	Leaves string
+	// Received is what the coordinator gets of each party, exactly, where it adds
+	// the noise itself.
+	Received string
+	// Trained is what is trained on a party's records.
+	Trained string
+	// InClear are the columns whose cells leave a party in clear; nil for none.
+	InClear []string
+	// Neighbours says which data a reader cannot tell apart.
+	Neighbours string
+	// NotProtected is what of this kind the guarantee does not cover, most
+	// important first; nil where there is nothing beyond what holds for every kind.
+	NotProtected []string
+	// Liar is what a party that lies can do to the result.
+	Liar string
+}
+
+// Words are a plan's, which was checked. A change of words is a change of
+// manifestForm.
+func (p Plan) Words() Words {
+	kind, err := KindNamed(p.Kind)
+	if err != nil { // it was checked
+		panic(err)
+	}
+	return kind.Words(p)
+}
+
+// What is added to what leaves.
+const (
+	withNoise = "; with this site's own noise added before anything leaves"
+	exactly   = "; exact, without noise: the coordinator adds noise to the sum of all sites"
+)
+
+// addedNoise says who adds it.
+func (p Plan) addedNoise() string {
+	if p.Noise == NoiseSite {
+		return withNoise
+	}
+	return exactly
+}
+
+// What a party that lies can do.
+const (
+	liesInNoise   = "it can move the result by more than its share, because nobody can tell numbers that it makes up from its noise"
+	liesAsOne     = "it weighs as one party, or as many shards, do, and no more"
+	liesInRecords = "it can move the result by as many records as it declares"
+)
+
+const nothingTrained = "none: nothing is trained here"
+
+// oneUnit says which data are the same but for one unit, where nothing but
+// the unit counts.
+func oneUnit(p Plan) string {
+	switch p.Unit {
+	case privacy.Party:
+		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 { // Totals counts them for a party
+			return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same, and for the weights of the pool how many records each party has"
+		}
+		return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same"
+	case privacy.Record:
+		return "two collections of records, the same but for one record of one party, which is replaced by any other; who takes part and how many records each party has is the same"
+	}
+	return "two collections of records, the same but for the label of one record of one party, which is replaced by any other; all else of it and who takes part are the same"
+}
+
+// byColumn says that shards keep a patient's records together.
+func (p Plan) byColumn() bool { return p.Shards > 1 && p.Schema.Patient != "" }
+
+// notProtected says what a plan's guarantee does not cover, most important
+// first.
+func notProtected(p Plan) []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	w := p.Words()
+	if p.Simulated {
+		say("anybody: the noise was drawn by a generator that anyone can repeat")
+	}
+	if p.Noise == NoiseCoordinator {
+		say("parties from the coordinator: it receives each party's exact %s, and adds the noise itself. The guarantee is towards readers of the release only", w.Received)
+	}
+	out = append(out, w.NotProtected...)
+	if p.Unit != privacy.Party {
+		if p.byColumn() {
+			say("a patient known to several parties: each of them adds as much again")
+		} else {
+			say("a patient with k records as well as one with a single record: the guarantee counts k times, over all parties that know the patient")
+		}
+		for _, t := range p.Totals() {
+			if t.Unit == privacy.Party && t.Epsilon == nil {
+				say("whole parties: what is true of most records of one party may be learned")
+			}
+		}
+		say("how many records each party has")
+	}
+	say("who took part, who was missing, and when")
+	say("what is true of everybody: a finding about all patients tells about each of them, taken part or not")
+	say("what other releases tell about the same records: costs add up, and each party's own ledger holds its total")
+	say("the result against a party that lies: %s", w.Liar)
+	return out
+}
