@@ -32,8 +32,12 @@ func (c GossipConfig) Validate() error {
 	if c.Name == "" {
 		return fmt.Errorf("check gossip: name: give one")
 	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
 		return fmt.Errorf("check gossip: listen: %q is no host:port", c.Listen)
+	}
+	if host != "" && net.ParseIP(host) == nil {
+		return fmt.Errorf("check gossip: listen: %q is no address of a network: give numbers, such as 127.0.0.1", host)
 	}
 	if err := memberlist.ValidateKey(c.Key); err != nil {
 		return fmt.Errorf("check gossip: key: %w", err)
@@ -75,9 +79,9 @@ func JoinGossip(c GossipConfig) (*Gossip, error) {
 	}
 	// Timeouts for a wide-area network: parties are hospitals and devices.
 	m := memberlist.DefaultWANConfig()
-	m.Name, m.BindAddr, m.BindPort, m.AdvertisePort = c.Name, host, int(number), int(number)
+	m.Name = c.Name
 	if host == "" {
-		m.BindAddr = "0.0.0.0"
+		host = "0.0.0.0"
 	}
 	keys, err := memberlist.NewKeyring(nil, c.Key)
 	if err != nil {
@@ -86,8 +90,16 @@ func JoinGossip(c GossipConfig) (*Gossip, error) {
 	m.Keyring = keys
 	m.GossipVerifyIncoming, m.GossipVerifyOutgoing = true, true // no clear text, either way
 	m.LogOutput = io.Discard
+	transport, err := listen(host, int(number))
+	if err != nil {
+		return nil, fmt.Errorf("start gossip on %s: %w", c.Listen, err)
+	}
+	m.Transport, m.BindAddr = transport, host
+	m.BindPort = transport.GetAutoBindPort()
+	m.AdvertisePort = m.BindPort
 	list, err := memberlist.Create(m)
 	if err != nil {
+		transport.Shutdown()
 		return nil, fmt.Errorf("start gossip on %s: %w", c.Listen, err)
 	}
 	g := &Gossip{list, keys}
