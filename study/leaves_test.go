@@ -129,7 +129,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 		"output":            {plan: of(func(p *Plan) { p.Mechanism, p.Delta = "output", 0 })},
 		"labels":            {labelled, append(fitted, ".result.classifier.lambda", ".result.labels.path[")},
 		"labels, λ":         {fixed, fitted},
-		"ratio":             {ratioPlan(schema, pool, m, FeaturesClear), []string{".result.ratio.model.", ".result.ratio.widths["}},
+		"ratio":             {ratioPlan(schema, pool, m, FeaturesClear), []string{".result.ratio.model.", ".result.ratio.widths"}},
 		"ratio, embeddings": {ratioPlan(schema, pool, m, FeaturesEmbedding), []string{".result.ratio.model."}},
 		"ratio, noisy":      {plan: ratioPlan(schema, pool, m, FeaturesNoisyEmbedding)},
 		"reweigh":           {plan: reweighPlan(schema, wardPool)},

@@ -525,7 +525,7 @@ func densityRatioError(t *testing.T, s ReweighSimulation) float64 {
 	}
 	pool := s.Records.Select(rows).X
 	n, d := float64(len(private)), float64(design.Cells()+1)
-	beta := aggregation.DensityRatio{Design: design, Lambda: p.Lambda}.Fit(s.Records.Select(private).X)[:design.Cells()]
+	beta := aggregation.DensityRatio{Design: design, Lambda: p.Lambda, Pool: pool}.Fit(s.Records.Select(private).X)[:design.Cells()]
 	blocks := 1.0 // the intercept
 	for _, b := range p.Schema.Blocks() {
 		blocks += 1 + min(float64(b.Width-1), 1)
