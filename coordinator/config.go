@@ -256,6 +256,8 @@ func (c Config) Validate() error {
 	switch {
 	case c.Dir == "":
 		return errors.New("dir: name the coordinator's folder")
+	case c.Head != "" && within(c.Dir, c.headFile()):
+		return fmt.Errorf("head: %s is in the coordinator's folder, and would be put back with it: name a file outside, such as ../%s", c.Head, filepath.Base(c.Head))
 	case c.MinimumParties < 2:
 		return fmt.Errorf("minimum_parties: %d: give at least 2; a study of one party releases that party", c.MinimumParties)
 	case c.InvitationValid < time.Second || c.InvitationValid > 90*24*time.Hour:
@@ -306,4 +308,18 @@ func (c Config) headFile() string {
 		return c.Head
 	}
 	return c.path(c.Head)
+}
+
+// within says whether a path is in a folder, by name.
+func within(dir, path string) bool {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	relative, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(relative)
 }

@@ -66,6 +66,10 @@ func Init(o InitOptions) error {
 	}
 	c := DefaultConfig(o.Dir)
 	c.Listen, c.Address = o.Listen, o.Address
+	var err error
+	if c.Head, err = filepath.Abs(o.HeadFile()); err != nil {
+		return fail(err)
+	}
 	if err := c.Validate(); err != nil {
 		return fail(err)
 	}

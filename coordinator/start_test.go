@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,6 +77,27 @@ func TestHeadMustBeThere(t *testing.T) {
 		must(0, os.Chmod(folder, 0o700))
 	}
 	w.start()
+}
+
+// TestHeadIsOutside: a head file in the folder would be put back with it, so it would
+// remember nothing.
+func TestHeadIsOutside(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "coordinator")
+	for _, head := range []string{filepath.Join(dir, "ledger.head"), filepath.Join(dir, "..", "coordinator", "a", "head")} {
+		if err := Init(InitOptions{Dir: dir, Head: head}); err == nil || !strings.Contains(err.Error(), "name a file outside") {
+			t.Errorf("init with %s: %v", head, err)
+		}
+	}
+	w := newWorld(t, nil)
+	w.stop()
+	for head, inside := range map[string]bool{
+		"ledger.head": true, "./..head": true, w.config.path("head"): true, "../head": false, w.config.Dir + ".head": false,
+	} {
+		text := fmt.Sprintf("dir: %q\nhead: %q\nbudget: none\n", w.config.Dir, head)
+		if _, err := ParseConfig([]byte(text)); (err != nil) != inside {
+			t.Errorf("head: %s: %v", head, err)
+		}
+	}
 }
 
 // TestHeadCatchesUp: killed between the ledger's commit and the head file's, a
