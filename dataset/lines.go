@@ -26,6 +26,8 @@ type Lines struct {
 	Remarks []Remark
 }
 
+const byteOrderMark = "\ufeff"
+
 // maxLine bounds a line, in bytes: a hundred thousand columns of forty
 // characters are shorter.
 const maxLine = 4 << 20
@@ -43,12 +45,12 @@ const maxLine = 4 << 20
 //
 // Proof note: one line of a file is one record, so neighbours in lines are
 // neighbours in records. The file is cut at each newline byte and nowhere else.
-// What comes before the records (a byte order mark and, with a header, all up
-// to it) is the same in both neighbours. Each line ℓ after it gives row(ℓ),
-// which is a row of cells or nothing, and row is a function of ℓ and the format
-// alone: the reader has no state between lines, a quote ends with its line, and
-// nothing is recognised by content (gzip is undone before, where the site says
-// so). The rows of a file are row(ℓ₁), row(ℓ₂), …, so a line that is replaced
+// With a header all up to it is the same in both neighbours. Each line ℓ after it
+// gives row(ℓ), which is a row of cells or nothing, and row is a function of ℓ and
+// the format alone, wherever in the file ℓ is: the reader has no state between
+// lines, a quote ends with its line, a byte order mark is passed over at the
+// beginning of any line, as of the file's, and nothing is recognised by content
+// (gzip is undone before, where the site says so). The rows of a file are row(ℓ₁), row(ℓ₂), …, so a line that is replaced
 // by any bytes without a newline replaces one row, removes one or adds one, and
 // leaves all others as they were. FuzzReadLines holds this for any two lines. A
 // label that is replaced by any text, written as a cell is (in quotes where it
@@ -65,9 +67,6 @@ func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
 	}
 	in := &lineReader{in: bufio.NewReaderSize(r, 1<<16), comment: f.Comment, delimiter: string(f.delimiter())}
 	in.spaced = unicode.IsSpace(f.delimiter())
-	if mark, _ := in.in.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		_, _ = in.in.Discard(3) // cannot fail: the bytes were peeked at
-	}
 	names := f.Columns
 	if names == nil {
 		cells, ok, err := in.next()
@@ -152,6 +151,7 @@ func (r *lineReader) next() (cells []string, ok bool, err error) {
 			return nil, false, err
 		}
 		line := strings.TrimSuffix(strings.TrimSuffix(string(r.line), "\n"), "\r")
+		line = strings.TrimPrefix(line, byteOrderMark) // a file's first line may have one; of any line, so that no place matters
 		if strings.TrimSpace(line) == "" || r.comment != "" && strings.HasPrefix(line, r.comment) {
 			continue
 		}
