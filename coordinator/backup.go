@@ -51,7 +51,6 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 		return fail(err)
 	}
 	out = filepath.Clean(out)
-	out = filepath.Clean(out)
 	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
 		return fail(fmt.Errorf("%s is there already: give another folder", out))
 	}
@@ -307,6 +306,9 @@ func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	}
 	defer os.RemoveAll(making) // does nothing after the rename
 	if err := copyFiles(from, making, report.Files); err != nil {
+		return fail(err)
+	}
+	if err := protocol.WriteSecret(filepath.Join(making, gossipFile), newGossipSecret()); err != nil {
 		return fail(err)
 	}
 	if err := os.Rename(making, dir); err != nil {

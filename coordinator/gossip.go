@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 
@@ -13,6 +14,12 @@ import (
 // of revocations is in the store, the key follows from it and from a secret that
 // never leaves. So a party that was revoked is deaf and dumb from then on towards
 // the coordinator, and towards the others once they have asked for the new key.
+
+func newGossipSecret() []byte {
+	secret := make([]byte, 32)
+	rand.Read(secret) // it never fails
+	return secret
+}
 
 // gossipKey is the key of the epoch that is now.
 func (s *Server) gossipKey(ctx context.Context) (key []byte, err error) {

@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -170,12 +169,10 @@ func initSecrets(c Config, o InitOptions) error {
 	if err != nil {
 		return err
 	}
-	key := make([]byte, 32)
-	rand.Read(key)
 	if err := errors.Join(
 		authority.Save(c.path(caFile), c.path(caKeyFile)),
 		signer.Save(c.path(signerFile)),
-		protocol.WriteSecret(c.path(gossipFile), key),
+		protocol.WriteSecret(c.path(gossipFile), newGossipSecret()),
 		profile.Save(c.path(OperatorFile)),
 	); err != nil {
 		return err

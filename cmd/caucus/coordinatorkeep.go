@@ -87,7 +87,8 @@ entries the ledger has made since, if the head file beside the folder knows. The
 without --check, copy it to a folder that must not be there yet.
 
 A coordinator that was restored releases nothing before what was lost is charged:
-caucus ledger reconcile --dir DIR. Keep the folder that is replaced.`,
+caucus ledger reconcile --dir DIR. Who was revoked since the backup is a member again:
+revoke them again before anything else. Keep the folder that is replaced.`,
 		Example: `  caucus coordinator restore --from /backup/caucus-2026-03-01 --check
   caucus coordinator restore --from /backup/caucus-2026-03-01 --dir /var/lib/caucus/coordinator`,
 		Args: noArguments,
@@ -109,7 +110,7 @@ caucus ledger reconcile --dir DIR. Keep the folder that is replaced.`,
 					fmt.Fprintf(w, "%d entries were made since: charge them with caucus ledger reconcile before it releases anything\n", report.Behind)
 				}
 				if !check {
-					fmt.Fprintf(w, "restored to %s\n", dir)
+					fmt.Fprintf(w, "restored to %s\nrevoke again whoever was revoked since the backup (caucus party revoke)\n", dir)
 				}
 				return nil
 			})
