@@ -1,6 +1,6 @@
 // Package privacy is about the one door through which anything private leaves:
 // units, bounds, exact noise, calibration, accounting, and the ledger. It is
-// for whoever must trust a release, and meant to be read whole in an hour.
+// for whoever must trust a release.
 //
 // # What it guarantees
 //
@@ -57,7 +57,9 @@
 // a careless edit, not an editor who recomputes it, unless hashes were kept
 // elsewhere (every Published carries its entry's).
 //
-// # How to read it in an hour
+// # In which order to read it
+//
+// The proofs stand with the code; parts 1, 2 and 4 are the heart.
 //
 //  1. unit.go, budget.go, bound.go, sensitive.go: what is claimed, of what.
 //  2. mechanism.go, dice.go, laplace.go, knorm.go, gaussian.go, response.go: the
