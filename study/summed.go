@@ -131,10 +131,10 @@ func (s summed) Charges(weight int64) ([]Charge, error) {
 	return []Charge{t.charge(cost, atEpsilon(s.plan, cost))}, nil
 }
 
-// MaxBody: a varint of a count or sum is at most 10 bytes; the rest is the header
-// of a publication.
+// MaxBody: a number is at most 10 bytes, where it is released 9 and 5 for a weight
+// of its own; the rest is the header of a publication.
 func (s summed) MaxBody() int {
-	return 10*max(s.question.cells(), s.question.releasedCells()) + 4096
+	return 14*max(s.question.cells(), s.question.releasedCells()) + 4096
 }
 
 func (s summed) NewSum() (Sum, error) {
