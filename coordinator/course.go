@@ -128,6 +128,8 @@ func (c *course) stepLocked(ctx context.Context, e study.Event, also func(Tx, st
 		return receipt, nil
 	}
 	name := fmt.Sprintf("%T", e)
+	machine := c.machine
+	c.machine = nil // its step may not happen, also where something panics
 	err = c.store.Update(ctx, func(tx Tx) error {
 		for _, effect := range keep {
 			if s, ok := effect.(study.StoreState); ok {
@@ -145,11 +147,11 @@ func (c *course) stepLocked(ctx context.Context, e study.Event, also func(Tx, st
 		return nil
 	})
 	if err != nil {
-		c.machine = nil // its step may not have happened
 		return false, fmt.Errorf("store study %s: %w", c.hash, err)
 	}
+	c.machine = machine
 	c.point("after " + name)
-	if protocol.Final(c.machine.State) {
+	if protocol.Final(machine.State) {
 		c.toolsMu.Lock()
 		c.tools = nil // the pool is large
 		c.toolsMu.Unlock()

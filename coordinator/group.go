@@ -124,12 +124,14 @@ func (c *course) storeLocked(ctx context.Context, group []*pending) (rest []*pen
 	const name = "study.Contributed"
 	var stored, had []*pending
 	torn := false // the machine made a step that was undone
+	machine := c.machine
+	c.machine = nil // its steps may not happen, also where something panics
 	err := c.store.Update(ctx, func(tx Tx) error {
 		for i, p := range group {
 			if p.err = c.standing.within(tx, p.caller); p.err != nil {
 				continue
 			}
-			effects, err := c.machine.Step(study.Contributed{Party: p.receipt.Party, Plan: p.receipt.Plan, Body: p.receipt.Body})
+			effects, err := machine.Step(study.Contributed{Party: p.receipt.Party, Plan: p.receipt.Plan, Body: p.receipt.Body})
 			if err != nil {
 				p.err = err
 				continue
@@ -158,12 +160,11 @@ func (c *course) storeLocked(ctx context.Context, group []*pending) (rest []*pen
 		return nil
 	})
 	if err != nil {
-		c.machine = nil // its steps may not have happened
 		refuse(group, fmt.Errorf("store study %s: %w", c.hash, err))
 		return nil
 	}
-	if torn {
-		c.machine = nil
+	if !torn {
+		c.machine = machine
 	}
 	for _, p := range stored {
 		c.point("after " + name)

@@ -249,3 +249,28 @@ func (w *world) callerOf(member string) protocol.Caller {
 	}
 	return protocol.Caller{}
 }
+
+// TestGroupPanics: a store that panics in the middle of a group leaves nothing of it
+// in memory either: nobody counts as having contributed, and all may come again.
+func TestGroupPanics(t *testing.T) {
+	const n = 2
+	w, s, c, h := grouped(t, n)
+	h.poison = func(r protocol.Receipt) error {
+		if r.Party == "p1" {
+			panic("the disk is on fire")
+		}
+		return nil
+	}
+	for i, err := range together(t, c, n, func(i int) error { return w.sends(s, i, n) }) {
+		if err == nil {
+			t.Errorf("p%d has a receipt", i)
+		}
+	}
+	h.poison = nil
+	for i := range n {
+		if err := w.sends(s, i, n); err != nil {
+			t.Errorf("p%d comes again: %v", i, err)
+		}
+	}
+	w.wait("trial", study.Released)
+}
