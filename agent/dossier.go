@@ -25,6 +25,7 @@ const (
 	fileDeclined = "declined"     // the coordinator knows that this site takes no part
 	fileUnread   = "unread"       // empty records were used, and why
 	fileLedger   = "ledger.seq"   // the ledger's head when the upload was made
+	fileRecords  = "records"      // how many were declared when the ledger was charged
 	fileDue      = "due.json"     // when it was or is to be prepared, fixed before the records were read
 	fileLate     = "late"         // what was not ready then
 	fileUpload   = "upload"       // the body; only these bytes are ever sent
@@ -39,6 +40,21 @@ func (d dossier) early(now time.Time) bool {
 	var fixed due
 	b, err := d.read(fileDue)
 	return err == nil && json.Unmarshal(b, &fixed) == nil && now.After(fixed.From) && now.Before(fixed.Leaves)
+}
+
+// declared is how many records were declared when the ledger was charged for the
+// study; 0 before that. A crash may lie between, and another declaration: what is
+// prepared then is what was charged.
+func (d dossier) declared() int {
+	b, err := d.read(fileRecords)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
 }
 
 // dossier is what this site keeps about one study: a folder named by the
@@ -136,7 +152,7 @@ func (d dossiers) tidy() error {
 		return err
 	}
 	for _, f := range all {
-		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileLedger, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease} {
+		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileLedger, fileRecords, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease} {
 			stale, err := filepath.Glob(filepath.Join(f.dir, "."+name+"-*"))
 			if err != nil {
 				return err

@@ -269,6 +269,9 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err != nil {
 		return err
 	}
+	if err := d.write(fileRecords, fmt.Appendln(nil, c.records)); err != nil {
+		return err
+	}
 	err = study.Reserve(ctx, a.site.ledger, o.Hash, c.reserved, c.charges)
 	if slices.ContainsFunc([]error{privacy.ErrBudget, privacy.ErrUnproven, privacy.ErrSimulationOnly, privacy.ErrConflict}, func(f error) bool { return errors.Is(err, f) }) {
 		return a.refuse(o.Hash, p.Name, byLedger, a.year, fmt.Sprintf("the ledger refuses this study: %v", err))

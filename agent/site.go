@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -176,7 +177,7 @@ func (s *site) costOf(t study.Task) (c cost, err error) {
 	if err != nil {
 		return cost{}, err
 	}
-	c.records = source.Records
+	c.records = cmp.Or(s.studies.of(t.Hash()).declared(), source.Records)
 	if c.reserved, err = t.Reservations(c.records); err != nil {
 		return cost{}, err
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -422,5 +423,42 @@ func TestEarly(t *testing.T) {
 		if got := d.early(from.Add(after)); got != want {
 			t.Errorf("%v after its beginning: early %v, want %v", after, got, want)
 		}
+	}
+}
+
+// TestDeclaredAnewAfterTheCharge: what was charged before a crash is what is
+// prepared after it, whatever a person declares in between.
+func TestDeclaredAnewAfterTheCharge(t *testing.T) {
+	r := newRig(t, func(p *study.Proposal) {
+		p.Kind, p.Mechanism, p.Unit, p.Delta = "labels", "rr", privacy.Label, nil
+	})
+	r.config.Policy.Kinds, r.config.Policy.Mechanisms = []string{"labels"}, []string{"rr"}
+	r.config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 5}}
+	r.config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 9, Delta: 1e-5}}
+	r.config.Policy.ClearColumns = r.study.Plan.Schema.FeatureColumns()
+	a, err := r.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.bench.prepare = func(ctx context.Context, _ window) draft { <-ctx.Done(); return draft{} }
+	if err := a.Round(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	a.Close() // killed after the charge
+	text, err := os.ReadFile(r.config.Data["ward"].File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.put(t, string(text)+strings.Repeat("33,f,yes\n", 40))
+	if err := r.declare(); err != nil {
+		t.Fatal(err)
+	}
+	a = r.agent(t)
+	round(t, a)
+	if n := charges(t, a, privacy.Label); n != 1 || len(r.bodies) != 1 {
+		t.Fatalf("%d charges, %d uploads, want 1 and 1; log:\n%s", n, len(r.bodies), r.log)
+	}
+	if n, _ := binary.Uvarint(r.stored); n != 61 {
+		t.Errorf("%d records were sent, 61 were declared when the study was charged", n)
 	}
 }
