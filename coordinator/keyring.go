@@ -113,6 +113,10 @@ func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	if err != nil {
 		return fail(err)
 	}
+	n := len(old.keys.Successions()) + 1
+	if n > protocol.MaxSuccessions {
+		return fail(fmt.Errorf("they were changed %d times already, and nobody follows further: make a new coordinator", protocol.MaxSuccessions))
+	}
 	authority, err := old.authority.Succeed(now)
 	if err != nil {
 		return fail(err)
@@ -126,7 +130,6 @@ func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 		return fail(err)
 	}
 	document := keyringDocument{append(slices.Clone(old.keys.Successions()), succession), authority.Former()}
-	n := len(document.Successions)
 	text, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		return fail(err)

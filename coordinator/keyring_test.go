@@ -203,3 +203,37 @@ func TestPutBackBeforeRotation(t *testing.T) {
 		t.Errorf("it waits for %v", got.Awaited)
 	}
 }
+
+// TestRotateOften: keys are changed as often as anybody follows, and not once more:
+// a coordinator is never left with keys that it does not believe itself. After the
+// last time all goes on as after the first.
+func TestRotateOften(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	s := w.small(2)
+	w.stop()
+	for range protocol.MaxSuccessions {
+		must(Rotate(w.config.Dir, w.clock.Now()))
+	}
+	if _, err := Rotate(w.config.Dir, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "make a new coordinator") {
+		t.Errorf("once more: %v", err)
+	}
+	w.start() // the parties call
+	for i, p := range names(2) {
+		must(w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
+	}
+	w.wait("trial", study.Released)
+	must(w.operator.Studies(ctx)) // it follows
+	if r := must(w.operator.Release(ctx, "trial")); len(r.Successions) != protocol.MaxSuccessions {
+		t.Errorf("the release carries %d successions", len(r.Successions))
+	}
+	id := w.identity("late")
+	file := filepath.Join(t.TempDir(), "identity.yaml")
+	must(0, id.Save(file))
+	late := w.dial(must(protocol.LoadIdentity(file)))
+	defer late.Close()
+	if _, err := late.Studies(ctx); err != nil {
+		t.Errorf("a party that was invited after all that: %v", err)
+	}
+	must(Backup(ctx, w.config.Dir, filepath.Join(t.TempDir(), "backup"), w.clock.Now()))
+}

@@ -62,6 +62,9 @@ func NewAuthority(now time.Time) (*Authority, error) {
 		return nil, fmt.Errorf("make authority: %w", err)
 	}
 	template := authorityTemplate(serial, now)
+	// A name of its own: among authorities of one name each bridge would be tried
+	// for each, and crypto/x509 gives up after 100.
+	template.Subject.CommonName += " " + serial.Text(16)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return nil, fmt.Errorf("make authority: %w", err)
@@ -89,7 +92,9 @@ func (a *Authority) Succeed(now time.Time) (*Authority, error) {
 	if err != nil {
 		return fail(err)
 	}
-	bridge, err := x509.CreateCertificate(rand.Reader, authorityTemplate(serial, now), a.certificate, next.key.Public(), a.key)
+	template := authorityTemplate(serial, now)
+	template.Subject = next.certificate.Subject
+	bridge, err := x509.CreateCertificate(rand.Reader, template, a.certificate, next.key.Public(), a.key)
 	if err != nil {
 		return fail(err)
 	}

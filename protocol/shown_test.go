@@ -113,7 +113,7 @@ func TestKeys(t *testing.T) {
 		"back to the first":         append(good[:2:2], Signed{back, signers[2].Sign(SuccessionDocument, back)}),
 		"without an authority":      {must(Succession{From: signers[0].Key(), To: signers[1].Key()}.Sign(signers[0]))},
 		"signed as something else":  {{good[0].Document, signers[0].Sign(PlanDocument, good[0].Document)}},
-		"more than anybody follows": make([]Signed, maxSuccessions+1),
+		"more than anybody follows": make([]Signed, MaxSuccessions+1),
 	} {
 		if _, err := FollowKeys(signers[0].Key(), all); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", what, err)

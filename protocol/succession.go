@@ -59,8 +59,9 @@ func (s Succession) Sign(old *Signer) (Signed, error) {
 	return Signed{document, old.Sign(SuccessionDocument, document)}, nil
 }
 
-// maxSuccessions bounds how often a key is followed: a key lives for years.
-const maxSuccessions = 64
+// MaxSuccessions bounds how often a key is followed: a key lives for years, and an
+// identity with all of them is a file of 31 KB.
+const MaxSuccessions = 32
 
 // Keys are those that a coordinator signed with, from one that is trusted to the
 // one that it signs with now. What an earlier one of them signed is still the
@@ -75,7 +76,7 @@ type Keys struct {
 // oldest first. An error wraps ErrDamaged.
 func FollowKeys(first SignerKey, successions []Signed) (Keys, error) {
 	k := Keys{first: first}
-	if len(successions) > maxSuccessions {
+	if len(successions) > MaxSuccessions {
 		return k, fmt.Errorf("%w: %d successions of a signing key", ErrDamaged, len(successions))
 	}
 	for _, s := range successions {
@@ -115,7 +116,7 @@ func (k Keys) Follow(s Signed) (Keys, error) {
 // among them.
 func (k Keys) FollowAll(successions []Signed) Keys {
 	for _, s := range successions {
-		if next, err := k.Follow(s); err == nil && len(next.links) <= maxSuccessions {
+		if next, err := k.Follow(s); err == nil && len(next.links) <= MaxSuccessions {
 			k = next
 		}
 	}

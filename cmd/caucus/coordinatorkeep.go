@@ -21,7 +21,8 @@ next call and renew their certificates, and caucus verify follows by what a rele
 carries. What the old key signed stays good. Stop the coordinator first.
 
 Who had stolen the old keys can make nobody believe anything who followed; those who
-did not call since still trust them. Invitations stay good.`,
+did not call since still trust them. Invitations stay good. Keys can be changed 32
+times.`,
 		Example: "  caucus coordinator rotate --dir /var/lib/caucus/coordinator",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
