@@ -429,7 +429,7 @@ func TestClosed(t *testing.T) {
 	}{
 		{"sealed without this site", func(r *rig) { r.state = study.Sealed }, false, 0},
 		{"restored from a backup", func(r *rig) { r.stored = []byte("what was sent before") }, false, 1},
-		{"refused for good", func(r *rig) { r.refuse = study.ErrNotOpen }, true, 1},
+		{"refused for good", func(r *rig) { r.refuse = study.ErrOtherPlan }, true, 1},
 		{"bytes that do not parse there", func(r *rig) { r.refuse = protocol.ErrInvalid }, true, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -446,6 +446,41 @@ func TestClosed(t *testing.T) {
 				t.Errorf("%d charges, %d uploads, want %d and 0", n, len(r.bodies), test.spent)
 			}
 		})
+	}
+}
+
+// TestDraftAgain: a coordinator that was put back to before it opened a study
+// refuses the contribution. The agent waits, and sends the same bytes once the
+// study is open again; when it is over without them, that is the end.
+func TestDraftAgain(t *testing.T) {
+	for _, over := range []bool{false, true} {
+		r := newRig(t, nil)
+		a := r.agent(t)
+		r.refuse = study.ErrNotOpen // put back between the list and the upload
+		round(t, a)
+		d := a.site.studies.of(r.hash)
+		body, err := d.read(fileUpload)
+		if err != nil || d.has(fileClosed) {
+			t.Fatalf("upload %v, closed %v", err, d.has(fileClosed))
+		}
+		r.state = study.InDraft
+		round(t, a)
+		if d.has(fileClosed) {
+			t.Fatal("a study that is a draft again was given up")
+		}
+		if over {
+			r.state = study.Failed
+			round(t, a)
+			if !d.has(fileClosed) || len(r.bodies) != 0 {
+				t.Errorf("closed %v, %d uploads after it failed", d.has(fileClosed), len(r.bodies))
+			}
+			continue
+		}
+		r.state, r.refuse = study.Open, nil
+		round(t, a)
+		if len(r.bodies) != 1 || !bytes.Equal(r.stored, body) || charges(t, a, privacy.Record) != 1 {
+			t.Errorf("%d uploads, the same bytes %v, %d charges", len(r.bodies), bytes.Equal(r.stored, body), charges(t, a, privacy.Record))
+		}
 	}
 }
 

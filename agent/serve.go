@@ -48,6 +48,8 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return a.collect(ctx, d, o)
 	case a.bench.has(o.Hash), d.has(fileUpload) && !a.bench.hurry && d.early(time.Now()):
 		return nil
+	case d.has(fileUpload) && o.State != study.Open && !o.Mine:
+		return a.closed(d, o, fmt.Sprintf("the study is %s and this site's contribution is not in it", o.State))
 	case d.has(fileUpload):
 		return a.send(ctx, d, o)
 	case o.Mine:
@@ -352,8 +354,10 @@ func (a *Agent) upload(ctx context.Context, d dossier, w window) error {
 }
 
 // final are the refusals of a contribution that another attempt cannot change.
+// That a study is not open is none: its state in the next list says whether it is
+// over, or a draft again at a coordinator that was put back, to be opened later.
 var final = []error{
-	study.ErrNotOpen, study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes,
+	study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes,
 	study.ErrContribution, study.ErrPlan, protocol.ErrTooLarge, protocol.ErrNotFound, protocol.ErrInvalid,
 }
 
