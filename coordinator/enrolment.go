@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"time"
 
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -57,6 +58,10 @@ func (s *Server) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 	return &pb.EnrolReply{Certificate: der}, nil
 }
 
+// mostRenewals is how many certificates a member gets in a day, so that none fills
+// the store with them.
+const mostRenewals = 16
+
 // Renew gives a member a certificate with a new date.
 func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
 	caller := callerOf(ctx)
@@ -69,6 +74,13 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 		// back by renewing.
 		if err := s.standing.within(tx, caller); err != nil {
 			return err
+		}
+		n, err := tx.Outlasting(caller.Name, s.config.Now().Add(protocol.MemberValidity-24*time.Hour))
+		if err != nil {
+			return err
+		}
+		if n >= mostRenewals {
+			return fmt.Errorf("%w: %s has had %d certificates in a day", protocol.ErrBusy, caller.Name, n)
 		}
 		c, err := s.issue(tx, caller, r.SigningRequest)
 		if err == nil {

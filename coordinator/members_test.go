@@ -172,3 +172,20 @@ func TestStrangers(t *testing.T) {
 		t.Error("refusals are not logged")
 	}
 }
+
+// TestRenewalsAreLimited: a member that renews again and again fills neither the
+// store nor the log; the next day it may again.
+func TestRenewalsAreLimited(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	c := w.enrol("site")
+	for i := range 2 * mostRenewals {
+		if _, err := c.Renew(ctx); (err == nil) != (i < mostRenewals-1) || err != nil && !errors.Is(err, protocol.ErrBusy) {
+			t.Fatalf("renewal %d: %v", i+1, err)
+		}
+	}
+	w.clock.add(25 * time.Hour)
+	if _, err := c.Renew(ctx); err != nil {
+		t.Errorf("the next day: %v", err)
+	}
+}

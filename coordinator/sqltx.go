@@ -195,6 +195,11 @@ func (t *sqlTx) AddCertificate(c certificate) error {
 	return t.exec("INSERT INTO certificates (serial, name, expires) VALUES ($1, $2, $3)", c.Serial, c.Name, c.Expires.UnixMilli())
 }
 
+func (t *sqlTx) Outlasting(name string, at time.Time) (n int, err error) {
+	err = t.one([]any{&n}, "SELECT count(*) FROM certificates WHERE name = $1 AND expires > $2", name, at.UnixMilli())
+	return n, err
+}
+
 func (t *sqlTx) Revoke(name string) error {
 	if _, err := t.Member(name); err != nil {
 		return err
@@ -340,9 +345,12 @@ func (t *sqlTx) AddContribution(r protocol.Receipt, body []byte) error {
 		r.Plan[:], r.Party, r.Body[:], r.Document, r.Signature, body)
 }
 
-func (t *sqlTx) Decline(h study.Hash, p study.PartyID) error {
-	_, err := t.run("INSERT INTO declines (study, party) VALUES ($1, $2) ON CONFLICT DO NOTHING", h[:], p)
-	return err
+func (t *sqlTx) Decline(h study.Hash, p study.PartyID) (first bool, err error) {
+	err = t.exec("INSERT INTO declines (study, party) VALUES ($1, $2) ON CONFLICT DO NOTHING", h[:], p)
+	if errors.Is(err, errNone) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (t *sqlTx) Declined(h study.Hash) (all []study.PartyID, err error) {

@@ -78,6 +78,8 @@ type memberTx interface {
 	// Redeem keeps what an invitation got.
 	Redeem(serial string, signingKey [32]byte, certificate []byte) error
 	AddCertificate(certificate) error
+	// Outlasting is how many certificates of a member are good after a moment.
+	Outlasting(name string, at time.Time) (int, error)
 	// Revoke ends a member's certificates and invitations, and raises the
 	// revision.
 	Revoke(name string) error
@@ -150,8 +152,9 @@ type contributionTx interface {
 	Receipt(study.Hash, study.PartyID) (protocol.Receipt, error)
 	// AddContribution keeps a body and its receipt.
 	AddContribution(r protocol.Receipt, body []byte) error
-	// Decline keeps that a party takes no part; again is no error.
-	Decline(study.Hash, study.PartyID) error
+	// Decline keeps that a party takes no part, and says whether it had not said so
+	// before.
+	Decline(study.Hash, study.PartyID) (first bool, err error)
 	// Declined are the parties that said so, by name.
 	Declined(study.Hash) ([]study.PartyID, error)
 	// Unfolded gives up to n contributions that are not in the sum nor lost, by

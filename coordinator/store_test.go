@@ -246,7 +246,14 @@ func storeStudies(t *testing.T, s Store) {
 			t.Errorf("no sum is %q, %d, %v", sum, n, err)
 		}
 	})
-	update(t, s, func(tx Tx) error { return errors.Join(tx.Decline(h, "zz"), tx.Decline(h, "z"), tx.Decline(h, "z")) })
+	update(t, s, func(tx Tx) error {
+		for i, p := range []study.PartyID{"zz", "z", "z"} {
+			if first, err := tx.Decline(h, p); err != nil || first != (i < 2) {
+				t.Errorf("%s declines: %v, first %v", p, err, first)
+			}
+		}
+		return nil
+	})
 	view(t, s, func(tx Tx) {
 		if got := must(tx.Declined(h)); len(got) != 2 || got[0] != "z" {
 			t.Errorf("declined %v", got)

@@ -238,16 +238,18 @@ func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.Decline
 		}
 		return nil
 	})
+	first := false
 	if err == nil {
-		err = s.store.Update(ctx, func(tx Tx) error {
+		err = s.store.Update(ctx, func(tx Tx) (err error) {
 			if err := s.standing.within(tx, caller); err != nil {
 				return err
 			}
-			return tx.Decline(c.hash, study.PartyID(caller.Name))
+			first, err = tx.Decline(c.hash, study.PartyID(caller.Name))
+			return err
 		})
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || !first {
+		return &pb.DeclineReply{}, err
 	}
 	s.config.Log.Info("study declined", "study", c.hash, "party", caller.Name)
 	return &pb.DeclineReply{}, nil

@@ -115,6 +115,9 @@ func TestDecline(t *testing.T) {
 	for range 2 {
 		must(0, p0.Decline(ctx, s.Hash))
 	}
+	if n := strings.Count(w.log.String(), "study declined"); n != 1 {
+		t.Errorf("saying it twice is %d lines of the log", n)
+	}
 	must(0, p1.Decline(ctx, s.Hash))
 	if err := stranger.Decline(ctx, s.Hash); !errors.Is(err, study.ErrNotEnrolled) {
 		t.Errorf("a stranger declines: %v", err)
