@@ -16,6 +16,8 @@ import (
 	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/rawbytes"
 	"github.com/knadh/koanf/v2"
+
+	"caucus/protocol"
 )
 
 // Config of an agent. Start from DefaultConfig, or read a file with
@@ -161,8 +163,10 @@ func (c Config) Validate() error {
 	case !(c.Margin >= 1 && c.Margin <= 1000):
 		return fmt.Errorf("margin: %v: give 1 to 1000; 8 is usual", c.Margin)
 	}
-	if _, _, err := net.SplitHostPort(c.Gossip.Listen); c.Gossip.Listen != "" && err != nil {
-		return fmt.Errorf("gossip: listen: %q is no host:port, such as :7946", c.Gossip.Listen)
+	if c.Gossip.Listen != "" {
+		if err := protocol.CheckGossipListen(c.Gossip.Listen); err != nil {
+			return fmt.Errorf("gossip: listen: %w", err)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Data)) {
 		if c.Data[name].File == "" {

@@ -232,9 +232,14 @@ func (c Config) Validate() error {
 	for _, a := range []struct {
 		field, address string
 		needed         bool
-	}{{"listen", c.Listen, true}, {"metrics", c.Metrics, false}, {"gossip: listen", c.Gossip.Listen, false}} {
+	}{{"listen", c.Listen, true}, {"metrics", c.Metrics, false}} {
 		if _, _, err := net.SplitHostPort(a.address); err != nil && (a.needed || a.address != "") {
 			return fmt.Errorf("%s: %q is no host:port, such as 127.0.0.1:7443", a.field, a.address)
+		}
+	}
+	if c.Gossip.Listen != "" {
+		if err := protocol.CheckGossipListen(c.Gossip.Listen); err != nil {
+			return fmt.Errorf("gossip: listen: %w", err)
 		}
 	}
 	if c.Address != "" {

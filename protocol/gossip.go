@@ -32,15 +32,24 @@ func (c GossipConfig) Validate() error {
 	if c.Name == "" {
 		return fmt.Errorf("check gossip: name: give one")
 	}
-	host, _, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return fmt.Errorf("check gossip: listen: %q is no host:port", c.Listen)
-	}
-	if host != "" && net.ParseIP(host) == nil {
-		return fmt.Errorf("check gossip: listen: %q is no address of a network: give numbers, such as 127.0.0.1", host)
+	if err := CheckGossipListen(c.Listen); err != nil {
+		return fmt.Errorf("check gossip: listen: %w", err)
 	}
 	if err := memberlist.ValidateKey(c.Key); err != nil {
 		return fmt.Errorf("check gossip: key: %w", err)
+	}
+	return nil
+}
+
+// CheckGossipListen refuses what cannot be listened on. A name of a machine would be
+// taken for all its addresses.
+func CheckGossipListen(listen string) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("%q is no host:port, such as :7946", listen)
+	}
+	if host != "" && net.ParseIP(host) == nil {
+		return fmt.Errorf("%q is no address of a network: give numbers, such as 127.0.0.1", host)
 	}
 	return nil
 }
@@ -89,6 +98,7 @@ func JoinGossip(c GossipConfig) (*Gossip, error) {
 	}
 	m.Keyring = keys
 	m.GossipVerifyIncoming, m.GossipVerifyOutgoing = true, true // no clear text, either way
+	m.Alive = &guests{names: map[string]bool{}}
 	m.LogOutput = io.Discard
 	transport, err := listen(host, int(number))
 	if err != nil {

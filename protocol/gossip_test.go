@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net"
 	"runtime"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/memberlist"
 )
 
 // TestGossipStrangers: who has no key announces much, sends it on many connections
@@ -77,5 +80,22 @@ func TestGossipListens(t *testing.T) {
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", listen, err)
 		}
+	}
+}
+
+// TestGossipGuests: who has the key and makes up nodes is not remembered without
+// bound; those that are known stay known.
+func TestGossipGuests(t *testing.T) {
+	g := &guests{names: map[string]bool{}}
+	for i := range mostGuests + 10 {
+		if err := g.NotifyAlive(&memberlist.Node{Name: fmt.Sprint("n", i)}); (err != nil) != (i >= mostGuests) {
+			t.Fatalf("node %d: %v", i, err)
+		}
+	}
+	if err := g.NotifyAlive(&memberlist.Node{Name: "n1"}); err != nil {
+		t.Error(err)
+	}
+	if err := (&guests{names: map[string]bool{}}).NotifyAlive(&memberlist.Node{Name: strings.Repeat("n", 1000)}); err == nil {
+		t.Error("a name of 1000 bytes")
 	}
 }

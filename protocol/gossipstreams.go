@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -100,4 +101,27 @@ func (s *stream) Read(b []byte) (int, error) {
 func (s *stream) Close() error {
 	s.leave()
 	return s.Conn.Close()
+}
+
+// guests bounds how many nodes are remembered, and what of each: whoever has the key
+// may make up any.
+type guests struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+const mostGuests = 10_000
+
+// NotifyAlive refuses a node that is one too many.
+func (g *guests) NotifyAlive(n *memberlist.Node) error {
+	if err := CheckName(n.Name); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.names[n.Name] && len(g.names) >= mostGuests {
+		return fmt.Errorf("%d nodes are known, and %s is one more", len(g.names), n.Name)
+	}
+	g.names[n.Name] = true
+	return nil
 }
