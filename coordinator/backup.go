@@ -297,6 +297,18 @@ func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	if err != nil {
 		return fail(err)
 	}
+	// A configuration that names a folder would go on using that one.
+	c, err := LoadConfig(filepath.Join(from, ConfigFile))
+	if err != nil {
+		return fail(err)
+	}
+	here, err := filepath.Abs(dir)
+	if err != nil {
+		return fail(err)
+	}
+	if used := filepath.Clean(c.Dir); used != filepath.Clean(from) && used != here {
+		return fail(fmt.Errorf("its %s says dir: %s: restore it there, or take that out, back up and restore again", ConfigFile, used))
+	}
 	making := dir + ".unfinished"
 	if err := os.RemoveAll(making); err != nil {
 		return fail(err)

@@ -151,3 +151,20 @@ func TestCheckBackup(t *testing.T) {
 		t.Errorf("%d files became %d", len(before), len(after))
 	}
 }
+
+// TestRestoreElsewhere: a configuration that names the folder it was in is not
+// restored to another one, which would not be used.
+func TestRestoreElsewhere(t *testing.T) {
+	ctx := context.Background()
+	w := stoppedWorld(t)
+	dir := w.config.Dir
+	file := w.config.path(ConfigFile)
+	must(0, os.WriteFile(file, append(must(os.ReadFile(file)), "dir: "+dir+"\n"...), 0o600))
+	out := filepath.Join(t.TempDir(), "backup")
+	must(Backup(ctx, dir, out, w.clock.Now()))
+	if _, err := Restore(ctx, out, dir+".new"); err == nil || !strings.Contains(err.Error(), "says dir: "+dir) {
+		t.Errorf("restored elsewhere: %v", err)
+	}
+	must(0, os.Rename(dir, dir+".away"))
+	must(Restore(ctx, out, dir))
+}
