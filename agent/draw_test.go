@@ -81,12 +81,12 @@ func TestDrawTellsNothing(t *testing.T) {
 // TestDrawsAreGivenTime: what a draw is given, before any margin, is more than it
 // takes, of every mechanism that a site releases by, on vectors of any length
 // and shape: a plan may ask for millions of draws from urns to release a number.
-// The least of a few tries counts; only a machine that slows down twice in
-// between fails it.
+// The least of a few tries counts, and a fiftieth of the second that every window
+// adds is the machine's: it may put a draw of microseconds aside for longer.
 func TestDrawsAreGivenTime(t *testing.T) {
 	least := func(f func()) time.Duration {
 		least := time.Hour
-		for range 3 {
+		for range 5 {
 			start := time.Now()
 			f()
 			least = min(least, time.Since(start))
@@ -137,9 +137,9 @@ func TestDrawsAreGivenTime(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		given := time.Duration(terms.Steps() * step)
+		given := time.Duration(terms.Steps()*step) + leastWindow/50
 		t.Logf("%s: took %v, given %v", name, took, given)
-		if took > 2*given+time.Millisecond {
+		if took > given {
 			t.Errorf("%s: a draw of %d numbers takes %v, it is given %v", name, terms.Length, took, given)
 		}
 	}
