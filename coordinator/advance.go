@@ -180,6 +180,9 @@ func (c *course) release(ctx context.Context, s *study.Study, r releaser) error 
 		return fail(err)
 	}
 	out.LedgerEntry = head.Sequence
+	if err := r.witness.stopped(); err != nil { // shown while it was made: the ledger has its answer, and nobody else yet
+		return fail(err)
+	}
 	_, err = c.step(ctx, study.ReleaseDone{}, func(tx Tx, _ study.Effect) error {
 		return tx.AddRelease(c.hash, out)
 	})

@@ -319,3 +319,38 @@ func TestHeadsAreSignedAfterTheCommit(t *testing.T) {
 		t.Errorf("heads signed before and after the ledger, and the release: %v", seen)
 	}
 }
+
+// TestWitnessWhileReleasing: what a caller shows while a release is being made,
+// after its noise was drawn, still keeps it back.
+func TestWitnessWhileReleasing(t *testing.T) {
+	var w *world
+	drawn := make(chan struct{})
+	w = newWorld(t, func(c *Config) {
+		c.Checkpoint = func(effect string) {
+			if effect != "after ledger" {
+				return
+			}
+			select {
+			case <-drawn:
+			default:
+				of := w.server.conductor.releaser.witness
+				of.mu.Lock()
+				of.stop(errors.New("its ledger lacks it"), "p0")
+				of.mu.Unlock()
+				close(drawn)
+			}
+		}
+	})
+	s := w.small(2)
+	for i := range 2 {
+		must(w.parties[fmt.Sprint("p", i)].Contribute(context.Background(), s.Hash, ballotFor(i, 2)))
+	}
+	<-drawn
+	time.Sleep(50 * time.Millisecond) // some ticks, in which it would come out
+	if got := w.wait("trial", study.Folded); got.State != study.Folded {
+		t.Errorf("the study is %s", got.State)
+	}
+	if _, err := w.operator.Release(context.Background(), "trial"); err == nil {
+		t.Error("it was released by a coordinator that was put back")
+	}
+}
