@@ -177,7 +177,7 @@ func (s *site) outline(ctx context.Context, h study.Hash) (Review, error) {
 	}
 	r := s.describe(d, h, p)
 	if r.Standing == StandingUndeclared || r.Standing == StandingWaiting || r.Standing == StandingReady {
-		err = s.reviewCosts(ctx, &r, d, p)
+		_, err = s.reviewCosts(ctx, &r, d, p)
 	}
 	return r, err
 }
@@ -190,23 +190,24 @@ func (s *site) review(ctx context.Context, h study.Hash) (Review, error) {
 		return Review{}, err
 	}
 	r := s.describe(d, h, p)
-	if err := s.reviewCosts(ctx, &r, d, p); err != nil {
+	t, err := s.reviewCosts(ctx, &r, d, p)
+	if err != nil {
 		return Review{}, err
 	}
-	s.reviewData(ctx, &r, h, p)
+	s.reviewData(ctx, &r, h, p, t)
 	return r, nil
 }
 
 // reviewCosts adds what plan and pool make the study cost, and whether the
-// ledger can bear it.
-func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Plan) error {
+// ledger can bear it. The task is nil where the pool is not here.
+func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Plan) (study.Task, error) {
 	t, err := s.task(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.Problems = append(r.Problems, "the public pool is not here yet: it is fetched while the agent runs")
-		return nil
+		return t, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Pool = poolWords(t)
 	c, err := s.costOf(t)
@@ -216,7 +217,7 @@ func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Pl
 	if c.charges, err = t.Charges(0); err != nil {
 		r.Allowed = false
 		r.Standing = s.standing(d, *r)
-		return nil // it was said
+		return t, nil // it was said
 	}
 	r.Seconds = c.span.whole().Seconds()
 	var costs []privacy.Cost
@@ -225,16 +226,16 @@ func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Pl
 		costs = append(costs, c.Cost)
 		_, found, err := s.ledger.Line(ctx, study.ReleaseID(r.Plan, c.Output))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		r.charged = r.charged || found
 	}
 	if err := s.reviewLedger(ctx, r, costs, r.charged); err != nil {
-		return err
+		return nil, err
 	}
 	r.Allowed = len(r.Objections) == 0
 	r.Standing = s.standing(d, *r)
-	return nil
+	return t, nil
 }
 
 // reviewLedger adds what the ledger has to say. A study that is being prepared
@@ -264,8 +265,9 @@ func (s *site) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost
 	return nil
 }
 
-// reviewData reads the records and tries a contribution; problems are for the site to mend.
-func (s *site) reviewData(ctx context.Context, r *Review, h study.Hash, p study.Plan) {
+// reviewData reads the records and, where there is a task, tries a contribution;
+// problems are for the site to mend.
+func (s *site) reviewData(ctx context.Context, r *Review, h study.Hash, p study.Plan, t study.Task) {
 	problem := func(err error) { r.Problems = append(r.Problems, err.Error()) }
 	if body, err := s.studies.of(h).read(fileUpload); err == nil {
 		r.Bytes, r.Exact = len(body), true
@@ -280,12 +282,10 @@ func (s *site) reviewData(ctx context.Context, r *Review, h study.Hash, p study.
 	} else {
 		r.Found, r.Remarks = records.Len(), remarks
 	}
-	records = study.Exactly(p, records, source.Records, s.shardKey)
-	t, err := s.task(p)
-	if err != nil || r.Exact {
+	if t == nil || r.Exact {
 		return
 	}
-	draft, err := t.Draft(s.inputs(records))
+	draft, err := t.Draft(s.inputs(study.Exactly(p, records, source.Records, s.shardKey)))
 	if err != nil {
 		problem(err)
 		return

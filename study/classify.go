@@ -183,7 +183,7 @@ func (classify) Words(p Plan) Words {
 	if of.trained {
 		w.Trained = cmp.Or(p.Learner, DefaultLearner+", as the plan names none")
 	}
-	if p.Unit == privacy.Record && p.byColumn() {
+	if p.Unit == privacy.Record && p.shardsKeepPatients() {
 		w.Neighbours = fmt.Sprintf("two collections of records, the same but for one patient (column %s) of one party, all of whose records are replaced by another patient's; who takes part and how many ballots each casts is the same", p.Schema.Patient)
 	}
 	if p.Unit == privacy.Label {

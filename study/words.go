@@ -76,8 +76,8 @@ func oneUnit(p Plan) string {
 	return "two collections of records, the same but for the label of one record of one party, which is replaced by any other; all else of it and who takes part are the same"
 }
 
-// byColumn says that shards keep a patient's records together.
-func (p Plan) byColumn() bool { return p.Shards > 1 && p.Schema.Patient != "" }
+// shardsKeepPatients says that shards keep a patient's records together.
+func (p Plan) shardsKeepPatients() bool { return p.Shards > 1 && p.Schema.Patient != "" }
 
 // notProtected says what a plan's guarantee does not cover, most important
 // first.
@@ -93,7 +93,7 @@ func notProtected(p Plan) []string {
 	}
 	out = append(out, w.NotProtected...)
 	if p.Unit != privacy.Party {
-		if p.byColumn() {
+		if p.shardsKeepPatients() {
 			say("a patient known to several parties: each of them adds as much again")
 		} else {
 			say("a patient with k records as well as one with a single record: the guarantee counts k times, over all parties that know the patient")

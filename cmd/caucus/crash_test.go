@@ -63,22 +63,7 @@ func TestKilledEverywhere(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	must := func(args ...string) []byte {
-		t.Helper()
-		for {
-			cmd := caucus(ctx, dir, args...)
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
-			out, err := cmd.Output()
-			if err == nil {
-				return out
-			}
-			if !strings.Contains(stderr.String(), "not available") {
-				t.Fatalf("%v: %v\n%s", args, err, stderr.String())
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-	}
+	must := patiently(ctx, t, dir)
 	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen", "127.0.0.1:"+port)
 
 	var wg sync.WaitGroup
@@ -188,3 +173,24 @@ policy:
   total: {record: {epsilon: 5, delta: 1e-5}}
   approval: policy
 `
+
+// patiently runs command lines in a folder, again while the coordinator is not
+// available; any other failure ends the test.
+func patiently(ctx context.Context, t *testing.T, dir string) func(args ...string) []byte {
+	return func(args ...string) []byte {
+		t.Helper()
+		for {
+			cmd := caucus(ctx, dir, args...)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			out, err := cmd.Output()
+			if err == nil {
+				return out
+			}
+			if !strings.Contains(stderr.String(), "not available") {
+				t.Fatalf("%v: %v\n%s", args, err, stderr.String())
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+}

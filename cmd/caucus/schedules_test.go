@@ -154,22 +154,7 @@ func basis(t *testing.T, dir, dialled, listens string) {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer stop()
-	must := func(args ...string) []byte {
-		t.Helper()
-		for {
-			cmd := caucus(ctx, dir, args...)
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
-			out, err := cmd.Output()
-			if err == nil {
-				return out
-			}
-			if !strings.Contains(stderr.String(), "not available") {
-				t.Fatalf("%v: %v\n%s", args, err, stderr.String())
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-	}
+	must := patiently(ctx, t, dir)
 	must("coordinator", "init", "--dir", "coordinator", "--address", dialled, "--listen", listens)
 	c := &daemon{name: "coordinator", args: []string{"coordinator", "run", "--dir", "coordinator"}, dir: dir}
 	running, end := context.WithCancel(ctx)
