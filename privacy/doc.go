@@ -70,6 +70,7 @@
 //     with beta.go; literalcounts.go: simulation only.
 //     terms.go: what is known of a mechanism before a release.
 //  3. convert.go, cost.go, totals.go: from ρ to ε, between units, and limits.
+//     guarantee.go: what several releases guarantee together, as their plans say.
 //  4. ledger.go, request.go, reserve.go, period.go, journal.go, memory.go: the
 //     door and its durable order. line.go: its hash chain, and what of it others
 //     may see. journal/ is the same on a disk.

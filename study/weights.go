@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -83,58 +84,48 @@ func (w *WeightSource) check() error {
 	return nil
 }
 
+// guarantee is what the plan's own release gives.
+func (p Plan) guarantee() privacy.Guarantee {
+	return privacy.Guarantee{Unit: p.Unit, Budget: p.Budget(), PerParty: p.reweighTerms().PerParty}
+}
+
+// guarantee is what the weights were made under.
+func (w WeightSource) guarantee() privacy.Guarantee {
+	return privacy.Guarantee{Unit: w.Unit, Budget: privacy.Budget{Epsilon: w.Epsilon, Delta: w.Delta}, PerParty: w.PerParty}
+}
+
 // Totals are what a plan's release guarantees for a record and for a party,
-// together with the weights of its pool. Budgets add: ε to ε and δ to δ. A
-// record's guarantee counts for a party times the public number of records it
-// holds at most, where both neighbours have as many, and without such a number
-// guarantees a party nothing.
+// together with the weights of its pool: see privacy.Together.
 func (p Plan) Totals() []UnitTotal {
-	type part struct {
-		what           string
-		unit           privacy.Unit
-		epsilon, delta float64
-		perParty       int64
-	}
-	parts := []part{{"this study", p.Unit, p.Epsilon, p.Delta, p.reweighTerms().PerParty}}
+	whats, parts := []string{"this study"}, []privacy.Guarantee{p.guarantee()}
 	if w := p.Weights; w != nil {
-		parts = append(parts, part{"the pool", w.Unit, w.Epsilon, w.Delta, w.PerParty})
+		whats, parts = append(whats, "the pool"), append(parts, w.guarantee())
 	}
 	var out []UnitTotal
 	for _, u := range []privacy.Unit{privacy.Record, privacy.Party} {
 		t := UnitTotal{Unit: u}
-		epsilon, given := 0.0, true
-		for i, q := range parts {
-			if i > 0 {
-				t.Why += "; "
-			}
-			switch k := float64(q.perParty); {
-			case u <= q.unit:
-				epsilon += q.epsilon
-				t.Delta += q.delta
-				t.Why += fmt.Sprintf("%s: ε = %g, proved for a %s", q.what, q.epsilon, q.unit)
-			case q.unit == privacy.Record && q.perParty > 0:
-				// Group privacy of (ε,δ): kε, and δ(e^{kε}−1)/(e^ε−1).
-				epsilon += k * q.epsilon
-				if q.delta > 0 { // the factor may be +Inf
-					t.Delta += q.delta * math.Expm1(k*q.epsilon) / math.Expm1(q.epsilon)
-				}
-				t.Why += fmt.Sprintf("%s: %d records a party at most, as many in both neighbours, ε = %g each", q.what, q.perParty, q.epsilon)
-			default:
-				given = false
-				t.Why += fmt.Sprintf("%s: ε = %g for a %s guarantees nothing for a %s", q.what, q.epsilon, q.unit, u)
-			}
+		if b, ok := privacy.Together(u, parts...); ok {
+			t.Epsilon, t.Delta = &b.Epsilon, b.Delta
 		}
-		if t.Delta >= 1 || math.IsNaN(t.Delta) {
-			given = false
+		var why []string
+		for i, g := range parts {
+			why = append(why, whats[i]+": "+wordsOf(g, u))
 		}
-		if given {
-			t.Epsilon = &epsilon
-		} else {
-			t.Delta = 0
-		}
+		t.Why = strings.Join(why, "; ")
 		out = append(out, t)
 	}
 	return out
+}
+
+// wordsOf says why a guarantee holds at a unit, or that it does not.
+func wordsOf(g privacy.Guarantee, u privacy.Unit) string {
+	switch {
+	case u <= g.Unit:
+		return fmt.Sprintf("ε = %g, proved for a %s", g.Budget.Epsilon, g.Unit)
+	case g.Unit == privacy.Record && g.PerParty > 0:
+		return fmt.Sprintf("%d records a party at most, as many in both neighbours, ε = %g each", g.PerParty, g.Budget.Epsilon)
+	}
+	return fmt.Sprintf("ε = %g for a %s guarantees nothing for a %s", g.Budget.Epsilon, g.Unit, u)
 }
 
 // finish fits the weights to what was released. All of it is post-processing.
@@ -317,12 +308,15 @@ func (r Release) Source() (*WeightSource, error) {
 	}
 	source := &WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PerParty: p.reweighTerms().PerParty}
 	if before := p.Weights; before != nil { // the pool was itself drawn from a release
-		source.Epsilon += before.Epsilon
-		source.Delta += before.Delta
+		source.Unit = min(p.Unit, before.Unit) // both hold in full at the finer unit
+		both, ok := privacy.Together(source.Unit, p.guarantee(), before.guarantee())
+		if !ok {
+			return nil, fmt.Errorf("name weights: with the weights of its own pool this release guarantees nothing")
+		}
+		source.Epsilon, source.Delta = both.Epsilon, both.Delta
 		if source.PerParty = max(source.PerParty, before.PerParty); p.Unit != before.Unit || before.PerParty == 0 || p.reweighTerms().PerParty == 0 {
 			source.PerParty = 0
 		}
-		source.Unit = min(p.Unit, before.Unit) // both hold in full at the finer unit
 	}
 	return source, nil
 }
