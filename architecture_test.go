@@ -15,7 +15,8 @@ import (
 // is the architecture: a room may use what lies below it, never beside or
 // above; the two daemons never import each other.
 var rooms = map[string][]string{
-	"dataset":           {},
+	"internal/yamlfile": {},
+	"dataset":           {"internal/yamlfile"},
 	"learners":          {},
 	"privacy":           {},
 	"privacy/journal":   {"privacy"},
@@ -23,10 +24,10 @@ var rooms = map[string][]string{
 	"aggregation":       {"learners", "dataset"},
 	"aggregation/ratio": {"aggregation", "dataset"},
 	"study":             {"aggregation", "aggregation/ratio", "auxdata", "dataset", "learners", "privacy"},
-	"protocol":          {"study", "auxdata", "dataset", "privacy", "protocol/pb"},
+	"protocol":          {"internal/yamlfile", "study", "auxdata", "dataset", "privacy", "protocol/pb"},
 	"protocol/pb":       {},
-	"agent":             {"protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
-	"coordinator":       {"protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"agent":             {"internal/yamlfile", "protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"coordinator":       {"internal/yamlfile", "protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
 	"deploy":            {"agent", "coordinator"},
 	"cmd/caucus":        nil, // anything
 	"cmd/paperlab":      nil,
@@ -42,7 +43,7 @@ var pure = map[string][]string{
 	"auxdata":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"privacy":           {"os", "net", "net/http", "database/sql", "time"},
 	"study":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "crypto/rand"},
-	"protocol":          {"database/sql"},
+	"protocol":          {"internal/yamlfile", "database/sql"},
 }
 
 // TestImports holds the table of rooms.

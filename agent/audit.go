@@ -21,7 +21,7 @@ type Audit struct {
 	// machine's own, else the path of a Unix datagram socket. The file is the
 	// record; a syslog that does not answer is said in the log and stops
 	// nothing.
-	Syslog string `koanf:"syslog"`
+	Syslog string `yaml:"syslog"`
 }
 
 // What an audit log says happened. A line is on the disk before what it says

@@ -6,17 +6,11 @@ import (
 	"log/slog"
 	"maps"
 	"net"
-	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"time"
 
-	"github.com/go-viper/mapstructure/v2"
-	"github.com/knadh/koanf/parsers/yaml"
-	"github.com/knadh/koanf/providers/rawbytes"
-	"github.com/knadh/koanf/v2"
-
+	"caucus/internal/yamlfile"
 	"caucus/protocol"
 )
 
@@ -25,42 +19,42 @@ import (
 type Config struct {
 	// Coordinator is the host:port to dial, where it is not the one that the
 	// invitation named.
-	Coordinator string `koanf:"coordinator"`
+	Coordinator string `yaml:"coordinator"`
 	// State is the agent's own folder: identity, ledger, studies. Nobody else
 	// may read it.
-	State string `koanf:"state"`
+	State string `yaml:"state"`
 	// Poll is how often the agent asks for new studies. Longer is kinder to a
 	// coordinator of many parties; a study starts at a site after half of it,
 	// on average.
-	Poll time.Duration `koanf:"poll"`
+	Poll time.Duration `yaml:"poll"`
 	// MaxBackoff is the longest wait between attempts while the coordinator
 	// cannot be reached. Waits double from one second and are drawn from the
 	// upper half, so that agents do not come back all at once.
-	MaxBackoff time.Duration `koanf:"max_backoff"`
+	MaxBackoff time.Duration `yaml:"max_backoff"`
 	// Margin is how many times the time that it is bounded to take, by public
 	// numbers and this machine's speed, the preparation of a contribution is
 	// given; what is made leaves at the end of it. What is not ready by then is
 	// replaced by a constant: raise it where that is said to happen.
-	Margin float64 `koanf:"margin"`
+	Margin float64 `yaml:"margin"`
 	// Data are the sources a plan may name.
-	Data map[string]Source `koanf:"data"`
+	Data map[string]Source `yaml:"data"`
 	// Policy is what the site allows.
-	Policy Policy `koanf:"policy"`
+	Policy Policy `yaml:"policy"`
 	// Audit is where the audit log goes beside the state folder.
-	Audit Audit `koanf:"audit"`
+	Audit Audit `yaml:"audit"`
 	// Gossip, off by default, says that this agent is alive to whoever takes
 	// part. It makes the agent listen, and decides nothing.
-	Gossip Gossip `koanf:"gossip"`
+	Gossip Gossip `yaml:"gossip"`
 
 	// Log receives what happens; never a feature, a label or an unreleased
 	// number. Nil logs nothing.
-	Log *slog.Logger `koanf:"-"`
+	Log *slog.Logger `yaml:"-"`
 	// Checkpoint, where not nil, is called with the name of each durable or
 	// visible effect just after it happened. Tests kill the process there.
-	Checkpoint func(effect string) `koanf:"-"`
+	Checkpoint func(effect string) `yaml:"-"`
 	// Now is the clock that certificates are judged and charges dated by; nil is
 	// time.Now.
-	Now func() time.Time `koanf:"-"`
+	Now func() time.Time `yaml:"-"`
 }
 
 func (c Config) now() time.Time {
@@ -73,7 +67,7 @@ func (c Config) now() time.Time {
 // Gossip says whether and where an agent takes part in the gossip.
 type Gossip struct {
 	// Listen is host:port for UDP and TCP; empty turns gossip off.
-	Listen string `koanf:"listen"`
+	Listen string `yaml:"listen"`
 }
 
 // DefaultConfig allows nothing and knows no data.
@@ -81,27 +75,16 @@ func DefaultConfig() Config {
 	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, Margin: 8, Policy: DefaultPolicy()}
 }
 
-// maxConfigBytes bounds what LoadConfig reads: a config is a page.
-const maxConfigBytes = 1 << 20
-
 // LoadConfig reads a YAML file over the defaults and validates it. An unknown
 // key is an error. Relative paths are relative to the file's folder.
 func LoadConfig(path string) (Config, error) {
-	fail := func(err error) (Config, error) { return Config{}, fmt.Errorf("read agent config %s: %w", path, err) }
-	info, err := os.Stat(path)
+	file, err := yamlfile.Read(path)
 	if err != nil {
-		return fail(err)
+		return Config{}, fmt.Errorf("read agent config: %w", err)
 	}
-	if info.Size() > maxConfigBytes {
-		return fail(fmt.Errorf("it is longer than %d bytes", maxConfigBytes))
-	}
-	text, err := os.ReadFile(path)
+	c, err := readConfig(file)
 	if err != nil {
-		return fail(err)
-	}
-	c, err := ParseConfig(text)
-	if err != nil {
-		return fail(err)
+		return Config{}, fmt.Errorf("read agent config: %w", err)
 	}
 	folder := filepath.Dir(path)
 	c.State = below(folder, c.State)
@@ -124,28 +107,19 @@ func below(folder, path string) string {
 
 // ParseConfig reads YAML over the defaults and validates it.
 func ParseConfig(text []byte) (Config, error) {
-	k := koanf.New("\x00") // a delimiter that no key holds: names may have dots
-	if err := k.Load(rawbytes.Provider(text), yaml.Parser()); err != nil {
-		return Config{}, err
-	}
-	c := DefaultConfig()
-	err := k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
-		Result: &c, TagName: "koanf", ErrorUnused: true,
-		DecodeHook: mapstructure.ComposeDecodeHookFunc(
-			mapstructure.StringToTimeDurationHookFunc(), mapstructure.TextUnmarshallerHookFunc(), numberAsDuration),
-	}})
+	file, err := yamlfile.Parse("", text)
 	if err != nil {
 		return Config{}, err
 	}
-	return c, c.Validate()
+	return readConfig(file)
 }
 
-// numberAsDuration refuses "poll: 15", which would be 15 nanoseconds.
-func numberAsDuration(from, to reflect.Type, value any) (any, error) {
-	if to == reflect.TypeFor[time.Duration]() && from != to {
-		return nil, fmt.Errorf("%v has no unit: write for example 15s", value)
+func readConfig(file *yamlfile.Document) (Config, error) {
+	c := DefaultConfig()
+	if err := file.Decode(&c); err != nil {
+		return Config{}, err
 	}
-	return value, nil
+	return c, file.Locate(c.Validate())
 }
 
 // Validate says which field is wrong and what to do.

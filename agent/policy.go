@@ -33,46 +33,46 @@ type Policy struct {
 	// Kinds, Mechanisms and Noise hold the allowed names: classify; cross,
 	// tally, …; site, coordinator. With noise: coordinator the site's exact
 	// votes or sums reach the coordinator.
-	Kinds      []string `koanf:"kinds"`
-	Mechanisms []string `koanf:"mechanisms"`
-	Noise      []string `koanf:"noise"`
+	Kinds      []string `yaml:"kinds"`
+	Mechanisms []string `yaml:"mechanisms"`
+	Noise      []string `yaml:"noise"`
 	// Learners are the classifiers that this site trains; where none is named,
 	// the default (softmax) alone. All of them end within public bounds.
-	Learners []string `koanf:"learners"`
+	Learners []string `yaml:"learners"`
 	// MaxPoolRows and MaxFeatures bound the public pool and the features of a
 	// record, mapped or not, that a study may ask this site to work on; 0 is
 	// 50,000 and 10,000.
-	MaxPoolRows int `koanf:"max_pool_rows"`
-	MaxFeatures int `koanf:"max_features"`
+	MaxPoolRows int `yaml:"max_pool_rows"`
+	MaxFeatures int `yaml:"max_features"`
 	// MaxTime is the longest that preparing one study may be given; 0 is an hour.
 	// The agent is silent meanwhile.
-	MaxTime time.Duration `koanf:"max_time"`
+	MaxTime time.Duration `yaml:"max_time"`
 	// Study is the most that one study may cost, for each allowed unit.
-	Study map[privacy.Unit]privacy.Budget `koanf:"study"`
+	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
 	// Total is the most that all studies may cost together: the limits of the
 	// site's ledger. A limited unit refuses what proves nothing there, so limit
 	// the finest unit that Study allows; coarser costs count there too. Its δ
 	// should be several times a study's: some of it is the price of counting
 	// different kinds of cost in one ledger.
-	Total map[privacy.Unit]privacy.Budget `koanf:"total"`
+	Total map[privacy.Unit]privacy.Budget `yaml:"total"`
 	// Year is the most that all studies of a calendar year may cost together,
 	// beside Total. The year is UTC's, and a charge counts to the last year that
 	// had begun when it was made: it begins when this machine's clock and the
 	// coordinator's agree on it, and never again; while they are more than an
 	// hour apart nothing is charged. What was charged
 	// before the first dated charge counts to that one's year.
-	Year map[privacy.Unit]privacy.Budget `koanf:"year"`
+	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
 	// MinimumParties is the least number of contributions, as a plan's minimum,
 	// that a study must promise; at least 2.
-	MinimumParties int `koanf:"minimum_parties"`
+	MinimumParties int `yaml:"minimum_parties"`
 	// ClearColumns may leave in clear, by name.
-	ClearColumns []string `koanf:"clear_columns"`
+	ClearColumns []string `yaml:"clear_columns"`
 	// Approval is "person", "two-persons" or "policy".
-	Approval string `koanf:"approval"`
+	Approval string `yaml:"approval"`
 	// Approvers are the persons who may approve, by name, with the public key
 	// each signs with (see caucus agent approver). Two-persons needs at least
 	// two; person takes any approval where none is named.
-	Approvers map[string]protocol.SignerKey `koanf:"approvers"`
+	Approvers map[string]protocol.SignerKey `yaml:"approvers"`
 }
 
 // DefaultPolicy allows nothing; a person approves.

@@ -21,11 +21,11 @@ import (
 type Source struct {
 	// File is delimited text, packed with gzip or not, in which one line is one
 	// record.
-	File string `koanf:"file"`
+	File string `yaml:"file"`
 	// Schema is the site's own schema file: how the file is written (delimiter,
 	// comment, header or columns) and what its columns mean. A plan is held
 	// against it, never against the file.
-	Schema string `koanf:"schema"`
+	Schema string `yaml:"schema"`
 }
 
 // reading is a file as it was read, for the eyes of the site.

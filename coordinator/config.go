@@ -7,14 +7,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"reflect"
 	"time"
 
-	"github.com/go-viper/mapstructure/v2"
-	"github.com/knadh/koanf/parsers/yaml"
-	"github.com/knadh/koanf/providers/rawbytes"
-	"github.com/knadh/koanf/v2"
+	"go.yaml.in/yaml/v3"
 
+	"caucus/internal/yamlfile"
 	"caucus/privacy"
 	"caucus/protocol"
 )
@@ -23,111 +20,111 @@ import (
 // LoadConfig.
 type Config struct {
 	// Dir is the coordinator's folder, as Init made it.
-	Dir string `koanf:"dir"`
+	Dir string `yaml:"dir"`
 	// Listen is host:port to listen on; port 0 takes a free one.
-	Listen string `koanf:"listen"`
+	Listen string `yaml:"listen"`
 	// Address is the host:port that invitations tell parties to dial; where
 	// empty, the one listened on.
-	Address string `koanf:"address"`
+	Address string `yaml:"address"`
 	// MinimumParties is the least minimum a plan may have.
-	MinimumParties int `koanf:"minimum_parties"`
+	MinimumParties int `yaml:"minimum_parties"`
 	// InvitationValid is how long an invitation is good unless it says so.
-	InvitationValid time.Duration `koanf:"invitation_valid"`
+	InvitationValid time.Duration `yaml:"invitation_valid"`
 	// Budget limits what all releases of this coordinator's own ledger may cost
 	// together, for each unit; nil is no limit. A file says "budget: none" for
 	// that: one that does not speak of it was cut off.
-	Budget map[privacy.Unit]privacy.Budget `koanf:"budget"`
-	Limits Limits                          `koanf:"limits"`
+	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
+	Limits Limits                          `yaml:"limits"`
 	// WitnessWait is how long after a start nothing is released, so that agents can
 	// show how far they know the ledger to have been: two of their poll intervals.
-	WitnessWait time.Duration `koanf:"witness_wait"`
+	WitnessWait time.Duration `yaml:"witness_wait"`
 	// Repair is how long the bytes of a stored contribution that was damaged are
 	// waited for; then the study goes on without it.
-	Repair time.Duration `koanf:"repair"`
+	Repair time.Duration `yaml:"repair"`
 	// LongestStop is how long the coordinator may have been stopped, by its clock,
 	// with studies open. After a longer one an operator must vouch for the clock
 	// before it seals any: see protocol.Client.Clock.
-	LongestStop time.Duration `koanf:"longest_stop"`
+	LongestStop time.Duration `yaml:"longest_stop"`
 	// Tick is how often deadlines are looked at.
-	Tick time.Duration `koanf:"tick"`
+	Tick time.Duration `yaml:"tick"`
 	// Grace is how long calls under way may take to end when the coordinator is
 	// told to stop.
-	Grace time.Duration `koanf:"grace"`
+	Grace time.Duration `yaml:"grace"`
 	// Health and Reflection turn on these gRPC services, for members only.
-	Health     bool `koanf:"health"`
-	Reflection bool `koanf:"reflection"`
+	Health     bool `yaml:"health"`
+	Reflection bool `yaml:"reflection"`
 	// Metrics is a loopback host:port that serves counts in Prometheus' text
 	// format at /metrics, without TLS; empty is off.
-	Metrics string `koanf:"metrics"`
-	Gossip  Gossip `koanf:"gossip"`
+	Metrics string `yaml:"metrics"`
+	Gossip  Gossip `yaml:"gossip"`
 
 	// Head is a file outside of Dir and of its backups: Init names one beside the
 	// folder; another disk is better. The coordinator keeps in it how far its
 	// ledger is, and releases nothing after the whole folder was put back to an
 	// older state. Empty: only those who call can notice such a restore. A
 	// relative path is relative to Dir.
-	Head string `koanf:"head"`
+	Head string `yaml:"head"`
 
 	// Software names this program's version in releases.
-	Software string `koanf:"-"`
+	Software string `yaml:"-"`
 	// Log receives what happens, with keys study, party and release; never a
 	// feature, a label or an unreleased number. Nil logs nothing.
-	Log *slog.Logger `koanf:"-"`
+	Log *slog.Logger `yaml:"-"`
 	// Now is the clock of deadlines, invitations and certificates; nil is
 	// time.Now.
-	Now func() time.Time `koanf:"-"`
+	Now func() time.Time `yaml:"-"`
 	// Elapsed counts the time that passes, whatever the clock is set to; nil counts
 	// since the start. A clock that does not agree with it is not believed.
-	Elapsed func() time.Duration `koanf:"-"`
+	Elapsed func() time.Duration `yaml:"-"`
 	// Checkpoint, where not nil, is called with the name of each durable or
 	// visible effect, before it is committed and just after. Tests kill the
 	// process there.
-	Checkpoint func(effect string) `koanf:"-"`
+	Checkpoint func(effect string) `yaml:"-"`
 }
 
 // Limits bound what callers can make the coordinator do.
 type Limits struct {
 	// Body is the most bytes of a contribution, whatever its kind allows.
-	Body int `koanf:"body"`
+	Body int `yaml:"body"`
 	// Pool is the most bytes of a public pool.
-	Pool int `koanf:"pool"`
+	Pool int `yaml:"pool"`
 	// Uploads is how many contributions and pools are in memory at once; more
 	// wait. Memory is at most Uploads times Body, and pools.
-	Uploads int `koanf:"uploads"`
+	Uploads int `yaml:"uploads"`
 	// Streams is how many of these places one member may have.
-	Streams int `koanf:"streams"`
+	Streams int `yaml:"streams"`
 	// Silence is how long a sender may say nothing within an upload, and Slowest
 	// how many bytes a second it must bring: an upload is given up after Silence
 	// and size/Slowest.
-	Silence time.Duration `koanf:"silence"`
-	Slowest int           `koanf:"slowest"`
+	Silence time.Duration `yaml:"silence"`
+	Slowest int           `yaml:"slowest"`
 	// Bytes is how many bytes an hour one member may send and fetch in the long
 	// run, and as many at once after a rest. A transfer that has begun may end;
 	// the next one waits.
-	Bytes int64 `koanf:"bytes"`
+	Bytes int64 `yaml:"bytes"`
 	// Calls is how many calls one member may have open at once, and AllCalls how
 	// many all together. A call holds less than 400 KB before it is understood.
-	Calls    int `koanf:"calls"`
-	AllCalls int `koanf:"all_calls"`
+	Calls    int `yaml:"calls"`
+	AllCalls int `yaml:"all_calls"`
 	// Connections is how many connections one member may have, and AllConnections
 	// how many there may be: where there is one more, that which was used longest
 	// ago is closed. A connection takes about 100 KB.
-	Connections    int `koanf:"connections"`
-	AllConnections int `koanf:"all_connections"`
+	Connections    int `yaml:"connections"`
+	AllConnections int `yaml:"all_connections"`
 	// Rate is how many calls a second one member may make in the long run, and
 	// Burst how many at once after a rest.
-	Rate  float64 `koanf:"rate"`
-	Burst int     `koanf:"burst"`
+	Rate  float64 `yaml:"rate"`
+	Burst int     `yaml:"burst"`
 }
 
 // Gossip says whether and where a coordinator takes part in the gossip. It only
 // says who seems alive.
 type Gossip struct {
 	// Listen is host:port for UDP and TCP; empty turns gossip off.
-	Listen string `koanf:"listen"`
+	Listen string `yaml:"listen"`
 	// Parties lets parties take part, those whose site says so too. Whoever takes
 	// part reads the names and addresses of all that do.
-	Parties bool `koanf:"parties"`
+	Parties bool `yaml:"parties"`
 }
 
 // Files in a coordinator's folder.
@@ -155,30 +152,18 @@ func DefaultConfig(dir string) Config {
 	}
 }
 
-// maxConfigBytes bounds what LoadConfig reads: a config is a page.
-const maxConfigBytes = 1 << 20
-
 // LoadConfig reads a YAML file over the defaults and validates it. An unknown
 // key is an error. A relative dir, and none, is relative to the file's folder.
 func LoadConfig(path string) (Config, error) {
-	fail := func(err error) (Config, error) {
-		return Config{}, fmt.Errorf("read coordinator config %s: %w", path, err)
+	fail := func(err error) (Config, error) { return Config{}, fmt.Errorf("read coordinator config: %w", err) }
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		return fail(fmt.Errorf("%s: it is empty, so something else emptied it: restore it from a backup of the folder", path))
 	}
-	info, err := os.Stat(path)
+	file, err := yamlfile.Read(path)
 	if err != nil {
 		return fail(err)
 	}
-	switch {
-	case info.Size() > maxConfigBytes:
-		return fail(fmt.Errorf("it is longer than %d bytes", maxConfigBytes))
-	case info.Size() == 0:
-		return fail(errors.New("it is empty, so something else emptied it: restore it from a backup of the folder"))
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fail(err)
-	}
-	c, err := ParseConfig(text)
+	c, err := readConfig(file)
 	if err != nil {
 		return fail(err)
 	}
@@ -190,41 +175,29 @@ func LoadConfig(path string) (Config, error) {
 
 // ParseConfig reads YAML over the defaults and validates it.
 func ParseConfig(text []byte) (Config, error) {
-	k := koanf.New("\x00") // a delimiter that no key holds
-	if err := k.Load(rawbytes.Provider(text), yaml.Parser()); err != nil {
-		return Config{}, err
-	}
-	switch limits := k.Get("budget").(type) {
-	case nil:
-		return Config{}, errors.New("budget: not given: say what all releases may cost together, or budget: none")
-	case string:
-		if limits != "none" {
-			return Config{}, fmt.Errorf("budget: %q: give limits for units, such as {record: {epsilon: 3, delta: 1e-5}}, or none", limits)
-		}
-		k.Delete("budget")
-	case map[string]any:
-		if len(limits) == 0 {
-			return Config{}, errors.New("budget: it is empty: give limits for units, or none")
-		}
-	}
-	c := DefaultConfig(".")
-	err := k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
-		TagName: "koanf", ErrorUnused: true,
-		DecodeHook: mapstructure.ComposeDecodeHookFunc(
-			mapstructure.StringToTimeDurationHookFunc(), mapstructure.TextUnmarshallerHookFunc(), numberAsDuration),
-	}})
+	file, err := yamlfile.Parse("", text)
 	if err != nil {
 		return Config{}, err
 	}
-	return c, c.Validate()
+	return readConfig(file)
 }
 
-// numberAsDuration refuses "tick: 15", which would be 15 nanoseconds.
-func numberAsDuration(from, to reflect.Type, value any) (any, error) {
-	if to == reflect.TypeFor[time.Duration]() && from != to {
-		return nil, fmt.Errorf("%v has no unit: write for example 15s", value)
+func readConfig(file *yamlfile.Document) (Config, error) {
+	c := DefaultConfig(".")
+	switch limits := file.Find("budget"); {
+	case limits == nil:
+		return Config{}, file.Locate(errors.New("budget: not given: say what all releases may cost together, or budget: none"))
+	case limits.Kind == yaml.ScalarNode && limits.Value == "none":
+		file.Remove("budget")
+	case limits.Kind == yaml.ScalarNode:
+		return Config{}, file.Locate(fmt.Errorf("budget: %q: give limits for units, such as {record: {epsilon: 3, delta: 1e-5}}, or none", limits.Value))
+	case len(limits.Content) == 0:
+		return Config{}, file.Locate(errors.New("budget: it is empty: give limits for units, or none"))
 	}
-	return value, nil
+	if err := file.Decode(&c); err != nil {
+		return Config{}, err
+	}
+	return c, file.Locate(c.Validate())
 }
 
 // Validate says which field is wrong and what to do.

@@ -2,16 +2,16 @@ package dataset
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"caucus/internal/yamlfile"
 )
 
 // Schema says, before any record is seen, what the columns of a file mean: their
@@ -114,8 +114,6 @@ func (s Schema) YAML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
-
 // decodeStrict reads a single YAML document without unknown keys into v.
 func decodeStrict(r io.Reader, v any) error {
 	text, err := io.ReadAll(io.LimitReader(r, maxSchemaBytes+1))
@@ -125,17 +123,11 @@ func decodeStrict(r io.Reader, v any) error {
 	if len(text) > maxSchemaBytes {
 		return fmt.Errorf("it is longer than %d MiB", maxSchemaBytes>>20)
 	}
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	if err := d.Decode(v); errors.Is(err, io.EOF) {
-		return errors.New("it is empty")
-	} else if err != nil {
-		return errors.New(unknownKey.ReplaceAllString(err.Error(), "unknown key $1"))
+	file, err := yamlfile.Parse("", text)
+	if err != nil {
+		return err
 	}
-	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return errors.New("there is more than one YAML document; keep the first")
-	}
-	return nil
+	return file.Decode(v)
 }
 
 // Format is how files of this schema are written.

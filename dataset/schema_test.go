@@ -92,7 +92,7 @@ func TestParseSchemaErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "it is empty",
 		"a: [":                                "parse schema",
-		label + feature + "lable: 1":          "unknown key lable",
+		label + feature + "lable: 1":          `line 3: unknown key "lable": do you mean "label"?`,
 		label + feature + "---\n" + label:     "more than one YAML document",
 		feature:                               "label: column is empty",
 		"label: {column: y}\n" + feature:      "classes has 0 entries; list at least two",

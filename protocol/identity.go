@@ -17,6 +17,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"google.golang.org/grpc/credentials"
+
+	"caucus/internal/yamlfile"
 )
 
 // Role is what a certificate lets its holder do.
@@ -156,7 +158,7 @@ func LoadIdentity(path string) (Identity, error) {
 	var id Identity
 	text, err := readSecret(path)
 	if err == nil {
-		err = yaml.Unmarshal(text, &id)
+		err = decodeSecret(path, text, &id)
 	}
 	if err == nil {
 		_, err = id.leaf()
@@ -204,6 +206,16 @@ func (id Identity) leaf() (*x509.Certificate, error) {
 		return nil, fmt.Errorf("certificate and key: %w", err)
 	}
 	return x509.ParseCertificate(pair.Certificate[0])
+}
+
+// decodeSecret reads the YAML of a secret file. Its errors name keys of it, and no
+// value.
+func decodeSecret(path string, text []byte, v any) error {
+	file, err := yamlfile.Parse(path, text)
+	if err != nil {
+		return err
+	}
+	return file.Decode(v)
 }
 
 // WriteSecret writes a file of mode 0600 whole or not at all, and durably. Its

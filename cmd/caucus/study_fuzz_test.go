@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"caucus/dataset"
+	"caucus/internal/yamlfile"
 	"caucus/study"
 )
 
@@ -23,7 +24,11 @@ func FuzzStudyFile(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := parseStudyFile(text)
+		file, err := yamlfile.Parse("", text)
+		if err != nil {
+			return
+		}
+		s, err := decodeStudyFile(file)
 		if err != nil || s.Map.Project > 3 || s.Shards > 64 || len(s.Roster) > 64 {
 			return
 		}

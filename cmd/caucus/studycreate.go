@@ -1,22 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
 
+	"caucus/internal/yamlfile"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -162,16 +160,12 @@ var errZeroEpsilon = errors.New("epsilon: 0 would release nothing at all: typica
 // the file's folder.
 func readStudyFile(name string) (studyFile, error) {
 	var s studyFile
-	text, err := os.ReadFile(name)
+	file, err := yamlfile.Read(name)
+	if err == nil {
+		s, err = decodeStudyFile(file)
+	}
 	if err != nil {
-		return s, err
-	}
-	if s, err = parseStudyFile(text); err != nil {
-		return s, fmt.Errorf("%s: %w", name, err)
-	}
-	var said struct{ Epsilon *float64 }
-	if err := yaml.Unmarshal(text, &said); err == nil && said.Epsilon != nil && *said.Epsilon == 0 {
-		return s, fmt.Errorf("%s: %w", name, errZeroEpsilon)
+		return s, fmt.Errorf("read study file: %w", err)
 	}
 	for _, path := range []*string{&s.Schema, &s.Pool, &s.PoolRelease} {
 		if *path != "" && !filepath.IsAbs(*path) {
@@ -181,10 +175,14 @@ func readStudyFile(name string) (studyFile, error) {
 	return s, nil
 }
 
-func parseStudyFile(text []byte) (s studyFile, err error) {
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	return s, d.Decode(&s)
+func decodeStudyFile(file *yamlfile.Document) (s studyFile, err error) {
+	if err := file.Decode(&s); err != nil {
+		return s, err
+	}
+	if s.Epsilon == 0 && file.Find("epsilon") != nil {
+		return s, file.Locate(errZeroEpsilon)
+	}
+	return s, nil
 }
 
 // propose makes the plan of a study file.

@@ -1,0 +1,231 @@
+package yamlfile
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// check holds a document against a type. It follows go.yaml.in/yaml/v3 in what
+// a type takes, refuses more, and says it in words.
+type check struct {
+	doc  *Document
+	root reflect.Type
+	// seen are the nodes that were held against a type already, so that aliases of
+	// aliases cost no more than the nodes there are.
+	seen map[visit]bool
+}
+
+type visit struct {
+	node *yaml.Node
+	as   reflect.Type
+}
+
+func (d *Document) decode(n *yaml.Node, v any) error {
+	t := reflect.TypeOf(v)
+	if t == nil || t.Kind() != reflect.Pointer {
+		return fmt.Errorf("decode YAML into %T: give a pointer", v)
+	}
+	c := check{doc: d, root: t.Elem(), seen: map[visit]bool{}}
+	if err := c.value(n, t.Elem(), nil); err != nil {
+		return err
+	}
+	if err := n.Decode(v); err != nil { // what only the parser knows, such as too many aliases
+		return d.syntax(err)
+	}
+	return nil
+}
+
+// fail is a problem with the value at a path of keys.
+func (c *check) fail(n *yaml.Node, path []string, err error) error {
+	if len(path) > 0 {
+		err = fmt.Errorf("%s: %w", strings.Join(path, ": "), err)
+	}
+	return c.doc.at(n.Line, err)
+}
+
+// within is a path and one more key.
+func within(path []string, key string) []string { return append(path[:len(path):len(path)], key) }
+
+var (
+	durationType  = reflect.TypeFor[time.Duration]()
+	timeType      = reflect.TypeFor[time.Time]()
+	readsItself   = reflect.TypeFor[yaml.Unmarshaler]()
+	readsTextType = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+func (c *check) value(n *yaml.Node, t reflect.Type, path []string) error {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if isNull(n) || c.seen[visit{n, t}] {
+		return nil
+	}
+	c.seen[visit{n, t}] = true
+	switch {
+	case reflect.PointerTo(t).Implements(readsItself):
+		return c.self(n, t, path)
+	case reflect.PointerTo(t).Implements(readsTextType), t == durationType:
+		return c.scalar(n, t, path)
+	}
+	switch t.Kind() {
+	case reflect.Interface:
+		return nil
+	case reflect.Struct:
+		return c.fields(n, t, path)
+	case reflect.Map:
+		return c.entries(n, t, path)
+	case reflect.Slice, reflect.Array:
+		return c.items(n, t, path)
+	}
+	return c.scalar(n, t, path)
+}
+
+// self lets a type that reads itself try.
+func (c *check) self(n *yaml.Node, t reflect.Type, path []string) error {
+	err := n.Decode(reflect.New(t).Interface())
+	var mismatch *yaml.TypeError
+	switch {
+	case errors.As(err, &mismatch):
+		return c.fail(n, path, fmt.Errorf("found %s, which does not fit: %s", found(n), strings.Join(mismatch.Errors, "; ")))
+	case err != nil:
+		return c.fail(n, path, err)
+	}
+	return nil
+}
+
+func (c *check) items(n *yaml.Node, t reflect.Type, path []string) error {
+	if n.Kind != yaml.SequenceNode {
+		return c.wrong(n, t, path)
+	}
+	for i, item := range n.Content {
+		if err := c.value(item, t.Elem(), within(path, strconv.Itoa(i+1))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries holds a mapping of any keys against a map.
+func (c *check) entries(n *yaml.Node, t reflect.Type, path []string) error {
+	if n.Kind != yaml.MappingNode {
+		return c.wrong(n, t, path)
+	}
+	return c.pairs(n, path, func(key, value *yaml.Node) error {
+		if err := c.value(key, t.Key(), path); err != nil {
+			return err
+		}
+		return c.value(value, t.Elem(), within(path, key.Value))
+	})
+}
+
+// fields holds a mapping of known keys against a struct.
+func (c *check) fields(n *yaml.Node, t reflect.Type, path []string) error {
+	if n.Kind != yaml.MappingNode {
+		return c.wrong(n, t, path)
+	}
+	known := keysOf(t)
+	return c.pairs(n, path, func(key, value *yaml.Node) error {
+		for _, k := range known {
+			if k.name == key.Value {
+				return c.value(value, k.of, within(path, key.Value))
+			}
+		}
+		return c.fail(key, path, fmt.Errorf("unknown key %s: %s", quote(key.Value), suggest(key.Value, known, c.root)))
+	})
+}
+
+// pairs calls each with the keys and values of a mapping and of those merged
+// into it (<<). A key is text and there once.
+func (c *check) pairs(n *yaml.Node, path []string, each func(key, value *yaml.Node) error) error {
+	first := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		if key.Kind != yaml.ScalarNode {
+			return c.fail(n.Content[i], path, fmt.Errorf("found %s where a key should be: put quotes around it if it is text", found(key)))
+		}
+		if line, twice := first[key.Value]; twice {
+			return c.fail(n.Content[i], path, fmt.Errorf("key %s is there twice, before on line %d: keep one", quote(key.Value), line))
+		}
+		first[key.Value] = n.Content[i].Line
+		err := each
+		if key.ShortTag() == "!!merge" {
+			err = func(_, value *yaml.Node) error { return c.merged(value, path, each) }
+		}
+		if err := err(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merged goes through the mapping, or the list of mappings, behind "<<".
+func (c *check) merged(n *yaml.Node, path []string, each func(key, value *yaml.Node) error) error {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if c.seen[visit{node: n}] {
+		return nil
+	}
+	c.seen[visit{node: n}] = true
+	switch n.Kind {
+	case yaml.MappingNode:
+		return c.pairs(n, path, each)
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			if err := c.merged(item, path, each); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c.fail(n, path, fmt.Errorf("found %s behind <<, want keys with values", found(n)))
+}
+
+var days = regexp.MustCompile(`^[+-]?[0-9]+d$`)
+
+// scalar holds one value against a type that is written as one. A length of
+// time in days becomes hours, which the parser knows.
+func (c *check) scalar(n *yaml.Node, t reflect.Type, path []string) error {
+	if n.Kind != yaml.ScalarNode {
+		return c.wrong(n, t, path)
+	}
+	if t == durationType && days.MatchString(n.Value) {
+		whole, err := strconv.ParseInt(strings.TrimSuffix(n.Value, "d"), 10, 64)
+		if most := int64(math.MaxInt64 / (24 * time.Hour)); err != nil || whole > most || whole < -most {
+			return c.wrong(n, t, path)
+		}
+		n.Value = strconv.FormatInt(24*whole, 10) + "h"
+	}
+	if integer(t) && n.ShortTag() == "!!float" {
+		var v float64
+		if n.Decode(&v) != nil || v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+			return c.wrong(n, t, path)
+		}
+	}
+	err := n.Decode(reflect.New(t).Interface())
+	var mismatch *yaml.TypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &mismatch), t == timeType:
+		return c.wrong(n, t, path)
+	}
+	return c.fail(n, path, err) // a type that reads text says itself what it wants
+}
+
+func integer(t reflect.Type) bool { return t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64 }

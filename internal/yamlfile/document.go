@@ -1,0 +1,172 @@
+package yamlfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Document is one YAML document that was parsed and not yet understood. It is
+// not empty.
+type Document struct {
+	name string // of the file, for errors; may be empty
+	root *yaml.Node
+}
+
+// maxBytes bounds what Read reads: what a person writes is a few pages.
+const maxBytes = 1 << 20
+
+// Read parses a file of at most 1 MiB. Its errors name it.
+func Read(path string) (*Document, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxBytes {
+		return nil, fmt.Errorf("%s: it is longer than %d bytes: it is something else", path, maxBytes)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, text)
+}
+
+// Parse parses a file's text. Errors begin with its name, where it has one.
+func Parse(name string, text []byte) (*Document, error) {
+	d := &Document{name: name}
+	var document, second yaml.Node
+	in := yaml.NewDecoder(bytes.NewReader(text))
+	err := in.Decode(&document)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, d.at(0, errors.New("it is empty"))
+	case err != nil:
+		return nil, d.syntax(err)
+	}
+	d.root = document.Content[0]
+	if isNull(d.root) {
+		return nil, d.at(0, errors.New("it is empty"))
+	}
+	if err := in.Decode(&second); err == nil {
+		return nil, d.at(second.Line, errors.New("there is more than one YAML document: keep the first"))
+	} else if !errors.Is(err, io.EOF) {
+		return nil, d.syntax(err)
+	}
+	return d, nil
+}
+
+// Decode reads the document over what v, a pointer, holds: keys that are not
+// there leave it as it is. After an error v may hold a part of it.
+func (d *Document) Decode(v any) error { return d.decode(d.root, v) }
+
+// DecodeNode does as [Document.Decode] with a part of a document, for types that
+// read themselves.
+func DecodeNode(n *yaml.Node, v any) error { return (&Document{root: n}).decode(n, v) }
+
+// Find is the value of a key, and of a key within it, and so on; nil where there
+// is none.
+func (d *Document) Find(keys ...string) *yaml.Node {
+	n := d.root
+	for _, key := range keys {
+		if _, n = child(n, key); n == nil {
+			return nil
+		}
+	}
+	if isNull(n) {
+		return nil
+	}
+	return n
+}
+
+// Remove takes a key at the top away.
+func (d *Document) Remove(key string) {
+	for i := 0; d.root.Kind == yaml.MappingNode && i+1 < len(d.root.Content); i += 2 {
+		if d.root.Content[i].Value == key {
+			d.root.Content = append(d.root.Content[:i:i], d.root.Content[i+2:]...)
+			return
+		}
+	}
+}
+
+// Locate adds file and line to an error about what was read, which begins with
+// the keys that it is about: "limits: body: 0: give 1 or more". Nil stays nil.
+func (d *Document) Locate(err error) error {
+	if err == nil {
+		return nil
+	}
+	n, line := d.root, 0
+	for _, key := range strings.Split(err.Error(), ": ") {
+		name, value := child(n, key)
+		if value == nil {
+			break
+		}
+		n, line = value, name.Line
+	}
+	return d.at(line, err)
+}
+
+// child is a key of a mapping and its value, nil and nil where it is not there.
+func child(n *yaml.Node, key string) (name, value *yaml.Node) {
+	if n != nil && n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i], n.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// at says where an error is; line 0 is nowhere in particular.
+func (d *Document) at(line int, err error) error {
+	switch {
+	case line > 0 && d.name != "":
+		return fmt.Errorf("%s line %d: %w", d.name, line, err)
+	case line > 0:
+		return fmt.Errorf("line %d: %w", line, err)
+	case d.name != "":
+		return fmt.Errorf("%s: %w", d.name, err)
+	}
+	return err
+}
+
+var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+
+// hints are what usually is behind an error of the YAML parser.
+var hints = []struct{ error, hint string }{
+	{"cannot start any token", "indent with spaces, never with tabs, and put quotes around text that begins with @, ` or %"},
+	{"mapping values are not allowed", `look at the indentation here and a line above, and put quotes around text that holds ": "`},
+	{"did not find expected", "look at the indentation, quotes and brackets here and a line above"},
+	{"could not find expected ':'", "a key without a colon, or text that goes on at the wrong indentation"},
+}
+
+// syntax puts an error of the YAML parser into the form of all others.
+func (d *Document) syntax(err error) error {
+	found := yamlError.FindStringSubmatch(err.Error())
+	if found == nil {
+		return d.at(0, fmt.Errorf("it is not YAML: %w", err))
+	}
+	line, _ := strconv.Atoi(found[1]) // 0 where it names none
+	problem := "it is not YAML: " + found[2]
+	for _, h := range hints {
+		if strings.Contains(problem, h.error) {
+			problem += ": " + h.hint
+			break
+		}
+	}
+	return d.at(line, errors.New(problem))
+}

@@ -1,0 +1,170 @@
+package yamlfile
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// key is one that a struct takes.
+type key struct {
+	name string
+	of   reflect.Type
+}
+
+// keysOf are the keys of a struct, those of its inline structs among them, as
+// go.yaml.in/yaml/v3 names them.
+func keysOf(t reflect.Type) []key {
+	var keys []key
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		switch {
+		case f.PkgPath != "" && !f.Anonymous, name == "-":
+		case strings.Contains(options, "inline"):
+			keys = append(keys, keysOf(f.Type)...)
+		case name == "":
+			keys = append(keys, key{strings.ToLower(f.Name), f.Type})
+		default:
+			keys = append(keys, key{name, f.Type})
+		}
+	}
+	return keys
+}
+
+// suggest says what an unknown key may have been meant to be: a known one that is
+// nearly spelled like it, one of that name elsewhere, or any of the known.
+func suggest(unknown string, known []key, root reflect.Type) string {
+	nearest, least := "", 1+len(unknown)/3
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = k.name
+		if len(unknown) > 2*len(k.name)+2 { // and no text of a megabyte is compared
+			continue
+		}
+		if d := edits(plain(unknown), plain(k.name)); d <= least && (nearest == "" || d < least) {
+			nearest, least = k.name, d
+		}
+	}
+	if nearest != "" {
+		return fmt.Sprintf("do you mean %q?", nearest)
+	}
+	if path := elsewhere(unknown, root, nil); path != nil {
+		return fmt.Sprintf("it belongs under %s", strings.Join(path, ": "))
+	}
+	if len(names) == 0 {
+		return "there are no keys here"
+	}
+	return "the keys here are " + strings.Join(names, ", ")
+}
+
+// plain is a key without what people spell in several ways.
+func plain(s string) string { return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s)) }
+
+// elsewhere is where, below a struct and the structs in it, there is a key of
+// that name: the keys that lead to it, nil where it is nowhere or at the top.
+func elsewhere(name string, t reflect.Type, path []string) []string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || len(path) > 4 {
+		return nil
+	}
+	for _, k := range keysOf(t) {
+		if k.name == name && len(path) > 0 {
+			return path
+		}
+		if found := elsewhere(name, k.of, within(path, k.name)); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// edits is how many letters must be changed, added, left out or swapped with
+// their neighbour to make b of a (optimal string alignment).
+func edits(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
+
+// wrong is a value of another form than its type's.
+func (c *check) wrong(n *yaml.Node, t reflect.Type, path []string) error {
+	if tag := n.ShortTag(); t == durationType && (tag == "!!int" || tag == "!!float") {
+		return c.fail(n, path, fmt.Errorf("%s has no unit: write for example 15s, 24h or 30d", n.Value))
+	}
+	return c.fail(n, path, fmt.Errorf("found %s, want %s", found(n), wanted(t)))
+}
+
+// found says what a node is.
+func found(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "keys with values"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	return quote(n.Value)
+}
+
+// quote is a text as a person finds it again, its beginning where it is long.
+func quote(s string) string {
+	const most = 40
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// wanted says how a type is written.
+func wanted(t reflect.Type) string {
+	switch t {
+	case durationType:
+		return "a length of time such as 15s, 24h or 30d"
+	case timeType:
+		return "a time such as 2026-01-31T17:00:00Z"
+	}
+	switch kind := t.Kind(); {
+	case kind == reflect.Bool:
+		return "true or false"
+	case kind >= reflect.Uint && kind <= reflect.Uint64:
+		return "a whole number that is not below 0"
+	case integer(t):
+		return "a whole number"
+	case kind == reflect.Float32 || kind == reflect.Float64:
+		return "a number"
+	case kind == reflect.Slice || kind == reflect.Array && !reflect.PointerTo(t).Implements(readsTextType):
+		return "a list such as [one, two]"
+	case kind == reflect.Map:
+		return "names with values"
+	case kind == reflect.Struct && !reflect.PointerTo(t).Implements(readsTextType):
+		var names []string
+		for _, k := range keysOf(t) {
+			names = append(names, k.name)
+		}
+		return "the keys " + strings.Join(names, ", ")
+	}
+	return "a text"
+}
