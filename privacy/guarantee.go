@@ -51,6 +51,11 @@ func Together(u Unit, all ...Guarantee) (Budget, bool) {
 // Lemma 2.2).
 func (g Guarantee) At(u Unit) (Budget, bool) { return Together(u, g) }
 
+// groupSlack covers the floating-point error of (e^{kε}−1)/(e^ε−1): kε is below
+// 710 where that is finite, so its rounding moves the result by 710·2⁻⁵³ < 2⁻⁴³
+// of it, and three more operations by a few 2⁻⁵² each.
+const groupSlack = 0x1p-42
+
 // at is At before rounding.
 func (g Guarantee) at(u Unit) (epsilon, delta *big.Rat, ok bool) {
 	e, d, k := g.Budget.Epsilon, g.Budget.Delta, g.PerParty
@@ -67,11 +72,9 @@ func (g Guarantee) at(u Unit) (epsilon, delta *big.Rat, ok bool) {
 	if d > 0 {
 		steps := float64(k)
 		if e > 0 {
-			// Relative errors: 2⁻⁵² times kε, below 2⁻⁴² where the result is
-			// finite, and a few more 2⁻⁵²; slack is 2⁻³³.
 			steps = math.Expm1(float64(k)*e) / math.Expm1(e)
 		}
-		steps *= 1 + slack
+		steps *= 1 + groupSlack
 		if math.IsInf(steps, 1) || math.IsNaN(steps) {
 			return nil, nil, false
 		}
