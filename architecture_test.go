@@ -20,6 +20,7 @@ var rooms = map[string][]string{
 	"learners":          {},
 	"privacy":           {},
 	"privacy/journal":   {"privacy"},
+	"privacy/audit":     {},
 	"auxdata":           {"dataset", "learners"},
 	"aggregation":       {"learners", "dataset"},
 	"aggregation/ratio": {"aggregation", "dataset"},
@@ -42,6 +43,7 @@ var pure = map[string][]string{
 	"aggregation/ratio": {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"auxdata":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"privacy":           {"os", "net", "net/http", "database/sql", "time"},
+	"privacy/audit":     {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "crypto/rand"},
 	"protocol":          {"internal/yamlfile", "database/sql"},
 }

@@ -11,13 +11,20 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"caucus/privacy/audit"
 )
 
-func audit(t *testing.T, samples int, delta float64, s Sampler) Finding {
+func audited(t *testing.T, samples int, delta float64, draw audit.Draw) audit.Finding {
 	t.Helper()
-	a := DefaultAudit()
+	a := audit.Default()
 	a.Samples, a.Delta = samples, delta
-	return must(a.Run(s))
+	return must(a.Run(draw))
+}
+
+// answerOf is an answer as an audit reads it.
+func answerOf(values []int64, reals []float64) []float64 {
+	return append(slices.Clone(reals), audit.Integers(func(int) []int64 { return values })(0)...)
 }
 
 // TestAuditHonest: no mechanism gives away more than its proof says; and the
@@ -26,9 +33,9 @@ func audit(t *testing.T, samples int, delta float64, s Sampler) Finding {
 // False alarms: 5e-13 each of 17 trials.
 func TestAuditHonest(t *testing.T) {
 	for _, trial := range must(Trials()) {
-		a := DefaultAudit()
+		a := audit.Default()
 		a.Samples, a.Delta, a.FalseAlarm = 6_000, trial.Claim.Delta, 5e-13
-		f := must(a.Run(trial.Sampler(cryptorand.Reader)))
+		f := must(a.Run(audit.Integers(trial.Draws(cryptorand.Reader))))
 		t.Logf("%-20s %-48s claims %.3f, shows %.3f by %s", trial.Mechanism.Name(), trial.Pair, trial.Claim.Epsilon, f.Epsilon, f.Event)
 		if f.Exceeds(trial.Claim.Epsilon) {
 			t.Errorf("%s, %s: ε is at least %.3f by %s (%d and %d of %d), its proof says %.3f",
@@ -61,7 +68,7 @@ func TestTrialsAreNeighbours(t *testing.T) {
 
 // laplaceOf draws discrete Laplace noise of a scale for each number of one of
 // two vectors.
-func laplaceOf(scale *big.Rat, d func() dice, data [2][]int64) Sampler {
+func laplaceOf(scale *big.Rat, d func() dice, data [2][]int64) audit.Draw {
 	return func(neighbour int) []float64 {
 		return answerOf(DiscreteLaplace{scale}.draw(&secret{values: data[neighbour]}, d()))
 	}
@@ -79,7 +86,7 @@ func TestAuditMutants(t *testing.T) {
 	type mutant struct {
 		claim   Budget
 		samples int
-		sampler Sampler
+		draw    audit.Draw
 	}
 	mutants := map[string]mutant{
 		"half the noise, Laplace": {Budget{Epsilon: 1}, 20_000, laplaceOf(big.NewRat(1, 2), honest, one)},
@@ -154,7 +161,7 @@ func TestAuditMutants(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(mutants)) { // in order: they share their dice
 		m := mutants[name]
-		f := audit(t, m.samples, m.claim.Delta, m.sampler)
+		f := audited(t, m.samples, m.claim.Delta, m.draw)
 		t.Logf("%s: claims %.3f at δ = %.2f, shows %.3f by %s (%d and %d of %d)", name, m.claim.Epsilon, m.claim.Delta, f.Epsilon, f.Event, f.Likely, f.Other, f.Tested)
 		if !f.Exceeds(m.claim.Epsilon) {
 			t.Errorf("%s is not found: claims %.3f, shows %.3f by %s", name, m.claim.Epsilon, f.Epsilon, f.Event)
@@ -165,7 +172,7 @@ func TestAuditMutants(t *testing.T) {
 // publishedDirichlet is dirichlet-paper at ε = 1 and δ = 0.01 on ten labels in
 // two classes, one of them turned round. The paper's condition gives σ = 0.213
 // for (5,5) and 0.054 for (6,4).
-func publishedDirichlet() Sampler {
+func publishedDirichlet() audit.Draw {
 	m := DirichletPaper{Epsilon: 1, Delta: 0.01}
 	counts := [2][]float64{{5, 5}, {6, 4}}
 	var sigma [2]float64
@@ -202,7 +209,7 @@ func (f forgetfulTx) Append(e Entry) error {
 // at 1, is nine deviations away.
 func TestAuditThroughTheDoor(t *testing.T) {
 	const asked = 8
-	through := func(journal func() Journal) Sampler {
+	through := func(journal func() Journal) audit.Draw {
 		return func(n int) []float64 {
 			l := must(Open(journal(), Config{}))
 			s := must(NewSensitive([]int64{int64(n)}, Bound{Unit: Record, L1: 1}))
@@ -217,61 +224,12 @@ func TestAuditThroughTheDoor(t *testing.T) {
 			return out
 		}
 	}
-	if f := audit(t, 100, 0, through(NewMemory)); f.Exceeds(1) {
+	if f := audited(t, 100, 0, through(NewMemory)); f.Exceeds(1) {
 		t.Errorf("one answer asked for eight times: claims 1, shows %.3f by %s", f.Epsilon, f.Event)
 	}
-	f := audit(t, 1500, 0, through(func() Journal { return forgetful{NewMemory()} }))
+	f := audited(t, 1500, 0, through(func() Journal { return forgetful{NewMemory()} }))
 	t.Logf("noise redrawn on retry: claims 1, shows %.3f by %s", f.Epsilon, f.Event)
 	if !f.Exceeds(1) {
 		t.Errorf("noise redrawn on retry is not found: claims 1, shows %.3f by %s", f.Epsilon, f.Event)
-	}
-}
-
-// TestAuditFalseAlarms: on answers of randomised response, whose ε is exact,
-// audits with a false-alarm rate of 0.2 raise less than they may. 300 audits
-// raise 60 expected at most; 121 or more happen with probability below 1e-13
-// (binomial tail).
-func TestAuditFalseAlarms(t *testing.T) {
-	m := RandomisedResponse{Classes: 2, Keep: big.NewRat(3, 4)} // ε = log 3
-	d := newDice(rand.NewChaCha8([32]byte{1}))
-	raised := 0
-	for range 300 {
-		a := Audit{Samples: 200, FalseAlarm: 0.2}
-		f := must(a.Run(func(n int) []float64 { return answerOf(m.draw(&secret{values: []int64{int64(n)}}, d)) }))
-		if f.Exceeds(math.Log(3)) {
-			raised++
-		}
-	}
-	if raised > 120 {
-		t.Errorf("%d of 300 audits of an honest mechanism raise an alarm, 60 are allowed for", raised)
-	}
-	t.Logf("%d of 300 audits raise an alarm at a false-alarm rate of 0.2", raised)
-}
-
-// TestShareBounds: at the bounds, the binomial tails have the level.
-func TestShareBounds(t *testing.T) {
-	tail := func(k, n int, p float64) float64 { // P[X ≥ k]
-		sum := 0.
-		for x := k; x <= n; x++ {
-			a, _ := math.Lgamma(float64(n + 1))
-			b, _ := math.Lgamma(float64(x + 1))
-			c, _ := math.Lgamma(float64(n - x + 1))
-			sum += math.Exp(a - b - c + float64(x)*math.Log(p) + float64(n-x)*math.Log1p(-p))
-		}
-		return sum
-	}
-	for _, c := range []struct{ k, n int }{{1, 10}, {5, 10}, {10, 10}, {3, 2000}, {1000, 2000}, {1999, 2000}} {
-		for _, level := range []float64{0.1, 1e-6, 1e-13} {
-			low := leastShare(c.k, c.n, level)
-			if got := tail(c.k, c.n, low); got > level || got < 0.9999*level {
-				t.Errorf("%d of %d at %g: at %g the tail is %g", c.k, c.n, level, low, got)
-			}
-			if high := mostShare(c.n-c.k, c.n, level); math.Abs(high-(1-low)) > 1e-15 {
-				t.Errorf("%d of %d at %g: upper bound %g, want %g", c.n-c.k, c.n, level, high, 1-low)
-			}
-		}
-	}
-	if leastShare(0, 10, 0.1) != 0 || mostShare(10, 10, 0.1) != 1 {
-		t.Error("nothing of ten must give 0, all of ten 1")
 	}
 }

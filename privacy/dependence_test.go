@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"caucus/privacy/audit"
 )
 
 // door is a ledger, or a mistake in its place.
@@ -35,12 +37,31 @@ func (f mistaken) Release(_ context.Context, id string, s Sensitive, m Mechanism
 	return Published{ID: id, Mechanism: m.Name(), Parameters: m.parameters(), Bound: s.Bound(), Values: f(id, s.open(), m)}, nil
 }
 
+// answer is a publication and the vector that it is of.
+type answer struct {
+	Published Published
+	Of        []int64
+}
+
+// looked looks for noise that hangs together in answers.
+func looked(d audit.Dependence, answers []answer) (audit.DependenceFinding, error) {
+	var noise []audit.Noise
+	for _, a := range answers {
+		n, err := ScoresOf(a.Published, a.Of)
+		if err != nil {
+			return audit.DependenceFinding{}, err
+		}
+		noise = append(noise, audit.Noise(n))
+	}
+	return d.Run(noise)
+}
+
 // answersOf releases one vector again and again: at two parties, for some
 // studies of four outputs each; for every other study what a ledger charges is
 // reserved first.
-func answersOf(t testing.TB, open func() door, trial Trial, studies int) []Answer {
+func answersOf(t testing.TB, open func() door, trial Trial, studies int) []answer {
 	t.Helper()
-	var out []Answer
+	var out []answer
 	for range 2 {
 		d := open()
 		for study := range studies {
@@ -55,7 +76,7 @@ func answersOf(t testing.TB, open func() door, trial Trial, studies int) []Answe
 				if err != nil {
 					t.Fatal(err)
 				}
-				out = append(out, Answer{p, trial.Data[0]})
+				out = append(out, answer{p, trial.Data[0]})
 			}
 		}
 	}
@@ -69,7 +90,7 @@ func answersOf(t testing.TB, open func() door, trial Trial, studies int) []Answe
 // False alarms: 1e-12 each of 8.
 func TestNoiseIsIndependent(t *testing.T) {
 	for _, trial := range must(RealTrials()) {
-		f := must(DefaultDependence().Run(answersOf(t, opened, trial, 25)))
+		f := must(looked(audit.DefaultDependence(), answersOf(t, opened, trial, 25)))
 		t.Logf("%-20s %-52s %6d numbers, %6d tests, nearest %.2f: %s", trial.Mechanism.Name(), trial.Pair, f.Numbers, f.Tests, f.Share, f.By)
 		if f.Dependent {
 			t.Errorf("%s, %s: the noise hangs together: %s", trial.Mechanism.Name(), trial.Pair, f.By)
@@ -235,7 +256,7 @@ func TestDependenceMutants(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(doors)) { // in order: they share their dice
 		m := doors[name]
 		trial := realTrial(t, m.mechanism)
-		f := must(DefaultDependence().Run(answersOf(t, m.open, trial, 25)))
+		f := must(looked(audit.DefaultDependence(), answersOf(t, m.open, trial, 25)))
 		t.Logf("%s: %.2f, %s", name, f.Share, f.By)
 		if !f.Dependent {
 			t.Errorf("%s is not found: the nearest is %.2f, %s", name, f.Share, f.By)
@@ -261,7 +282,7 @@ func TestAuditSeesRuns(t *testing.T) {
 	for name, draw := range map[string]func(*secret, Mechanism, dice) []int64{
 		"honest": func(s *secret, m Mechanism, d dice) []int64 { return drawOf(m, s.values, s.bound, d) }, "kept runs": keptRuns,
 	} {
-		f := audit(t, 300, 0, func(n int) []float64 { return answerOf(draw(secrets[n], trial.Mechanism, fresh), nil) })
+		f := audited(t, 300, 0, func(n int) []float64 { return answerOf(draw(secrets[n], trial.Mechanism, fresh), nil) })
 		t.Logf("%s: claims %.3f, shows %.3f by %s", name, trial.Claim.Epsilon, f.Epsilon, f.Event)
 		if f.Exceeds(trial.Claim.Epsilon) != (name == "kept runs") {
 			t.Errorf("%s: claims %.3f, shows %.3f by %s", name, trial.Claim.Epsilon, f.Epsilon, f.Event)
@@ -276,9 +297,9 @@ func TestAuditSeesRuns(t *testing.T) {
 func TestAuditReal(t *testing.T) {
 	samples := map[string]int{"discrete-laplace": 3000, "randomised-response": 3000, "zero-sum-laplace": 3000, "k-norm": 150, "dirichlet": 100}
 	for _, trial := range must(RealTrials()) {
-		a := DefaultAudit()
+		a := audit.Default()
 		a.Samples, a.Delta, a.FalseAlarm = cmp.Or(samples[trial.Mechanism.Name()], 500), trial.Claim.Delta, 1e-12
-		f := must(a.Run(trial.Sampler(system{})))
+		f := must(a.Run(audit.Integers(trial.Draws(system{}))))
 		t.Logf("%-20s %-52s claims %.3f at δ = %.0e, shows %.3f by %s", trial.Mechanism.Name(), trial.Pair, trial.Claim.Epsilon, trial.Claim.Delta, f.Epsilon, f.Event)
 		if f.Exceeds(trial.Claim.Epsilon) {
 			t.Errorf("%s, %s: ε is at least %.3f by %s, its proof says %.3f", trial.Mechanism.Name(), trial.Pair, f.Epsilon, f.Event, trial.Claim.Epsilon)
@@ -298,7 +319,7 @@ func TestDependenceFalseAlarms(t *testing.T) {
 		open := func() door {
 			return mistaken(func(_ string, s *secret, m Mechanism) []int64 { return drawOf(m, s.values, s.bound, fresh) })
 		}
-		if must(Dependence{FalseAlarm: 0.2}.Run(answersOf(t, open, trial, 1))).Dependent {
+		if must(looked(audit.Dependence{FalseAlarm: 0.2}, answersOf(t, open, trial, 1))).Dependent {
 			raised++
 		}
 	}
@@ -308,7 +329,7 @@ func TestDependenceFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestScoresHaveMeanZero: what Dependence rests on: over many answers the mean
+// TestScoresHaveMeanZero: what audit.Dependence rests on: over many answers the mean
 // score of each number is 0, and no value comes more often than the chance that
 // it is given. By Hoeffding's inequality a mean of n scores in [−1,1] is beyond
 // t with probability 2e^{−nt²/2}, a share 2e^{−2nt²}: 5e-13 each of 18.
@@ -320,11 +341,11 @@ func TestScoresHaveMeanZero(t *testing.T) {
 		often := map[int64]float64{}
 		var chance float64
 		for _, a := range answersOf(t, opened, trial, 12) {
-			look := must(noiseIn(a))
-			chance = look.chance
-			for j, s := range look.score {
+			look := must(ScoresOf(a.Published, a.Of))
+			chance = look.Chance
+			for j, s := range look.Score {
 				sum, n = sum+s, n+1
-				often[look.noise[j]]++
+				often[look.Numbers[j]]++
 			}
 		}
 		if limit := hoeffding(n, 5e-13); sum/n > limit || -sum/n > limit {
@@ -341,23 +362,16 @@ func TestScoresHaveMeanZero(t *testing.T) {
 	}
 }
 
-func TestDependenceRefuses(t *testing.T) {
-	trial := realTrial(t, "discrete-laplace")
-	answers := answersOf(t, opened, trial, 1)
-	if _, err := (Dependence{}).Run(answers); err == nil {
-		t.Error("a false-alarm rate of 0 was accepted")
-	}
-	short := []Answer{{answers[0].Published, answers[0].Of[1:]}}
-	if _, err := DefaultDependence().Run(short); err == nil {
+// TestScoresRefuse: what has no exact law, or is no answer about its vector, has no
+// scores.
+func TestScoresRefuse(t *testing.T) {
+	a := answersOf(t, opened, realTrial(t, "discrete-laplace"), 1)[0]
+	if _, err := ScoresOf(a.Published, a.Of[1:]); err == nil {
 		t.Error("a vector of another length was accepted")
 	}
-	p := answers[0].Published
-	p.Mechanism, p.Parameters = "unperturbed", nil
-	if _, err := DefaultDependence().Run([]Answer{{p, answers[0].Of}}); err == nil {
+	a.Published.Mechanism, a.Published.Parameters = "unperturbed", nil
+	if _, err := ScoresOf(a.Published, a.Of); err == nil {
 		t.Error("an answer without noise was accepted")
-	}
-	if f := must(DefaultDependence().Run(nil)); f.Dependent || f.Numbers != 0 {
-		t.Errorf("no answers: %+v", f)
 	}
 }
 

@@ -75,9 +75,8 @@
 //     door and its durable order. line.go: its hash chain, and what of it others
 //     may see. journal/ is the same on a disk.
 //  5. published.go, encoding.go, parameters.go: what leaves.
-//  6. audit.go, trial.go, real.go: the code put to the test, by what its answers
-//     give away about neighbours; dependence.go: by whether noise hangs together.
-//     No release passes through them.
+//  6. trial.go, real.go, scores.go: what audit/, which knows no mechanism, is
+//     given to refute one. No release passes through them.
 //
 // Each file's test is the one that would catch its proof being wrong:
 // samplers by computing their law, not by sampling, and draw roll for roll by

@@ -15,6 +15,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"caucus/privacy/audit"
 )
 
 // drawnBy names, in the environment of a process that this test starts, the door
@@ -53,7 +55,7 @@ func TestAnotherProcess(t *testing.T) {
 
 // drawnElsewhere starts this test's program again, twice at once, and returns
 // what both drew.
-func drawnElsewhere(t *testing.T, door string) []Answer {
+func drawnElsewhere(t *testing.T, door string) []answer {
 	t.Helper()
 	var processes []*exec.Cmd
 	var outputs []*strings.Builder
@@ -67,7 +69,7 @@ func drawnElsewhere(t *testing.T, door string) []Answer {
 		}
 		processes, outputs = append(processes, c), append(outputs, out)
 	}
-	var answers []Answer
+	var answers []answer
 	for k, c := range processes {
 		if err := c.Wait(); err != nil {
 			t.Fatalf("%v\n%s", err, outputs[k])
@@ -83,7 +85,7 @@ func drawnElsewhere(t *testing.T, door string) []Answer {
 		for i, v := range values {
 			trial := trials[i/each]
 			p := Published{Mechanism: trial.Mechanism.Name(), Parameters: trial.Mechanism.parameters(), Bound: trial.Bound, Values: v}
-			answers = append(answers, Answer{p, trial.Data[0]})
+			answers = append(answers, answer{p, trial.Data[0]})
 		}
 	}
 	return answers
@@ -95,12 +97,12 @@ func drawnElsewhere(t *testing.T, door string) []Answer {
 //
 // False alarms: 1e-12.
 func TestTwoProcessesDrawApart(t *testing.T) {
-	if f := must(DefaultDependence().Run(drawnElsewhere(t, "open"))); f.Dependent {
+	if f := must(looked(audit.DefaultDependence(), drawnElsewhere(t, "open"))); f.Dependent {
 		t.Errorf("two processes draw noise that hangs together: %s", f.By)
 	} else {
 		t.Logf("%d numbers of two processes, %d tests, nearest %.2f: %s", f.Numbers, f.Tests, f.Share, f.By)
 	}
-	f := must(DefaultDependence().Run(drawnElsewhere(t, "counter")))
+	f := must(looked(audit.DefaultDependence(), drawnElsewhere(t, "counter")))
 	t.Logf("F: drawn from a public counter: %.2f, %s", f.Share, f.By)
 	if !f.Dependent {
 		t.Error("F: two processes that draw from a public counter are not found")

@@ -92,25 +92,17 @@ func AuditClaim(c Cost) Budget {
 	return Budget{Epsilon: EpsilonOf(rho, auditDelta), Delta: auditDelta}
 }
 
-// Sampler draws as Release does, without a ledger around it, from uniform bits:
-// those of crypto/rand, or seeded ones where a test must repeat.
-func (t Trial) Sampler(bits io.Reader) Sampler {
+// Draws are what an audit looks at: it draws as Release does, without a ledger
+// around it, from uniform bits: those of crypto/rand, or seeded ones where a test
+// must repeat.
+func (t Trial) Draws(bits io.Reader) func(neighbour int) []int64 {
 	d := newDice(bits)
 	var secrets [2]*secret
 	for side, v := range t.Data {
 		secrets[side] = &secret{values: slices.Clone(v), bound: t.Bound.clone()}
 	}
-	return func(neighbour int) []float64 {
-		values, reals := t.Mechanism.draw(secrets[neighbour], d)
-		return answerOf(values, reals)
+	return func(neighbour int) []int64 {
+		values, _ := t.Mechanism.draw(secrets[neighbour], d)
+		return values
 	}
-}
-
-// answerOf is an answer as an audit reads it: integers up to 2⁵³ are exact.
-func answerOf(values []int64, reals []float64) []float64 {
-	out := slices.Clone(reals)
-	for _, v := range values {
-		out = append(out, float64(v))
-	}
-	return out
 }

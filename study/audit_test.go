@@ -11,6 +11,7 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
+	"caucus/privacy/audit"
 )
 
 // clinic is a small world for audits and searches: a schema of two numbers and
@@ -178,9 +179,9 @@ func trialOn(t testing.TB, a Ask, first, second []int64) privacy.Trial {
 	return privacy.Trial{Mechanism: a.Mechanism, Bound: b, Data: [2][]int64{first, second}, Claim: privacy.AuditClaim(cost)}
 }
 
-func auditOf(t testing.TB, name string, claim privacy.Budget, samples int, s privacy.Sampler) privacy.Finding {
+func auditOf(t testing.TB, name string, claim privacy.Budget, samples int, s audit.Draw) audit.Finding {
 	t.Helper()
-	a := privacy.DefaultAudit()
+	a := audit.Default()
 	a.Samples, a.Delta, a.FalseAlarm = samples, claim.Delta, 5e-13
 	f, err := a.Run(s)
 	if err != nil {
@@ -245,7 +246,7 @@ func TestAuditStudies(t *testing.T) {
 	} {
 		rest := c.records(t, few)
 		trial := trialOf(t, c.asksOf(t, s.plan, c.records(t, s.pairs[0]), rest)[0], c.asksOf(t, s.plan, c.records(t, s.pairs[1]), rest)[0])
-		if f := auditOf(t, name, trial.Claim, 3000, trial.Sampler(bits)); f.Exceeds(trial.Claim.Epsilon) {
+		if f := auditOf(t, name, trial.Claim, 3000, audit.Integers(trial.Draws(bits))); f.Exceeds(trial.Claim.Epsilon) {
 			t.Errorf("%s: ε is at least %.3f by %s, the plan says %.3f", name, f.Epsilon, f.Event, trial.Claim.Epsilon)
 		}
 	}
@@ -257,7 +258,7 @@ func TestAuditStudies(t *testing.T) {
 func TestAuditStudyMutants(t *testing.T) {
 	bits := rand.NewChaCha8([32]byte{6})
 	c := newClinic(t, []string{"no", "yes"}, 6)
-	caught := func(name string, claim privacy.Budget, samples int, s privacy.Sampler) {
+	caught := func(name string, claim privacy.Budget, samples int, s audit.Draw) {
 		if f := auditOf(t, name, claim, samples, s); !f.Exceeds(claim.Epsilon) {
 			t.Errorf("%s is not found: claims %.3f, shows %.3f by %s", name, claim.Epsilon, f.Epsilon, f.Event)
 		}
@@ -273,7 +274,7 @@ func TestAuditStudyMutants(t *testing.T) {
 		return c.asksOf(t, p, r)[0]
 	}
 	trial := trialOf(t, by(well), by(ill))
-	caught("shards assigned by row", trial.Claim, 20_000, trial.Sampler(bits))
+	caught("shards assigned by row", trial.Claim, 20_000, audit.Integers(trial.Draws(bits)))
 
 	// A label in two sets: the first record is also counted in the second set.
 	p = c.ratio(FeaturesClear, SetsColumn, "laplace")
@@ -295,7 +296,7 @@ func TestAuditStudyMutants(t *testing.T) {
 	ask, first := twice("no")
 	_, second := twice("yes")
 	trial = trialOn(t, ask, first, second)
-	caught("a label counted in two sets", trial.Claim, 20_000, trial.Sampler(bits))
+	caught("a label counted in two sets", trial.Claim, 20_000, audit.Integers(trial.Draws(bits)))
 
 	// Clamping forgotten, by the schema, the map and the sum alike. Where only
 	// the schema forgets, map and sum still hold the bound.
@@ -317,9 +318,9 @@ func TestAuditStudyMutants(t *testing.T) {
 	}
 	ask = c.asksOf(t, p, beyond(0))[0]
 	trial = trialOn(t, ask, unclamped(beyond(0)), unclamped(beyond(40)))
-	caught("clamping forgotten", trial.Claim, 6000, trial.Sampler(bits))
+	caught("clamping forgotten", trial.Claim, 6000, audit.Integers(trial.Draws(bits)))
 	trial = trialOf(t, ask, c.asksOf(t, p, beyond(40))[0])
-	if f := auditOf(t, "clamping forgotten by the schema alone", trial.Claim, 6000, trial.Sampler(bits)); f.Exceeds(trial.Claim.Epsilon) {
+	if f := auditOf(t, "clamping forgotten by the schema alone", trial.Claim, 6000, audit.Integers(trial.Draws(bits))); f.Exceeds(trial.Claim.Epsilon) {
 		t.Errorf("a row beyond the schema: ε is at least %.3f, the plan says %.3f", f.Epsilon, trial.Claim.Epsilon)
 	}
 
@@ -343,7 +344,7 @@ func TestAuditStudyMutants(t *testing.T) {
 	one, m1 := voters(alike(8, well))
 	both, m2 := voters(append(alike(4, well), alike(4, ill)...))
 	trial = trialOf(t, one, both)
-	draw := trial.Sampler(bits)
+	draw := audit.Integers(trial.Draws(bits))
 	caught("M counted after the noise", trial.Claim, 2000, func(n int) []float64 {
 		return append(draw(n), [2]float64{m1, m2}[n])
 	})
@@ -362,7 +363,7 @@ func TestAuditStudyMutants(t *testing.T) {
 	ask, first = uncut("no")
 	_, second = uncut("yes")
 	trial = trialOn(t, ask, first, second)
-	caught("a mean not cut", trial.Claim, 6000, trial.Sampler(bits))
+	caught("a mean not cut", trial.Claim, 6000, audit.Integers(trial.Draws(bits)))
 
 	// Wrong sensitivity: what a vote moves on one row, for a ballot on six.
 	a, b := c.asksOf(t, p, c.records(t, alike(8, well)))[0], c.asksOf(t, p, c.records(t, alike(8, ill)))[0]
@@ -377,7 +378,7 @@ func TestAuditStudyMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	trial = trialOf(t, Ask{Output: "tally", Sensitive: s, Mechanism: m}, b)
-	caught("the bound of one row for a whole ballot", trial.Claim, 20_000, trial.Sampler(bits))
+	caught("the bound of one row for a whole ballot", trial.Claim, 20_000, audit.Integers(trial.Draws(bits)))
 }
 
 // TestSumsAreMadeRecordByRecord: what one record adds does not depend on the

@@ -9,6 +9,7 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
+	"caucus/privacy/audit"
 )
 
 // wideClinic is a clinic of the size of real studies: 48 numbers and a text, five
@@ -91,7 +92,7 @@ func TestStudiesDrawApart(t *testing.T) {
 		return l
 	}
 	// drawn is what parties' ledgers add for some studies; hash is a study's.
-	drawn := func(p Plan, parties int, open func() *privacy.Ledger, hash func(study int) Hash) (out []privacy.Answer) {
+	drawn := func(p Plan, parties int, open func() *privacy.Ledger, hash func(study int) Hash) (out []audit.Noise) {
 		asks := c.asksOf(t, p, records, records)
 		values := openAsk(t, asks[0])
 		if len(values) < 200 {
@@ -104,14 +105,18 @@ func TestStudiesDrawApart(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				out = append(out, privacy.Answer{Published: r[0], Of: values})
+				n, err := privacy.ScoresOf(r[0], values)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out = append(out, audit.Noise(n))
 			}
 		}
 		return out
 	}
 	own := func(study int) Hash { return HashOf([]byte{byte(study)}) }
-	find := func(name string, answers []privacy.Answer) privacy.DependenceFinding {
-		f, err := privacy.DefaultDependence().Run(answers)
+	find := func(name string, answers []audit.Noise) audit.DependenceFinding {
+		f, err := audit.DefaultDependence().Run(answers)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +130,7 @@ func TestStudiesDrawApart(t *testing.T) {
 		}
 	}
 	shared := ledger()
-	for name, answers := range map[string][]privacy.Answer{
+	for name, answers := range map[string][]audit.Noise{
 		"parties that share what one ledger drew": drawn(plans["classify cross"], 4, func() *privacy.Ledger { return shared }, own),
 		"a second study gets the first's answers": drawn(plans["ratio noisy embedding"], 4, ledger, func(study int) Hash { return own(study / 2) }),
 	} {
@@ -159,7 +164,7 @@ func TestAuditWideStudies(t *testing.T) {
 		if trial.Claim.Delta == 0 && trial.Mechanism.Name() == "k-norm" {
 			samples = 200
 		}
-		if f := auditOf(t, name, trial.Claim, samples, trial.Sampler(cryptorand.Reader)); f.Exceeds(trial.Claim.Epsilon) {
+		if f := auditOf(t, name, trial.Claim, samples, audit.Integers(trial.Draws(cryptorand.Reader))); f.Exceeds(trial.Claim.Epsilon) {
 			t.Errorf("%s: ε is at least %.3f by %s, the plan says %.3f", name, f.Epsilon, f.Event, trial.Claim.Epsilon)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/privacy"
+	"caucus/privacy/audit"
 )
 
 // auditReport is the JSON document of privacy audit.
@@ -34,23 +35,23 @@ type auditEntry struct {
 	Neighbours string            `json:"neighbours"`
 	Claim      privacy.Budget    `json:"claim"`
 	// Shown is the finding of the repeat that shows most.
-	Shown privacy.Finding `json:"shown"`
-	Holds bool            `json:"holds"`
+	Shown audit.Finding `json:"shown"`
+	Holds bool          `json:"holds"`
 }
 
 // dependenceEntry is one mechanism at its real calibration.
 type dependenceEntry struct {
-	Mechanism  string                    `json:"mechanism"`
-	Parameters map[string]string         `json:"parameters"`
-	About      string                    `json:"about"`
-	Shown      privacy.DependenceFinding `json:"shown"`
-	Holds      bool                      `json:"holds"`
+	Mechanism  string                  `json:"mechanism"`
+	Parameters map[string]string       `json:"parameters"`
+	About      string                  `json:"about"`
+	Shown      audit.DependenceFinding `json:"shown"`
+	Holds      bool                    `json:"holds"`
 }
 
 func newPrivacyAudit(c *console) *cobra.Command {
 	var mechanism string
 	repeats := 1
-	a := privacy.DefaultAudit()
+	a := audit.Default()
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Try to refute what the mechanisms claim, by what they draw",
@@ -133,17 +134,17 @@ leans the same way, with the same false-alarm rate; one answer for 200 samples.`
 }
 
 // auditTrial audits one trial some times and keeps what shows most.
-func auditTrial(cmd *cobra.Command, a privacy.Audit, t privacy.Trial, repeats int) (auditEntry, error) {
+func auditTrial(cmd *cobra.Command, a audit.Audit, t privacy.Trial, repeats int) (auditEntry, error) {
 	a.Delta = t.Claim.Delta
 	e := auditEntry{
 		Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Neighbours: t.Pair, Claim: t.Claim,
-		Shown: privacy.Finding{Delta: a.Delta},
+		Shown: audit.Finding{Delta: a.Delta},
 	}
 	for range repeats {
 		if err := cmd.Context().Err(); err != nil {
 			return e, err
 		}
-		f, err := a.Run(t.Sampler(rand.Reader))
+		f, err := a.Run(audit.Integers(t.Draws(rand.Reader)))
 		if err != nil {
 			return e, err
 		}
@@ -156,7 +157,7 @@ func auditTrial(cmd *cobra.Command, a privacy.Audit, t privacy.Trial, repeats in
 }
 
 // auditDependence draws one vector's answers through a ledger, as a party does.
-func auditDependence(cmd *cobra.Command, a privacy.Audit, t privacy.Trial) (dependenceEntry, error) {
+func auditDependence(cmd *cobra.Command, a audit.Audit, t privacy.Trial) (dependenceEntry, error) {
 	e := dependenceEntry{Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), About: t.Pair}
 	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 	if err != nil {
@@ -166,15 +167,19 @@ func auditDependence(cmd *cobra.Command, a privacy.Audit, t privacy.Trial) (depe
 	if err != nil {
 		return e, err
 	}
-	var answers []privacy.Answer
+	var answers []audit.Noise
 	for k := range max(10, a.Samples/200) {
 		p, err := ledger.Release(cmd.Context(), fmt.Sprintf("answer %d", k), s, t.Mechanism)
 		if err != nil {
 			return e, err
 		}
-		answers = append(answers, privacy.Answer{Published: p, Of: t.Data[0]})
+		n, err := privacy.ScoresOf(p, t.Data[0])
+		if err != nil {
+			return e, err
+		}
+		answers = append(answers, audit.Noise(n))
 	}
-	e.Shown, err = privacy.Dependence{FalseAlarm: a.FalseAlarm}.Run(answers)
+	e.Shown, err = audit.Dependence{FalseAlarm: a.FalseAlarm}.Run(answers)
 	e.Holds = !e.Shown.Dependent
 	return e, err
 }

@@ -1,17 +1,65 @@
-package privacy
+package audit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 )
 
-// Answer is a publication and the vector that it is of, which an auditor made up
-// and so knows.
-type Answer struct {
-	Published Published
-	Of        []int64
+// Noise is what is looked at in one answer about a vector that the auditor
+// knows: of each number, or of some, what was added to it. A mechanism whose
+// numbers are meant to hang together gives only those that are not.
+type Noise struct {
+	// Law names the mechanism and its parameters. Answers of one law are put one
+	// after the other to look for repeats.
+	Law string
+	// Numbers are what was added, or of a mechanism that adds nothing what was
+	// drawn.
+	Numbers []int64
+	// Score has one number in [−1,1] for each of Numbers: of mean 0, given all
+	// before it.
+	Score []float64
+	// Chance is at least the probability of the likeliest value of a number,
+	// given all others; 1 and more says nothing.
+	Chance float64
+	// Run is how many numbers one after the other have sizes that hang together,
+	// 1 where none do. 0: sizes are not of one law, or not symmetric.
+	Run int
+}
+
+func (n Noise) validate() error {
+	if len(n.Score) != len(n.Numbers) {
+		return fmt.Errorf("it has %d numbers and %d scores, give one score each", len(n.Numbers), len(n.Score))
+	}
+	if len(n.Numbers) > 0 && !(n.Chance > 0) {
+		return fmt.Errorf("the likeliest value has probability %v, give one above 0", n.Chance)
+	}
+	for j, s := range n.Score {
+		if !(s >= -1 && s <= 1) {
+			return fmt.Errorf("score %d is %v, give one from -1 to 1", j+1, s)
+		}
+	}
+	if n.Run < 0 {
+		return fmt.Errorf("runs have %d numbers, give 0 (sizes say nothing) or more", n.Run)
+	}
+	return nil
+}
+
+// sizes are scores too: which of a number and its partner half the answer later
+// is the larger in magnitude.
+func (n Noise) sizes() []float64 {
+	if n.Run == 0 {
+		return nil
+	}
+	half := len(n.Numbers) / 2 / n.Run * n.Run
+	var out []float64
+	for j := 0; j < half; j += n.Run {
+		a, b := n.Numbers[j], n.Numbers[j+half]
+		out = append(out, float64(cmp.Compare(max(a, -a), max(b, -b))))
+	}
+	return out
 }
 
 // Dependence looks for noise that hangs together: the same in two numbers, two
@@ -69,32 +117,27 @@ func (f *DependenceFinding) see(share float64, by string, numbers ...any) {
 	}
 }
 
-// Run looks at answers in the order of their release. It fails where an answer
-// and its vector differ in length, or its mechanism is not one that may be
-// released.
-func (d Dependence) Run(answers []Answer) (DependenceFinding, error) {
+// Run looks at answers in the order of their release. It fails where one of them
+// is not what Noise asks for.
+func (d Dependence) Run(answers []Noise) (DependenceFinding, error) {
 	f := DependenceFinding{Answers: len(answers)}
 	if !(d.FalseAlarm > 0 && d.FalseAlarm < 1) {
 		return f, fmt.Errorf("check audit of dependence: the false-alarm rate is %v, give one above 0 and below 1", d.FalseAlarm)
 	}
 	var signs, sizes [][]float64
-	alike := map[string]*noiseLook{} // answers of one mechanism, one after the other
-	for k, a := range answers {
-		n, err := noiseIn(a)
-		if err != nil {
+	alike := map[string]Noise{} // answers of one law, one after the other
+	for k, n := range answers {
+		if err := n.validate(); err != nil {
 			return f, fmt.Errorf("audit of dependence, answer %d: %w", k+1, err)
 		}
-		signs, sizes = append(signs, n.score), append(sizes, n.sizes())
-		key := fmt.Sprint(a.Published.Mechanism, a.Published.Parameters) // fmt sorts the keys of maps
-		if alike[key] == nil {
-			alike[key] = &noiseLook{}
-		}
-		all := alike[key]
-		all.noise, all.chance = append(all.noise, n.noise...), max(all.chance, n.chance)
-		f.Numbers += len(n.noise)
+		signs, sizes = append(signs, n.Score), append(sizes, n.sizes())
+		all := alike[n.Law]
+		all.Numbers, all.Chance = append(all.Numbers, n.Numbers...), max(all.Chance, n.Chance)
+		alike[n.Law] = all
+		f.Numbers += len(n.Numbers)
 	}
-	for _, key := range slices.Sorted(maps.Keys(alike)) {
-		f.repeats(alike[key].noise, alike[key].chance, d.FalseAlarm/4/float64(len(alike)))
+	for _, law := range slices.Sorted(maps.Keys(alike)) {
+		f.repeats(alike[law].Numbers, alike[law].Chance, d.FalseAlarm/4/float64(len(alike)))
 	}
 	f.leaning("sign", signs, d.FalseAlarm/2)
 	f.leaning("size", sizes, d.FalseAlarm/4)
@@ -206,165 +249,4 @@ func products(x, y []float64) float64 {
 		sum += x[i] * y[i]
 	}
 	return sum
-}
-
-// noiseLook is what is looked at in an answer: of each number, or of the first of
-// each block of counts, its noise (of an urn, what was drawn) and its score.
-type noiseLook struct {
-	noise  []int64
-	score  []float64
-	chance float64 // of the likeliest value of a number, given all others
-	// stride is how many numbers have sizes that hang together; 0: sizes are not
-	// of one law, or not symmetric.
-	stride int
-}
-
-// sizes are scores too: which of a number and its partner half the answer later
-// is the larger in magnitude.
-func (n noiseLook) sizes() []float64 {
-	if n.stride == 0 {
-		return nil
-	}
-	half := len(n.noise) / 2 / n.stride * n.stride
-	var out []float64
-	for j := 0; j < half; j += n.stride {
-		a, b := n.noise[j], n.noise[j+half]
-		out = append(out, sign(max(a, -a)-max(b, -b)))
-	}
-	return out
-}
-
-func sign(v int64) float64 {
-	switch {
-	case v > 0:
-		return 1
-	case v < 0:
-		return -1
-	}
-	return 0
-}
-
-// noiseIn reads the noise of an answer.
-func noiseIn(a Answer) (noiseLook, error) {
-	p := a.Published
-	if len(p.Values) != len(a.Of) {
-		return noiseLook{}, fmt.Errorf("it has %d numbers, its vector %d", len(p.Values), len(a.Of))
-	}
-	m, err := mechanismOf(p.Mechanism, p.Parameters)
-	if err != nil {
-		return noiseLook{}, err
-	}
-	switch m := m.(type) {
-	case LaplacePrior:
-		return urnLook(m.urn(), a), nil
-	case Dirichlet:
-		return urnLook(m.urn(), a), nil
-	case RandomisedResponse:
-		return responseLook(m, a), nil
-	}
-	step := 1
-	if m.Name() == (ZeroSumLaplace{}).Name() {
-		step = p.Bound.block(len(a.Of))
-	}
-	n := noiseLook{stride: 1}
-	for j := 0; j < len(a.Of); j += step {
-		y := p.Values[j] - a.Of[j]
-		n.noise, n.score = append(n.noise, y), append(n.score, sign(y))
-	}
-	switch m := m.(type) {
-	case DiscreteLaplace:
-		t, _ := m.Scale.Float64()
-		n.chance = math.Tanh(1 / (2 * t))
-	case ZeroSumLaplace: // given all others but the last of the block, P ∝ e^{−(|y|+|s−y|)/t}
-		t, _ := m.Scale.Float64()
-		n.chance = math.Tanh(1 / t)
-	case KNorm: // given the others, the norm rises by |y| at most, and its rounding by 1
-		s, _ := m.Scale.Float64()
-		n.chance = math.Tanh(1/(2*s)) * math.Exp(0x1p-16/s)
-		if n.stride = m.width(0, len(a.Of)); int64(len(a.Of))%m.Blocks != 0 {
-			n.stride = 0 // runs of two lengths have two laws
-		}
-	case DiscreteGaussian:
-		v, _ := m.Variance.Float64()
-		if w := p.Bound.Weight; w != nil {
-			v /= float64(slices.Max(w))
-			if slices.Max(w) != slices.Min(w) {
-				n.stride = 0
-			}
-		}
-		n.chance = 1 / max(math.Sqrt(2*math.Pi*v), 1+2*math.Exp(-1/(2*v))) // Σ e^{−y²/2v} is above both
-	case RoundedGaussian:
-		s, _ := m.Deviation.Float64()
-		n.chance = math.Erf(1 / (math.Sqrt(8) * s))
-	default:
-		return n, fmt.Errorf("%s is for simulation only: its noise has no exact law to hold it to", m.Name())
-	}
-	return n, nil
-}
-
-// responseLook: a class is kept with probability p; one that is not known is
-// answered 0 with probability 1/K.
-func responseLook(m RandomisedResponse, a Answer) noiseLook {
-	k, p := int64(m.Classes), m.KeepProbability()
-	n := noiseLook{chance: p}
-	for j, v := range a.Of {
-		q := p
-		if v < 0 || v >= k {
-			v, q = 0, 1/float64(k)
-		}
-		y := ((a.Published.Values[j]-v)%k + k) % k
-		n.noise, n.score = append(n.noise, y), append(n.score, centred(y == 0, q))
-	}
-	return n
-}
-
-// urnLook: what is drawn of a block's first class is beta-binomial; its score is
-// whether it is above a value that it passes about half of the time.
-func urnLook(u urn, a Answer) noiseLook {
-	c := a.Published.Bound.block(len(a.Of))
-	sigma, _ := u.sigma.Float64()
-	n := noiseLook{}
-	type law struct {
-		middle int64
-		above  float64
-	}
-	laws := map[[2]int64]law{}
-	for at := 0; at < len(a.Of); at += c {
-		own, all := a.Of[at]+u.prior, int64(c)*u.prior
-		for _, v := range a.Of[at : at+c] {
-			all += v
-		}
-		l, known := laws[[2]int64{own, all}]
-		if !known {
-			below := 0.
-			for k := int64(0); k <= u.draws; k++ {
-				p := betaBinomial(k, u.draws, sigma*float64(own), sigma*float64(all-own))
-				n.chance = max(n.chance, p)
-				if below < 0.5 {
-					below += p
-					l = law{k, 1 - below}
-				}
-			}
-			laws[[2]int64{own, all}] = l
-		}
-		z := a.Published.Values[at]
-		n.noise, n.score = append(n.noise, z), append(n.score, centred(z > l.middle, l.above))
-	}
-	return n
-}
-
-// betaBinomial is P[k of n] where the probability of each is Beta(a,b).
-func betaBinomial(k, n int64, a, b float64) float64 {
-	g := func(x float64) float64 { l, _ := math.Lgamma(x); return l }
-	x, m := float64(k), float64(n)
-	return math.Exp(g(m+1) - g(x+1) - g(m-x+1) + g(a+x) + g(b+m-x) - g(a+b+m) - g(a) - g(b) + g(a+b))
-}
-
-// centred is an event of probability p as a number of mean 0, as large as fits
-// into [−1,1].
-func centred(event bool, p float64) float64 {
-	if event {
-		return (1 - p) / max(p, 1-p)
-	}
-	return -p / max(p, 1-p)
 }

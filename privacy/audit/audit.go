@@ -1,0 +1,166 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Draw answers once about one of two neighbouring data sets, 0 or 1. Its answers
+// are independent. A refusal is an answer too: nil.
+type Draw func(neighbour int) []float64
+
+// Integers is a Draw that answers in integers; up to 2⁵³ they are looked at
+// exactly.
+func Integers(draw func(neighbour int) []int64) Draw {
+	return func(neighbour int) []float64 {
+		var out []float64
+		for _, v := range draw(neighbour) {
+			out = append(out, float64(v))
+		}
+		return out
+	}
+}
+
+// Audit measures how well the answers about two neighbours can be told apart.
+// Nothing in it knows the mechanism: it learns from one half of the samples an
+// event E for each of many views of an answer, counts on the other half how
+// often each happens, and concludes from P₀[E] ≤ e^ε·P₁[E] + δ, and the same
+// the other way round, that
+//
+//	ε ≥ log((p − δ)/q),  p a lower bound on P₀[E], q an upper one on P₁[E].
+//
+// The views are each number, exactly and in bins; the position of its lowest
+// bit that is set, by which floating point gives itself away; the sum; the
+// direction in which the data sets' means differ; the Laplace and the Euclidean
+// privacy loss between these means; the difference or the sum of two numbers,
+// where one of them varies by less than half of what it would if the two were
+// independent; and the answer as a whole.
+//
+// False alarms. Given the first half, the events are fixed and the counts of
+// the second half binomial. Each of the 2E bounds used (p and q for each of E
+// events) is Clopper & Pearson's (1934) at level FalseAlarm/(2E), so with
+// probability 1−FalseAlarm all of them hold, and then so does every ε. A
+// mechanism that is (ε,δ)-private is found to exceed ε with probability
+// FalseAlarm at most, whatever was learnt.
+//
+// What it cannot do: a small bound proves nothing. It is a check on code, not a
+// proof of it.
+type Audit struct {
+	Samples    int     // answers about each data set
+	Delta      float64 // δ at which ε is bounded
+	FalseAlarm float64 // probability that the bound does not hold
+}
+
+// Default has a false-alarm rate of 10⁻¹⁰.
+func Default() Audit { return Audit{Samples: 40_000, FalseAlarm: 1e-10} }
+
+// Validate says which field is wrong.
+func (a Audit) Validate() error {
+	switch {
+	case a.Samples < 100 || a.Samples > 1<<30:
+		return fmt.Errorf("check audit: %d samples, give 100 to 2^30", a.Samples)
+	case !(a.Delta >= 0 && a.Delta < 1):
+		return fmt.Errorf("check audit: delta is %v, give 0 to below 1", a.Delta)
+	case !(a.FalseAlarm > 0 && a.FalseAlarm < 1):
+		return fmt.Errorf("check audit: the false-alarm rate is %v, give one above 0 and below 1", a.FalseAlarm)
+	}
+	return nil
+}
+
+// Finding is what an audit proved.
+type Finding struct {
+	Epsilon float64 `json:"epsilon"` // lower bound on ε at Delta; 0 if nothing was found
+	Delta   float64 `json:"delta"`
+	// Event says what gave the data sets away, and how often it happened among
+	// the test samples of the data set where it is likely and of the other.
+	Event  string `json:"event"`
+	Likely int    `json:"likely"`
+	Other  int    `json:"other"`
+	Tested int    `json:"tested"`
+	// Events is how many were tested.
+	Events int `json:"events"`
+}
+
+// Exceeds reports whether the finding refutes an ε claimed at its δ.
+func (f Finding) Exceeds(epsilon float64) bool { return f.Epsilon > epsilon }
+
+// Run draws Samples answers about each data set and bounds their ε from below.
+// It fails on parameters that do not validate only.
+func (a Audit) Run(draw Draw) (Finding, error) {
+	if err := a.Validate(); err != nil {
+		return Finding{}, err
+	}
+	half := a.Samples / 2
+	var learn, test [2][][]float64
+	for side := range 2 {
+		for range half {
+			learn[side] = append(learn[side], draw(side))
+			test[side] = append(test[side], draw(side))
+		}
+	}
+	views := viewsOf(learn)
+	f := Finding{Delta: a.Delta, Tested: half, Events: 2 * len(views)}
+	level := a.FalseAlarm / float64(2*f.Events)
+	for _, v := range views {
+		seen := v.count(learn)
+		for side := range 2 {
+			e := a.learn(seen, side, half, level)
+			var hits [2]int
+			for s := range 2 {
+				for _, x := range test[s] {
+					if e[v.cell(x)] {
+						hits[s]++
+					}
+				}
+			}
+			likely, other := hits[side], hits[1-side]
+			bound := math.Log((leastShare(likely, half, level) - a.Delta) / mostShare(other, half, level))
+			if bound > f.Epsilon {
+				f.Epsilon, f.Likely, f.Other = bound, likely, other
+				f.Event = fmt.Sprintf("%s, more likely on data set %d", v.name, side)
+			}
+		}
+	}
+	return f, nil
+}
+
+// learn chooses the cells that tell data set side apart best: those with the
+// largest ratio of counts, as many as make the bound on the learning half
+// largest.
+func (a Audit) learn(seen map[uint64][2]int, side, n int, level float64) map[uint64]bool {
+	type cell struct {
+		key   uint64
+		ratio float64
+	}
+	cells := make([]cell, 0, len(seen))
+	for k, c := range seen {
+		cells = append(cells, cell{k, (float64(c[side]) + 0.5) / (float64(c[1-side]) + 0.5)})
+	}
+	slices.SortFunc(cells, func(x, y cell) int { return cmp.Or(cmp.Compare(y.ratio, x.ratio), cmp.Compare(x.key, y.key)) })
+	z := math.Sqrt(-2 * math.Log(level)) // about the normal quantile
+	best, at, hits := math.Inf(-1), 0, [2]int{}
+	for i, c := range cells {
+		for s := range 2 {
+			hits[s] += seen[c.key][s]
+		}
+		low, _ := wilson(hits[side], n, z)
+		_, high := wilson(hits[1-side], n, z)
+		if score := math.Log(max(low-a.Delta, 1e-300) / high); score > best {
+			best, at = score, i+1
+		}
+	}
+	event := make(map[uint64]bool, at)
+	for _, c := range cells[:at] {
+		event[c.key] = true
+	}
+	return event
+}
+
+// wilson is the interval of that name: good enough to choose events by.
+func wilson(k, n int, z float64) (low, high float64) {
+	x, m, zz := float64(k), float64(n), z*z
+	middle, half := x+zz/2, z*math.Sqrt(x*(1-x/m)+zz/4)
+	return max(0, middle-half) / (m + zz), min(m+zz, middle+half) / (m + zz)
+}
