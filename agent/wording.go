@@ -46,6 +46,8 @@ func mapWords(m dataset.Map) string {
 	switch m.Kind {
 	case dataset.IdentityMap:
 		return before + fmt.Sprintf("all %d encoded columns", m.Inputs)
+	case dataset.StandardMap:
+		return before + fmt.Sprintf("%d columns, each by its own scale", m.Inputs)
 	case dataset.PCAMap:
 		s := fmt.Sprintf("%d directions of %d columns", m.Outputs, m.Inputs)
 		if m.Whiten > 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode"
 
+	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -82,7 +83,7 @@ func TestReviewOnATerminal(t *testing.T) {
 func TestPreviewSaysAll(t *testing.T) {
 	r := newRig(t, func(p *study.Proposal) {
 		p.Mechanism, p.Noise, p.Unit, p.Shards, p.Learner = "tally", study.NoiseCoordinator, privacy.Record, 2, "knn"
-		p.Map = study.ProposedMap{Project: 2, Whiten: 0.5}
+		p.Map = dataset.Components{Project: 2, Whiten: 0.5, Analysis: dataset.FAMD}
 	})
 	a := r.agent(t)
 	review, _, err := a.Preview(context.Background(), "illness")
@@ -94,7 +95,7 @@ func TestPreviewSaysAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"label        ill: no, yes\n", "learner      knn\n", "map          2 directions of 4 columns, evened out by 0.5\n",
+		"label        ill: no, yes\n", "learner      knn\n", "map          4 columns, each by its own scale, then 2 directions of 4 columns, evened out by 0.5\n",
 		"pool         60 public rows of 2 columns, all of one weight\n", "records.csv, declared with 61 records, now 61\n",
 	} {
 		if !strings.Contains(out.String(), want) {

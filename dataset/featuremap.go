@@ -19,6 +19,7 @@ import (
 //	z = Vᵀ(x − Mean) / Scale             kind "pca"
 //	z = patches(x) / Scale               kind "patches", see Patches
 //	z = (cos, sin)(ωᵀx) / Scale          kind "fourier", see Fourier
+//	z = cut((x − mean)·factor) / Scale   kind "standard", see Standard
 //
 // and z divided by its norm where that exceeds 1. The last column is the
 // intercept. With a map in First, x are that map's z, before the division by
@@ -39,6 +40,8 @@ type Map struct {
 	Patches *Patches `json:"patches,omitempty"`
 	// Fourier are the parameters of kind "fourier".
 	Fourier *Fourier `json:"fourier,omitempty"`
+	// Standard are the parameters of kind "standard".
+	Standard *Standard `json:"standard,omitempty"`
 	// First, where given, makes this map's inputs of the encoded columns.
 	First *Map `json:"first,omitempty"`
 }
@@ -169,6 +172,8 @@ func (m Map) fillOne(z, x *mat.Dense) {
 		m.Patches.fill(z, x)
 	case FourierMap:
 		m.Fourier.fill(z, x)
+	case StandardMap:
+		m.Standard.fill(z, x)
 	default:
 		z.Copy(x)
 	}
@@ -237,9 +242,14 @@ func (m Map) validate(depth int) error {
 	if m.Fourier != nil && m.Kind != FourierMap {
 		return fmt.Errorf("map: a map of kind %s has no Fourier features; remove them", m.Kind)
 	}
+	if m.Standard != nil && m.Kind != StandardMap {
+		return fmt.Errorf("map: a map of kind %s has no standard; remove it", m.Kind)
+	}
 	switch m.Kind {
 	case FourierMap:
 		return m.Fourier.validate(m)
+	case StandardMap:
+		return m.Standard.validate(m)
 	case PatchesMap:
 		if len(m.Mean) != 0 || len(m.Directions) != 0 {
 			return errors.New("map: a patches map has no mean or directions; remove them")
@@ -252,7 +262,7 @@ func (m Map) validate(depth int) error {
 		return nil
 	case PCAMap:
 	default:
-		return fmt.Errorf("map: kind %q is unknown; use %s, %s, %s or %s", m.Kind, IdentityMap, PCAMap, PatchesMap, FourierMap)
+		return fmt.Errorf("map: kind %q is unknown; use %s, %s, %s, %s or %s", m.Kind, IdentityMap, PCAMap, PatchesMap, FourierMap, StandardMap)
 	}
 	if m.Outputs < 1 || m.Outputs > m.Inputs {
 		return fmt.Errorf("map: outputs is %d; expected 1 to %d", m.Outputs, m.Inputs)

@@ -62,10 +62,14 @@ func TestMapNormAtMostOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	famd, err := FitFAMD(s, r.X, 50, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	value := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 1, -1e9, 1e300, math.NaN(), math.Inf(1), math.Inf(-1)}))
 	rapid.Check(t, func(t *rapid.T) {
 		x := mat.NewDense(3, s.Dim(), rapid.SliceOfN(value, 3*s.Dim(), 3*s.Dim()).Draw(t, "x"))
-		for _, m := range []Map{identity, pca, white} {
+		for _, m := range []Map{identity, pca, white, famd} {
 			z := m.Apply(x)
 			for i := range 3 {
 				sum := 0.0
@@ -161,7 +165,11 @@ func TestMapGivesPlainNumbers(t *testing.T) {
 			for i := range m.Directions {
 				m.Directions[i] = float32(rng.NormFloat64() * size)
 			}
-			for _, m := range []Map{m, m.After(m), m.After(m.After(m))} {
+			standard := Map{Kind: StandardMap, Inputs: d, Outputs: d, Scale: scale, Standard: &Standard{Mean: make([]float64, d), Factor: make([]float64, d), Cut: 5}}
+			for j := range d {
+				standard.Standard.Factor[j] = max(size, 1.01e-30) * (1 + rng.Float64())
+			}
+			for _, m := range []Map{m, m.After(m), m.After(m.After(m)), standard, m.After(standard)} {
 				if err := m.Validate(); err != nil {
 					t.Fatal(err)
 				}

@@ -77,11 +77,8 @@ func (s Simulation) Draw(index int, skew Skew) (*Draw, error) {
 	p := &d.Plan
 	p.Simulated = true
 	p.Seed = rng.Uint64()
-	p.Map = dataset.Identity(p.Schema)
-	if s.Project > 0 {
-		if p.Map, err = dataset.FitPCAWhitened(pool.X, s.Project, s.Whiten); err != nil {
-			return nil, fmt.Errorf("simulate: project the pool: %w", err)
-		}
+	if p.Map, err = s.Map.Fit(p.Schema, pool.X); err != nil {
+		return nil, fmt.Errorf("simulate: project the pool: %w", err)
 	}
 	d.Pool = auxdata.Virtual(pool.X, p.Map)
 	p.Pool = d.Pool.Digest

@@ -21,7 +21,7 @@ func TestDrawIsARepeat(t *testing.T) {
 	}
 	s := Simulation{
 		Plan:  Plan{Name: "s", Kind: "classify", Schema: schema, Minimum: 1},
-		Train: records, PoolFraction: .25, Parties: 20, Project: 8, Repeats: 1, Seed: 4,
+		Train: records, PoolFraction: .25, Parties: 20, Map: dataset.Components{Project: 8}, Repeats: 1, Seed: 4,
 	}
 	draw, err := s.Draw(0, Skew{})
 	if err != nil {
@@ -71,7 +71,7 @@ func TestDealSkewed(t *testing.T) {
 	}
 	s := Simulation{
 		Plan:  Plan{Name: "s", Kind: "classify", Schema: schema, Minimum: 1},
-		Train: records, PoolFraction: .25, Parties: 6, Project: 5, Repeats: 1, Seed: 2,
+		Train: records, PoolFraction: .25, Parties: 6, Map: dataset.Components{Project: 5}, Repeats: 1, Seed: 2,
 	}
 	spread := func(k Skew) (gap float64) {
 		d, err := s.Draw(0, k)

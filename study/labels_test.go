@@ -264,7 +264,7 @@ func TestLabelSimulation(t *testing.T) {
 	run := func(mechanism string, epsilon float64) LabelSummary {
 		p := labelPlan(schema, &auxdata.Pool{}, dataset.Map{})
 		p.Mechanism, p.Epsilon, p.Minimum, p.Roster = mechanism, epsilon, 1, nil
-		s, err := LabelSimulation{Simulation: Simulation{Plan: p, Train: all, PoolFraction: 0.1, Parties: 4, Project: 15, Whiten: 0.5, Repeats: 1, Seed: 3}}.Run(context.Background())
+		s, err := LabelSimulation{Simulation: Simulation{Plan: p, Train: all, PoolFraction: 0.1, Parties: 4, Map: dataset.Components{Project: 15, Whiten: 0.5}, Repeats: 1, Seed: 3}}.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +320,7 @@ func TestLabelMeasures(t *testing.T) {
 	simulate := func(test *dataset.Records) (LabelSummary, error) {
 		p := labelPlan(schema, &auxdata.Pool{}, dataset.Map{})
 		p.Minimum, p.Roster, p.Lambda = 1, nil, 0.01
-		return LabelSimulation{Simulation: Simulation{Plan: p, Train: all, Test: test, PoolFraction: 0.1, Parties: 2, Project: 5, Repeats: 1}}.Run(context.Background())
+		return LabelSimulation{Simulation: Simulation{Plan: p, Train: all, Test: test, PoolFraction: 0.1, Parties: 2, Map: dataset.Components{Project: 5}, Repeats: 1}}.Run(context.Background())
 	}
 	test := all.Select(seq(0, 200))
 	s, err := simulate(test)
@@ -392,7 +392,7 @@ func TestProposeLabels(t *testing.T) {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 400
 	table, schema := dataset.Hospitals(c)
-	made, err := Propose(Proposal{Name: "labels", Kind: "labels", Roster: []PartyID{"a", "b"}, Records: 3000, Map: ProposedMap{Project: 10}, Labels: &LabelTerms{Loss: "ramp"}}, schema, table)
+	made, err := Propose(Proposal{Name: "labels", Kind: "labels", Roster: []PartyID{"a", "b"}, Records: 3000, Map: dataset.Components{Project: 10}, Labels: &LabelTerms{Loss: "ramp"}}, schema, table)
 	if err != nil {
 		t.Fatal(err)
 	}

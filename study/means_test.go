@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"caucus/dataset"
 	"caucus/privacy"
 )
 
@@ -88,7 +89,7 @@ func TestMeansBeatVotesOfSmallParties(t *testing.T) {
 				Name: "s", Kind: "classify", Schema: schema, Unit: privacy.Party, Epsilon: 1, Delta: delta,
 				Mechanism: mechanism, Noise: NoiseCoordinator, Shards: 1, Minimum: 1,
 			},
-			Train: records, PoolFraction: .2, PoolRows: 500, Parties: 150, Project: 12, Repeats: 2, Seed: 1,
+			Train: records, PoolFraction: .2, PoolRows: 500, Parties: 150, Map: dataset.Components{Project: 12}, Repeats: 2, Seed: 1,
 		}.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)

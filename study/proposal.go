@@ -21,7 +21,7 @@ type Proposal struct {
 	// Data names the data source that agents should use.
 	Data string `yaml:"data"`
 	// Map is how the pool's features are mapped.
-	Map ProposedMap `yaml:"map"`
+	Map dataset.Components `yaml:"map"`
 	// Roster lists the parties that may contribute.
 	Roster []PartyID `yaml:"roster"`
 
@@ -55,14 +55,6 @@ type Proposal struct {
 	// Records is how many records each party is publicly known to hold at least.
 	Records int    `yaml:"records"` // RecordsPerParty
 	Seed    uint64 `yaml:"seed"`
-}
-
-// ProposedMap is the public feature map to fit on the pool.
-type ProposedMap struct {
-	// Project keeps that many principal components; 0 keeps all features.
-	Project int `yaml:"project"`
-	// Whiten is how far they are evened out, 0 to 1.
-	Whiten float64 `yaml:"whiten"`
 }
 
 // RecordsPerParty is what is assumed of a party whose size is not said: a small
@@ -109,10 +101,8 @@ func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, 
 		return out, fmt.Errorf("encode public pool: %w", err)
 	}
 	p := s.plan(schema)
-	if s.Map.Project > 0 {
-		if p.Map, err = dataset.FitPCAWhitened(records.X, s.Map.Project, s.Map.Whiten); err != nil {
-			return out, fmt.Errorf("project the pool: %w", err)
-		}
+	if p.Map, err = s.Map.Fit(schema, records.X); err != nil {
+		return out, fmt.Errorf("project the pool: %w", err)
 	}
 	if out.Pool, out.Remarks, err = auxdata.New(schema, p.Map, pool); err != nil {
 		return out, err

@@ -22,7 +22,7 @@ func proposalData(t *testing.T) (dataset.Schema, *dataset.Table) {
 // proposal gives the same plan.
 func TestPropose(t *testing.T) {
 	schema, table := proposalData(t)
-	s := Proposal{Name: "x", Map: ProposedMap{Project: 5}, Deadline: time.Date(2040, 1, 2, 3, 4, 5, 6, time.UTC)}
+	s := Proposal{Name: "x", Map: dataset.Components{Project: 5}, Deadline: time.Date(2040, 1, 2, 3, 4, 5, 6, time.UTC)}
 	for i := range 7 {
 		s.Roster = append(s.Roster, PartyID(fmt.Sprint("p", i)))
 	}

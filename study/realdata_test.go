@@ -75,7 +75,7 @@ func TestRealData(t *testing.T) {
 					Mechanism: c.mechanism, Noise: c.noise, Shards: c.shards, Minimum: 1,
 				},
 				Train: train, Test: test, PoolFraction: .25, PoolRows: 10_000, Parties: c.parties,
-				Project: 30, Repeats: 1, Seed: 1,
+				Map: dataset.Components{Project: 30}, Repeats: 1, Seed: 1,
 			}.Run(context.Background())
 			if err != nil {
 				t.Fatal(err)
@@ -105,7 +105,7 @@ func TestSimulationRepeats(t *testing.T) {
 	run := func(seed uint64) Summary {
 		s, err := Simulation{
 			Plan:  Plan{Name: "s", Kind: "classify", Schema: schema, Unit: privacy.Party, Epsilon: 3, Delta: 1e-6, Mechanism: "tally", Noise: NoiseCoordinator, Shards: 1, Minimum: 1},
-			Train: records, PoolFraction: .25, Parties: 60, Project: 10, Repeats: 2, Seed: seed,
+			Train: records, PoolFraction: .25, Parties: 60, Map: dataset.Components{Project: 10}, Repeats: 2, Seed: seed,
 		}.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)

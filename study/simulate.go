@@ -34,10 +34,8 @@ type Simulation struct {
 	// Parties share the records in random equal parts; 0 takes the natural
 	// parties of the records' party column.
 	Parties int
-	// Project is the number of principal components of the pool that the map
-	// keeps, 0 for no projection; Whiten is how far it evens them out.
-	Project int
-	Whiten  float64
+	// Map is the public map to fit on the pool.
+	Map     dataset.Components
 	Repeats int
 	Seed    uint64
 	// Progress, where not nil, is called as contributions arrive; it must be
@@ -241,11 +239,8 @@ func (s Simulation) once(ctx context.Context, index int) (repeat, error) {
 	}
 	p := s.Plan
 	p.Seed = rng.Uint64()
-	p.Map = dataset.Identity(p.Schema)
-	if s.Project > 0 {
-		if p.Map, err = dataset.FitPCAWhitened(poolRecords.X, s.Project, s.Whiten); err != nil {
-			return repeat{}, fmt.Errorf("simulate: project the pool: %w", err)
-		}
+	if p.Map, err = s.Map.Fit(p.Schema, poolRecords.X); err != nil {
+		return repeat{}, fmt.Errorf("simulate: project the pool: %w", err)
 	}
 	pool := auxdata.Virtual(poolRecords.X, p.Map)
 	if s.PoolWeight != nil {

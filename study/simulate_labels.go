@@ -164,24 +164,9 @@ func (s LabelSimulation) summary(done []labelRepeat) LabelSummary {
 
 // mapOf fits the public map on the pool.
 func (s LabelSimulation) mapOf(pool *mat.Dense, rng *rand.Rand) (dataset.Map, error) {
-	m := dataset.Identity(s.Plan.Schema)
-	var err error
-	x := pool
-	if s.Filters > 0 {
-		if m, err = dataset.FitPatches(pool, *s.Pictures, s.Filters, rng); err != nil {
-			return m, fmt.Errorf("simulate: map the pictures: %w", err)
-		}
-		x = m.Features(pool)
-	}
-	if s.Project > 0 {
-		pca, err := dataset.FitPCAWhitened(x, s.Project, s.Whiten)
-		if err != nil {
-			return m, fmt.Errorf("simulate: project the pool: %w", err)
-		}
-		if s.Filters > 0 {
-			pca = pca.After(m)
-		}
-		m = pca
+	m, err := s.firstMap(pool, rng)
+	if err != nil {
+		return m, err
 	}
 	if s.Fourier > 0 {
 		if m, err = dataset.FitFourier(m, s.Fourier, dataset.Fourier{Gamma: s.Gamma, Seed: rng.Uint64()}); err != nil {
@@ -189,6 +174,30 @@ func (s LabelSimulation) mapOf(pool *mat.Dense, rng *rand.Rand) (dataset.Map, er
 		}
 	}
 	return m, nil
+}
+
+// firstMap is the map without Fourier features: components of the schema's
+// columns, or of patches where there are filters, whose units are alike.
+func (s LabelSimulation) firstMap(pool *mat.Dense, rng *rand.Rand) (dataset.Map, error) {
+	if s.Filters == 0 {
+		m, err := s.Map.Fit(s.Plan.Schema, pool)
+		if err != nil {
+			return m, fmt.Errorf("simulate: project the pool: %w", err)
+		}
+		return m, nil
+	}
+	m, err := dataset.FitPatches(pool, *s.Pictures, s.Filters, rng)
+	if err != nil {
+		return m, fmt.Errorf("simulate: map the pictures: %w", err)
+	}
+	if s.Map.Project == 0 {
+		return m, nil
+	}
+	pca, err := dataset.FitPCAWhitened(m.Features(pool), s.Map.Project, s.Map.Whiten)
+	if err != nil {
+		return m, fmt.Errorf("simulate: project the pool: %w", err)
+	}
+	return pca.After(m), nil
 }
 
 func (s LabelSimulation) once(ctx context.Context, index int) (labelRepeat, error) {

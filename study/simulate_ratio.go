@@ -24,13 +24,11 @@ type RatioSimulation struct {
 	// minimum, width and set size are filled in; Terms.Gamma, where not 0, is in
 	// units of one over the pool's median squared distance.
 	Plan Plan
-	// Train, Test, Pool, PoolFraction, PoolRows, Project and Whiten are as in
-	// Simulation.
+	// Train, Test, Pool, PoolFraction, PoolRows and Map are as in Simulation.
 	Train, Test, Pool *dataset.Records
 	PoolFraction      float64
 	PoolRows          int
-	Project           int
-	Whiten            float64
+	Map               dataset.Components
 	// Sets of SetSize records each, disjoint. SetShares, where given, are their
 	// class shares in turn; else Skew is the share of class i mod K in set i,
 	// the others alike; else (0) they are uniform on the simplex, or natural
@@ -221,11 +219,9 @@ func (s RatioSimulation) once(ctx context.Context, index int, out *RatioSummary)
 	}
 	p := s.Plan
 	terms := *p.Ratio
-	p.Ratio, p.Seed, p.Map = &terms, rng.Uint64(), dataset.Identity(p.Schema)
-	if s.Project > 0 {
-		if p.Map, err = dataset.FitPCAWhitened(poolRecords.X, s.Project, s.Whiten); err != nil {
-			return nil, fmt.Errorf("simulate: project the pool: %w", err)
-		}
+	p.Ratio, p.Seed = &terms, rng.Uint64()
+	if p.Map, err = s.Map.Fit(p.Schema, poolRecords.X); err != nil {
+		return nil, fmt.Errorf("simulate: project the pool: %w", err)
 	}
 	pool := auxdata.Virtual(poolRecords.X, p.Map)
 	p.Pool = pool.Digest

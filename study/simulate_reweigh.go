@@ -34,9 +34,8 @@ type ReweighSimulation struct {
 	Query []float64
 	// Parties share the private records in random equal parts.
 	Parties int
-	// Project and Whiten: as in Simulation; 0 keeps the schema's features.
-	Project int
-	Whiten  float64
+	// Map: as in Simulation; without components it keeps the schema's features.
+	Map     dataset.Components
 	Repeats int
 	Seed    uint64
 	// Lean leaves out what the answer were without noise, half the work;
@@ -196,13 +195,10 @@ func (s ReweighSimulation) once(ctx context.Context, index int) (ReweighSummary,
 	p := s.Plan
 	p.Simulated = true
 	p.Seed = rng.Uint64()
-	p.Map = dataset.Identity(p.Schema)
 	encoded := s.Records.Select(poolRows).X
-	if s.Project > 0 {
-		var err error
-		if p.Map, err = dataset.FitPCAWhitened(encoded, s.Project, s.Whiten); err != nil {
-			return fail(fmt.Errorf("simulate: project the pool: %w", err))
-		}
+	var err error
+	if p.Map, err = s.Map.Fit(p.Schema, encoded); err != nil {
+		return fail(fmt.Errorf("simulate: project the pool: %w", err))
 	}
 	pool := auxdata.Virtual(encoded, p.Map)
 	p.Pool = pool.Digest

@@ -26,7 +26,7 @@ func fullPlan(t *testing.T) Plan {
 			Features: []dataset.Feature{{Column: "age", Kind: dataset.Numeric, Max: 1}, {Columns: []string{"a", "b"}, Kind: dataset.Categorical, Levels: []string{"x", "y"}}},
 			Missing:  "?", Party: "site", Patient: "patient", Delimiter: ";", Columns: []string{"age"}, Comment: "#",
 		},
-		Map:  dataset.Map{Kind: dataset.IdentityMap, Patches: &dataset.Patches{}, Fourier: &dataset.Fourier{}, First: &dataset.Map{Kind: dataset.IdentityMap}},
+		Map:  dataset.Map{Kind: dataset.IdentityMap, Patches: &dataset.Patches{}, Fourier: &dataset.Fourier{}, Standard: &dataset.Standard{}, First: &dataset.Map{Kind: dataset.IdentityMap}},
 		Pool: auxdata.Digest{1}, Roster: []PartyID{"a", "b"},
 		Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: "cross", Noise: NoiseSite, Bound: "tight", Learner: "softmax",
 		Labels: &labelled, Ratio: &terms, Reweigh: &ReweighTerms{Pairs: [][2]string{{"age", "a"}}}, Weights: &WeightSource{},

@@ -100,7 +100,7 @@ func shardRows(records, shards int) int {
 // mapSteps is what it takes to map a record: Map.Apply, and the map before it.
 func mapSteps(m dataset.Map) float64 {
 	steps := float64(m.Inputs)*float64(m.Dim()) + cosineSteps*float64(m.Dim())
-	if m.Kind == dataset.IdentityMap {
+	if m.Kind == dataset.IdentityMap || m.Kind == dataset.StandardMap {
 		steps = 4 * float64(m.Dim())
 	}
 	if m.Patches != nil { // each patch is compared with each filter

@@ -16,6 +16,7 @@ import (
 
 	"caucus/agent"
 	"caucus/coordinator"
+	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -138,7 +139,7 @@ func (n *network) open(name string, minimum int, parties ...study.PartyID) study
 	n.t.Helper()
 	s := studyFile{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
 	s.Proposal = study.Proposal{
-		Name: name, Map: study.ProposedMap{Project: 4}, Roster: parties, Minimum: minimum, Deadline: time.Now().Add(time.Hour), Records: 70,
+		Name: name, Map: dataset.Components{Project: 4}, Roster: parties, Minimum: minimum, Deadline: time.Now().Add(time.Hour), Records: 70,
 	}
 	made, err := s.propose()
 	n.check(err)
@@ -314,7 +315,7 @@ func TestMeansByDaemons(t *testing.T) {
 	}
 	s := studyFile{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
 	s.Proposal = study.Proposal{
-		Name: "fleet", Map: study.ProposedMap{Project: 4}, Roster: roster, Minimum: 3, Deadline: time.Now().Add(time.Hour),
+		Name: "fleet", Map: dataset.Components{Project: 4}, Roster: roster, Minimum: 3, Deadline: time.Now().Add(time.Hour),
 		Unit: privacy.Party, Mechanism: "means", Epsilon: 2, Records: 70,
 	}
 	made, err := s.propose()

@@ -15,6 +15,7 @@ import (
 
 	"caucus/agent"
 	"caucus/coordinator"
+	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -204,7 +205,7 @@ func (d *demo) curves(ctx context.Context, data demoData) ([]demoCurve, error) {
 					Mechanism: p.Mechanism, Noise: study.DefaultNoise(p.Unit), Shards: 1, Minimum: 1,
 				},
 				Train: data.learn, Test: data.test, PoolFraction: 1. / 3, Parties: d.parties,
-				Project: demoProject, Repeats: 3, Seed: d.seed,
+				Map: dataset.Components{Project: demoProject}, Repeats: 3, Seed: d.seed,
 			}.Run(ctx)
 			if err != nil {
 				return nil, err

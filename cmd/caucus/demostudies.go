@@ -48,11 +48,11 @@ func classifyProposals(epsilon float64) []study.Proposal {
 	return []study.Proposal{
 		{
 			Name: "votes", Purpose: "hide every party whole: each agent trains a classifier and sends one vote a pool row; the coordinator adds noise once, on the sum",
-			Unit: privacy.Party, Epsilon: epsilon, Mechanism: "tally", Map: study.ProposedMap{Project: demoProject},
+			Unit: privacy.Party, Epsilon: epsilon, Mechanism: "tally", Map: dataset.Components{Project: demoProject},
 		},
 		{
 			Name: "sums", Purpose: "hide every record: each agent sends noisy sums of label × features; its noise is added before anything leaves, so nobody else needs to be trusted",
-			Unit: privacy.Record, Epsilon: epsilon, Mechanism: "cross", Map: study.ProposedMap{Project: demoProject},
+			Unit: privacy.Record, Epsilon: epsilon, Mechanism: "cross", Map: dataset.Components{Project: demoProject},
 		},
 	}
 }
@@ -82,7 +82,7 @@ func (d *demo) cases(data demoData) []demoCase {
 	return append(out,
 		demoCase{
 			Proposal: study.Proposal{
-				Name: "robust", Kind: "labels", Data: demoSource, Epsilon: d.epsilon, Map: study.ProposedMap{Project: demoProject},
+				Name: "robust", Kind: "labels", Data: demoSource, Epsilon: d.epsilon, Map: dataset.Components{Project: demoProject},
 				Purpose: "hide every label, where features may be shown: each agent sends its records with randomised labels, and the loss allows for that",
 			},
 			pool: data.pool, poolFile: demoPool, own: data.parties, judge: accuracy,

@@ -24,12 +24,13 @@ func newSimulate(c *console) *cobra.Command {
 // simulateClassify holds the flags of simulate classify.
 type simulateClassify struct {
 	source
-	parties, shards, project, repeats, poolRows int
-	poolFraction, epsilon, delta, whiten        float64
-	unit, noise, mechanism, bound, learner      string
-	lambda, out, poolRelease                    string
-	seed                                        uint64
-	tilt                                        bool
+	parties, shards, repeats, poolRows     int
+	poolFraction, epsilon, delta           float64
+	components                             dataset.Components
+	unit, noise, mechanism, bound, learner string
+	lambda, out, poolRelease               string
+	seed                                   uint64
+	tilt                                   bool
 }
 
 // classifySummary is the JSON document of simulate classify.
@@ -39,7 +40,7 @@ type classifySummary struct {
 }
 
 func newSimulateClassify(c *console) *cobra.Command {
-	var s simulateClassify
+	s := simulateClassify{components: dataset.Components{Project: 30}}
 	cmd := &cobra.Command{
 		Use:   "classify",
 		Short: "Train a private classifier from virtual parties' votes or sums",
@@ -64,8 +65,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.StringVar(&s.bound, "bound", "tight", "sensitivity bound of output: tight or paper")
 	f.StringVar(&s.learner, "learner", study.DefaultLearner, "what parties train: one of "+fmt.Sprint(learners.Names()))
 	f.StringVar(&s.lambda, "lambda", "auto", "ridge of the central fit, or auto")
-	f.IntVar(&s.project, "project", 30, "principal components of the pool to keep; 0 keeps all features")
-	f.Float64Var(&s.whiten, "whiten", 0, "how far to even out the principal components: 0 not, 1 fully")
+	componentsFlags(f, &s.components)
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.25, "share of the training records that becomes the pool, without labels")
 	f.StringVar(&s.poolRelease, "pool-release", "", "the reweigh release that --pool has its weights from, or was made from: what both cost is then stated together")
 	f.IntVar(&s.poolRows, "pool-rows", 10000, "most rows of that pool; 0 for no limit")
@@ -112,8 +112,8 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	if cmd.Flags().Changed("parties") && s.parties < 1 {
 		return usagef("--parties %d: give at least 1", s.parties)
 	}
-	if s.project < 0 || s.poolRows < 0 {
-		return usagef("--project %d and --pool-rows %d: give 0 or more", s.project, s.poolRows)
+	if s.components.Project < 0 || s.poolRows < 0 {
+		return usagef("--project %d and --pool-rows %d: give 0 or more", s.components.Project, s.poolRows)
 	}
 	s.source.seed = s.seed
 	p, err := s.plan(cmd)
@@ -157,7 +157,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	sim := study.Simulation{
 		Plan: p, Train: data.train, Test: data.test, Pool: data.pool, PoolWeight: data.poolWeight,
 		PoolFraction: s.poolFraction, PoolRows: s.poolRows, Parties: s.parties,
-		Project: s.project, Whiten: s.whiten, Repeats: s.repeats, Seed: s.seed,
+		Map: s.components, Repeats: s.repeats, Seed: s.seed,
 	}
 	if err := sim.Check(); err != nil {
 		return usageError{err}

@@ -20,10 +20,11 @@ import (
 // simulateLabels holds the flags of simulate labels.
 type simulateLabels struct {
 	source
+	components                                     dataset.Components
 	mechanism, loss, risk, correction, lambda, out string
 	pictures                                       string
-	epsilon, poolFraction, whiten, gamma           float64
-	parties, repeats, project, filters, trainRows  int
+	epsilon, poolFraction, gamma                   float64
+	parties, repeats, filters, trainRows           int
 	fourier                                        int
 	seed                                           uint64
 }
@@ -38,7 +39,7 @@ type labelsSummary struct {
 const defaultFilters = 200
 
 func newSimulateLabels(c *console) *cobra.Command {
-	var s simulateLabels
+	s := simulateLabels{components: dataset.Components{Project: 60, Whiten: 0.5}}
 	cmd := &cobra.Command{
 		Use:   "labels",
 		Short: "Train a classifier on clear features with privatised labels",
@@ -63,8 +64,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.StringVar(&s.lambda, "lambda", "auto", "ridge in units of the loss's scale; auto chooses it by cross-validation on the privatised labels")
 	f.IntVar(&s.parties, "parties", 0, "number of virtual parties; default: the party column's, else 10")
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.1, "share of the training records on which the public feature map is fitted, without labels")
-	f.IntVar(&s.project, "project", 60, "principal components to keep; 0 keeps all features")
-	f.Float64Var(&s.whiten, "whiten", 0.5, "how far to even out the principal components: 0 not, 1 fully")
+	componentsFlags(f, &s.components)
 	f.StringVar(&s.pictures, "pictures", "", "what a row of --train is a picture of: HEIGHTxWIDTHxCOLOURS, such as 32x32x3")
 	f.IntVar(&s.filters, "filters", -1, "random patches that map pictures before the principal components; default 200 for pictures, else 0")
 	f.IntVar(&s.fourier, "fourier", 0, "random Fourier features of what the map gives, for a kernel instead of a linear model; 0 for none")
@@ -148,7 +148,7 @@ func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 	summary, err := study.LabelSimulation{
 		Simulation: study.Simulation{
 			Plan: p, Train: data.train, Test: data.test, Pool: data.pool, PoolFraction: s.poolFraction,
-			Parties: s.parties, Project: s.project, Whiten: s.whiten, Repeats: s.repeats, Seed: s.seed, Progress: bar.set,
+			Parties: s.parties, Map: s.components, Repeats: s.repeats, Seed: s.seed, Progress: bar.set,
 		},
 		Filters: s.filters, Pictures: pictures, Fourier: s.fourier, Gamma: s.gamma,
 	}.Run(cmd.Context())

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/aggregation/ratio"
+	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -19,13 +20,14 @@ import (
 // simulateRatio holds the flags of simulate ratio.
 type simulateRatio struct {
 	source
+	components                                   dataset.Components
 	terms                                        study.RatioTerms
 	mechanism, setShares, targetShares, protocol string
 	expected                                     string
 	out                                          string
-	epsilon, delta, skew, poolFraction, whiten   float64
+	epsilon, delta, skew, poolFraction           float64
 	sets, setSize, targets, targetSize           int
-	project, poolRows, repeats                   int
+	poolRows, repeats                            int
 	seed                                         uint64
 }
 
@@ -71,8 +73,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.StringVar(&s.terms.Features, "features", s.terms.Features, "what leaves beside the counts: clear, embedding or noisy-embedding (which hides each record)")
 	f.IntVar(&s.terms.Fourier, "fourier", s.terms.Fourier, "numbers of an embedding; 0 with clear features compares rows by the kernel itself")
 	f.Float64Var(&s.terms.Gamma, "width", 0, "kernel width in units of one over the pool's median squared distance; 0: chosen on held-out sets (clear), 3 (embedding) or 1 (noisy-embedding)")
-	f.IntVar(&s.project, "project", 0, "principal components of the pool to keep; 0 keeps all features")
-	f.Float64Var(&s.whiten, "whiten", 0, "how far to even out the principal components: 0 not, 1 fully")
+	componentsFlags(f, &s.components)
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.1, "share of the training records that becomes the pool, without labels")
 	f.IntVar(&s.poolRows, "pool-rows", 5000, "most rows of that pool; 0 for no limit")
 	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
@@ -105,7 +106,7 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	start := time.Now()
 	s.source.seed = s.seed
 	sim := study.RatioSimulation{
-		PoolFraction: s.poolFraction, PoolRows: s.poolRows, Project: s.project, Whiten: s.whiten,
+		PoolFraction: s.poolFraction, PoolRows: s.poolRows, Map: s.components,
 		Sets: s.sets, SetSize: s.setSize, Skew: s.skew, Targets: s.targets, TargetSize: s.targetSize,
 		Protocol: ratio.Protocol(s.protocol), Repeats: s.repeats, Seed: s.seed,
 	}

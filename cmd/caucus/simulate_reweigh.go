@@ -20,9 +20,10 @@ import (
 // simulateReweigh holds the flags of simulate reweigh.
 type simulateReweigh struct {
 	source
+	components                                        dataset.Components
 	split, query, mechanism, noise, lambda, unit, out string
-	epsilon, delta, share, holdOutShare, whiten, keep float64
-	parties, repeats, bins, project                   int
+	epsilon, delta, share, holdOutShare, keep         float64
+	parties, repeats, bins                            int
 	pairs                                             []string
 	seed                                              uint64
 }
@@ -67,8 +68,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.Float64Var(&s.keep, "keep", 0, "least share of the pool's rows that stays effective (entropy, auto; default 0.02)")
 	f.StringSliceVar(&s.pairs, "pair", nil, "COLUMN*COLUMN: release their joint margin too; may be repeated")
 	f.IntVar(&s.bins, "bins", 0, "release a histogram of so many bins of each number too")
-	f.IntVar(&s.project, "project", 0, "principal components of the pool to keep; 0 keeps all features")
-	f.Float64Var(&s.whiten, "whiten", 0, "how far to even out the principal components: 0 not, 1 fully")
+	componentsFlags(f, &s.components)
 	f.IntVar(&s.parties, "parties", 1, "number of virtual parties among which the private records are dealt")
 	f.IntVar(&s.repeats, "repeats", 10, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits and simulated noise")
@@ -184,7 +184,7 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 	bar := newProgress(c)
 	summary, err := study.ReweighSimulation{
 		Plan: p, Records: records, Group: group, Share: s.share, HoldOut: s.holdOutShare, Query: query, Parties: s.parties,
-		Project: s.project, Whiten: s.whiten, Repeats: s.repeats, Seed: s.seed, Progress: bar.set,
+		Map: s.components, Repeats: s.repeats, Seed: s.seed, Progress: bar.set,
 	}.Run(cmd.Context())
 	bar.stop()
 	if err != nil {

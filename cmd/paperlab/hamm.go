@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -129,6 +130,11 @@ func partition(concentration float64) string {
 // deal makes a draw of a set. The split depends on seed, set and draw, so that
 // all numbers of parties and all methods meet the same pool and test records.
 func (s hammSet) deal(l *lab, parties, draw int, concentration float64) (*study.Draw, error) {
+	return s.dealMapped(l, parties, draw, concentration, dataset.Components{Project: s.Project, Analysis: dataset.PCA})
+}
+
+// dealMapped is deal under another map.
+func (s hammSet) dealMapped(l *lab, parties, draw int, concentration float64, c dataset.Components) (*study.Draw, error) {
 	data, err := l.records(s.Name)
 	if err != nil {
 		return nil, err
@@ -144,7 +150,7 @@ func (s hammSet) deal(l *lab, parties, draw int, concentration float64) (*study.
 	return study.Simulation{
 		Plan:  study.Plan{Name: "hamm", Kind: "classify", Schema: data.Schema, Minimum: 1},
 		Train: train, Test: test, PoolFraction: poolPart, PoolRows: s.PoolRows,
-		Parties: parties, Project: s.Project, Repeats: 1, Seed: rng.Uint64(),
+		Parties: parties, Map: c, Repeats: 1, Seed: rng.Uint64(),
 	}.Draw(0, study.Skew{Concentration: concentration})
 }
 

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"caucus/aggregation"
+	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
@@ -269,7 +270,7 @@ func shiftedPool(ctx context.Context, l *lab, draw int, out *results) error {
 		d, err := study.Simulation{
 			Plan:  study.Plan{Name: "hamm", Kind: "classify", Schema: data.Schema, Minimum: 1},
 			Train: data.Train.Select(men), Test: data.Test.Select(testMen), Pool: pool,
-			Parties: n, Project: 40, Repeats: 1, Seed: rng.Uint64(),
+			Parties: n, Map: dataset.Components{Project: 40, Analysis: dataset.PCA}, Repeats: 1, Seed: rng.Uint64(),
 		}.Draw(0, study.Skew{})
 		if err != nil {
 			return err

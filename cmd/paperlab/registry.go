@@ -35,6 +35,7 @@ func experiments() []experiment {
 		iyerFig2Experiment(),
 		iyerFig3Experiment(),
 		jiElkanExperiment(),
+		mapsExperiment(),
 		symmetricExperiment(),
 	}
 }

@@ -1,0 +1,141 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// StandardMap is the kind of a map that gives every column its own scale, see
+// [Standard]. It keeps all columns.
+const StandardMap MapKind = "standard"
+
+// Standard are the parameters of a map of kind "standard": column j becomes
+//
+//	uⱼ = min(max((xⱼ − Meanⱼ)·Factorⱼ, −Cut), Cut)
+//
+// so that neither a far value nor a rare level outweighs all else of its row.
+type Standard struct {
+	Mean   []float64 `json:"mean"`
+	Factor []float64 `json:"factor"`
+	Cut    float64   `json:"cut"`
+}
+
+// famdCut bounds a standardised column. A number beyond five standard deviations
+// tells no more by being farther, and a level rarer than 1/5² = 4 % weighs as if
+// it were that frequent: its weight would be an estimate from few rows, and rows
+// that hold it would be clipped to it alone.
+const famdCut = 5
+
+// FitFAMD fits the map to the dims main directions of a factor analysis of mixed
+// data (Pagès 2004, "Analyse factorielle de données mixtes") of x, N×Dim encoded
+// rows of the PUBLIC pool, never of private records. A number is divided by
+// its standard deviation s, the indicator of a level of share p by √p, as in
+// multiple correspondence analysis; principal components follow:
+//
+//	u = (x − mean)/s  or  (x − p)/√p, cut at ±5;  z = Vᵀ(u − mean u)/Scale
+//
+// so that what a column counts for does not hang on the unit of its bounds: every
+// number has variance 1, and no direction has more than variance 1 in common
+// with a column of K levels. That a number is missing counts as a number. whiten
+// is as in [FitPCAWhitened], and so are the errors.
+func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
+	standard, err := fitStandard(s, x)
+	if err != nil {
+		return Map{}, fmt.Errorf("fit famd: %w", err)
+	}
+	m, err := FitPCAWhitened(standard.Features(x), dims, whiten)
+	if err != nil {
+		return Map{}, fmt.Errorf("fit famd: %w", err)
+	}
+	return m.After(standard), nil
+}
+
+// fitStandard scales the columns as FitFAMD says. A column that does not vary in
+// the pool becomes 0.
+func fitStandard(s Schema, x *mat.Dense) (Map, error) {
+	n, d := x.Dims()
+	switch {
+	case d != s.Dim():
+		return Map{}, fmt.Errorf("rows have %d columns; the schema encodes to %d", d, s.Dim())
+	case n < 2:
+		return Map{}, fmt.Errorf("the pool has %d rows; it needs at least 2", n)
+	}
+	mean, variance := columnMoments(x)
+	out := &Standard{Mean: mean, Factor: make([]float64, d), Cut: famdCut}
+	level := s.levelColumns()
+	for j, v := range variance {
+		switch {
+		case v-v != 0:
+			return Map{}, fmt.Errorf("column %d of the pool holds a value that is not finite", j)
+		case v <= 1e-20: // entries are in [0,1]: this is rounding
+		case level[j]:
+			out.Factor[j] = 1 / math.Sqrt(max(mean[j], 1./(famdCut*famdCut)))
+		default:
+			out.Factor[j] = 1 / math.Sqrt(v)
+		}
+	}
+	return Map{Kind: StandardMap, Inputs: d, Outputs: d, Scale: 1, Standard: out}, nil
+}
+
+// columnMoments are mean and variance (over N) of each column, in two passes.
+func columnMoments(x *mat.Dense) (mean, variance []float64) {
+	n, d := x.Dims()
+	mean, variance = make([]float64, d), make([]float64, d)
+	for i := range n {
+		for j, v := range x.RawRowView(i) {
+			mean[j] += v / float64(n)
+		}
+	}
+	for i := range n {
+		for j, v := range x.RawRowView(i) {
+			variance[j] += (v - mean[j]) * (v - mean[j]) / float64(n)
+		}
+	}
+	return mean, variance
+}
+
+// levelColumns says which encoded columns are indicators of levels.
+func (s Schema) levelColumns() []bool {
+	var level []bool
+	for _, f := range s.Features {
+		names, _ := f.names(maxColumns) // Validate has checked it
+		for range len(names) * f.width() {
+			level = append(level, f.Kind == Categorical)
+		}
+	}
+	return level
+}
+
+// fill writes u of rows x to z.
+func (s *Standard) fill(z, x *mat.Dense) {
+	n, _ := x.Dims()
+	for i := range n {
+		to := z.RawRowView(i)
+		for j, v := range x.RawRowView(i) {
+			to[j] = min(max((v-s.Mean[j])*s.Factor[j], -s.Cut), s.Cut)
+		}
+	}
+}
+
+func (s *Standard) validate(m Map) error {
+	switch {
+	case s == nil || !(s.Cut > 0 && s.Cut < 1e30):
+		return errors.New("map: a standard map needs a cut above 0, such as 5")
+	case m.Outputs != m.Inputs:
+		return fmt.Errorf("map: outputs is %d; a standard map keeps its %d inputs", m.Outputs, m.Inputs)
+	case len(m.Mean) != 0 || len(m.Directions) != 0:
+		return errors.New("map: a standard map has its mean under standard and no directions; remove them")
+	case len(s.Mean) != m.Inputs || len(s.Factor) != m.Inputs:
+		return fmt.Errorf("map: standard has %d means and %d factors; expected %d of each", len(s.Mean), len(s.Factor), m.Inputs)
+	}
+	for j, mean := range s.Mean {
+		factor := math.Abs(s.Factor[j])
+		if ordinary := factor == 0 || factor > 1e-30 && factor < 1e30; !ordinary || !(math.Abs(mean) < 1e30) {
+			return fmt.Errorf("map: standard holds mean %g and factor %g; expected numbers of ordinary size, a factor may be 0", mean, s.Factor[j])
+		}
+	}
+	return nil
+}
