@@ -102,7 +102,7 @@ func TestPreviewSaysAll(t *testing.T) {
 			t.Errorf("the preview does not say %q:\n%s", want, out.String())
 		}
 	}
-	for _, field := range []string{`"label":"ill: no, yes"`, `"learner":"knn"`, `"map":"2 dir`, `"pool":"60 pub`} {
+	for _, field := range []string{`"label":"ill: no, yes"`, `"learner":"knn"`, `"map":"4 columns, each`, `"pool":"60 pub`} {
 		if b, err := json.Marshal(review); err != nil || !strings.Contains(string(b), field) {
 			t.Errorf("no %s in %s (%v)", field, b, err)
 		}
