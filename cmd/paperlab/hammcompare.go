@@ -210,7 +210,9 @@ func (c *comparison) party() error {
 	if err := c.pate(); err != nil {
 		return err
 	}
-	c.fedAvg()
+	if err := c.fedAvg(); err != nil {
+		return err
+	}
 	if c.distant {
 		return c.far()
 	}
@@ -224,8 +226,11 @@ func (c *comparison) pate() error {
 		return err
 	}
 	for _, e := range c.epsilons {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
 		labels, _ := pateLabels(votes, privacy.Budget{Epsilon: e, Delta: hammDelta}, c.rng)
-		m, err := learners.Softmax().Fit(context.Background(), c.d.Pool.X, labels, votes.Classes(), c.rng)
+		m, err := learners.Softmax().Fit(c.ctx, c.d.Pool.X, labels, votes.Classes(), c.rng)
 		if err != nil {
 			return err
 		}
@@ -234,7 +239,7 @@ func (c *comparison) pate() error {
 	return nil
 }
 
-func (c *comparison) fedAvg() {
+func (c *comparison) fedAvg() error {
 	pooled := pooledOf(c.d)
 	space := coordinatesOf(c.d.Pool.X, rivalRidge, pooled.Classes)
 	records := space.records(pooled)
@@ -242,6 +247,9 @@ func (c *comparison) fedAvg() {
 		top, once, sent := 0., 0., 0.
 		grid := fedAvgGrid(space, c.l.Quick)
 		for i, f := range grid {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
 			m := f.train(records, c.d.Parties, privacy.Budget{Epsilon: e, Delta: hammDelta}, c.rng)
 			score := c.accuracy(space.back(m))
 			if score > top {
@@ -257,6 +265,7 @@ func (c *comparison) fedAvg() {
 		c.add("DP-FedAvg, one round, oracle clip", e, once, float64(pooled.weights()*4))
 		c.add("DP-FedAvg, oracle rounds and clip", e, top, sent)
 	}
+	return nil
 }
 
 // far measures the published mechanism and tally beyond the useful budgets, to
@@ -302,12 +311,11 @@ func (c *comparison) record() error {
 	if err := c.oracle("output-paper on shards, oracle λ", paper, 1); err != nil {
 		return err
 	}
-	c.recordRivals()
-	return nil
+	return c.recordRivals()
 }
 
 // recordRivals: gradient descent and perturbed solutions on the records.
-func (c *comparison) recordRivals() {
+func (c *comparison) recordRivals() error {
 	pooled := pooledOf(c.d)
 	n := len(pooled.Y)
 	rounds, epochs, lambdas := []int{5, 25}, []int{1, 5}, []float64{1e-4, 1e-3, 1e-2, 1e-1}
@@ -325,6 +333,9 @@ func (c *comparison) recordRivals() {
 	bySite := map[float64][][]float64{}
 	smallest := n
 	for _, lambda := range lambdas {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
 		solutions[lambda] = pooled.ridgeSolution(nil, lambda, nil)
 		for _, rows := range c.d.Parties {
 			smallest = min(smallest, len(rows))
@@ -347,6 +358,9 @@ func (c *comparison) recordRivals() {
 			models = nil
 			for i, s := range spaces {
 				for _, r := range rounds {
+					if err := c.ctx.Err(); err != nil {
+						return err
+					}
 					models = append(models, s.back(fedSGD{Rounds: r, Rate: s.rate, Sites: sites}.train(records[i], b, c.rng)))
 				}
 			}
@@ -355,6 +369,9 @@ func (c *comparison) recordRivals() {
 		models = nil
 		for i, s := range spaces {
 			for _, k := range epochs {
+				if err := c.ctx.Err(); err != nil {
+					return err
+				}
 				models = append(models, s.back(dpSGD{Batch: 512, Epochs: k, Rate: s.rate / 2}.train(records[i], b, c.rng)))
 			}
 		}
@@ -377,6 +394,7 @@ func (c *comparison) recordRivals() {
 		}
 		c.add("Pathak et al., oracle λ", e, best(c.accuracy, models...), bytes)
 	}
+	return nil
 }
 
 // risk is the pool's risk of a model at vote moments, without ridge.

@@ -41,7 +41,7 @@ func theoryTasks(l *lab, s hammSet, draw int) []task {
 	}
 	tasks = append(tasks, task{
 		Key: fmt.Sprintf("theory-pool-draw%d", draw),
-		Run: func(_ context.Context, out *results) error { return poolTheory(l, s, draw, rows, out) },
+		Run: func(ctx context.Context, out *results) error { return poolTheory(ctx, l, s, draw, rows, out) },
 	}, task{
 		Key: fmt.Sprintf("skew-draw%d", draw),
 		Run: func(ctx context.Context, out *results) error { return skewedParties(ctx, l, s, draw, out) },
@@ -172,7 +172,7 @@ func noiseTheory(ctx context.Context, l *lab, s hammSet, parties, draw int, epsi
 
 // poolTheory fits the noise-free votes on N rows of the pool and takes the risk
 // on rows that no fit saw.
-func poolTheory(l *lab, s hammSet, draw int, sizes []int, out *results) error {
+func poolTheory(ctx context.Context, l *lab, s hammSet, draw int, sizes []int, out *results) error {
 	large := s
 	large.PoolRows = 0
 	if l.Quick {
@@ -204,6 +204,9 @@ func poolTheory(l *lab, s hammSet, draw int, sizes []int, out *results) error {
 		// As many disjoint pools as there are, to lower the spread.
 		total, pools := 0., 0
 		for from := 0; from+n <= rows/2 && pools < 8; from += n {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			w, err := part(from, from+n).solve(theoryLambda)
 			if err != nil {
 				return err

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -92,6 +94,73 @@ func TestRunnerResumes(t *testing.T) {
 	}
 	if second := read(); ran.Load() != 6 || second[1][1] == first[1][1] {
 		t.Errorf("another seed ran %d tasks and gave %v after %v", ran.Load(), second[1], first[1])
+	}
+}
+
+// TestRunnerStops: a signal ends a run soon, in the middle of its tasks; what was
+// measured before is kept, nothing is half written, and the next run goes on.
+func TestRunnerStops(t *testing.T) {
+	folder := t.TempDir()
+	begun := make(chan struct{})
+	stuck := func(ctx context.Context, out *results) error {
+		out.add("task", 1)
+		select {
+		case begun <- struct{}{}:
+			<-ctx.Done() // as a long task does that looks at it
+		default: // the second run is not stopped
+		}
+		return nil
+	}
+	e := experiment{Name: "stopped", About: "stops",
+		Tasks: func(*lab) ([]task, error) {
+			return []task{{"first", func(_ context.Context, out *results) error { out.add("task", 0); return nil }}, {"second", stuck}, {"third", stuck}}, nil
+		},
+		Report: func(*lab, *results, *page) error { return nil },
+	}
+	r := &runner{lab: &lab{Seed: 1, Workers: 1}, out: folder, now: time.Now, note: t.Logf, command: "paperlab run stopped"}
+	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- r.run(ctx, []experiment{e}) }()
+	<-begun
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "1 of 3 tasks are measured and kept") {
+			t.Errorf("a run that is stopped says %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("a run does not end after SIGTERM")
+	}
+	parts, err := os.ReadDir(filepath.Join(folder, "stopped", "parts"))
+	if err != nil || len(parts) != 1 || parts[0].Name() != "first.csv" {
+		t.Errorf("after the stop there are parts %v (%v), want the first", parts, err)
+	}
+	if err := r.run(t.Context(), []experiment{e}); err != nil {
+		t.Fatal(err)
+	}
+	if parts, err = os.ReadDir(filepath.Join(folder, "stopped", "parts")); err != nil || len(parts) != 3 {
+		t.Errorf("after the second run there are parts %v (%v), want three", parts, err)
+	}
+}
+
+// TestEveryTaskStops: a context that has ended ends a task of every experiment
+// before it measured anything.
+func TestEveryTaskStops(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	for _, e := range experiments() {
+		tasks, err := e.Tasks(&lab{Seed: 1, Quick: true, DataDir: t.TempDir()})
+		if err != nil {
+			continue // it wants data that is not here
+		}
+		for _, task := range tasks {
+			if err := task.Run(ctx, &results{}); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, %s goes on after the context's end: %v", e.Name, task.Key, err)
+			}
+		}
 	}
 }
 

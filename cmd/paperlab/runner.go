@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // runner executes experiments into a folder.
@@ -25,12 +27,13 @@ type runner struct {
 }
 
 // run measures all tasks of the experiments that were not measured before, in
-// parallel over all experiments, then reports each.
+// parallel over all experiments, then reports each. After the first error, and
+// when ctx ends, no other task begins; what was measured stays.
 func (r *runner) run(ctx context.Context, list []experiment) error {
 	tasks := make([][]task, len(list))
 	var queue []func(context.Context) error
 	done, total := 0, 0
-	var mu sync.Mutex
+	var mu sync.Mutex // holds done, and one line at a time
 	for i, e := range list {
 		var err error
 		if tasks[i], err = e.Tasks(r.lab); err != nil {
@@ -62,7 +65,21 @@ func (r *runner) run(ctx context.Context, list []experiment) error {
 			})
 		}
 	}
-	if err := inParallel(ctx, r.lab.Workers, queue); err != nil {
+	under, working := errgroup.WithContext(ctx)
+	under.SetLimit(max(r.lab.Workers, 1))
+	for _, measure := range queue {
+		under.Go(func() error {
+			if err := working.Err(); err != nil {
+				return err
+			}
+			return measure(working)
+		})
+	}
+	err := under.Wait()
+	if ctx.Err() != nil { // whichever task saw it first
+		return fmt.Errorf("stopped: %d of %d tasks are measured and kept; the same command goes on from there: %w", done, total, ctx.Err())
+	}
+	if err != nil {
 		return err
 	}
 	for i, e := range list {
@@ -71,46 +88,6 @@ func (r *runner) run(ctx context.Context, list []experiment) error {
 		}
 	}
 	return nil
-}
-
-// inParallel runs all of a queue, at most workers at a time, until the first
-// error, which it returns.
-func inParallel(ctx context.Context, workers int, queue []func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	next := make(chan func(context.Context) error)
-	go func() {
-		defer close(next)
-		for _, f := range queue {
-			select {
-			case next <- f:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	var (
-		wg    sync.WaitGroup
-		once  sync.Once
-		first error
-	)
-	for range max(workers, 1) {
-		wg.Go(func() {
-			for f := range next {
-				if ctx.Err() != nil {
-					return
-				}
-				if err := f(ctx); err != nil {
-					once.Do(func() { first = err; cancel() })
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if first == nil {
-		first = ctx.Err()
-	}
-	return first
 }
 
 // settings name what a part was measured under; a part with others is measured
