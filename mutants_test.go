@@ -48,7 +48,7 @@ var mutants = []mutant{
 		found: "TestDrawIsTrials",
 	},
 	{
-		name: "N once more: a ledger draws again what is beyond 4.5σ", room: "privacy", file: "ledger.go",
+		name: "N once more: a ledger draws again what is beyond 4.5σ", room: "privacy", file: "release.go",
 		old: "\t\t\tanswer.Values, answer.Reals = m.draw(secret, l.dice(id))\n",
 		new: "\t\t\tfor far := true; far; {\n\t\t\t\tfar = false\n\t\t\t\tanswer.Values, answer.Reals = m.draw(secret, l.dice(id))\n" +
 			"\t\t\t\tfor j, v := range answer.Values {\n\t\t\t\t\ty := float64(v - secret.values[j])\n\t\t\t\t\tfar = far || y*y > 4.5*4.5*m.variance(secret.bound, j, len(secret.values))\n\t\t\t\t}\n\t\t\t}\n",

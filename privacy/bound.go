@@ -87,3 +87,6 @@ func (b Bound) equal(c Bound) bool {
 		b.KeepsSum == c.KeepsSum && b.Block == c.Block && b.PerParty == c.PerParty && slices.Equal(b.Weight, c.Weight) &&
 		(b.Weight == nil) == (c.Weight == nil)
 }
+
+// Equal reports whether two bounds prove the same, field by field.
+func (b Bound) Equal(c Bound) bool { return b.equal(c) }

@@ -3,7 +3,7 @@ package privacy
 import "math"
 
 // mainShare is the part of an allowed δ that the main rule of a ledger works
-// with (see totals.go). RhoOf calibrates for it, so that one release at (ε,δ)
+// with (see rules). RhoOf calibrates for it, so that one release at (ε,δ)
 // fits a limit of (ε,δ); it costs 0.06 % more noise at δ = 10⁻⁶.
 const mainShare = 63. / 64
 

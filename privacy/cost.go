@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -27,16 +28,6 @@ func PureCost(u Unit, perParty int64, epsilon *big.Rat) Cost {
 // ConcentratedCost is the cost of a ρ-zCDP release.
 func ConcentratedCost(u Unit, perParty int64, rho *big.Rat) Cost {
 	return Cost{Unit: u, PerParty: perParty, Rho: new(big.Rat).Set(rho)}
-}
-
-// CostOf returns what m costs under the bound b, from public inputs alone; for
-// a party that is charged for noise another adds. Mechanisms that prove
-// nothing give ErrSimulationOnly.
-func CostOf(m Mechanism, b Bound) (Cost, error) {
-	if m.simulationOnly() {
-		return Cost{}, fmt.Errorf("cost of %s: %w", m.Name(), ErrSimulationOnly)
-	}
-	return m.cost(b)
 }
 
 // Validate says which field is wrong.
@@ -133,4 +124,19 @@ func (c Cost) String() string {
 		return fmt.Sprintf("ρ = %s and δ = %s for a %s", short(c.Rho), short(c.Delta), c.Unit)
 	}
 	return fmt.Sprintf("ρ = %s for a %s", short(c.Rho), c.Unit)
+}
+
+func encodeCosts(costs []Cost) ([]byte, error) { return json.Marshal(costs) }
+
+func decodeCosts(b []byte) ([]Cost, error) {
+	var costs []Cost
+	if err := json.Unmarshal(b, &costs); err != nil {
+		return nil, fmt.Errorf("read charge: %w", err)
+	}
+	for _, c := range costs {
+		if err := c.Validate(); err != nil {
+			return nil, fmt.Errorf("read charge: %w", err)
+		}
+	}
+	return costs, nil
 }

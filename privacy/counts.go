@@ -72,13 +72,6 @@ func CalibrateCounts(name string, t CountTerms) (Mechanism, error) {
 	return nil, fmt.Errorf("calibrate counts: unknown mechanism %q: use one of %s", name, strings.Join(CountMechanisms(), ", "))
 }
 
-func mechanismOr[M Mechanism](m M, err error) (Mechanism, error) {
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
-}
-
 // bestForCounts compares what each is expected to do to a share, from public
 // terms alone.
 func bestForCounts(t CountTerms) (Mechanism, error) {

@@ -20,7 +20,7 @@
 //   - Charge and answer are written in one transaction, before the answer
 //     leaves. What fails before the commit spends nothing and reveals nothing.
 //     Where the charge must come before the data, Reserve makes it, and the
-//     answer completes it (answerID, in reserve.go, has the proof).
+//     answer completes it (Reserve has the proof).
 //   - A limit holds for releases chosen one after the other in view of earlier
 //     answers (rules, in totals.go, has the proof).
 //   - No refusal depends on a value.
@@ -59,24 +59,30 @@
 //
 // # In which order to read it
 //
-// The proofs stand with the code; parts 1, 2 and 4 are the heart.
+// No file uses what a later one declares (TestReadingOrder). The core, an hour's
+// reading, is parts 1, 2, 3, 5 and 6: the whole way through the door. Parts 3 and
+// 4 are read with Canonne, Kamath & Steinke, "The discrete Gaussian for
+// differential privacy" (2020), beside them.
 //
-//  1. unit.go, budget.go, bound.go, sensitive.go: what is claimed, of what.
-//  2. mechanism.go, dice.go, laplace.go, knorm.go, gaussian.go, response.go: the
-//     proof notes and the samplers, with Canonne, Kamath & Steinke, "The discrete
-//     Gaussian for differential privacy" (2020), beside them. literal.go:
-//     simulation only.
-//     Class counts: counts.go, zerosum.go, rounded.go with normal.go, urn.go
-//     with beta.go; literalcounts.go: simulation only.
-//     terms.go: what is known of a mechanism before a release.
-//  3. convert.go, cost.go, totals.go: from ρ to ε, between units, and limits.
-//     guarantee.go: what several releases guarantee together, as their plans say.
-//  4. ledger.go, request.go, reserve.go, period.go, journal.go, memory.go: the
-//     door and its durable order. line.go: its hash chain, and what of it others
-//     may see. journal/ is the same on a disk.
-//  5. published.go, encoding.go, parameters.go: what leaves.
-//  6. trial.go, real.go, scores.go: what audit/, which knows no mechanism, is
-//     given to refute one. No release passes through them.
+//  1. What is claimed, of what: unit.go, budget.go, bound.go, digest.go,
+//     errors.go, sensitive.go.
+//  2. What it costs, from ρ to ε, between units, and within limits: rational.go,
+//     convert.go, cost.go, totals.go.
+//  3. Noise, proof notes with samplers: dice.go, mechanism.go, laplace.go,
+//     gaussian.go.
+//  4. More of the same: knorm.go, response.go; for class counts normal.go,
+//     rounded.go, zerosum.go, beta.go, urn.go; the papers' samplers, for
+//     simulation only: literal.go, literalcounts.go; all of them by name:
+//     parameters.go.
+//  5. What leaves, and its canonical bytes: published.go, encoding.go.
+//  6. The door and its durable order: reconciliation.go, entry.go, journal.go,
+//     memory.go, request.go, period.go, ledger.go, reserve.go, release.go.
+//     journal/ is the same on a disk.
+//  7. Its chain, what others may see of it, and how it is mended: line.go,
+//     unanswered.go, chain.go, begin.go, reconcile.go.
+//  8. Beside the door: guarantee.go (what several releases guarantee together, as
+//     their plans say), counts.go, labelguide.go; and what audit/, which knows no
+//     mechanism, is given to refute one: trial.go, real.go, scores.go.
 //
 // Each file's test is the one that would catch its proof being wrong:
 // samplers by computing their law, not by sampling, and draw roll for roll by

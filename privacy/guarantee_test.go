@@ -20,6 +20,7 @@ func TestTogether(t *testing.T) {
 		"a finer unit":                  {Label, []g{given(Party, .1, 1e-6, 0)}, Budget{.1, 1e-6}},
 		"two of a record":               {Record, []g{given(Record, .5, 1e-6, 0), given(Party, .25, 0, 0)}, Budget{.75, 1e-6}},
 		"rounded up":                    {Record, []g{given(Record, 1, .5, 0), given(Record, 0x1p-80, 0x1p-80, 0)}, Budget{math.Nextafter(1, 2), math.Nextafter(.5, 1)}},
+		"rounded up no further":         {Record, []g{given(Record, .1, 0, 0), given(Record, .2, 0, 0)}, Budget{.30000000000000004, 0}},
 		"three records a party":         {Party, []g{given(Record, .5, 0, 3), given(Party, 1, 0, 0)}, Budget{2.5, 0}},
 		"very many records a party":     {Party, []g{given(Record, .5, 0, 10_000)}, Budget{5000, 0}},
 		"one record a party":            {Party, []g{given(Record, .1, 1e-6, 1)}, Budget{.1, 1e-6}},

@@ -159,16 +159,10 @@ func addNoise(v int64, y noise) int64 {
 	return clamp(v+size, limit)
 }
 
-// power is 2ᵏ as a rational.
-func power(k uint) *big.Rat { return new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), k)) }
-
-// roundUp returns the smallest n/2ᵏ that is at least x > 0, with k ≥ 0 the
-// smallest that leaves n 21 bits or more: less than x·(1+2⁻²⁰), and quick to
-// sample with.
-func roundUp(x *big.Rat) *big.Rat {
-	k := max(0, 21-(x.Num().BitLen()-x.Denom().BitLen()))
-	den := new(big.Int).Lsh(big.NewInt(1), uint(k))
-	num := new(big.Int).Mul(x.Num(), den)
-	num.Add(num, x.Denom()).Sub(num, big.NewInt(1))
-	return new(big.Rat).SetFrac(num.Quo(num, x.Denom()), den)
+// naturalOf is |x|, or 2⁶⁴ where it is more: addNoise cuts both at 2⁶².
+func naturalOf(x *big.Int) natural {
+	if x.BitLen() > 64 {
+		return natural{high: 1}
+	}
+	return natural{low: low64(new(big.Int).Abs(x))}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -97,80 +96,6 @@ func (l *Ledger) dice(id string) dice {
 	return newDice(rand.NewChaCha8(sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, *l.seed), id...))))
 }
 
-// Release adds m's noise to s and publishes the result under id, at most once.
-//
-// Order, inside one exclusive transaction: the same id with the same terms
-// (mechanism, parameters, bound, length, source; not values) gets the first answer
-// again, without a draw; other terms are ErrConflict. A limit that the charge
-// would pass is ErrBudget. Only then is noise drawn, and charge and answer are
-// written together; what Reserve charged on the same terms is not charged again. Release returns the answer after the commit. An error
-// before the commit spends nothing and reveals nothing; if the commit's fate is
-// unknown, ask again with the same id.
-//
-// No error depends on the values.
-func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanism) (Published, error) {
-	fail := func(err error) (Published, error) {
-		return Published{}, fmt.Errorf("release %q: %w", id, err)
-	}
-	if !s.given() || m == nil {
-		return fail(errors.New("no vector or no mechanism given"))
-	}
-	secret := s.open()
-	if !l.simulated() && (m.simulationOnly() || secret.values == nil) {
-		return fail(fmt.Errorf("%s of this vector: %w", m.Name(), ErrSimulationOnly))
-	}
-	if secret.values == nil && !m.simulationOnly() {
-		return fail(fmt.Errorf("%s needs an integer vector: %w", m.Name(), ErrUnproven))
-	}
-	if err := fits(m, s.Len()); err != nil {
-		return fail(err)
-	}
-	cost, err := m.cost(secret.bound)
-	if err != nil {
-		return fail(err)
-	}
-	draft := l.draft(id, Terms{Mechanism: m, Bound: s.Bound()}, cost)
-	var out Published
-	err = l.journal.Update(ctx, func(tx Tx) error {
-		e, err := l.answer(tx, id, requestOf(draft, s.Len(), secret.values == nil, secret.source), cost, func(sequence int64) ([]byte, error) {
-			answer := draft
-			answer.Sequence = sequence
-			answer.Values, answer.Reals = m.draw(secret, l.dice(id))
-			return encodePublished(answer), nil
-		})
-		if err != nil {
-			return err
-		}
-		out, err = e.published()
-		return err
-	})
-	if err != nil {
-		return fail(err)
-	}
-	return out, nil
-}
-
-// Spend charges c under id without a draw: for a ballot sent to where another
-// adds the noise. The same id and cost again charge nothing more; another cost
-// is ErrConflict; ErrBudget and the fate of errors are as for Release.
-func (l *Ledger) Spend(ctx context.Context, id string, c Cost) error {
-	if err := c.Validate(); err != nil {
-		return fmt.Errorf("spend %q: %w", id, err)
-	}
-	body, err := encodeCosts([]Cost{c})
-	if err != nil {
-		return fmt.Errorf("spend %q: %w", id, err)
-	}
-	err = l.journal.Update(ctx, func(tx Tx) error {
-		_, err := l.enter(tx, id, KindCharge, asked{terms: body}, c, func(int64) ([]byte, error) { return body, nil })
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("spend %q: %w", id, err)
-	}
-	return nil
-}
-
 // enter finds the entry of id or appends a new one, whose body is made last,
 // after every check.
 func (l *Ledger) enter(tx Tx, id, kind string, request asked, c Cost, body func(sequence int64) ([]byte, error)) (Entry, error) {
@@ -193,7 +118,7 @@ func (l *Ledger) enter(tx Tx, id, kind string, request asked, c Cost, body func(
 	if err := l.allow(tx, c, totals); err != nil {
 		return Entry{}, err
 	}
-	e := Entry{Sequence: head.Sequence + 1, ID: id, Kind: kind, Salt: l.salt(request)}
+	e := Entry{Sequence: head.Sequence + 1, ID: id, Kind: kind, Salt: request.salt(l.simulated())}
 	e.Request = request.under(e.Salt)
 	err = l.append(tx, head, &e, totals, body)
 	return e, err
@@ -245,57 +170,6 @@ func (l *Ledger) append(tx Tx, head Entry, e *Entry, totals Totals, body func(in
 	return tx.Append(*e)
 }
 
-// Reconcile brings a ledger restored from a backup up to date: it charges the
-// lost costs, those of the lost lines, and every reservation without an answer
-// again, whatever the limits say, and moves the sequence number beyond Config.LastSequence. It names the lines, so that nobody
-// pays for them again. The operator says what was lost (from releases kept
-// elsewhere), or retires the ledger. An id that was lost may be drawn again,
-// and is then charged again, so that both answers are paid for. On a ledger
-// that is not behind it does nothing.
-func (l *Ledger) Reconcile(ctx context.Context, lost []Cost, lines []Line) error {
-	r := reconciliation{Costs: lost}
-	for _, line := range lines {
-		r.Paid = append(r.Paid, Paid{line.Hash, line.Costs})
-	}
-	for _, c := range r.all() {
-		if err := c.Validate(); err != nil {
-			return fmt.Errorf("reconcile ledger: %w", err)
-		}
-	}
-	err := l.journal.Update(ctx, func(tx Tx) error {
-		head, found, err := tx.Head()
-		if err != nil || head.Sequence >= l.config.LastSequence {
-			return err
-		}
-		open, err := openReservations(tx)
-		if err != nil {
-			return err
-		}
-		r.Costs = slices.Clone(lost) // a transaction may be tried again
-		for _, o := range open {
-			r.Costs = append(r.Costs, o.cost)
-		}
-		body, err := r.encode()
-		if err != nil {
-			return err
-		}
-		totals, err := totalsOf(head, found)
-		if err != nil {
-			return err
-		}
-		for _, c := range r.all() {
-			totals = totals.Plus(c)
-		}
-		e := Entry{Sequence: l.config.LastSequence + 1, Kind: KindReconcile, Request: sha256.Sum256(body)}
-		e.ID = fmt.Sprintf("reconcile/%d", e.Sequence)
-		return l.append(tx, head, &e, totals, func(int64) ([]byte, error) { return body, nil })
-	})
-	if err != nil {
-		return fmt.Errorf("reconcile ledger: %w", err)
-	}
-	return nil
-}
-
 // Totals returns what was spent so far, per unit.
 func (l *Ledger) Totals(ctx context.Context) (Totals, error) {
 	var t Totals
@@ -312,7 +186,25 @@ func (l *Ledger) Totals(ctx context.Context) (Totals, error) {
 	return t, nil
 }
 
-// Line finds the line of a release or charge; false if there is none.
-func (l *Ledger) Line(ctx context.Context, id string) (Line, bool, error) {
-	return LineOf(ctx, l.journal, id)
+// inPeriod is what of these totals was spent in the period under way.
+func (l *Ledger) inPeriod(tx Tx, totals Totals) (name string, spent Totals, err error) {
+	l.period.mu.Lock()
+	defer l.period.mu.Unlock()
+	if err := l.period.find(tx); err != nil {
+		return "", nil, err
+	}
+	return l.period.name, totals.since(l.period.before), nil
+}
+
+// ready is the last entry of a ledger that is not behind, and the totals so far.
+func (l *Ledger) ready(tx Tx) (head Entry, totals Totals, err error) {
+	head, found, err := tx.Head()
+	if err != nil {
+		return Entry{}, nil, err
+	}
+	if head.Sequence < l.config.LastSequence {
+		return Entry{}, nil, fmt.Errorf("its last entry is %d, but %d was published: %w", head.Sequence, l.config.LastSequence, ErrBehind)
+	}
+	totals, err = totalsOf(head, found)
+	return head, totals, err
 }

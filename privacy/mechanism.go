@@ -1,23 +1,6 @@
 package privacy
 
-import "errors"
-
-// Sentinels for callers that must branch.
-var (
-	// ErrBudget: the release would pass a limit of this ledger.
-	ErrBudget = errors.New("privacy budget exhausted")
-	// ErrConflict: the id was used before, on other terms.
-	ErrConflict = errors.New("this id was released before on other terms")
-	// ErrSimulationOnly: the mechanism or vector has no proof on a computer's
-	// arithmetic; only a ledger made by Simulation accepts it.
-	ErrSimulationOnly = errors.New("only a simulation ledger may release this")
-	// ErrUnproven: the bound lacks what the mechanism's proof needs, or proves
-	// nothing at a unit that this ledger limits.
-	ErrUnproven = errors.New("no proof covers this")
-	// ErrBehind: the ledger has lost releases that are known to have been
-	// published; Reconcile it first.
-	ErrBehind = errors.New("the ledger is behind what was published")
-)
+import "fmt"
 
 // Mechanism adds noise to a Sensitive. The set is closed: each has its proof
 // note at its type, and nothing outside this room can add one.
@@ -47,4 +30,29 @@ func fits(m Mechanism, n int) error {
 		return m.fits(n)
 	}
 	return nil
+}
+
+// ParametersOf returns a mechanism's exact public parameters: with its name,
+// all there is to it.
+func ParametersOf(m Mechanism) map[string]string { return m.parameters() }
+
+// VarianceOf is the variance of the noise m adds to coordinate j of n under a
+// bound, from public inputs alone; post-processing needs it.
+func VarianceOf(m Mechanism, b Bound, j, n int) float64 { return m.variance(b, j, n) }
+
+// CostOf returns what m costs under the bound b, from public inputs alone; for
+// a party that is charged for noise another adds. Mechanisms that prove
+// nothing give ErrSimulationOnly.
+func CostOf(m Mechanism, b Bound) (Cost, error) {
+	if m.simulationOnly() {
+		return Cost{}, fmt.Errorf("cost of %s: %w", m.Name(), ErrSimulationOnly)
+	}
+	return m.cost(b)
+}
+
+func mechanismOr[M Mechanism](m M, err error) (Mechanism, error) {
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }

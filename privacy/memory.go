@@ -10,7 +10,7 @@ import (
 // memory is a journal that forgets: for simulation and tests. It keeps the
 // promises of Journal except surviving the process.
 type memory struct {
-	mu      sync.Mutex
+	mu      sync.Mutex // guards entries and byID; held for a whole transaction
 	entries []Entry
 	byID    map[string]int
 }

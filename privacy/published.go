@@ -1,7 +1,6 @@
 package privacy
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 )
@@ -38,54 +37,6 @@ func (p Published) Variance(j int) float64 {
 		panic("privacy: " + err.Error())
 	}
 	return m.variance(p.Bound, j, p.Len())
-}
-
-// Genuine reports whether a ledger or ParsePublished built p and nothing was
-// changed since.
-func (p Published) Genuine() bool {
-	return p.sealed != [32]byte{} && p.sealed == p.digest()
-}
-
-func (p Published) digest() [32]byte {
-	b := encodePublished(p)
-	b = append(b, p.Entry[:]...)
-	return sha256.Sum256(b)
-}
-
-// MarshalBinary writes a version byte, the entry's hash and the canonical
-// bytes of p, about two bytes a value. It refuses simulated answers, and any
-// that was not built by this room or was changed since.
-func (p Published) MarshalBinary() ([]byte, error) {
-	if p.Simulated {
-		return nil, fmt.Errorf("marshal published %q: it is simulated: %w", p.ID, ErrSimulationOnly)
-	}
-	if !p.Genuine() {
-		return nil, fmt.Errorf("marshal published %q: it is not what a ledger released; copy the values to change them", p.ID)
-	}
-	b := append([]byte{publishedVersion}, p.Entry[:]...)
-	return append(b, encodePublished(p)...), nil
-}
-
-const publishedVersion = 1
-
-// ParsePublished reads what MarshalBinary wrote. It refuses simulated answers,
-// other versions, trailing bytes, bounds that do not validate, and any answer
-// whose cost is not what its mechanism proves under its bound. It does not
-// tell who wrote the bytes: that is for a signature.
-func ParsePublished(data []byte) (Published, error) {
-	if len(data) < 33 || data[0] != publishedVersion {
-		return Published{}, errors.New("parse published: not a release of version 1")
-	}
-	p, err := decodePublished(data[33:])
-	if err != nil {
-		return Published{}, fmt.Errorf("parse published: %w", err)
-	}
-	if p.Simulated {
-		return Published{}, fmt.Errorf("parse published %q: it is simulated: %w", p.ID, ErrSimulationOnly)
-	}
-	p.Entry = [32]byte(data[1:33])
-	p.sealed = p.digest()
-	return p, nil
 }
 
 // check recomputes the claim of a decoded Published from its public fields.

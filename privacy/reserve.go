@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // Terms say what a release is made under, all of it public: with the same
@@ -35,6 +34,11 @@ func (t Terms) Steps() float64 {
 	return steps
 }
 
+// Reserve charges what Release under these terms will cost, before there is
+// anything to release. The same id and terms again, also after the release,
+// charge nothing more; other terms are ErrConflict; ErrBudget and the fate of
+// errors are as for Release.
+//
 // A reservation is a charge made before the data are read. Whether it is
 // granted, and everything that a refusal shows, then follows from public terms
 // and the ledger alone: nothing that the data decide has been computed yet.
@@ -61,12 +65,6 @@ func (t Terms) Steps() float64 {
 //     reconciliations, are the caller's to name, as lost releases are.
 //
 // A crash between the two leaves a charge, which the same terms complete later.
-const answerID = "answer/"
-
-// Reserve charges what Release under these terms will cost, before there is
-// anything to release. The same id and terms again, also after the release,
-// charge nothing more; other terms are ErrConflict; ErrBudget and the fate of
-// errors are as for Release.
 func (l *Ledger) Reserve(ctx context.Context, id string, t Terms) error {
 	fail := func(err error) error { return fmt.Errorf("reserve %q: %w", id, err) }
 	if t.Mechanism == nil || t.Length < 1 {
@@ -109,136 +107,4 @@ func (l *Ledger) Reserve(ctx context.Context, id string, t Terms) error {
 // draft is an answer without its values and its number.
 func (l *Ledger) draft(id string, t Terms, c Cost) Published {
 	return Published{ID: id, Mechanism: t.Mechanism.Name(), Parameters: t.Mechanism.parameters(), Bound: t.Bound, Cost: c, Simulated: l.simulated()}
-}
-
-// answer finds the answer of an id or makes it: paid for by the reservation of
-// the same id and terms where there is one, else by a charge of its own.
-func (l *Ledger) answer(tx Tx, id string, request asked, c Cost, body func(int64) ([]byte, error)) (Entry, error) {
-	held, found, err := tx.Find(id)
-	if err != nil {
-		return Entry{}, err
-	}
-	if !found || held.Kind != KindReservation {
-		return l.enter(tx, id, KindRelease, request, c, body)
-	}
-	e, found, err := tx.Find(answerID + id)
-	switch {
-	case err != nil:
-		return Entry{}, err
-	case held.Request != request.under(held.Salt), found && (e.Kind != KindAnswer || e.Request != held.Request):
-		return Entry{}, ErrConflict
-	case found:
-		return e, nil
-	}
-	head, totals, err := l.ready(tx)
-	if err != nil {
-		return Entry{}, err
-	}
-	e = Entry{Sequence: head.Sequence + 1, ID: answerID + id, Kind: KindAnswer, Request: held.Request, Salt: held.Salt}
-	err = l.append(tx, head, &e, totals, body)
-	return e, err
-}
-
-// ready is the last entry of a ledger that is not behind, and the totals so far.
-func (l *Ledger) ready(tx Tx) (head Entry, totals Totals, err error) {
-	head, found, err := tx.Head()
-	if err != nil {
-		return Entry{}, nil, err
-	}
-	if head.Sequence < l.config.LastSequence {
-		return Entry{}, nil, fmt.Errorf("its last entry is %d, but %d was published: %w", head.Sequence, l.config.LastSequence, ErrBehind)
-	}
-	totals, err = totalsOf(head, found)
-	return head, totals, err
-}
-
-// reservation is one that has no answer yet.
-type reservation struct {
-	id      string
-	request Digest
-	cost    Cost
-}
-
-// reservations are those without an answer, in order.
-type reservations []reservation
-
-// with are the reservations after a line; it fails on an answer that none is
-// open for.
-func (r reservations) with(l Line) (reservations, error) {
-	switch l.Kind {
-	case KindReservation:
-		return append(r[:len(r):len(r)], reservation{l.ID, l.Request, l.Costs[0]}), nil
-	case KindAnswer:
-		i := slices.IndexFunc(r, func(o reservation) bool { return answerID+o.id == l.ID && o.request == l.Request })
-		if i < 0 {
-			return nil, errors.New("it answers what was not reserved on these terms, or was answered already")
-		}
-		return slices.Delete(slices.Clone(r), i, i+1), nil
-	}
-	return r, nil
-}
-
-// chargedAgain takes the reservations' costs out of those of a reconciliation
-// that names no entry; it fails where one is not among them.
-func (r reservations) chargedAgain(costs []Cost) (rest []Cost, err error) {
-	rest = slices.Clone(costs)
-	for _, o := range r {
-		at := slices.IndexFunc(rest, o.cost.equal)
-		if at < 0 {
-			return nil, fmt.Errorf("it does not charge reservation %q again, whose answer may be among what was lost", o.id)
-		}
-		rest = slices.Delete(rest, at, at+1)
-	}
-	return rest, nil
-}
-
-// openReservations reads a whole journal for those without an answer.
-func openReservations(tx Tx) (open reservations, err error) {
-	const page = 256
-	for last := int64(0); ; {
-		entries, err := tx.After(last, page)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			last = e.Sequence
-			if e.Kind != KindReservation && e.Kind != KindAnswer {
-				continue
-			}
-			line, err := e.Line()
-			if err != nil {
-				return nil, err
-			}
-			if open, err = open.with(line); err != nil {
-				return nil, err
-			}
-		}
-		if len(entries) < page {
-			return open, nil
-		}
-	}
-}
-
-// Unanswered are the costs of the reservations that have no answer yet, by id.
-func (l *Ledger) Unanswered(ctx context.Context) (map[string]Cost, error) {
-	costs := map[string]Cost{}
-	err := l.journal.Update(ctx, func(tx Tx) error {
-		open, err := openReservations(tx)
-		for _, o := range open {
-			costs[o.id] = o.cost
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read reservations: %w", err)
-	}
-	return costs, nil
-}
-
-// entryID is the id of the entry that holds an answer.
-func entryID(kind, id string) string {
-	if kind == KindAnswer {
-		return answerID + id
-	}
-	return id
 }

@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
@@ -165,15 +166,6 @@ func (t Total) Epsilon(delta float64) float64 {
 // its ε, which matters for useless δ only.
 func epsilonAt(rho, delta float64) float64 { return max(rho, EpsilonOf(rho, delta)) }
 
-// upper is the least float64 above x, or x itself.
-func upper(x *big.Rat) float64 {
-	f, exact := x.Float64()
-	if exact {
-		return f
-	}
-	return math.Nextafter(f, math.Inf(1))
-}
-
 // String sums up one unit's total for people.
 func (t Total) String() string {
 	pure, _ := t.Pure.Float64()
@@ -185,4 +177,38 @@ func (t Total) String() string {
 	return s
 }
 
-func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+// encodeTotals writes canonical JSON: keys sorted, rationals as strings.
+func encodeTotals(t Totals) ([]byte, error) { return json.Marshal(t) }
+
+func decodeTotals(b []byte) (Totals, error) {
+	var t Totals
+	if err := json.Unmarshal(b, &t); err != nil {
+		return nil, fmt.Errorf("read ledger totals: the entry is damaged: %w", err)
+	}
+	return t, t.check()
+}
+
+// check says whether every unit has all its numbers.
+func (t Totals) check() error {
+	for _, u := range Units() {
+		if s := t[u]; s.Pure == nil || s.Rho == nil || s.RestRho == nil || s.Delta == nil {
+			return fmt.Errorf("read ledger totals: unit %v is incomplete, the entry is damaged", u)
+		}
+	}
+	return nil
+}
+
+// since is what was spent after earlier totals of the same ledger. It is exact:
+// both are sums of the same terms.
+func (t Totals) since(before Totals) Totals {
+	minus := func(a, b *big.Rat) *big.Rat { return new(big.Rat).Sub(a, b) }
+	spent := Totals{}
+	for _, u := range Units() {
+		a, b := t[u], before[u]
+		spent[u] = Total{
+			Charges: a.Charges - b.Charges, Unproven: a.Unproven - b.Unproven, Pure: minus(a.Pure, b.Pure),
+			Rho: minus(a.Rho, b.Rho), RestRho: minus(a.RestRho, b.RestRho), Delta: minus(a.Delta, b.Delta),
+		}
+	}
+	return spent
+}

@@ -113,14 +113,6 @@ func (z *zeroSum) round(d dice, c int) ([]noise, bool) {
 	return y, d.decay(&z.p)
 }
 
-// naturalOf is |x|, or 2⁶⁴ where it is more: addNoise cuts both at 2⁶².
-func naturalOf(x *big.Int) natural {
-	if x.BitLen() > 64 {
-		return natural{high: 1}
-	}
-	return natural{low: low64(new(big.Int).Abs(x))}
-}
-
 // variance of one count. With φ the characteristic function of the discrete
 // Laplace, E[Y₁²; ΣY=0] = −(1/2π)∫φ″φ^{c−1} and P[ΣY=0] = (1/2π)∫φᶜ. The
 // substitution tan(θ/2) = √b·tan ψ, b = ((1−q)/(1+q))², q = e^{−1/t}, makes

@@ -1,0 +1,240 @@
+package privacy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Chain follows a ledger's lines from the first one.
+type Chain struct {
+	totals Totals
+	last   Line
+	hashes map[int64]Digest
+	jumps  []jump
+	paid   map[Digest][]Cost // what was charged again for lost entries, by name
+	open   reservations      // without an answer
+}
+
+// jump is numbers that a reconciliation passed over, from the entry before to the
+// reconciliation itself, and what it charged for them without naming them.
+type jump struct {
+	from, to int64
+	charged  []Cost
+}
+
+// NewChain is a chain without lines.
+func NewChain() *Chain {
+	return &Chain{totals: NewTotals(), hashes: map[int64]Digest{}, paid: map[Digest][]Cost{}}
+}
+
+// Follow adds the next line, after checking its hash, that it follows the one
+// before it, and that its totals are the sum of all charges so far. After an
+// error the chain is as it was.
+func (c *Chain) Follow(l Line) error {
+	if err := l.Check(); err != nil {
+		return err
+	}
+	switch {
+	case l.Prev != c.last.Hash:
+		return errors.New("it does not follow the entry before it: one was changed or removed")
+	case l.Sequence <= c.last.Sequence, l.Sequence != c.last.Sequence+1 && l.Kind != KindReconcile:
+		return fmt.Errorf("its number does not follow %d", c.last.Sequence)
+	}
+	switch l.Kind {
+	case KindReconcile:
+	case KindRelease, KindCharge, KindReservation:
+		if len(l.Costs) != 1 {
+			return fmt.Errorf("a %s has one cost, this has %d", l.Kind, len(l.Costs))
+		}
+	case KindPeriod:
+		if len(l.Costs) != 0 {
+			return errors.New("a period begins at no cost, this has one")
+		}
+	case KindAnswer:
+		if len(l.Costs) != 0 {
+			return errors.New("the reservation of an answer was charged, so the answer costs nothing; this has a cost")
+		}
+	default:
+		return fmt.Errorf("unknown kind %q", l.Kind)
+	}
+	totals := c.totals
+	for _, cost := range l.Costs {
+		totals = totals.Plus(cost)
+	}
+	want, err := encodeTotals(totals)
+	if err != nil {
+		return err
+	}
+	if have, err := encodeTotals(l.Totals); err != nil || !bytes.Equal(want, have) {
+		return errors.New("its totals are not the sum of the charges")
+	}
+	r, err := l.reconciliation()
+	if err != nil {
+		return err
+	}
+	open, err := c.open.with(l)
+	if err != nil {
+		return err
+	}
+	if l.Kind == KindReconcile {
+		if r.Costs, err = c.open.chargedAgain(r.Costs); err != nil {
+			return err
+		}
+	}
+	if l.Sequence != c.last.Sequence+1 {
+		c.jumps = append(c.jumps, jump{c.last.Sequence, l.Sequence, r.Costs})
+	}
+	for _, p := range r.Paid {
+		c.paid[p.Entry] = append(c.paid[p.Entry], p.Costs...)
+	}
+	c.totals, c.last, c.open = totals, l, open
+	c.hashes[l.Sequence] = l.Hash
+	return nil
+}
+
+// Head is the chain's last line.
+func (c *Chain) Head() Head { return c.last.Head() }
+
+// Recall holds the chain against a head that someone remembered: nil if it was
+// in this chain. A head without a hash is compared by its number. An entry that
+// a reconciliation names or passed over was lost: that is no error, and lost is
+// true. Whether what was reconciled pays for it is for Unpaid to say.
+func (c *Chain) Recall(h Head) (lost bool, err error) {
+	hash, there := c.hashes[h.Sequence]
+	switch {
+	case h.Sequence == 0 || there && (hash == h.Hash || h.Hash == Digest{}):
+		return false, nil
+	case c.named(h.Hash):
+		return true, nil
+	case there:
+		return false, fmt.Errorf("entry %d was %s once and is %s now: the ledger was put back to an older state and went on, or was written anew", h.Sequence, h.Hash, hash)
+	}
+	for _, j := range c.jumps {
+		if j.from < h.Sequence && h.Sequence < j.to {
+			return true, nil
+		}
+	}
+	return false, fmt.Errorf("it ends at entry %d, but was at %d once: its end was cut off, or it was put back to an older state", c.last.Sequence, h.Sequence)
+}
+
+// named says whether a reconciliation names a lost entry.
+func (c *Chain) named(h Digest) bool {
+	_, named := c.paid[h]
+	return named
+}
+
+// Unpaid are those of the lines that a reconciliation names or passed over
+// without charging what they cost, each line once.
+func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
+	left := make([][]Cost, len(c.jumps))
+	for i, j := range c.jumps {
+		left[i] = slices.Clone(j.charged)
+	}
+	seen := map[Digest]bool{}
+	for _, l := range lines {
+		i := slices.IndexFunc(c.jumps, func(j jump) bool { return j.from < l.Sequence && l.Sequence < j.to })
+		paid, named := slices.Clone(c.paid[l.Hash]), c.named(l.Hash)
+		if i < 0 && !named || seen[l.Hash] {
+			continue
+		}
+		seen[l.Hash] = true
+		if !named {
+			paid = left[i]
+		}
+		for _, cost := range l.Costs {
+			at := slices.IndexFunc(paid, cost.equal)
+			if at < 0 {
+				unpaid = append(unpaid, l)
+				break
+			}
+			paid = slices.Delete(paid, at, at+1)
+		}
+		if !named {
+			left[i] = paid
+		}
+	}
+	return unpaid
+}
+
+// Totals is what all lines so far spent.
+func (c *Chain) Totals() Totals { return c.totals }
+
+// Verify walks the whole chain: sequence numbers, hashes, links, and totals
+// recomputed from every charge. It returns the totals. Pages are read in
+// transactions of their own, so releases go on meanwhile.
+func Verify(ctx context.Context, j Journal) (Totals, error) {
+	c, err := Walk(ctx, j, func(Line) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	return c.Totals(), nil
+}
+
+// Walk verifies a journal as Verify does and hands each good line to fn, whose
+// error ends the walk.
+func Walk(ctx context.Context, j Journal, fn func(Line) error) (*Chain, error) {
+	const page = 256
+	chain := NewChain()
+	for {
+		var entries []Entry
+		err := j.Update(ctx, func(tx Tx) (err error) {
+			entries, err = tx.After(chain.last.Sequence, page)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("verify ledger: %w", err)
+		}
+		for _, e := range entries {
+			l, err := e.Line()
+			if err == nil {
+				err = chain.Follow(l)
+			}
+			if err == nil {
+				err = fn(l)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("verify ledger: entry %d: %w", e.Sequence, err)
+			}
+		}
+		if len(entries) < page {
+			return chain, nil
+		}
+	}
+}
+
+// HeadOf is the head of a journal, the zero Head of an empty one.
+func HeadOf(ctx context.Context, j Journal) (h Head, err error) {
+	err = j.Update(ctx, func(tx Tx) error {
+		head, _, err := tx.Head()
+		h = Head{head.Sequence, head.Hash}
+		return err
+	})
+	if err != nil {
+		return Head{}, fmt.Errorf("read ledger: %w", err)
+	}
+	return h, nil
+}
+
+// LineOf finds the line of an id in a journal; false if there is none. It does
+// not verify the chain.
+func LineOf(ctx context.Context, j Journal, id string) (l Line, found bool, err error) {
+	err = j.Update(ctx, func(tx Tx) (err error) {
+		var e Entry
+		if e, found, err = tx.Find(id); err == nil && found {
+			l, err = e.Line()
+		}
+		return err
+	})
+	if err != nil {
+		return Line{}, false, fmt.Errorf("read ledger: %w", err)
+	}
+	return l, found, nil
+}
+
+// Line finds the line of a release or charge; false if there is none.
+func (l *Ledger) Line(ctx context.Context, id string) (Line, bool, error) {
+	return LineOf(ctx, l.journal, id)
+}

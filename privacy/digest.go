@@ -1,0 +1,25 @@
+package privacy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Digest is a SHA-256; as text it is hexadecimal.
+type Digest [sha256.Size]byte
+
+// String is the digest in hexadecimal.
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// MarshalText writes hexadecimal.
+func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (d *Digest) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(d)) {
+		return fmt.Errorf("read digest: have %d characters, want %d", len(text), hex.EncodedLen(len(d)))
+	}
+	_, err := hex.Decode(d[:], text)
+	return err
+}

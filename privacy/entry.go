@@ -1,0 +1,116 @@
+package privacy
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Entry kinds.
+const (
+	KindRelease     = "release"     // Body is a Published
+	KindCharge      = "charge"      // Body is a Cost, spent without a draw here
+	KindReservation = "reservation" // Body is a Cost, charged before there is an answer: see Reserve
+	KindAnswer      = "answer"      // Body is the Published that a reservation paid for; it costs nothing
+	KindReconcile   = "reconcile"   // Body is a reconciliation; the sequence may jump
+	KindPeriod      = "period"      // Body is the name of a period that begins; it costs nothing
+)
+
+// periodID is the id of the entry that begins a period.
+const periodID = "period/"
+
+// answerID begins the id of the entry that holds the answer of a reservation.
+const answerID = "answer/"
+
+// entryID is the id of the entry that holds an answer.
+func entryID(kind, id string) string {
+	if kind == KindAnswer {
+		return answerID + id
+	}
+	return id
+}
+
+// Entry is one line of a ledger. A journal stores its fields as they are.
+type Entry struct {
+	Sequence int64    // from 1, without gaps but at a reconciliation
+	ID       string   // unique in the ledger
+	Kind     string   // one of the kinds above
+	Request  [32]byte // digest of what was asked: terms, never values; see asked
+	Salt     [32]byte // hides in Request what the vector was made from; never shown
+	Body     []byte   // canonical bytes of the answer
+	Totals   []byte   // canonical bytes of Totals after this entry
+	Prev     [32]byte // Hash of the entry before; zero for the first
+	Hash     [32]byte // SHA-256 over all of the above but Salt: see Line
+}
+
+// seal computes the entry's hash: that of its line, see sealOf.
+func (e Entry) seal() [32]byte {
+	return sealOf(e.Sequence, e.ID, e.Kind, e.Request, sha256.Sum256(e.Body), e.Totals, e.Prev)
+}
+
+// sealOf computes an entry's hash: SHA-256 over each field in order, each with
+// its length before it, so that no two entries have the same bytes.
+func sealOf(sequence int64, id, kind string, request, body Digest, totals []byte, prev Digest) Digest {
+	h := sha256.New()
+	field := func(b []byte) {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(b))))
+		h.Write(b)
+	}
+	field([]byte("caucus ledger entry 2"))
+	field(binary.BigEndian.AppendUint64(nil, uint64(sequence)))
+	field([]byte(id))
+	field([]byte(kind))
+	field(request[:])
+	field(body[:])
+	field(totals)
+	field(prev[:])
+	return Digest(h.Sum(nil))
+}
+
+// costs are the charges of an entry, and what of them a reconciliation charged
+// for which lost entry.
+func (e Entry) costs() (costs []Cost, paid []Paid, err error) {
+	switch e.Kind {
+	case KindRelease:
+		p, err := e.published()
+		return []Cost{p.Cost}, nil, err
+	case KindAnswer:
+		_, err = e.published()
+		return nil, nil, err
+	case KindCharge, KindReservation:
+		costs, err = decodeCosts(e.Body)
+		return costs, nil, err
+	case KindReconcile:
+		r, err := decodeReconciliation(e.Body)
+		return r.all(), r.Paid, err
+	case KindPeriod:
+		if e.ID != periodID+string(e.Body) {
+			return nil, nil, errors.New("it begins another period than its id says")
+		}
+		return nil, nil, nil
+	}
+	return nil, nil, fmt.Errorf("unknown kind %q", e.Kind)
+}
+
+// published reads the answer of a release and stamps it with its entry.
+func (e Entry) published() (Published, error) {
+	p, err := decodePublished(e.Body)
+	if err != nil {
+		return Published{}, fmt.Errorf("read the ledger's answer: %w", err)
+	}
+	if entryID(e.Kind, p.ID) != e.ID || p.Sequence != e.Sequence {
+		return Published{}, fmt.Errorf("read the ledger's answer: it is of release %q, number %d: the entry is damaged", p.ID, p.Sequence)
+	}
+	p.Entry = e.Hash
+	p.sealed = p.digest()
+	return p, nil
+}
+
+// totalsOf reads the totals of the head entry; none yet is nothing spent.
+func totalsOf(head Entry, found bool) (Totals, error) {
+	if !found {
+		return NewTotals(), nil
+	}
+	return decodeTotals(head.Totals)
+}

@@ -1,0 +1,32 @@
+package privacy
+
+import (
+	"math"
+	"math/big"
+)
+
+// rational is x exactly; x is finite.
+func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+
+// upper is the least float64 that is not below x ≥ 0: +Inf beyond all of them.
+func upper(x *big.Rat) float64 {
+	f, _ := x.Float64() // the nearest
+	if math.IsInf(f, 1) || rational(f).Cmp(x) >= 0 {
+		return f
+	}
+	return math.Nextafter(f, math.Inf(1))
+}
+
+// power is 2ᵏ as a rational.
+func power(k uint) *big.Rat { return new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), k)) }
+
+// roundUp returns the smallest n/2ᵏ that is at least x > 0, with k ≥ 0 the
+// smallest that leaves n 21 bits or more: less than x·(1+2⁻²⁰), and quick to
+// sample with.
+func roundUp(x *big.Rat) *big.Rat {
+	k := max(0, 21-(x.Num().BitLen()-x.Denom().BitLen()))
+	den := new(big.Int).Lsh(big.NewInt(1), uint(k))
+	num := new(big.Int).Mul(x.Num(), den)
+	num.Add(num, x.Denom()).Sub(num, big.NewInt(1))
+	return new(big.Rat).SetFrac(num.Quo(num, x.Denom()), den)
+}

@@ -1,0 +1,59 @@
+package privacy
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+)
+
+// Reconcile brings a ledger restored from a backup up to date: it charges the
+// lost costs, those of the lost lines, and every reservation without an answer
+// again, whatever the limits say, and moves the sequence number beyond
+// Config.LastSequence. It names the lines, so that nobody pays for them again.
+// The operator says what was lost (from releases kept elsewhere), or retires the
+// ledger. An id that was lost may be drawn again, and is then charged again, so
+// that both answers are paid for. On a ledger that is not behind it does nothing.
+func (l *Ledger) Reconcile(ctx context.Context, lost []Cost, lines []Line) error {
+	r := reconciliation{Costs: lost}
+	for _, line := range lines {
+		r.Paid = append(r.Paid, Paid{line.Hash, line.Costs})
+	}
+	for _, c := range r.all() {
+		if err := c.Validate(); err != nil {
+			return fmt.Errorf("reconcile ledger: %w", err)
+		}
+	}
+	err := l.journal.Update(ctx, func(tx Tx) error {
+		head, found, err := tx.Head()
+		if err != nil || head.Sequence >= l.config.LastSequence {
+			return err
+		}
+		open, err := openReservations(tx)
+		if err != nil {
+			return err
+		}
+		r.Costs = slices.Clone(lost) // a transaction may be tried again
+		for _, o := range open {
+			r.Costs = append(r.Costs, o.cost)
+		}
+		body, err := r.encode()
+		if err != nil {
+			return err
+		}
+		totals, err := totalsOf(head, found)
+		if err != nil {
+			return err
+		}
+		for _, c := range r.all() {
+			totals = totals.Plus(c)
+		}
+		e := Entry{Sequence: l.config.LastSequence + 1, Kind: KindReconcile, Request: sha256.Sum256(body)}
+		e.ID = fmt.Sprintf("reconcile/%d", e.Sequence)
+		return l.append(tx, head, &e, totals, func(int64) ([]byte, error) { return body, nil })
+	})
+	if err != nil {
+		return fmt.Errorf("reconcile ledger: %w", err)
+	}
+	return nil
+}

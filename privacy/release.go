@@ -1,0 +1,110 @@
+package privacy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// answer finds the answer of an id or makes it: paid for by the reservation of
+// the same id and terms where there is one, else by a charge of its own.
+func (l *Ledger) answer(tx Tx, id string, request asked, c Cost, body func(int64) ([]byte, error)) (Entry, error) {
+	held, found, err := tx.Find(id)
+	if err != nil {
+		return Entry{}, err
+	}
+	if !found || held.Kind != KindReservation {
+		return l.enter(tx, id, KindRelease, request, c, body)
+	}
+	e, found, err := tx.Find(answerID + id)
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case held.Request != request.under(held.Salt), found && (e.Kind != KindAnswer || e.Request != held.Request):
+		return Entry{}, ErrConflict
+	case found:
+		return e, nil
+	}
+	head, totals, err := l.ready(tx)
+	if err != nil {
+		return Entry{}, err
+	}
+	e = Entry{Sequence: head.Sequence + 1, ID: answerID + id, Kind: KindAnswer, Request: held.Request, Salt: held.Salt}
+	err = l.append(tx, head, &e, totals, body)
+	return e, err
+}
+
+// Release adds m's noise to s and publishes the result under id, at most once.
+//
+// Order, inside one exclusive transaction: the same id with the same terms
+// (mechanism, parameters, bound, length, source; not values) gets the first
+// answer again, without a draw; other terms are ErrConflict. A limit that the
+// charge would pass is ErrBudget. Only then is noise drawn, and charge and answer
+// are written together; what Reserve charged on the same terms is not charged
+// again. Release returns the answer after the commit. An error before the commit
+// spends nothing and reveals nothing; if the commit's fate is unknown, ask again
+// with the same id.
+//
+// No error depends on the values.
+func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanism) (Published, error) {
+	fail := func(err error) (Published, error) {
+		return Published{}, fmt.Errorf("release %q: %w", id, err)
+	}
+	if !s.given() || m == nil {
+		return fail(errors.New("no vector or no mechanism given"))
+	}
+	secret := s.open()
+	if !l.simulated() && (m.simulationOnly() || secret.values == nil) {
+		return fail(fmt.Errorf("%s of this vector: %w", m.Name(), ErrSimulationOnly))
+	}
+	if secret.values == nil && !m.simulationOnly() {
+		return fail(fmt.Errorf("%s needs an integer vector: %w", m.Name(), ErrUnproven))
+	}
+	if err := fits(m, s.Len()); err != nil {
+		return fail(err)
+	}
+	cost, err := m.cost(secret.bound)
+	if err != nil {
+		return fail(err)
+	}
+	draft := l.draft(id, Terms{Mechanism: m, Bound: s.Bound()}, cost)
+	var out Published
+	err = l.journal.Update(ctx, func(tx Tx) error {
+		e, err := l.answer(tx, id, requestOf(draft, s.Len(), secret.values == nil, secret.source), cost, func(sequence int64) ([]byte, error) {
+			answer := draft
+			answer.Sequence = sequence
+			answer.Values, answer.Reals = m.draw(secret, l.dice(id))
+			return encodePublished(answer), nil
+		})
+		if err != nil {
+			return err
+		}
+		out, err = e.published()
+		return err
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return out, nil
+}
+
+// Spend charges c under id without a draw: for a ballot sent to where another
+// adds the noise. The same id and cost again charge nothing more; another cost
+// is ErrConflict; ErrBudget and the fate of errors are as for Release.
+func (l *Ledger) Spend(ctx context.Context, id string, c Cost) error {
+	if err := c.Validate(); err != nil {
+		return fmt.Errorf("spend %q: %w", id, err)
+	}
+	body, err := encodeCosts([]Cost{c})
+	if err != nil {
+		return fmt.Errorf("spend %q: %w", id, err)
+	}
+	err = l.journal.Update(ctx, func(tx Tx) error {
+		_, err := l.enter(tx, id, KindCharge, asked{terms: body}, c, func(int64) ([]byte, error) { return body, nil })
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("spend %q: %w", id, err)
+	}
+	return nil
+}
