@@ -17,6 +17,8 @@ import (
 var rooms = map[string][]string{
 	"internal/yamlfile": {},
 	"dataset":           {"internal/yamlfile"},
+	"dataset/files":     {"dataset"},
+	"dataset/mapping":   {"internal/yamlfile", "dataset", "dataset/files"},
 	"learners":          {},
 	"privacy":           {},
 	"privacy/journal":   {"privacy"},
@@ -38,6 +40,8 @@ var rooms = map[string][]string{
 // pure rooms take values and return values.
 var pure = map[string][]string{
 	"dataset":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
+	"dataset/files":     {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
+	"dataset/mapping":   {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
 	"learners":          {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
 	"aggregation":       {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"aggregation/ratio": {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},

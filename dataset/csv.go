@@ -56,13 +56,45 @@ func (f Format) delimiter() rune {
 // header (Format.Columns set) may be empty: a party without records is a
 // party.
 func ReadCSV(r io.Reader, f Format) (*Table, error) {
-	if err := f.Validate(); err != nil {
-		return nil, err
-	}
 	plain, _, err := Unpack(r)
 	if err != nil {
 		return nil, fmt.Errorf("read table: %w", err)
 	}
+	rows, err := NewCSV(plain, f)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newTableBuilder(rows.Columns())
+	if err != nil {
+		return nil, err
+	}
+	for {
+		row, _, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			return b.table(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		b.add(row)
+	}
+}
+
+// csvRows are the rows of delimited text whose cells may have several lines.
+type csvRows struct {
+	in    *csv.Reader
+	names []string
+	line  int
+}
+
+// NewCSV is the rows of delimited text as [ReadCSV] reads it, but for gzip: a
+// line that is no row is an error. For public data and for a person's own
+// screen; a site's records are read with [NewLines].
+func NewCSV(r io.Reader, f Format) (Rows, error) {
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	plain := bufio.NewReaderSize(r, 1<<16)
 	if mark, _ := plain.Peek(3); string(mark) == "\xef\xbb\xbf" {
 		_, _ = plain.Discard(3) // cannot fail: the bytes were peeked at
 	}
@@ -74,37 +106,40 @@ func ReadCSV(r io.Reader, f Format) (*Table, error) {
 	if f.Comment != "" {
 		in.Comment, _ = utf8.DecodeRuneInString(f.Comment)
 	}
-
 	names := f.Columns
 	if names == nil {
+		var err error
 		if names, err = readHeader(in); err != nil {
 			return nil, fmt.Errorf("read table: %w", err)
 		}
 	}
-	b, err := newTableBuilder(names)
-	if err != nil {
-		return nil, err
-	}
+	return &csvRows{in: in, names: names}, nil
+}
+
+func (c *csvRows) Columns() []string { return c.names }
+func (c *csvRows) Place() int        { return c.line }
+
+func (c *csvRows) Next() (row []string, ok bool, err error) {
 	for {
-		row, err := in.Read()
+		row, err := c.in.Read()
 		if errors.Is(err, io.EOF) {
-			return b.table(), nil
+			return nil, false, err
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read table: %w", err)
+			return nil, false, fmt.Errorf("read table: %w", err)
 		}
 		for i := range row {
 			row[i] = strings.TrimSpace(row[i])
 		}
-		if len(row) != len(names) {
-			if len(row) == 1 && row[0] == "" {
-				continue // a line of spaces
-			}
-			line, _ := in.FieldPos(0)
-			return nil, fmt.Errorf("read table: line %d has %d cells, expected %d (%s)%s",
-				line, len(row), len(names), showColumns(names), delimiterHint(row, names))
+		c.line, _ = c.in.FieldPos(0)
+		if len(row) == len(c.names) {
+			return row, true, nil
 		}
-		b.add(row)
+		if len(row) == 1 && row[0] == "" {
+			continue // a line of spaces
+		}
+		return nil, false, fmt.Errorf("read table: line %d has %d cells, expected %d (%s)%s",
+			c.line, len(row), len(c.names), showColumns(c.names), delimiterHint(row, c.names))
 	}
 }
 
@@ -130,13 +165,15 @@ func readHeader(in *csv.Reader) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return headerNames(row)
+	return HeaderNames(row)
 }
 
 var errNoHeader = errors.New("the file is empty; expected a header line with the names of the columns")
 
-// headerNames are the names that a header's cells give to the columns.
-func headerNames(row []string) ([]string, error) {
+// HeaderNames are the names that a header's cells give to the columns: an empty
+// cell "column" and its number. Two alike, and a header of numbers alone, which
+// is a record, are errors.
+func HeaderNames(row []string) ([]string, error) {
 	names := make([]string, len(row))
 	position := make(map[string]int, len(row))
 	numbers, counting := 0, true

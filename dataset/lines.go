@@ -5,26 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
-
-// Lines is a site's file as ReadLines reads it. What was odd is computed from
-// private records and protected by nothing, as a Remark is.
-type Lines struct {
-	// Columns are all that the file has, in its order.
-	Columns []string
-	// Table has a row for each record, in the order of the file, and those columns
-	// that were asked for.
-	Table *Table
-	// Malformed lines are rows whose cells are all empty; FirstMalformed is the
-	// number of the first one's line, 0 where there is none.
-	Malformed, FirstMalformed int
-	// Remarks count the cells of each column that are no text.
-	Remarks []Remark
-}
 
 const byteOrderMark = "\ufeff"
 
@@ -61,73 +44,38 @@ const maxLine = 4 << 20
 // An error is about the file, never about a record: it cannot be read to its
 // end, or has no header where the format wants one.
 func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
-	fail := func(err error) (Lines, error) { return Lines{}, fmt.Errorf("read lines: %w", err) }
+	rows, err := NewLines(r, f)
+	if err != nil {
+		return Lines{}, err
+	}
+	return Collect(rows, only...)
+}
+
+// NewLines is the rows of a file of which each line is one record, read as
+// [ReadLines] does.
+func NewLines(r io.Reader, f Format) (Rows, error) {
+	fail := func(err error) (Rows, error) { return nil, fmt.Errorf("read lines: %w", err) }
 	if err := f.Validate(); err != nil {
 		return fail(err)
 	}
 	in := &lineReader{in: bufio.NewReaderSize(r, 1<<16), comment: f.Comment, delimiter: string(f.delimiter())}
 	in.spaced = unicode.IsSpace(f.delimiter())
-	names := f.Columns
-	if names == nil {
-		cells, ok, err := in.next()
-		if errors.Is(err, io.EOF) {
-			err = errNoHeader
-		} else if err == nil && !ok {
-			err = errors.New("the header, which is the first line, is no line of cells: check its quotes and the delimiter")
-		} else if err == nil {
-			names, err = headerNames(cells)
-		}
-		if err != nil {
-			return fail(err)
-		}
+	in.names = f.Columns
+	if in.names != nil {
+		return in, nil
 	}
-	out := Lines{Columns: names}
-	var kept []string
-	var at []int // of each kept column in the file
-	for i, name := range names {
-		if len(only) == 0 || slices.Contains(only, name) {
-			kept, at = append(kept, name), append(at, i)
-		}
+	cells, ok, err := in.next()
+	if errors.Is(err, io.EOF) {
+		err = errNoHeader
+	} else if err == nil && !ok {
+		err = errors.New("the header, which is the first line, is no line of cells: check its quotes and the delimiter")
+	} else if err == nil {
+		in.names, err = HeaderNames(cells)
 	}
-	if len(kept) == 0 {
-		out.Table = newTable(0, nil)
-		return out, nil
-	}
-	b, err := newTableBuilder(kept)
 	if err != nil {
 		return fail(err)
 	}
-	noText, row := make([]int, len(kept)), make([]string, len(kept))
-	for {
-		cells, ok, err := in.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fail(err)
-		}
-		clear(row)
-		if ok = ok && len(cells) == len(names); !ok {
-			if out.Malformed++; out.Malformed == 1 {
-				out.FirstMalformed = in.number
-			}
-		}
-		for i, j := range at {
-			switch {
-			case !ok:
-			case utf8.ValidString(cells[j]) && !strings.Contains(cells[j], "\x00"):
-				row[i] = cells[j]
-			default:
-				noText[i]++
-			}
-		}
-		b.add(row)
-	}
-	for i, n := range noText {
-		out.Remarks = appendRemark(out.Remarks, kept[i], NoText, n)
-	}
-	out.Table = b.table()
-	return out, nil
+	return in, nil
 }
 
 // lineReader cuts a file into lines and a line into cells.
@@ -139,6 +87,19 @@ type lineReader struct {
 	number    int  // of the last line
 	line      []byte
 	cells     []string
+	names     []string // of the columns
+}
+
+// Columns are those of the header, or of the format.
+func (r *lineReader) Columns() []string { return r.names }
+
+// Place is the number of the last line, from 1.
+func (r *lineReader) Place() int { return r.number }
+
+// Next is the next line that holds a record.
+func (r *lineReader) Next() (cells []string, ok bool, err error) {
+	cells, ok, err = r.next()
+	return cells, ok && len(cells) == len(r.names), err
 }
 
 // next is the next line that is neither blank nor a comment, cut into cells; ok

@@ -183,6 +183,9 @@ func (f Feature) names(most int) ([]string, error) {
 	return expandNames(f.Columns, most)
 }
 
+// ExpandNames writes out abbreviated names of columns: p0..p783.
+func ExpandNames(names []string) ([]string, error) { return expandNames(names, maxColumns) }
+
 // expandNames writes out abbreviations: "x8..x11" is x8, x9, x10, x11.
 func expandNames(names []string, most int) ([]string, error) {
 	var all []string

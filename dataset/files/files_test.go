@@ -1,0 +1,401 @@
+package files
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/xuri/excelize/v2"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"caucus/dataset"
+)
+
+func gzipped(t testing.TB, b []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, err := z.Write(b)
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func zstded(t testing.TB, b []byte) []byte {
+	t.Helper()
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z.EncodeAll(b, nil)
+}
+
+// workbook writes cells by their names with the library that others use.
+func workbook(t testing.TB, sheet string, fill func(*excelize.File)) []byte {
+	t.Helper()
+	f := excelize.NewFile()
+	if err := f.SetSheetName("Sheet1", sheet); err != nil {
+		t.Fatal(err)
+	}
+	fill(f)
+	var out bytes.Buffer
+	if err := errors.Join(f.Write(&out), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// read detects and reads a file.
+func read(b []byte, w Written) (Form, [][]string, int, error) {
+	in := bytes.NewReader(b)
+	form, err := Detect(in, in.Size(), w)
+	if err != nil {
+		return form, nil, 0, err
+	}
+	rows, err := Open(in, in.Size(), form, w)
+	if err != nil {
+		return form, nil, 0, err
+	}
+	out := [][]string{rows.Columns()}
+	malformed := 0
+	for {
+		cells, ok, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			return form, out, malformed, nil
+		}
+		if err != nil {
+			return form, out, malformed, err
+		}
+		if !ok {
+			malformed++
+			continue
+		}
+		out = append(out, slices.Clone(cells))
+	}
+}
+
+// TestText: text is read however it is packed and encoded, by what its bytes
+// are.
+func TestText(t *testing.T) {
+	const text = "größe;ort\n1,7;Köln\n1,8;\n"
+	want := [][]string{{"größe", "ort"}, {"1,7", "Köln"}, {"1,8", ""}}
+	encoded := func(e interface{ String(string) (string, error) }, text string) []byte {
+		s, err := e.String(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []byte(s)
+	}
+	latin := encoded(charmap.ISO8859_1.NewEncoder(), text)
+	little := encoded(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder(), text)
+	big := encoded(unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder(), text)
+	for name, c := range map[string]struct {
+		b        []byte
+		encoding string
+		form     Form
+	}{
+		"plain":        {[]byte(text), "", Form{Text, Plain, "utf-8"}},
+		"marked":       {[]byte("\xef\xbb\xbf" + text), "", Form{Text, Plain, "utf-8"}},
+		"gzip":         {gzipped(t, []byte(text)), "", Form{Text, Gzip, "utf-8"}},
+		"zstd":         {zstded(t, []byte(text)), "", Form{Text, Zstd, "utf-8"}},
+		"latin1":       {latin, "Latin-1", Form{Text, Plain, "latin1"}},
+		"latin1, gzip": {gzipped(t, latin), "iso-8859-1", Form{Text, Gzip, "latin1"}},
+		"windows":      {latin, "cp1252", Form{Text, Plain, "windows-1252"}},
+		"utf-16":       {little, "UTF-16", Form{Text, Plain, "utf-16le"}},
+		"utf-16 big":   {big, "utf16", Form{Text, Plain, "utf-16be"}},
+		"utf-16 bare":  {little[2:], "utf-16le", Form{Text, Plain, "utf-16le"}},
+		"utf-16, zstd": {zstded(t, big), "utf-16", Form{Text, Zstd, "utf-16be"}},
+	} {
+		form, rows, malformed, err := read(c.b, Written{Encoding: c.encoding, Delimiter: ";"})
+		if err != nil || form != c.form || malformed > 0 || !slices.EqualFunc(rows, want, slices.Equal) {
+			t.Errorf("%s: %+v, %q, %d malformed, %v", name, form, rows, malformed, err)
+		}
+	}
+	for name, c := range map[string]struct {
+		b       []byte
+		written Written
+		want    string
+	}{
+		"latin1 unnamed":   {latin, Written{}, "encoding: latin1"},
+		"utf-16 unnamed":   {little, Written{}, "encoding: utf-16"},
+		"utf-16 unmarked":  {little[2:], Written{}, "encoding: utf-16le"},
+		"which utf-16":     {little[2:], Written{Encoding: "utf-16"}, "utf-16le"},
+		"old workbook":     {[]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), Written{}, "save it as .xlsx"},
+		"bzip2":            {[]byte("BZh91AY"), Written{}, "bzip2"},
+		"zip":              {zipped(t, "a.csv", "a,b\n"), Written{}, "unpack it"},
+		"opendocument":     {zipped(t, "content.xml", "<x/>"), Written{}, "OpenDocument"},
+		"zip cut off":      {zipped(t, "xl/workbook.xml", "<x/>")[:40], Written{}, "damaged"},
+		"gzip cut off":     {gzipped(t, []byte(text))[:6], Written{}, "cannot be unpacked"},
+		"workbook in gzip": {gzipped(t, zipped(t, "xl/workbook.xml", "<x/>")), Written{}, "unpack it first"},
+		"parquet cut off":  {[]byte("PAR1PAR1"), Written{}, "open Parquet"},
+		"unknown encoding": {[]byte(text), Written{Encoding: "ebcdic"}, "use one of"},
+		"nothing":          {nil, Written{}, "empty"},
+		"no sheet":         {workbook(t, "A", func(*excelize.File) {}), Written{Sheet: "B"}, "it has A"},
+		"empty sheet":      {workbook(t, "A", func(*excelize.File) {}), Written{}, "the sheet is empty"},
+		"workbook of junk": {zipped(t, "xl/workbook.xml", "<x"), Written{}, "damaged"},
+	} {
+		if _, _, _, err := read(c.b, c.written); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func zipped(t testing.TB, name, text string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	w, err := z.Create(name)
+	if err == nil {
+		_, err = io.WriteString(w, text)
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestWorkbook: cells become the text that is documented, whatever Excel shows.
+func TestWorkbook(t *testing.T) {
+	b := workbook(t, "Patienten", func(f *excelize.File) {
+		set := func(cell string, value any, format string) {
+			if err := f.SetCellValue("Patienten", cell, value); err != nil {
+				t.Fatal(err)
+			}
+			if format == "" {
+				return
+			}
+			style, err := f.NewStyle(&excelize.Style{CustomNumFmt: &format})
+			if err == nil {
+				err = f.SetCellStyle("Patienten", cell, cell, style)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, name := range []string{"Geburt", "Wert", "Ort", "ja", ""} {
+			if name != "" {
+				set(fmt.Sprintf("%c2", 'A'+i), name, "") // the first row is empty
+			}
+		}
+		set("A3", 18335, "dd.mm.yyyy")
+		set("B3", 0.1+0.2, "0.0")
+		set("C3", " Köln <&> \"x\" ", "")
+		set("D3", true, "")
+		set("A5", 45000.354166666664, "yyyy-mm-dd hh:mm")
+		set("B5", 1234567.0, "#,##0 \"days\"")
+		set("C5", "1,5", "")
+		set("D5", false, "")
+		set("A6", 60, "d/m/yy")
+		set("B6", 1e-7, "")
+		set("A7", 0.5, "h:mm")
+		set("B7", -0.5, "[Red]0.0;[Blue]-0.0")
+		set("A8", -1, "dd.mm.yyyy")
+		set("B8", 1e300, "")
+		set("F9", "beyond the header", "")
+	})
+	form, rows, malformed, err := read(b, Written{})
+	want := [][]string{
+		{"Geburt", "Wert", "Ort", "ja"},
+		{"1950-03-13", "0.3", `Köln <&> "x"`, "TRUE"},
+		{"2023-03-15 08:30:00", "1234567", "1,5", "FALSE"},
+		{"1900-02-29", "1e-07", "", ""},
+		{"12:00:00", "-0.5", "", ""},
+		{"-1", "1e+300", "", ""},
+	}
+	if err != nil || form != (Form{Kind: Workbook}) || malformed != 1 || !slices.EqualFunc(rows, want, slices.Equal) {
+		t.Errorf("%+v, %d malformed, %v\n%q, want\n%q", form, malformed, err, rows, want)
+	}
+	if !form.Container() || (Form{Kind: Text}).Container() {
+		t.Error("a workbook is a container, text is none")
+	}
+	_, rows, _, err = read(b, Written{Header: []string{"a..z"}, Sheet: "Patienten"})
+	if err != nil || rows[0][0] != "a..z" {
+		t.Errorf("%q, %v", rows, err)
+	}
+	_, rows, _, err = read(b, Written{Header: []string{"c1..c6"}})
+	if err != nil || len(rows) != 8 || rows[1][0] != "Geburt" || rows[7][5] != "beyond the header" {
+		t.Errorf("without a header: %q, %v", rows, err)
+	}
+}
+
+// TestWorkbookAgrees: texts and numbers are those that excelize reads.
+func TestWorkbookAgrees(t *testing.T) {
+	table, _ := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 200, Seed: 3, Skew: 1, Returns: .25, Missing: .1})
+	b := workbook(t, "S", func(f *excelize.File) {
+		for j, name := range table.Columns() {
+			for i := -1; i < table.Rows(); i++ {
+				cell, _ := excelize.CoordinatesToCellName(j+1, i+2)
+				text := name
+				if i >= 0 {
+					text, _ = table.Cell(i, name)
+				}
+				if err := f.SetCellDefault("S", cell, text); err != nil { // a number where it is one
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+	f, err := excelize.OpenReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := f.GetRows("S")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, got, malformed, err := read(b, Written{})
+	if err != nil || malformed > 0 || !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("%d rows (%v), want %d", len(got), err, len(want))
+	}
+}
+
+// visit is a row of Parquet with every sort of column.
+type visit struct {
+	Name    string   `parquet:"name"`
+	Age     int32    `parquet:"age"`
+	Crea    *float64 `parquet:"crea,optional"`
+	Short   float32  `parquet:"short"`
+	Born    int32    `parquet:"born,date"`
+	Came    int64    `parquet:"came,timestamp(millisecond)"`
+	Price   int64    `parquet:"price,decimal(2:10)"`
+	Alive   bool     `parquet:"alive"`
+	Big     uint64   `parquet:"big"`
+	Codes   []string `parquet:"codes,list"`
+	Address struct {
+		Town string `parquet:"town,dict,zstd"`
+	} `parquet:"address"`
+}
+
+func visits(t testing.TB, rows []visit) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := parquet.NewGenericWriter[visit](&out, parquet.MaxRowsPerRowGroup(3))
+	_, err := w.Write(rows)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestParquet(t *testing.T) {
+	crea := 0.30000000000000004
+	one := visit{Name: " Ann", Age: -3, Crea: &crea, Short: 0.1, Born: -7234, Came: 1678869000123, Price: -5, Alive: true, Big: 1 << 63, Codes: []string{"x", "y"}}
+	one.Address.Town = "Köln"
+	rows := []visit{one, {Born: 1 << 30, Came: -1, Price: 12345}, {}, {}, {Age: 7}}
+	form, got, _, err := read(visits(t, rows), Written{})
+	if err != nil || form.Kind != Parquet {
+		t.Fatalf("%+v, %v", form, err)
+	}
+	column := func(name string) (cells []string) {
+		i := slices.Index(got[0], name)
+		if i < 0 {
+			t.Fatalf("no column %q in %q", name, got[0])
+		}
+		for _, row := range got[1:] {
+			cells = append(cells, row[i])
+		}
+		return cells
+	}
+	for name, want := range map[string][]string{
+		"name": {"Ann", "", "", "", ""}, "age": {"-3", "0", "0", "0", "7"}, "crea": {"0.30000000000000004", "", "", "", ""}, "short": {"0.1", "0", "0", "0", "0"},
+		"born": {"1950-03-13", "", "1970-01-01", "1970-01-01", "1970-01-01"}, "came": {"2023-03-15 08:30:00", "1969-12-31 23:59:59", "1970-01-01", "1970-01-01", "1970-01-01"},
+		"price": {"-0.05", "123.45", "0.00", "0.00", "0.00"}, "alive": {"true", "false", "false", "false", "false"}, "big": {"9223372036854775808", "0", "0", "0", "0"},
+		"address.town": {"Köln", "", "", "", ""},
+	} {
+		if cells := column(name); !slices.Equal(cells, want) {
+			t.Errorf("%s: %q, want %q", name, cells, want)
+		}
+	}
+	if len(got[0]) != 10 {
+		t.Errorf("columns %q: the list has no place there", got[0])
+	}
+}
+
+// TestBombs: what unpacks to more than was allowed is an error, not memory.
+func TestBombs(t *testing.T) {
+	sheet := func(body string) []byte {
+		var out bytes.Buffer
+		z := zip.NewWriter(&out)
+		for name, text := range map[string]string{
+			"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="A" r:id="i"/></sheets></workbook>`,
+			"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="i" Target="/xl/s.xml"/></Relationships>`,
+			"xl/s.xml":                   body,
+		} {
+			w, err := z.Create(name)
+			if err == nil {
+				_, err = io.WriteString(w, text)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	const start = `<worksheet><sheetData><row><c t="str"><v>a</v></c></row><row><c t="str"><v>`
+	for name, c := range map[string]struct {
+		body, want string
+	}{
+		"one cell":    {start + strings.Repeat("x", 2*maxToken), "between two of its tags"},
+		"torn":        {start + "x", "damaged"},
+		"far column":  {`<worksheet><row><c t="str"><v>a</v></c></row><row><c r="ZZZZZZZZZZZZ1" t="str"><v>b</v></c><c r="A1" t="str"><v>1</v></c></row></worksheet>`, ""},
+		"odd indexes": {`<worksheet><row><c t="str"><v>a</v></c></row><row><c t="s"><v>99999999999</v></c><c s="-1"><v>x</v></c></row></worksheet>`, ""},
+	} {
+		_, _, _, err := read(sheet(c.body), Written{})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	p := &partReader{in: strings.NewReader(strings.Repeat("<", 100)), left: 10, most: 10}
+	if _, err := io.ReadAll(p); err == nil {
+		t.Error("a part of 100 bytes passes for 10")
+	}
+	l := &limited{strings.NewReader("12345"), 4}
+	if _, err := io.ReadAll(l); err == nil || !strings.Contains(err.Error(), "unpacks to more") {
+		t.Errorf("five bytes pass for four: %v", err)
+	}
+}
+
+// TestDamagedParquet: a file that was cut off anywhere, or whose last bytes lie,
+// is an error and no panic.
+func TestDamagedParquet(t *testing.T) {
+	whole := visits(t, []visit{{}, {Name: "x"}})
+	for n := range len(whole) {
+		if _, rows, _, err := read(whole[:n], Written{Header: []string{"a"}}); err == nil && n >= 4 {
+			t.Fatalf("the first %d of %d bytes have %d rows", n, len(whole), len(rows))
+		}
+	}
+	for _, length := range []string{"\xff\xff\xff\xff", "\x00\x00\x00\x00", "\xff\xff\x00\x00"} {
+		lying := slices.Concat(whole[:len(whole)-8], []byte(length), []byte("PAR1"))
+		if _, _, _, err := read(lying, Written{}); err == nil {
+			t.Errorf("a footer of %x bytes is read", length)
+		}
+	}
+}
+
+// FuzzRead: no bytes make the readers panic. Parquet is left to the test above:
+// its library takes a page's word for its size, which is at most 2 GiB and
+// holds up whoever tries ten thousand of them.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("a,b\n1,2"))
+	f.Add(gzipped(f, []byte("a,b\n1,2")))
+	f.Add(zstded(f, []byte("a,b\n1,2")))
+	f.Add(workbook(f, "A", func(x *excelize.File) { x.SetCellValue("A", "A1", "x"); x.SetCellValue("A", "A2", 7) }))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if !bytes.HasPrefix(b, []byte("PAR1")) {
+			_, _, _, _ = read(b, Written{})
+		}
+	})
+}

@@ -1,0 +1,310 @@
+package files
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
+
+	"caucus/dataset"
+)
+
+// Kind is what kind of file it is.
+type Kind string
+
+// The kinds of files.
+const (
+	Text     Kind = "text"
+	Workbook Kind = "xlsx"
+	Parquet  Kind = "parquet"
+)
+
+// Packing is how text is packed.
+type Packing string
+
+// The packings of text.
+const (
+	Plain Packing = ""
+	Gzip  Packing = "gzip"
+	Zstd  Packing = "zstd"
+)
+
+// Form is what a file was found to be.
+type Form struct {
+	Kind    Kind    `json:"kind"`
+	Packing Packing `json:"packing,omitempty"`
+	// Encoding of text, by one of the names that Written takes.
+	Encoding string `json:"encoding,omitempty"`
+}
+
+// Container says whether the file is read as a whole: a damaged byte may be the
+// end of all its records.
+func (f Form) Container() bool { return f.Kind != Text }
+
+// String is a few words for a person.
+func (f Form) String() string {
+	switch f.Kind {
+	case Workbook:
+		return "an Excel workbook"
+	case Parquet:
+		return "Parquet"
+	}
+	words := "text"
+	if f.Encoding != "" {
+		words += ", " + f.Encoding
+	}
+	if f.Packing != Plain {
+		words += ", packed with " + string(f.Packing)
+	}
+	return words
+}
+
+// Cells is how many cells of plain text one cell takes the time of, about, for
+// whoever has to give a file time: XML is scanned with its tags and numbers are
+// written anew (TestCellsBoundTime).
+func (f Form) Cells() float64 {
+	switch {
+	case f.Kind == Workbook:
+		return 8
+	case f.Kind == Parquet:
+		return 3
+	case f.Packing != Plain || f.Encoding != utf8Text:
+		return 2
+	}
+	return 1
+}
+
+// The limits of what a file may unpack to.
+const (
+	// maxText bounds what packed text, or a workbook's sheet, unpacks to, in
+	// bytes: a hundred million records of a hundred and sixty characters.
+	maxText = 16 << 30
+	// maxWindow bounds what zstd holds of what it has unpacked; its own tool
+	// makes no larger ones unless asked for --ultra.
+	maxWindow = 64 << 20
+)
+
+// head is how many bytes Detect looks at.
+const head = 1 << 16
+
+// Detect says by its first bytes what a file is. Errors are for the person who
+// reads or declares the file: they name what the file seems to be, and what to do.
+func Detect(r io.ReaderAt, size int64, w Written) (Form, error) {
+	if err := w.Validate(); err != nil {
+		return Form{}, err
+	}
+	f := Form{Kind: Text}
+	start, err := firstBytes(io.NewSectionReader(r, 0, size))
+	if err != nil {
+		return Form{}, err
+	}
+	switch {
+	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
+		f.Packing = Gzip
+	case bytes.HasPrefix(start, []byte("\x28\xb5\x2f\xfd")):
+		f.Packing = Zstd
+	}
+	if f.Packing != Plain {
+		plain, err := unpacked(io.NewSectionReader(r, 0, size), f.Packing)
+		if err == nil {
+			start, err = firstBytes(plain)
+		}
+		if err != nil {
+			return Form{}, fmt.Errorf("it begins as %s does and cannot be unpacked: %w", f.Packing, err)
+		}
+	}
+	switch {
+	case bytes.HasPrefix(start, []byte("PK\x03\x04")):
+		f.Kind = Workbook
+	case bytes.HasPrefix(start, []byte("PAR1")):
+		f.Kind = Parquet
+	default:
+		f.Encoding, err = w.detectEncoding(start)
+		if err == nil {
+			err = knownOther(start)
+		}
+		return f, err
+	}
+	if f.Packing != Plain {
+		return Form{}, fmt.Errorf("it is %s, packed with %s: unpack it first", f, f.Packing)
+	}
+	if f.Kind == Workbook {
+		return f, checkWorkbook(r, size)
+	}
+	return f, nil
+}
+
+func firstBytes(r io.Reader) ([]byte, error) {
+	b, err := bufio.NewReaderSize(r, head).Peek(head)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return b, nil
+}
+
+// knownOther refuses what people have that is no text.
+func knownOther(start []byte) error {
+	for _, other := range []struct{ magic, words string }{
+		{"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls), or one with a password: save it as .xlsx without one, or as CSV"},
+		{"SQLite format 3\x00", "an SQLite database: export the table as CSV"},
+		{"$FL2", "an SPSS file: export it as CSV"},
+		{"<stata_dta>", "a Stata file: export it as CSV"},
+		{"%PDF", "a PDF: export the table as CSV"},
+		{"7z\xbc\xaf", "a 7z archive: unpack it first"},
+		{"BZh", "packed with bzip2: unpack it, or pack it with gzip or zstd"},
+		{"\xfd7zXZ", "packed with xz: unpack it, or pack it with gzip or zstd"},
+		{"\x89HDF", "an HDF5 file: export the table as CSV"},
+	} {
+		if bytes.HasPrefix(start, []byte(other.magic)) {
+			return fmt.Errorf("it is %s", other.words)
+		}
+	}
+	return nil
+}
+
+// checkWorkbook says what a zip archive is that is no workbook.
+func checkWorkbook(r io.ReaderAt, size int64) error {
+	z, err := zip.NewReader(r, size)
+	if err != nil {
+		return fmt.Errorf("it begins as an Excel workbook does and is damaged: %w: save it anew", err)
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == name })
+	}
+	switch {
+	case has("xl/workbook.xml"):
+		return nil
+	case has("xl/workbook.bin"):
+		return errors.New("it is a binary Excel workbook (.xlsb): save it as .xlsx, or as CSV")
+	case has("content.xml"):
+		return errors.New("it is an OpenDocument file: save it as .xlsx, or as CSV")
+	}
+	return errors.New("it is a zip archive and no Excel workbook: unpack it, and name the file in it")
+}
+
+// detectEncoding holds the first bytes of a text against its named encoding.
+func (w Written) detectEncoding(start []byte) (string, error) {
+	mark := ""
+	switch {
+	case bytes.HasPrefix(start, []byte("\xff\xfe")):
+		mark = utf16LE
+	case bytes.HasPrefix(start, []byte("\xfe\xff")):
+		mark = utf16BE
+	}
+	named := canonicalEncoding(w.Encoding)
+	switch {
+	case named == utf16Any && mark == "":
+		return "", errors.New("encoding: utf-16: the file has no mark that says which one: write utf-16le (as Windows does), or utf-16be")
+	case named == utf16Any:
+		return mark, nil
+	case named != "":
+		return named, nil
+	case mark != "":
+		return "", errors.New("it is UTF-16, as Excel's \"Unicode text\" is: write encoding: utf-16 in the mapping (and delimiter: \"\\t\", if it is from Excel)")
+	}
+	line, _, _ := bytes.Cut(start, []byte("\n"))
+	if n := bytes.Count(line, []byte("\x00")); n > 0 && n >= len(line)/3 {
+		return "", errors.New("it looks like UTF-16 without a mark: write encoding: utf-16le in the mapping, or utf-16be")
+	}
+	if !utf8.Valid(line) && len(line) < len(start) {
+		return "", errors.New("its first line is no UTF-8: name its encoding in the mapping: encoding: latin1 is usual in western Europe, windows-1252 on Windows")
+	}
+	return utf8Text, nil
+}
+
+// unpacked undoes a packing.
+func unpacked(r io.Reader, p Packing) (io.Reader, error) {
+	switch p {
+	case Gzip:
+		z, err := gzip.NewReader(bufio.NewReaderSize(r, 1<<16))
+		if err != nil {
+			return nil, err
+		}
+		return &limited{z, maxText}, nil
+	case Zstd:
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, err
+		}
+		return &limited{z, maxText}, nil // of one goroutine, so there is nothing to close
+	}
+	return r, nil
+}
+
+// limited is a reader that fails where more comes than was allowed.
+type limited struct {
+	in   io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.in.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, fmt.Errorf("it unpacks to more than %d GiB: split it", int64(maxText)>>30)
+	}
+	return n, err
+}
+
+// Open gives the records of a file of a form that was found before. It fails
+// where the file is not of that form, or has no header where it should.
+func Open(r io.ReaderAt, size int64, f Form, w Written) (dataset.Rows, error) {
+	if err := w.Validate(); err != nil {
+		return nil, err
+	}
+	switch f.Kind {
+	case Workbook:
+		return openWorkbook(r, size, w)
+	case Parquet:
+		return openParquet(r, size)
+	}
+	text, err := Decode(io.NewSectionReader(r, 0, size), f)
+	if err != nil {
+		return nil, err
+	}
+	return dataset.NewLines(text, w.format())
+}
+
+// Decode gives the text of a file, unpacked and as UTF-8.
+func Decode(r io.Reader, f Form) (io.Reader, error) {
+	plain, err := unpacked(r, f.Packing)
+	if err != nil {
+		return nil, fmt.Errorf("unpack %s: %w", f.Packing, err)
+	}
+	return decoded(plain, f.Encoding)
+}
+
+// OpenStrict is Open for a person's own screen: text may have cells of several
+// lines, in quotes, and a line that is no row of cells is an error that says
+// which one.
+func OpenStrict(r io.ReaderAt, size int64, f Form, w Written) (dataset.Rows, error) {
+	if err := w.Validate(); err != nil {
+		return nil, err
+	}
+	if f.Kind != Text {
+		rows, err := Open(r, size, f, w)
+		return strict{rows}, err
+	}
+	text, err := Decode(io.NewSectionReader(r, 0, size), f)
+	if err != nil {
+		return nil, err
+	}
+	return dataset.NewCSV(text, w.format())
+}
+
+// strict has no malformed records.
+type strict struct{ dataset.Rows }
+
+func (s strict) Next() ([]string, bool, error) {
+	cells, ok, err := s.Rows.Next()
+	if err == nil && !ok {
+		err = fmt.Errorf("row %d has more cells than the header has names, which are %d", s.Place(), len(s.Columns()))
+	}
+	return cells, ok, err
+}

@@ -1,0 +1,298 @@
+package files
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/format"
+
+	"caucus/dataset"
+)
+
+// maxParquet bounds what the columns of a Parquet file's row group say that they
+// unpack to, in bytes: a writer's groups are of 128 MiB to 1 GiB.
+const maxParquet = 8 << 30
+
+// parquetRows are the rows of a Parquet file: those of its columns that hold one
+// value a row. Columns of lists and maps are left out.
+type parquetRows struct {
+	names  []string
+	text   []func(parquet.Value) string // by leaf; nil for one that is left out
+	at     []int                        // by leaf: its place in names
+	groups []parquet.RowGroup
+	rows   parquet.Rows
+	buffer []parquet.Row
+	ready  []parquet.Row
+	place  int
+	cells  []string
+}
+
+var errDamaged = errors.New("the Parquet file is damaged: write it anew")
+
+// guarded turns a panic of a reader that met damaged bytes into an error.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if recover() != nil { // what it says could be of a record
+			err = errDamaged
+		}
+	}()
+	return do()
+}
+
+func openParquet(r io.ReaderAt, size int64) (dataset.Rows, error) {
+	p := &parquetRows{buffer: make([]parquet.Row, 64)}
+	err := guarded(func() error {
+		if err := checkFooter(r, size); err != nil {
+			return err
+		}
+		file, err := parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
+		if err != nil {
+			return err
+		}
+		for _, g := range file.Metadata().RowGroups {
+			if g.TotalByteSize < 0 || g.TotalByteSize > maxParquet {
+				return fmt.Errorf("a row group unpacks to more than %d GiB: write it anew in smaller ones", int64(maxParquet)>>30)
+			}
+		}
+		p.groups = file.RowGroups()
+		for _, path := range file.Schema().Columns() {
+			leaf, _ := file.Schema().Lookup(path...)
+			if leaf.MaxRepetitionLevel > 0 {
+				p.text, p.at = append(p.text, nil), append(p.at, -1)
+				continue
+			}
+			p.text, p.at = append(p.text, textOf(leaf.Node.Type())), append(p.at, len(p.names))
+			p.names = append(p.names, strings.Join(path, "."))
+		}
+		if len(p.names) == 0 {
+			return errors.New("it has no column with one value a row")
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open Parquet: %w", err)
+	}
+	p.cells = make([]string, len(p.names))
+	return p, nil
+}
+
+// checkFooter holds the length of the footer, which the library allocates,
+// against that of the file.
+func checkFooter(r io.ReaderAt, size int64) error {
+	var tail [8]byte
+	if size < 12 {
+		return errDamaged
+	}
+	if _, err := r.ReadAt(tail[:], size-8); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if string(tail[4:]) != "PAR1" || int64(binary.LittleEndian.Uint32(tail[:])) > min(size-12, small) {
+		return errDamaged
+	}
+	return nil
+}
+
+func (p *parquetRows) Columns() []string { return p.names }
+func (p *parquetRows) Place() int        { return p.place }
+
+func (p *parquetRows) Next() (cells []string, ok bool, err error) {
+	err = guarded(func() error {
+		if len(p.ready) == 0 {
+			if err := p.fill(); err != nil {
+				return err
+			}
+		}
+		row := p.ready[0]
+		p.ready = p.ready[1:]
+		p.place++
+		clear(p.cells)
+		for _, v := range row {
+			if i := v.Column(); i >= 0 && i < len(p.at) && p.at[i] >= 0 && !v.IsNull() {
+				p.cells[p.at[i]] = strings.TrimSpace(p.text[i](v))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return p.cells, true, nil
+}
+
+// fill reads the next rows, of the next group where one is at its end.
+func (p *parquetRows) fill() error {
+	for {
+		if p.rows == nil {
+			if len(p.groups) == 0 {
+				return io.EOF
+			}
+			p.rows, p.groups = p.groups[0].Rows(), p.groups[1:]
+		}
+		n, err := p.rows.ReadRows(p.buffer)
+		if p.ready = p.buffer[:n]; n > 0 {
+			return nil
+		}
+		if err == nil {
+			err = io.ErrNoProgress
+		}
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+		if err := p.rows.Close(); err != nil {
+			return err
+		}
+		p.rows = nil
+	}
+}
+
+// textOf says how values of a type are written.
+func textOf(t parquet.Type) func(parquet.Value) string {
+	if logical := t.LogicalType(); logical != nil {
+		switch l := logical.Value.(type) {
+		case *format.DateType:
+			return func(v parquet.Value) string { return dayText(int64(v.Int32())) }
+		case *format.TimestampType:
+			unit := unitOf(l.Unit)
+			return func(v parquet.Value) string { return momentText(v.Int64(), unit) }
+		case *format.DecimalType:
+			scale := int(l.Scale)
+			return func(v parquet.Value) string { return decimalText(v, scale) }
+		case *format.IntType:
+			if !l.IsSigned {
+				return unsignedText
+			}
+		case *format.UUIDType:
+			return func(v parquet.Value) string { return hex.EncodeToString(v.ByteArray()) }
+		}
+	}
+	if c := t.ConvertedType(); c != nil && *c == deprecated.Date {
+		return func(v parquet.Value) string { return dayText(int64(v.Int32())) }
+	}
+	return plainText
+}
+
+func unsignedText(v parquet.Value) string {
+	if v.Kind() == parquet.Int32 {
+		return strconv.FormatUint(uint64(v.Uint32()), 10)
+	}
+	return strconv.FormatUint(v.Uint64(), 10)
+}
+
+// unitOf is how many of a timestamp's units a second has.
+func unitOf(u format.TimeUnit) int64 {
+	switch u.Value.(type) {
+	case *format.MilliSeconds:
+		return 1e3
+	case *format.MicroSeconds:
+		return 1e6
+	}
+	return 1e9
+}
+
+func plainText(v parquet.Value) string {
+	switch v.Kind() {
+	case parquet.Boolean:
+		return strconv.FormatBool(v.Boolean())
+	case parquet.Int32:
+		return strconv.FormatInt(int64(v.Int32()), 10)
+	case parquet.Int64:
+		return strconv.FormatInt(v.Int64(), 10)
+	case parquet.Float:
+		return numberText(float64(v.Float()), 32)
+	case parquet.Double:
+		return numberText(v.Double(), 64)
+	case parquet.Int96: // nanoseconds of a day and a Julian day, as Spark and Impala write timestamps
+		n := v.Int96()
+		day := int64(n[2]) - 2440588
+		return momentOf(day, int64(uint64(n[1])<<32|uint64(n[0]))/1e9)
+	}
+	return string(v.ByteArray())
+}
+
+// numberText is the shortest text that gives the number again; "" for what is
+// no finite number.
+func numberText(v float64, bits int) string {
+	switch a := math.Abs(v); {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return ""
+	case a != 0 && (a < 1e-6 || a >= 1e21):
+		return strconv.FormatFloat(v, 'e', -1, bits)
+	}
+	return strconv.FormatFloat(v+0, 'f', -1, bits) // +0 turns -0 into 0
+}
+
+// dayText is a day in days since 1970, "" outside of the years 1 to 9999.
+func dayText(days int64) string {
+	const first, last = -719162, 2932896
+	if days < first || days > last {
+		return ""
+	}
+	return dataset.Date(days).String()
+}
+
+// momentText is a moment in so many units a second since 1970, cut to seconds;
+// midnight is a date alone.
+func momentText(t, unit int64) string {
+	seconds := t / unit
+	if t%unit < 0 {
+		seconds--
+	}
+	day := seconds / 86400
+	if seconds%86400 < 0 {
+		day--
+	}
+	return momentOf(day, seconds-day*86400)
+}
+
+func momentOf(day, second int64) string {
+	text := dayText(day)
+	if text == "" || second == 0 {
+		return text
+	}
+	return text + " " + clockText(second)
+}
+
+func clockText(second int64) string {
+	return fmt.Sprintf("%02d:%02d:%02d", second/3600, second/60%60, second%60)
+}
+
+// decimalText is a whole number with a point so many digits from its end.
+func decimalText(v parquet.Value, scale int) string {
+	var n big.Int
+	switch v.Kind() {
+	case parquet.Int32:
+		n.SetInt64(int64(v.Int32()))
+	case parquet.Int64:
+		n.SetInt64(v.Int64())
+	default: // two's complement, its first byte the highest
+		b := v.ByteArray()
+		if len(b) > 64 { // no decimal has more digits than 32 bytes hold
+			return ""
+		}
+		n.SetBytes(b)
+		if len(b) > 0 && b[0]&0x80 != 0 {
+			n.Sub(&n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+		}
+	}
+	if scale <= 0 || scale > 100 {
+		return n.String()
+	}
+	digits := new(big.Int).Abs(&n).String()
+	if len(digits) <= scale {
+		digits = strings.Repeat("0", scale-len(digits)+1) + digits
+	}
+	text := digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
+	if n.Sign() < 0 {
+		text = "-" + text
+	}
+	return text
+}

@@ -1,0 +1,120 @@
+package files
+
+import (
+	"encoding/xml"
+	"math"
+	"strconv"
+	"strings"
+
+	"caucus/dataset"
+)
+
+// dateStyle says whether a style of cells shows numbers as dates.
+type dateStyle bool
+
+const noDate dateStyle = false
+
+// styles says of each style of cells whether it shows a date (ECMA-376, part 1,
+// 18.8.30: numFmts; the first 164 numbers are built in).
+func (b book) styles() ([]dateStyle, error) {
+	const part = "xl/styles.xml"
+	if !b.has(part) {
+		return nil, nil
+	}
+	custom := map[int]dateStyle{}
+	var all []dateStyle
+	inCells := false
+	err := b.each(part, small, func(_ *xml.Decoder, e xml.StartElement) error {
+		number, err := strconv.Atoi(attribute(e, "numFmtId"))
+		switch e.Name.Local {
+		case "numFmt":
+			custom[number] = showsDate(attribute(e, "formatCode"))
+		case "cellXfs":
+			inCells = true
+		case "cellStyles", "dxfs", "tableStyles":
+			inCells = false
+		case "xf":
+			if !inCells {
+				return nil
+			}
+			style, own := custom[number]
+			if !own {
+				style = dateStyle(number >= 14 && number <= 22 || number >= 27 && number <= 36 || number >= 45 && number <= 47 || number >= 50 && number <= 58)
+			}
+			all = append(all, style && err == nil)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// showsDate says whether a format's code has a part of a date or a time outside
+// of quotes and of brackets that name colours or languages.
+func showsDate(code string) dateStyle {
+	code, _, _ = strings.Cut(code, ";") // of positive numbers
+	for i := 0; i < len(code); i++ {
+		switch code[i] {
+		case '\\', '_', '*':
+			i++
+		case '"':
+			end := strings.IndexByte(code[i+1:], '"')
+			if end < 0 {
+				return noDate
+			}
+			i += end + 1
+		case '[':
+			end := strings.IndexByte(code[i:], ']')
+			if end < 0 {
+				return noDate
+			}
+			if strings.Trim(strings.ToLower(code[i+1:i+end]), "hms") == "" { // [h]:mm
+				return true
+			}
+			i += end
+		case 'd', 'D', 'm', 'M', 'y', 'Y', 'h', 'H', 's', 'S':
+			return true
+		case 'G', 'g': // General
+			if strings.HasPrefix(strings.ToLower(code[i:]), "general") {
+				i += len("general") - 1
+			}
+		}
+	}
+	return noDate
+}
+
+// serialText is a date that Excel counts in days: since the day before 1900,
+// with a 29 February 1900 that never was, or since 1904. False for a number that
+// is no date there.
+func serialText(v float64, year04 bool) (string, bool) {
+	if !(v >= 0 && v < 2958466) { // the end of 9999
+		return "", false
+	}
+	day, second := math.Floor(v), math.Round((v-math.Floor(v))*86400)
+	if second == 86400 {
+		day, second = day+1, 0
+	}
+	clock := ""
+	if second > 0 {
+		clock = clockText(int64(second))
+	}
+	if day == 0 && !year04 { // a time of day
+		if clock == "" {
+			clock = "00:00:00"
+		}
+		return clock, true
+	}
+	days := int(day)
+	switch {
+	case year04:
+		days += 1462
+	case days == 60:
+		return "1900-02-29", true
+	case days < 60:
+		days++
+	}
+	const epoch = -25569 // 1899-12-30
+	if text := dayText(int64(epoch + days)); text != "" {
+		return strings.TrimSpace(dataset.Date(epoch+days).String() + " " + clock), true
+	}
+	return "", false
+}

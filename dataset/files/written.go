@@ -1,0 +1,140 @@
+package files
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"caucus/dataset"
+)
+
+// Written says how a file is written, as far as the file does not say it
+// itself. The zero value is comma-separated UTF-8 with a header, or whatever a
+// workbook or Parquet says of itself.
+type Written struct {
+	// Encoding of text: utf-8 where empty, utf-16, latin1, windows-1252, ...
+	Encoding string `yaml:"encoding,omitempty" json:"encoding,omitempty"`
+	// Delimiter stands between the cells of text: a comma where empty; \t is a tab.
+	Delimiter string `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
+	// Header names the columns of a file that has no line or row of names; it may
+	// abbreviate: p0..p783.
+	Header []string `yaml:"header,omitempty,flow" json:"header,omitempty"`
+	// Comment, one character, starts lines of text that are passed over.
+	Comment string `yaml:"comment,omitempty" json:"comment,omitempty"`
+	// Sheet names a workbook's sheet; the first where empty.
+	Sheet string `yaml:"sheet,omitempty" json:"sheet,omitempty"`
+}
+
+// Or is w, and where w says nothing of text what the format says.
+func (w Written) Or(f dataset.Format) Written {
+	if w.Delimiter == "" && f.Delimiter != 0 {
+		w.Delimiter = string(f.Delimiter)
+	}
+	if w.Comment == "" {
+		w.Comment = f.Comment
+	}
+	if w.Header == nil {
+		w.Header = f.Columns
+	}
+	return w
+}
+
+// Validate says which field is wrong and what to do.
+func (w Written) Validate() error {
+	if w.Encoding != "" && canonicalEncoding(w.Encoding) != utf16Any && encodingOf(w.Encoding) == nil {
+		return fmt.Errorf("encoding: %q is none that is read: use one of %s", w.Encoding, strings.Join(encodingNames(), ", "))
+	}
+	if utf8.RuneCountInString(w.Delimiter) > 1 && w.Delimiter != `\t` {
+		return fmt.Errorf("delimiter: %q is not one character, such as ; or \\t for a tab", w.Delimiter)
+	}
+	names, err := dataset.ExpandNames(w.Header)
+	if err != nil {
+		return fmt.Errorf("header: %w", err)
+	}
+	for i, name := range names {
+		if name == "" || slices.Contains(names[:i], name) {
+			return fmt.Errorf("header: the name %q, number %d, is empty or there twice: give each column a name of its own", name, i+1)
+		}
+	}
+	return w.format().Validate()
+}
+
+// format is how text is delimited.
+func (w Written) format() dataset.Format {
+	f := dataset.Format{Comment: w.Comment}
+	if w.Delimiter == `\t` {
+		f.Delimiter = '\t'
+	} else if w.Delimiter != "" {
+		f.Delimiter, _ = utf8.DecodeRuneInString(w.Delimiter)
+	}
+	if len(w.Header) > 0 {
+		f.Columns, _ = dataset.ExpandNames(w.Header) // Validate has checked it
+	}
+	return f
+}
+
+// The names of encodings that a Form holds; a configuration may also say
+// utf-16, where the file's mark says which one.
+const (
+	utf8Text = "utf-8"
+	utf16Any = "utf-16"
+	utf16LE  = "utf-16le"
+	utf16BE  = "utf-16be"
+)
+
+var encodings = map[string]encoding.Encoding{
+	utf8Text:       encoding.Nop,
+	utf16LE:        unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM),
+	utf16BE:        unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
+	"latin1":       charmap.ISO8859_1,
+	"latin2":       charmap.ISO8859_2,
+	"latin9":       charmap.ISO8859_15,
+	"windows-1250": charmap.Windows1250,
+	"windows-1251": charmap.Windows1251,
+	"windows-1252": charmap.Windows1252,
+	"cp850":        charmap.CodePage850,
+	"mac":          charmap.Macintosh,
+}
+
+// otherNames are those that other programs write for an encoding.
+var otherNames = map[string]string{
+	"utf8": utf8Text, "utf16": utf16Any, "utf16le": utf16LE, "utf16be": utf16BE,
+	"latin-1": "latin1", "iso-8859-1": "latin1", "iso8859-1": "latin1",
+	"latin-2": "latin2", "iso-8859-2": "latin2", "latin-9": "latin9", "iso-8859-15": "latin9",
+	"cp1250": "windows-1250", "cp1251": "windows-1251", "cp1252": "windows-1252", "ansi": "windows-1252", "macintosh": "mac",
+}
+
+func canonicalEncoding(name string) string {
+	name = strings.ToLower(strings.TrimSpace(name))
+	if other, ok := otherNames[name]; ok {
+		return other
+	}
+	return name
+}
+
+// encodingOf is an encoding by its name, nil where there is none.
+func encodingOf(name string) encoding.Encoding { return encodings[canonicalEncoding(name)] }
+
+func encodingNames() []string {
+	return append(slices.Sorted(maps.Keys(encodings)), utf16Any)
+}
+
+// decoded is text as UTF-8. What is no character is U+FFFD, but for UTF-8, whose
+// broken cells are left for whoever reads them.
+func decoded(r io.Reader, name string) (io.Reader, error) {
+	e := encodingOf(name)
+	if e == nil {
+		return nil, fmt.Errorf("encoding %q is none that is read: use one of %s", name, strings.Join(encodingNames(), ", "))
+	}
+	if e == encoding.Nop {
+		return r, nil
+	}
+	return e.NewDecoder().Reader(r), nil
+}

@@ -1,0 +1,240 @@
+package mapping
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"caucus/dataset"
+)
+
+// Bound is a mapping held against a file's columns and a schema's.
+type Bound struct {
+	targets []target
+	// Notes say for a person what was taken for what without being told.
+	Notes []string
+	// Missing are columns of the schema that the file does not have.
+	Missing []string
+
+	columns []string // the file's
+	used    []input  // those that expressions read
+}
+
+// target is how one column of the schema is made.
+type target struct {
+	name             string
+	at               int // in the file; -1 where an expression makes it
+	expression       *expression
+	missing          words
+	levels           map[string]string
+	numeric          bool
+	decimal          string
+	years, days      *day
+	layout           dataset.DateLayout
+	multiply, offset float64
+	round            int // -1 for not at all
+
+	noDate, noValue int // so far
+}
+
+// day is a date, or the file's column that holds one.
+type day struct {
+	date dataset.Date
+	at   int // -1 for a date
+}
+
+// columnsOf are all that a schema names, features first.
+func columnsOf(s dataset.Schema) []string {
+	all := s.FeatureColumns()
+	for _, c := range []string{s.Label.Column, s.Patient, s.Party} {
+		if c != "" && !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Bind holds a mapping against the names of a file's columns. It hangs on names
+// alone, never on records. A column that a rule names and the file does not have
+// is an error; one that the schema names, without a rule, is in Missing: a label
+// may be absent where records are not learned from. Names are found as they are
+// written, else without regard to case and surrounding spaces where that means
+// one column only, which Notes says.
+func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
+	b := &Bound{columns: columns}
+	numeric := map[string]bool{}
+	for _, f := range s.Features {
+		if f.Kind == dataset.Numeric {
+			names, _ := dataset.ExpandNames(slices.Concat(f.Columns, nonEmpty(f.Column)))
+			for _, name := range names {
+				numeric[name] = true
+			}
+		}
+	}
+	wanted := columnsOf(s)
+	for _, name := range wanted {
+		rule, told := m.Columns[name]
+		t, found, err := b.target(name, rule, m)
+		if err != nil {
+			return nil, fmt.Errorf("mapping: columns: %s: %w", name, err)
+		}
+		if !found {
+			if told {
+				return nil, fmt.Errorf("mapping: columns: %s: %w", name, noColumn(cmp.Or(rule.From, name), columns))
+			}
+			b.Missing = append(b.Missing, name)
+			continue
+		}
+		t.numeric = numeric[name] || rule.Multiply != 0 || rule.Offset != 0 || rule.Round != nil
+		b.targets = append(b.targets, t)
+	}
+	var idle []string
+	for _, name := range slices.Sorted(maps.Keys(m.Columns)) {
+		if !slices.Contains(wanted, name) {
+			idle = append(idle, name)
+		}
+	}
+	if len(idle) > 0 {
+		b.Notes = append(b.Notes, fmt.Sprintf("the mapping has rules for what is no column of this schema: %s", strings.Join(idle, ", ")))
+	}
+	for _, name := range m.Derived {
+		if _, _, ok := findColumn(name, columns); !ok {
+			return nil, fmt.Errorf("mapping: derived: %w", noColumn(name, columns))
+		}
+	}
+	return b, nil
+}
+
+func nonEmpty(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+func (b *Bound) target(name string, rule Rule, m Mapping) (t target, found bool, err error) {
+	t = target{
+		name: name, at: -1, levels: rule.Levels, round: -1,
+		decimal: cmp.Or(rule.Decimal, m.Decimal), layout: cmp.Or(rule.Dates, m.Dates, dataset.ISODate),
+		multiply: cmp.Or(rule.Multiply, 1), offset: rule.Offset,
+	}
+	t.missing = newWords(slices.Concat(m.Missing, rule.Missing), t.decimal)
+	if rule.Round != nil {
+		t.round = *rule.Round
+	}
+	if t.years, err = b.day("years_until", rule.YearsUntil); err == nil {
+		t.days, err = b.day("days_since", rule.DaysSince)
+	}
+	if err != nil {
+		return target{}, false, err
+	}
+	if rule.Expression != "" {
+		t.decimal, t.missing = "", newWords(rule.Missing, "") // what it gives is written as a schema's values are
+		t.expression, err = b.compile(rule.Expression, newWords(m.Missing, m.Decimal), m.Decimal)
+		return t, true, err
+	}
+	from := cmp.Or(rule.From, name)
+	at, alike, ok := findColumn(from, b.columns)
+	if alike {
+		b.Notes = append(b.Notes, fmt.Sprintf("%s is the file's column %q", name, b.columns[at]))
+	}
+	t.at = at
+	return t, ok, nil
+}
+
+// day is what years_until and days_since name; nil for nothing.
+func (b *Bound) day(key, text string) (*day, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if d, ok := dataset.ISODate.Parse(text); ok {
+		return &day{d, -1}, nil
+	}
+	at, _, ok := findColumn(text, b.columns)
+	if !ok {
+		return nil, fmt.Errorf("%s: %q is neither a date such as 2024-12-31 nor a column of the file: %w", key, text, noColumn(text, b.columns))
+	}
+	return &day{at: at}, nil
+}
+
+// findColumn finds a name among a file's; alike says that it is written
+// differently there.
+func findColumn(name string, columns []string) (at int, alike, ok bool) {
+	if i := slices.Index(columns, name); i >= 0 {
+		return i, false, true
+	}
+	at = -1
+	for i, c := range columns {
+		if strings.EqualFold(strings.TrimSpace(c), strings.TrimSpace(name)) {
+			if at >= 0 {
+				return -1, false, false
+			}
+			at = i
+		}
+	}
+	return at, at >= 0, at >= 0
+}
+
+// noColumn says that a file has no such column, and which one may be meant. Of a
+// file whose columns have numbers for names it says nothing: they may be a
+// record.
+func noColumn(name string, columns []string) error {
+	for _, c := range columns {
+		if _, ok := parseNumber(c, ""); ok {
+			return fmt.Errorf("the file has no column %q, and some of its columns have numbers for names: if it has no header, list its names under header", name)
+		}
+	}
+	if near := nearest(name, columns); near != "" {
+		return fmt.Errorf("the file has no column %q; did you mean %q?", name, near)
+	}
+	return fmt.Errorf("the file has no column %q; it has %s", name, few(columns))
+}
+
+// few lists the first names.
+func few(names []string) string {
+	const most = 12
+	if len(names) > most {
+		return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:most], ", "), len(names))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Has says whether a column of the schema is made of something of the file.
+func (b *Bound) Has(column string) bool {
+	return slices.ContainsFunc(b.targets, func(t target) bool { return t.name == column })
+}
+
+// Cells is how many cells of plain text a record takes the time of, about and at
+// most, for whoever has to give it time.
+func (b *Bound) Cells() float64 {
+	cells := float64(len(b.used))
+	for _, t := range b.targets {
+		cells++
+		if t.expression != nil {
+			cells += float64(t.expression.nodes)
+		}
+	}
+	return cells
+}
+
+// Remarks count what could not be computed of the records that were mapped so
+// far. They are private, as all of package dataset's are.
+func (b *Bound) Remarks() []dataset.Remark {
+	var all []dataset.Remark
+	for _, t := range b.targets {
+		for _, r := range []dataset.Remark{{Column: t.name, Problem: NoDate, Count: t.noDate}, {Column: t.name, Problem: NoValue, Count: t.noValue}} {
+			if r.Count > 0 {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
+
+// What a cell of the file was not.
+const (
+	NoDate  dataset.Problem = "not a date as the mapping says they are written, taken for missing"
+	NoValue dataset.Problem = "for which the expression has no value, taken for missing"
+)

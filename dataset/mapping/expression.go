@@ -1,0 +1,326 @@
+package mapping
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+
+	"caucus/dataset"
+)
+
+// The limits of an expression. Work and memory of one record are bounded by
+// their product: each part of an expression is computed at most once, from texts
+// of at most so many bytes.
+const (
+	maxExpression = 2000 // bytes
+	maxNodes      = 200  // names, constants, operators, and states of patterns
+	maxText       = 1024 // bytes of a cell that an expression reads; a longer one is missing
+)
+
+// functions are those of expr-lang's that an expression may call: of one value
+// or of a few, without a clock, a list, or a text that grows.
+var functions = []string{"abs", "ceil", "float", "floor", "int", "len", "lower", "max", "min", "round", "string", "trim", "upper"}
+
+// operators are those that an expression may have: no ranges, no pipes.
+var operators = []string{
+	"+", "-", "*", "/", "%", "**", "^", "==", "!=", "<", "<=", ">", ">=", "and", "or", "&&", "||", "not", "!", "??",
+	"in", "contains", "startsWith", "endsWith", "matches",
+}
+
+// The functions that name a column: column("Kreatinin (µmol/l)") is its value,
+// text("PLZ") its text, also where that is a number.
+const (
+	columnFunction = "column"
+	textFunction   = "text"
+)
+
+// expression is one that was compiled.
+type expression struct {
+	program *vm.Program
+	nodes   int
+}
+
+// input is a column that expressions read, under its name in their environment.
+type input struct {
+	name    string
+	at      int
+	asText  bool
+	missing words
+	decimal string
+}
+
+// parsed is an expression that was found to be allowed.
+type parsed struct {
+	nodes int
+	names []string // of columns
+}
+
+// parseExpression holds an expression against what is allowed.
+func parseExpression(text string) (parsed, error) {
+	fail := func(err error) (parsed, error) {
+		return parsed{}, fmt.Errorf("expression: %w", err)
+	}
+	if len(text) > maxExpression {
+		return fail(fmt.Errorf("it is longer than %d characters", maxExpression))
+	}
+	tree, err := parser.Parse(text)
+	if err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return fail(errors.New(first))
+	}
+	var c checker
+	if err := c.check(tree.Node, 0); err != nil {
+		return fail(err)
+	}
+	if c.nodes > maxNodes {
+		return fail(fmt.Errorf("it has %d parts, of at most %d: make it shorter", c.nodes, maxNodes))
+	}
+	return parsed{c.nodes, c.names}, nil
+}
+
+// checker walks an expression and lets pass what works on one record, in
+// bounded steps.
+type checker struct{ parsed }
+
+func (c *checker) check(n ast.Node, depth int) error {
+	c.nodes++
+	if depth > maxNodes {
+		return errors.New("it is nested too deep")
+	}
+	all := func(nodes ...ast.Node) error {
+		for _, n := range nodes {
+			if err := c.check(n, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	switch n := n.(type) {
+	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
+		return nil
+	case *ast.IdentifierNode:
+		c.names = append(c.names, n.Value)
+		return nil
+	case *ast.UnaryNode:
+		return all(n.Node)
+	case *ast.ConditionalNode:
+		return all(n.Cond, n.Exp1, n.Exp2)
+	case *ast.BinaryNode:
+		if !slices.Contains(operators, n.Operator) {
+			return fmt.Errorf("%q cannot be used: use %s", n.Operator, strings.Join(operators, " "))
+		}
+		if n.Operator == "matches" {
+			if err := c.pattern(n.Right); err != nil {
+				return err
+			}
+		}
+		if n.Operator == "in" {
+			return errors.Join(all(n.Left), c.constants(n.Right))
+		}
+		return all(n.Left, n.Right)
+	case *ast.BuiltinNode:
+		if !slices.Contains(functions, n.Name) {
+			return fmt.Errorf("%s() cannot be used: use %s, column or text", n.Name, strings.Join(functions, ", "))
+		}
+		return all(n.Arguments...)
+	case *ast.CallNode:
+		name, of, ok := namedColumn(n)
+		if !ok {
+			return fmt.Errorf("%s() cannot be used: use %s, or column(\"its name\"), text(\"its name\")", name, strings.Join(functions, ", "))
+		}
+		c.names = append(c.names, of)
+		return nil
+	}
+	return errors.New("it has more than names, numbers, texts, signs and conditions: lists, variables and steps cannot be used")
+}
+
+// constants are the list behind in.
+func (c *checker) constants(n ast.Node) error {
+	list, ok := n.(*ast.ArrayNode)
+	if !ok {
+		return errors.New("write in with a list of constants, such as unit in [\"mg\", \"g\"]")
+	}
+	for _, n := range list.Nodes {
+		c.nodes++
+		switch n := n.(type) {
+		case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode:
+		case *ast.UnaryNode: // -9
+			if _, ok := n.Node.(*ast.IntegerNode); !ok || n.Operator != "-" {
+				return errors.New("a list behind in holds constants alone")
+			}
+		default:
+			return errors.New("a list behind in holds constants alone")
+		}
+	}
+	return nil
+}
+
+// pattern bounds a regular expression by its states, each of which costs a step
+// a character.
+func (c *checker) pattern(n ast.Node) error {
+	text, ok := n.(*ast.StringNode)
+	if !ok {
+		return errors.New("a pattern behind matches is a text in quotes")
+	}
+	p, err := syntax.Parse(text.Value, syntax.Perl)
+	if err != nil {
+		return fmt.Errorf("matches: %w", err)
+	}
+	program, err := syntax.Compile(p.Simplify())
+	if err != nil {
+		return fmt.Errorf("matches: %w", err)
+	}
+	c.nodes += len(program.Inst)
+	return nil
+}
+
+// namedColumn is the column that column("...") or text("...") names.
+func namedColumn(n *ast.CallNode) (function, column string, ok bool) {
+	callee, ok := n.Callee.(*ast.IdentifierNode)
+	if !ok {
+		return "a method", "", false
+	}
+	if callee.Value != columnFunction && callee.Value != textFunction || len(n.Arguments) != 1 {
+		return callee.Value, "", false
+	}
+	name, ok := n.Arguments[0].(*ast.StringNode)
+	if !ok {
+		return callee.Value, "", false
+	}
+	return callee.Value, name.Value, true
+}
+
+// namer puts the names of inputs in the place of those of columns.
+type namer struct {
+	find func(column string, asText bool) (string, error)
+	err  error
+}
+
+// Visit is ast.Visitor's.
+func (v *namer) Visit(n *ast.Node) {
+	column, asText := "", false
+	switch node := (*n).(type) {
+	case *ast.IdentifierNode:
+		if node.Value == columnFunction || node.Value == textFunction || strings.HasPrefix(node.Value, inputMark) {
+			return // of a call, which is replaced as a whole; or replaced already
+		}
+		column = node.Value
+	case *ast.CallNode:
+		function, name, ok := namedColumn(node)
+		if !ok {
+			return
+		}
+		column, asText = name, function == textFunction
+	default:
+		return
+	}
+	name, err := v.find(column, asText)
+	if err != nil {
+		v.err = errors.Join(v.err, err)
+		return
+	}
+	ast.Patch(n, &ast.IdentifierNode{Value: name})
+}
+
+// inputMark begins the names of inputs: no expression can write one.
+const inputMark = "\x00"
+
+// compile makes a program of an expression and notes which columns it reads.
+func (b *Bound) compile(text string, missing words, decimal string) (*expression, error) {
+	p, err := parseExpression(text)
+	if err != nil {
+		return nil, err
+	}
+	names := &namer{find: func(column string, asText bool) (string, error) {
+		at, alike, ok := findColumn(column, b.columns)
+		if !ok {
+			return "", noColumn(column, b.columns)
+		}
+		if alike {
+			note := fmt.Sprintf("an expression's %s is the file's column %q", column, b.columns[at])
+			if !slices.Contains(b.Notes, note) {
+				b.Notes = append(b.Notes, note)
+			}
+		}
+		name := fmt.Sprintf("%s%v %d", inputMark, asText, at)
+		if !slices.ContainsFunc(b.used, func(i input) bool { return i.name == name }) {
+			b.used = append(b.used, input{name, at, asText, missing, decimal})
+		}
+		return name, nil
+	}}
+	options := []expr.Option{expr.Env(map[string]any{}), expr.AllowUndefinedVariables(), expr.DisableAllBuiltins(), expr.Patch(names)}
+	for _, f := range functions {
+		options = append(options, expr.EnableBuiltin(f))
+	}
+	program, err := expr.Compile(text, options...)
+	if names.err != nil {
+		return nil, fmt.Errorf("expression: %w", names.err)
+	}
+	if err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, fmt.Errorf("expression: %s", first)
+	}
+	return &expression{program, p.nodes}, nil
+}
+
+// inputs are what the expressions of a record may read: a number where the cell
+// is one, else its text; nothing where it is missing. They are made anew for
+// each record.
+func (b *Bound) inputs(cells []string) map[string]any {
+	if len(b.used) == 0 {
+		return nil
+	}
+	env := make(map[string]any, len(b.used))
+	for _, in := range b.used {
+		text := cells[in.at]
+		if len(text) > maxText || !dataset.IsText(text) {
+			env[in.name] = nil
+			continue
+		}
+		text = strings.TrimSpace(text)
+		v, isNumber := parseNumber(text, in.decimal)
+		switch {
+		case text == "" || in.missing.has(text):
+			env[in.name] = nil
+		case isNumber && !in.asText:
+			env[in.name] = v
+		default:
+			env[in.name] = text
+		}
+	}
+	return env
+}
+
+// of is the expression's value as a cell; false where it has none. An error, of
+// which expr-lang makes one of every panic, is no value.
+func (e *expression) of(env map[string]any) (string, bool) {
+	value, err := expr.Run(e.program, env)
+	if err != nil {
+		return "", false
+	}
+	switch v := value.(type) {
+	case string:
+		return v, len(v) <= maxText
+	case bool:
+		if v {
+			return "true", true
+		}
+		return "false", true
+	case int:
+		return numberText(float64(v)), true
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return "", false
+		}
+		return numberText(v), true
+	}
+	return "", value == nil
+}

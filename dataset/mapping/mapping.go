@@ -1,0 +1,206 @@
+package mapping
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"caucus/dataset"
+	"caucus/dataset/files"
+	"caucus/internal/yamlfile"
+)
+
+// Mapping says how a site's file is written, and what of it each column of a
+// schema is. The zero value takes every column from the one of the same name.
+type Mapping struct {
+	files.Written `yaml:",inline"`
+	// Missing are texts that stand for a missing value, besides an empty cell.
+	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
+	// Decimal is the sign before the fraction of a number, "," or "."; with it
+	// the other one, spaces and apostrophes between groups of three digits are
+	// passed over. Where it is empty a number is 1234.5.
+	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
+	// Dates says how dates are written, as in DD.MM.YYYY; ISO 8601 where empty.
+	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
+	// Columns says, for columns of the schema, what of the file they are. A column
+	// that is not there is the file's of the same name.
+	Columns map[string]Rule `yaml:"columns,omitempty" json:"columns,omitempty"`
+	// Derived names columns of the file that were computed from other records of
+	// it: what is proven for a record does not cover them, and a person is asked
+	// to answer for that.
+	Derived []string `yaml:"derived,omitempty,flow" json:"derived,omitempty"`
+}
+
+// Rule says what a column of the schema is, in this order: a column of the file
+// or an expression; empty where that is a missing value; whole years or days;
+// a number in other units; another word for a level. A text in its place is the
+// name of the file's column.
+type Rule struct {
+	// From is a column of the file; that of the same name where it is empty and
+	// there is no Expression.
+	From string `yaml:"from,omitempty" json:"from,omitempty"`
+	// Expression computes a value from the columns of the same record.
+	Expression string `yaml:"expression,omitempty" json:"expression,omitempty"`
+	// Missing are texts for a missing value here, besides the mapping's.
+	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
+	// Dates says how this column's dates are written.
+	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
+	// YearsUntil and DaysSince make a number of a date: the whole years from it
+	// until a day (an age), the days to it since a day. The day is a date
+	// (2024-12-31), or a column of the file.
+	YearsUntil string `yaml:"years_until,omitempty" json:"years_until,omitempty"`
+	DaysSince  string `yaml:"days_since,omitempty" json:"days_since,omitempty"`
+	// Decimal is this column's, where it is not the mapping's.
+	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
+	// Multiply, then Offset, turn a number into the schema's unit; Round keeps so
+	// many digits behind the point.
+	Multiply float64 `yaml:"multiply,omitempty" json:"multiply,omitempty"`
+	Offset   float64 `yaml:"offset,omitempty" json:"offset,omitempty"`
+	Round    *int    `yaml:"round,omitempty" json:"round,omitempty"`
+	// Levels are the schema's words for the file's.
+	Levels map[string]string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
+}
+
+// Texts is a list of texts; one text alone is a list too. NULL and ~ are texts
+// here, as -9 and true are.
+type Texts []string
+
+// UnmarshalYAML keeps every scalar as it was written.
+func (t *Texts) UnmarshalYAML(n *yaml.Node) error {
+	nodes := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		nodes = n.Content
+	}
+	*t = nil
+	for _, n := range nodes {
+		if n.Kind != yaml.ScalarNode {
+			return fmt.Errorf("line %d: write a list of texts, such as [\"-9\", NULL]", n.Line)
+		}
+		*t = append(*t, n.Value)
+	}
+	return nil
+}
+
+// UnmarshalYAML takes a text for the name of a column.
+func (r *Rule) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		r.From = n.Value
+		return nil
+	}
+	type plain Rule
+	return yamlfile.DecodeNode(n, (*plain)(r))
+}
+
+// maxBytes bounds what Parse reads: a mapping is a page or two.
+const maxBytes = 1 << 20
+
+// Parse reads a mapping as YAML and validates it. An unknown key is an error.
+func Parse(r io.Reader) (Mapping, error) {
+	fail := func(err error) (Mapping, error) { return Mapping{}, fmt.Errorf("mapping: %w", err) }
+	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	if err != nil {
+		return fail(err)
+	}
+	if len(text) > maxBytes {
+		return fail(fmt.Errorf("it is longer than %d MiB", maxBytes>>20))
+	}
+	file, err := yamlfile.Parse("", text)
+	if err != nil {
+		return fail(err)
+	}
+	var m Mapping
+	if err := file.Decode(&m); err != nil {
+		return fail(err)
+	}
+	if err := file.Locate(m.Validate()); err != nil {
+		return fail(err)
+	}
+	return m, nil
+}
+
+// YAML writes the mapping so that Parse reads it back.
+func (m Mapping) YAML() ([]byte, error) {
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if err := errors.Join(e.Encode(m), e.Close()); err != nil {
+		return nil, fmt.Errorf("write mapping: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// Same says whether two mappings say the same.
+func (m Mapping) Same(other Mapping) bool {
+	a, errA := json.Marshal(m)
+	b, errB := json.Marshal(other)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// Validate says which field is wrong and what to do.
+func (m Mapping) Validate() error {
+	if err := m.Written.Validate(); err != nil {
+		return err
+	}
+	if err := checkDecimal(m.Decimal); err != nil {
+		return err
+	}
+	if m.Dates != "" {
+		if err := m.Dates.Validate(); err != nil {
+			return fmt.Errorf("dates: %w", err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Columns)) {
+		if err := m.Columns[name].validate(); err != nil {
+			return fmt.Errorf("columns: %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func checkDecimal(sign string) error {
+	if sign != "" && sign != "," && sign != "." {
+		return fmt.Errorf("decimal: %q: write \",\" or \".\"", sign)
+	}
+	return nil
+}
+
+func (r Rule) validate() error {
+	if r.From != "" && r.Expression != "" {
+		return errors.New("it has both from and expression: an expression names its columns itself")
+	}
+	if r.Expression != "" {
+		if _, err := parseExpression(r.Expression); err != nil {
+			return err
+		}
+	}
+	if err := checkDecimal(r.Decimal); err != nil {
+		return err
+	}
+	if r.Dates != "" {
+		if err := r.Dates.Validate(); err != nil {
+			return fmt.Errorf("dates: %w", err)
+		}
+	}
+	if r.YearsUntil != "" && r.DaysSince != "" {
+		return errors.New("it has both years_until and days_since: keep one")
+	}
+	for _, v := range []float64{r.Multiply, r.Offset} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return errors.New("multiply and offset: give finite numbers")
+		}
+	}
+	if r.Round != nil && (*r.Round < 0 || *r.Round > 15) {
+		return fmt.Errorf("round: %d: give 0 to 15 digits behind the point", *r.Round)
+	}
+	if _, ok := r.Levels[""]; ok {
+		return errors.New("levels: an empty cell is a missing value and no level: remove it")
+	}
+	return nil
+}

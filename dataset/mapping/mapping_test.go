@@ -1,0 +1,307 @@
+package mapping
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"caucus/dataset"
+)
+
+// ward is a schema with a column of every sort.
+func ward(t testing.TB) dataset.Schema {
+	t.Helper()
+	s, err := dataset.ParseSchema(strings.NewReader(`
+label: {column: died, classes: ["no", "yes"]}
+patient: id
+features:
+  - {column: age, kind: numeric, min: 0, max: 120}
+  - {column: creatinine, kind: numeric, min: 0, max: 10}
+  - {column: sex, kind: categorical, levels: [F, M]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func parse(t testing.TB, text string) Mapping {
+	t.Helper()
+	if text == "" {
+		return Mapping{}
+	}
+	m, err := Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// read maps a text and gives its rows.
+func read(t testing.TB, m Mapping, s dataset.Schema, text string) (rows [][]string, lines dataset.Lines, b *Bound) {
+	t.Helper()
+	f := dataset.Format{Delimiter: ';', Columns: m.Header}
+	in, err := dataset.NewLines(strings.NewReader(text), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, b, err = m.Read(in, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range lines.Table.Rows() {
+		var row []string
+		for _, name := range lines.Table.Columns() {
+			cell, _ := lines.Table.Cell(i, name)
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	return rows, lines, b
+}
+
+func TestMapping(t *testing.T) {
+	s := ward(t)
+	for name, c := range map[string]struct{ mapping, header, line, want string }{
+		"names alone":    {"", "age;creatinine;sex;died;id", "70;1.2;F;no;7", "70|1.2|F|no|7"},
+		"capitals":       {"", "AGE;Creatinine; SEX ;died;ID", "70;1.2;F;no;7", "70|1.2|F|no|7"},
+		"rename":         {"columns: {age: Alter, sex: {from: Geschlecht}}", "Alter;creatinine;Geschlecht;died;id", "70;1.2;F;no;7", "70|1.2|F|no|7"},
+		"levels":         {"columns: {sex: {levels: {weiblich: F, 2: M}}, died: {levels: {ja: \"yes\", true: \"no\"}}}", "age;creatinine;sex;died;id", "70;1.2;weiblich;ja;7", "70|1.2|F|yes|7"},
+		"levels, number": {"columns: {sex: {levels: {weiblich: F, 2: M}}, died: {levels: {true: \"no\"}}}", "age;creatinine;sex;died;id", "70;1.2;2;true;7", "70|1.2|M|no|7"},
+		"no level":       {"columns: {sex: {levels: {weiblich: F}}}", "age;creatinine;sex;died;id", "70;1.2;divers;ja;7", "70|1.2|divers|ja|7"},
+		"missing":        {"missing: [\"-9\", NULL, n/a]", "age;creatinine;sex;died;id", "-9;NULL;n/a;no; -9.0 ", "|||no|"},
+		"missing number": {"missing: -9\ndecimal: \",\"", "age;creatinine;sex;died;id", "-9,00;-9,5;F;no;7", "|-9.5|F|no|7"},
+		"missing here":   {"columns: {sex: {missing: X}}", "age;creatinine;sex;died;id", "70;X;X;no;7", "70|X||no|7"},
+		"comma":          {"decimal: \",\"", "age;creatinine;sex;died;id", "70;1.234,5;F;no;1,5", "70|1234.5|F|no|1,5"},
+		"comma here":     {"columns: {creatinine: {decimal: \",\"}}", "age;creatinine;sex;died;id", "70;1,5;F;no;7", "70|1.5|F|no|7"},
+		"units":          {"columns: {creatinine: {multiply: 0.0113, offset: 1, round: 3}}", "age;creatinine;sex;died;id", "70;100;F;no;7", "70|2.13|F|no|7"},
+		"units of text":  {"columns: {creatinine: {multiply: 2}}", "age;creatinine;sex;died;id", "70;<5;F;no;7", "70|<5|F|no|7"},
+		"huge":           {"columns: {creatinine: {multiply: 1e308}}", "age;creatinine;sex;died;id", "70;1e308;F;no;7", "70|+Inf|F|no|7"},
+		"age":            {"dates: DD.MM.YYYY\ncolumns: {age: {from: born, years_until: 2024-12-31}}", "born;creatinine;sex;died;id", "31.12.1950;1.2;F;no;7", "74|1.2|F|no|7"},
+		"age at":         {"columns: {age: {from: born, years_until: visit}}", "born;visit;creatinine;sex;died;id", "1950-12-31;2024-12-30;1.2;F;no;7", "73|1.2|F|no|7"},
+		"days":           {"columns: {age: {from: out, days_since: in}}", "in;out;creatinine;sex;died;id", "2024-02-28;2024-03-01 08:00;1.2;F;no;7", "2|1.2|F|no|7"},
+		"days here":      {"columns: {age: {from: out, dates: M/D/YY, days_since: 2024-02-28}}", "out;creatinine;sex;died;id", "3/1/24;1.2;F;no;7", "2|1.2|F|no|7"},
+		"no date":        {"columns: {age: {from: born, years_until: 2024-12-31}}", "born;creatinine;sex;died;id", "1950;1.2;F;no;7", "|1.2|F|no|7"},
+		"no other date":  {"columns: {age: {from: born, years_until: visit}}", "born;visit;creatinine;sex;died;id", "1950-12-31;;1.2;F;no;7", "|1.2|F|no|7"},
+		"expression":     {"columns: {age: {expression: \"months / 12\"}}", "months;creatinine;sex;died;id", "840;1.2;F;no;7", "70|1.2|F|no|7"},
+		"of comma":       {"decimal: \",\"\ncolumns: {age: {expression: \"months / 2\"}}", "months;creatinine;sex;died;id", "2,25;1,2;F;no;7", "1.125|1.2|F|no|7"},
+		"no value":       {"columns: {age: {expression: \"months / 12\"}}", "months;creatinine;sex;died;id", "old;1.2;F;no;7", "|1.2|F|no|7"},
+		"divided by 0":   {"columns: {age: {expression: \"months / 0\"}}", "months;creatinine;sex;died;id", "70;1.2;F;no;7", "|1.2|F|no|7"},
+		"missing there":  {"missing: -9\ncolumns: {age: {expression: \"months == nil ? 1 : 2\"}}", "months;creatinine;sex;died;id", "-9;1.2;F;no;7", "1|1.2|F|no|7"},
+		"computed -9":    {"missing: -9\ncolumns: {age: {expression: \"months - 9\"}}", "months;creatinine;sex;died;id", "0;1.2;F;no;7", "-9|1.2|F|no|7"},
+		"no text":        {"columns: {sex: {levels: {x: F}}}", "age;creatinine;sex;died;id", "70;1.2;\xff;no;7", "70|1.2||no|7"},
+		"malformed":      {"columns: {age: {expression: \"1\"}}", "age;creatinine;sex;died;id", "70;1.2", "||||"},
+		"no header":      {"header: [age, creatinine, sex, died, id]", "", "70;1.2;F;no;7", "70|1.2|F|no|7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := c.line + "\n"
+			if c.header != "" {
+				text = c.header + "\n" + text
+			}
+			rows, _, _ := read(t, parse(t, c.mapping), s, text)
+			if got := strings.Join(rows[0], "|"); len(rows) != 1 || got != c.want {
+				t.Errorf("%d rows, the first is %s, want %s", len(rows), got, c.want)
+			}
+		})
+	}
+}
+
+func TestExpressions(t *testing.T) {
+	columns := []string{"age", "Kreatinin (µmol/l)", "sex", "plz", "größe"}
+	cells := []string{"70", "88,4", "w", "01067", "1,7"}
+	for text, want := range map[string]string{
+		`age + 1`:                                "71",
+		`AGE > 60 and sex == "w"`:                "true",
+		`not (age > 60)`:                         "false",
+		`column("Kreatinin (µmol/l)") / 88.4`:    "1",
+		`plz`:                                    "1067",
+		`text("plz")`:                            "01067",
+		`text("plz") startsWith "01"`:            "true",
+		`sex in ["w", "f"] ? "F" : "M"`:          "F",
+		`age in [69, 70]`:                        "true",
+		`age not in [-9]`:                        "true",
+		`text("plz") matches "^0[0-9]{4}$"`:      "true",
+		`upper(trim(sex)) + "!"`:                 "W!",
+		`round(größe * 10) / 10`:                 "1.7",
+		`min(age, 50)`:                           "50",
+		`int("12") % 5`:                          "2",
+		`nil ?? 3`:                               "3",
+		`age ** 2`:                               "4900",
+		`nil`:                                    "",
+		`"a" + sex`:                              "aw",
+		`len(sex)`:                               "1",
+		`float(text("plz"))`:                     "1067",
+		`if age > 60 { "old" } else { "young" }`: "old",
+	} {
+		b := &Bound{columns: columns}
+		e, err := b.compile(text, newWords(nil, ","), ",")
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got, ok := e.of(b.inputs(cells)); !ok || got != want {
+			t.Errorf("%s = %q, %v, want %q", text, got, ok, want)
+		}
+	}
+	// No value, and no error either.
+	for _, text := range []string{`sex + 1`, `nil + 1`, `1 / 0`, `int("x")`, `age % 0`, `-sex`, `0.0 / 0`, `sex < 1`, `"x" ? 1 : 2`, `int(age) % int(0)`, `int(1e300) % 0`} {
+		b := &Bound{columns: columns}
+		e, err := b.compile(text, newWords(nil, ","), ",")
+		if err != nil {
+			continue // found out at once: as well
+		}
+		if got, ok := e.of(b.inputs(cells)); ok {
+			t.Errorf("%s has the value %q", text, got)
+		}
+	}
+}
+
+// TestExpressionsRefused: what needs a clock, a list, a state, or steps without a
+// bound, is refused before any record is read.
+func TestExpressionsRefused(t *testing.T) {
+	for _, text := range []string{
+		`now()`, `date("2024-01-01")`, `duration("1h")`, `1..1000000000`, `map([1,2], # * 2)`, `filter(1..9, true)`, `sum(1..1000000)`,
+		`repeat("x", 1000000)`, `replace(sex, "", "xxxxxxxx")`, `split(sex, "")`, `let x = sex + sex; x + x`, `1; 2`, `[1,2]`, `{"a": 1}`, `sex[0:1]`, `sex.foo`, `$env`, `$env["age"]`,
+		`toJSON(age)`, `fromBase64(sex)`, `age in sex`, `age in [sex]`, `sex matches sex`, `sex matches "("`, `sex matches "((((a{100}){10}){10}){10})"`,
+		`reduce([1], #acc)`, `get(age, 1)`, `column(sex)`, `column("a", "b")`, `age.year()`, `f(age)`, `unknown + 1`, `(age`, ``, `"` + strings.Repeat("x", maxExpression) + `"`,
+		strings.Repeat("age+", maxNodes) + "age", strings.Repeat("-", maxNodes+1) + "1", `age in [` + strings.Repeat("1,", maxNodes) + `1]`,
+	} {
+		b := &Bound{columns: []string{"age", "sex"}}
+		if _, err := b.compile(text, words{}, ""); err == nil {
+			t.Errorf("%.80s is taken", text)
+		}
+	}
+	// Those of expr-lang's functions that nobody has thought of here.
+	b := &Bound{columns: []string{"age"}}
+	for _, name := range []string{"all", "none", "any", "one", "count", "find", "groupBy", "sortBy", "type", "concat", "flatten", "uniq", "keys", "values", "median", "mean", "first", "last", "take", "bitand", "join", "indexOf", "trimPrefix", "timezone", "fromJSON", "toPairs", "mapValues"} {
+		if _, err := b.compile(name+"(age)", words{}, ""); err == nil {
+			t.Errorf("%s() is taken", name)
+		}
+	}
+}
+
+func TestBind(t *testing.T) {
+	s := ward(t)
+	all := []string{"age", "creatinine", "sex", "died", "id"}
+	for name, c := range map[string]struct {
+		mapping string
+		columns []string
+		want    string // in the error, or in the notes
+		missing string
+	}{
+		"complete":       {"", all, "", ""},
+		"capitals":       {"", []string{"Age", "CREATININE", "sex", "died", "id"}, `age is the file's column "Age"`, ""},
+		"twice":          {"", []string{"Age", "AGE", "creatinine", "sex", "died", "id"}, "", "age"},
+		"no label":       {"", []string{"age", "creatinine", "sex", "id"}, "", "died"},
+		"typo":           {"columns: {age: Altr}", []string{"Alter", "creatinine"}, `no column "Altr"; did you mean "Alter"?`, ""},
+		"elsewhere":      {"columns: {age: weight}", all, `no column "weight"; it has age, creatinine`, ""},
+		"expression":     {"columns: {age: {expression: weight + 1}}", all, `no column "weight"`, ""},
+		"day":            {"columns: {age: {years_until: yesterday}}", all, "neither a date such as 2024-12-31 nor a column", ""},
+		"idle":           {"columns: {weight: kg}", all, "no column of this schema: weight", ""},
+		"derived":        {"derived: [rank]", all, `derived: the file has no column "rank"`, ""},
+		"a record first": {"columns: {age: Alter}", []string{"70", "1.5"}, "if it has no header, list its names under header", ""},
+	} {
+		b, err := parse(t, c.mapping).Bind(c.columns, s)
+		if err != nil {
+			if c.want == "" || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: error %v, want %q", name, err, c.want)
+			}
+			if strings.Contains(err.Error(), "1.5") {
+				t.Errorf("%s: the error shows a record: %v", name, err)
+			}
+			continue
+		}
+		if notes := strings.Join(b.Notes, "\n"); c.want == "" && notes != "" || !strings.Contains(notes, c.want) {
+			t.Errorf("%s: notes %q, want %q", name, notes, c.want)
+		}
+		if got := strings.Join(b.Missing, ","); got != c.missing || b.Has("age") == slices.Contains(b.Missing, "age") {
+			t.Errorf("%s: missing %q, want %q", name, got, c.missing)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	text := `
+encoding: latin1
+delimiter: ;
+decimal: ","
+dates: DD.MM.YYYY
+missing: ["-9", NULL, ~, true, ""]
+columns:
+  age: {from: Geburtsdatum, years_until: 2024-12-31}
+  sex: {from: Geschlecht, levels: {weiblich: F, 1: M, true: F}}
+  creatinine: {expression: "column(\"Kreatinin (µmol/l)\") / 88.4", round: 2}
+  died: Verstorben
+derived: [Rang]
+`
+	m := parse(t, text)
+	if want := (Texts{"-9", "NULL", "~", "true", ""}); !slices.Equal(m.Missing, want) || m.Encoding != "latin1" {
+		t.Errorf("missing %q, encoding %q", m.Missing, m.Encoding)
+	}
+	if got := m.Columns["sex"].Levels; !reflect.DeepEqual(got, map[string]string{"weiblich": "F", "1": "M", "true": "F"}) {
+		t.Errorf("levels %v", got)
+	}
+	if m.Columns["age"].YearsUntil != "2024-12-31" || m.Columns["died"].From != "Verstorben" {
+		t.Errorf("%+v", m.Columns)
+	}
+	written, err := m.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := parse(t, string(written)); !again.Same(m) {
+		t.Errorf("%s\nis read as %+v", written, again)
+	}
+	if m.Same(Mapping{}) {
+		t.Error("it is the same as none")
+	}
+	if empty := parse(t, ""); !empty.Same(Mapping{}) {
+		t.Errorf("nothing is %+v", empty)
+	}
+	for bad, want := range map[string]string{
+		"delimeter: ;":                                    `unknown key "delimeter": do you mean "delimiter"?`,
+		"columns: {age: {form: x}}":                       `unknown key "form": do you mean "from"?`,
+		"columns: {age: {from: x, expression: y}}":        "age: it has both from and expression",
+		"columns: {age: {expression: now()}}":             "now() cannot be used",
+		"columns: {age: {years_until: x, days_since: y}}": "keep one",
+		"columns: {age: {round: 16}}":                     "0 to 15",
+		"columns: {age: {multiply: .inf}}":                "finite",
+		"columns: {age: {dates: DD.MM}}":                  "write it like DD.MM.YYYY",
+		"columns: {age: {levels: {\"\": F}}}":             "no level",
+		"decimal: x":                                      "decimal",
+		"dates: heute":                                    "dates",
+		"encoding: ebcdic":                                "use one of",
+		"delimiter: ;;":                                   "not one character",
+		"header: [a, a]":                                  "of its own",
+		"missing: {a: b}":                                 "list of texts",
+		"":                                                "it is empty",
+		"{}\n---\n{}":                                     "more than one YAML document",
+		"comment: \"##\"":                                 "single character",
+	} {
+		if _, err := Parse(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", bad, err, want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for _, c := range []struct{ text, decimal, want string }{
+		{"1234.5", "", "1234.5"}, {"1,234.5", "", ""}, {"1,234.5", ".", "1234.5"}, {"1.234,5", ",", "1234.5"}, {"1.234.567", ",", "1234567"},
+		{"1.5", ",", "1.5"}, {"1.125", ",", "1125"}, {"1 234,5", ",", "1234.5"}, {"1\u00a0234\u202f567,5", ",", "1234567.5"}, {"1'234.5", ".", "1234.5"},
+		{"-1.234,5", ",", "-1234.5"}, {",5", ",", "0.5"}, {"5,", ",", "5"}, {"1,2,3", ",", ""}, {"1.2.3,4", ",", ""}, {"1234.567,8", ",", ""},
+		{"12-34", ",", ""}, {"", ",", ""}, {"inf", "", ""}, {"NaN", "", ""}, {"0x10", "", ""}, {"1e3", "", "1000"}, {"1,5e3", ",", "1500"}, {"1e999", "", ""},
+	} {
+		got := ""
+		if v, ok := parseNumber(c.text, c.decimal); ok {
+			got = numberText(v)
+			if got == "1.234567e+06" || got == "1.2345675e+06" {
+				got = fmt.Sprintf("%.1f", v)
+				got = strings.TrimSuffix(got, ".0")
+			}
+		}
+		if got != c.want {
+			t.Errorf("%q with %q is %q, want %q", c.text, c.decimal, got, c.want)
+		}
+	}
+}

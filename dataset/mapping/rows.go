@@ -1,0 +1,222 @@
+package mapping
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"caucus/dataset"
+)
+
+// Read maps the records of a file to a table of the schema's columns. Lines'
+// Columns are the file's own. An error is about the file or names columns.
+func (m Mapping) Read(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound, error) {
+	b, err := m.Bind(in.Columns(), s)
+	if err != nil {
+		return dataset.Lines{}, nil, err
+	}
+	lines, err := dataset.Collect(b.Rows(in))
+	if err != nil {
+		return dataset.Lines{}, nil, err
+	}
+	lines.Columns = in.Columns()
+	lines.Remarks = append(lines.Remarks, b.Remarks()...)
+	return lines, b, nil
+}
+
+// Rows are the records of a file as the mapping makes them.
+func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
+	r := &mapped{Rows: in, bound: b, out: make([]string, len(b.targets))}
+	for _, t := range b.targets {
+		r.names = append(r.names, t.name)
+	}
+	return r
+}
+
+type mapped struct {
+	dataset.Rows
+	bound *Bound
+	names []string
+	out   []string
+}
+
+func (m *mapped) Columns() []string { return m.names }
+
+func (m *mapped) Next() ([]string, bool, error) {
+	cells, ok, err := m.Rows.Next()
+	if err != nil || !ok {
+		return m.out, false, err
+	}
+	m.bound.apply(cells, m.out)
+	return m.out, true, nil
+}
+
+// noText is given on for a cell that is no text: whoever collects rows counts it.
+const noText = "\x00"
+
+// apply maps one record.
+func (b *Bound) apply(cells, out []string) {
+	env := b.inputs(cells)
+	for i := range b.targets {
+		out[i] = b.targets[i].of(cells, env)
+	}
+}
+
+// of is a target's cell of one record.
+func (t *target) of(cells []string, env map[string]any) string {
+	var text string
+	if t.expression != nil {
+		var ok bool
+		if text, ok = t.expression.of(env); !ok {
+			t.noValue++
+			return ""
+		}
+	} else if text = cells[t.at]; !dataset.IsText(text) {
+		return noText
+	}
+	text = strings.TrimSpace(text)
+	if text == "" || t.missing.has(text) {
+		return ""
+	}
+	if t.years != nil || t.days != nil {
+		var ok bool
+		if text, ok = t.span(text, cells); !ok {
+			t.noDate++
+			return ""
+		}
+	}
+	if level, ok := t.levels[text]; ok {
+		return level
+	}
+	if t.numeric {
+		if v, ok := parseNumber(text, t.decimal); ok {
+			if t.expression == nil && t.multiply == 1 && t.offset == 0 && t.round < 0 {
+				return plainNumber(text, t.decimal)
+			}
+			text = numberText(t.scaled(v))
+		}
+	}
+	return text
+}
+
+// scaled is a number in the schema's unit.
+func (t *target) scaled(v float64) float64 {
+	v = v*t.multiply + t.offset
+	if t.round >= 0 {
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'f', t.round, 64), 64) // an overflow is ±Inf, which is no number to a schema
+	}
+	return v
+}
+
+// span is the years or days of a date.
+func (t *target) span(text string, cells []string) (string, bool) {
+	own, ok := t.layout.Parse(text)
+	if !ok {
+		return "", false
+	}
+	until := t.years
+	if until == nil {
+		until = t.days
+	}
+	other := until.date
+	if until.at >= 0 {
+		if other, ok = t.layout.Parse(cells[until.at]); !ok {
+			return "", false
+		}
+	}
+	if t.years != nil {
+		return strconv.Itoa(own.YearsUntil(other)), true
+	}
+	return strconv.Itoa(int(own - other)), true
+}
+
+// words are texts, which also mean numbers that are written otherwise: -9 is
+// -9.0.
+type words struct {
+	texts   map[string]bool
+	numbers map[float64]bool
+	decimal string
+}
+
+func newWords(texts []string, decimal string) words {
+	w := words{texts: map[string]bool{}, numbers: map[float64]bool{}, decimal: decimal}
+	for _, text := range texts {
+		text = strings.TrimSpace(text)
+		w.texts[text] = true
+		if v, ok := parseNumber(text, ""); ok {
+			w.numbers[v] = true
+		}
+	}
+	return w
+}
+
+func (w words) has(text string) bool {
+	if w.texts[text] {
+		return true
+	}
+	if len(w.numbers) == 0 {
+		return false
+	}
+	v, ok := parseNumber(text, w.decimal)
+	return ok && w.numbers[v]
+}
+
+// parseNumber reads a finite number with a decimal sign.
+func parseNumber(text, decimal string) (float64, bool) {
+	text = plainNumber(text, decimal)
+	if text == "" || !strings.ContainsAny(text[len(text)-1:], "0123456789.") { // neither Inf nor NaN nor 0x1p
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+// plainNumber writes a number with a point and without signs between groups of
+// three digits; any other text stays as it is.
+func plainNumber(text, decimal string) string {
+	if decimal == "" || strings.IndexByte("0123456789.,+-", firstByte(text)) < 0 {
+		return text
+	}
+	group := byte('.')
+	if decimal == "." {
+		group = ','
+	}
+	whole, fraction, has := strings.Cut(text, decimal)
+	if has && strings.ContainsAny(fraction, ",. '\u00a0\u202f") {
+		return text
+	}
+	joined, ok := withoutGroups(whole, group)
+	if !ok {
+		return text
+	}
+	if has {
+		return joined + "." + fraction
+	}
+	return joined
+}
+
+func firstByte(text string) byte {
+	if text == "" {
+		return 0
+	}
+	return text[0]
+}
+
+// withoutGroups removes what stands between groups of three digits; false where
+// something stands elsewhere.
+func withoutGroups(whole string, group byte) (string, bool) {
+	whole = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "'", " ", string(group), " ").Replace(whole)
+	parts := strings.Split(whole, " ")
+	for i, p := range parts {
+		if i > 0 && (len(p) != 3 || strings.Trim(p, "0123456789") != "") {
+			return "", false
+		}
+	}
+	if n := len(strings.TrimLeft(parts[0], "+-")); len(parts) > 1 && (n < 1 || n > 3) {
+		return "", false
+	}
+	return strings.Join(parts, ""), true
+}
+
+// numberText is the shortest text that gives the number again.
+func numberText(v float64) string { return strconv.FormatFloat(v+0, 'g', -1, 64) } // +0 turns -0 into 0

@@ -1,0 +1,99 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Rows are the records of a file, one after the other, whatever kind of file it
+// is. What one record gives is a function of that record and of what the file
+// says before its first (names of columns, styles): a reader has no state
+// between records.
+type Rows interface {
+	// Columns are all that the file has, in its order.
+	Columns() []string
+	// Next is the next record: a cell for each column, valid until the next
+	// call. Where ok is false it is malformed, and its cells mean nothing. The
+	// error is io.EOF behind the last record, and otherwise about the file.
+	Next() (cells []string, ok bool, err error)
+	// Place is where the last record was: the number of its line or row, from 1.
+	Place() int
+}
+
+// Lines is a site's file as ReadLines reads it. What was odd is computed from
+// private records and protected by nothing, as a Remark is.
+type Lines struct {
+	// Columns are all that the file has, in its order.
+	Columns []string
+	// Table has a row for each record, in the order of the file, and those columns
+	// that were asked for.
+	Table *Table
+	// Malformed lines are rows whose cells are all empty; FirstMalformed is the
+	// number of the first one's line, 0 where there is none.
+	Malformed, FirstMalformed int
+	// Remarks count the cells of each column that are no text.
+	Remarks []Remark
+}
+
+// IsText says whether a cell is text: UTF-8 without a NUL.
+func IsText(cell string) bool { return utf8.ValidString(cell) && !strings.Contains(cell, "\x00") }
+
+// Collect reads rows to their end. A malformed record is a row of empty cells
+// and a cell that is no text is an empty cell. Of the columns those are kept that
+// are asked for and there, all where none is asked for; rows that have none of
+// them are read no further. An error is about the file.
+func Collect(rows Rows, only ...string) (Lines, error) {
+	fail := func(err error) (Lines, error) { return Lines{}, fmt.Errorf("read records: %w", err) }
+	names := rows.Columns()
+	out := Lines{Columns: names}
+	var kept []string
+	var at []int // of each kept column in the file
+	for i, name := range names {
+		if len(only) == 0 || slices.Contains(only, name) {
+			kept, at = append(kept, name), append(at, i)
+		}
+	}
+	if len(kept) == 0 {
+		out.Table = newTable(0, nil)
+		return out, nil
+	}
+	b, err := newTableBuilder(kept)
+	if err != nil {
+		return fail(err)
+	}
+	noText, row := make([]int, len(kept)), make([]string, len(kept))
+	for {
+		cells, ok, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fail(err)
+		}
+		clear(row)
+		if !ok {
+			if out.Malformed++; out.Malformed == 1 {
+				out.FirstMalformed = rows.Place()
+			}
+		}
+		for i, j := range at {
+			switch {
+			case !ok:
+			case IsText(cells[j]):
+				row[i] = cells[j]
+			default:
+				noText[i]++
+			}
+		}
+		b.add(row)
+	}
+	for i, n := range noText {
+		out.Remarks = appendRemark(out.Remarks, kept[i], NoText, n)
+	}
+	out.Table = b.table()
+	return out, nil
+}
