@@ -16,12 +16,13 @@ import (
 // above; the two daemons never import each other.
 var rooms = map[string][]string{
 	"internal/yamlfile": {},
+	"internal/database": {},
 	"dataset":           {"internal/yamlfile"},
 	"dataset/files":     {"dataset"},
 	"dataset/mapping":   {"internal/yamlfile", "dataset", "dataset/files"},
 	"learners":          {},
 	"privacy":           {},
-	"privacy/journal":   {"privacy"},
+	"privacy/journal":   {"internal/database", "privacy"},
 	"privacy/audit":     {},
 	"auxdata":           {"dataset", "learners"},
 	"aggregation":       {"learners", "dataset"},
@@ -30,7 +31,7 @@ var rooms = map[string][]string{
 	"protocol":          {"internal/yamlfile", "study", "auxdata", "dataset", "privacy", "protocol/pb"},
 	"protocol/pb":       {},
 	"agent":             {"internal/yamlfile", "protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
-	"coordinator":       {"internal/yamlfile", "protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"coordinator":       {"internal/database", "internal/yamlfile", "protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
 	"deploy":            {"agent", "coordinator"},
 	"cmd/caucus":        nil, // anything
 	"cmd/paperlab":      nil,

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -69,7 +70,7 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 	if err := errors.Join(store.Copy(ctx, filepath.Join(making, storeFile)), store.Close()); err != nil {
 		return fail(err)
 	}
-	if err := notEmpty(c.path(LedgerFile)); err != nil {
+	if err := database.Check(c.path(LedgerFile)); err != nil {
 		return fail(err)
 	}
 	ledger, err := journal.OpenSQLite(c.path(LedgerFile))
@@ -178,7 +179,7 @@ func tryOut(ctx context.Context, from string, files map[string]string) (head pri
 	if err := store.Check(ctx); err != nil {
 		return head, err
 	}
-	if err := notEmpty(c.path(LedgerFile)); err != nil {
+	if err := database.Check(c.path(LedgerFile)); err != nil {
 		return head, err
 	}
 	ledger, err := journal.OpenSQLite(c.path(LedgerFile))

@@ -2,13 +2,15 @@ package coordinator
 
 import (
 	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"caucus/internal/database"
 )
 
 // saw looks at a failure of the store or the ledger. Files that are damaged end
 // the coordinator's health until it is started again, on sound ones: whoever
 // watches it is told by its first look at a damaged page.
 func (s *Server) saw(err error) {
-	if !damaged(err) || !s.unwell.CompareAndSwap(false, true) {
+	if !database.Damaged(err) || !s.unwell.CompareAndSwap(false, true) {
 		return
 	}
 	s.config.Log.Error("a file of this coordinator is damaged: stop it and restore a backup of the whole folder", "error", err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 )
@@ -49,8 +50,8 @@ type memoryDisk struct {
 func newMemoryDisk() *memoryDisk {
 	db := must(sql.Open("sqlite", "file::memory:?_pragma=foreign_keys(1)&_pragma=journal_mode(MEMORY)"))
 	db.SetMaxOpenConns(1)
-	d := &memoryDisk{newSQLite("", db, db), &pages{}}
-	must(0, d.tables.migrate())
+	must(0, database.Migrate(db, sqliteFile.Schema))
+	d := &memoryDisk{newSQLite("", &database.DB{Write: db, Read: db}), &pages{}}
 	return d
 }
 
@@ -70,7 +71,7 @@ type image interface {
 }
 
 func (d *memoryDisk) raw(do func(image) error) {
-	c := must(d.tables.write.Conn(context.Background()))
+	c := must(d.tables.db.Write.Conn(context.Background()))
 	defer c.Close()
 	must(0, c.Raw(func(c any) error { return do(c.(image)) }))
 }

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
+	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -153,7 +154,7 @@ func (s *Server) scrubLater(ctx context.Context, wait, most time.Duration) {
 
 func (s *Server) openJournal() (privacy.Journal, error) {
 	// A ledger without entries would have forgotten what was spent.
-	if err := notEmpty(s.config.path(LedgerFile)); err != nil {
+	if err := database.Check(s.config.path(LedgerFile)); err != nil {
 		return nil, err
 	}
 	j, err := journal.OpenSQLite(s.config.path(LedgerFile))

@@ -38,6 +38,20 @@ func TestStores(t *testing.T) {
 	}
 }
 
+// TestStoreSettings: a ballot that was added up is overwritten in the file, and no
+// row names another that is not there.
+func TestStoreSettings(t *testing.T) {
+	s := must(createSQLite(filepath.Join(t.TempDir(), "store")))
+	defer s.Close()
+	for _, pragma := range []string{"secure_delete", "foreign_keys"} {
+		var on int
+		must(0, s.db.Write.QueryRow("PRAGMA "+pragma).Scan(&on))
+		if on != 1 {
+			t.Errorf("%s is %d, want 1", pragma, on)
+		}
+	}
+}
+
 func update(t *testing.T, s Store, fn func(Tx) error) {
 	t.Helper()
 	if err := s.Update(context.Background(), fn); err != nil {
@@ -303,13 +317,13 @@ func TestStoreRefuses(t *testing.T) {
 	must(0, os.WriteFile(text, []byte(strings.Repeat("not a database ", 99)), 0o600))
 	newer := filepath.Join(dir, "newer")
 	s := must(createSQLite(newer))
-	must(s.write.Exec("PRAGMA user_version = 99"))
+	must(s.db.Write.Exec("PRAGMA user_version = 99"))
 	s.Close()
 	other := filepath.Join(dir, "other")
 	s = must(createSQLite(other))
-	must(s.write.Exec("PRAGMA application_id = 5"))
+	must(s.db.Write.Exec("PRAGMA application_id = 5"))
 	s.Close()
-	for path, want := range map[string]string{text: "not a store", newer: "newer program", other: "not a coordinator's", filepath.Join(dir, "none", "x"): "no such file"} {
+	for path, want := range map[string]string{text: "not a Caucus store", newer: "newer program", other: "not a Caucus store", filepath.Join(dir, "none", "x"): "no such file"} {
 		if _, err := openSQLite(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", filepath.Base(path), err, want)
 		}

@@ -77,9 +77,9 @@ func TestDamagedPages(t *testing.T) {
 	half := must(f.Stat()).Size() / 2 &^ 4095
 	must(f.WriteAt(make([]byte, 64<<10), half))
 	// Not the ones that are remembered.
-	db := w.server.store.(*sqliteStore).read
+	db := w.server.store.(*sqliteStore).db.Read
 	db.SetMaxIdleConns(0)
-	db.SetMaxIdleConns(readers)
+	db.SetMaxIdleConns(sqliteFile.Readers)
 	if _, err := w.parties["p0"].Pool(ctx, s, ""); err == nil {
 		t.Fatal("the damaged pool was read")
 	}

@@ -7,20 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
+	"caucus/internal/database"
 	"caucus/privacy"
 )
 
 // Journal keeps a ledger's entries in a database. It is safe for use by many
 // goroutines, and several processes may open the same file.
 type Journal struct {
-	db   *sql.DB
+	db   *database.DB
 	path string
 }
 
@@ -29,8 +24,8 @@ type Journal struct {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// applicationID marks the file as a Caucus ledger: "Cauc" in ASCII.
-const applicationID = 0x43617563
+// file is how a ledger is kept. Its mark is "Cauc" in ASCII.
+var file = database.SQLite{Schema: database.Schema{Name: "ledger", Application: 0x43617563, Migrations: migrations}}
 
 // OpenSQLite opens the ledger file at path, making it with mode 0600 if it is
 // not there. It refuses a file that others may read or write, that is empty or
@@ -39,102 +34,24 @@ func OpenSQLite(path string) (*Journal, error) {
 	fail := func(err error) (*Journal, error) {
 		return nil, fmt.Errorf("open ledger file %s: %w", path, explain(err))
 	}
-	absolute, err := filepath.Abs(path)
+	err := database.Create(path)
+	if errors.Is(err, fs.ErrExist) { // one that was emptied must not pass for one that nothing was charged to
+		err = database.Check(path)
+	}
 	if err != nil {
 		return fail(err)
 	}
-	if err := prepareFile(absolute); err != nil {
-		return fail(err)
-	}
-	// busy_timeout: how long to wait for another process's transaction, in
-	// milliseconds. immediate: take the write lock at BEGIN, so that reading
-	// the head and appending cannot interleave with another writer.
-	name := url.URL{Scheme: "file", Path: absolute, OmitHost: true}
-	name.RawQuery = "_txlock=immediate&_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
-	db, err := sql.Open("sqlite", name.String())
+	db, err := file.Open(path)
 	if err != nil {
 		return fail(err)
 	}
-	db.SetMaxOpenConns(1) // goroutines queue here instead of polling a lock
-	j := &Journal{db: db, path: path}
-	if err := j.migrate(); err != nil {
-		db.Close()
-		return fail(err)
-	}
-	return j, nil
-}
-
-// prepareFile makes an empty private file or checks the one there. SQLite
-// gives its side files the same mode.
-func prepareFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		return f.Close()
-	}
-	if !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w; the folder must exist and be writable", err)
-	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return errors.New("it is not a regular file")
-	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("its mode is %04o, so others may open it; run chmod 600 on it", info.Mode().Perm())
-	case info.Size() == 0: // a ledger that was emptied must not pass for one that nothing was charged to
-		return errors.New("it is empty, so something else emptied it; restore it from a backup of the whole folder (or remove it, if it never held anything)")
-	}
-	if f, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
-		return fmt.Errorf("%w; the ledger must be writable", err)
-	}
-	return f.Close()
-}
-
-// migrate brings the schema up to date in one transaction. The file's
-// user_version is the number of migrations it has.
-func (j *Journal) migrate() error {
-	files, err := fs.Glob(migrations, "migrations/*.sql") // sorted by name
-	if err != nil {
-		return err
-	}
-	tx, err := j.db.Begin()
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	var application, version, tables int
-	err = tx.QueryRow(`SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
-		FROM pragma_application_id, pragma_user_version`).Scan(&application, &version, &tables)
-	switch {
-	case err != nil:
-		return err
-	case application != applicationID && (application != 0 || version != 0 || tables != 0):
-		return errors.New("it is a database, but not a Caucus ledger; give another path")
-	case version > len(files):
-		return fmt.Errorf("its schema is version %d and this program knows %d; use a newer program", version, len(files))
-	case version == len(files):
-		return nil
-	}
-	for _, name := range files[version:] {
-		text, err := migrations.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(string(text)); err != nil {
-			return fmt.Errorf("run %s: %w", name, err)
-		}
-	}
-	if _, err := tx.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(files))); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return &Journal{db, path}, nil
 }
 
 // Copy writes all entries as of one moment to a new file at path, while releases go
 // on.
 func (j *Journal) Copy(ctx context.Context, path string) error {
-	if _, err := j.db.ExecContext(ctx, "VACUUM INTO $1", path); err != nil {
+	if err := j.db.Copy(ctx, path); err != nil {
 		return fmt.Errorf("copy ledger file %s: %w", j.path, explain(err))
 	}
 	return nil
@@ -145,7 +62,7 @@ func (j *Journal) Close() error { return j.db.Close() }
 
 // Update runs fn in one exclusive transaction: see privacy.Journal.
 func (j *Journal) Update(ctx context.Context, fn func(privacy.Tx) error) error {
-	tx, err := j.db.BeginTx(ctx, nil)
+	tx, err := j.db.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin transaction on ledger file %s: %w", j.path, explain(err))
 	}
@@ -230,21 +147,12 @@ func scan(row interface{ Scan(...any) error }) (privacy.Entry, error) {
 
 // explain adds what to do to SQLite's own words.
 func explain(err error) error {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
+	advice := database.Advice(err, "ledger")
+	switch {
+	case advice == "":
 		return err
-	}
-	advice := map[int]string{
-		sqlite3.SQLITE_FULL:     "the disk is full; nothing was spent, make room and ask again",
-		sqlite3.SQLITE_IOERR:    "the disk failed; check it, then ask again with the same id",
-		sqlite3.SQLITE_READONLY: "the file cannot be written; check its owner and mount",
-		sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check its folder",
-		sqlite3.SQLITE_NOTADB:   "it is not a Caucus ledger; give another path",
-		sqlite3.SQLITE_CORRUPT:  "the file is damaged; restore a backup and reconcile",
-		sqlite3.SQLITE_BUSY:     "another process holds it; try again",
-	}[e.Code()&0xff] // the low byte is the primary code
-	if advice == "" {
-		return err
+	case database.Full(err):
+		advice += "; nothing was spent, ask again with the same id"
 	}
 	return fmt.Errorf("%s (%w)", advice, err)
 }

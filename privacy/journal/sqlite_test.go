@@ -151,7 +151,7 @@ func TestOpenRefuses(t *testing.T) {
 	must(0, os.Chmod(other, 0o600))
 	newer := filepath.Join(dir, "newer.db")
 	j := must(OpenSQLite(newer))
-	must(j.db.Exec("PRAGMA user_version = 99"))
+	must(j.db.Write.Exec("PRAGMA user_version = 99"))
 	j.Close()
 	for path, want := range map[string]string{
 		write("text", strings.Repeat("not a database ", 99), 0o600): "not a Caucus ledger",
@@ -174,8 +174,8 @@ func TestFullDisk(t *testing.T) {
 	j := openFile(t, filepath.Join(t.TempDir(), "ledger"))
 	must(release(ctx, j, "first"))
 	var pages int
-	must(0, j.db.QueryRow("PRAGMA page_count").Scan(&pages))
-	must(j.db.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages)))
+	must(0, j.db.Write.QueryRow("PRAGMA page_count").Scan(&pages))
+	must(j.db.Write.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages)))
 	var err error
 	spent := int64(1)
 	for ; err == nil; spent++ { // until the pages there are full
@@ -184,7 +184,7 @@ func TestFullDisk(t *testing.T) {
 	if !strings.Contains(err.Error(), "disk is full") {
 		t.Errorf("error is %v", err)
 	}
-	must(j.db.Exec("PRAGMA max_page_count = 100000"))
+	must(j.db.Write.Exec("PRAGMA max_page_count = 100000"))
 	if got := charges(t, j); got != spent-1 {
 		t.Errorf("%d charges for %d answers", got, spent-1)
 	}
@@ -268,7 +268,7 @@ func TestKill(t *testing.T) {
 		j := must(OpenSQLite(path))
 		n := charges(t, j)
 		var entries, ids int64
-		must(0, j.db.QueryRow("SELECT count(*), count(DISTINCT id) FROM entries").Scan(&entries, &ids))
+		must(0, j.db.Write.QueryRow("SELECT count(*), count(DISTINCT id) FROM entries").Scan(&entries, &ids))
 		if n != entries || ids != entries {
 			t.Errorf("%d charges, %d entries, %d ids", n, entries, ids)
 		}

@@ -1,0 +1,55 @@
+package database
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Advice says what failed in the database of that name, such as "ledger", and
+// what to do. It is "" where err is not the machine's doing: no error of
+// SQLite's, or a constraint, which is a mistake of whoever wrote.
+func Advice(err error, name string) string {
+	switch code(err) {
+	case 0, sqlite3.SQLITE_CONSTRAINT:
+		return ""
+	case sqlite3.SQLITE_FULL:
+		return "the disk is full: make room"
+	case sqlite3.SQLITE_IOERR:
+		return "the disk failed: check it"
+	case sqlite3.SQLITE_READONLY:
+		return fmt.Sprintf("the %s cannot be written: check its owner and mount", name)
+	case sqlite3.SQLITE_CANTOPEN:
+		return fmt.Sprintf("the %s cannot be opened: check its folder", name)
+	case sqlite3.SQLITE_NOTADB:
+		return fmt.Sprintf("the file is not a Caucus %s: give another path", name)
+	case sqlite3.SQLITE_CORRUPT:
+		return fmt.Sprintf("the %s is damaged: restore a backup of the whole folder", name)
+	case sqlite3.SQLITE_BUSY:
+		return fmt.Sprintf("another process holds the %s: try again", name)
+	}
+	return fmt.Sprintf("the %s failed", name)
+}
+
+// Full says that there was no room: nothing of the transaction remains.
+func Full(err error) bool { return code(err) == sqlite3.SQLITE_FULL }
+
+// Damaged says that a file is not what was written.
+func Damaged(err error) bool {
+	c := code(err)
+	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB
+}
+
+// Interrupted says that a statement ended because its context did.
+func Interrupted(err error) bool { return code(err) == sqlite3.SQLITE_INTERRUPT }
+
+// code is SQLite's primary code, the low byte, 0 for any other error.
+func code(err error) int {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.Code() & 0xff
+}

@@ -1,0 +1,43 @@
+package database
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Create makes an empty file of mode 0600 for SQLite to fill; SQLite gives its
+// side files the same mode. It refuses a file that is there: fs.ErrExist.
+func Create(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return err
+	case err != nil:
+		return fmt.Errorf("%w: the folder must exist and be writable", err)
+	}
+	return f.Close()
+}
+
+// Check refuses a file that is not there (fs.ErrNotExist), that is empty, that
+// others may open or that cannot be written: one that was lost must not pass for
+// a new one.
+func Check(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: restore it from a backup of the whole folder", err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file: give another path", path)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%s has mode %04o, so others may open it: run chmod 600 on it", path, info.Mode().Perm())
+	case info.Size() == 0:
+		return fmt.Errorf("%s: it is empty, so something else emptied it: restore it from a backup of the whole folder", path)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("%w: it must be writable", err)
+	}
+	return f.Close()
+}

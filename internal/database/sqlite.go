@@ -1,0 +1,160 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"strings"
+)
+
+// Schema is what a database holds.
+type Schema struct {
+	// Name is what errors call it, such as "ledger".
+	Name string
+	// Application marks a file as this: application_id in the header of SQLite.
+	Application int32
+	// Migrations holds migrations/*.sql. Each is run once, in the order of their
+	// names; how many were run is the file's user_version. None is ever changed or
+	// taken away.
+	Migrations fs.FS
+}
+
+// SQLite says how a room's file is opened.
+type SQLite struct {
+	Schema
+	// Pragmas are set on each connection beside those that all files have, such
+	// as "foreign_keys(1)".
+	Pragmas []string
+	// Readers is how many snapshots may be read at once beside the transaction
+	// that writes; with 0 whoever reads takes turns with it.
+	Readers int
+}
+
+// DB is an open file.
+type DB struct {
+	// Write has one connection: goroutines queue for it instead of polling a lock.
+	Write *sql.DB
+	// Read has connections that see what was committed when their transaction
+	// began, and cannot write. It is Write where there are no readers.
+	Read *sql.DB
+}
+
+// Open opens the file at path, which Create made or Check let pass, and brings
+// its schema up to date. Close it when done.
+func (s SQLite) Open(path string) (*DB, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	// busy_timeout: how long to wait for another process's transaction, in
+	// milliseconds. immediate: take the write lock at BEGIN, so that reading and
+	// writing in one transaction cannot interleave with another writer.
+	pragmas := append([]string{"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)"}, s.Pragmas...)
+	db := &DB{}
+	if db.Write, err = connect(absolute, "immediate", pragmas); err != nil {
+		return nil, err
+	}
+	db.Write.SetMaxOpenConns(1)
+	db.Read = db.Write
+	if s.Readers > 0 {
+		if db.Read, err = connect(absolute, "deferred", append([]string{"query_only(1)"}, pragmas...)); err != nil {
+			db.Write.Close()
+			return nil, err
+		}
+		db.Read.SetMaxOpenConns(s.Readers)
+		db.Read.SetMaxIdleConns(s.Readers)
+	}
+	if err := Migrate(db.Write, s.Schema); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// connect names a file as SQLite's driver reads it, whatever characters the path
+// has.
+func connect(path, lock string, pragmas []string) (*sql.DB, error) {
+	name := url.URL{Scheme: "file", Path: path, OmitHost: true}
+	name.RawQuery = "_txlock=" + lock + "&_pragma=" + strings.Join(pragmas, "&_pragma=")
+	return sql.Open("sqlite", name.String())
+}
+
+// Migrate runs the migrations that a database lacks, in one transaction: after an
+// error it is as it was. It refuses a database of something else, or of a newer
+// version.
+func Migrate(db *sql.DB, s Schema) error {
+	files, err := fs.Glob(s.Migrations, "migrations/*.sql") // sorted by name
+	if err != nil {
+		return err
+	}
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after a commit
+	var application, version, tables int
+	err = tx.QueryRow(`SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id, pragma_user_version`).Scan(&application, &version, &tables)
+	switch {
+	case err != nil:
+		return err
+	case application != int(s.Application) && (application != 0 || version != 0 || tables != 0):
+		return fmt.Errorf("it is a database, but not a Caucus %s: give another path", s.Name)
+	case version > len(files):
+		return fmt.Errorf("its schema is version %d and this program knows %d: use a newer program", version, len(files))
+	case version == len(files):
+		return nil
+	}
+	for _, name := range files[version:] {
+		text, err := fs.ReadFile(s.Migrations, name)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(string(text)); err != nil {
+			return fmt.Errorf("run %s: %w", name, err)
+		}
+	}
+	if _, err := tx.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", s.Application, len(files))); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// Copy writes all rows as of one moment to a new file at path, while the database
+// is used.
+func (d *DB) Copy(ctx context.Context, path string) error {
+	_, err := d.Write.ExecContext(ctx, "VACUUM INTO $1", path)
+	return err
+}
+
+// Verify reads every page and index, and fails where one is not what was written.
+func (d *DB) Verify(ctx context.Context) error {
+	var found string
+	if err := d.Read.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
+		return err
+	}
+	if found != "ok" {
+		return errors.New(found)
+	}
+	return nil
+}
+
+// Scrub writes the log back into the file and empties it. With the pragma
+// secure_delete the file's deleted rows are overwritten, and the log's copies
+// are cut off here.
+func (d *DB) Scrub(ctx context.Context) error {
+	_, err := d.Write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return err
+}
+
+// Close closes all connections.
+func (d *DB) Close() error {
+	if d.Read == d.Write {
+		return d.Write.Close()
+	}
+	return errors.Join(d.Read.Close(), d.Write.Close())
+}
