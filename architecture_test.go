@@ -1,6 +1,7 @@
 package caucus
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
@@ -15,6 +16,7 @@ import (
 // is the architecture: a room may use what lies below it, never beside or
 // above; the two daemons never import each other.
 var rooms = map[string][]string{
+	"internal/clock":    {},
 	"internal/yamlfile": {},
 	"internal/database": {},
 	"dataset":           {"internal/yamlfile"},
@@ -28,10 +30,10 @@ var rooms = map[string][]string{
 	"aggregation":       {"learners", "dataset"},
 	"aggregation/ratio": {"aggregation", "dataset"},
 	"study":             {"aggregation", "aggregation/ratio", "auxdata", "dataset", "learners", "privacy"},
-	"protocol":          {"internal/yamlfile", "study", "auxdata", "dataset", "privacy", "protocol/pb"},
+	"protocol":          {"internal/clock", "internal/yamlfile", "study", "auxdata", "dataset", "privacy", "protocol/pb"},
 	"protocol/pb":       {},
-	"agent":             {"internal/yamlfile", "protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
-	"coordinator":       {"internal/database", "internal/yamlfile", "protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"agent":             {"internal/clock", "internal/yamlfile", "protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"coordinator":       {"internal/clock", "internal/database", "internal/yamlfile", "protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
 	"deploy":            {"agent", "coordinator"},
 	"cmd/caucus":        nil, // anything
 	"cmd/paperlab":      nil,
@@ -50,7 +52,7 @@ var pure = map[string][]string{
 	"privacy":           {"os", "net", "net/http", "database/sql", "time"},
 	"privacy/audit":     {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "crypto/rand"},
-	"protocol":          {"internal/yamlfile", "database/sql"},
+	"protocol":          {"database/sql"},
 }
 
 // TestImports holds the table of rooms.
@@ -103,6 +105,54 @@ func TestRoomsAreDocumented(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(room, "doc.go")); err != nil {
 			t.Errorf("room %s has no doc.go", room)
+		}
+	}
+}
+
+// machineTime lists the files of the daemons that may ask the machine for its
+// time, and why. All others are given a clock.
+var machineTime = map[string]string{
+	"internal/clock/clock.go": "it is the clock that others are given",
+	"agent/steptime.go":       "it measures the machine",
+}
+
+// TestClocksAreGiven: the daemons ask no clock but the one in their Config, so
+// that tests can set it and no wait is of another.
+func TestClocksAreGiven(t *testing.T) {
+	asks := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+	seen := map[string]bool{}
+	for _, room := range []string{"agent", "coordinator", "protocol", "internal/clock"} {
+		files, err := filepath.Glob(room + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				s, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(asks, s.Sel.Name) {
+					seen[filepath.ToSlash(path)] = true
+					if machineTime[filepath.ToSlash(path)] == "" {
+						t.Errorf("%s: time.%s: ask the clock of the Config", set.Position(s.Pos()), s.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	for path := range machineTime {
+		if !seen[path] {
+			t.Errorf("%s no longer asks the machine for its time: take it from the list", path)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -33,6 +34,7 @@ type Agent struct {
 	year string
 	// bench prepares contributions.
 	bench *bench
+	clock clock.Clock // Config.Clock, complete
 	// jitter draws a wait from one.
 	jitter func(time.Duration) time.Duration
 }
@@ -51,6 +53,7 @@ func New(c Config) (*Agent, error) {
 }
 
 func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Config, protocol.Identity) (link, error)) (*Agent, error) {
+	c.Clock = c.Clock.Complete()
 	s, err := openSite(c, party)
 	if err != nil {
 		return nil, err
@@ -66,7 +69,7 @@ func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Con
 	}
 	return &Agent{
 		site: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
-		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, bench: &bench{prepare: s.draft}, jitter: jitter,
+		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, bench: &bench{prepare: s.draft, clock: c.Clock}, clock: c.Clock, jitter: jitter,
 	}, nil
 }
 
@@ -131,21 +134,21 @@ func (a *Agent) Run(ctx context.Context) error {
 // attend prepares what is charged, window after window, until the time for the
 // next poll has come.
 func (a *Agent) attend(ctx context.Context, wait time.Duration) {
-	next := time.NewTimer(wait)
-	defer next.Stop()
+	next, stop := a.clock.After(wait)
+	defer stop()
 	for len(a.bench.queue) > 0 {
 		a.prepareNext(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-next.C: // it came in a window
+		case <-next: // it came in a window
 			return
 		default:
 		}
 	}
 	select {
 	case <-ctx.Done():
-	case <-next.C:
+	case <-next:
 	}
 }
 

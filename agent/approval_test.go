@@ -177,7 +177,7 @@ func TestRefusedWhateverIsSaid(t *testing.T) {
 func TestYear(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Date(2030, 12, 30, 12, 0, 0, 0, time.UTC)
-	r.config.Now = func() time.Time { return now }
+	r.config.Clock.Now = func() time.Time { return now }
 	// One study a year, three in all.
 	r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1.1, Delta: 1e-5}}
 	r.config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 4, Delta: 1e-4}}
@@ -242,7 +242,7 @@ func TestYear(t *testing.T) {
 func TestOldYears(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Date(2030, 6, 1, 12, 0, 0, 0, time.UTC)
-	r.config.Now = func() time.Time { return now }
+	r.config.Clock.Now = func() time.Time { return now }
 	r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1.1, Delta: 1e-5}}
 	r.config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 60, Delta: 1e-2}}
 	sent, declined := 0, 0

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"caucus/internal/clock"
 	"caucus/internal/yamlfile"
 	"caucus/protocol"
 )
@@ -52,17 +53,12 @@ type Config struct {
 	// Checkpoint, where not nil, is called with the name of each durable or
 	// visible effect just after it happened. Tests kill the process there.
 	Checkpoint func(effect string) `yaml:"-"`
-	// Now is the clock that certificates are judged and charges dated by; nil is
-	// time.Now.
-	Now func() time.Time `yaml:"-"`
+	// Clock is the time: certificates are judged and charges dated by its Now, and
+	// windows are as long as its Elapsed says. The zero Clock is the machine's.
+	Clock clock.Clock `yaml:"-"`
 }
 
-func (c Config) now() time.Time {
-	if c.Now != nil {
-		return c.Now()
-	}
-	return time.Now()
-}
+func (c Config) now() time.Time { return c.Clock.Complete().Now() }
 
 // Gossip says whether and where an agent takes part in the gossip.
 type Gossip struct {

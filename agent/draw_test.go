@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"caucus/internal/clock"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -25,7 +26,7 @@ type stalling struct {
 func (s *stalling) Studies(ctx context.Context) (protocol.Listing, error) {
 	l, err := s.heard.Studies(ctx)
 	if s.seen++; s.seen == s.poll {
-		sleep(ctx, s.by)
+		clock.Clock{}.Complete().Sleep(ctx, s.by)
 	}
 	return l, err
 }

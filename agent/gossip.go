@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"time"
 
 	"caucus/protocol"
 )
@@ -56,10 +55,8 @@ func (a *Agent) gossip(ctx context.Context, id protocol.Identity) {
 		case g.Rekey(info.Key) != nil, g.Len() == 1 && g.Join(info.Addresses) != nil:
 			leave() // and come back
 		}
-		select {
-		case <-ctx.Done():
+		if !a.clock.Sleep(ctx, jitter(wait)) {
 			return
-		case <-time.After(jitter(wait)):
 		}
 	}
 }

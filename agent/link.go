@@ -78,7 +78,7 @@ func Enrol(ctx context.Context, c Config, invitation string) (protocol.Caller, e
 	if err != nil {
 		return fail(err)
 	}
-	id, err := protocol.Enrol(ctx, i, e, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Now})
+	id, err := protocol.Enrol(ctx, i, e, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now})
 	if err != nil {
 		return fail(err)
 	}
@@ -112,5 +112,5 @@ func identity(c Config) (protocol.Identity, study.PartyID, error) {
 
 // dial makes the link. It does no I/O: connections come with the first call.
 func dial(c Config, id protocol.Identity) (link, error) {
-	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Now, Memory: memoryFile(c)})
+	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now, Memory: memoryFile(c)})
 }

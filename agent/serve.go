@@ -46,7 +46,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return a.send(ctx, d, o)
 	case d.has(fileReceipt):
 		return a.collect(ctx, d, o)
-	case a.bench.has(o.Hash), d.has(fileUpload) && !a.bench.hurry && d.early(time.Now()):
+	case a.bench.has(o.Hash), d.has(fileUpload) && !a.bench.hurry && d.early(a.now()):
 		return nil
 	case d.has(fileUpload) && o.State != study.Open && !o.Mine:
 		return a.closed(d, o, fmt.Sprintf("the study is %s and this site's contribution is not in it", o.State))
@@ -306,7 +306,7 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	}
 	task, err := a.site.task(w.plan)
 	if err == nil {
-		w.task, w.due = task, w.span.from(time.Now())
+		w.task, w.due, w.began = task, w.span.from(a.now()), a.clock.Elapsed()
 		err = d.writeJSON(fileDue, w.due)
 	}
 	if err == nil {
@@ -317,7 +317,7 @@ func (a *Agent) prepareNext(ctx context.Context) {
 		}
 		err = a.upload(ctx, d, w)
 		if !a.bench.hurry {
-			sleep(ctx, time.Until(w.Leaves))
+			a.clock.Sleep(ctx, w.began+w.span.whole()-a.clock.Elapsed())
 		}
 		if err == nil && !gone() {
 			err = a.send(ctx, d, w.offer)

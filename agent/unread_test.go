@@ -61,7 +61,7 @@ func TestRefusedUnread(t *testing.T) {
 		"pool rows":     {nil, func(r *rig) { r.config.Policy.MaxPoolRows = 59 }, 1},
 		"features":      {nil, func(r *rig) { r.config.Policy.MaxFeatures = 3 }, 1},
 		"time":          {nil, func(r *rig) { r.config.Policy.MaxTime = time.Second }, 1},
-		"the deadline":  {nil, func(r *rig) { r.config.Now = func() time.Time { return r.study.Plan.Deadline.Add(-time.Second) } }, 0},
+		"the deadline":  {nil, func(r *rig) { r.config.Clock.Now = func() time.Time { return r.study.Plan.Deadline.Add(-time.Second) } }, 0},
 		"not on roster": {nil, func(r *rig) { r.change(func(p *study.Plan) { p.Roster = []study.PartyID{"other", "third"} }) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

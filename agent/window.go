@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"caucus/learners"
+	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -56,6 +56,9 @@ type window struct {
 	offer protocol.Summary
 	span  span
 	due
+	// began is when it began, by the time that passes: what the clock is set to
+	// meanwhile moves no end.
+	began time.Duration
 	// made is the contribution and what was late in it, at the window's end.
 	made draft
 }
@@ -93,6 +96,7 @@ type draft struct {
 type bench struct {
 	// prepare computes a draft; it reads the source's file.
 	prepare func(context.Context, window) draft
+	clock   clock.Clock
 	queue   []window
 	going   sync.WaitGroup
 	// hurry lets a window end once its work is done, and its upload leave at
@@ -121,15 +125,17 @@ func (b *bench) within(ctx context.Context, w window) draft {
 		defer func() { _ = recover() }() // what it says could be a record; nothing is ready then
 		ready <- b.prepare(ctx, w)
 	})
+	end, stop := b.clock.After(w.began + w.span.prepare - b.clock.Elapsed())
+	defer stop()
+	var hurried <-chan draft // nil, unless in a hurry
 	if b.hurry {
-		select {
-		case made := <-ready:
-			return made
-		case <-ctx.Done():
-		case <-time.After(time.Until(w.Until)):
-		}
-	} else {
-		sleep(ctx, time.Until(w.Until))
+		hurried = ready
+	}
+	select {
+	case made := <-hurried:
+		return made
+	case <-ctx.Done():
+	case <-end:
 	}
 	select {
 	case made := <-ready:
@@ -138,36 +144,6 @@ func (b *bench) within(ctx context.Context, w window) draft {
 		return draft{late: "all of it"}
 	}
 }
-
-// sleep waits, unless ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// stepTime is how long a step of learners.Reference takes on this machine,
-// measured once in a process on made data: the least of a few tries, so that
-// other work at that moment does not count.
-var stepTime = sync.OnceValue(func() time.Duration {
-	least := time.Hour
-	steps := 1.0
-	for range 3 {
-		start := time.Now()
-		steps = learners.Reference()
-		least = min(least, time.Since(start))
-	}
-	return max(1, time.Duration(float64(least)*stepsCounted/steps))
-})
-
-// stepsCounted is how many steps stepTime is of: a single one takes less than
-// the nanosecond that a Duration counts in.
-const stepsCounted = 1e6
 
 // The least that a window adds to what its work is bounded by.
 const (

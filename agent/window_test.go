@@ -87,7 +87,7 @@ func TestTimeTellsNothing(t *testing.T) {
 					prepare := a.bench.prepare
 					a.bench.prepare = func(ctx context.Context, w window) draft {
 						made := prepare(ctx, w)
-						sleep(ctx, takes)
+						a.clock.Sleep(ctx, takes)
 						return made
 					}
 					ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -223,7 +223,7 @@ func TestWindowsFollow(t *testing.T) {
 			a.link = h
 			a.bench.prepare = func(ctx context.Context, w window) draft {
 				h.note("read")
-				sleep(ctx, takes)
+				a.clock.Sleep(ctx, takes)
 				return draft{}
 			}
 			if err := a.Round(context.Background()); err != nil {

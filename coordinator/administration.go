@@ -30,7 +30,7 @@ func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteRep
 	if err := protocol.CheckName(r.Name); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
 	}
-	valid, now := time.Duration(r.ValidSeconds)*time.Second, s.config.Now()
+	valid, now := time.Duration(r.ValidSeconds)*time.Second, s.config.Clock.Now()
 	if r.ValidSeconds == 0 {
 		valid = s.config.InvitationValid
 	}
@@ -87,7 +87,7 @@ func enlist(tx Tx, name string, role protocol.Role) error {
 func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb.ListMembersReply, error) {
 	var members []protocol.Member
 	err := s.store.View(ctx, func(tx Tx) (err error) {
-		members, err = tx.Members(s.config.Now())
+		members, err = tx.Members(s.config.Clock.Now())
 		return err
 	})
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 		return err
 	}
 	defer release()
-	data, err := assemble(ctx, stream.Recv, h.Size, s.config.Limits)
+	data, err := assemble(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 		return nil, err
 	}
 	defer release()
-	canonical, err := assemble(ctx, stream.Recv, size, s.config.Limits)
+	canonical, err := assemble(ctx, stream.Recv, size, s.config.Limits, s.config.Clock)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 	}
 	row := studyRow{
 		Hash: hash, Name: plan.Name, Plan: canonical, Signature: s.signer.Sign(protocol.PlanDocument, canonical),
-		Created: s.config.Now(), State: study.InDraft,
+		Created: s.config.Clock.Now(), State: study.InDraft,
 	}
 	err = s.store.Update(ctx, func(tx Tx) error {
 		if _, err := tx.Study(hash); !errors.Is(err, errNone) {
@@ -269,7 +269,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if plan.Minimum < s.config.MinimumParties {
 		return refuse("minimum: %d: this coordinator runs no study with less than %d contributions", plan.Minimum, s.config.MinimumParties)
 	}
-	if now := s.config.Now(); !now.Before(plan.Deadline) {
+	if now := s.config.Clock.Now(); !now.Before(plan.Deadline) {
 		return refuse("deadline: %s is over by the coordinator's clock (%s)", plan.Deadline.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	data, err := readPool(ctx, s.store, plan.Pool)
@@ -313,7 +313,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 // knownRoster refuses a roster with a name that nobody can have: it would be
 // missed without a word.
 func (s *Server) knownRoster(tx Tx, plan study.Plan) error {
-	members, err := tx.Members(s.config.Now())
+	members, err := tx.Members(s.config.Clock.Now())
 	if err != nil {
 		return err
 	}
@@ -340,7 +340,7 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 		return nil, err
 	}
 	err = c.view(ctx, func(m *study.Study) error {
-		if m.State == study.InDraft && !s.config.Now().Before(m.Plan.Deadline) {
+		if m.State == study.InDraft && !s.config.Clock.Now().Before(m.Plan.Deadline) {
 			return fmt.Errorf("%w: deadline: it is over: make a new plan", study.ErrPlan)
 		}
 		return nil
@@ -423,7 +423,7 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 func (s *Server) Clock(ctx context.Context, r *pb.ClockRequest) (*pb.ClockReply, error) {
 	if r.Vouch {
 		s.docket.watch.vouch()
-		s.config.Log.Warn("the clock is believed, as an operator says", "by", callerOf(ctx).Name, "time", s.config.Now().UTC())
+		s.config.Log.Warn("the clock is believed, as an operator says", "by", callerOf(ctx).Name, "time", s.config.Clock.Now().UTC())
 		s.conductor.nudge()
 	}
 	now, doubt := s.docket.watch.look()

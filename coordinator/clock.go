@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"caucus/internal/clock"
 )
 
 // watch holds the clock against the time that has passed, by a counter that nobody
@@ -15,10 +17,9 @@ import (
 // operator vouches for it. Whatever jump a deadline is not over by costs nobody a
 // study; one that it is would fail all that are open, for good.
 type watch struct {
-	store   Store
-	now     func() time.Time
-	elapsed func() time.Duration // since any moment, steadily
-	log     *slog.Logger
+	store Store
+	clock clock.Clock
+	log   *slog.Logger
 
 	mu    sync.Mutex
 	at    time.Time     // what the clock was, believed,
@@ -49,7 +50,7 @@ func (w *watch) open(ctx context.Context, stop time.Duration, studies bool) erro
 	if errors.Is(err, errNone) || !studies {
 		w.believe()
 	} else {
-		w.at, w.since, w.ahead = last, w.elapsed(), stop
+		w.at, w.since, w.ahead = last, w.clock.Elapsed(), stop
 	}
 	w.mu.Unlock()
 	w.look()
@@ -57,14 +58,16 @@ func (w *watch) open(ctx context.Context, stop time.Duration, studies bool) erro
 }
 
 // believe goes on from what the clock says now. The caller holds mu.
-func (w *watch) believe() { w.at, w.since, w.ahead, w.doubt = w.now(), w.elapsed(), clockStep, nil }
+func (w *watch) believe() {
+	w.at, w.since, w.ahead, w.doubt = w.clock.Now(), w.clock.Elapsed(), clockStep, nil
+}
 
 // look is the time, and why it is not believed; nil if it is.
 func (w *watch) look() (time.Time, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := w.now()
-	expected := w.at.Add(w.elapsed() - w.since)
+	now := w.clock.Now()
+	expected := w.at.Add(w.clock.Elapsed() - w.since)
 	switch off := now.Sub(expected); {
 	case off >= -clockStep && off <= w.ahead:
 		if w.doubt != nil {
@@ -97,7 +100,7 @@ func (w *watch) vouch() {
 func (w *watch) save(ctx context.Context, at bool) error {
 	now, doubt := w.look()
 	w.mu.Lock()
-	passed := w.elapsed()
+	passed := w.clock.Elapsed()
 	due := doubt == nil && (at || w.saved < 0 || passed-w.saved >= clockSaved)
 	if due {
 		w.saved = passed

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -122,7 +123,7 @@ func visible(c *course, s *study.Study, caller protocol.Caller) bool {
 type conductor struct {
 	docket   *docket
 	releaser releaser
-	now      func() time.Time
+	clock    clock.Clock
 	tick     time.Duration
 	log      *slog.Logger
 	wake     chan struct{} // capacity 1
@@ -151,8 +152,6 @@ func (o *conductor) run(ctx context.Context) {
 	defer under.Wait()
 	busy := map[study.Hash]bool{}
 	done := make(chan study.Hash)
-	tick := time.NewTicker(o.tick)
-	defer tick.Stop()
 	for {
 		if err := o.docket.watch.save(ctx, false); err != nil && ctx.Err() == nil {
 			o.log.Warn("the time is not stored; it will be tried again", "error", err)
@@ -170,20 +169,23 @@ func (o *conductor) run(ctx context.Context) {
 				}
 			})
 		}
+		tick, stop := o.clock.After(o.tick)
 		select {
 		case <-ctx.Done():
+			stop()
 			return
 		case h := <-done:
 			delete(busy, h)
-		case <-tick.C:
+		case <-tick:
 		case <-o.wake:
 		}
+		stop()
 	}
 }
 
 // due looks at the deadline and says whether there is work.
 func (o *conductor) due(ctx context.Context, c *course) bool {
-	passed, err := c.deadline(ctx, o.now())
+	passed, err := c.deadline(ctx, o.clock.Now())
 	if err != nil {
 		if ctx.Err() == nil {
 			o.log.Error("deadline not stored; it will be tried again", "study", c.hash, "error", err)
@@ -202,7 +204,7 @@ func (o *conductor) due(ctx context.Context, c *course) bool {
 		}
 		return nil
 	})
-	return err == nil && work && !time.Now().Before(c.retry)
+	return err == nil && work && o.clock.Elapsed() >= c.retry
 }
 
 // move folds and releases a study. What may pass is tried again later; what
@@ -232,11 +234,11 @@ func (o *conductor) move(ctx context.Context, c *course) {
 		o.log.Error("study fails", "study", c.hash, "error", err)
 		if err := c.cancel(ctx, giveUpReason(err)); err != nil {
 			o.log.Error("failure not stored", "study", c.hash, "error", err)
-			c.retry = time.Now().Add(firstWait)
+			c.retry = o.clock.Elapsed() + firstWait
 		}
 	default:
 		c.wait = min(max(2*c.wait, firstWait), lastWait)
-		c.retry = time.Now().Add(c.wait)
+		c.retry = o.clock.Elapsed() + c.wait
 		level := slog.LevelWarn
 		if errors.Is(err, protocol.ErrDamaged) {
 			level = slog.LevelError

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"caucus/internal/clock"
 	"caucus/internal/yamlfile"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -70,12 +71,10 @@ type Config struct {
 	// Log receives what happens, with keys study, party and release; never a
 	// feature, a label or an unreleased number. Nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Now is the clock of deadlines, invitations and certificates; nil is
-	// time.Now.
-	Now func() time.Time `yaml:"-"`
-	// Elapsed counts the time that passes, whatever the clock is set to; nil counts
-	// since the start. A clock that does not agree with it is not believed.
-	Elapsed func() time.Duration `yaml:"-"`
+	// Clock is the time. Its Now dates and judges deadlines, invitations and
+	// certificates; one that does not agree with its Elapsed is not believed. Rates
+	// and waits are of Elapsed. The zero Clock is the machine's.
+	Clock clock.Clock `yaml:"-"`
 	// Checkpoint, where not nil, is called with the name of each durable or
 	// visible effect, before it is committed and just after. Tests kill the
 	// process there.

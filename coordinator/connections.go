@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 
+	"caucus/internal/clock"
 	"caucus/protocol"
 )
 
@@ -27,6 +28,7 @@ type connections struct {
 	net.Listener
 	credentials.TransportCredentials
 	limits Limits
+	clock  clock.Clock
 	counts *counts
 
 	mu     sync.Mutex
@@ -35,8 +37,8 @@ type connections struct {
 	all    int
 }
 
-func newConnections(l net.Listener, t credentials.TransportCredentials, limits Limits, counts *counts) *connections {
-	return &connections{Listener: l, TransportCredentials: t, limits: limits, counts: counts, greets: map[*connection]bool{}, of: map[string]map[*connection]bool{}}
+func newConnections(l net.Listener, t credentials.TransportCredentials, limits Limits, clock clock.Clock, counts *counts) *connections {
+	return &connections{Listener: l, TransportCredentials: t, limits: limits, clock: clock, counts: counts, greets: map[*connection]bool{}, of: map[string]map[*connection]bool{}}
 }
 
 // connection is one of a member, once its handshake is done.
@@ -46,7 +48,7 @@ type connection struct {
 	from    netip.Prefix // the network that it comes from
 	caller  protocol.Caller
 	refused atomic.Int64 // calls, on their header
-	used    atomic.Int64 // when last, Unix nanoseconds
+	used    atomic.Int64 // when last: elapsed
 
 	// home.mu guards these.
 	member string // "" where it is not counted for one
@@ -229,14 +231,14 @@ func (s *connections) evict(name string) {
 		for c := range own {
 			if c.caller.Name == name {
 				s.forget(c)
-				time.AfterFunc(farewell, func() { c.Close() })
+				s.clock.AfterFunc(farewell, func() { c.Close() })
 			}
 		}
 	}
 }
 
 // touch says that the connection is in use.
-func (c *connection) touch() { c.used.Store(time.Now().UnixNano()) }
+func (c *connection) touch() { c.used.Store(int64(c.home.clock.Elapsed())) }
 
 // Close gives its places back.
 func (c *connection) Close() error {

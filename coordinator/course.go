@@ -46,8 +46,9 @@ type course struct {
 	advancing sync.Mutex
 	inspected bool // the stored bodies of the sealed study are what was received
 	saidKept  bool // that it is not sealed anew was logged
-	// retry: after a passing failure, not before then; wait doubles.
-	retry time.Time
+	// retry is the elapsed time before which it is not tried again after a passing
+	// failure; wait doubles.
+	retry time.Duration
 	wait  time.Duration
 }
 

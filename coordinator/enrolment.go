@@ -16,7 +16,7 @@ import (
 // transaction, before the certificate leaves. The same key again gets the same
 // certificate.
 func (s *Server) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
-	caller, now := callerOf(ctx), s.config.Now()
+	caller, now := callerOf(ctx), s.config.Clock.Now()
 	key, err := signingKey(r.SigningRequest)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 		if err := s.standing.within(tx, caller); err != nil {
 			return err
 		}
-		n, err := tx.Outlasting(caller.Name, s.config.Now().Add(protocol.MemberValidity-24*time.Hour))
+		n, err := tx.Outlasting(caller.Name, s.config.Clock.Now().Add(protocol.MemberValidity-24*time.Hour))
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 }
 
 func (s *Server) issue(tx Tx, c protocol.Caller, request []byte) (*x509.Certificate, error) {
-	leaf, err := s.authority.IssueMember(c, request, s.config.Now())
+	leaf, err := s.authority.IssueMember(c, request, s.config.Clock.Now())
 	if err != nil {
 		return nil, err
 	}

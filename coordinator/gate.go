@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
+	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 )
@@ -31,7 +32,7 @@ type gate struct {
 	standing    *standing
 	connections *connections
 	limits      Limits
-	now         func() time.Time
+	clock       clock.Clock
 	log         *slog.Logger
 	refusals    *refusals
 	counts      *counts
@@ -45,7 +46,7 @@ type gate struct {
 
 func newGate(s *standing, c Config, counts *counts) *gate {
 	return &gate{
-		standing: s, limits: c.Limits, now: c.Now, log: c.Log, refusals: newRefusals(), counts: counts,
+		standing: s, limits: c.Limits, clock: c.Clock, log: c.Log, refusals: newRefusals(c.Clock), counts: counts,
 		methods: map[string]bool{}, meter: map[string]*meter{}, failed: map[string]*bucket{},
 	}
 }
@@ -70,12 +71,11 @@ type meter struct {
 // bucket fills at a rate up to a size, and is taken from.
 type bucket struct {
 	left float64
-	last time.Time
+	last time.Duration // elapsed
 }
 
-func (b *bucket) fill(size, rate float64) {
-	now := time.Now()
-	b.left = math.Min(size, b.left+rate*now.Sub(b.last).Seconds())
+func (b *bucket) fill(now time.Duration, size, rate float64) {
+	b.left = math.Min(size, b.left+rate*(now-b.last).Seconds())
 	b.last = now
 }
 
@@ -84,13 +84,13 @@ type call struct {
 	caller  protocol.Caller
 	member  string
 	method  string
-	moves   bool // pools, plans, bodies: its bytes count
-	begun   time.Time
+	moves   bool                    // pools, plans, bodies: its bytes count
+	begun   time.Duration           // elapsed
 	ctx     context.Context         // of the handler
 	end     context.CancelCauseFunc // ends it for a reason that the caller is told
 	taken   atomic.Bool             // by a handler, or by its end before there was one
-	expiry  *time.Timer             // of the certificate
-	message *time.Timer             // until a message has passed
+	expiry  clock.Timer             // of the certificate
+	message clock.Timer             // until a message has passed
 }
 
 // memberOf is whom calls and connections are counted for. An invitation is no
@@ -149,7 +149,7 @@ const handshakeTime = 10 * time.Second
 func (g *gate) handshake(caller protocol.Caller) error {
 	g.mu.Lock()
 	if b := g.failed[caller.Serial]; b != nil {
-		if b.fill(float64(g.limits.Burst), g.limits.Rate); b.left < 1 {
+		if b.fill(g.clock.Elapsed(), float64(g.limits.Burst), g.limits.Rate); b.left < 1 {
 			g.mu.Unlock()
 			return fmt.Errorf("%w: its handshakes were refused before", protocol.ErrBusy)
 		}
@@ -179,7 +179,7 @@ func (g *gate) failedHandshake(serial string) {
 		if len(g.failed) >= mostFailed {
 			clear(g.failed)
 		}
-		b = &bucket{left: float64(g.limits.Burst), last: time.Now()}
+		b = &bucket{left: float64(g.limits.Burst), last: g.clock.Elapsed()}
 		g.failed[serial] = b
 	}
 	b.left--
@@ -197,7 +197,7 @@ func (g *gate) header(ctx context.Context, info *tap.Info) (context.Context, err
 	}
 	connection.touch()
 	c := &call{
-		caller: connection.caller, member: memberOf(connection.caller), method: info.FullMethodName, moves: moves(info.FullMethodName), begun: time.Now(),
+		caller: connection.caller, member: memberOf(connection.caller), method: info.FullMethodName, moves: moves(info.FullMethodName), begun: g.clock.Elapsed(),
 	}
 	admitted, err := g.admit(ctx, c)
 	if err != nil {
@@ -231,9 +231,9 @@ func (g *gate) admit(ctx context.Context, c *call) (context.Context, error) {
 		cut()
 		return nil, err
 	}
-	c.expiry = time.AfterFunc(until.Sub(g.now()), func() { c.end(expired(c.caller)) })
+	c.expiry = g.clock.AfterFunc(until.Sub(g.clock.Now()), func() { c.end(expired(c.caller)) })
 	late := g.limits.allowance(protocol.MaxMessage)
-	c.message = time.AfterFunc(late, func() { c.end(fmt.Errorf("%w: a message did not pass within %v", protocol.ErrBusy, late)) })
+	c.message = g.clock.AfterFunc(late, func() { c.end(fmt.Errorf("%w: a message did not pass within %v", protocol.ErrBusy, late)) })
 	// From here whoever takes the call lets it leave: the handler, or its end
 	// where there is no handler yet.
 	context.AfterFunc(c.ctx, func() {
@@ -256,7 +256,7 @@ func (g *gate) enterOnce(ctx context.Context, c *call) (until time.Time, err err
 		}
 		if err != errRevision {
 			if c.caller.Role == protocol.RoleInvitation {
-				until = g.now().Add(invitationCall)
+				until = g.clock.Now().Add(invitationCall)
 			}
 			return until, err
 		}
@@ -273,14 +273,14 @@ func (g *gate) enter(c *call, revision int64) error {
 	if g.standing.at() > revision {
 		return errRevision
 	}
+	now := g.clock.Elapsed()
 	m, ok := g.meter[c.member]
 	if !ok {
-		now := time.Now()
 		m = &meter{calls: map[*call]bool{}, starts: bucket{float64(g.limits.Burst), now}, bytes: bucket{float64(g.limits.Bytes), now}}
 		g.meter[c.member] = m
 	}
-	m.starts.fill(float64(g.limits.Burst), g.limits.Rate)
-	m.bytes.fill(float64(g.limits.Bytes), float64(g.limits.Bytes)/time.Hour.Seconds())
+	m.starts.fill(now, float64(g.limits.Burst), g.limits.Rate)
+	m.bytes.fill(now, float64(g.limits.Bytes), float64(g.limits.Bytes)/time.Hour.Seconds())
 	most := g.limits.Calls
 	if c.caller.Role == protocol.RoleInvitation {
 		most = min(most, invitationCalls)
@@ -401,9 +401,9 @@ func (g *gate) tell(c *call, err error) error {
 	g.counts.call(path.Base(c.method), status.Code(travels))
 	switch reason := protocol.Reason(err); {
 	case err == nil:
-		g.log.Debug("call", "call", path.Base(c.method), "party", c.caller.Name, "took", time.Since(c.begun))
+		g.log.Debug("call", "call", path.Base(c.method), "party", c.caller.Name, "took", g.clock.Elapsed()-c.begun)
 	case status.Code(travels) == codes.Internal, reason == "UNAVAILABLE": // ours, or the machine's own trouble
-		g.log.Error("call fails", "call", path.Base(c.method), "party", c.caller.Name, "took", time.Since(c.begun), "reason", reason, "error", err)
+		g.log.Error("call fails", "call", path.Base(c.method), "party", c.caller.Name, "took", g.clock.Elapsed()-c.begun, "reason", reason, "error", err)
 	default: // the caller is told more than the log: it may be about its data
 		g.refusals.log(g.log, path.Base(c.method), c.caller, err)
 	}

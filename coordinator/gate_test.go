@@ -210,9 +210,7 @@ func TestBytesAreLimited(t *testing.T) {
 	if _, err := p1.Pool(ctx, s, ""); err != nil {
 		t.Errorf("another member: %v", err)
 	}
-	w.server.gate.mu.Lock() // an hour later
-	w.server.gate.meter["party/p0"].bytes.last = time.Now().Add(-time.Hour)
-	w.server.gate.mu.Unlock()
+	w.clock.add(time.Hour)
 	if _, err := p0.Pool(ctx, s, ""); err != nil {
 		t.Errorf("an hour later: %v", err)
 	}

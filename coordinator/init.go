@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -29,7 +30,7 @@ type InitOptions struct {
 	Head string
 	// Operator names the first operator, "operator" where empty.
 	Operator string
-	// Now is the clock; nil is time.Now.
+	// Now is the clock; nil is the machine's.
 	Now func() time.Time
 }
 
@@ -60,9 +61,7 @@ func Init(o InitOptions) error {
 	if o.Operator == "" {
 		o.Operator = "operator"
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o.Now = clock.Clock{Now: o.Now}.Complete().Now
 	c := DefaultConfig(o.Dir)
 	c.Listen, c.Address = o.Listen, o.Address
 	var err error

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/status"
 
+	"caucus/internal/clock"
 	"caucus/protocol"
 )
 
@@ -14,6 +15,8 @@ import (
 // and reason a line a minute, which says how many there were since the line
 // before. Metrics count them all.
 type refusals struct {
+	clock clock.Clock
+
 	mu   sync.Mutex
 	said map[refusal]*silence
 }
@@ -22,8 +25,8 @@ type refusals struct {
 type refusal struct{ serial, reason string }
 
 type silence struct {
-	since time.Time
-	more  int // not said since then
+	since time.Duration // elapsed
+	more  int           // not said since then
 }
 
 // quiet is for how long one refusal is said once, and mostSaid how many
@@ -33,7 +36,9 @@ const (
 	mostSaid = 1000
 )
 
-func newRefusals() *refusals { return &refusals{said: map[refusal]*silence{}} }
+func newRefusals(c clock.Clock) *refusals {
+	return &refusals{clock: c, said: map[refusal]*silence{}}
+}
 
 // log says that a caller was refused, unless it was said a short while ago. Only
 // the reason's name is logged.
@@ -42,19 +47,19 @@ func (r *refusals) log(log *slog.Logger, what string, caller protocol.Caller, er
 	if reason == "" {
 		reason = status.Code(protocol.Status(err)).String()
 	}
-	if more, say := r.due(refusal{caller.Serial, reason}, time.Now()); say {
+	if more, say := r.due(refusal{caller.Serial, reason}, r.clock.Elapsed()); say {
 		log.Info("call refused", "call", what, "party", caller.Name, "reason", reason, "more", more)
 	}
 }
 
 // due reports whether a refusal is to be said now, and how many were not.
-func (r *refusals) due(what refusal, now time.Time) (more int, say bool) {
+func (r *refusals) due(what refusal, now time.Duration) (more int, say bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.said[what]
 	if s == nil && len(r.said) >= mostSaid {
 		for k, old := range r.said {
-			if now.Sub(old.since) >= quiet {
+			if now-old.since >= quiet {
 				delete(r.said, k)
 			}
 		}
@@ -63,7 +68,7 @@ func (r *refusals) due(what refusal, now time.Time) (more int, say bool) {
 			s = r.said[what]
 		}
 	}
-	if s != nil && now.Sub(s.since) < quiet {
+	if s != nil && now-s.since < quiet {
 		s.more++
 		return 0, false
 	}

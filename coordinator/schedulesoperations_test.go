@@ -212,7 +212,7 @@ func (t *trial) look([]string) {
 	ctx, o := context.Background(), t.server.conductor
 	t.keepTime()
 	for _, c := range o.docket.all() {
-		c.retry = time.Time{} // its wait is over
+		c.retry = 0 // its wait is over
 		if o.due(ctx, c) {
 			o.move(ctx, c)
 		}
@@ -223,6 +223,24 @@ func (t *trial) look([]string) {
 func (t *trial) well([]string) {
 	t.heal()
 	t.back()
+}
+
+// standingClock says what it is set to.
+type standingClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *standingClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *standingClock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
 }
 
 func (t *trial) jump(words []string) { t.clock.add(must(time.ParseDuration(words[0]))) }

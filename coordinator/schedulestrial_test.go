@@ -27,6 +27,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"caucus/auxdata"
+	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -173,7 +174,7 @@ type trial struct {
 	server *Server // nil: it is down
 	// clock is what the machine's clock says, elapsed what has passed since the
 	// trial began.
-	clock   *clock
+	clock   *standingClock
 	elapsed time.Duration
 	log     io.Writer
 	plant   plant
@@ -242,7 +243,7 @@ func (t *trial) broken(rule, format string, args ...any) {
 func newTrial(n int, d disk) *trial {
 	s := stages[n]()
 	t := &trial{
-		stage: s, disk: d, clock: &clock{now: s.began}, log: io.Discard,
+		stage: s, disk: d, clock: &standingClock{now: s.began}, log: io.Discard,
 		faults: &faults{fail: map[string]int{}, passed: map[string]bool{}},
 		truth: truth{
 			map[study.Hash]study.State{}, map[study.Hash]string{}, map[study.Hash]map[study.PartyID]study.BodyDigest{},
@@ -275,7 +276,8 @@ func (t *trial) start() error {
 	if t.budget {
 		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 10, Delta: 1e-5}} // a study takes ε = 8
 	}
-	c.Now, c.Elapsed = t.clock.Now, func() time.Duration { return t.elapsed - began }
+	c.Clock = clock.Clock{Now: t.clock.Now, Elapsed: func() time.Duration { return t.elapsed - began }}
+	c.Clock = c.Clock.Complete()
 	c.Log, c.Checkpoint = slog.New(slog.NewTextHandler(t.log, &slog.HandlerOptions{Level: slog.LevelDebug})), t.checkpoint
 	s := &Server{config: c, counts: newCounts(), authority: t.authority, signer: t.signer}
 	s.keys = must(protocol.FollowKeys(t.signer.Key(), nil))
@@ -297,7 +299,7 @@ func (t *trial) start() error {
 	if t.plant.server != nil {
 		t.plant.server(s)
 	}
-	s.gate.connections = newConnections(nil, nil, c.Limits, s.counts)
+	s.gate.connections = newConnections(nil, nil, c.Limits, s.config.Clock, s.counts)
 	s.gate.knows(services())
 	t.server = s
 	clear(t.waived)

@@ -67,13 +67,7 @@ func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Elapsed == nil {
-		start := time.Now()
-		c.Elapsed = func() time.Duration { return time.Since(start) }
-	}
+	c.Clock = c.Clock.Complete()
 	if c.Checkpoint == nil {
 		c.Checkpoint = func(string) {}
 	}
@@ -142,10 +136,8 @@ func (s *Server) scrub(ctx context.Context) bool {
 // scrubLater tries until it could, waiting ever longer, or the context ends.
 func (s *Server) scrubLater(ctx context.Context, wait, most time.Duration) {
 	for !s.scrubbed {
-		select {
-		case <-ctx.Done():
+		if !s.config.Clock.Sleep(ctx, wait) {
 			return
-		case <-time.After(wait):
 		}
 		wait = min(2*wait, most)
 		s.scrubbed = s.scrub(ctx)
@@ -169,8 +161,8 @@ func (s *Server) openJournal() (privacy.Journal, error) {
 // but files and the network.
 func (s *Server) assemble(j privacy.Journal) error {
 	c, ctx := s.config, context.Background()
-	watch := &watch{store: s.store, now: c.Now, elapsed: c.Elapsed, log: c.Log}
-	s.standing = newStanding(s.store, c.Now)
+	watch := &watch{store: s.store, clock: c.Clock, log: c.Log}
+	s.standing = newStanding(s.store, c.Clock.Now)
 	s.docket = &docket{store: s.store, standing: s.standing, watch: watch, point: c.Checkpoint}
 	if err := s.docket.open(ctx, c.LongestStop); err != nil {
 		return err
@@ -180,7 +172,7 @@ func (s *Server) assemble(j privacy.Journal) error {
 		return err
 	}
 	s.conductor = &conductor{
-		docket: s.docket, releaser: releaser, now: c.Now, tick: c.Tick, log: c.Log,
+		docket: s.docket, releaser: releaser, clock: c.Clock, tick: c.Tick, log: c.Log,
 		wake: make(chan struct{}, 1), counts: s.counts, saw: s.saw,
 	}
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
@@ -211,7 +203,7 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 		s.config.Log.Error("the ledger is behind what was published: it was put back to an older state; nothing is released until caucus ledger reconcile", "entry", head.now().Sequence, "published", last)
 	}
 	witness := &witnesses{
-		store: s.store, journal: j, head: head, signer: s.signer, keys: s.keys, counts: s.counts, log: s.config.Log, wait: s.config.WitnessWait,
+		store: s.store, journal: j, head: head, signer: s.signer, keys: s.keys, counts: s.counts, log: s.config.Log, clock: s.config.Clock, wait: s.config.WitnessWait,
 	}
 	if err := witness.open(context.Background()); err != nil {
 		return releaser{}, err
@@ -243,11 +235,11 @@ func (s *Server) listen() error {
 		}
 		s.closers = append(s.closers, s.gossip.Close)
 	}
-	tls, err := protocol.ServerTLS(s.authority, c.Now, s.gate.handshake)
+	tls, err := protocol.ServerTLS(s.authority, c.Clock.Now, s.gate.handshake)
 	if err != nil {
 		return err
 	}
-	s.gate.connections = newConnections(s.listener, credentials.NewTLS(tls), c.Limits, s.counts)
+	s.gate.connections = newConnections(s.listener, credentials.NewTLS(tls), c.Limits, c.Clock, s.counts)
 	s.grpc = grpc.NewServer(
 		grpc.Creds(s.gate.connections),
 		grpc.InTapHandle(s.gate.header), grpc.UnaryInterceptor(s.gate.unary), grpc.StreamInterceptor(s.gate.stream),
@@ -315,7 +307,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.health != nil {
 		s.health.Shutdown()
 	}
-	force := time.AfterFunc(s.config.Grace, s.grpc.Stop)
+	force := s.config.Clock.AfterFunc(s.config.Grace, s.grpc.Stop)
 	s.grpc.GracefulStop()
 	force.Stop()
 	if s.metrics != nil {

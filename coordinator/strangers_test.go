@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
+	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 )
@@ -347,7 +348,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	log := &book{}
 	out := slog.New(slog.NewJSONHandler(log, nil))
-	r := newRefusals()
+	r := newRefusals(clock.Clock{}.Complete())
 	for i := range 5 * mostSaid {
 		for range 3 {
 			r.log(out, "List", protocol.Caller{Serial: fmt.Sprint(i), Name: "p"}, protocol.ErrBusy)
@@ -356,7 +357,7 @@ func TestRefusals(t *testing.T) {
 	if n := strings.Count(log.String(), "\n"); n != mostSaid+1 || len(r.said) != mostSaid+1 {
 		t.Errorf("%d lines, %d remembered, want %d", n, len(r.said), mostSaid+1)
 	}
-	now := time.Now().Add(quiet + time.Second)
+	now := r.clock.Elapsed() + quiet + time.Second
 	if more, say := r.due(refusal{"0", "BUSY"}, now); !say || more != 2 {
 		t.Errorf("a minute later: said %v, %d more, want 2", say, more)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
@@ -24,7 +25,7 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown)); err != nil {
 		return nil, explain(err)
 	}
-	reply := &pb.ListReply{UnixMillis: s.config.Now().UnixMilli()}
+	reply := &pb.ListReply{UnixMillis: s.config.Clock.Now().UnixMilli()}
 	if head := witness.current(); head != nil {
 		reply.Head = &pb.Signed{Document: head.Document, Signature: head.Signature}
 	}
@@ -201,7 +202,7 @@ func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeReque
 	if c == nil {
 		return fmt.Errorf("contribute to study: %w: no study has plan %x", study.ErrOtherPlan, h.PlanHash)
 	}
-	receipt, answered, err := c.known(ctx, party, digest, s.config.Now())
+	receipt, answered, err := c.known(ctx, party, digest, s.config.Clock.Now())
 	if err != nil {
 		s.conductor.nudge() // the deadline may have passed
 		return err
@@ -276,7 +277,7 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 	if most := min(tools.task.MaxBody(), s.config.Limits.Body); size > uint64(most) {
 		return fail(fmt.Errorf("%w: the contribution has %d bytes, this study takes at most %d", protocol.ErrTooLarge, size, most))
 	}
-	data, err := assemble(ctx, stream.Recv, size, s.config.Limits)
+	data, err := assemble(ctx, stream.Recv, size, s.config.Limits, s.config.Clock)
 	if err != nil {
 		return fail(err)
 	}
@@ -286,7 +287,7 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 	if err := tools.check(data); err != nil {
 		return fail(err)
 	}
-	now := s.config.Now()
+	now := s.config.Clock.Now()
 	receipt, err := protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC(), Ledger: s.conductor.releaser.head.now()}.Sign(s.signer)
 	if err != nil {
 		return fail(err)
@@ -324,13 +325,13 @@ func (l Limits) allowance(size uint64) time.Duration {
 
 // assemble receives the chunks of an upload until the sender is done. An upload
 // that stops, or that is slower than the limits allow, ends the call.
-func assemble[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func() (M, error), size uint64, l Limits) ([]byte, error) {
+func assemble[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func() (M, error), size uint64, l Limits, clock clock.Clock) ([]byte, error) {
 	end, all := callOf(ctx).end, l.allowance(size)
-	late := time.AfterFunc(all, func() {
+	late := clock.AfterFunc(all, func() {
 		end(fmt.Errorf("%w: %d bytes did not arrive within %v", protocol.ErrBusy, size, all))
 	})
 	defer late.Stop()
-	quiet := time.AfterFunc(l.Silence, func() { end(fmt.Errorf("%w: nothing arrived for %v", protocol.ErrBusy, l.Silence)) })
+	quiet := clock.AfterFunc(l.Silence, func() { end(fmt.Errorf("%w: nothing arrived for %v", protocol.ErrBusy, l.Silence)) })
 	defer quiet.Stop()
 	body := protocol.Assembly{Size: size}
 	for {

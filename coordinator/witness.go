@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -35,7 +36,8 @@ type witnesses struct {
 	keys    protocol.Keys // that this coordinator ever signed with
 	counts  *counts
 	log     *slog.Logger
-	started time.Time
+	clock   clock.Clock
+	started time.Duration // elapsed
 	wait    time.Duration // Config.WitnessWait
 
 	mu      sync.Mutex
@@ -63,7 +65,7 @@ const maxKnown = 1024
 
 // open holds the chain against what was shown before the last stop.
 func (w *witnesses) open(ctx context.Context) error {
-	w.started = time.Now()
+	w.started = w.clock.Elapsed()
 	w.called, w.waived, w.bad = map[study.PartyID]bool{}, map[study.Hash]map[study.PartyID]bool{}, map[string]bool{}
 	w.said, w.known = map[study.Hash]string{}, map[privacy.Head]bool{}
 	var all []testimony
@@ -136,7 +138,7 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 		}
 		if _, err := chain.Recall(head); err != nil {
 			w.known[head] = false // only a reconciliation changes that, and a start
-			w.witness(testimony{head, shown, by, time.Now()}, err)
+			w.witness(testimony{head, shown, by, w.clock.Now()}, err)
 			return nil
 		}
 	}
@@ -210,7 +212,7 @@ func (w *witnesses) awaited(h study.Hash, contributors []study.PartyID) (missing
 // logged once.
 func (w *witnesses) hold(h study.Hash, contributors []study.PartyID) error {
 	why, missing := "until those who poll could show what they have", []study.PartyID(nil)
-	if time.Since(w.started) >= w.wait {
+	if w.clock.Elapsed()-w.started >= w.wait {
 		if missing = w.awaited(h, contributors); len(missing) == 0 {
 			return w.stopped()
 		}

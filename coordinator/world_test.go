@@ -19,6 +19,7 @@ import (
 
 	"caucus/aggregation"
 	"caucus/dataset"
+	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -48,38 +49,41 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// clock is a clock that tests move: with the time that passes, or without.
-type clock struct {
+// testClock runs as the machine's, and tests move it: with the time that passes,
+// or without.
+type testClock struct {
+	began time.Time
+
 	mu     sync.Mutex
-	now    time.Time
-	passed time.Duration
+	ahead  time.Duration // of the machine's
+	passed time.Duration // that has not
 }
 
-func newClock() *clock { return &clock{now: time.Now()} }
+func newClock() *testClock { return &testClock{began: time.Now()} }
 
-func (c *clock) Now() time.Time {
+func (c *testClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.now
+	return time.Now().Add(c.ahead)
 }
 
-func (c *clock) add(d time.Duration) {
+func (c *testClock) add(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now, c.passed = c.now.Add(d), c.passed+d
+	c.ahead, c.passed = c.ahead+d, c.passed+d
 }
 
 // jump sets the clock, and no time passes.
-func (c *clock) jump(d time.Duration) {
+func (c *testClock) jump(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
+	c.ahead += d
 }
 
-func (c *clock) elapsed() time.Duration {
+func (c *testClock) elapsed() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.passed
+	return time.Since(c.began) + c.passed
 }
 
 // book is a log that tests read.
@@ -104,7 +108,7 @@ func (b *book) String() string {
 type world struct {
 	t        testing.TB
 	config   Config
-	clock    *clock
+	clock    *testClock
 	log      *book
 	server   *Server
 	stop     func()
@@ -120,7 +124,7 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
 	w.config = must(LoadConfig(filepath.Join(dir, ConfigFile)))
 	w.config.Address = ""
-	w.config.Now, w.config.Elapsed = w.clock.Now, w.clock.elapsed
+	w.config.Clock = clock.Clock{Now: w.clock.Now, Elapsed: w.clock.elapsed}
 	w.config.Tick, w.config.WitnessWait = 5*time.Millisecond, 0
 	w.config.Limits.Rate, w.config.Limits.Burst = 1e6, 1e6
 	w.config.Log = slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))

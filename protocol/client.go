@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
+	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/protocol/pb"
 	"caucus/study"
@@ -33,7 +34,7 @@ type DialOptions struct {
 	// coordinator's ledger was, to be shown to it with each Studies. Empty keeps it
 	// while the client lives.
 	Memory string
-	// Now is this end's clock, for certificates; nil is time.Now.
+	// Now is this end's clock, for certificates; nil is the machine's.
 	Now func() time.Time
 }
 
@@ -80,9 +81,7 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	if o.Transfer == 0 {
 		o.Transfer = 10 * time.Minute
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o.Now = clock.Clock{Now: o.Now}.Complete().Now
 	config, err := clientTLS(ca, pair, o.Now)
 	if err != nil {
 		return nil, fmt.Errorf("dial coordinator: %w", err)

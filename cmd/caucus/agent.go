@@ -84,7 +84,7 @@ func (a *agentCommand) open() (*agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.Log, config.Checkpoint, config.Now = a.logger(), checkpoint, now
+	config.Log, config.Checkpoint, config.Clock.Now = a.logger(), checkpoint, now
 	return agent.New(config)
 }
 

@@ -86,7 +86,7 @@ from there.`,
 			if err != nil {
 				return err
 			}
-			config.Log, config.Checkpoint, config.Now, config.Software = c.logger(), checkpoint, now, version()
+			config.Log, config.Checkpoint, config.Clock.Now, config.Software = c.logger(), checkpoint, now, version()
 			if witnessWait > 0 {
 				config.WitnessWait = witnessWait
 			}

@@ -186,7 +186,7 @@ func TestClockOff(t *testing.T) {
 	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
 	var mu sync.Mutex
 	ahead := 2 * 365 * 24 * time.Hour
-	b.Now = func() time.Time {
+	b.Clock.Now = func() time.Time {
 		mu.Lock()
 		defer mu.Unlock()
 		return time.Now().Add(ahead)
