@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,6 +154,33 @@ func TestClocksAreGiven(t *testing.T) {
 	for path := range machineTime {
 		if !seen[path] {
 			t.Errorf("%s no longer asks the machine for its time: take it from the list", path)
+		}
+	}
+}
+
+// TestLocksSayWhatTheyGuard: beside each lock stands what it guards.
+func TestLocksSayWhatTheyGuard(t *testing.T) {
+	lock := regexp.MustCompile(`sync\.(RW)?Mutex$`)
+	for _, room := range []string{"agent", "coordinator", "protocol", "cmd/caucus", "cmd/paperlab", "privacy", "privacy/journal"} {
+		files, err := filepath.Glob(room + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			before := ""
+			for i, line := range strings.Split(string(text), "\n") {
+				if lock.MatchString(line) && !strings.HasPrefix(strings.TrimSpace(before), "// ") {
+					t.Errorf("%s:%d: say in a comment what this lock guards", path, i+1)
+				}
+				before = line
+			}
 		}
 	}
 }

@@ -56,7 +56,7 @@ func AuditFile(c Config) string { return filepath.Join(c.State, "audit.log") }
 // digest of an upload (who knows what it may be could find which it is), or
 // the words of a refusal. Several processes may append: a line is one write.
 type auditLog struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards what follows but warn and now: one line at a time
 	file   *os.File
 	syslog string         // Audit.Syslog
 	remote io.WriteCloser // the way to it, nil until it answered

@@ -180,7 +180,7 @@ func (c Config) spanOf(w study.Work, draw float64) span {
 
 // late is what a study's shards missed.
 type late struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards shards
 	shards int
 }
 

@@ -21,7 +21,7 @@ type watch struct {
 	clock clock.Clock
 	log   *slog.Logger
 
-	mu    sync.Mutex
+	mu    sync.Mutex    // guards the rest
 	at    time.Time     // what the clock was, believed,
 	since time.Duration // when elapsed was this;
 	ahead time.Duration // by how much it may be beyond what has passed since

@@ -22,7 +22,7 @@ type docket struct {
 	watch    *watch
 	point    func(string)
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards courses
 	courses []*course
 }
 

@@ -31,7 +31,7 @@ type connections struct {
 	clock  clock.Clock
 	counts *counts
 
-	mu     sync.Mutex
+	mu     sync.Mutex                      // guards the rest, and of each connection what it says
 	greets map[*connection]bool            // before the end of their handshake
 	of     map[string]map[*connection]bool // by member
 	all    int

@@ -26,23 +26,23 @@ type course struct {
 	point    func(string) // Config.Checkpoint, never nil
 	batch    int          // how many contributions are added in one transaction
 
-	mu      sync.Mutex
+	mu      sync.Mutex   // guards machine, row, roster, lost: held over a step and its commit
 	machine *study.Study // nil: to be read from the store
 	row     studyRow
 	roster  map[study.PartyID]bool
 	lost    map[study.PartyID]time.Time // contributions whose bytes are lost, since when
 
-	toolsMu sync.Mutex
+	toolsMu sync.Mutex   // guards tools, and is held while they are made
 	tools   *instruments // nil: to be made from the store
 
-	queueMu sync.Mutex
+	queueMu sync.Mutex    // guards queue
 	queue   []*pending    // to be stored
 	lead    chan struct{} // capacity 1: held by whoever stores from the queue
 
-	uploadsMu sync.Mutex
+	uploadsMu sync.Mutex             // guards uploads
 	uploads   map[study.PartyID]bool // under way
 
-	// advancing is held while the study is folded or released.
+	// advancing is held while the study is folded or released, and guards the rest.
 	advancing sync.Mutex
 	inspected bool // the stored bodies of the sealed study are what was received
 	saidKept  bool // that it is not sealed anew was logged
@@ -167,8 +167,8 @@ func (c *course) stepLocked(ctx context.Context, e study.Event, also func(Tx, st
 type instruments struct {
 	task study.Task
 
-	mu  sync.Mutex
-	sum study.Sum // an empty one, for check
+	mu  sync.Mutex // guards sum, which checks one body at a time
+	sum study.Sum  // an empty one, for check
 }
 
 // check says whether a body is a valid contribution.

@@ -38,7 +38,7 @@ type gate struct {
 	counts      *counts
 	methods     map[string]bool // all that there are
 
-	mu     sync.Mutex
+	mu     sync.Mutex         // guards the rest, and what a meter holds
 	meter  map[string]*meter  // by member
 	failed map[string]*bucket // by serial: of certificates that did not hold
 	calls  int                // under way, of all

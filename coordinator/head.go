@@ -17,7 +17,7 @@ import (
 type ledgerHead struct {
 	path string // "" keeps no file
 
-	mu   sync.Mutex
+	mu   sync.Mutex   // guards head and kept, and the file
 	head privacy.Head // of the ledger
 	kept privacy.Head // in the file
 }

@@ -22,7 +22,7 @@ type counts struct {
 	handshakes atomic.Int64 // refused: the certificate does not hold
 	closed     atomic.Int64 // connections without a place, or whose handshake failed
 
-	mu    sync.Mutex
+	mu    sync.Mutex          // guards calls
 	calls map[[2]string]int64 // by method and code
 }
 

@@ -17,7 +17,7 @@ import (
 type refusals struct {
 	clock clock.Clock
 
-	mu   sync.Mutex
+	mu   sync.Mutex // guards said
 	said map[refusal]*silence
 }
 

@@ -46,7 +46,7 @@ type Server struct {
 
 	gossipSecret []byte
 	gossip       *protocol.Gossip // nil: off
-	gossipMu     sync.Mutex       // held while the key is changed
+	gossipMu     sync.Mutex       // guards gossip's key: one change at a time
 
 	uploads   chan struct{} // a place each for an upload in memory
 	listener  net.Listener

@@ -19,8 +19,8 @@ type standing struct {
 	store Store
 	now   func() time.Time
 
-	mu       sync.Mutex
-	revision int64 // the newest that was seen
+	mu       sync.Mutex // guards revision and known
+	revision int64      // the newest that was seen
 	known    map[string]certificate
 }
 

@@ -13,7 +13,7 @@ import (
 type statements struct {
 	db *sql.DB
 
-	mu     sync.Mutex
+	mu     sync.Mutex           // guards kept and wanted
 	kept   map[string]*sql.Stmt // nil: wanted
 	wanted []string
 }

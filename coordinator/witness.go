@@ -40,7 +40,7 @@ type witnesses struct {
 	started time.Duration // elapsed
 	wait    time.Duration // Config.WitnessWait
 
-	mu      sync.Mutex
+	mu      sync.Mutex                            // guards the rest
 	called  map[study.PartyID]bool                // since the start
 	waived  map[study.Hash]map[study.PartyID]bool // by an operator, since the start
 	bad     map[string]bool                       // who showed what is badly signed

@@ -52,7 +52,7 @@ type Client struct {
 	now         func() time.Time
 	memory      *memory
 
-	keysMu sync.Mutex
+	keysMu sync.Mutex // guards keys
 	keys   Keys
 }
 

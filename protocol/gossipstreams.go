@@ -106,7 +106,7 @@ func (s *stream) Close() error {
 // guests bounds how many nodes are remembered, and what of each: whoever has the key
 // may make up any.
 type guests struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards names
 	names map[string]bool
 }
 

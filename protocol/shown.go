@@ -95,7 +95,7 @@ func ShownOf(s *pb.Shown) Shown {
 type memory struct {
 	path string
 
-	mu   sync.Mutex
+	mu   sync.Mutex // guards held, head and the file
 	held Shown
 	head privacy.Head
 }

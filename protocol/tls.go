@@ -19,7 +19,7 @@ import (
 // here and again each day, so none is ever about to expire.
 func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*tls.Config, error) {
 	var (
-		mu      sync.Mutex
+		mu      sync.Mutex // guards current and made
 		current tls.Certificate
 		made    time.Time
 	)

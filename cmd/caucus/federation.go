@@ -88,7 +88,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 	for i := range f.agents {
 		f.roster = append(f.roster, study.PartyID(fmt.Sprintf("party-%03d", i+1)))
 	}
-	var inviting sync.Mutex // an operator's calls are rate-limited: ask in turn
+	var inviting sync.Mutex // guards nothing: an operator's calls are rate-limited, so they take turns
 	enrolment, enrolled := errgroup.WithContext(ctx)
 	enrolment.SetLimit(4)
 	for i := range f.agents {

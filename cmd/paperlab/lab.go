@@ -26,7 +26,7 @@ type lab struct {
 	DataDir string
 	Workers int
 
-	mu   sync.Mutex
+	mu   sync.Mutex // guards data, and not the sources in it
 	data map[string]*source
 }
 

@@ -33,7 +33,7 @@ func (r *runner) run(ctx context.Context, list []experiment) error {
 	tasks := make([][]task, len(list))
 	var queue []func(context.Context) error
 	done, total := 0, 0
-	var mu sync.Mutex // holds done, and one line at a time
+	var mu sync.Mutex // guards done and the lines of note, one at a time
 	for i, e := range list {
 		var err error
 		if tasks[i], err = e.Tasks(r.lab); err != nil {
