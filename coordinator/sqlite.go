@@ -147,5 +147,16 @@ func explain(err error) error {
 	if advice == "" || errors.Is(err, protocol.ErrUnavailable) {
 		return err
 	}
-	return fmt.Errorf("%s: %w (%w)", advice, protocol.ErrUnavailable, err)
+	return &trouble{advice, err}
 }
+
+// trouble is this machine's own and may pass. To callers it is
+// protocol.ErrUnavailable, and tried again; in words it is only what to do, which
+// is all that a daemon that stops at its start has to say.
+type trouble struct {
+	advice string
+	cause  error
+}
+
+func (t *trouble) Error() string   { return fmt.Sprintf("%s (%v)", t.advice, t.cause) }
+func (t *trouble) Unwrap() []error { return []error{protocol.ErrUnavailable, t.cause} }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"caucus/privacy"
+	"caucus/protocol"
 )
 
 // refusesToStart says whether New refuses, for this reason.
@@ -22,6 +23,9 @@ func (w *world) refusesToStart(what, want string) {
 	}
 	if err == nil || !strings.Contains(err.Error(), want) {
 		w.t.Errorf("%s: %v, want …%s…", what, err, want)
+	}
+	if err != nil && (strings.Contains(err.Error(), "tried again") || strings.Contains(err.Error(), "not available")) {
+		w.t.Errorf("%s: nobody tries again to start: %v", what, err)
 	}
 }
 
@@ -77,6 +81,16 @@ func TestHeadMustBeThere(t *testing.T) {
 		must(0, os.Chmod(folder, 0o700))
 	}
 	w.start()
+}
+
+// TestTroubleSaysWhatToDo: trouble of the machine's own is ErrUnavailable to who
+// calls, and in words what a person does about it.
+func TestTroubleSaysWhatToDo(t *testing.T) {
+	h := &ledgerHead{path: filepath.Join(t.TempDir(), "gone", "head")}
+	err := h.keep(privacy.Head{})
+	if !errors.Is(err, protocol.ErrUnavailable) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "make its folder") || strings.Contains(err.Error(), "available") {
+		t.Errorf("a head file without its folder: %v", err)
+	}
 }
 
 // TestHeadIsOutside: a head file in the folder would be put back with it, so it would
@@ -158,6 +172,10 @@ func TestIntegrityAtStart(t *testing.T) {
 	}
 	must(0, os.WriteFile(path, bad, 0o600))
 	w.refusesToStart("a damaged page", "damaged")
+	bad = append([]byte{}, good...)
+	copy(bad, "not a database, ") // the file's first words
+	must(0, os.WriteFile(path, bad, 0o600))
+	w.refusesToStart("another file", "the file is not a Caucus store: give another path")
 	must(0, os.WriteFile(path, good, 0o600))
 
 	path = filepath.Join(w.config.Dir, LedgerFile)

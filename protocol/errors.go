@@ -14,8 +14,9 @@ import (
 
 // Errors that keep their meaning across the wire, as do study's.
 var (
-	// ErrUnavailable: the other end is down, restarting, or cannot store now.
-	ErrUnavailable = errors.New("the coordinator is not available: it will be tried again")
+	// ErrUnavailable: the other end is down, restarting, or cannot store now. Who
+	// calls says whether it tries again: a person's command does not.
+	ErrUnavailable = errors.New("the coordinator is not available")
 	// ErrBusy: the caller goes beyond a limit of rate or concurrency.
 	ErrBusy = errors.New("too many calls at once: try again later")
 	// ErrDenied: the certificate does not allow this, or no longer.
