@@ -33,7 +33,7 @@ var rooms = map[string][]string{
 	"study":             {"aggregation", "aggregation/ratio", "auxdata", "dataset", "learners", "privacy"},
 	"protocol":          {"internal/clock", "internal/yamlfile", "study", "auxdata", "dataset", "privacy", "protocol/pb"},
 	"protocol/pb":       {},
-	"agent":             {"internal/clock", "internal/yamlfile", "protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"agent":             {"dataset/files", "dataset/mapping", "internal/clock", "internal/yamlfile", "protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
 	"coordinator":       {"internal/clock", "internal/database", "internal/yamlfile", "protocol", "protocol/pb", "study", "aggregation", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
 	"deploy":            {"agent", "coordinator"},
 	"cmd/caucus":        nil, // anything

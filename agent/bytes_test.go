@@ -127,9 +127,9 @@ func nasty() map[string]string {
 	}
 }
 
-// files are what a file that was declared as visits may hold at the time of a
+// variantsOf are what a file that was declared as visits may hold at the time of a
 // study. At unit label only labels may differ.
-func files(t *testing.T, u privacy.Unit, all bool) map[string]string {
+func variantsOf(t *testing.T, u privacy.Unit, all bool) map[string]string {
 	base := visits()
 	with := func(change func(i int, line string) string) string {
 		out := slices.Clone(base)
@@ -198,7 +198,7 @@ func visitsRig(t *testing.T, change func(*study.Proposal)) *rig {
 	if err := os.WriteFile(schema, []byte(visitsYAML), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.put(t, files(t, privacy.Label, false)["as declared"])
+	r.put(t, variantsOf(t, privacy.Label, false)["as declared"])
 	if err := r.declare(); err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestBytesOfAFileAndOfTheWire(t *testing.T) {
 	for i, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
 			u := newRigOf(t, visitsYAML, all[name]).study.Plan.Unit
-			variants := files(t, u, i == 0)
+			variants := variantsOf(t, u, i == 0)
 			want := look(t, all[name], variants["as declared"])
 			for _, what := range slices.Sorted(maps.Keys(variants)) {
 				got := look(t, all[name], variants[what])
@@ -362,7 +362,7 @@ func TestNeighboursInLines(t *testing.T) {
 			if err := os.WriteFile(d.File, []byte(visitsHeader+strings.Join(file, "\n")+end), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			all, _, _, err := d.encoded(p)
+			all, _, err := d.encoded(p)
 			if err != nil {
 				t.Fatal(err)
 			}

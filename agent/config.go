@@ -88,17 +88,9 @@ func LoadConfig(path string) (Config, error) {
 		c.Audit.Syslog = below(folder, c.Audit.Syslog)
 	}
 	for name, s := range c.Data {
-		s.File, s.Schema = below(folder, s.File), below(folder, s.Schema)
-		c.Data[name] = s
+		c.Data[name] = s.below(folder)
 	}
 	return c, nil
-}
-
-func below(folder, path string) string {
-	if path == "" || filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(folder, path)
 }
 
 // ParseConfig reads YAML over the defaults and validates it.
@@ -140,10 +132,16 @@ func (c Config) Validate() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Data)) {
 		if c.Data[name].File == "" {
-			return fmt.Errorf("data: %s: file: name the CSV file", name)
+			return fmt.Errorf("data: %s: file: name the file of its records", name)
 		}
 		if c.Data[name].Schema == "" {
 			return fmt.Errorf("data: %s: schema: name the schema file, which says how the file is read and what its columns mean: draft one with caucus dataset schema", name)
+		}
+		if err := c.Data[name].Expected.validate(); err != nil {
+			return fmt.Errorf("data: %s: %w", name, err)
+		}
+		if err := c.Data[name].Mapping.Inline.Validate(); err != nil {
+			return fmt.Errorf("data: %s: mapping: %w", name, err)
 		}
 	}
 	if err := c.Policy.Validate(); err != nil {

@@ -72,7 +72,7 @@ func TestConfigErrors(t *testing.T) {
 		{"state: state", "", "state"},
 		{"state: state", "state: state\ncoordinator: nowhere", "host:port"},
 		{"state: state", "state: state\ngossip: {listen: here}", "gossip"},
-		{"file: ward.csv", "file: ''", "name the CSV file"},
+		{"file: ward.csv", "file: ''", "name the file of its records"},
 		{"schema: ward.yaml", "schema: ''", "name the schema file"},
 		{"file: ward.csv", "file: ward.csv, colour: red", "colour"},
 		{"mechanisms: [cross]", "mechanisms: [crass]", "crass"},

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"caucus/dataset"
+	"caucus/dataset/files"
+	"caucus/dataset/mapping"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -42,9 +44,16 @@ type Declaration struct {
 	File   string `json:"file"`
 	// Digest is the SHA-256 of the file's bytes on that day, for the site's eyes.
 	Digest string `json:"sha256"`
-	// Packed: the file is packed with gzip.
-	Packed bool           `json:"gzip"`
+	// Form is what kind of file it was found to be: it is read as that and as
+	// nothing else.
+	Form   files.Form     `json:"form"`
 	Schema dataset.Schema `json:"schema"`
+	// Mapping says how the file is written and what of it the schema's columns
+	// are.
+	Mapping mapping.Mapping `json:"mapping,omitzero"`
+	// Vouched are the schema's columns that were computed from other records, for
+	// which a person answered: what is proven for a record does not cover them.
+	Vouched []string `json:"vouched,omitempty"`
 	// Columns are the file's, in its order.
 	Columns []string `json:"columns"`
 	// Records is how many records every study gets: those of the file rounded
@@ -60,7 +69,7 @@ type Declaration struct {
 // one reason a line. They depend on the plan and the declaration alone.
 func (d Declaration) Objections(p study.Plan) []string {
 	out := p.Schema.Within(d.Schema)
-	if asksSets(p) && !slices.Contains(d.Columns, p.Schema.Party) {
+	if asksSets(p) && !d.has(p.Schema.Party) {
 		out = append(out, fmt.Sprintf("no column %q, which names the set of each record", p.Schema.Party))
 	}
 	if p.Records > d.Records {
@@ -70,6 +79,24 @@ func (d Declaration) Objections(p study.Plan) []string {
 		out[i] = fmt.Sprintf("source %s: %s", d.Source, out[i])
 	}
 	return out
+}
+
+// has says whether a column of the schema is made of something that the
+// declared file has.
+func (d Declaration) has(column string) bool {
+	b, err := d.Mapping.Bind(d.Columns, d.Schema)
+	return err == nil && b.Has(column)
+}
+
+// cells is how many cells of plain text a record of the file takes the time of,
+// whatever the study asks for: all that the file has are read, and the schema's
+// are made of them.
+func (d Declaration) cells() float64 {
+	cells := d.Form.Cells() * float64(len(d.Columns))
+	if b, err := d.Mapping.Bind(d.Columns, d.Schema); err == nil {
+		cells += b.Cells()
+	}
+	return cells
 }
 
 // objection is the first of some, nil where there are none.
@@ -111,13 +138,20 @@ func (s *site) declaration(name string) (d Declaration, err error) {
 	}
 	source := s.config.Data[name]
 	own, err := readSchema(source.Schema)
+	m, errMapping := source.Mapping.read()
 	switch {
 	case err != nil:
 		return fail("%v", err)
+	case errMapping != nil:
+		return fail("%v", errMapping)
+	case d.Form.Kind == "":
+		return fail("it was declared under an earlier version, which knew text alone")
 	case d.File != source.File:
 		return fail("the configuration names another file than was declared on %s", d.At.Format(time.DateOnly))
 	case !sameSchema(own, d.Schema):
 		return fail("its schema is not what was declared on %s", d.At.Format(time.DateOnly))
+	case !m.Same(d.Mapping):
+		return fail("its mapping is not what was declared on %s", d.At.Format(time.DateOnly))
 	}
 	return d, nil
 }
@@ -151,6 +185,7 @@ type SourceReport struct {
 	Waits    string       `json:"waits,omitempty"`
 	// Read: the file was read now.
 	Read    bool     `json:"read"`
+	Form    string   `json:"form,omitempty"`  // what kind of file it is
 	Found   int      `json:"found,omitempty"` // records
 	Columns []string `json:"columns,omitempty"`
 	Remarks []string `json:"remarks,omitempty"`
@@ -194,13 +229,14 @@ func (a *Agent) CheckSource(name string) (SourceReport, error) {
 		}
 		return r, nil
 	}
-	records, read, remarks, err := r.Declared.encoded(study.Plan{Schema: r.Declared.Schema})
+	records, read, err := r.Declared.encoded(study.Plan{Schema: r.Declared.Schema})
 	if err != nil {
 		r.Problem = err.Error()
 		return r, nil
 	}
-	r.Read, r.Found, r.Columns, r.Remarks = true, records.Len(), read.lines.Columns, remarks
+	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, read.form.String(), records.Len(), read.lines.Columns, read.remarks()
 	r.Changed = read.digest != r.Declared.Digest
+	r.Problem = strings.Join(a.site.config.Data[name].problems(read), "; ")
 	return r, nil
 }
 
@@ -212,21 +248,30 @@ func (s *site) survey(name string, r *SourceReport) (Declaration, error) {
 	if err != nil {
 		return Declaration{}, err
 	}
-	read, err := source.read(own, nil)
+	m, err := source.Mapping.read()
+	if err != nil {
+		return Declaration{}, err
+	}
+	read, err := source.survey(own, m)
 	if err != nil {
 		return Declaration{}, err
 	}
 	if rows := read.lines.Table.Rows(); rows > 0 && read.lines.Malformed == rows {
 		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, rows, len(read.lines.Columns))
 	}
-	records, remarks, err := own.EncodeLabelled(read.lines.Table)
+	records, err := read.encode(own)
 	if err != nil {
-		return Declaration{}, fmt.Errorf("%s: %w", source.File, unlike(own, read.lines))
+		return Declaration{}, fmt.Errorf("%s: %w", source.File, read.unlike())
 	}
-	r.Read, r.Found, r.Columns, r.Remarks = true, records.Len(), read.lines.Columns, read.remarks(remarks...)
+	r.Form = read.form.String()
+	r.Read, r.Found, r.Columns, r.Remarks = true, records.Len(), read.lines.Columns, read.remarks()
+	if err := objection(source.problems(read)); err != nil {
+		return Declaration{}, fmt.Errorf("%s: %w", source.File, err)
+	}
 	return Declaration{
-		Source: name, File: source.File, Digest: read.digest, Packed: read.packed,
-		Schema: own, Columns: read.lines.Columns, Records: RoundDown(records.Len()),
+		Vouched: read.bound.Derived,
+		Source:  name, File: source.File, Digest: read.digest, Form: read.form,
+		Schema: own, Mapping: m, Columns: read.lines.Columns, Records: RoundDown(records.Len()),
 	}, nil
 }
 
@@ -234,7 +279,22 @@ func (s *site) survey(name string, r *SourceReport) (Declaration, error) {
 // format, meaning, columns and number of records. It says what was odd. A file
 // that cannot be read, lacks a column of the schema, or has no line that is a
 // row of its columns, is not declared.
+//
+// Where the mapping says that columns were computed from other records
+// (mapping.Mapping.Derived), it is refused unless the person answers for them by
+// VouchSource.
 func (a *Agent) DeclareSource(name string, who Approver) (SourceReport, error) {
+	return a.declareSource(name, who, false)
+}
+
+// VouchSource is DeclareSource by a person who answers for columns that were
+// computed from other records, where what is proven for a record does not hold:
+// a record may move them in other ones.
+func (a *Agent) VouchSource(name string, who Approver) (SourceReport, error) {
+	return a.declareSource(name, who, true)
+}
+
+func (a *Agent) declareSource(name string, who Approver, vouch bool) (SourceReport, error) {
 	fail := func(err error) (SourceReport, error) {
 		return SourceReport{}, fmt.Errorf("declare source %s: %w", name, err)
 	}
@@ -246,11 +306,14 @@ func (a *Agent) DeclareSource(name string, who Approver) (SourceReport, error) {
 	if err != nil {
 		return fail(err)
 	}
+	if len(d.Vouched) > 0 && !vouch {
+		return r, fmt.Errorf("declare source %s: %s: computed from other records, as the mapping says (derived): what is proven for a record does not cover that; leave them out of the schema, or answer for them with --vouch", name, strings.Join(d.Vouched, ", "))
+	}
 	if d.By, err = who.name(); err != nil {
 		return fail(err)
 	}
 	d.Account, d.At = account(), a.now().UTC()
-	if err := a.site.audit.recordSource(auditDeclared, name, "records", d.Records, "by", d.By, "account", d.Account); err != nil {
+	if err := a.site.audit.recordSource(auditDeclared, name, "records", d.Records, "vouched", strings.Join(d.Vouched, " "), "by", d.By, "account", d.Account); err != nil {
 		return fail(err)
 	}
 	if err := a.site.keepDeclaration(d); err != nil {
@@ -278,22 +341,6 @@ func RoundDown(n int) int {
 	return n / unit * unit
 }
 
-// unlike says which of the schema's columns a table lacks. Of its own columns
-// it says only how many there are: where a header is missing their names are a
-// record.
-func unlike(own dataset.Schema, found dataset.Lines) error {
-	missing := slices.DeleteFunc(columnsOf(own), func(c string) bool {
-		return slices.Contains(found.Columns, c) || c == own.Party // which may be missing
-	})
-	const most = 12
-	more := ""
-	if n := len(missing) - most; n > 0 {
-		missing, more = missing[:most], fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Errorf("no column %q%s; the file has %d columns: rename them or correct the schema; if the file has no header, list its names under columns in this site's schema",
-		strings.Join(missing, ", "), more, len(found.Columns))
-}
-
 // WriteText writes a report for people.
 func (r SourceReport) WriteText(w io.Writer) error {
 	var t page
@@ -301,11 +348,16 @@ func (r SourceReport) WriteText(w io.Writer) error {
 	switch {
 	case r.Declared != nil:
 		t.line("declared", "%d records for every study, by %s on %s", r.Declared.Records, r.Declared.By, r.Declared.At.Format(time.DateOnly))
+		claim := "every column of a record was computed from that record alone"
+		if len(r.Declared.Vouched) > 0 {
+			claim += ", but for " + strings.Join(r.Declared.Vouched, ", ")
+		}
+		t.line("claims", "%s: no proof here can know that", claim)
 	default:
 		t.line("waits", "%s", r.Waits)
 	}
 	if r.Read {
-		t.line("found", "%d records, %d columns", r.Found, len(r.Columns))
+		t.line("found", "%s: %d records, %d columns", r.Form, r.Found, len(r.Columns))
 		t.line("columns", "%s", strings.Join(r.Columns, ", "))
 	}
 	for _, m := range r.Remarks {

@@ -276,11 +276,12 @@ func (s *site) reviewData(ctx context.Context, r *Review, h study.Hash, p study.
 	if err != nil || len(source.Objections(p)) > 0 {
 		return // said already
 	}
-	records, _, remarks, err := source.encoded(p)
+	records, read, err := source.encoded(p)
 	if err != nil {
 		problem(fmt.Errorf("it would get empty records: %w", err))
 	} else {
-		r.Found, r.Remarks = records.Len(), remarks
+		r.Found, r.Remarks = records.Len(), read.remarks()
+		r.Problems = append(r.Problems, s.config.Data[source.Source].problems(read)...)
 	}
 	if t == nil || r.Exact {
 		return

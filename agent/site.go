@@ -188,7 +188,7 @@ func (s *site) costOf(t study.Task) (c cost, err error) {
 	if err != nil {
 		return cost{}, err
 	}
-	w.Rest += study.CellSteps * float64(c.records) * float64(len(source.Columns)) // of the file, whatever the study asks for
+	w.Rest += study.CellSteps * float64(c.records) * source.cells()
 	draw := 0.0
 	for _, r := range c.reserved {
 		draw += r.Terms.Steps()

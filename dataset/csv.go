@@ -215,6 +215,15 @@ func delimiterHint(row, names []string) string {
 	return ""
 }
 
+// LikelyDelimiter is what probably stands between the cells of a file that was
+// read as one column; false for any other.
+func LikelyDelimiter(columns []string) (rune, bool) {
+	if len(columns) != 1 {
+		return 0, false
+	}
+	return likelyDelimiter(columns[0])
+}
+
 // likelyDelimiter is the usual delimiter that occurs most often in a line.
 func likelyDelimiter(line string) (rune, bool) {
 	best, most := rune(0), 0

@@ -23,8 +23,8 @@
 //     fitted map may differ between processor architectures; fit once and
 //     distribute the map.
 //
-// Where things may grow: another file format is one more reader that returns a
-// Table; another public map is one more Kind of Map, as random patches of pictures
+// Where things may grow: another file format is one more reader that gives
+// [Rows], as those of room files are; another public map is one more Kind of Map, as random patches of pictures
 // ([FitPatches]) and random Fourier features ([FitFourier]) are; maps may follow
 // each other ([Map.After]).
 //

@@ -154,7 +154,8 @@ func (a *agentCommand) preview() *cobra.Command {
 		Short: "Show exactly what would leave for a study, at which price",
 		Long: `Show what a study is, what would leave this machine for it, what that protects
 and costs, and whether the policy allows it and why not. It sends and spends
-nothing. What is odd in the data file shows here too.`,
+nothing. What is odd in the data file shows here too; it fails where something is
+to be mended first.`,
 		Args: one("agent preview", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ag, err := a.open()
@@ -167,7 +168,13 @@ nothing. What is odd in the data file shows here too.`,
 			if err != nil {
 				return err
 			}
-			return a.print(r, r.WriteText)
+			if err := a.print(r, r.WriteText); err != nil {
+				return err
+			}
+			if n := len(r.Problems); n > 0 {
+				return fmt.Errorf("there is something to be mended: %s", strings.Join(r.Problems, "; "))
+			}
+			return nil
 		},
 	}
 }

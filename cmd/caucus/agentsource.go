@@ -16,19 +16,27 @@ func (a *agentCommand) source() *cobra.Command {
 
 func (a *agentCommand) sourceDeclare() *cobra.Command {
 	var p person
+	var vouch bool
 	cmd := &cobra.Command{
 		Use:   "declare NAME",
 		Short: "Say how a source is read and how many records it has",
 		Long: `Read a data source of the configuration once, show what is odd in it, and declare
-it: how its file is written and what its columns mean (its schema), which columns
-it has, and its number of records, rounded down to two digits. Studies of a
-source that is not declared wait. After that the file may change: each study
-gets exactly the declared number of records, and whether this site takes part
-hangs on what was declared, never on what the file holds. Declare a source again
-when that should change. The act is in the audit log.
+it: how its file is written and what of it each column of the schema is (its
+mapping), what the columns mean (its schema), which columns the file has, and its
+number of records, rounded down to two digits. Studies of a source that is not
+declared wait. After that a file of text may change: each study gets exactly the
+declared number of records, and whether this site takes part hangs on what was
+declared, never on what the file holds. A workbook or a Parquet file is read only
+as it was declared. Declare a source again when that should change. The act is in
+the audit log.
 
-Each line of the file is one record; one that is no row of the table is an empty
-record. Nothing is sent.`,
+Each line of text, or row of a sheet or of Parquet, is one record; one that is no
+row of the table is an empty record. Whoever declares a source says by that that
+each column of a record was computed from that record alone: a rank, or a score
+of a model that was trained on the others, is not. Such columns stand under
+derived in the mapping, and --vouch answers for them. A file that is not as the
+configuration expects (unreadable, unlabelled, records) is refused. Nothing is
+sent.`,
 		Example: "  caucus agent source declare ward --config agent.yaml",
 		Args:    one("agent source declare", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,7 +45,11 @@ record. Nothing is sent.`,
 				return err
 			}
 			defer ag.Close()
-			r, err := ag.DeclareSource(args[0], agent.Approver{Name: p.as})
+			declare := ag.DeclareSource
+			if vouch {
+				declare = ag.VouchSource
+			}
+			r, err := declare(args[0], agent.Approver{Name: p.as})
 			if err != nil {
 				return err
 			}
@@ -45,6 +57,7 @@ record. Nothing is sent.`,
 		},
 	}
 	cmd.Flags().StringVar(&p.as, "as", "", "your name (default: your account's)")
+	cmd.Flags().BoolVar(&vouch, "vouch", false, "answer for columns that were computed from other records")
 	return cmd
 }
 

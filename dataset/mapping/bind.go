@@ -17,8 +17,12 @@ type Bound struct {
 	Notes []string
 	// Missing are columns of the schema that the file does not have.
 	Missing []string
+	// Derived are columns of the schema that are made of those of the file that
+	// the mapping says were computed from other records.
+	Derived []string
 
 	columns []string // the file's
+	known   bool     // one of them has a name that is looked for, so they are names
 	used    []input  // those that expressions read
 }
 
@@ -64,6 +68,7 @@ func columnsOf(s dataset.Schema) []string {
 // one column only, which Notes says.
 func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 	b := &Bound{columns: columns}
+	b.known = m.knows(columns, s)
 	numeric := map[string]bool{}
 	for _, f := range s.Features {
 		if f.Kind == dataset.Numeric {
@@ -82,7 +87,7 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 		}
 		if !found {
 			if told {
-				return nil, fmt.Errorf("mapping: columns: %s: %w", name, noColumn(cmp.Or(rule.From, name), columns))
+				return nil, fmt.Errorf("mapping: columns: %s: %w", name, b.noColumn(cmp.Or(rule.From, name)))
 			}
 			b.Missing = append(b.Missing, name)
 			continue
@@ -100,11 +105,25 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 		b.Notes = append(b.Notes, fmt.Sprintf("the mapping has rules for what is no column of this schema: %s", strings.Join(idle, ", ")))
 	}
 	for _, name := range m.Derived {
-		if _, _, ok := findColumn(name, columns); !ok {
-			return nil, fmt.Errorf("mapping: derived: %w", noColumn(name, columns))
+		at, _, ok := findColumn(name, columns)
+		if !ok {
+			return nil, fmt.Errorf("mapping: derived: %w", b.noColumn(name))
+		}
+		for _, t := range b.targets {
+			if t.reads(at) && !slices.Contains(b.Derived, t.name) {
+				b.Derived = append(b.Derived, t.name)
+			}
 		}
 	}
 	return b, nil
+}
+
+// reads says whether a target is made of a column of the file.
+func (t *target) reads(at int) bool {
+	if t.expression != nil && slices.Contains(t.expression.inputs, at) {
+		return true
+	}
+	return t.at == at || t.years != nil && t.years.at == at || t.days != nil && t.days.at == at
 }
 
 func nonEmpty(text string) []string {
@@ -154,7 +173,7 @@ func (b *Bound) day(key, text string) (*day, error) {
 	}
 	at, _, ok := findColumn(text, b.columns)
 	if !ok {
-		return nil, fmt.Errorf("%s: %q is neither a date such as 2024-12-31 nor a column of the file: %w", key, text, noColumn(text, b.columns))
+		return nil, fmt.Errorf("%s: %q is neither a date such as 2024-12-31 nor a column of the file: %w", key, text, b.noColumn(text))
 	}
 	return &day{at: at}, nil
 }
@@ -177,19 +196,36 @@ func findColumn(name string, columns []string) (at int, alike, ok bool) {
 	return at, at >= 0, at >= 0
 }
 
-// noColumn says that a file has no such column, and which one may be meant. Of a
-// file whose columns have numbers for names it says nothing: they may be a
-// record.
-func noColumn(name string, columns []string) error {
-	for _, c := range columns {
-		if _, ok := parseNumber(c, ""); ok {
-			return fmt.Errorf("the file has no column %q, and some of its columns have numbers for names: if it has no header, list its names under header", name)
+// knows says whether a column has the name of one that is looked for.
+func (m Mapping) knows(columns []string, s dataset.Schema) bool {
+	wanted := columnsOf(s)
+	for _, r := range m.Columns {
+		wanted = append(wanted, nonEmpty(r.From)...)
+		if p, err := parseExpression(r.Expression); err == nil {
+			wanted = append(wanted, p.names...)
 		}
 	}
-	if near := nearest(name, columns); near != "" {
+	return slices.ContainsFunc(wanted, func(name string) bool {
+		_, _, ok := findColumn(name, columns)
+		return ok
+	})
+}
+
+// noColumn says that a file has no such column, and which one may be meant. Of a
+// file that has none of the names that are looked for it says nothing: without a
+// header they are a record.
+func (b *Bound) noColumn(name string) error {
+	if !b.known {
+		hint := "if it has no header, list its names under header"
+		if d, ok := dataset.LikelyDelimiter(b.columns); ok {
+			hint = fmt.Sprintf("its delimiter looks like %q: write delimiter: %q", d, d)
+		}
+		return fmt.Errorf("the file has no column %q, and none of the others that are looked for: %s", name, hint)
+	}
+	if near := nearest(name, b.columns); near != "" {
 		return fmt.Errorf("the file has no column %q; did you mean %q?", name, near)
 	}
-	return fmt.Errorf("the file has no column %q; it has %s", name, few(columns))
+	return fmt.Errorf("the file has no column %q; it has %s", name, few(b.columns))
 }
 
 // few lists the first names.

@@ -46,6 +46,7 @@ const (
 type expression struct {
 	program *vm.Program
 	nodes   int
+	inputs  []int // columns of the file that it reads
 }
 
 // input is a column that expressions read, under its name in their environment.
@@ -239,10 +240,11 @@ func (b *Bound) compile(text string, missing words, decimal string) (*expression
 	if err != nil {
 		return nil, err
 	}
+	var reads []int
 	names := &namer{find: func(column string, asText bool) (string, error) {
 		at, alike, ok := findColumn(column, b.columns)
 		if !ok {
-			return "", noColumn(column, b.columns)
+			return "", b.noColumn(column)
 		}
 		if alike {
 			note := fmt.Sprintf("an expression's %s is the file's column %q", column, b.columns[at])
@@ -250,6 +252,7 @@ func (b *Bound) compile(text string, missing words, decimal string) (*expression
 				b.Notes = append(b.Notes, note)
 			}
 		}
+		reads = append(reads, at)
 		name := fmt.Sprintf("%s%v %d", inputMark, asText, at)
 		if !slices.ContainsFunc(b.used, func(i input) bool { return i.name == name }) {
 			b.used = append(b.used, input{name, at, asText, missing, decimal})
@@ -268,7 +271,7 @@ func (b *Bound) compile(text string, missing words, decimal string) (*expression
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, fmt.Errorf("expression: %s", first)
 	}
-	return &expression{program, p.nodes}, nil
+	return &expression{program, p.nodes, reads}, nil
 }
 
 // inputs are what the expressions of a record may read: a number where the cell

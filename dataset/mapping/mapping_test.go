@@ -201,6 +201,7 @@ func TestBind(t *testing.T) {
 		"day":            {"columns: {age: {years_until: yesterday}}", all, "neither a date such as 2024-12-31 nor a column", ""},
 		"idle":           {"columns: {weight: kg}", all, "no column of this schema: weight", ""},
 		"derived":        {"derived: [rank]", all, `derived: the file has no column "rank"`, ""},
+		"a delimiter":    {"columns: {age: Alter}", []string{"Alter;1.5"}, "write delimiter: ';'", ""},
 		"a record first": {"columns: {age: Alter}", []string{"70", "1.5"}, "if it has no header, list its names under header", ""},
 	} {
 		b, err := parse(t, c.mapping).Bind(c.columns, s)

@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"caucus/dataset"
+	"caucus/dataset/mapping"
+)
+
+// Share is a part of a whole, 0 to 1; people write 5% or 0.05.
+type Share float64
+
+// UnmarshalText reads a share.
+func (s *Share) UnmarshalText(text []byte) error {
+	number, percent := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v <= 1) {
+		return fmt.Errorf("%q is no share: write 5%%, or 0.05", text)
+	}
+	*s = Share(v)
+	return nil
+}
+
+// String is the share as a percentage.
+func (s Share) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
+
+// Expected says what a person would find normal in a source's file. A file that
+// is not is not declared, and a preview of a study says so. It decides nothing
+// while a study takes place: that would tell of the records.
+type Expected struct {
+	// Unreadable is the largest share of cells that are no number, no known
+	// level or no text, those of lines that are no record among them; a quarter
+	// where it is not given. Missing cells are none of them.
+	Unreadable *Share `yaml:"unreadable"`
+	// Unlabelled is the largest share of records without a known label; half
+	// where it is not given.
+	Unlabelled *Share `yaml:"unlabelled"`
+	// Records are the fewest and the most that the file may have.
+	Records []int `yaml:"records"`
+}
+
+// What a file that nobody said anything about may have: beyond that it is
+// something else than its schema says, or all but useless.
+const (
+	usualUnreadable Share = 0.25
+	usualUnlabelled Share = 0.5
+)
+
+func (e Expected) validate() error {
+	if len(e.Records) != 0 && (len(e.Records) != 2 || e.Records[0] < 0 || e.Records[1] < e.Records[0]) {
+		return fmt.Errorf("records: write the fewest and the most, such as [1000, 100000]")
+	}
+	return nil
+}
+
+// unreadableProblems are those of cells that hold something that cannot be used.
+var unreadableProblems = []dataset.Problem{dataset.NotANumber, dataset.UnknownLevel, dataset.NoText, mapping.NoDate, mapping.NoValue}
+
+// problems says where a file is not as expected. It tells of the records: for
+// the eyes of the site.
+func (e Expected) problems(r reading) []string {
+	records := r.lines.Table.Rows()
+	if len(e.Records) == 2 && (records < e.Records[0] || records > e.Records[1]) {
+		return []string{fmt.Sprintf("the file has %d records, expected are %d to %d (records: in the source's entry)", records, e.Records[0], e.Records[1])}
+	}
+	if records == 0 {
+		return nil
+	}
+	unreadable, unlabelled := r.lines.Malformed*r.columns, 0
+	for _, m := range slices.Concat(r.lines.Remarks, r.encoded) {
+		switch {
+		case m.Problem == dataset.UnknownLabel:
+			unlabelled += m.Count
+		case slices.Contains(unreadableProblems, m.Problem):
+			unreadable += m.Count
+		}
+	}
+	var out []string
+	say := func(n, of int, most *Share, usual Share, format string) {
+		if most == nil {
+			most = &usual
+		}
+		if share := Share(float64(n) / float64(of)); share > *most {
+			out = append(out, fmt.Sprintf(format, share, *most))
+		}
+	}
+	say(unreadable, records*max(r.columns, 1), e.Unreadable, usualUnreadable,
+		"%v of the cells cannot be read as what the schema says, at most %v are expected (unreadable: in the source's entry): look at the remarks; a mapping may be missing")
+	say(unlabelled, records, e.Unlabelled, usualUnlabelled,
+		"%v of the records have no known label, at most %v are expected (unlabelled: in the source's entry): look at the label's texts; a mapping may be missing")
+	return out
+}
