@@ -386,6 +386,7 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 	if err := c.withdraw(ctx, reason, s.conductor.releaser.ledger); err != nil {
 		return nil, err
 	}
+	s.conductor.releaser.witness.forget(c.hash)
 	s.config.Log.Info("study cancelled", "study", c.hash, "by", callerOf(ctx).Name)
 	return s.summarize(ctx, c)
 }

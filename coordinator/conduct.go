@@ -45,7 +45,9 @@ func (d *docket) open(ctx context.Context, stop time.Duration) error {
 }
 
 func (d *docket) course(r studyRow) *course {
-	return &course{hash: r.Hash, name: r.Name, store: d.store, standing: d.standing, watch: d.watch, point: d.point, batch: foldBatch, lead: make(chan struct{}, 1)}
+	c := &course{hash: r.Hash, name: r.Name, store: d.store, standing: d.standing, watch: d.watch, point: d.point, batch: foldBatch, lead: make(chan struct{}, 1)}
+	c.over.Store(protocol.Final(r.State))
+	return c
 }
 
 // add takes a study that was just stored.
@@ -90,10 +92,11 @@ func (d *docket) find(ctx context.Context, ref string, caller protocol.Caller) (
 		if c.name != ref && (len(ref) < shortestRef || !strings.HasPrefix(hash, ref)) {
 			continue
 		}
-		seen := false
-		if err := c.view(ctx, func(s *study.Study) error { seen = visible(c, s, caller); return nil }); err != nil {
+		summary, err := c.summaryFor(ctx, caller)
+		if err != nil {
 			return nil, err
 		}
+		seen := summary != nil
 		if seen && (c.name == ref || hash == ref) {
 			return c, nil
 		}
@@ -157,7 +160,7 @@ func (o *conductor) run(ctx context.Context) {
 			o.log.Warn("the time is not stored; it will be tried again", "error", err)
 		}
 		for _, c := range o.docket.all() {
-			if busy[c.hash] || !o.due(ctx, c) {
+			if busy[c.hash] || c.over.Load() || !o.due(ctx, c) {
 				continue
 			}
 			busy[c.hash] = true
@@ -226,6 +229,9 @@ func (o *conductor) move(ctx context.Context, c *course) {
 			o.log.Info("study moved", "study", c.hash, "state", s.State, "parties", len(s.Received))
 			if s.State == study.Released {
 				o.counts.releases.Add(1)
+			}
+			if protocol.Final(s.State) {
+				o.releaser.witness.forget(c.hash)
 			}
 			return nil
 		})

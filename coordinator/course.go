@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"caucus/auxdata"
@@ -26,11 +27,15 @@ type course struct {
 	point    func(string) // Config.Checkpoint, never nil
 	batch    int          // how many contributions are added in one transaction
 
-	mu      sync.Mutex   // guards machine, row, roster, lost: held over a step and its commit
+	mu      sync.Mutex   // guards machine, row, roster, lost, finished: held over a step and its commit
 	machine *study.Study // nil: to be read from the store
 	row     studyRow
 	roster  map[study.PartyID]bool
 	lost    map[study.PartyID]time.Time // contributions whose bytes are lost, since when
+	// finished is not nil once the study is over and was looked at; over is true
+	// from then on, or from the start.
+	finished *finished
+	over     atomic.Bool
 
 	toolsMu sync.Mutex   // guards tools, and is held while they are made
 	tools   *instruments // nil: to be made from the store
@@ -91,6 +96,7 @@ func (c *course) load(ctx context.Context) error {
 func (c *course) view(ctx context.Context, fn func(*study.Study) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.settle()
 	if err := c.load(ctx); err != nil {
 		return err
 	}
@@ -102,6 +108,7 @@ func (c *course) view(ctx context.Context, fn func(*study.Study) error) error {
 func (c *course) step(ctx context.Context, e study.Event, also func(Tx, study.Effect) error) (receipt bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.settle()
 	return c.stepLocked(ctx, e, also)
 }
 
@@ -153,6 +160,7 @@ func (c *course) stepLocked(ctx context.Context, e study.Event, also func(Tx, st
 	c.machine = machine
 	c.point("after " + name)
 	if protocol.Final(machine.State) {
+		c.over.Store(true) // from here on tools are not kept
 		c.toolsMu.Lock()
 		c.tools = nil // the pool is large
 		c.toolsMu.Unlock()
@@ -191,9 +199,11 @@ func (c *course) instruments(ctx context.Context) (*instruments, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.tools, err = newInstruments(plan, data); err != nil {
-			return nil, err
+		tools, err := newInstruments(plan, data)
+		if err != nil || c.over.Load() {
+			return tools, err
 		}
+		c.tools = tools
 	}
 	return c.tools, nil
 }
@@ -255,6 +265,7 @@ func readPool(ctx context.Context, s Store, d auxdata.Digest) ([]byte, error) {
 func (c *course) known(ctx context.Context, party study.PartyID, digest study.BodyDigest, now time.Time) (protocol.Receipt, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.settle()
 	if err := c.load(ctx); err != nil {
 		return protocol.Receipt{}, false, err
 	}
@@ -289,6 +300,7 @@ func (c *course) receiptLocked(ctx context.Context, party study.PartyID) (r prot
 func (c *course) deadline(ctx context.Context, now time.Time) (passed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.settle()
 	if err := c.load(ctx); err != nil {
 		return false, err
 	}

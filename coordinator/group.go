@@ -72,6 +72,7 @@ func (c *course) storeQueue(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.settle()
 	if err := c.load(ctx); err != nil {
 		refuse(group, err)
 		return

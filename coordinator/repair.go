@@ -126,6 +126,7 @@ func (c *course) inspect(ctx context.Context, m mender) error {
 func (c *course) reseal(ctx context.Context, m mender, over []study.PartyID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.settle()
 	if err := c.load(ctx); err != nil {
 		return err
 	}

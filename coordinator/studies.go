@@ -33,14 +33,12 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 		reply.Successions = protocol.SignedProto(s.keys.Since(protocol.SignerKey(r.Signer)))
 	}
 	for _, c := range s.docket.all() {
-		err := c.view(ctx, func(m *study.Study) error {
-			if visible(c, m, caller) {
-				reply.Studies = append(reply.Studies, summary(c, m, caller))
-			}
-			return nil
-		})
+		summary, err := c.summaryFor(ctx, caller)
 		if err != nil {
 			return nil, err
+		}
+		if summary != nil {
+			reply.Studies = append(reply.Studies, summary)
 		}
 	}
 	return reply, nil

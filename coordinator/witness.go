@@ -245,6 +245,14 @@ func (w *witnesses) waive(h study.Hash, missing []study.PartyID) {
 	}
 }
 
+// forget lets go of what was remembered of a study that is over.
+func (w *witnesses) forget(h study.Hash) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.waived, h)
+	delete(w.said, h)
+}
+
 // entryOf reads an entry's head by its number; the zero Head if it has none.
 func entryOf(ctx context.Context, j privacy.Journal, sequence int64) (privacy.Head, error) {
 	var there []privacy.Entry

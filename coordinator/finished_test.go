@@ -1,0 +1,115 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// TestFinishedStudiesLeaveMemory: of a study that is over nothing stays in memory
+// but what lists say of it, however large its plan is, also after somebody asked
+// for it and after a restart.
+func TestFinishedStudiesLeaveMemory(t *testing.T) {
+	// A plan in memory takes several times its bytes; buffers come and go.
+	const studies, planBytes, kept = 16, 200_000, 200_000
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	pool := poolOf(100)
+	for _, p := range names(2) {
+		w.enrol(string(p))
+	}
+	large := func(i int) study.Study {
+		p := planOf(names(2), pool, w.clock.Now().Add(time.Hour))
+		p.Name = fmt.Sprint("large", i)
+		p.Schema.Label.Aliases = map[string]string{}
+		for k := range planBytes / 20 {
+			p.Schema.Label.Aliases[fmt.Sprintf("alias-%d-%06d", i, k)] = p.Schema.Label.Classes[0]
+		}
+		return study.Study{Plan: p, Hash: w.open(p, pool).Hash}
+	}
+	finish := func(i int) {
+		s := large(i)
+		must(w.operator.Cancel(ctx, s.Plan.Name, "enough"))
+	}
+	finish(0) // connections and statements are there
+	before := heap()
+	for i := range studies {
+		finish(1 + i)
+	}
+	look := func(when string) {
+		t.Helper()
+		if grown := heap() - before; grown > studies*kept {
+			t.Errorf("%s: %d bytes of each of %d studies, whose plans have %d, stay in memory", when, grown/studies, studies, planBytes)
+		}
+		for _, c := range w.server.docket.all() {
+			c.mu.Lock()
+			if c.machine != nil || c.row.Plan != nil || c.roster != nil || c.tools != nil {
+				t.Errorf("%s: of %s more stays than its summary", when, c.name)
+			}
+			c.mu.Unlock()
+		}
+	}
+	look("finished")
+	must(w.parties["p0"].Studies(ctx))
+	for i := range studies {
+		if s := must(w.operator.Study(ctx, fmt.Sprint("large", i))); len(s.PlanBytes) < planBytes || s.State != study.Failed {
+			t.Errorf("study %d is %s with a plan of %d bytes", i, s.State, len(s.PlanBytes))
+		}
+	}
+	look("asked for")
+	w.stop()
+	w.start()
+	must(w.parties["p0"].Studies(ctx))
+	look("after a restart")
+}
+
+// TestFinishedStudiesAreListed: everybody is told the same of a study that is over
+// as by one that has just read it, before and after a restart.
+func TestFinishedStudiesAreListed(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	s := w.small(3)
+	for i := range 2 {
+		must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, ballotFor(i, 3)))
+	}
+	w.clock.add(2 * time.Hour)
+	w.wait("trial", study.Released)
+	w.enrol("stranger")
+	check := func(when string) {
+		t.Helper()
+		c := w.server.docket.byHash(s.Hash)
+		for name, client := range map[string]*protocol.Client{"p0": w.parties["p0"], "p2": w.parties["p2"], "stranger": w.parties["stranger"], "operator": w.operator} {
+			caller := protocol.Caller{Name: name, Role: protocol.RoleParty}
+			if name == "operator" {
+				caller.Role = protocol.RoleOperator
+			}
+			var want []protocol.Summary
+			c.mu.Lock()
+			must(0, c.load(ctx))
+			if visible(c, c.machine, caller) {
+				m := c.machine
+				want = []protocol.Summary{{Hash: s.Hash, Name: "trial", Kind: "classify", State: m.State, Deadline: m.Plan.Deadline, Roster: 3, Contributed: 2, Minimum: 2, Mine: name == "p0"}}
+			}
+			c.settle()
+			c.mu.Unlock()
+			if (len(want) == 0) != (name == "stranger") {
+				t.Errorf("%s: %s sees %d studies", when, name, len(want))
+			}
+			if got := must(client.Studies(ctx)).Studies; len(got) != len(want) || len(got) > 0 && !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %s is told %+v, want %+v", when, name, got, want)
+			}
+		}
+		if r := must(w.parties["p0"].Release(ctx, "trial")); len(r.Document) == 0 {
+			t.Errorf("%s: the release is empty", when)
+		}
+	}
+	check("released")
+	w.stop()
+	w.start()
+	check("after a restart")
+}
