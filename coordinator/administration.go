@@ -194,7 +194,7 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 	case h.Size > protocol.MaxPlan:
 		return fmt.Errorf("%w: the plan has %d bytes, at most %d are taken: use a smaller map or roster", protocol.ErrTooLarge, h.Size, protocol.MaxPlan)
 	}
-	c := s.docket.byHash(study.Hash(h.Hash))
+	c := s.registry.byHash(study.Hash(h.Hash))
 	if c == nil {
 		if c, err = s.draft(stream, study.Hash(h.Hash), h.Size); err != nil {
 			return err
@@ -255,7 +255,7 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 		return nil, err
 	}
 	s.config.Log.Info("study created", "study", hash, "by", callerOf(ctx).Name)
-	return s.docket.add(row), nil
+	return s.registry.add(row), nil
 }
 
 // runnable refuses a plan that could not be carried out here.
@@ -335,7 +335,7 @@ func (s *Server) knownRoster(tx Tx, plan study.Plan) error {
 
 // OpenStudy lets the parties contribute.
 func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
-	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -366,7 +366,7 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 	if len(r.Reason) > maxReason {
 		return nil, fmt.Errorf("%w: the reason has %d bytes, at most %d are taken", protocol.ErrInvalid, len(r.Reason), maxReason)
 	}
-	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -394,7 +394,7 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 // Waive lets a study be released without the contributors that have not called
 // since the start. It says nothing about an entry that was shown and is lost.
 func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
-	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -423,11 +423,11 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 // vouch for it.
 func (s *Server) Clock(ctx context.Context, r *pb.ClockRequest) (*pb.ClockReply, error) {
 	if r.Vouch {
-		s.docket.watch.vouch()
+		s.registry.watch.vouch()
 		s.config.Log.Warn("the clock is believed, as an operator says", "by", callerOf(ctx).Name, "time", s.config.Clock.Now().UTC())
 		s.conductor.nudge()
 	}
-	now, doubt := s.docket.watch.look()
+	now, doubt := s.registry.watch.look()
 	reply := &pb.ClockReply{UnixMillis: now.UnixMilli()}
 	if doubt != nil {
 		reply.Doubt = doubt.Error()

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,116 +13,9 @@ import (
 	"caucus/study"
 )
 
-// docket holds the courses of all studies, newest first.
-type docket struct {
-	store    Store
-	standing *standing
-	watch    *watch
-	point    func(string)
-
-	mu      sync.Mutex // guards courses
-	courses []*course
-}
-
-// open reads the names of all studies, and looks at the clock: after how long a
-// stop it is still believed.
-func (d *docket) open(ctx context.Context, stop time.Duration) error {
-	live := false
-	err := d.store.View(ctx, func(tx Tx) error {
-		rows, err := tx.Studies()
-		for _, r := range rows {
-			d.courses = append(d.courses, d.course(r))
-			live = live || r.State != study.InDraft && !protocol.Final(r.State)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return d.watch.open(ctx, stop, live)
-}
-
-func (d *docket) course(r studyRow) *course {
-	c := &course{hash: r.Hash, name: r.Name, store: d.store, standing: d.standing, watch: d.watch, point: d.point, batch: foldBatch, lead: make(chan struct{}, 1)}
-	c.over.Store(protocol.Final(r.State))
-	return c
-}
-
-// add takes a study that was just stored.
-func (d *docket) add(r studyRow) *course {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, c := range d.courses {
-		if c.hash == r.Hash {
-			return c
-		}
-	}
-	c := d.course(r)
-	d.courses = append([]*course{c}, d.courses...)
-	return c
-}
-
-// all is a copy of the list.
-func (d *docket) all() []*course {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clone(d.courses)
-}
-
-// byHash finds a course, nil if there is none.
-func (d *docket) byHash(h study.Hash) *course {
-	for _, c := range d.all() {
-		if c.hash == h {
-			return c
-		}
-	}
-	return nil
-}
-
-// shortestRef is the shortest beginning of a hash that names a study.
-const shortestRef = 8
-
-// find resolves what a caller calls a study, among those it may see.
-func (d *docket) find(ctx context.Context, ref string, caller protocol.Caller) (*course, error) {
-	var found []*course
-	for _, c := range d.all() {
-		hash := c.hash.String()
-		if c.name != ref && (len(ref) < shortestRef || !strings.HasPrefix(hash, ref)) {
-			continue
-		}
-		summary, err := c.summaryFor(ctx, caller)
-		if err != nil {
-			return nil, err
-		}
-		seen := summary != nil
-		if seen && (c.name == ref || hash == ref) {
-			return c, nil
-		}
-		if seen {
-			found = append(found, c)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return nil, fmt.Errorf("%w: no study %q that %s may see: give its name or the beginning of its hash", protocol.ErrNotFound, ref, caller.Name)
-	}
-	return nil, fmt.Errorf("%w: %q begins the hash of %d studies: give more of it", protocol.ErrInvalid, ref, len(found))
-}
-
-// visible: operators see all studies; parties and readers those that have been
-// opened and name them.
-func visible(c *course, s *study.Study, caller protocol.Caller) bool {
-	if caller.Role == protocol.RoleOperator {
-		return true
-	}
-	return s.State != study.InDraft && (c.roster[study.PartyID(caller.Name)] || slices.Contains(s.Plan.Readers, caller.Name))
-}
-
 // conductor moves studies on: deadlines, folding, releases.
 type conductor struct {
-	docket   *docket
+	registry *registry
 	releaser releaser
 	clock    clock.Clock
 	tick     time.Duration
@@ -156,10 +47,10 @@ func (o *conductor) run(ctx context.Context) {
 	busy := map[study.Hash]bool{}
 	done := make(chan study.Hash)
 	for {
-		if err := o.docket.watch.save(ctx, false); err != nil && ctx.Err() == nil {
+		if err := o.registry.watch.save(ctx, false); err != nil && ctx.Err() == nil {
 			o.log.Warn("the time is not stored; it will be tried again", "error", err)
 		}
-		for _, c := range o.docket.all() {
+		for _, c := range o.registry.all() {
 			if busy[c.hash] || c.over.Load() || !o.due(ctx, c) {
 				continue
 			}

@@ -46,7 +46,7 @@ func TestFinishedStudiesLeaveMemory(t *testing.T) {
 		if grown := heap() - before; grown > studies*kept {
 			t.Errorf("%s: %d bytes of each of %d studies, whose plans have %d, stay in memory", when, grown/studies, studies, planBytes)
 		}
-		for _, c := range w.server.docket.all() {
+		for _, c := range w.server.registry.all() {
 			c.mu.Lock()
 			if c.machine != nil || c.row.Plan != nil || c.roster != nil || c.tools != nil {
 				t.Errorf("%s: of %s more stays than its summary", when, c.name)
@@ -82,7 +82,7 @@ func TestFinishedStudiesAreListed(t *testing.T) {
 	w.enrol("stranger")
 	check := func(when string) {
 		t.Helper()
-		c := w.server.docket.byHash(s.Hash)
+		c := w.server.registry.byHash(s.Hash)
 		for name, client := range map[string]*protocol.Client{"p0": w.parties["p0"], "p2": w.parties["p2"], "stranger": w.parties["stranger"], "operator": w.operator} {
 			caller := protocol.Caller{Name: name, Role: protocol.RoleParty}
 			if name == "operator" {

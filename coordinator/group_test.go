@@ -58,7 +58,7 @@ func (t *heldTx) AddContribution(r protocol.Receipt, body []byte) error {
 func grouped(t *testing.T, n int) (*world, protocol.Study, *course, *held) {
 	w := newWorld(t, nil)
 	s := w.small(n)
-	c := w.server.docket.byHash(s.Hash)
+	c := w.server.registry.byHash(s.Hash)
 	h := &held{Store: w.server.store}
 	c.mu.Lock()
 	c.store = h

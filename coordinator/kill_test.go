@@ -47,7 +47,7 @@ func runChild() {
 		mark <- struct{}{}
 		defer func() { <-mark }()
 		if effect == "before ledger" {
-			for _, c := range s.docket.all() {
+			for _, c := range s.registry.all() {
 				must(0, s.store.View(context.Background(), func(tx Tx) error {
 					sum, _, err := tx.Sum(c.hash)
 					f := must(os.OpenFile(filepath.Join(dir, "sums"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
@@ -66,7 +66,7 @@ func runChild() {
 		}
 	}
 	s = must(New(config))
-	for _, c := range s.docket.all() {
+	for _, c := range s.registry.all() {
 		c.batch = childBatch
 	}
 	fmt.Println("listens", s.Addr())

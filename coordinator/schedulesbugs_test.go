@@ -24,7 +24,7 @@ var bugs = map[string]plant{
 			s.conductor.releaser.witness.called[p] = true
 		}
 	}},
-	"any clock is believed": {server: func(s *Server) { s.docket.watch.ahead = 9999 * time.Hour }},
+	"any clock is believed": {server: func(s *Server) { s.registry.watch.ahead = 9999 * time.Hour }},
 	"what was published is not held against the ledger": {server: func(s *Server) {
 		s.conductor.releaser.ledger = must(privacy.Open(s.conductor.releaser.journal, privacy.Config{}))
 	}},

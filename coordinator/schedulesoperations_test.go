@@ -211,7 +211,7 @@ func (t *trial) look([]string) {
 	}
 	ctx, o := context.Background(), t.server.conductor
 	t.keepTime()
-	for _, c := range o.docket.all() {
+	for _, c := range o.registry.all() {
 		c.retry = 0 // its wait is over
 		if o.due(ctx, c) {
 			o.move(ctx, c)

@@ -293,7 +293,7 @@ func (t *trial) start() error {
 	if err := s.assemble(&faultyJournal{j, t.faults, t}); err != nil {
 		return err
 	}
-	for _, each := range s.docket.courses {
+	for _, each := range s.registry.courses {
 		each.batch = 2 // four parties are two batches
 	}
 	if t.plant.server != nil {
@@ -308,7 +308,7 @@ func (t *trial) start() error {
 }
 
 // keepTime stores the time now and then, as the conductor does.
-func (t *trial) keepTime() { _ = t.server.docket.watch.save(context.Background(), false) }
+func (t *trial) keepTime() { _ = t.server.registry.watch.save(context.Background(), false) }
 
 // up starts a coordinator that is down, as whoever looks after it would. It says
 // whether it runs.

@@ -39,7 +39,7 @@ type Server struct {
 	keys      protocol.Keys // that it ever signed with
 	store     Store
 	standing  *standing
-	docket    *docket
+	registry  *registry
 	conductor *conductor
 	counts    *counts
 	gate      *gate
@@ -163,8 +163,8 @@ func (s *Server) assemble(j privacy.Journal) error {
 	c, ctx := s.config, context.Background()
 	watch := &watch{store: s.store, clock: c.Clock, log: c.Log}
 	s.standing = newStanding(s.store, c.Clock.Now)
-	s.docket = &docket{store: s.store, standing: s.standing, watch: watch, point: c.Checkpoint}
-	if err := s.docket.open(ctx, c.LongestStop); err != nil {
+	s.registry = &registry{store: s.store, standing: s.standing, watch: watch, point: c.Checkpoint}
+	if err := s.registry.open(ctx, c.LongestStop); err != nil {
 		return err
 	}
 	releaser, err := s.openLedger(j)
@@ -172,7 +172,7 @@ func (s *Server) assemble(j privacy.Journal) error {
 		return err
 	}
 	s.conductor = &conductor{
-		docket: s.docket, releaser: releaser, clock: c.Clock, tick: c.Tick, log: c.Log,
+		registry: s.registry, releaser: releaser, clock: c.Clock, tick: c.Tick, log: c.Log,
 		wake: make(chan struct{}, 1), counts: s.counts, saw: s.saw,
 	}
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
@@ -210,7 +210,7 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 	}
 	ledger, err := privacy.Open(j, privacy.Config{Limits: s.config.Budget, LastSequence: last})
 	return releaser{ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software,
-		mender: mender{watch: s.docket.watch, journal: j, repair: s.config.Repair, log: s.config.Log}}, err
+		mender: mender{watch: s.registry.watch, journal: j, repair: s.config.Repair, log: s.config.Log}}, err
 }
 
 func (s *Server) listen() error {
@@ -296,7 +296,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	failed := make(chan error, 1)
 	under.Go(func() { failed <- s.grpc.Serve(s.gate.connections) })
-	s.config.Log.Info("coordinator runs", "address", s.Addr(), "studies", len(s.docket.all()))
+	s.config.Log.Info("coordinator runs", "address", s.Addr(), "studies", len(s.registry.all()))
 	var err error
 	select {
 	case <-ctx.Done():
@@ -314,7 +314,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.metrics.Close()
 	}
 	under.Wait()
-	if failed := s.docket.watch.save(context.WithoutCancel(ctx), true); failed != nil {
+	if failed := s.registry.watch.save(context.WithoutCancel(ctx), true); failed != nil {
 		s.config.Log.Warn("the time of the stop is not stored", "error", failed)
 	}
 	s.config.Log.Info("coordinator stopped")

@@ -32,7 +32,7 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 	if len(r.Signer) == len(protocol.SignerKey{}) {
 		reply.Successions = protocol.SignedProto(s.keys.Since(protocol.SignerKey(r.Signer)))
 	}
-	for _, c := range s.docket.all() {
+	for _, c := range s.registry.all() {
 		summary, err := c.summaryFor(ctx, caller)
 		if err != nil {
 			return nil, err
@@ -59,7 +59,7 @@ func summary(c *course, m *study.Study, caller protocol.Caller) *pb.Summary {
 // Show gives one study: what is known of it, then its plan, then the parties.
 func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.StudyPart]) error {
 	ctx := stream.Context()
-	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (s *Server) summarize(ctx context.Context, c *course) (reply *pb.Summary, e
 // DownloadPool streams a pool from an offset, part by part out of the store.
 func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreamingServer[pb.Chunk]) error {
 	ctx := stream.Context()
-	c, err := s.docket.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeReque
 		return fmt.Errorf("%w: a contribution starts with a header", protocol.ErrInvalid)
 	}
 	digest := study.BodyDigest(h.Sha256)
-	c := s.docket.byHash(study.Hash(h.PlanHash))
+	c := s.registry.byHash(study.Hash(h.PlanHash))
 	if c == nil {
 		return fmt.Errorf("contribute to study: %w: no study has plan %x", study.ErrOtherPlan, h.PlanHash)
 	}
@@ -224,7 +224,7 @@ func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.Decline
 	if len(r.PlanHash) != len(study.Hash{}) {
 		return nil, fmt.Errorf("%w: a study is declined by its plan's hash", protocol.ErrInvalid)
 	}
-	c := s.docket.byHash(study.Hash(r.PlanHash))
+	c := s.registry.byHash(study.Hash(r.PlanHash))
 	if c == nil {
 		return nil, fmt.Errorf("decline study: %w: no study has plan %x", study.ErrOtherPlan, r.PlanHash)
 	}
@@ -359,7 +359,7 @@ func received(err error) error {
 func (s *Server) DownloadRelease(r *pb.DownloadRequest, stream grpc.ServerStreamingServer[pb.Chunk]) error {
 	ctx := stream.Context()
 	caller := callerOf(ctx)
-	c, err := s.docket.find(ctx, r.Study, caller)
+	c, err := s.registry.find(ctx, r.Study, caller)
 	if err != nil {
 		return err
 	}

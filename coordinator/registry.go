@@ -1,0 +1,120 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// registry holds the courses of all studies, newest first.
+type registry struct {
+	store    Store
+	standing *standing
+	watch    *watch
+	point    func(string)
+
+	mu      sync.Mutex // guards courses
+	courses []*course
+}
+
+// open reads the names of all studies, and looks at the clock: after how long a
+// stop it is still believed.
+func (r *registry) open(ctx context.Context, stop time.Duration) error {
+	live := false
+	err := r.store.View(ctx, func(tx Tx) error {
+		rows, err := tx.Studies()
+		for _, row := range rows {
+			r.courses = append(r.courses, r.course(row))
+			live = live || row.State != study.InDraft && !protocol.Final(row.State)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.watch.open(ctx, stop, live)
+}
+
+func (r *registry) course(row studyRow) *course {
+	c := &course{hash: row.Hash, name: row.Name, store: r.store, standing: r.standing, watch: r.watch, point: r.point, batch: foldBatch, lead: make(chan struct{}, 1)}
+	c.over.Store(protocol.Final(row.State))
+	return c
+}
+
+// add takes a study that was just stored.
+func (r *registry) add(row studyRow) *course {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.courses {
+		if c.hash == row.Hash {
+			return c
+		}
+	}
+	c := r.course(row)
+	r.courses = append([]*course{c}, r.courses...)
+	return c
+}
+
+// all is a copy of the list.
+func (r *registry) all() []*course {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.courses)
+}
+
+// byHash finds a course, nil if there is none.
+func (r *registry) byHash(h study.Hash) *course {
+	for _, c := range r.all() {
+		if c.hash == h {
+			return c
+		}
+	}
+	return nil
+}
+
+// shortestRef is the shortest beginning of a hash that names a study.
+const shortestRef = 8
+
+// find resolves what a caller calls a study, among those it may see.
+func (r *registry) find(ctx context.Context, ref string, caller protocol.Caller) (*course, error) {
+	var found []*course
+	for _, c := range r.all() {
+		hash := c.hash.String()
+		if c.name != ref && (len(ref) < shortestRef || !strings.HasPrefix(hash, ref)) {
+			continue
+		}
+		summary, err := c.summaryFor(ctx, caller)
+		if err != nil {
+			return nil, err
+		}
+		seen := summary != nil
+		if seen && (c.name == ref || hash == ref) {
+			return c, nil
+		}
+		if seen {
+			found = append(found, c)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, fmt.Errorf("%w: no study %q that %s may see: give its name or the beginning of its hash", protocol.ErrNotFound, ref, caller.Name)
+	}
+	return nil, fmt.Errorf("%w: %q begins the hash of %d studies: give more of it", protocol.ErrInvalid, ref, len(found))
+}
+
+// visible: operators see all studies; parties and readers those that have been
+// opened and name them.
+func visible(c *course, s *study.Study, caller protocol.Caller) bool {
+	if caller.Role == protocol.RoleOperator {
+		return true
+	}
+	return s.State != study.InDraft && (c.roster[study.PartyID(caller.Name)] || slices.Contains(s.Plan.Readers, caller.Name))
+}
