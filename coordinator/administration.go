@@ -295,7 +295,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	}
 	// Parties should not spend on a study that this ledger could not release.
 	// The ledger decides again when it releases.
-	after, err := s.conductor.releaser.ledger.Totals(ctx)
+	after, err := s.scheduler.releaser.ledger.Totals(ctx)
 	if err != nil {
 		return err
 	}
@@ -383,10 +383,10 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 	if err != nil {
 		return nil, err
 	}
-	if err := c.withdraw(ctx, reason, s.conductor.releaser.ledger); err != nil {
+	if err := c.withdraw(ctx, reason, s.scheduler.releaser.ledger); err != nil {
 		return nil, err
 	}
-	s.conductor.releaser.witness.forget(c.hash)
+	s.scheduler.releaser.witness.forget(c.hash)
 	s.config.Log.Info("study cancelled", "study", c.hash, "by", callerOf(ctx).Name)
 	return s.summarize(ctx, c)
 }
@@ -399,7 +399,7 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 		return nil, err
 	}
 	var missing []study.PartyID
-	witness := s.conductor.releaser.witness
+	witness := s.scheduler.releaser.witness
 	err = c.view(ctx, func(m *study.Study) error {
 		if m.State != study.Sealed && m.State != study.Folded {
 			return fmt.Errorf("waive witnesses: %w: it is %s, and waits for nobody", study.ErrNotOpen, m.State)
@@ -414,7 +414,7 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 	if len(missing) > 0 {
 		s.config.Log.Warn("released without waiting for these to call since the start, as an operator says", "study", c.hash, "parties", missing, "by", callerOf(ctx).Name)
 		witness.waive(c.hash, missing)
-		s.conductor.nudge()
+		s.scheduler.nudge()
 	}
 	return s.summarize(ctx, c)
 }
@@ -425,7 +425,7 @@ func (s *Server) Clock(ctx context.Context, r *pb.ClockRequest) (*pb.ClockReply,
 	if r.Vouch {
 		s.registry.watch.vouch()
 		s.config.Log.Warn("the clock is believed, as an operator says", "by", callerOf(ctx).Name, "time", s.config.Clock.Now().UTC())
-		s.conductor.nudge()
+		s.scheduler.nudge()
 	}
 	now, doubt := s.registry.watch.look()
 	reply := &pb.ClockReply{UnixMillis: now.UnixMilli()}

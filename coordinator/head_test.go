@@ -98,7 +98,7 @@ func TestWholeFolderPutBack(t *testing.T) {
 	}
 	w.start()
 	w.wait(s.Plan.Name, study.Released) // a second draw, and paid for: entry 3
-	if totals := must(w.server.conductor.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
+	if totals := must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
 		t.Errorf("%d charges, want 2", totals[privacy.Party].Charges)
 	}
 }

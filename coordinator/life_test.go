@@ -192,7 +192,7 @@ func TestBelowMinimum(t *testing.T) {
 	if s := w.wait("trial", study.Failed); s.Reason != "minimum 2, have 1; the coordinator spent nothing" {
 		t.Errorf("reason %q", s.Reason)
 	}
-	if totals := must(w.server.conductor.releaser.ledger.Totals(ctx)); totals[s.Plan.Unit].Charges != 0 {
+	if totals := must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[s.Plan.Unit].Charges != 0 {
 		t.Errorf("spent %+v", totals[s.Plan.Unit])
 	}
 }

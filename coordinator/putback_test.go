@@ -52,7 +52,7 @@ func TestStorePutBack(t *testing.T) {
 		w.start()
 	}
 	charges := func() int64 {
-		return must(w.server.conductor.releaser.ledger.Totals(ctx))[privacy.Party].Charges
+		return must(w.server.scheduler.releaser.ledger.Totals(ctx))[privacy.Party].Charges
 	}
 	putBack()
 	send(2)

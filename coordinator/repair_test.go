@@ -112,7 +112,7 @@ func TestRepairDeadline(t *testing.T) {
 	if got := w.wait("trial", study.Failed); !strings.Contains(got.Reason, "minimum 2, have 1") {
 		t.Errorf("it failed: %s", got.Reason)
 	}
-	if totals := must(w.server.conductor.releaser.ledger.Totals(ctx)); totals[s.Plan.Unit].Charges != 0 {
+	if totals := must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[s.Plan.Unit].Charges != 0 {
 		t.Errorf("%d charges", totals[s.Plan.Unit].Charges)
 	}
 }

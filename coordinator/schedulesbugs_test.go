@@ -21,12 +21,12 @@ var bugs = map[string]plant{
 	"what failed is done again without reading first": {store: func(s Store) Store { return &hastyStore{s} }},
 	"nobody is waited for after a start": {server: func(s *Server) {
 		for _, p := range names(4) {
-			s.conductor.releaser.witness.called[p] = true
+			s.scheduler.releaser.witness.called[p] = true
 		}
 	}},
 	"any clock is believed": {server: func(s *Server) { s.registry.watch.ahead = 9999 * time.Hour }},
 	"what was published is not held against the ledger": {server: func(s *Server) {
-		s.conductor.releaser.ledger = must(privacy.Open(s.conductor.releaser.journal, privacy.Config{}))
+		s.scheduler.releaser.ledger = must(privacy.Open(s.scheduler.releaser.journal, privacy.Config{}))
 	}},
 }
 

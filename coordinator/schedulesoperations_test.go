@@ -204,12 +204,12 @@ func (t *trial) renew(words []string) {
 	}
 }
 
-// look lets the conductor look at every study once, as each of its ticks does.
+// look lets the scheduler look at every study once, as each of its ticks does.
 func (t *trial) look([]string) {
 	if !t.up() {
 		return
 	}
-	ctx, o := context.Background(), t.server.conductor
+	ctx, o := context.Background(), t.server.scheduler
 	t.keepTime()
 	for _, c := range o.registry.all() {
 		c.retry = 0 // its wait is over

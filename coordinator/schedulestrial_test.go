@@ -307,7 +307,7 @@ func (t *trial) start() error {
 	return nil
 }
 
-// keepTime stores the time now and then, as the conductor does.
+// keepTime stores the time now and then, as the scheduler does.
 func (t *trial) keepTime() { _ = t.server.registry.watch.save(context.Background(), false) }
 
 // up starts a coordinator that is down, as whoever looks after it would. It says

@@ -40,7 +40,7 @@ type Server struct {
 	store     Store
 	standing  *standing
 	registry  *registry
-	conductor *conductor
+	scheduler *scheduler
 	counts    *counts
 	gate      *gate
 
@@ -171,7 +171,7 @@ func (s *Server) assemble(j privacy.Journal) error {
 	if err != nil {
 		return err
 	}
-	s.conductor = &conductor{
+	s.scheduler = &scheduler{
 		registry: s.registry, releaser: releaser, clock: c.Clock, tick: c.Tick, log: c.Log,
 		wake: make(chan struct{}, 1), counts: s.counts, saw: s.saw,
 	}
@@ -289,7 +289,7 @@ func (s *Server) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var under sync.WaitGroup
-	under.Go(func() { s.conductor.run(ctx) })
+	under.Go(func() { s.scheduler.run(ctx) })
 	under.Go(func() { s.scrubLater(ctx, firstWait, lastWait) })
 	if s.metrics != nil {
 		under.Go(func() { _ = s.metrics.Serve(s.metricsAt) })

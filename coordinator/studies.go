@@ -21,7 +21,7 @@ import (
 // List gives the studies that the caller may see, newest first, after it looked at
 // what the caller shows.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
-	caller, witness := callerOf(ctx), s.conductor.releaser.witness
+	caller, witness := callerOf(ctx), s.scheduler.releaser.witness
 	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown)); err != nil {
 		return nil, explain(err)
 	}
@@ -75,7 +75,7 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 			parties.Missing = append(parties.Missing, string(p))
 		}
 		if m.State == study.Sealed || m.State == study.Folded {
-			for _, p := range s.conductor.releaser.witness.awaited(c.hash, have) {
+			for _, p := range s.scheduler.releaser.witness.awaited(c.hash, have) {
 				parties.Awaited = append(parties.Awaited, string(p))
 			}
 		}
@@ -202,7 +202,7 @@ func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeReque
 	}
 	receipt, answered, err := c.known(ctx, party, digest, s.config.Clock.Now())
 	if err != nil {
-		s.conductor.nudge() // the deadline may have passed
+		s.scheduler.nudge() // the deadline may have passed
 		return err
 	}
 	if !answered {
@@ -286,12 +286,12 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 		return fail(err)
 	}
 	now := s.config.Clock.Now()
-	receipt, err := protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC(), Ledger: s.conductor.releaser.head.now()}.Sign(s.signer)
+	receipt, err := protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC(), Ledger: s.scheduler.releaser.head.now()}.Sign(s.signer)
 	if err != nil {
 		return fail(err)
 	}
 	stored, err := c.contribute(ctx, callerOf(ctx), receipt, data, now)
-	s.conductor.nudge()
+	s.scheduler.nudge()
 	if err != nil {
 		return fail(err)
 	}

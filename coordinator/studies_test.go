@@ -99,7 +99,7 @@ func TestNoiseAtTheSite(t *testing.T) {
 			t.Errorf("read by one who is not named: %v", err)
 		}
 	}
-	if totals := must(w.server.conductor.releaser.ledger.Totals(ctx)); totals[privacy.Record].Charges != 0 {
+	if totals := must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[privacy.Record].Charges != 0 {
 		t.Errorf("the coordinator spent %+v", totals[privacy.Record])
 	}
 }

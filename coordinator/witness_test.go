@@ -155,7 +155,7 @@ func TestWitnesses(t *testing.T) {
 	w.parties = parties
 	w.start()
 	w.wait("trial", study.Released)
-	if totals := must(w.server.conductor.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
+	if totals := must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
 		t.Errorf("%d charges, want 2", totals[privacy.Party].Charges)
 	}
 	if l := must(parties["p0"].Studies(ctx)); l.Back != nil {
@@ -182,7 +182,7 @@ func TestLiarsDoNotFreeze(t *testing.T) {
 	// The signer's own documents that are in the chain prove nothing either.
 	w.call()
 	old := protocol.SignedHead(privacy.Head{}, w.server.signer)
-	now := protocol.SignedHead(w.server.conductor.releaser.head.now(), w.server.signer)
+	now := protocol.SignedHead(w.server.scheduler.releaser.head.now(), w.server.signer)
 	for _, shown := range []protocol.Shown{old, now} {
 		if reply := w.show(liar, &pb.Shown{Kind: string(shown.Kind), Document: shown.Document, Signature: shown.Signature}); reply.Head == nil {
 			t.Error("a head of its own stops the coordinator")
@@ -301,7 +301,7 @@ func TestHeadsAreSignedAfterTheCommit(t *testing.T) {
 			}
 			at <- struct{}{}
 			defer func() { <-at }()
-			head := must(w.server.conductor.releaser.witness.current().Head(w.server.keys))
+			head := must(w.server.scheduler.releaser.witness.current().Head(w.server.keys))
 			kept := must(privacy.ParseHead(string(must(os.ReadFile(c.headFile())))))
 			if head != kept {
 				t.Errorf("%s: %s is signed, %s is remembered", effect, head, kept)
@@ -333,7 +333,7 @@ func TestWitnessWhileReleasing(t *testing.T) {
 			select {
 			case <-drawn:
 			default:
-				of := w.server.conductor.releaser.witness
+				of := w.server.scheduler.releaser.witness
 				of.mu.Lock()
 				of.stop(errors.New("its ledger lacks it"), "p0")
 				of.mu.Unlock()

@@ -1,0 +1,145 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"caucus/internal/clock"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// scheduler moves studies on: deadlines, folding, releases.
+type scheduler struct {
+	registry *registry
+	releaser releaser
+	clock    clock.Clock
+	tick     time.Duration
+	log      *slog.Logger
+	wake     chan struct{} // capacity 1
+	counts   *counts
+	saw      func(error) // is told of each failure
+}
+
+// nudge makes the scheduler look now.
+func (s *scheduler) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Waits after a passing failure to fold or release.
+const (
+	firstWait = time.Second
+	lastWait  = time.Minute
+)
+
+// run works until the context ends, then waits for what is under way to come
+// to a point where it can stop.
+func (s *scheduler) run(ctx context.Context) {
+	var under sync.WaitGroup
+	defer under.Wait()
+	busy := map[study.Hash]bool{}
+	done := make(chan study.Hash)
+	for {
+		if err := s.registry.watch.save(ctx, false); err != nil && ctx.Err() == nil {
+			s.log.Warn("the time is not stored; it will be tried again", "error", err)
+		}
+		for _, c := range s.registry.all() {
+			if busy[c.hash] || c.over.Load() || !s.due(ctx, c) {
+				continue
+			}
+			busy[c.hash] = true
+			under.Go(func() {
+				s.move(ctx, c)
+				select {
+				case done <- c.hash:
+				case <-ctx.Done():
+				}
+			})
+		}
+		tick, stop := s.clock.After(s.tick)
+		select {
+		case <-ctx.Done():
+			stop()
+			return
+		case h := <-done:
+			delete(busy, h)
+		case <-tick:
+		case <-s.wake:
+		}
+		stop()
+	}
+}
+
+// due looks at the deadline and says whether there is work.
+func (s *scheduler) due(ctx context.Context, c *course) bool {
+	passed, err := c.deadline(ctx, s.clock.Now())
+	if err != nil {
+		if ctx.Err() == nil {
+			s.log.Error("deadline not stored; it will be tried again", "study", c.hash, "error", err)
+		}
+		return false
+	}
+	work := false
+	err = c.view(ctx, func(m *study.Study) error {
+		if passed {
+			s.log.Info("deadline passed", "study", c.hash, "state", m.State, "contributions", len(m.Received), "reason", m.Reason)
+		}
+		work = len(m.Resume()) > 0
+		if m.State == study.Folded {
+			contributed, _ := m.Contributors()
+			work = !errors.Is(s.releaser.witness.hold(c.hash, contributed), errWaits)
+		}
+		return nil
+	})
+	return err == nil && work && s.clock.Elapsed() >= c.retry
+}
+
+// move folds and releases a study. What may pass is tried again later; what
+// cannot is the study's failure.
+func (s *scheduler) move(ctx context.Context, c *course) {
+	err := func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("release study %s: it panics: %v", c.hash, p)
+			}
+		}()
+		return c.advance(ctx, s.releaser)
+	}()
+	s.saw(err)
+	switch {
+	case err == nil:
+		c.wait = 0
+		_ = c.view(ctx, func(m *study.Study) error {
+			s.log.Info("study moved", "study", c.hash, "state", m.State, "parties", len(m.Received))
+			if m.State == study.Released {
+				s.counts.releases.Add(1)
+			}
+			if protocol.Final(m.State) {
+				s.releaser.witness.forget(c.hash)
+			}
+			return nil
+		})
+	case ctx.Err() != nil, errors.Is(err, errWaits): // who waits said so
+	case permanent(err):
+		s.log.Error("study fails", "study", c.hash, "error", err)
+		if err := c.cancel(ctx, giveUpReason(err)); err != nil {
+			s.log.Error("failure not stored", "study", c.hash, "error", err)
+			c.retry = s.clock.Elapsed() + firstWait
+		}
+	default:
+		c.wait = min(max(2*c.wait, firstWait), lastWait)
+		c.retry = s.clock.Elapsed() + c.wait
+		level := slog.LevelWarn
+		if errors.Is(err, protocol.ErrDamaged) {
+			level = slog.LevelError
+		}
+		s.log.Log(ctx, level, "study cannot move on; it will be tried again", "study", c.hash, "wait", c.wait, "error", err)
+	}
+}
