@@ -276,17 +276,17 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err != nil {
 		return err
 	}
-	tools, err := newInstruments(plan, data)
+	aggregator, err := newAggregator(plan, data)
 	if err != nil {
 		return refuse("%v", err)
 	}
-	if tools.task.MaxBody() > s.config.Limits.Body {
-		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool (for labels: a smaller max_records), or raise limits: body", tools.task.MaxBody(), s.config.Limits.Body)
+	if aggregator.task.MaxBody() > s.config.Limits.Body {
+		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool (for labels: a smaller max_records), or raise limits: body", aggregator.task.MaxBody(), s.config.Limits.Body)
 	}
-	if err := study.CheckTerms(tools.task); err != nil {
+	if err := study.CheckTerms(aggregator.task); err != nil {
 		return err
 	}
-	charges, err := tools.task.Charges(0)
+	charges, err := aggregator.task.Charges(0)
 	if err != nil {
 		return refuse("%v", err)
 	}

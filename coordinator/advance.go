@@ -75,11 +75,11 @@ func (c *course) advance(ctx context.Context, r releaser) error {
 // fold adds all contributions to the sum, each exactly once: a batch is added,
 // its ballots deleted and the sum stored in one transaction.
 func (c *course) fold(ctx context.Context, s *study.Study) error {
-	tools, err := c.instruments(ctx)
+	aggregator, err := c.aggregator(ctx)
 	if err != nil {
 		return fmt.Errorf("fold study %s: %w", c.hash, err)
 	}
-	sum, err := tools.task.NewSum()
+	sum, err := aggregator.task.NewSum()
 	if err != nil {
 		return fmt.Errorf("fold study %s: %w", c.hash, err)
 	}
@@ -138,11 +138,11 @@ func (c *course) release(ctx context.Context, s *study.Study, r releaser) error 
 	if err := r.witness.hold(c.hash, contributed); err != nil {
 		return fail(err)
 	}
-	tools, err := c.instruments(ctx)
+	aggregator, err := c.aggregator(ctx)
 	if err != nil {
 		return fail(err)
 	}
-	sum, err := tools.task.NewSum()
+	sum, err := aggregator.task.NewSum()
 	if err != nil {
 		return fail(err)
 	}
@@ -160,14 +160,14 @@ func (c *course) release(ctx context.Context, s *study.Study, r releaser) error 
 		return fail(err)
 	}
 	c.point("before ledger")
-	release, err := study.Conclude(ctx, s, tools.task, sum, r.ledger)
+	release, err := study.Conclude(ctx, s, aggregator.task, sum, r.ledger)
 	if err != nil {
 		return fail(err)
 	}
 	c.point("after ledger")
 	release.Plan, release.Software = c.row.Plan, r.software
 	// A release says what was to be expected of this many parties.
-	if release.Forecast, err = study.ForecastOf(tools.task, s.Plan.Size(release.Parties)); err != nil {
+	if release.Forecast, err = study.ForecastOf(aggregator.task, s.Plan.Size(release.Parties)); err != nil {
 		release.Forecast = nil // this mechanism has none
 	}
 	var out releaseRow

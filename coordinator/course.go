@@ -37,8 +37,8 @@ type course struct {
 	finished *finished
 	over     atomic.Bool
 
-	toolsMu sync.Mutex   // guards tools, and is held while they are made
-	tools   *instruments // nil: to be made from the store
+	keptMu sync.Mutex  // guards kept, and is held while it is made
+	kept   *aggregator // nil: to be made from the store
 
 	queueMu sync.Mutex    // guards queue
 	queue   []*pending    // to be stored
@@ -160,10 +160,10 @@ func (c *course) stepLocked(ctx context.Context, e study.Event, also func(Tx, st
 	c.machine = machine
 	c.point("after " + name)
 	if protocol.Final(machine.State) {
-		c.over.Store(true) // from here on tools are not kept
-		c.toolsMu.Lock()
-		c.tools = nil // the pool is large
-		c.toolsMu.Unlock()
+		c.over.Store(true) // from here on no aggregator is kept
+		c.keptMu.Lock()
+		c.kept = nil // the pool is large
+		c.keptMu.Unlock()
 		// Ballots and sum are deleted; now out of the files. The study is over
 		// whether or not this succeeds: the next time, or start, makes up for it.
 		_ = c.store.Scrub(ctx)
@@ -171,8 +171,8 @@ func (c *course) stepLocked(ctx context.Context, e study.Event, also func(Tx, st
 	return receipt, nil
 }
 
-// instruments are what a study's contributions are checked and summed with.
-type instruments struct {
+// aggregator checks and sums a study's contributions.
+type aggregator struct {
 	task study.Task
 
 	mu  sync.Mutex // guards sum, which checks one body at a time
@@ -180,36 +180,36 @@ type instruments struct {
 }
 
 // check says whether a body is a valid contribution.
-func (i *instruments) check(body []byte) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.sum.Check(body)
+func (a *aggregator) check(body []byte) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sum.Check(body)
 }
 
-// instruments makes them, or gives those made before.
-func (c *course) instruments(ctx context.Context) (*instruments, error) {
+// aggregator makes the study's aggregator, or gives the one made before.
+func (c *course) aggregator(ctx context.Context) (*aggregator, error) {
 	var plan study.Plan
 	if err := c.view(ctx, func(s *study.Study) error { plan = s.Plan; return nil }); err != nil {
 		return nil, err
 	}
-	c.toolsMu.Lock()
-	defer c.toolsMu.Unlock()
-	if c.tools == nil {
+	c.keptMu.Lock()
+	defer c.keptMu.Unlock()
+	if c.kept == nil {
 		data, err := readPool(ctx, c.store, plan.Pool)
 		if err != nil {
 			return nil, err
 		}
-		tools, err := newInstruments(plan, data)
+		made, err := newAggregator(plan, data)
 		if err != nil || c.over.Load() {
-			return tools, err
+			return made, err
 		}
-		c.tools = tools
+		c.kept = made
 	}
-	return c.tools, nil
+	return c.kept, nil
 }
 
-// newInstruments reads a pool's canonical bytes under a plan.
-func newInstruments(plan study.Plan, data []byte) (*instruments, error) {
+// newAggregator reads a pool's canonical bytes under a plan.
+func newAggregator(plan study.Plan, data []byte) (*aggregator, error) {
 	table, err := auxdata.ReadCSV(data, plan.Pool)
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func newInstruments(plan study.Plan, data []byte) (*instruments, error) {
 		return nil, err
 	}
 	sum, err := task.NewSum()
-	return &instruments{task: task, sum: sum}, err
+	return &aggregator{task: task, sum: sum}, err
 }
 
 // uploading lets a party upload once at a time.
@@ -361,11 +361,11 @@ func (c *course) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error
 
 // charged says whether a ledger holds an entry of any of the study's outputs.
 func (c *course) charged(ctx context.Context, holds func(id string) (bool, error)) (bool, error) {
-	tools, err := c.instruments(ctx)
+	aggregator, err := c.aggregator(ctx)
 	if err != nil {
 		return false, err
 	}
-	charges, err := tools.task.Charges(0)
+	charges, err := aggregator.task.Charges(0)
 	if err != nil {
 		return false, err
 	}

@@ -48,7 +48,7 @@ func TestFinishedStudiesLeaveMemory(t *testing.T) {
 		}
 		for _, c := range w.server.registry.all() {
 			c.mu.Lock()
-			if c.machine != nil || c.row.Plan != nil || c.roster != nil || c.tools != nil {
+			if c.machine != nil || c.row.Plan != nil || c.roster != nil || c.kept != nil {
 				t.Errorf("%s: of %s more stays than its summary", when, c.name)
 			}
 			c.mu.Unlock()

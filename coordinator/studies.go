@@ -268,11 +268,11 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 		return fail(err)
 	}
 	defer release()
-	tools, err := c.instruments(ctx)
+	aggregator, err := c.aggregator(ctx)
 	if err != nil {
 		return fail(err)
 	}
-	if most := min(tools.task.MaxBody(), s.config.Limits.Body); size > uint64(most) {
+	if most := min(aggregator.task.MaxBody(), s.config.Limits.Body); size > uint64(most) {
 		return fail(fmt.Errorf("%w: the contribution has %d bytes, this study takes at most %d", protocol.ErrTooLarge, size, most))
 	}
 	data, err := assemble(ctx, stream.Recv, size, s.config.Limits, s.config.Clock)
@@ -282,7 +282,7 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 	if sha256.Sum256(data) != digest {
 		return fail(fmt.Errorf("%w: the contribution is not what its header announced", protocol.ErrDamaged))
 	}
-	if err := tools.check(data); err != nil {
+	if err := aggregator.check(data); err != nil {
 		return fail(err)
 	}
 	now := s.config.Clock.Now()

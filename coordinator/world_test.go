@@ -237,7 +237,7 @@ func planOf(roster []study.PartyID, pool []byte, deadline time.Time) study.Plan 
 
 // withTerms is a plan that says its terms.
 func withTerms(p study.Plan, pool []byte) study.Plan {
-	p.Terms = must(study.TermsOf(must(newInstruments(p, pool)).task))
+	p.Terms = must(study.TermsOf(must(newAggregator(p, pool)).task))
 	return p
 }
 
@@ -289,11 +289,11 @@ func (w *world) wait(ref string, states ...study.State) protocol.Study {
 
 // sumOf is the stored sum of these bodies.
 func sumOf(p study.Plan, pool []byte, bodies [][]byte) []byte {
-	tools := must(newInstruments(p, pool))
+	aggregator := must(newAggregator(p, pool))
 	for _, b := range bodies {
-		must(0, tools.sum.Add(b))
+		must(0, aggregator.sum.Add(b))
 	}
-	return must(tools.sum.MarshalBinary())
+	return must(aggregator.sum.MarshalBinary())
 }
 
 // agree checks that a coordinator's ledger holds one charge, which is the
@@ -303,9 +303,9 @@ func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte,
 	ctx := context.Background()
 	j := must(journal.OpenSQLite(filepath.Join(dir, LedgerFile)))
 	defer j.Close()
-	tools := must(newInstruments(p, pool))
+	aggregator := must(newAggregator(p, pool))
 	for _, b := range bodies {
-		must(0, tools.sum.Add(b))
+		must(0, aggregator.sum.Add(b))
 	}
 	m := len(bodies)
 	if charges := must(privacy.Verify(ctx, j))[p.Unit].Charges; charges != 1 {
@@ -316,7 +316,7 @@ func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte,
 	if err != nil || !found || line.Answers(out) != nil {
 		t.Errorf("the release is not the ledger's answer: %v, %v", found, err)
 	}
-	want := must(tools.task.Finish(m, tools.sum, []privacy.Published{out}))
+	want := must(aggregator.task.Finish(m, aggregator.sum, []privacy.Published{out}))
 	if !reflect.DeepEqual(want.Classifier.Weights, r.Result.Classifier.Weights) || r.Parties != m {
 		t.Errorf("the release of %d parties does not follow from the ledger's answer for %d", r.Parties, m)
 	}
