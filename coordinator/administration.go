@@ -124,7 +124,7 @@ func (s *Server) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeRep
 		return nil, fmt.Errorf("%w: no member %q", protocol.ErrNotFound, r.Name)
 	}
 	if err != nil {
-		s.standing.refresh(context.WithoutCancel(ctx))
+		s.certificates.refresh(context.WithoutCancel(ctx))
 		return nil, err
 	}
 	s.gate.evict(r.Name, revision)

@@ -19,13 +19,13 @@ import (
 // anything follows from it; after a failed commit the machine is read again
 // from the store.
 type course struct {
-	hash     study.Hash
-	name     string
-	store    Store
-	standing *standing
-	watch    *watch
-	point    func(string) // Config.Checkpoint, never nil
-	batch    int          // how many contributions are added in one transaction
+	hash         study.Hash
+	name         string
+	store        Store
+	certificates *certificates
+	watch        *watch
+	point        func(string) // Config.Checkpoint, never nil
+	batch        int          // how many contributions are added in one transaction
 
 	mu      sync.Mutex   // guards machine, row, roster, lost, finished: held over a step and its commit
 	machine *study.Study // nil: to be read from the store

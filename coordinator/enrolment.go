@@ -72,7 +72,7 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 	err := s.store.Update(ctx, func(tx Tx) error {
 		// Once more, in the transaction: who was revoked meanwhile must not come
 		// back by renewing.
-		if err := s.standing.within(tx, caller); err != nil {
+		if err := s.certificates.within(tx, caller); err != nil {
 			return err
 		}
 		n, err := tx.Outlasting(caller.Name, s.config.Clock.Now().Add(protocol.MemberValidity-24*time.Hour))

@@ -29,14 +29,14 @@ import (
 // What is admitted must say its message within a time, and ends when the caller
 // goes away, its certificate expires or it is revoked.
 type gate struct {
-	standing    *standing
-	connections *connections
-	limits      Limits
-	clock       clock.Clock
-	log         *slog.Logger
-	refusals    *refusals
-	counts      *counts
-	methods     map[string]bool // all that there are
+	certificates *certificates
+	connections  *connections
+	limits       Limits
+	clock        clock.Clock
+	log          *slog.Logger
+	refusals     *refusals
+	counts       *counts
+	methods      map[string]bool // all that there are
 
 	mu     sync.Mutex         // guards the rest, and what a meter holds
 	meter  map[string]*meter  // by member
@@ -44,9 +44,9 @@ type gate struct {
 	calls  int                // under way, of all
 }
 
-func newGate(s *standing, c Config, counts *counts) *gate {
+func newGate(s *certificates, c Config, counts *counts) *gate {
 	return &gate{
-		standing: s, limits: c.Limits, clock: c.Clock, log: c.Log, refusals: newRefusals(c.Clock), counts: counts,
+		certificates: s, limits: c.Limits, clock: c.Clock, log: c.Log, refusals: newRefusals(c.Clock), counts: counts,
 		methods: map[string]bool{}, meter: map[string]*meter{}, failed: map[string]*bucket{},
 	}
 }
@@ -157,7 +157,7 @@ func (g *gate) handshake(caller protocol.Caller) error {
 	g.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
 	defer cancel()
-	_, _, err := g.standing.of(ctx, caller)
+	_, _, err := g.certificates.of(ctx, caller)
 	if protocol.Retry(err) || protocol.Reason(err) == "" {
 		return nil
 	}
@@ -250,7 +250,7 @@ func (g *gate) admit(ctx context.Context, c *call) (context.Context, error) {
 // is revoked meanwhile. It returns when the call must be over.
 func (g *gate) enterOnce(ctx context.Context, c *call) (until time.Time, err error) {
 	for {
-		until, revision, err := g.standing.of(ctx, c.caller)
+		until, revision, err := g.certificates.of(ctx, c.caller)
 		if err == nil {
 			err = g.enter(c, revision)
 		}
@@ -270,7 +270,7 @@ var errRevision = fmt.Errorf("somebody was revoked meanwhile")
 func (g *gate) enter(c *call, revision int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.standing.at() > revision {
+	if g.certificates.at() > revision {
 		return errRevision
 	}
 	now := g.clock.Elapsed()
@@ -337,7 +337,7 @@ func (g *gate) uploading(member string) (done func(), err error) {
 // evict ends the calls and connections of a member that was revoked, whatever
 // they are doing. The revision is of that revocation, which is committed.
 func (g *gate) evict(name string, revision int64) {
-	g.standing.seen(revision)
+	g.certificates.seen(revision)
 	g.mu.Lock()
 	for _, m := range g.meter {
 		for c := range m.calls {

@@ -14,10 +14,10 @@ import (
 
 // registry holds the courses of all studies, newest first.
 type registry struct {
-	store    Store
-	standing *standing
-	watch    *watch
-	point    func(string)
+	store        Store
+	certificates *certificates
+	watch        *watch
+	point        func(string)
 
 	mu      sync.Mutex // guards courses
 	courses []*course
@@ -42,7 +42,7 @@ func (r *registry) open(ctx context.Context, stop time.Duration) error {
 }
 
 func (r *registry) course(row studyRow) *course {
-	c := &course{hash: row.Hash, name: row.Name, store: r.store, standing: r.standing, watch: r.watch, point: r.point, batch: foldBatch, lead: make(chan struct{}, 1)}
+	c := &course{hash: row.Hash, name: row.Name, store: r.store, certificates: r.certificates, watch: r.watch, point: r.point, batch: foldBatch, lead: make(chan struct{}, 1)}
 	c.over.Store(protocol.Final(row.State))
 	return c
 }

@@ -176,7 +176,7 @@ func (c *course) isLost(party study.PartyID, digest study.BodyDigest) bool {
 // the receipt that it had.
 func (c *course) restoreLocked(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte) (protocol.Receipt, error) {
 	err := c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
-		if err := c.standing.within(tx, caller); err != nil {
+		if err := c.certificates.within(tx, caller); err != nil {
 			return err
 		}
 		return tx.Restore(c.hash, r.Party, body)

@@ -33,16 +33,16 @@ type Server struct {
 	pb.UnimplementedStudiesServer
 	pb.UnimplementedAdministrationServer
 
-	config    Config
-	authority *protocol.Authority
-	signer    *protocol.Signer
-	keys      protocol.Keys // that it ever signed with
-	store     Store
-	standing  *standing
-	registry  *registry
-	scheduler *scheduler
-	counts    *counts
-	gate      *gate
+	config       Config
+	authority    *protocol.Authority
+	signer       *protocol.Signer
+	keys         protocol.Keys // that it ever signed with
+	store        Store
+	certificates *certificates
+	registry     *registry
+	scheduler    *scheduler
+	counts       *counts
+	gate         *gate
 
 	gossipSecret []byte
 	gossip       *protocol.Gossip // nil: off
@@ -162,8 +162,8 @@ func (s *Server) openJournal() (privacy.Journal, error) {
 func (s *Server) assemble(j privacy.Journal) error {
 	c, ctx := s.config, context.Background()
 	watch := &watch{store: s.store, clock: c.Clock, log: c.Log}
-	s.standing = newStanding(s.store, c.Clock.Now)
-	s.registry = &registry{store: s.store, standing: s.standing, watch: watch, point: c.Checkpoint}
+	s.certificates = newCertificates(s.store, c.Clock.Now)
+	s.registry = &registry{store: s.store, certificates: s.certificates, watch: watch, point: c.Checkpoint}
 	if err := s.registry.open(ctx, c.LongestStop); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (s *Server) assemble(j privacy.Journal) error {
 		wake: make(chan struct{}, 1), counts: s.counts, saw: s.saw,
 	}
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
-	s.gate = newGate(s.standing, c, s.counts)
+	s.gate = newGate(s.certificates, c, s.counts)
 	return nil
 }
 

@@ -240,7 +240,7 @@ func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.Decline
 	first := false
 	if err == nil {
 		err = s.store.Update(ctx, func(tx Tx) (err error) {
-			if err := s.standing.within(tx, caller); err != nil {
+			if err := s.certificates.within(tx, caller); err != nil {
 				return err
 			}
 			first, err = tx.Decline(c.hash, study.PartyID(caller.Name))

@@ -11,11 +11,11 @@ import (
 	"caucus/protocol"
 )
 
-// standing knows whose certificates hold. It remembers them as of a revision,
+// certificates knows whose certificates hold. It remembers them as of a revision,
 // which every revocation raises in its own transaction; so what is remembered is
 // good exactly as long as the revision is the same, and a transaction that reads
 // the revision needs to look up nothing else.
-type standing struct {
+type certificates struct {
 	store Store
 	now   func() time.Time
 
@@ -28,14 +28,14 @@ type standing struct {
 // all are forgotten and looked up again.
 const mostKnown = 1 << 17
 
-func newStanding(store Store, now func() time.Time) *standing {
-	return &standing{store: store, now: now, known: map[string]certificate{}}
+func newCertificates(store Store, now func() time.Time) *certificates {
+	return &certificates{store: store, now: now, known: map[string]certificate{}}
 }
 
 // of says until when a caller's certificate, or invitation, holds, and as of
 // which revision. Errors that wrap ErrDenied or ErrExpired are final; others are
 // the machine's.
-func (s *standing) of(ctx context.Context, caller protocol.Caller) (until time.Time, revision int64, err error) {
+func (s *certificates) of(ctx context.Context, caller protocol.Caller) (until time.Time, revision int64, err error) {
 	s.mu.Lock()
 	c, ok := s.known[caller.Serial]
 	revision = s.revision
@@ -63,7 +63,7 @@ func (s *standing) of(ctx context.Context, caller protocol.Caller) (until time.T
 
 // remember keeps a certificate that was looked up at a revision, unless there
 // is a newer one.
-func (s *standing) remember(c certificate, revision int64) {
+func (s *certificates) remember(c certificate, revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seenLocked(revision)
@@ -76,13 +76,13 @@ func (s *standing) remember(c certificate, revision int64) {
 }
 
 // seen is told a revision that is committed.
-func (s *standing) seen(revision int64) {
+func (s *certificates) seen(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seenLocked(revision)
 }
 
-func (s *standing) seenLocked(revision int64) {
+func (s *certificates) seenLocked(revision int64) {
 	if revision > s.revision {
 		s.revision = revision
 		clear(s.known)
@@ -91,7 +91,7 @@ func (s *standing) seenLocked(revision int64) {
 
 // refresh looks at the revision again, after a revocation that failed and may
 // have happened all the same.
-func (s *standing) refresh(ctx context.Context) {
+func (s *certificates) refresh(ctx context.Context) {
 	var revision int64
 	err := s.store.View(ctx, func(tx Tx) (err error) { revision, err = tx.Revision(); return err })
 	s.mu.Lock()
@@ -104,7 +104,7 @@ func (s *standing) refresh(ctx context.Context) {
 }
 
 // at is the newest revision that was seen.
-func (s *standing) at() int64 {
+func (s *certificates) at() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.revision
@@ -113,7 +113,7 @@ func (s *standing) at() int64 {
 // within asks in a transaction, so that what it writes and a revocation cannot
 // cross each other. It leaves what is remembered alone: the transaction may not
 // commit.
-func (s *standing) within(tx Tx, caller protocol.Caller) error {
+func (s *certificates) within(tx Tx, caller protocol.Caller) error {
 	revision, err := tx.Revision()
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func revoked(name string) error {
 const lostAnswer = 24 * time.Hour
 
 // invited says whether an invitation is good for a call, and until when.
-func (s *standing) invited(tx Tx, caller protocol.Caller) (until time.Time, err error) {
+func (s *certificates) invited(tx Tx, caller protocol.Caller) (until time.Time, err error) {
 	v, err := tx.Invitation(caller.Serial)
 	switch {
 	case errors.Is(err, errNone):
