@@ -208,7 +208,7 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 }
 
 // draft receives a plan and stores it.
-func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary], want study.Hash, size uint64) (*course, error) {
+func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary], want study.Hash, size uint64) (*runningStudy, error) {
 	ctx := stream.Context()
 	release, err := s.upload(ctx)
 	if err != nil {

@@ -30,7 +30,7 @@ type releaser struct {
 // advance does what is left to do of a sealed or folded study, from what is
 // stored: the same after a restart as without one. It returns when nothing is
 // left until the next event.
-func (c *course) advance(ctx context.Context, r releaser) error {
+func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 	c.advancing.Lock()
 	defer c.advancing.Unlock()
 	for {
@@ -74,7 +74,7 @@ func (c *course) advance(ctx context.Context, r releaser) error {
 
 // fold adds all contributions to the sum, each exactly once: a batch is added,
 // its ballots deleted and the sum stored in one transaction.
-func (c *course) fold(ctx context.Context, s *study.Study) error {
+func (c *runningStudy) fold(ctx context.Context, s *study.Study) error {
 	aggregator, err := c.aggregator(ctx)
 	if err != nil {
 		return fmt.Errorf("fold study %s: %w", c.hash, err)
@@ -132,7 +132,7 @@ func (c *course) fold(ctx context.Context, s *study.Study) error {
 // release settles the sum through the ledger and stores the signed release and
 // the last state in one transaction. Killed after the ledger's commit, it asks
 // the ledger again and gets the same answer.
-func (c *course) release(ctx context.Context, s *study.Study, r releaser) error {
+func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) error {
 	fail := func(err error) error { return fmt.Errorf("release study %s: %w", c.hash, err) }
 	contributed, _ := s.Contributors()
 	if err := r.witness.hold(c.hash, contributed); err != nil {

@@ -26,7 +26,7 @@ type finished struct {
 
 // settle lets go of what was loaded of a study that is over. The caller holds mu,
 // and calls it before it gives mu back.
-func (c *course) settle() {
+func (c *runningStudy) settle() {
 	if c.machine == nil || !protocol.Final(c.machine.State) {
 		return
 	}
@@ -38,7 +38,7 @@ func (c *course) settle() {
 }
 
 // finish makes what stays. It shares no memory with the machine.
-func (c *course) finish(m *study.Study) *finished {
+func (c *runningStudy) finish(m *study.Study) *finished {
 	f := &finished{summary: proto.Clone(summary(c, m, protocol.Caller{})).(*pb.Summary), readers: slices.Clone(m.Plan.Readers)}
 	roster := slices.Sorted(slices.Values(m.Plan.Roster))
 	f.parties, f.contributed = make([]unique.Handle[study.PartyID], len(roster)), make([]bool, len(roster))
@@ -75,7 +75,7 @@ func (f *finished) of(caller protocol.Caller) *pb.Summary {
 
 // summaryFor is what a caller sees of a study in a list, nil where it may not see
 // it.
-func (c *course) summaryFor(ctx context.Context, caller protocol.Caller) (*pb.Summary, error) {
+func (c *runningStudy) summaryFor(ctx context.Context, caller protocol.Caller) (*pb.Summary, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()

@@ -40,7 +40,7 @@ var errNoAnswer = errors.New("store contribution: it was given up")
 // contribute decides on a contribution whose body is valid, and answers with
 // its receipt once both are stored. Whoever was revoked while it was uploaded
 // is refused in the same transaction.
-func (c *course) contribute(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte, now time.Time) (protocol.Receipt, error) {
+func (c *runningStudy) contribute(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte, now time.Time) (protocol.Receipt, error) {
 	p := &pending{caller: caller, receipt: r, body: body, now: now, done: make(chan struct{}), err: errNoAnswer}
 	c.queueMu.Lock()
 	c.queue = append(c.queue, p)
@@ -57,7 +57,7 @@ func (c *course) contribute(ctx context.Context, caller protocol.Caller, r proto
 
 // storeQueue stores all that wait and answers them. The caller holds lead, which it
 // gives back.
-func (c *course) storeQueue(ctx context.Context) {
+func (c *runningStudy) storeQueue(ctx context.Context) {
 	c.queueMu.Lock()
 	group := c.queue
 	c.queue = nil
@@ -95,7 +95,7 @@ func (c *course) storeQueue(ctx context.Context) {
 
 // storeApart stores a contribution that comes after the deadline, and so is late
 // whenever deadlines were last looked at, or one that was lost.
-func (c *course) storeApart(ctx context.Context, p *pending) (protocol.Receipt, error) {
+func (c *runningStudy) storeApart(ctx context.Context, p *pending) (protocol.Receipt, error) {
 	if err := c.load(ctx); err != nil {
 		return protocol.Receipt{}, err
 	}
@@ -117,7 +117,7 @@ func refuse(group []*pending, err error) {
 
 // storeLocked stores as many of a group, from its front, as it can in one
 // transaction, and returns the others. The caller holds mu.
-func (c *course) storeLocked(ctx context.Context, group []*pending) (rest []*pending) {
+func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest []*pending) {
 	if err := c.load(ctx); err != nil {
 		refuse(group, err)
 		return nil
@@ -178,7 +178,7 @@ func (c *course) storeLocked(ctx context.Context, group []*pending) (rest []*pen
 }
 
 // keep stores what a step wants stored.
-func (c *course) keep(tx Tx, effects []study.Effect, p *pending) (wrote bool, err error) {
+func (c *runningStudy) keep(tx Tx, effects []study.Effect, p *pending) (wrote bool, err error) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case study.StoreContribution:

@@ -55,7 +55,7 @@ func (t *heldTx) AddContribution(r protocol.Receipt, body []byte) error {
 }
 
 // grouped opens a study of n parties on a store that is held.
-func grouped(t *testing.T, n int) (*world, protocol.Study, *course, *held) {
+func grouped(t *testing.T, n int) (*world, protocol.Study, *runningStudy, *held) {
 	w := newWorld(t, nil)
 	s := w.small(n)
 	c := w.server.registry.byHash(s.Hash)
@@ -67,7 +67,7 @@ func grouped(t *testing.T, n int) (*world, protocol.Study, *course, *held) {
 }
 
 // together makes n contributions, which all wait when the first is stored.
-func together(t *testing.T, c *course, n int, contribute func(i int) error) []error {
+func together(t *testing.T, c *runningStudy, n int, contribute func(i int) error) []error {
 	t.Helper()
 	errs := make([]error, n)
 	c.lead <- struct{}{} // as if another were at it

@@ -12,15 +12,15 @@ import (
 	"caucus/study"
 )
 
-// registry holds the courses of all studies, newest first.
+// registry holds all studies, newest first.
 type registry struct {
 	store        Store
 	certificates *certificates
 	watch        *watch
 	point        func(string)
 
-	mu      sync.Mutex // guards courses
-	courses []*course
+	mu      sync.Mutex // guards studies
+	studies []*runningStudy
 }
 
 // open reads the names of all studies, and looks at the clock: after how long a
@@ -30,7 +30,7 @@ func (r *registry) open(ctx context.Context, stop time.Duration) error {
 	err := r.store.View(ctx, func(tx Tx) error {
 		rows, err := tx.Studies()
 		for _, row := range rows {
-			r.courses = append(r.courses, r.course(row))
+			r.studies = append(r.studies, r.running(row))
 			live = live || row.State != study.InDraft && !protocol.Final(row.State)
 		}
 		return err
@@ -41,35 +41,35 @@ func (r *registry) open(ctx context.Context, stop time.Duration) error {
 	return r.watch.open(ctx, stop, live)
 }
 
-func (r *registry) course(row studyRow) *course {
-	c := &course{hash: row.Hash, name: row.Name, store: r.store, certificates: r.certificates, watch: r.watch, point: r.point, batch: foldBatch, lead: make(chan struct{}, 1)}
+func (r *registry) running(row studyRow) *runningStudy {
+	c := &runningStudy{hash: row.Hash, name: row.Name, store: r.store, certificates: r.certificates, watch: r.watch, point: r.point, batch: foldBatch, lead: make(chan struct{}, 1)}
 	c.over.Store(protocol.Final(row.State))
 	return c
 }
 
 // add takes a study that was just stored.
-func (r *registry) add(row studyRow) *course {
+func (r *registry) add(row studyRow) *runningStudy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, c := range r.courses {
+	for _, c := range r.studies {
 		if c.hash == row.Hash {
 			return c
 		}
 	}
-	c := r.course(row)
-	r.courses = append([]*course{c}, r.courses...)
+	c := r.running(row)
+	r.studies = append([]*runningStudy{c}, r.studies...)
 	return c
 }
 
 // all is a copy of the list.
-func (r *registry) all() []*course {
+func (r *registry) all() []*runningStudy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.courses)
+	return slices.Clone(r.studies)
 }
 
-// byHash finds a course, nil if there is none.
-func (r *registry) byHash(h study.Hash) *course {
+// byHash finds a study, nil if there is none.
+func (r *registry) byHash(h study.Hash) *runningStudy {
 	for _, c := range r.all() {
 		if c.hash == h {
 			return c
@@ -82,8 +82,8 @@ func (r *registry) byHash(h study.Hash) *course {
 const shortestRef = 8
 
 // find resolves what a caller calls a study, among those it may see.
-func (r *registry) find(ctx context.Context, ref string, caller protocol.Caller) (*course, error) {
-	var found []*course
+func (r *registry) find(ctx context.Context, ref string, caller protocol.Caller) (*runningStudy, error) {
+	var found []*runningStudy
 	for _, c := range r.all() {
 		hash := c.hash.String()
 		if c.name != ref && (len(ref) < shortestRef || !strings.HasPrefix(hash, ref)) {
@@ -112,7 +112,7 @@ func (r *registry) find(ctx context.Context, ref string, caller protocol.Caller)
 
 // visible: operators see all studies; parties and readers those that have been
 // opened and name them.
-func visible(c *course, s *study.Study, caller protocol.Caller) bool {
+func visible(c *runningStudy, s *study.Study, caller protocol.Caller) bool {
 	if caller.Role == protocol.RoleOperator {
 		return true
 	}

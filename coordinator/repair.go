@@ -31,7 +31,7 @@ type mender struct {
 //
 // M is then another number, but it is fixed before noise all the same: a study of
 // which the ledger holds an entry already is never sealed anew.
-func (c *course) mend(ctx context.Context, m mender) error {
+func (c *runningStudy) mend(ctx context.Context, m mender) error {
 	if !c.inspected {
 		if err := c.inspect(ctx, m); err != nil {
 			return fmt.Errorf("inspect study %s: %w", c.hash, err)
@@ -85,7 +85,7 @@ func (m mender) noticed() (time.Time, error) {
 
 // inspect finds bodies that are not what was received, and stores that they are
 // lost.
-func (c *course) inspect(ctx context.Context, m mender) error {
+func (c *runningStudy) inspect(ctx context.Context, m mender) error {
 	var found []study.PartyID
 	for after, more := study.PartyID(""), true; more; {
 		err := c.store.View(ctx, func(tx Tx) error {
@@ -123,7 +123,7 @@ func (c *course) inspect(ctx context.Context, m mender) error {
 
 // reseal seals the study without these contributions, but those that came back
 // meanwhile.
-func (c *course) reseal(ctx context.Context, m mender, over []study.PartyID) error {
+func (c *runningStudy) reseal(ctx context.Context, m mender, over []study.PartyID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
@@ -152,7 +152,7 @@ func (c *course) reseal(ctx context.Context, m mender, over []study.PartyID) err
 // loseSum gives up a stored sum that is not what was stored. Its contributions are
 // not here any more, but their parties have them: all are asked again. The sum is
 // then the same, so a ledger that was asked already gives its first answer.
-func (c *course) loseSum(ctx context.Context, m mender) error {
+func (c *runningStudy) loseSum(ctx context.Context, m mender) error {
 	now, err := m.noticed()
 	if err != nil {
 		return fmt.Errorf("mend study %s: %w", c.hash, err)
@@ -167,14 +167,14 @@ func (c *course) loseSum(ctx context.Context, m mender) error {
 
 // isLost says whether a contribution of these bytes was received and is lost. The
 // caller holds mu.
-func (c *course) isLost(party study.PartyID, digest study.BodyDigest) bool {
+func (c *runningStudy) isLost(party study.PartyID, digest study.BodyDigest) bool {
 	_, lost := c.lost[party]
 	return lost && c.machine.Received[party] == digest && c.machine.State == study.Sealed
 }
 
 // restoreLocked takes the bytes of a contribution that was lost, and answers with
 // the receipt that it had.
-func (c *course) restoreLocked(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte) (protocol.Receipt, error) {
+func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte) (protocol.Receipt, error) {
 	err := c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
 		if err := c.certificates.within(tx, caller); err != nil {
 			return err

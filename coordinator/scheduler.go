@@ -78,7 +78,7 @@ func (s *scheduler) run(ctx context.Context) {
 }
 
 // due looks at the deadline and says whether there is work.
-func (s *scheduler) due(ctx context.Context, c *course) bool {
+func (s *scheduler) due(ctx context.Context, c *runningStudy) bool {
 	passed, err := c.deadline(ctx, s.clock.Now())
 	if err != nil {
 		if ctx.Err() == nil {
@@ -103,7 +103,7 @@ func (s *scheduler) due(ctx context.Context, c *course) bool {
 
 // move folds and releases a study. What may pass is tried again later; what
 // cannot is the study's failure.
-func (s *scheduler) move(ctx context.Context, c *course) {
+func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 	err := func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {

@@ -293,7 +293,7 @@ func (t *trial) start() error {
 	if err := s.assemble(&faultyJournal{j, t.faults, t}); err != nil {
 		return err
 	}
-	for _, each := range s.registry.courses {
+	for _, each := range s.registry.studies {
 		each.batch = 2 // four parties are two batches
 	}
 	if t.plant.server != nil {

@@ -44,8 +44,8 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 	return reply, nil
 }
 
-// summary is what a caller is told of a study; it is called within course.view.
-func summary(c *course, m *study.Study, caller protocol.Caller) *pb.Summary {
+// summary is what a caller is told of a study; it is called within runningStudy.view.
+func summary(c *runningStudy, m *study.Study, caller protocol.Caller) *pb.Summary {
 	_, mine := m.Received[study.PartyID(caller.Name)]
 	_, lost := c.lost[study.PartyID(caller.Name)]
 	return &pb.Summary{
@@ -133,7 +133,7 @@ func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPar
 }
 
 // summarize is what a call that changed a study answers with.
-func (s *Server) summarize(ctx context.Context, c *course) (reply *pb.Summary, err error) {
+func (s *Server) summarize(ctx context.Context, c *runningStudy) (reply *pb.Summary, err error) {
 	err = c.view(ctx, func(m *study.Study) error { reply = summary(c, m, callerOf(ctx)); return nil })
 	return reply, err
 }
@@ -182,7 +182,7 @@ func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreaming
 	return nil
 }
 
-// Contribute takes a party's contribution. See course.contribute for what is
+// Contribute takes a party's contribution. See runningStudy.contribute for what is
 // stored when.
 func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb.Signed]) error {
 	ctx := stream.Context()
@@ -255,7 +255,7 @@ func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.Decline
 }
 
 // take receives and checks a body and contributes it.
-func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb.Signed], c *course, party study.PartyID, digest study.BodyDigest, size uint64) (protocol.Receipt, error) {
+func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb.Signed], c *runningStudy, party study.PartyID, digest study.BodyDigest, size uint64) (protocol.Receipt, error) {
 	fail := func(err error) (protocol.Receipt, error) { return protocol.Receipt{}, err }
 	ctx := stream.Context()
 	done, err := c.uploading(party)

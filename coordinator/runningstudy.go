@@ -14,11 +14,11 @@ import (
 	"caucus/study"
 )
 
-// course is one study on its way through its life: the pure machine, and the
-// store that keeps what the machine says. Every step is committed before
-// anything follows from it; after a failed commit the machine is read again
-// from the store.
-type course struct {
+// runningStudy takes one study through its life, from draft to release or failure:
+// it holds the pure machine, and the store that keeps what the machine says. Every
+// step is committed before anything follows from it; after a failed commit the
+// machine is read again from the store.
+type runningStudy struct {
 	hash         study.Hash
 	name         string
 	store        Store
@@ -58,7 +58,7 @@ type course struct {
 }
 
 // load reads the machine if need be. The caller holds mu.
-func (c *course) load(ctx context.Context) error {
+func (c *runningStudy) load(ctx context.Context) error {
 	if c.machine != nil {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (c *course) load(ctx context.Context) error {
 }
 
 // view gives fn the machine to read.
-func (c *course) view(ctx context.Context, fn func(*study.Study) error) error {
+func (c *runningStudy) view(ctx context.Context, fn func(*study.Study) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
@@ -105,14 +105,14 @@ func (c *course) view(ctx context.Context, fn func(*study.Study) error) error {
 
 // step applies an event and commits its store effects in one transaction,
 // with also, before it returns. It reports whether a receipt may be sent.
-func (c *course) step(ctx context.Context, e study.Event, also func(Tx, study.Effect) error) (receipt bool, err error) {
+func (c *runningStudy) step(ctx context.Context, e study.Event, also func(Tx, study.Effect) error) (receipt bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
 	return c.stepLocked(ctx, e, also)
 }
 
-func (c *course) stepLocked(ctx context.Context, e study.Event, also func(Tx, study.Effect) error) (receipt bool, err error) {
+func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(Tx, study.Effect) error) (receipt bool, err error) {
 	// A caller that goes away must not tear a commit.
 	ctx = context.WithoutCancel(ctx)
 	if err := c.load(ctx); err != nil {
@@ -187,7 +187,7 @@ func (a *aggregator) check(body []byte) error {
 }
 
 // aggregator makes the study's aggregator, or gives the one made before.
-func (c *course) aggregator(ctx context.Context) (*aggregator, error) {
+func (c *runningStudy) aggregator(ctx context.Context) (*aggregator, error) {
 	var plan study.Plan
 	if err := c.view(ctx, func(s *study.Study) error { plan = s.Plan; return nil }); err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func newAggregator(plan study.Plan, data []byte) (*aggregator, error) {
 }
 
 // uploading lets a party upload once at a time.
-func (c *course) uploading(party study.PartyID) (done func(), err error) {
+func (c *runningStudy) uploading(party study.PartyID) (done func(), err error) {
 	c.uploadsMu.Lock()
 	defer c.uploadsMu.Unlock()
 	if c.uploads[party] {
@@ -262,7 +262,7 @@ func readPool(ctx context.Context, s Store, d auxdata.Digest) ([]byte, error) {
 
 // known answers from the header alone where that is enough: a receipt for what
 // was contributed already, or why nothing can be contributed.
-func (c *course) known(ctx context.Context, party study.PartyID, digest study.BodyDigest, now time.Time) (protocol.Receipt, bool, error) {
+func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest study.BodyDigest, now time.Time) (protocol.Receipt, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
@@ -284,7 +284,7 @@ func (c *course) known(ctx context.Context, party study.PartyID, digest study.Bo
 	return r, err == nil, err
 }
 
-func (c *course) receiptLocked(ctx context.Context, party study.PartyID) (r protocol.Receipt, err error) {
+func (c *runningStudy) receiptLocked(ctx context.Context, party study.PartyID) (r protocol.Receipt, err error) {
 	err = c.store.View(ctx, func(tx Tx) error {
 		r, err = tx.Receipt(c.hash, party)
 		return err
@@ -297,7 +297,7 @@ func (c *course) receiptLocked(ctx context.Context, party study.PartyID) (r prot
 
 // deadline seals or fails an open study whose deadline is over, by a clock that is
 // believed.
-func (c *course) deadline(ctx context.Context, now time.Time) (passed bool, err error) {
+func (c *runningStudy) deadline(ctx context.Context, now time.Time) (passed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
@@ -307,7 +307,7 @@ func (c *course) deadline(ctx context.Context, now time.Time) (passed bool, err 
 	return c.deadlineLocked(ctx, now)
 }
 
-func (c *course) deadlineLocked(ctx context.Context, now time.Time) (passed bool, err error) {
+func (c *runningStudy) deadlineLocked(ctx context.Context, now time.Time) (passed bool, err error) {
 	if c.machine.State != study.Open || now.Before(c.machine.Plan.Deadline) {
 		return false, nil
 	}
@@ -319,13 +319,13 @@ func (c *course) deadlineLocked(ctx context.Context, now time.Time) (passed bool
 }
 
 // cancel fails the study. It does not tear a release that is being made.
-func (c *course) cancel(ctx context.Context, reason string) error {
+func (c *runningStudy) cancel(ctx context.Context, reason string) error {
 	return c.cancelUnless(ctx, reason, func() error { return nil })
 }
 
 // withdraw cancels the study for an operator, unless its release was charged
 // already: it then comes, also after a kill or a failing disk in between.
-func (c *course) withdraw(ctx context.Context, reason string, ledger *privacy.Ledger) error {
+func (c *runningStudy) withdraw(ctx context.Context, reason string, ledger *privacy.Ledger) error {
 	return c.cancelUnless(ctx, reason, func() error {
 		drawn, err := c.drawn(ctx, ledger)
 		if err == nil && drawn {
@@ -335,7 +335,7 @@ func (c *course) withdraw(ctx context.Context, reason string, ledger *privacy.Le
 	})
 }
 
-func (c *course) cancelUnless(ctx context.Context, reason string, objects func() error) error {
+func (c *runningStudy) cancelUnless(ctx context.Context, reason string, objects func() error) error {
 	if !c.advancing.TryLock() {
 		return fmt.Errorf("cancel study: %w: it is being folded or released right now", protocol.ErrBusy)
 	}
@@ -348,7 +348,7 @@ func (c *course) cancelUnless(ctx context.Context, reason string, objects func()
 }
 
 // drawn says whether the ledger holds a release of the study.
-func (c *course) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error) {
+func (c *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error) {
 	var state study.State
 	if err := c.view(ctx, func(s *study.Study) error { state = s.State; return nil }); err != nil || state != study.Folded {
 		return false, err
@@ -360,7 +360,7 @@ func (c *course) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error
 }
 
 // charged says whether a ledger holds an entry of any of the study's outputs.
-func (c *course) charged(ctx context.Context, holds func(id string) (bool, error)) (bool, error) {
+func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool, error)) (bool, error) {
 	aggregator, err := c.aggregator(ctx)
 	if err != nil {
 		return false, err
