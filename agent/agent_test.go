@@ -380,7 +380,7 @@ func TestApproval(t *testing.T) {
 	if err != nil || offline != nil {
 		t.Fatal(err, offline)
 	}
-	if before.Standing != StandingWaiting || !before.Allowed || before.Bytes == 0 || before.Exact || before.Records != 61 {
+	if before.Progress != ProgressWaiting || !before.Allowed || before.Bytes == 0 || before.Exact || before.Records != 61 {
 		t.Errorf("preview before approval: %+v", before)
 	}
 	var text strings.Builder
@@ -397,7 +397,7 @@ func TestApproval(t *testing.T) {
 	}
 	round(t, a)
 	after, _, err := a.Preview(context.Background(), "illness")
-	if err != nil || after.Standing != StandingReceived || !after.Exact || after.Bytes != len(r.stored) {
+	if err != nil || after.Progress != ProgressReceived || !after.Exact || after.Bytes != len(r.stored) {
 		t.Errorf("preview after: %v %+v", err, after)
 	}
 	if after.Budgets[0].Before == nil || *after.Budgets[0].Before <= 0 || *after.Budgets[0].Before != *after.Budgets[0].After {

@@ -62,7 +62,7 @@ func TestTwoPersons(t *testing.T) {
 	refused("another's key", Approver{"alice", keys["bob"]})
 	for range 2 { // alice twice is one person
 		got, err := a.Approve(ctx, "illness", Approver{"alice", keys["alice"]})
-		if err != nil || got.Approved || !slices.Equal(got.ApprovedBy, []string{"alice"}) || got.Standing != StandingWaiting {
+		if err != nil || got.Approved || !slices.Equal(got.ApprovedBy, []string{"alice"}) || got.Progress != ProgressWaiting {
 			t.Fatalf("after alice: %v, %+v", err, got)
 		}
 		round(t, a)
@@ -105,7 +105,7 @@ func TestRefusedStaysRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := a.Refuse(ctx, "illness", Approver{Name: "bob"}, "not in this form")
-	if err != nil || got.Standing != StandingDeclined || !strings.Contains(got.Refused, "bob") {
+	if err != nil || got.Progress != ProgressDeclined || !strings.Contains(got.Refused, "bob") {
 		t.Fatalf("refuse: %v, %+v", err, got)
 	}
 	for name, key := range keys {
@@ -204,8 +204,8 @@ func TestYear(t *testing.T) {
 		}
 		all, _, err := a.Studies(context.Background())
 		for _, s := range all {
-			if refused := s.Standing == StandingRefused; err != nil || s.Study == strings.Repeat("x", n) && refused != (want == 0) {
-				t.Errorf("%s: among the studies it is %q, %v", what, s.Standing, err)
+			if refused := s.Progress == ProgressRefused; err != nil || s.Study == strings.Repeat("x", n) && refused != (want == 0) {
+				t.Errorf("%s: among the studies it is %q, %v", what, s.Progress, err)
 			}
 		}
 	}

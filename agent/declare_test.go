@@ -124,8 +124,8 @@ func TestUndeclared(t *testing.T) {
 	a := r.agent(t)
 	round(t, a)
 	before, _, err := a.Preview(context.Background(), "illness")
-	if err != nil || before.Standing != StandingUndeclared || !strings.Contains(before.Undeclared, "caucus agent source declare ward") {
-		t.Errorf("preview: %v, %q, %q", err, before.Standing, before.Undeclared)
+	if err != nil || before.Progress != ProgressUndeclared || !strings.Contains(before.Undeclared, "caucus agent source declare ward") {
+		t.Errorf("preview: %v, %q, %q", err, before.Progress, before.Undeclared)
 	}
 	if len(r.bodies)+r.declined != 0 || charges(t, a, r.study.Plan.Unit) != 0 {
 		t.Fatal("something was sent or charged")
@@ -187,8 +187,8 @@ func TestUnreadable(t *testing.T) {
 			test.change(t, r, path)
 			a := r.agent(t)
 			review, _, err := a.Preview(context.Background(), "illness")
-			if err != nil || review.Standing != StandingReady || review.Records != 61 {
-				t.Errorf("preview: %v, %q, %d records", err, review.Standing, review.Records)
+			if err != nil || review.Progress != ProgressReady || review.Records != 61 {
+				t.Errorf("preview: %v, %q, %d records", err, review.Progress, review.Records)
 			}
 			round(t, a)
 			if len(r.bodies) != 1 || charges(t, a, r.study.Plan.Unit) != 1 {

@@ -13,21 +13,21 @@ import (
 	"caucus/study"
 )
 
-// Standing is how far a study has come at this site.
-type Standing string
+// Progress is how far a study has come at this site.
+type Progress string
 
 // The standings of a study at a site.
 const (
-	StandingUndeclared Standing = "waiting for its source to be declared"
-	StandingWaiting    Standing = "waiting for approval"
-	StandingRefused    Standing = "refused here"
-	StandingDeclined   Standing = "refused by a person"
-	StandingReady      Standing = "ready to contribute"
-	StandingPreparing  Standing = "charged, being prepared"
-	StandingPrepared   Standing = "prepared, not yet received"
-	StandingReceived   Standing = "received by the coordinator"
-	StandingReleased   Standing = "released"
-	StandingClosed     Standing = "closed"
+	ProgressUndeclared Progress = "waiting for its source to be declared"
+	ProgressWaiting    Progress = "waiting for approval"
+	ProgressRefused    Progress = "refused here"
+	ProgressDeclined   Progress = "refused by a person"
+	ProgressReady      Progress = "ready to contribute"
+	ProgressPreparing  Progress = "charged, being prepared"
+	ProgressPrepared   Progress = "prepared, not yet received"
+	ProgressReceived   Progress = "received by the coordinator"
+	ProgressReleased   Progress = "released"
+	ProgressClosed     Progress = "closed"
 )
 
 // Review is what this site knows about a study before it says yes: exactly
@@ -36,7 +36,7 @@ const (
 type Review struct {
 	Study    string     `json:"study"`
 	Plan     study.Hash `json:"plan"`
-	Standing Standing   `json:"standing"`
+	Progress Progress   `json:"standing"`
 	Closed   string     `json:"closed,omitempty"` // why it was closed
 	Purpose  string     `json:"purpose,omitempty"`
 	Contact  string     `json:"contact,omitempty"`
@@ -163,7 +163,7 @@ func (s *site) describe(d dossier, h study.Hash, p study.Plan) Review {
 	// Lists are never null in JSON.
 	r.Objections, r.ClearColumns = append([]string{}, r.Objections...), append([]string{}, r.ClearColumns...)
 	r.Allowed = len(r.Objections) == 0
-	r.Standing = s.standing(d, r)
+	r.Progress = s.progress(d, r)
 	return r
 }
 
@@ -176,7 +176,7 @@ func (s *site) outline(ctx context.Context, h study.Hash) (Review, error) {
 		return Review{}, err
 	}
 	r := s.describe(d, h, p)
-	if r.Standing == StandingUndeclared || r.Standing == StandingWaiting || r.Standing == StandingReady {
+	if r.Progress == ProgressUndeclared || r.Progress == ProgressWaiting || r.Progress == ProgressReady {
 		_, err = s.reviewCosts(ctx, &r, d, p)
 	}
 	return r, err
@@ -216,7 +216,7 @@ func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Pl
 	}
 	if c.charges, err = t.Charges(0); err != nil {
 		r.Allowed = false
-		r.Standing = s.standing(d, *r)
+		r.Progress = s.progress(d, *r)
 		return t, nil // it was said
 	}
 	r.Seconds = c.span.whole().Seconds()
@@ -234,7 +234,7 @@ func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Pl
 		return nil, err
 	}
 	r.Allowed = len(r.Objections) == 0
-	r.Standing = s.standing(d, *r)
+	r.Progress = s.progress(d, *r)
 	return t, nil
 }
 
@@ -308,26 +308,26 @@ func (s *site) reviewData(ctx context.Context, r *Review, h study.Hash, p study.
 	}
 }
 
-func (s *site) standing(d dossier, r Review) Standing {
+func (s *site) progress(d dossier, r Review) Progress {
 	switch {
 	case d.has(fileRelease):
-		return StandingReleased
+		return ProgressReleased
 	case d.has(fileClosed):
-		return StandingClosed
+		return ProgressClosed
 	case d.has(fileReceipt):
-		return StandingReceived
+		return ProgressReceived
 	case r.Refused != "":
-		return StandingDeclined
+		return ProgressDeclined
 	case d.has(fileUpload):
-		return StandingPrepared
+		return ProgressPrepared
 	case r.charged && !d.has(fileDeclined):
-		return StandingPreparing
+		return ProgressPreparing
 	case !r.Allowed:
-		return StandingRefused
+		return ProgressRefused
 	case r.Undeclared != "":
-		return StandingUndeclared
+		return ProgressUndeclared
 	case r.NeedsPerson && !r.Approved:
-		return StandingWaiting
+		return ProgressWaiting
 	}
-	return StandingReady
+	return ProgressReady
 }

@@ -213,8 +213,8 @@ func TestPreviewHoldsNothing(t *testing.T) {
 		unlock()
 	}
 	close(answer)
-	if got := <-done; got.err != nil || got.r.Standing != StandingWaiting {
-		t.Errorf("preview: %v, %q", got.err, got.r.Standing)
+	if got := <-done; got.err != nil || got.r.Progress != ProgressWaiting {
+		t.Errorf("preview: %v, %q", got.err, got.r.Progress)
 	}
 }
 

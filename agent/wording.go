@@ -82,7 +82,7 @@ func (r Review) WriteText(w io.Writer) error {
 	var b page
 	line := b.line
 	line("study", "%s (%s)", r.Study, r.Plan.String()[:16])
-	line("standing", "%s", r.Standing)
+	line("standing", "%s", r.Progress)
 	if r.Closed != "" {
 		line("", "%s", r.Closed)
 	}
