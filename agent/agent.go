@@ -32,9 +32,9 @@ type Agent struct {
 	refused map[study.Hash]string
 	// year is what charges are dated by, "" while the clocks disagree: see yearOf.
 	year string
-	// bench prepares contributions.
-	bench *bench
-	clock clock.Clock // Config.Clock, complete
+	// preparation prepares contributions, one after the other.
+	preparation *preparation
+	clock       clock.Clock // Config.Clock, complete
 	// jitter draws a wait from one.
 	jitter func(time.Duration) time.Duration
 }
@@ -69,7 +69,7 @@ func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Con
 	}
 	return &Agent{
 		site: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
-		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, bench: &bench{prepare: s.draft, clock: c.Clock}, clock: c.Clock, jitter: jitter,
+		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, preparation: &preparation{prepare: s.draft, clock: c.Clock}, clock: c.Clock, jitter: jitter,
 	}, nil
 }
 
@@ -79,7 +79,7 @@ func (a *Agent) Party() study.PartyID { return a.site.party }
 // Close ends the connection and closes the ledger, once what was being prepared
 // has come to its end.
 func (a *Agent) Close() error {
-	a.bench.going.Wait()
+	a.preparation.going.Wait()
 	err := a.link.Close()
 	a.site.close()
 	return err
@@ -127,16 +127,16 @@ func (a *Agent) Run(ctx context.Context) error {
 			a.log.Info("the coordinator can be reached again", "attempts", failures)
 			failures = 0
 		}
-		a.attend(ctx, wait)
+		a.prepareUntilPoll(ctx, wait)
 	}
 }
 
-// attend prepares what is charged, window after window, until the time for the
+// prepareUntilPoll prepares what is charged, window after window, until the time for the
 // next poll has come.
-func (a *Agent) attend(ctx context.Context, wait time.Duration) {
+func (a *Agent) prepareUntilPoll(ctx context.Context, wait time.Duration) {
 	next, stop := a.clock.After(wait)
 	defer stop()
-	for len(a.bench.queue) > 0 {
+	for len(a.preparation.queue) > 0 {
 		a.prepareNext(ctx)
 		select {
 		case <-ctx.Done():
@@ -154,7 +154,7 @@ func (a *Agent) attend(ctx context.Context, wait time.Duration) {
 
 // Finish prepares and sends what Round had charged. Run does so by itself.
 func (a *Agent) Finish(ctx context.Context) {
-	for len(a.bench.queue) > 0 && ctx.Err() == nil {
+	for len(a.preparation.queue) > 0 && ctx.Err() == nil {
 		a.prepareNext(ctx)
 	}
 }

@@ -216,7 +216,7 @@ func (r *rig) agent(t *testing.T) *Agent {
 func (r *rig) open() (*Agent, error) {
 	a, err := newAgent(r.config, protocol.Identity{}, "site", func(Config, protocol.Identity) (link, error) { return r.coordinatorDouble, nil })
 	if err == nil {
-		a.bench.hurry = true
+		a.preparation.hurry = true
 	}
 	return a, err
 }

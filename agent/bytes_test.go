@@ -228,7 +228,7 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 	r := visitsRig(t, change)
 	r.put(t, file)
 	a, w := connect(t, r)
-	a.bench.hurry = true // when it is sent is what TestTimeTellsNothing is about
+	a.preparation.hurry = true // when it is sent is what TestTimeTellsNothing is about
 	round(t, a)
 	ctx := context.Background()
 	w.mu.Lock()

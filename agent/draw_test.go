@@ -55,7 +55,7 @@ func TestDrawTellsNothing(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					a.bench.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
+					a.preparation.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
 					c := c
 					c.heard = heard{r.coordinatorDouble, &spoken{from: time.Now()}}
 					a.link = &c

@@ -46,7 +46,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return a.send(ctx, d, o)
 	case d.has(fileReceipt):
 		return a.collect(ctx, d, o)
-	case a.bench.has(o.Hash), d.has(fileUpload) && !a.bench.hurry && d.early(a.now()):
+	case a.preparation.has(o.Hash), d.has(fileUpload) && !a.preparation.hurry && d.early(a.now()):
 		return nil
 	case d.has(fileUpload) && o.State != study.Open && !o.Mine:
 		return a.closed(d, o, fmt.Sprintf("the study is %s and this site's contribution is not in it", o.State))
@@ -255,7 +255,7 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err != nil {
 		return a.refuse(o.Hash, p.Name, byPolicy, "", fmt.Sprintf("this study is refused: %v", err))
 	}
-	if left := a.bench.wait() + c.span.whole(); !p.Deadline.IsZero() && a.now().Add(left).After(p.Deadline) {
+	if left := a.preparation.wait() + c.span.whole(); !p.Deadline.IsZero() && a.now().Add(left).After(p.Deadline) {
 		a.say(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", left.Round(time.Second)))
 		return nil
 	}
@@ -289,7 +289,7 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err := a.recordOnce(auditCharged, o.Hash, p.Name, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", head.Sequence); err != nil {
 		return err
 	}
-	a.bench.queue = append(a.bench.queue, window{study: o.Hash, plan: p, records: c.records, offer: o, span: c.span})
+	a.preparation.queue = append(a.preparation.queue, window{study: o.Hash, plan: p, records: c.records, offer: o, span: c.span})
 	return nil
 }
 
@@ -297,8 +297,8 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 // what came of it. Whatever fails is tried again: what is not stored has not
 // left, and is prepared in a new window, charged once.
 func (a *Agent) prepareNext(ctx context.Context) {
-	w := a.bench.queue[0]
-	a.bench.queue = a.bench.queue[1:]
+	w := a.preparation.queue[0]
+	a.preparation.queue = a.preparation.queue[1:]
 	d := a.site.studies.of(w.study)
 	gone := func() bool { return ctx.Err() != nil || d.has(fileRefused) || d.has(fileClosed) }
 	if gone() {
@@ -312,11 +312,11 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	if err == nil {
 		a.done("time fixed")
 		a.log.Info("preparing a contribution", "study", w.study.String(), "leaves", w.Leaves.UTC().Format(time.RFC3339))
-		if w.made = a.bench.within(ctx, w); gone() {
+		if w.made = a.preparation.within(ctx, w); gone() {
 			return
 		}
 		err = a.upload(ctx, d, w)
-		if !a.bench.hurry {
+		if !a.preparation.hurry {
 			a.clock.Sleep(ctx, w.began+w.span.whole()-a.clock.Elapsed())
 		}
 		if err == nil && !gone() {

@@ -75,7 +75,7 @@ func TestRefusedUnread(t *testing.T) {
 				if err := a.Round(context.Background()); err != nil {
 					t.Fatal(err)
 				}
-				if len(a.bench.queue) > 0 || isOpen(t, pipe) {
+				if len(a.preparation.queue) > 0 || isOpen(t, pipe) {
 					t.Fatal("the file is read")
 				}
 			}

@@ -92,8 +92,8 @@ type draft struct {
 	late string
 }
 
-// bench holds what is charged and to be prepared, in order.
-type bench struct {
+// preparation holds what is charged and to be prepared, in order.
+type preparation struct {
 	// prepare computes a draft; it reads the source's file.
 	prepare func(context.Context, window) draft
 	clock   clock.Clock
@@ -104,31 +104,31 @@ type bench struct {
 	hurry bool
 }
 
-func (b *bench) has(h study.Hash) bool {
-	return slices.ContainsFunc(b.queue, func(w window) bool { return w.study == h })
+func (p *preparation) has(h study.Hash) bool {
+	return slices.ContainsFunc(p.queue, func(w window) bool { return w.study == h })
 }
 
 // wait is the time until everything in the queue has left.
-func (b *bench) wait() (all time.Duration) {
-	for _, w := range b.queue {
+func (p *preparation) wait() (all time.Duration) {
+	for _, w := range p.queue {
 		all += w.span.whole()
 	}
 	return all
 }
 
 // within makes a draft and comes back at the window's end, ready or not.
-func (b *bench) within(ctx context.Context, w window) draft {
+func (p *preparation) within(ctx context.Context, w window) draft {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan draft, 1)
-	b.going.Go(func() {
+	p.going.Go(func() {
 		defer func() { _ = recover() }() // what it says could be a record; nothing is ready then
-		ready <- b.prepare(ctx, w)
+		ready <- p.prepare(ctx, w)
 	})
-	end, stop := b.clock.After(w.began + w.span.prepare - b.clock.Elapsed())
+	end, stop := p.clock.After(w.began + w.span.prepare - p.clock.Elapsed())
 	defer stop()
 	var hurried <-chan draft // nil, unless in a hurry
-	if b.hurry {
+	if p.hurry {
 		hurried = ready
 	}
 	select {

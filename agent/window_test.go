@@ -81,11 +81,11 @@ func TestTimeTellsNothing(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					a.bench.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
+					a.preparation.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
 					h := heard{r.coordinatorDouble, &spoken{from: time.Now()}}
 					a.link = h
-					prepare := a.bench.prepare
-					a.bench.prepare = func(ctx context.Context, w window) draft {
+					prepare := a.preparation.prepare
+					a.preparation.prepare = func(ctx context.Context, w window) draft {
 						made := prepare(ctx, w)
 						a.clock.Sleep(ctx, takes)
 						return made
@@ -218,10 +218,10 @@ func TestWindowsFollow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.bench.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
+			a.preparation.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
 			h := heard{r.coordinatorDouble, &spoken{from: time.Now()}}
 			a.link = h
-			a.bench.prepare = func(ctx context.Context, w window) draft {
+			a.preparation.prepare = func(ctx context.Context, w window) draft {
 				h.note("read")
 				a.clock.Sleep(ctx, takes)
 				return draft{}
@@ -230,17 +230,17 @@ func TestWindowsFollow(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range 3 {
-				w := a.bench.queue[0]
+				w := a.preparation.queue[0]
 				w.span = span{prepare: 5 * time.Second, draw: time.Second}
-				a.bench.queue[i] = w
+				a.preparation.queue[i] = w
 				if i < 2 {
-					a.bench.queue = append(a.bench.queue, w)
+					a.preparation.queue = append(a.preparation.queue, w)
 				}
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
 			defer cancel()
 			for ctx.Err() == nil { // as Run does
-				a.attend(ctx, a.site.config.Poll)
+				a.prepareUntilPoll(ctx, a.site.config.Poll)
 				if err := a.Round(ctx); err != nil && ctx.Err() == nil {
 					t.Fatal(err)
 				}
@@ -276,7 +276,7 @@ func TestNewTimeAfterCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.bench.prepare = func(ctx context.Context, _ window) draft { <-ctx.Done(); return draft{} }
+	a.preparation.prepare = func(ctx context.Context, _ window) draft { <-ctx.Done(); return draft{} }
 	if err := a.Round(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -286,8 +286,8 @@ func TestNewTimeAfterCrash(t *testing.T) {
 	before := read(a)
 	a.Close()
 	a = r.agent(t)
-	prepare := a.bench.prepare
-	a.bench.prepare = func(ctx context.Context, w window) draft {
+	prepare := a.preparation.prepare
+	a.preparation.prepare = func(ctx context.Context, w window) draft {
 		if again := read(a); !again.Until.After(before.Until) {
 			t.Errorf("after the crash the time is %v, it was %v", again, before)
 		}
@@ -303,8 +303,8 @@ func TestNewTimeAfterCrash(t *testing.T) {
 func TestPanicIsLate(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
-	a.bench.hurry = false
-	a.bench.prepare = func(context.Context, window) draft { panic(planted) }
+	a.preparation.hurry = false
+	a.preparation.prepare = func(context.Context, window) draft { panic(planted) }
 	begun := time.Now()
 	round(t, a)
 	if took := time.Since(begun); took < leastWindow {
@@ -387,7 +387,7 @@ func TestHostilePlan(t *testing.T) {
 	for i, labels := range files {
 		s := site(labels)
 		a := s.agent(t)
-		a.bench.hurry = false
+		a.preparation.hurry = false
 		round(t, a)
 		heard := time.Now()
 		var fixed due
@@ -440,7 +440,7 @@ func TestDeclaredAnewAfterTheCharge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.bench.prepare = func(ctx context.Context, _ window) draft { <-ctx.Done(); return draft{} }
+	a.preparation.prepare = func(ctx context.Context, _ window) draft { <-ctx.Done(); return draft{} }
 	if err := a.Round(context.Background()); err != nil {
 		t.Fatal(err)
 	}
