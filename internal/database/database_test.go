@@ -200,6 +200,9 @@ func TestAdvice(t *testing.T) {
 	must(other.Write.Exec("PRAGMA busy_timeout = 1"))
 	tx := must(d.Write.Begin()) // which has the lock before it writes
 	_, busy := other.Write.Begin()
+	if busy == nil {
+		t.Fatal("a second transaction began to write while the first was under way")
+	}
 	must(0, tx.Rollback())
 
 	must(other.Write.Exec("PRAGMA query_only = 1"))
@@ -275,5 +278,32 @@ func TestCopy(t *testing.T) {
 	}
 	if got := texts(t, opened(t, s, filepath.Join(dir, "copy"))); !reflect.DeepEqual(got, []string{"first"}) {
 		t.Errorf("the copy has %q", got)
+	}
+}
+
+// TestScrub: what was deleted is neither in the file nor in its log, where a room
+// asks for it.
+func TestScrub(t *testing.T) {
+	s := notes(1)
+	s.Pragmas = []string{"secure_delete(1)"}
+	path := filepath.Join(t.TempDir(), "notes")
+	d := opened(t, s, path)
+	const secret = "a ballot that was added up"
+	there := func() (all []string) {
+		for _, f := range must(os.ReadDir(filepath.Dir(path))) {
+			if strings.Contains(string(must(os.ReadFile(filepath.Join(filepath.Dir(path), f.Name())))), secret) {
+				all = append(all, f.Name())
+			}
+		}
+		return all
+	}
+	must(d.Write.Exec("INSERT INTO notes (text) VALUES ($1)", secret))
+	must(d.Write.Exec("DELETE FROM notes"))
+	if got := there(); len(got) == 0 {
+		t.Error("the secret is nowhere before: this test sees nothing")
+	}
+	must(0, d.Scrub(ctx))
+	if got := there(); len(got) != 0 {
+		t.Errorf("the secret is in %q", got)
 	}
 }

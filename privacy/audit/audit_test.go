@@ -19,25 +19,63 @@ func coin(rng *rand.Rand, keep float64) Draw {
 	})
 }
 
-// TestAuditFalseAlarms: on answers of a coin, whose ε is exact, audits with a
-// false-alarm rate of 0.2 raise less than they may. 300 audits raise 60 expected
-// at most; 121 or more happen with probability below 1e-13 (binomial tail).
+// TestAuditFalseAlarms: on answers whose ε is exact, of one coin and of sixteen,
+// audits with a false-alarm rate of 0.2 raise less than they may. 300 audits raise
+// 60 expected at most; 121 or more happen with probability below 1e-13 (binomial
+// tail), and draws are seeded. If each of the sixteen coins' events had the whole
+// rate to itself, most audits would raise an alarm.
 func TestAuditFalseAlarms(t *testing.T) {
-	draw := coin(rand.New(rand.NewPCG(1, 1)), 3./4) // ε = log 3
-	raised := 0
-	for range 300 {
-		f, err := Audit{Samples: 200, FalseAlarm: 0.2}.Run(draw)
+	for name, c := range map[string]struct {
+		draw    func(*rand.Rand) Draw
+		epsilon float64
+	}{
+		"a coin": {func(rng *rand.Rand) Draw { return coin(rng, 3./4) }, math.Log(3)},
+		"sixteen fair coins": {func(rng *rand.Rand) Draw {
+			return Integers(func(int) []int64 {
+				out := make([]int64, 16)
+				for j := range out {
+					out[j] = rng.Int64N(2)
+				}
+				return out
+			})
+		}, 0},
+	} {
+		draw, raised := c.draw(rand.New(rand.NewPCG(1, 1))), 0
+		for range 300 {
+			f, err := Audit{Samples: 200, FalseAlarm: 0.2}.Run(draw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Exceeds(c.epsilon) {
+				raised++
+			}
+		}
+		if raised > 120 {
+			t.Errorf("%s: %d of 300 honest audits raise an alarm, 60 are allowed for", name, raised)
+		}
+		t.Logf("%s: %d of 300 audits raise an alarm at a false-alarm rate of 0.2", name, raised)
+	}
+}
+
+// TestAuditDelta: what happens with probability δ at most is no evidence.
+func TestAuditDelta(t *testing.T) {
+	for delta, refuted := range map[float64]bool{0: true, .05: true, .25: false} {
+		a := Default()
+		a.Samples, a.Delta = 4000, delta
+		rng := rand.New(rand.NewPCG(2, 2))
+		f, err := a.Run(Integers(func(n int) []int64 { // one answer in five gives data set 1 away
+			if n == 1 && rng.IntN(5) == 0 {
+				return []int64{1}
+			}
+			return []int64{0}
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Exceeds(math.Log(3)) {
-			raised++
+		if f.Delta != delta || f.Exceeds(.1) != refuted {
+			t.Errorf("δ = %v: shows %.3f at δ = %v by %s", delta, f.Epsilon, f.Delta, f.Event)
 		}
 	}
-	if raised > 120 {
-		t.Errorf("%d of 300 audits of an honest coin raise an alarm, 60 are allowed for", raised)
-	}
-	t.Logf("%d of 300 audits raise an alarm at a false-alarm rate of 0.2", raised)
 }
 
 // TestAuditFinds: what gives two data sets away is found, whatever it is. Draws are
@@ -49,16 +87,17 @@ func TestAuditFinds(t *testing.T) {
 		least float64 // that must be shown
 		most  float64 // that may be
 	}{
-		"a fair coin":            {coin(rng, .5), 0, 1e-9},
-		"a coin of ε = log 9":    {coin(rng, .9), 1.6, math.Log(9)},
-		"the number itself":      {func(n int) []float64 { return []float64{float64(n)} }, 3, 99},
-		"a refusal":              {func(n int) []float64 { return make([]float64, 1-n) }, 3, 99},
-		"a lowest bit":           {func(n int) []float64 { return []float64{float64(2*rng.IntN(1<<40) + n)} }, 3, 99},
-		"the tenth of ten":       {func(n int) []float64 { return append(make([]float64, 9), rng.Float64()+float64(n)) }, 3, 99},
-		"a sum of two":           {func(n int) []float64 { x := 1e6 * rng.NormFloat64(); return []float64{x, float64(n) - x} }, 3, 99},
-		"how long the answer is": {func(n int) []float64 { return make([]float64, 3+n) }, 3, 99},
-		"nothing is ever said":   {func(int) []float64 { return nil }, 0, 0},
-		"not a number":           {func(n int) []float64 { return []float64{math.NaN()} }, 0, 0},
+		"a fair coin":                  {coin(rng, .5), 0, 1e-9},
+		"a coin of ε = log 9":          {coin(rng, .9), 1.6, math.Log(9)},
+		"noise that never comes again": {func(int) []float64 { return []float64{rng.NormFloat64(), rng.NormFloat64()} }, 0, 1e-9},
+		"the number itself":            {func(n int) []float64 { return []float64{float64(n)} }, 3, 99},
+		"a refusal":                    {func(n int) []float64 { return make([]float64, 1-n) }, 3, 99},
+		"a lowest bit":                 {func(n int) []float64 { return []float64{float64(2*rng.IntN(1<<40) + n)} }, 3, 99},
+		"the tenth of ten":             {func(n int) []float64 { return append(make([]float64, 9), rng.Float64()+float64(n)) }, 3, 99},
+		"a sum of two":                 {func(n int) []float64 { x := 1e6 * rng.NormFloat64(); return []float64{x, float64(n) - x} }, 3, 99},
+		"how long the answer is":       {func(n int) []float64 { return make([]float64, 3+n) }, 3, 99},
+		"nothing is ever said":         {func(int) []float64 { return nil }, 0, 0},
+		"not a number":                 {func(n int) []float64 { return []float64{math.NaN()} }, 0, 0},
 	}
 	for _, name := range slices.Sorted(maps.Keys(cases)) { // in order: they share their draws
 		c := cases[name]
