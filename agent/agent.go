@@ -16,8 +16,8 @@ import (
 
 // Agent takes part in studies for one party.
 type Agent struct {
-	site *site
-	link link
+	state *state
+	link  link
 	// dial makes a link anew, after the certificate was renewed.
 	dial func(Config, protocol.Identity) (link, error)
 	id   protocol.Identity
@@ -54,7 +54,7 @@ func New(c Config) (*Agent, error) {
 
 func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Config, protocol.Identity) (link, error)) (*Agent, error) {
 	c.Clock = c.Clock.Complete()
-	s, err := openSite(c, party)
+	s, err := openState(c, party)
 	if err != nil {
 		return nil, err
 	}
@@ -68,20 +68,20 @@ func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Con
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Agent{
-		site: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
+		state: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
 		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, preparation: &preparation{prepare: s.draft, clock: c.Clock}, clock: c.Clock, jitter: jitter,
 	}, nil
 }
 
 // Party is who this agent is.
-func (a *Agent) Party() study.PartyID { return a.site.party }
+func (a *Agent) Party() study.PartyID { return a.state.party }
 
 // Close ends the connection and closes the ledger, once what was being prepared
 // has come to its end.
 func (a *Agent) Close() error {
 	a.preparation.going.Wait()
 	err := a.link.Close()
-	a.site.close()
+	a.state.close()
 	return err
 }
 
@@ -90,15 +90,15 @@ func (a *Agent) Close() error {
 // may use a state folder. Run closes the agent.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.Close()
-	unlock, err := lockState(a.site.config.State)
+	unlock, err := lockState(a.state.config.State)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := a.site.studies.tidy(); err != nil {
+	if err := a.state.studies.tidy(); err != nil {
 		return fmt.Errorf("open state folder: %w", err)
 	}
-	if a.site.config.Gossip.Listen != "" {
+	if a.state.config.Gossip.Listen != "" {
 		var gossip sync.WaitGroup
 		defer gossip.Wait()
 		id := a.id // it may be renewed meanwhile
@@ -118,9 +118,9 @@ func (a *Agent) Run(ctx context.Context) error {
 			a.log.Info("agent stopped")
 			return nil
 		}
-		wait := a.jitter(a.site.config.Poll)
+		wait := a.jitter(a.state.config.Poll)
 		if err != nil {
-			wait = backoff(failures, a.site.config.MaxBackoff)
+			wait = backoff(failures, a.state.config.MaxBackoff)
 			failures++
 			a.log.Warn(advice(err), "error", err, "wait", wait.Round(time.Millisecond))
 		} else if failures > 0 {
@@ -262,11 +262,11 @@ func (a *Agent) follow() error {
 
 // take goes on with another identity, which is on the disk before it is used.
 func (a *Agent) take(id protocol.Identity, why string) error {
-	if err := id.Save(IdentityFile(a.site.config)); err != nil {
+	if err := id.Save(IdentityFile(a.state.config)); err != nil {
 		return err
 	}
 	a.done("identity renewed")
-	l, err := a.dial(a.site.config, id)
+	l, err := a.dial(a.state.config, id)
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (a *Agent) sayOf(topic string, level slog.Level, what string, args ...any) 
 	}
 }
 
-func (a *Agent) now() time.Time { return a.site.config.now() }
+func (a *Agent) now() time.Time { return a.state.config.now() }
 
 // maxDatedSkew is how far the clocks may be apart for a charge to be dated. A
 // coordinator can move the end of a year by so much and by no more.
@@ -311,7 +311,7 @@ func yearOf(now time.Time, skew time.Duration) string {
 
 // done reports an effect that is durable or visible.
 func (a *Agent) done(effect string) {
-	if f := a.site.config.Checkpoint; f != nil {
+	if f := a.state.config.Checkpoint; f != nil {
 		f(effect)
 	}
 }

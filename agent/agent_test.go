@@ -185,7 +185,7 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 
 // declare says of each source what its file now is, as a person does.
 func (r *rig) declare() error {
-	s := &site{config: r.config, sources: filepath.Join(r.config.State, "sources")}
+	s := &state{config: r.config, sources: filepath.Join(r.config.State, "sources")}
 	if err := os.MkdirAll(s.sources, 0o700); err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func round(t *testing.T, a *Agent) {
 
 func charges(t *testing.T, a *Agent, u privacy.Unit) int64 {
 	t.Helper()
-	totals, err := a.site.ledger.Totals(context.Background())
+	totals, err := a.state.ledger.Totals(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestContribute(t *testing.T) {
 			}
 			r.state = study.Released
 			round(t, a)
-			if d := a.site.studies.of(r.hash); !d.has(fileRelease) || !d.has(fileReceipt) {
+			if d := a.state.studies.of(r.hash); !d.has(fileRelease) || !d.has(fileReceipt) {
 				t.Error("receipt or release was not kept")
 			}
 			if strings.Contains(r.log.String(), planted) || strings.Contains(r.log.String(), "martian") {
@@ -414,7 +414,7 @@ func TestRefusedCannotBeApproved(t *testing.T) {
 	if _, err := a.Approve(context.Background(), "illness", Approver{}); err == nil || !strings.Contains(err.Error(), "0.5") {
 		t.Fatalf("approve = %v, want a refusal that names the limit", err)
 	}
-	if len(a.site.approvers(a.site.studies.of(r.hash), r.hash)) > 0 {
+	if len(a.state.approvers(a.state.studies.of(r.hash), r.hash)) > 0 {
 		t.Error("the refused study is approved")
 	}
 }
@@ -438,7 +438,7 @@ func TestClosed(t *testing.T) {
 			a := r.agent(t)
 			round(t, a)
 			round(t, a)
-			d := a.site.studies.of(r.hash)
+			d := a.state.studies.of(r.hash)
 			if !d.has(fileClosed) || d.has(fileUpload) != test.sent {
 				t.Errorf("closed %v, upload %v, want true, %v", d.has(fileClosed), d.has(fileUpload), test.sent)
 			}
@@ -458,7 +458,7 @@ func TestDraftAgain(t *testing.T) {
 		a := r.agent(t)
 		r.refuse = study.ErrNotOpen // put back between the list and the upload
 		round(t, a)
-		d := a.site.studies.of(r.hash)
+		d := a.state.studies.of(r.hash)
 		body, err := d.read(fileUpload)
 		if err != nil || d.has(fileClosed) {
 			t.Fatalf("upload %v, closed %v", err, d.has(fileClosed))
@@ -546,7 +546,7 @@ func TestDiskFails(t *testing.T) {
 	if len(r.bodies) != 0 {
 		t.Fatal("it sent what it had not stored")
 	}
-	a.site.config.Checkpoint = nil
+	a.state.config.Checkpoint = nil
 	if err := errors.Join(os.Remove(dir), os.Rename(dir+".away", dir)); err != nil {
 		t.Fatal(err)
 	}

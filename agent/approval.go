@@ -73,7 +73,7 @@ func (p Policy) counts(h study.Hash, a approval) bool {
 }
 
 // approvers are the persons whose approval of a plan counts, by name.
-func (s *site) approvers(d dossier, h study.Hash) []string {
+func (s *state) approvers(d dossier, h study.Hash) []string {
 	files, err := filepath.Glob(filepath.Join(d.dir, approvalFile("*"))) // sorted
 	if err != nil {
 		return nil
@@ -91,7 +91,7 @@ func (s *site) approvers(d dossier, h study.Hash) []string {
 
 // refused reads a person's no; nil where there is none. A refusal that cannot
 // be read is one.
-func (s *site) refused(d dossier) *refusal {
+func (s *state) refused(d dossier) *refusal {
 	b, err := d.read(fileRefused)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -135,11 +135,11 @@ func (who Approver) name() (string, error) {
 // long that takes keeps nothing waiting.
 func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review, error) {
 	offline := a.refresh(ctx)
-	h, err := a.site.studies.find(name)
+	h, err := a.state.studies.find(name)
 	if err != nil {
 		return Review{}, errors.Join(err, offline)
 	}
-	r, err := a.site.outline(ctx, h)
+	r, err := a.state.outline(ctx, h)
 	if err != nil {
 		return Review{}, errors.Join(err, offline)
 	}
@@ -150,7 +150,7 @@ func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review,
 	if !r.Allowed {
 		return fail(fmt.Errorf("the policy does not allow it: %s", r.Objections[0]))
 	}
-	p := a.site.config.Policy
+	p := a.state.config.Policy
 	as, err := who.name()
 	if err != nil {
 		return fail(err)
@@ -167,13 +167,13 @@ func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review,
 		}
 		yes.Signature = who.Key.Sign(protocol.ApprovalDocument, approvalText(r.Plan, as))
 	}
-	if err := a.site.audit.record(auditApproved, r.Plan, r.Study, "by", as, "account", yes.Account, "signed", yes.Signature != nil); err != nil {
+	if err := a.state.audit.record(auditApproved, r.Plan, r.Study, "by", as, "account", yes.Account, "signed", yes.Signature != nil); err != nil {
 		return fail(err)
 	}
-	if err := a.site.studies.of(r.Plan).writeJSON(approvalFile(as), yes); err != nil {
+	if err := a.state.studies.of(r.Plan).writeJSON(approvalFile(as), yes); err != nil {
 		return fail(err)
 	}
-	return a.site.review(ctx, r.Plan)
+	return a.state.review(ctx, r.Plan)
 }
 
 // Refuse keeps a study from taking place here, for good, and says how far it
@@ -183,16 +183,16 @@ func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review,
 // at this moment may still arrive.
 func (a *Agent) Refuse(ctx context.Context, name string, who Approver, reason string) (Review, error) {
 	offline := a.refresh(ctx)
-	h, err := a.site.studies.find(name)
+	h, err := a.state.studies.find(name)
 	if err != nil {
 		return Review{}, errors.Join(err, offline)
 	}
-	r, err := a.site.outline(ctx, h)
+	r, err := a.state.outline(ctx, h)
 	if err != nil {
 		return Review{}, err
 	}
 	fail := func(err error) (Review, error) { return r, fmt.Errorf("refuse study %s: %w", Printable(r.Study), err) }
-	d := a.site.studies.of(h)
+	d := a.state.studies.of(h)
 	as, err := who.name()
 	switch {
 	case err != nil:
@@ -205,11 +205,11 @@ func (a *Agent) Refuse(ctx context.Context, name string, who Approver, reason st
 		return fail(fmt.Errorf("it is closed already: %s", r.Closed))
 	}
 	no := refusal{Name: as, Account: account(), At: a.now().UTC(), Reason: strings.TrimSpace(reason)}
-	if err := a.site.audit.record(auditRefused, h, r.Study, "by", as, "account", no.Account); err != nil {
+	if err := a.state.audit.record(auditRefused, h, r.Study, "by", as, "account", no.Account); err != nil {
 		return fail(err)
 	}
 	if err := d.writeJSON(fileRefused, no); err != nil {
 		return fail(err)
 	}
-	return a.site.outline(ctx, h)
+	return a.state.outline(ctx, h)
 }

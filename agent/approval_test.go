@@ -67,7 +67,7 @@ func TestTwoPersons(t *testing.T) {
 		}
 		round(t, a)
 	}
-	d := a.site.studies.of(r.hash)
+	d := a.state.studies.of(r.hash)
 	forge := func(what string, yes approval, file string) {
 		t.Helper()
 		if err := d.writeJSON(approvalFile(file), yes); err != nil {
@@ -147,7 +147,7 @@ func TestRefusedTooLate(t *testing.T) {
 	round(t, a)
 	r.state = study.Sealed
 	round(t, a)
-	if d := a.site.studies.of(r.hash); len(r.bodies) != 0 || r.declined != 1 || !d.has(fileClosed) {
+	if d := a.state.studies.of(r.hash); len(r.bodies) != 0 || r.declined != 1 || !d.has(fileClosed) {
 		t.Errorf("%d uploads of what was refused, declined %d times, closed %v", len(r.bodies), r.declined, d.has(fileClosed))
 	}
 	r = newRig(t, nil)
@@ -166,7 +166,7 @@ func TestRefusedWhateverIsSaid(t *testing.T) {
 	round(t, a)
 	r.state = study.Sealed
 	round(t, a)
-	if d := a.site.studies.of(r.hash); len(r.bodies) != 0 || !d.has(fileClosed) {
+	if d := a.state.studies.of(r.hash); len(r.bodies) != 0 || !d.has(fileClosed) {
 		t.Errorf("%d uploads of what was refused, closed %v", len(r.bodies), d.has(fileClosed))
 	}
 }
@@ -311,7 +311,7 @@ func TestAuditLog(t *testing.T) {
 	defer syslog.Close()
 	r.config.Audit.Syslog = filepath.Join(t.TempDir(), "nobody")
 	a := r.agent(t)
-	if err := a.site.audit.forward([]byte("x")); err == nil { // and it starts all the same
+	if err := a.state.audit.forward([]byte("x")); err == nil { // and it starts all the same
 		t.Error("a syslog that is not there took a line")
 	}
 	a.Close()
@@ -350,7 +350,7 @@ func TestAuditLog(t *testing.T) {
 		}
 	}
 	syslog.Close() // it goes away: the file still has everything, and nothing stops
-	if err := a.site.audit.record(auditClosed, r.hash, "illness"); err != nil || !strings.Contains(r.log.String(), "syslog does not take") {
+	if err := a.state.audit.record(auditClosed, r.hash, "illness"); err != nil || !strings.Contains(r.log.String(), "syslog does not take") {
 		t.Errorf("without syslog: %v, log:\n%s", err, r.log)
 	}
 }
@@ -375,7 +375,7 @@ func undated(file []byte) []byte {
 func TestAuditFirst(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
-	a.site.audit.file.Close()
+	a.state.audit.file.Close()
 	for range 3 {
 		round(t, a)
 	}

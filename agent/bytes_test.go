@@ -241,13 +241,13 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 		}
 		s.said += fmt.Sprintf("%s %q\n", method, said)
 	}
-	totals, err := a.site.ledger.Totals(ctx)
+	totals, err := a.state.ledger.Totals(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.charged = fmt.Sprintf("%+v", totals)
 	p := r.study.Plan
-	task, err := a.site.task(p)
+	task, err := a.state.task(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,11 +259,11 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 		t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
 		return s
 	}
-	draft, err := task.Draft(a.site.inputs(a.site.records(p, 60)))
+	draft, err := task.Draft(a.state.inputs(a.state.records(p, 60)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	published, err := study.Settle(ctx, a.site.ledger, r.hash, draft.Asks) // again: what was published then
+	published, err := study.Settle(ctx, a.state.ledger, r.hash, draft.Asks) // again: what was published then
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,9 +340,9 @@ func TestBytesOfAFileAndOfTheWire(t *testing.T) {
 // fewer than were declared, as many, or more.
 func TestNeighboursInLines(t *testing.T) {
 	r := visitsRig(t, func(p *study.Proposal) { p.Unit = privacy.Record })
-	site := r.agent(t).site
+	folder := r.agent(t).state
 	p := r.study.Plan
-	d, err := site.declared(p)
+	d, err := folder.declared(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +366,7 @@ func TestNeighboursInLines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := study.Exactly(p, all, n, site.shardKey)
+			got := study.Exactly(p, all, n, folder.shardKey)
 			if got.Len() != n {
 				t.Fatalf("%d records, %d were declared", got.Len(), n)
 			}
@@ -399,16 +399,16 @@ func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 		r := newRig(t, nil)
 		a := r.agent(t)
 		p := r.study.Plan
-		want := a.site.records(p, 61)
+		want := a.state.records(p, 61)
 		change(&p.Schema)
 		if err := p.Check(); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "how a file is") {
 			t.Errorf("%s: check = %v, want a refusal that says why", name, err)
 		}
-		d, err := a.site.declared(p)
+		d, err := a.state.declared(p)
 		if err != nil || len(d.Objections(p)) > 0 {
 			t.Errorf("%s: %v, %v", name, err, d.Objections(p))
 		}
-		got := a.site.records(p, 61)
+		got := a.state.records(p, 61)
 		if got.Len() != want.Len() || !slices.Equal(got.Y, want.Y) || !bytes.Equal(fmt.Appendf(nil, "%v", got.X), fmt.Appendf(nil, "%v", want.X)) {
 			t.Errorf("%s: the plan changed what is read", name)
 		}

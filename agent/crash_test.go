@@ -103,7 +103,7 @@ func TestKilledBetweenEffects(t *testing.T) {
 				if c := charges(t, a, privacy.Record); c != 1 {
 					t.Errorf("killed at effect %d: %d charges, want 1", n, c)
 				}
-				d := a.site.studies.of(rigIn(dir, victimStudy(noise)).hash)
+				d := a.state.studies.of(rigIn(dir, victimStudy(noise)).hash)
 				if upload, err := d.read(fileUpload); err != nil || !bytes.Equal(upload, received) {
 					t.Errorf("killed at effect %d: the upload on disk is not what was received (%v)", n, err)
 				}

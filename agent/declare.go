@@ -108,13 +108,13 @@ func objection(all []string) error {
 }
 
 // declarationFile is where a source's declaration lies.
-func (s *site) declarationFile(name string) string {
+func (s *state) declarationFile(name string) string {
 	return filepath.Join(s.sources, url.PathEscape(name)+".json")
 }
 
 // declared is the declaration of the source that a plan names; an error wraps
 // ErrUndeclared and says what a person has to do.
-func (s *site) declared(p study.Plan) (Declaration, error) {
+func (s *state) declared(p study.Plan) (Declaration, error) {
 	name, err := s.config.source(p.Data)
 	if err != nil {
 		return Declaration{}, fmt.Errorf("%w: %w", ErrUndeclared, err)
@@ -124,7 +124,7 @@ func (s *site) declared(p study.Plan) (Declaration, error) {
 
 // declaration is that of a configured source. Where the configuration has come
 // to name another file or schema, the source waits for a person again.
-func (s *site) declaration(name string) (d Declaration, err error) {
+func (s *state) declaration(name string) (d Declaration, err error) {
 	again := "caucus agent source declare " + name
 	fail := func(format string, args ...any) (Declaration, error) {
 		return Declaration{}, fmt.Errorf("%w: source %s: %s: %s", ErrUndeclared, name, fmt.Sprintf(format, args...), again)
@@ -200,13 +200,13 @@ type SourceReport struct {
 // Sources reports on all sources, without opening their files.
 func (a *Agent) Sources() []SourceReport {
 	var out []SourceReport
-	for _, name := range slices.Sorted(maps.Keys(a.site.config.Data)) {
-		out = append(out, a.site.sourceReport(name))
+	for _, name := range slices.Sorted(maps.Keys(a.state.config.Data)) {
+		out = append(out, a.state.sourceReport(name))
 	}
 	return out
 }
 
-func (s *site) sourceReport(name string) SourceReport {
+func (s *state) sourceReport(name string) SourceReport {
 	r := SourceReport{Source: name, File: s.config.Data[name].File}
 	if d, err := s.declaration(name); err != nil {
 		r.Waits = err.Error()
@@ -218,12 +218,12 @@ func (s *site) sourceReport(name string) SourceReport {
 
 // CheckSource reads a source as a study would, and changes nothing.
 func (a *Agent) CheckSource(name string) (SourceReport, error) {
-	if _, err := a.site.config.source(name); err != nil {
+	if _, err := a.state.config.source(name); err != nil {
 		return SourceReport{}, err
 	}
-	r := a.site.sourceReport(name)
+	r := a.state.sourceReport(name)
 	if r.Declared == nil {
-		_, err := a.site.survey(name, &r)
+		_, err := a.state.survey(name, &r)
 		if err != nil {
 			r.Problem = err.Error()
 		}
@@ -236,13 +236,13 @@ func (a *Agent) CheckSource(name string) (SourceReport, error) {
 	}
 	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, read.form.String(), records.Len(), read.lines.Columns, read.remarks()
 	r.Changed = read.digest != r.Declared.Digest
-	r.Problem = strings.Join(a.site.config.Data[name].problems(read), "; ")
+	r.Problem = strings.Join(a.state.config.Data[name].problems(read), "; ")
 	return r, nil
 }
 
 // survey reads a source as a declaration of it would be, and completes the
 // report.
-func (s *site) survey(name string, r *SourceReport) (Declaration, error) {
+func (s *state) survey(name string, r *SourceReport) (Declaration, error) {
 	source := s.config.Data[name]
 	own, err := readSchema(source.Schema)
 	if err != nil {
@@ -298,11 +298,11 @@ func (a *Agent) declareSource(name string, who Approver, vouch bool) (SourceRepo
 	fail := func(err error) (SourceReport, error) {
 		return SourceReport{}, fmt.Errorf("declare source %s: %w", name, err)
 	}
-	if _, err := a.site.config.source(name); err != nil {
+	if _, err := a.state.config.source(name); err != nil {
 		return fail(err)
 	}
-	r := a.site.sourceReport(name)
-	d, err := a.site.survey(name, &r)
+	r := a.state.sourceReport(name)
+	d, err := a.state.survey(name, &r)
 	if err != nil {
 		return fail(err)
 	}
@@ -313,17 +313,17 @@ func (a *Agent) declareSource(name string, who Approver, vouch bool) (SourceRepo
 		return fail(err)
 	}
 	d.Account, d.At = account(), a.now().UTC()
-	if err := a.site.audit.recordSource(auditDeclared, name, "records", d.Records, "vouched", strings.Join(d.Vouched, " "), "by", d.By, "account", d.Account); err != nil {
+	if err := a.state.audit.recordSource(auditDeclared, name, "records", d.Records, "vouched", strings.Join(d.Vouched, " "), "by", d.By, "account", d.Account); err != nil {
 		return fail(err)
 	}
-	if err := a.site.keepDeclaration(d); err != nil {
+	if err := a.state.keepDeclaration(d); err != nil {
 		return fail(err)
 	}
 	r.Declared, r.Waits = &d, ""
 	return r, nil
 }
 
-func (s *site) keepDeclaration(d Declaration) error {
+func (s *state) keepDeclaration(d Declaration) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
 		return err

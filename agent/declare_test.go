@@ -262,7 +262,7 @@ func TestPlanHeldAgainstSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := r.agent(t)
-		d, err := a.site.declared(r.study.Plan)
+		d, err := a.state.declared(r.study.Plan)
 		if err != nil {
 			t.Fatal(err)
 		}

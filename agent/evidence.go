@@ -30,7 +30,7 @@ type Evidence struct {
 	Party  study.PartyID
 	Keys   protocol.Keys
 	config Config
-	site   site // no ledger: only folders
+	state  state // no ledger: only folders
 }
 
 // ReadEvidence reads an enrolled agent's state folder.
@@ -44,12 +44,12 @@ func ReadEvidence(c Config) (*Evidence, error) {
 		return nil, err
 	}
 	e := &Evidence{Party: party, Keys: keys, config: c}
-	e.site = site{config: c, party: party, studies: dossiers{filepath.Join(c.State, "studies")}, pools: filepath.Join(c.State, "pools")}
+	e.state = state{config: c, party: party, studies: dossiers{filepath.Join(c.State, "studies")}, pools: filepath.Join(c.State, "pools")}
 	return e, nil
 }
 
 // PoolFile is where the agent keeps a pool that it fetched.
-func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.site.poolFile(d) }
+func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.poolFile(d) }
 
 // Witness holds a release against what this site knows of its study: whether
 // the site agreed to this plan, and whether the release counts the site as its
@@ -58,7 +58,7 @@ func (e *Evidence) Witness(r study.Release) []study.Finding {
 	about := func(v study.Verdict, format string, args ...any) []study.Finding {
 		return []study.Finding{{About: "receipt", Verdict: v, Says: fmt.Sprintf(format, args...)}}
 	}
-	d := e.site.studies.of(r.PlanHash)
+	d := e.state.studies.of(r.PlanHash)
 	counted := slices.Contains(r.Contributed, e.Party)
 	receipt, err := d.receipt(e.Keys)
 	switch {
@@ -146,7 +146,7 @@ func openJournal(c Config) (*journal.Journal, error) {
 // remember, each from when an upload was made, in order. Those of an older
 // version of this program have no hash.
 func (e *Evidence) Remembered() ([]privacy.Head, error) {
-	heads, _, err := e.site.studies.heads()
+	heads, _, err := e.state.studies.heads()
 	slices.SortFunc(heads, func(a, b privacy.Head) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return heads, err
 }
@@ -155,7 +155,7 @@ func (e *Evidence) Remembered() ([]privacy.Head, error) {
 // site in receipts and releases it signed, and an error if two of them show that
 // its ledger went back or was written anew.
 func (e *Evidence) Coordinator() ([]privacy.Head, error) {
-	folders, err := e.site.studies.folders()
+	folders, err := e.state.studies.folders()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -30,7 +30,7 @@ func after(t *testing.T) (r *rig, e *Evidence, signer *protocol.Signer, release 
 	if signer, err = protocol.NewSigner(); err != nil {
 		t.Fatal(err)
 	}
-	e = &Evidence{Party: "site", Keys: keysOf(signer.Key()), config: r.config, site: *a.site}
+	e = &Evidence{Party: "site", Keys: keysOf(signer.Key()), config: r.config, state: *a.state}
 	receipt = protocol.Receipt{
 		Plan: r.hash, Party: "site", Body: sha256.Sum256(r.bodies[0]), Size: len(r.bodies[0]),
 		Received: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Ledger: privacy.Head{Sequence: 4, Hash: privacy.Digest{4}},
@@ -47,7 +47,7 @@ func keep(t *testing.T, e *Evidence, h study.Hash, signer *protocol.Signer, r pr
 	t.Helper()
 	r, err := r.Sign(signer)
 	if err == nil {
-		err = e.site.studies.of(h).writeJSON(fileReceipt, receipt{Body: r.Body.String(), Received: r.Received, Signed: r.Document, Signature: r.Signature})
+		err = e.state.studies.of(h).writeJSON(fileReceipt, receipt{Body: r.Body.String(), Received: r.Received, Signed: r.Document, Signature: r.Signature})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestWitness(t *testing.T) {
 			t.Errorf("%s: %v, want %s: …%s…", name, found, c.verdict, c.says)
 		}
 	}
-	if err := os.Remove(e.site.studies.of(release.PlanHash).dir + "/" + fileReceipt); err != nil {
+	if err := os.Remove(e.state.studies.of(release.PlanHash).dir + "/" + fileReceipt); err != nil {
 		t.Fatal(err)
 	}
 	if found := e.Witness(release); found[0].Verdict != study.Word {
@@ -108,7 +108,7 @@ func TestCharged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := e.site.pool(p)
+	pool, err := e.state.pool(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,13 +145,13 @@ func TestCharged(t *testing.T) {
 }
 
 // openSiteAnew opens a ledger, however old, under no memory of a better one.
-func openSiteAnew(c Config) (*site, error) {
+func openSiteAnew(c Config) (*state, error) {
 	j, err := journal.OpenSQLite(LedgerFile(c))
 	if err != nil {
 		return nil, err
 	}
 	l, err := privacy.Open(j, privacy.Config{})
-	return &site{config: c, journal: j, ledger: l}, err
+	return &state{config: c, journal: j, ledger: l}, err
 }
 
 // TestCoordinatorGoesBack: receipts that quote the coordinator's ledger tell when
@@ -193,7 +193,7 @@ func TestCoordinatorGoesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.site.studies.of(r.hash).write(fileRelease, file); err != nil {
+	if err := e.state.studies.of(r.hash).write(fileRelease, file); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Coordinator(); err == nil || !strings.Contains(err.Error(), "two different entries 4") {
@@ -205,7 +205,7 @@ func TestCoordinatorGoesBack(t *testing.T) {
 // forgot it nothing more, and its site what happened.
 func TestForgottenRelease(t *testing.T) {
 	r, e, _, _, _ := after(t)
-	if err := e.site.studies.of(r.hash).write(fileRelease, []byte("{}")); err != nil {
+	if err := e.state.studies.of(r.hash).write(fileRelease, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	a := r.agent(t)

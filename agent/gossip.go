@@ -11,7 +11,7 @@ import (
 // too. It asks for the key as often as for studies: each revocation changes it.
 // Whether it succeeds, and how long that takes, changes nothing else.
 func (a *Agent) gossip(ctx context.Context, id protocol.Identity) {
-	c := a.site.config
+	c := a.state.config
 	var l link // of its own: the agent's is at work
 	var g *protocol.Gossip
 	hangUp := func() {
@@ -49,7 +49,7 @@ func (a *Agent) gossip(ctx context.Context, id protocol.Identity) {
 				id = renewed
 			}
 		case g == nil:
-			if g, err = protocol.JoinGossip(protocol.GossipConfig{Name: string(a.site.party), Listen: c.Gossip.Listen, Key: info.Key, Join: info.Addresses}); err == nil {
+			if g, err = protocol.JoinGossip(protocol.GossipConfig{Name: string(a.state.party), Listen: c.Gossip.Listen, Key: info.Key, Join: info.Addresses}); err == nil {
 				a.log.Info("taking part in the gossip", "address", g.Addr())
 			}
 		case g.Rekey(info.Key) != nil, g.Len() == 1 && g.Join(info.Addresses) != nil:

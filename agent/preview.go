@@ -15,23 +15,23 @@ import (
 // that fails, offline says why.
 func (a *Agent) Preview(ctx context.Context, name string) (r Review, offline, err error) {
 	offline = a.refresh(ctx)
-	h, err := a.site.studies.find(name)
+	h, err := a.state.studies.find(name)
 	if err != nil {
 		return Review{}, offline, err
 	}
-	r, err = a.site.review(ctx, h)
+	r, err = a.state.review(ctx, h)
 	return r, offline, err
 }
 
 // Studies reviews all studies this site knows.
 func (a *Agent) Studies(ctx context.Context) (all []Review, offline, err error) {
 	offline = a.refresh(ctx)
-	hashes, err := a.site.studies.all()
+	hashes, err := a.state.studies.all()
 	if err != nil {
 		return nil, offline, err
 	}
 	for _, h := range hashes {
-		r, err := a.site.outline(ctx, h)
+		r, err := a.state.outline(ctx, h)
 		if err != nil {
 			return nil, offline, err
 		}
@@ -52,7 +52,7 @@ func (a *Agent) refresh(ctx context.Context) error {
 		return err
 	}
 	for _, o := range listing.Studies {
-		d := a.site.studies.of(o.Hash)
+		d := a.state.studies.of(o.Hash)
 		if o.State != study.Open || a.complete(d) {
 			continue
 		}
@@ -61,7 +61,7 @@ func (a *Agent) refresh(ctx context.Context) error {
 			return err
 		}
 		var pool []byte
-		if !a.site.hasPool(s.Plan.Pool) {
+		if !a.state.hasPool(s.Plan.Pool) {
 			if pool, err = a.link.Pool(ctx, s, ""); err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (a *Agent) refresh(ctx context.Context) error {
 			if err := a.keep(d, s); err != nil || pool == nil {
 				return err
 			}
-			return protocol.WriteSecret(a.site.poolFile(s.Plan.Pool), pool)
+			return protocol.WriteSecret(a.state.poolFile(s.Plan.Pool), pool)
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -85,7 +85,7 @@ func (a *Agent) refresh(ctx context.Context) error {
 // holding runs fn while this process holds the state folder; free is false
 // where another does.
 func (a *Agent) holding(fn func() error) (free bool, err error) {
-	unlock, err := lockState(a.site.config.State)
+	unlock, err := lockState(a.state.config.State)
 	if err != nil {
 		return false, nil
 	}

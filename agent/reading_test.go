@@ -93,7 +93,7 @@ func TestMappedSource(t *testing.T) {
 		}
 		r.put(t, german(t, clean))
 		r.mapWard(m)
-		if _, err := r.agent(t).site.declaration("ward"); !errors.Is(err, ErrUndeclared) {
+		if _, err := r.agent(t).state.declaration("ward"); !errors.Is(err, ErrUndeclared) {
 			t.Errorf("%s: under another mapping: %v, want that a person has to declare it", name, err)
 		}
 		if err := r.declare(); err != nil {
@@ -103,12 +103,12 @@ func TestMappedSource(t *testing.T) {
 			t.Errorf("%s: records\n%s\nwant\n%s", name, got, want)
 		}
 		a := r.agent(t)
-		d, err := a.site.declaration("ward")
+		d, err := a.state.declaration("ward")
 		if err != nil || d.Form.Encoding != "latin1" || d.cells() <= 8 {
 			t.Errorf("%s: %+v, %v, %g cells", name, d.Form, err, d.cells())
 		}
 		r.mapWard(MappingSource{})
-		if _, err := r.agent(t).site.declaration("ward"); err == nil {
+		if _, err := r.agent(t).state.declaration("ward"); err == nil {
 			t.Errorf("%s: the declaration holds without the mapping", name)
 		}
 	}
@@ -116,7 +116,7 @@ func TestMappedSource(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.agent(t).site.declaration("ward"); !errors.Is(err, ErrUndeclared) {
+	if _, err := r.agent(t).state.declaration("ward"); !errors.Is(err, ErrUndeclared) {
 		t.Errorf("without the mapping's file: %v", err)
 	}
 }
@@ -124,7 +124,7 @@ func TestMappedSource(t *testing.T) {
 // records are the ward's encoded records, as text.
 func records(t *testing.T, r *rig) string {
 	t.Helper()
-	d, err := r.agent(t).site.declaration("ward")
+	d, err := r.agent(t).state.declaration("ward")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestFilesAsTheyAre(t *testing.T) {
 			t.Errorf("%s: other records than those of text", name)
 		}
 		a := r.agent(t)
-		d, err := a.site.declaration("ward")
+		d, err := a.state.declaration("ward")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +265,7 @@ func TestCellsBoundTime(t *testing.T) {
 		if err := r.declare(); err != nil {
 			t.Fatal(err)
 		}
-		d, err := r.agent(t).site.declaration("ward")
+		d, err := r.agent(t).state.declaration("ward")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 		return fail(err)
 	}
 	defer unlock()
-	s, err := openSite(c, party)
+	s, err := openState(c, party)
 	if err != nil {
 		return fail(err)
 	}
@@ -99,7 +99,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 
 // unanswered are the studies whose charge is in the ledger and no answer: these
 // a reconciliation charges again by itself.
-func (s *site) unanswered(ctx context.Context, folders []dossier) (all []Lost, err error) {
+func (s *state) unanswered(ctx context.Context, folders []dossier) (all []Lost, err error) {
 	open, err := s.ledger.Unanswered(ctx)
 	if err != nil || len(open) == 0 {
 		return nil, err
@@ -122,7 +122,7 @@ func (s *site) unanswered(ctx context.Context, folders []dossier) (all []Lost, e
 }
 
 // charged names a folder's study, and what it declares to cost.
-func (s *site) charged(d dossier) (Lost, []study.Charge, error) {
+func (s *state) charged(d dossier) (Lost, []study.Charge, error) {
 	p, err := d.plan()
 	if err != nil {
 		return Lost{}, nil, err
@@ -143,7 +143,7 @@ func (s *site) charged(d dossier) (Lost, []study.Charge, error) {
 }
 
 // lost are the charges of a study that the ledger does not hold.
-func (s *site) lost(ctx context.Context, d dossier) (Lost, error) {
+func (s *state) lost(ctx context.Context, d dossier) (Lost, error) {
 	l, charges, err := s.charged(d)
 	if err != nil {
 		return Lost{}, err

@@ -90,7 +90,7 @@ func TestPutBackBetween(t *testing.T) {
 	if n := charges(t, b, privacy.Record); n != 3 || len(s.bodies) != 1 {
 		t.Errorf("%d charges, %d uploads, want 3 and 1:\n%s", n, len(s.bodies), s.log)
 	}
-	if _, err := privacy.Verify(context.Background(), b.site.journal); err != nil {
+	if _, err := privacy.Verify(context.Background(), b.state.journal); err != nil {
 		t.Error(err)
 	}
 }

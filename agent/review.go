@@ -130,7 +130,7 @@ func show(x *float64) string {
 }
 
 // describe is what plan and policy alone say.
-func (s *site) describe(d dossier, h study.Hash, p study.Plan) Review {
+func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 	r := Review{
 		Study: p.Name, Plan: h, Purpose: p.Purpose, Contact: p.Contact, Readers: p.Readers, Deadline: p.Deadline,
 		Parties: len(p.Roster), Minimum: p.Minimum,
@@ -169,7 +169,7 @@ func (s *site) describe(d dossier, h study.Hash, p study.Plan) Review {
 
 // outline is a study at a glance, without its records. What is still to be
 // decided is held against the ledger too.
-func (s *site) outline(ctx context.Context, h study.Hash) (Review, error) {
+func (s *state) outline(ctx context.Context, h study.Hash) (Review, error) {
 	d := s.studies.of(h)
 	p, err := d.plan()
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *site) outline(ctx context.Context, h study.Hash) (Review, error) {
 }
 
 // review reads one study. It spends nothing and sends nothing.
-func (s *site) review(ctx context.Context, h study.Hash) (Review, error) {
+func (s *state) review(ctx context.Context, h study.Hash) (Review, error) {
 	d := s.studies.of(h)
 	p, err := d.plan()
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *site) review(ctx context.Context, h study.Hash) (Review, error) {
 
 // reviewCosts adds what plan and pool make the study cost, and whether the
 // ledger can bear it. The task is nil where the pool is not here.
-func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Plan) (study.Task, error) {
+func (s *state) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Plan) (study.Task, error) {
 	t, err := s.task(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.Problems = append(r.Problems, "the public pool is not here yet: it is fetched while the agent runs")
@@ -240,7 +240,7 @@ func (s *site) reviewCosts(ctx context.Context, r *Review, d dossier, p study.Pl
 
 // reviewLedger adds what the ledger has to say. A study that is being prepared
 // is charged already.
-func (s *site) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost, charged bool) error {
+func (s *state) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost, charged bool) error {
 	all, err := s.spending(ctx)
 	if err != nil {
 		return err
@@ -267,7 +267,7 @@ func (s *site) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost
 
 // reviewData reads the records and, where there is a task, tries a contribution;
 // problems are for the site to mend.
-func (s *site) reviewData(ctx context.Context, r *Review, h study.Hash, p study.Plan, t study.Task) {
+func (s *state) reviewData(ctx context.Context, r *Review, h study.Hash, p study.Plan, t study.Task) {
 	problem := func(err error) { r.Problems = append(r.Problems, err.Error()) }
 	if body, err := s.studies.of(h).read(fileUpload); err == nil {
 		r.Bytes, r.Exact = len(body), true
@@ -308,7 +308,7 @@ func (s *site) reviewData(ctx context.Context, r *Review, h study.Hash, p study.
 	}
 }
 
-func (s *site) progress(d dossier, r Review) Progress {
+func (s *state) progress(d dossier, r Review) Progress {
 	switch {
 	case d.has(fileRelease):
 		return ProgressReleased

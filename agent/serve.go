@@ -20,7 +20,7 @@ import (
 // study's dossier, and starts from the files that are there: a crash between
 // any two steps is continued by the next call.
 func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
-	d := a.site.studies.of(o.Hash)
+	d := a.state.studies.of(o.Hash)
 	switch {
 	case d.has(fileRelease) && o.State != study.Released:
 		a.say(o.Hash, slog.LevelError, fmt.Sprintf("the coordinator has forgotten that it released this study, and says that it is %s: it was put back to an older state, and could release the study again with other noise. Nothing more is sent; tell its operator (docs/verify.md)", o.State))
@@ -98,7 +98,7 @@ func (a *Agent) forgotten(ctx context.Context, d dossier, o protocol.Summary) er
 	if err != nil {
 		return err
 	}
-	task, err := a.site.task(p)
+	task, err := a.state.task(p)
 	if err != nil {
 		return err
 	}
@@ -109,10 +109,10 @@ func (a *Agent) forgotten(ctx context.Context, d dossier, o protocol.Summary) er
 	if a.year == "" { // as was said
 		return nil
 	}
-	if _, err := a.site.ledger.Begin(ctx, a.year); err != nil {
+	if _, err := a.state.ledger.Begin(ctx, a.year); err != nil {
 		return err
 	}
-	err = study.ChargeAll(ctx, a.site.ledger, o.Hash, charges)
+	err = study.ChargeAll(ctx, a.state.ledger, o.Hash, charges)
 	if err != nil && !errors.Is(err, privacy.ErrConflict) { // a conflict: it is there, as a release
 		return fmt.Errorf("charge a contribution that this state folder has forgotten: %w", err)
 	}
@@ -136,7 +136,7 @@ func (a *Agent) learn(ctx context.Context, d dossier, h study.Hash) (study.Plan,
 		return study.Plan{}, err
 	}
 	a.done("plan stored")
-	if _, err := a.link.Pool(ctx, s, a.site.pools); err != nil {
+	if _, err := a.link.Pool(ctx, s, a.state.pools); err != nil {
 		return study.Plan{}, err
 	}
 	a.done("pool stored")
@@ -150,7 +150,7 @@ func (a *Agent) complete(d dossier) bool {
 		return false
 	}
 	p, err := d.plan()
-	return err != nil || a.site.hasPool(p.Pool)
+	return err != nil || a.state.hasPool(p.Pool)
 }
 
 // fetch asks for a study's plan and refuses one that is not for this site.
@@ -162,7 +162,7 @@ func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error)
 	switch {
 	case study.HashOf(s.PlanBytes) != h:
 		return s, fmt.Errorf("%w: the coordinator sent another plan than %s", study.ErrPlan, h)
-	case !slices.Contains(s.Plan.Roster, a.site.party):
+	case !slices.Contains(s.Plan.Roster, a.state.party):
 		return s, fmt.Errorf("%w: roster: this site is not on it", study.ErrPlan)
 	}
 	return s, checkMap(s.Plan)
@@ -195,11 +195,11 @@ func (a *Agent) decline(ctx context.Context, d dossier, h study.Hash) error {
 // when it is charged. It does not look at the records. by says who said yes, nil
 // while persons are awaited, to declare the source or to approve; errRefused is the policy's no.
 func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err error) {
-	policy := a.site.config.Policy
+	policy := a.state.config.Policy
 	if len(policy.Objections(p)) > 0 {
 		return nil, a.refuse(h, p.Name, byPolicy, "", "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
 	}
-	source, err := a.site.declared(p)
+	source, err := a.state.declared(p)
 	if err != nil {
 		a.say(h, slog.LevelWarn, err.Error())
 		return nil, nil
@@ -208,7 +208,7 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 		a.say(h, slog.LevelWarn, "the data source does not have what this study asks for: see caucus agent preview "+h.String()[:16])
 		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byPolicy)) // a person may declare it anew
 	}
-	by = a.site.approvers(d, h)
+	by = a.state.approvers(d, h)
 	if more := policy.needed() - len(by); more > 0 {
 		who := "a person"
 		if more > 1 {
@@ -232,7 +232,7 @@ func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) 
 	if a.recorded[line] {
 		return nil
 	}
-	if err := a.site.audit.record(what, h, name, args...); err != nil {
+	if err := a.state.audit.record(what, h, name, args...); err != nil {
 		return err
 	}
 	a.recorded[line] = true
@@ -243,14 +243,14 @@ func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) 
 // pool and the declared number of records, and queues it to be prepared. No
 // record has been read when it returns, nor before it refuses.
 func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p study.Plan, by []string) error {
-	pool, err := a.site.pool(p)
+	pool, err := a.state.pool(p)
 	if err != nil {
 		return err
 	}
 	var c cost
 	task, err := study.NewTask(p, pool)
 	if err == nil {
-		c, err = a.site.costOf(task)
+		c, err = a.state.costOf(task)
 	}
 	if err != nil {
 		return a.refuse(o.Hash, p.Name, byPolicy, "", fmt.Sprintf("this study is refused: %v", err))
@@ -267,14 +267,14 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err != nil {
 		return err
 	}
-	year, err := a.site.ledger.Begin(ctx, a.year)
+	year, err := a.state.ledger.Begin(ctx, a.year)
 	if err != nil {
 		return err
 	}
 	if err := d.write(fileRecords, fmt.Appendln(nil, c.records)); err != nil {
 		return err
 	}
-	err = study.Reserve(ctx, a.site.ledger, o.Hash, c.reserved, c.charges)
+	err = study.Reserve(ctx, a.state.ledger, o.Hash, c.reserved, c.charges)
 	if slices.ContainsFunc([]error{privacy.ErrBudget, privacy.ErrUnproven, privacy.ErrSimulationOnly, privacy.ErrConflict}, func(f error) bool { return errors.Is(err, f) }) {
 		return a.refuse(o.Hash, p.Name, byLedger, a.year, fmt.Sprintf("the ledger refuses this study: %v", err))
 	}
@@ -282,7 +282,7 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 		return err
 	}
 	a.done("charged")
-	head, err := privacy.HeadOf(ctx, a.site.journal)
+	head, err := privacy.HeadOf(ctx, a.state.journal)
 	if err != nil {
 		return err
 	}
@@ -299,12 +299,12 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 func (a *Agent) prepareNext(ctx context.Context) {
 	w := a.preparation.queue[0]
 	a.preparation.queue = a.preparation.queue[1:]
-	d := a.site.studies.of(w.study)
+	d := a.state.studies.of(w.study)
 	gone := func() bool { return ctx.Err() != nil || d.has(fileRefused) || d.has(fileClosed) }
 	if gone() {
 		return
 	}
-	task, err := a.site.task(w.plan)
+	task, err := a.state.task(w.plan)
 	if err == nil {
 		w.task, w.due, w.began = task, w.span.from(a.now()), a.clock.Elapsed()
 		err = d.writeJSON(fileDue, w.due)
@@ -337,11 +337,11 @@ func (a *Agent) upload(ctx context.Context, d dossier, w window) error {
 			return err
 		}
 	}
-	body, err := a.site.settle(ctx, w)
+	body, err := a.state.settle(ctx, w)
 	if err != nil {
 		return err
 	}
-	if err := a.site.noteLedger(ctx, d); err != nil { // before the upload: no upload lacks it
+	if err := a.state.noteLedger(ctx, d); err != nil { // before the upload: no upload lacks it
 		return err
 	}
 	a.done("answered")
@@ -378,7 +378,7 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 		return err
 	}
 	a.done("sent")
-	if want := study.BodyDigest(sha256.Sum256(body)); r.Body != want || r.Plan != o.Hash || r.Party != a.site.party {
+	if want := study.BodyDigest(sha256.Sum256(body)); r.Body != want || r.Plan != o.Hash || r.Party != a.state.party {
 		return fmt.Errorf("the coordinator's receipt is not for what this site sent (%s)", want)
 	}
 	if err := a.recordOnce(auditReceipt, o.Hash, o.Name, "received", r.Received); err != nil {
@@ -446,7 +446,7 @@ func (a *Agent) backwards() {
 // evidence is what the state folder knows.
 func (a *Agent) evidence() *Evidence {
 	keys, _ := a.id.Keys() // it was dialled with
-	return &Evidence{Party: a.site.party, Keys: keys, config: a.site.config, site: *a.site}
+	return &Evidence{Party: a.state.party, Keys: keys, config: a.state.config, state: *a.state}
 }
 
 // closed notes how a study ended for this site.

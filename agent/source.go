@@ -75,7 +75,7 @@ func asksSets(p study.Plan) bool { return p.Ratio != nil && p.Ratio.Sets == stud
 // was declared (it is gone, torn, has other columns) gives empty records, in
 // the same number; the site is told in its log, its audit log and the study's
 // review, and nobody else. It is called once what a study costs is charged.
-func (s *site) records(p study.Plan, n int) *dataset.Records {
+func (s *state) records(p study.Plan, n int) *dataset.Records {
 	d, err := s.declared(p)
 	if err == nil { // as when the study was decided
 		err = objection(d.Objections(p))
@@ -92,7 +92,7 @@ func (s *site) records(p study.Plan, n int) *dataset.Records {
 
 // flag tells the site that a study got empty records, and why. What cannot be
 // told changes nothing.
-func (s *site) flag(p study.Plan, d Declaration, why error) {
+func (s *state) flag(p study.Plan, d Declaration, why error) {
 	canonical, err := p.Canonical()
 	if err != nil {
 		return

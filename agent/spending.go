@@ -15,7 +15,7 @@ type spending struct {
 }
 
 // spending is what the ledger holds, of all time and of this year.
-func (s *site) spending(ctx context.Context) ([]spending, error) {
+func (s *state) spending(ctx context.Context) ([]spending, error) {
 	spent, err := s.ledger.Totals(ctx)
 	if err != nil {
 		return nil, err

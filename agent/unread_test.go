@@ -135,7 +135,7 @@ func TestChargedBeforeRead(t *testing.T) {
 				t.Errorf("%d charges when the file is opened, want 1", n)
 			}
 			var fixed due
-			b, err := a.site.studies.of(r.hash).read(fileDue)
+			b, err := a.state.studies.of(r.hash).read(fileDue)
 			if err != nil || json.Unmarshal(b, &fixed) != nil || fixed.Until.Sub(fixed.From) < leastWindow {
 				t.Errorf("the time that is kept: %+v, %v", fixed, err)
 			}
@@ -172,7 +172,7 @@ func TestApprovedUnread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.site.approvers(a.site.studies.of(r.hash), r.hash)) != 1 {
+	if len(a.state.approvers(a.state.studies.of(r.hash), r.hash)) != 1 {
 		t.Error("the file was opened before the study was approved")
 	}
 	_, err = f.Write(text)

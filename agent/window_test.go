@@ -104,7 +104,7 @@ func TestTimeTellsNothing(t *testing.T) {
 					if n := strings.Count(strings.Join(h.s.all, " "), "contribute"); n != 1 || len(r.stored) == 0 {
 						t.Errorf("%v: %d contributions", takes, n)
 					}
-					d := a.site.studies.of(r.hash)
+					d := a.state.studies.of(r.hash)
 					if late := takes > time.Minute; d.has(fileLate) != late {
 						t.Errorf("%v: late %v, want %v", takes, d.has(fileLate), late)
 					}
@@ -120,10 +120,10 @@ func TestLateShard(t *testing.T) {
 	stepTime()
 	r := newRig(t, func(p *study.Proposal) { votes("softmax")(p); p.Shards = 4 })
 	a := r.agent(t)
-	if _, err := r.Pool(context.Background(), r.study, a.site.pools); err != nil {
+	if _, err := r.Pool(context.Background(), r.study, a.state.pools); err != nil {
 		t.Fatal(err)
 	}
-	task, err := a.site.task(r.study.Plan)
+	task, err := a.state.task(r.study.Plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestLateShard(t *testing.T) {
 	for slow := range 5 { // 4: none
 		w := window{task: task, study: r.hash, records: 60}
 		var l late
-		in := a.site.inputs(a.site.records(r.study.Plan, w.records))
+		in := a.state.inputs(a.state.records(r.study.Plan, w.records))
 		in.Rng = nil // of the plan's seed
 		shard := 0
 		in.Within = func() (context.Context, context.CancelFunc) {
@@ -150,7 +150,7 @@ func TestLateShard(t *testing.T) {
 		if want := slow < 4; (w.made.late != "") != want {
 			t.Errorf("shard %d late: told %q", slow, w.made.late)
 		}
-		body, err := a.site.settle(context.Background(), w)
+		body, err := a.state.settle(context.Background(), w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +240,7 @@ func TestWindowsFollow(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
 			defer cancel()
 			for ctx.Err() == nil { // as Run does
-				a.prepareUntilPoll(ctx, a.site.config.Poll)
+				a.prepareUntilPoll(ctx, a.state.config.Poll)
 				if err := a.Round(ctx); err != nil && ctx.Err() == nil {
 					t.Fatal(err)
 				}
@@ -266,7 +266,7 @@ func TestNewTimeAfterCrash(t *testing.T) {
 	r := newRig(t, nil)
 	read := func(a *Agent) due {
 		var d due
-		b, err := a.site.studies.of(r.hash).read(fileDue)
+		b, err := a.state.studies.of(r.hash).read(fileDue)
 		if err := errors.Join(err, json.Unmarshal(b, &d)); err != nil {
 			t.Fatal(err)
 		}
@@ -352,7 +352,7 @@ func TestHostilePlan(t *testing.T) {
 	labels := make([]int, n)
 	r := site(labels)
 	a := r.agent(t)
-	x := r.study.Plan.Map.Apply(a.site.records(r.study.Plan, n).X)
+	x := r.study.Plan.Map.Apply(a.state.records(r.study.Plan, n).X)
 	asks := func() int {
 		m, err := learners.KNN{}.Fit(context.Background(), x, labels, 2, nil)
 		if err != nil {
@@ -391,7 +391,7 @@ func TestHostilePlan(t *testing.T) {
 		round(t, a)
 		heard := time.Now()
 		var fixed due
-		b, err := a.site.studies.of(s.hash).read(fileDue)
+		b, err := a.state.studies.of(s.hash).read(fileDue)
 		if err := errors.Join(err, json.Unmarshal(b, &fixed)); err != nil {
 			t.Fatal(err)
 		}

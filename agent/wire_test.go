@@ -139,7 +139,7 @@ func TestRefusalOnTheWire(t *testing.T) {
 		}, nil},
 		{"awaiting persons", func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, nil},
 		{"a person", func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, func(t *testing.T, a *Agent) {
-			unlock, err := lockState(a.site.config.State) // as where the agent runs
+			unlock, err := lockState(a.state.config.State) // as where the agent runs
 			if err != nil {
 				t.Fatal(err)
 			}

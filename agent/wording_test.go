@@ -113,7 +113,7 @@ func TestPreviewSaysAll(t *testing.T) {
 		t.Errorf("learner %q", got)
 	}
 	p.Weights = &study.WeightSource{Plan: r.hash, Unit: privacy.Record}
-	task, err := a.site.task(p)
+	task, err := a.state.task(p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,9 +22,9 @@ import (
 	"caucus/study"
 )
 
-// site is what this machine holds: config, ledger, shard key and dossiers. It
+// state is what this machine holds: config, ledger, shard key and dossiers. It
 // knows no network.
-type site struct {
+type state struct {
 	config   Config
 	journal  *journal.Journal
 	ledger   *privacy.Ledger
@@ -37,10 +37,10 @@ type site struct {
 	party study.PartyID
 }
 
-// openSite opens the state folder. Several processes may have it open: every
+// openState opens the state folder. Several processes may have it open: every
 // write is whole, and the ledger takes turns.
-func openSite(c Config, party study.PartyID) (_ *site, err error) {
-	s := &site{
+func openState(c Config, party study.PartyID) (_ *state, err error) {
+	s := &state{
 		config: c, party: party,
 		studies: dossiers{filepath.Join(c.State, "studies")}, pools: filepath.Join(c.State, "pools"), sources: filepath.Join(c.State, "sources"),
 	}
@@ -76,14 +76,14 @@ func openSite(c Config, party study.PartyID) (_ *site, err error) {
 // LedgerFile is where an agent's ledger lies.
 func LedgerFile(c Config) string { return filepath.Join(c.State, "ledger.db") }
 
-func (s *site) close() {
+func (s *state) close() {
 	s.audit.close()
 	s.journal.Close()
 }
 
 // noteLedger keeps beside an upload how far the ledger is, so that an older
 // ledger that is put back charges nothing (privacy.ErrBehind).
-func (s *site) noteLedger(ctx context.Context, d dossier) error {
+func (s *state) noteLedger(ctx context.Context, d dossier) error {
 	head, err := privacy.HeadOf(ctx, s.journal)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func shardKey(path string) ([]byte, error) {
 
 // pool reads a pool that was fetched. A plan's map comes from outside: it is
 // checked before it is applied.
-func (s *site) pool(p study.Plan) (*auxdata.Pool, error) {
+func (s *state) pool(p study.Plan) (*auxdata.Pool, error) {
 	if err := checkMap(p); err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (s *site) pool(p study.Plan) (*auxdata.Pool, error) {
 }
 
 // task is a plan's on its pool, which was fetched.
-func (s *site) task(p study.Plan) (study.Task, error) {
+func (s *state) task(p study.Plan) (study.Task, error) {
 	pool, err := s.pool(p)
 	if err != nil {
 		return nil, err
@@ -147,12 +147,12 @@ func checkMap(p study.Plan) error {
 }
 
 // hasPool says whether a pool is here, whole.
-func (s *site) hasPool(d auxdata.Digest) bool {
+func (s *state) hasPool(d auxdata.Digest) bool {
 	b, err := os.ReadFile(s.poolFile(d))
 	return err == nil && sha256.Sum256(b) == d
 }
 
-func (s *site) poolFile(d auxdata.Digest) string {
+func (s *state) poolFile(d auxdata.Digest) string {
 	return filepath.Join(s.pools, "pool-"+d.String()+".csv")
 }
 
@@ -166,7 +166,7 @@ type cost struct {
 
 // costOf says what a study costs this site, or why it is refused. It follows
 // from plan, pool, policy, and the declared number of records.
-func (s *site) costOf(t study.Task) (c cost, err error) {
+func (s *state) costOf(t study.Task) (c cost, err error) {
 	if err := objection(s.config.Policy.poolObjections(t.Pool())); err != nil {
 		return cost{}, err
 	}
@@ -202,7 +202,7 @@ func (s *site) costOf(t study.Task) (c cost, err error) {
 
 // draft makes the contribution of this site's records before its noise. It never
 // fails: what cannot be made is not ready.
-func (s *site) draft(ctx context.Context, w window) draft {
+func (s *state) draft(ctx context.Context, w window) draft {
 	var l late
 	in := s.inputs(s.records(w.plan, w.records))
 	in.Within = l.within(ctx, w.span.shard)
@@ -219,7 +219,7 @@ func (s *site) draft(ctx context.Context, w window) draft {
 // Repeated after a crash, publications are the same and nothing is charged
 // twice; votes may differ if records or luck differ, which is harmless because
 // none has left.
-func (s *site) settle(ctx context.Context, w window) ([]byte, error) {
+func (s *state) settle(ctx context.Context, w window) ([]byte, error) {
 	made := w.made.Draft
 	if made.Body == nil {
 		var err error
@@ -241,7 +241,7 @@ func (s *site) settle(ctx context.Context, w window) ([]byte, error) {
 	return body, nil
 }
 
-func (s *site) inputs(records *dataset.Records) study.Inputs {
+func (s *state) inputs(records *dataset.Records) study.Inputs {
 	return study.Inputs{Records: records, ShardKey: s.shardKey, Rng: freshRng()}
 }
 

@@ -39,7 +39,7 @@ func TestLedgerMissing(t *testing.T) {
 		round(t, a)
 		a.Close()
 		removeLedger(t, r.config)
-		d := a.site.studies.of(r.hash)
+		d := a.state.studies.of(r.hash)
 		for _, other := range []string{fileUpload, fileReceipt, fileLedger} {
 			if other != file {
 				os.Remove(filepath.Join(d.dir, other))
@@ -101,7 +101,7 @@ func TestLostByCoordinator(t *testing.T) {
 	if n := charges(t, a, privacy.Record); n != 1 {
 		t.Errorf("%d charges, want 1", n)
 	}
-	if d := a.site.studies.of(r.hash); d.has(fileClosed) || !d.has(fileReceipt) {
+	if d := a.state.studies.of(r.hash); d.has(fileClosed) || !d.has(fileReceipt) {
 		t.Error("closed, or without a receipt")
 	}
 }
@@ -118,7 +118,7 @@ func TestDamagedAtCoordinator(t *testing.T) {
 		want := 2
 		if refused {
 			want = 1
-			if err := a.site.studies.of(r.hash).write(fileRefused, nil); err != nil {
+			if err := a.state.studies.of(r.hash).write(fileRefused, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -140,7 +140,7 @@ func TestTidy(t *testing.T) {
 	r := newRig(t, nil)
 	r.down = protocol.ErrUnavailable
 	a := r.agent(t)
-	d := a.site.studies.of(r.hash)
+	d := a.state.studies.of(r.hash)
 	for _, name := range []string{approvalFile("a"), "." + fileUpload + "-123", "." + fileReceipt + "-9", "." + approvalFile("a") + "-5"} {
 		if err := d.write(name, []byte("x")); err != nil {
 			t.Fatal(err)
