@@ -81,6 +81,7 @@ type reading struct {
 	// encoded counts what the schema made of the cells of so many columns.
 	encoded []dataset.Remark
 	columns int
+	schema  dataset.Schema
 }
 
 // errOther: the file has other columns than were declared.
@@ -226,7 +227,8 @@ func unread(err error, f files.Form) error {
 	return errors.New("it cannot be read as a table: check that it is whole, and its header and delimiter; if it has no header, list its names under columns in this site's schema, or under header in its mapping")
 }
 
-// remarks are what was odd, a line each.
+// remarks are what was odd, a line each, and what to do. They show texts of the
+// file, for the eyes of the site.
 func (r reading) remarks() []string {
 	out := slices.Clone(r.bound.Notes)
 	if n := r.lines.Malformed; n > 0 {
@@ -236,7 +238,7 @@ func (r reading) remarks() []string {
 	for _, m := range slices.Concat(r.lines.Remarks, r.encoded) {
 		out = append(out, m.String())
 	}
-	return out
+	return append(out, mapping.Advice(r.lines.Table, r.schema)...)
 }
 
 // unlike says which of the schema's columns a file lacks. Where it has none of

@@ -28,7 +28,7 @@ func (d Declaration) encoded(p study.Plan) (*dataset.Records, reading, error) {
 // encode makes records of what was read, and notes what was odd.
 func (r *reading) encode(s dataset.Schema) (records *dataset.Records, err error) {
 	records, r.encoded, err = s.EncodeLabelled(r.lines.Table)
-	r.columns = len(s.FeatureColumns())
+	r.columns, r.schema = len(s.FeatureColumns()), s
 	return records, err
 }
 

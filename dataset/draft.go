@@ -1,9 +1,11 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,38 +26,116 @@ const (
 // missingTexts are read as missing values when a file uses one of them.
 var missingTexts = []string{"?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-"}
 
+// LeftOut is a column that a draft has no place for, and why.
+type LeftOut struct {
+	Column string `json:"column"`
+	Why    string `json:"why"`
+}
+
 // DraftSchema proposes a schema for a table of PUBLIC data: bounds and levels are
 // taken from the table, so for private records it would publish their extremes.
 // Read the draft, round the bounds to what is known about the quantity, and remove what
 // must not be used.
 //
 // Columns of numbers become numeric, with bounds rounded outwards to one or two
-// digits; columns of few distinct texts become categorical; columns of many
-// texts (names, keys) and columns that never vary are left out.
-func DraftSchema(t *Table, label string) (Schema, error) {
+// digits; columns of few distinct texts become categorical. A column that
+// looks like a patient's number becomes the patient column. Left out, with the
+// reason, are identifiers, dates, numbers with a decimal comma, columns of many
+// texts and those that never vary.
+func DraftSchema(t *Table, label string) (Schema, []LeftOut, error) {
+	fail := func(err error) (Schema, []LeftOut, error) {
+		return Schema{}, nil, fmt.Errorf("draft schema: %w", err)
+	}
 	at := t.column(label)
 	if at == nil {
-		return Schema{}, fmt.Errorf("draft schema: no column %q for the label; the file has %s", label, showColumns(t.Columns()))
+		return fail(fmt.Errorf("no column %q for the label; the file has %s", label, showColumns(t.Columns())))
 	}
 	if t.rows == 0 {
-		return Schema{}, fmt.Errorf("draft schema: the table has no rows to judge by")
+		return fail(errors.New("the table has no rows to judge by"))
 	}
 	s := Schema{Missing: draftMissing(t)}
 	s.Label = Label{Column: label, Classes: sortedTexts(at.distinct(), s.Missing)}
 	if n := len(s.Label.Classes); n < 2 || n > draftLevels {
-		return Schema{}, fmt.Errorf("draft schema: the label %q has %d distinct values; a class needs 2 to %d", label, n, draftLevels)
+		return fail(fmt.Errorf("the label %q has %d distinct values; a class needs 2 to %d", label, n, draftLevels))
 	}
+	var left []LeftOut
 	for i := range t.columns {
-		if c := &t.columns[i]; c.name != label {
-			if f, ok := draftFeature(c, t.rows, s.Missing); ok {
-				s.Features = append(s.Features, f)
-			}
+		c := &t.columns[i]
+		if c.name == label {
+			continue
+		}
+		if whom := c.identifies(t.rows, s.Missing); whom == aPatient && s.Patient == "" {
+			s.Patient = c.name
+			left = append(left, LeftOut{c.name, "it looks like a patient's number: proposed as patient, so that a patient's records stay together, and no feature"})
+		} else if whom != nobody {
+			left = append(left, LeftOut{c.name, "it looks like an identifier, of which nothing can be learned"})
+		} else if f, why := draftFeature(c, t.rows, s.Missing); why == "" {
+			s.Features = append(s.Features, f)
+		} else {
+			left = append(left, LeftOut{c.name, why})
 		}
 	}
-	if err := s.Validate(); err != nil {
-		return Schema{}, fmt.Errorf("draft schema: %w", err)
+	if len(s.Features) == 0 {
+		var whys []string
+		for _, l := range left {
+			whys = append(whys, l.Column+": "+l.Why)
+		}
+		return fail(fmt.Errorf("no column can be a feature: %s", listNames(whys)))
 	}
-	return s, nil
+	if err := s.Validate(); err != nil {
+		return fail(err)
+	}
+	return s, left, nil
+}
+
+// identity is what a column identifies.
+type identity int
+
+const (
+	nobody identity = iota
+	aRecord
+	aPatient
+)
+
+var (
+	identifierName = regexp.MustCompile(`[a-z](ID|Id|Nr|No|Key|Nummer)$|(?i:(^|[^a-z])(id|ids|nbr|nr|no|num|key|uuid|guid|mrn|ssn|fall|index|row)$|(nummer|number)$)`)
+	patientName    = regexp.MustCompile(`(?i)(patient|subject|person|participant|mrn|proband|versicherte)`)
+)
+
+// identifies says whether a column's name is one of a number that is given to
+// patients or records, and its values are too many for anything else: more than
+// a tenth as many as records, or one each.
+func (c *column) identifies(rows int, missingText string) identity {
+	texts := c.distinct()
+	delete(texts, "")
+	delete(texts, missingText)
+	patient, named := patientName.MatchString(c.name), identifierName.MatchString(c.name)
+	many := len(texts) > draftLevels && 10*len(texts) > rows
+	whole := true
+	for text := range texts {
+		v, ok := parseFinite(text)
+		whole = whole && (!ok || v == math.Trunc(v))
+	}
+	switch {
+	case many && whole && patient:
+		return aPatient
+	case many && whole && named, c.name == "" || strings.HasPrefix(c.name, "column") && c.counts(rows):
+		return aRecord
+	}
+	return nobody
+}
+
+// counts says whether a column numbers the rows.
+func (c *column) counts(rows int) bool {
+	if rows < 3 {
+		return false
+	}
+	first, ok := parseFinite(c.values[c.codes.at(0)])
+	for i := range rows {
+		v, fine := parseFinite(c.values[c.codes.at(i)])
+		ok = ok && fine && v == first+float64(i)
+	}
+	return ok
 }
 
 // distinct counts how often each text of the column occurs. Values that only
@@ -94,37 +174,113 @@ func draftMissing(t *Table) string {
 	return best
 }
 
-func draftFeature(c *column, rows int, missingText string) (Feature, bool) {
+// draftFeature is a feature, or why there is none.
+func draftFeature(c *column, rows int, missingText string) (f Feature, why string) {
 	texts := c.distinct()
 	var numbers []float64 // one per cell
-	absent := 0
+	absent, commas := 0, 0
 	for text, n := range texts {
 		if text == "" || text == missingText {
 			absent += n
 		} else if v, ok := parseFinite(text); ok {
 			numbers = append(numbers, slices.Repeat([]float64{v}, n)...)
+		} else if decimalComma.MatchString(text) {
+			commas += n
 		}
 	}
 	present := rows - absent
 	if present == 0 {
-		return Feature{}, false
+		return Feature{}, "it is empty"
 	}
-	if float64(len(numbers)) >= draftNumbers*float64(present) {
+	enough := draftNumbers * float64(present)
+	if layout, ok := guessLayout(texts, missingText); ok {
+		return Feature{}, fmt.Sprintf("its values are dates like %s: make a number of them in a mapping, with years_until or days_since", layout)
+	}
+	if float64(len(numbers)) >= enough {
 		return draftNumeric(c.name, numbers, absent > 0)
 	}
-	levels := sortedTexts(texts, missingText)
-	if len(levels) < 2 || len(levels) > draftLevels {
-		return Feature{}, false
+	if commas > 0 && float64(len(numbers)+commas) >= enough {
+		return Feature{}, "its numbers have a decimal comma: read them with --decimal , or decimal: \",\" in a mapping"
 	}
-	return Feature{Column: c.name, Kind: Categorical, Levels: levels}, true
+	levels := sortedTexts(texts, missingText)
+	switch {
+	case len(levels) < 2:
+		return Feature{}, "it has the same value everywhere"
+	case len(levels) > draftLevels && 2*len(numbers) > present:
+		return Feature{}, fmt.Sprintf("%d of its %d values are numbers, and others are not, such as %q: name those that mean a missing value under missing in a mapping", len(numbers), present, firstText(levels))
+	case len(levels) > draftLevels:
+		return Feature{}, fmt.Sprintf("it has %d different texts, more than %d: names, keys or free text", len(levels), draftLevels)
+	}
+	return Feature{Column: c.name, Kind: Categorical, Levels: levels}, ""
 }
 
-func draftNumeric(name string, values []float64, missing bool) (Feature, bool) {
+// firstText is the first of some that is no number.
+func firstText(levels []string) string {
+	for _, l := range levels {
+		if _, ok := parseFinite(l); !ok {
+			return l
+		}
+	}
+	return ""
+}
+
+var decimalComma = regexp.MustCompile(`^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+$`)
+
+// HasDecimalComma says whether a text is a number with a decimal comma.
+func HasDecimalComma(text string) bool { return decimalComma.MatchString(text) }
+
+// usualLayouts are those that a date may be guessed to have; a day before a
+// month where both could be.
+var usualLayouts = []DateLayout{ISODate, "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "YYYYMMDD", "DD.MM.YY"}
+
+// GuessLayout says how a column's dates are probably written; false where its
+// texts are no dates.
+func (t *Table) GuessLayout(name string) (DateLayout, bool) {
+	c := t.column(name)
+	if c == nil {
+		return "", false
+	}
+	return guessLayout(c.distinct(), "")
+}
+
+func guessLayout(texts map[string]int, missingText string) (DateLayout, bool) {
+	for _, layout := range usualLayouts {
+		dates, all := 0, 0
+		for text, n := range texts {
+			if text == "" || text == missingText || slices.Contains(missingTexts, text) {
+				continue
+			}
+			all += n
+			if _, ok := layout.Parse(text); ok {
+				dates += n
+			}
+		}
+		if all > 0 && float64(dates) >= draftNumbers*float64(all) {
+			return layout, true
+		}
+	}
+	return "", false
+}
+
+// Distinct counts how often each text of a column occurs; nil where there is no
+// such column.
+func (t *Table) Distinct(name string) map[string]int {
+	if c := t.column(name); c != nil {
+		return c.distinct()
+	}
+	return nil
+}
+
+// MissingTexts are those that files often have for a missing value.
+func MissingTexts() []string { return slices.Clone(missingTexts) }
+
+func draftNumeric(name string, values []float64, missing bool) (Feature, string) {
 	slices.Sort(values)
 	n := len(values)
 	low, high := values[0], values[n-1]
+	const same = "it has the same value everywhere"
 	if low == high {
-		return Feature{}, false
+		return Feature{}, same
 	}
 	f := Feature{Column: name, Kind: Numeric, Missing: missing}
 	step := math.Pow(10, math.Floor(math.Log10(high-low))) / 2
@@ -133,7 +289,10 @@ func draftNumeric(name string, values []float64, missing bool) (Feature, bool) {
 		f.Min = 0
 	}
 	f.Log = low >= 0 && high > draftTail*math.Max(values[3*n/4], 1)
-	return f, f.Min < f.Max
+	if f.Min >= f.Max {
+		return Feature{}, same
+	}
+	return f, ""
 }
 
 // roundTo removes the digits that computing with steps leaves behind.

@@ -22,7 +22,7 @@ func TestDraftSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := DraftSchema(table, "grade")
+	s, left, err := DraftSchema(table, "grade")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +38,11 @@ func TestDraftSchema(t *testing.T) {
 	}
 	if fmt.Sprint(s.Features) != fmt.Sprint(want) {
 		t.Errorf("features\n%+v\nwant\n%+v", s.Features, want)
+	}
+	for _, want := range []string{"name: it has 200 different texts", "constant: it has the same value", "number: it has the same value", "never: it is empty"} {
+		if !slices.ContainsFunc(left, func(l LeftOut) bool { return strings.HasPrefix(l.Column+": "+l.Why, want) }) {
+			t.Errorf("%q is not said of what was left out: %v", want, left)
+		}
 	}
 	// A draft encodes its own table without clamping anything.
 	_, remarks, err := s.Encode(table)
@@ -58,10 +63,44 @@ func TestDraftSchema(t *testing.T) {
 	}
 }
 
+// TestDraftLeavesOut: a draft that loses a column says which and why.
+func TestDraftLeavesOut(t *testing.T) {
+	columns := []string{"encounter_id", "patient_nbr", "caseID", "valid", "born", "came", "crea", "mixed", "column9", "age", "y"}
+	var rows [][]string
+	for i := range 400 {
+		mixed := fmt.Sprintf("%d.%d", i, i%7)
+		if i%5 == 0 {
+			mixed = "n.d."
+		}
+		rows = append(rows, []string{fmt.Sprint(7000 + 3*i), fmt.Sprint(100 + i/3), fmt.Sprintf("c%d", i), fmt.Sprint(i), fmt.Sprintf("%02d.%02d.19%02d", 1+i%28, 1+i%12, 30+i%47),
+			fmt.Sprintf("2024-01-%02d", 1+i%4), fmt.Sprintf("%d,%d", i/10, i%10), mixed, fmt.Sprint(i + 1), fmt.Sprint(20 + i%70), fmt.Sprint(i % 2)})
+	}
+	table, err := NewTable(columns, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, left, err := DraftSchema(table, "y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Patient != "patient_nbr" || strings.Join(s.FeatureColumns(), " ") != "valid age" {
+		t.Errorf("patient %q, features %v", s.Patient, s.FeatureColumns())
+	}
+	said := fmt.Sprint(left)
+	for _, want := range []string{
+		"encounter_id it looks like an identifier", "patient_nbr it looks like a patient's number: proposed as patient", "caseID it looks like an identifier", "column9 it looks like an identifier",
+		"born its values are dates like DD.MM.YYYY", "came its values are dates like YYYY-MM-DD", "crea its numbers have a decimal comma", `mixed 320 of its 400 values are numbers, and others are not, such as "n.d."`,
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not said: %s", want, said)
+		}
+	}
+}
+
 // What was selected away does not show in a draft.
 func TestDraftSchemaOfSelection(t *testing.T) {
 	table := tableOf(t, "x c y", "1 a u", "2 b v", "900 secret w")
-	s, err := DraftSchema(table.Select([]int{0, 1}), "y")
+	s, _, err := DraftSchema(table.Select([]int{0, 1}), "y")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,9 +117,9 @@ func TestDraftSchemaErrors(t *testing.T) {
 		`no column "z" for the label; the file has x, y`: {tableOf(t, "x y", "1 2"), "z"},
 		"the table has no rows":                          {tableOf(t, "x y"), "y"},
 		"has 1 distinct values":                          {tableOf(t, "x y", "1 2"), "y"},
-		"features: there are none":                       {tableOf(t, "x y", "1 2", "1 3"), "y"},
+		"x: it has the same value everywhere":            {tableOf(t, "x y", "1 2", "1 3"), "y"},
 	} {
-		if _, err := DraftSchema(c.table, c.label); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := DraftSchema(c.table, c.label); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

@@ -141,7 +141,7 @@ func (n *network) open(name string, minimum int, parties ...study.PartyID) study
 	s.Proposal = study.Proposal{
 		Name: name, Map: dataset.Components{Project: 4}, Roster: parties, Minimum: minimum, Deadline: time.Now().Add(time.Hour), Records: 70,
 	}
-	made, err := s.propose()
+	made, err := s.propose(quiet())
 	n.check(err)
 	n.start(made)
 	return made.Hash
@@ -318,7 +318,7 @@ func TestMeansByDaemons(t *testing.T) {
 		Name: "fleet", Map: dataset.Components{Project: 4}, Roster: roster, Minimum: 3, Deadline: time.Now().Add(time.Hour),
 		Unit: privacy.Party, Mechanism: "means", Epsilon: 2, Records: 70,
 	}
-	made, err := s.propose()
+	made, err := s.propose(quiet())
 	n.check(err)
 	if made.Forecast == nil || made.Forecast.Useful || made.Warning == "" {
 		t.Errorf("three parties at party level: forecast %+v, warning %q", made.Forecast, made.Warning)

@@ -13,11 +13,14 @@ func newDataset(c *console) *cobra.Command {
 }
 
 func newDatasetSchema(c *console) *cobra.Command {
-	var label, delimiter string
+	var label string
+	var how reading
 	cmd := &cobra.Command{
 		Use:   "schema FILE",
-		Short: "Draft a schema from a public CSV file",
-		Long: `Draft a YAML schema: kinds, bounds and levels of a CSV file's columns.
+		Short: "Draft a schema from a public file",
+		Long: `Draft a YAML schema: kinds, bounds and levels of a file's columns. What it has no
+place for it says, and why: identifiers, dates, numbers with a decimal comma, free
+text. A column that looks like a patient's number is proposed as patient.
 
 Give it PUBLIC data only. Bounds taken from private data would leak them; write
 down what is publicly known about each column instead.`,
@@ -32,33 +35,31 @@ down what is publicly known about each column instead.`,
 			if label == "" {
 				return usagef("say which column is the label: --label COLUMN")
 			}
-			format := dataset.Format{}
-			if delimiter != "" {
-				runes := []rune(delimiter)
-				if len(runes) != 1 {
-					return usagef("--delimiter %q: give one character", delimiter)
-				}
-				format.Delimiter = runes[0]
-			}
-			table, err := readCSV(args[0], format)
+			table, err := how.table(c, args[0], dataset.Schema{}, dataset.Format{})
 			if err != nil {
 				return err
 			}
-			schema, err := dataset.DraftSchema(table, label)
+			schema, left, err := dataset.DraftSchema(table, label)
 			if err != nil {
 				return err
 			}
-			schema.Delimiter = delimiter
 			text, err := schema.YAML()
 			if err != nil {
 				return err
 			}
+			for _, l := range left {
+				c.note("left out: %s: %s", l.Column, l.Why)
+			}
 			c.note("a draft: check every bound and level against what is publicly known, not against private data")
-			return c.print(schema, func(w io.Writer) error { _, err := w.Write(text); return err })
+			doc := struct {
+				dataset.Schema
+				LeftOut []dataset.LeftOut `json:"left_out"`
+			}{schema, append([]dataset.LeftOut{}, left...)}
+			return c.print(doc, func(w io.Writer) error { _, err := w.Write(text); return err })
 		},
 	}
+	how.flags(cmd.Flags())
 	cmd.Flags().StringVar(&label, "label", "", "the label's column")
-	cmd.Flags().StringVar(&delimiter, "delimiter", "", "what separates columns (default comma)")
 	return cmd
 }
 

@@ -80,7 +80,7 @@ coordinator added the noise, and none where each site did.`,
 			if pool == "" {
 				pool = e.PoolFile(p.Pool)
 			}
-			made, err := poolUnder(pool, dataset.Format{}, p)
+			made, err := poolUnder(c, new(reading), pool, dataset.Format{}, p)
 			if err != nil {
 				return err
 			}

@@ -147,6 +147,7 @@ margins tell; see caucus simulate classify --pool.`,
 
 func newPoolCheck(c *console) *cobra.Command {
 	var schema, pool string
+	var how reading
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Report what a public pool lacks, before a study",
@@ -163,7 +164,7 @@ that a pool has; they cannot make rows that it lacks.`,
 			if err != nil {
 				return err
 			}
-			table, err := readCSV(pool, s.Format())
+			table, err := how.table(c, pool, s, s.Format())
 			if err != nil {
 				return err
 			}
@@ -191,7 +192,8 @@ that a pool has; they cannot make rows that it lacks.`,
 		},
 	}
 	cmd.Flags().StringVar(&schema, "schema", "", "schema of the study")
-	cmd.Flags().StringVar(&pool, "pool", "", "CSV file of the public pool (may be .gz)")
+	cmd.Flags().StringVar(&pool, "pool", "", "file of the public pool: CSV (also packed), Excel, Parquet")
+	how.flags(cmd.Flags())
 	return cmd
 }
 
@@ -211,7 +213,7 @@ from (printed here), so that its release states what both cost together.`,
 			if q.release == "" || q.pool == "" || out == "" {
 				return usagef("pool weigh needs --release FILE, --pool FILE and --out FILE")
 			}
-			if err := q.load(); err != nil {
+			if err := q.load(c); err != nil {
 				return err
 			}
 			weighted := q.weighted
@@ -235,7 +237,8 @@ from (printed here), so that its release states what both cost together.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&q.release, "release", "", "release of a reweigh study")
-	f.StringVar(&q.pool, "pool", "", "the pool of that study, CSV (may be .gz)")
+	f.StringVar(&q.pool, "pool", "", "the pool of that study")
+	q.how.flags(f)
 	f.StringVar(&q.schema, "schema", "", "schema of the pool file, where it is written differently from the study's")
 	f.StringVar(&out, "out", "", "CSV file to write")
 	return cmd

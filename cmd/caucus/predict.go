@@ -23,10 +23,11 @@ type prediction struct {
 
 func newPredict(c *console) *cobra.Command {
 	var release, data, schema, out string
+	var how reading
 	cmd := &cobra.Command{
 		Use:     "predict",
 		Short:   "Use a release on a file of records, here and offline",
-		Long:    "Predict the class of every record of a CSV file. The release carries schema\nand feature map; the records stay on this machine.",
+		Long:    "Predict the class of every record of a file. The release carries schema\nand feature map; the records stay on this machine.",
 		Example: "  caucus predict --release release.json --data patients.csv",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -48,7 +49,7 @@ func newPredict(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			table, err := readCSV(data, format)
+			table, err := how.table(c, data, p.Schema, format)
 			if err != nil {
 				return err
 			}
@@ -98,7 +99,8 @@ func newPredict(c *console) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&release, "release", "", "release document of a classify study")
-	f.StringVar(&data, "data", "", "CSV file of records (may be .gz)")
+	f.StringVar(&data, "data", "", "file of records: CSV (also packed), Excel, Parquet")
+	how.flags(f)
 	f.StringVar(&schema, "schema", "", "schema of that file, where it has no header or another delimiter")
 	f.StringVar(&out, "out", "", "write the predictions to this CSV file instead of stdout")
 	return cmd

@@ -26,6 +26,7 @@ type queryAnswer struct {
 
 func newQuery(c *console) *cobra.Command {
 	var pool, release, where, schema string
+	var how reading
 	cmd := &cobra.Command{
 		Use:   "query",
 		Short: "Answer a question about private records from a weighted public pool",
@@ -47,8 +48,8 @@ It costs nothing: ask as often as you like.`,
 			if err != nil {
 				return usageError{err}
 			}
-			q := weighing{pool: pool, release: release, schema: schema}
-			if err := q.load(); err != nil {
+			q := weighing{pool: pool, release: release, schema: schema, how: how}
+			if err := q.load(c); err != nil {
 				return err
 			}
 			holds, err := condition.Rows(q.table)
@@ -94,7 +95,8 @@ It costs nothing: ask as often as you like.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&pool, "pool", "", "CSV file of the public pool (may be .gz)")
+	f.StringVar(&pool, "pool", "", "file of the public pool: CSV (also packed), Excel, Parquet")
+	how.flags(f)
 	f.StringVar(&release, "release", "", "release of a reweigh study on this pool")
 	f.StringVar(&schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&where, "where", "", `condition, such as 'income == ">50K" and age >= 30'`)
@@ -104,6 +106,7 @@ It costs nothing: ask as often as you like.`,
 // weighing is a pool file with its weights.
 type weighing struct {
 	pool, release, schema string
+	how                   reading
 
 	table    *dataset.Table
 	weight   []float64
@@ -128,7 +131,7 @@ func poolOf(p study.Plan, t *dataset.Table) (*auxdata.Pool, error) {
 }
 
 // load reads the files and checks that the release is about this pool.
-func (q *weighing) load() error {
+func (q *weighing) load(c *console) error {
 	format, err := formatOf(q.schema)
 	if err != nil {
 		return err
@@ -141,7 +144,7 @@ func (q *weighing) load() error {
 			return err
 		}
 	}
-	if q.table, err = readCSV(q.pool, format); err != nil {
+	if q.table, err = q.how.table(c, q.pool, q.plan.Schema, format); err != nil {
 		return err
 	}
 	if q.release == "" {

@@ -39,10 +39,11 @@ type ratioClass struct {
 
 func newRatio(c *console) *cobra.Command {
 	var release, data, schema, plot string
+	var how reading
 	cmd := &cobra.Command{
 		Use:   "ratio",
 		Short: "Estimate the class ratios of an unlabelled file from a ratio release, here and offline",
-		Long: `Estimate which share of a CSV file's records belongs to each class, with 95 %
+		Long: `Estimate which share of a file's records belongs to each class, with 95 %
 intervals. The release carries schema, feature map and model; the records stay
 on this machine. Labels in the file, if any, are not used; they are only
 compared with the estimate afterwards.`,
@@ -64,7 +65,7 @@ compared with the estimate afterwards.`,
 			if err != nil {
 				return err
 			}
-			table, err := readCSV(data, format)
+			table, err := how.table(c, data, p.Schema, format)
 			if err != nil {
 				return err
 			}
@@ -110,6 +111,7 @@ compared with the estimate afterwards.`,
 	f := cmd.Flags()
 	f.StringVar(&release, "release", "", "release document of a ratio study")
 	f.StringVar(&data, "data", "", "CSV file of records without labels (may be .gz)")
+	how.flags(f)
 	f.StringVar(&schema, "schema", "", "schema of that file, where it has no header or another delimiter")
 	f.StringVar(&plot, "plot", "", "write a plot of the shares and their intervals to this SVG file")
 	return cmd

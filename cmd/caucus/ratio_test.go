@@ -116,7 +116,7 @@ func TestRatioByDaemons(t *testing.T) {
 		Name: "ratios", Kind: "ratio", Roster: parties, Minimum: 3, Deadline: time.Now().Add(time.Hour),
 		Epsilon: 1, Ratio: &study.RatioTerms{Fourier: 100}, Records: 70,
 	}
-	made, err := s.propose()
+	made, err := s.propose(quiet())
 	n.check(err)
 	var configs []agent.Config
 	for _, p := range parties {

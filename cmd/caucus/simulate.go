@@ -129,7 +129,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 		if s.pool == "" {
 			return usagef("--pool-release goes with --pool")
 		}
-		pool, err := readCSV(s.pool, s.format)
+		pool, err := s.reading.table(c, s.pool, data.schema, s.format)
 		if err != nil {
 			return err
 		}

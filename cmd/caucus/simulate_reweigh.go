@@ -148,7 +148,7 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 		return err
 	}
 	s.source.seed = s.seed
-	schema, table, _, err := s.tables()
+	schema, table, _, err := s.tables(c)
 	if err != nil {
 		return err
 	}

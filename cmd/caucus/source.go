@@ -21,15 +21,17 @@ type source struct {
 	records                   int
 	seed                      uint64
 
-	format dataset.Format // of the files, once tables has read them
+	format  dataset.Format // of the files, once tables has read them
+	reading reading
 }
 
 func (s *source) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&s.train, "train", "", "CSV file of labelled records (may be .gz)")
-	f.StringVar(&s.test, "test", "", "CSV file of test records; default: a quarter of the records")
+	s.reading.flags(f)
+	f.StringVar(&s.train, "train", "", "file of labelled records: CSV (also packed), Excel, Parquet")
+	f.StringVar(&s.test, "test", "", "file of test records; default: a quarter of the records")
 	f.BoolVar(&s.holdOut, "hold-out", false, "test on a quarter of the records, even where the known data set has a test file of its own")
-	f.StringVar(&s.pool, "pool", "", "CSV file of the public pool; default: a fraction of the records")
+	f.StringVar(&s.pool, "pool", "", "file of the public pool; default: a fraction of the records")
 	f.StringVar(&s.schema, "schema", "", "YAML schema of the files (draft one with: caucus dataset schema)")
 	f.StringVar(&s.known, "dataset", "", "a known data set: "+strings.Join(dataset.KnownNames(), ", "))
 	f.StringVar(&s.dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
@@ -47,7 +49,7 @@ type loaded struct {
 
 // load reads and encodes the records, and notes what the schema did to them.
 func (s *source) load(c *console) (loaded, error) {
-	schema, train, test, err := s.tables()
+	schema, train, test, err := s.tables(c)
 	if err != nil {
 		return loaded{}, err
 	}
@@ -60,7 +62,7 @@ func (s *source) load(c *console) (loaded, error) {
 	out := loaded{schema: schema}
 	var pool *dataset.Table
 	if s.pool != "" {
-		if pool, err = readCSV(s.pool, s.format); err != nil {
+		if pool, err = s.reading.table(c, s.pool, schema, s.format); err != nil {
 			return loaded{}, err
 		}
 	}
@@ -120,7 +122,7 @@ func (s *source) load(c *console) (loaded, error) {
 }
 
 // tables reads the files and says what their columns mean.
-func (s *source) tables() (schema dataset.Schema, train, test *dataset.Table, err error) {
+func (s *source) tables(c *console) (schema dataset.Schema, train, test *dataset.Table, err error) {
 	switch {
 	case s.known != "" && s.train != "":
 		return schema, nil, nil, usagef("give --dataset or --train, not both")
@@ -151,11 +153,11 @@ func (s *source) tables() (schema dataset.Schema, train, test *dataset.Table, er
 			return schema, nil, nil, err
 		}
 		s.format = schema.Format()
-		if train, err = readCSV(s.train, s.format); err != nil {
+		if train, err = s.reading.table(c, s.train, schema, s.format); err != nil {
 			return schema, nil, nil, err
 		}
 		if s.test != "" {
-			if test, err = readCSV(s.test, s.format); err != nil {
+			if test, err = s.reading.table(c, s.test, schema, s.format); err != nil {
 				return schema, nil, nil, err
 			}
 		}
@@ -184,29 +186,6 @@ func divide(t *dataset.Table, column, value string) (matching, others *dataset.T
 		}
 	}
 	return t.Select(in), t.Select(out)
-}
-
-func readCSV(name string, f dataset.Format) (*dataset.Table, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	t, err := dataset.ReadCSV(file, f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return t, nil
-}
-
-// formatOf is how the file of a schema is written; without a schema it has a
-// header and commas.
-func formatOf(schema string) (dataset.Format, error) {
-	if schema == "" {
-		return dataset.Format{}, nil
-	}
-	s, err := readSchema(schema)
-	return s.Format(), err
 }
 
 func readSchema(name string) (dataset.Schema, error) {

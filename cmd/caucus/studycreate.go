@@ -185,12 +185,12 @@ func decodeStudyFile(file *yamlfile.Document) (s studyFile, err error) {
 }
 
 // propose makes the plan of a study file.
-func (s studyFile) propose() (study.Proposed, error) {
+func (s studyFile) propose(c *console) (study.Proposed, error) {
 	schema, err := readSchema(s.Schema)
 	if err != nil {
 		return study.Proposed{}, err
 	}
-	pool, err := readCSV(s.Pool, schema.Format())
+	pool, err := new(reading).table(c, s.Pool, schema, schema.Format())
 	if err != nil {
 		return study.Proposed{}, err
 	}
@@ -224,7 +224,7 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 		rand.Read(seed[:])
 		s.Seed = binary.BigEndian.Uint64(seed[:]) // public: for λ's fresh noise
 	}
-	made, err := s.propose()
+	made, err := s.propose(o.console)
 	if err != nil {
 		return err
 	}

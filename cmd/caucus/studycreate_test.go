@@ -26,7 +26,7 @@ func TestExampleStudy(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Pool, s.Roster = filepath.Join(dir, "pool.csv"), []study.PartyID{"a", "b", "c", "d"}
-	made, err := s.propose()
+	made, err := s.propose(quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,7 @@ type verification struct {
 type verify struct {
 	*console
 	release, pool, schema, key, profile, config string
+	how                                         reading
 
 	witness *agent.Evidence // with --config
 }
@@ -64,6 +65,7 @@ protects nobody.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&v.pool, "pool", "", "CSV file of the public pool (may be .gz)")
+	v.how.flags(f)
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal")
 	f.StringVar(&v.profile, "profile", os.Getenv("CAUCUS_PROFILE"), "operator profile that names the key (default $CAUCUS_PROFILE)")
@@ -190,19 +192,19 @@ func (v *verify) readPool(p study.Plan) (*auxdata.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return poolUnder(file, format, p)
+	return poolUnder(v.console, &v.how, file, format, p)
 }
 
 // poolUnder reads a pool file of a format under a plan's schema and map. Whether
 // it is the plan's pool is for the caller to ask.
-func poolUnder(file string, format dataset.Format, p study.Plan) (*auxdata.Pool, error) {
+func poolUnder(c *console, how *reading, file string, format dataset.Format, p study.Plan) (*auxdata.Pool, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
 	table, err := auxdata.ReadCSV(b, p.Pool) // canonical bytes, whatever the format
 	if err != nil {
-		if table, err = readCSV(file, format); err != nil {
+		if table, err = how.table(c, file, p.Schema, format); err != nil {
 			return nil, err
 		}
 	}

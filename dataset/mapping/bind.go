@@ -22,6 +22,7 @@ type Bound struct {
 	Derived []string
 
 	columns []string // the file's
+	free    bool     // there is no schema: every column may be a number
 	known   bool     // one of them has a name that is looked for, so they are names
 	used    []input  // those that expressions read
 }
@@ -79,6 +80,9 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 		}
 	}
 	wanted := columnsOf(s)
+	if b.free = len(wanted) == 0; b.free {
+		wanted = slices.Sorted(maps.Keys(m.Columns))
+	}
 	for _, name := range wanted {
 		rule, told := m.Columns[name]
 		t, found, err := b.target(name, rule, m)
@@ -92,7 +96,7 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 			b.Missing = append(b.Missing, name)
 			continue
 		}
-		t.numeric = numeric[name] || rule.Multiply != 0 || rule.Offset != 0 || rule.Round != nil
+		t.numeric = b.free || numeric[name] || rule.Multiply != 0 || rule.Offset != 0 || rule.Round != nil
 		b.targets = append(b.targets, t)
 	}
 	var idle []string

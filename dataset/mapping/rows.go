@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,49 @@ func (m Mapping) Read(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound,
 	lines.Columns = in.Columns()
 	lines.Remarks = append(lines.Remarks, b.Remarks()...)
 	return lines, b, nil
+}
+
+// ReadAll is Read for a person's own screen: what the mapping has no use for is
+// kept under its own name, after the schema's columns, and a file that needs no
+// mapping keeps its columns as they are. The zero Schema stands for none: then
+// missing values and decimal signs are made plain in every column.
+func (m Mapping) ReadAll(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound, error) {
+	b, err := m.Bind(in.Columns(), s)
+	if err != nil {
+		return dataset.Lines{}, nil, err
+	}
+	rows := in
+	if b.changes(m) {
+		b.keepOthers(m)
+		rows = b.Rows(in)
+	}
+	lines, err := dataset.Collect(rows)
+	if err != nil {
+		return dataset.Lines{}, nil, err
+	}
+	lines.Columns = in.Columns()
+	lines.Remarks = append(lines.Remarks, b.Remarks()...)
+	return lines, b, nil
+}
+
+// changes says whether anything is not as it stands in the file.
+func (b *Bound) changes(m Mapping) bool {
+	return len(m.Columns) > 0 || len(m.Missing) > 0 || m.Decimal != "" ||
+		slices.ContainsFunc(b.targets, func(t target) bool { return t.at < 0 || b.columns[t.at] != t.name })
+}
+
+// keepOthers adds the columns that are not made into any: as they are, or, where
+// no schema says which are numbers, with the mapping's signs.
+func (b *Bound) keepOthers(m Mapping) {
+	for i, name := range b.columns {
+		if !b.Has(name) && !slices.ContainsFunc(b.targets, func(t target) bool { return t.at == i }) {
+			t := target{name: name, at: i, round: -1, multiply: 1}
+			if b.free {
+				t.numeric, t.decimal, t.missing = true, m.Decimal, newWords(m.Missing, m.Decimal)
+			}
+			b.targets = append(b.targets, t)
+		}
+	}
 }
 
 // Rows are the records of a file as the mapping makes them.

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"caucus/dataset"
+	"caucus/dataset/files"
+	"caucus/dataset/mapping"
+)
+
+// draftedMapping is the JSON document of agent map.
+type draftedMapping struct {
+	Mapping  mapping.Mapping   `json:"mapping"`
+	Placed   map[string]string `json:"placed"`
+	Unplaced []string          `json:"unplaced"`
+	Idle     []string          `json:"idle"`
+	Notes    []string          `json:"notes"`
+}
+
+func (a *agentCommand) mapFile() *cobra.Command {
+	var schema, file, out string
+	var how reading
+	cmd := &cobra.Command{
+		Use:   "map",
+		Short: "Draft a mapping from a file's columns to a schema's",
+		Long: `Read a file of the site and draft how its columns become those of a schema: by
+their names, by what is in them (numbers, dates, levels) and by words that are
+usual for the same thing. It guesses encoding and delimiter too. Read the draft:
+what it could not place, and what it is not sure of, it says. It sends nothing and
+changes nothing; what it says shows texts of the file.`,
+		Example: "  caucus agent map --schema schema.yaml --file export.csv --out mapping.yaml",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if schema == "" || file == "" {
+				return usagef("agent map needs --schema FILE and --file FILE")
+			}
+			s, err := readSchema(schema)
+			if err != nil {
+				return err
+			}
+			m, err := how.howTo(s.Format())
+			if err != nil {
+				return err
+			}
+			if how.mapping != "" {
+				return usagef("agent map drafts a mapping: leave --mapping out")
+			}
+			table, err := readGuessing(a.console, file, &m)
+			if err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+			drafted := mapping.Suggest(table, s, m)
+			text, err := drafted.Mapping.YAML()
+			if err != nil {
+				return err
+			}
+			for _, note := range drafted.Notes {
+				a.note("look at: %s", note)
+			}
+			if len(drafted.Unplaced) > 0 {
+				a.note("not placed: %s: nothing in the file was found for it; idle columns are %s", strings.Join(drafted.Unplaced, ", "), strings.Join(drafted.Idle, ", "))
+			}
+			if out != "" {
+				if err := create(out, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+					return err
+				}
+			}
+			doc := draftedMapping{drafted.Mapping, drafted.Placed, append([]string{}, drafted.Unplaced...), append([]string{}, drafted.Idle...), append([]string{}, drafted.Notes...)}
+			return a.print(doc, func(w io.Writer) error {
+				if out == "" {
+					_, err := w.Write(text)
+					return err
+				}
+				for _, name := range slices.Sorted(maps.Keys(drafted.Placed)) {
+					fmt.Fprintf(w, "%s: %s\n", name, drafted.Placed[name])
+				}
+				_, err := fmt.Fprintf(w, "wrote %s: read it before you use it\n", out)
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&schema, "schema", "", "schema whose columns are wanted")
+	f.StringVar(&file, "file", "", "the site's file: CSV (also packed), Excel, Parquet")
+	f.StringVar(&out, "out", "", "write the mapping to this file instead of stdout")
+	how.flags(f)
+	return cmd
+}
+
+// readGuessing reads a file as it stands, and tries the usual encodings and
+// delimiters where nobody named one.
+func readGuessing(c *console, name string, m *mapping.Mapping) (*dataset.Table, error) {
+	if m.Encoding == "" {
+		for _, encoding := range []string{"", "utf-16", "utf-16le", "windows-1252"} {
+			m.Encoding = encoding
+			if _, err := detect(name, m.Written); err == nil {
+				break
+			}
+		}
+		if m.Encoding != "" {
+			c.note("look at: it is read as %s: look at its letters", m.Encoding)
+		}
+	}
+	rows, done, err := openRows(name, *m)
+	if err != nil {
+		return nil, err
+	}
+	if d, ok := dataset.LikelyDelimiter(rows.Columns()); ok && m.Delimiter == "" {
+		done()
+		m.Delimiter = string(d)
+		if rows, done, err = openRows(name, *m); err != nil {
+			return nil, err
+		}
+	}
+	defer done()
+	lines, err := dataset.Collect(rows)
+	return lines.Table, err
+}
+
+func detect(name string, w files.Written) (files.Form, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return files.Form{}, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return files.Form{}, err
+	}
+	return files.Detect(file, info.Size(), w)
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"caucus/dataset"
+	"caucus/dataset/files"
+	"caucus/dataset/mapping"
+)
+
+// reading is how a command's files of records are read: by the flags that say
+// so, the mapping, and what a schema says of its files, in this order. It is for a
+// person's own screen: a line that is no row is an error.
+type reading struct {
+	mapping string
+	written files.Written
+	decimal string
+}
+
+// flags are those of every command that reads a file of records.
+func (r *reading) flags(f *pflag.FlagSet) {
+	f.StringVar(&r.mapping, "mapping", "", "YAML file that says how the file is written and what of it each column of the schema is (draft one with: caucus agent map)")
+	f.StringVar(&r.written.Delimiter, "delimiter", "", "what separates the cells of text (default the mapping's or the schema's, else a comma)")
+	f.StringVar(&r.written.Encoding, "encoding", "", "encoding of text, such as latin1 or utf-16 (default utf-8)")
+	f.StringVar(&r.decimal, "decimal", "", "sign before a number's fraction, a comma or a point")
+	f.StringVar(&r.written.Sheet, "sheet", "", "sheet of a workbook (default the first)")
+}
+
+// howTo is the mapping with what the flags say, and with what a format says
+// where they say nothing.
+func (r *reading) howTo(f dataset.Format) (mapping.Mapping, error) {
+	var m mapping.Mapping
+	if r.mapping != "" {
+		file, err := os.Open(r.mapping)
+		if err != nil {
+			return m, err
+		}
+		defer file.Close()
+		if m, err = mapping.Parse(file); err != nil {
+			return m, fmt.Errorf("%s: %w", r.mapping, err)
+		}
+	}
+	m.Delimiter = cmp.Or(r.written.Delimiter, m.Delimiter)
+	m.Encoding = cmp.Or(r.written.Encoding, m.Encoding)
+	m.Decimal = cmp.Or(r.decimal, m.Decimal)
+	m.Sheet = cmp.Or(r.written.Sheet, m.Sheet)
+	m.Written = m.Written.Or(f)
+	if err := m.Validate(); err != nil {
+		return m, usageError{err}
+	}
+	return m, nil
+}
+
+// table reads a file under a schema; what the schema does not name is kept too.
+func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.Format) (*dataset.Table, error) {
+	m, err := r.howTo(f)
+	if err != nil {
+		return nil, err
+	}
+	t, err := r.mapped(c, name, s, m)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return t, nil
+}
+
+func (r *reading) mapped(c *console, name string, s dataset.Schema, m mapping.Mapping) (*dataset.Table, error) {
+	rows, done, err := openRows(name, m)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	lines, bound, err := m.ReadAll(rows, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range bound.Notes {
+		c.note("note: %s", note)
+	}
+	for _, remark := range lines.Remarks {
+		c.note("note: %s", remark)
+	}
+	for _, advice := range mapping.Advice(lines.Table, s) {
+		c.note("note: %s", advice)
+	}
+	return lines.Table, nil
+}
+
+// openRows opens a file for a person's own screen.
+func openRows(name string, m mapping.Mapping) (rows dataset.Rows, done func() error, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	var form files.Form
+	if err == nil {
+		form, err = files.Detect(file, info.Size(), m.Written)
+	}
+	if err == nil {
+		rows, err = files.OpenStrict(file, info.Size(), form, m.Written)
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return rows, file.Close, nil
+}
+
+// formatOf is how the file of a schema is written; without a schema it has a
+// header and commas.
+func formatOf(schema string) (dataset.Format, error) {
+	if schema == "" {
+		return dataset.Format{}, nil
+	}
+	s, err := readSchema(schema)
+	return s.Format(), err
+}

@@ -1,0 +1,118 @@
+package mapping
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"caucus/dataset"
+)
+
+// The limits of advice: a text that is rare may be one person's, and is counted
+// elsewhere without being shown.
+const (
+	adviceTexts = 3    // a column
+	adviceLeast = 10   // records
+	adviceShare = 0.01 // of the records
+)
+
+// Advice says what may be done about cells that a schema does not know: words
+// for levels, decimal commas, dates. It shows texts of the table, for the eyes
+// of whoever may see it.
+func Advice(t *dataset.Table, s dataset.Schema) []string {
+	var all []string
+	for _, f := range s.Features {
+		names, _ := dataset.ExpandNames(slices.Concat(f.Columns, nonEmpty(f.Column)))
+		for _, name := range names {
+			if f.Kind == dataset.Numeric {
+				all = append(all, numberAdvice(t, name, s.Missing)...)
+			} else {
+				all = append(all, levelAdvice(t, name, f.Levels, s.Missing, "level")...)
+			}
+		}
+	}
+	if s.Label.Column != "" && s.Label.Other == "" {
+		classes := slices.Concat(s.Label.Classes, slices.Sorted(maps.Keys(s.Label.Aliases)))
+		all = append(all, levelAdvice(t, s.Label.Column, classes, s.Missing, "class")...)
+	}
+	return all
+}
+
+// levelAdvice names the most frequent texts that are no level.
+func levelAdvice(t *dataset.Table, name string, levels []string, missing, what string) []string {
+	type stranger struct {
+		text string
+		n    int
+	}
+	var strangers []stranger
+	for text, n := range t.Distinct(name) {
+		if text == "" || text == missing || slices.Contains(levels, text) || n < adviceLeast || float64(n) < adviceShare*float64(t.Rows()) {
+			continue
+		}
+		if v, ok := parseNumber(text, ""); ok && slices.ContainsFunc(levels, func(l string) bool {
+			w, ok := parseNumber(l, "")
+			return ok && v == w
+		}) {
+			continue // another way to write the same number
+		}
+		strangers = append(strangers, stranger{text, n})
+	}
+	slices.SortFunc(strangers, func(a, b stranger) int { return cmp.Or(b.n-a.n, strings.Compare(a.text, b.text)) })
+	var out []string
+	for _, x := range strangers[:min(len(strangers), adviceTexts)] {
+		if slices.Contains(dataset.MissingTexts(), x.text) {
+			out = append(out, fmt.Sprintf("%s cells %q of %s look like missing values: add missing: [%q]", thousands(x.n), x.text, name, x.text))
+			continue
+		}
+		level := levelFor(x.text, levels)
+		if level == "" {
+			level = "one of " + few(levels)
+		}
+		out = append(out, fmt.Sprintf("%s cells %q are not a %s of %s: add levels: {%s: %s}", thousands(x.n), clip(x.text), what, name, clip(x.text), level))
+	}
+	return out
+}
+
+// numberAdvice names why a column's cells are no numbers.
+func numberAdvice(t *dataset.Table, name, missing string) []string {
+	texts := t.Distinct(name)
+	delete(texts, "")
+	delete(texts, missing)
+	commas, odd := 0, 0
+	words := map[string]int{}
+	for text, n := range texts {
+		if _, ok := parseNumber(text, ""); ok {
+			continue
+		}
+		odd += n
+		if dataset.HasDecimalComma(text) {
+			commas += n
+		}
+		if n >= adviceLeast && slices.Contains(dataset.MissingTexts(), text) {
+			words[text] = n
+		}
+	}
+	var out []string
+	if odd < adviceLeast || float64(odd) < adviceShare*float64(t.Rows()) {
+		return nil
+	}
+	if 2*commas > odd {
+		out = append(out, fmt.Sprintf("%s cells of %s have a decimal comma: write decimal: \",\"", thousands(commas), name))
+	} else if layout, ok := t.GuessLayout(name); ok {
+		out = append(out, fmt.Sprintf("the cells of %s are dates like %s: add dates: %s, and years_until or days_since a day", name, layout, layout))
+	}
+	for _, text := range slices.Sorted(maps.Keys(words)) {
+		out = append(out, fmt.Sprintf("%s cells %q of %s look like missing values: add missing: [%q]", thousands(words[text]), text, name, text))
+	}
+	return out
+}
+
+// thousands writes a count as people read it: 1,200.
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}

@@ -1,0 +1,277 @@
+package mapping
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"caucus/dataset"
+)
+
+// Suggestion is a mapping that was drafted from a file, for a person to read.
+type Suggestion struct {
+	Mapping Mapping
+	// Placed are the schema's columns that have one of the file's; Unplaced those
+	// for which none was found; Idle the file's that are used by none.
+	Placed   map[string]string
+	Unplaced []string
+	Idle     []string
+	// Notes say what a person has to look at. They show texts of the file.
+	Notes []string
+}
+
+// Suggest drafts a mapping by the names of columns, by what is in them (numbers,
+// dates, levels), and by words that are usual for the same thing. written is how
+// the table was read. It is shown to whoever may see the file: what it says hangs
+// on the records.
+func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
+	d := drafter{
+		table: t, schema: s, free: t.Columns(), kinds: map[string]dataset.Feature{},
+		out: Suggestion{Mapping: written, Placed: map[string]string{}},
+	}
+	d.out.Mapping.Columns = map[string]Rule{}
+	for _, f := range s.Features {
+		names, _ := dataset.ExpandNames(slices.Concat(f.Columns, nonEmpty(f.Column)))
+		for _, name := range names {
+			d.kinds[name] = f
+		}
+	}
+	d.kinds[s.Label.Column] = dataset.Feature{Kind: dataset.Categorical, Levels: s.Label.Classes}
+	for _, match := range []func(string) string{d.sameName, d.synonym, d.nearName, d.sameLevels} {
+		for _, name := range columnsOf(s) {
+			if _, placed := d.out.Placed[name]; !placed {
+				if column := match(name); column != "" {
+					d.place(name, column)
+				}
+			}
+		}
+	}
+	for _, name := range columnsOf(s) {
+		if _, placed := d.out.Placed[name]; placed {
+			d.rule(name)
+		} else {
+			d.out.Unplaced = append(d.out.Unplaced, name)
+		}
+	}
+	d.out.Idle = d.free
+	return d.out
+}
+
+type drafter struct {
+	table  *dataset.Table
+	schema dataset.Schema
+	kinds  map[string]dataset.Feature
+	free   []string // columns of the file that are not placed
+	out    Suggestion
+}
+
+func (d *drafter) note(format string, args ...any) {
+	if n := fmt.Sprintf(format, args...); !slices.Contains(d.out.Notes, n) {
+		d.out.Notes = append(d.out.Notes, n)
+	}
+}
+
+func (d *drafter) place(name, column string) {
+	d.out.Placed[name] = column
+	d.free = slices.DeleteFunc(d.free, func(c string) bool { return c == column })
+}
+
+func (d *drafter) sameName(name string) string {
+	for _, same := range []func(a, b string) bool{
+		func(a, b string) bool { return a == b }, strings.EqualFold, func(a, b string) bool { return bare(a) == bare(b) },
+	} {
+		if i := slices.IndexFunc(d.free, func(c string) bool { return same(c, name) }); i >= 0 {
+			return d.free[i]
+		}
+	}
+	return ""
+}
+
+// synonym finds a column whose name means the same, alone among those.
+func (d *drafter) synonym(name string) string {
+	found := ""
+	for _, c := range d.free {
+		if meansTheSame(c, name) && d.fits(c, d.kinds[name]) {
+			if found != "" {
+				return ""
+			}
+			found = c
+		}
+	}
+	return found
+}
+
+func (d *drafter) nearName(name string) string {
+	near := nearest(name, d.free)
+	if near != "" && d.fits(near, d.kinds[name]) {
+		d.note("%s is taken to be the file's %q, whose name is nearly the same", name, near)
+		return near
+	}
+	return ""
+}
+
+// sameLevels finds the one column whose texts are the levels of a schema's, in
+// its words or in others.
+func (d *drafter) sameLevels(name string) string {
+	f := d.kinds[name]
+	if f.Kind != dataset.Categorical {
+		return ""
+	}
+	found := ""
+	for _, c := range d.free {
+		texts := d.present(c)
+		if len(texts) < 2 || len(texts) > 2*len(f.Levels)+2 {
+			continue
+		}
+		known := 0
+		for text := range texts {
+			if levelFor(text, f.Levels) != "" {
+				known++
+			}
+		}
+		if known < 2 || 2*known < len(texts) {
+			continue
+		}
+		if found != "" {
+			d.note("%s may be the file's %q or %q: write which", name, found, c)
+			return ""
+		}
+		found = c
+	}
+	if found != "" {
+		d.note("%s is taken to be the file's %q, because its texts are the levels", name, found)
+	}
+	return found
+}
+
+// fits says whether a column may be a feature by what is in it.
+func (d *drafter) fits(column string, f dataset.Feature) bool {
+	if f.Kind != dataset.Numeric {
+		return true
+	}
+	if _, ok := d.table.GuessLayout(column); ok {
+		return true
+	}
+	numbers, all := 0, 0
+	for text, n := range d.present(column) {
+		all += n
+		if _, ok := parseNumber(text, ","); ok {
+			numbers += n
+		}
+	}
+	return all == 0 || 2*numbers >= all
+}
+
+// present are a column's texts without those for missing values.
+func (d *drafter) present(column string) map[string]int {
+	texts := d.table.Distinct(column)
+	words := newWords(append(dataset.MissingTexts(), d.out.Mapping.Missing...), d.out.Mapping.Decimal)
+	maps.DeleteFunc(texts, func(text string, _ int) bool { return text == "" || words.has(text) })
+	return texts
+}
+
+// rule is what the column of the schema is made of, beyond its name.
+func (d *drafter) rule(name string) {
+	column := d.out.Placed[name]
+	r := Rule{}
+	if column != name {
+		r.From = column
+	}
+	f, known := d.kinds[name]
+	if known {
+		d.missing(name, column, f)
+	}
+	switch {
+	case !known:
+	case f.Kind == dataset.Categorical:
+		r.Levels = d.levels(name, column, f.Levels)
+	default:
+		d.number(name, column, f, &r)
+	}
+	if r.From != "" || len(r.Levels) > 0 || r.Dates != "" || r.YearsUntil != "" || r.DaysSince != "" {
+		d.out.Mapping.Columns[name] = r
+	}
+}
+
+// missing notes texts that probably mean a missing value.
+func (d *drafter) missing(name, column string, f dataset.Feature) {
+	for _, text := range slices.Sorted(maps.Keys(d.table.Distinct(column))) {
+		v, isNumber := parseNumber(text, d.out.Mapping.Decimal)
+		usual := slices.Contains(dataset.MissingTexts(), text)
+		code := isNumber && slices.Contains([]float64{-1, -9, -99, -999, -9999, 999, 9999}, v) && f.Kind == dataset.Numeric && (v < f.Min || v > f.Max)
+		isLevel := slices.Contains(f.Levels, text) || text == d.schema.Missing
+		if (usual || code) && !isLevel && !slices.Contains(d.out.Mapping.Missing, text) {
+			d.out.Mapping.Missing = append(d.out.Mapping.Missing, text)
+			d.note("%q in %s is taken for a missing value, there and elsewhere", text, name)
+		}
+	}
+}
+
+// levels recodes the texts that are no level of the schema.
+func (d *drafter) levels(name, column string, levels []string) map[string]string {
+	recode := map[string]string{}
+	for text, n := range d.present(column) {
+		switch level := levelFor(text, levels); {
+		case level == text:
+		case level != "":
+			recode[text] = level
+		case len(recode) < 100:
+			d.note("%s: %q (%d cells) is no level of it (%s): add it under levels, or it counts as other", name, clip(text), n, few(levels))
+		}
+	}
+	return recode
+}
+
+// number looks at signs, dates and units of a column of numbers.
+func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
+	if layout, ok := d.table.GuessLayout(column); ok {
+		r.Dates = layout
+		if layout == dataset.ISODate {
+			r.Dates = ""
+		}
+		switch {
+		case meansTheSame(name, "age"):
+			r.YearsUntil = "YYYY-MM-DD"
+			d.note("%s: %q holds dates: write under years_until the day, or the column, at which they are ages", name, column)
+		default:
+			r.DaysSince = "YYYY-MM-DD"
+			d.note("%s: %q holds dates: write under days_since the day, or the column, from which they are counted", name, column)
+		}
+		return
+	}
+	commas := 0
+	var values []float64
+	for text, n := range d.present(column) {
+		if dataset.HasDecimalComma(text) {
+			commas += n
+		}
+		if v, ok := parseNumber(text, cmp.Or(d.out.Mapping.Decimal, ",")); ok {
+			values = append(values, slices.Repeat([]float64{v}, min(n, 1000))...)
+		}
+	}
+	if commas > 0 && d.out.Mapping.Decimal == "" {
+		d.out.Mapping.Decimal = ","
+		d.note("%s has a decimal comma, as in 1,5: taken for all columns", name)
+	}
+	if len(values) == 0 {
+		d.note("%s: no cell of %q is a number", name, column)
+		return
+	}
+	slices.Sort(values)
+	if middle := values[len(values)/2]; middle > f.Max || middle < f.Min {
+		d.note("%s: the middle value of %q is %s, outside of %s to %s: is it in another unit? write multiply (and offset)", name, column,
+			strconv.FormatFloat(middle, 'g', 4, 64), strconv.FormatFloat(f.Min, 'g', -1, 64), strconv.FormatFloat(f.Max, 'g', -1, 64))
+	}
+}
+
+// clip shortens a text of a file that is shown.
+func clip(text string) string {
+	const most = 40
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
