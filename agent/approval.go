@@ -178,7 +178,7 @@ func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review,
 
 // Refuse keeps a study from taking place here, for good, and says how far it
 // had come. The reason stays in this site's folder: the coordinator is told
-// that this site takes no part, in the same words as where the policy or the
+// that this party takes no part, in the same words as where the policy or the
 // ledger refuses. What was received cannot be taken back. What is being sent
 // at this moment may still arrive.
 func (a *Agent) Refuse(ctx context.Context, name string, who Approver, reason string) (Review, error) {
@@ -200,7 +200,7 @@ func (a *Agent) Refuse(ctx context.Context, name string, who Approver, reason st
 	case r.Refused != "":
 		return r, nil
 	case d.has(fileReceipt), d.has(fileRelease):
-		return fail(errors.New("the coordinator has this site's contribution already: it cannot be taken back"))
+		return fail(errors.New("the coordinator has this party's contribution already: it cannot be taken back"))
 	case d.has(fileClosed):
 		return fail(fmt.Errorf("it is closed already: %s", r.Closed))
 	}

@@ -73,7 +73,7 @@ func (d Declaration) Objections(p study.Plan) []string {
 		out = append(out, fmt.Sprintf("no column %q, which names the set of each record", p.Schema.Party))
 	}
 	if p.Records > d.Records {
-		out = append(out, fmt.Sprintf("the study says that each site has at least %d records, it was declared with %d", p.Records, d.Records))
+		out = append(out, fmt.Sprintf("the study says that each party has at least %d records, it was declared with %d", p.Records, d.Records))
 	}
 	for i := range out {
 		out[i] = fmt.Sprintf("source %s: %s", d.Source, out[i])

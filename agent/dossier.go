@@ -22,7 +22,7 @@ const (
 	filePlanSign = "plan.sig"     // the coordinator's signature on them
 	fileApproval = "approval-"    // a person said yes; the name follows
 	fileRefused  = "refused"      // a person said no
-	fileDeclined = "declined"     // the coordinator knows that this site takes no part
+	fileDeclined = "declined"     // the coordinator knows that this party takes no part
 	fileUnread   = "unread"       // empty records were used, and why
 	fileLedger   = "ledger.seq"   // the ledger's head when the upload was made
 	fileRecords  = "records"      // how many were declared when the ledger was charged

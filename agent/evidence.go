@@ -52,7 +52,7 @@ func ReadEvidence(c Config) (*Evidence, error) {
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.poolFile(d) }
 
 // Witness holds a release against what this site knows of its study: whether
-// the site agreed to this plan, and whether the release counts the site as its
+// the site agreed to this plan, and whether the release counts the party as its
 // receipt says.
 func (e *Evidence) Witness(r study.Release) []study.Finding {
 	about := func(v study.Verdict, format string, args ...any) []study.Finding {
@@ -63,27 +63,27 @@ func (e *Evidence) Witness(r study.Release) []study.Finding {
 	receipt, err := d.receipt(e.Keys)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && counted && d.has(fileUpload):
-		return about(study.Word, "the release counts this site (%s); its upload is here, but no receipt: the answer was lost, or is still on its way", e.Party)
+		return about(study.Word, "the release counts this party (%s); its upload is here, but no receipt: the answer was lost, or is still on its way", e.Party)
 	case errors.Is(err, fs.ErrNotExist) && counted:
-		return about(study.Fails, "the release counts this site (%s), which has sent nothing for it", e.Party)
+		return about(study.Fails, "the release counts this party (%s), which has sent nothing for it", e.Party)
 	case errors.Is(err, fs.ErrNotExist):
-		return about(study.Holds, "this site (%s) has no receipt for this study, and the release does not count it", e.Party)
+		return about(study.Holds, "this party (%s) has no receipt for this study, and the release does not count it", e.Party)
 	case err != nil:
 		return about(study.Fails, "the receipt kept here: %v", err)
 	case receipt.Plan != r.PlanHash || receipt.Party != e.Party:
 		return about(study.Fails, "the receipt kept here is %s's for plan %s: it is not for this study", receipt.Party, receipt.Plan)
 	case !counted:
-		return about(study.Fails, "the coordinator signed a receipt for this site (%s) on %s, but the release does not count it", e.Party, receipt.Received.Format("2006-01-02"))
+		return about(study.Fails, "the coordinator signed a receipt for this party (%s) on %s, but the release does not count it", e.Party, receipt.Received.Format("2006-01-02"))
 	}
 	if body, err := d.read(fileUpload); err == nil && study.BodyDigest(sha256.Sum256(body)) != receipt.Body {
 		return about(study.Fails, "the receipt kept here is for other bytes than the upload beside it")
 	}
 	for _, l := range r.Ledger {
 		if l.Sequence <= receipt.Ledger.Sequence {
-			return about(study.Fails, "when it signed this site's receipt the coordinator's ledger was at entry %d already, but the release is its entry %d: the ledger was put back to an older state in between", receipt.Ledger.Sequence, l.Sequence)
+			return about(study.Fails, "when it signed this party's receipt the coordinator's ledger was at entry %d already, but the release is its entry %d: the ledger was put back to an older state in between", receipt.Ledger.Sequence, l.Sequence)
 		}
 	}
-	return about(study.Holds, "the coordinator signed for this site's contribution (%s), and the release counts it", e.Party)
+	return about(study.Holds, "the coordinator signed for this party's contribution (%s), and the release counts it", e.Party)
 }
 
 // Charged holds this site's own ledger against a release: whether it was charged
@@ -116,7 +116,7 @@ func (e *Evidence) Charged(ctx context.Context, r study.Release, pool *auxdata.P
 		v, says := study.Holds, ""
 		switch declared := c.Cost; {
 		case !found && counted:
-			v, says = study.Fails, fmt.Sprintf("the release counts this site (%s), but its ledger holds no charge for %s of this study: it was put back to an older state, or is another ledger", e.Party, c.Output)
+			v, says = study.Fails, fmt.Sprintf("the release counts this party (%s), but its ledger holds no charge for %s of this study: it was put back to an older state, or is another ledger", e.Party, c.Output)
 		case !found:
 			says = fmt.Sprintf("this site's ledger holds no charge for %s of this study, and the release does not count it", c.Output)
 		default:

@@ -29,7 +29,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return nil
 	case d.has(fileRefused) && d.has(fileUpload) && !d.has(fileReceipt) && o.Mine && o.State == study.Open:
 		// Whether it is true or not: what a person refused is not sent.
-		a.say(o.Hash, slog.LevelWarn, "the coordinator says that it has this site's contribution, which a person refused and of which there is no receipt here: nothing is sent")
+		a.say(o.Hash, slog.LevelWarn, "the coordinator says that it has this party's contribution, which a person refused and of which there is no receipt here: nothing is sent")
 		return nil
 	case d.has(fileRefused) && !d.has(fileReceipt) && (!o.Mine || d.has(fileUpload)) && o.State != study.Open:
 		return a.closed(d, o, fmt.Sprintf("the study is %s and a person of this site refused it", o.State))
@@ -39,23 +39,23 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	case a.refusedHere(o.Hash) && o.State == study.Open:
 		return a.decline(ctx, d, o.Hash)
 	case d.has(fileReceipt) && d.has(fileUpload) && o.State == study.Open && !o.Mine:
-		a.say(o.Hash, slog.LevelWarn, "the coordinator has lost this site's contribution, which it had received: the same bytes are sent again")
+		a.say(o.Hash, slog.LevelWarn, "the coordinator has lost this party's contribution, which it had received: the same bytes are sent again")
 		return a.send(ctx, d, o)
 	case d.has(fileReceipt) && d.has(fileUpload) && o.Lost && !d.has(fileRefused):
-		a.say(o.Hash, slog.LevelWarn, "the coordinator's copy of this site's contribution was damaged: the same bytes are sent again")
+		a.say(o.Hash, slog.LevelWarn, "the coordinator's copy of this party's contribution was damaged: the same bytes are sent again")
 		return a.send(ctx, d, o)
 	case d.has(fileReceipt):
 		return a.collect(ctx, d, o)
 	case a.preparation.has(o.Hash), d.has(fileUpload) && !a.preparation.hurry && d.early(a.now()):
 		return nil
 	case d.has(fileUpload) && o.State != study.Open && !o.Mine:
-		return a.closed(d, o, fmt.Sprintf("the study is %s and this site's contribution is not in it", o.State))
+		return a.closed(d, o, fmt.Sprintf("the study is %s and this party's contribution is not in it", o.State))
 	case d.has(fileUpload):
 		return a.send(ctx, d, o)
 	case o.Mine:
 		return a.forgotten(ctx, d, o)
 	case o.State != study.Open:
-		return a.closed(d, o, fmt.Sprintf("the study is %s and this site has not contributed", o.State))
+		return a.closed(d, o, fmt.Sprintf("the study is %s and this party has not contributed", o.State))
 	}
 	p, err := a.learn(ctx, d, o.Hash)
 	if err != nil {
@@ -119,7 +119,7 @@ func (a *Agent) forgotten(ctx context.Context, d dossier, o protocol.Summary) er
 	if err := a.recordOnce(auditCharged, o.Hash, p.Name, "by", byLedger, "unit", p.Unit.String(), "forgotten", true); err != nil {
 		return err
 	}
-	return a.closed(d, o, "the coordinator has a contribution of this site that is not in this state folder: the folder was restored from a backup, or two agents run under one name; nothing more is sent")
+	return a.closed(d, o, "the coordinator has a contribution of this party that is not in this state folder: the folder was restored from a backup, or two agents run under one name; nothing more is sent")
 }
 
 // learn fetches the signed plan and its pool, so that what is agreed to can be
@@ -163,7 +163,7 @@ func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error)
 	case study.HashOf(s.PlanBytes) != h:
 		return s, fmt.Errorf("%w: the coordinator sent another plan than %s", study.ErrPlan, h)
 	case !slices.Contains(s.Plan.Roster, a.state.party):
-		return s, fmt.Errorf("%w: roster: this site is not on it", study.ErrPlan)
+		return s, fmt.Errorf("%w: roster: this party is not on it", study.ErrPlan)
 	}
 	return s, checkMap(s.Plan)
 }
@@ -179,7 +179,7 @@ func (a *Agent) keep(d dossier, s protocol.Study) error {
 // errRefused: the policy or the ledger refuses a study; why was said.
 var errRefused = errors.New("refused here")
 
-// decline tells the coordinator, once, that this site takes no part in a study:
+// decline tells the coordinator, once, that this party takes no part in a study:
 // the same message whether a person refused, the policy or the ledger.
 func (a *Agent) decline(ctx context.Context, d dossier, h study.Hash) error {
 	if d.has(fileDeclined) {
@@ -379,7 +379,7 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 	}
 	a.done("sent")
 	if want := study.BodyDigest(sha256.Sum256(body)); r.Body != want || r.Plan != o.Hash || r.Party != a.state.party {
-		return fmt.Errorf("the coordinator's receipt is not for what this site sent (%s)", want)
+		return fmt.Errorf("the coordinator's receipt is not for what this party sent (%s)", want)
 	}
 	if err := a.recordOnce(auditReceipt, o.Hash, o.Name, "received", r.Received); err != nil {
 		return err
@@ -404,7 +404,7 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 	}
 	r, err := a.link.Release(ctx, o.Hash.String())
 	if errors.Is(err, protocol.ErrDenied) {
-		return a.closed(d, o, "the release is not for this site to read")
+		return a.closed(d, o, "the release is not for this party to read")
 	}
 	if err != nil {
 		return err
@@ -426,7 +426,7 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 }
 
 // witness says if a release or a receipt contradicts what the coordinator signed
-// for this site before.
+// for this party before.
 func (a *Agent) witness(r study.Release) {
 	for _, f := range a.evidence().Witness(r) {
 		if f.Verdict == study.Fails {

@@ -200,7 +200,7 @@ func (s *state) costOf(t study.Task) (c cost, err error) {
 	return c, nil
 }
 
-// draft makes the contribution of this site's records before its noise. It never
+// draft makes the contribution of this party's records before its noise. It never
 // fails: what cannot be made is not ready.
 func (s *state) draft(ctx context.Context, w window) draft {
 	var l late

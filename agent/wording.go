@@ -29,7 +29,7 @@ func protects(p study.Plan) string {
 	if p.Noise == study.NoiseSite {
 		return fmt.Sprintf("%s at %s from everyone, the coordinator included%s", hides, budget, beside)
 	}
-	return fmt.Sprintf("%s at %s from readers of the release; the coordinator sees this site's contribution as it is", hides, budget)
+	return fmt.Sprintf("%s at %s from readers of the release; the coordinator sees this party's contribution as it is", hides, budget)
 }
 
 // labelWords says what is to be predicted, or estimated.

@@ -121,7 +121,7 @@ type Limits struct {
 type Gossip struct {
 	// Listen is host:port for UDP and TCP; empty turns gossip off.
 	Listen string `yaml:"listen"`
-	// Parties lets parties take part, those whose site says so too. Whoever takes
+	// Parties lets parties take part, those whose agent says so too. Whoever takes
 	// part reads the names and addresses of all that do.
 	Parties bool `yaml:"parties"`
 }

@@ -134,7 +134,7 @@ func (a *agentCommand) refuse() *cobra.Command {
 		Short: "Refuse a study, for good",
 		Long: `Keep one study from taking place here, whatever the policy allows and whoever
 approved it. It stays refused. The coordinator is told nothing but that
-this site takes no part; the reason stays in this site's state folder. What the
+this party takes no part; the reason stays in this site's state folder. What the
 coordinator has received cannot be taken back.`,
 		Example: "  caucus agent refuse readmission --reason 'the board meets in May'",
 		Args:    one("agent refuse", "STUDY"),
