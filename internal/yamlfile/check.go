@@ -96,7 +96,10 @@ func (c *check) value(n *yaml.Node, t reflect.Type, path []string) error {
 func (c *check) self(n *yaml.Node, t reflect.Type, path []string) error {
 	err := n.Decode(reflect.New(t).Interface())
 	var mismatch *yaml.TypeError
+	var inner *located
 	switch {
+	case errors.As(err, &inner) && inner.line > 0: // of DecodeNode, which knows no file
+		return c.fail(&yaml.Node{Line: inner.line}, path, inner.err)
 	case errors.As(err, &mismatch):
 		return c.fail(n, path, fmt.Errorf("found %s, which does not fit: %s", found(n), strings.Join(mismatch.Errors, "; ")))
 	case err != nil:

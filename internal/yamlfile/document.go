@@ -131,18 +131,29 @@ func child(n *yaml.Node, key string) (name, value *yaml.Node) {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// at says where an error is; line 0 is nowhere in particular.
-func (d *Document) at(line int, err error) error {
-	switch {
-	case line > 0 && d.name != "":
-		return fmt.Errorf("%s line %d: %w", d.name, line, err)
-	case line > 0:
-		return fmt.Errorf("line %d: %w", line, err)
-	case d.name != "":
-		return fmt.Errorf("%s: %w", d.name, err)
-	}
-	return err
+// located is an error and where it is: line 0 is nowhere in particular.
+type located struct {
+	name string
+	line int
+	err  error
 }
+
+func (l *located) Unwrap() error { return l.err }
+
+func (l *located) Error() string {
+	switch {
+	case l.line > 0 && l.name != "":
+		return fmt.Sprintf("%s line %d: %v", l.name, l.line, l.err)
+	case l.line > 0:
+		return fmt.Sprintf("line %d: %v", l.line, l.err)
+	case l.name != "":
+		return fmt.Sprintf("%s: %v", l.name, l.err)
+	}
+	return l.err.Error()
+}
+
+// at says where an error is.
+func (d *Document) at(line int, err error) error { return &located{d.name, line, err} }
 
 var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 
