@@ -1,10 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -97,18 +97,13 @@ changes nothing; what it says shows texts of the file.`,
 // readGuessing reads a file as it stands, and tries the usual encodings and
 // delimiters where nobody named one.
 func readGuessing(c *console, name string, m *mapping.Mapping) (*dataset.Table, error) {
-	if m.Encoding == "" {
-		for _, encoding := range []string{"", "utf-16", "utf-16le", "windows-1252"} {
-			m.Encoding = encoding
-			if _, err := detect(name, m.Written); err == nil {
-				break
-			}
-		}
-		if m.Encoding != "" {
-			c.note("look at: it is read as %s: look at its letters", m.Encoding)
-		}
-	}
 	rows, done, err := openRows(name, *m)
+	var other *files.EncodingError
+	if errors.As(err, &other) {
+		m.Encoding = other.Probably
+		c.note("look at: it is read as %s: look at its letters", m.Encoding)
+		rows, done, err = openRows(name, *m)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -122,17 +117,4 @@ func readGuessing(c *console, name string, m *mapping.Mapping) (*dataset.Table, 
 	defer done()
 	lines, err := dataset.Collect(rows)
 	return lines.Table, err
-}
-
-func detect(name string, w files.Written) (files.Form, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return files.Form{}, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return files.Form{}, err
-	}
-	return files.Detect(file, info.Size(), w)
 }

@@ -129,7 +129,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 		if s.pool == "" {
 			return usagef("--pool-release goes with --pool")
 		}
-		pool, err := s.reading.table(c, s.pool, data.schema, s.format)
+		pool, err := s.readPool(c, data.schema)
 		if err != nil {
 			return err
 		}

@@ -23,11 +23,20 @@ type source struct {
 
 	format  dataset.Format // of the files, once tables has read them
 	reading reading
+	// poolMapping is that of the pool's file, which is public and often made for
+	// the schema where the records' files are not.
+	poolMapping string
+}
+
+// readPool reads the pool's file.
+func (s *source) readPool(c *console, schema dataset.Schema) (*dataset.Table, error) {
+	return (&reading{mapping: s.poolMapping}).table(c, s.pool, schema, s.format)
 }
 
 func (s *source) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	s.reading.flags(f)
+	f.StringVar(&s.poolMapping, "pool-mapping", "", "mapping of the pool's file (--mapping and the flags of formats are of --train and --test)")
 	f.StringVar(&s.train, "train", "", "file of labelled records: CSV (also packed), Excel, Parquet")
 	f.StringVar(&s.test, "test", "", "file of test records; default: a quarter of the records")
 	f.BoolVar(&s.holdOut, "hold-out", false, "test on a quarter of the records, even where the known data set has a test file of its own")
@@ -62,7 +71,7 @@ func (s *source) load(c *console) (loaded, error) {
 	out := loaded{schema: schema}
 	var pool *dataset.Table
 	if s.pool != "" {
-		if pool, err = s.reading.table(c, s.pool, schema, s.format); err != nil {
+		if pool, err = s.readPool(c, schema); err != nil {
 			return loaded{}, err
 		}
 	}

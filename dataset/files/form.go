@@ -189,6 +189,17 @@ func checkWorkbook(r io.ReaderAt, size int64) error {
 	return errors.New("it is a zip archive and no Excel workbook: unpack it, and name the file in it")
 }
 
+// EncodingError says that a text is not in the encoding that was named, or in
+// UTF-8 where none was.
+type EncodingError struct {
+	Probably string // what it probably is, a name that Written takes
+	words    string
+}
+
+func (e *EncodingError) Error() string { return e.words }
+
+func notNamed(probably, words string) error { return &EncodingError{probably, words} }
+
 // detectEncoding holds the first bytes of a text against its named encoding.
 func (w Written) detectEncoding(start []byte) (string, error) {
 	mark := ""
@@ -207,14 +218,14 @@ func (w Written) detectEncoding(start []byte) (string, error) {
 	case named != "":
 		return named, nil
 	case mark != "":
-		return "", errors.New("it is UTF-16, as Excel's \"Unicode text\" is: write encoding: utf-16 in the mapping (and delimiter: \"\\t\", if it is from Excel)")
+		return "", notNamed(utf16Any, "it is UTF-16, as Excel's \"Unicode text\" is: write encoding: utf-16 in the mapping (and delimiter: \"\\t\", if it is from Excel)")
 	}
 	line, _, _ := bytes.Cut(start, []byte("\n"))
 	if n := bytes.Count(line, []byte("\x00")); n > 0 && n >= len(line)/3 {
-		return "", errors.New("it looks like UTF-16 without a mark: write encoding: utf-16le in the mapping, or utf-16be")
+		return "", notNamed(utf16LE, "it looks like UTF-16 without a mark: write encoding: utf-16le in the mapping, or utf-16be")
 	}
 	if !utf8.Valid(line) && len(line) < len(start) {
-		return "", errors.New("its first line is no UTF-8: name its encoding in the mapping: encoding: latin1 is usual in western Europe, windows-1252 on Windows")
+		return "", notNamed("windows-1252", "its first line is no UTF-8: name its encoding in the mapping: encoding: latin1 is usual in western Europe, windows-1252 on Windows")
 	}
 	return utf8Text, nil
 }
