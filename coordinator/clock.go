@@ -11,12 +11,12 @@ import (
 	"caucus/internal/clock"
 )
 
-// watch holds the clock against the time that has passed, by a counter that nobody
+// clockWatch holds the clock against the time that has passed, by a counter that nobody
 // sets, and against the last time that was stored before a stop. A clock that
 // jumped is not believed: no deadline is over by it until it agrees again or an
 // operator vouches for it. Whatever jump a deadline is not over by costs nobody a
 // study; one that it is would fail all that are open, for good.
-type watch struct {
+type clockWatch struct {
 	store Store
 	clock clock.Clock
 	log   *slog.Logger
@@ -39,7 +39,7 @@ const (
 
 // open believes the clock, unless studies are open and the last stored time says
 // that it went back, or that the coordinator was stopped for longer than stop.
-func (w *watch) open(ctx context.Context, stop time.Duration, studies bool) error {
+func (w *clockWatch) open(ctx context.Context, stop time.Duration, studies bool) error {
 	var last time.Time
 	err := w.store.View(ctx, func(tx Tx) (err error) { last, err = tx.Clock(); return err })
 	if err != nil && !errors.Is(err, errNone) {
@@ -58,12 +58,12 @@ func (w *watch) open(ctx context.Context, stop time.Duration, studies bool) erro
 }
 
 // believe goes on from what the clock says now. The caller holds mu.
-func (w *watch) believe() {
+func (w *clockWatch) believe() {
 	w.at, w.since, w.ahead, w.doubt = w.clock.Now(), w.clock.Elapsed(), clockStep, nil
 }
 
 // look is the time, and why it is not believed; nil if it is.
-func (w *watch) look() (time.Time, error) {
+func (w *clockWatch) look() (time.Time, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clock.Now()
@@ -89,7 +89,7 @@ func (w *watch) look() (time.Time, error) {
 }
 
 // vouch believes the clock because a person does.
-func (w *watch) vouch() {
+func (w *clockWatch) vouch() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.believe()
@@ -97,7 +97,7 @@ func (w *watch) vouch() {
 }
 
 // save stores the time if it is believed and was not stored lately, or now.
-func (w *watch) save(ctx context.Context, at bool) error {
+func (w *clockWatch) save(ctx context.Context, at bool) error {
 	now, doubt := w.look()
 	w.mu.Lock()
 	passed := w.clock.Elapsed()

@@ -16,7 +16,7 @@ import (
 type registry struct {
 	store        Store
 	certificates *certificates
-	watch        *watch
+	watch        *clockWatch
 	point        func(string)
 
 	mu      sync.Mutex // guards studies

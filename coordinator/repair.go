@@ -18,7 +18,7 @@ import (
 // mender is what it takes to mend a sealed study whose stored contributions were
 // damaged: by a disk, since nobody here writes them twice.
 type mender struct {
-	watch   *watch
+	watch   *clockWatch
 	journal privacy.Journal // the ledger's
 	repair  time.Duration   // Config.Repair
 	log     *slog.Logger

@@ -23,7 +23,7 @@ type runningStudy struct {
 	name         string
 	store        Store
 	certificates *certificates
-	watch        *watch
+	watch        *clockWatch
 	point        func(string) // Config.Checkpoint, never nil
 	batch        int          // how many contributions are added in one transaction
 

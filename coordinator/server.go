@@ -161,7 +161,7 @@ func (s *Server) openJournal() (privacy.Journal, error) {
 // but files and the network.
 func (s *Server) assemble(j privacy.Journal) error {
 	c, ctx := s.config, context.Background()
-	watch := &watch{store: s.store, clock: c.Clock, log: c.Log}
+	watch := &clockWatch{store: s.store, clock: c.Clock, log: c.Log}
 	s.certificates = newCertificates(s.store, c.Clock.Now)
 	s.registry = &registry{store: s.store, certificates: s.certificates, watch: watch, point: c.Checkpoint}
 	if err := s.registry.open(ctx, c.LongestStop); err != nil {
