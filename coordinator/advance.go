@@ -23,7 +23,7 @@ type releaser struct {
 	head     *ledgerHead
 	witness  *witnesses
 	signer   *protocol.Signer
-	mender   mender
+	repairer repairer
 	software string
 }
 
@@ -48,7 +48,7 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 		for _, e := range effects {
 			switch e.(type) {
 			case study.FoldSum:
-				if err = c.mend(ctx, r.mender); err == nil {
+				if err = c.repairLost(ctx, r.repairer); err == nil {
 					err = c.view(ctx, func(s *study.Study) error { machine = s; return nil })
 				}
 				if err == nil && machine.State == study.Sealed {
@@ -63,7 +63,7 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 				err = fmt.Errorf("resume study %s: unknown effect %T", c.hash, e)
 			}
 			if errors.Is(err, errDamagedSum) {
-				return c.loseSum(ctx, r.mender)
+				return c.loseSum(ctx, r.repairer)
 			}
 			if err != nil {
 				return err

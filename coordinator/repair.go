@@ -15,23 +15,23 @@ import (
 	"caucus/study"
 )
 
-// mender is what it takes to mend a sealed study whose stored contributions were
+// repairer is what it takes to mend a sealed study whose stored contributions were
 // damaged: by a disk, since nobody here writes them twice.
-type mender struct {
+type repairer struct {
 	watch   *clockWatch
 	journal privacy.Journal // the ledger's
 	repair  time.Duration   // Config.Repair
 	log     *slog.Logger
 }
 
-// mend holds every stored body of a sealed study against its digest, before any is
+// repairLost holds every stored body of a sealed study against its digest, before any is
 // added and deleted. What is damaged is lost: the study waits (errWaits) for the
 // same bytes, which their party still has and is asked for, until the repair
 // deadline. Then it is sealed anew without them.
 //
 // M is then another number, but it is fixed before noise all the same: a study of
 // which the ledger holds an entry already is never sealed anew.
-func (c *runningStudy) mend(ctx context.Context, m mender) error {
+func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
 	if !c.inspected {
 		if err := c.inspect(ctx, m); err != nil {
 			return fmt.Errorf("inspect study %s: %w", c.hash, err)
@@ -72,10 +72,10 @@ func (c *runningStudy) mend(ctx context.Context, m mender) error {
 	return c.reseal(ctx, m, over)
 }
 
-// noticed is the time from which parties are given until the repair deadline. It
+// lostSince is the time from which parties are given until the repair deadline. It
 // waits for a clock that is believed: by another one they would be asked for too
 // short, or for ever.
-func (m mender) noticed() (time.Time, error) {
+func (m repairer) lostSince() (time.Time, error) {
 	now, doubt := m.watch.look()
 	if doubt != nil {
 		return now, fmt.Errorf("%w: contributions are damaged, and the clock is not believed by which their parties would be given time", errWaits)
@@ -85,7 +85,7 @@ func (m mender) noticed() (time.Time, error) {
 
 // inspect finds bodies that are not what was received, and stores that they are
 // lost.
-func (c *runningStudy) inspect(ctx context.Context, m mender) error {
+func (c *runningStudy) inspect(ctx context.Context, m repairer) error {
 	var found []study.PartyID
 	for after, more := study.PartyID(""), true; more; {
 		err := c.store.View(ctx, func(tx Tx) error {
@@ -106,7 +106,7 @@ func (c *runningStudy) inspect(ctx context.Context, m mender) error {
 	if len(found) == 0 {
 		return nil
 	}
-	now, err := m.noticed()
+	now, err := m.lostSince()
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (c *runningStudy) inspect(ctx context.Context, m mender) error {
 
 // reseal seals the study without these contributions, but those that came back
 // meanwhile.
-func (c *runningStudy) reseal(ctx context.Context, m mender, over []study.PartyID) error {
+func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.PartyID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
@@ -152,8 +152,8 @@ func (c *runningStudy) reseal(ctx context.Context, m mender, over []study.PartyI
 // loseSum gives up a stored sum that is not what was stored. Its contributions are
 // not here any more, but their parties have them: all are asked again. The sum is
 // then the same, so a ledger that was asked already gives its first answer.
-func (c *runningStudy) loseSum(ctx context.Context, m mender) error {
-	now, err := m.noticed()
+func (c *runningStudy) loseSum(ctx context.Context, m repairer) error {
+	now, err := m.lostSince()
 	if err != nil {
 		return fmt.Errorf("mend study %s: %w", c.hash, err)
 	}

@@ -210,7 +210,7 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 	}
 	ledger, err := privacy.Open(j, privacy.Config{Limits: s.config.Budget, LastSequence: last})
 	return releaser{ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software,
-		mender: mender{watch: s.registry.watch, journal: j, repair: s.config.Repair, log: s.config.Log}}, err
+		repairer: repairer{watch: s.registry.watch, journal: j, repair: s.config.Repair, log: s.config.Log}}, err
 }
 
 func (s *Server) listen() error {
