@@ -6,10 +6,10 @@ import (
 	"caucus/internal/database"
 )
 
-// saw looks at a failure of the store or the ledger. Files that are damaged end
+// noteDamage looks at a failure of the store or the ledger. Files that are damaged end
 // the coordinator's health until it is started again, on sound ones: whoever
 // watches it is told by its first look at a damaged page.
-func (s *Server) saw(err error) {
+func (s *Server) noteDamage(err error) {
 	if !database.Damaged(err) || !s.unwell.CompareAndSwap(false, true) {
 		return
 	}

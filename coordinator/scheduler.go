@@ -22,7 +22,7 @@ type scheduler struct {
 	log      *slog.Logger
 	wake     chan struct{} // capacity 1
 	counts   *counts
-	saw      func(error) // is told of each failure
+	onError  func(error) // is called with each failure
 }
 
 // nudge makes the scheduler look now.
@@ -112,7 +112,7 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 		}()
 		return c.advance(ctx, s.releaser)
 	}()
-	s.saw(err)
+	s.onError(err)
 	switch {
 	case err == nil:
 		c.wait = 0

@@ -106,7 +106,7 @@ func (s *Server) open() error {
 	if err != nil {
 		return err
 	}
-	store.saw = s.saw
+	store.onError = s.noteDamage
 	s.store = store
 	s.closers = append(s.closers, store.Close)
 	if err := store.Check(context.Background()); err != nil {
@@ -173,7 +173,7 @@ func (s *Server) assemble(j privacy.Journal) error {
 	}
 	s.scheduler = &scheduler{
 		registry: s.registry, releaser: releaser, clock: c.Clock, tick: c.Tick, log: c.Log,
-		wake: make(chan struct{}, 1), counts: s.counts, saw: s.saw,
+		wake: make(chan struct{}, 1), counts: s.counts, onError: s.noteDamage,
 	}
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
 	s.gate = newGate(s.certificates, c, s.counts)

@@ -13,11 +13,11 @@ import (
 
 // sqliteStore is a Store in one file.
 type sqliteStore struct {
-	db     *database.DB
-	writes *statements // of db.Write
-	reads  *statements // of db.Read
-	path   string
-	saw    func(error) // where not nil, is told of each failure
+	db      *database.DB
+	writes  *statements // of db.Write
+	reads   *statements // of db.Read
+	path    string
+	onError func(error) // where not nil, is called with each failure
 }
 
 // migrations are numbered SQL files, each run once, in order.
@@ -100,8 +100,8 @@ func (s *sqliteStore) View(ctx context.Context, fn func(Tx) error) error {
 func (s *sqliteStore) transact(ctx context.Context, on *statements, fn func(Tx) error) error {
 	err := s.attempt(ctx, on, fn)
 	on.prepare(context.WithoutCancel(ctx))
-	if err != nil && s.saw != nil {
-		s.saw(err)
+	if err != nil && s.onError != nil {
+		s.onError(err)
 	}
 	if abandoned(err) && ctx.Err() != nil {
 		return fmt.Errorf("%w (%v)", ctx.Err(), err)
