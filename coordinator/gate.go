@@ -51,8 +51,8 @@ func newGate(s *certificates, c Config, counts *counts) *gate {
 	}
 }
 
-// knows is told which calls there are.
-func (g *gate) knows(services map[string]grpc.ServiceInfo) {
+// allowMethods takes which calls there are.
+func (g *gate) allowMethods(services map[string]grpc.ServiceInfo) {
 	for name, s := range services {
 		for _, m := range s.Methods {
 			g.methods["/"+name+"/"+m.Name] = true
@@ -201,7 +201,7 @@ func (g *gate) header(ctx context.Context, info *tap.Info) (context.Context, err
 	}
 	admitted, err := g.admit(ctx, c)
 	if err != nil {
-		g.tell(c, err)
+		g.report(c, err)
 		if connection.refused.Add(1) >= mostRefused {
 			connection.Close()
 		}
@@ -239,7 +239,7 @@ func (g *gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	context.AfterFunc(c.ctx, func() {
 		if c.taken.CompareAndSwap(false, true) {
 			g.leave(c)
-			g.tell(c, whyEnded(c.ctx))
+			g.report(c, whyEnded(c.ctx))
 			cut()
 		}
 	})
@@ -374,9 +374,9 @@ func whyEnded(ctx context.Context) error {
 	return cause
 }
 
-// pass makes an admitted call and turns its error into one that travels. A panic
+// handle makes an admitted call and turns its error into one that travels. A panic
 // is the call's failure, not the daemon's; its text stays here.
-func (g *gate) pass(c *call, do func() error) error {
+func (g *gate) handle(c *call, do func() error) error {
 	if !c.taken.CompareAndSwap(false, true) {
 		return protocol.Status(whyEnded(c.ctx)) // it is over
 	}
@@ -392,11 +392,11 @@ func (g *gate) pass(c *call, do func() error) error {
 	if why := whyEnded(c.ctx); err != nil && why != nil {
 		err = why
 	}
-	return g.tell(c, err)
+	return g.report(c, err)
 }
 
-// tell counts and logs how a call went, and gives the error as it travels.
-func (g *gate) tell(c *call, err error) error {
+// report counts and logs how a call went, and gives the error as it travels.
+func (g *gate) report(c *call, err error) error {
 	travels := protocol.Status(err)
 	g.counts.call(path.Base(c.method), status.Code(travels))
 	switch reason := protocol.Reason(err); {
@@ -413,7 +413,7 @@ func (g *gate) tell(c *call, err error) error {
 func (g *gate) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
 	c := callOf(ctx)
 	c.message.Stop()
-	err = g.pass(c, func() (err error) {
+	err = g.handle(c, func() (err error) {
 		reply, err = handler(c.ctx, req)
 		return err
 	})
@@ -422,5 +422,5 @@ func (g *gate) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, hand
 
 func (g *gate) stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	c := callOf(ss.Context())
-	return g.pass(c, func() error { return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), g}) })
+	return g.handle(c, func() error { return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), g}) })
 }

@@ -300,7 +300,7 @@ func (t *trial) start() error {
 		t.plant.server(s)
 	}
 	s.gate.connections = newConnections(nil, nil, c.Limits, s.config.Clock, s.counts)
-	s.gate.knows(services())
+	s.gate.allowMethods(services())
 	t.server = s
 	clear(t.waived)
 	t.keepTime()

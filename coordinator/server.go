@@ -263,7 +263,7 @@ func (s *Server) listen() error {
 	if c.Reflection {
 		reflection.Register(s.grpc)
 	}
-	s.gate.knows(s.grpc.GetServiceInfo())
+	s.gate.allowMethods(s.grpc.GetServiceInfo())
 	return nil
 }
 

@@ -61,7 +61,7 @@ func (s strict) RegisterService(d *grpc.ServiceDesc, server any) {
 				return p.err
 			}, interceptor)
 			if p.err != nil {
-				err = s.gate.pass(callOf(ctx), func() error { return p.err })
+				err = s.gate.handle(callOf(ctx), func() error { return p.err })
 			}
 			return reply, err
 		}
