@@ -52,7 +52,7 @@ func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteRep
 		return nil, err
 	}
 	err = s.store.Update(ctx, func(tx Tx) error {
-		if err := enlist(tx, r.Name, role); err != nil {
+		if err := ensureMember(tx, r.Name, role); err != nil {
 			return err
 		}
 		return tx.AddInvitation(invitation{Serial: serial, Name: r.Name, Expires: v.Expires})
@@ -64,9 +64,9 @@ func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteRep
 	return &pb.InviteReply{Invitation: v.String(), ExpiresUnixMillis: v.Expires.UnixMilli()}, nil
 }
 
-// enlist makes a member, or finds the one of that name and role. Names that
+// ensureMember makes a member, or finds the one of that name and role. Names that
 // differ in case only would be one file name, and to most people one name.
-func enlist(tx Tx, name string, role protocol.Role) error {
+func ensureMember(tx Tx, name string, role protocol.Role) error {
 	had, err := tx.Namesake(name)
 	switch {
 	case errors.Is(err, errNone):

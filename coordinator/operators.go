@@ -51,7 +51,7 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 
 // addOperator stores an operator's certificate, and the operator if need be.
 func addOperator(tx Tx, name string, leaf *x509.Certificate) error {
-	if err := enlist(tx, name, protocol.RoleOperator); err != nil {
+	if err := ensureMember(tx, name, protocol.RoleOperator); err != nil {
 		return err
 	}
 	return tx.AddCertificate(certificate{Serial: leaf.SerialNumber.Text(16), Name: name, Expires: leaf.NotAfter})

@@ -18,13 +18,14 @@ type refusals struct {
 	clock clock.Clock
 
 	mu   sync.Mutex // guards said
-	said map[refusal]*silence
+	said map[refusal]*lastLine
 }
 
 // refusal is what is said once a minute.
 type refusal struct{ serial, reason string }
 
-type silence struct {
+// lastLine is when a refusal was last logged.
+type lastLine struct {
 	since time.Duration // elapsed
 	more  int           // not said since then
 }
@@ -37,7 +38,7 @@ const (
 )
 
 func newRefusals(c clock.Clock) *refusals {
-	return &refusals{clock: c, said: map[refusal]*silence{}}
+	return &refusals{clock: c, said: map[refusal]*lastLine{}}
 }
 
 // log says that a caller was refused, unless it was said a short while ago. Only
@@ -75,6 +76,6 @@ func (r *refusals) due(what refusal, now time.Duration) (more int, say bool) {
 	if s != nil {
 		more = s.more
 	}
-	r.said[what] = &silence{since: now}
+	r.said[what] = &lastLine{since: now}
 	return more, true
 }
