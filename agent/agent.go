@@ -195,25 +195,25 @@ func (a *Agent) Round(ctx context.Context) error {
 		return err
 	}
 	if skew := listing.Skew; skew.Abs() > maxSkew {
-		a.sayOf("clock", slog.LevelWarn, fmt.Sprintf("this machine's clock is off by about %v: certificates may seem expired; deadlines are the coordinator's to judge", skew.Round(time.Minute)))
+		a.logOnceAbout("clock", slog.LevelWarn, fmt.Sprintf("this machine's clock is off by about %v: certificates may seem expired; deadlines are the coordinator's to judge", skew.Round(time.Minute)))
 	}
 	if listing.Back != nil {
-		a.sayOf("coordinator went back", slog.LevelError, listing.Back.Error()+"; tell its operator (docs/verify.md)")
+		a.logOnceAbout("coordinator went back", slog.LevelError, listing.Back.Error()+"; tell its operator (docs/verify.md)")
 	}
 	if listing.Forgot != nil {
-		a.sayOf("coordinator's head", slog.LevelWarn, listing.Forgot.Error())
+		a.logOnceAbout("coordinator's head", slog.LevelWarn, listing.Forgot.Error())
 	}
 	if err := a.follow(); err != nil {
-		a.sayOf("coordinator's keys", slog.LevelWarn, fmt.Sprintf("the coordinator's new keys could not be kept yet: %v", err))
+		a.logOnceAbout("coordinator's keys", slog.LevelWarn, fmt.Sprintf("the coordinator's new keys could not be kept yet: %v", err))
 	}
 	a.year = yearOf(a.now(), listing.Skew)
 	if a.year == "" {
-		a.sayOf("year", slog.LevelWarn, fmt.Sprintf("this machine's clock and the coordinator's are %v apart, so that no charge can be dated: studies wait until they agree within %v", listing.Skew.Round(time.Minute), maxDatedSkew))
+		a.logOnceAbout("year", slog.LevelWarn, fmt.Sprintf("this machine's clock and the coordinator's are %v apart, so that no charge can be dated: studies wait until they agree within %v", listing.Skew.Round(time.Minute), maxDatedSkew))
 	} else {
 		delete(a.said, "year")
 	}
 	if err := a.renew(ctx); err != nil {
-		a.sayOf("certificate", slog.LevelWarn, fmt.Sprintf("the certificate could not be renewed yet: %v", err))
+		a.logOnceAbout("certificate", slog.LevelWarn, fmt.Sprintf("the certificate could not be renewed yet: %v", err))
 	}
 	var unreachable error
 	for _, s := range listing.Studies {
@@ -225,7 +225,7 @@ func (a *Agent) Round(ctx context.Context) error {
 		case protocol.Retry(err):
 			unreachable = errors.Join(unreachable, err)
 		default:
-			a.say(s.Hash, slog.LevelWarn, err.Error())
+			a.logOnce(s.Hash, slog.LevelWarn, err.Error())
 		}
 	}
 	return unreachable
@@ -276,14 +276,14 @@ func (a *Agent) take(id protocol.Identity, why string) error {
 	return nil
 }
 
-// say logs what keeps a study back, once while it lasts. Errors that reach it
+// logOnce logs what keeps a study back, once while it lasts. Errors that reach it
 // hold no record: see Source.read and package privacy.
-func (a *Agent) say(h study.Hash, level slog.Level, what string) {
-	a.sayOf(h.String(), level, what, "study", h.String())
+func (a *Agent) logOnce(h study.Hash, level slog.Level, what string) {
+	a.logOnceAbout(h.String(), level, what, "study", h.String())
 }
 
-// sayOf logs something about a topic unless it was the last thing said of it.
-func (a *Agent) sayOf(topic string, level slog.Level, what string, args ...any) {
+// logOnceAbout logs something about a topic unless it was the last thing said of it.
+func (a *Agent) logOnceAbout(topic string, level slog.Level, what string, args ...any) {
 	if a.said[topic] != what {
 		a.said[topic] = what
 		a.log.Log(context.Background(), level, what, args...)

@@ -23,26 +23,26 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	d := a.state.studies.of(o.Hash)
 	switch {
 	case d.has(fileRelease) && o.State != study.Released:
-		a.say(o.Hash, slog.LevelError, fmt.Sprintf("the coordinator has forgotten that it released this study, and says that it is %s: it was put back to an older state, and could release the study again with other noise. Nothing more is sent; tell its operator (docs/verify.md)", o.State))
+		a.logOnce(o.Hash, slog.LevelError, fmt.Sprintf("the coordinator has forgotten that it released this study, and says that it is %s: it was put back to an older state, and could release the study again with other noise. Nothing more is sent; tell its operator (docs/verify.md)", o.State))
 		return nil
 	case d.has(fileRelease), d.has(fileClosed), o.State == study.InDraft:
 		return nil
 	case d.has(fileRefused) && d.has(fileUpload) && !d.has(fileReceipt) && o.Mine && o.State == study.Open:
 		// Whether it is true or not: what a person refused is not sent.
-		a.say(o.Hash, slog.LevelWarn, "the coordinator says that it has this party's contribution, which a person refused and of which there is no receipt here: nothing is sent")
+		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator says that it has this party's contribution, which a person refused and of which there is no receipt here: nothing is sent")
 		return nil
 	case d.has(fileRefused) && !d.has(fileReceipt) && (!o.Mine || d.has(fileUpload)) && o.State != study.Open:
 		return a.closed(d, o, fmt.Sprintf("the study is %s and a person of this site refused it", o.State))
 	case d.has(fileRefused) && !d.has(fileReceipt) && !o.Mine:
-		a.say(o.Hash, slog.LevelInfo, "a person refused this study: nothing is sent")
+		a.logOnce(o.Hash, slog.LevelInfo, "a person refused this study: nothing is sent")
 		return a.decline(ctx, d, o.Hash)
 	case a.refusedHere(o.Hash) && o.State == study.Open:
 		return a.decline(ctx, d, o.Hash)
 	case d.has(fileReceipt) && d.has(fileUpload) && o.State == study.Open && !o.Mine:
-		a.say(o.Hash, slog.LevelWarn, "the coordinator has lost this party's contribution, which it had received: the same bytes are sent again")
+		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator has lost this party's contribution, which it had received: the same bytes are sent again")
 		return a.send(ctx, d, o)
 	case d.has(fileReceipt) && d.has(fileUpload) && o.Lost && !d.has(fileRefused):
-		a.say(o.Hash, slog.LevelWarn, "the coordinator's copy of this party's contribution was damaged: the same bytes are sent again")
+		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator's copy of this party's contribution was damaged: the same bytes are sent again")
 		return a.send(ctx, d, o)
 	case d.has(fileReceipt):
 		return a.collect(ctx, d, o)
@@ -85,7 +85,7 @@ func (a *Agent) refusedHere(h study.Hash) bool {
 // refuse notes that policy or ledger refuse a study, and why.
 func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 	a.refused[h] = year
-	a.say(h, slog.LevelWarn, why)
+	a.logOnce(h, slog.LevelWarn, why)
 	return errors.Join(errRefused, a.recordOnce(auditRefused, h, name, "by", by))
 }
 
@@ -201,11 +201,11 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 	}
 	source, err := a.state.declared(p)
 	if err != nil {
-		a.say(h, slog.LevelWarn, err.Error())
+		a.logOnce(h, slog.LevelWarn, err.Error())
 		return nil, nil
 	}
 	if len(source.Objections(p)) > 0 {
-		a.say(h, slog.LevelWarn, "the data source does not have what this study asks for: see caucus agent preview "+h.String()[:16])
+		a.logOnce(h, slog.LevelWarn, "the data source does not have what this study asks for: see caucus agent preview "+h.String()[:16])
 		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byPolicy)) // a person may declare it anew
 	}
 	by = a.state.approvers(d, h)
@@ -216,7 +216,7 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 		} else if len(by) > 0 {
 			who = "another person"
 		}
-		a.say(h, slog.LevelInfo, who+" must approve this study: see caucus agent preview "+h.String()[:16])
+		a.logOnce(h, slog.LevelInfo, who+" must approve this study: see caucus agent preview "+h.String()[:16])
 		return nil, nil
 	}
 	if policy.needed() == 0 {
@@ -256,7 +256,7 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 		return a.refuse(o.Hash, p.Name, byPolicy, "", fmt.Sprintf("this study is refused: %v", err))
 	}
 	if left := a.preparation.wait() + c.span.whole(); !p.Deadline.IsZero() && a.now().Add(left).After(p.Deadline) {
-		a.say(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", left.Round(time.Second)))
+		a.logOnce(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", left.Round(time.Second)))
 		return nil
 	}
 	if a.year == "" { // as was said
@@ -324,14 +324,14 @@ func (a *Agent) prepareNext(ctx context.Context) {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		a.say(w.study, slog.LevelWarn, err.Error())
+		a.logOnce(w.study, slog.LevelWarn, err.Error())
 	}
 }
 
 // upload stores the finished bytes.
 func (a *Agent) upload(ctx context.Context, d dossier, w window) error {
 	if late := w.made.late; late != "" {
-		a.say(w.study, slog.LevelError, "not ready in time, a constant is sent in its place: "+late+"; raise margin in the config, or give the agent another processor")
+		a.logOnce(w.study, slog.LevelError, "not ready in time, a constant is sent in its place: "+late+"; raise margin in the config, or give the agent another processor")
 		err := errors.Join(a.recordOnce(auditLate, w.study, w.plan.Name, "late", late), d.write(fileLate, []byte(late+"\n")))
 		if err != nil {
 			return err
@@ -430,7 +430,7 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 func (a *Agent) witness(r study.Release) {
 	for _, f := range a.evidence().Witness(r) {
 		if f.Verdict == study.Fails {
-			a.say(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
+			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
 		}
 	}
 	a.backwards()
@@ -439,7 +439,7 @@ func (a *Agent) witness(r study.Release) {
 // backwards says if the coordinator's ledger went back.
 func (a *Agent) backwards() {
 	if _, err := a.evidence().Coordinator(); err != nil {
-		a.sayOf("coordinator's ledger", slog.LevelError, err.Error()+"; tell its operator (docs/verify.md)")
+		a.logOnceAbout("coordinator's ledger", slog.LevelError, err.Error()+"; tell its operator (docs/verify.md)")
 	}
 }
 
