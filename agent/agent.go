@@ -203,7 +203,7 @@ func (a *Agent) Round(ctx context.Context) error {
 	if listing.Forgot != nil {
 		a.logOnceAbout("coordinator's head", slog.LevelWarn, listing.Forgot.Error())
 	}
-	if err := a.follow(); err != nil {
+	if err := a.followKeys(); err != nil {
 		a.logOnceAbout("coordinator's keys", slog.LevelWarn, fmt.Sprintf("the coordinator's new keys could not be kept yet: %v", err))
 	}
 	a.year = yearOf(a.now(), listing.Skew)
@@ -247,21 +247,21 @@ func (a *Agent) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.take(id, "certificate renewed")
+	return a.useIdentity(id, "certificate renewed")
 }
 
-// follow keeps what the coordinator's old key signed about its new ones, and calls
+// followKeys keeps what the coordinator's old key signed about its new ones, and calls
 // it by the new authority from then on.
-func (a *Agent) follow() error {
+func (a *Agent) followKeys() error {
 	id, news := a.id.Follow(a.link.Keys())
 	if !news {
 		return nil
 	}
-	return a.take(id, "the coordinator changed its keys, and its old one signed for that")
+	return a.useIdentity(id, "the coordinator changed its keys, and its old one signed for that")
 }
 
-// take goes on with another identity, which is on the disk before it is used.
-func (a *Agent) take(id protocol.Identity, why string) error {
+// useIdentity goes on with another identity, which is on the disk before it is used.
+func (a *Agent) useIdentity(id protocol.Identity, why string) error {
 	if err := id.Save(IdentityFile(a.state.config)); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (a *Agent) Studies(ctx context.Context) (all []Review, offline, err error) 
 // is held only while files are written, never while the network is waited for,
 // so an agent can start at any time.
 func (a *Agent) refresh(ctx context.Context) error {
-	if free, _ := a.holding(func() error { return nil }); !free {
+	if free, _ := a.whileLocked(func() error { return nil }); !free {
 		return nil
 	}
 	listing, err := a.link.Studies(ctx)
@@ -66,7 +66,7 @@ func (a *Agent) refresh(ctx context.Context) error {
 				return err
 			}
 		}
-		free, err := a.holding(func() error {
+		free, err := a.whileLocked(func() error {
 			if err := a.keep(d, s); err != nil || pool == nil {
 				return err
 			}
@@ -82,9 +82,9 @@ func (a *Agent) refresh(ctx context.Context) error {
 	return nil
 }
 
-// holding runs fn while this process holds the state folder; free is false
+// whileLocked runs fn while this process holds the state folder; free is false
 // where another does.
-func (a *Agent) holding(fn func() error) (free bool, err error) {
+func (a *Agent) whileLocked(fn func() error) (free bool, err error) {
 	unlock, err := lockState(a.state.config.State)
 	if err != nil {
 		return false, nil

@@ -389,7 +389,7 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 	}
 	a.done("receipt stored")
 	a.log.Info("contribution received by the coordinator", "study", o.Hash.String())
-	a.backwards()
+	a.warnIfLedgerWentBack()
 	return nil
 }
 
@@ -433,11 +433,11 @@ func (a *Agent) witness(r study.Release) {
 			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
 		}
 	}
-	a.backwards()
+	a.warnIfLedgerWentBack()
 }
 
-// backwards says if the coordinator's ledger went back.
-func (a *Agent) backwards() {
+// warnIfLedgerWentBack says if the coordinator's ledger went back.
+func (a *Agent) warnIfLedgerWentBack() {
 	if _, err := a.evidence().Coordinator(); err != nil {
 		a.logOnceAbout("coordinator's ledger", slog.LevelError, err.Error()+"; tell its operator (docs/verify.md)")
 	}
