@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -68,7 +69,10 @@ type Review struct {
 	Label   string `json:"label"`
 	Learner string `json:"learner"`
 	Map     string `json:"map"`
-	Pool    string `json:"pool"`
+	// Kept is how much the map keeps of each column, least first; absent where
+	// it keeps all and before the pool is here.
+	Kept []dataset.Kept `json:"kept,omitempty"`
+	Pool string         `json:"pool"`
 
 	Source string `json:"source"`
 	// Undeclared says what a person has to do before the study can take place.
@@ -138,7 +142,7 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 		Leaves: p.Words().Leaves, Protects: protects(p),
 		Columns: p.Schema.FeatureColumns(), ClearColumns: p.Words().InClear,
 		Needed: s.config.Policy.needed(), ApprovedBy: append([]string{}, s.approvers(d, h)...),
-		Label: labelWords(p.Schema.Label), Learner: p.Words().Trained, Map: mapWords(p.Map),
+		Label: labelWords(p.Schema.Label), Learner: p.Words().Trained, Map: p.Map.Words(),
 		Objections: s.config.Policy.Objections(p),
 	}
 	if source, err := s.declared(p); err != nil {
@@ -210,6 +214,7 @@ func (s *state) reviewCosts(ctx context.Context, r *Review, d dossier, p study.P
 		return nil, err
 	}
 	r.Pool = poolWords(t)
+	r.Kept = t.Plan().Map.Kept(t.Plan().Schema, t.Pool().Encoded)
 	c, err := s.costOf(t)
 	if err != nil && r.Undeclared == "" {
 		r.Objections = append(r.Objections, err.Error())

@@ -37,33 +37,6 @@ func labelWords(l dataset.Label) string {
 	return fmt.Sprintf("%s: %s", l.Column, strings.Join(l.Classes, ", "))
 }
 
-// mapWords says how features are made of the encoded columns.
-func mapWords(m dataset.Map) string {
-	var before string
-	if m.First != nil {
-		before = mapWords(*m.First) + ", then "
-	}
-	switch m.Kind {
-	case dataset.IdentityMap:
-		return before + fmt.Sprintf("all %d encoded columns", m.Inputs)
-	case dataset.StandardMap:
-		return before + fmt.Sprintf("%d columns, each by its own scale", m.Inputs)
-	case dataset.PCAMap:
-		s := fmt.Sprintf("%d directions of %d columns", m.Outputs, m.Inputs)
-		if m.Whiten > 0 {
-			s += fmt.Sprintf(", evened out by %g", m.Whiten)
-		}
-		return before + s
-	case dataset.FourierMap:
-		s := fmt.Sprintf("%d random Fourier features", m.Outputs)
-		if m.Fourier != nil {
-			s += fmt.Sprintf(" (gamma %g, seed %d)", m.Fourier.Gamma, m.Fourier.Seed)
-		}
-		return before + s
-	}
-	return before + fmt.Sprintf("%s: %d features of %d columns", m.Kind, m.Dim(), m.Inputs)
-}
-
 // poolWords says which public rows the study asks about.
 func poolWords(t study.Task) string {
 	p, pool := t.Plan(), t.Pool()
@@ -113,6 +86,9 @@ func (r Review) WriteText(w io.Writer) error {
 	line("in clear", "%s", clear)
 	line("learner", "%s", r.Learner)
 	line("map", "%s", r.Map)
+	if words := dataset.KeptWords(r.Kept); words != "" {
+		line("", "%s", words)
+	}
 	line("pool", "%s", r.Pool)
 	switch {
 	case r.Undeclared != "":

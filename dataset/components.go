@@ -1,7 +1,9 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -18,10 +20,38 @@ const (
 	PCA Analysis = "pca"
 )
 
+// Count is how many components are kept; 0 keeps all features.
+type Count int
+
+// Auto leaves the count to whoever forecasts a plan.
+const Auto Count = -1
+
+// MarshalText writes "auto" or a number.
+func (c Count) MarshalText() ([]byte, error) {
+	if c == Auto {
+		return []byte("auto"), nil
+	}
+	return strconv.AppendInt(nil, int64(c), 10), nil
+}
+
+// UnmarshalText reads "auto" or a number from 0.
+func (c *Count) UnmarshalText(text []byte) error {
+	if string(text) == "auto" {
+		*c = Auto
+		return nil
+	}
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q is no number of components: give auto, a number, or 0 for all features", text)
+	}
+	*c = Count(n)
+	return nil
+}
+
 // Components says which public map is to be fitted on a pool.
 type Components struct {
-	// Project keeps that many components; 0 keeps all features.
-	Project int `yaml:"project"`
+	// Project keeps that many components, 0 all features.
+	Project Count `yaml:"project"`
 	// Whiten is how far they are evened out, 0 to 1.
 	Whiten float64 `yaml:"whiten"`
 	// Analysis is famd or pca; empty takes DefaultAnalysis.
@@ -32,7 +62,12 @@ type Components struct {
 // set of bounds, as the pixels of pictures are, their variances compare, and a
 // large one means more; elsewhere a variance says which unit and bounds somebody
 // chose.
-func DefaultAnalysis(Schema) Analysis { return PCA }
+func DefaultAnalysis(s Schema) Analysis {
+	if len(s.Features) == 1 && s.Features[0].Kind == Numeric {
+		return PCA
+	}
+	return FAMD
+}
 
 // Fit fits the map on x, N×Dim encoded rows of the PUBLIC pool. Errors say what
 // to change.
@@ -40,15 +75,30 @@ func (c Components) Fit(s Schema, x *mat.Dense) (Map, error) {
 	if c.Project == 0 {
 		return Identity(s), nil
 	}
+	if c.Project < 0 {
+		return Map{}, errors.New("fit map: say how many components to keep: auto is for who forecasts a plan")
+	}
+	columns, err := c.Columns(s, x)
+	if err != nil {
+		return Map{}, err
+	}
+	if columns.Kind == IdentityMap { // takes them as they are
+		return FitPCAWhitened(x, int(c.Project), c.Whiten)
+	}
+	return FitFAMD(s, x, int(c.Project), c.Whiten)
+}
+
+// Columns is the map to the columns that components are taken of, all of them.
+func (c Components) Columns(s Schema, x *mat.Dense) (Map, error) {
 	analysis := c.Analysis
 	if analysis == "" {
 		analysis = DefaultAnalysis(s)
 	}
 	switch analysis {
 	case FAMD:
-		return FitFAMD(s, x, c.Project, c.Whiten)
+		return fitStandard(s, x)
 	case PCA:
-		return FitPCAWhitened(x, c.Project, c.Whiten)
+		return Identity(s), nil
 	}
 	return Map{}, fmt.Errorf("fit map: there is no analysis %q; use %s for tables or %s for pictures", c.Analysis, FAMD, PCA)
 }

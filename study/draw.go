@@ -77,15 +77,12 @@ func (s Simulation) Draw(index int, skew Skew) (*Draw, error) {
 	p := &d.Plan
 	p.Simulated = true
 	p.Seed = rng.Uint64()
-	if p.Map, err = s.Map.Fit(p.Schema, pool.X); err != nil {
-		return nil, fmt.Errorf("simulate: project the pool: %w", err)
+	p.Roster, p.Minimum = virtualRoster(len(d.Parties)), len(d.Parties)
+	if p.Map, err = FitMap(*p, Size{Parties: len(d.Parties), Records: private.Len()}, s.Map, pool.X); err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
 	}
 	d.Pool = auxdata.Virtual(pool.X, p.Map)
 	p.Pool = d.Pool.Digest
-	for i := range d.Parties {
-		p.Roster = append(p.Roster, PartyID(fmt.Sprintf("party-%05d", i+1)))
-	}
-	p.Minimum = len(d.Parties)
 	d.X, d.TestX = mapped(*p, private), mapped(*p, test)
 	return d, nil
 }

@@ -142,6 +142,18 @@ func newReference(pool *auxdata.Pool, classes int, lambda float64) *reference {
 			r.weight = append(r.weight, pool.Weight[row])
 		}
 	}
+	r.p = teach(r.x, classes, rng)
+	r.mu = learners.Moments(r.x, freeShares(r.p), r.weight)
+	for k := range classes {
+		r.majority = math.Max(r.majority, mat.Sum(r.p.ColView(k))/float64(n))
+	}
+	return r
+}
+
+// teach is the class probabilities (N×classes) that a random linear teacher gives
+// rows x, whose last column is the intercept.
+func teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
+	n, d := x.Dims()
 	columns := learners.Columns(classes)
 	w := mat.NewDense(d, columns, nil)
 	for j := range d - 1 {
@@ -151,7 +163,7 @@ func newReference(pool *auxdata.Pool, classes int, lambda float64) *reference {
 	}
 	teacher := learners.Linear{W: w, Classes: classes}
 	var scores mat.Dense
-	scores.Mul(r.x, w)
+	scores.Mul(x, w)
 	spread := stat.PopStdDev(scores.RawMatrix().Data, nil)
 	want := forecastSpread
 	if classes > 2 {
@@ -164,47 +176,64 @@ func newReference(pool *auxdata.Pool, classes int, lambda float64) *reference {
 		for range 60 {
 			mid := (low + high) / 2
 			w.Set(d-1, 0, mid)
-			if mat.Sum(teacher.Probabilities(r.x).ColView(0))/float64(n) > forecastShare {
+			if mat.Sum(teacher.Probabilities(x).ColView(0))/float64(n) > forecastShare {
 				low = mid
 			} else {
 				high = mid
 			}
 		}
 	}
-	r.p = teacher.Probabilities(r.x)
-	shares := r.p
-	if classes == 2 {
-		shares = mat.DenseCopyOf(r.p.Slice(0, n, 1, 2))
+	return teacher.Probabilities(x)
+}
+
+// freeShares is the shares that moments are made of: with two classes one column
+// stands for both.
+func freeShares(p *mat.Dense) *mat.Dense {
+	n, classes := p.Dims()
+	if classes > 2 {
+		return p
 	}
-	r.mu = learners.Moments(r.x, shares, r.weight)
-	for k := range classes {
-		r.majority = math.Max(r.majority, mat.Sum(r.p.ColView(k))/float64(n))
+	return mat.DenseCopyOf(p.Slice(0, n, 1, 2))
+}
+
+// expected scores a model by its expected accuracy on rows x of class
+// probabilities p.
+func expected(x, p *mat.Dense) func(learners.Linear) float64 {
+	return func(m learners.Linear) float64 {
+		total := 0.0
+		for i, k := range m.Predict(x) {
+			total += p.At(i, k)
+		}
+		return total / float64(x.RawMatrix().Rows)
 	}
-	return r
 }
 
 // accuracyOf is the expected accuracy of the fit to moments.
 func (r *reference) accuracyOf(mu *mat.Dense, noise aggregation.Noise, lambda float64) float64 {
+	return expected(r.x, r.p)(r.fit(mu, noise, lambda))
+}
+
+func (r *reference) fit(mu *mat.Dense, noise aggregation.Noise, lambda float64) learners.Linear {
 	rng := rand.New(rand.NewPCG(3, 4))
-	fit := aggregation.FitVotes(r.x, r.weight, r.classes, mu, noise, lambda, rng)
-	total := 0.0
-	for i, k := range fit.Model.Predict(r.x) {
-		total += r.p.At(i, k)
-	}
-	return total / float64(r.x.RawMatrix().Rows)
+	return aggregation.FitVotes(r.x, r.weight, r.classes, mu, noise, lambda, rng).Model
 }
 
 // released is the mean accuracy under fresh noise, scaled.
 func (r *reference) released(noise aggregation.Noise, scale float64) float64 {
+	return r.underNoise(noise, scale, forecastDraws, expected(r.x, r.p))
+}
+
+// underNoise is the mean score of some fits, each under fresh noise, scaled.
+func (r *reference) underNoise(noise aggregation.Noise, scale float64, draws int, score func(learners.Linear) float64) float64 {
 	rng := rand.New(rand.NewPCG(5, 6))
 	scaled := noise
 	scaled.Factor = mat.DenseCopyOf(noise.Factor)
 	scaled.Factor.Scale(scale, scaled.Factor)
 	total := 0.0
-	for range forecastDraws {
+	for range draws {
 		var mu mat.Dense
 		mu.Add(r.mu, scaled.Draw(learners.Columns(r.classes), rng))
-		total += r.accuracyOf(&mu, scaled, r.lambda)
+		total += score(r.fit(&mu, scaled, r.lambda))
 	}
-	return total / forecastDraws
+	return total / float64(draws)
 }

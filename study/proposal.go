@@ -101,8 +101,8 @@ func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, 
 		return out, fmt.Errorf("encode public pool: %w", err)
 	}
 	p := s.plan(schema)
-	if p.Map, err = s.Map.Fit(schema, records.X); err != nil {
-		return out, fmt.Errorf("project the pool: %w", err)
+	if p.Map, err = FitMap(p, p.Size(len(p.Roster)), s.Map, records.X); err != nil {
+		return out, err
 	}
 	if out.Pool, out.Remarks, err = auxdata.New(schema, p.Map, pool); err != nil {
 		return out, err

@@ -239,8 +239,10 @@ func (s Simulation) once(ctx context.Context, index int) (repeat, error) {
 	}
 	p := s.Plan
 	p.Seed = rng.Uint64()
-	if p.Map, err = s.Map.Fit(p.Schema, poolRecords.X); err != nil {
-		return repeat{}, fmt.Errorf("simulate: project the pool: %w", err)
+	p.Roster, p.Minimum = virtualRoster(len(parties)), len(parties)
+	size := Size{Parties: len(parties), Records: private.Len()}
+	if p.Map, err = FitMap(p, size, s.Map, poolRecords.X); err != nil {
+		return repeat{}, fmt.Errorf("simulate: %w", err)
 	}
 	pool := auxdata.Virtual(poolRecords.X, p.Map)
 	if s.PoolWeight != nil {
@@ -249,10 +251,6 @@ func (s Simulation) once(ctx context.Context, index int) (repeat, error) {
 		}
 	}
 	p.Pool = pool.Digest
-	for i := range parties {
-		p.Roster = append(p.Roster, PartyID(fmt.Sprintf("party-%05d", i+1)))
-	}
-	p.Minimum = len(parties)
 
 	out := repeat{parties: len(parties), poolRows: pool.Rows(), features: pool.Dim()}
 	inputs := func(i int) Inputs {
@@ -275,11 +273,18 @@ func (s Simulation) once(ctx context.Context, index int) (repeat, error) {
 	out.lambda = release.Result.Classifier.Lambda
 	out.uploadBytes = float64(bytes) / float64(len(parties))
 
-	size := Size{Parties: len(parties), Records: private.Len()}
 	if out.release.Forecast, err = ForecastOf(task, size); err != nil {
 		out.release.Forecast = nil
 	}
 	return out, s.measure(&out, p, private, parties, test, unperturbed, rng)
+}
+
+// virtualRoster names virtual parties.
+func virtualRoster(parties int) (roster []PartyID) {
+	for i := range parties {
+		roster = append(roster, PartyID(fmt.Sprintf("party-%05d", i+1)))
+	}
+	return roster
 }
 
 // measure fills in the accuracies on the test records.

@@ -193,7 +193,7 @@ func (s LabelSimulation) firstMap(pool *mat.Dense, rng *rand.Rand) (dataset.Map,
 	if s.Map.Project == 0 {
 		return m, nil
 	}
-	pca, err := dataset.FitPCAWhitened(m.Features(pool), s.Map.Project, s.Map.Whiten)
+	pca, err := dataset.FitPCAWhitened(m.Features(pool), int(s.Map.Project), s.Map.Whiten)
 	if err != nil {
 		return m, fmt.Errorf("simulate: project the pool: %w", err)
 	}

@@ -40,7 +40,7 @@ type classifySummary struct {
 }
 
 func newSimulateClassify(c *console) *cobra.Command {
-	s := simulateClassify{components: dataset.Components{Project: 30}}
+	s := simulateClassify{components: dataset.Components{Project: dataset.Auto}}
 	cmd := &cobra.Command{
 		Use:   "classify",
 		Short: "Train a private classifier from virtual parties' votes or sums",
@@ -112,8 +112,8 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	if cmd.Flags().Changed("parties") && s.parties < 1 {
 		return usagef("--parties %d: give at least 1", s.parties)
 	}
-	if s.components.Project < 0 || s.poolRows < 0 {
-		return usagef("--project %d and --pool-rows %d: give 0 or more", s.components.Project, s.poolRows)
+	if s.poolRows < 0 {
+		return usagef("--pool-rows %d: give 0 or more", s.poolRows)
 	}
 	s.source.seed = s.seed
 	p, err := s.plan(cmd)

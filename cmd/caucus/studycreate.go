@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"caucus/dataset"
 	"caucus/internal/yamlfile"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -53,11 +54,15 @@ type createdStudy struct {
 	Forecast *study.Forecast `json:"forecast"`
 	// ShareError is the forecast of a ratio study.
 	ShareError float64 `json:"share_error,omitempty"`
-	Warning    string  `json:"warning,omitempty"`
+	// Map says in words what the pool's columns become, Kept how much of each that
+	// keeps, least first; absent where all is kept.
+	Map     string         `json:"map"`
+	Kept    []dataset.Kept `json:"kept,omitempty"`
+	Warning string         `json:"warning,omitempty"`
 }
 
 func (o *operator) createStudy() *cobra.Command {
-	var s studyFile
+	s := studyFile{Proposal: study.Proposal{Map: dataset.Components{Project: dataset.Auto}}}
 	var unit string
 	var roster, readers []string
 	var delta float64
@@ -175,6 +180,7 @@ func readStudyFile(name string) (studyFile, error) {
 }
 
 func decodeStudyFile(file *yamlfile.Document) (s studyFile, err error) {
+	s.Map.Project = dataset.Auto
 	if err := file.Decode(&s); err != nil {
 		return s, err
 	}
@@ -235,6 +241,7 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 	doc := createdStudy{
 		Study: p.Name, Plan: made.Hash, State: study.InDraft, Parties: len(p.Roster), Minimum: p.Minimum, Deadline: p.Deadline,
 		Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PoolRows: made.Pool.Rows(), Features: made.Pool.Dim(),
+		Map: p.Map.Words(), Kept: p.Map.Kept(p.Schema, made.Pool.Encoded),
 		Forecast: made.Forecast, ShareError: made.ShareError, Warning: made.Warning,
 	}
 	if made.Warning != "" {
@@ -254,8 +261,11 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 		doc.State = created.State
 	}
 	return o.print(doc, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\nparties    %d, at least %d until %s\npool       %d rows, %d features\n",
-			doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta, doc.Parties, doc.Minimum, doc.Deadline.Format(time.RFC3339), doc.PoolRows, doc.Features)
+		_, err := fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\nparties    %d, at least %d until %s\npool       %d rows, %d features\nmap        %s\n",
+			doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta, doc.Parties, doc.Minimum, doc.Deadline.Format(time.RFC3339), doc.PoolRows, doc.Features, doc.Map)
+		if words := dataset.KeptWords(doc.Kept); err == nil && words != "" {
+			_, err = fmt.Fprintf(w, "           %s\n", words)
+		}
 		if err == nil && doc.Forecast != nil {
 			_, err = fmt.Fprintf(w, "forecast   accuracy %.3f on a reference problem (%.3f without noise, %.3f by the largest class)\n",
 				doc.Forecast.Accuracy, doc.Forecast.Unperturbed, doc.Forecast.Majority)

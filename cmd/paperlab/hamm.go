@@ -130,11 +130,11 @@ func partition(concentration float64) string {
 // deal makes a draw of a set. The split depends on seed, set and draw, so that
 // all numbers of parties and all methods meet the same pool and test records.
 func (s hammSet) deal(l *lab, parties, draw int, concentration float64) (*study.Draw, error) {
-	return s.dealMapped(l, parties, draw, concentration, dataset.Components{Project: s.Project, Analysis: dataset.PCA})
+	return s.dealMapped(l, parties, draw, concentration, study.Plan{}, dataset.Components{Project: dataset.Count(s.Project), Analysis: dataset.PCA})
 }
 
-// dealMapped is deal under another map.
-func (s hammSet) dealMapped(l *lab, parties, draw int, concentration float64, c dataset.Components) (*study.Draw, error) {
+// dealMapped is deal under another map; terms are those that auto looks at.
+func (s hammSet) dealMapped(l *lab, parties, draw int, concentration float64, terms study.Plan, c dataset.Components) (*study.Draw, error) {
 	data, err := l.records(s.Name)
 	if err != nil {
 		return nil, err
@@ -147,8 +147,9 @@ func (s hammSet) dealMapped(l *lab, parties, draw int, concentration float64, c 
 	if s.Records > 0 && s.Records < train.Len() {
 		train = train.Select(rng.Perm(train.Len())[:s.Records])
 	}
+	terms.Name, terms.Kind, terms.Schema, terms.Minimum = "hamm", "classify", data.Schema, 1
 	return study.Simulation{
-		Plan:  study.Plan{Name: "hamm", Kind: "classify", Schema: data.Schema, Minimum: 1},
+		Plan:  terms,
 		Train: train, Test: test, PoolFraction: poolPart, PoolRows: s.PoolRows,
 		Parties: parties, Map: c, Repeats: 1, Seed: rng.Uint64(),
 	}.Draw(0, study.Skew{Concentration: concentration})

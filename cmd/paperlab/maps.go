@@ -45,7 +45,7 @@ var mapsCandidates = []struct {
 	{"famd 30", dataset.Components{Project: 30, Analysis: dataset.FAMD}},
 	{"famd 30, half whitened", dataset.Components{Project: 30, Analysis: dataset.FAMD, Whiten: .5}},
 	{"famd 30, whitened", dataset.Components{Project: 30, Analysis: dataset.FAMD, Whiten: 1}},
-	{"pca 30, half whitened", dataset.Components{Project: 30, Analysis: dataset.PCA, Whiten: .5}},
+	{"auto", dataset.Components{Project: dataset.Auto, Analysis: dataset.FAMD}},
 	{"all columns", dataset.Components{}},
 }
 
@@ -77,18 +77,19 @@ func (s mapsSet) measure(ctx context.Context, l *lab, unit privacy.Unit, candida
 	if unit == privacy.Party {
 		parties = s.Devices
 	}
-	d, err := s.dealMapped(l, parties, draw, 0, mapsCandidates[candidate].Components)
-	if err != nil {
-		return err
-	}
-	add := func(epsilon, accuracy float64) {
-		out.add("set", s.Name, "unit", unit, "parties", len(d.Parties), "draw", draw, "map", mapsCandidates[candidate].Name,
-			"features", d.Pool.Dim(), "epsilon", epsilon, "accuracy", accuracy)
-	}
+	c := mapsCandidates[candidate]
+	var d *study.Draw
 	for _, epsilon := range []float64{.1, 1, 10} {
-		released, err := d.Release(ctx, study.Plan{
-			Unit: unit, Epsilon: epsilon, Delta: hammDelta, Mechanism: study.DefaultMechanism(unit), Noise: study.DefaultNoise(unit), Tilt: true,
-		})
+		terms := study.Plan{
+			Unit: unit, Epsilon: epsilon, Delta: hammDelta, Mechanism: study.DefaultMechanism(unit), Noise: study.DefaultNoise(unit), Shards: 1, Tilt: true,
+		}
+		if d == nil || c.Project == dataset.Auto { // auto looks at ε
+			var err error
+			if d, err = s.dealMapped(l, parties, draw, 0, terms, c.Components); err != nil {
+				return err
+			}
+		}
+		released, err := d.Release(ctx, terms)
 		if err != nil {
 			return err
 		}
@@ -96,7 +97,8 @@ func (s mapsSet) measure(ctx context.Context, l *lab, unit privacy.Unit, candida
 		if err != nil {
 			return err
 		}
-		add(epsilon, accuracy)
+		out.add("set", s.Name, "unit", unit, "parties", len(d.Parties), "draw", draw, "map", c.Name,
+			"features", d.Pool.Dim()-1, "whiten", d.Plan.Map.Whiten, "epsilon", epsilon, "accuracy", accuracy)
 	}
 	return nil
 }

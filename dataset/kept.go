@@ -1,0 +1,123 @@
+package dataset
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Kept is how much of a column a map keeps: the share of its variance among the
+// pool's rows, from 0 to 1, that linear functions of the map's features make up.
+type Kept struct {
+	Column string  `json:"column"`
+	Share  float64 `json:"share"`
+}
+
+// Whoever looks at a plan should not wait for it.
+const (
+	keptRows     = 2000
+	keptFeatures = 300
+)
+
+// Kept says how much the map keeps of each column of the schema that varies among
+// x, N×Dim encoded rows of the PUBLIC pool; those it keeps least of come first.
+// The columns of a text's levels count together, each by its variance. It is
+// nil for a map that keeps all, and for one of more than keptFeatures features. Of
+// many rows keptRows are looked at, evenly.
+//
+// With Z the centred features and X the centred columns (rows are records), the
+// regression of column j on Z carries cⱼᵀ(ZᵀZ)⁻¹cⱼ of its sum of squares, c = ZᵀX.
+func (m Map) Kept(s Schema, x *mat.Dense) []Kept {
+	n, d := x.Dims()
+	if m.Kind == IdentityMap || n == 0 || m.Dim() > keptFeatures {
+		return nil
+	}
+	if n > keptRows {
+		some := mat.NewDense(keptRows, d, nil)
+		for i := range keptRows {
+			some.SetRow(i, x.RawRowView(i*n/keptRows))
+		}
+		x, n = some, keptRows
+	}
+	z, y := centred(m.Features(x)), centred(x)
+	var gram, cross mat.Dense
+	gram.Mul(z.T(), z)
+	cross.Mul(z.T(), y)
+	explained := explainedSquares(&gram, &cross)
+	all := map[string]*[2]float64{} // explained and all squares of a column
+	names := s.encodedFrom()
+	for j, name := range names {
+		if all[name] == nil {
+			all[name] = &[2]float64{}
+		}
+		v := mat.Norm(y.ColView(j), 2)
+		all[name][0] += min(explained[j], v*v)
+		all[name][1] += v * v
+	}
+	var kept []Kept
+	for _, name := range slices.Compact(names) {
+		if sums := all[name]; sums[1] > 1e-12*float64(n) {
+			kept = append(kept, Kept{Column: name, Share: sums[0] / sums[1]})
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b Kept) int {
+		switch {
+		case a.Share < b.Share:
+			return -1
+		case a.Share > b.Share:
+			return 1
+		}
+		return 0
+	})
+	return kept
+}
+
+// explainedSquares is cᵀG⁻¹c for each column c, over the directions in which G
+// is not just rounding.
+func explainedSquares(gram, cross *mat.Dense) []float64 {
+	p, columns := cross.Dims()
+	out := make([]float64, columns)
+	var eigen mat.EigenSym
+	if !eigen.Factorize(mat.NewSymDense(p, gram.RawMatrix().Data), true) {
+		return out
+	}
+	values := eigen.Values(nil) // ascending
+	var vectors, along mat.Dense
+	eigen.VectorsTo(&vectors)
+	along.Mul(vectors.T(), cross)
+	for k, value := range values {
+		if value <= 1e-10*values[p-1] {
+			continue
+		}
+		for j, c := range along.RawRowView(k) {
+			out[j] += c * c / value
+		}
+	}
+	return out
+}
+
+// centred is a copy with each column's mean taken off.
+func centred(x *mat.Dense) *mat.Dense {
+	mean, _ := columnMoments(x)
+	out := mat.DenseCopyOf(x)
+	n, _ := out.Dims()
+	for i := range n {
+		row := out.RawRowView(i)
+		for j := range row {
+			row[j] -= mean[j]
+		}
+	}
+	return out
+}
+
+// encodedFrom names the column of the file that each encoded column is made of.
+func (s Schema) encodedFrom() []string {
+	var all []string
+	for _, f := range s.Features {
+		names, _ := f.names(maxColumns) // Validate has checked it
+		for _, name := range names {
+			all = append(all, slices.Repeat([]string{name}, f.width())...)
+		}
+	}
+	return all
+}

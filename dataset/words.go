@@ -1,0 +1,52 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Words says how features are made of the encoded columns.
+func (m Map) Words() string {
+	var before string
+	if m.First != nil {
+		before = m.First.Words() + ", then "
+	}
+	switch m.Kind {
+	case IdentityMap:
+		return before + fmt.Sprintf("all %d encoded columns", m.Inputs)
+	case StandardMap:
+		return before + fmt.Sprintf("%d columns, each by its own scale", m.Inputs)
+	case PCAMap:
+		s := fmt.Sprintf("%d directions of %d columns", m.Outputs, m.Inputs)
+		if m.Whiten > 0 {
+			s += fmt.Sprintf(", evened out by %g", m.Whiten)
+		}
+		return before + s
+	case FourierMap:
+		s := fmt.Sprintf("%d random Fourier features", m.Outputs)
+		if m.Fourier != nil {
+			s += fmt.Sprintf(" (gamma %g, seed %d)", m.Fourier.Gamma, m.Fourier.Seed)
+		}
+		return before + s
+	}
+	return before + fmt.Sprintf("%s: %d features of %d columns", m.Kind, m.Dim(), m.Inputs)
+}
+
+// leastKept is how many columns KeptWords names.
+const leastKept = 5
+
+// KeptWords says how much a map keeps, least first; "" where it keeps all.
+func KeptWords(kept []Kept) string {
+	if len(kept) == 0 {
+		return ""
+	}
+	mean := 0.0
+	var least []string
+	for i, k := range kept {
+		mean += k.Share / float64(len(kept))
+		if i < leastKept {
+			least = append(least, fmt.Sprintf("%s %.0f %%", k.Column, 100*k.Share))
+		}
+	}
+	return fmt.Sprintf("keeps %.0f %% of a column's variance in the pool on average, least of %s", 100*mean, strings.Join(least, ", "))
+}
