@@ -25,7 +25,7 @@
 //
 // Where things may grow: another file format is one more reader that gives
 // [Rows], as those of room files are; another public map is one more Kind of Map, as random patches of pictures
-// ([FitPatches]) and random Fourier features ([FitFourier]) are; maps may follow
+// ([FitPatches]), columns by their own scale ([FitFAMD]) and random Fourier features ([FitFourier]) are; maps may follow
 // each other ([Map.After]).
 //
 // This package opens no files: readers take an io.Reader and known sets an

@@ -59,6 +59,12 @@ features:
 			t.Errorf("all components keep %v of %s", k.Share, k.Column)
 		}
 	}
+	if got, want := KeptWords(whole.Kept(s, x)), "keeps each column's variance in the pool"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := KeptWords([]Kept{{"a", 0.031}, {"b", 0.5}, {"c", 1}}), "keeps 51 % of a column's variance in the pool on average, least of a 3 %, b 50 %"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	if Identity(s).Kept(s, x) != nil || one.Kept(s, &mat.Dense{}) != nil {
 		t.Error("a map that keeps all, or no rows, says something")
 	}

@@ -35,7 +35,10 @@ func (m Map) Words() string {
 // leastKept is how many columns KeptWords names.
 const leastKept = 5
 
-// KeptWords says how much a map keeps, least first; "" where it keeps all.
+// wholeShare reads as 100 %.
+const wholeShare = 0.995
+
+// KeptWords says how much a map keeps, least first; "" without columns to speak of.
 func KeptWords(kept []Kept) string {
 	if len(kept) == 0 {
 		return ""
@@ -44,9 +47,12 @@ func KeptWords(kept []Kept) string {
 	var least []string
 	for i, k := range kept {
 		mean += k.Share / float64(len(kept))
-		if i < leastKept {
+		if i < leastKept && k.Share < wholeShare {
 			least = append(least, fmt.Sprintf("%s %.0f %%", k.Column, 100*k.Share))
 		}
+	}
+	if len(least) == 0 {
+		return "keeps each column's variance in the pool"
 	}
 	return fmt.Sprintf("keeps %.0f %% of a column's variance in the pool on average, least of %s", 100*mean, strings.Join(least, ", "))
 }

@@ -58,6 +58,10 @@ type Summary struct {
 	Classes   int          `json:"classes"`
 	Lambda    float64      `json:"lambda"`
 	Accuracy  Accuracies   `json:"accuracy"`
+	// Map is the first repeat's map in words, Kept how much of each column it
+	// keeps, least first; absent where it keeps all.
+	Map  string         `json:"map"`
+	Kept []dataset.Kept `json:"kept,omitempty"`
 	// UploadBytes is the mean size of a contribution's body.
 	UploadBytes float64   `json:"upload_bytes_per_party"`
 	Repeats     int       `json:"repeats"`
@@ -123,6 +127,8 @@ type repeat struct {
 	parties, poolRows   int
 	features            int
 	release             Release
+	kept                []dataset.Kept
+	words               string // of the map
 }
 
 // Run simulates. The answer depends on the seed alone, not on scheduling.
@@ -144,6 +150,7 @@ func (s Simulation) Run(ctx context.Context) (Summary, error) {
 		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise,
 		Epsilon: p.Epsilon, Delta: p.Delta, Parties: first.parties, Shards: p.Shards,
 		PoolRows: first.poolRows, Features: first.features, Classes: len(p.Schema.Classes()),
+		Map: first.words, Kept: first.kept,
 		Repeats: s.Repeats, Release: &first.release, Forecast: first.release.Forecast,
 	}
 	mean := func(f func(repeat) float64) (float64, float64) {
@@ -252,7 +259,7 @@ func (s Simulation) once(ctx context.Context, index int) (repeat, error) {
 	}
 	p.Pool = pool.Digest
 
-	out := repeat{parties: len(parties), poolRows: pool.Rows(), features: pool.Dim()}
+	out := repeat{parties: len(parties), poolRows: pool.Rows(), features: pool.Dim(), kept: p.Map.Kept(p.Schema, poolRecords.X), words: p.Map.Words()}
 	inputs := func(i int) Inputs {
 		return Inputs{
 			Records:  private.Select(parties[i]),

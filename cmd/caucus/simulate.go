@@ -182,8 +182,13 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 func printClassify(w io.Writer, s classifySummary) error {
 	a := s.Accuracy
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by the %s\n", s.Study, s.Mechanism, s.Unit, s.Noise)
-	fmt.Fprintf(w, "ε = %g, δ = %g; %d parties with %d shard(s) each; pool of %d rows, %d features, %d classes\n\n",
+	fmt.Fprintf(w, "ε = %g, δ = %g; %d parties with %d shard(s) each; pool of %d rows, %d features, %d classes\n",
 		s.Epsilon, s.Delta, s.Parties, s.Shards, s.PoolRows, s.Features, s.Classes)
+	fmt.Fprintf(w, "map: %s\n", s.Map)
+	if words := dataset.KeptWords(s.Kept); words != "" {
+		fmt.Fprintf(w, "  %s\n", words)
+	}
+	fmt.Fprintln(w)
 	rows := []struct {
 		name  string
 		value float64
