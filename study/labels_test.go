@@ -264,7 +264,7 @@ func TestLabelSimulation(t *testing.T) {
 	run := func(mechanism string, epsilon float64) LabelSummary {
 		p := labelPlan(schema, &auxdata.Pool{}, dataset.Map{})
 		p.Mechanism, p.Epsilon, p.Minimum, p.Roster = mechanism, epsilon, 1, nil
-		s, err := LabelSimulation{Simulation: Simulation{Plan: p, Train: all, PoolFraction: 0.1, Parties: 4, Map: dataset.Components{Project: 15, Whiten: 0.5}, Repeats: 1, Seed: 3}}.Run(context.Background())
+		s, err := LabelSimulation{Simulation: Simulation{Plan: p, Train: all, PoolFraction: 0.1, Parties: 4, Map: dataset.Components{Project: 15, Whiten: 0.5, Analysis: dataset.PCA}, Repeats: 1, Seed: 3}}.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
