@@ -132,6 +132,21 @@ var mutants = []mutant{
 		found: "TestTightness|TestSortedFiles",
 	},
 	{
+		name: "a mapping remembers how many records it has seen", room: "dataset/mapping", file: "rows.go",
+		old: "\t\t\tt.noDate++\n\t\t\treturn \"\"\n", new: "\t\t\tif t.noDate++; t.noDate > 1 {\n\t\t\t\treturn \"0\"\n\t\t\t}\n\t\t\treturn \"\"\n",
+		found: "FuzzMapping",
+	},
+	{
+		name: "an expression may work without a bound", room: "dataset/mapping", file: "expression.go",
+		old: "if !slices.Contains(functions, n.Name) {", new: "if n.Name == \"now\" {",
+		found: "TestExpressionsRefused",
+	},
+	{
+		name: "a workbook is read that nobody declared", room: "agent", file: "reading.go",
+		old: "if hex.EncodeToString(digest.Sum(nil)) != d.Digest {", new: "if len(digest.Sum(nil)) == 0 {",
+		found: "TestFilesAsTheyAre",
+	},
+	{
 		name: "all studies of a coordinator have one id", room: "study", file: "kind.go",
 		old: "fmt.Fprintf(h, \"%s\\x00%s\", plan, output)", new: "fmt.Fprintf(h, \"%s\", output)",
 		found: "TestStudiesDrawApart",

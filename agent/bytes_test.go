@@ -339,7 +339,28 @@ func TestBytesOfAFileAndOfTheWire(t *testing.T) {
 // there, give a study two sets of records of which one is replaced at most:
 // fewer than were declared, as many, or more.
 func TestNeighboursInLines(t *testing.T) {
+	t.Run("as it is", func(t *testing.T) { neighboursInLines(t, "") })
+	t.Run("mapped", func(t *testing.T) {
+		neighboursInLines(t, `
+decimal: ","
+missing: ["33", a]
+columns:
+  age: {expression: 'age > 50 and sex == "f" ? age / 2 : age + len(ill)', round: 1}
+  sex: {levels: {m: f, f: m}}
+  ill: {expression: 'ill matches "^(y|n)" ? lower(trim(ill)) : clinic'}
+  patient: {from: patient, missing: [p1]}
+`)
+	})
+}
+
+func neighboursInLines(t *testing.T, mapping string) {
 	r := visitsRig(t, func(p *study.Proposal) { p.Unit = privacy.Record })
+	if mapping != "" {
+		r.mapWard(MappingSource{Inline: mapped(t, mapping)})
+		if err := r.declare(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	folder := r.agent(t).state
 	p := r.study.Plan
 	d, err := folder.declared(p)

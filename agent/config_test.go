@@ -48,8 +48,51 @@ func TestLoadConfig(t *testing.T) {
 	}
 }
 
+// TestConfigOfSources: a mapping stands in the entry of its source, or in a file
+// of its own, beside what is expected of the file.
+func TestConfigOfSources(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agent.yaml")
+	text := strings.Replace(goodConfig, "  ward.a: {file: ward.csv, schema: ward.yaml}\n", `  ward.a:
+    file: ward.xlsx
+    schema: ward.yaml
+    unreadable: 5%
+    unlabelled: 0.2
+    records: [10, 1000]
+    mapping:
+      delimiter: ;
+      missing: ["-9", NULL]
+      columns:
+        sex: {from: Geschlecht, levels: {weiblich: F, 1: M}}
+        died: Tot
+  ward.b: {file: b.csv, schema: ward.yaml, mapping: omop-labs.yaml}
+`, 1)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := LoadConfig(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := c.Data["ward.a"], c.Data["ward.b"]
+	if b.Mapping.File != filepath.Join(filepath.Dir(path), "omop-labs.yaml") {
+		t.Errorf("the mapping's file is %q", b.Mapping.File)
+	}
+	m := a.Mapping.Inline
+	if a.Mapping.File != "" || m.Delimiter != ";" || len(m.Missing) != 2 || m.Missing[1] != "NULL" || m.Columns["sex"].Levels["1"] != "M" || m.Columns["died"].From != "Tot" {
+		t.Errorf("the mapping is %+v", a.Mapping)
+	}
+	if *a.Unreadable != 0.05 || *a.Unlabelled != 0.2 || a.Records[1] != 1000 {
+		t.Errorf("expected: %+v", a.Expected)
+	}
+}
+
 func TestConfigErrors(t *testing.T) {
 	for _, test := range []struct{ from, to, want string }{
+		{"schema: ward.yaml}", "schema: ward.yaml, mapping: {delimeter: ;}}", `unknown key "delimeter": do you mean "delimiter"?`},
+		{"schema: ward.yaml}", "schema: ward.yaml, mapping: {columns: {sex: {form: x}}}}", `unknown key "form": do you mean "from"?`},
+		{"schema: ward.yaml}", "schema: ward.yaml, mapping: {columns: {sex: {expression: now()}}}}", `line 5: data: ward.a: mapping: columns: sex: expression: now() cannot be used`},
+		{"schema: ward.yaml}", "schema: ward.yaml, unreadable: 5}", "write 5%, or 0.05"},
+		{"schema: ward.yaml}", "schema: ward.yaml, records: [5]}", "write the fewest and the most"},
 		{"kinds:", "kind:", `line 7: policy: unknown key "kind": do you mean "kinds"?`},
 		{"kinds:", "coordinator:", `line 7: policy: unknown key "coordinator": the keys here are kinds, mechanisms`},
 		{"state: state", "minimum_parties: 3\nstate: state", `line 2: unknown key "minimum_parties": it belongs under policy`},

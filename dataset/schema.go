@@ -31,6 +31,10 @@ type Schema struct {
 	// Patient names the column whose records belong together and must stay
 	// together: all records of a patient go into the same shard.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
+	// Date is the day, as 2024-12-31, at which features count: ages are whole
+	// years until it, where a site's mapping makes them of birth dates
+	// (years_until: schema).
+	Date string `yaml:"date,omitempty" json:"date,omitempty"`
 	// Delimiter, Columns and Comment describe the file; see [Schema.Format].
 	// Columns may abbreviate: "p0..p783".
 	Delimiter string   `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`

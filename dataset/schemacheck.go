@@ -15,6 +15,9 @@ func (s Schema) Validate() error {
 	if err := s.Label.validate(); err != nil {
 		return fmt.Errorf("schema: label: %w", err)
 	}
+	if d, ok := ISODate.Parse(s.Date); s.Date != "" && (!ok || d.String() != s.Date) {
+		return fmt.Errorf("schema: date: %q is no day, such as 2024-12-31", s.Date)
+	}
 	if utf8.RuneCountInString(s.Delimiter) > 1 {
 		return fmt.Errorf("schema: delimiter %q must be a single character; write a tab as \"\\t\"", s.Delimiter)
 	}

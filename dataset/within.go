@@ -21,6 +21,9 @@ func (s Schema) Within(own Schema) []string {
 	if s.Missing != own.Missing {
 		differ("missing values are written %q, here %q", s.Missing, own.Missing)
 	}
+	if s.Date != own.Date {
+		differ("its features count at the day %q, here %q", s.Date, own.Date)
+	}
 	if s.Patient != own.Patient {
 		differ("the patient column is %q, here %q", s.Patient, own.Patient)
 	}

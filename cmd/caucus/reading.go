@@ -30,6 +30,11 @@ func (r *reading) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.written.Sheet, "sheet", "", "sheet of a workbook (default the first)")
 }
 
+// told says whether any of the flags was given.
+func (r *reading) told() bool {
+	return r.mapping+r.decimal+r.written.Delimiter+r.written.Encoding+r.written.Sheet != ""
+}
+
 // howTo is the mapping with what the flags say, and with what a format says
 // where they say nothing.
 func (r *reading) howTo(f dataset.Format) (mapping.Mapping, error) {

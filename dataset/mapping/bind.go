@@ -85,7 +85,7 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 	}
 	for _, name := range wanted {
 		rule, told := m.Columns[name]
-		t, found, err := b.target(name, rule, m)
+		t, found, err := b.target(name, rule, m, s.Date)
 		if err != nil {
 			return nil, fmt.Errorf("mapping: columns: %s: %w", name, err)
 		}
@@ -137,7 +137,7 @@ func nonEmpty(text string) []string {
 	return []string{text}
 }
 
-func (b *Bound) target(name string, rule Rule, m Mapping) (t target, found bool, err error) {
+func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t target, found bool, err error) {
 	t = target{
 		name: name, at: -1, levels: rule.Levels, round: -1,
 		decimal: cmp.Or(rule.Decimal, m.Decimal), layout: cmp.Or(rule.Dates, m.Dates, dataset.ISODate),
@@ -147,8 +147,8 @@ func (b *Bound) target(name string, rule Rule, m Mapping) (t target, found bool,
 	if rule.Round != nil {
 		t.round = *rule.Round
 	}
-	if t.years, err = b.day("years_until", rule.YearsUntil); err == nil {
-		t.days, err = b.day("days_since", rule.DaysSince)
+	if t.years, err = b.day("years_until", rule.YearsUntil, agreed); err == nil {
+		t.days, err = b.day("days_since", rule.DaysSince, agreed)
 	}
 	if err != nil {
 		return target{}, false, err
@@ -167,10 +167,19 @@ func (b *Bound) target(name string, rule Rule, m Mapping) (t target, found bool,
 	return t, ok, nil
 }
 
+// agreedDay is the word for the schema's own date.
+const agreedDay = "schema"
+
 // day is what years_until and days_since name; nil for nothing.
-func (b *Bound) day(key, text string) (*day, error) {
+func (b *Bound) day(key, text, agreed string) (*day, error) {
 	if text == "" {
 		return nil, nil
+	}
+	if text == agreedDay {
+		if agreed == "" {
+			return nil, fmt.Errorf("%s: schema: the schema has no date: write one here, such as 2024-12-31", key)
+		}
+		text = agreed
 	}
 	if d, ok := dataset.ISODate.Parse(text); ok {
 		return &day{d, -1}, nil

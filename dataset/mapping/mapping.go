@@ -54,7 +54,7 @@ type Rule struct {
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
 	// YearsUntil and DaysSince make a number of a date: the whole years from it
 	// until a day (an age), the days to it since a day. The day is a date
-	// (2024-12-31), or a column of the file.
+	// (2024-12-31), a column of the file, or the word schema for the schema's date.
 	YearsUntil string `yaml:"years_until,omitempty" json:"years_until,omitempty"`
 	DaysSince  string `yaml:"days_since,omitempty" json:"days_since,omitempty"`
 	// Decimal is this column's, where it is not the mapping's.
@@ -68,8 +68,9 @@ type Rule struct {
 	Levels map[string]string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
 }
 
-// Texts is a list of texts; one text alone is a list too. NULL and ~ are texts
-// here, as -9 and true are.
+// Texts is a list of texts; one text alone is a list too, but for NULL, which is
+// nothing unless it stands in a list or in quotes. In a list NULL and ~ are
+// texts, as -9 and true are.
 type Texts []string
 
 // UnmarshalYAML keeps every scalar as it was written.

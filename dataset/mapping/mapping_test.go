@@ -108,6 +108,34 @@ func TestMapping(t *testing.T) {
 	}
 }
 
+// TestAgreedDay: where a schema says at which day ages count, a mapping need not.
+func TestAgreedDay(t *testing.T) {
+	s := ward(t)
+	s.Date = "2024-12-31"
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	rows, _, _ := read(t, parse(t, "columns: {age: {from: born, years_until: schema}}"), s, "born;creatinine;sex;died;id\n1950-12-31;1.2;F;no;7\n")
+	if got := rows[0][0]; got != "74" {
+		t.Errorf("the age is %s, want 74", got)
+	}
+	other := s
+	other.Date = "2023-12-31"
+	if len(s.Within(other)) == 0 || len(s.Within(s)) > 0 {
+		t.Error("schemas of different days mean the same")
+	}
+	for _, bad := range []string{"2024-02-30", "31.12.2024", "2024-12-31T00:00:00", "today"} {
+		if s.Date = bad; s.Validate() == nil {
+			t.Errorf("the day %q is taken", bad)
+		}
+	}
+	s.Date = "2024-12-31"
+	got := Suggest(tableOf(t, "Geburtsdatum;sex;died\n01.02.1950;F;no\n03.04.1960;M;yes\n"), s, Mapping{})
+	if r := got.Mapping.Columns["age"]; r.YearsUntil != "schema" || r.Dates != "DD.MM.YYYY" {
+		t.Errorf("age is drafted as %+v", r)
+	}
+}
+
 func TestExpressions(t *testing.T) {
 	columns := []string{"age", "Kreatinin (µmol/l)", "sex", "plz", "größe"}
 	cells := []string{"70", "88,4", "w", "01067", "1,7"}
@@ -199,6 +227,7 @@ func TestBind(t *testing.T) {
 		"elsewhere":      {"columns: {age: weight}", all, `no column "weight"; it has age, creatinine`, ""},
 		"expression":     {"columns: {age: {expression: weight + 1}}", all, `no column "weight"`, ""},
 		"day":            {"columns: {age: {years_until: yesterday}}", all, "neither a date such as 2024-12-31 nor a column", ""},
+		"no agreed day":  {"columns: {age: {years_until: schema}}", all, "the schema has no date", ""},
 		"idle":           {"columns: {weight: kg}", all, "no column of this schema: weight", ""},
 		"derived":        {"derived: [rank]", all, `derived: the file has no column "rank"`, ""},
 		"a delimiter":    {"columns: {age: Alter}", []string{"Alter;1.5"}, "write delimiter: ';'", ""},

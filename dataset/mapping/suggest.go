@@ -233,6 +233,8 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 			r.Dates = ""
 		}
 		switch {
+		case meansTheSame(name, "age") && d.schema.Date != "":
+			r.YearsUntil = agreedDay
 		case meansTheSame(name, "age"):
 			r.YearsUntil = "YYYY-MM-DD"
 			d.note("%s: %q holds dates: write under years_until the day, or the column, at which they are ages", name, column)
