@@ -192,8 +192,8 @@ type SourceReport struct {
 	// Changed: the file is not what it was when it was declared. That alone is
 	// no problem: studies get its records as they are then.
 	Changed bool `json:"changed,omitempty"`
-	// Problem keeps the file from being read as declared: a study would get
-	// empty records.
+	// Problem keeps the file from being read as declared, so that a study would
+	// get empty records, or says that it is not as expected.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -280,6 +280,8 @@ func (s *state) survey(name string, r *SourceReport) (Declaration, error) {
 // that cannot be read, lacks a column of the schema, or has no line that is a
 // row of its columns, is not declared.
 //
+// With an error the report's remarks say what a person may look at.
+//
 // Where the mapping says that columns were computed from other records
 // (mapping.Mapping.Derived), it is refused unless the person answers for them by
 // VouchSource.
@@ -304,7 +306,8 @@ func (a *Agent) declareSource(name string, who Approver, vouch bool) (SourceRepo
 	r := a.state.sourceReport(name)
 	d, err := a.state.survey(name, &r)
 	if err != nil {
-		return fail(err)
+		_, err = fail(err)
+		return r, err
 	}
 	if len(d.Vouched) > 0 && !vouch {
 		return r, fmt.Errorf("declare source %s: %s: computed from other records, as the mapping says (derived): what is proven for a record does not cover that; leave them out of the schema, or answer for them with --vouch", name, strings.Join(d.Vouched, ", "))

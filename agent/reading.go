@@ -104,6 +104,9 @@ func (s Source) survey(own dataset.Schema, m mapping.Mapping) (reading, error) {
 		}
 		r.form = form
 		rows, err := files.Open(in, size, form, w)
+		if err != nil && form.Container() { // it names sheets and parts of the file, no cells
+			return err
+		}
 		if err != nil {
 			return unread(err, form)
 		}

@@ -51,6 +51,9 @@ sent.`,
 			}
 			r, err := declare(args[0], agent.Approver{Name: p.as})
 			if err != nil {
+				for _, m := range r.Remarks {
+					a.note("look at: %s", m)
+				}
 				return err
 			}
 			return a.print(r, r.WriteText)

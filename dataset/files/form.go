@@ -68,11 +68,11 @@ func (f Form) String() string {
 
 // Cells is how many cells of plain text one cell takes the time of, about, for
 // whoever has to give a file time: XML is scanned with its tags and numbers are
-// written anew (TestCellsBoundTime).
+// written anew (agent/TestCellsBoundTime).
 func (f Form) Cells() float64 {
 	switch {
 	case f.Kind == Workbook:
-		return 8
+		return 16
 	case f.Kind == Parquet:
 		return 3
 	case f.Packing != Plain || f.Encoding != utf8Text:

@@ -2,6 +2,7 @@ package files
 
 import (
 	"archive/zip"
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -421,13 +422,13 @@ func (p *partReader) Read(b []byte) (int, error) {
 	if p.left -= int64(n); p.left < 0 {
 		return 0, &tooLong{p.most}
 	}
-	for _, c := range b[:n] {
-		if p.token++; c == '<' {
-			p.token = 0
-		}
-		if p.token > maxToken {
-			return 0, errToken
-		}
+	if last := bytes.LastIndexByte(b[:n], '<'); last >= 0 {
+		p.token = n - last
+	} else {
+		p.token += n
+	}
+	if p.token > maxToken {
+		return 0, errToken
 	}
 	return n, err
 }
