@@ -1,6 +1,7 @@
 package caucus
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -13,13 +14,14 @@ import (
 // becomes another, and a test of that room must find it.
 type mutant struct {
 	name, room, file, old, new string
+	in                         string // the room whose tests find it, where that is another
 	more                       string // at the end of the file
 	found                      string // by these tests, as for go test -run
 }
 
 // mutants live where nothing looks: each passed all tests once, or is of a kind
 // that others are made of. Mistakes made beside the code, in tests, are in
-// privacy/audit_test.go, privacy/dependence_test.go and study/audit_test.go.
+// privacy/audit_test.go, privacy/dependence_test.go and study/kinds/audit_test.go.
 var mutants = []mutant{
 	{
 		name: "K: from the third run on every other run keeps the noise of the run before", room: "privacy", file: "knorm.go",
@@ -92,42 +94,42 @@ var mutants = []mutant{
 		found: "TestLaplaceLaw",
 	},
 	{
-		name: "C: labels of sets beyond max_sets are counted twice", room: "study", file: "ratio.go",
+		name: "C: labels of sets beyond max_sets are counted twice", room: "study/ratio", file: "ratio.go", in: "study/kinds",
 		old: "sets[most-1] = append(sets[most-1], of[name]...)", new: "sets[most-1] = append(append(sets[most-1], of[name]...), of[name]...)",
 		found: "TestBeyondCuts",
 	},
 	{
-		name: "more of a party's records are added than the plan says", room: "study", file: "reweigh.go",
+		name: "more of a party's records are added than the plan says", room: "study/reweigh", file: "reweigh.go", in: "study/kinds",
 		old: "int64(records.Len()) > most {", new: "int64(records.Len()) > 1000*most {",
 		found: "TestWholeParty",
 	},
 	{
-		name: "a record is named by its place in the file", room: "study", file: "keyed.go",
+		name: "a record is named by its place in the file", room: "study/keyed", file: "keyed.go", in: "study/kinds",
 		old: "out[i] = name{holds, seen[holds]}", new: "out[i] = name{copy: uint64(i)}",
 		found: "TestSortedFiles",
 	},
 	{
-		name: "a cut may take a record of one set for one of another", room: "study", file: "keyed.go",
+		name: "a cut may take a record of one set for one of another", room: "study/keyed", file: "keyed.go", in: "study/kinds",
 		old: "\tif k.shared == nil {\n\t\treturn rows", new: "\tif len(rows) > 0 {\n\t\treturn rows",
 		found: "TestClearPartIsShared",
 	},
 	{
-		name: "a site's file is cut as a whole where shards keep patients together", room: "study", file: "keyed.go",
-		old: "\tif p.byPatient(records) {\n\t\tfor s,", new: "\tif p.byPatient(records) && n < 0 {\n\t\tfor s,",
+		name: "a site's file is cut as a whole where shards keep patients together", room: "study/keyed", file: "keyed.go", in: "study/kinds",
+		old: "\tif rule.ByPatient(records) {\n\t\tfor s,", new: "\tif rule.ByPatient(records) && n < 0 {\n\t\tfor s,",
 		found: "TestAPatientMovesTwoShards",
 	},
 	{
-		name: "a label decides which shard its record is in", room: "study", file: "keyed.go",
-		old: "p.Unit == privacy.Label || records.Patient != nil {", new: "records.Patient != nil {",
+		name: "a label decides which shard its record is in", room: "study/keyed", file: "keyed.go", in: "study/kinds",
+		old: "k.rule.Unit == privacy.Label || records.Patient != nil {", new: "records.Patient != nil {",
 		found: "TestSortedFiles",
 	},
 	{
-		name: "a label decides when its record leaves", room: "study", file: "keyed.go",
-		old: "k.sorted(forOrder, k.shared)", new: "k.sorted(forOrder, k.full)",
+		name: "a label decides when its record leaves", room: "study/keyed", file: "keyed.go", in: "study/kinds",
+		old: "k.sorted(ForOrder, k.shared)", new: "k.sorted(ForOrder, k.full)",
 		found: "TestOrderOfSending",
 	},
 	{
-		name: "a record that goes to another shard moves one ballot", room: "study", file: "votes.go",
+		name: "a record that goes to another shard moves one ballot", room: "study/classify", file: "votes.go", in: "study/kinds",
 		old: "\t\treturn 2\n", new: "\t\treturn 1\n",
 		found: "TestTightness|TestSortedFiles",
 	},
@@ -147,7 +149,7 @@ var mutants = []mutant{
 		found: "TestFilesAsTheyAre",
 	},
 	{
-		name: "all studies of a coordinator have one id", room: "study", file: "kind.go",
+		name: "all studies of a coordinator have one id", room: "study", file: "kind.go", in: "study/kinds",
 		old: "fmt.Fprintf(h, \"%s\\x00%s\", plan, output)", new: "fmt.Fprintf(h, \"%s\", output)",
 		found: "TestStudiesDrawApart",
 	},
@@ -163,13 +165,13 @@ func TestMutants(t *testing.T) {
 	honest := map[string]bool{}
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
-			if unit := m.room + " " + m.found; !honest[unit] {
+			if unit := m.tests() + " " + m.found; !honest[unit] {
 				honest[unit] = true
-				if out, err := exec.CommandContext(t.Context(), "go", "test", "-run", "^("+m.found+")", "./"+m.room).CombinedOutput(); err != nil || strings.Contains(string(out), "no tests to run") {
+				if out, err := exec.CommandContext(t.Context(), "go", "test", "-run", "^("+m.found+")", "./"+m.tests()).CombinedOutput(); err != nil || strings.Contains(string(out), "no tests to run") {
 					t.Fatalf("without the mutant: %v\n%s", err, out)
 				}
 			}
-			out, err := exec.CommandContext(t.Context(), "go", "test", "-overlay", m.overlay(t), "-run", "^("+m.found+")", "./"+m.room).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), "go", "test", "-overlay", m.overlay(t), "-run", "^("+m.found+")", "./"+m.tests()).CombinedOutput()
 			if strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]") {
 				t.Fatalf("the mutant does not compile:\n%s", out)
 			}
@@ -186,6 +188,9 @@ func TestMutants(t *testing.T) {
 		})
 	}
 }
+
+// tests is the room whose tests find the mutant.
+func (m mutant) tests() string { return cmp.Or(m.in, m.room) }
 
 // overlay writes the mutant's file and says where it is, as go test -overlay
 // reads it.

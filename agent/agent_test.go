@@ -20,6 +20,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 func TestMain(m *testing.M) {
@@ -160,7 +161,7 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 	if change != nil {
 		change(&p)
 	}
-	made, err := study.Propose(p, schema, table)
+	made, err := kinds.Propose(p, schema, table)
 	must(err)
 	r := &rig{coordinatorDouble: &coordinatorDouble{state: study.Open, pool: made.PoolBytes}, log: new(bytes.Buffer), hash: made.Hash}
 	r.study = protocol.Study{
@@ -264,7 +265,7 @@ func TestContribute(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			task, err := study.NewTask(r.study.Plan, pool)
+			task, err := kinds.NewTask(r.study.Plan, pool)
 			if err != nil {
 				t.Fatal(err)
 			}

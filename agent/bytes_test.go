@@ -23,6 +23,9 @@ import (
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
+	"caucus/study/keyed"
+	"caucus/study/kinds"
+	"caucus/study/ratio"
 )
 
 // Contribute takes a contribution as a coordinator does.
@@ -92,14 +95,14 @@ func plans() map[string]func(*study.Proposal) {
 	add("reweigh", nil, "entropy", privacy.Record, coordinator, 0)
 	add("reweigh", nil, "logistic", privacy.Record, site, 0)
 	add("labels", nil, "rr", privacy.Label, site, 0)
-	ratio := func(features, sets string) func(*study.Proposal) {
+	shares := func(features, sets string) func(*study.Proposal) {
 		return func(p *study.Proposal) {
-			p.Ratio = &study.RatioTerms{Features: features, Sets: sets, Fourier: 8, MaxSets: 4, Skew: 0.8, SetSize: 20}
+			p.KindTerms, _ = study.EncodeTerms(ratio.Terms{Features: features, Sets: sets, Fourier: 8, MaxSets: 4, Skew: 0.8, SetSize: 20})
 		}
 	}
-	add("ratio", ratio(study.FeaturesClear, study.SetsColumn), "laplace", privacy.Label, site, 0)
-	add("ratio", ratio(study.FeaturesEmbedding, study.SetsParty), "gaussian", privacy.Label, site, 0)
-	add("ratio", ratio(study.FeaturesNoisyEmbedding, study.SetsMade), "gaussian-zcdp", privacy.Record, site, 0)
+	add("ratio", shares(ratio.FeaturesClear, ratio.SetsColumn), "laplace", privacy.Label, site, 0)
+	add("ratio", shares(ratio.FeaturesEmbedding, ratio.SetsParty), "gaussian", privacy.Label, site, 0)
+	add("ratio", shares(ratio.FeaturesNoisyEmbedding, ratio.SetsMade), "gaussian-zcdp", privacy.Record, site, 0)
 	return made
 }
 
@@ -206,7 +209,7 @@ func visitsRig(t *testing.T, change func(*study.Proposal)) *rig {
 		t.Fatal(err)
 	}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 4, Delta: 1e-4}}
-	r.config.Policy.Kinds, r.config.Policy.Mechanisms = study.Kinds(), study.AllMechanisms()
+	r.config.Policy.Kinds, r.config.Policy.Mechanisms = kinds.Names(), kinds.Mechanisms()
 	r.config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 1, Delta: 1e-6}, privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}}
 	r.config.Policy.Total = limit
 	r.config.Policy.ClearColumns = []string{"age", "sex", "clinic"}
@@ -259,11 +262,11 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 		t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
 		return s
 	}
-	draft, err := task.Draft(a.state.inputs(a.state.records(p, 60)))
+	draft, err := task.Contribute(a.state.inputs(a.state.records(p, 60)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	published, err := study.Settle(ctx, a.state.ledger, r.hash, draft.Asks) // again: what was published then
+	published, err := study.Settle(ctx, a.state.ledger, r.hash, draft.Requests) // again: what was published then
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +390,7 @@ func neighboursInLines(t *testing.T, mapping string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := study.Exactly(p, all, n, folder.shardKey)
+			got := keyed.Exactly(kinds.RuleOf(p), p.Schema, all, n, folder.shardKey)
 			if got.Len() != n {
 				t.Fatalf("%d records, %d were declared", got.Len(), n)
 			}
@@ -422,7 +425,7 @@ func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 		p := r.study.Plan
 		want := a.state.records(p, 61)
 		change(&p.Schema)
-		if err := p.Check(); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "how a file is") {
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "how a file is") {
 			t.Errorf("%s: check = %v, want a refusal that says why", name, err)
 		}
 		d, err := a.state.declared(p)

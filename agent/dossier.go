@@ -14,6 +14,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // Files of a dossier. Each is a fact; a file that is there is complete.
@@ -198,7 +199,7 @@ func (d dossier) plan() (study.Plan, error) {
 	if got := study.HashOf(b).String(); got != filepath.Base(d.dir) {
 		return study.Plan{}, fmt.Errorf("read %s: it has hash %s: it was changed", filepath.Join(d.dir, filePlan), got)
 	}
-	return study.ParsePlan(b)
+	return kinds.ParsePlan(b)
 }
 
 func (d dossier) has(name string) bool {

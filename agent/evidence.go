@@ -18,6 +18,8 @@ import (
 	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/verify"
 )
 
 // Evidence is what an agent's state folder knows that a release, or a ledger,
@@ -54,46 +56,46 @@ func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.poolFile(d
 // Witness holds a release against what this site knows of its study: whether
 // the site agreed to this plan, and whether the release counts the party as its
 // receipt says.
-func (e *Evidence) Witness(r study.Release) []study.Finding {
-	about := func(v study.Verdict, format string, args ...any) []study.Finding {
-		return []study.Finding{{About: "receipt", Verdict: v, Says: fmt.Sprintf(format, args...)}}
+func (e *Evidence) Witness(r study.Release) []verify.Finding {
+	about := func(v verify.Verdict, format string, args ...any) []verify.Finding {
+		return []verify.Finding{{About: "receipt", Verdict: v, Says: fmt.Sprintf(format, args...)}}
 	}
 	d := e.state.studies.of(r.PlanHash)
 	counted := slices.Contains(r.Contributed, e.Party)
 	receipt, err := d.receipt(e.Keys)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && counted && d.has(fileUpload):
-		return about(study.Word, "the release counts this party (%s); its upload is here, but no receipt: the answer was lost, or is still on its way", e.Party)
+		return about(verify.Word, "the release counts this party (%s); its upload is here, but no receipt: the answer was lost, or is still on its way", e.Party)
 	case errors.Is(err, fs.ErrNotExist) && counted:
-		return about(study.Fails, "the release counts this party (%s), which has sent nothing for it", e.Party)
+		return about(verify.Fails, "the release counts this party (%s), which has sent nothing for it", e.Party)
 	case errors.Is(err, fs.ErrNotExist):
-		return about(study.Holds, "this party (%s) has no receipt for this study, and the release does not count it", e.Party)
+		return about(verify.Holds, "this party (%s) has no receipt for this study, and the release does not count it", e.Party)
 	case err != nil:
-		return about(study.Fails, "the receipt kept here: %v", err)
+		return about(verify.Fails, "the receipt kept here: %v", err)
 	case receipt.Plan != r.PlanHash || receipt.Party != e.Party:
-		return about(study.Fails, "the receipt kept here is %s's for plan %s: it is not for this study", receipt.Party, receipt.Plan)
+		return about(verify.Fails, "the receipt kept here is %s's for plan %s: it is not for this study", receipt.Party, receipt.Plan)
 	case !counted:
-		return about(study.Fails, "the coordinator signed a receipt for this party (%s) on %s, but the release does not count it", e.Party, receipt.Received.Format("2006-01-02"))
+		return about(verify.Fails, "the coordinator signed a receipt for this party (%s) on %s, but the release does not count it", e.Party, receipt.Received.Format("2006-01-02"))
 	}
 	if body, err := d.read(fileUpload); err == nil && study.BodyDigest(sha256.Sum256(body)) != receipt.Body {
-		return about(study.Fails, "the receipt kept here is for other bytes than the upload beside it")
+		return about(verify.Fails, "the receipt kept here is for other bytes than the upload beside it")
 	}
 	for _, l := range r.Ledger {
 		if l.Sequence <= receipt.Ledger.Sequence {
-			return about(study.Fails, "when it signed this party's receipt the coordinator's ledger was at entry %d already, but the release is its entry %d: the ledger was put back to an older state in between", receipt.Ledger.Sequence, l.Sequence)
+			return about(verify.Fails, "when it signed this party's receipt the coordinator's ledger was at entry %d already, but the release is its entry %d: the ledger was put back to an older state in between", receipt.Ledger.Sequence, l.Sequence)
 		}
 	}
-	return about(study.Holds, "the coordinator signed for this party's contribution (%s), and the release counts it", e.Party)
+	return about(verify.Holds, "the coordinator signed for this party's contribution (%s), and the release counts it", e.Party)
 }
 
 // Charged holds this site's own ledger against a release: whether it was charged
 // exactly what plan and pool declare for the study.
-func (e *Evidence) Charged(ctx context.Context, r study.Release, pool *auxdata.Pool) ([]study.Finding, error) {
-	p, err := r.ParsedPlan()
+func (e *Evidence) Charged(ctx context.Context, r study.Release, pool *auxdata.Pool) ([]verify.Finding, error) {
+	p, err := kinds.PlanOf(r)
 	if err != nil {
 		return nil, err
 	}
-	task, err := study.NewTask(p, pool)
+	task, err := kinds.NewTask(p, pool)
 	if err != nil {
 		return nil, err
 	}
@@ -107,16 +109,16 @@ func (e *Evidence) Charged(ctx context.Context, r study.Release, pool *auxdata.P
 	}
 	defer j.Close()
 	counted := slices.Contains(r.Contributed, e.Party)
-	var out []study.Finding
+	var out []verify.Finding
 	for _, c := range charges {
 		line, found, err := privacy.LineOf(ctx, j, study.ReleaseID(r.PlanHash, c.Output))
 		if err != nil {
 			return nil, err
 		}
-		v, says := study.Holds, ""
+		v, says := verify.Holds, ""
 		switch declared := c.Cost; {
 		case !found && counted:
-			v, says = study.Fails, fmt.Sprintf("the release counts this party (%s), but its ledger holds no charge for %s of this study: it was put back to an older state, or is another ledger", e.Party, c.Output)
+			v, says = verify.Fails, fmt.Sprintf("the release counts this party (%s), but its ledger holds no charge for %s of this study: it was put back to an older state, or is another ledger", e.Party, c.Output)
 		case !found:
 			says = fmt.Sprintf("this site's ledger holds no charge for %s of this study, and the release does not count it", c.Output)
 		default:
@@ -127,9 +129,9 @@ func (e *Evidence) Charged(ctx context.Context, r study.Release, pool *auxdata.P
 				says = fmt.Sprintf("this site's ledger was charged for %s in entry %d: exactly what plan and pool declare, %s", c.Output, line.Sequence, declared)
 				break
 			}
-			v, says = study.Fails, fmt.Sprintf("this site's ledger was charged for %s in entry %d: %s, but plan and pool declare %s", c.Output, line.Sequence, line.Costs, declared)
+			v, says = verify.Fails, fmt.Sprintf("this site's ledger was charged for %s in entry %d: %s, but plan and pool declare %s", c.Output, line.Sequence, line.Costs, declared)
 		}
-		out = append(out, study.Finding{About: "charge", Verdict: v, Says: says})
+		out = append(out, verify.Finding{About: "charge", Verdict: v, Says: says})
 	}
 	return out, nil
 }

@@ -14,6 +14,8 @@ import (
 	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/verify"
 )
 
 // after is a site that contributed one study by votes, with the coordinator's
@@ -65,16 +67,16 @@ func TestWitness(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(r *study.Release, rec *protocol.Receipt)
 		signer  *protocol.Signer
-		verdict study.Verdict
+		verdict verify.Verdict
 		says    string
 	}{
-		"as it was":       {nil, signer, study.Holds, "the release counts it"},
-		"left out":        {func(r *study.Release, _ *protocol.Receipt) { r.Contributed = r.Contributed[:1] }, signer, study.Fails, "does not count it"},
-		"forged":          {nil, stranger, study.Fails, "not the coordinator's"},
-		"another plan's":  {func(_ *study.Release, rec *protocol.Receipt) { rec.Plan[0] ^= 1 }, signer, study.Fails, "not for this study"},
-		"another party's": {func(_ *study.Release, rec *protocol.Receipt) { rec.Party = "other" }, signer, study.Fails, "not for this study"},
-		"other bytes":     {func(_ *study.Release, rec *protocol.Receipt) { rec.Body[0] ^= 1 }, signer, study.Fails, "other bytes"},
-		"put back":        {func(r *study.Release, _ *protocol.Receipt) { r.Ledger[0].Sequence = 4 }, signer, study.Fails, "put back to an older state"},
+		"as it was":       {nil, signer, verify.Holds, "the release counts it"},
+		"left out":        {func(r *study.Release, _ *protocol.Receipt) { r.Contributed = r.Contributed[:1] }, signer, verify.Fails, "does not count it"},
+		"forged":          {nil, stranger, verify.Fails, "not the coordinator's"},
+		"another plan's":  {func(_ *study.Release, rec *protocol.Receipt) { rec.Plan[0] ^= 1 }, signer, verify.Fails, "not for this study"},
+		"another party's": {func(_ *study.Release, rec *protocol.Receipt) { rec.Party = "other" }, signer, verify.Fails, "not for this study"},
+		"other bytes":     {func(_ *study.Release, rec *protocol.Receipt) { rec.Body[0] ^= 1 }, signer, verify.Fails, "other bytes"},
+		"put back":        {func(r *study.Release, _ *protocol.Receipt) { r.Ledger[0].Sequence = 4 }, signer, verify.Fails, "put back to an older state"},
 	} {
 		r, rec := release, good
 		r.Contributed = append([]study.PartyID{}, release.Contributed...)
@@ -91,11 +93,11 @@ func TestWitness(t *testing.T) {
 	if err := os.Remove(e.state.studies.of(release.PlanHash).dir + "/" + fileReceipt); err != nil {
 		t.Fatal(err)
 	}
-	if found := e.Witness(release); found[0].Verdict != study.Word {
+	if found := e.Witness(release); found[0].Verdict != verify.Word {
 		t.Errorf("counted, but the receipt was lost: %v", found)
 	}
 	release.PlanHash[0] ^= 1
-	if found := e.Witness(release); found[0].Verdict != study.Fails || !strings.Contains(found[0].Says, "has sent nothing") {
+	if found := e.Witness(release); found[0].Verdict != verify.Fails || !strings.Contains(found[0].Says, "has sent nothing") {
 		t.Errorf("counted without having sent anything: %v", found)
 	}
 }
@@ -104,7 +106,7 @@ func TestWitness(t *testing.T) {
 func TestCharged(t *testing.T) {
 	ctx := context.Background()
 	_, e, _, release, _ := after(t)
-	p, err := release.ParsedPlan()
+	p, err := kinds.PlanOf(release)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,14 +114,14 @@ func TestCharged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(want study.Verdict, says string) {
+	check := func(want verify.Verdict, says string) {
 		t.Helper()
 		found, err := e.Charged(ctx, release, pool)
 		if err != nil || len(found) != 1 || found[0].Verdict != want || !strings.Contains(found[0].Says, says) {
 			t.Errorf("%v, %v, want %s: …%s…", found, err, want, says)
 		}
 	}
-	check(study.Holds, "exactly what plan and pool declare")
+	check(verify.Holds, "exactly what plan and pool declare")
 
 	// Another ledger, with less in it.
 	for _, name := range []string{"", "-wal", "-shm"} {
@@ -130,9 +132,9 @@ func TestCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.journal.Close()
-	check(study.Fails, "holds no charge for tally")
+	check(verify.Fails, "holds no charge for tally")
 	release.Contributed = nil
-	check(study.Holds, "the release does not count it")
+	check(verify.Holds, "the release does not count it")
 	if s, err = openSiteAnew(e.config); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +143,7 @@ func TestCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.journal.Close()
-	check(study.Fails, "ε = 0.001 for a record")
+	check(verify.Fails, "ε = 0.001 for a record")
 }
 
 // openSiteAnew opens a ledger, however old, under no memory of a better one.

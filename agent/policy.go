@@ -14,6 +14,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // Who has the last word on a study that the policy allows.
@@ -111,8 +112,8 @@ func (p Policy) Validate() error {
 		}
 	}
 	for _, m := range p.Mechanisms {
-		if !slices.Contains(study.AllMechanisms(), m) {
-			return fmt.Errorf("mechanisms: %q is none of %s", m, strings.Join(study.AllMechanisms(), ", "))
+		if !slices.Contains(kinds.Mechanisms(), m) {
+			return fmt.Errorf("mechanisms: %q is none of %s", m, strings.Join(kinds.Mechanisms(), ", "))
 		}
 	}
 	for _, l := range p.Learners {
@@ -180,21 +181,17 @@ func (p Policy) Objections(plan study.Plan) []string {
 	if plan.Terms == "" {
 		object("the plan does not say its terms: bounds and noise that are agreed on before any record is read")
 	}
-	if plan.Kind == "classify" {
-		learner := plan.Learner
-		if learner == "" {
-			learner = study.DefaultLearner
-		}
+	if _, err := kinds.Named(plan.Kind); err != nil { // what it asks for and takes in clear is not known
+		object("%v", err)
+		return out
+	}
+	if learner := kinds.WordsOf(plan).Learner; learner != "" {
 		allowed("learner", learner, p.learners())
 	}
 	if have, most := features(plan), p.maxFeatures(); have > most {
 		object("its records have %d features, the policy allows %d", have, most)
 	}
-	if _, err := study.KindNamed(plan.Kind); err != nil { // what it takes in clear is not known
-		object("%v", err)
-		return out
-	}
-	for _, c := range plan.Words().InClear {
+	for _, c := range kinds.WordsOf(plan).InClear {
 		if !slices.Contains(p.ClearColumns, c) {
 			object("column %q would leave in clear and the policy does not grant it", c)
 		}
@@ -216,15 +213,12 @@ func features(plan study.Plan) int {
 	for m := plan.Map.First; m != nil; m = m.First {
 		most = max(most, m.Dim())
 	}
-	if plan.Ratio != nil {
-		most = max(most, plan.Ratio.Fourier)
-	}
-	return most
+	return max(most, kinds.WordsOf(plan).Numbers)
 }
 
 func (p Policy) learners() []string {
 	if len(p.Learners) == 0 {
-		return []string{study.DefaultLearner}
+		return []string{learners.Default}
 	}
 	return p.Learners
 }

@@ -14,7 +14,7 @@ type Lost struct {
 	Name  string         `json:"name"`
 	Costs []privacy.Cost `json:"costs"`
 	// Answer: the ledger holds the charge, and not that it was answered. The
-	// answer may be among what was lost, so it is charged again.
+	// Answer may be among what was lost, so it is charged again.
 	Answer bool `json:"answer,omitempty"`
 }
 

@@ -12,6 +12,8 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/keyed"
+	"caucus/study/kinds"
 )
 
 // Progress is how far a study has come at this site.
@@ -139,10 +141,10 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 		Study: p.Name, Plan: h, Purpose: p.Purpose, Contact: p.Contact, Readers: p.Readers, Deadline: p.Deadline,
 		Parties: len(p.Roster), Minimum: p.Minimum,
 		Kind: p.Kind, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, Mechanism: p.Mechanism, Noise: p.Noise,
-		Leaves: p.Words().Leaves, Protects: protects(p),
-		Columns: p.Schema.FeatureColumns(), ClearColumns: p.Words().InClear,
+		Leaves: kinds.WordsOf(p).Leaves, Protects: protects(p),
+		Columns: p.Schema.FeatureColumns(), ClearColumns: kinds.WordsOf(p).InClear,
 		Needed: s.config.Policy.needed(), ApprovedBy: append([]string{}, s.approvers(d, h)...),
-		Label: labelWords(p.Schema.Label), Learner: p.Words().Trained, Map: p.Map.Words(),
+		Label: labelWords(p.Schema.Label), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),
 		Objections: s.config.Policy.Objections(p),
 	}
 	if source, err := s.declared(p); err != nil {
@@ -291,7 +293,7 @@ func (s *state) reviewData(ctx context.Context, r *Review, h study.Hash, p study
 	if t == nil || r.Exact {
 		return
 	}
-	draft, err := t.Draft(s.inputs(study.Exactly(p, records, source.Records, s.shardKey)))
+	draft, err := t.Contribute(s.inputs(keyed.Exactly(kinds.RuleOf(p), p.Schema, records, source.Records, s.shardKey)))
 	if err != nil {
 		problem(err)
 		return
@@ -303,7 +305,7 @@ func (s *state) reviewData(ctx context.Context, r *Review, h study.Hash, p study
 		problem(err)
 		return
 	}
-	trial, err := study.Settle(ctx, ledger, h, draft.Asks)
+	trial, err := study.Settle(ctx, ledger, h, draft.Requests)
 	if err != nil {
 		problem(err)
 		return

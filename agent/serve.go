@@ -14,6 +14,8 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/verify"
 )
 
 // serve takes one study as far as it goes now. Each step leaves a file in the
@@ -248,7 +250,7 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 		return err
 	}
 	var c cost
-	task, err := study.NewTask(p, pool)
+	task, err := kinds.NewTask(p, pool)
 	if err == nil {
 		c, err = a.state.costOf(task)
 	}
@@ -429,7 +431,7 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 // for this party before.
 func (a *Agent) witness(r study.Release) {
 	for _, f := range a.evidence().Witness(r) {
-		if f.Verdict == study.Fails {
+		if f.Verdict == verify.Fails {
 			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"caucus/dataset"
 	"caucus/study"
+	"caucus/study/keyed"
+	"caucus/study/kinds"
 )
 
 // encoded reads the records that a plan asks for, as they were declared: what
@@ -67,8 +69,12 @@ func none(p study.Plan) *dataset.Records {
 	return records
 }
 
-// asksSets says whether a plan asks for the column that names each record's set.
-func asksSets(p study.Plan) bool { return p.Ratio != nil && p.Ratio.Sets == study.SetsColumn }
+// asksSets says whether a plan asks for the column that names each record's set;
+// one of no kind, by which a source is read on its own, does not.
+func asksSets(p study.Plan) bool {
+	kind, err := kinds.Named(p.Kind)
+	return err == nil && kind.Words(p).SetColumn
+}
 
 // records are the records of this site for a study: exactly n, as were declared
 // when it was charged, and it never fails. Whatever keeps the file from being read as it
@@ -87,7 +93,7 @@ func (s *state) records(p study.Plan, n int) *dataset.Records {
 	if err != nil { // and there are no records
 		s.flag(p, d, err)
 	}
-	return study.Exactly(p, records, n, s.shardKey)
+	return keyed.Exactly(kinds.RuleOf(p), p.Schema, records, n, s.shardKey)
 }
 
 // flag tells the site that a study got empty records, and why. What cannot be

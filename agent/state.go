@@ -20,6 +20,8 @@ import (
 	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/keyed"
+	"caucus/study/kinds"
 )
 
 // state is what this machine holds: config, ledger, shard key and dossiers. It
@@ -133,7 +135,7 @@ func (s *state) task(p study.Plan) (study.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return study.NewTask(p, pool)
+	return kinds.NewTask(p, pool)
 }
 
 func checkMap(p study.Plan) error {
@@ -206,11 +208,11 @@ func (s *state) draft(ctx context.Context, w window) draft {
 	var l late
 	in := s.inputs(s.records(w.plan, w.records))
 	in.Within = l.within(ctx, w.span.shard)
-	d, err := w.task.Draft(in)
+	d, err := w.task.Contribute(in)
 	if err != nil {
 		return draft{late: "all of it"}
 	}
-	return draft{Draft: d, late: l.String()}
+	return draft{Contribution: d, late: l.String()}
 }
 
 // settle makes the body of what was drafted, or of no records where nothing was
@@ -220,14 +222,14 @@ func (s *state) draft(ctx context.Context, w window) draft {
 // twice; votes may differ if records or luck differ, which is harmless because
 // none has left.
 func (s *state) settle(ctx context.Context, w window) ([]byte, error) {
-	made := w.made.Draft
+	made := w.made.Contribution
 	if made.Body == nil {
 		var err error
-		if made, err = w.task.Draft(s.inputs(study.Exactly(w.plan, none(w.plan), w.records, s.shardKey))); err != nil {
+		if made, err = w.task.Contribute(s.inputs(keyed.Exactly(kinds.RuleOf(w.plan), w.plan.Schema, none(w.plan), w.records, s.shardKey))); err != nil {
 			return nil, err
 		}
 	}
-	released, err := study.Settle(ctx, s.ledger, w.study, made.Asks)
+	released, err := study.Settle(ctx, s.ledger, w.study, made.Requests)
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func (s span) from(now time.Time) due {
 
 // draft is a contribution before its noise; without a Body nothing was ready.
 type draft struct {
-	study.Draft
+	study.Contribution
 	// late says, for the site alone, what was not ready; "" for nothing.
 	late string
 }

@@ -142,11 +142,11 @@ func TestLateShard(t *testing.T) {
 			shard++
 			return l.within(context.Background(), length)()
 		}
-		d, err := task.Draft(in)
+		d, err := task.Contribute(in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.made = draft{Draft: d, late: l.String()}
+		w.made = draft{Contribution: d, late: l.String()}
 		if want := slow < 4; (w.made.late != "") != want {
 			t.Errorf("shard %d late: told %q", slow, w.made.late)
 		}

@@ -9,8 +9,10 @@ import (
 	"unicode"
 
 	"caucus/dataset"
+	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 func TestPrintable(t *testing.T) {
@@ -109,7 +111,7 @@ func TestPreviewSaysAll(t *testing.T) {
 	}
 	p := r.study.Plan
 	p.Learner = ""
-	if got := p.Words().Trained; got != study.DefaultLearner+", as the plan names none" {
+	if got := kinds.WordsOf(p).Trained; got != learners.Default+", as the plan names none" {
 		t.Errorf("learner %q", got)
 	}
 	p.Weights = &study.WeightSource{Plan: r.hash, Unit: privacy.Record}

@@ -98,7 +98,7 @@ func TestLife(t *testing.T) {
 	w.wait("trial", study.Released)
 	released := must(p0.Release(ctx, "trial"))
 	r := released.Release
-	if r.Parties != 3 || !slices.Equal(r.Missing, []study.PartyID{"p3"}) || len(r.Costs) != 1 || r.Result.Classifier == nil || r.Forecast == nil {
+	if r.Parties != 3 || !slices.Equal(r.Missing, []study.PartyID{"p3"}) || len(r.Costs) != 1 || !holdsClassifier(r) || r.Forecast == nil {
 		t.Errorf("release: %d parties, missing %v, costs %v, forecast %v", r.Parties, r.Missing, r.Costs, r.Forecast)
 	}
 	if again := must(p0.Contribute(ctx, draft.Hash, body)); !bytes.Equal(again.Document, receipt.Document) {

@@ -12,6 +12,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // runningStudy takes one study through its life, from draft to release or failure:
@@ -218,7 +219,7 @@ func newAggregator(plan study.Plan, data []byte) (*aggregator, error) {
 	if err != nil {
 		return nil, err
 	}
-	task, err := study.NewTask(plan, pool)
+	task, err := kinds.NewTask(plan, pool)
 	if err != nil {
 		return nil, err
 	}

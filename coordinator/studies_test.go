@@ -84,14 +84,14 @@ func TestNoiseAtTheSite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		draft := must(aggregator.task.Draft(study.Inputs{Records: records, ShardKey: []byte("k"), Rng: rand.New(rand.NewPCG(1, uint64(i)))}))
+		draft := must(aggregator.task.Contribute(study.Inputs{Records: records, ShardKey: []byte("k"), Rng: rand.New(rand.NewPCG(1, uint64(i)))}))
 		ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
-		body := must(draft.Body(must(study.Settle(ctx, ledger, s.Hash, draft.Asks))))
+		body := must(draft.Body(must(study.Settle(ctx, ledger, s.Hash, draft.Requests))))
 		must(w.parties[string(party)].Contribute(ctx, s.Hash, body))
 	}
 	w.wait("trial", study.Released)
 	r := must(w.parties["reader"].Release(ctx, "trial")).Release
-	if r.Parties != 3 || len(r.Costs) != 1 || r.Costs[0].Rho <= 0 || r.Result.Classifier == nil {
+	if r.Parties != 3 || len(r.Costs) != 1 || r.Costs[0].Rho <= 0 || !holdsClassifier(r) {
 		t.Errorf("release of %d parties, costs %v", r.Parties, r.Costs)
 	}
 	for _, who := range []*protocol.Client{w.parties["p1"], w.operator} {

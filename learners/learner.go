@@ -90,6 +90,9 @@ func New(name string) (Learner, error) {
 	return nil, fmt.Errorf("unknown learner %q: use one of %s", name, strings.Join(Names(), ", "))
 }
 
+// Default names the learner that is trained where nobody names one.
+const Default = "softmax"
+
 // Assign is New, with Mixed standing for a uniform draw from all the others.
 func Assign(name string, rng *rand.Rand) (Learner, error) {
 	if name == Mixed {

@@ -75,7 +75,7 @@ func laplaceOf(scale *big.Rat, d func() dice, data [2][]int64) audit.Draw {
 }
 
 // TestAuditMutants: each of these mistakes is found. Those that need a study
-// are in study/audit_test.go.
+// are in study/kinds/audit_test.go.
 //
 // Draws are seeded, so that a mistake is not missed by bad luck some day.
 func TestAuditMutants(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol/pb"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // DialOptions change how a coordinator is reached; the zero value is good.
@@ -412,7 +413,7 @@ func ParseRelease(document, signature []byte, key Verifier) (study.Release, erro
 	if err := d.Decode(&r); err != nil {
 		return study.Release{}, fmt.Errorf("%w: release: %v", ErrDamaged, err)
 	}
-	if _, err := r.ParsedPlan(); err != nil {
+	if _, err := kinds.PlanOf(r); err != nil {
 		return study.Release{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if r.Simulated {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // MaxPlan bounds a plan's bytes. Most of a plan is its map and roster: 30
@@ -22,7 +23,7 @@ func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 	if len(canonical) > MaxPlan {
 		return refuse("it has %d bytes, at most %d are taken: use a smaller map or roster", len(canonical), MaxPlan)
 	}
-	p, err := study.ParsePlan(canonical)
+	p, err := kinds.ParsePlan(canonical)
 	if err != nil {
 		return study.Plan{}, study.Hash{}, err
 	}

@@ -56,7 +56,7 @@ func CheckTerms(t Task) error {
 		return err
 	}
 	if terms != t.Plan().Terms {
-		return planError("terms", "this machine computes another bound or noise from plan and pool than the plan was made with: another version, or a processor that rounds differently; run the same version on the same kind of processor")
+		return PlanError("terms", "this machine computes another bound or noise from plan and pool than the plan was made with: another version, or a processor that rounds differently; run the same version on the same kind of processor")
 	}
 	return nil
 }
@@ -72,20 +72,48 @@ func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Char
 	return nil
 }
 
-// charge is what a release under these terms costs exactly, and what is charged
+// Charge is what a release under these terms costs exactly, and what is charged
 // for it.
-func (t terms) charge(exact, charged privacy.Cost) Charge {
+func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	return Charge{
 		Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound,
 		Exact: exact, Matrix: t.Matrix, Cost: charged,
 	}
 }
 
-// atEpsilon is a cost, for pure noise that of a plan's ε: it was calibrated to
+// AtEpsilon is a cost, for pure noise that of a plan's ε: it was calibrated to
 // that, and rounded up.
-func atEpsilon(p Plan, c privacy.Cost) privacy.Cost {
+func AtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
 	if c.Pure == nil {
 		return c
 	}
 	return privacy.PureCost(c.Unit, c.PerParty, new(big.Rat).SetFloat64(p.Epsilon))
+}
+
+// ReleaseTerms are the public terms of a release.
+type ReleaseTerms struct {
+	Output    string
+	Bound     privacy.Bound
+	Mechanism privacy.Mechanism
+	// Matrix is the digest of the public integers that contributions are
+	// multiplied by before noise, zero where there are none. It is no part of the
+	// output's name: made of floating-point numbers, it may come out otherwise on
+	// another processor, and must then be a conflict and not a second draw.
+	Matrix privacy.Digest
+}
+
+// Squared is the square of an L2 bound, or 0, which proves nothing, where int64
+// cannot hold it. L2 is an integer here because the last digits of its square
+// would differ between processors, and with them a plan's terms.
+func Squared(l2 int64) int64 {
+	if l2 < 0 || l2 >= 1<<31 {
+		return 0
+	}
+	return l2 * l2
+}
+
+// Laplace says that the noise is discrete Laplace; all other is near to normal.
+func (t ReleaseTerms) Laplace() bool {
+	_, ok := t.Mechanism.(privacy.DiscreteLaplace)
+	return ok
 }

@@ -22,26 +22,26 @@ func Conclude(ctx context.Context, s *Study, t Task, sum Sum, ledger *privacy.Le
 		return fail(fmt.Errorf("the task is of plan %s, the study of plan %s", t.Hash(), s.Hash))
 	}
 	m := len(s.Received)
-	asks, published, err := s.settle(ctx, sum, ledger)
+	asks, published, err := s.Settle(ctx, sum, ledger)
 	if err != nil {
 		return fail(err)
 	}
-	result, err := t.Finish(m, sum, published)
+	result, err := t.Finish(Summed{Contributions: m, Weight: sum.Weight(), Sum: sum}, published)
 	if err != nil {
 		return fail(err)
 	}
-	r := Release{Manifest: claim(s.Plan, s.Hash, t.Pool()), Result: result}
-	r.Parties, r.Weight = m, weightOf(sum)
+	r := Release{Manifest: Claim(t), Result: result}
+	r.Parties, r.Weight = m, sum.Weight()
 	r.Contributed, r.Missing = s.Contributors()
-	r.Result.Warnings = append(r.Result.Warnings, concludingWarnings(s.Plan, t.Pool(), r.Missing)...)
+	r.Result.Warnings = append(r.Result.Warnings, ConcludingWarnings(s.Plan, t.Pool(), r.Missing)...)
 	for i, p := range published {
 		if p.Simulated != s.Plan.Simulated {
 			return fail(fmt.Errorf("a simulated ledger and a real plan do not go together"))
 		}
-		r.Costs = append(r.Costs, costOf(asks[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
+		r.Costs = append(r.Costs, CostOf(asks[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
 	}
 	if len(published) == 0 { // every party released its own part
-		if r.Costs, err = costsOf(t, r.Weight); err != nil {
+		if r.Costs, err = CostsOf(t, r.Weight); err != nil {
 			return fail(err)
 		}
 	}
@@ -53,12 +53,12 @@ func Conclude(ctx context.Context, s *Study, t Task, sum Sum, ledger *privacy.Le
 	return r, nil
 }
 
-// settle releases what the sum asks. The digest of what was summed is one of the
+// Settle releases what the sum asks. The digest of what was summed is one of the
 // terms: a ledger that has answered for other contributions, because the study was
 // put back to before some of them, says privacy.ErrConflict and draws nothing.
 // Without it an answer about eight parties would be read as one about seven.
-func (s *Study) settle(ctx context.Context, sum Sum, ledger *privacy.Ledger) ([]Ask, []privacy.Published, error) {
-	asks, err := sum.Asks(len(s.Received))
+func (s *Study) Settle(ctx context.Context, sum Sum, ledger *privacy.Ledger) ([]Request, []privacy.Published, error) {
+	asks, err := sum.Requests(len(s.Received))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,23 +108,23 @@ func (r *Release) support(ctx context.Context, sum Sum, published []privacy.Publ
 	return err
 }
 
-// costsOf are the costs of a task's publications over a public weight, from
+// CostsOf are the costs of a task's publications over a public weight, from
 // plan and pool alone.
-func costsOf(t Task, weight int64) ([]ReleaseCost, error) {
+func CostsOf(t Task, weight int64) ([]ReleaseCost, error) {
 	charges, err := t.Charges(weight)
 	if err != nil {
 		return nil, err
 	}
 	var out []ReleaseCost
 	for _, c := range charges {
-		out = append(out, costOf(c.Output, c.Mechanism, c.Parameters, c.Bound, c.Exact, t.Plan()))
+		out = append(out, CostOf(c.Output, c.Mechanism, c.Parameters, c.Bound, c.Exact, t.Plan()))
 	}
 	return out, nil
 }
 
-// concludingWarnings are about who is missing and where the pool's weights come
+// ConcludingWarnings are about who is missing and where the pool's weights come
 // from.
-func concludingWarnings(p Plan, pool *auxdata.Pool, missing []PartyID) (all []string) {
+func ConcludingWarnings(p Plan, pool *auxdata.Pool, missing []PartyID) (all []string) {
 	if p.Weights == nil && pool.Weight != nil {
 		all = append(all, "the pool has weights and the plan does not say where they come from: if they were made of private records, what they cost is not counted here")
 	}

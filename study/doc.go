@@ -5,15 +5,18 @@
 // It is for the daemons, for the simulator and for researchers who add a kind.
 // It guarantees that
 //
-//   - a plan that claims a guarantee no proof covers is refused by Check;
+//   - a plan whose common part contradicts itself is refused by Check, and terms that
+//     its kind does not know, by the kind;
 //   - every release goes through Settle, the only caller of Ledger.Release,
 //     under an id that is a hash of plan and output;
 //   - the number of contributions is fixed when the study seals, before noise, and
 //     a ledger that answered for one set of them answers for no other;
-//   - a release can be made again from plan, pool and published numbers, in every
-//     field, and Release.Verify does so;
+//   - what a release claims beside its result follows from plan and pool (Claim), so
+//     that whoever has both can make it again;
 //   - the machine (Study) is pure: events in, effects out, no clock, socket or
 //     disk, so the server, the simulator and the fault tests drive the same.
 //
-// A kind is one file here and one row in the table of kinds.
+// A kind of study is a folder below this one (classify, ratio, labels, reweigh) and a
+// row in study/kinds; it implements Kind and Task. study/bodies, study/classifier and
+// study/keyed hold what kinds share; study/simulate and study/verify use them all.
 package study

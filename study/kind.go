@@ -6,22 +6,22 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // ErrContribution is wrapped by every refusal of a contribution's body.
 var ErrContribution = errors.New("invalid contribution")
 
-// Ask is one thing to release: a private integer vector with its bound, and
+// Request is one thing to release: a private integer vector with its bound, and
 // the mechanism that may publish it. Output names it within the plan: the name
 // is a constant of the kind, so that a plan has one answer of each.
-type Ask struct {
+type Request struct {
 	Output    string
 	Sensitive privacy.Sensitive
 	Mechanism privacy.Mechanism
@@ -40,18 +40,18 @@ type Inputs struct {
 	// Within makes the context that one classifier's training has, and its end;
 	// nil lets each take as long as it does.
 	Within func() (context.Context, context.CancelFunc)
-	// study is the plan's hash, which goes into the keys; the task fills it in.
-	study Hash
+	// Study is the plan's hash, which goes into the keys; the task fills it in.
+	Study Hash
 }
 
-// Draft is what a party is ready to contribute: what must be released through
+// Contribution is what a party is ready to contribute: what must be released through
 // its own ledger first, and how the body is made of what was released. Where
 // nothing is released at the party, Asks is empty and Body carries clear votes
 // or sums; Task.Charges then says what the coordinator's release will cost
 // this party's units, for its own ledger to charge.
-type Draft struct {
-	Asks []Ask
-	Body func(released []privacy.Published) ([]byte, error)
+type Contribution struct {
+	Requests []Request
+	Body     func(released []privacy.Published) ([]byte, error)
 }
 
 // Sum adds the bodies of contributions; neither order nor sharding changes its
@@ -68,17 +68,38 @@ type Sum interface {
 	Merge(Sum) error
 	// Asks is what the aggregator must release, now that m contributions are
 	// sealed; empty where every party released its own part.
-	Asks(m int) ([]Ask, error)
+	Requests(m int) ([]Request, error)
 	// MarshalBinary is the sum, for the store and for Merge elsewhere.
 	MarshalBinary() ([]byte, error)
 	UnmarshalBinary([]byte) error
 	// Public says whether any reader of the release may see MarshalBinary's
 	// bytes: all in them passed a party's own ledger.
 	Public() bool
+	// Contributions is how many were added, −1 where the bytes of the sum do not
+	// tell; Weight is their ballots or records together, 0 where nothing is weighed.
+	Contributions() int
+	Weight() int64
+}
+
+// Summed is what came of a study's contributions.
+type Summed struct {
+	Contributions int
+	Weight        int64
+	// Sum is nil for a reader of the release who does not get it.
+	Sum Sum
 }
 
 // Kind is one kind of study.
 type Kind interface {
+	// Complete fills in the defaults of a plan whose common part is there, but for map
+	// and pool: the kind's own terms, of unit, mechanism and noise what the proposal
+	// leaves out, and the δ of a proposal that names none.
+	Complete(*Plan, Proposal) error
+	// Terms points to empty terms of the kind, as a study file gives them under the
+	// kind's name; nil where it has none.
+	Terms() any
+	// Body points to an empty body of a result.
+	Body() any
 	// Check refuses what no proof covers.
 	Check(Plan) error
 	// Words say what a plan means, which Check has passed.
@@ -87,31 +108,17 @@ type Kind interface {
 	New(Plan, *auxdata.Pool) (Task, error)
 }
 
-// kinds is the table of kinds.
-var kinds = map[string]Kind{
-	"classify": classify{},
-	"labels":   labels{},
-	"ratio":    ratioKind{},
-	"reweigh":  reweigh{},
+// MapChooser is a kind that says which map of the public pool serves a plan best.
+type MapChooser interface {
+	// ChooseMap makes dataset.Auto a number of components. It looks at the completed
+	// plan, the public size and x, the N×Dim encoded rows of the public pool.
+	ChooseMap(p Plan, size Size, c dataset.Components, x *mat.Dense) (dataset.Components, error)
 }
 
-// Kinds are the names of the kinds.
-func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
-
-// AllMechanisms are the names of every kind's mechanisms, each once.
-func AllMechanisms() []string {
-	all := slices.Concat(Mechanisms(), LabelMechanisms(), RatioMechanisms(), ReweighMechanisms())
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// KindNamed finds a kind.
-func KindNamed(name string) (Kind, error) {
-	k, ok := kinds[name]
-	if !ok {
-		return nil, planError("kind", "%q is not a kind of study this version knows; it knows %v", name, Kinds())
-	}
-	return k, nil
+// Tuner is a kind whose terms follow from the pool where a proposal leaves them open.
+type Tuner interface {
+	// Tune fills them in.
+	Tune(*Plan, *auxdata.Pool) error
 }
 
 // ReleaseID is the id of an output of a plan in every ledger.
@@ -125,7 +132,7 @@ func ReleaseID(plan Hash, output string) string {
 // Ledger.Release. Calling it again with the same plan gives the same answers
 // and spends nothing more. What contributions add up to goes through Conclude,
 // which names them.
-func Settle(ctx context.Context, l *privacy.Ledger, plan Hash, asks []Ask) ([]privacy.Published, error) {
+func Settle(ctx context.Context, l *privacy.Ledger, plan Hash, asks []Request) ([]privacy.Published, error) {
 	out := make([]privacy.Published, 0, len(asks))
 	for _, a := range asks {
 		r, err := l.Release(ctx, ReleaseID(plan, a.Output), a.Sensitive.From(a.From), a.Mechanism)

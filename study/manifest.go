@@ -58,10 +58,10 @@ type Manifest struct {
 	Software string `json:"software,omitempty"`
 }
 
-// manifestForm is the form this version writes and checks. Raise it with every
+// ManifestForm is the form this version writes and checks. Raise it with every
 // change of what a manifest says, its words included, and of the noise that a
 // plan and a pool call for: a release is checked against those of its own form.
-const manifestForm = 5
+const ManifestForm = 6
 
 // BoundInputs are public numbers of plan and pool.
 type BoundInputs struct {
@@ -91,8 +91,8 @@ type ReleaseCost struct {
 	Rho     float64 `json:"rho,omitempty"`
 }
 
-// costOf describes a publication at the plan's budget.
-func costOf(output, mechanism string, parameters map[string]string, b privacy.Bound, cost privacy.Cost, plan Plan) ReleaseCost {
+// CostOf describes a publication at the plan's budget.
+func CostOf(output, mechanism string, parameters map[string]string, b privacy.Bound, cost privacy.Cost, plan Plan) ReleaseCost {
 	c := ReleaseCost{
 		Output: output, Mechanism: mechanism, Parameters: parameters, Bound: b, Cost: cost,
 		Epsilon: plan.Epsilon, Delta: plan.Delta,
@@ -114,11 +114,12 @@ func costOf(output, mechanism string, parameters map[string]string, b privacy.Bo
 	return c
 }
 
-// claim is the part of a manifest that follows from plan and pool alone.
-func claim(p Plan, h Hash, pool *auxdata.Pool) Manifest {
+// Claim is the part of a manifest that follows from plan and pool alone.
+func Claim(t Task) Manifest {
+	p, pool, w := t.Plan(), t.Pool(), t.Words()
 	m := Manifest{
-		Form: manifestForm, PlanHash: h, Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Neighbours: p.Words().Neighbours,
-		Epsilon: p.Epsilon, Delta: p.Delta, Noise: p.Noise, Pool: p.Pool, Totals: p.Totals(), NotProtected: notProtected(p),
+		Form: ManifestForm, PlanHash: t.Hash(), Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Neighbours: w.Neighbours,
+		Epsilon: p.Epsilon, Delta: p.Delta, Noise: p.Noise, Pool: p.Pool, Totals: Totals(p, w), NotProtected: NotProtected(p, w),
 		Inputs:    BoundInputs{PoolRows: pool.Rows(), Features: pool.Dim(), Classes: len(p.Schema.Classes()), Shards: p.Shards},
 		Simulated: p.Simulated,
 	}
@@ -129,15 +130,4 @@ func claim(p Plan, h Hash, pool *auxdata.Pool) Manifest {
 		m.WeightsPlan = &p.Weights.Plan
 	}
 	return m
-}
-
-// weightOf is the public weight of a sum, 0 where it has none.
-func weightOf(s Sum) int64 {
-	switch s := s.(type) {
-	case *clearSum:
-		return s.weight
-	case *releasedSum:
-		return s.weight
-	}
-	return 0
 }

@@ -1,7 +1,6 @@
 package study
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"time"
+
+	"gonum.org/v1/gonum/mat"
 
 	"caucus/auxdata"
 	"caucus/dataset"
@@ -23,7 +24,7 @@ type PartyID string
 // ErrPlan is wrapped by every refusal of a plan.
 var ErrPlan = errors.New("plan refused")
 
-func planError(field, format string, args ...any) error {
+func PlanError(field, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", ErrPlan, field, fmt.Sprintf(format, args...))
 }
 
@@ -78,12 +79,9 @@ type Plan struct {
 	// that mean shows that the pool differs.
 	Tilt bool `json:"tilt,omitempty"`
 
-	// Labels are the terms of a labels plan.
-	Labels *LabelTerms `json:"labels,omitempty"`
-	// Ratio are the terms of a ratio plan.
-	Ratio *RatioTerms `json:"ratio,omitempty"`
-	// Reweigh are the terms of a reweigh plan.
-	Reweigh *ReweighTerms `json:"reweigh,omitempty"`
+	// KindTerms are what the kind says beyond the common, canonical JSON that the
+	// kind alone reads (DecodeTerms); none where it says nothing.
+	KindTerms json.RawMessage `json:"kind_terms,omitempty"`
 	// Weights says where the pool's weights come from, or what it was made of.
 	Weights *WeightSource `json:"weights,omitempty"`
 
@@ -139,20 +137,22 @@ func (p Plan) Canonical() ([]byte, error) {
 	return b, nil
 }
 
-// ParsePlan reads canonical bytes and refuses a plan that Check refuses.
-// Unknown fields are refused: an agent must not agree to terms that it does
-// not understand.
-func ParsePlan(canonical []byte) (Plan, error) {
+// DecodePlan reads canonical bytes. Unknown fields are refused: an agent must not
+// agree to terms that it does not understand. Nothing else is checked.
+func DecodePlan(canonical []byte) (Plan, error) {
 	var p Plan
-	d := json.NewDecoder(bytes.NewReader(canonical))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
+	if err := DecodeStrictly(canonical, &p); err != nil {
 		return Plan{}, fmt.Errorf("%w: not a plan this version understands: %v", ErrPlan, err)
 	}
-	if d.More() {
-		return Plan{}, fmt.Errorf("%w: bytes after the plan", ErrPlan)
+	return p, nil
+}
+
+// Mapped applies the plan's public map to records; no records give an empty matrix.
+func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
+	if records.Len() == 0 {
+		return &mat.Dense{}
 	}
-	return p, p.Check()
+	return p.Map.Apply(records.X)
 }
 
 // Units is how many units of the plan's kind are publicly known to be in the
@@ -168,68 +168,61 @@ func (p Plan) Units() int {
 // maxUnits bounds parties and records of a plan, so that their product is an int.
 const maxUnits = 1 << 30
 
-// sites is how many contributions there can be, at least 1.
-func (p Plan) sites() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
+// MostSites is how many contributions there can be, at least 1.
+func (p Plan) MostSites() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
 
-// Check refuses a plan that is incomplete, contradicts itself, or claims a
-// guarantee that no proof covers.
-func (p Plan) Check() error {
-	kind, err := KindNamed(p.Kind)
-	if err != nil {
-		return err
-	}
+// CheckCommon refuses a plan whose common part is incomplete or contradicts itself. What
+// its kind says is the kind's to check.
+func (p Plan) CheckCommon() error {
 	if p.Name == "" {
-		return planError("name", "give the study a name")
+		return PlanError("name", "give the study a name")
 	}
 	if err := checkTexts("", reflect.ValueOf(p)); err != nil {
 		return err
 	}
 	if !reflect.DeepEqual(p.Schema, p.Schema.Meaning()) {
-		return planError("schema", "how a file is read is the site's to say: leave out delimiter, columns and comment, which belong in the site's own schema; a plan's schema says what columns mean")
+		return PlanError("schema", "how a file is read is the site's to say: leave out delimiter, columns and comment, which belong in the site's own schema; a plan's schema says what columns mean")
 	}
 	if err := p.Schema.Validate(); err != nil {
-		return planError("schema", "%v", err)
+		return PlanError("schema", "%v", err)
 	}
 	if err := p.Map.Validate(); err != nil {
-		return planError("map", "%v", err)
+		return PlanError("map", "%v", err)
 	}
 	if p.Map.Columns() != p.Schema.Dim() {
-		return planError("map", "it takes %d encoded features, the schema has %d", p.Map.Columns(), p.Schema.Dim())
+		return PlanError("map", "it takes %d encoded features, the schema has %d", p.Map.Columns(), p.Schema.Dim())
 	}
 	if !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 1) {
-		return planError("epsilon", "%v is not positive and finite: typical values are 0.1 to 3", p.Epsilon)
+		return PlanError("epsilon", "%v is not positive and finite: typical values are 0.1 to 3", p.Epsilon)
 	}
 	if !(p.Delta >= 0 && p.Delta < 1) {
-		return planError("delta", "%v is not in [0,1): use 0 for pure ε, or far less than 1/units, such as 1e-6", p.Delta)
+		return PlanError("delta", "%v is not in [0,1): use 0 for pure ε, or far less than 1/units, such as 1e-6", p.Delta)
 	}
 	if err := p.Budget().Validate(); err != nil {
-		return planError("epsilon", "%v", err)
+		return PlanError("epsilon", "%v", err)
 	}
 	if p.Lambda < 0 || math.IsNaN(p.Lambda) || math.IsInf(p.Lambda, 1) {
-		return planError("lambda", "%v is negative or not finite: give a ridge above 0, or 0 for auto", p.Lambda)
+		return PlanError("lambda", "%v is negative or not finite: give a ridge above 0, or 0 for auto", p.Lambda)
 	}
 	if p.Noise != NoiseSite && p.Noise != NoiseCoordinator {
-		return planError("noise", "%q: want %q or %q", p.Noise, NoiseSite, NoiseCoordinator)
+		return PlanError("noise", "%q: want %q or %q", p.Noise, NoiseSite, NoiseCoordinator)
 	}
 	if p.Minimum < 1 || p.Minimum > maxUnits {
-		return planError("minimum", "%d: at least one contribution is needed", p.Minimum)
+		return PlanError("minimum", "%d: at least one contribution is needed", p.Minimum)
 	}
 	if p.Records < 0 || p.Records > maxUnits {
-		return planError("records", "%d: give how many records each site is publicly known to hold at least", p.Records)
+		return PlanError("records", "%d: give how many records each site is publicly known to hold at least", p.Records)
 	}
 	if len(p.Roster) > 0 && p.Minimum > len(p.Roster) {
-		return planError("minimum", "%d is more than the %d parties on the roster", p.Minimum, len(p.Roster))
+		return PlanError("minimum", "%d is more than the %d parties on the roster", p.Minimum, len(p.Roster))
 	}
 	if sorted := slices.Sorted(slices.Values(p.Roster)); len(slices.Compact(sorted)) != len(p.Roster) {
-		return planError("roster", "a party is listed twice")
+		return PlanError("roster", "a party is listed twice")
 	}
 	if err := p.Weights.check(); err != nil {
 		return err
 	}
-	if err := p.checkDelta(); err != nil {
-		return err
-	}
-	return kind.Check(p)
+	return p.checkDelta()
 }
 
 // checkDelta refuses a δ that would allow giving units away: under δ a mechanism
@@ -240,10 +233,10 @@ func (p Plan) checkDelta() error {
 		return nil
 	}
 	if p.Unit != privacy.Party && p.Records < 1 {
-		return planError("records", "%d: at unit %s say how many records each site is publicly known to hold at least; it bounds δ", p.Records, p.Unit)
+		return PlanError("records", "%d: at unit %s say how many records each site is publicly known to hold at least; it bounds δ", p.Records, p.Unit)
 	}
 	if most := MostDelta(p.Units()); p.Delta > most {
-		return planError("delta", "%g is above %.3g, one over ten times the %d units (%s) that are publicly known to be in the study: it would allow giving a whole unit away; give %.3g or less", p.Delta, most, p.Units(), p.Unit, DefaultDelta(p.Units()))
+		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) that are publicly known to be in the study: it would allow giving a whole unit away; give %.3g or less", p.Delta, most, p.Units(), p.Unit, DefaultDelta(p.Units()))
 	}
 	return nil
 }

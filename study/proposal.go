@@ -1,12 +1,10 @@
 package study
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
+	"encoding/json"
 	"time"
 
-	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
 )
@@ -35,14 +33,9 @@ type Proposal struct {
 	Lambda    float64      `yaml:"lambda"` // 0: auto
 	Learner   string       `yaml:"learner"`
 	Tilt      bool         `yaml:"tilt"`
-	// Labels are the terms of a labels study; what they leave out takes
-	// DefaultLabelTerms, and a correction that fits the loss.
-	Labels *LabelTerms `yaml:"labels"`
-	// Ratio are the terms of a ratio study; what they leave out is as in
-	// DefaultRatioTerms.
-	Ratio *RatioTerms `yaml:"ratio"`
-	// Reweigh are the terms of a reweigh study.
-	Reweigh *ReweighTerms `yaml:"reweigh"`
+	// KindTerms are terms of the kind, as JSON; what they leave out takes the kind's
+	// defaults. A study file gives them under the kind's name.
+	KindTerms json.RawMessage `yaml:"-"`
 	// Weights says where the pool's weights come from, or what it was made of.
 	Weights *WeightSource `yaml:"weights"`
 
@@ -66,142 +59,16 @@ func (p Plan) Size(parties int) Size {
 	return Size{Parties: parties, Records: parties * cmp.Or(p.Records, RecordsPerParty)}
 }
 
-// Proposed is a plan ready to be agreed on, with what it is about.
-type Proposed struct {
-	Plan      Plan
-	Canonical []byte // the plan's bytes
-	Hash      Hash
-	Pool      *auxdata.Pool
-	PoolBytes []byte // the pool's canonical bytes
-	Remarks   []dataset.Remark
-	Size      Size
-	// Forecast is nil where the mechanism has none; Warning says in words why a
-	// plan is not useful, "" if it is.
-	Forecast *Forecast
-	// ShareError is, for ratio studies, how far noise moves one class share of a
-	// set on average.
-	ShareError float64
-	Warning    string
-}
-
-// Propose makes a plan: it fits the public map on the pool, fills in defaults
-// and forecasts.
-func Propose(s Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, error) {
-	var out Proposed
-	var canonical bytes.Buffer
-	if pool.Rows() == 0 {
-		return out, auxdata.ErrEmpty
+// DecodeTerms reads the terms that a proposal gives its kind into what terms points
+// to, and refuses those that the kind does not know; without any it leaves it.
+func (s Proposal) DecodeTerms(terms any) error {
+	if s.KindTerms == nil {
+		return nil
 	}
-	if err := auxdata.WriteCSV(&canonical, schema, pool); err != nil {
-		return out, err
+	if err := DecodeStrictly(s.KindTerms, terms); err != nil {
+		return PlanError(s.Kind, "%v", err)
 	}
-	out.PoolBytes = canonical.Bytes()
-	records, _, err := schema.Encode(pool)
-	if err != nil {
-		return out, fmt.Errorf("encode public pool: %w", err)
-	}
-	p := s.plan(schema)
-	if p.Map, err = FitMap(p, p.Size(len(p.Roster)), s.Map, records.X); err != nil {
-		return out, err
-	}
-	if out.Pool, out.Remarks, err = auxdata.New(schema, p.Map, pool); err != nil {
-		return out, err
-	}
-	p.Pool = out.Pool.Digest
-	if err := p.chooseWidth(out.Pool); err != nil {
-		return out, err
-	}
-	if err := p.Check(); err != nil {
-		return out, err
-	}
-	task, err := NewTask(p, out.Pool)
-	if err != nil {
-		return out, err
-	}
-	if p.Terms, err = TermsOf(task); err != nil {
-		return out, err
-	}
-	out.Plan = p
-	if out.Canonical, err = p.Canonical(); err != nil {
-		return out, err
-	}
-	out.Hash = HashOf(out.Canonical)
-	out.Size = p.Size(len(p.Roster))
-	if f, err := ForecastOf(task, out.Size); err == nil {
-		out.Forecast = f
-		out.Warning = f.Warning(p, out.Size)
-	}
-	if p.Ratio != nil {
-		if out.ShareError, err = p.shareError(); err != nil {
-			return out, err
-		}
-		out.Warning = p.shareWarning(out.ShareError)
-	}
-	return out, nil
-}
-
-// plan fills in the defaults. Its map keeps all features; of the schema it has
-// the meaning alone.
-func (s Proposal) plan(schema dataset.Schema) Plan {
-	p := Plan{
-		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
-		Schema: schema.Meaning(), Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, RecordsPerParty),
-		Unit: s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Bound: s.Bound,
-		Shards: s.Shards, Lambda: s.Lambda, Learner: s.Learner, Tilt: s.Tilt,
-		Minimum: s.Minimum, Deadline: s.Deadline.UTC().Truncate(time.Second), Readers: s.Readers, Seed: s.Seed,
-	}
-	if p.Kind == "" {
-		p.Kind = "classify"
-	}
-	if p.Kind == "ratio" {
-		s.Ratio.complete(&p)
-	}
-	if p.Kind == "labels" {
-		s.labels(&p)
-	}
-	p.Weights = s.Weights
-	if p.Kind == "reweigh" {
-		p.Reweigh, p.Mechanism = s.Reweigh, cmp.Or(p.Mechanism, "entropy")
-	}
-	if p.Unit == 0 {
-		p.Unit = privacy.Record
-	}
-	if p.Epsilon == 0 {
-		p.Epsilon = 1
-	}
-	if p.Mechanism == "" {
-		p.Mechanism = DefaultMechanism(p.Unit)
-	}
-	if p.Noise == "" {
-		p.Noise = DefaultNoise(p.Unit)
-	}
-	if p.Shards == 0 {
-		p.Shards = 1
-	}
-	if p.Minimum == 0 {
-		p.Minimum = max(2, (3*len(p.Roster)+3)/4)
-	}
-	if s.Delta != nil {
-		p.Delta = *s.Delta
-	} else if p.Kind == "labels" || p.Kind == "reweigh" {
-		p.Delta = 0 // pure ε
-	} else {
-		p.Delta = DefaultDelta(p.Units())
-	}
-	return p
-}
-
-// labels fills in the defaults of a labels study.
-func (s Proposal) labels(p *Plan) {
-	t := DefaultLabelTerms()
-	if s.Labels != nil {
-		t.Loss, t.Risk = cmp.Or(s.Labels.Loss, t.Loss), cmp.Or(s.Labels.Risk, t.Risk)
-		t.Correction = cmp.Or(s.Labels.Correction, DefaultCorrection(t.Loss, len(p.Schema.Label.Classes)))
-		t.MaxRecords = cmp.Or(s.Labels.MaxRecords, t.MaxRecords)
-	}
-	p.Labels = &t
-	p.Unit = cmp.Or(p.Unit, privacy.Label)
-	p.Mechanism, p.Noise = cmp.Or(p.Mechanism, "rr"), cmp.Or(p.Noise, NoiseSite)
+	return nil
 }
 
 // MostDelta is the largest δ that says anything about so many units: at it a
@@ -210,3 +77,11 @@ func MostDelta(units int) float64 { return 1 / (10 * float64(max(units, 1))) }
 
 // DefaultDelta is far below one over the number of units.
 func DefaultDelta(units int) float64 { return min(1e-6, MostDelta(units)) }
+
+// DefaultNoise is who adds the noise at a unit where a plan does not say.
+func DefaultNoise(u privacy.Unit) string {
+	if u == privacy.Party {
+		return NoiseCoordinator
+	}
+	return NoiseSite
+}

@@ -30,6 +30,6 @@ func Reserve(ctx context.Context, l *privacy.Ledger, plan Hash, reserved []Reser
 	return nil
 }
 
-func (t terms) reserve(length int) []Reservation {
+func (t ReleaseTerms) Reserve(length int) []Reservation {
 	return []Reservation{{t.Output, privacy.Terms{Mechanism: t.Mechanism, Bound: t.Bound, Length: length, Source: t.Matrix}}}
 }

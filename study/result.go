@@ -4,56 +4,48 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
-
-	"gonum.org/v1/gonum/mat"
-
-	"caucus/aggregation"
-	"caucus/dataset"
-	"caucus/learners"
 )
 
 // Result is what the analyst gets. All of it is public once released.
 type Result struct {
-	Classifier *Classifier `json:"classifier,omitempty"`
-	// Drift says how the private records' feature mean differs from the
-	// pool's, where the mechanism releases that mean anyway.
-	Drift *aggregation.Drift `json:"drift,omitempty"`
-	// EffectiveRows is Kish's effective sample size of a tilted pool.
-	EffectiveRows float64 `json:"effective_rows,omitempty"`
-	// Ratio is what a ratio study says.
-	Ratio *RatioResult `json:"ratio,omitempty"`
-	// Labels is what a labels study says beside its classifier.
-	Labels *LabelResult `json:"labels,omitempty"`
-	// Weights are the result of a reweigh study.
-	Weights  *Weights `json:"weights,omitempty"`
+	// Body is what the kind says, canonical JSON that the kind reads (DecodeBody).
+	Body json.RawMessage `json:"body"`
+	// Warnings are for people.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Classifier is a linear classifier on mapped features.
-type Classifier struct {
-	Classes []string `json:"classes"`
-	// Weights is map.Dim() × 1 for two classes (the score of the second),
-	// map.Dim() × K otherwise.
-	Weights [][]float64               `json:"weights"`
-	Lambda  float64                   `json:"lambda"`
-	Path    []aggregation.LambdaPoint `json:"path,omitempty"`
+// NewResult is a result with a kind's body.
+func NewResult(body any, warnings []string) (Result, error) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return Result{}, fmt.Errorf("encode result: %w", err)
+	}
+	return Result{Body: b, Warnings: warnings}, nil
 }
 
-// Linear is the classifier as a model.
-func (c Classifier) Linear() (learners.Linear, error) {
-	if len(c.Classes) < 2 {
-		return learners.Linear{}, fmt.Errorf("read classifier: it has %d classes, at least two are needed: the release was damaged", len(c.Classes))
+// DecodeBody reads what a kind says into what body points to. It refuses what the
+// kind does not know, and any writing but that of NewResult.
+func (r Result) DecodeBody(body any) error {
+	if err := DecodeStrictly(r.Body, body); err != nil {
+		return fmt.Errorf("read result: %w", err)
 	}
-	columns := learners.Columns(len(c.Classes))
-	w := mat.NewDense(max(len(c.Weights), 1), columns, nil)
-	for i, row := range c.Weights {
-		if len(row) != columns {
-			return learners.Linear{}, fmt.Errorf("read classifier: row %d has %d weights, want %d for %d classes", i, len(row), columns, len(c.Classes))
-		}
-		w.SetRow(i, row)
+	canonical, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("read result: %w", err)
 	}
-	return learners.Linear{W: w, Classes: len(c.Classes)}, nil
+	if !bytes.Equal(canonical, compact(r.Body)) {
+		return fmt.Errorf("read result: it is not written in the canonical way: it was changed")
+	}
+	return nil
+}
+
+// compact leaves out the space that makes JSON readable; a release file has some.
+func compact(text []byte) []byte {
+	var out bytes.Buffer
+	if json.Compact(&out, text) != nil {
+		return text
+	}
+	return out.Bytes()
 }
 
 // Release is the document a study ends in: what is claimed, what was agreed,
@@ -73,9 +65,10 @@ type Release struct {
 	Sum       []byte   `json:"sum,omitempty"`
 }
 
-// ParsedPlan is the plan a release was made under. It refuses a release whose
-// plan is not the one it names.
-func (r Release) ParsedPlan() (Plan, error) {
+// DecodedPlan is the plan a release was made under. It refuses a release whose
+// plan is not the one it names, or whose common part is refused; what the kind says is
+// the kind's to check.
+func (r Release) DecodedPlan() (Plan, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, r.Plan); err != nil {
 		return Plan{}, fmt.Errorf("read release: its plan is not JSON: %w", err)
@@ -83,25 +76,9 @@ func (r Release) ParsedPlan() (Plan, error) {
 	if got := HashOf(compact.Bytes()); got != r.PlanHash {
 		return Plan{}, fmt.Errorf("read release: its plan has hash %s, it names %s: it was changed", got, r.PlanHash)
 	}
-	return ParsePlan(compact.Bytes())
-}
-
-// Predict applies a release to records with the plan's schema and map.
-func (r Release) Predict(records *dataset.Records) ([]int, *mat.Dense, error) {
-	if r.Result.Classifier == nil {
-		return nil, nil, fmt.Errorf("predict: this release holds no classifier")
-	}
-	p, err := r.ParsedPlan()
+	p, err := DecodePlan(compact.Bytes())
 	if err != nil {
-		return nil, nil, err
+		return Plan{}, err
 	}
-	model, err := r.Result.Classifier.Linear()
-	if err != nil {
-		return nil, nil, err
-	}
-	if rows, _ := model.W.Dims(); rows != p.Map.Dim() || !slices.Equal(r.Result.Classifier.Classes, p.Schema.Classes()) {
-		return nil, nil, fmt.Errorf("predict: the classifier has %d weights of classes %v, the plan's map and schema have %d and %v: the release was damaged", rows, r.Result.Classifier.Classes, p.Map.Dim(), p.Schema.Classes())
-	}
-	x := p.Map.Apply(records.X)
-	return model.Predict(x), model.Probabilities(x), nil
+	return p, p.CheckCommon()
 }

@@ -1,11 +1,6 @@
 package study
 
 import (
-	"fmt"
-
-	"gonum.org/v1/gonum/mat"
-
-	"caucus/aggregation"
 	"caucus/auxdata"
 	"caucus/privacy"
 )
@@ -18,6 +13,8 @@ type Task interface {
 	// Hash is the plan's.
 	Hash() Hash
 	Pool() *auxdata.Pool
+	// Words are the plan's.
+	Words() Words
 	// Charges are what the plan's releases cost, never below it, wherever the
 	// noise is added, for a public weight of contributions (ballots or records);
 	// 0 is before that is known. They follow from plan and pool alone.
@@ -30,50 +27,51 @@ type Task interface {
 	// Draft says what a party contributes. It never fails because of the
 	// records: too few of them, a missing class or a learner that fails give
 	// a valid, constant contribution.
-	Draft(Inputs) (Draft, error)
+	Contribute(Inputs) (Contribution, error)
 	// MaxBody bounds the size of a body in bytes.
 	MaxBody() int
 	// NewSum is an empty sum.
 	NewSum() (Sum, error)
-	// Finish makes the result of a sum of m contributions whose asks were
-	// released. All of it is post-processing.
-	Finish(m int, sum Sum, released []privacy.Published) (Result, error)
+	// Finish makes the result of contributions whose asks were released. All of it
+	// is post-processing. It refuses a weight that so many contributions cannot have.
+	Finish(s Summed, released []privacy.Published) (Result, error)
 }
 
-// forecaster is a task whose noise is noise on the moments of a classifier.
-type forecaster interface {
-	// forecastNoise is what a study of that size leaves on the moments; told is
-	// what a release tells of moments without noise, nil where that is they.
-	forecastNoise(Size) (noise aggregation.Noise, told func(*mat.Dense) *mat.Dense, err error)
+// Recomputer is a task whose result a reader cannot make again by Finish alone:
+// it was fitted to what readers do not get, or names fitted numbers by a digest.
+type Recomputer interface {
+	// Recompute is Finish with the help of what a release claims. Of that it takes
+	// no more than it must, each number at the place and in the shape that it must
+	// have, so that nothing else fits in; unseen says in words which, "" if none.
+	Recompute(s Summed, released []privacy.Published, claimed Result) (made Result, unseen string, err error)
 }
 
-// NewTask makes the task of a plan, which Check has passed, on its pool.
-func NewTask(p Plan, pool *auxdata.Pool) (Task, error) {
-	kind, err := KindNamed(p.Kind)
-	if err != nil {
-		return nil, err
-	}
-	if pool.Digest != p.Pool {
-		return nil, fmt.Errorf("%w: the plan is about pool %s, this is pool %s", ErrContribution, p.Pool, pool.Digest)
-	}
-	return kind.New(p, pool)
+// ShareForecaster is a task that tells class shares of sets.
+type ShareForecaster interface {
+	// ShareError is how far noise moves a class share of a set on average, before
+	// projection, and what that means in words, "" where it is little.
+	ShareError() (off float64, warning string, err error)
 }
 
-// agreed is what every task is about.
-type agreed struct {
-	plan Plan
-	pool *auxdata.Pool
-	hash Hash // of the plan
+// Agreed is what every task is about: a kind's task has it inside.
+type Agreed struct {
+	plan  Plan
+	pool  *auxdata.Pool
+	hash  Hash // of the plan
+	words Words
 }
 
-func agree(p Plan, pool *auxdata.Pool) agreed {
+// Agree is the part of a task that all kinds share, of a plan that was checked.
+func Agree(k Kind, p Plan, pool *auxdata.Pool) Agreed {
 	canonical, err := p.Canonical()
 	if err != nil { // it was checked
 		panic(err)
 	}
-	return agreed{p, pool, HashOf(canonical)}
+	return Agreed{p, pool, HashOf(canonical), k.Words(p)}
 }
 
-func (a agreed) Plan() Plan          { return a.plan }
-func (a agreed) Hash() Hash          { return a.hash }
-func (a agreed) Pool() *auxdata.Pool { return a.pool }
+// Plan, Hash, Pool and Words: see Task.
+func (a Agreed) Plan() Plan          { return a.plan }
+func (a Agreed) Hash() Hash          { return a.hash }
+func (a Agreed) Pool() *auxdata.Pool { return a.pool }
+func (a Agreed) Words() Words        { return a.words }

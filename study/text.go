@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxText bounds a text of a plan, in bytes: a purpose is a paragraph.
-const maxText = 1000
+// MaxText bounds a text of a plan, in bytes: a purpose is a paragraph.
+const MaxText = 1000
 
 // CheckText refuses text that could pass for something else on the screen of
 // whoever must approve it: characters that show nothing of themselves (controls,
 // line breaks and escapes among them, and format characters, such as those that
 // turn the direction of writing or join nothing), and text too long to be read.
 func CheckText(text string) error {
-	if len(text) > maxText {
-		return fmt.Errorf("it has %d bytes, at most %d are shown to whoever approves it: shorten it", len(text), maxText)
+	if len(text) > MaxText {
+		return fmt.Errorf("it has %d bytes, at most %d are shown to whoever approves it: shorten it", len(text), MaxText)
 	}
 	if !utf8.ValidString(text) {
 		return errors.New("it is not UTF-8")
@@ -38,7 +38,7 @@ func checkTexts(at string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.String:
 		if err := CheckText(v.String()); err != nil {
-			return planError(at, "%v", err)
+			return PlanError(at, "%v", err)
 		}
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {

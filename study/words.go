@@ -7,8 +7,9 @@ import (
 )
 
 // Words say what a plan means for the people it concerns: who approves it at a
-// party, and who reads its release. A kind writes them all, of each of its
-// mechanisms; there are no defaults.
+// party, and who reads its release. A kind writes all texts, of each of its
+// mechanisms; there are no defaults. Beside them stands what a policy can be held
+// against.
 type Words struct {
 	// Leaves is what a party sends, once, and whether with noise.
 	Leaves string
@@ -26,16 +27,16 @@ type Words struct {
 	NotProtected []string
 	// Liar is what a party that lies can do to the result.
 	Liar string
-}
 
-// Words are a plan's, which was checked. A change of words is a change of
-// manifestForm.
-func (p Plan) Words() Words {
-	kind, err := KindNamed(p.Kind)
-	if err != nil { // it was checked
-		panic(err)
-	}
-	return kind.Words(p)
+	// Learner names the classifier that is trained on a party's records; "" for none.
+	Learner string
+	// SetColumn: the schema's party column names the set of each record.
+	SetColumn bool
+	// Numbers is the most numbers that are made of a mapped record, 0 where that is
+	// not more than the map makes.
+	Numbers int
+	// PerParty is the most records of one party that count; 0: unknown.
+	PerParty int64
 }
 
 // What is added to what leaves.
@@ -44,8 +45,8 @@ const (
 	exactly   = "; exact, without noise: the coordinator adds noise to the sum of all sites"
 )
 
-// addedNoise says who adds it.
-func (p Plan) addedNoise() string {
+// AddedNoise says who adds it.
+func (p Plan) AddedNoise() string {
 	if p.Noise == NoiseSite {
 		return withNoise
 	}
@@ -54,16 +55,16 @@ func (p Plan) addedNoise() string {
 
 // What a party that lies can do.
 const (
-	liesInNoise   = "it can move the result by more than its share, because nobody can tell numbers that it makes up from its noise"
-	liesAsOne     = "it weighs as one party, or as many shards, do, and no more"
-	liesInRecords = "it can move the result by as many records as it declares"
+	LiesInNoise   = "it can move the result by more than its share, because nobody can tell numbers that it makes up from its noise"
+	LiesAsOne     = "it weighs as one party, or as many shards, do, and no more"
+	LiesInRecords = "it can move the result by as many records as it declares"
 )
 
-const nothingTrained = "none: nothing is trained here"
+const NothingTrained = "none: nothing is trained here"
 
-// oneUnit says which data are the same but for one unit, where nothing but
+// OneUnit says which data are the same but for one unit, where nothing but
 // the unit counts.
-func oneUnit(p Plan) string {
+func OneUnit(p Plan) string {
 	switch p.Unit {
 	case privacy.Party:
 		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 { // Totals counts them for a party
@@ -76,15 +77,14 @@ func oneUnit(p Plan) string {
 	return "two collections of records, the same but for the label of one record of one party, which is replaced by any other; all else of it and who takes part are the same"
 }
 
-// shardsKeepPatients says that shards keep a patient's records together.
-func (p Plan) shardsKeepPatients() bool { return p.Shards > 1 && p.Schema.Patient != "" }
+// ShardsKeepPatients says that shards keep a patient's records together.
+func (p Plan) ShardsKeepPatients() bool { return p.Shards > 1 && p.Schema.Patient != "" }
 
-// notProtected says what a plan's guarantee does not cover, most important
+// NotProtected says what a plan's guarantee does not cover, most important
 // first.
-func notProtected(p Plan) []string {
+func NotProtected(p Plan, w Words) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	w := p.Words()
 	if p.Simulated {
 		say("anybody: the noise was drawn by a generator that anyone can repeat")
 	}
@@ -93,12 +93,12 @@ func notProtected(p Plan) []string {
 	}
 	out = append(out, w.NotProtected...)
 	if p.Unit != privacy.Party {
-		if p.shardsKeepPatients() {
+		if p.ShardsKeepPatients() {
 			say("a patient known to several parties: each of them adds as much again")
 		} else {
 			say("a patient with k records as well as one with a single record: the guarantee counts k times, over all parties that know the patient")
 		}
-		for _, t := range p.Totals() {
+		for _, t := range Totals(p, w) {
 			if t.Unit == privacy.Party && t.Epsilon == nil {
 				say("whole parties: what is true of most records of one party may be learned")
 			}

@@ -20,6 +20,8 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/kinds"
 )
 
 // network is a coordinator and what it takes to start agents, all in this
@@ -148,7 +150,7 @@ func (n *network) open(name string, minimum int, parties ...study.PartyID) study
 }
 
 // start uploads the pool of a study, creates it and opens it.
-func (n *network) start(made study.Proposed) {
+func (n *network) start(made kinds.Proposed) {
 	n.t.Helper()
 	n.check(n.operator.UploadPool(n.ctx, made.Plan.Pool, made.PoolBytes))
 	_, err := n.operator.CreateStudy(n.ctx, made.Canonical)
@@ -328,10 +330,13 @@ func TestMeansByDaemons(t *testing.T) {
 		n.run(c)
 	}
 	r := n.wait(made.Hash)
-	if r.Parties != 3 || r.Simulated || len(r.Costs) != 1 || r.Costs[0].Output != "means" || r.Costs[0].Bound.Unit != privacy.Party || r.Costs[0].Epsilon != 2 || r.Result.Classifier == nil {
+	if r.Parties != 3 || r.Simulated || len(r.Costs) != 1 || r.Costs[0].Output != "means" || r.Costs[0].Bound.Unit != privacy.Party || r.Costs[0].Epsilon != 2 {
 		t.Errorf("released %+v", r)
 	}
-	task, err := study.NewTask(made.Plan, made.Pool)
+	if _, ok := classifier.Of(r.Result); !ok {
+		t.Errorf("no classifier in %+v", r.Result)
+	}
+	task, err := kinds.NewTask(made.Plan, made.Pool)
 	n.check(err)
 	charges, err := task.Charges(0)
 	n.check(err)

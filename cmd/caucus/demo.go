@@ -18,6 +18,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/simulate"
 )
 
 // demo holds the flags of demo.
@@ -199,7 +200,7 @@ func (d *demo) curves(ctx context.Context, data demoData) ([]demoCurve, error) {
 	for _, p := range classifyProposals(d.epsilon) {
 		c := demoCurve{Study: p.Name}
 		for _, epsilon := range []float64{0.3, 1, 3, 10} {
-			s, err := study.Simulation{
+			s, err := simulate.Simulation{
 				Plan: study.Plan{
 					Name: p.Name, Kind: "classify", Schema: data.schema, Unit: p.Unit, Epsilon: epsilon, Delta: 1e-6,
 					Mechanism: p.Mechanism, Noise: study.DefaultNoise(p.Unit), Shards: 1, Minimum: 1,

@@ -16,6 +16,11 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/kinds"
+	studyratio "caucus/study/ratio"
+	"caucus/study/reweigh"
+	"caucus/study/simulate"
 )
 
 // nearlyClear is the budget whose noise is too small to see: a study rehearsed
@@ -64,7 +69,7 @@ const demoProject = 20
 // cases are the studies of a demo, at least one of each kind.
 func (d *demo) cases(data demoData) []demoCase {
 	accuracy := func(r study.Release, _ *auxdata.Pool) (demoMeasure, error) {
-		predicted, _, err := r.Predict(data.test)
+		predicted, _, err := classifier.Predict(r, data.test)
 		if err != nil {
 			return demoMeasure{}, err
 		}
@@ -107,7 +112,11 @@ func (d *demo) cases(data demoData) []demoCase {
 // judgeShares compares the estimated class shares of test records, of which
 // each class has as many, with the truth.
 func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
-	e, err := r.Ratio(data.even)
+	e, err := studyratio.Estimate(r, data.even)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	result, err := studyratio.ResultOf(r)
 	if err != nil {
 		return demoMeasure{}, err
 	}
@@ -115,7 +124,7 @@ func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
 	off := func(shares []float64) float64 { return ratio.Measure(truth, shares, data.even.Len()).L1 }
 	return demoMeasure{
 		Name: "error of class shares (L1)", Better: "low", Released: off(e.Shares),
-		Baseline: off(r.Result.Ratio.TrainingShares), BaselineName: "the parties' own shares",
+		Baseline: off(result.TrainingShares), BaselineName: "the parties' own shares",
 	}, nil
 }
 
@@ -136,7 +145,7 @@ func judgeWeights(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasu
 			raw += 1 / float64(len(holds))
 		}
 	}
-	answer, err := r.Answer(pool, b)
+	answer, err := reweigh.Answer(r, pool, b)
 	if err != nil {
 		return demoMeasure{}, err
 	}
@@ -170,7 +179,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 	began := time.Now()
 	c.Roster, c.Minimum, c.Seed, c.Records = f.roster, d.parties, d.seed, fewest(c.own)
 	c.Deadline = time.Now().Add(time.Hour)
-	proposed, err := study.Propose(c.Proposal, data.schema, c.pool)
+	proposed, err := kinds.Propose(c.Proposal, data.schema, c.pool)
 	if err != nil {
 		return fail(err)
 	}
@@ -225,7 +234,7 @@ func fewest(own []*dataset.Table) int {
 }
 
 // rehearse is the same study with hardly any noise, in this process.
-func (d *demo) rehearse(ctx context.Context, data demoData, c demoCase, proposed study.Proposed) (study.Release, error) {
+func (d *demo) rehearse(ctx context.Context, data demoData, c demoCase, proposed kinds.Proposed) (study.Release, error) {
 	p := proposed.Plan
 	p.Epsilon = nearlyClear
 	inputs := make([]study.Inputs, len(c.own))
@@ -236,5 +245,5 @@ func (d *demo) rehearse(ctx context.Context, data demoData, c demoCase, proposed
 		}
 		inputs[i] = study.Inputs{Records: records, ShardKey: []byte(p.Roster[i]), Rng: rand.New(rand.NewPCG(d.seed, uint64(i)))}
 	}
-	return study.Rehearse(ctx, p, proposed.Pool, inputs)
+	return simulate.Rehearse(ctx, p, proposed.Pool, inputs)
 }

@@ -18,6 +18,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // federation is a coordinator and agents as real daemons in one process: they
@@ -38,7 +39,7 @@ func demoPolicy(epsilon float64, schema dataset.Schema) agent.Policy {
 	one := privacy.Budget{Epsilon: epsilon, Delta: 1e-5}
 	all := privacy.Budget{Epsilon: 8 * epsilon, Delta: 1e-4}
 	return agent.Policy{
-		Kinds: study.Kinds(), Mechanisms: []string{"tally", "cross", "rr", "auto", "entropy"},
+		Kinds: kinds.Names(), Mechanisms: []string{"tally", "cross", "rr", "auto", "entropy"},
 		Noise: []string{study.NoiseSite, study.NoiseCoordinator},
 		Study: map[privacy.Unit]privacy.Budget{privacy.Party: one, privacy.Record: one, privacy.Label: one},
 		Total: map[privacy.Unit]privacy.Budget{privacy.Label: all},
@@ -162,7 +163,7 @@ func (f *federation) invite(ctx context.Context, party, address string) (string,
 }
 
 // run takes a proposed study from draft to its release.
-func (f *federation) run(ctx context.Context, p study.Proposed, seen func(contributed, roster int)) (protocol.SignedRelease, error) {
+func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contributed, roster int)) (protocol.SignedRelease, error) {
 	fail := func(err error) (protocol.SignedRelease, error) {
 		return protocol.SignedRelease{}, fmt.Errorf("study %s: %w", p.Plan.Name, err)
 	}

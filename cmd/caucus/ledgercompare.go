@@ -12,6 +12,8 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/verify"
 )
 
 func newLedgerCompare(c *console) *cobra.Command {
@@ -38,7 +40,7 @@ coordinator added the noise, and none where each site did.`,
 			if err != nil {
 				return err
 			}
-			p, err := r.Release.ParsedPlan()
+			p, err := kinds.PlanOf(r.Release)
 			if err != nil {
 				return err
 			}
@@ -100,10 +102,10 @@ coordinator added the noise, and none where each site did.`,
 
 func (d *ledgerCheck) signed(r protocol.SignedRelease, key protocol.Verifier) {
 	if err := r.Check(key); err != nil {
-		d.add(study.Fails, "signature", "the release is not what this coordinator signed: %v", err)
+		d.add(verify.Fails, "signature", "the release is not what this coordinator signed: %v", err)
 		return
 	}
-	d.add(study.Holds, "signature", "the coordinator signed the release")
+	d.add(verify.Holds, "signature", "the coordinator signed the release")
 }
 
 // same compares a coordinator's entry of an output with the release's lines.
@@ -116,20 +118,20 @@ func (d *ledgerCheck) same(output string, p study.Plan, lines []privacy.Line, ha
 	}
 	switch {
 	case p.Noise == study.NoiseSite && !found:
-		d.add(study.Holds, "charge", "each party released %s itself, and this ledger was charged nothing for it", output)
+		d.add(verify.Holds, "charge", "each party released %s itself, and this ledger was charged nothing for it", output)
 	case p.Noise == study.NoiseSite:
-		d.add(study.Fails, "charge", "each party released %s itself, but this ledger was charged for it in entry %d", output, have.Sequence)
+		d.add(verify.Fails, "charge", "each party released %s itself, but this ledger was charged for it in entry %d", output, have.Sequence)
 	case !found:
-		d.add(study.Fails, "charge", "the release names an entry for %s that this ledger does not have: its end was cut off, or it was put back to an older state", output)
+		d.add(verify.Fails, "charge", "the release names an entry for %s that this ledger does not have: its end was cut off, or it was put back to an older state", output)
 	case named == nil:
-		d.add(study.Fails, "charge", "this ledger was charged for %s in entry %d, which the release does not name", output, have.Sequence)
+		d.add(verify.Fails, "charge", "this ledger was charged for %s in entry %d, which the release does not name", output, have.Sequence)
 	default:
 		a, errA := json.Marshal(named)
 		b, errB := json.Marshal(have)
 		if errA != nil || errB != nil || !bytes.Equal(a, b) {
-			d.add(study.Fails, "charge", "entry %d of this ledger is not the one that the release names (%s): %s was released a second time, or the ledger was written anew", have.Sequence, named.Head(), output)
+			d.add(verify.Fails, "charge", "entry %d of this ledger is not the one that the release names (%s): %s was released a second time, or the ledger was written anew", have.Sequence, named.Head(), output)
 			return
 		}
-		d.add(study.Holds, "charge", "entry %d of this ledger is the one that the release names for %s: %s", have.Sequence, output, have.Costs[0])
+		d.add(verify.Holds, "charge", "entry %d of this ledger is the one that the release names for %s: %s", have.Sequence, output, have.Costs[0])
 	}
 }

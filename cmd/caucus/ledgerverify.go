@@ -15,20 +15,20 @@ import (
 	"caucus/coordinator"
 	"caucus/privacy"
 	"caucus/protocol"
-	"caucus/study"
+	"caucus/study/verify"
 )
 
 // ledgerCheck is the JSON document of ledger verify and ledger compare.
 type ledgerCheck struct {
-	Ledger   string          `json:"ledger"`
-	Holds    bool            `json:"holds"`
-	Entries  int             `json:"entries"`
-	Head     string          `json:"head,omitempty"`
-	Findings []study.Finding `json:"findings"`
+	Ledger   string           `json:"ledger"`
+	Holds    bool             `json:"holds"`
+	Entries  int              `json:"entries"`
+	Head     string           `json:"head,omitempty"`
+	Findings []verify.Finding `json:"findings"`
 }
 
-func (d *ledgerCheck) add(v study.Verdict, about, format string, args ...any) {
-	d.Findings = append(d.Findings, study.Finding{About: about, Verdict: v, Says: fmt.Sprintf(format, args...)})
+func (d *ledgerCheck) add(v verify.Verdict, about, format string, args ...any) {
+	d.Findings = append(d.Findings, verify.Finding{About: about, Verdict: v, Says: fmt.Sprintf(format, args...)})
 }
 
 func newLedgerVerify(c *console) *cobra.Command {
@@ -102,15 +102,15 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export str
 		chain, broken = privacy.Walk(ctx, j, count)
 	}
 	if broken != nil {
-		d.add(study.Fails, "chain", "%v", broken)
+		d.add(verify.Fails, "chain", "%v", broken)
 		return nil, nil
 	}
 	d.Head = chain.Head().String()
 	if d.Entries == 0 {
-		d.add(study.Holds, "chain", "it has no entries: nothing was spent")
+		d.add(verify.Holds, "chain", "it has no entries: nothing was spent")
 		return chain, nil
 	}
-	d.add(study.Holds, "chain", "%d entries: each has the hash of its content and follows the one before, and its totals are the sum of all charges so far", d.Entries)
+	d.add(verify.Holds, "chain", "%d entries: each has the hash of its content and follows the one before, and its totals are the sum of all charges so far", d.Entries)
 	return chain, nil
 }
 
@@ -145,11 +145,11 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		known++
 		switch lost, err := chain.Recall(h); {
 		case err != nil:
-			d.add(study.Fails, "remembered", "%s: %v", who, err)
+			d.add(verify.Fails, "remembered", "%s: %v", who, err)
 		case lost:
-			d.add(study.Trust, "remembered", "%s: entry %d was lost, and the ledger was reconciled after it: that what was charged then covers it", who, h.Sequence)
+			d.add(verify.Trust, "remembered", "%s: entry %d was lost, and the ledger was reconciled after it: that what was charged then covers it", who, h.Sequence)
 		default:
-			d.add(study.Holds, "remembered", "%s: entry %d is in the ledger", who, h.Sequence)
+			d.add(verify.Holds, "remembered", "%s: entry %d is in the ledger", who, h.Sequence)
 		}
 	}
 	for _, text := range expect {
@@ -206,12 +206,12 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		named = append(named, lines...)
 	}
 	for _, l := range chain.Unpaid(named) {
-		d.add(study.Fails, "remembered", "entry %d was lost, and the reconciliation after it does not charge what it cost, %s", l.Sequence, l.Costs)
+		d.add(verify.Fails, "remembered", "entry %d was lost, and the reconciliation after it does not charge what it cost, %s", l.Sequence, l.Costs)
 	}
 	if known == 0 {
-		d.add(study.Unchecked, "remembered", "nothing kept elsewhere was given, so an end that was cut off would not be noticed: write the head down and give it with --expect next time")
+		d.add(verify.Unchecked, "remembered", "nothing kept elsewhere was given, so an end that was cut off would not be noticed: write the head down and give it with --expect next time")
 	} else {
-		d.add(study.Trust, "remembered", "that entries after the last one remembered were not cut off")
+		d.add(verify.Trust, "remembered", "that entries after the last one remembered were not cut off")
 	}
 	return nil
 }
@@ -222,9 +222,9 @@ func (d *ledgerCheck) coordinator(e *agent.Evidence) {
 	heads, err := e.Coordinator()
 	switch {
 	case err != nil:
-		d.add(study.Fails, "coordinator", "%v", err)
+		d.add(verify.Fails, "coordinator", "%v", err)
 	case len(heads) > 0:
-		d.add(study.Holds, "coordinator", "its receipts and releases quote its own ledger up to entry %d, and never backwards; compare with caucus ledger verify --dir there, --expect %s", heads[len(heads)-1].Sequence, heads[len(heads)-1])
+		d.add(verify.Holds, "coordinator", "its receipts and releases quote its own ledger up to entry %d, and never backwards; compare with caucus ledger verify --dir there, --expect %s", heads[len(heads)-1].Sequence, heads[len(heads)-1])
 	}
 }
 
@@ -251,7 +251,7 @@ func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 
 // tellLedger prints what was found and fails if anything does.
 func (c *console) tellLedger(d ledgerCheck) error {
-	d.Holds = !study.AnyFails(d.Findings)
+	d.Holds = !verify.AnyFails(d.Findings)
 	err := c.print(d, func(w io.Writer) error {
 		fmt.Fprintln(w, d.Ledger)
 		for _, t := range verdictTitles {
@@ -263,7 +263,7 @@ func (c *console) tellLedger(d ledgerCheck) error {
 		return nil
 	})
 	for _, f := range d.Findings {
-		if err == nil && f.Verdict == study.Fails {
+		if err == nil && f.Verdict == verify.Fails {
 			err = errors.New(f.About + ": " + f.Says)
 		}
 	}

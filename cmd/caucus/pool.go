@@ -12,6 +12,8 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/reweigh"
 )
 
 func newPool(c *console) *cobra.Command {
@@ -37,14 +39,14 @@ func poolSource(release string, pool *dataset.Table, simulation bool) (*study.We
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.ParsedPlan()
+	p, err := kinds.PlanOf(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", release, err)
 	}
 	if p.Simulated && !simulation {
 		return nil, fmt.Errorf("%s is simulated: it protects nobody, so its weights cost more than it says: give the release of a study between daemons", release)
 	}
-	source, err := r.Source()
+	source, err := reweigh.SourceOf(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", release, err)
 	}
@@ -54,7 +56,7 @@ func poolSource(release string, pool *dataset.Table, simulation bool) (*study.We
 	}
 	wrong := fmt.Errorf("the pool does not have the weights of %s: give the file that caucus pool weigh makes of it", release)
 	if weight != nil {
-		if !slices.Equal(r.Result.Weights.Weight, weight) {
+		if made, err := reweigh.WeightsOf(r); err != nil || !slices.Equal(made.Weight, weight) {
 			return nil, wrong
 		}
 		return source, nil
@@ -114,11 +116,11 @@ margins tell; see caucus simulate classify --pool.`,
 				if err != nil {
 					return err
 				}
-				p, err := r.ParsedPlan()
+				p, err := kinds.PlanOf(r)
 				if err != nil {
 					return err
 				}
-				if margins, err = r.Margins(); err != nil {
+				if margins, err = reweigh.MarginsOf(r); err != nil {
 					return err
 				}
 				s, doc.From = p.Schema, "the margins of "+release
@@ -220,14 +222,14 @@ from (printed here), so that its release states what both cost together.`,
 			if err := create(out, func(w io.Writer) error { return auxdata.WriteWeighted(w, q.table, q.weight) }); err != nil {
 				return err
 			}
-			source, err := q.document.Source()
+			source, err := reweigh.SourceOf(q.document)
 			if err != nil {
 				return err
 			}
 			doc := madePool{Out: out, Rows: q.table.Rows(), From: q.pool, Digest: &weighted.Digest, EffectiveRows: weighted.EffectiveRows(), Weights: source}
 			return c.print(doc, func(w io.Writer) error {
 				fmt.Fprintf(w, "wrote %d rows to %s\n", doc.Rows, out)
-				printWeights(w, q.document.Result.Weights)
+				printWeights(w, q.document)
 				printTotals(w, q.document.Totals)
 				_, err := fmt.Fprintf(w, "study create takes the file with pool_release: %s, or with\nweights: {plan: %s, unit: %s, epsilon: %g, delta: %g, per_party: %d}\n",
 					q.release, source.Plan, source.Unit, source.Epsilon, source.Delta, source.PerParty)

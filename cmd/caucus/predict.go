@@ -8,6 +8,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"caucus/study/classifier"
+	"caucus/study/kinds"
 )
 
 // prediction is the JSON document of predict.
@@ -38,7 +41,7 @@ func newPredict(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := r.ParsedPlan()
+			p, err := kinds.PlanOf(r)
 			if err != nil {
 				return err
 			}
@@ -60,7 +63,7 @@ func newPredict(c *console) *cobra.Command {
 			for _, m := range remarks {
 				c.note("note: %s", m)
 			}
-			labels, probabilities, err := r.Predict(records)
+			labels, probabilities, err := classifier.Predict(r, records)
 			if err != nil {
 				return err
 			}

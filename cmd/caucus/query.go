@@ -9,6 +9,8 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/reweigh"
 )
 
 // queryAnswer is the JSON document of query.
@@ -75,7 +77,7 @@ It costs nothing: ask as often as you like.`,
 			doc.Estimate, doc.Unweighted = sum/total, float64(doc.Matching)/float64(len(holds))
 			doc.EffectiveRows = total * total / squares
 			if q.made != nil {
-				a, err := q.document.Answer(q.made, b)
+				a, err := reweigh.Answer(q.document, q.made, b)
 				if err != nil {
 					return err
 				}
@@ -140,7 +142,7 @@ func (q *weighing) load(c *console) error {
 		if q.document, err = readRelease(q.release); err != nil {
 			return err
 		}
-		if q.plan, err = q.document.ParsedPlan(); err != nil {
+		if q.plan, err = kinds.PlanOf(q.document); err != nil {
 			return err
 		}
 	}
@@ -153,8 +155,8 @@ func (q *weighing) load(c *console) error {
 		}
 		return nil
 	}
-	w := q.document.Result.Weights
-	if w == nil {
+	w, err := reweigh.WeightsOf(q.document)
+	if err != nil {
 		return fmt.Errorf("%s holds no weights: give the release of a reweigh study", q.release)
 	}
 	if q.table.Has(auxdata.WeightColumn) {

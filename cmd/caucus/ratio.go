@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/aggregation/ratio"
-	"caucus/study"
+	"caucus/study/kinds"
+	studyratio "caucus/study/ratio"
 )
 
 // ratioEstimate is the JSON document of ratio.
@@ -57,7 +58,7 @@ compared with the estimate afterwards.`,
 			if err != nil {
 				return err
 			}
-			p, err := r.ParsedPlan()
+			p, err := kinds.PlanOf(r)
 			if err != nil {
 				return err
 			}
@@ -76,17 +77,21 @@ compared with the estimate afterwards.`,
 			for _, m := range remarks {
 				c.note("note: %s", m)
 			}
-			e, err := r.Ratio(records)
+			e, err := studyratio.Estimate(r, records)
+			if err != nil {
+				return err
+			}
+			result, err := studyratio.ResultOf(r)
 			if err != nil {
 				return err
 			}
 			doc := ratioEstimate{
 				Release: release, Data: data, Rows: records.Len(), Fit: e.Fit, Condition: e.Condition,
 				Drift:      e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold,
-				Assumption: study.RatioAssumption, Warnings: append([]ratio.Warning{}, e.Warnings...),
+				Assumption: studyratio.Assumption, Warnings: append([]ratio.Warning{}, e.Warnings...),
 			}
 			for k, name := range p.Schema.Classes() {
-				doc.Classes = append(doc.Classes, ratioClass{name, e.Shares[k], e.Low[k], e.High[k], e.Sd[k], r.Result.Ratio.TrainingShares[k]})
+				doc.Classes = append(doc.Classes, ratioClass{name, e.Shares[k], e.Low[k], e.High[k], e.Sd[k], result.TrainingShares[k]})
 			}
 			labelled := 0
 			for _, y := range records.Y {

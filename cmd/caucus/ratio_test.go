@@ -19,6 +19,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	studyratio "caucus/study/ratio"
 )
 
 // clinics writes two regions' records for ratio studies: north.csv and south.csv,
@@ -114,7 +115,7 @@ func TestRatioByDaemons(t *testing.T) {
 	parties := []study.PartyID{"hospital-a", "hospital-b", "hospital-c"}
 	s.Proposal = study.Proposal{
 		Name: "ratios", Kind: "ratio", Roster: parties, Minimum: 3, Deadline: time.Now().Add(time.Hour),
-		Epsilon: 1, Ratio: &study.RatioTerms{Fourier: 100}, Records: 70,
+		Epsilon: 1, KindTerms: []byte(`{"fourier": 100}`), Records: 70,
 	}
 	made, err := s.propose(quiet())
 	n.check(err)
@@ -140,14 +141,15 @@ func TestRatioByDaemons(t *testing.T) {
 		n.run(c)
 	}
 	r := n.wait(made.Hash)
-	if r.Parties != 3 || r.Result.Ratio == nil || len(r.Result.Ratio.Sets) != 3 || len(r.Costs) != 1 || r.Costs[0].Mechanism != "zero-sum-laplace" {
+	result, err := studyratio.ResultOf(r)
+	if err != nil || r.Parties != 3 || len(result.Sets) != 3 || len(r.Costs) != 1 || r.Costs[0].Mechanism != "zero-sum-laplace" {
 		t.Fatalf("release %+v", r)
 	}
 	release, plot := filepath.Join(n.dir, "release.json"), filepath.Join(n.dir, "plot.svg")
 	n.check(writeRelease(release, &r))
 	var out, errs bytes.Buffer
 	code := Main(context.Background(), []string{"ratio", "--release", release, "--data", filepath.Join(n.dir, "hospital-a.csv"), "--plot", plot, "--json"}, &out, &errs)
-	if r.Result.Ratio.Model == nil { // the hospitals' shares happen to be alike
+	if result.Model == nil { // the hospitals' shares happen to be alike
 		if code != 1 || !strings.Contains(errs.String(), "support no estimate") {
 			t.Errorf("exit %d, %s", code, &errs)
 		}

@@ -8,11 +8,14 @@ import (
 	"caucus/aggregation"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/kinds"
+	"caucus/study/labels"
 )
 
 // describeRelease writes a release for people. The whole of it is its JSON.
 func describeRelease(w io.Writer, r study.Release) error {
-	p, err := r.ParsedPlan()
+	p, err := kinds.PlanOf(r)
 	if err != nil {
 		return err
 	}
@@ -29,15 +32,17 @@ func describeRelease(w io.Writer, r study.Release) error {
 	if r.Simulated {
 		line("simulated", "its noise protected nobody")
 	}
-	if c := r.Result.Classifier; c != nil {
+	if c, ok := classifier.Of(r.Result); ok {
 		line("classifier", "%d classes, %d features, λ = %.3g", len(c.Classes), len(c.Weights), c.Lambda)
 	}
-	if l := r.Result.Labels; l != nil && r.Result.Classifier != nil {
-		if err := describeLabels(w, line, *r.Result.Classifier, *l); err != nil {
-			return err
-		}
+	if r.Kind != "labels" {
+		return nil
 	}
-	return nil
+	l, err := labels.ResultOf(r.Result)
+	if err != nil {
+		return err
+	}
+	return describeLabels(w, line, l)
 }
 
 // guaranteeOf says in words what a plan hides, and what it does not.
@@ -68,22 +73,22 @@ func partyList(all []study.PartyID) string {
 
 // describeLabels writes what a labels study adds: how it was trained, what the
 // privatised labels say of the classifier, and the classes' shares.
-func describeLabels(w io.Writer, line func(string, string, ...any), c study.Classifier, l study.LabelResult) error {
+func describeLabels(w io.Writer, line func(string, string, ...any), l labels.Result) error {
 	line("", "loss %s, risk %s, correction %s", l.Loss, l.Risk, l.Correction)
 	line("records", "%d, each label as it was with probability %.4f, else one of the other classes", l.Records, l.Keep)
-	if held, ok := l.Held(c.Lambda); ok {
+	if held, ok := l.Held(); ok {
 		switch l.Risk {
 		case aggregation.RiskBER:
 			line("estimated", "balanced error %.3f, by cross-validation on the privatised labels, corrected for their noise", held)
 		case aggregation.RiskAUC:
 			line("estimated", "area under the curve %.3f against the privatised labels, whose noise takes it towards 0.5", 1-held)
 		default:
-			line("estimated", "accuracy %.3f ± %.3f, by cross-validation on the privatised labels, corrected for their noise", 1-held, l.HeldError(len(c.Classes)))
+			line("estimated", "accuracy %.3f ± %.3f, by cross-validation on the privatised labels, corrected for their noise", 1-held, l.HeldError())
 		}
 	}
 	fmt.Fprintln(w, "\nclass shares of the records, corrected for the noise; ± is its standard error")
 	t := newTable(w, "class", "share", "±")
-	for k, name := range c.Classes {
+	for k, name := range l.Classifier.Classes {
 		t.add(name, fmt.Sprintf("%.4f", l.Shares.Projected[k]), fmt.Sprintf("%.4f", l.Shares.Error[k]))
 	}
 	return t.render()

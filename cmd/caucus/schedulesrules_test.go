@@ -16,6 +16,7 @@ import (
 	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // rules holds what a schedule left on the disks against what must be so.
@@ -186,7 +187,7 @@ func (f *federated) emptySum(p study.Plan) (study.Sum, error) {
 	if err != nil {
 		return nil, err
 	}
-	task, err := study.NewTask(p, made)
+	task, err := kinds.NewTask(p, made)
 	if err != nil {
 		return nil, err
 	}

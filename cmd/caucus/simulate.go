@@ -15,6 +15,9 @@ import (
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classify"
+	"caucus/study/kinds"
+	"caucus/study/simulate"
 )
 
 func newSimulate(c *console) *cobra.Command {
@@ -35,7 +38,7 @@ type simulateClassify struct {
 
 // classifySummary is the JSON document of simulate classify.
 type classifySummary struct {
-	study.Summary
+	simulate.Summary
 	Seconds float64 `json:"seconds"`
 }
 
@@ -63,7 +66,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.Float64Var(&s.delta, "delta", -1, "privacy budget δ; default min(1e-6, 1/(10·units))")
 	f.StringVar(&s.mechanism, "mechanism", "", "tally (default at unit party), cross (default at record and label), means (unit party), moment, output, output-paper, majority, average, none")
 	f.StringVar(&s.bound, "bound", "tight", "sensitivity bound of output: tight or paper")
-	f.StringVar(&s.learner, "learner", study.DefaultLearner, "what parties train: one of "+fmt.Sprint(learners.Names()))
+	f.StringVar(&s.learner, "learner", learners.Default, "what parties train: one of "+fmt.Sprint(learners.Names()))
 	f.StringVar(&s.lambda, "lambda", "auto", "ridge of the central fit, or auto")
 	componentsFlags(f, &s.components)
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.25, "share of the training records that becomes the pool, without labels")
@@ -94,7 +97,7 @@ func (s *simulateClassify) plan(cmd *cobra.Command) (study.Plan, error) {
 		Learner: s.learner, Tilt: s.tilt, Minimum: 1, Simulated: true,
 	}
 	if p.Mechanism == "" {
-		p.Mechanism = study.DefaultMechanism(unit)
+		p.Mechanism = classify.DefaultMechanism(unit)
 	}
 	if p.Noise == "" {
 		p.Noise = study.DefaultNoise(unit)
@@ -151,10 +154,10 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 		c.warnDelta(p.Delta, units)
 	}
 	p.Map = dataset.Identity(p.Schema) // until the pool is known
-	if err := p.Check(); err != nil {
+	if err := kinds.Check(p); err != nil {
 		return usageError{err}
 	}
-	sim := study.Simulation{
+	sim := simulate.Simulation{
 		Plan: p, Train: data.train, Test: data.test, Pool: data.pool, PoolWeight: data.poolWeight,
 		PoolFraction: s.poolFraction, PoolRows: s.poolRows, Parties: s.parties,
 		Map: s.components, Repeats: s.repeats, Seed: s.seed,

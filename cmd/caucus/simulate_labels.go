@@ -15,6 +15,9 @@ import (
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/labels"
+	"caucus/study/simulate"
 )
 
 // simulateLabels holds the flags of simulate labels.
@@ -31,7 +34,7 @@ type simulateLabels struct {
 
 // labelsSummary is the JSON document of simulate labels.
 type labelsSummary struct {
-	study.LabelSummary
+	simulate.LabelSummary
 	Seconds float64 `json:"seconds"`
 }
 
@@ -58,7 +61,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f := cmd.Flags()
 	f.StringVar(&s.mechanism, "mechanism", "rr", "rr (randomised response) or em (exponential mechanism as published: rr at ε/2)")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε of each label")
-	f.StringVar(&s.loss, "loss", study.DefaultLabelTerms().Loss, strings.Join(learners.LossNames(), ", "))
+	f.StringVar(&s.loss, "loss", labels.DefaultTerms().Loss, strings.Join(learners.LossNames(), ", "))
 	f.StringVar(&s.risk, "risk", aggregation.RiskAccuracy, "what is minimised: accuracy, ber or auc")
 	f.StringVar(&s.correction, "correction", "auto", "none, backward, forward, or auto: none for a symmetric loss and two classes, else backward")
 	f.StringVar(&s.lambda, "lambda", "auto", "ridge in units of the loss's scale; auto chooses it by cross-validation on the privatised labels")
@@ -77,15 +80,18 @@ Without --train or --dataset it uses generated hospital data.`,
 }
 
 func (s *simulateLabels) plan(schema dataset.Schema) (study.Plan, error) {
-	terms := study.DefaultLabelTerms()
+	terms := labels.DefaultTerms()
 	terms.Loss, terms.Risk, terms.Correction = s.loss, s.risk, s.correction
 	terms.MaxRecords = 1 << 20
 	if s.correction == "auto" {
-		terms.Correction = study.DefaultCorrection(s.loss, len(schema.Classes()))
+		terms.Correction = labels.DefaultCorrection(s.loss, len(schema.Classes()))
 	}
 	p := study.Plan{
 		Name: "simulation", Kind: "labels", Schema: schema, Map: dataset.Identity(schema), Unit: privacy.Label, Epsilon: s.epsilon,
-		Mechanism: s.mechanism, Noise: study.NoiseSite, Labels: &terms, Minimum: 1, Simulated: true,
+		Mechanism: s.mechanism, Noise: study.NoiseSite, Minimum: 1, Simulated: true,
+	}
+	if err := p.SetTerms(terms); err != nil {
+		return p, err
 	}
 	if s.lambda != "auto" {
 		var err error
@@ -113,7 +119,7 @@ func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Check(); err != nil {
+	if err := kinds.Check(p); err != nil {
 		return usageError{err}
 	}
 	var pictures *dataset.Pictures
@@ -145,8 +151,8 @@ func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 		data.train = data.train.Select(rows[:s.trainRows])
 	}
 	bar := newProgress(c)
-	summary, err := study.LabelSimulation{
-		Simulation: study.Simulation{
+	summary, err := simulate.Labels{
+		Simulation: simulate.Simulation{
 			Plan: p, Train: data.train, Test: data.test, Pool: data.pool, PoolFraction: s.poolFraction,
 			Parties: s.parties, Map: s.components, Repeats: s.repeats, Seed: s.seed, Progress: bar.set,
 		},

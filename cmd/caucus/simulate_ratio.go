@@ -15,13 +15,15 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	studyratio "caucus/study/ratio"
+	"caucus/study/simulate"
 )
 
 // simulateRatio holds the flags of simulate ratio.
 type simulateRatio struct {
 	source
 	components                                   dataset.Components
-	terms                                        study.RatioTerms
+	terms                                        studyratio.Terms
 	mechanism, setShares, targetShares, protocol string
 	expected                                     string
 	out                                          string
@@ -33,12 +35,12 @@ type simulateRatio struct {
 
 // ratioSummary is the JSON document of simulate ratio.
 type ratioSummary struct {
-	study.RatioSummary
+	simulate.RatioSummary
 	Seconds float64 `json:"seconds"`
 }
 
 func newSimulateRatio(c *console) *cobra.Command {
-	s := simulateRatio{terms: study.DefaultRatioTerms()}
+	s := simulateRatio{terms: studyratio.DefaultTerms()}
 	cmd := &cobra.Command{
 		Use:   "ratio",
 		Short: "Estimate class ratios from sets with privatised label counts",
@@ -66,7 +68,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.StringVar(&s.protocol, "protocol", string(ratio.UPP), "how test sets are drawn: upp (shares uniform on the simplex), app (on a grid) or npp (natural)")
 	f.IntVar(&s.targets, "targets", 20, "number of test sets (at each of --target-shares)")
 	f.IntVar(&s.targetSize, "target-size", 500, "records of a test set")
-	f.StringVar(&s.mechanism, "mechanism", "", strings.Join(study.RatioMechanisms(), ", ")+" (default auto; gaussian-zcdp with noisy embeddings)")
+	f.StringVar(&s.mechanism, "mechanism", "", strings.Join(studyratio.Mechanisms(), ", ")+" (default auto; gaussian-zcdp with noisy embeddings)")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε, of each label (of each record with noisy embeddings)")
 	f.Float64Var(&s.delta, "delta", -1, "privacy budget δ; default min(1e-6, 1/(10·records))")
 	f.StringVar(&s.terms.Estimator, "estimator", s.terms.Estimator, strings.Join(ratio.Estimators(), ", "))
@@ -105,7 +107,7 @@ func parseShares(flag, text string) ([][]float64, error) {
 func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	start := time.Now()
 	s.source.seed = s.seed
-	sim := study.RatioSimulation{
+	sim := simulate.Ratio{
 		PoolFraction: s.poolFraction, PoolRows: s.poolRows, Map: s.components,
 		Sets: s.sets, SetSize: s.setSize, Skew: s.skew, Targets: s.targets, TargetSize: s.targetSize,
 		Protocol: ratio.Protocol(s.protocol), Repeats: s.repeats, Seed: s.seed,
@@ -124,12 +126,12 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	sim.Train, sim.Test, sim.Pool = data.train, data.test, data.pool
 	p := study.Plan{
 		Name: "simulation", Kind: "ratio", Schema: data.schema, Unit: privacy.Label, Epsilon: s.epsilon, Delta: s.delta,
-		Mechanism: s.mechanism, Noise: study.NoiseSite, Ratio: &s.terms, Minimum: 1, Simulated: true,
+		Mechanism: s.mechanism, Noise: study.NoiseSite, Minimum: 1, Simulated: true,
 	}
 	p.Schema.Party = ""
-	s.terms.Sets, s.terms.MaxSets = study.SetsParty, 1
+	s.terms.Sets, s.terms.MaxSets = studyratio.SetsParty, 1
 	if s.terms.Skew != 0 || s.expected != "" {
-		s.terms.Sets, s.terms.MaxSets = study.SetsMade, len(p.Schema.Label.Classes)
+		s.terms.Sets, s.terms.MaxSets = studyratio.SetsMade, len(p.Schema.Label.Classes)
 		shares, err := parseShares("expected", s.expected)
 		if err != nil {
 			return err
@@ -138,11 +140,11 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 			s.terms.Expected = shares[0]
 		}
 	}
-	if s.terms.Features == study.FeaturesNoisyEmbedding {
+	if s.terms.Features == studyratio.FeaturesNoisyEmbedding {
 		p.Unit = privacy.Record
 	}
 	if p.Mechanism == "" {
-		p.Mechanism = study.DefaultRatioMechanism(s.terms.Features)
+		p.Mechanism = studyratio.DefaultMechanism(s.terms.Features)
 	}
 	units := s.sets * s.setSize
 	if !cmd.Flags().Changed("delta") {
@@ -150,7 +152,7 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	} else {
 		c.warnDelta(p.Delta, units)
 	}
-	sim.Plan = p
+	sim.Plan, sim.Terms = p, s.terms
 	if err := sim.Check(); err != nil {
 		return usageError{err}
 	}
@@ -183,7 +185,7 @@ func printRatio(w io.Writer, s ratioSummary) error {
 	}
 	fmt.Fprintf(w, "%s of about %.0f records, %d classes, features: %s, estimator %s, width %.3g\n\n", sets, s.SetSize, s.Classes, s.Features, s.Estimator, s.Width)
 	fmt.Fprintf(w, "mean L1 distance to the true shares of %d test sets of %d records, %d repeat(s)\n", s.Targets*max(1, len(s.ByShare)), s.TargetSize, s.Repeats)
-	line := func(name string, l study.RatioL1) {
+	line := func(name string, l simulate.RatioL1) {
 		fmt.Fprintf(w, "  %-18s released %.4f ± %.4f   unperturbed %.4f   training ratio %.4f\n", name, l.Released, l.ReleasedSD, l.Unperturbed, l.TrainingRatio)
 	}
 	line("all", s.L1)

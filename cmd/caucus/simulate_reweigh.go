@@ -15,6 +15,9 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/reweigh"
+	"caucus/study/simulate"
 )
 
 // simulateReweigh holds the flags of simulate reweigh.
@@ -30,7 +33,7 @@ type simulateReweigh struct {
 
 // reweighSummary is the JSON document of simulate reweigh.
 type reweighSummary struct {
-	study.ReweighSummary
+	simulate.ReweighSummary
 	Seconds float64 `json:"seconds"`
 }
 
@@ -84,14 +87,17 @@ func (s *simulateReweigh) plan() (study.Plan, error) {
 	p := study.Plan{
 		Name: "simulation", Kind: "reweigh", Unit: unit, Epsilon: s.epsilon, Delta: s.delta,
 		Mechanism: s.mechanism, Noise: s.noise, Minimum: 1, Simulated: true,
-		Reweigh: &study.ReweighTerms{Bins: s.bins, Keep: s.keep},
 	}
+	terms := reweigh.Terms{Bins: s.bins, Keep: s.keep}
 	for _, pair := range s.pairs {
 		a, b, ok := strings.Cut(pair, "*")
 		if !ok {
 			return p, usagef("--pair %q: want COLUMN*COLUMN", pair)
 		}
-		p.Reweigh.Pairs = append(p.Reweigh.Pairs, [2]string{a, b})
+		terms.Pairs = append(terms.Pairs, [2]string{a, b})
+	}
+	if err := p.SetTerms(terms); err != nil {
+		return p, err
 	}
 	if s.lambda != "auto" {
 		if p.Lambda, err = strconv.ParseFloat(s.lambda, 64); err != nil || !(p.Lambda > 0) {
@@ -169,7 +175,7 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 	p.Schema = schema.Without(column)
 	p.Schema.Party = "" // as writeFiles writes
 	p.Map = dataset.Identity(p.Schema)
-	if err := p.Check(); err != nil {
+	if err := kinds.Check(p); err != nil {
 		return usageError{err}
 	}
 	if p.Unit == privacy.Party {
@@ -182,7 +188,7 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 		return err
 	}
 	bar := newProgress(c)
-	summary, err := study.ReweighSimulation{
+	summary, err := simulate.Reweigh{
 		Plan: p, Records: records, Group: group, Share: s.share, HoldOut: s.holdOutShare, Query: query, Parties: s.parties,
 		Map: s.components, Repeats: s.repeats, Seed: s.seed, Progress: bar.set,
 	}.Run(cmd.Context())
@@ -201,12 +207,16 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 
 // writeFiles writes the first repeat's files, for caucus query and for a study on
 // the weighted pool.
-func (s *simulateReweigh) writeFiles(c *console, schema dataset.Schema, t *dataset.Table, summary study.ReweighSummary) error {
+func (s *simulateReweigh) writeFiles(c *console, schema dataset.Schema, t *dataset.Table, summary simulate.ReweighSummary) error {
 	if err := os.MkdirAll(s.out, 0o755); err != nil {
 		return err
 	}
 	pool := t.Select(summary.PoolRecords)
 	text, err := schema.YAML()
+	if err != nil {
+		return err
+	}
+	weights, err := reweigh.WeightsOf(*summary.Release)
 	if err != nil {
 		return err
 	}
@@ -217,7 +227,7 @@ func (s *simulateReweigh) writeFiles(c *console, schema dataset.Schema, t *datas
 		"schema.yaml": func(w io.Writer) error { _, err := w.Write(text); return err },
 		"pool.csv":    pool.WriteCSV,
 		"weighted.csv": func(w io.Writer) error {
-			return auxdata.WriteWeighted(w, pool, summary.Release.Result.Weights.Weight)
+			return auxdata.WriteWeighted(w, pool, weights.Weight)
 		},
 		"private.csv": t.Select(summary.PrivateRecords).WriteCSV,
 		"test.csv":    t.Select(summary.TestRecords).WriteCSV,
@@ -249,7 +259,7 @@ func printReweigh(w io.Writer, d reweighSummary, s *simulateReweigh, split strin
 	}
 	fmt.Fprintf(w, "\nover %d repeat(s); the pool counts as %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
 		d.Repeats, d.EffectiveRows, d.UploadBytes, d.Seconds)
-	printWeights(w, d.Release.Result.Weights)
+	printWeights(w, *d.Release)
 	printTotals(w, d.Totals)
 	for _, m := range d.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", m)

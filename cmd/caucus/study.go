@@ -211,7 +211,7 @@ read it; caucus verify checks all of it.`,
 			for _, w := range r.Release.Result.Warnings {
 				o.note("warning: %s", w)
 			}
-			printWeights(o.err, r.Release.Result.Weights)
+			printWeights(o.err, r.Release)
 			printTotals(o.err, r.Release.Totals)
 			if len(r.Release.Missing) > 0 {
 				o.note("missing: %v", r.Release.Missing)

@@ -5,7 +5,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/internal/yamlfile"
-	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // FuzzStudyFile: whatever a researcher writes is refused or becomes a plan that
@@ -32,8 +32,8 @@ func FuzzStudyFile(f *testing.F) {
 		if err != nil || s.Map.Project > 3 || s.Shards > 64 || len(s.Roster) > 64 {
 			return
 		}
-		if p, err := study.Propose(s.Proposal, schema, pool); err == nil && p.Plan.Check() != nil {
-			t.Fatalf("a plan is proposed that does not check: %v", p.Plan.Check())
+		if p, err := kinds.Propose(s.Proposal, schema, pool); err == nil && kinds.Check(p.Plan) != nil {
+			t.Fatalf("a plan is proposed that does not check: %v", kinds.Check(p.Plan))
 		}
 	})
 }

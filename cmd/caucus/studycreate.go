@@ -19,6 +19,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // studyFile is what study create reads: a proposal and where its public files
@@ -180,6 +181,21 @@ func readStudyFile(name string) (studyFile, error) {
 }
 
 func decodeStudyFile(file *yamlfile.Document) (s studyFile, err error) {
+	name := kinds.Default
+	if n := file.Find("kind"); n != nil {
+		name = n.Value
+	}
+	if kind, err := kinds.Named(name); err == nil { // its terms stand under its name
+		if node, terms := file.Find(name), kind.Terms(); node != nil && terms != nil {
+			if err := yamlfile.DecodeNode(node, terms); err != nil {
+				return s, file.Locate(fmt.Errorf("%s: %w", name, err))
+			}
+			if s.KindTerms, err = study.EncodeTerms(terms); err != nil {
+				return s, file.Locate(fmt.Errorf("%s: %w", name, err))
+			}
+			file.Remove(name)
+		}
+	}
 	s.Map.Project = dataset.Auto
 	if err := file.Decode(&s); err != nil {
 		return s, err
@@ -191,21 +207,21 @@ func decodeStudyFile(file *yamlfile.Document) (s studyFile, err error) {
 }
 
 // propose makes the plan of a study file.
-func (s studyFile) propose(c *console) (study.Proposed, error) {
+func (s studyFile) propose(c *console) (kinds.Proposed, error) {
 	schema, err := readSchema(s.Schema)
 	if err != nil {
-		return study.Proposed{}, err
+		return kinds.Proposed{}, err
 	}
 	pool, err := new(reading).table(c, s.Pool, schema, schema.Format())
 	if err != nil {
-		return study.Proposed{}, err
+		return kinds.Proposed{}, err
 	}
 	if s.PoolRelease != "" {
 		if s.Weights, err = poolSource(s.PoolRelease, pool, false); err != nil {
-			return study.Proposed{}, err
+			return kinds.Proposed{}, err
 		}
 	}
-	return study.Propose(s.Proposal, schema, pool)
+	return kinds.Propose(s.Proposal, schema, pool)
 }
 
 func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) error {
@@ -270,8 +286,8 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 			_, err = fmt.Fprintf(w, "forecast   accuracy %.3f on a reference problem (%.3f without noise, %.3f by the largest class)\n",
 				doc.Forecast.Accuracy, doc.Forecast.Unperturbed, doc.Forecast.Majority)
 		}
-		if err == nil && p.Ratio != nil {
-			_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set of %d records by %.2g on average\n", p.Ratio.SetSize, doc.ShareError)
+		if err == nil && doc.ShareError > 0 {
+			_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", doc.ShareError)
 		}
 		if err == nil && !dry {
 			_, err = fmt.Fprintf(w, "open it with: caucus study open %s\n", doc.Plan.String()[:16])

@@ -16,6 +16,8 @@ import (
 	"caucus/dataset"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/verify"
 )
 
 // verification is the JSON document of verify.
@@ -23,13 +25,13 @@ type verification struct {
 	Release string `json:"release"`
 	// Holds: no claim fails. What is only the coordinator's word, and what must
 	// be trusted, is among the findings.
-	Holds    bool            `json:"holds"`
-	Findings []study.Finding `json:"findings"`
-	Manifest study.Manifest  `json:"manifest"`
+	Holds    bool             `json:"holds"`
+	Findings []verify.Finding `json:"findings"`
+	Manifest study.Manifest   `json:"manifest"`
 }
 
-// verify is what the verb of that name was told.
-type verify struct {
+// checker is what the verb verify was told.
+type checker struct {
 	*console
 	release, pool, schema, key, profile, config string
 	how                                         reading
@@ -38,7 +40,7 @@ type verify struct {
 }
 
 func newVerify(c *console) *cobra.Command {
-	v := &verify{console: c}
+	v := &checker{console: c}
 	cmd := &cobra.Command{
 		Use:   "verify RELEASE",
 		Short: "Check all that a release claims, here and offline",
@@ -73,7 +75,7 @@ protects nobody.`,
 	return cmd
 }
 
-func (v *verify) run(cmd *cobra.Command) error {
+func (v *checker) run(cmd *cobra.Command) error {
 	if v.pool == "" && v.config == "" {
 		return usagef("verify needs --pool FILE, the public pool of the study, or --config FILE of an agent that took part")
 	}
@@ -85,24 +87,24 @@ func (v *verify) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	plan, err := r.Release.ParsedPlan()
+	plan, err := kinds.PlanOf(r.Release)
 	if err != nil { // nothing else can be asked
-		found = append(found, study.Finding{About: "plan", Verdict: study.Fails, Says: err.Error()})
+		found = append(found, verify.Finding{About: "plan", Verdict: verify.Fails, Says: err.Error()})
 		return v.tell(r, found)
 	}
 	if _, _, err := protocol.ParsePlan(r.Release.Plan); err != nil && !plan.Simulated {
-		found = append(found, study.Finding{About: "plan", Verdict: study.Fails, Says: fmt.Sprintf("no coordinator or agent runs it: %v", err)})
+		found = append(found, verify.Finding{About: "plan", Verdict: verify.Fails, Says: fmt.Sprintf("no coordinator or agent runs it: %v", err)})
 	}
 	pool, err := v.readPool(plan)
 	if err != nil && plan.Simulated { // whatever the pool is
-		found = append(found, study.Finding{About: "simulated", Verdict: study.Fails, Says: "this release is simulated, and protects nobody"},
-			study.Finding{About: "pool", Verdict: study.Unchecked, Says: err.Error()})
+		found = append(found, verify.Finding{About: "simulated", Verdict: verify.Fails, Says: "this release is simulated, and protects nobody"},
+			verify.Finding{About: "pool", Verdict: verify.Unchecked, Says: err.Error()})
 		return v.tell(r, found)
 	}
 	if err != nil {
 		return err
 	}
-	found = append(found, r.Release.Verify(pool)...)
+	found = append(found, verify.Claims(r.Release, pool)...)
 	if v.witness != nil {
 		found = append(found, v.witness.Witness(r.Release)...)
 		if pool.Digest == plan.Pool {
@@ -117,9 +119,9 @@ func (v *verify) run(cmd *cobra.Command) error {
 }
 
 // signature checks who signed.
-func (v *verify) signature(r protocol.SignedRelease) ([]study.Finding, error) {
-	about := func(verdict study.Verdict, format string, args ...any) study.Finding {
-		return study.Finding{About: "signature", Verdict: verdict, Says: fmt.Sprintf(format, args...)}
+func (v *checker) signature(r protocol.SignedRelease) ([]verify.Finding, error) {
+	about := func(verdict verify.Verdict, format string, args ...any) verify.Finding {
+		return verify.Finding{About: "signature", Verdict: verdict, Says: fmt.Sprintf(format, args...)}
 	}
 	keys, whose, err := v.trusted()
 	if err != nil {
@@ -133,24 +135,24 @@ func (v *verify) signature(r protocol.SignedRelease) ([]study.Finding, error) {
 	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated:
 		return nil, nil // that it is simulated says enough
 	case errors.Is(itself, protocol.ErrUnsigned):
-		return []study.Finding{about(study.Fails, "nobody signed this release")}, nil
+		return []verify.Finding{about(verify.Fails, "nobody signed this release")}, nil
 	case itself != nil:
-		return []study.Finding{about(study.Fails, "the release was changed after key %s signed it, or another key did", r.Signer)}, nil
+		return []verify.Finding{about(verify.Fails, "the release was changed after key %s signed it, or another key did", r.Signer)}, nil
 	case keys == nil:
-		return []study.Finding{
-			about(study.Holds, "nothing was changed since key %s signed it", r.Signer),
-			about(study.Trust, "that this key is the coordinator's: the file says so itself. Compare it with signer: in an agent's identity.yaml or an operator's profile, or give --config, --profile or --key"),
+		return []verify.Finding{
+			about(verify.Holds, "nothing was changed since key %s signed it", r.Signer),
+			about(verify.Trust, "that this key is the coordinator's: the file says so itself. Compare it with signer: in an agent's identity.yaml or an operator's profile, or give --config, --profile or --key"),
 		}, nil
 	case !keys.Hold(r.Signer):
-		return []study.Finding{about(study.Fails, "it was signed by key %s, which is not the coordinator's key %s (%s)", r.Signer, keys.Newest(), whose)}, nil
+		return []verify.Finding{about(verify.Fails, "it was signed by key %s, which is not the coordinator's key %s (%s)", r.Signer, keys.Newest(), whose)}, nil
 	case r.Signer != keys.Newest():
-		return []study.Finding{about(study.Holds, "nothing was changed since the coordinator signed it, with key %s, which it has since handed over to %s (%s)", r.Signer, keys.Newest(), whose)}, nil
+		return []verify.Finding{about(verify.Holds, "nothing was changed since the coordinator signed it, with key %s, which it has since handed over to %s (%s)", r.Signer, keys.Newest(), whose)}, nil
 	}
-	return []study.Finding{about(study.Holds, "nothing was changed since the coordinator signed it, with key %s (%s)", r.Signer, whose)}, nil
+	return []verify.Finding{about(verify.Holds, "nothing was changed since the coordinator signed it, with key %s (%s)", r.Signer, whose)}, nil
 }
 
 // trusted are the coordinator's keys and who says so; nil if nobody does.
-func (v *verify) trusted() (keys *protocol.Keys, whose string, err error) {
+func (v *checker) trusted() (keys *protocol.Keys, whose string, err error) {
 	if v.config != "" {
 		c, err := agent.LoadConfig(v.config)
 		if err != nil {
@@ -183,7 +185,7 @@ func (v *verify) trusted() (keys *protocol.Keys, whose string, err error) {
 
 // readPool reads the pool under the plan's schema and map: the file as it was
 // given to study create, or the canonical one that agents keep.
-func (v *verify) readPool(p study.Plan) (*auxdata.Pool, error) {
+func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	file := v.pool
 	if file == "" {
 		file = v.witness.PoolFile(p.Pool)
@@ -216,13 +218,13 @@ func poolUnder(c *console, how *reading, file string, format dataset.Format, p s
 }
 
 // tell prints what was found and fails if anything does.
-func (v *verify) tell(r protocol.SignedRelease, found []study.Finding) error {
-	doc := verification{Release: v.release, Holds: !study.AnyFails(found), Findings: found, Manifest: r.Release.Manifest}
+func (v *checker) tell(r protocol.SignedRelease, found []verify.Finding) error {
+	doc := verification{Release: v.release, Holds: !verify.AnyFails(found), Findings: found, Manifest: r.Release.Manifest}
 	if err := v.print(doc, doc.writeText); err != nil {
 		return err
 	}
 	for _, f := range found {
-		if f.Verdict == study.Fails {
+		if f.Verdict == verify.Fails {
 			return fmt.Errorf("%s does not hold: %s: %s", v.release, f.About, f.Says)
 		}
 	}
@@ -231,14 +233,14 @@ func (v *verify) tell(r protocol.SignedRelease, found []study.Finding) error {
 
 // verdictTitles are the headings, in order.
 var verdictTitles = []struct {
-	verdict study.Verdict
+	verdict verify.Verdict
 	title   string
 }{
-	{study.Fails, "DOES NOT HOLD"},
-	{study.Holds, "Holds"},
-	{study.Word, "Only the coordinator's word"},
-	{study.Trust, "Must be trusted"},
-	{study.Unchecked, "Not checked"},
+	{verify.Fails, "DOES NOT HOLD"},
+	{verify.Holds, "Holds"},
+	{verify.Word, "Only the coordinator's word"},
+	{verify.Trust, "Must be trusted"},
+	{verify.Unchecked, "Not checked"},
 }
 
 func (d verification) writeText(w io.Writer) error {
@@ -280,7 +282,7 @@ func (p plainWriter) Write(b []byte) (int, error) {
 }
 
 // writeFindings writes those of one verdict under a heading.
-func writeFindings(w io.Writer, title string, v study.Verdict, all []study.Finding) {
+func writeFindings(w io.Writer, title string, v verify.Verdict, all []verify.Finding) {
 	first := true
 	for _, f := range all {
 		if f.Verdict != v {

@@ -5,14 +5,16 @@ import (
 	"io"
 
 	"caucus/study"
+	"caucus/study/reweigh"
 )
 
 // shownResiduals of a release are told in words; all are in its document.
 const shownResiduals = 3
 
 // printWeights says how far a reweigh release's weights can be trusted.
-func printWeights(w io.Writer, out *study.Weights) {
-	if out == nil {
+func printWeights(w io.Writer, r study.Release) {
+	out, err := reweigh.WeightsOf(r)
+	if err != nil { // it is of another kind
 		return
 	}
 	fmt.Fprintf(w, "weights: the pool's %d rows count as %.0f; one row holds at most %.2f %% of all weight; λ = %.3g\n",

@@ -8,6 +8,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/simulate"
 )
 
 // hammExperiment compares the ways to release a classifier of many parties'
@@ -129,12 +130,12 @@ func partition(concentration float64) string {
 
 // deal makes a draw of a set. The split depends on seed, set and draw, so that
 // all numbers of parties and all methods meet the same pool and test records.
-func (s hammSet) deal(l *lab, parties, draw int, concentration float64) (*study.Draw, error) {
+func (s hammSet) deal(l *lab, parties, draw int, concentration float64) (*simulate.Draw, error) {
 	return s.dealMapped(l, parties, draw, concentration, study.Plan{}, dataset.Components{Project: dataset.Count(s.Project), Analysis: dataset.PCA})
 }
 
 // dealMapped is deal under another map; terms are those that auto looks at.
-func (s hammSet) dealMapped(l *lab, parties, draw int, concentration float64, terms study.Plan, c dataset.Components) (*study.Draw, error) {
+func (s hammSet) dealMapped(l *lab, parties, draw int, concentration float64, terms study.Plan, c dataset.Components) (*simulate.Draw, error) {
 	data, err := l.records(s.Name)
 	if err != nil {
 		return nil, err
@@ -148,15 +149,15 @@ func (s hammSet) dealMapped(l *lab, parties, draw int, concentration float64, te
 		train = train.Select(rng.Perm(train.Len())[:s.Records])
 	}
 	terms.Name, terms.Kind, terms.Schema, terms.Minimum = "hamm", "classify", data.Schema, 1
-	return study.Simulation{
+	return simulate.Simulation{
 		Plan:  terms,
 		Train: train, Test: test, PoolFraction: poolPart, PoolRows: s.PoolRows,
 		Parties: parties, Map: c, Repeats: 1, Seed: rng.Uint64(),
-	}.Draw(0, study.Skew{Concentration: concentration})
+	}.Draw(0, simulate.Skew{Concentration: concentration})
 }
 
 // records a rival may use, as labelled rows.
-func pooledOf(d *study.Draw) labelled {
+func pooledOf(d *simulate.Draw) labelled {
 	l := labelled{X: d.X, Y: d.Private.Y, Classes: len(d.Plan.Schema.Classes())}
 	return l
 }

@@ -12,6 +12,7 @@ import (
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/simulate"
 )
 
 // comparison measures all methods on one draw of one set at one unit.
@@ -27,7 +28,7 @@ type comparison struct {
 	out      *results
 
 	ctx    context.Context
-	d      *study.Draw
+	d      *simulate.Draw
 	shards int
 	rng    *rand.Rand
 }

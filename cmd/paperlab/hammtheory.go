@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,6 +16,8 @@ import (
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/simulate"
 )
 
 // Checks of Hamm, Cao & Belkin 2016, Theorem 4: with λ fixed, the excess risk of
@@ -111,7 +114,11 @@ func winners(t *aggregation.Tally) []float64 {
 }
 
 func weightsOf(r study.Result) ([]float64, error) {
-	m, err := r.Classifier.Linear()
+	c, ok := classifier.Of(r)
+	if !ok {
+		return nil, errors.New("the release holds no classifier")
+	}
+	m, err := c.Linear()
 	if err != nil {
 		return nil, err
 	}
@@ -270,11 +277,11 @@ func shiftedPool(ctx context.Context, l *lab, draw int, out *results) error {
 	rng.Shuffle(len(women), func(i, j int) { women[i], women[j] = women[j], women[i] })
 	pool := data.Train.Select(women[:2000])
 	for _, n := range []int{12, 200} {
-		d, err := study.Simulation{
+		d, err := simulate.Simulation{
 			Plan:  study.Plan{Name: "hamm", Kind: "classify", Schema: data.Schema, Minimum: 1},
 			Train: data.Train.Select(men), Test: data.Test.Select(testMen), Pool: pool,
 			Parties: n, Map: dataset.Components{Project: 40, Analysis: dataset.PCA}, Repeats: 1, Seed: rng.Uint64(),
-		}.Draw(0, study.Skew{})
+		}.Draw(0, simulate.Skew{})
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,8 @@ import (
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/reweigh"
+	"caucus/study/simulate"
 )
 
 // jiElkanExperiment is the comparison of Ji & Elkan 2013: queries and classifiers
@@ -170,8 +172,8 @@ func (d *jiElkanData) draw(setting string, rng *rand.Rand) (jiElkanDraw, error) 
 }
 
 // weigh runs a reweigh study of one party on a draw.
-func (d *jiElkanData) weigh(ctx context.Context, at jiElkanDraw, m jiElkanMethod, epsilon float64, seed uint64) (study.ReweighSummary, error) {
-	schema, terms := d.features, &study.ReweighTerms{Bins: m.Bins}
+func (d *jiElkanData) weigh(ctx context.Context, at jiElkanDraw, m jiElkanMethod, epsilon float64, seed uint64) (simulate.ReweighSummary, error) {
+	schema, terms := d.features, &reweigh.Terms{Bins: m.Bins}
 	n, _ := at.private.Dims()
 	k, _ := at.pool.Dims()
 	width := d.outcome
@@ -191,11 +193,15 @@ func (d *jiElkanData) weigh(ctx context.Context, at jiElkanDraw, m jiElkanMethod
 		query[i] = float64(y)
 		group[i] = i < n
 	}
-	return study.ReweighSimulation{
-		Plan: study.Plan{
-			Name: "ji-elkan", Kind: "reweigh", Schema: schema, Unit: privacy.Record, Epsilon: epsilon,
-			Mechanism: m.Mechanism, Lambda: m.Lambda, Noise: study.NoiseSite, Reweigh: terms,
-		},
+	p := study.Plan{
+		Name: "ji-elkan", Kind: "reweigh", Schema: schema, Unit: privacy.Record, Epsilon: epsilon,
+		Mechanism: m.Mechanism, Lambda: m.Lambda, Noise: study.NoiseSite,
+	}
+	if err := p.SetTerms(terms); err != nil {
+		return simulate.ReweighSummary{}, err
+	}
+	return simulate.Reweigh{
+		Plan:    p,
 		Records: records, Group: group, Share: 1, Query: query, Parties: 1, Repeats: 1, Seed: seed, Lean: true,
 	}.Run(ctx)
 }
@@ -269,7 +275,10 @@ func (d *jiElkanData) runOne(ctx context.Context, l *lab, setting string, draw i
 			if err != nil {
 				return err
 			}
-			weights := s.Release.Result.Weights
+			weights, err := reweigh.WeightsOf(*s.Release)
+			if err != nil {
+				return err
+			}
 			weight := weights.Weight
 			note(m.Name, epsilon, "error", s.Estimate-truth, "effective rows", weights.EffectiveRows, "stated sd", s.ForecastSD)
 			// The simulation deals E in an order of its own.

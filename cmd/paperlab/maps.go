@@ -7,6 +7,8 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classify"
+	"caucus/study/simulate"
 )
 
 // mapsExperiment compares public maps: what each makes of released accuracy, on
@@ -78,10 +80,10 @@ func (s mapsSet) measure(ctx context.Context, l *lab, unit privacy.Unit, candida
 		parties = s.Devices
 	}
 	c := mapsCandidates[candidate]
-	var d *study.Draw
+	var d *simulate.Draw
 	for _, epsilon := range []float64{.1, 1, 10} {
 		terms := study.Plan{
-			Unit: unit, Epsilon: epsilon, Delta: hammDelta, Mechanism: study.DefaultMechanism(unit), Noise: study.DefaultNoise(unit), Shards: 1, Tilt: true,
+			Unit: unit, Epsilon: epsilon, Delta: hammDelta, Mechanism: classify.DefaultMechanism(unit), Noise: study.DefaultNoise(unit), Shards: 1, Tilt: true,
 		}
 		if d == nil || c.Project == dataset.Auto { // auto looks at ε
 			var err error

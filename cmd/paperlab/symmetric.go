@@ -189,7 +189,7 @@ func (m *mappedSet) privatise(ctx context.Context, mechanism string, epsilon flo
 	if err != nil {
 		return nil, learners.Channel{}, err
 	}
-	r, err := study.Settle(ctx, privacy.Simulation(seed), study.Hash{}, []study.Ask{{Output: "labels", Sensitive: s, Mechanism: response}})
+	r, err := study.Settle(ctx, privacy.Simulation(seed), study.Hash{}, []study.Request{{Output: "labels", Sensitive: s, Mechanism: response}})
 	if err != nil {
 		return nil, learners.Channel{}, err
 	}

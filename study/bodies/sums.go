@@ -1,0 +1,295 @@
+package bodies
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// ClearSum adds contributions that carry no noise: the coordinator adds it
+// once, on the sum.
+type ClearSum struct {
+	Statistic Statistic
+	vector    []int64
+	weight    int64
+}
+
+func NewClearSum(q Statistic) *ClearSum {
+	return &ClearSum{Statistic: q, vector: make([]int64, q.Cells())}
+}
+
+func (s *ClearSum) Check(body []byte) error {
+	_, _, err := s.parse(body)
+	return err
+}
+
+func (s *ClearSum) parse(body []byte) ([]int64, int64, error) {
+	v, w, err := s.Statistic.ParseClear(body)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", study.ErrContribution, err)
+	}
+	return v, w, nil
+}
+
+func (s *ClearSum) Add(body []byte) error {
+	v, w, err := s.parse(body)
+	if err != nil {
+		return err
+	}
+	addInto(s.vector, v)
+	s.weight += w
+	return nil
+}
+
+func (s *ClearSum) Merge(o study.Sum) error {
+	other, ok := o.(*ClearSum)
+	if !ok || len(other.vector) != len(s.vector) {
+		return fmt.Errorf("merge sums: they belong to different plans")
+	}
+	addInto(s.vector, other.vector)
+	s.weight += other.weight
+	return nil
+}
+
+func (s *ClearSum) Requests(int) ([]study.Request, error) {
+	return Requests(s.Statistic, s.vector, s.weight)
+}
+
+func (s *ClearSum) Public() bool       { return false }
+func (s *ClearSum) Contributions() int { return -1 }
+func (s *ClearSum) Weight() int64      { return s.weight }
+
+func (s *ClearSum) MarshalBinary() ([]byte, error) {
+	return AppendVector(binary.AppendVarint(nil, s.weight), s.vector), nil
+}
+
+func (s *ClearSum) UnmarshalBinary(b []byte) error {
+	w, b, err := CutVarint(b)
+	if err != nil {
+		return err
+	}
+	vector, err := ParseVector(b, len(s.vector))
+	if err != nil {
+		return err
+	}
+	if w < 0 {
+		return fmt.Errorf("read sum: its weight is %d", w)
+	}
+	s.vector, s.weight = vector, w
+	return nil
+}
+
+// releasedSum adds contributions that each party released through its own
+// ledger. Independent noises add.
+type releasedSum struct {
+	q      Statistic
+	plan   study.Plan
+	terms  study.ReleaseTerms
+	id     string // of the release in every party's ledger
+	vector []int64
+	weight int64
+	draws  int
+}
+
+func newReleasedSum(p study.Plan, q Statistic) (*releasedSum, error) {
+	t, err := q.Terms(1)
+	if err != nil {
+		return nil, err
+	}
+	canonical, err := p.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	return &releasedSum{
+		q: q, plan: p, terms: t, id: study.ReleaseID(study.HashOf(canonical), t.Output),
+		vector: make([]int64, q.ReleasedCells()),
+	}, nil
+}
+
+// AppendPublished is the body of a contribution that a party released: its
+// weight and the publication. A simulated publication has no bytes of its own
+// that could pass for a real one; a zero byte and its values stand for it.
+func AppendPublished(weight int64, r privacy.Published) ([]byte, error) {
+	body := binary.AppendUvarint(nil, uint64(weight))
+	if r.Simulated {
+		values := r.Values
+		for _, v := range r.Reals { // of a literal sampler, in lattice units
+			values = append(values, int64(math.Round(v)))
+		}
+		return AppendVector(append(body, 0), values), nil
+	}
+	b, err := r.MarshalBinary()
+	if err != nil {
+		return nil, fmt.Errorf("encode contribution: %w", err)
+	}
+	return append(body, b...), nil
+}
+
+func (s *releasedSum) Check(body []byte) error {
+	_, _, err := s.parse(body)
+	return err
+}
+
+func (s *releasedSum) Add(body []byte) error {
+	v, w, err := s.parse(body)
+	if err != nil {
+		return err
+	}
+	addInto(s.vector, v)
+	s.weight += w
+	s.draws++
+	return nil
+}
+
+// parse checks that a body was released under exactly the plan's terms.
+func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
+	weight, n := binary.Uvarint(body)
+	if n <= 0 {
+		return nil, 0, fmt.Errorf("%w: it is truncated or not a contribution", study.ErrContribution)
+	}
+	if least, most := s.q.Weights(); weight < uint64(least) || weight > uint64(most) {
+		return nil, 0, fmt.Errorf("%w: it declares a weight of %d, the plan takes %d to %d", study.ErrContribution, weight, least, most)
+	}
+	body = body[n:]
+	if s.plan.Simulated {
+		if len(body) == 0 || body[0] != 0 {
+			return nil, 0, fmt.Errorf("%w: a simulated plan takes simulated publications only", study.ErrContribution)
+		}
+		v, err := ParseVector(body[1:], len(s.vector))
+		if err != nil {
+			return nil, 0, fmt.Errorf("%w: %w", study.ErrContribution, err)
+		}
+		return v, int64(weight), nil
+	}
+	r, err := privacy.ParsePublished(body)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", study.ErrContribution, err)
+	}
+	switch want := s.terms; {
+	case r.ID != s.id:
+		return nil, 0, fmt.Errorf("%w: it was released for another plan", study.ErrContribution)
+	case r.Mechanism != want.Mechanism.Name() || !maps.Equal(r.Parameters, privacy.ParametersOf(want.Mechanism)):
+		return nil, 0, fmt.Errorf("%w: it was released by %s %v, the plan's terms give %s %v", study.ErrContribution, r.Mechanism, r.Parameters, want.Mechanism.Name(), privacy.ParametersOf(want.Mechanism))
+	case !r.Bound.Equal(want.Bound):
+		return nil, 0, fmt.Errorf("%w: it was released under another bound than plan and pool give", study.ErrContribution)
+	case len(r.Values) != len(s.vector):
+		return nil, 0, fmt.Errorf("%w: it has %d numbers, want %d", study.ErrContribution, len(r.Values), len(s.vector))
+	}
+	// No number of sites may make the sum wrap. Honest values are far below.
+	limit := (1 << 60) / s.plan.MostSites()
+	for _, v := range r.Values {
+		if v < -limit || v > limit {
+			return nil, 0, fmt.Errorf("%w: a value is beyond %d, which no honest release is", study.ErrContribution, limit)
+		}
+	}
+	return r.Values, int64(weight), nil
+}
+
+func (s *releasedSum) Merge(o study.Sum) error {
+	other, ok := o.(*releasedSum)
+	if !ok || other.id != s.id {
+		return fmt.Errorf("merge sums: they belong to different plans")
+	}
+	addInto(s.vector, other.vector)
+	s.weight += other.weight
+	s.draws += other.draws
+	return nil
+}
+
+func (s *releasedSum) Requests(int) ([]study.Request, error) { return nil, nil }
+
+func (s *releasedSum) Public() bool       { return true }
+func (s *releasedSum) Contributions() int { return s.draws }
+func (s *releasedSum) Weight() int64      { return s.weight }
+
+func (s *releasedSum) MarshalBinary() ([]byte, error) {
+	b := binary.AppendVarint(nil, s.weight)
+	b = binary.AppendVarint(b, int64(s.draws))
+	return AppendVector(b, s.vector), nil
+}
+
+func (s *releasedSum) UnmarshalBinary(b []byte) error {
+	w, b, err := CutVarint(b)
+	if err != nil {
+		return err
+	}
+	d, b, err := CutVarint(b)
+	if err != nil {
+		return err
+	}
+	vector, err := ParseVector(b, len(s.vector))
+	if err != nil {
+		return err
+	}
+	if w < 0 || d < 0 {
+		return fmt.Errorf("read sum: its weight is %d, of %d draws", w, d)
+	}
+	s.vector, s.weight, s.draws = vector, w, int(d)
+	return nil
+}
+
+func (s *releasedSum) released() Total {
+	total := Total{Weight: float64(s.weight), Draws: s.draws, Values: make([]float64, len(s.vector))}
+	for i, v := range s.vector {
+		total.Values[i] = float64(v)
+	}
+	return total
+}
+
+func addInto(sum, v []int64) {
+	for i, x := range v {
+		sum[i] += x
+	}
+}
+
+func AppendVector(b []byte, v []int64) []byte {
+	for _, x := range v {
+		b = binary.AppendVarint(b, x)
+	}
+	return b
+}
+
+func ParseVector(b []byte, cells int) ([]int64, error) {
+	v := make([]int64, cells)
+	for i := range v {
+		var err error
+		if v[i], b, err = CutVarint(b); err != nil {
+			return nil, err
+		}
+	}
+	if len(b) != 0 {
+		return nil, fmt.Errorf("read sum: %d bytes too many", len(b))
+	}
+	return v, nil
+}
+
+// AppendFixed writes eight bytes a number.
+func AppendFixed(b []byte, v []int64) []byte {
+	for _, x := range v {
+		b = binary.BigEndian.AppendUint64(b, uint64(x))
+	}
+	return b
+}
+
+func ParseFixed(b []byte, cells int) ([]int64, error) {
+	if len(b) != 8*cells {
+		return nil, fmt.Errorf("read sum: %d bytes, want %d", len(b), 8*cells)
+	}
+	v := make([]int64, cells)
+	for i := range v {
+		v[i] = int64(binary.BigEndian.Uint64(b[8*i:]))
+	}
+	return v, nil
+}
+
+func CutVarint(b []byte) (int64, []byte, error) {
+	v, n := binary.Varint(b)
+	if n <= 0 {
+		return 0, nil, fmt.Errorf("read sum: it is truncated")
+	}
+	return v, b[n:], nil
+}

@@ -1,0 +1,197 @@
+package bodies
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"caucus/aggregation"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// Task is the task of a kind whose contributions are shares of one statistic,
+// integers that add up: the parties or the coordinator release it, and all else
+// follows from the sum. Shards of a sum merge exactly.
+type Task struct {
+	study.Agreed
+	Statistic Statistic
+	// Fresh names the public randomness that the search for λ draws.
+	Fresh uint64
+}
+
+// Statistic is a statistic of the contributions: what each adds, what the sum
+// releases, and what follows from the answer.
+type Statistic interface {
+	// Local is this party's share of the statistic, the clear integers that
+	// add up over parties, with its weight in the denominator (ballots cast,
+	// or records).
+	Local(study.Inputs) (vector []int64, weight int64)
+	// AppendClear and parseClear are the body of a contribution in clear.
+	// parseClear checks everything that a valid contribution promises.
+	AppendClear(vector []int64, weight int64) ([]byte, error)
+	ParseClear(body []byte) (vector []int64, weight int64, err error)
+	// Cells is the length of local's vector, releasedCells that of the
+	// released one.
+	Cells() int
+	ReleasedCells() int
+	// Weights are the least and the most weight that one contribution may have.
+	Weights() (least, most int64)
+	// Terms are what a release is made under; they follow from plan, pool and
+	// the public weight of what is released. Where sites release, they do not
+	// depend on the weight.
+	Terms(weight int64) (study.ReleaseTerms, error)
+	// Sensitive makes the private vector to release of a clear one (one
+	// party's, or the sum).
+	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error)
+	// Noise is what a release over a weight, with a number of independent
+	// draws, leaves on the moments.
+	Noise(weight float64, draws int) (aggregation.Noise, error)
+	// Finish fits to the total released by a number of independent draws.
+	Finish(total Total, rng *rand.Rand) (study.Result, error)
+}
+
+// ClearFinisher is a question that finishes clear totals in another way than released
+// ones, because what it releases is something made of them.
+type ClearFinisher interface {
+	FinishClear(total Total, rng *rand.Rand) (study.Result, error)
+}
+
+// Unperturbed is the result of contributions in clear, as if no noise had been asked
+// for: what simulations compare with.
+func (s Task) Unperturbed(sum *ClearSum) (study.Result, error) {
+	total := Total{Values: make([]float64, len(sum.vector)), Weight: float64(sum.weight)}
+	for i, v := range sum.vector {
+		total.Values[i] = float64(v)
+	}
+	rng := rand.New(rand.NewPCG(s.Plan().Seed, 0))
+	if q, ok := s.Statistic.(ClearFinisher); ok {
+		return q.FinishClear(total, rng)
+	}
+	return s.Statistic.Finish(total, rng)
+}
+
+// Total is what was published, added over the parties where each released
+// its own part.
+type Total struct {
+	Values []float64
+	Weight float64
+	// Draws is how many independent noises are in it: 1, or one a party.
+	Draws int
+}
+
+// Requests makes the release of a clear vector.
+func Requests(q Statistic, vector []int64, weight int64) ([]study.Request, error) {
+	t, err := q.Terms(weight)
+	if err != nil {
+		return nil, err
+	}
+	s, err := q.Sensitive(vector, weight, t)
+	if err != nil {
+		return nil, err
+	}
+	return []study.Request{{Output: t.Output, Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}}, nil
+}
+
+func (s Task) asked() Task { return s }
+
+// Of is the part of a task that asks a statistic; false where it asks none.
+func Of(t study.Task) (Task, bool) {
+	a, ok := t.(interface{ asked() Task })
+	if !ok {
+		return Task{}, false
+	}
+	return a.asked(), true
+}
+
+// Local is a party's share of the statistic.
+func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
+	in.Study = s.Hash()
+	return s.Statistic.Local(in)
+}
+
+func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
+	vector, weight := s.Local(in)
+	if s.Plan().Noise == study.NoiseCoordinator {
+		return study.Contribution{Body: func([]privacy.Published) ([]byte, error) {
+			return s.Statistic.AppendClear(vector, weight)
+		}}, nil
+	}
+	return s.AtSite(vector, weight)
+}
+
+// AtSite is the contribution of a party that adds noise of its own to its share of
+// the statistic.
+func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
+	asks, err := Requests(s.Statistic, vector, weight)
+	if err != nil {
+		return study.Contribution{}, err
+	}
+	return study.Contribution{Requests: asks, Body: func(r []privacy.Published) ([]byte, error) {
+		return AppendPublished(weight, r[0])
+	}}, nil
+}
+
+func (s Task) Reservations(int) ([]study.Reservation, error) {
+	if s.Plan().Noise == study.NoiseCoordinator {
+		return nil, nil
+	}
+	t, err := s.Statistic.Terms(1)
+	if err != nil {
+		return nil, err
+	}
+	return t.Reserve(s.Statistic.ReleasedCells()), nil
+}
+
+// Charges: the noise of a Gaussian follows from plan and pool. That of output
+// also follows from the number of ballots, but is calibrated to ε, which is what
+// it is charged at.
+func (s Task) Charges(weight int64) ([]study.Charge, error) {
+	if weight < 1 {
+		weight = int64(max(s.Plan().Minimum, 1) * max(s.Plan().Shards, 1))
+	}
+	t, err := s.Statistic.Terms(weight)
+	if err != nil {
+		return nil, err
+	}
+	cost, err := privacy.CostOf(t.Mechanism, t.Bound)
+	if err != nil {
+		return nil, err
+	}
+	return []study.Charge{t.Charge(cost, study.AtEpsilon(s.Plan(), cost))}, nil
+}
+
+// MaxBody: a number is at most 10 bytes, where it is released 9 and 5 for a weight
+// of its own; the rest is the header of a publication.
+func (s Task) MaxBody() int {
+	return 14*max(s.Statistic.Cells(), s.Statistic.ReleasedCells()) + 4096
+}
+
+func (s Task) NewSum() (study.Sum, error) {
+	if s.Plan().Noise == study.NoiseSite {
+		return newReleasedSum(s.Plan(), s.Statistic)
+	}
+	return NewClearSum(s.Statistic), nil
+}
+
+// Finish needs the sum only where the parties released it.
+func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
+	least, most := s.Statistic.Weights()
+	if m := int64(of.Contributions); of.Weight < m*least || of.Weight > m*most {
+		return study.Result{}, fmt.Errorf("finish %s: the sum is over %d ballots or records, %d contributions of %d to %d cannot have so many", s.Plan().Kind, of.Weight, m, least, most)
+	}
+	rng := rand.New(rand.NewPCG(s.Plan().Seed, s.Fresh))
+	if sum, ok := of.Sum.(*releasedSum); ok {
+		return s.Statistic.Finish(sum.released(), rng)
+	}
+	if len(r) != 1 {
+		return study.Result{}, fmt.Errorf("finish %s: have %d releases, want 1", s.Plan().Kind, len(r))
+	}
+	total := Total{Weight: float64(of.Weight), Draws: 1, Values: r[0].Reals}
+	if total.Values == nil {
+		total.Values = make([]float64, len(r[0].Values))
+		for i, v := range r[0].Values {
+			total.Values[i] = float64(v)
+		}
+	}
+	return s.Statistic.Finish(total, rng)
+}

@@ -1,0 +1,107 @@
+package classifier
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/study"
+)
+
+// Classifier is a linear classifier on mapped features.
+type Classifier struct {
+	Classes []string `json:"classes"`
+	// Weights is map.Dim() × 1 for two classes (the score of the second),
+	// map.Dim() × K otherwise.
+	Weights [][]float64               `json:"weights"`
+	Lambda  float64                   `json:"lambda"`
+	Path    []aggregation.LambdaPoint `json:"path,omitempty"`
+}
+
+// New is the classifier of a fit, with what is to be said of it.
+func New(p study.Plan, fit aggregation.Fit) (Classifier, []string) {
+	d, c := fit.Model.W.Dims()
+	w := make([][]float64, d)
+	for i := range w {
+		w[i] = mat.Row(nil, i, fit.Model.W)[:c]
+	}
+	var warnings []string
+	if fit.Lambda == 0 {
+		warnings = append(warnings, "the noise leaves nothing better than no model at all: every class scores the same. Use more parties, a larger ε or a finer unit")
+	}
+	return Classifier{Weights: w, Classes: p.Schema.Classes(), Lambda: fit.Lambda, Path: fit.Path}, warnings
+}
+
+// Of is the classifier that a result holds, of whatever kind; false where
+// it holds none.
+func Of(r study.Result) (Classifier, bool) {
+	var body struct {
+		Classifier *Classifier `json:"classifier"`
+	}
+	if json.Unmarshal(r.Body, &body) != nil || body.Classifier == nil {
+		return Classifier{}, false
+	}
+	return *body.Classifier, true
+}
+
+// Linear is the classifier as a model.
+func (c Classifier) Linear() (learners.Linear, error) {
+	if len(c.Classes) < 2 {
+		return learners.Linear{}, fmt.Errorf("read classifier: it has %d classes, at least two are needed: the release was damaged", len(c.Classes))
+	}
+	columns := learners.Columns(len(c.Classes))
+	w := mat.NewDense(max(len(c.Weights), 1), columns, nil)
+	for i, row := range c.Weights {
+		if len(row) != columns {
+			return learners.Linear{}, fmt.Errorf("read classifier: row %d has %d weights, want %d for %d classes", i, len(row), columns, len(c.Classes))
+		}
+		w.SetRow(i, row)
+	}
+	return learners.Linear{W: w, Classes: len(c.Classes)}, nil
+}
+
+// Forecast forecasts a study that ends in a classifier, from the noise that a study
+// of that size leaves on the moments; told is what a release tells of moments without
+// noise, nil where that is they. It leaves out what parties lose by learning from few
+// records.
+func Forecast(p study.Plan, pool *auxdata.Pool, size study.Size, noise aggregation.Noise, told func(*mat.Dense) *mat.Dense) *study.Forecast {
+	e := aggregation.Expect(pool, len(p.Schema.Classes()), p.Lambda, study.LeastGap, noise, told)
+	f := &study.Forecast{Accuracy: e.Accuracy, Unperturbed: e.Unperturbed, Majority: e.Majority, Useful: e.Useful}
+	if e.Factor > 0 {
+		// Noise falls like 1/ε; like 1/M where it is added once, like 1/√M
+		// where every party adds its own.
+		f.NeedEpsilon, f.NeedParties = p.Epsilon*float64(e.Factor), size.Parties*e.Factor
+		if p.Noise == study.NoiseSite {
+			f.NeedParties *= e.Factor
+		}
+	}
+	return f
+}
+
+// Predict applies a release's classifier to records with the plan's schema and map:
+// classes, and a row of probabilities for each record.
+func Predict(r study.Release, records *dataset.Records) ([]int, *mat.Dense, error) {
+	c, ok := Of(r.Result)
+	if !ok {
+		return nil, nil, fmt.Errorf("predict: this release holds no classifier")
+	}
+	p, err := r.DecodedPlan()
+	if err != nil {
+		return nil, nil, err
+	}
+	model, err := c.Linear()
+	if err != nil {
+		return nil, nil, err
+	}
+	if rows, _ := model.W.Dims(); rows != p.Map.Dim() || !slices.Equal(c.Classes, p.Schema.Classes()) {
+		return nil, nil, fmt.Errorf("predict: the classifier has %d weights of classes %v, the plan's map and schema have %d and %v: the release was damaged", rows, c.Classes, p.Map.Dim(), p.Schema.Classes())
+	}
+	x := p.Mapped(records)
+	return model.Predict(x), model.Probabilities(x), nil
+}

@@ -1,0 +1,172 @@
+package classify
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/study"
+)
+
+// What auto chooses among, and how it looks.
+var (
+	autoProject = []dataset.Count{5, 10, 20, 40, 80}
+	autoWhiten  = []float64{0.5, 1} // beside 0
+)
+
+const (
+	autoTeachers = 4
+	autoDraws    = 2 // of the noise, for each teacher
+	// autoHarm below the best so far is more than chance: no more components are
+	// tried.
+	autoHarm = 0.01
+	// autoPlain components are kept, as they are, of pictures and where there
+	// is no forecast.
+	autoPlain = 30
+	// autoRows of the pool are needed to forecast; of fewer all features stay.
+	autoRows = 20
+	// autoPoolRows are looked at: as many as a forecast takes.
+	autoPoolRows = 1500
+)
+
+// ChooseMap makes auto a number of components and how far they are evened out:
+// those that leave most of a reference problem (aggregation.Expect) that all
+// candidates share, under this plan's own noise. The teachers are linear in the
+// columns that the components are taken of, each by its own deviation where the
+// analysis gives each its own; they are seen on other rows than the fit's. It looks
+// at the plan's terms, the public size and x, the N×Dim encoded rows of the PUBLIC
+// pool, alone. A given Whiten stays.
+func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
+	if c.Analysis == "" {
+		c.Analysis = dataset.DefaultAnalysis(p.Schema)
+	}
+	if n, _ := x.Dims(); n < autoRows {
+		c.Project = 0
+		return c, nil
+	}
+	plain := c
+	plain.Project = autoPlain
+	if len(p.Schema.Features) == 1 {
+		return plain, nil
+	}
+	a, err := newAutoMap(p, size, c, x)
+	if err != nil {
+		return c, err
+	}
+	best, err := a.best()
+	if errors.Is(err, study.ErrNoForecast) {
+		return plain, nil
+	}
+	return best, err
+}
+
+// autoMap is a choice to be made.
+type autoMap struct {
+	plan      study.Plan
+	size      study.Size
+	asked     dataset.Components
+	fit, test *mat.Dense   // encoded rows, disjoint
+	fitP      []*mat.Dense // each teacher's class probabilities of the rows of fit
+	testP     []*mat.Dense // and of test
+}
+
+func newAutoMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (*autoMap, error) {
+	whole, err := dataset.Components{Analysis: c.Analysis}.Columns(p.Schema, x)
+	if err != nil {
+		return nil, fmt.Errorf("choose the map: %w", err)
+	}
+	rng := rand.New(rand.NewPCG(7, 8)) // public and fixed: same plan, same choice
+	n, d := x.Dims()
+	rows := rng.Perm(n)[:min(n, autoPoolRows)]
+	half := len(rows) / 2
+	sample := mat.NewDense(len(rows), d, nil)
+	for i, row := range rows {
+		sample.SetRow(i, x.RawRowView(row))
+	}
+	a := &autoMap{plan: p, size: size, asked: c, fit: part(sample, 0, half), test: part(sample, half, len(rows))}
+	columns := whole.Features(sample)
+	_, width := columns.Dims()
+	z := mat.NewDense(len(rows), width+1, nil) // an intercept last
+	z.Slice(0, len(rows), 0, width).(*mat.Dense).Copy(columns)
+	for i := range rows {
+		z.Set(i, width, 1)
+	}
+	for range autoTeachers {
+		t := aggregation.Teach(z, len(p.Schema.Classes()), rng)
+		a.fitP, a.testP = append(a.fitP, part(t, 0, half)), append(a.testP, part(t, half, len(rows)))
+	}
+	return a, nil
+}
+
+func part(x *mat.Dense, from, to int) *mat.Dense {
+	_, d := x.Dims()
+	return x.Slice(from, to, 0, d).(*mat.Dense)
+}
+
+// best takes ever more components until that makes the forecast worse, then evens
+// the best number of them out.
+func (a *autoMap) best() (dataset.Components, error) {
+	best, top := a.asked, 0.0
+	try := func(project dataset.Count, whiten float64) (score float64, outputs int, err error) {
+		c := a.asked
+		c.Project, c.Whiten = project, whiten
+		if score, outputs, err = a.score(c); err == nil && score > top {
+			best, top = c, score
+		}
+		return score, outputs, err
+	}
+	for _, project := range autoProject {
+		score, outputs, err := try(project, a.asked.Whiten)
+		if err != nil {
+			return a.asked, err
+		}
+		if outputs < int(project) || score < top-autoHarm { // there are no more, or they do harm
+			break
+		}
+	}
+	if a.asked.Whiten > 0 {
+		return best, nil
+	}
+	project := best.Project
+	for _, whiten := range autoWhiten {
+		if _, _, err := try(project, whiten); err != nil {
+			return a.asked, err
+		}
+	}
+	return best, nil
+}
+
+// score is the mean expected accuracy on the test rows, and how many components
+// there were.
+func (a *autoMap) score(c dataset.Components) (accuracy float64, outputs int, err error) {
+	p := a.plan
+	if p.Map, err = c.Fit(p.Schema, a.fit); err != nil {
+		return 0, 0, fmt.Errorf("choose the map: %w", err)
+	}
+	pool := auxdata.Virtual(a.fit, p.Map)
+	p.Pool = pool.Digest
+	made, err := newTask(p, pool)
+	if err != nil {
+		return 0, 0, fmt.Errorf("choose the map: %w", err)
+	}
+	noise, told, err := made.noiseOf(a.size)
+	if err != nil {
+		return 0, 0, err
+	}
+	test := p.Map.Apply(a.test)
+	for i, shares := range a.fitP {
+		r := aggregation.Reference{X: pool.X, Lambda: p.Lambda, Classes: len(p.Schema.Classes())}
+		r.Mu = learners.Moments(r.X, aggregation.FreeShares(shares), nil)
+		if told != nil {
+			r.Mu = told(r.Mu)
+		}
+		accuracy += r.UnderNoise(noise, 1, autoDraws, aggregation.Expected(test, a.testP[i])) / float64(len(a.fitP))
+	}
+	return accuracy, p.Map.Outputs, nil
+}

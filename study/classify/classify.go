@@ -1,0 +1,281 @@
+package classify
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/classifier"
+)
+
+// Kind is the kind of study that trains a classifier from votes on a public
+// pool, or from sums of label × features (Hamm, Cao & Belkin 2016).
+type Kind struct{}
+
+// mechanism is one way to make a classify release.
+type mechanism struct {
+	// units it can give.
+	units []privacy.Unit
+	// site says whether each party may add the noise itself.
+	site bool
+	// needsDelta: the guarantee is (ε,δ) with δ > 0.
+	needsDelta bool
+	// simulation: no proof covers it as implemented; simulated plans only.
+	simulation bool
+	// solved: what is released is a minimiser, and its bound rests on solving.
+	solved bool
+	// question makes the mechanism's statistic for a plan and pool.
+	question func(study.Plan, *auxdata.Pool) (bodies.Statistic, error)
+	// statistic says what each party adds to it.
+	statistic statisticWords
+}
+
+// statisticWords are a party's share of a statistic: as its own person reads it,
+// as it reaches who may see it exactly, and whether a classifier is trained for it.
+type statisticWords struct {
+	leaves, received string
+	trained          bool
+}
+
+var (
+	votesWords   = statisticWords{"one vote for a class on each row of the public pool", "votes on the rows of the public pool, from which a model like its own can be made", true}
+	crossWords   = statisticWords{"sums over this site's records of label × mapped features, and the declared number of records", "sums over its records", false}
+	meansWords   = statisticWords{"the direction of the mean over this site's records of label × mapped features", "direction, that of its mean of label × features", false}
+	averageWords = statisticWords{"the weights of a linear classifier trained on this site's records", "classifier", true}
+)
+
+// mechanisms is the table of the kind's mechanisms.
+var mechanisms = map[string]mechanism{
+	"tally":        {units: allUnits, site: true, needsDelta: true, question: newVotes("tally"), statistic: votesWords},
+	"moment":       {units: allUnits, site: true, question: newVotes("moment"), statistic: votesWords},
+	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, question: newCross, statistic: crossWords},
+	"means":        {units: []privacy.Unit{privacy.Party}, site: true, question: newMeans, statistic: meansWords},
+	"output":       {units: allUnits, solved: true, question: newOutput("output"), statistic: votesWords},
+	"output-paper": {units: allUnits, simulation: true, question: newOutput("output-paper"), statistic: votesWords},
+	"majority":     {units: allUnits, simulation: true, question: newOutput("majority"), statistic: votesWords},
+	"average":      {units: []privacy.Unit{privacy.Party}, simulation: true, question: newAverage, statistic: averageWords},
+	"none":         {units: allUnits, simulation: true, question: newVotes("none"), statistic: votesWords},
+}
+
+var allUnits = []privacy.Unit{privacy.Party, privacy.Record, privacy.Label}
+
+// Computes says what a party computes for a mechanism, in words: for mechanisms that
+// say the same it is the same.
+func Computes(mechanism string) string { return mechanisms[mechanism].statistic.leaves }
+
+// DefaultMechanism is what classify uses at a unit where a plan names none.
+func DefaultMechanism(u privacy.Unit) string {
+	if u == privacy.Party {
+		return "tally"
+	}
+	return "cross"
+}
+
+// Mechanisms are the names of classify's mechanisms.
+func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
+
+// maxBallots bounds the ballots of a study: more would say nothing new, and a
+// site trains that many classifiers.
+const maxBallots = 1 << 20
+
+func (Kind) Check(p study.Plan) error {
+	m, ok := mechanisms[p.Mechanism]
+	if !ok {
+		return study.PlanError("mechanism", "%q is not one of classify's: %v", p.Mechanism, Mechanisms())
+	}
+	if m.simulation && !p.Simulated {
+		return study.PlanError("mechanism", "no proof covers %q as implemented, so it can only be simulated: use tally, means, moment, cross or output", p.Mechanism)
+	}
+	if !slices.Contains(m.units, p.Unit) && p.Mechanism == "means" {
+		return study.PlanError("unit", "mechanism \"means\" hides whole parties: cross hides a %s with less noise", p.Unit)
+	}
+	if !slices.Contains(m.units, p.Unit) {
+		return study.PlanError("unit", "mechanism %q cannot hide a %s: it hides %v; a bound proved for one record says nothing about a whole party", p.Mechanism, p.Unit, m.units)
+	}
+	if p.Noise == study.NoiseSite && !m.site {
+		return study.PlanError("noise", "mechanism %q is made from the votes of all parties together, so only the coordinator can add its noise: use tally, means, moment or cross for noise at the site", p.Mechanism)
+	}
+	if m.needsDelta && p.Delta == 0 {
+		return study.PlanError("delta", "mechanism %q gives (ε,δ) with δ > 0: give a δ far below 1/units, or use moment (at unit party also means) for pure ε", p.Mechanism)
+	}
+	if p.Shards < 1 {
+		return study.PlanError("shards", "%d: 1 is one classifier a party", p.Shards)
+	}
+	if most := maxBallots / p.MostSites(); int64(p.Shards) > most {
+		return study.PlanError("shards", "%d: at most %d are possible with this roster", p.Shards, most)
+	}
+	if p.Shards > 1 && p.Unit == privacy.Party {
+		return study.PlanError("shards", "a whole party moves all of its %d shards, so shards buy nothing at party level: use unit record, or shards 1", p.Shards)
+	}
+	if p.Shards > 1 && (p.Mechanism == "cross" || p.Mechanism == "average") {
+		return study.PlanError("shards", "mechanism %q trains no classifiers on shards: use shards 1", p.Mechanism)
+	}
+	switch p.Bound {
+	case "", "tight", "paper":
+	default:
+		return study.PlanError("bound", "%q: want tight or paper", p.Bound)
+	}
+	if k := len(p.Schema.Classes()); k > aggregation.MaxClasses {
+		return study.PlanError("schema", "%d classes, at most %d are supported", k, aggregation.MaxClasses)
+	}
+	if m.solved {
+		if err := bodies.CheckSolved(p); err != nil {
+			return err
+		}
+	}
+	if p.KindTerms != nil {
+		return study.PlanError("kind_terms", "a classify study has none")
+	}
+	if p.Learner != "" {
+		if _, err := learners.Assign(p.Learner, rand.New(rand.NewPCG(0, 0))); err != nil {
+			return study.PlanError("learner", "%v", err)
+		}
+	}
+	return nil
+}
+
+// Terms and Body: see Kind.
+func (Kind) Terms() any { return nil }
+func (Kind) Body() any  { return new(Result) }
+
+// Complete: a classify plan has no terms of its own.
+func (Kind) Complete(p *study.Plan, s study.Proposal) error {
+	p.Unit = cmp.Or(p.Unit, privacy.Record)
+	p.Mechanism, p.Noise = cmp.Or(p.Mechanism, DefaultMechanism(p.Unit)), cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
+	p.Delta = study.DefaultDelta(p.Units())
+	if s.KindTerms != nil {
+		return study.PlanError("kind_terms", "a classify study has none")
+	}
+	return nil
+}
+
+func (Kind) Words(p study.Plan) study.Words {
+	of := mechanisms[p.Mechanism].statistic
+	w := study.Words{Leaves: of.leaves, Received: of.received, Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesAsOne}
+	switch {
+	case p.Noise == study.NoiseSite && p.Mechanism == "moment":
+		w.Leaves = "public linear combinations of this site's votes on the public pool"
+	case p.Shards > 1:
+		w.Leaves = fmt.Sprintf("how many of %d classifiers, trained on disjoint shards of the patients, vote for each class on each row of the public pool", p.Shards)
+	}
+	w.Leaves += p.AddedNoise()
+	if of.trained {
+		w.Trained = cmp.Or(p.Learner, learners.Default+", as the plan names none")
+	}
+	w.Learner = cmp.Or(p.Learner, learners.Default)
+	if p.Unit == privacy.Record && p.ShardsKeepPatients() {
+		w.Neighbours = fmt.Sprintf("two collections of records, the same but for one patient (column %s) of one party, all of whose records are replaced by another patient's; who takes part and how many ballots each casts is the same", p.Schema.Patient)
+	}
+	if p.Unit == privacy.Label {
+		w.NotProtected = []string{"features: the guarantee is for labels"}
+	}
+	if p.Noise == study.NoiseSite {
+		w.Liar = study.LiesInNoise
+	} else if p.Mechanism == "cross" {
+		w.Liar = study.LiesInRecords
+	}
+	return w
+}
+
+// task asks a mechanism's question.
+type task struct{ bodies.Task }
+
+func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) { return newTask(p, pool) }
+
+func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
+	m, ok := mechanisms[p.Mechanism]
+	if !ok {
+		return task{}, study.PlanError("mechanism", "%q is not one of classify's: %v", p.Mechanism, Mechanisms())
+	}
+	q, err := m.question(p, pool)
+	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6c616d626461}}, err
+}
+
+// Forecast: see study.Forecaster.
+func (t task) Forecast(size study.Size) (*study.Forecast, error) {
+	noise, told, err := t.noiseOf(size)
+	if err != nil {
+		return nil, err
+	}
+	return classifier.Forecast(t.Plan(), t.Pool(), size, noise, told), nil
+}
+
+// noiseOf is what a study of that size leaves on the moments; told is what a release
+// tells of moments without noise, nil where that is they.
+func (t task) noiseOf(size study.Size) (noise aggregation.Noise, told func(*mat.Dense) *mat.Dense, err error) {
+	weight, draws := float64(size.Parties*t.Plan().Shards), 1
+	if t.Plan().Noise == study.NoiseSite {
+		draws = size.Parties
+	}
+	switch q := t.Statistic.(type) {
+	case *cross:
+		if weight = float64(size.Records); size.Records == 0 {
+			return noise, nil, fmt.Errorf("forecast study: no records: give how many all parties hold together")
+		}
+	case *means:
+		told = q.design.Told
+	}
+	noise, err = t.Statistic.Noise(weight, draws)
+	return noise, told, err
+}
+
+// Result is what a classify study says.
+type Result struct {
+	Classifier classifier.Classifier `json:"classifier"`
+	// Drift says how the private records' feature mean differs from the
+	// pool's, where the mechanism releases that mean anyway.
+	Drift *aggregation.Drift `json:"drift,omitempty"`
+	// EffectiveRows is Kish's effective sample size of a tilted pool.
+	EffectiveRows float64 `json:"effective_rows,omitempty"`
+}
+
+// classifierResult is the result of a fit.
+func classifierResult(p study.Plan, fit aggregation.Fit) (study.Result, error) {
+	c, warnings := classifier.New(p, fit)
+	return study.NewResult(Result{Classifier: c}, warnings)
+}
+
+func (t task) Work(records int) (study.Work, error) {
+	p, n := t.Plan(), float64(records)
+	dim, rows, classes := float64(p.Map.Dim()), float64(t.Pool().Rows()), float64(len(p.Schema.Classes()))
+	w := study.Work{Rest: t.CommonWork(records)}
+	if !trains(p) {
+		w.Rest += n * dim * classes * 8
+		return w, nil
+	}
+	w.Shards = max(p.Shards, 1)
+	var err error
+	w.Shard, err = learners.Work(cmp.Or(p.Learner, learners.Default), learners.Size{
+		Rows: shardRows(records, w.Shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.Pool().Rows(),
+	})
+	w.Shard += float64(shardRows(records, w.Shards)) * study.MapSteps(p.Map)
+	w.Rest += float64(w.Shards) * rows * 8 // their votes are added up
+	if p.Mechanism == "moment" {
+		w.Rest += rows * dim * classes * float64(w.Shards+8)
+	}
+	return w, err
+}
+
+// trains says whether parties of a classify plan train classifiers.
+func trains(p study.Plan) bool { return p.Mechanism != "cross" && p.Mechanism != "means" }
+
+// shardRows is how many records a shard has at most: with keyed hashes it is
+// more once in 10¹² times, where no patient has many.
+func shardRows(records, shards int) int {
+	if shards == 1 {
+		return records
+	}
+	mean := float64(records) / float64(shards)
+	return min(records, int(math.Ceil(2*mean+8*math.Sqrt(mean)+16)))
+}

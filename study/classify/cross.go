@@ -1,0 +1,182 @@
+package classify
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/classifier"
+)
+
+// keepRows is the least share of the pool's rows that a tilt keeps effective.
+const keepRows = 0.1
+
+// cross is the question of the mechanism of that name: sites release sums of
+// label × features over their records. The class sums stand for the moments of
+// the votes; the risk's other part comes from the unlabelled pool. The sum over
+// classes is the records' feature mean: compared with the pool's it shows
+// drift, and the pool can be tilted to it, at no further cost.
+//
+// Proof note.
+//   - Neighbours: replace one record, or its label alone. Public: plan, pool,
+//     and how many records each site has.
+//   - Lemma: aggregation.CrossL2sq and aggregation.CrossL1.
+//   - Numeric model: each record's row is truncated to integers of its own, by
+//     arithmetic that looks at no other record; the sums are exact.
+//   - The caller guarantees that the map is the plan's, fitted on public rows,
+//     and that records are clamped to the schema. A row of norm above 1 counts
+//     as zeros, so the bound holds even without that.
+type cross struct {
+	plan    study.Plan
+	pool    *auxdata.Pool
+	classes int
+}
+
+func newCross(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {
+	return &cross{plan: p, pool: pool, classes: len(p.Schema.Classes())}, nil
+}
+
+func (c *cross) Cells() int         { return c.classes * c.pool.Dim() }
+func (c *cross) ReleasedCells() int { return c.Cells() }
+
+// Weights bound a site's records so that no number of sites can make the sum
+// wrap: a record adds at most 2²⁰ to a cell, and all sites together stay below
+// 2⁶⁰.
+func (c *cross) Weights() (least, most int64) { return 0, 1 << 40 / c.plan.MostSites() }
+
+func (c *cross) Local(in study.Inputs) ([]int64, int64) {
+	if in.Records.Len() == 0 {
+		return make([]int64, c.Cells()), 0
+	}
+	return aggregation.CrossSums(c.plan.Mapped(in.Records), in.Records.Y, c.classes), int64(in.Records.Len())
+}
+
+func (c *cross) AppendClear(vector []int64, records int64) ([]byte, error) {
+	// Fixed width: the length of exact sums would tell their size.
+	return bodies.AppendFixed(binary.AppendVarint(nil, records), vector), nil
+}
+
+// ParseClear also checks that no sum is larger than its records allow.
+func (c *cross) ParseClear(body []byte) ([]int64, int64, error) {
+	records, rest, err := bodies.CutVarint(body)
+	if err != nil {
+		return nil, 0, err
+	}
+	if least, most := c.Weights(); records < least || records > most {
+		return nil, 0, fmt.Errorf("read cross sums: %d records, at most %d are allowed", records, most)
+	}
+	v, err := bodies.ParseFixed(rest, c.Cells())
+	if err != nil {
+		return nil, 0, err
+	}
+	for j, x := range v {
+		if !aggregation.CrossInRange(x, records) {
+			return nil, 0, fmt.Errorf("read cross sums: sum %d is larger than its records allow", j)
+		}
+	}
+	return v, records, nil
+}
+
+func (c *cross) Terms(int64) (study.ReleaseTerms, error) {
+	d := c.pool.Dim()
+	t := study.ReleaseTerms{Output: "cross", Bound: privacy.Bound{
+		Unit: c.plan.Unit, L1: aggregation.CrossL1(d), L2sq: aggregation.CrossL2sq, Cells: 2 * d,
+	}}
+	var err error
+	if c.plan.Delta == 0 {
+		t.Mechanism, err = privacy.CalibratePure(t.Bound, c.Cells(), c.plan.Epsilon)
+	} else {
+		t.Mechanism, err = privacy.CalibrateGaussian(t.Bound, c.plan.Budget())
+	}
+	return t, err
+}
+
+func (c *cross) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+	return privacy.NewSensitive(vector, t.Bound)
+}
+
+func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error) {
+	if total.Weight <= 0 {
+		return study.Result{}, fmt.Errorf("fit cross sums: no records were contributed")
+	}
+	sd, err := c.deviation(total.Weight, total.Draws)
+	if err != nil {
+		return study.Result{}, err
+	}
+	d := c.pool.Dim()
+	means, err := aggregation.CrossMeans(total.Values, c.classes, d, total.Weight)
+	if err != nil {
+		return study.Result{}, err
+	}
+
+	// A record without a label adds nothing, so the intercepts' sum says which
+	// share has one. Where that differs from all by more than noise explains,
+	// the means are of the labelled records.
+	labelled, labelledDeviation := math.Sqrt2*mat.Sum(means.RowView(d-1)), sd*math.Sqrt(2*float64(c.classes))
+	if 1-labelled > 4*labelledDeviation {
+		labelled = math.Max(labelled, 0.05)
+		means.Scale(1/labelled, means)
+		sd /= labelled
+	}
+
+	// The features' mean is the sum over classes, without the intercept.
+	features := c.pool.X.Slice(0, c.pool.Rows(), 0, d-1).(*mat.Dense)
+	mean := make([]float64, d-1)
+	for j := range mean {
+		mean[j] = mat.Sum(means.RowView(j))
+	}
+	meanDeviation := sd * math.Sqrt(float64(c.classes))
+	drift := aggregation.DriftOf(features, c.pool.Weight, mean, meanDeviation, total.Weight)
+
+	pool := c.pool
+	var warnings []string
+	effective := c.pool.EffectiveRows()
+	if drift.Found() && c.plan.Tilt {
+		noise := aggregation.Isotropic(d-1, meanDeviation)
+		w := aggregation.FitWeights(features, c.pool.Weight, mean, noise, 0, keepRows, rng)
+		if pool, err = c.pool.Weighted(w.Weight); err != nil {
+			return study.Result{}, err
+		}
+		effective = w.EffectiveRows
+		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected): it was tilted to their released feature mean and now counts as %.0f of %d rows. What a tilt of the features cannot mend stays biased", drift.Statistic, drift.Directions, w.EffectiveRows, pool.Rows()))
+	} else if drift.Found() {
+		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
+	}
+	target := pool.Mean()
+	residual := make([]float64, d)
+	if drift.Found() {
+		for j := range mean {
+			residual[j] = mean[j] - target[j]
+		}
+	}
+	mu := aggregation.CrossMoments(means, target)
+	noise := aggregation.CrossNoise(c.classes, sd, pool.X, pool.Weight, effective, total.Weight, residual)
+	fit := aggregation.FitVotes(pool.X, pool.Weight, c.classes, mu, noise, c.plan.Lambda, rng)
+	classifier, said := classifier.New(c.plan, fit)
+	return study.NewResult(Result{Classifier: classifier, Drift: &drift, EffectiveRows: effective}, append(said, warnings...))
+}
+
+// deviation is the standard deviation of the noise on each class sum's mean.
+func (c *cross) deviation(records float64, draws int) (float64, error) {
+	t, err := c.Terms(int64(records))
+	if err != nil {
+		return 0, err
+	}
+	return aggregation.CrossDeviation(privacy.VarianceOf(t.Mechanism, t.Bound, 0, c.Cells()), draws, records), nil
+}
+
+func (c *cross) Noise(records float64, draws int) (aggregation.Noise, error) {
+	sd, err := c.deviation(records, draws)
+	if err != nil {
+		return aggregation.Noise{}, err
+	}
+	return aggregation.CrossNoise(c.classes, sd, c.pool.X, c.pool.Weight, c.pool.EffectiveRows(), records, make([]float64, c.pool.Dim())), nil
+}

@@ -1,0 +1,129 @@
+package classify
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/study"
+	"caucus/study/keyed"
+)
+
+// localTally trains one classifier on each of the party's shards and counts
+// their votes on the pool. A shard's training sees nothing of the others'
+// records: preprocessing is public, tuning and learner state stay inside. Nor
+// does it see their time: each has a context of its own, made when the one
+// before has come to its end, and a shard that is late casts a constant ballot.
+// So whether it is late follows from its own records, and moves its own ballot
+// alone, which the bound of shards covers.
+func localTally(p study.Plan, pool *auxdata.Pool, in study.Inputs, classes int) *aggregation.Tally {
+	t := aggregation.NewTally(pool.Rows(), classes)
+	for s, rows := range ShardsOf(p, in) {
+		// Each shard has a generator of its own, so that one shard's records
+		// cannot move another's votes through shared randomness.
+		rng := rand.New(rand.NewPCG(p.Seed, uint64(s)))
+		if in.Rng != nil {
+			rng = rand.New(rand.NewPCG(in.Rng.Uint64(), uint64(s)))
+		}
+		b, err := aggregation.NewBallot(voteOn(p, pool, in, in.Records.Select(rows), rng), classes)
+		if err != nil {
+			b = aggregation.ConstantBallot(pool.Rows(), classes)
+		}
+		if err := t.Add(b); err != nil { // same shape by construction
+			panic(err)
+		}
+	}
+	return t
+}
+
+// voteOn trains on records and votes on every pool row. Whatever the records
+// are, it returns votes: a learner that fails or is late votes for class 0
+// everywhere.
+func voteOn(p study.Plan, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, rng *rand.Rand) (votes []int) {
+	ctx, done := context.Background(), context.CancelFunc(func() {})
+	if in.Within != nil {
+		ctx, done = in.Within()
+	}
+	defer done()
+	defer func() {
+		if recover() != nil || ctx.Err() != nil {
+			votes = make([]int, pool.Rows())
+		}
+	}()
+	model, features := TrainLocal(ctx, p, records, rng, true)
+	if model == nil {
+		return make([]int, pool.Rows())
+	}
+	if features == learners.Encoded {
+		return predict(ctx, model, pool.Encoded)
+	}
+	return predict(ctx, model, pool.X)
+}
+
+// predictRows are predicted at a time: so many are soon done, and then it is
+// seen whether there is time for more.
+const predictRows = 128
+
+// predict is the model's prediction, short once the context has ended.
+func predict(ctx context.Context, model learners.Model, x *mat.Dense) (votes []int) {
+	n, d := x.Dims()
+	for from := 0; from < n && ctx.Err() == nil; from += predictRows {
+		part := x.Slice(from, min(n, from+predictRows), 0, d).(*mat.Dense)
+		votes = append(votes, model.Predict(part)...)
+	}
+	return votes
+}
+
+// TrainLocal trains the plan's learner, nil if it fails: for a vote of many, or
+// to be the best it can alone.
+func TrainLocal(ctx context.Context, p study.Plan, records *dataset.Records, rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
+	name := p.Learner
+	if name == "" {
+		name = learners.Default
+	}
+	learner, err := learners.Assign(name, rng)
+	if err != nil {
+		return nil, learners.Mapped
+	}
+	if v, ok := learner.(learners.Voter); ok && voting {
+		learner = v.ForVoting()
+	}
+	x := records.X
+	if learner.Features() == learners.Mapped {
+		x = p.Mapped(records)
+	}
+	model, err := learner.Fit(ctx, x, records.Y, len(p.Schema.Classes()), rng)
+	if err != nil {
+		return nil, learners.Mapped
+	}
+	return model, learner.Features()
+}
+
+// ShardsOf are the rows that each shard's classifier learns from (keyed.shards).
+// Records without a label are none: nothing is learned from them, and the empty
+// ones that fill up a declared number may all be dealt to one shard, which must
+// not take longer, and be late, for how many they are.
+func ShardsOf(p study.Plan, in study.Inputs) [][]int {
+	shards := [][]int{allRows(in.Records)}
+	if p.Shards > 1 {
+		shards = keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, Shards: p.Shards}, in.Records, in.ShardKey).Shards(in.Records)
+	}
+	for s, rows := range shards {
+		shards[s] = slices.DeleteFunc(rows, func(i int) bool { return in.Records.Y[i] < 0 })
+	}
+	return shards
+}
+
+func allRows(records *dataset.Records) []int {
+	rows := make([]int, records.Len())
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
+}

@@ -1,0 +1,112 @@
+package classify
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// means is the question of the mechanism of that name, for unit party: each
+// party sends the direction of its mean of label × features, and the mean of
+// these directions stands for the moments of the votes. It trains nothing at a
+// party, so small parties lose nothing by learning alone; but only a linear
+// classifier can be fitted to it, where votes take any.
+//
+// Proof note.
+//   - Neighbours: replace one party. Public: plan, pool, and how many parties
+//     contributed.
+//   - Lemma: aggregation.MeansL2sq and aggregation.MeansL1.
+//   - Numeric model: a party's vector is checked to be in range in integers,
+//     last (aggregation.MeansInRange), and is zeros if it is not; the sum is
+//     exact. What floating point did before decides where in the range the
+//     vector is, not how far it can move.
+//   - The caller guarantees that a party sends one vector. parseClear refuses
+//     what is out of range, so a party that lies moves the result by no more
+//     than an honest one may.
+type means struct {
+	plan   study.Plan
+	design *aggregation.MeansDesign
+	pool   *auxdata.Pool
+}
+
+func newMeans(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {
+	return &means{plan: p, pool: pool, design: aggregation.NewMeansDesign(pool.X, pool.Weight, len(p.Schema.Classes()))}, nil
+}
+
+func (m *means) Cells() int                   { return m.design.Cells() }
+func (m *means) ReleasedCells() int           { return m.design.Cells() }
+func (m *means) Weights() (least, most int64) { return 1, 1 }
+
+func (m *means) Local(in study.Inputs) ([]int64, int64) {
+	return m.design.Direction(m.plan.Mapped(in.Records), in.Records.Y), 1
+}
+
+// AppendClear writes 16 bits a cell: the length tells nothing.
+func (m *means) AppendClear(vector []int64, _ int64) ([]byte, error) {
+	body := make([]byte, 0, 2*len(vector))
+	for _, v := range vector {
+		body = binary.BigEndian.AppendUint16(body, uint16(int16(v)))
+	}
+	return body, nil
+}
+
+func (m *means) ParseClear(body []byte) ([]int64, int64, error) {
+	if want := 2 * m.Cells(); len(body) != want {
+		return nil, 0, fmt.Errorf("read a mean: %d bytes, want %d", len(body), want)
+	}
+	v := make([]int64, m.Cells())
+	for i := range v {
+		v[i] = int64(int16(binary.BigEndian.Uint16(body[2*i:])))
+	}
+	if !aggregation.MeansInRange(v) {
+		return nil, 0, fmt.Errorf("read a mean: it is longer than one party's may be")
+	}
+	return v, 1, nil
+}
+
+func (m *means) Terms(int64) (study.ReleaseTerms, error) {
+	t := study.ReleaseTerms{Output: "means", Bound: privacy.Bound{
+		Unit: m.plan.Unit, L1: aggregation.MeansL1(m.Cells()), L2sq: aggregation.MeansL2sq,
+	}}
+	var err error
+	if m.plan.Delta == 0 {
+		t.Mechanism, err = privacy.CalibratePure(t.Bound, m.Cells(), m.plan.Epsilon)
+	} else {
+		t.Mechanism, err = privacy.CalibrateGaussian(t.Bound, m.plan.Budget())
+	}
+	return t, err
+}
+
+func (m *means) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+	return privacy.NewSensitive(vector, t.Bound)
+}
+
+func (m *means) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error) {
+	if total.Weight <= 0 {
+		return study.Result{}, fmt.Errorf("fit means: no party contributed")
+	}
+	noise, err := m.Noise(total.Weight, total.Draws)
+	if err != nil {
+		return study.Result{}, err
+	}
+	mu, err := m.design.Mu(total.Values, total.Weight)
+	if err != nil {
+		return study.Result{}, err
+	}
+	fit := aggregation.FitVotes(m.pool.X, m.pool.Weight, len(m.plan.Schema.Classes()), mu, noise, m.plan.Lambda, rng)
+	return classifierResult(m.plan, fit)
+}
+
+func (m *means) Noise(parties float64, draws int) (aggregation.Noise, error) {
+	t, err := m.Terms(int64(parties))
+	if err != nil {
+		return aggregation.Noise{}, err
+	}
+	return m.design.Noise(float64(draws)*privacy.VarianceOf(t.Mechanism, t.Bound, 0, m.Cells()), parties), nil
+}

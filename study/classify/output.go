@@ -1,0 +1,183 @@
+package classify
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// output is the question of the mechanisms that perturb a solution: output
+// (releasable), output-paper and majority (simulation only).
+//
+// Proof note, of output; no proof covers the other two on a computer.
+//
+//   - Neighbours: replace one unit of the plan, which moves some number of
+//     ballots (ballotsMoved). Public: plan, pool, λ, the number of ballots, the lattice.
+//   - Lemma: below, with aggregation.Reach.
+//   - Numeric model: the solver works in floating point and stops at a gradient
+//     norm that bounds its distance from the exact minimiser, which the bound
+//     includes, as it does the rounding to the lattice. A search that fails,
+//     which exact arithmetic excludes, gives zeros.
+//   - The caller guarantees what it does for votes, and that rows have norm at
+//     most 1 (auxdata).
+//
+// The risk is λ-strongly convex, so if one unit moves its gradient by at most
+// g everywhere, it moves the minimiser by at most g/λ (Hamm, Cao & Belkin
+// 2016, Lemma 2). One of M ballots moves the gradient by at most
+//
+//   - tight: √k·r/M, r = aggregation.Reach, because for the logistic loss
+//     ℓ(z)−ℓ(−z) = −z, so only the moments move; k = 1 for two classes (one
+//     column), 2 otherwise (a vote leaves one column and enters another);
+//   - paper: 2·√k/M, the loss being √k-Lipschitz in W for rows of norm ≤ 1.
+//
+// majority replaces the shares by the winner's label, which one ballot can
+// flip on every row at once: 2·√k, without 1/M. That is the paper's negative
+// result.
+//
+// output rounds the minimiser to a lattice of public width γ = 2^k ≈ Δ/2²⁰.
+// The solver stops at a gradient norm of at most τ = outputTolerance, which
+// adds 2τ/λ to Δ, and rounding adds √p: with p weights the integer vector moves
+// by at most Δ₂ = (Δ+2τ/λ)/γ + √p in L2 and √p·Δ₂ in L1.
+type output struct {
+	votes
+	mechanism string
+	reach     float64
+}
+
+const outputTolerance = 1e-7
+
+func newOutput(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statistic, error) {
+	return func(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {
+		v := votes{plan: p, pool: pool, classes: len(p.Schema.Classes())}
+		return &output{votes: v, mechanism: mechanism, reach: aggregation.Reach(pool.X, pool.Weight)}, nil
+	}
+}
+
+func (o *output) ReleasedCells() int { return o.pool.Dim() * learners.Columns(o.classes) }
+
+// lambda is the plan's, or a public rule: the ridge at which the noise is
+// expected to have norm 10, of the order of a useful solution's.
+func (o *output) lambda(ballots int64) float64 {
+	if o.plan.Lambda > 0 {
+		return o.plan.Lambda
+	}
+	sensitivity := o.sensitivityTimesLambda(ballots)
+	return math.Max(bodies.LeastSolved, float64(o.ReleasedCells())*sensitivity/(10*o.plan.Epsilon))
+}
+
+func (o *output) sensitivityTimesLambda(ballots int64) float64 {
+	k := 1.0
+	if o.classes > 2 {
+		k = math.Sqrt2
+	}
+	s := 2 * k
+	if o.plan.Bound != "paper" && o.mechanism == "output" {
+		s = k * o.reach
+	}
+	if o.mechanism != "majority" {
+		s /= float64(ballots)
+	}
+	return s * float64(ballotsMoved(o.plan))
+}
+
+func (o *output) lattice(ballots int64) (gamma, moves float64) {
+	lambda := o.lambda(ballots)
+	delta := o.sensitivityTimesLambda(ballots)/lambda + 2*outputTolerance/lambda
+	gamma = math.Exp2(math.Round(math.Log2(delta)) - 20)
+	p := float64(o.ReleasedCells())
+	return gamma, (delta/gamma + math.Sqrt(p)) * (1 + 1e-9)
+}
+
+func (o *output) Terms(ballots int64) (study.ReleaseTerms, error) {
+	if ballots < 1 {
+		return study.ReleaseTerms{}, fmt.Errorf("release a solution: no ballots were cast")
+	}
+	t := study.ReleaseTerms{Output: o.mechanism, Bound: privacy.Bound{Unit: o.plan.Unit}}
+	if o.mechanism != "output" {
+		rate := o.plan.Epsilon * o.lambda(ballots) / o.sensitivityTimesLambda(ballots)
+		t.Mechanism = privacy.SphereLaplace{Rate: rate}
+		return t, nil
+	}
+	_, moves := o.lattice(ballots)
+	t.Bound.L1 = int64(math.Ceil(math.Sqrt(float64(o.ReleasedCells())) * moves))
+	t.Bound.L2sq = study.Squared(int64(math.Ceil(moves)))
+	var err error
+	t.Mechanism, err = privacy.CalibratePure(t.Bound, o.ReleasedCells(), o.plan.Epsilon)
+	return t, err
+}
+
+func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+	n, columns := o.pool.Rows(), learners.Columns(o.classes)
+	counts := make([]float64, len(vector))
+	for i, v := range vector {
+		counts[i] = float64(v)
+	}
+	shares := aggregation.SharesOf(counts, n, o.classes, float64(ballots))
+	if o.mechanism == "majority" {
+		shares = hardShares(o.tally(vector, ballots), columns)
+	}
+	mu := learners.Moments(o.pool.X, shares, o.pool.Weight)
+	w, err := aggregation.SolveSurely(o.pool.X, o.pool.Weight, o.classes, mu, o.lambda(ballots), outputTolerance)
+	if err != nil {
+		// Not in exact arithmetic (see SolveSurely). A constant: neither a
+		// refusal nor a solution whose distance is not known may tell of votes.
+		w = mat.NewDense(o.pool.Dim(), columns, nil)
+	}
+	raw := w.RawMatrix().Data
+	if o.mechanism != "output" {
+		return privacy.NewLiteral(raw, o.plan.Unit), nil
+	}
+	gamma, _ := o.lattice(ballots)
+	z := make([]int64, len(raw))
+	for i, v := range raw {
+		z[i] = int64(math.Round(v / gamma))
+	}
+	return privacy.NewSensitive(z, t.Bound)
+}
+
+// hardShares gives each row's winner all its votes, the lowest class in a tie.
+func hardShares(t *aggregation.Tally, columns int) *mat.Dense {
+	s := mat.NewDense(t.Rows(), columns, nil)
+	for i := range t.Rows() {
+		best := 0
+		for k := range t.Classes() {
+			if t.Count(i, k) > t.Count(i, best) {
+				best = k
+			}
+		}
+		if columns > 1 {
+			s.Set(i, best, 1)
+		} else if best == 1 {
+			s.Set(i, 0, 1)
+		}
+	}
+	return s
+}
+
+// Noise: the solution is perturbed, not the moments, so there is none on them.
+func (o *output) Noise(float64, int) (aggregation.Noise, error) {
+	return aggregation.Noise{}, study.ErrNoForecast
+}
+
+func (o *output) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) {
+	gamma := 1.0
+	if o.mechanism == "output" {
+		gamma, _ = o.lattice(int64(total.Weight))
+	}
+	w := mat.NewDense(o.pool.Dim(), learners.Columns(o.classes), nil)
+	for i, v := range total.Values {
+		w.RawMatrix().Data[i] = v * gamma
+	}
+	return classifierResult(o.plan, aggregation.Fit{
+		Model: learners.Linear{W: w, Classes: o.classes}, Lambda: o.lambda(int64(total.Weight)),
+	})
+}

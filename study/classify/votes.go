@@ -1,0 +1,195 @@
+package classify
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// votes is the question of the mechanisms tally and moment: parties send
+// ballots; the counts (tally) or public linear combinations of them (moment)
+// are released; a classifier is fitted to the vote shares.
+//
+// Proof note.
+//   - Neighbours: replace one unit of the plan. Public: plan, pool, the number
+//     of ballots, and the rows' weights or the matrix A, which follow from them.
+//   - Lemma: one unit moves some number of ballots (ballotsMoved), each by at most one
+//     vote a row. For tally the squared movement weighted by the rows' public
+//     noise weights is at most Σᵢ wᵢ·2 for one ballot (−1 and +1; Σᵢ wᵢ where two
+//     classes share one count a row), times moved². For moment see
+//     aggregation.NewMomentDesign, L1 and L2 times moved.
+//   - Numeric model: votes are integers, and so is A, rounded in public before
+//     any vote is seen; sums are exact. What a learner does in floating point
+//     decides which vote it casts, not how far a vote moves the sum.
+//   - The caller guarantees that a party casts one ballot a shard, each with one
+//     vote a row (parseClear refuses others), that a shard's ballot is made of
+//     its own records alone (localTally), and that a replaced record, or patient,
+//     leaves one shard and enters another and moves no other record (keyed).
+type votes struct {
+	plan         study.Plan
+	pool         *auxdata.Pool
+	classes      int
+	noiseWeights []int64                   // tally, none
+	design       *aggregation.MomentDesign // moment
+}
+
+func newVotes(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statistic, error) {
+	return func(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {
+		v := &votes{plan: p, pool: pool, classes: len(p.Schema.Classes())}
+		if mechanism == "moment" {
+			v.design = aggregation.NewMomentDesign(pool.X, pool.Weight, v.classes)
+		} else {
+			v.noiseWeights = aggregation.TallyWeights(pool.X, pool.Weight, v.classes)
+		}
+		return v, nil
+	}
+}
+
+// ballotsMoved is how many ballots one unit of the plan can change. A party has one
+// (Check refuses shards at unit party). A record or label belongs to one
+// ballot; but replacing a record by another patient's may take it out of one
+// shard and put it into another, so with shards it is two.
+func ballotsMoved(p study.Plan) int64 {
+	if p.Unit == privacy.Record && p.Shards > 1 {
+		return 2
+	}
+	return 1
+}
+
+func (v *votes) Cells() int { return v.pool.Rows() * learners.Columns(v.classes) }
+
+func (v *votes) ReleasedCells() int {
+	if v.design != nil {
+		return v.design.Cells()
+	}
+	return v.Cells()
+}
+
+func (v *votes) Weights() (least, most int64) {
+	return int64(v.plan.Shards), int64(v.plan.Shards)
+}
+
+func (v *votes) Local(in study.Inputs) ([]int64, int64) {
+	t := localTally(v.plan, v.pool, in, v.classes)
+	return t.Vector(), t.Ballots()
+}
+
+func (v *votes) tally(vector []int64, ballots int64) *aggregation.Tally {
+	return aggregation.TallyOf(vector, v.pool.Rows(), v.classes, ballots)
+}
+
+func (v *votes) AppendClear(vector []int64, ballots int64) ([]byte, error) {
+	t := v.tally(vector, ballots)
+	if ballots == 1 {
+		return t.Single().MarshalBinary()
+	}
+	return t.MarshalBinary()
+}
+
+func (v *votes) ParseClear(body []byte) ([]int64, int64, error) {
+	t := aggregation.NewTally(v.pool.Rows(), v.classes)
+	if v.plan.Shards == 1 {
+		b, err := aggregation.ParseBallot(body, v.pool.Rows(), v.classes)
+		if err != nil {
+			return nil, 0, err
+		}
+		if err := t.Add(b); err != nil {
+			return nil, 0, err
+		}
+	} else {
+		var err error
+		if t, err = aggregation.ParseTally(body, v.pool.Rows(), v.classes, int64(v.plan.Shards)); err != nil {
+			return nil, 0, err
+		}
+		if t.Ballots() != int64(v.plan.Shards) {
+			return nil, 0, fmt.Errorf("%w: it counts %d ballots, the plan says %d shards", aggregation.ErrTally, t.Ballots(), v.plan.Shards)
+		}
+	}
+	return t.Vector(), t.Ballots(), nil
+}
+
+func (v *votes) Terms(int64) (study.ReleaseTerms, error) {
+	moved := ballotsMoved(v.plan)
+	if v.design != nil {
+		bound := privacy.Bound{Unit: v.plan.Unit, L1: moved * v.design.L1, L2sq: study.Squared(moved * v.design.L2)}
+		m, err := privacy.CalibratePure(bound, v.ReleasedCells(), v.plan.Epsilon)
+		return study.ReleaseTerms{Output: "moment", Bound: bound, Mechanism: m, Matrix: v.design.Digest()}, err
+	}
+	var l2sq int64
+	for _, w := range v.noiseWeights {
+		l2sq += w
+	}
+	// Over K columns the weights sum to K·Σwᵢ, and one ballot moves two of them.
+	if k := int64(learners.Columns(v.classes)); k > 1 {
+		l2sq = 2 * (l2sq / k)
+	}
+	bound := privacy.Bound{Unit: v.plan.Unit, L2sq: moved * moved * l2sq, Weight: v.noiseWeights}
+	if v.plan.Mechanism == "none" {
+		return study.ReleaseTerms{Output: "none", Bound: bound, Mechanism: privacy.Unperturbed{}}, nil
+	}
+	m, err := privacy.CalibrateGaussian(bound, v.plan.Budget())
+	return study.ReleaseTerms{Output: "tally", Bound: bound, Mechanism: m}, err
+}
+
+func (v *votes) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+	if v.design != nil {
+		vector = v.design.Sums(v.tally(vector, ballots))
+	}
+	return privacy.NewSensitive(vector, t.Bound)
+}
+
+func (v *votes) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error) {
+	if total.Weight <= 0 {
+		return study.Result{}, fmt.Errorf("fit votes: no ballots were cast")
+	}
+	noise, err := v.Noise(total.Weight, total.Draws)
+	if err != nil {
+		return study.Result{}, err
+	}
+	var mu *mat.Dense
+	if v.design != nil {
+		mu = v.design.Mu(total.Values, total.Weight)
+	} else {
+		shares := aggregation.SharesOf(total.Values, v.pool.Rows(), v.classes, total.Weight)
+		mu = learners.Moments(v.pool.X, shares, v.pool.Weight)
+	}
+	fit := aggregation.FitVotes(v.pool.X, v.pool.Weight, v.classes, mu, noise, v.plan.Lambda, rng)
+	return classifierResult(v.plan, fit)
+}
+
+// FinishClear fits to the votes themselves.
+func (v *votes) FinishClear(total bodies.Total, rng *rand.Rand) (study.Result, error) {
+	p := v.plan
+	p.Mechanism = "none"
+	q, err := newVotes(p.Mechanism)(p, v.pool)
+	if err != nil {
+		return study.Result{}, err
+	}
+	return q.Finish(total, rng)
+}
+
+func (v *votes) Noise(weight float64, draws int) (aggregation.Noise, error) {
+	t, err := v.Terms(int64(weight))
+	if err != nil {
+		return aggregation.Noise{}, err
+	}
+	scale := float64(draws) / (weight * weight)
+	if v.design != nil {
+		return v.design.Noise(math.Sqrt(scale*privacy.VarianceOf(t.Mechanism, t.Bound, 0, v.ReleasedCells())), t.Laplace()), nil
+	}
+	columns := learners.Columns(v.classes)
+	rows := make([]float64, v.pool.Rows())
+	for i := range rows {
+		rows[i] = scale * privacy.VarianceOf(t.Mechanism, t.Bound, i*columns, v.Cells())
+	}
+	return aggregation.TallyNoise(v.pool.X, v.pool.Weight, rows, v.classes), nil
+}

@@ -1,0 +1,315 @@
+package keyed
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// keyed names the records of a party for one study. From a name, HMAC-SHA256
+// under the site's key says where a record goes: into a cut, a shard, a made set.
+// A name is what the record holds and which copy of that it is, never its place
+// in the file.
+//
+// Proof note.
+//   - Neighbours: multisets M and M′ of records of one unit's replacement, each in
+//     a file of any order. What they share by definition is known beforehand: at
+//     unit label all but the labels, with sets by a column that column
+//     (appendShared); otherwise nothing.
+//   - Lemma 1, of names. Let r be replaced by r′, r the m-th copy of its bytes and
+//     r′ the m′-th of its own. The set of names T becomes T′ = T − (r,m) + (r′,m′).
+//     So a function of a record's name moves nothing but the one. Copies are alike
+//     in all that a study sees, so it does not matter which is counted first.
+//   - Lemma 2, of cuts. Records that are alike in what neighbours share are a
+//     group, and how many of each group stay hangs on the groups' sizes alone,
+//     which neighbours share. Of a group the k names with the least keys stay. If
+//     (r,m) was among them, the least name outside fills its place; then
+//     (r′,m′) stays outside, or drives out the greatest, which is that same name
+//     if there was one. So the cuts S and S′ are equal or one record of a group is
+//     replaced by one of that group: neighbours, and a bound for neighbours holds
+//     after a cut as before it. By induction k replacements (the records of a
+//     patient, or of a party of at most k) exchange at most k.
+//   - Lemma 3, of the order of sending at unit label. It goes by names of what
+//     neighbours share, copies counted in the order of the file. Of files in the
+//     same order one label moves one place. Files in other orders (sorted by
+//     label, say) permute labels inside a group; but the places of a group are
+//     independent and alike in law, so what is sent is the mixture, over uniform
+//     arrangements of each group's labels, of what is sent of one arrangement.
+//     Those of neighbours can be paired to differ in one place; (ε,δ) and Rényi
+//     divergence are quasi-convex, so the bound of one place holds for the mixture.
+//     (No rule without chance does as well: the pairs {a,b}, {b,c}, {c,a} of labels
+//     are neighbours of each other, and cannot be laid in two places so that any
+//     two differ in one place only.)
+//   - Two states of one file under one key: Lemmas 1 and 2 hold for each key, so
+//     what two releases of two states cost adds up. The law in Lemma 3 is one
+//     release's own: the key hangs on the plan, and a ledger releases a plan once.
+//   - Numeric model: bytes, of floats their bits. Nothing is computed with them.
+//   - Assumed: SHA-256 has no collisions; in Lemma 3, and where nobody is to tell
+//     who was chosen, HMAC-SHA256 is a random function to all without the key.
+type Records struct {
+	rule Rule
+	mac  hash.Hash
+	// full are the names of the records, of all that a study sees of them.
+	full []name
+	// shared are names of what neighbours share, nil where that is nothing. At
+	// unit label alike ones are told apart by their order in the file.
+	shared []name
+}
+
+type name struct {
+	holds [sha256.Size]byte // digest
+	copy  uint64
+}
+
+// What a key is for: no two uses have a key in common.
+const (
+	ForCut   = "cut"   // of records that are alike in what neighbours share
+	ForSlot  = "slot"  // how many of those
+	ForOrder = "order" // of sending
+	ForSet   = "set"   // made sets
+	ForBlank = "blank" // the set of records that name none
+	ForClass = "class" // what a record without a label counts as
+	// Which shard: of a record, of a patient, of all records that are alike.
+	ForShard, ForPatient, ForAlike = "shard", "patient", "alike"
+)
+
+// Rule is what of a plan says where records go.
+type Rule struct {
+	Study  study.Hash
+	Unit   privacy.Unit
+	Shards int // 0 and 1: none
+	// SetColumn: the party column names the set of each record.
+	SetColumn bool
+}
+
+// Of names a party's records.
+func Of(rule Rule, records *dataset.Records, siteKey []byte) *Records {
+	study := hmac.New(sha256.New, siteKey)
+	study.Write([]byte("study\x00"))
+	study.Write(rule.Study[:])
+	k := &Records{
+		rule: rule,
+		mac:  hmac.New(sha256.New, study.Sum(nil)),
+		full: names(records.Len(), func(b []byte, i int) []byte { return AppendRecord(b, records, i) }),
+	}
+	if rule.Unit == privacy.Label || rule.SetColumn {
+		k.shared = names(records.Len(), func(b []byte, i int) []byte { return AppendShared(b, rule.Unit, records, i) })
+	}
+	return k
+}
+
+// names digests what is appended of each record and counts copies.
+func names(n int, of func(b []byte, i int) []byte) []name {
+	out := make([]name, n)
+	seen := make(map[[sha256.Size]byte]uint64, n)
+	var b []byte
+	for i := range out {
+		b = of(b[:0], i)
+		holds := sha256.Sum256(b)
+		out[i] = name{holds, seen[holds]}
+		seen[holds]++
+	}
+	return out
+}
+
+// AppendRecord writes all that a study sees of a record: records that differ in
+// it have different bytes.
+func AppendRecord(b []byte, records *dataset.Records, i int) []byte {
+	return binary.BigEndian.AppendUint64(AppendShared(b, privacy.Label, records, i), uint64(records.Y[i]))
+}
+
+// AppendShared writes what neighbours share of a record at unit label, all but
+// the label; at other units the set that a column names.
+func AppendShared(b []byte, u privacy.Unit, records *dataset.Records, i int) []byte {
+	b = appendText(b, textOf(records.Party, i))
+	if u != privacy.Label {
+		return b
+	}
+	b = appendText(b, textOf(records.Patient, i))
+	for _, v := range records.X.RawRowView(i) {
+		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
+	}
+	return b
+}
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// textOf is a record's entry in a column, "" where there is none.
+func textOf(column []string, i int) string {
+	if column == nil {
+		return ""
+	}
+	return column[i]
+}
+
+// Key is the HMAC of a use and what it is for.
+func (k *Records) Key(use string, of ...[]byte) (out [sha256.Size]byte) {
+	k.mac.Reset()
+	k.mac.Write([]byte(use + "\x00"))
+	for _, b := range of {
+		k.mac.Write(b)
+	}
+	k.mac.Sum(out[:0])
+	return out
+}
+
+func (k *Records) nameKey(use string, n name) [sha256.Size]byte {
+	return k.Key(use, n.holds[:], binary.BigEndian.AppendUint64(nil, n.copy))
+}
+
+// Number is uniform, a record's own for a use.
+func (k *Records) Number(use string, i int) uint64 { return Leading(k.nameKey(use, k.full[i])) }
+
+func Leading(key [sha256.Size]byte) uint64 { return binary.BigEndian.Uint64(key[:]) }
+
+// sorted are the rows in the order of their names' keys.
+func (k *Records) sorted(use string, names []name) []int {
+	keys, order := make([][sha256.Size]byte, len(names)), make([]int, len(names))
+	for i, n := range names {
+		keys[i], order[i] = k.nameKey(use, n), i
+	}
+	slices.SortFunc(order, func(i, j int) int { return bytes.Compare(keys[i][:], keys[j][:]) })
+	return order
+}
+
+// Sending is the order in which records leave at unit label, at most so many.
+func (k *Records) Sending(most int) []int {
+	order := k.sorted(ForOrder, k.shared)
+	return order[:min(most, len(order))]
+}
+
+// Cut is at most so many records. What neighbours share of them comes in an
+// order that neighbours share.
+func (k *Records) Cut(most int) []int {
+	rows := k.sorted(ForCut, k.full)
+	if k.shared == nil {
+		return rows[:min(most, len(rows))]
+	}
+	groups := map[[sha256.Size]byte][]int{} // of more than one
+	for _, n := range k.shared {
+		if n.copy > 0 {
+			groups[n.holds] = nil
+		}
+	}
+	for _, i := range rows {
+		of := k.shared[i].holds
+		if group, many := groups[of]; many {
+			groups[of] = append(group, i)
+		}
+	}
+	slots := k.sorted(ForSlot, k.shared)
+	slots = slots[:min(most, len(slots))]
+	for at, i := range slots {
+		of := k.shared[i].holds
+		if group, many := groups[of]; many {
+			slots[at], groups[of] = group[0], group[1:]
+		}
+	}
+	return slots
+}
+
+// ByPatient says that shards keep the records of a patient together.
+func (r Rule) ByPatient(records *dataset.Records) bool {
+	return r.Shards > 1 && records.Patient != nil
+}
+
+// Shards deals the records, each shard in the order of their keys. The records
+// of a patient are in one shard. Dealt by what they hold without the label, alike
+// ones together, are records at unit label (or one label would move more than a
+// ballot) and, in a file that names patients, records that name none (or those
+// that the cut of a shard leaves would be dealt anew).
+func (k *Records) Shards(records *dataset.Records) [][]int {
+	out := make([][]int, k.rule.Shards)
+	for _, i := range k.sorted(ForShard, k.full) {
+		at := k.Number(ForShard, i)
+		if patient := textOf(records.Patient, i); patient != "" {
+			at = Leading(k.Key(ForPatient, []byte(patient)))
+		} else if k.rule.Unit == privacy.Label || records.Patient != nil {
+			at = Leading(k.Key(ForAlike, AppendShared(nil, privacy.Label, records, i)))
+		}
+		s := at % uint64(k.rule.Shards)
+		out[s] = append(out[s], i)
+	}
+	return out
+}
+
+// Exactly is the records as a study takes them from a site that declared n: n of
+// them, in the order of the file. Of more, n are chosen by their keys, so that
+// neighbours stay neighbours (keyed); fewer are filled up with empty ones, whose
+// cells are all missing, without label, patient or party. At unit record a file
+// that gains or loses a record is then a neighbour as well, one record replaced,
+// unless sets by a column show it.
+//
+// Where shards keep the records of a patient together each shard has its own
+// part of n, and is cut by itself: a patient that is replaced, with as many
+// records as may be, moves the records of two shards only. Empty records are
+// in no shard that trains (shardsOf).
+//
+// The key is the site's secret.
+func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int, key []byte) *dataset.Records {
+	if records.Len() > n || rule.ByPatient(records) {
+		records = records.Select(chosen(rule, records, n, key))
+	}
+	return filled(s, records, n)
+}
+
+// chosen are the rows of at most n records, in the order of the file.
+func chosen(rule Rule, records *dataset.Records, n int, key []byte) []int {
+	k := Of(rule, records, key)
+	var rows []int
+	if rule.ByPatient(records) {
+		for s, shard := range k.Shards(records) {
+			part := (n + s) / rule.Shards // they add up to n
+			rows = append(rows, shard[:min(part, len(shard))]...)
+		}
+	} else {
+		rows = k.Cut(n)
+	}
+	slices.Sort(rows)
+	return rows
+}
+
+// filled has empty records after the others, n in all.
+func filled(s dataset.Schema, records *dataset.Records, n int) *dataset.Records {
+	have := records.Len()
+	if have >= n {
+		return records
+	}
+	columns := s.FeatureColumns()
+	table, err := dataset.NewTable(columns, [][]string{make([]string, len(columns))})
+	if err != nil { // a schema that was checked names a column once
+		panic(err)
+	}
+	empty, _, err := s.Encode(table)
+	if err != nil {
+		panic(err)
+	}
+	out := &dataset.Records{X: mat.NewDense(n, s.Dim(), nil), Y: append(slices.Clone(records.Y), make([]int, n-have)...)}
+	for i := range n {
+		if i < have {
+			copy(out.X.RawRowView(i), records.X.RawRowView(i))
+		} else {
+			copy(out.X.RawRowView(i), empty.X.RawRowView(0))
+			out.Y[i] = empty.Y[0]
+		}
+	}
+	if records.Party != nil {
+		out.Party = append(slices.Clone(records.Party), make([]string, n-have)...)
+	}
+	if records.Patient != nil {
+		out.Patient = append(slices.Clone(records.Patient), make([]string, n-have)...)
+	}
+	return out
+}

@@ -1,0 +1,232 @@
+package kinds_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/classify"
+	"caucus/study/kinds"
+	"caucus/study/ratio"
+	"caucus/study/reweigh"
+	"caucus/study/verify"
+)
+
+// fuzzPlans are one plan of each kind, mechanism and place of the noise, small.
+func fuzzPlans(t testing.TB) (clinic, []study.Plan) {
+	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
+	return c, []study.Plan{
+		c.classify("tally", privacy.Party, study.NoiseCoordinator, 1), c.classify("tally", privacy.Record, study.NoiseCoordinator, 3),
+		c.classify("tally", privacy.Record, study.NoiseSite, 3), c.classify("moment", privacy.Party, study.NoiseSite, 1),
+		c.classify("cross", privacy.Record, study.NoiseSite, 1), c.classify("cross", privacy.Record, study.NoiseCoordinator, 1),
+		c.classify("means", privacy.Party, study.NoiseCoordinator, 1), c.classify("means", privacy.Party, study.NoiseSite, 1),
+		c.classify("output", privacy.Party, study.NoiseCoordinator, 1),
+		c.reweigh("entropy", reweigh.Terms{}), c.reweigh("logistic", reweigh.Terms{}),
+		func() study.Plan {
+			p := c.reweigh("entropy", reweigh.Terms{})
+			p.Noise = study.NoiseCoordinator
+			return p
+		}(),
+		c.labels("rr"), c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace"), c.ratio(ratio.FeaturesEmbedding, ratio.SetsParty, "gaussian"),
+		c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsMade, "gaussian-zcdp"),
+	}
+}
+
+// contributionTo is a body that the plan's sum takes.
+func contributionTo(t testing.TB, c clinic, p study.Plan, rows []visit) []byte {
+	t.Helper()
+	body, _, _ := settled(t, p, c.pool, c.inputs(c.records(t, rows), 0), privacy.Config{})
+	return body
+}
+
+// settled is a party's contribution through a real ledger, with what that
+// published.
+func settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs, c privacy.Config) ([]byte, []privacy.Published, *privacy.Ledger) {
+	t.Helper()
+	task := taskOf(t, p, pool)
+	d, err := task.Contribute(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	canonical, err := p.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := privacy.Open(privacy.NewMemory(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := study.Settle(context.Background(), l, study.HashOf(canonical), d.Requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := d.Body(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body, r, l
+}
+
+// FuzzBody: whatever a party sends to a study of any kind, Check and Add agree,
+// a refusal is one of a contribution and changes nothing, and what is taken
+// leaves a sum that survives its encoding.
+func FuzzBody(f *testing.F) {
+	c, plans := fuzzPlans(f)
+	for i, p := range plans {
+		f.Add(uint8(i), contributionTo(f, c, p, append(alike(3, well), alike(3, ill)...)))
+		f.Add(uint8(i), contributionTo(f, c, p, nil))
+	}
+	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
+		p := plans[int(which)%len(plans)]
+		task := taskOf(t, p, c.pool)
+		sum, err := task.NewSum()
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _ := sum.MarshalBinary()
+		checked, added := sum.Check(body), sum.Add(body)
+		if (checked == nil) != (added == nil) {
+			t.Fatalf("%s %s: Check says %v, Add says %v", p.Kind, p.Mechanism, checked, added)
+		}
+		after, err := sum.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if added != nil {
+			if !errors.Is(added, study.ErrContribution) || !bytes.Equal(before, after) {
+				t.Fatalf("%s %s: %v, and the sum changed: %v", p.Kind, p.Mechanism, added, !bytes.Equal(before, after))
+			}
+			return
+		}
+		again, _ := task.NewSum()
+		if err := again.UnmarshalBinary(after); err != nil {
+			t.Fatalf("%s %s: a sum does not read back: %v", p.Kind, p.Mechanism, err)
+		}
+		if _, err := again.Requests(1); err != nil {
+			t.Fatalf("%s %s: %v", p.Kind, p.Mechanism, err)
+		}
+	})
+}
+
+// FuzzSum: bytes that are no sum are refused; those that are keep their value.
+func FuzzSum(f *testing.F) {
+	c, plans := fuzzPlans(f)
+	for i, p := range plans {
+		task := taskOf(f, p, c.pool)
+		sum, err := task.NewSum()
+		if err != nil {
+			f.Fatal(err)
+		}
+		if err := sum.Add(contributionTo(f, c, p, append(alike(3, well), alike(3, ill)...))); err != nil {
+			f.Fatal(err)
+		}
+		b, _ := sum.MarshalBinary()
+		f.Add(uint8(i), b)
+	}
+	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
+		p := plans[int(which)%len(plans)]
+		task := taskOf(t, p, c.pool)
+		sum, _ := task.NewSum()
+		if sum.UnmarshalBinary(data) != nil {
+			return
+		}
+		once, err := sum.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _ := task.NewSum()
+		if err := again.UnmarshalBinary(once); err != nil {
+			t.Fatal(err)
+		}
+		if twice, _ := again.MarshalBinary(); !bytes.Equal(once, twice) {
+			t.Fatalf("%s %s: a sum changes on its way through bytes", p.Kind, p.Mechanism)
+		}
+	})
+}
+
+// FuzzPlan: bytes are refused as a plan, or are one that says the same when
+// written again and can say what it costs.
+func FuzzPlan(f *testing.F) {
+	c, plans := fuzzPlans(f)
+	for _, p := range plans {
+		b, err := p.Canonical()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	projected, err := dataset.FitPCA(c.pool.Encoded, 2)
+	if err != nil {
+		f.Fatal(err)
+	}
+	p := c.classify("cross", privacy.Record, study.NoiseSite, 1)
+	p.Map, p.Pool = projected, auxdata.Virtual(c.pool.Encoded, projected).Digest
+	b, _ := p.Canonical()
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := kinds.ParsePlan(data)
+		if err != nil {
+			if !errors.Is(err, study.ErrPlan) {
+				t.Fatal(err)
+			}
+			return
+		}
+		once, err := p.Canonical()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := kinds.ParsePlan(once)
+		if err != nil {
+			t.Fatalf("a plan does not read back: %v", err)
+		}
+		if twice, _ := again.Canonical(); !bytes.Equal(once, twice) {
+			t.Fatal("a plan changes on its way through bytes")
+		}
+		study.Totals(p, kinds.WordsOf(p))
+		if p.Schema.Dim() > 64 || p.Map.Dim() > 64 || p.Shards > 64 {
+			return
+		}
+		pool := auxdata.Virtual(c.pool.Encoded, p.Map)
+		if p.Map.Columns() != c.schema.Dim() {
+			return
+		}
+		p.Pool = pool.Digest
+		_, _ = taskOf(t, p, pool).Charges(0)
+	})
+}
+
+// FuzzRelease: a release document from anywhere is used or refused.
+func FuzzRelease(f *testing.F) {
+	c, plans := fuzzPlans(f)
+	for _, p := range plans[:5] {
+		canonical, _ := p.Canonical()
+		r := study.Release{Manifest: study.Claim(taskOf(f, p, c.pool)), Plan: canonical}
+		r.Parties, r.Contributed, r.Missing = 2, []study.PartyID{"a", "b"}, []study.PartyID{"c"}
+		r.Result.Body = encoded(classify.Result{Classifier: classifier.Classifier{Classes: p.Schema.Classes(), Weights: [][]float64{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}})
+		b, err := json.Marshal(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+		f.Add(bytes.Replace(b, []byte(`"classes":["no","yes","maybe"],"weights"`), []byte(`"weights"`), 1)) // a model of no classes
+	}
+	records := c.records(f, alike(2, ill))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var r study.Release
+		if json.Unmarshal(data, &r) != nil {
+			return
+		}
+		_, _, _ = classifier.Predict(r, records)
+		_, _ = reweigh.MarginsOf(r)
+		_, _ = reweigh.SourceOf(r)
+		_ = verify.Claims(r, c.pool)
+		_, _ = reweigh.Answer(r, c.pool, make([]float64, c.pool.Rows()))
+	})
+}

@@ -1,0 +1,106 @@
+package kinds
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"caucus/auxdata"
+	"caucus/study"
+	"caucus/study/classify"
+	"caucus/study/keyed"
+	"caucus/study/labels"
+	"caucus/study/ratio"
+	"caucus/study/reweigh"
+)
+
+// kinds is the table of kinds.
+var kinds = map[string]study.Kind{
+	"classify": classify.Kind{},
+	"labels":   labels.Kind{},
+	"ratio":    ratio.Kind{},
+	"reweigh":  reweigh.Kind{},
+}
+
+// Default is the kind of a proposal that names none.
+const Default = "classify"
+
+// Names are the names of the kinds.
+func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
+
+// Mechanisms are the names of every kind's mechanisms, each once.
+func Mechanisms() []string {
+	all := slices.Concat(classify.Mechanisms(), labels.Mechanisms(), ratio.Mechanisms(), reweigh.Mechanisms())
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Named finds a kind.
+func Named(name string) (study.Kind, error) {
+	k, ok := kinds[name]
+	if !ok {
+		return nil, study.PlanError("kind", "%q is not a kind of study this version knows; it knows %v", name, Names())
+	}
+	return k, nil
+}
+
+// RuleOf says where a plan's records go; the plan was checked.
+func RuleOf(p study.Plan) keyed.Rule {
+	canonical, err := p.Canonical()
+	if err != nil {
+		panic(err)
+	}
+	return keyed.Rule{Study: study.HashOf(canonical), Unit: p.Unit, Shards: p.Shards, SetColumn: WordsOf(p).SetColumn}
+}
+
+// NewTask makes the task of a plan, which Check has passed, on its pool.
+func NewTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
+	kind, err := Named(p.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if pool.Digest != p.Pool {
+		return nil, fmt.Errorf("%w: the plan is about pool %s, this is pool %s", study.ErrContribution, p.Pool, pool.Digest)
+	}
+	return kind.New(p, pool)
+}
+
+// Check refuses a plan that is incomplete, contradicts itself, or claims a
+// guarantee that no proof covers.
+func Check(p study.Plan) error {
+	kind, err := Named(p.Kind)
+	if err != nil {
+		return err
+	}
+	if err := p.CheckCommon(); err != nil {
+		return err
+	}
+	return kind.Check(p)
+}
+
+// ParsePlan reads canonical bytes and refuses a plan that CheckPlan refuses.
+func ParsePlan(canonical []byte) (study.Plan, error) {
+	p, err := study.DecodePlan(canonical)
+	if err != nil {
+		return study.Plan{}, err
+	}
+	return p, Check(p)
+}
+
+// PlanOf is the plan that a release was made under, checked.
+func PlanOf(r study.Release) (study.Plan, error) {
+	p, err := r.DecodedPlan()
+	if err != nil {
+		return study.Plan{}, err
+	}
+	return p, Check(p)
+}
+
+// WordsOf are a plan's, which was checked.
+func WordsOf(p study.Plan) study.Words {
+	kind, err := Named(p.Kind)
+	if err != nil {
+		panic(err)
+	}
+	return kind.Words(p)
+}

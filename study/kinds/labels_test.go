@@ -1,0 +1,372 @@
+package kinds_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/keyed"
+	"caucus/study/kinds"
+	"caucus/study/labels"
+	"caucus/study/simulate"
+)
+
+func labelPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.Plan {
+	terms := labels.DefaultTerms()
+	p := testPlan(schema, pool, m)
+	p.Kind, p.Unit, p.Mechanism, p.Noise, p.KindTerms = "labels", privacy.Label, "rr", study.NoiseSite, encoded(terms)
+	p.Delta = 0
+	return p
+}
+
+func TestLabelsRefusals(t *testing.T) {
+	schema, pool, m, _ := hospital(t, 400)
+	for name, c := range map[string]struct {
+		change func(*study.Plan)
+		says   string
+	}{
+		"epsilon 0":           {func(p *study.Plan) { p.Epsilon = 0 }, "epsilon"},
+		"epsilon negative":    {func(p *study.Plan) { p.Epsilon = -1 }, "epsilon"},
+		"epsilon no number":   {func(p *study.Plan) { p.Epsilon = math.NaN() }, "epsilon"},
+		"epsilon infinite":    {func(p *study.Plan) { p.Epsilon = math.Inf(1) }, "epsilon"},
+		"epsilon meaningless": {func(p *study.Plan) { p.Epsilon = 65 }, "epsilon"},
+		"epsilon tiny":        {func(p *study.Plan) { p.Epsilon = 1e-20 }, "too small to tell 2 classes apart"},
+		"unit record":         {func(p *study.Plan) { p.Unit = privacy.Record }, "cannot hide a record"},
+		"unit party":          {func(p *study.Plan) { p.Unit = privacy.Party }, "cannot hide a party"},
+		"noise coordinator":   {func(p *study.Plan) { p.Noise = study.NoiseCoordinator }, "use noise site"},
+		"unknown mechanism":   {func(p *study.Plan) { p.Mechanism = "cross" }, "rr em"},
+		"no terms":            {func(p *study.Plan) { p.KindTerms = nil }, "which loss"},
+		"unknown loss":        {func(p *study.Plan) { t := termsIn[labels.Terms](*p); t.Loss = "zero-one"; p.KindTerms = encoded(t) }, "barrier-hinge"},
+		"unknown risk":        {func(p *study.Plan) { t := termsIn[labels.Terms](*p); t.Risk = "f1"; p.KindTerms = encoded(t) }, "auc"},
+		"unknown correction":  {func(p *study.Plan) { t := termsIn[labels.Terms](*p); t.Correction = "up"; p.KindTerms = encoded(t) }, "forward"},
+		"forward hinge": {func(p *study.Plan) {
+			t := termsIn[labels.Terms](*p)
+			t.Loss, t.Correction = "hinge", "forward"
+			p.KindTerms = encoded(t)
+		}, "logistic, squared or savage"},
+		"forward for auc": {func(p *study.Plan) {
+			t := termsIn[labels.Terms](*p)
+			t.Risk, t.Correction = "auc", "forward"
+			p.KindTerms = encoded(t)
+		}, "for risk accuracy"},
+		"no records": {func(p *study.Plan) { t := termsIn[labels.Terms](*p); t.MaxRecords = 0; p.KindTerms = encoded(t) }, "max_records"},
+		"shards":     {func(p *study.Plan) { p.Shards = 3 }, "shards"},
+		"one class":  {func(p *study.Plan) { p.Schema.Label.Classes = []string{"only"} }, "schema"},
+	} {
+		p := labelPlan(schema, pool, m)
+		c.change(&p)
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: have %v, want ErrPlan saying %q", name, err, c.says)
+		}
+	}
+	p := labelPlan(schema, pool, m)
+	canonical, _ := p.Canonical()
+	back, err := kinds.ParsePlan(canonical)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := back.Canonical(); !bytes.Equal(again, canonical) {
+		t.Error("a plan read back has other bytes")
+	}
+}
+
+// realBody is a contribution through a ledger that can bear one study.
+func realBody(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, *privacy.Ledger) {
+	t.Helper()
+	body, _, ledger := settled(t, p, pool, in, privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: p.Epsilon}}})
+	return body, ledger
+}
+
+// TestLabelsSum: real contributions add up whatever the order and sharding, a
+// sum survives its encoding, and what was not released under the plan's terms
+// is refused and changes nothing.
+func TestLabelsSum(t *testing.T) {
+	schema, pool, m, records := hospital(t, 600)
+	p := labelPlan(schema, pool, m)
+	parts := append(deal(records, 3), records.Select(nil), records.Select(nil))
+	var bodies [][]byte
+	for i, r := range parts {
+		body, _ := realBody(t, p, pool, study.Inputs{Records: r, ShardKey: []byte{byte(i)}})
+		bodies = append(bodies, body)
+	}
+	fresh := func() study.Sum {
+		s, err := taskOf(t, p, pool).NewSum()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	straight := fresh()
+	for _, b := range bodies {
+		if most := taskOf(t, p, pool).MaxBody(); len(b) > most {
+			t.Errorf("a body of %d bytes is above MaxBody %d", len(b), most)
+		}
+		if err := straight.Add(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, _ := straight.MarshalBinary()
+	left, right := fresh(), fresh()
+	for _, i := range []int{4, 1} {
+		left.Add(bodies[i])
+	}
+	for _, i := range []int{3, 0, 2} {
+		right.Add(bodies[i])
+	}
+	encoded, _ := right.MarshalBinary()
+	right = fresh()
+	if err := right.UnmarshalBinary(encoded); err != nil {
+		t.Fatal(err)
+	}
+	if err := left.Merge(right); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := left.MarshalBinary(); !bytes.Equal(got, want) {
+		t.Error("order or sharding changed the sum")
+	}
+	for n := range encoded {
+		if fresh().UnmarshalBinary(encoded[:n]) == nil {
+			t.Fatalf("a sum cut to %d bytes was read", n)
+		}
+	}
+
+	other := p
+	other.Epsilon = 0.5
+	cheaper, _ := realBody(t, other, pool, study.Inputs{Records: parts[0]})
+	simulated := p
+	simulated.Simulated = true
+	virtual := contributions(t, simulated, pool, parts[:1])[0]
+	swapped := bytes.Clone(bodies[0])
+	swapped[len(swapped)-1] = 6 // zigzag of class 3
+	for name, bad := range map[string][]byte{
+		"empty": {}, "truncated": bodies[0][:len(bodies[0])-1], "too long": append(bytes.Clone(bodies[0]), 0),
+		"of another plan": cheaper, "simulated": virtual, "an unknown class": swapped,
+		"too many records": binary.AppendUvarint(nil, 20_001), "long number": {0x80, 0x00}, "no records and more": {0, 1},
+		"features only": bodies[0][:2+2*pool.Dim()*parts[0].Len()],
+	} {
+		if err := straight.Add(bad); !errors.Is(err, study.ErrContribution) {
+			t.Errorf("%s: have %v, want ErrContribution", name, err)
+		}
+	}
+	if got, _ := straight.MarshalBinary(); !bytes.Equal(got, want) {
+		t.Error("a refused contribution changed the sum")
+	}
+	result, err := taskOf(t, p, pool).Finish(study.Summed{Contributions: 5, Sum: straight}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := bodyOf[labels.Result](t, result); r.Records != records.Len() || len(r.Classifier.Weights) != pool.Dim() {
+		t.Errorf("%d records, %d weights", r.Records, len(r.Classifier.Weights))
+	}
+	if _, err := taskOf(t, p, pool).Finish(study.Summed{Sum: fresh()}, nil); err == nil {
+		t.Error("a result of nothing")
+	}
+}
+
+// TestLabelsSpend: one study spends ε of every label, em half of it, and what a
+// plan declares is what the ledger charges.
+func TestLabelsSpend(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	for mechanism, want := range map[string]float64{"rr": 1, "em": 0.5} {
+		p := labelPlan(schema, pool, m)
+		p.Mechanism = mechanism
+		_, ledger := realBody(t, p, pool, study.Inputs{Records: records})
+		totals, err := ledger.Totals(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := totals[privacy.Label].Epsilon(0); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s spent %g of a label, want %g", mechanism, got, want)
+		}
+		if !math.IsInf(totals[privacy.Record].Epsilon(1e-6), 1) {
+			t.Error("it claims to hide records")
+		}
+		charges, err := taskOf(t, p, pool).Charges(0)
+		if err != nil || len(charges) != 1 {
+			t.Fatal(charges, err)
+		}
+		if declared, _ := charges[0].Cost.Pure.Float64(); math.Abs(declared-want) > 1e-12 {
+			t.Errorf("%s declares %g", mechanism, declared)
+		}
+	}
+}
+
+// TestLabelsDependOnNothingElse: whatever the labels are, none or one class
+// included, a party sends the same features in the same order and as many
+// labels of the schema.
+func TestLabelsDependOnNothingElse(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	p := labelPlan(schema, pool, m)
+	base := records.Select(seq(0, 50))
+	var first []byte
+	for name, label := range map[string]func(i int) int{
+		"true": func(i int) int { return base.Y[i] }, "one class": func(int) int { return 1 },
+		"none": func(int) int { return -1 }, "beyond": func(int) int { return 99 }, "sorted": func(i int) int { return i / 25 },
+	} {
+		r := base.Select(seq(0, 50))
+		for i := range r.Y {
+			r.Y[i] = label(i)
+		}
+		body, _ := realBody(t, p, pool, study.Inputs{Records: r, ShardKey: []byte("key")})
+		features := body[:1+2*50*pool.Dim()]
+		if first == nil {
+			first = features
+		} else if !bytes.Equal(features, first) {
+			t.Errorf("%s: other features or another order", name)
+		}
+		sum, _ := taskOf(t, p, pool).NewSum()
+		if err := sum.Add(body); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestLabelsOrder: the order in which records leave is a permutation that
+// another key changes, cut to what the plan takes; no order of the file does.
+func TestLabelsOrder(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	p := labelPlan(schema, pool, m)
+	order := func(r *dataset.Records, key string, most int) []int {
+		return keyed.Of(kinds.RuleOf(p), r, []byte(key)).Sending(most)
+	}
+	whole := order(records, "a", 1<<20)
+	if got := slices.Sorted(slices.Values(whole)); !slices.Equal(got, seq(0, records.Len())) {
+		t.Error("not every record once")
+	}
+	if slices.IsSorted(whole) {
+		t.Error("records leave in the order of the file")
+	}
+	if !slices.Equal(whole, order(records, "a", 1<<20)) || !slices.Equal(whole[:7], order(records, "a", 7)) {
+		t.Error("another order the second time")
+	}
+	if slices.Equal(whole, order(records, "b", 1<<20)) {
+		t.Error("the key does not matter")
+	}
+	places := seq(0, records.Len())
+	slices.Reverse(places)
+	reversed := records.Select(places)
+	if !mat.Equal(records.Select(whole).X, reversed.Select(order(reversed, "a", 1<<20)).X) {
+		t.Error("the order of the file shows in the order of sending")
+	}
+}
+
+// TestLabelSimulation: two and more classes end to end; rr is better than em,
+// and both than the largest class; the release predicts; the answer depends on
+// the seed alone.
+func TestLabelSimulation(t *testing.T) {
+	c := dataset.DefaultHospitalConfig()
+	c.Records = 6000
+	table, schema := dataset.Hospitals(c)
+	all, _, err := schema.EncodeLabelled(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(mechanism string, epsilon float64) simulate.LabelSummary {
+		p := labelPlan(schema, &auxdata.Pool{}, dataset.Map{})
+		p.Mechanism, p.Epsilon, p.Minimum, p.Roster = mechanism, epsilon, 1, nil
+		s, err := simulate.Labels{Simulation: simulate.Simulation{Plan: p, Train: all, PoolFraction: 0.1, Parties: 4, Map: dataset.Components{Project: 15, Whiten: 0.5, Analysis: dataset.PCA}, Repeats: 1, Seed: 3}}.Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	rr, em := run("rr", 1), run("em", 1)
+	if rr.Accuracy < 0.79 || rr.Accuracy < rr.MajorityClass+0.08 {
+		t.Errorf("rr: %+v", rr)
+	}
+	if em.Accuracy > rr.Accuracy {
+		t.Errorf("em %.4f is above rr %.4f", em.Accuracy, rr.Accuracy)
+	}
+	if half := run("rr", 0.5); half.Accuracy != em.Accuracy || half.Keep != em.Keep {
+		t.Logf("em(1) %.4f, rr(.5) %.4f: other plans, other noise", em.Accuracy, half.Accuracy)
+	}
+	for k, share := range rr.Shares.Share {
+		if math.Abs(share-rr.TrueShares[k]) > 6*rr.Shares.Error[k] {
+			t.Errorf("share %d is %g ± %g, true %g", k, share, rr.Shares.Error[k], rr.TrueShares[k])
+		}
+	}
+	if rr.Forecast == nil || rr.UploadBytes <= 0 || !rr.Release.Simulated {
+		t.Errorf("forecast %v, %g bytes", rr.Forecast, rr.UploadBytes)
+	}
+	if again := run("rr", 1); again.Accuracy != rr.Accuracy {
+		t.Error("another answer for the same seed")
+	}
+	labels, _, err := classifier.Predict(*rr.Release, all.Select(seq(0, 10)))
+	if err != nil || len(labels) != 10 {
+		t.Errorf("predict: %v, %v", labels, err)
+	}
+	one := all.Select(seq(0, 500))
+	for i := range one.Y {
+		one.Y[i] = 0
+	}
+	p := labelPlan(schema, &auxdata.Pool{}, dataset.Map{})
+	_, err = simulate.Labels{Simulation: simulate.Simulation{Plan: p, Train: one, PoolFraction: 0.1, Parties: 4, Repeats: 1}}.Run(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "at least two classes") {
+		t.Errorf("one class only: %v", err)
+	}
+}
+
+// TestLabelMeasures: test records of one class are an error, a class that none
+// of them has is left out and said.
+func TestLabelMeasures(t *testing.T) {
+	c := dataset.DefaultHospitalConfig()
+	c.Records = 800
+	table, schema := dataset.Hospitals(c)
+	all, _, err := schema.EncodeLabelled(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema.Label.Classes = append(schema.Label.Classes, "unseen")
+	simulate := func(test *dataset.Records) (simulate.LabelSummary, error) {
+		p := labelPlan(schema, &auxdata.Pool{}, dataset.Map{})
+		p.Minimum, p.Roster, p.Lambda = 1, nil, 0.01
+		return simulate.Labels{Simulation: simulate.Simulation{Plan: p, Train: all, Test: test, PoolFraction: 0.1, Parties: 2, Map: dataset.Components{Project: 5}, Repeats: 1}}.Run(context.Background())
+	}
+	test := all.Select(seq(0, 200))
+	s, err := simulate(test)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := s.Warnings[len(s.Warnings)-1]; !strings.Contains(last, `"unseen"`) || !(s.BER > 0 && s.BER < 1 && s.AUC > 0 && s.AUC < 1) {
+		t.Errorf("%q, %+v", last, s.Measures)
+	}
+	for y, says := range map[int]string{0: "compare at least two classes", -1: "give records with their labels"} {
+		for i := range test.Y {
+			test.Y[i] = y
+		}
+		if _, err := simulate(test); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("all test labels %d: %v, want %q", y, err, says)
+		}
+	}
+}
+
+// TestProposeLabels: a proposal that says little becomes a plan that Check
+// accepts, with a forecast.
+func TestProposeLabels(t *testing.T) {
+	c := dataset.DefaultHospitalConfig()
+	c.Records = 400
+	table, schema := dataset.Hospitals(c)
+	made, err := kinds.Propose(study.Proposal{Name: "labels", Kind: "labels", Roster: []study.PartyID{"a", "b"}, Records: 3000, Map: dataset.Components{Project: 10}, KindTerms: encoded(labels.Terms{Loss: "ramp"})}, schema, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := made.Plan
+	if p.Unit != privacy.Label || p.Mechanism != "rr" || p.Noise != study.NoiseSite || p.Delta != 0 || termsIn[labels.Terms](p).Correction != "none" || termsIn[labels.Terms](p).MaxRecords != 20_000 {
+		t.Errorf("plan %+v", p)
+	}
+	if made.Forecast == nil || made.Forecast.Accuracy <= made.Forecast.Majority {
+		t.Errorf("forecast %+v", made.Forecast)
+	}
+}

@@ -1,0 +1,158 @@
+package kinds
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/study"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Proposed is a plan ready to be agreed on, with what it is about.
+type Proposed struct {
+	Plan      study.Plan
+	Canonical []byte // the plan's bytes
+	Hash      study.Hash
+	Pool      *auxdata.Pool
+	PoolBytes []byte // the pool's canonical bytes
+	Remarks   []dataset.Remark
+	Size      study.Size
+	// Forecast is nil where the mechanism has none; Warning says in words why a
+	// plan is not useful, "" if it is.
+	Forecast *study.Forecast
+	// ShareError is, for ratio studies, how far noise moves one class share of a
+	// set on average.
+	ShareError float64
+	Warning    string
+}
+
+// Propose makes a plan: it fits the public map on the pool, fills in defaults
+// and forecasts.
+func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, error) {
+	var out Proposed
+	var canonical bytes.Buffer
+	if pool.Rows() == 0 {
+		return out, auxdata.ErrEmpty
+	}
+	if err := auxdata.WriteCSV(&canonical, schema, pool); err != nil {
+		return out, err
+	}
+	out.PoolBytes = canonical.Bytes()
+	records, _, err := schema.Encode(pool)
+	if err != nil {
+		return out, fmt.Errorf("encode public pool: %w", err)
+	}
+	p := planOf(s, schema)
+	kind, err := Named(p.Kind)
+	if err != nil {
+		return out, err
+	}
+	if err := kind.Complete(&p, s); err != nil {
+		return out, err
+	}
+	if s.Delta != nil {
+		p.Delta = *s.Delta
+	}
+	if p.Map, err = FitMap(p, p.Size(len(p.Roster)), s.Map, records.X); err != nil {
+		return out, err
+	}
+	if out.Pool, out.Remarks, err = auxdata.New(schema, p.Map, pool); err != nil {
+		return out, err
+	}
+	p.Pool = out.Pool.Digest
+	if t, ok := kind.(study.Tuner); ok {
+		if err := t.Tune(&p, out.Pool); err != nil {
+			return out, err
+		}
+	}
+	if err := Check(p); err != nil {
+		return out, err
+	}
+	task, err := NewTask(p, out.Pool)
+	if err != nil {
+		return out, err
+	}
+	if p.Terms, err = study.TermsOf(task); err != nil {
+		return out, err
+	}
+	out.Plan = p
+	if out.Canonical, err = p.Canonical(); err != nil {
+		return out, err
+	}
+	out.Hash = study.HashOf(out.Canonical)
+	out.Size = p.Size(len(p.Roster))
+	if f, err := study.ForecastOf(task, out.Size); err == nil {
+		out.Forecast = f
+		out.Warning = f.Warning(p, out.Size)
+	}
+	if t, ok := task.(study.ShareForecaster); ok {
+		if out.ShareError, out.Warning, err = t.ShareError(); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// plan fills in the defaults. Its map keeps all features; of the schema it has
+// the meaning alone.
+func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
+	p := study.Plan{
+		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
+		Schema: schema.Meaning(), Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
+		Unit: s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Bound: s.Bound,
+		Shards: s.Shards, Lambda: s.Lambda, Learner: s.Learner, Tilt: s.Tilt,
+		Minimum: s.Minimum, Deadline: s.Deadline.UTC().Truncate(time.Second), Readers: s.Readers, Seed: s.Seed,
+	}
+	if p.Kind == "" {
+		p.Kind = Default
+	}
+	p.Weights = s.Weights
+	if p.Epsilon == 0 {
+		p.Epsilon = 1
+	}
+	if p.Shards == 0 {
+		p.Shards = 1
+	}
+	if p.Minimum == 0 {
+		p.Minimum = max(2, (3*len(p.Roster)+3)/4)
+	}
+	return p
+}
+
+// ChooseMap makes auto a number of components, as the plan's kind says; a kind that
+// does not say keeps all features. What does not ask for auto is returned as it is.
+// The plan is complete but for map and pool; x are the N×Dim encoded rows of the
+// PUBLIC pool.
+func ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
+	if c.Project != dataset.Auto {
+		return c, nil
+	}
+	kind, err := Named(p.Kind)
+	if err != nil {
+		return c, err
+	}
+	if chooser, ok := kind.(study.MapChooser); ok {
+		return chooser.ChooseMap(p, size, c, x)
+	}
+	c.Project = 0
+	return c, nil
+}
+
+// FitMap fits the map of a plan on the encoded rows of its public pool, chosen by
+// ChooseMap where that is asked for.
+func FitMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Map, error) {
+	c, err := ChooseMap(p, size, c, x)
+	if err != nil {
+		return dataset.Map{}, err
+	}
+	m, err := c.Fit(p.Schema, x)
+	if err != nil {
+		return m, fmt.Errorf("project the pool: %w", err)
+	}
+	return m, nil
+}

@@ -1,0 +1,586 @@
+package kinds_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/ratio"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/kinds"
+	studyratio "caucus/study/ratio"
+	"caucus/study/simulate"
+)
+
+func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, features string) study.Plan {
+	t := studyratio.DefaultTerms()
+	t.Features, t.Fourier, t.SetSize = features, 40, 100
+	p := study.Plan{
+		Name: "test", Kind: "ratio", Schema: schema, Map: m, Pool: pool.Digest,
+		Roster: []study.PartyID{"a", "b", "c", "d", "e", "f"}, Records: 200, Unit: privacy.Label, Epsilon: 1, Delta: 1e-6,
+		Mechanism: "laplace", Noise: study.NoiseSite, Minimum: 2, Seed: 1,
+	}
+	if features == studyratio.FeaturesNoisyEmbedding {
+		p.Unit, p.Mechanism = privacy.Record, "gaussian-zcdp"
+	}
+	if err := t.ChooseWidth(pool); err != nil {
+		panic(err)
+	}
+	p.KindTerms = encoded(t)
+	return p
+}
+
+func withTerms(p study.Plan, change func(*studyratio.Terms)) study.Plan {
+	t := termsIn[studyratio.Terms](p)
+	change(&t)
+	p.KindTerms = encoded(t)
+	return p
+}
+
+func TestRatioCheck(t *testing.T) {
+	schema, pool, m, _ := hospital(t, 400)
+	for name, c := range map[string]struct {
+		features string
+		change   func(*study.Plan)
+		says     string
+	}{
+		"no terms":                {studyratio.FeaturesClear, func(p *study.Plan) { p.KindTerms = nil }, "what the sets"},
+		"unknown mechanism":       {studyratio.FeaturesClear, func(p *study.Plan) { p.Mechanism = "tally" }, "laplace"},
+		"the published Dirichlet": {studyratio.FeaturesClear, func(p *study.Plan) { p.Mechanism = "dirichlet-paper" }, "only be simulated"},
+		"the published Laplace":   {studyratio.FeaturesClear, func(p *study.Plan) { p.Mechanism = "laplace-paper" }, "only be simulated"},
+		"no noise":                {studyratio.FeaturesClear, func(p *study.Plan) { p.Mechanism = "none" }, "only be simulated"},
+		"noise elsewhere":         {studyratio.FeaturesClear, func(p *study.Plan) { p.Noise = study.NoiseCoordinator }, "own ledger"},
+		"clear at unit record":    {studyratio.FeaturesClear, func(p *study.Plan) { p.Unit = privacy.Record }, "labels only"},
+		"embedding at record":     {studyratio.FeaturesEmbedding, func(p *study.Plan) { p.Unit = privacy.Record }, "labels only"},
+		"noisy at unit label":     {studyratio.FeaturesNoisyEmbedding, func(p *study.Plan) { p.Unit = privacy.Label }, "unit record"},
+		"noisy with Laplace":      {studyratio.FeaturesNoisyEmbedding, func(p *study.Plan) { p.Mechanism = "laplace" }, "gaussian-zcdp"},
+		"made sets in clear": {studyratio.FeaturesEmbedding, func(p *study.Plan) {
+			*p = withTerms(*p, func(t *studyratio.Terms) { t.Sets, t.Skew = studyratio.SetsMade, .6 })
+		}, "gives labels away"},
+		"no column": {studyratio.FeaturesClear, func(p *study.Plan) {
+			p.Schema.Party = ""
+			*p = withTerms(*p, func(t *studyratio.Terms) { t.Sets = studyratio.SetsColumn })
+		}, "party column"},
+		"no width":      {studyratio.FeaturesEmbedding, func(p *study.Plan) { *p = withTerms(*p, func(t *studyratio.Terms) { t.Gamma = 0 }) }, "width"},
+		"rows":          {studyratio.FeaturesClear, func(p *study.Plan) { *p = withTerms(*p, func(t *studyratio.Terms) { t.Fourier = 0 }) }, "all readers of the release would have them"},
+		"odd embedding": {studyratio.FeaturesEmbedding, func(p *study.Plan) { *p = withTerms(*p, func(t *studyratio.Terms) { t.Fourier = 41 }) }, "even"},
+		"too many": {studyratio.FeaturesEmbedding, func(p *study.Plan) {
+			*p = withTerms(*p, func(t *studyratio.Terms) { t.Fourier, t.MaxSets = 1<<15, 4096 })
+		}, "too many"},
+		"estimator": {studyratio.FeaturesEmbedding, func(p *study.Plan) { *p = withTerms(*p, func(t *studyratio.Terms) { t.Estimator = "guess" }) }, "estimator"},
+		"no delta":  {studyratio.FeaturesClear, func(p *study.Plan) { p.Mechanism, p.Delta = "gaussian", 0 }, "delta"},
+		"shards":    {studyratio.FeaturesClear, func(p *study.Plan) { p.Shards = 3 }, "shards"},
+		"features":  {"opaque", func(*study.Plan) {}, "features"},
+		"skew of 2": {studyratio.FeaturesNoisyEmbedding, func(p *study.Plan) {
+			*p = withTerms(*p, func(t *studyratio.Terms) { t.Sets, t.Skew = studyratio.SetsMade, 2 })
+		}, "skew"},
+		"no sets":        {studyratio.FeaturesClear, func(p *study.Plan) { *p = withTerms(*p, func(t *studyratio.Terms) { t.MaxSets = 0 }) }, "max_sets"},
+		"endless record": {studyratio.FeaturesClear, func(p *study.Plan) { *p = withTerms(*p, func(t *studyratio.Terms) { t.MaxRecords = 1 << 40 }) }, "max_records"},
+	} {
+		p := ratioPlan(schema, pool, m, c.features)
+		c.change(&p)
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: have %v, want ErrPlan saying %q", name, err, c.says)
+		}
+	}
+	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
+		if err := kinds.Check(ratioPlan(schema, pool, m, features)); err != nil {
+			t.Errorf("a good plan with features %s: %v", features, err)
+		}
+	}
+}
+
+// vector is the private vector of a draft, read through the simulation of no
+// noise.
+func vector(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) []int64 {
+	t.Helper()
+	d, err := taskOf(t, p, pool).Contribute(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Requests[0].Mechanism = privacy.Unperturbed{}
+	r, err := study.Settle(context.Background(), privacy.Simulation(1), study.Hash{}, d.Requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r[0].Values
+}
+
+// TestRatioBoundHolds: replacing a label, or a record by the most different
+// one, moves the private vector by no more than the bound says, in every way
+// that sets are made; sizes and who is where do not move with a label.
+func TestRatioBoundHolds(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	records = records.Select([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19})
+	records.Party = make([]string, records.Len())
+	for i := range records.Party {
+		records.Party[i] = fmt.Sprint("ward ", i%3)
+	}
+	key := []byte("key")
+	schema.Party = "ward"
+	for _, sets := range []string{studyratio.SetsParty, studyratio.SetsColumn, studyratio.SetsMade} {
+		for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesNoisyEmbedding} {
+			if sets == studyratio.SetsMade && features == studyratio.FeaturesClear {
+				continue
+			}
+			p := withTerms(ratioPlan(schema, pool, m, features), func(t *studyratio.Terms) { t.Sets, t.Skew = sets, .6 })
+			if err := kinds.Check(p); err != nil {
+				t.Fatal(err)
+			}
+			reserved, err := taskOf(t, p, pool).Reservations(records.Len())
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := vector(t, p, pool, study.Inputs{Records: records, ShardKey: key})
+			terms := termsIn[studyratio.Terms](p)
+			bound, block := reserved[0].Terms.Bound, len(schema.Label.Classes)
+			if features == studyratio.FeaturesNoisyEmbedding {
+				block += terms.Fourier
+			}
+			if err := bound.Validate(len(before)); err != nil {
+				t.Fatal(err)
+			}
+			worst := 0.
+			for i := range records.Len() {
+				other := records.Select(places(records.Len()))
+				for y := -1; y < len(schema.Label.Classes); y++ {
+					other.Y[i] = y
+					if features == studyratio.FeaturesNoisyEmbedding { // another record altogether
+						for j := range other.X.RawRowView(i) {
+							other.X.Set(i, j, 1-records.X.At(i, j))
+						}
+					}
+					after := vector(t, p, pool, study.Inputs{Records: other, ShardKey: key})
+					l1, l2, cells, blocks := int64(0), 0., 0, map[int]int64{}
+					for j := range before {
+						move := after[j] - before[j]
+						if move == 0 {
+							continue
+						}
+						w := 1.
+						if bound.Weight != nil {
+							w = float64(bound.Weight[j])
+						}
+						l1, l2, cells = l1+max(move, -move), l2+w*float64(move)*float64(move), cells+1
+						blocks[j/block] += move
+					}
+					worst = max(worst, l2/float64(bound.L2sq))
+					if l2 > float64(bound.L2sq) {
+						t.Errorf("%s, %s: record %d moves the vector by %g, bound %d", sets, features, i, l2, bound.L2sq)
+					}
+					if features != studyratio.FeaturesClear {
+						continue
+					}
+					if l1 > bound.L1 || cells > bound.Cells || len(blocks) > 1 {
+						t.Errorf("%s: label %d moves %d in %d cells of %d sets", sets, i, l1, cells, len(blocks))
+					}
+					for _, sum := range blocks {
+						if sum != 0 {
+							t.Errorf("%s: label %d changes a set's size by %d", sets, i, sum)
+						}
+					}
+				}
+			}
+			if worst < .1 {
+				t.Errorf("%s, %s: the worst move is %.3f of the bound: the test does not test it", sets, features, worst)
+			}
+		}
+	}
+}
+
+func places(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// TestRatioDraftNeverFails: whatever the records, the contribution is valid and
+// of the same make.
+func TestRatioDraftNeverFails(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	schema.Party = "ward"
+	wild := records.Select([]int{0, 1, 2})
+	for j := range wild.X.RawRowView(0) {
+		wild.X.Set(0, j, math.NaN())
+		wild.X.Set(1, j, math.Inf(1))
+	}
+	unlabelled := records.Select([]int{0, 1, 2, 3})
+	for i := range unlabelled.Y {
+		unlabelled.Y[i] = -1
+	}
+	many := records.Select(places(90))
+	many.Party = make([]string, 90)
+	for i := range many.Party {
+		many.Party[i] = fmt.Sprint(i)
+	}
+	for name, r := range map[string]*dataset.Records{
+		"none": {X: &mat.Dense{}}, "one": records.Select([]int{0}), "wild": wild, "unlabelled": unlabelled, "many sets": many,
+	} {
+		for _, sets := range []string{studyratio.SetsParty, studyratio.SetsColumn, studyratio.SetsMade} {
+			for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
+				if sets == studyratio.SetsMade && features != studyratio.FeaturesNoisyEmbedding {
+					continue
+				}
+				p := withTerms(ratioPlan(schema, pool, m, features), func(t *studyratio.Terms) { t.Sets, t.Skew, t.MaxSets = sets, .6, 5 })
+				body, sum := contribute(t, p, pool, study.Inputs{Records: r, ShardKey: []byte("k")})
+				if err := sum.Check(body); err != nil {
+					t.Errorf("%s, %s, %s: %v", name, sets, features, err)
+				}
+				if most := taskOf(t, p, pool).MaxBody(); len(body) > most {
+					t.Errorf("%s, %s, %s: %d bytes, at most %d", name, sets, features, len(body), most)
+				}
+			}
+		}
+	}
+}
+
+// Contribute makes a body through a real ledger.
+func contribute(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, study.Sum) {
+	t.Helper()
+	canonical, err := p.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := kinds.ParsePlan(canonical); err != nil || back.KindTerms == nil {
+		t.Fatal("the plan does not read back: ", err)
+	}
+	body, r, _ := settled(t, p, pool, in, privacy.Config{})
+	charges, err := taskOf(t, p, pool).Charges(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r[0].Cost; len(charges) != 1 || c.Rho.Cmp(charges[0].Cost.Rho) != 0 || c.Unit != charges[0].Cost.Unit {
+		t.Fatalf("declared %+v, spent %+v", charges, c)
+	}
+	sum, err := taskOf(t, p, pool).NewSum()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body, sum
+}
+
+// skewed deals six parties' records with different shares of class 1.
+func skewed(records *dataset.Records, size int) []*dataset.Records {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var of [2][]int
+	for _, i := range rng.Perm(records.Len()) {
+		if y := records.Y[i]; y >= 0 {
+			of[y] = append(of[y], i)
+		}
+	}
+	var out []*dataset.Records
+	for i := range 6 {
+		ones := size * 3 / 20
+		if i%2 == 1 {
+			ones = size * 7 / 10
+		}
+		rows := slices.Concat(of[1][:ones], of[0][:size-ones])
+		of[1], of[0] = of[1][ones:], of[0][size-ones:]
+		out = append(out, records.Select(rows))
+	}
+	return out
+}
+
+// TestRatioThroughRealLedgers: six sites, real noise, a sum folded in any order,
+// stored, read and merged; the release travels as JSON and estimates another
+// file's ratios.
+func TestRatioThroughRealLedgers(t *testing.T) {
+	schema, pool, m, records := hospital(t, 6000)
+	if len(schema.Label.Classes) != 2 {
+		t.Fatal("the test deals two classes")
+	}
+	parties := skewed(records, 400)
+	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
+		p := ratioPlan(schema, pool, m, features)
+		if features == studyratio.FeaturesClear {
+			p = withTerms(p, func(t *studyratio.Terms) { t.Gamma = 0 })
+		}
+		canonical, _ := p.Canonical()
+		s := study.New(p, study.HashOf(canonical))
+		s.Step(study.Opened{})
+		var bodies [][]byte
+		var sum study.Sum
+		for i, r := range parties {
+			var body []byte
+			body, sum = contribute(t, p, pool, study.Inputs{Records: r, ShardKey: []byte{byte(i)}})
+			bodies = append(bodies, body)
+			if err := simulate.Receive(s, sum, p.Roster[i], body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		forth, _ := taskOf(t, p, pool).NewSum()
+		back, _ := taskOf(t, p, pool).NewSum()
+		for i := range bodies {
+			if err := errors.Join(forth.Add(bodies[i]), back.Add(bodies[len(bodies)-1-i])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, _ := forth.MarshalBinary()
+		b, _ := back.MarshalBinary()
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s: the order of arrival changes the sum", features)
+		}
+		first, _ := taskOf(t, p, pool).NewSum()
+		second, _ := taskOf(t, p, pool).NewSum()
+		for i, body := range bodies {
+			if err := [2]study.Sum{first, second}[i%2].Add(body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stored, _ := second.MarshalBinary()
+		read, _ := taskOf(t, p, pool).NewSum()
+		if err := errors.Join(read.UnmarshalBinary(stored), first.Merge(read)); err != nil {
+			t.Fatal(err)
+		}
+		if c, _ := first.MarshalBinary(); !bytes.Equal(a, c) {
+			t.Errorf("%s: shards of the sum merge to other bytes", features)
+		}
+		s.Step(study.FoldDone{Contributions: 6})
+		release, err := study.Conclude(context.Background(), s, taskOf(t, p, pool), forth, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release.Plan = canonical
+		text, err := json.Marshal(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again study.Release
+		if err := json.Unmarshal(text, &again); err != nil {
+			t.Fatal(err)
+		}
+		target := skewed(records, 300)[1] // 0.7 of class 1
+		e, err := studyratio.Estimate(again, target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Sampling moves the first two by .05 or so, label noise by less. 400 noisy
+		// records a set say little; TestRatioSimulation has more of them.
+		limit := .3
+		if features == studyratio.FeaturesNoisyEmbedding {
+			limit = .7
+		}
+		t.Logf("%s: share %.3f in [%.3f, %.3f], truth .7, training %.3f; %d bytes", features, e.Shares[1], e.Low[1], e.High[1], bodyOf[studyratio.Result](t, again.Result).TrainingShares[1], len(bodies[0]))
+		if math.Abs(e.Shares[1]-.7) > limit {
+			t.Errorf("%s: share %.3f, want .7 within %.2f", features, e.Shares[1], limit)
+		}
+		if _, err := studyratio.Estimate(again, target.Select(nil)); err == nil || !strings.Contains(err.Error(), "no records") {
+			t.Errorf("an empty target: %v", err)
+		}
+	}
+}
+
+// TestRatioBodyRefusals: a body that is cut, lengthened, changed, from another
+// plan or under other terms is refused.
+func TestRatioBodyRefusals(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	in := study.Inputs{Records: records.Select(places(30)), ShardKey: []byte("k")}
+	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
+		p := ratioPlan(schema, pool, m, features)
+		body, sum := contribute(t, p, pool, in)
+		for n := range body {
+			if err := sum.Check(body[:n]); !errors.Is(err, study.ErrContribution) {
+				t.Fatalf("%s: cut to %d bytes: %v", features, n, err)
+			}
+		}
+		if err := sum.Check(append(slices.Clone(body), 0)); !errors.Is(err, study.ErrContribution) {
+			t.Errorf("%s: a byte more: %v", features, err)
+		}
+		other := p
+		other.Seed++
+		_, others := contribute(t, other, pool, in)
+		if err := others.Check(body); !errors.Is(err, study.ErrContribution) {
+			t.Errorf("%s: for another plan: %v", features, err)
+		}
+		if err := sum.Check(nil); !errors.Is(err, study.ErrContribution) {
+			t.Errorf("%s: no body: %v", features, err)
+		}
+	}
+	// An embedding beyond what its rows can sum to.
+	p := ratioPlan(schema, pool, m, studyratio.FeaturesEmbedding)
+	body, sum := contribute(t, p, pool, in)
+	forged := append([]byte{1, 0}, body[2:]...) // one set, no records
+	if err := sum.Check(forged); !errors.Is(err, study.ErrContribution) || !strings.Contains(err.Error(), "possible") {
+		t.Errorf("an embedding of no rows: %v", err)
+	}
+}
+
+// TestRatioRefusalsCarryNumbers: sets that support no estimate give a release
+// that says why, with the number that explains it; nothing before it depends on
+// the data.
+func TestRatioRefusalsCarryNumbers(t *testing.T) {
+	schema, pool, m, records := hospital(t, 6000)
+	deal := skewed(records, 200)
+	allZero := func() *dataset.Records {
+		var rows []int
+		for i, y := range records.Y {
+			if y == 0 && len(rows) < 200 {
+				rows = append(rows, i)
+			}
+		}
+		return records.Select(rows)
+	}()
+	for name, c := range map[string]struct {
+		parties []*dataset.Records
+		reason  ratio.Reason
+		number  float64
+	}{
+		"one set":           {deal[:1], ratio.TooFewSets, 1},
+		"alike":             {[]*dataset.Records{deal[0], deal[0], deal[0]}, ratio.IllPosed, -1},
+		"a class nowhere":   {[]*dataset.Records{allZero, allZero}, ratio.ClassAbsent, 0},
+		"tiny sets":         {[]*dataset.Records{deal[0].Select([]int{0}), deal[1].Select([]int{1})}, ratio.TooFewSets, 0},
+		"no records at all": {[]*dataset.Records{{X: &mat.Dense{}}, {X: &mat.Dense{}}}, ratio.TooFewSets, 0},
+	} {
+		p := ratioPlan(schema, pool, m, studyratio.FeaturesEmbedding)
+		p.Mechanism, p.Simulated, p.Roster, p.Minimum = "none", true, nil, 1
+		for i := range c.parties {
+			p.Roster = append(p.Roster, study.PartyID(fmt.Sprint(i)))
+		}
+		var parties []study.Inputs
+		for i, r := range c.parties {
+			parties = append(parties, study.Inputs{Records: r, ShardKey: []byte{byte(i)}})
+		}
+		release, err := simulate.Rehearse(t.Context(), p, pool, parties)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := bodyOf[studyratio.Result](t, release.Result).Refusal
+		if got == nil || got.Reason != c.reason || (c.number >= 0 && got.Number != c.number) || got.Advice == "" {
+			t.Errorf("%s: %+v, want %s (%g)", name, got, c.reason, c.number)
+		}
+		if _, err := studyratio.Estimate(release, deal[0]); err == nil || !strings.Contains(err.Error(), string(c.reason)) {
+			t.Errorf("%s: an estimate says %v", name, err)
+		}
+	}
+}
+
+// TestRatioSimulation: private counts cost little, every mechanism runs, and
+// the answer depends on the seed alone.
+func TestRatioSimulation(t *testing.T) {
+	schema, _, _, records := hospital(t, 6000)
+	terms := studyratio.DefaultTerms()
+	terms.Fourier = 200
+	s := simulate.Ratio{
+		Plan: study.Plan{Name: "s", Kind: "ratio", Schema: schema, Unit: privacy.Label, Epsilon: 1, Delta: 1e-5, Noise: study.NoiseSite, Minimum: 1}, Terms: terms,
+		Train: records, PoolFraction: .2, Sets: 6, SetSize: 300, Skew: .7, Targets: 10, TargetSize: 300,
+		Protocol: ratio.UPP, Repeats: 1, Seed: 5,
+	}
+	for _, mechanism := range []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"} {
+		s.Plan.Mechanism = mechanism
+		got, err := s.Run(context.Background())
+		if err != nil {
+			t.Errorf("%s: %v", mechanism, err)
+			continue
+		}
+		if got.L1.Unperturbed > got.L1.TrainingRatio/2 || (mechanism == "none") != (got.L1.Released == got.L1.Unperturbed) {
+			t.Errorf("%s: %+v", mechanism, got.L1)
+		}
+		if mechanism == "auto" {
+			again, _ := s.Run(context.Background())
+			if again.L1 != got.L1 || got.L1.Released > got.L1.Unperturbed+.05 {
+				t.Errorf("auto: %+v, then %+v", got.L1, again.L1)
+			}
+		}
+	}
+}
+
+// TestRatioSimulationHidesRecords: with 1,200 records a set, noisy embeddings
+// still beat the training shares by far.
+func TestRatioSimulationHidesRecords(t *testing.T) {
+	schema, _, _, records := hospital(t, 24000)
+	terms := studyratio.DefaultTerms()
+	terms.Features, terms.Fourier = studyratio.FeaturesNoisyEmbedding, 100
+	got, err := simulate.Ratio{
+		Plan: study.Plan{Name: "s", Kind: "ratio", Schema: schema, Unit: privacy.Record, Epsilon: 1, Delta: 1e-6,
+			Mechanism: "gaussian-zcdp", Noise: study.NoiseSite, Minimum: 1}, Terms: terms,
+		Train: records, PoolFraction: .1, PoolRows: 1000, Sets: 8, SetSize: 1200, Skew: .8, Targets: 20, TargetSize: 500,
+		Protocol: ratio.UPP, Repeats: 1, Seed: 5,
+	}.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v, coverage %.2f", got.L1, got.Coverage)
+	if got.L1.Released > got.L1.TrainingRatio/2 || got.L1.Released == got.L1.Unperturbed {
+		t.Errorf("%+v", got.L1)
+	}
+}
+
+func TestRatioProposal(t *testing.T) {
+	schema, table := proposalData(t)
+	made, err := kinds.Propose(study.Proposal{Name: "x", Kind: "ratio", Roster: []study.PartyID{"a", "b", "c"}}, schema, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := made.Plan
+	if p.Unit != privacy.Label || p.Mechanism != "auto" || p.Noise != study.NoiseSite || !(termsIn[studyratio.Terms](p).Gamma > 0) || termsIn[studyratio.Terms](p).MaxSets != 1 || termsIn[studyratio.Terms](p).Features != studyratio.FeaturesEmbedding {
+		t.Errorf("plan %+v, terms %+v", p, termsIn[studyratio.Terms](p))
+	}
+	made, err = kinds.Propose(study.Proposal{Name: "x", Kind: "ratio", Roster: []study.PartyID{"a", "b", "c"}, KindTerms: encoded(studyratio.Terms{Features: studyratio.FeaturesNoisyEmbedding, Fourier: 100})}, schema, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := made.Plan; p.Unit != privacy.Record || p.Mechanism != "gaussian-zcdp" || termsIn[studyratio.Terms](p).Fourier != 100 {
+		t.Errorf("plan %+v, terms %+v", p, termsIn[studyratio.Terms](p))
+	}
+}
+
+// TestRatioForecast: from public terms alone, and near what a simulation of the
+// counts does; sets too small for the budget are warned of with the number.
+func TestRatioForecast(t *testing.T) {
+	schema, table := proposalData(t)
+	propose := func(epsilon float64, size int, features string) kinds.Proposed {
+		made, err := kinds.Propose(study.Proposal{Name: "x", Kind: "ratio", Epsilon: epsilon, Roster: []study.PartyID{"a", "b", "c"},
+			KindTerms: encoded(studyratio.Terms{SetSize: size, Features: features, Fourier: 100})}, schema, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
+		made := propose(1, 500, features)
+		if !(made.ShareError > 0 && made.ShareError < .1) || made.Warning != "" {
+			t.Errorf("%s: shares are off by %g; warning %q", features, made.ShareError, made.Warning)
+		}
+		tiny := propose(.1, 20, features)
+		if number := fmt.Sprintf("%.2g", tiny.ShareError); tiny.ShareError < .25 || !strings.Contains(tiny.Warning, number) {
+			t.Errorf("%s: shares are off by %g; warning %q", features, tiny.ShareError, tiny.Warning)
+		}
+	}
+	// Two classes at ε = 1: y has P ∝ e^{−|y|}, so E|y| = 2q/(1−q²), q = 1/e.
+	if got, want := propose(1, 500, studyratio.FeaturesEmbedding).ShareError, 2/math.E/(1-1/math.E/math.E)/500; math.Abs(got/want-1) > .15 {
+		t.Errorf("shares are off by %g, the law says %g", got, want)
+	}
+}
+
+func FuzzRatioBody(f *testing.F) {
+	schema, pool, m, records := hospital(f, 400)
+	in := study.Inputs{Records: records.Select(places(5)), ShardKey: []byte("k")}
+	var sums []study.Sum
+	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
+		body, sum := contribute(f, ratioPlan(schema, pool, m, features), pool, in)
+		f.Add(body)
+		sums = append(sums, sum)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, sum := range sums {
+			if err := sum.Check(body); err != nil && !errors.Is(err, study.ErrContribution) {
+				t.Fatal(err)
+			}
+		}
+	})
+}

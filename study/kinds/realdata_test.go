@@ -1,0 +1,124 @@
+package kinds_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"testing"
+
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/simulate"
+)
+
+var long = flag.Bool("long", false, "also run the experiments that take minutes")
+
+// knownRecords loads a known set, or skips where CAUCUS_DATA does not have it.
+func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dataset.Records, *dataset.Records) {
+	t.Helper()
+	dir := os.Getenv("CAUCUS_DATA")
+	if dir == "" {
+		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
+	}
+	k, err := dataset.LoadKnown(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(part string) *dataset.Records {
+		table, err := k.Load(os.DirFS(dir), part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _, err := k.Schema.EncodeLabelled(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	train := read("train")
+	if !k.HasTest() || holdOut {
+		return k.Schema.Meaning(), train, nil
+	}
+	return k.Schema.Meaning(), train, read("test")
+}
+
+// TestRealData holds the figures of the README, one repeat each. Splits and
+// simulated noise are seeded, so it does not flicker.
+func TestRealData(t *testing.T) {
+	party, record := privacy.Party, privacy.Record
+	for _, c := range []struct {
+		name, set, mechanism, noise  string
+		unit                         privacy.Unit
+		parties, shards              int
+		epsilon                      float64
+		released, atMost, withoutAny float64 // bounds on the accuracies
+		holdOut, long                bool
+	}{
+		{name: "adult tally", set: "adult", mechanism: "tally", noise: study.NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, released: .80, atMost: 1, withoutAny: .83},
+		{name: "adult means", set: "adult", mechanism: "means", noise: study.NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, released: .80, atMost: 1, withoutAny: .83},
+		{name: "adult output as published", set: "adult", mechanism: "output-paper", noise: study.NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, atMost: .78, withoutAny: .83},
+		{name: "adult majority", set: "adult", mechanism: "majority", noise: study.NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, atMost: .78, withoutAny: .83},
+		{name: "adult cross", set: "adult", mechanism: "cross", noise: study.NoiseSite, unit: record, parties: 12, shards: 1, epsilon: 1, released: .825, atMost: 1, withoutAny: .83},
+		{name: "adult cross, small budget", set: "adult", mechanism: "cross", noise: study.NoiseSite, unit: record, parties: 12, shards: 1, epsilon: .1, released: .77, atMost: 1, withoutAny: .83},
+		{name: "adult shards", set: "adult", mechanism: "tally", noise: study.NoiseCoordinator, unit: record, parties: 12, shards: 50, epsilon: 1, released: .80, atMost: 1, withoutAny: .82},
+		{name: "wisdm", set: "wisdm_har", mechanism: "tally", noise: study.NoiseCoordinator, unit: party, parties: 100, shards: 1, epsilon: 1, released: .50, atMost: 1, withoutAny: .63},
+		{name: "mnist", set: "mnist", mechanism: "tally", noise: study.NoiseCoordinator, unit: party, parties: 400, shards: 1, epsilon: 1, released: .70, atMost: 1, withoutAny: .85, long: true},
+		{name: "kddcup99", set: "kddcup99", mechanism: "tally", noise: study.NoiseCoordinator, unit: party, parties: 1000, shards: 1, epsilon: .1, released: .96, atMost: 1, withoutAny: .97, holdOut: true, long: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.long && !*long {
+				t.Skip("takes minutes: run with -long")
+			}
+			schema, train, test := knownRecords(t, c.set, c.holdOut)
+			s, err := simulate.Simulation{
+				Plan: study.Plan{
+					Name: "real data", Kind: "classify", Schema: schema, Unit: c.unit, Epsilon: c.epsilon, Delta: 1e-6,
+					Mechanism: c.mechanism, Noise: c.noise, Shards: c.shards, Minimum: 1,
+				},
+				Train: train, Test: test, PoolFraction: .25, PoolRows: 10_000, Parties: c.parties,
+				Map: dataset.Components{Project: 30}, Repeats: 1, Seed: 1,
+			}.Run(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := s.Accuracy
+			t.Logf("released %.4f, unperturbed %.4f, pooled %.4f, one party %.4f, majority class %.4f", a.Released, a.Unperturbed, a.Pooled, a.LocalMean, a.MajorityClass)
+			if a.Released < c.released || a.Released > c.atMost {
+				t.Errorf("released %.4f, want %.2f to %.2f", a.Released, c.released, c.atMost)
+			}
+			if a.Unperturbed < c.withoutAny {
+				t.Errorf("unperturbed %.4f, want at least %.2f", a.Unperturbed, c.withoutAny)
+			}
+		})
+	}
+}
+
+// TestSimulationRepeats: the same seed gives the same answer, whatever the
+// scheduling, and another seed another.
+func TestSimulationRepeats(t *testing.T) {
+	c := dataset.DefaultHospitalConfig()
+	c.Records = 1500
+	table, schema := dataset.Hospitals(c)
+	records, _, err := schema.EncodeLabelled(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(seed uint64) simulate.Summary {
+		s, err := simulate.Simulation{
+			Plan:  study.Plan{Name: "s", Kind: "classify", Schema: schema, Unit: privacy.Party, Epsilon: 3, Delta: 1e-6, Mechanism: "tally", Noise: study.NoiseCoordinator, Shards: 1, Minimum: 1},
+			Train: records, PoolFraction: .25, Parties: 60, Map: dataset.Components{Project: 10}, Repeats: 2, Seed: seed,
+		}.Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	a, b, other := run(1), run(1), run(2)
+	if a.Accuracy != b.Accuracy {
+		t.Errorf("the same seed gave %+v and %+v", a.Accuracy, b.Accuracy)
+	}
+	if a.Accuracy == other.Accuracy {
+		t.Error("another seed gave the same")
+	}
+}

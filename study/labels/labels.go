@@ -1,0 +1,440 @@
+package labels
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/classifier"
+	"caucus/study/keyed"
+)
+
+// labels is the kind of study that trains a classifier robust to label noise
+// (Bi & Suppakitpaisarn 2022): a party sends its records' mapped features in
+// clear, if its policy grants the columns, with labels that it privatised
+// through its own ledger. It hides each label; it hides no feature.
+//
+// Proof note.
+//   - Neighbours: replace one label, in a file of any order. Public: plan, features
+//     and the number of records.
+//   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). What
+//     a party sends beside it, the features and how many records there are, does
+//     not depend on labels; nor does the order of the records, which is one of
+//     keys of what they hold beside their labels. It names coordinates: Lemma 3
+//     of keyed.
+//   - Numeric model: classes are integers and the response is exact; see
+//     privacy.RandomisedResponse. Nothing is computed from labels before it.
+//   - The caller guarantees that the features may be shown (an agent's policy
+//     grants the columns) and do not hold the label in another form.
+type Kind struct{}
+
+// Terms are what a labels plan says beyond the common.
+type Terms struct {
+	// Loss, Risk and Correction say what is minimised and how it allows for
+	// the noise: see learners.LossNames and aggregation.LabelOptions.
+	Loss       string `json:"loss" yaml:"loss"`
+	Risk       string `json:"risk" yaml:"risk"`
+	Correction string `json:"correction" yaml:"correction"`
+	// MaxRecords is the most records that one party sends; of more, a part
+	// chosen by keys of what they hold beside their labels.
+	MaxRecords int `json:"max_records" yaml:"max_records"`
+}
+
+// DefaultTerms minimise the backward-corrected logistic loss, the best of
+// all in simulations at ε ≤ 1. Its correction is exact, and keeps it convex.
+func DefaultTerms() Terms {
+	return Terms{Loss: "logistic", Risk: aggregation.RiskAccuracy, Correction: aggregation.CorrectionBackward, MaxRecords: 20_000}
+}
+
+// maxRecords bounds MaxRecords, so that a body stays below a gigabyte.
+const maxRecords = 1 << 20
+
+// DefaultCorrection is none where a loss is robust to the noise by itself, a
+// symmetric one between two classes, and backward otherwise.
+func DefaultCorrection(loss string, classes int) string {
+	if l, err := learners.LossNamed(loss); err == nil && l.Symmetric() && classes == 2 {
+		return aggregation.CorrectionNone
+	}
+	return aggregation.CorrectionBackward
+}
+
+// Mechanisms are the names of the kind's mechanisms: rr keeps a label with
+// probability e^ε/(e^ε+K−1); em, as published, is rr at ε/2.
+func Mechanisms() []string { return []string{"rr", "em"} }
+
+func (Kind) Check(p study.Plan) error {
+	if !slices.Contains(Mechanisms(), p.Mechanism) {
+		return study.PlanError("mechanism", "%q is not one of labels': %v", p.Mechanism, Mechanisms())
+	}
+	if p.Unit != privacy.Label {
+		return study.PlanError("unit", "a labels study shows features and hides only labels, so it cannot hide a %s: use unit label, or a classify study", p.Unit)
+	}
+	if p.Noise != study.NoiseSite {
+		return study.PlanError("noise", "labels leave a party only through its own ledger: use noise site")
+	}
+	var t Terms
+	if p.KindTerms == nil {
+		return study.PlanError("kind_terms", "say which loss, risk and correction")
+	}
+	if err := p.DecodeTerms(&t); err != nil {
+		return err
+	}
+	if n := t.MaxRecords; n < 1 || n > maxRecords {
+		return study.PlanError("labels", "max_records is %d: give the most records one party sends, 1 to %d", n, maxRecords)
+	}
+	if p.Shards > 1 {
+		return study.PlanError("shards", "a labels study trains nothing at the parties: leave shards out")
+	}
+	m, err := responseOf(p)
+	if err != nil {
+		return study.PlanError("epsilon", "%v", err)
+	}
+	o, err := optionsOf(p, m)
+	if err == nil {
+		err = o.Validate()
+	}
+	if err != nil {
+		return study.PlanError("labels", "%v", err)
+	}
+	return nil
+}
+
+// termsOf are the terms of a plan that was checked.
+func termsOf(p study.Plan) (t Terms) {
+	_ = p.DecodeTerms(&t)
+	return t
+}
+
+// Complete fills in the defaults of a labels study.
+func (Kind) Complete(p *study.Plan, s study.Proposal) error {
+	t, full := Terms{}, DefaultTerms()
+	if err := s.DecodeTerms(&t); err != nil {
+		return err
+	}
+	if s.KindTerms != nil {
+		full.Loss, full.Risk = cmp.Or(t.Loss, full.Loss), cmp.Or(t.Risk, full.Risk)
+		full.Correction = cmp.Or(t.Correction, DefaultCorrection(full.Loss, len(p.Schema.Label.Classes)))
+		full.MaxRecords = cmp.Or(t.MaxRecords, full.MaxRecords)
+	}
+	p.Unit, p.Mechanism, p.Noise = cmp.Or(p.Unit, privacy.Label), cmp.Or(p.Mechanism, "rr"), cmp.Or(p.Noise, study.NoiseSite)
+	p.Delta = 0 // pure ε
+	return p.SetTerms(full)
+}
+
+// Terms and Body: see Kind.
+func (Kind) Terms() any { return new(Terms) }
+func (Kind) Body() any  { return new(Result) }
+
+// responseOf is the plan's mechanism.
+func responseOf(p study.Plan) (privacy.RandomisedResponse, error) {
+	if p.Mechanism == "em" {
+		return privacy.CalibrateExponential(len(p.Schema.Label.Classes), p.Epsilon)
+	}
+	return privacy.CalibrateResponse(len(p.Schema.Label.Classes), p.Epsilon)
+}
+
+func optionsOf(p study.Plan, m privacy.RandomisedResponse) (aggregation.LabelOptions, error) {
+	loss, err := learners.LossNamed(termsOf(p).Loss)
+	return aggregation.LabelOptions{
+		Channel: learners.Channel{Keep: m.KeepProbability(), Classes: m.Classes},
+		Loss:    loss, Risk: termsOf(p).Risk, Correction: termsOf(p).Correction, Lambda: p.Lambda,
+	}, err
+}
+
+// releaseTerms are what every party releases its labels under. A class is 0 to
+// K−1 and K stands for none, so one label moves its coordinate by K at most.
+func releaseTerms(p study.Plan) (study.ReleaseTerms, error) {
+	k := int64(len(p.Schema.Label.Classes))
+	m, err := responseOf(p)
+	return study.ReleaseTerms{
+		Output:    "labels",
+		Bound:     privacy.Bound{Unit: privacy.Label, L1: k, L2sq: k * k, Cells: 1},
+		Mechanism: m,
+	}, err
+}
+
+func (Kind) Words(p study.Plan) study.Words {
+	return study.Words{
+		Leaves:   "the mapped features of every record, in clear, beside its label; only the label is privatised, by this site, before anything leaves",
+		Received: "features", Trained: study.NothingTrained, InClear: p.Schema.FeatureColumns(), Neighbours: study.OneUnit(p),
+		NotProtected: []string{
+			"features from the coordinator: those of each record leave its party in clear, after the plan's map; the guarantee is for labels",
+			"features from readers of the release: its classifier is fitted to them without noise",
+		},
+		Liar: study.LiesInRecords,
+	}
+}
+
+// task is a labels plan with what its parties release under.
+type task struct {
+	study.Agreed
+	terms study.ReleaseTerms
+}
+
+func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
+	t, err := releaseTerms(p)
+	return task{study.Agree(Kind{}, p, pool), t}, err
+}
+
+func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
+	p, t := l.Plan(), l.terms
+	records := in.Records.Select(keyed.Of(keyed.Rule{Study: l.Hash(), Unit: p.Unit}, in.Records, in.ShardKey).Sending(termsOf(p).MaxRecords))
+	n := records.Len()
+	head := binary.AppendUvarint(nil, uint64(n))
+	if n == 0 {
+		return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return head, nil }}, nil
+	}
+	head = bodies.AppendFeatures(head, p.Mapped(records))
+	values := make([]int64, n)
+	for i, y := range records.Y {
+		values[i] = int64(y)
+		if y < 0 || y >= int(t.Bound.L1) {
+			values[i] = t.Bound.L1 // no label
+		}
+	}
+	s, err := privacy.NewSensitive(values, t.Bound)
+	if err != nil {
+		return study.Contribution{}, err
+	}
+	return study.Contribution{
+		Requests: []study.Request{{Output: t.Output, Sensitive: s, Mechanism: t.Mechanism}},
+		Body: func(r []privacy.Published) ([]byte, error) {
+			if r[0].Simulated {
+				return bodies.AppendVector(append(head, 0), r[0].Values), nil
+			}
+			b, err := r[0].MarshalBinary()
+			if err != nil {
+				return nil, fmt.Errorf("encode contribution: %w", err)
+			}
+			return append(head, b...), nil
+		},
+	}, nil
+}
+
+func (l task) NewSum() (study.Sum, error) {
+	kept, err := bodies.KeepBodies(l.Plan(), l.terms)
+	return &sum{KeptBodies: kept, dim: l.Pool().Dim(), classes: len(l.Plan().Schema.Label.Classes)}, err
+}
+
+// MaxBody: two bytes a feature, at most two a label, and the head of a
+// publication.
+func (l task) MaxBody() int {
+	return termsOf(l.Plan()).MaxRecords*(2*l.Pool().Dim()+2) + 4096
+}
+
+func (l task) Charges(int64) ([]study.Charge, error) {
+	cost, err := privacy.CostOf(l.terms.Mechanism, l.terms.Bound)
+	if err != nil {
+		return nil, err
+	}
+	return []study.Charge{l.terms.Charge(cost, cost)}, nil
+}
+
+// Reservations: a number for each record that is sent.
+func (l task) Reservations(records int) ([]study.Reservation, error) {
+	n := min(records, termsOf(l.Plan()).MaxRecords)
+	if n < 1 {
+		return nil, nil
+	}
+	return l.terms.Reserve(n), nil
+}
+
+// Forecast is from what the responses leave on the moments of the records' unbiased
+// labels: a variance a record, spread over the pool's rows.
+func (l task) Forecast(size study.Size) (*study.Forecast, error) {
+	p, pool, t := l.Plan(), l.Pool(), l.terms
+	records := max(min(size.Records, size.Parties*termsOf(p).MaxRecords), 1)
+	rows := make([]float64, pool.Rows())
+	for i := range rows {
+		rows[i] = privacy.VarianceOf(t.Mechanism, t.Bound, 0, 1) * float64(len(rows)) / float64(records)
+	}
+	noise := aggregation.TallyNoise(pool.X, pool.Weight, rows, len(p.Schema.Label.Classes))
+	return classifier.Forecast(p, pool, size, noise, nil), nil
+}
+
+// Result is what a labels study says.
+type Result struct {
+	Classifier classifier.Classifier `json:"classifier"`
+	Records    int                   `json:"records"`
+	Keep       float64               `json:"keep"` // probability that a label is as it was
+	Loss       string                `json:"loss"`
+	Risk       string                `json:"risk"`
+	Correction string                `json:"correction"`
+	// Shares are the classes' shares of the true labels.
+	Shares aggregation.LabelShares `json:"shares"`
+	// Path is the search for the ridge. Its held-out risks are corrected for the
+	// noise, but for AUC's, which are those of the noisy labels.
+	Path []aggregation.LabelPoint `json:"path,omitempty"`
+}
+
+// ResultOf is what the release of a labels study says.
+func ResultOf(r study.Result) (out Result, err error) { return out, r.DecodeBody(&out) }
+
+// Held is the held-out risk at the ridge that was chosen, the classifier's
+// Lambda; false where the plan gave it, so that nothing was held out.
+func (r Result) Held() (float64, bool) {
+	i := slices.IndexFunc(r.Path, func(p aggregation.LabelPoint) bool { return p.Lambda == r.Classifier.Lambda })
+	if i < 0 {
+		return 0, false
+	}
+	return r.Path[i].Held, true
+}
+
+// HeldError bounds the standard error of the held-out accuracy of N records:
+// each tells ([noisy label = prediction] − q)/(p − q), whose variance is at most
+// 1/(4(p−q)²).
+func (r Result) HeldError() float64 {
+	q := learners.Channel{Keep: r.Keep, Classes: len(r.Classifier.Classes)}.Flip()
+	return 1 / (2 * (r.Keep - q) * math.Sqrt(float64(r.Records)))
+}
+
+func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
+	p := l.Plan()
+	s, ok := of.Sum.(*sum)
+	if !ok {
+		return study.Result{}, fmt.Errorf("finish labels: unknown sum %T", of.Sum)
+	}
+	x, y, err := s.records()
+	if err != nil {
+		return study.Result{}, err
+	}
+	if len(y) == 0 {
+		return study.Result{}, fmt.Errorf("finish labels: no records were contributed")
+	}
+	response, err := responseOf(p)
+	if err != nil {
+		return study.Result{}, err
+	}
+	o, err := optionsOf(p, response)
+	if err != nil {
+		return study.Result{}, err
+	}
+	rng := rand.New(rand.NewPCG(p.Seed, 0x6c6162656c73)) // public: folds and pairs
+	fit, err := aggregation.FitLabels(x, y, o, rng)
+	if err != nil {
+		return study.Result{}, err
+	}
+	c, warnings := classifier.New(p, aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda})
+	r := Result{
+		Classifier: c,
+		Records:    len(y), Keep: o.Channel.Keep, Loss: termsOf(p).Loss, Risk: termsOf(p).Risk, Correction: termsOf(p).Correction,
+		Shares: aggregation.DebiasedShares(y, o.Channel), Path: fit.Path,
+	}
+	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
+}
+
+// warningsOf say what the noise leaves unknown. All of it is public.
+func warningsOf(p study.Plan, o aggregation.LabelOptions, r Result) []string {
+	var out []string
+	if k := len(p.Schema.Label.Classes); o.Loss.Unbalanced(k) && o.Risk == aggregation.RiskAccuracy {
+		out = append(out, fmt.Sprintf("loss %s cannot tell one of %d classes from the more numerous rest under risk accuracy: use risk ber or auc, or another loss", o.Loss.Name(), k))
+	}
+	for k, share := range r.Shares.Share {
+		if share < 2*r.Shares.Error[k] {
+			out = append(out, fmt.Sprintf("class %q may have no records at all: its share is %.3f ± %.3f", p.Schema.Label.Classes[k], share, r.Shares.Error[k]))
+		}
+	}
+	majority, at := 0.0, 0
+	for k, share := range r.Shares.Projected {
+		if share > majority {
+			majority, at = share, k
+		}
+	}
+	held, ok := r.Held()
+	if o.Risk != aggregation.RiskAccuracy || !ok {
+		return out
+	}
+	if 1-held < majority+2*r.Shares.Error[at] {
+		out = append(out, fmt.Sprintf("with %d records and a label kept with probability %.3f, the classifier's estimated accuracy, %.3f, is not clearly above the largest class's share, %.3f ± %.3f: use more records or a larger ε",
+			r.Records, r.Keep, 1-held, majority, r.Shares.Error[at]))
+	}
+	return out
+}
+
+func (l task) Work(records int) (study.Work, error) {
+	return study.Work{Rest: l.CommonWork(records) + float64(records)*float64(l.Plan().Map.Dim())*16}, nil
+}
+
+// unseen are what a labels study fits to features in clear, which are for the
+// coordinator alone.
+const unseen = "the classifier's weights, its ridge and the search for it, the number of records, and the classes' shares before projection"
+
+func (t task) Recompute(of study.Summed, _ []privacy.Published, claimed study.Result) (study.Result, string, error) {
+	r, err := t.restate(of.Contributions, claimed)
+	return r, unseen, err
+}
+
+// restate makes of a claimed result all that does not take the features: its form,
+// what plan and pool say, and what follows from the fitted numbers.
+func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
+	p := t.Plan()
+	l, err := ResultOf(claimed)
+	if err != nil {
+		return study.Result{}, err
+	}
+	c := l.Classifier
+	classes := len(p.Schema.Label.Classes)
+	if len(c.Weights) != p.Map.Dim() || len(l.Shares.Share) != classes ||
+		l.Records < 1 || l.Records > parties*termsOf(p).MaxRecords {
+		return study.Result{}, bodies.ErrForm
+	}
+	model, err := c.Linear()
+	if err != nil || len(c.Classes) != classes {
+		return study.Result{}, bodies.ErrForm
+	}
+	response, err := responseOf(p)
+	if err != nil {
+		return study.Result{}, err
+	}
+	o, err := optionsOf(p, response)
+	if err != nil {
+		return study.Result{}, err
+	}
+	lambda, path := p.Lambda, []aggregation.LabelPoint(nil)
+	if lambda == 0 {
+		ridges := aggregation.LabelRidges()
+		if len(l.Path) > len(ridges) {
+			return study.Result{}, bodies.ErrForm
+		}
+		lambda = ridges[0] // of too few records for a search
+		for i, point := range l.Path {
+			point.Lambda = ridges[i]
+			path = append(path, point)
+			if point.Lambda == c.Lambda {
+				lambda = c.Lambda
+			}
+		}
+	}
+	fitted, warnings := classifier.New(p, aggregation.Fit{Model: model, Lambda: lambda})
+	r := Result{
+		Classifier: fitted,
+		Records:    l.Records, Keep: o.Channel.Keep, Loss: termsOf(p).Loss, Risk: termsOf(p).Risk, Correction: termsOf(p).Correction,
+		Shares: aggregation.LabelSharesOf(l.Shares.Share, float64(l.Records), o.Channel), Path: path,
+	}
+	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
+}
+
+// FitClear fits to records and their labels without noise: what simulations
+// compare with.
+func FitClear(p study.Plan, records *dataset.Records, rng *rand.Rand) (aggregation.LabelFit, error) {
+	m, err := responseOf(p)
+	if err != nil {
+		return aggregation.LabelFit{}, err
+	}
+	o, err := optionsOf(p, m)
+	if err != nil {
+		return aggregation.LabelFit{}, err
+	}
+	o.Channel = learners.Channel{Keep: 1, Classes: len(p.Schema.Label.Classes)}
+	return aggregation.FitLabels(p.Mapped(records), records.Y, o, rng)
+}

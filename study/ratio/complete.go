@@ -1,0 +1,108 @@
+package ratio
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"caucus/auxdata"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// DefaultMechanism is what a ratio plan uses where it names none.
+func DefaultMechanism(features string) string {
+	if features == FeaturesNoisyEmbedding {
+		return "gaussian-zcdp"
+	}
+	return "auto"
+}
+
+// Complete fills in the defaults of a ratio study.
+func (Kind) Complete(p *study.Plan, s study.Proposal) error {
+	var given Terms
+	if err := s.DecodeTerms(&given); err != nil {
+		return err
+	}
+	t := given.completed()
+	if p.Unit == 0 {
+		p.Unit = privacy.Label
+		if t.Features == FeaturesNoisyEmbedding {
+			p.Unit = privacy.Record
+		}
+	}
+	p.Noise, p.Mechanism = cmp.Or(p.Noise, study.NoiseSite), cmp.Or(p.Mechanism, DefaultMechanism(t.Features))
+	p.Delta = study.DefaultDelta(p.Units())
+	return p.SetTerms(t)
+}
+
+// Tune fills in the width of embeddings.
+func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
+	t := termsOf(*p)
+	if err := t.ChooseWidth(pool); err != nil {
+		return err
+	}
+	return p.SetTerms(t)
+}
+
+// completed fills in what terms leave out.
+func (t Terms) completed() Terms {
+	full := DefaultTerms()
+	full.Sets, full.Features = cmp.Or(t.Sets, full.Sets), cmp.Or(t.Features, full.Features)
+	full.Estimator = cmp.Or(t.Estimator, full.Estimator)
+	full.MaxRecords, full.SetSize = cmp.Or(t.MaxRecords, full.MaxRecords), cmp.Or(t.SetSize, full.SetSize)
+	if full.Sets == SetsParty {
+		full.MaxSets = 1
+	}
+	full.MaxSets = cmp.Or(t.MaxSets, full.MaxSets)
+	if full.Fourier = cmp.Or(t.Fourier, full.Fourier); t.Features == FeaturesClear {
+		full.Fourier = t.Fourier // 0: the kernel itself
+	}
+	full.Skew, full.Expected, full.Gamma = t.Skew, t.Expected, t.Gamma
+	return full
+}
+
+// ShareError forecasts from public terms alone: see study.ShareForecaster.
+func (t task) ShareError() (off float64, warning string, err error) {
+	p, d, terms := t.Plan(), t.design, termsOf(t.Plan())
+	if terms.Features != FeaturesNoisyEmbedding {
+		off = privacy.ExpectedCountError(d.Mechanism, privacy.CountTerms{
+			Unit: privacy.Label, Classes: d.classes, Total: int64(terms.SetSize), Budget: p.Budget(),
+		})
+	} else {
+		// Normal noise; the set's size is known, or its error is shared by all counts.
+		variance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2) * (1 - 1/float64(d.classes))
+		off = math.Sqrt(2/math.Pi*variance) / float64(terms.SetSize)
+	}
+	if off > hopelessShareError {
+		warning = fmt.Sprintf("noise moves a class share of a set of %d records by %.2g on average: plan larger sets (ratio: set_size) or a larger epsilon", terms.SetSize, off)
+	}
+	return off, warning, nil
+}
+
+// hopelessShareError: a share that is off by a quarter on average tells little
+// more than that it is between 0 and 1.
+const hopelessShareError = 0.25
+
+// Kernel widths in units of one over the pool's median squared distance, where
+// a plan names none. Narrow kernels tell classes apart better (held-out sets of
+// adult choose about 3, of MNIST 4 to 8), wide ones bear noise better.
+const (
+	usualWidth = 3.0
+	noisyWidth = 1.0
+)
+
+// ChooseWidth fills in the width of embeddings from the pool.
+func (t *Terms) ChooseWidth(pool *auxdata.Pool) error {
+	if t.Gamma != 0 || t.Features == FeaturesClear {
+		return nil
+	}
+	scale, err := Scale(pool)
+	if err != nil {
+		return fmt.Errorf("choose the kernel's width: %w", err)
+	}
+	if t.Gamma = usualWidth / scale; t.Features == FeaturesNoisyEmbedding {
+		t.Gamma = noisyWidth / scale
+	}
+	return nil
+}

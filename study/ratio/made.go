@@ -1,0 +1,83 @@
+package ratio
+
+import (
+	"math"
+
+	"caucus/study"
+)
+
+// checkExpected checks the public shares that tune made sets.
+func checkExpected(expected []float64, classes int) error {
+	if expected == nil {
+		return nil
+	}
+	sum := 0.
+	for _, v := range expected {
+		if !(v > 0) {
+			return study.PlanError("expected", "%v: give every class a share above 0", expected)
+		}
+		sum += v
+	}
+	if len(expected) != classes || math.Abs(sum-1) > 1e-6 {
+		return study.PlanError("expected", "%v: give one share for each of the %d classes, with sum 1", expected, classes)
+	}
+	return nil
+}
+
+const dealingRounds = 1000
+
+// dealingSteps bounds the work of dealing (see Work), every round of which goes
+// over all numbers four times and divides them twice.
+func dealingSteps(classes int) float64 {
+	return dealingRounds * 24 * float64(classes) * float64(classes)
+}
+
+// Dealing is how often a record of class j goes to set k: deal[j][k], rows sum
+// to 1. Sets of equal size in which class k has a share of skew and the others
+// are alike need joint shares skew/c and (1−skew)/((c−1)c). Scaled by turns
+// to row sums expected[j] and column sums 1/c (Sinkhorn & Knopp 1967) these become
+// the nearest joint shares that the expected classes allow. It is public, so it
+// enters no bound.
+func Dealing(skew float64, expected []float64, classes int) [][]float64 {
+	c := float64(classes)
+	deal := make([][]float64, classes)
+	for j := range deal {
+		deal[j] = make([]float64, classes)
+		for k := range deal[j] {
+			deal[j][k] = (1 - skew) / (c - 1)
+		}
+		deal[j][j] = skew
+	}
+	if expected == nil {
+		return deal // row and column sums are 1 already
+	}
+	if skew == 1 { // a set holds one class: nothing can even out its size
+		return deal
+	}
+	for range dealingRounds {
+		for k := range deal {
+			sum := 0.
+			for j := range deal {
+				sum += deal[j][k]
+			}
+			for j := range deal {
+				deal[j][k] /= sum * c
+			}
+		}
+		for j := range deal {
+			sum := 0.
+			for _, v := range deal[j] {
+				sum += v
+			}
+			for k := range deal[j] {
+				deal[j][k] *= expected[j] / sum
+			}
+		}
+	}
+	for j := range deal {
+		for k := range deal[j] {
+			deal[j][k] /= expected[j]
+		}
+	}
+	return deal
+}

@@ -1,0 +1,496 @@
+package ratio
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"caucus/aggregation/ratio"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/keyed"
+)
+
+// ratioKind is the kind of study that learns the class ratios of unlabelled sets
+// (Iyer, Nath & Sarawagi 2016): each party publishes one or more sets with
+// privatised label counts and something about the sets' features. The ratios of
+// any other set follow, for as many sets as anyone likes.
+//
+// Proof note.
+//   - Neighbours: replace one label (unit label) or one record (unit record,
+//     features: noisy-embedding). Public: plan, how many sets and records a party
+//     has, and at unit label the features and who is in which set.
+//   - Lemma: below, with ratio.IntegerBound.
+//   - Numeric model: counts are integers; each row's embedding is rounded to
+//     integers of its own, by arithmetic that looks at no other row; the sums are
+//     exact.
+//   - The caller guarantees that a set column is public, as what a schema calls
+//     party is, and at unit label that the features may be shown and do not hold
+//     the label in another form.
+//
+// Bound at unit label: neighbours differ in one label. Sets are disjoint, and
+// who is in which set, features and sizes do not depend on labels, so one label
+// moves one from one count to another of one set (privacy.CountBound). A label
+// that the schema does not know counts as a class drawn by the record's key, so
+// that sizes do not depend on labels either. Of a cut to MaxRecords, features and
+// sets are the same for neighbours, and the labels but for one (keyed, Lemma 2).
+//
+// Bound at unit record (features: noisy-embedding): neighbours differ in one
+// record, whatever made set it is in; with sets by column that column is
+// public (an agent's policy must grant it) and neighbours agree in it, because
+// which sets there are and how large they are leaves without noise. A cut has as
+// many of each set for neighbours, and one record replaced at most. Each pair
+// of a row's embedding is an integer pair of norm at most R
+// (ratio.Lattice), p pairs in all. Inside a set a record moves its
+// counts by −1 and +1 and its sums by ‖z−z′‖² ≤ 4R²p; from one set to another
+// it moves counts by −1 and +1 and sums by ‖z‖²+‖z′‖² ≤ 2R²p. With weight w on
+// the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
+type Kind struct{}
+
+// Terms are what a ratio plan says beyond the common.
+type Terms struct {
+	// Sets says what a party's sets are: "party": all its records are one set;
+	// "column": one for each value of the schema's party column (who is in
+	// which set is public then); "made": Skew of each class's records go to that
+	// class's own set, by the record's key. Membership of made sets depends on
+	// labels, so it needs noisy embeddings.
+	Sets string `json:"sets" yaml:"sets"`
+	// MaxSets is the most sets of one party; of more, the last in the order of
+	// their names are taken together.
+	MaxSets int     `json:"max_sets" yaml:"max_sets"`
+	Skew    float64 `json:"skew,omitempty" yaml:"skew"`
+	// Expected are the class shares that a party's records are publicly expected
+	// to have, one above 0 a class, with sum 1; made sets are then of about equal
+	// size (Iyer, Nath & Sarawagi 2016 advise publishers so). None: alike. They
+	// tune and enter no proof.
+	Expected []float64 `json:"expected,omitempty" yaml:"expected"`
+	// Features says what leaves beside the counts: "clear" (mapped features),
+	// "embedding" (each set's mean Fourier features, exact) or
+	// "noisy-embedding" (the same with noise that hides each record). The first
+	// two hide labels only.
+	Features string `json:"features" yaml:"features"`
+	// Fourier is the length of an embedding. With clear features 0 compares rows
+	// by the kernel itself, in simulations only: the model then holds the rows.
+	Fourier int `json:"fourier" yaml:"fourier"`
+	// Gamma is the width of the kernel exp(−γ‖x−y‖²). 0 with clear features: the
+	// width that estimates held-out sets best.
+	Gamma     float64 `json:"gamma" yaml:"gamma"`
+	Estimator string  `json:"estimator" yaml:"estimator"`
+	// MaxRecords is the most records that one party uses; of more, a part
+	// chosen by keys, as many of each set as neighbours have.
+	MaxRecords int `json:"max_records" yaml:"max_records"`
+	// SetSize is about how many records a set is publicly expected to have. It
+	// tunes mechanisms and enters no proof.
+	SetSize int `json:"set_size" yaml:"set_size"`
+}
+
+// The names of terms.
+const (
+	SetsParty  = "party"
+	SetsColumn = "column"
+	SetsMade   = "made"
+
+	FeaturesClear          = "clear"
+	FeaturesEmbedding      = "embedding"
+	FeaturesNoisyEmbedding = "noisy-embedding"
+)
+
+// DefaultTerms: one set a party, exact embeddings of 2,000 numbers.
+func DefaultTerms() Terms {
+	return Terms{
+		Sets: SetsParty, MaxSets: 64, Features: FeaturesEmbedding, Fourier: 2000,
+		Estimator: ratio.ClassMeans, MaxRecords: 50_000, SetSize: 1000,
+	}
+}
+
+const (
+	maxSets     = 1 << 12
+	maxFourier  = 1 << 15
+	maxRecords  = 1 << 20
+	maxNumbers  = 1 << 22 // in one party's release or exact embeddings
+	maxClasses  = 1 << 10
+	countsShare = 0.1 // of the budget ρ that counts take beside noisy embeddings
+)
+
+// Mechanisms are the names of the kind's mechanisms.
+func Mechanisms() []string { return privacy.CountMechanisms() }
+
+// simulatedCounts have no proof.
+var simulatedCounts = []string{"laplace-paper", "dirichlet-paper", "none"}
+
+func (Kind) Check(p study.Plan) error {
+	var t Terms
+	if p.KindTerms == nil {
+		return study.PlanError("kind_terms", "say what the sets and their features are")
+	}
+	if err := p.DecodeTerms(&t); err != nil {
+		return err
+	}
+	classes := len(p.Schema.Label.Classes)
+	if !slices.Contains(Mechanisms(), p.Mechanism) {
+		return study.PlanError("mechanism", "%q is not one of ratio's: %v", p.Mechanism, Mechanisms())
+	}
+	if slices.Contains(simulatedCounts, p.Mechanism) && !p.Simulated {
+		return study.PlanError("mechanism", "no proof covers %q, so it can only be simulated: use laplace, gaussian, dirichlet or auto", p.Mechanism)
+	}
+	if p.Noise != study.NoiseSite {
+		return study.PlanError("noise", "label counts leave a party only through its own ledger: use noise site")
+	}
+	if p.Shards > 1 {
+		return study.PlanError("shards", "a ratio study trains nothing at the parties: leave shards out")
+	}
+	switch t.Features {
+	case FeaturesClear, FeaturesEmbedding:
+		if p.Unit != privacy.Label {
+			return study.PlanError("unit", "features: %s leave without noise, so a ratio study hides labels only and not a %s: use unit label, or features %s", t.Features, p.Unit, FeaturesNoisyEmbedding)
+		}
+	case FeaturesNoisyEmbedding:
+		if p.Unit != privacy.Record {
+			return study.PlanError("unit", "noisy embeddings hide each record, and at unit %s that is not what the plan says: use unit record", p.Unit)
+		}
+		if p.Mechanism != "gaussian-zcdp" && p.Mechanism != "none" {
+			return study.PlanError("mechanism", "noisy embeddings are released together with the counts by one Gaussian: use gaussian-zcdp")
+		}
+	default:
+		return study.PlanError("features", "%q: want %s, %s or %s", t.Features, FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding)
+	}
+	switch t.Sets {
+	case SetsParty:
+	case SetsColumn:
+		if p.Schema.Party == "" {
+			return study.PlanError("sets", "a set a column value needs a party column in the schema: it names the set of each record")
+		}
+	case SetsMade:
+		if t.Features != FeaturesNoisyEmbedding {
+			return study.PlanError("sets", "who is in a set made from labels gives labels away, so what leaves about its features must hide each record: use features %s, or sets by column", FeaturesNoisyEmbedding)
+		}
+		if !(t.Skew > 0 && t.Skew <= 1) {
+			return study.PlanError("skew", "%v: give the share of each class's records that go to its own set, above 0 and at most 1; about 0.5 to 0.7 is moderate", t.Skew)
+		}
+		if err := checkExpected(t.Expected, classes); err != nil {
+			return err
+		}
+		if t.MaxSets < classes {
+			return study.PlanError("max_sets", "%d: sets made from labels need one a class, %d", t.MaxSets, classes)
+		}
+	default:
+		return study.PlanError("sets", "%q: want %s, %s or %s", t.Sets, SetsParty, SetsColumn, SetsMade)
+	}
+	switch {
+	case classes > maxClasses:
+		return study.PlanError("schema", "%d classes, at most %d are supported", classes, maxClasses)
+	case t.MaxSets < 1 || t.MaxSets > maxSets:
+		return study.PlanError("max_sets", "%d: give the most sets of one party, 1 to %d", t.MaxSets, maxSets)
+	case t.MaxRecords < 1 || t.MaxRecords > maxRecords:
+		return study.PlanError("max_records", "%d: give the most records one party uses, 1 to %d", t.MaxRecords, maxRecords)
+	case t.SetSize < 1 || t.SetSize > maxRecords:
+		return study.PlanError("set_size", "%d: give about how many records a set has, 1 to %d", t.SetSize, maxRecords)
+	case t.Fourier == 0 && t.Features == FeaturesClear && !p.Simulated:
+		return study.PlanError("fourier", "0: a model that compares rows themselves holds those of every party, and all readers of the release would have them; give the length of an embedding, 2,000 is usual")
+	case t.Fourier == 0 && t.Features == FeaturesClear:
+	case t.Fourier < 2 || t.Fourier%2 != 0 || t.Fourier > maxFourier:
+		return study.PlanError("fourier", "%d: give the length of an embedding, an even number from 2 to %d; 2,000 is usual", t.Fourier, maxFourier)
+	case t.Features != FeaturesClear && t.MaxSets*(t.Fourier+classes) > maxNumbers:
+		return study.PlanError("fourier", "%d sets of %d numbers are too many for one contribution: lower max_sets or fourier", t.MaxSets, t.Fourier)
+	}
+	if t.Gamma < 0 || math.IsInf(t.Gamma, 0) || math.IsNaN(t.Gamma) || (t.Gamma == 0 && t.Features != FeaturesClear) {
+		return study.PlanError("gamma", "%v: embeddings need a kernel width, such as one over the median squared distance of the pool's rows", t.Gamma)
+	}
+	if !slices.Contains(ratio.Estimators(), t.Estimator) {
+		return study.PlanError("estimator", "%q is not one of %v", t.Estimator, ratio.Estimators())
+	}
+	if _, err := designOf(p); err != nil {
+		return study.PlanError("mechanism", "%v", err)
+	}
+	return nil
+}
+
+// design is what all parties of a plan release under.
+type design struct {
+	study.ReleaseTerms
+	classes int
+	// block is how many released numbers a set has: classes, and with noisy
+	// embeddings its embedding after them.
+	block   int
+	fourier ratio.Fourier
+	lattice ratio.Lattice
+	bound   ratio.IntegerBound // of embeddings; zero without
+}
+
+// ratioTerms follow from the plan. The bound of noisy embeddings has weights
+// for MaxSets sets; boundFor cuts it to the sets that there are.
+func designOf(p study.Plan) (design, error) {
+	d := design{classes: len(p.Schema.Label.Classes), lattice: ratio.DefaultLattice()}
+	d.block = d.classes
+	if termsOf(p).Fourier > 0 {
+		d.fourier = ratio.Fourier{Dim: p.Map.Dim(), Features: termsOf(p).Fourier, Gamma: termsOf(p).Gamma, Seed: p.Seed}
+		if d.fourier.Gamma == 0 {
+			d.fourier.Gamma = 1 // chosen later
+		}
+		var err error
+		if d.bound, err = d.lattice.Bound(d.fourier); err != nil {
+			return d, err
+		}
+	}
+	var err error
+	d.Output = "counts"
+	if termsOf(p).Features != FeaturesNoisyEmbedding {
+		d.Bound = privacy.CountBound(privacy.Label, d.classes)
+		d.Mechanism, err = privacy.CalibrateCounts(p.Mechanism, privacy.CountTerms{
+			Unit: privacy.Label, Classes: d.classes, Total: int64(termsOf(p).SetSize), Budget: p.Budget(),
+		})
+		return d, err
+	}
+	d.Output = "sets"
+	d.block += termsOf(p).Fourier
+	// 2w is the counts' share of the bound.
+	weight := int64(math.Ceil(countsShare / (1 - countsShare) * float64(d.bound.L2sq) / 2))
+	d.Bound = privacy.Bound{Unit: privacy.Record, L2sq: d.bound.L2sq + 2*weight, Weight: []int64{weight, 1}}
+	if p.Mechanism == "none" {
+		d.Mechanism = privacy.Unperturbed{}
+		return d, nil
+	}
+	d.Mechanism, err = privacy.CalibrateGaussian(d.Bound, p.Budget())
+	return d, err
+}
+
+// boundFor is the bound of a release of so many sets.
+func (d design) boundFor(sets int) privacy.Bound {
+	b := d.Bound
+	if b.Weight == nil {
+		return b
+	}
+	b.Weight = make([]int64, 0, sets*d.block)
+	for range sets {
+		for j := range d.block {
+			w := int64(1)
+			if j < d.classes {
+				w = d.Bound.Weight[0]
+			}
+			b.Weight = append(b.Weight, w)
+		}
+	}
+	return b
+}
+
+// termsOf are the terms of a plan that was checked.
+func termsOf(p study.Plan) (t Terms) {
+	_ = p.DecodeTerms(&t)
+	return t
+}
+
+// Terms and Body: see Kind.
+func (Kind) Terms() any { return new(Terms) }
+func (Kind) Body() any  { return new(Result) }
+
+// DealSets deals a party's records to its sets; there is at least one. Sets
+// come in the order of their names, rows in an order of keys.
+func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
+	t, records := termsOf(p), in.Records
+	named := keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, SetColumn: t.Sets == SetsColumn}, records, in.ShardKey)
+	rows := named.Cut(t.MaxRecords)
+	c := len(p.Schema.Label.Classes)
+	classes = make([]int, records.Len())
+	for _, i := range rows {
+		if classes[i] = records.Y[i]; classes[i] < 0 || classes[i] >= c {
+			classes[i] = int(named.Number(keyed.ForClass, i) % uint64(c))
+		}
+	}
+	switch {
+	case t.Sets == SetsMade:
+		sets = make([][]int, c)
+		deal := Dealing(t.Skew, t.Expected, c)
+		for _, i := range rows {
+			u, at := float64(named.Number(keyed.ForSet, i))/(1<<64), 0
+			for ; at < c-1 && u >= deal[classes[i]][at]; at++ {
+				u -= deal[classes[i]][at]
+			}
+			sets[at] = append(sets[at], i)
+		}
+	case t.Sets == SetsColumn && records.Party != nil:
+		sets = columnSets(named, records, rows, t.MaxSets)
+	default:
+		sets = [][]int{rows}
+	}
+	return sets, classes
+}
+
+// columnSets are the rows of each value of the party column. Rows without one
+// are in one of these sets, so that a cell that cannot be read changes
+// neither how many sets nor how many rows there are.
+func columnSets(k *keyed.Records, records *dataset.Records, rows []int, most int) [][]int {
+	of := map[string][]int{}
+	for _, i := range rows {
+		of[records.Party[i]] = append(of[records.Party[i]], i)
+	}
+	blank := of[""]
+	delete(of, "")
+	if len(of) == 0 {
+		return [][]int{rows}
+	}
+	var sets [][]int
+	for at, name := range slices.Sorted(maps.Keys(of)) {
+		if at < most {
+			sets = append(sets, of[name])
+		} else {
+			sets[most-1] = append(sets[most-1], of[name]...)
+		}
+	}
+	at := keyed.Leading(k.Key(keyed.ForBlank)) % uint64(len(sets))
+	sets[at] = append(sets[at], blank...)
+	return sets
+}
+
+// task is a ratio plan with what its parties release under.
+type task struct {
+	study.Agreed
+	design design
+	// embedder is nil where features leave in clear; each use takes a copy.
+	embedder *ratio.Embedder
+}
+
+func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
+	t := task{Agreed: study.Agree(Kind{}, p, pool)}
+	var err error
+	if t.design, err = designOf(p); err != nil {
+		return nil, err
+	}
+	if termsOf(p).Features != FeaturesClear {
+		t.embedder, err = ratio.NewEmbedder(t.design.fourier)
+	}
+	return t, err
+}
+
+func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
+	p, d := t.Plan(), t.design
+	in.Study = t.Hash()
+	var embedder *ratio.Embedder
+	if t.embedder != nil {
+		embedder = t.embedder.Copy()
+	}
+	sets, classes := DealSets(p, in)
+	for len(sets) < termsOf(p).sets(d.classes) {
+		sets = append(sets, nil)
+	}
+	head := binary.AppendUvarint(nil, uint64(len(sets)))
+	var values []int64
+	for _, rows := range sets {
+		counts := make([]int64, d.block)
+		for _, i := range rows {
+			counts[classes[i]]++
+		}
+		if termsOf(p).Sets != SetsMade {
+			head = binary.AppendUvarint(head, uint64(len(rows)))
+		}
+		switch {
+		case termsOf(p).Features == FeaturesNoisyEmbedding:
+			embedSum(counts[d.classes:], embedder, d.lattice, p, in.Records, rows)
+		case termsOf(p).Features == FeaturesEmbedding:
+			sum := make([]int64, d.fourier.Features)
+			embedSum(sum, embedder, d.lattice, p, in.Records, rows)
+			head = bodies.AppendVector(head, sum)
+		case len(rows) > 0:
+			head = bodies.AppendFeatures(head, p.Mapped(in.Records.Select(rows)))
+		}
+		values = append(values, counts...)
+	}
+	s, err := privacy.NewSensitive(values, d.boundFor(len(sets)))
+	if err != nil {
+		return study.Contribution{}, err
+	}
+	head = slices.Clip(head) // so that two bodies share no bytes
+	return study.Contribution{
+		Requests: []study.Request{{Output: d.Output, Sensitive: s, Mechanism: d.Mechanism}},
+		Body: func(r []privacy.Published) ([]byte, error) {
+			if !r[0].Simulated {
+				b, err := r[0].MarshalBinary()
+				if err != nil {
+					return nil, fmt.Errorf("encode contribution: %w", err)
+				}
+				return append(head, b...), nil
+			}
+			if r[0].Reals == nil {
+				return bodies.AppendVector(append(head, 0), r[0].Values), nil
+			}
+			body := append(head, 1)
+			for _, x := range r[0].Reals {
+				body = binary.BigEndian.AppendUint64(body, math.Float64bits(x))
+			}
+			return body, nil
+		},
+	}, nil
+}
+
+// embedRows are mapped and embedded at a time.
+const embedRows = 2048
+
+// embedSum adds the rows' embeddings on the lattice to sum.
+func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p study.Plan, records *dataset.Records, rows []int) {
+	for from := 0; from < len(rows); from += embedRows {
+		part := rows[from:min(len(rows), from+embedRows)]
+		e.AddIntegersTo(sum, p.Mapped(records.Select(part)), l)
+	}
+}
+
+func (t task) NewSum() (study.Sum, error) {
+	kept, err := bodies.KeepBodies(t.Plan(), t.design.ReleaseTerms)
+	return &sum{KeptBodies: kept, design: t.design}, err
+}
+
+// MaxBody: the sets' sizes, what leaves of the features, and a publication of at
+// most ten bytes a number, with the runs of its weights.
+func (t task) MaxBody() int {
+	terms := termsOf(t.Plan())
+	most := 8192 + terms.MaxSets*(10+10*t.design.block+32)
+	switch terms.Features {
+	case FeaturesClear:
+		most += 2 * terms.MaxRecords * t.Pool().Dim()
+	case FeaturesEmbedding:
+		most += 10 * terms.MaxSets * terms.Fourier
+	}
+	return most
+}
+
+func (t task) Charges(int64) ([]study.Charge, error) {
+	cost := privacy.Cost{Unit: t.Plan().Unit} // of what can only be simulated: no claim
+	if !slices.Contains(simulatedCounts, t.Plan().Mechanism) {
+		var err error
+		if cost, err = privacy.CostOf(t.design.Mechanism, t.design.Bound); err != nil {
+			return nil, err
+		}
+	}
+	return []study.Charge{t.design.Charge(cost, cost)}, nil
+}
+
+func (t task) Reservations(int) ([]study.Reservation, error) {
+	d := t.design
+	sets := termsOf(t.Plan()).sets(d.classes)
+	d.Bound = d.boundFor(sets)
+	return d.Reserve(sets * d.block), nil
+}
+
+// sets is how many sets each party sends, from the plan alone: where the values
+// of a column name them, those that a party lacks are sent empty, so that what
+// it releases, and is charged, is known before its records are.
+func (t Terms) sets(classes int) int {
+	switch t.Sets {
+	case SetsColumn:
+		return t.MaxSets
+	case SetsMade:
+		return classes
+	}
+	return 1
+}
+
+func (t task) Work(records int) (study.Work, error) {
+	w := study.Work{Rest: t.CommonWork(records) + float64(records)*float64(termsOf(t.Plan()).Fourier)*(float64(t.Plan().Map.Dim())+study.CosineSteps)}
+	if termsOf(t.Plan()).Expected != nil {
+		w.Rest += dealingSteps(len(t.Plan().Schema.Label.Classes))
+	}
+	return w, nil
+}

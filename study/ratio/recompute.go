@@ -1,0 +1,98 @@
+package ratio
+
+import (
+	"slices"
+
+	"caucus/aggregation/ratio"
+	"caucus/auxdata"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// unseen is what a ratio study fits to features or embeddings in clear, which
+// are for the coordinator alone.
+const unseen = "the model, the width of its kernel where the plan leaves it open, or why there is none; and where there is none, the sets"
+
+func (t task) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
+	if of.Sum != nil {
+		r, err := t.Finish(of, released)
+		return r, "", err
+	}
+	r, err := t.restate(of.Contributions, claimed)
+	return r, unseen, err
+}
+
+// restate makes of a claimed result all that does not take the features.
+func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
+	p, pool, d := t.Plan(), t.Pool(), t.design
+	c := &Result{}
+	if err := claimed.DecodeBody(c); err != nil {
+		return study.Result{}, err
+	}
+	if (c.Model == nil) == (c.Refusal == nil) {
+		return study.Result{}, bodies.ErrForm
+	}
+	out := &Result{Gamma: termsOf(p).Gamma, Sets: []SetResult{}, Model: c.Model, Refusal: c.Refusal}
+	if termsOf(p).Gamma == 0 {
+		if err := out.width(pool, c); err != nil {
+			return study.Result{}, err
+		}
+	}
+	if c.Model == nil {
+		out.Sets = c.Sets
+		for _, s := range c.Sets {
+			if s.Records < 2 || len(s.Shares) != d.classes || len(s.SD) > d.classes {
+				return study.Result{}, bodies.ErrForm
+			}
+		}
+	} else {
+		d.fourier.Gamma = c.Gamma // held against out.Gamma with all else
+		if o := c.Model.Options(); o.Fourier == nil || *o.Fourier != d.fourier || o.Estimator != termsOf(p).Estimator || c.Model.Classes() != d.classes {
+			return study.Result{}, bodies.ErrForm
+		}
+		for _, set := range c.Model.Sets() {
+			out.Sets = append(out.Sets, setResult(set))
+		}
+	}
+	small := parties*termsOf(p).sets(d.classes) - len(out.Sets)
+	if small < 0 {
+		return study.Result{}, bodies.ErrForm
+	}
+	warnings := out.conclude(small)
+	texts := slices.Clone(warnings)
+	if c.Refusal != nil {
+		texts = append(texts, string(c.Refusal.Reason), c.Refusal.Advice)
+	}
+	for _, text := range texts {
+		if study.CheckText(text) != nil {
+			return study.Result{}, bodies.ErrForm
+		}
+	}
+	return study.NewResult(out, warnings)
+}
+
+// width takes a claimed search for the kernel's width, and the width, which is one
+// of those tried, or the public scale's where no set can be held out.
+func (r *Result) width(pool *auxdata.Pool, claimed *Result) error {
+	scale, err := Scale(pool)
+	if err != nil {
+		return err
+	}
+	tried := ratio.Widths(scale)
+	if len(claimed.Widths) == 0 {
+		r.Gamma = 1 / scale
+		return nil
+	}
+	if len(claimed.Widths) != len(tried) {
+		return bodies.ErrForm
+	}
+	for i, point := range claimed.Widths {
+		if point.Gamma == claimed.Gamma {
+			r.Gamma = tried[i]
+		}
+		point.Gamma = tried[i]
+		r.Widths = append(r.Widths, point)
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package ratio
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"caucus/aggregation"
+	"caucus/aggregation/ratio"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// kindName is the kind's name, as plans and releases have it.
+const kindName = "ratio"
+
+// Assumption is what every estimate of a ratio study rests on.
+const Assumption = "This assumes that records of a class look alike everywhere: only the classes' shares differ between the sets and this file, not what a class looks like."
+
+// Result is what a ratio study says.
+type Result struct {
+	// Model estimates the ratios of any unlabelled set; nil where the sets
+	// cannot support one, and then Refusal says why, with the number that
+	// explains it.
+	Model   *ratio.Model `json:"model,omitempty"`
+	Refusal *Refusal     `json:"refusal,omitempty"`
+	Sets    []SetResult  `json:"sets"`
+	// TrainingShares are the classes' shares in all sets together.
+	TrainingShares []float64 `json:"training_shares,omitempty"`
+	// Condition is the factor by which the published bound multiplies errors.
+	Condition float64 `json:"condition,omitempty"`
+	// Gamma is the kernel's width, Widths the search for it.
+	Gamma    float64            `json:"gamma"`
+	Widths   []ratio.WidthPoint `json:"widths,omitempty"`
+	Warnings []ratio.Warning    `json:"warnings,omitempty"`
+}
+
+// Refusal is why the sets support no estimate.
+type Refusal struct {
+	Reason ratio.Reason `json:"reason"`
+	Number float64      `json:"number"`
+	Advice string       `json:"advice"`
+}
+
+// SetResult is one released set.
+type SetResult struct {
+	Records int `json:"records"`
+	// Shares are projected; SD is the standard deviation of the privacy noise on
+	// each before that.
+	Shares []float64 `json:"shares"`
+	SD     []float64 `json:"sd,omitempty"`
+}
+
+func (t task) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
+	p, pool := t.Plan(), t.Pool()
+	s, ok := of.Sum.(*sum)
+	if !ok {
+		return study.Result{}, fmt.Errorf("finish ratio: unknown sum %T", of.Sum)
+	}
+	sets, small, err := s.sets()
+	if err != nil {
+		return study.Result{}, fmt.Errorf("finish ratio: %w", err)
+	}
+	out := &Result{Gamma: termsOf(p).Gamma, Sets: []SetResult{}}
+	for _, set := range sets {
+		out.Sets = append(out.Sets, setResult(set))
+	}
+	err = out.fit(p, pool, s.design, sets)
+	var refusal *ratio.Refusal
+	if errors.As(err, &refusal) {
+		out.Refusal = &Refusal{refusal.Reason, refusal.Number, refusal.Advice}
+	} else if err != nil {
+		return study.Result{}, fmt.Errorf("finish ratio: %w", err)
+	}
+	warnings := out.conclude(small)
+	return study.NewResult(out, warnings)
+}
+
+func setResult(set ratio.Set) SetResult {
+	one := SetResult{Records: set.N, Shares: aggregation.ProjectSimplex(set.Shares, 1)}
+	for j := range set.Shares {
+		if set.ShareCov != nil {
+			one.SD = append(one.SD, math.Sqrt(set.ShareCov.At(j, j)))
+		}
+	}
+	return one
+}
+
+// conclude fills in what follows from model or refusal, and says in words what
+// is doubtful; small is how many sets were left out.
+func (r *Result) conclude(small int) (warnings []string) {
+	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
+	if small > 0 {
+		warn("%d sets have fewer than 2 records and were left out", small)
+	}
+	if r.Model == nil {
+		warn("no estimate is possible: %s", r.Refusal.refusal().Error())
+		return warnings
+	}
+	r.TrainingShares, r.Condition, r.Warnings = r.Model.TrainingShares(), r.Model.Condition(), r.Model.Warnings()
+	for _, w := range r.Warnings {
+		warn("%s (%.4g): %s", w.Reason, w.Number, w.Advice)
+	}
+	return warnings
+}
+
+func (r Refusal) refusal() *ratio.Refusal {
+	return &ratio.Refusal{Reason: r.Reason, Number: r.Number, Advice: r.Advice}
+}
+
+// fit chooses the width where the plan leaves it open, and makes the model.
+func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d design, sets []ratio.Set) error {
+	rng := rand.New(rand.NewPCG(p.Seed, 0x726174696f)) // public: splits
+	if len(sets) == 0 {
+		return &ratio.Refusal{Reason: ratio.TooFewSets, Advice: "no set has two records or more"}
+	}
+	if r.Gamma == 0 {
+		scale, err := Scale(pool)
+		if err != nil {
+			return err
+		}
+		o := ratio.WidthOptions{Estimator: termsOf(p).Estimator, Scale: scale}
+		if termsOf(p).Fourier > 0 {
+			f := d.fourier
+			f.Features = min(f.Features, 1000)
+			o.Fourier = &f
+		}
+		if r.Gamma, r.Widths, err = ratio.SelectWidth(sets, o, rng); err != nil {
+			var refusal *ratio.Refusal
+			if !errors.As(err, &refusal) {
+				return err
+			}
+			r.Gamma = 1 / scale // no set can be held out
+		}
+	}
+	o := ratio.Options{Estimator: termsOf(p).Estimator}
+	if termsOf(p).Fourier > 0 {
+		f := d.fourier
+		f.Gamma = r.Gamma
+		o.Fourier = &f
+		o.Rank = ratio.EffectiveRank(ratio.RBF(r.Gamma), pool.X)
+	} else {
+		o.Kernel = ratio.RBF(r.Gamma)
+	}
+	var err error
+	r.Model, err = ratio.Fit(sets, o)
+	return err
+}
+
+// Scale is the median squared distance of the pool's mapped rows, the
+// public scale of kernel widths.
+func Scale(pool *auxdata.Pool) (float64, error) {
+	return ratio.MedianSquaredDistance(pool.X, rand.New(rand.NewPCG(1, 2)))
+}
+
+// ResultOf is what the release of a ratio study says.
+func ResultOf(r study.Release) (out Result, err error) {
+	if r.Kind != kindName {
+		return out, fmt.Errorf("this release is not of a ratio study")
+	}
+	return out, r.Result.DecodeBody(&out)
+}
+
+// Estimate estimates the class ratios of records with the plan's schema and
+// map; their labels, if any, are not looked at. The records stay where they are.
+func Estimate(r study.Release, records *dataset.Records) (ratio.Estimate, error) {
+	result, err := ResultOf(r)
+	if err != nil {
+		return ratio.Estimate{}, fmt.Errorf("estimate ratio: %w", err)
+	}
+	p, err := planOf(r)
+	if err != nil {
+		return ratio.Estimate{}, err
+	}
+	return result.Estimate(p, records)
+}
+
+// Estimate estimates the class ratios of records with the plan's schema and map.
+func (r Result) Estimate(p study.Plan, records *dataset.Records) (ratio.Estimate, error) {
+	if r.Model == nil && r.Refusal == nil {
+		return ratio.Estimate{}, fmt.Errorf("estimate ratio: this release holds no model")
+	}
+	if r.Model == nil {
+		return ratio.Estimate{}, fmt.Errorf("estimate ratio: the study's sets support no estimate: %w", r.Refusal.refusal())
+	}
+	if records.Len() == 0 {
+		return ratio.Estimate{}, fmt.Errorf("estimate ratio: %w", &ratio.Refusal{Reason: ratio.EmptyTarget, Advice: "the file has no records"})
+	}
+	return r.Model.Estimate(ratio.Set{Rows: p.Mapped(records)})
+}
+
+// planOf is the plan of a release of this kind, checked.
+func planOf(r study.Release) (study.Plan, error) {
+	p, err := r.DecodedPlan()
+	if err != nil {
+		return study.Plan{}, err
+	}
+	return p, Kind{}.Check(p)
+}

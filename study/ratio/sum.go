@@ -1,0 +1,341 @@
+package ratio
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/aggregation/ratio"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// sum keeps the contributions of a ratio study: every later estimate needs
+// each set.
+type sum struct {
+	bodies.KeptBodies
+	design design
+}
+
+// ratioBody is a contribution taken apart: of each set its size, its encoded
+// rows or its embedding's sum, and what was released.
+type parsed struct {
+	sizes    []int // nil for sets made from labels
+	rows     [][]byte
+	sums     [][]int64
+	released privacy.Published
+}
+
+func (s *sum) Check(body []byte) error {
+	_, err := s.parse(body)
+	return err
+}
+
+// parse checks that a body is what the plan's terms make, and released under
+// them.
+func (s *sum) parse(body []byte) (parsed, error) {
+	out, err := s.takeApart(body)
+	if err != nil {
+		return out, fmt.Errorf("%w: %w", study.ErrContribution, err)
+	}
+	return out, nil
+}
+
+var errTruncated = errors.New("it is truncated or not a contribution")
+
+func (s *sum) takeApart(body []byte) (parsed, error) {
+	var out parsed
+	number := func(most int) (int, error) {
+		n, size := binary.Uvarint(body)
+		if size <= 0 || size != len(binary.AppendUvarint(nil, n)) {
+			return 0, errTruncated
+		}
+		if n > uint64(most) {
+			return 0, fmt.Errorf("it has %d sets or records, the plan takes at most %d", n, most)
+		}
+		body = body[size:]
+		return int(n), nil
+	}
+	t := termsOf(s.Plan)
+	sets, err := number(t.MaxSets)
+	if err != nil {
+		return out, err
+	}
+	if want := t.sets(s.design.classes); sets != want {
+		return out, fmt.Errorf("it has %d sets, the plan says %d", sets, want)
+	}
+	total := 0
+	for range sets {
+		n := 0
+		if t.Sets != SetsMade {
+			if n, err = number(t.MaxRecords); err != nil {
+				return out, err
+			}
+			if total += n; total > t.MaxRecords {
+				return out, fmt.Errorf("it has more than the %d records that the plan takes", t.MaxRecords)
+			}
+			out.sizes = append(out.sizes, n)
+		}
+		switch t.Features {
+		case FeaturesClear:
+			size := 2 * n * s.design.dim(s.Plan)
+			if len(body) < size {
+				return out, errTruncated
+			}
+			out.rows, body = append(out.rows, body[:size]), body[size:]
+		case FeaturesEmbedding:
+			sum := make([]int64, s.design.fourier.Features)
+			for j := range sum {
+				if sum[j], body, err = bodies.CutVarint(body); err != nil {
+					return out, err
+				}
+				if most := int64(n) * s.design.lattice.Radius; sum[j] > most || sum[j] < -most {
+					return out, fmt.Errorf("an embedding of %d rows has a sum of %d, at most %d is possible", n, sum[j], most)
+				}
+			}
+			out.sums = append(out.sums, sum)
+		}
+	}
+	if out.released, err = s.parseReleased(body, sets); err == nil && !s.Plan.Simulated {
+		err = s.possible(out)
+	}
+	return out, err
+}
+
+func (d design) dim(p study.Plan) int { return p.Map.Dim() }
+
+func (s *sum) parseReleased(body []byte, sets int) (privacy.Published, error) {
+	want, n := s.design, sets*s.design.block
+	bound := want.boundFor(sets)
+	if !s.Plan.Simulated {
+		return s.Published(body, bound, n)
+	}
+	r := privacy.Published{Mechanism: want.Mechanism.Name(), Parameters: privacy.ParametersOf(want.Mechanism), Bound: bound, Simulated: true}
+	switch {
+	case len(body) == 0 || body[0] > 1:
+		return r, errors.New("a simulated plan takes simulated publications only")
+	case body[0] == 0:
+		var err error
+		r.Values, err = bodies.ParseVector(body[1:], n)
+		return r, err
+	case len(body) != 1+8*n:
+		return r, errTruncated
+	}
+	for j := range n {
+		x := math.Float64frombits(binary.BigEndian.Uint64(body[1+8*j:]))
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return r, errors.New("a number is not finite")
+		}
+		r.Reals = append(r.Reals, x)
+	}
+	return r, nil
+}
+
+// farDeviations is further than the noise of an honest release ever is: a
+// Laplace is beyond that once in 10³⁹ times.
+const farDeviations = 64
+
+// possible refuses what no honest release holds, so that a party which makes up
+// its numbers cannot spoil everybody's estimate: counts and sums lie no further
+// outside what that many records can have than noise may take them, and a
+// block that keeps its sum has it.
+func (s *sum) possible(b parsed) error {
+	d := s.design
+	far := func(j, n int) float64 {
+		return farDeviations * math.Sqrt(privacy.VarianceOf(d.Mechanism, d.Bound, j, n))
+	}
+	draws := int64(-1)
+	switch m := d.Mechanism.(type) {
+	case privacy.Dirichlet:
+		draws = m.Draws
+	case privacy.LaplacePrior:
+		draws = m.Draws
+	}
+	_, keepsSum := d.Mechanism.(privacy.ZeroSumLaplace)
+	for set := 0; set*d.block < len(b.released.Values); set++ {
+		values := b.released.Values[set*d.block : (set+1)*d.block]
+		n := float64(termsOf(s.Plan).MaxRecords)
+		if b.sizes != nil {
+			n = float64(b.sizes[set])
+		}
+		low, high, noise := 0., n, 0.
+		switch {
+		case draws >= 0:
+			high = float64(draws)
+		case d.block > d.classes:
+			noise = far(0, 2)
+		default:
+			noise = far(0, d.classes)
+		}
+		sum := 0.
+		for j, v := range values {
+			if j == d.classes { // the embedding's sums
+				high = n * float64(d.lattice.Radius)
+				low, noise = -high, far(1, 2)
+			}
+			if x := float64(v); x < low-noise || x > high+noise {
+				return fmt.Errorf("a released number is %d, which no honest release of at most %g records is", v, n)
+			}
+			if j < d.classes {
+				sum += float64(v)
+			}
+		}
+		if want := float64(draws); (draws >= 0 && sum != want) || (keepsSum && sum != n) {
+			return fmt.Errorf("the released counts of a set add up to %g, those of an honest release keep their sum", sum)
+		}
+	}
+	return nil
+}
+
+func (s *sum) Add(body []byte) error {
+	if err := s.Check(body); err != nil {
+		return err
+	}
+	s.Keep(bytes.Clone(body))
+	return nil
+}
+
+func (s *sum) Merge(o study.Sum) error {
+	other, ok := o.(*sum)
+	if !ok {
+		return bodies.ErrOtherPlan
+	}
+	return s.KeptBodies.Merge(&other.KeptBodies)
+}
+
+// Public: features and exact embeddings are for the coordinator alone.
+func (s *sum) Public() bool { return termsOf(s.Plan).Features == FeaturesNoisyEmbedding }
+
+// sets are all contributed sets as the estimators take them. Those that are
+// too small for any estimate are left out and counted: their sizes are public
+// or released.
+func (s *sum) sets() (sets []ratio.Set, small int, err error) {
+	for _, kept := range s.All {
+		b, err := s.parse(kept.Bytes)
+		if err != nil {
+			return nil, 0, err
+		}
+		some, err := s.setsOf(b)
+		if err != nil {
+			return nil, 0, err
+		}
+		for k, set := range some {
+			if b.sizes != nil && b.sizes[k] == 0 {
+				continue // it only fills the place of one that the party lacks
+			}
+			if set.N < 2 {
+				small++
+				continue
+			}
+			sets = append(sets, set)
+		}
+	}
+	return sets, small, nil
+}
+
+// setsOf undoes the release of one contribution.
+func (s *sum) setsOf(b parsed) ([]ratio.Set, error) {
+	if termsOf(s.Plan).Features == FeaturesNoisyEmbedding {
+		return s.noisySets(b)
+	}
+	totals := make([]int64, len(b.sizes))
+	for k, n := range b.sizes {
+		totals[k] = int64(n)
+	}
+	estimates, err := privacy.EstimateCounts(b.released, totals)
+	if err != nil {
+		return nil, err
+	}
+	var out []ratio.Set
+	for k, e := range estimates {
+		set := ratio.Set{N: b.sizes[k]}
+		if set.N >= 2 {
+			set.Shares, set.ShareCov = s.shares(e.Counts, e.Covariance, float64(set.N))
+			if b.rows != nil {
+				set.Rows = bodies.ParseFeatures(b.rows[k], set.N, s.Plan.Map.Dim())
+			} else {
+				set.Embedding = s.design.bound.MeanOfIntegers(b.sums[k], set.N)
+			}
+		}
+		out = append(out, set)
+	}
+	return out, nil
+}
+
+// noisySets: counts and sums carry independent Gaussian noise; where sizes are
+// not public the noisy counts tell them. An error in the sum of the counts then
+// scales shares and embedding alike and cancels where one is regressed on the
+// other, so the covariance given is of the other directions.
+func (s *sum) noisySets(b parsed) ([]ratio.Set, error) {
+	d := s.design
+	c := float64(d.classes)
+	countVariance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2)
+	sumVariance := privacy.VarianceOf(d.Mechanism, d.Bound, 1, 2)
+	var out []ratio.Set
+	for from := 0; from < len(b.released.Values); from += d.block {
+		values := b.released.Values[from : from+d.block]
+		counts, sum := make([]float64, d.classes), 0.
+		for j := range counts {
+			counts[j] = float64(values[j])
+			sum += counts[j]
+		}
+		variance, shift := countVariance, 0.
+		set := ratio.Set{N: int(max(0, math.Round(sum)))}
+		if b.sizes != nil {
+			set.N = b.sizes[from/d.block]
+			shift = (float64(set.N) - sum) / c
+		}
+		if set.N >= 2 {
+			covariance := make([]float64, d.classes*d.classes)
+			for j := range counts {
+				counts[j] += shift
+				for k := range counts {
+					covariance[j*d.classes+k] = -variance / c
+				}
+				covariance[j*d.classes+j] += variance
+			}
+			total := 0.
+			for _, v := range counts {
+				total += v
+			}
+			for j := range counts {
+				counts[j] *= float64(set.N) / total
+			}
+			set.Shares, set.ShareCov = s.shares(counts, covariance, float64(set.N))
+			set.Embedding = d.bound.MeanOfIntegers(values[d.classes:], set.N)
+			scale := d.bound.Scale / float64(set.N)
+			set.Noise = sumVariance * scale * scale
+		}
+		out = append(out, set)
+	}
+	return out, nil
+}
+
+// shares of a set: unbiased for class-means, which averages over sets, and
+// projected onto the simplex for the estimators that trust each set.
+func (s *sum) shares(counts, covariance []float64, n float64) ([]float64, *mat.SymDense) {
+	c := len(counts)
+	shares := make([]float64, c)
+	cov := mat.NewSymDense(c, nil)
+	noisy := false
+	for j := range shares {
+		shares[j] = counts[j] / n
+		for k := range j + 1 {
+			cov.SetSym(j, k, covariance[j*c+k]/n/n)
+			noisy = noisy || covariance[j*c+k] != 0
+		}
+	}
+	if termsOf(s.Plan).Estimator != ratio.ClassMeans {
+		shares = aggregation.ProjectSimplex(shares, 1)
+	}
+	if !noisy {
+		return shares, nil
+	}
+	return shares, cov
+}

@@ -1,0 +1,166 @@
+package ratio
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"caucus/aggregation/ratio"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// hospital is a small generated federation: its schema, a pool, and records.
+func hospital(t *testing.T, records int) (dataset.Schema, *auxdata.Pool, dataset.Map, *dataset.Records) {
+	t.Helper()
+	c := dataset.DefaultHospitalConfig()
+	c.Records = records
+	table, schema := dataset.Hospitals(c)
+	all, _, err := schema.EncodeLabelled(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quarter := all.Select(places(all.Len() / 4))
+	m, err := dataset.FitPCA(quarter.X, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema, auxdata.Virtual(quarter.X, m), m, all.Select(places(all.Len())[all.Len()/4:])
+}
+
+func places(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, features string, change func(*Terms)) study.Plan {
+	terms := DefaultTerms()
+	terms.Features, terms.Fourier, terms.SetSize = features, 40, 100
+	p := study.Plan{
+		Name: "test", Kind: kindName, Schema: schema, Map: m, Pool: pool.Digest,
+		Roster: []study.PartyID{"a", "b", "c", "d", "e", "f"}, Records: 200, Unit: privacy.Label, Epsilon: 1, Delta: 1e-6,
+		Mechanism: "laplace", Noise: study.NoiseSite, Minimum: 2, Seed: 1,
+	}
+	if features == FeaturesNoisyEmbedding {
+		p.Unit, p.Mechanism = privacy.Record, "gaussian-zcdp"
+	}
+	if change != nil {
+		change(&terms)
+	}
+	if err := terms.ChooseWidth(pool); err != nil {
+		panic(err)
+	}
+	if err := p.SetTerms(terms); err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// contribute makes a body through a real ledger, and an empty sum.
+func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, *sum) {
+	t.Helper()
+	task, err := Kind{}.New(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := task.Contribute(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	released, err := study.Settle(t.Context(), l, task.Hash(), made.Requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := made.Body(released)
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty, err := task.NewSum()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body, empty.(*sum)
+}
+
+// TestRatioMadeSets: sets made from labels at a site differ in shares as the
+// skew says, and their noisy sizes add up to about the records.
+func TestRatioMadeSets(t *testing.T) {
+	schema, pool, m, records := hospital(t, 6000)
+	p := ratioPlan(schema, pool, m, FeaturesNoisyEmbedding, func(t *Terms) { t.Sets, t.Skew = SetsMade, .7 })
+	body, got := contribute(t, p, pool, study.Inputs{Records: records, ShardKey: []byte("k")})
+	if err := got.Add(body); err != nil {
+		t.Fatal(err)
+	}
+	sets, small, err := got.sets()
+	if err != nil || small > 0 || len(sets) != 2 {
+		t.Fatalf("%d sets, %d small, %v", len(sets), small, err)
+	}
+	n := sets[0].N + sets[1].N
+	if math.Abs(float64(n-records.Len())) > 300 { // four counts of deviation 21: 7 of their sum
+		t.Errorf("the noisy sizes sum to %d for %d records", n, records.Len())
+	}
+	truth := ratio.SharesOfLabels(records.Y, nil, 2)
+	for k, s := range sets {
+		want := .7 * truth[k] / (.7*truth[k] + .3*truth[1-k])
+		if math.Abs(s.Shares[k]-want) > .1 {
+			t.Errorf("set %d has share %.3f of its class, want about %.3f", k, s.Shares[k], want)
+		}
+	}
+}
+
+// TestRatioImpossibleNumbers: what a site's ledger cannot have released is
+// refused on receipt, so that one party that makes up its numbers cannot cost
+// the others their estimate.
+func TestRatioImpossibleNumbers(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	in := study.Inputs{Records: records.Select(places(30)), ShardKey: []byte("k")}
+	for _, mechanism := range []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "noisy", "made"} {
+		p := ratioPlan(schema, pool, m, FeaturesEmbedding, nil)
+		switch mechanism {
+		case "noisy":
+			p = ratioPlan(schema, pool, m, FeaturesNoisyEmbedding, nil)
+		case "made":
+			p = ratioPlan(schema, pool, m, FeaturesNoisyEmbedding, func(t *Terms) { t.Sets, t.Skew = SetsMade, .6 })
+		default:
+			p.Mechanism = mechanism
+		}
+		body, got := contribute(t, p, pool, in) // an honest one passes
+		b, err := got.parse(body)
+		if err != nil {
+			t.Fatalf("%s: %v", mechanism, err)
+		}
+		for name, forge := range map[string]func(v []int64){
+			"as low as can be": func(v []int64) {
+				for i := range v {
+					v[i] = -1 << 61
+				}
+			},
+			"one huge count": func(v []int64) { v[0] = 1 << 50 },
+			"one huge sum":   func(v []int64) { v[len(v)-1] = 1 << 55 },
+			"opposite":       func(v []int64) { v[0], v[1] = v[0]+1e12, v[1]-1e12 },
+		} {
+			forged := b
+			forged.released.Values = slices.Clone(b.released.Values)
+			forge(forged.released.Values)
+			if got.possible(forged) == nil {
+				t.Errorf("%s: %s is accepted", mechanism, name)
+			}
+		}
+	}
+	p := ratioPlan(schema, pool, m, FeaturesEmbedding, nil)
+	body, got := contribute(t, p, pool, in)
+	b, _ := got.parse(body)
+	b.released.Values = make([]int64, len(b.released.Values))
+	if got.possible(b) == nil {
+		t.Error("laplace keeps a set's sum, and counts of another sum are accepted")
+	}
+}

@@ -1,0 +1,391 @@
+package reweigh
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/keyed"
+)
+
+// Kind is the kind of study that weighs the rows of the public pool so that
+// the pool stands for the private records (Ji & Elkan 2013). Its unit is the
+// record; each site adds its own noise unless the plan says otherwise.
+type Kind struct{}
+
+// Terms are the terms of a reweigh plan.
+type Terms struct {
+	// Pairs are pairs of columns whose joint margins are released beside the
+	// features; each costs as much as a feature.
+	Pairs [][2]string `json:"pairs,omitempty" yaml:"pairs"`
+	// Bins, at least 2, also releases a histogram of each number.
+	Bins int `json:"bins,omitempty" yaml:"bins"`
+	// Keep is the least share of the pool's rows that stays effective, where λ
+	// is chosen after the release; 0 is keepWeights.
+	Keep float64 `json:"keep,omitempty" yaml:"keep"`
+	// PerParty is the most records that one party adds; of more, a part chosen
+	// by keys. With it a guarantee for a record counts that often for a party, if
+	// neighbours have as many. 0: unknown, and then the study guarantees nothing for
+	// a whole party.
+	PerParty int64 `json:"per_party,omitempty" yaml:"per_party"`
+}
+
+const (
+	// keepWeights: a public and a private population may differ so much that
+	// few rows matter; 1 in 50 is where weights have in effect collapsed.
+	keepWeights = 0.02
+	// logisticLambda is the ridge of logistic where a plan names none: that of
+	// Ji & Elkan's experiments.
+	logisticLambda = 0.1
+	// fewRows: an effective sample below this answers any query to ±.05 at best.
+	fewRows = 100
+)
+
+// mechanisms says of each mechanism whether it is for simulation only.
+var mechanisms = map[string]bool{"entropy": false, "logistic": false, "logistic-paper": true}
+
+// Mechanisms are the names of reweigh's mechanisms.
+func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
+
+func (Kind) Check(p study.Plan) error {
+	simulation, ok := mechanisms[p.Mechanism]
+	var t Terms
+	if err := p.DecodeTerms(&t); err != nil {
+		return err
+	}
+	switch {
+	case !ok:
+		return study.PlanError("mechanism", "%q is not one of reweigh's: %v", p.Mechanism, Mechanisms())
+	case simulation && !p.Simulated:
+		return study.PlanError("mechanism", "%q draws its noise in floating point, whose last bits can tell records apart; no proof covers it, so it can only be simulated: use entropy or logistic", p.Mechanism)
+	case p.Unit != privacy.Record && p.Unit != privacy.Label:
+		return study.PlanError("unit", "reweigh cannot hide a %s: its bounds are for one record. Use unit record; with reweigh.per_party it also counts that many times ε for a party", p.Unit)
+	case p.Mechanism != "entropy" && p.Delta != 0:
+		return study.PlanError("delta", "%v: mechanism %q is pure ε, so set delta to 0", p.Delta, p.Mechanism)
+	case p.Shards > 1:
+		return study.PlanError("shards", "%d: reweigh trains nothing at a site, so set shards to 1", p.Shards)
+	case !(t.Keep >= 0 && t.Keep < 1):
+		return study.PlanError("reweigh.keep", "%v is not a share of the pool's rows: give a number from 0 to below 1", t.Keep)
+	case t.PerParty < 0 || t.PerParty > 1<<40:
+		return study.PlanError("reweigh.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
+	}
+	if p.Mechanism == "logistic" {
+		if err := bodies.CheckSolved(p); err != nil {
+			return err
+		}
+	}
+	_, err := designOf(p)
+	return err
+}
+
+// termsOf are the terms of a plan that was checked.
+func termsOf(p study.Plan) (t Terms) {
+	_ = p.DecodeTerms(&t)
+	return t
+}
+
+// Terms and Body: see Kind.
+func (Kind) Terms() any { return new(Terms) }
+func (Kind) Body() any  { return new(Weights) }
+
+// Complete fills in the defaults of a reweigh study.
+func (Kind) Complete(p *study.Plan, s study.Proposal) error {
+	p.Unit, p.Mechanism = cmp.Or(p.Unit, privacy.Record), cmp.Or(p.Mechanism, "entropy")
+	p.Noise = cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
+	p.Delta = 0 // pure ε
+	var t Terms
+	if err := s.DecodeTerms(&t); err != nil || s.KindTerms == nil {
+		return err
+	}
+	return p.SetTerms(t)
+}
+
+// designOf is the design of a plan's sums: of the encoded features, or of the
+// map's where the plan projects them.
+func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
+	t := termsOf(p)
+	if p.Map.Kind != dataset.IdentityMap {
+		if len(t.Pairs) > 0 || t.Bins > 0 {
+			return nil, study.PlanError("reweigh", "pairs and bins are of the schema's features: leave them out, or do not project the features")
+		}
+		if err := p.Map.Validate(); err != nil {
+			return nil, study.PlanError("map", "%v", err)
+		}
+		return aggregation.MappedDesign(p.Map.Dim()), nil
+	}
+	d, err := aggregation.NewFeatureDesign(p.Schema, aggregation.FeatureTerms{Pairs: t.Pairs, Bins: t.Bins})
+	if err != nil {
+		return nil, study.PlanError("reweigh", "%v", err)
+	}
+	return d, nil
+}
+
+// weigh is the question of a reweigh plan: sums of features for entropy, n·β of
+// a density-ratio model for logistic. Both are integers that add over sites.
+//
+// Proof note.
+//   - Neighbours: replace one record. Public: plan, pool, and how many records
+//     each site has.
+//   - Lemma: aggregation.FeatureDesign for entropy, aggregation.DensityRatio for
+//     logistic; terms adds the rounding to its lattice.
+//   - Numeric model: for entropy each record's entries are integers of their own,
+//     and sums are exact. For logistic the solver works in floating point to a
+//     gradient norm that bounds its distance from the exact minimiser; the bound
+//     includes that distance and the rounding. A search that fails, which exact
+//     arithmetic excludes, gives zeros.
+//   - The caller guarantees that records are encoded by the plan's schema, which
+//     clamps them, and that one party is behind a site. Of more records than a
+//     per-party number names, a site adds only so many (local), and no more are
+//     taken from it (weights).
+type weigh struct {
+	plan   study.Plan
+	pool   *auxdata.Pool
+	design *aggregation.FeatureDesign
+	// rows are the pool's rows as the design takes them.
+	rows *mat.Dense
+	// ratio is the model of logistic and logistic-paper.
+	ratio *aggregation.DensityRatio
+}
+
+func weighOf(p study.Plan, pool *auxdata.Pool) (*weigh, error) {
+	if pool.Weight != nil {
+		return nil, study.PlanError("pool", "it has weights already: reweigh the pool they were attached to")
+	}
+	d, err := designOf(p)
+	if err != nil {
+		return nil, err
+	}
+	w := &weigh{plan: p, pool: pool, design: d, rows: pool.Encoded}
+	if p.Map.Kind != dataset.IdentityMap {
+		w.rows = pool.X
+	}
+	if p.Mechanism != "entropy" {
+		w.ratio = &aggregation.DensityRatio{Design: d, Lambda: w.lambda(), Pool: w.rows}
+	}
+	return w, nil
+}
+
+func (w *weigh) lambda() float64 {
+	if w.plan.Lambda == 0 && w.plan.Mechanism != "entropy" {
+		return logisticLambda
+	}
+	return w.plan.Lambda
+}
+
+func (w *weigh) Cells() int {
+	if w.ratio != nil {
+		return w.ratio.Dim()
+	}
+	return w.design.Cells()
+}
+
+func (w *weigh) ReleasedCells() int { return w.Cells() }
+
+// Weights bound a site's records, as for cross sums, and by what the plan says
+// a party holds: what it guarantees for a whole party rests on that number.
+func (w *weigh) Weights() (least, most int64) {
+	most = 1 << 40 / w.plan.MostSites()
+	if k := termsOf(w.plan).PerParty; k > 0 {
+		most = min(most, k)
+	}
+	return 0, most
+}
+
+// lattice is the width of logistic's public lattice of n·β: 2^k near the
+// sensitivity over 2²⁰. It does not depend on n, so sites' vectors add.
+func (w *weigh) lattice() float64 {
+	return math.Exp2(math.Round(math.Log2(w.ratio.Sensitivity())) - 20)
+}
+
+// maxCoefficient bounds |n·β| on the lattice, so that no number of sites can make
+// the sum wrap. Honest fits are far below; clamping moves no two vectors apart.
+func (w *weigh) maxCoefficient() int64 { return 1 << 59 / w.plan.MostSites() }
+
+func (w *weigh) Local(in study.Inputs) ([]int64, int64) {
+	records := in.Records
+	if _, most := w.Weights(); int64(records.Len()) > most {
+		// A part chosen without looking at them, so that no more of a party's
+		// records count than the plan says.
+		records = records.Select(keyed.Of(keyed.Rule{Study: in.Study, Unit: w.plan.Unit}, records, in.ShardKey).Cut(int(most)))
+	}
+	n := int64(records.Len())
+	if n == 0 {
+		return make([]int64, w.Cells()), 0
+	}
+	x := records.X
+	if w.plan.Map.Kind != dataset.IdentityMap {
+		x = w.plan.Mapped(records)
+	}
+	if w.ratio == nil {
+		return w.design.Sums(x), n
+	}
+	z := make([]int64, w.Cells())
+	gamma, most := w.lattice(), float64(w.maxCoefficient())
+	for j, v := range w.ratio.Fit(x) {
+		z[j] = int64(math.Round(math.Max(-most, math.Min(v/gamma, most))))
+	}
+	return z, n
+}
+
+func (w *weigh) AppendClear(vector []int64, records int64) ([]byte, error) {
+	// Fixed width: the length of exact sums would tell their size.
+	return bodies.AppendFixed(binary.AppendVarint(nil, records), vector), nil
+}
+
+func (w *weigh) ParseClear(body []byte) ([]int64, int64, error) {
+	records, rest, err := bodies.CutVarint(body)
+	if err != nil {
+		return nil, 0, err
+	}
+	if least, most := w.Weights(); records < least || records > most {
+		return nil, 0, fmt.Errorf("read feature sums: %d records, at most %d are allowed", records, most)
+	}
+	v, err := bodies.ParseFixed(rest, w.Cells())
+	if err != nil {
+		return nil, 0, err
+	}
+	for j, x := range v {
+		if w.ratio == nil && !w.design.InRange(x, records) {
+			return nil, 0, fmt.Errorf("read feature sums: sum %d is larger than its records allow", j)
+		}
+		if most := w.maxCoefficient(); w.ratio != nil && (x > most || x < -most) {
+			return nil, 0, fmt.Errorf("read coefficients: number %d is out of range", j)
+		}
+	}
+	return v, records, nil
+}
+
+// terms do not depend on the number of records, so they are the same at every
+// site.
+//
+//   - entropy: FeatureDesign's bound, under discrete Laplace or K-norm (δ = 0) or
+//     Gaussian noise.
+//   - logistic: DensityRatio's sensitivity Δ on a lattice of width γ; rounding
+//     adds at most ½ to each of d coordinates of both vectors, so Δ₂ = Δ/γ + √d
+//     and Δ₁ = √d·Δ₂.
+//   - logistic-paper: density ∝ exp(−(nλε/√d)‖δ‖) on β, so exp(−(λε/√d)‖δ‖) on
+//     n·β.
+func (w *weigh) Terms(int64) (study.ReleaseTerms, error) {
+	t := study.ReleaseTerms{Output: w.plan.Mechanism, Bound: privacy.Bound{Unit: w.plan.Unit, PerParty: termsOf(w.plan).PerParty}}
+	var err error
+	d := math.Sqrt(float64(w.Cells()))
+	switch w.plan.Mechanism {
+	case "logistic-paper":
+		t.Bound = privacy.Bound{Unit: w.plan.Unit}
+		t.Mechanism = privacy.SphereLaplace{Rate: w.lambda() * w.plan.Epsilon / d * w.lattice()}
+		return t, nil
+	case "logistic":
+		moves := (w.ratio.Sensitivity()/w.lattice() + d) * (1 + 1e-9)
+		t.Bound.L1, t.Bound.L2sq = int64(math.Ceil(d*moves)), study.Squared(int64(math.Ceil(moves)))
+	default:
+		t.Bound.L1, t.Bound.L2sq = w.design.L1, w.design.L2sq
+	}
+	if w.plan.Delta == 0 {
+		t.Mechanism, err = privacy.CalibratePure(t.Bound, w.Cells(), w.plan.Epsilon)
+	} else {
+		t.Mechanism, err = privacy.CalibrateGaussian(t.Bound, w.plan.Budget())
+	}
+	return t, err
+}
+
+func (w *weigh) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+	if w.plan.Mechanism != "logistic-paper" {
+		return privacy.NewSensitive(vector, t.Bound)
+	}
+	reals := make([]float64, len(vector))
+	for j, v := range vector {
+		reals[j] = float64(v)
+	}
+	return privacy.NewLiteral(reals, w.plan.Unit), nil
+}
+
+// Noise: a forecast of accuracy is not what weights are for.
+func (w *weigh) Noise(float64, int) (aggregation.Noise, error) {
+	return aggregation.Noise{}, study.ErrNoForecast
+}
+
+func (Kind) Words(p study.Plan) study.Words {
+	w := study.Words{
+		Leaves: "sums over this site's records of the schema's features, and the declared number of records", Received: "sums over its records",
+		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInRecords, PerParty: termsOf(p).PerParty,
+	}
+	if p.Mechanism != "entropy" {
+		w.Leaves = "the coefficients of a model that tells this site's records from the public pool's, times the declared number of records, and that number"
+		w.Received = "coefficients of a model that tells its records from the public pool's, times their number"
+		w.Trained = "a logistic model that tells this site's records from the public pool's"
+	}
+	w.Leaves += p.AddedNoise()
+	if p.Unit == privacy.Label {
+		w.NotProtected = []string{"features: the guarantee is for labels"}
+	}
+	if p.Noise == study.NoiseSite {
+		w.Liar = study.LiesInNoise
+	}
+	return w
+}
+
+// task asks weigh.
+type task struct{ bodies.Task }
+
+func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
+	w, err := weighOf(p, pool)
+	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w, Fresh: 0x77656967687473}}, err
+}
+
+// Charges are those of summed; a literal sampler, which only simulation may use,
+// claims nothing.
+func (t task) Charges(weight int64) ([]study.Charge, error) {
+	all, err := t.Task.Charges(weight)
+	if !errors.Is(err, privacy.ErrSimulationOnly) || !t.Plan().Simulated {
+		return all, err
+	}
+	terms, err := t.Statistic.Terms(1)
+	none := privacy.Cost{Unit: t.Plan().Unit}
+	return []study.Charge{terms.Charge(none, none)}, err
+}
+
+// Recompute finishes the study again. The digest of the weighted pool names the
+// weights as the release writes them: made again they may differ in their last bits,
+// and would have another one.
+func (t task) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
+	fail := func(err error) (study.Result, string, error) { return study.Result{}, "", err }
+	made, err := t.Finish(of, released)
+	if err != nil {
+		return fail(err)
+	}
+	var out, said Weights
+	if err := made.DecodeBody(&out); err != nil {
+		return fail(err)
+	}
+	if err := claimed.DecodeBody(&said); err != nil {
+		return fail(err)
+	}
+	weighted, err := t.Pool().Weighted(said.Weight)
+	if err != nil {
+		return fail(err)
+	}
+	out.WeightedPool = weighted.Digest
+	again, err := study.NewResult(out, made.Warnings)
+	return again, "", err
+}
+
+func (t task) Work(records int) (study.Work, error) {
+	n, rows, cells := float64(records), float64(t.Pool().Rows()), float64(t.Statistic.(*weigh).design.Cells()+1)
+	w := study.Work{Rest: t.CommonWork(records) + n*cells*16}
+	if t.Plan().Mechanism == "logistic" {
+		w.Rest += 1000*((n+rows)*(4*cells+40)+80*cells+4*cells*cells) + (n+rows)*cells*cells + cells*cells*cells
+	}
+	return w, nil
+}

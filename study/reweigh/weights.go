@@ -1,0 +1,263 @@
+package reweigh
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// Weights are the result of a reweigh study: the pool under them stands for the
+// private records.
+type Weights struct {
+	// WeightedPool is the digest of the pool with the weights attached, which a
+	// later plan may name.
+	WeightedPool auxdata.Digest `json:"weighted_pool"`
+	// Records is the public number of private records.
+	Records int64 `json:"records"`
+	// Features names the released numbers; Means are the private records' means
+	// of them, for entropy, each with noise of standard deviation NoiseSD. With
+	// logistic NoiseSD is that of each coefficient of Tilt.
+	Features []string  `json:"features"`
+	Means    []float64 `json:"means,omitempty"`
+	NoiseSD  float64   `json:"noise_sd"`
+	// Tilt: the weight of a row with features x is ∝ e^{⟨Tilt,x⟩}.
+	Tilt   []float64                 `json:"tilt"`
+	Lambda float64                   `json:"lambda"`
+	Path   []aggregation.LambdaPoint `json:"path,omitempty"`
+	// EffectiveRows is Kish's (Σw)²/Σw², Largest the largest share of one row.
+	EffectiveRows float64 `json:"effective_rows"`
+	Largest       float64 `json:"largest_weight"`
+	// WorstNoise bounds the standard deviation that noise gives to the answer
+	// of any query with values in [0,1] (Ji & Elkan 2013, Theorem 2, to first
+	// order).
+	WorstNoise float64 `json:"worst_noise_sd"`
+	// Residuals are the largest differences between the released means and the
+	// weighted pool's; Gaps the features that the pool cannot stand for.
+	Residuals []aggregation.Residual `json:"residuals,omitempty"`
+	Gaps      []aggregation.Residual `json:"support_gaps,omitempty"`
+	// Weight is one positive number a pool row, of mean 1.
+	Weight []float64 `json:"weight"`
+}
+
+// Finish fits the weights to what was released. All of it is post-processing.
+func (w *weigh) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error) {
+	if total.Weight <= 0 {
+		return study.Result{}, fmt.Errorf("fit weights: no records were contributed")
+	}
+	x := w.design.Rows(w.rows)
+	fit, law, out, err := w.fit(x, total, rng)
+	if err != nil {
+		return study.Result{}, err
+	}
+	weighted, err := w.pool.Weighted(fit.Weight)
+	if err != nil {
+		return study.Result{}, err
+	}
+	out.WeightedPool, out.Records, out.Features = weighted.Digest, int64(total.Weight), w.design.Names()
+	out.Tilt, out.Lambda, out.Path, out.Weight = fit.Beta, fit.Lambda, fit.Path, fit.Weight
+	out.EffectiveRows, out.Largest, out.WorstNoise = fit.EffectiveRows, fit.Largest, law.WorstNoise()
+	if out.Means != nil {
+		out.Residuals, out.Gaps = w.design.Residuals(x, law, out.Means, out.NoiseSD)
+	}
+	return study.NewResult(out, w.warnings(out, total))
+}
+
+func (w *weigh) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
+	fail := func(err error) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
+		return aggregation.WeightFit{}, nil, nil, err
+	}
+	t, err := w.Terms(int64(total.Weight))
+	if err != nil {
+		return fail(err)
+	}
+	variance := privacy.VarianceOf(t.Mechanism, t.Bound, 0, w.Cells())
+	out := &Weights{}
+	if w.ratio != nil {
+		gamma := w.lattice()
+		out.NoiseSD = gamma * math.Sqrt(float64(total.Draws)*variance) / total.Weight
+		beta := make([]float64, w.design.Cells()) // the intercept cancels
+		norm := w.design.Norm()
+		for j := range beta {
+			beta[j] = total.Values[j] * gamma / total.Weight
+		}
+		fit := aggregation.Weigh(x, scaledBy(beta, norm))
+		law := aggregation.LawOfTilt(x, fit, out.NoiseSD*norm)
+		fit.Beta, fit.Lambda = beta, w.lambda()
+		return fit, law, out, nil
+	}
+	out.NoiseSD = w.design.Deviation(variance, total.Draws, total.Weight)
+	if out.Means, err = w.design.Means(total.Values, total.Weight); err != nil {
+		return fail(err)
+	}
+	noise := w.design.Noise(out.Means, out.NoiseSD, t.Laplace(), w.fresh())
+	keep := termsOf(w.plan).Keep
+	if keep == 0 {
+		keep = keepWeights
+	}
+	doubt := w.design.WithSampling(noise, x, total.Weight)
+	fit := aggregation.MatchWeights(x, scaledBy(out.Means, 1/w.design.Norm()), doubt, w.plan.Lambda, keep, rng)
+	law := aggregation.LawOf(x, fit, noise)
+	fit.Beta = scaledBy(fit.Beta, 1/w.design.Norm())
+	return fit, law, out, nil
+}
+
+func scaledBy(v []float64, s float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = s * x
+	}
+	return out
+}
+
+func (w *weigh) warnings(out *Weights, total bodies.Total) []string {
+	var all []string
+	warn := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	rows := w.pool.Rows()
+	if w.plan.Mechanism == "entropy" && out.Lambda == 0 {
+		warn("the noise leaves nothing better than equal weights: use more records, a larger ε, or fewer features")
+	}
+	if out.EffectiveRows < math.Max(keepWeights*float64(rows), math.Min(fewRows, float64(rows)/2)) {
+		warn("the weights have collapsed: the pool of %d rows counts as %.0f, one row holds %.1f %% of all weight. Answers will be erratic: use a pool that is nearer to the records, a larger λ or a larger ε", rows, out.EffectiveRows, 100*out.Largest)
+	}
+	if d := w.design.Cells(); float64(d) > total.Weight {
+		warn("%d numbers were released about %.0f records: expect more noise than signal; project the features or leave some out", d, total.Weight)
+	}
+	if out.WorstNoise > 0.1 {
+		warn("noise alone may move an answer by a standard deviation of %.2f", out.WorstNoise)
+	}
+	for i, g := range out.Gaps {
+		if i == 3 {
+			warn("and %d more features that the pool lacks", len(out.Gaps)-i)
+			break
+		}
+		warn("the pool lacks rows with %s: the private records' mean is %.4f (noise ±%.4f), the weighted pool's %.4f", g.Feature, g.Released, g.Deviation, g.Weighted)
+	}
+	return all
+}
+
+// kindName is the kind's name, as plans and releases have it.
+const kindName = "reweigh"
+
+// WeightsOf is what the release of a reweigh study says.
+func WeightsOf(r study.Release) (out Weights, err error) {
+	if r.Kind != kindName {
+		return out, fmt.Errorf("this release holds no weights: it is not of a reweigh study")
+	}
+	return out, r.Result.DecodeBody(&out)
+}
+
+// Answer estimates the mean of a query over the private records from a reweigh
+// release and its pool, b one number a pool row.
+func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Answer, error) {
+	said, err := WeightsOf(r)
+	if err != nil {
+		return aggregation.Answer{}, fmt.Errorf("answer query: %w", err)
+	}
+	out := &said
+	p, err := planOf(r)
+	if err != nil {
+		return aggregation.Answer{}, err
+	}
+	w, err := weighOf(p, pool)
+	if err != nil {
+		return aggregation.Answer{}, err
+	}
+	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() || len(out.Tilt) != w.design.Cells() {
+		return aggregation.Answer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), w.design.Cells())
+	}
+	laplace := slices.ContainsFunc(r.Costs, func(c study.ReleaseCost) bool { return c.Mechanism == privacy.DiscreteLaplace{}.Name() })
+	return w.law(out, laplace).Answer(b), nil
+}
+
+// law is the law of released weights, their noise Laplace or near to normal.
+func (w *weigh) law(out *Weights, laplace bool) *aggregation.WeightLaw {
+	x := w.design.Rows(w.rows)
+	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
+	if w.ratio != nil {
+		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm())
+	}
+	return aggregation.LawOf(x, fit, w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh()))
+}
+
+// fresh is public randomness for the law of the noise: the same at the release
+// and for every answer after it.
+func (w *weigh) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
+
+// MarginsOf are what a reweigh release says of each block of the schema's features,
+// for auxdata.Make: post-processing.
+func MarginsOf(r study.Release) ([]auxdata.Margin, error) {
+	w, err := WeightsOf(r)
+	if err != nil || w.Means == nil {
+		return nil, fmt.Errorf("read margins: this release holds no feature means: use one of a reweigh study by entropy")
+	}
+	p, err := planOf(r)
+	if err != nil {
+		return nil, err
+	}
+	d, err := designOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return marginsOf(p, d, w.Means)
+}
+
+func marginsOf(p study.Plan, d *aggregation.FeatureDesign, means []float64) ([]auxdata.Margin, error) {
+	if p.Map.Kind != dataset.IdentityMap || len(means) != d.Cells() {
+		return nil, fmt.Errorf("read margins: the plan releases projected features, not the schema's")
+	}
+	var out []auxdata.Margin
+	for _, b := range p.Schema.Blocks() {
+		m := auxdata.Margin{Mean: 0.5}
+		if b.OneHot {
+			m.Shares = means[b.Start : b.Start+b.Width]
+		} else {
+			m.Mean = means[b.Start]
+			m.Bins = d.BinsOf(b, means)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// SourceOf is what a plan says that names the weighted pool of a release.
+func SourceOf(r study.Release) (*study.WeightSource, error) {
+	p, err := planOf(r)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := WeightsOf(r); err != nil {
+		return nil, fmt.Errorf("name weights: %w", err)
+	}
+	source := &study.WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PerParty: termsOf(p).PerParty}
+	if before := p.Weights; before != nil { // the pool was itself drawn from a release
+		source.Unit = min(p.Unit, before.Unit) // both hold in full at the finer unit
+		both, ok := privacy.Together(source.Unit, p.Guarantee(termsOf(p).PerParty), before.Guarantee())
+		if !ok {
+			return nil, fmt.Errorf("name weights: with the weights of its own pool this release guarantees nothing")
+		}
+		source.Epsilon, source.Delta = both.Epsilon, both.Delta
+		if source.PerParty = max(source.PerParty, before.PerParty); p.Unit != before.Unit || before.PerParty == 0 || termsOf(p).PerParty == 0 {
+			source.PerParty = 0
+		}
+	}
+	return source, nil
+}
+
+// planOf is the plan of a release of this kind, checked.
+func planOf(r study.Release) (study.Plan, error) {
+	p, err := r.DecodedPlan()
+	if err != nil {
+		return study.Plan{}, err
+	}
+	return p, Kind{}.Check(p)
+}

@@ -1,0 +1,262 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/stat"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/reweigh"
+)
+
+// Reweigh divides records into private ones and a public pool drawn
+// from another population, runs a reweigh plan among virtual parties through the
+// real study machine and a simulation ledger, and compares a query's answer
+// with the truth.
+type Reweigh struct {
+	// Plan says schema, unit, budget, mechanism, noise and terms. Pool, map,
+	// roster and minimum are filled in.
+	Plan study.Plan
+	// Records are all records. Group says which belong to the group that is
+	// mostly private: Share of them, and 1−Share of the others, are private;
+	// the rest is the pool.
+	Records *dataset.Records
+	Group   []bool
+	Share   float64
+	// HoldOut is a share of the private records that takes no part, for tests.
+	HoldOut float64
+	// Query is one number a record, whose mean over the private records is
+	// asked for.
+	Query []float64
+	// Parties share the private records in random equal parts.
+	Parties int
+	// Map: as in Simulation; without components it keeps the schema's features.
+	Map     dataset.Components
+	Repeats int
+	Seed    uint64
+	// Lean leaves out what the answer were without noise, half the work;
+	// Unperturbed is NaN then.
+	Lean bool
+	// Progress, where not nil, is called as contributions arrive; it must be
+	// safe for concurrent use.
+	Progress func(done, total int)
+}
+
+// ReweighSummary is what a simulation found. Truth, Unweighted, Estimate and
+// Unperturbed are means over the repeats.
+type ReweighSummary struct {
+	Study       string       `json:"study"`
+	Mechanism   string       `json:"mechanism"`
+	Unit        privacy.Unit `json:"unit"`
+	Noise       string       `json:"noise"`
+	Epsilon     float64      `json:"epsilon"`
+	Delta       float64      `json:"delta"`
+	Parties     int          `json:"parties"`
+	PrivateRows int          `json:"private_rows"`
+	PoolRows    int          `json:"pool_rows"`
+	Features    int          `json:"features"`
+	Repeats     int          `json:"repeats"`
+	// Truth is the query's mean over the private records, Unweighted over the
+	// pool, Estimate over the weighted pool, Unperturbed the same without
+	// noise.
+	Truth       float64 `json:"truth"`
+	Unweighted  float64 `json:"unweighted"`
+	Estimate    float64 `json:"estimate"`
+	Unperturbed float64 `json:"unperturbed"`
+	// RMSE is the root mean square of Estimate − Truth over the repeats, Bias
+	// its mean; UnperturbedRMSE and UnweightedRMSE are the same without noise
+	// and without weights.
+	RMSE            float64 `json:"rmse"`
+	Bias            float64 `json:"bias"`
+	UnperturbedRMSE float64 `json:"unperturbed_rmse"`
+	UnweightedRMSE  float64 `json:"unweighted_rmse"`
+	// ForecastSD is the mean standard deviation that releases state of their
+	// answers: noise and sampling.
+	ForecastSD    float64 `json:"forecast_sd"`
+	Lambda        float64 `json:"lambda"`
+	EffectiveRows float64 `json:"effective_rows"`
+	LargestWeight float64 `json:"largest_weight"`
+	UploadBytes   float64 `json:"upload_bytes_per_party"`
+	// Totals and Warnings are the first repeat's.
+	Totals   []study.UnitTotal `json:"totals"`
+	Warnings []string          `json:"warnings,omitempty"`
+	// Release and Pool are the first repeat's; PoolRecords and PrivateRecords
+	// are the places of its rows among the records, TestRecords those held out.
+	Release        *study.Release `json:"-"`
+	Pool           *auxdata.Pool  `json:"-"`
+	PoolRecords    []int          `json:"-"`
+	PrivateRecords []int          `json:"-"`
+	TestRecords    []int          `json:"-"`
+}
+
+// Check says what is wrong with a simulation before it starts.
+func (s Reweigh) Check() error {
+	n := s.Records.Len()
+	group := 0
+	for _, g := range s.Group {
+		if g {
+			group++
+		}
+	}
+	switch {
+	case len(s.Group) != n || len(s.Query) != n:
+		return fmt.Errorf("simulate: %d records, %d group marks and %d query answers: give one each", n, len(s.Group), len(s.Query))
+	case group == 0 || group == n:
+		return fmt.Errorf("simulate: the split puts %d of %d records into one group: choose a value that some records have and others do not", group, n)
+	case !(s.Share > 0 && s.Share <= 1):
+		return fmt.Errorf("simulate: a share of %v of the group is private: give a number above 0 and at most 1", s.Share)
+	case !(s.HoldOut >= 0 && s.HoldOut < 1):
+		return fmt.Errorf("simulate: a share of %v of the private records is held out: give a number from 0 to below 1", s.HoldOut)
+	case s.Parties < 1:
+		return fmt.Errorf("simulate: %d parties: give at least 1", s.Parties)
+	case s.Repeats < 1:
+		return fmt.Errorf("simulate: %d repeats: give at least 1", s.Repeats)
+	}
+	return nil
+}
+
+// Split deals the places of the records: private ones and the pool's.
+func (s Reweigh) Split(rng *rand.Rand) (private, pool []int) {
+	var group, others []int
+	for _, i := range rng.Perm(s.Records.Len()) {
+		if s.Group[i] {
+			group = append(group, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	g := int(math.Round(s.Share * float64(len(group))))
+	o := int(math.Round((1 - s.Share) * float64(len(others))))
+	private = append(append(private, group[:g]...), others[:o]...)
+	pool = append(append(pool, group[g:]...), others[o:]...)
+	rng.Shuffle(len(private), func(i, j int) { private[i], private[j] = private[j], private[i] })
+	return private, pool
+}
+
+// Run simulates. The answer depends on the seed alone, not on scheduling.
+func (s Reweigh) Run(ctx context.Context) (ReweighSummary, error) {
+	if err := s.Check(); err != nil {
+		return ReweighSummary{}, err
+	}
+	var out ReweighSummary
+	var errors, clear, raw []float64
+	for i := range s.Repeats {
+		r, err := s.once(ctx, i)
+		if err != nil {
+			return ReweighSummary{}, err
+		}
+		if i == 0 {
+			out = r
+			out.Truth, out.Unweighted, out.Estimate, out.Unperturbed = 0, 0, 0, 0
+			out.ForecastSD, out.Lambda, out.EffectiveRows, out.LargestWeight, out.UploadBytes = 0, 0, 0, 0, 0
+		}
+		k := float64(s.Repeats)
+		for _, m := range []struct{ to, from *float64 }{
+			{&out.Truth, &r.Truth}, {&out.Unweighted, &r.Unweighted}, {&out.Estimate, &r.Estimate},
+			{&out.Unperturbed, &r.Unperturbed}, {&out.ForecastSD, &r.ForecastSD}, {&out.Lambda, &r.Lambda},
+			{&out.EffectiveRows, &r.EffectiveRows}, {&out.LargestWeight, &r.LargestWeight}, {&out.UploadBytes, &r.UploadBytes},
+		} {
+			*m.to += *m.from / k
+		}
+		errors = append(errors, r.Estimate-r.Truth)
+		clear = append(clear, r.Unperturbed-r.Truth)
+		raw = append(raw, r.Unweighted-r.Truth)
+	}
+	out.Repeats = s.Repeats
+	out.RMSE, out.UnperturbedRMSE, out.UnweightedRMSE = rms(errors), rms(clear), rms(raw)
+	out.Bias = stat.Mean(errors, nil)
+	return out, nil
+}
+
+func rms(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x * x
+	}
+	return math.Sqrt(sum / float64(len(v)))
+}
+
+func (s Reweigh) once(ctx context.Context, index int) (ReweighSummary, error) {
+	fail := func(err error) (ReweighSummary, error) { return ReweighSummary{}, err }
+	rng := rand.New(rand.NewPCG(s.Seed, uint64(index)))
+	private, poolRows := s.Split(rng)
+	held := int(s.HoldOut * float64(len(private)))
+	test, private := private[:held], private[held:]
+	if len(poolRows) < 2 {
+		return fail(fmt.Errorf("simulate: a share of %v leaves %d records for the pool: choose another", s.Share, len(poolRows)))
+	}
+	if s.Parties > len(private) {
+		return fail(fmt.Errorf("simulate: %d parties for %d private records: give at most as many parties as records", s.Parties, len(private)))
+	}
+	p := s.Plan
+	p.Simulated = true
+	p.Seed = rng.Uint64()
+	encoded := s.Records.Select(poolRows).X
+	var err error
+	if p.Map, err = s.Map.Fit(p.Schema, encoded); err != nil {
+		return fail(fmt.Errorf("simulate: project the pool: %w", err))
+	}
+	pool := auxdata.Virtual(encoded, p.Map)
+	p.Pool = pool.Digest
+	shares := make([][]int, s.Parties)
+	for i, row := range private {
+		shares[i%s.Parties] = append(shares[i%s.Parties], row)
+	}
+	p.Roster = nil
+	for i := range shares {
+		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("party-%05d", i+1)))
+	}
+	p.Minimum = s.Parties
+	run := virtual{plan: p, pool: pool, lean: s.Lean, inputs: func(i int) study.Inputs {
+		return study.Inputs{Records: s.Records.Select(shares[i])}
+	}, progress: func(n int) {
+		if s.Progress != nil {
+			s.Progress(index*s.Parties+n, s.Repeats*s.Parties)
+		}
+	}}
+	release, unperturbed, bytes, _, err := run.study(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	b := make([]float64, len(poolRows))
+	for i, row := range poolRows {
+		b[i] = s.Query[row]
+	}
+	answer, err := reweigh.Answer(release, pool, b)
+	if err != nil {
+		return fail(err)
+	}
+	truth := 0.0
+	for _, row := range private {
+		truth += s.Query[row] / float64(len(private))
+	}
+	without := math.NaN()
+	if unperturbed.Body != nil {
+		var w reweigh.Weights
+		if err := unperturbed.DecodeBody(&w); err != nil {
+			return fail(err)
+		}
+		without = stat.Mean(b, w.Weight)
+	}
+	w, err := reweigh.WeightsOf(release)
+	if err != nil {
+		return fail(err)
+	}
+	return ReweighSummary{
+		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
+		Parties: s.Parties, PrivateRows: len(private), PoolRows: len(poolRows), Features: len(w.Features),
+		Truth: truth, Unweighted: stat.Mean(b, nil), Estimate: answer.Estimate,
+		Unperturbed: without,
+		ForecastSD:  math.Hypot(answer.Noise, answer.Sampling), Lambda: w.Lambda,
+		EffectiveRows: w.EffectiveRows, LargestWeight: w.Largest,
+		UploadBytes: float64(bytes) / float64(s.Parties),
+		Totals:      release.Totals, Warnings: release.Result.Warnings,
+		Release: &release, Pool: pool, PoolRecords: poolRows, PrivateRecords: private, TestRecords: test,
+	}, nil
+}

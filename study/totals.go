@@ -1,0 +1,97 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"caucus/privacy"
+)
+
+// UnitTotal is what a release guarantees for a unit, everything that went into
+// it added.
+type UnitTotal struct {
+	Unit privacy.Unit `json:"unit"`
+	// Epsilon is null where nothing is guaranteed.
+	Epsilon *float64 `json:"epsilon"`
+	Delta   float64  `json:"delta"`
+	Why     string   `json:"why"`
+}
+
+// WeightSource says where a pool's weights come from, or the margins that it was
+// drawn from, so that a plan that names such a pool states what both together
+// cost.
+type WeightSource struct {
+	// Plan is the hash of the reweigh plan.
+	Plan     Hash         `json:"plan" yaml:"plan"`
+	Unit     privacy.Unit `json:"unit" yaml:"unit"`
+	Epsilon  float64      `json:"epsilon" yaml:"epsilon"`
+	Delta    float64      `json:"delta" yaml:"delta"`
+	PerParty int64        `json:"per_party,omitempty" yaml:"per_party"`
+}
+
+func (w *WeightSource) check() error {
+	switch {
+	case w == nil:
+		return nil
+	case !w.Unit.Valid():
+		return PlanError("weights.unit", "%v: name the unit of the reweigh plan", w.Unit)
+	case !(w.Epsilon > 0) || math.IsInf(w.Epsilon, 1) || !(w.Delta >= 0 && w.Delta < 1):
+		return PlanError("weights", "ε = %v, δ = %v: copy both from the reweigh plan", w.Epsilon, w.Delta)
+	case w.PerParty < 0:
+		return PlanError("weights.per_party", "%d is negative", w.PerParty)
+	}
+	return nil
+}
+
+// Guarantee is what the plan's own release gives; perParty is as in Words.
+func (p Plan) Guarantee(perParty int64) privacy.Guarantee {
+	return privacy.Guarantee{Unit: p.Unit, Budget: p.Budget(), PerParty: perParty}
+}
+
+// Guarantee is what the weights were made under.
+func (w WeightSource) Guarantee() privacy.Guarantee {
+	return privacy.Guarantee{Unit: w.Unit, Budget: privacy.Budget{Epsilon: w.Epsilon, Delta: w.Delta}, PerParty: w.PerParty}
+}
+
+// Totals are what a plan's release guarantees for a record and for a party,
+// together with the weights of its pool: see privacy.Together.
+func Totals(p Plan, words Words) []UnitTotal {
+	whats, parts := []string{"this study"}, []privacy.Guarantee{p.Guarantee(words.PerParty)}
+	if w := p.Weights; w != nil {
+		whats, parts = append(whats, "the pool"), append(parts, w.Guarantee())
+	}
+	var out []UnitTotal
+	for _, u := range []privacy.Unit{privacy.Record, privacy.Party} {
+		t := UnitTotal{Unit: u}
+		if b, ok := privacy.Together(u, parts...); ok {
+			t.Epsilon, t.Delta = &b.Epsilon, b.Delta
+		}
+		var why []string
+		for i, g := range parts {
+			why = append(why, whats[i]+": "+wordsOf(g, u))
+		}
+		t.Why = strings.Join(why, "; ")
+		out = append(out, t)
+	}
+	return out
+}
+
+// wordsOf says why a guarantee holds at a unit, or that it does not.
+func wordsOf(g privacy.Guarantee, u privacy.Unit) string {
+	switch {
+	case u <= g.Unit:
+		return fmt.Sprintf("ε = %g, proved for a %s", g.Budget.Epsilon, g.Unit)
+	case g.Unit == privacy.Record && g.PerParty > 0:
+		return fmt.Sprintf("%d records a party at most, as many in both neighbours, ε = %g each", g.PerParty, g.Budget.Epsilon)
+	}
+	return fmt.Sprintf("ε = %g for a %s guarantees nothing for a %s", g.Budget.Epsilon, g.Unit, u)
+}
+
+// String is what is guaranteed, without why.
+func (t UnitTotal) String() string {
+	if t.Epsilon == nil {
+		return fmt.Sprintf("a %s has no guarantee", t.Unit)
+	}
+	return fmt.Sprintf("a %s has ε = %g, δ = %.3g", t.Unit, *t.Epsilon, t.Delta)
+}

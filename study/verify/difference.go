@@ -1,0 +1,114 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"caucus/study"
+)
+
+const (
+	// fitTolerance is how far numbers of a recomputed result or forecast may be
+	// from the release's, absolutely below 1 and relative to the larger above:
+	// processors differ in the last bits, which solvers carry on.
+	fitTolerance = 1e-6
+	// wordTolerance is the same, relative alone, for all other numbers that are
+	// not whole: they take a few operations, which nothing carries on.
+	wordTolerance = 1e-12
+)
+
+// difference says where two releases differ as JSON, "" if nowhere: fractions by
+// the tolerances above, all else exactly, whole numbers as they are written.
+func difference(a, b study.Release) string {
+	var x, y any
+	for _, v := range []struct {
+		from study.Release
+		to   *any
+	}{{a, &x}, {b, &y}} {
+		text, err := json.Marshal(v.from)
+		if err != nil {
+			return "a number that is not finite"
+		}
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if d.Decode(v.to) != nil {
+			return "its JSON"
+		}
+	}
+	return differs("", x, y)
+}
+
+// differs compares two JSON values; a map's keys and a list's length are part of
+// it.
+func differs(at string, a, b any) string {
+	here := strings.TrimPrefix(at, ".")
+	if here == "" {
+		here = "the top"
+	}
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok {
+			return here
+		}
+		for _, k := range slices.Sorted(maps.Keys(y)) {
+			if _, ok := x[k]; !ok {
+				return strings.TrimPrefix(at+"."+k, ".")
+			}
+		}
+		for _, k := range slices.Sorted(maps.Keys(x)) {
+			if _, ok := y[k]; !ok {
+				return strings.TrimPrefix(at+"."+k, ".")
+			}
+			if d := differs(at+"."+k, x[k], y[k]); d != "" {
+				return d
+			}
+		}
+		return ""
+	case []any:
+		y, ok := b.([]any)
+		if !ok || len(x) != len(y) {
+			return here
+		}
+		for i := range x {
+			if d := differs(fmt.Sprintf("%s[%d]", at, i), x[i], y[i]); d != "" {
+				return d
+			}
+		}
+		return ""
+	case json.Number:
+		if y, ok := b.(json.Number); !ok || x != y && !near(here, x, y) {
+			return here
+		}
+		return ""
+	}
+	if a != b {
+		return here
+	}
+	return ""
+}
+
+// near says whether two numbers that are written in different ways are within
+// the tolerance of their place. Whole numbers never are.
+func near(at string, a, b json.Number) bool {
+	if _, err := a.Int64(); err == nil {
+		if _, err := b.Int64(); err == nil {
+			return false
+		}
+	}
+	x, errX := a.Float64()
+	y, errY := b.Float64()
+	if errX != nil || errY != nil {
+		return false
+	}
+	larger := math.Max(math.Abs(x), math.Abs(y))
+	if strings.HasPrefix(at, "result.") || strings.HasPrefix(at, "forecast.") {
+		return math.Abs(x-y) <= fitTolerance*math.Max(1, larger)
+	}
+	return math.Abs(x-y) <= wordTolerance*larger
+}

@@ -1,0 +1,104 @@
+package verify
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// rebuilt is the release that plan, pool, roster and published numbers give, with
+// what is the coordinator's word alone taken from r, and nothing else: who of the
+// roster contributed, how many records a sum is over, the lines of its ledger, the
+// program's version, and numbers that were fitted to features which readers do not
+// get (see Recomputer). A field that is filled in neither here nor in Conclude is
+// empty, so a release that has anything in it is another one. unseen says in words
+// which of the result's numbers were fitted to features, "" if none.
+func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want study.Release, unseen string, err error) {
+	p, pool := t.Plan(), t.Pool()
+	fail := func(err error) (study.Release, string, error) { return study.Release{}, "", err }
+	want = study.Release{Manifest: study.Claim(t)}
+	if want.Plan, err = p.Canonical(); err != nil {
+		return fail(err)
+	}
+	want.Software = r.Software
+	want.Contributed, want.Missing = partition(p.Roster, r.Contributed)
+	want.Parties = len(want.Contributed)
+
+	sum, err := t.NewSum()
+	if err != nil {
+		return fail(err)
+	}
+	of := study.Summed{Contributions: want.Parties}
+	switch {
+	case len(published) > 0:
+		of.Weight = r.Weight // Finish holds it against M
+	case sum.Public():
+		if want.Sum, err = canonicalSum(sum, r.Sum); err != nil {
+			return fail(err)
+		}
+		if n := sum.Contributions(); n != want.Parties {
+			return fail(fmt.Errorf("the sum is of %d contributions, the manifest says M = %d", n, want.Parties))
+		}
+		of.Sum, of.Weight = sum, sum.Weight()
+	}
+	if want.Weight = of.Weight; want.Weight != r.Weight {
+		return fail(fmt.Errorf("the sum is over %d ballots or records, the manifest says %d", want.Weight, r.Weight))
+	}
+	if want.Costs, err = study.CostsOf(t, want.Weight); err != nil {
+		return fail(err)
+	}
+	for _, x := range published {
+		b, err := x.MarshalBinary()
+		if err != nil {
+			return fail(err)
+		}
+		want.Published = append(want.Published, b)
+	}
+	want.Ledger = r.Ledger[:len(published):len(published)] // held against what was published already
+	if want.Forecast, err = study.ForecastOf(t, p.Size(want.Parties)); err != nil {
+		want.Forecast = nil // this mechanism has none
+	}
+	if k, ok := t.(study.Recomputer); ok {
+		want.Result, unseen, err = k.Recompute(of, published, r.Result)
+	} else {
+		want.Result, err = t.Finish(of, published)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	want.Result.Warnings = append(want.Result.Warnings, study.ConcludingWarnings(p, pool, want.Missing)...)
+	return want, unseen, nil
+}
+
+// partition divides a roster, sorted, into those who are said to have contributed
+// and the others.
+func partition(roster, said []study.PartyID) (contributed, missing []study.PartyID) {
+	there := make(map[study.PartyID]bool, len(said))
+	for _, party := range said {
+		there[party] = true
+	}
+	for _, party := range slices.Sorted(slices.Values(roster)) {
+		if there[party] {
+			contributed = append(contributed, party)
+		} else {
+			missing = append(missing, party)
+		}
+	}
+	return contributed, missing
+}
+
+// canonicalSum reads a public sum and writes it again: bytes that say the same in
+// another way could hold something else besides.
+func canonicalSum(sum study.Sum, b []byte) ([]byte, error) {
+	if err := sum.UnmarshalBinary(b); err != nil {
+		return nil, err
+	}
+	again, err := sum.MarshalBinary()
+	if err == nil && !bytes.Equal(again, b) {
+		err = fmt.Errorf("the sum is not written in the canonical way")
+	}
+	return again, err
+}

@@ -1,0 +1,353 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"caucus/auxdata"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// Verdict is what came of looking at one claim of a release.
+type Verdict string
+
+// The verdicts.
+const (
+	// Holds: recomputed, or proved by a signature or hash.
+	Holds Verdict = "holds"
+	// Fails: the claim is false, or contradicts another.
+	Fails Verdict = "fails"
+	// Word: only the coordinator says so; nothing outside it can tell.
+	Word Verdict = "word"
+	// Trust: neither the release nor the coordinator can show it.
+	Trust Verdict = "trust"
+	// Unchecked: it could be checked, but not with what is at hand.
+	Unchecked Verdict = "unchecked"
+)
+
+// Finding is one claim of a release and what came of it.
+type Finding struct {
+	About   string  `json:"about"`
+	Verdict Verdict `json:"verdict"`
+	Says    string  `json:"says"`
+}
+
+// AnyFails reports whether any finding fails.
+func AnyFails(all []Finding) bool {
+	return slices.ContainsFunc(all, func(f Finding) bool { return f.Verdict == Fails })
+}
+
+// findings collects what a check finds.
+type findings []Finding
+
+func (f *findings) add(v Verdict, about, format string, args ...any) {
+	*f = append(*f, Finding{about, v, fmt.Sprintf(format, args...)})
+}
+
+// claims compares what the release says with what it must say.
+func (f *findings) claims(about string, ok bool, format string, args ...any) bool {
+	if !ok {
+		f.add(Fails, about, format, args...)
+	}
+	return ok
+}
+
+// Claims recomputes all that a release claims from plan and pool: the plan's
+// hash, the terms, bound and noise of every publication, its cost, the totals,
+// who counts, the ledger's lines; then the whole release from these and what was
+// published, which it compares field by field, so that nothing is in a release
+// that nobody looks at. pool is the public pool under the plan's schema and map.
+// It looks at no signature: see protocol.SignedRelease.
+//
+// What it finds, in words: what holds, what does not, what is the coordinator's
+// word alone, and what must be trusted. It reads no clock and draws nothing.
+func Claims(r study.Release, pool *auxdata.Pool) []Finding {
+	var f findings
+	p, err := kinds.PlanOf(r)
+	if err != nil {
+		f.add(Fails, "plan", "%v", err)
+		return f
+	}
+	f.add(Holds, "plan", "its bytes have the hash %s, and no term in it claims what no proof covers", r.PlanHash)
+	if r.Form != study.ManifestForm {
+		f.add(Fails, "manifest", "it has form %d, this program (form %d) cannot check it: use the version that made it, %s", r.Form, study.ManifestForm, r.Software)
+		return f
+	}
+	if r.Simulated || p.Simulated {
+		f.add(Fails, "simulated", "this release is simulated: anyone can repeat its noise, and it protects nobody. It is for trying out")
+	}
+	f.terms(r, p)
+	f.roster(r, p)
+	if !f.claims("pool", pool.Digest == p.Pool, "the pool given has digest %s, the plan is about pool %s: it is another pool, or its rows or their order were changed", pool.Digest, p.Pool) {
+		return f
+	}
+	f.add(Holds, "pool", "its %d rows have the digest that the plan names", pool.Rows())
+	t, err := kinds.NewTask(p, pool)
+	if err != nil {
+		f.add(Fails, "bound", "plan and pool give none: %v", err)
+		return f
+	}
+	f.body(r)
+	f.bound(r, t)
+	published := f.published(r, p)
+	f.totals(r, study.Claim(t).Totals)
+	if !r.Simulated && !p.Simulated && !AnyFails(f) {
+		f.whole(r, t, published)
+	}
+	f.words(r, p)
+	return f
+}
+
+// terms: the manifest repeats the plan's terms.
+func (f *findings) terms(r study.Release, p study.Plan) {
+	start := len(*f)
+	same := func(about string, ok bool, said, planned any) {
+		f.claims(about, ok, "the manifest says %v, the plan it names says %v", said, planned)
+	}
+	same("kind", r.Kind == p.Kind, r.Kind, p.Kind)
+	same("mechanism", r.Mechanism == p.Mechanism, r.Mechanism, p.Mechanism)
+	same("unit", r.Unit == p.Unit, r.Unit, p.Unit)
+	same("epsilon", r.Epsilon == p.Epsilon, r.Epsilon, p.Epsilon)
+	same("delta", r.Delta == p.Delta, r.Delta, p.Delta)
+	same("noise", r.Noise == p.Noise, r.Noise, p.Noise)
+	same("pool", r.Pool == p.Pool, r.Pool, p.Pool)
+	var weights *study.Hash
+	if p.Weights != nil {
+		weights = &p.Weights.Plan
+	}
+	f.claims("pool", reflect.DeepEqual(r.WeightsPlan, weights), "the manifest and the plan name different studies as the source of the pool's weights")
+	f.claims("neighbours", r.Neighbours == kinds.WordsOf(p).Neighbours, "the manifest describes other neighbours than unit %s of this plan has: %q", p.Unit, r.Neighbours)
+	if want := study.NotProtected(p, kinds.WordsOf(p)); !slices.Equal(r.NotProtected, want) {
+		why := "the manifest's list of what is not protected is not the plan's"
+		for _, w := range want {
+			if !slices.Contains(r.NotProtected, w) {
+				why += fmt.Sprintf("; it leaves out %q", w)
+				break
+			}
+		}
+		f.add(Fails, "not protected", "%s", why)
+	}
+	f.claims("simulated", r.Simulated == p.Simulated, "the manifest says simulated: %t, the plan says %t", r.Simulated, p.Simulated)
+	if len(*f) == start {
+		f.add(Holds, "terms", "kind, mechanism, unit, ε, δ, neighbours, where noise is added and what is not protected are the plan's")
+	}
+}
+
+// body: what the kind says is written in the one way that it writes it, so that
+// nothing hides in the writing.
+func (f *findings) body(r study.Release) {
+	kind, err := kinds.Named(r.Kind)
+	if err == nil {
+		err = r.Result.DecodeBody(kind.Body())
+	}
+	f.claims("result", err == nil, "%v", err)
+}
+
+// roster: each party on the plan's roster either contributed or was missing.
+func (f *findings) roster(r study.Release, p study.Plan) {
+	roster := map[study.PartyID]int{}
+	for _, party := range p.Roster {
+		roster[party] = 1
+	}
+	start := len(*f)
+	for _, party := range slices.Concat(r.Contributed, r.Missing) {
+		f.claims("roster", roster[party] == 1, "%s is named twice, or is not on the plan's roster", party)
+		roster[party]--
+	}
+	var hidden []string
+	for _, party := range p.Roster {
+		if roster[party] == 1 {
+			hidden = append(hidden, string(party))
+		}
+	}
+	f.claims("roster", len(hidden) == 0, "on the plan's roster, but neither among those that contributed nor among the missing: %s", strings.Join(hidden, ", "))
+	f.claims("parties", r.Parties == len(r.Contributed), "the manifest says M = %d, but names %d parties that contributed", r.Parties, len(r.Contributed))
+	f.claims("parties", r.Parties >= p.Minimum, "%d parties contributed, the plan demands %d", r.Parties, p.Minimum)
+	if len(*f) == start {
+		f.add(Holds, "roster", "%d of the plan's %d parties contributed and %d were missing; none is named twice or left out", r.Parties, len(p.Roster), len(r.Missing))
+	}
+}
+
+// bound: mechanism, parameters, bound and cost follow from plan and pool.
+func (f *findings) bound(r study.Release, t study.Task) {
+	p := t.Plan()
+	start := len(*f)
+	want := study.Claim(t)
+	f.claims("bound", r.Inputs == want.Inputs, "its public inputs are said to be %+v, plan and pool give %+v", r.Inputs, want.Inputs)
+	costs, err := study.CostsOf(t, r.Weight)
+	if err != nil && p.Simulated && errors.Is(err, privacy.ErrSimulationOnly) {
+		f.add(Unchecked, "noise", "mechanism %s has no proof, so there is no bound to recompute", p.Mechanism)
+		return
+	}
+	if err != nil {
+		f.add(Fails, "bound", "plan and pool give none: %v", err)
+		return
+	}
+	if !f.claims("costs", len(costs) == len(r.Costs), "the manifest lists %d publications, the plan makes %d", len(r.Costs), len(costs)) {
+		return
+	}
+	for i, w := range costs {
+		f.cost(r.Costs[i], w)
+	}
+	if !p.Simulated {
+		err := study.CheckTerms(t)
+		f.claims("terms", err == nil, "%v", err)
+	}
+	for _, c := range costs {
+		f.budget(c, p)
+	}
+	if len(*f) > start {
+		return
+	}
+	for _, c := range costs {
+		f.add(Holds, "bound", "%s", boundWords(c, r.Inputs))
+		f.add(Holds, "noise", "%s: %s %s, recomputed from plan and pool; it costs a %s %s", c.Output, c.Mechanism, parameterWords(c.Parameters), p.Unit, costWords(c, p))
+	}
+}
+
+// budgetRounding allows for the last bits of a conversion.
+const budgetRounding = 1 + 1e-9
+
+// budget: what the noise costs is within the plan's budget.
+func (f *findings) budget(c study.ReleaseCost, p study.Plan) {
+	if c.Cost.Pure != nil {
+		e, _ := c.Cost.Pure.Float64()
+		f.claims("epsilon", e <= p.Epsilon*budgetRounding, "%s: its noise proves ε = %g, the plan's budget is %g", c.Output, e, p.Epsilon)
+	} else if c.Cost.Rho != nil && c.Mechanism == (privacy.DiscreteGaussian{}).Name() {
+		e := privacy.EpsilonOf(c.Rho, p.Delta)
+		f.claims("epsilon", e <= p.Epsilon*budgetRounding, "%s: its noise proves ε = %g at δ = %g, the plan's budget is %g", c.Output, e, p.Delta, p.Epsilon)
+	}
+}
+
+// cost compares one publication's claim with what plan and pool give.
+func (f *findings) cost(got, want study.ReleaseCost) {
+	f.claims("noise", got.Output == want.Output && got.Mechanism == want.Mechanism, "the manifest says that %s was released by %s, plan and pool give %s by %s", got.Output, got.Mechanism, want.Output, want.Mechanism)
+	f.claims("noise", maps.Equal(got.Parameters, want.Parameters), "%s: the manifest says %s, plan and pool give %s", got.Output, parameterWords(got.Parameters), parameterWords(want.Parameters))
+	f.claims("bound", got.Bound.Equal(want.Bound), "%s: the manifest says %s, plan and pool give %s", got.Output, boundOf(got.Bound), boundOf(want.Bound))
+	f.claims("bound", reflect.DeepEqual(got.Weights, want.Weights), "%s: its noise is not spread over the numbers as the pool says", got.Output)
+	f.claims("cost", got.Cost.Equal(want.Cost) && got.Rho == want.Rho, "%s: the manifest says %s, the noise and bound cost %s", got.Output, got.Cost, want.Cost)
+	f.claims("epsilon", got.Epsilon == want.Epsilon && got.Delta == want.Delta, "%s: the manifest's costs say ε = %g, δ = %g, the plan's budget for it is ε = %g, δ = %g", got.Output, got.Epsilon, got.Delta, want.Epsilon, want.Delta)
+}
+
+// published: the aggregator's publications and the lines of its ledger.
+func (f *findings) published(r study.Release, p study.Plan) []privacy.Published {
+	if r.Simulated || p.Simulated {
+		f.claims("published", len(r.Published) == 0 && len(r.Sum) == 0 && len(r.Ledger) == 0, "a simulated release carries a ledger's publications: it was put together from two")
+		return nil
+	}
+	if p.Noise == study.NoiseSite {
+		f.claims("ledger", len(r.Published) == 0 && len(r.Ledger) == 0, "each party released its own part, but the release names entries of a ledger of the coordinator")
+		return nil
+	}
+	if !f.claims("published", len(r.Published) == len(r.Costs) && len(r.Ledger) == len(r.Costs), "of %d publications the release holds %d, with %d lines of the coordinator's ledger: what was published cannot be checked", len(r.Costs), len(r.Published), len(r.Ledger)) {
+		return nil
+	}
+	start := len(*f)
+	var out []privacy.Published
+	for i, b := range r.Published {
+		x, err := privacy.ParsePublished(b)
+		if err != nil {
+			f.add(Fails, "published", "publication %d: %v", i+1, err)
+			continue
+		}
+		want := r.Costs[i]
+		f.claims("published", x.ID == study.ReleaseID(r.PlanHash, want.Output), "publication %d is of another study or output", i+1)
+		f.cost(study.CostOf(want.Output, x.Mechanism, x.Parameters, x.Bound, x.Cost, p), want)
+		line := r.Ledger[i]
+		if err := line.Check(); err != nil {
+			f.add(Fails, "ledger", "line %d: %v", line.Sequence, err)
+		} else if err := line.Answers(x); err != nil {
+			f.add(Fails, "ledger", "%v", err)
+		}
+		out = append(out, x)
+	}
+	if len(*f) > start {
+		return nil
+	}
+	for i, l := range r.Ledger {
+		f.add(Holds, "published", "%s: %d noisy integers, whose cost is what their noise proves under their bound", r.Costs[i].Output, out[i].Len())
+		f.add(Holds, "ledger", "the coordinator's ledger charged them in entry %d, whose hash covers them, their cost and the coordinator's totals: %s", l.Sequence, l.Hash)
+	}
+	return out
+}
+
+// totals: what a record and a party are guaranteed.
+func (f *findings) totals(r study.Release, want []study.UnitTotal) {
+	if !f.claims("totals", len(r.Totals) == len(want), "the manifest has totals for %d units, the plan gives them for %d", len(r.Totals), len(want)) {
+		return
+	}
+	start := len(*f)
+	for i, w := range want {
+		if got := r.Totals[i]; !sameTotal(got, w) {
+			f.add(Fails, "totals", "the manifest says %s, the plan gives %s", got, w)
+		}
+	}
+	if len(*f) == start {
+		for _, w := range want {
+			f.add(Holds, "totals", "%s (%s)", w, w.Why)
+		}
+	}
+}
+
+// whole: the release is what plan, pool, roster and published numbers give, in
+// every field.
+func (f *findings) whole(r study.Release, t study.Task, published []privacy.Published) {
+	want, unseen, err := rebuilt(r, t, published)
+	if err != nil {
+		f.add(Fails, "result", "it cannot be made of what was published: %v", err)
+		return
+	}
+	if err := study.CheckText(r.Software); err != nil {
+		f.add(Fails, "software", "its version: %v", err)
+		return
+	}
+	if where := difference(want, r); where != "" {
+		about, _, _ := strings.Cut(where, ".")
+		f.add(Fails, about, "made again from plan, pool, roster and what was published, the release differs at %s: it was changed, or made by another version (%s)", where, r.Software)
+		return
+	}
+	f.add(Holds, "release", "made again as a whole from plan, pool, roster and what was published, it is the same in every field: nothing else is in it")
+	if r.Forecast != nil {
+		f.add(Holds, "forecast", "it follows from plan, pool and M")
+	}
+	if unseen != "" {
+		f.add(Unchecked, "result", "it was fitted to features that only the coordinator has: %s. Their places and shapes are checked, and what follows from them; the numbers cannot be", unseen)
+	} else {
+		f.add(Holds, "result", "made again from the published integers, it is the same: all in it is post-processing")
+	}
+}
+
+// words: what no computation can show.
+func (f *findings) words(r study.Release, p study.Plan) {
+	if r.Simulated || p.Simulated {
+		return
+	}
+	if p.Noise == study.NoiseCoordinator {
+		f.add(Word, "noise", "that the noise was drawn at random from this law, once, and that nobody kept the sum without it: what was published looks the same with noise of another making")
+		f.add(Word, "parties", "that the sum is over the contributions of exactly these %d parties, each counted once: a party can show by its receipt that it contributed, not that it is in the sum", r.Parties)
+		f.add(Trust, "coordinator", "what the coordinator does with the parties' contributions, which it receives without noise")
+	} else {
+		f.add(Word, "parties", "that the sum is over the contributions of exactly these %d parties, each counted once. No dishonesty in this can weaken the guarantee: each part was noisy before it left", r.Parties)
+		f.add(Trust, "noise", "that each party's own agent drew its noise at random: a party answers for itself, and its ledger (caucus ledger verify) holds the charge")
+	}
+	if p.Weights != nil {
+		f.add(Word, "weights", "that the pool's weights cost what the plan says, ε = %g, δ = %g for a %s: verify the release of the study that made them, plan %s", p.Weights.Epsilon, p.Weights.Delta, p.Weights.Unit, p.Weights.Plan)
+	}
+	f.add(Word, "software", "that version %q of the program made it", r.Software)
+	f.add(Trust, "pool", "that the pool was public before the study, and not chosen by looking at private records")
+	f.add(Trust, "proofs", "that the bounds and mechanisms are proved right, and this program and machine compute them: the notes stand in privacy/, aggregation/ and study/")
+}
+
+// sameTotal compares to the last bits that processors agree in.
+func sameTotal(t, o study.UnitTotal) bool {
+	close := func(x, y float64) bool { return math.Abs(x-y) <= wordTolerance*math.Max(math.Abs(x), math.Abs(y)) }
+	return t.Unit == o.Unit && t.Why == o.Why && close(t.Delta, o.Delta) && (t.Epsilon == nil) == (o.Epsilon == nil) &&
+		(t.Epsilon == nil || close(*t.Epsilon, *o.Epsilon))
+}
