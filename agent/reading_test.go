@@ -246,6 +246,49 @@ func TestFilesAsTheyAre(t *testing.T) {
 	}
 }
 
+// TestExpressionsBoundTime: the costliest expressions that are allowed, on the
+// costliest cells, take less than the steps that are counted for them.
+func TestExpressionsBoundTime(t *testing.T) {
+	for name, expression := range map[string]string{
+		"copies":       strings.Repeat("sex + ", 90) + "sex",
+		"copies right": strings.Repeat("sex + (", 60) + "sex" + strings.Repeat(")", 60),
+		"functions":    strings.Repeat("lower(upper(trim(", 30) + "sex" + strings.Repeat(")))", 30),
+		"pattern":      `sex matches "^(a?){20}(a|aa)*b$"`,
+		"pattern 2":    `sex matches "(.*a.*a.*a.*){3}c"`,
+		"no value":     strings.Repeat(" ", 1900) + "sex + 1",
+		"no value 2":   strings.Repeat("(", 90) + "-sex" + strings.Repeat(")", 90),
+		"constant":     "1",
+		"list":         `sex in ["` + strings.Repeat(`a","`, 150) + `b"]`,
+		"arithmetic":   strings.Repeat("age * ", 95) + "age",
+	} {
+		m := mapping.Mapping{Columns: map[string]mapping.Rule{"sex": {Expression: expression}}}
+		schema, err := dataset.ParseSchema(strings.NewReader(pageYAML))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const records = 300
+		text := "age,sex,ill\n" + strings.Repeat("30,"+strings.Repeat("aÄ", 85)+",no\n", records)
+		least, cells := time.Hour, 0.0
+		for range 5 {
+			start := time.Now()
+			rows, err := dataset.NewLines(strings.NewReader(text), dataset.Format{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, bound, err := m.Read(rows, schema)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			least, cells = min(least, time.Since(start)), 3+bound.Cells()
+		}
+		given := time.Duration(study.CellSteps * cells * records * float64(stepTime()) / stepsCounted)
+		t.Logf("%s: %v, given %v", name, least, given)
+		if least > given {
+			t.Errorf("%s: %d records take %v, %v are counted", name, records, least, given)
+		}
+	}
+}
+
 // TestCellsBoundTime: reading takes less than the steps that a window counts for
 // it, which are then given several times. The least of some tries, so that other
 // work on the machine does not count.

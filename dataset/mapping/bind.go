@@ -262,7 +262,7 @@ func (b *Bound) Cells() float64 {
 	for _, t := range b.targets {
 		cells++
 		if t.expression != nil {
-			cells += float64(t.expression.nodes)
+			cells += t.expression.cost
 		}
 	}
 	return cells

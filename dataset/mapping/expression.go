@@ -22,7 +22,20 @@ import (
 const (
 	maxExpression = 2000 // bytes
 	maxNodes      = 200  // names, constants, operators, and states of patterns
-	maxText       = 1024 // bytes of a cell that an expression reads; a longer one is missing
+	maxText       = 256  // bytes of a cell that an expression reads; a longer one is missing
+)
+
+// What parts of an expression cost at most, in cells of plain text
+// (agent/TestExpressionsBoundTime): a function goes through a text, a state of a
+// pattern looks at each of its bytes, a sum of texts copies all that it is made
+// of, and what has no value is told where in its text it stands.
+const (
+	baseCost     = 16
+	nodeCost     = 2
+	functionCost = 8
+	stateCost    = 16
+	copyCost     = 0.5
+	textCost     = 0.02 // a byte of the expression
 )
 
 // functions are those of expr-lang's that an expression may call: of one value
@@ -45,7 +58,7 @@ const (
 // expression is one that was compiled.
 type expression struct {
 	program *vm.Program
-	nodes   int
+	cost    float64
 	inputs  []int // columns of the file that it reads
 }
 
@@ -61,6 +74,7 @@ type input struct {
 // parsed is an expression that was found to be allowed.
 type parsed struct {
 	nodes int
+	cost  float64
 	names []string // of columns
 }
 
@@ -84,7 +98,8 @@ func parseExpression(text string) (parsed, error) {
 	if c.nodes > maxNodes {
 		return fail(fmt.Errorf("it has %d parts, of at most %d: make it shorter", c.nodes, maxNodes))
 	}
-	return parsed{c.nodes, c.names}, nil
+	c.cost += baseCost + textCost*float64(len(text))
+	return c.parsed, nil
 }
 
 // checker walks an expression and lets pass what works on one record, in
@@ -93,6 +108,7 @@ type checker struct{ parsed }
 
 func (c *checker) check(n ast.Node, depth int) error {
 	c.nodes++
+	c.cost += nodeCost
 	if depth > maxNodes {
 		return errors.New("it is nested too deep")
 	}
@@ -126,11 +142,15 @@ func (c *checker) check(n ast.Node, depth int) error {
 		if n.Operator == "in" {
 			return errors.Join(all(n.Left), c.constants(n.Right))
 		}
-		return all(n.Left, n.Right)
+		before := len(c.names)
+		err := all(n.Left, n.Right)
+		c.cost += copyCost * float64(len(c.names)-before)
+		return err
 	case *ast.BuiltinNode:
 		if !slices.Contains(functions, n.Name) {
 			return fmt.Errorf("%s() cannot be used: use %s, column or text", n.Name, strings.Join(functions, ", "))
 		}
+		c.cost += functionCost
 		return all(n.Arguments...)
 	case *ast.CallNode:
 		name, of, ok := namedColumn(n)
@@ -151,6 +171,7 @@ func (c *checker) constants(n ast.Node) error {
 	}
 	for _, n := range list.Nodes {
 		c.nodes++
+		c.cost += nodeCost
 		switch n := n.(type) {
 		case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode:
 		case *ast.UnaryNode: // -9
@@ -180,6 +201,7 @@ func (c *checker) pattern(n ast.Node) error {
 		return fmt.Errorf("matches: %w", err)
 	}
 	c.nodes += len(program.Inst)
+	c.cost += stateCost * float64(len(program.Inst))
 	return nil
 }
 
@@ -271,7 +293,7 @@ func (b *Bound) compile(text string, missing words, decimal string) (*expression
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, fmt.Errorf("expression: %s", first)
 	}
-	return &expression{program, p.nodes, reads}, nil
+	return &expression{program, p.cost, reads}, nil
 }
 
 // inputs are what the expressions of a record may read: a number where the cell
