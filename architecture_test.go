@@ -39,7 +39,7 @@ var rooms = map[string][]string{
 	"study/ratio":       {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/ratio", "auxdata", "dataset", "privacy"},
 	"study/reweigh":     {"study", "study/bodies", "study/keyed", "aggregation", "auxdata", "dataset", "privacy"},
 	"study/kinds":       {"study", "study/classify", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
-	"study/verify":      {"study", "study/kinds", "auxdata", "privacy"},
+	"study/verify":      {"protocol", "study", "study/kinds", "auxdata", "privacy"},
 	"study/simulate":    {"study", "study/bodies", "study/classifier", "study/classify", "study/kinds", "study/labels", "study/ratio", "study/reweigh", "aggregation", "aggregation/ratio", "auxdata", "dataset", "learners", "privacy"},
 	"protocol":          {"internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "dataset", "privacy", "protocol/pb"},
 	"protocol/pb":       {},

@@ -430,7 +430,7 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 // witness says if a release or a receipt contradicts what the coordinator signed
 // for this party before.
 func (a *Agent) witness(r study.Release) {
-	for _, f := range a.evidence().Witness(r) {
+	for _, f := range a.evidence().Site(context.Background(), r).Receipts(r) {
 		if f.Verdict == verify.Fails {
 			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
 		}

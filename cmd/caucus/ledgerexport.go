@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -50,16 +47,7 @@ caucus ledger verify --export checks it offline.`,
 				return err
 			}
 			doc.Head = chain.Head().String()
-			lines := func(w io.Writer) error {
-				b := bufio.NewWriter(w)
-				e := json.NewEncoder(b)
-				for _, l := range doc.Lines {
-					if err := e.Encode(l); err != nil {
-						return fmt.Errorf("write lines: %w", err)
-					}
-				}
-				return b.Flush()
-			}
+			lines := func(w io.Writer) error { return privacy.WriteLines(w, doc.Lines) }
 			if out != "" {
 				if err := create(out, lines); err != nil {
 					return err

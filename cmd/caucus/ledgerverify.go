@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,10 +23,6 @@ type ledgerCheck struct {
 	Entries  int              `json:"entries"`
 	Head     string           `json:"head,omitempty"`
 	Findings []verify.Finding `json:"findings"`
-}
-
-func (d *ledgerCheck) add(v verify.Verdict, about, format string, args ...any) {
-	d.Findings = append(d.Findings, verify.Finding{About: about, Verdict: v, Says: fmt.Sprintf(format, args...)})
 }
 
 func newLedgerVerify(c *console) *cobra.Command {
@@ -91,7 +85,7 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export str
 			return nil, err
 		}
 		defer file.Close()
-		chain, broken = readLines(file, count)
+		chain, broken = privacy.ReadLines(file, count)
 	} else {
 		j, file, err := place.open()
 		if err != nil {
@@ -101,65 +95,24 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export str
 		d.Ledger = file
 		chain, broken = privacy.Walk(ctx, j, count)
 	}
+	d.Findings = verify.Chain(d.Entries, broken)
 	if broken != nil {
-		d.add(verify.Fails, "chain", "%v", broken)
 		return nil, nil
 	}
 	d.Head = chain.Head().String()
-	if d.Entries == 0 {
-		d.add(verify.Holds, "chain", "it has no entries: nothing was spent")
-		return chain, nil
-	}
-	d.add(verify.Holds, "chain", "%d entries: each has the hash of its content and follows the one before, and its totals are the sum of all charges so far", d.Entries)
 	return chain, nil
-}
-
-// readLines follows JSON lines.
-func readLines(r io.Reader, each func(privacy.Line) error) (*privacy.Chain, error) {
-	chain := privacy.NewChain()
-	in := bufio.NewScanner(r)
-	in.Buffer(nil, 1<<20)
-	for n := 1; in.Scan(); n++ {
-		var l privacy.Line
-		err := json.Unmarshal(in.Bytes(), &l)
-		if err == nil {
-			err = chain.Follow(l)
-		}
-		if err == nil {
-			err = each(l)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d (entry %d): %w", n, l.Sequence, err)
-		}
-	}
-	return chain, in.Err()
 }
 
 // recall holds the chain against all that is remembered of it.
 func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *ledgerPlace, expect, releases []string) error {
-	known := 0
-	remember := func(h privacy.Head, who string) {
-		if h.Sequence == 0 {
-			return
-		}
-		known++
-		switch lost, err := chain.Recall(h); {
-		case err != nil:
-			d.add(verify.Fails, "remembered", "%s: %v", who, err)
-		case lost:
-			d.add(verify.Trust, "remembered", "%s: entry %d was lost, and the ledger was reconciled after it: that what was charged then covers it", who, h.Sequence)
-		default:
-			d.add(verify.Holds, "remembered", "%s: entry %d is in the ledger", who, h.Sequence)
-		}
-	}
+	var m verify.Memory
 	for _, text := range expect {
 		h, err := privacy.ParseHead(text)
 		if err != nil {
 			return usagef("--expect: %v", err)
 		}
-		remember(h, "--expect")
+		m.Heads = append(m.Heads, verify.Remembered{Head: h, Who: "--expect"})
 	}
-	var named []privacy.Line
 	var key protocol.Verifier
 	switch {
 	case place.dir != "":
@@ -168,15 +121,12 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 			return err
 		}
 		key = e.Keys
-		remember(e.Kept, e.KeptAt)
-		remember(privacy.Head{Sequence: e.Last}, "the coordinator's store")
+		m.Heads = append(m.Heads, verify.Remembered{Head: e.Kept, Who: e.KeptAt},
+			verify.Remembered{Head: privacy.Head{Sequence: e.Last}, Who: "the coordinator's store"})
 		for _, h := range e.Witnessed {
-			remember(h, "a party or an operator showed it")
+			m.Heads = append(m.Heads, verify.Remembered{Head: h, Who: "a party or an operator showed it"})
 		}
-		for _, l := range e.Lines {
-			remember(l.Head(), "a stored release")
-		}
-		named = append(named, e.Lines...)
+		m.Releases = append(m.Releases, verify.ReleasedLines{Lines: e.Lines, Who: "a stored release"})
 	case place.config != "":
 		c, err := agent.LoadConfig(place.config)
 		if err != nil {
@@ -191,62 +141,33 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 			return err
 		}
 		for _, h := range heads {
-			remember(h, "a study's folder")
+			m.Heads = append(m.Heads, verify.Remembered{Head: h, Who: "a study's folder"})
 		}
-		d.coordinator(e)
+		m.Quoted, m.QuoteError = e.Coordinator()
 	}
 	for _, name := range releases {
 		lines, err := signedLines(name, key)
 		if err != nil {
 			return err
 		}
-		for _, l := range lines {
-			remember(l.Head(), name)
-		}
-		named = append(named, lines...)
+		m.Releases = append(m.Releases, verify.ReleasedLines{Lines: lines, Who: name})
 	}
-	for _, l := range chain.Unpaid(named) {
-		d.add(verify.Fails, "remembered", "entry %d was lost, and the reconciliation after it does not charge what it cost, %s", l.Sequence, l.Costs)
-	}
-	if known == 0 {
-		d.add(verify.Unchecked, "remembered", "nothing kept elsewhere was given, so an end that was cut off would not be noticed: write the head down and give it with --expect next time")
-	} else {
-		d.add(verify.Trust, "remembered", "that entries after the last one remembered were not cut off")
-	}
+	d.Findings = append(d.Findings, verify.Recall(chain, m)...)
 	return nil
 }
 
-// coordinator says whether what the coordinator signed for this site shows that
-// its ledger went back.
-func (d *ledgerCheck) coordinator(e *agent.Evidence) {
-	heads, err := e.Coordinator()
-	switch {
-	case err != nil:
-		d.add(verify.Fails, "coordinator", "%v", err)
-	case len(heads) > 0:
-		d.add(verify.Holds, "coordinator", "its receipts and releases quote its own ledger up to entry %d, and never backwards; compare with caucus ledger verify --dir there, --expect %s", heads[len(heads)-1].Sequence, heads[len(heads)-1])
-	}
-}
-
-// signedLines are the ledger lines that a release names, after its signature was
-// checked: with the coordinator's key, where that is known.
+// signedLines are the ledger lines that a release file names, after its signature
+// was checked: with the coordinator's key, where that is known.
 func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 	r, err := readSigned(name)
 	if err != nil {
 		return nil, err
 	}
-	if key == nil {
-		key = r.Signer
-	}
-	if err := r.Check(key); err != nil {
+	lines, err := verify.ReleaseLines(r, key)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	for _, l := range r.Release.Ledger {
-		if err := l.Check(); err != nil {
-			return nil, fmt.Errorf("%s: ledger entry %d: %w", name, l.Sequence, err)
-		}
-	}
-	return r.Release.Ledger, nil
+	return lines, nil
 }
 
 // tellLedger prints what was found and fails if anything does.

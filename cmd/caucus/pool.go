@@ -61,7 +61,7 @@ func poolSource(release string, pool *dataset.Table, simulation bool) (*study.We
 		}
 		return source, nil
 	}
-	if own, err := poolOf(p, pool); err == nil && own.Digest == p.Pool {
+	if own, err := study.PoolOf(p, pool); err == nil && own.Digest == p.Pool {
 		return nil, wrong
 	}
 	return source, nil

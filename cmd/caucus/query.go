@@ -118,20 +118,6 @@ type weighing struct {
 	weighted *auxdata.Pool // the same under the release's weights
 }
 
-// poolOf is a table as a plan's pool. A simulated plan names it by its encoded
-// rows.
-func poolOf(p study.Plan, t *dataset.Table) (*auxdata.Pool, error) {
-	made, _, err := auxdata.New(p.Schema, p.Map, t)
-	if err != nil || !p.Simulated {
-		return made, err
-	}
-	virtual := auxdata.Virtual(made.Encoded, p.Map)
-	if made.Weight != nil {
-		return virtual.Weighted(made.Weight)
-	}
-	return virtual, nil
-}
-
 // load reads the files and checks that the release is about this pool.
 func (q *weighing) load(c *console) error {
 	format, err := formatOf(q.schema)
@@ -162,7 +148,7 @@ func (q *weighing) load(c *console) error {
 	if q.table.Has(auxdata.WeightColumn) {
 		return usagef("%s has weights of its own: leave --release out, or give the pool without weights", q.pool)
 	}
-	if q.made, err = poolOf(q.plan, q.table); err != nil {
+	if q.made, err = study.PoolOf(q.plan, q.table); err != nil {
 		return err
 	}
 	if q.made.Digest != q.plan.Pool {

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -83,104 +83,54 @@ func (v *checker) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	found, err := v.signature(r)
+	known, err := v.trusted(cmd.Context(), r.Release)
 	if err != nil {
 		return err
 	}
-	plan, err := kinds.PlanOf(r.Release)
-	if err != nil { // nothing else can be asked
-		found = append(found, verify.Finding{About: "plan", Verdict: verify.Fails, Says: err.Error()})
-		return v.tell(r, found)
-	}
-	if _, _, err := protocol.ParsePlan(r.Release.Plan); err != nil && !plan.Simulated {
-		found = append(found, verify.Finding{About: "plan", Verdict: verify.Fails, Says: fmt.Sprintf("no coordinator or agent runs it: %v", err)})
-	}
-	pool, err := v.readPool(plan)
-	if err != nil && plan.Simulated { // whatever the pool is
-		found = append(found, verify.Finding{About: "simulated", Verdict: verify.Fails, Says: "this release is simulated, and protects nobody"},
-			verify.Finding{About: "pool", Verdict: verify.Unchecked, Says: err.Error()})
-		return v.tell(r, found)
-	}
-	if err != nil {
-		return err
-	}
-	found = append(found, verify.Claims(r.Release, pool)...)
-	if v.witness != nil {
-		found = append(found, v.witness.Witness(r.Release)...)
-		if pool.Digest == plan.Pool {
-			charged, err := v.witness.Charged(cmd.Context(), r.Release, pool)
-			if err != nil {
-				return err
-			}
-			found = append(found, charged...)
+	if plan, err := kinds.PlanOf(r.Release); err == nil {
+		known.Pool, known.NoPool = v.readPool(plan)
+		if known.NoPool != nil && !plan.Simulated {
+			return known.NoPool
 		}
 	}
-	return v.tell(r, found)
+	return v.tell(r, verify.Release(r, known))
 }
 
-// signature checks who signed.
-func (v *checker) signature(r protocol.SignedRelease) ([]verify.Finding, error) {
-	about := func(verdict verify.Verdict, format string, args ...any) verify.Finding {
-		return verify.Finding{About: "signature", Verdict: verdict, Says: fmt.Sprintf(format, args...)}
-	}
-	keys, whose, err := v.trusted()
-	if err != nil {
-		return nil, err
-	}
-	if keys != nil {
-		*keys = keys.FollowAll(r.Successions)
-	}
-	itself := r.Check(r.Signer)
-	switch {
-	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated:
-		return nil, nil // that it is simulated says enough
-	case errors.Is(itself, protocol.ErrUnsigned):
-		return []verify.Finding{about(verify.Fails, "nobody signed this release")}, nil
-	case itself != nil:
-		return []verify.Finding{about(verify.Fails, "the release was changed after key %s signed it, or another key did", r.Signer)}, nil
-	case keys == nil:
-		return []verify.Finding{
-			about(verify.Holds, "nothing was changed since key %s signed it", r.Signer),
-			about(verify.Trust, "that this key is the coordinator's: the file says so itself. Compare it with signer: in an agent's identity.yaml or an operator's profile, or give --config, --profile or --key"),
-		}, nil
-	case !keys.Hold(r.Signer):
-		return []verify.Finding{about(verify.Fails, "it was signed by key %s, which is not the coordinator's key %s (%s)", r.Signer, keys.Newest(), whose)}, nil
-	case r.Signer != keys.Newest():
-		return []verify.Finding{about(verify.Holds, "nothing was changed since the coordinator signed it, with key %s, which it has since handed over to %s (%s)", r.Signer, keys.Newest(), whose)}, nil
-	}
-	return []verify.Finding{about(verify.Holds, "nothing was changed since the coordinator signed it, with key %s (%s)", r.Signer, whose)}, nil
-}
-
-// trusted are the coordinator's keys and who says so; nil if nobody does.
-func (v *checker) trusted() (keys *protocol.Keys, whose string, err error) {
+// trusted is what is known of the coordinator's keys and who says so, and at an
+// agent what it kept of the study.
+func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known, err error) {
 	if v.config != "" {
 		c, err := agent.LoadConfig(v.config)
 		if err != nil {
-			return nil, "", err
+			return k, err
 		}
 		if v.witness, err = agent.ReadEvidence(c); err != nil {
-			return nil, "", err
+			return k, err
 		}
+		site := v.witness.Site(ctx, r)
+		k.Site = &site
 	}
 	switch {
 	case v.key != "":
 		var key protocol.SignerKey
 		if err := key.UnmarshalText([]byte(v.key)); err != nil {
-			return nil, "", usagef("--key: %v", err)
+			return k, usagef("--key: %v", err)
 		}
 		keys, err := protocol.FollowKeys(key, nil)
-		return &keys, "--key", err
+		k.Keys, k.KeysFrom = &keys, "--key"
+		return k, err
 	case v.witness != nil:
-		return &v.witness.Keys, "from " + v.config, nil
+		k.KeysFrom = "from " + v.config
 	case v.profile != "":
 		id, err := protocol.LoadIdentity(v.profile)
 		if err != nil {
-			return nil, "", err
+			return k, err
 		}
 		keys, err := id.Keys()
-		return &keys, "from " + v.profile, err
+		k.Keys, k.KeysFrom = &keys, "from "+v.profile
+		return k, err
 	}
-	return nil, "", nil
+	return k, nil
 }
 
 // readPool reads the pool under the plan's schema and map: the file as it was
@@ -210,7 +160,7 @@ func poolUnder(c *console, how *reading, file string, format dataset.Format, p s
 			return nil, err
 		}
 	}
-	pool, err := poolOf(p, table)
+	pool, err := study.PoolOf(p, table)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}

@@ -1,0 +1,216 @@
+package verify
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// Ledger finds the line of an id in a ledger, as privacy.LineOf does: found is
+// false if there is none. The ids of a study are study.ReleaseID's.
+type Ledger func(id string) (l privacy.Line, found bool, err error)
+
+// LedgerOf is the ledger of lines that were exported. Whether they hang together
+// is for a privacy.Chain to say.
+func LedgerOf(lines []privacy.Line) Ledger {
+	return func(id string) (privacy.Line, bool, error) {
+		for _, l := range lines {
+			if l.ID == id {
+				return l, true, nil
+			}
+		}
+		return privacy.Line{}, false, nil
+	}
+}
+
+// CompareCoordinator holds a coordinator's ledger against a release: it must have
+// exactly the entries that the release names where the coordinator added the
+// noise, and none where each site did.
+func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, ledger Ledger) []Finding {
+	var f findings
+	p, err := kinds.PlanOf(r.Release)
+	if err != nil {
+		f.add(Fails, "plan", "%v", err)
+		return f
+	}
+	f.signedBy(r, keys)
+	for _, cost := range r.Release.Costs {
+		line, found, err := ledger(study.ReleaseID(r.Release.PlanHash, cost.Output))
+		if err != nil {
+			f.add(Fails, "charge", "the ledger cannot be read: %v", err)
+			continue
+		}
+		f.entry(cost.Output, p, r.Release.Ledger, line, found)
+	}
+	return f
+}
+
+// entry compares a coordinator's entry of an output with the release's lines.
+func (f *findings) entry(output string, p study.Plan, lines []privacy.Line, have privacy.Line, found bool) {
+	named := slices.IndexFunc(lines, func(l privacy.Line) bool { return l.ID == have.ID })
+	switch {
+	case p.Noise == study.NoiseSite && !found:
+		f.add(Holds, "charge", "each party released %s itself, and this ledger was charged nothing for it", output)
+	case p.Noise == study.NoiseSite:
+		f.add(Fails, "charge", "each party released %s itself, but this ledger was charged for it in entry %d", output, have.Sequence)
+	case !found:
+		f.add(Fails, "charge", "the release names an entry for %s that this ledger does not have: its end was cut off, or it was put back to an older state", output)
+	case named < 0:
+		f.add(Fails, "charge", "this ledger was charged for %s in entry %d, which the release does not name", output, have.Sequence)
+	case !sameLine(lines[named], have):
+		f.add(Fails, "charge", "entry %d of this ledger is not the one that the release names (%s): %s was released a second time, or the ledger was written anew", have.Sequence, lines[named].Head(), output)
+	default:
+		f.add(Holds, "charge", "entry %d of this ledger is the one that the release names for %s: %s", have.Sequence, output, have.Costs[0])
+	}
+}
+
+// sameLine compares all that a line shows.
+func sameLine(a, b privacy.Line) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// Memory is what is kept of a ledger elsewhere, which shows whether its end was
+// cut off or the whole put back to an older state.
+type Memory struct {
+	// Heads are how far the ledger was once.
+	Heads []Remembered
+	// Quoted are the heads of the coordinator's ledger that it quoted to a site
+	// (see Quoted), of which a site's own ledger says nothing; QuoteError is what
+	// they contradict.
+	Quoted     []privacy.Head
+	QuoteError error
+	// Releases name entries that must be in the ledger, or paid for again.
+	Releases []ReleasedLines
+}
+
+// Remembered is a head of a ledger and who remembers it. The zero Head is of an
+// empty ledger; one without a hash is compared by its number.
+type Remembered struct {
+	Head privacy.Head
+	Who  string
+}
+
+// ReleasedLines are the lines of its ledger that a release of the coordinator
+// names: see ReleaseLines.
+type ReleasedLines struct {
+	Lines []privacy.Line
+	Who   string
+}
+
+// ReleaseLines are the ledger lines that a signed release names, each checked
+// against its hash, after the signature was checked: with the release's own key
+// if key is nil.
+func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Line, error) {
+	if key == nil {
+		key = r.Signer
+	}
+	if err := r.Check(key); err != nil {
+		return nil, err
+	}
+	for _, l := range r.Release.Ledger {
+		if err := l.Check(); err != nil {
+			return nil, fmt.Errorf("ledger entry %d: %w", l.Sequence, err)
+		}
+	}
+	return r.Release.Ledger, nil
+}
+
+// Chain says what following a ledger of so many entries has shown: broken is the
+// error of privacy.Walk or privacy.ReadLines.
+func Chain(entries int, broken error) []Finding {
+	var f findings
+	switch {
+	case broken != nil:
+		f.add(Fails, "chain", "%v", broken)
+	case entries == 0:
+		f.add(Holds, "chain", "it has no entries: nothing was spent")
+	default:
+		f.add(Holds, "chain", "%d entries: each has the hash of its content and follows the one before, and its totals are the sum of all charges so far", entries)
+	}
+	return f
+}
+
+// Recall holds the chain of a ledger against all that is remembered of it: what
+// was cut off or put back, and whether a reconciliation paid for what was lost.
+func Recall(chain *privacy.Chain, m Memory) []Finding {
+	var f findings
+	known := 0
+	for _, h := range m.Heads {
+		known += f.remembered(chain, h)
+	}
+	switch {
+	case m.QuoteError != nil:
+		f.add(Fails, "coordinator", "%v", m.QuoteError)
+	case len(m.Quoted) > 0:
+		last := m.Quoted[len(m.Quoted)-1]
+		f.add(Holds, "coordinator", "its receipts and releases quote its own ledger up to entry %d, and never backwards; compare with caucus ledger verify --dir there, --expect %s", last.Sequence, last)
+	}
+	var named []privacy.Line
+	for _, r := range m.Releases {
+		for _, l := range r.Lines {
+			known += f.remembered(chain, Remembered{l.Head(), r.Who})
+		}
+		named = append(named, r.Lines...)
+	}
+	for _, l := range chain.Unpaid(named) {
+		f.add(Fails, "remembered", "entry %d was lost, and the reconciliation after it does not charge what it cost, %s", l.Sequence, l.Costs)
+	}
+	if known == 0 {
+		f.add(Unchecked, "remembered", "nothing kept elsewhere was given, so an end that was cut off would not be noticed: write the head down and give it with --expect next time")
+	} else {
+		f.add(Trust, "remembered", "that entries after the last one remembered were not cut off")
+	}
+	return f
+}
+
+// remembered looks for one head, and returns how many it looked for: 0 for that
+// of an empty ledger.
+func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
+	if r.Head.Sequence == 0 {
+		return 0
+	}
+	switch lost, err := chain.Recall(r.Head); {
+	case err != nil:
+		f.add(Fails, "remembered", "%s: %v", r.Who, err)
+	case lost:
+		f.add(Trust, "remembered", "%s: entry %d was lost, and the ledger was reconciled after it: that what was charged then covers it", r.Who, r.Head.Sequence)
+	default:
+		f.add(Holds, "remembered", "%s: entry %d is in the ledger", r.Who, r.Head.Sequence)
+	}
+	return 1
+}
+
+// Quoted are the heads of the coordinator's ledger that its receipts, and the
+// lines of its releases, tell a party, in order. It fails, beside the heads, if
+// two of them show that the ledger went back or was written anew. Signatures are
+// for the caller to have checked.
+func Quoted(receipts []protocol.Receipt, released []privacy.Head) ([]privacy.Head, error) {
+	receipts = slices.SortedFunc(slices.Values(receipts), func(a, b protocol.Receipt) int { return a.Received.Compare(b.Received) })
+	heads := slices.Clone(released)
+	var last privacy.Head
+	for _, r := range receipts {
+		if r.Ledger.Sequence < last.Sequence {
+			return heads, fmt.Errorf("the coordinator's ledger went back from entry %d to %d before %s: it was put back to an older state and may have released studies twice", last.Sequence, r.Ledger.Sequence, r.Received.Format("2006-01-02 15:04"))
+		}
+		last = r.Ledger
+		if last.Sequence > 0 {
+			heads = append(heads, last)
+		}
+	}
+	slices.SortFunc(heads, func(a, b privacy.Head) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	for i := 1; i < len(heads); i++ {
+		if a, b := heads[i-1], heads[i]; a.Sequence == b.Sequence && a.Hash != b.Hash {
+			return heads, fmt.Errorf("the coordinator signed two different entries %d of its ledger: it was put back to an older state and went on, or was written anew", a.Sequence)
+		}
+	}
+	return slices.Compact(heads), nil
+}

@@ -1,0 +1,123 @@
+package verify
+
+import (
+	"errors"
+
+	"caucus/auxdata"
+	"caucus/protocol"
+	"caucus/study/kinds"
+)
+
+// Known is what whoever verifies a release has beside it. All of it may be
+// missing: what could be checked with it is then said to be unchecked, or to be
+// trusted.
+type Known struct {
+	// Pool is the public pool under the plan's schema and map (see study.PoolOf);
+	// NoPool says why there is none.
+	Pool   *auxdata.Pool
+	NoPool error
+	// Keys are the coordinator's, from the first one that somebody other than the
+	// release named; KeysFrom says who, such as "from operator.yaml". Without Keys
+	// those of Site are taken.
+	Keys     *protocol.Keys
+	KeysFrom string
+	// Site is what a party of the study kept of it, nil where no party verifies.
+	Site *Site
+}
+
+// Release says of each claim of a signed release whether it holds: who signed
+// it, whether a daemon runs its plan, all that follows from plan and pool (see
+// Claims), and, at a party, whether the party's receipt, upload and ledger agree
+// with it. It believes only k, reads no clock and draws nothing.
+//
+// Whatever is wrong is a Finding that Fails: see AnyFails. A simulated release
+// always fails.
+func Release(r protocol.SignedRelease, k Known) []Finding {
+	k = k.follow(r.Successions)
+	f := findings(k.signature(r))
+	p, err := kinds.PlanOf(r.Release)
+	if err != nil { // nothing else can be asked
+		f.add(Fails, "plan", "%v", err)
+		return f
+	}
+	if _, _, err := protocol.ParsePlan(r.Release.Plan); err != nil && !p.Simulated {
+		f.add(Fails, "plan", "no coordinator or agent runs it: %v", err)
+	}
+	switch {
+	case k.Pool == nil && p.Simulated: // whatever the pool is
+		f.add(Fails, "simulated", "this release is simulated, and protects nobody")
+		f.add(Unchecked, "pool", "%v", k.noPool())
+		return f
+	case k.Pool == nil:
+		f.terms(r.Release, p)
+		f.roster(r.Release, p)
+		f.add(Unchecked, "pool", "%v: bound, noise, cost and result were not computed again", k.noPool())
+	default:
+		f = append(f, Claims(r.Release, k.Pool)...)
+	}
+	if k.Site != nil {
+		f = append(f, k.Site.Receipts(r.Release)...)
+		if k.Pool != nil && k.Pool.Digest == p.Pool {
+			f = append(f, k.Site.Charges(r.Release, k.Pool)...)
+		}
+	}
+	return f
+}
+
+// noPool says why there is no pool.
+func (k Known) noPool() error {
+	if k.NoPool != nil {
+		return k.NoPool
+	}
+	return errors.New("no pool was given")
+}
+
+// follow takes the keys that the coordinator handed over to, signed by those
+// known before, and a site's keys where no others are known.
+func (k Known) follow(successions []protocol.Signed) Known {
+	if k.Site != nil {
+		site := *k.Site
+		site.Keys = site.Keys.FollowAll(successions)
+		k.Site = &site
+		if k.Keys == nil {
+			k.Keys = &site.Keys
+		}
+	}
+	if k.Keys != nil {
+		keys := k.Keys.FollowAll(successions)
+		k.Keys = &keys
+	}
+	return k
+}
+
+// signature checks who signed.
+func (k Known) signature(r protocol.SignedRelease) (f findings) {
+	const about = "signature"
+	itself := r.Check(r.Signer)
+	switch {
+	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated: // that it is simulated says enough
+	case errors.Is(itself, protocol.ErrUnsigned):
+		f.add(Fails, about, "nobody signed this release")
+	case itself != nil:
+		f.add(Fails, about, "the release was changed after key %s signed it, or another key did", r.Signer)
+	case k.Keys == nil:
+		f.add(Holds, about, "nothing was changed since key %s signed it", r.Signer)
+		f.add(Trust, about, "that this key is the coordinator's: the file says so itself. Compare it with signer: in an agent's identity.yaml or an operator's profile, or give --config, --profile or --key")
+	case !k.Keys.Hold(r.Signer):
+		f.add(Fails, about, "it was signed by key %s, which is not the coordinator's key %s (%s)", r.Signer, k.Keys.Newest(), k.KeysFrom)
+	case r.Signer != k.Keys.Newest():
+		f.add(Holds, about, "nothing was changed since the coordinator signed it, with key %s, which it has since handed over to %s (%s)", r.Signer, k.Keys.Newest(), k.KeysFrom)
+	default:
+		f.add(Holds, about, "nothing was changed since the coordinator signed it, with key %s (%s)", r.Signer, k.KeysFrom)
+	}
+	return f
+}
+
+// signedBy says shortly whether the coordinator signed the release.
+func (f *findings) signedBy(r protocol.SignedRelease, keys protocol.Verifier) {
+	if err := r.Check(keys); err != nil {
+		f.add(Fails, "signature", "the release is not what this coordinator signed: %v", err)
+		return
+	}
+	f.add(Holds, "signature", "the coordinator signed the release")
+}

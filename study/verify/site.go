@@ -1,0 +1,124 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"slices"
+
+	"caucus/auxdata"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// Site is what one party kept of a study, which a release can be held against.
+type Site struct {
+	Party study.PartyID
+	// Keys are the coordinator's, from the one that the party's invitation named.
+	Keys protocol.Keys
+	// Receipt is what the coordinator answered to the party's contribution, as it
+	// was signed; nil if there is none. BadReceipt says why the one that is kept
+	// cannot be read.
+	Receipt    *protocol.Receipt
+	BadReceipt error
+	// Upload is what the party sent, nil if it sent nothing or does not know.
+	Upload []byte
+	// Ledger is the party's own; nil if it is not at hand.
+	Ledger Ledger
+}
+
+// Receipts holds a release against what the site's receipt says of the study:
+// whether the party is counted as the coordinator signed. Only the Document and
+// Signature of the receipt are believed.
+func (s Site) Receipts(r study.Release) []Finding {
+	var f findings
+	const about = "receipt"
+	counted := slices.Contains(r.Contributed, s.Party)
+	var receipt protocol.Receipt
+	err := s.BadReceipt
+	if err == nil && s.Receipt != nil {
+		receipt, err = protocol.ParseReceipt(s.Receipt.Document, s.Receipt.Signature, s.Keys)
+	}
+	switch {
+	case err != nil:
+		f.add(Fails, about, "the receipt kept here: %v", err)
+	case s.Receipt == nil && counted && s.Upload != nil:
+		f.add(Word, about, "the release counts this party (%s); its upload is here, but no receipt: the answer was lost, or is still on its way", s.Party)
+	case s.Receipt == nil && counted:
+		f.add(Fails, about, "the release counts this party (%s), which has sent nothing for it", s.Party)
+	case s.Receipt == nil:
+		f.add(Holds, about, "this party (%s) has no receipt for this study, and the release does not count it", s.Party)
+	case receipt.Plan != r.PlanHash || receipt.Party != s.Party:
+		f.add(Fails, about, "the receipt kept here is %s's for plan %s: it is not for this study", receipt.Party, receipt.Plan)
+	case !counted:
+		f.add(Fails, about, "the coordinator signed a receipt for this party (%s) on %s, but the release does not count it", s.Party, receipt.Received.Format("2006-01-02"))
+	case s.Upload != nil && study.BodyDigest(sha256.Sum256(s.Upload)) != receipt.Body:
+		f.add(Fails, about, "the receipt kept here is for other bytes than the upload beside it")
+	default:
+		for _, l := range r.Ledger {
+			if l.Sequence <= receipt.Ledger.Sequence {
+				f.add(Fails, about, "when it signed this party's receipt the coordinator's ledger was at entry %d already, but the release is its entry %d: the ledger was put back to an older state in between", receipt.Ledger.Sequence, l.Sequence)
+				return f
+			}
+		}
+		f.add(Holds, about, "the coordinator signed for this party's contribution (%s), and the release counts it", s.Party)
+	}
+	return f
+}
+
+// Charges holds the site's own ledger against a release: whether it was charged
+// exactly what plan and pool declare for the study.
+func (s Site) Charges(r study.Release, pool *auxdata.Pool) []Finding {
+	var f findings
+	if s.Ledger == nil {
+		return nil
+	}
+	charges, err := chargesOf(r, pool)
+	if err != nil {
+		f.add(Fails, "charge", "plan and pool declare none: %v", err)
+		return f
+	}
+	counted := slices.Contains(r.Contributed, s.Party)
+	for _, c := range charges {
+		line, found, err := s.Ledger(study.ReleaseID(r.PlanHash, c.Output))
+		declared := c.Cost
+		if line.Kind == privacy.KindRelease || line.Kind == privacy.KindReservation {
+			declared = c.Exact
+		}
+		switch {
+		case err != nil:
+			f.add(Fails, "charge", "this site's ledger cannot be read: %v", err)
+		case !found && counted:
+			f.add(Fails, "charge", "the release counts this party (%s), but its ledger holds no charge for %s of this study: it was put back to an older state, or is another ledger", s.Party, c.Output)
+		case !found:
+			f.add(Holds, "charge", "this site's ledger holds no charge for %s of this study, and the release does not count it", c.Output)
+		case len(line.Costs) == 1 && line.Costs[0].Equal(declared):
+			f.add(Holds, "charge", "this site's ledger was charged for %s in entry %d: exactly what plan and pool declare, %s", c.Output, line.Sequence, declared)
+		default:
+			f.add(Fails, "charge", "this site's ledger was charged for %s in entry %d: %s, but plan and pool declare %s", c.Output, line.Sequence, line.Costs, declared)
+		}
+	}
+	return f
+}
+
+// chargesOf are what a party's ledger is charged for a release's study.
+func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
+	p, err := kinds.PlanOf(r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := kinds.NewTask(p, pool)
+	if err != nil {
+		return nil, err
+	}
+	return t.Charges(0)
+}
+
+// CompareSite holds a site's ledger against a signed release: who signed it,
+// whether the party's receipt agrees, and whether the ledger was charged exactly
+// what plan and pool declare.
+func CompareSite(r protocol.SignedRelease, pool *auxdata.Pool, s Site) []Finding {
+	var f findings
+	f.signedBy(r, s.Keys)
+	return append(append(f, s.Receipts(r.Release)...), s.Charges(r.Release, pool)...)
+}
