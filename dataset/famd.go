@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -53,8 +54,12 @@ func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
 	return m.After(standard), nil
 }
 
-// fitStandard scales the columns as FitFAMD says. A column that does not vary in
-// the pool becomes 0.
+// famdFew rows of the pool, and fewer, tell nothing of a column: what is common among
+// private records and next to unknown in the pool would be what differs most.
+const famdFew = 9
+
+// fitStandard scales the columns as FitFAMD says. A column becomes 0 in which no more
+// than famdFew rows, and no more than a tenth of all, differ from the rest.
 func fitStandard(s Schema, x *mat.Dense) (Map, error) {
 	n, d := x.Dims()
 	switch {
@@ -70,7 +75,7 @@ func fitStandard(s Schema, x *mat.Dense) (Map, error) {
 		switch {
 		case v-v != 0:
 			return Map{}, fmt.Errorf("column %d of the pool holds a value that is not finite", j)
-		case v <= 1e-20: // entries are in [0,1]: this is rounding
+		case fewDiffer(x, j):
 		case level[j]:
 			out.Factor[j] = 1 / math.Sqrt(max(mean[j], 1./(famdCut*famdCut)))
 		default:
@@ -95,6 +100,20 @@ func columnMoments(x *mat.Dense) (mean, variance []float64) {
 		}
 	}
 	return mean, variance
+}
+
+// fewDiffer says whether next to all rows hold one number in a column.
+func fewDiffer(x *mat.Dense, j int) bool {
+	column := mat.Col(nil, j, x)
+	slices.Sort(column)
+	n, common, run := len(column), 0, 0
+	for i, v := range column {
+		if run++; i == 0 || v != column[i-1] {
+			run = 1
+		}
+		common = max(common, run)
+	}
+	return n-common <= min(famdFew, n/10)
 }
 
 // levelColumns says which encoded columns are indicators of levels.

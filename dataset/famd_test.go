@@ -173,3 +173,28 @@ func TestStandardValidate(t *testing.T) {
 		}
 	}
 }
+
+// What next to no row of the pool has is left out, however far it lies.
+func TestFAMDLeavesOutWhatFewRowsHave(t *testing.T) {
+	s := mixedSchema(t)
+	for rare, kept := range map[int]bool{0: false, 1: false, 9: false, 10: true} {
+		x := mixedPool(1000)
+		for i := range 1000 {
+			x.Set(i, 0, 0.5)
+			x.SetRow(i, append(x.RawRowView(i)[:3:3], 1, 0, 0, 0))
+			if i < rare {
+				x.Set(i, 0, 0.7)
+				x.SetRow(i, append(x.RawRowView(i)[:3:3], 0, 0, 1, 0))
+			}
+		}
+		m, err := fitStandard(s, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range []int{0, 3, 5} {
+			if got := m.Standard.Factor[j] != 0; got != kept {
+				t.Errorf("%d of 1000 rows differ in column %d: kept %v, want %v", rare, j, got, kept)
+			}
+		}
+	}
+}

@@ -1,11 +1,15 @@
 package classify
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"caucus/aggregation"
 	"caucus/auxdata"
@@ -109,55 +113,83 @@ func part(x *mat.Dense, from, to int) *mat.Dense {
 	return x.Slice(from, to, 0, d).(*mat.Dense)
 }
 
-// best takes ever more components until that makes the forecast worse, then evens
-// the best number of them out.
+// best takes ever more components until that makes the forecast worse, and evens
+// the best number of them out. Of all it is the first, with the fewest components,
+// that is within a standard error of the best (Breiman et al. 1984): directions of
+// little variance help little, and where the private records differ from the pool
+// they are what differs most.
 func (a *autoMap) best() (dataset.Components, error) {
-	best, top := a.asked, 0.0
-	try := func(project dataset.Count, whiten float64) (score float64, outputs int, err error) {
-		c := a.asked
-		c.Project, c.Whiten = project, whiten
-		if score, outputs, err = a.score(c); err == nil && score > top {
-			best, top = c, score
-		}
-		return score, outputs, err
-	}
+	var all []candidate
 	for _, project := range autoProject {
-		score, outputs, err := try(project, a.asked.Whiten)
+		c, err := a.candidate(project, a.asked.Whiten)
 		if err != nil {
 			return a.asked, err
 		}
-		if outputs < int(project) || score < top-autoHarm { // there are no more, or they do harm
+		all = append(all, c)
+		if c.outputs < int(project) || c.mean() < top(all).mean()-autoHarm { // there are no more, or they do harm
 			break
 		}
 	}
-	if a.asked.Whiten > 0 {
-		return best, nil
-	}
-	project := best.Project
-	for _, whiten := range autoWhiten {
-		if _, _, err := try(project, whiten); err != nil {
-			return a.asked, err
+	if a.asked.Whiten == 0 {
+		project := firstNear(all).Project
+		for _, whiten := range autoWhiten {
+			c, err := a.candidate(project, whiten)
+			if err != nil {
+				return a.asked, err
+			}
+			all = append(all, c)
 		}
 	}
-	return best, nil
+	return firstNear(all).Components, nil
 }
 
-// score is the mean expected accuracy on the test rows, and how many components
-// there were.
-func (a *autoMap) score(c dataset.Components) (accuracy float64, outputs int, err error) {
+// candidate is one choice, with its expected accuracy on each teacher's test rows.
+type candidate struct {
+	dataset.Components
+	outputs  int // components there were
+	accuracy []float64
+}
+
+func (c candidate) mean() float64 { return stat.Mean(c.accuracy, nil) }
+
+// top is the candidate of the best forecast.
+func top(all []candidate) candidate {
+	return slices.MaxFunc(all, func(a, b candidate) int { return cmp.Compare(a.mean(), b.mean()) })
+}
+
+// firstNear is the first candidate within a standard error of the top: of the
+// mean over teachers of how much better that is.
+func firstNear(all []candidate) candidate {
+	best := top(all)
+	for _, c := range all {
+		better := slices.Clone(best.accuracy)
+		floats.Sub(better, c.accuracy)
+		mean, sd := stat.MeanStdDev(better, nil)
+		if mean <= stat.StdErr(sd, float64(len(better))) {
+			return c
+		}
+	}
+	return best
+}
+
+// candidate forecasts a choice.
+func (a *autoMap) candidate(project dataset.Count, whiten float64) (candidate, error) {
+	out := candidate{Components: a.asked}
+	out.Project, out.Whiten = project, whiten
 	p := a.plan
-	if p.Map, err = c.Fit(p.Schema, a.fit); err != nil {
-		return 0, 0, fmt.Errorf("choose the map: %w", err)
+	var err error
+	if p.Map, err = out.Fit(p.Schema, a.fit); err != nil {
+		return out, fmt.Errorf("choose the map: %w", err)
 	}
 	pool := auxdata.Virtual(a.fit, p.Map)
-	p.Pool = pool.Digest
+	p.Pool, out.outputs = pool.Digest, p.Map.Outputs
 	made, err := newTask(p, pool)
 	if err != nil {
-		return 0, 0, fmt.Errorf("choose the map: %w", err)
+		return out, fmt.Errorf("choose the map: %w", err)
 	}
 	noise, told, err := made.noiseOf(a.size)
 	if err != nil {
-		return 0, 0, err
+		return out, err
 	}
 	test := p.Map.Apply(a.test)
 	for i, shares := range a.fitP {
@@ -166,7 +198,7 @@ func (a *autoMap) score(c dataset.Components) (accuracy float64, outputs int, er
 		if told != nil {
 			r.Mu = told(r.Mu)
 		}
-		accuracy += r.UnderNoise(noise, 1, autoDraws, aggregation.Expected(test, a.testP[i])) / float64(len(a.fitP))
+		out.accuracy = append(out.accuracy, r.UnderNoise(noise, 1, autoDraws, aggregation.Expected(test, a.testP[i])))
 	}
-	return accuracy, p.Map.Outputs, nil
+	return out, nil
 }
