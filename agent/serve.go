@@ -291,7 +291,11 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err := a.recordOnce(auditCharged, o.Hash, p.Name, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", head.Sequence); err != nil {
 		return err
 	}
-	a.preparation.queue = append(a.preparation.queue, window{study: o.Hash, plan: p, records: c.records, offer: o, span: c.span})
+	w := window{study: o.Hash, plan: p, records: c.records, offer: o, span: c.span}
+	if len(a.preparation.queue) == 0 {
+		w.task = task
+	}
+	a.preparation.queue = append(a.preparation.queue, w)
 	return nil
 }
 
@@ -306,9 +310,12 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	if gone() {
 		return
 	}
-	task, err := a.state.task(w.plan)
+	var err error
+	if w.task == nil {
+		w.task, err = a.state.task(w.plan)
+	}
 	if err == nil {
-		w.task, w.due, w.began = task, w.span.from(a.now()), a.clock.Elapsed()
+		w.due, w.began = w.span.from(a.now()), a.clock.Elapsed()
 		err = d.writeJSON(fileDue, w.due)
 	}
 	if err == nil {

@@ -48,7 +48,8 @@ import (
 type window struct {
 	study study.Hash
 	plan  study.Plan
-	// task is made when the window begins: a queue holds no pools.
+	// task is the one that was charged where the queue was empty then, else nil until
+	// the window begins: a queue holds one pool at most.
 	task study.Task
 	// records is how many of them were declared.
 	records int

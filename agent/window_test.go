@@ -260,6 +260,35 @@ func TestWindowsFollow(t *testing.T) {
 	}
 }
 
+// TestOneTask: what a study was charged by is what its contribution is made by, which
+// a pool that is gone by then shows; a queue keeps one of them.
+func TestOneTask(t *testing.T) {
+	r := newRig(t, nil)
+	var pool string
+	r.config.Checkpoint = func(effect string) {
+		if effect == "charged" {
+			if err := os.Remove(pool); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	a := r.agent(t)
+	pool = a.state.poolFile(r.study.Plan.Pool)
+	round(t, a)
+	if len(r.bodies) != 1 {
+		t.Errorf("%d uploads, want 1; log:\n%s", len(r.bodies), r.log)
+	}
+
+	a = newRig(t, nil).agent(t)
+	a.preparation.queue = []window{{}}
+	if err := a.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if queue := a.preparation.queue; len(queue) != 2 || queue[1].task != nil {
+		t.Errorf("%d studies wait, the second with a task: %t", len(queue), len(queue) == 2)
+	}
+}
+
 // TestNewTimeAfterCrash: an agent that died while it read the records fixes a
 // new time before it reads them again.
 func TestNewTimeAfterCrash(t *testing.T) {

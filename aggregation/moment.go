@@ -21,6 +21,10 @@ type MomentDesign struct {
 	back *mat.Dense
 	// L1 and L2 bound the change of Aᵀ·counts by one ballot.
 	L1, L2 int64
+	// Digest names A, p and then its numbers: sums by different matrices do not add
+	// up. A is rounded from floating-point numbers, so two kinds of processor may make
+	// different ones of the same pool.
+	Digest [sha256.Size]byte
 }
 
 // momentScale is the lattice of A: whitened entries are of order 1, so rounding
@@ -68,10 +72,8 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 			m.back.Set(i, j, white.At(i, j)*l/(momentScale*float64(n)))
 		}
 	}
-	gram := mat.NewSymDense(p, nil)
-	gram.SymOuterK(1, rounded.T())
 	var e mat.EigenSym
-	e.Factorize(gram, false)
+	e.Factorize(gram(1, rounded), false)
 	top := e.Values(nil)[p-1]
 	moved, cells := float64(n), float64(p)
 	if classes > 2 {
@@ -80,17 +82,21 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 	l2 := math.Sqrt(moved*top) * (1 + 1e-9)
 	m.L2 = int64(math.Ceil(l2))
 	m.L1 = int64(math.Ceil(math.Min(sum, math.Sqrt(cells)*l2*(1+1e-9))))
+	m.Digest = m.digest()
 	return m
 }
 
-// Digest names A, p and then its numbers: sums by different matrices do not add
-// up. A is rounded from floating-point numbers, so two kinds of processor may make
-// different ones of the same pool.
-func (m *MomentDesign) Digest() (d [sha256.Size]byte) {
+// digest: see Digest.
+func (m *MomentDesign) digest() (d [sha256.Size]byte) {
 	h := sha256.New()
 	h.Write(binary.BigEndian.AppendUint64(nil, uint64(m.p)))
-	for _, e := range m.a {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(e)))
+	row := make([]byte, 0, 8*m.p)
+	for i := range m.rows {
+		row = row[:0]
+		for _, e := range m.a[i*m.p : (i+1)*m.p] {
+			row = binary.BigEndian.AppendUint64(row, uint64(e))
+		}
+		h.Write(row)
 	}
 	h.Sum(d[:0])
 	return d

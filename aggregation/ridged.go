@@ -1,6 +1,12 @@
 package aggregation
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+)
 
 // ridged is S + ridge·I, factored, of a second moment or covariance S (d×d):
 // d³/3 multiplications, where eigenvectors take some 20·d³.
@@ -43,4 +49,29 @@ func (r *ridged) inverse() *mat.Dense {
 	var inverse mat.SymDense
 	_ = r.factor.InverseTo(&inverse)
 	return mat.DenseCopyOf(&inverse)
+}
+
+// blockRows are worked on at a time: so many rows of a thousand columns stay in a
+// processor's second cache.
+const blockRows = 64
+
+// norms are √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) of the rows of x (N×d), the lengths of U⁻ᵀxᵢ where
+// S+ridge·I = UᵀU: N·d² multiplications.
+func (r *ridged) norms(x *mat.Dense) []float64 {
+	n, d := x.Dims()
+	u := r.factor.RawU().(mat.RawTriangular).RawTriangular()
+	squares := make([]float64, n)
+	for from := 0; from < n; from += blockRows {
+		solved := mat.DenseCopyOf(x.Slice(from, min(n, from+blockRows), 0, d).T())
+		blas64.Trsm(blas.Left, blas.Trans, 1, u, solved.RawMatrix())
+		for j := range d {
+			for i, v := range solved.RawRowView(j) {
+				squares[from+i] += v * v
+			}
+		}
+	}
+	for i, s := range squares {
+		squares[i] = math.Sqrt(s)
+	}
+	return squares
 }

@@ -50,19 +50,16 @@ func FitVotes(x *mat.Dense, weight []float64, classes int, mu *mat.Dense, noise 
 // Without noise C is the pool's second moment.
 func sphere(x *mat.Dense, weight []float64, noise Noise) *mat.Dense {
 	const floor = 1e-5 // of the trace: directions with less noise share a ridge
-	g := metricOf(x, weight)
-	energy := 0.0
-	for _, v := range g.values {
-		energy += v
-	}
+	s := secondMoment(x, weight)
+	energy := mat.Trace(s)
 	if noise.Factor != nil {
 		c := noise.Covariance()
 		if trace := mat.Trace(c); trace > 0 {
 			c.ScaleSym(energy/trace, c)
-			g = metricOfSecondMoment(c)
+			s = c
 		}
 	}
-	return g.power(-0.25, 1, floor*energy)
+	return metricOfSecondMoment(s).power(-0.25, 1, floor*energy)
 }
 
 func times(a, b mat.Matrix) *mat.Dense {
@@ -87,14 +84,11 @@ func (s softmax) set(mu *mat.Dense, ridge float64) { s.Mu, s.Ridge = mu, ridge }
 // unbounded.
 func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 	const unit = 1024 // mean weight: a resolution of 0.1 %
-	n, d := x.Dims()
-	root := metricOf(x, weight).power(-0.5, 0.25, TallyRidge)
-	white := mat.NewDense(n, d, nil)
-	white.Mul(x, root)
-	q := make([]float64, n)
+	n, _ := x.Dims()
+	const curvature = 0.25 // of the logistic risk at the zero model: H is S/4 + TallyRidge·I
+	q := newRidged(secondMoment(x, weight), TallyRidge/curvature).norms(x)
 	total := 0.0
 	for i := range q {
-		q[i] = mat.Norm(white.RowView(i), 2)
 		if weight != nil {
 			q[i] *= weight[i]
 		}
@@ -130,9 +124,7 @@ func TallyNoise(x *mat.Dense, weight, variance []float64, classes int) Noise {
 			to[j] = f * from[j]
 		}
 	}
-	c := mat.NewSymDense(d, nil)
-	c.SymOuterK(1, scaled.T())
-	return Noise{Factor: squareRoot(c), Centred: classes > 2}
+	return Noise{Factor: squareRoot(gram(1, scaled)), Centred: classes > 2}
 }
 
 func at(weight []float64, i int) float64 {

@@ -122,7 +122,7 @@ func (v *votes) Terms(int64) (study.ReleaseTerms, error) {
 	if v.design != nil {
 		bound := privacy.Bound{Unit: v.plan.Unit, L1: moved * v.design.L1, L2sq: study.Squared(moved * v.design.L2)}
 		m, err := privacy.CalibratePure(bound, v.ReleasedCells(), v.plan.Epsilon)
-		return study.ReleaseTerms{Output: "moment", Bound: bound, Mechanism: m, Matrix: v.design.Digest()}, err
+		return study.ReleaseTerms{Output: "moment", Bound: bound, Mechanism: m, Matrix: v.design.Digest}, err
 	}
 	var l2sq int64
 	for _, w := range v.noiseWeights {
