@@ -2,6 +2,7 @@ package caucus
 
 import (
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"os"
@@ -27,7 +28,7 @@ var rooms = map[string][]string{
 	"privacy":           {},
 	"privacy/journal":   {"internal/database", "privacy"},
 	"privacy/audit":     {},
-	"auxdata":           {"dataset", "learners"},
+	"auxdata":           {"dataset"},
 	"aggregation":       {"auxdata", "learners", "dataset"},
 	"aggregation/ratio": {"aggregation", "dataset"},
 	"study":             {"auxdata", "dataset", "privacy"},
@@ -41,11 +42,11 @@ var rooms = map[string][]string{
 	"study/kinds":       {"study", "study/classify", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
 	"study/verify":      {"protocol", "study", "study/kinds", "auxdata", "privacy"},
 	"study/simulate":    {"study", "study/bodies", "study/classifier", "study/classify", "study/kinds", "study/labels", "study/ratio", "study/reweigh", "aggregation", "aggregation/ratio", "auxdata", "dataset", "learners", "privacy"},
-	"protocol":          {"internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "dataset", "privacy", "protocol/pb"},
+	"protocol":          {"internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":       {},
-	"agent":             {"dataset/files", "dataset/mapping", "internal/clock", "internal/yamlfile", "protocol", "protocol/pb", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"agent":             {"dataset/files", "dataset/mapping", "internal/clock", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
 	"coordinator":       {"internal/clock", "internal/database", "internal/yamlfile", "protocol", "protocol/pb", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
-	"deploy":            {"agent", "coordinator"},
+	"deploy":            {},
 	"cmd/caucus":        nil, // anything
 	"cmd/paperlab":      nil,
 	".":                 {},
@@ -76,6 +77,7 @@ var pure = map[string][]string{
 
 // TestImports holds the table of rooms.
 func TestImports(t *testing.T) {
+	used := map[string]map[string]bool{} // what of the table is imported
 	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -105,6 +107,10 @@ func TestImports(t *testing.T) {
 				t.Errorf("%s imports %q: room %q takes values and returns values", path, imported, room)
 			}
 			below, ours := strings.CutPrefix(imported, "caucus/")
+			if used[room] == nil {
+				used[room] = map[string]bool{}
+			}
+			used[room][below] = true
 			if ours && allowed != nil && !slices.Contains(allowed, below) {
 				t.Errorf("%s imports %q, which room %q may not", path, imported, room)
 			}
@@ -113,6 +119,13 @@ func TestImports(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for room, allowed := range rooms {
+		for _, below := range allowed {
+			if !used[room][below] {
+				t.Errorf("room %q does not import %q: take it from the table, which is as tight as what is imported", room, below)
+			}
+		}
 	}
 }
 
@@ -124,6 +137,41 @@ func TestRoomsAreDocumented(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(room, "doc.go")); err != nil {
 			t.Errorf("room %s has no doc.go", room)
+		}
+	}
+}
+
+// withoutExample says of the rooms that need no Example why.
+var withoutExample = map[string]string{
+	"protocol/pb":  "it is generated",
+	"deploy":       "its tests start what it holds",
+	"cmd/caucus":   "it is a program",
+	"cmd/paperlab": "it is a program",
+	".":            "it holds the walls",
+}
+
+// TestRoomsHaveExamples: a reader sees each library room at work, in a few lines
+// that a test runs: an Example with its output.
+func TestRoomsHaveExamples(t *testing.T) {
+	for room := range rooms {
+		files, err := filepath.Glob(filepath.Join(room, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parsed []*ast.File
+		for _, path := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed = append(parsed, file)
+		}
+		has := slices.ContainsFunc(doc.Examples(parsed...), func(e *doc.Example) bool { return e.Output != "" })
+		switch why := withoutExample[room]; {
+		case !has && why == "":
+			t.Errorf("room %s has no Example with an output: show in a few lines what a reader can do with it", room)
+		case has && why != "":
+			t.Errorf("room %s has an Example: take it from the list of those that need none", room)
 		}
 	}
 }

@@ -1,0 +1,45 @@
+package auxdata_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+)
+
+// A federation without a public pool draws one from its schema alone; a pool
+// that it has is checked for what no weights can make up for.
+func Example() {
+	schema, err := dataset.ParseSchema(strings.NewReader(`
+label: {column: readmitted, classes: ["no", "yes"]}
+features:
+  - {column: age, kind: numeric, min: 0, max: 100}
+  - {column: ward, kind: categorical, levels: [north, south]}
+`))
+	if err != nil {
+		panic(err)
+	}
+	drawn, err := auxdata.Make(schema, 1000, auxdata.Uniforms(schema), rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(drawn.Rows(), "rows drawn of", drawn.Columns())
+
+	given, err := dataset.NewTable([]string{"age", "ward"}, [][]string{{"20", "north"}, {"45", "north"}, {"70", "north"}, {"95", "north"}})
+	if err != nil {
+		panic(err)
+	}
+	pool, _, err := auxdata.New(schema, dataset.Identity(schema), given)
+	if err != nil {
+		panic(err)
+	}
+	for _, gap := range auxdata.Check(schema, pool).Gaps {
+		fmt.Println("gap:", gap)
+	}
+	// Output:
+	// 1000 rows drawn of [age ward]
+	// gap: only 4 rows have ward=north
+	// gap: no row has ward=south
+}

@@ -1,0 +1,162 @@
+package study_test
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// counting is a kind of its own: it counts each class's records over all parties.
+//
+// Proof note.
+//   - Neighbours: replace one record. Public: how many records each party has.
+//   - Bound: one count may lose one, another gain one: privacy.CountBound.
+//   - Numeric model: integers.
+type counting struct{}
+
+func (counting) Complete(p *study.Plan, s study.Proposal) error {
+	p.Unit, p.Mechanism, p.Noise = privacy.Record, "laplace", cmp.Or(p.Noise, study.NoiseSite)
+	return nil
+}
+func (counting) Terms() any { return nil }
+func (counting) Body() any  { return new([]float64) }
+func (counting) Check(p study.Plan) error {
+	if p.Unit != privacy.Record || p.Delta != 0 {
+		return study.PlanError("unit", "counting hides a record by pure ε: set unit to record and delta to 0")
+	}
+	return nil
+}
+func (counting) Words(p study.Plan) study.Words {
+	return study.Words{
+		Leaves: "how many records it has of each class" + p.AddedNoise(), Received: "class counts",
+		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInNoise,
+	}
+}
+func (k counting) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
+	a := study.Agree(k, p, pool)
+	return countingTask{bodies.Task{Agreed: a, Statistic: counts{p}}}, nil
+}
+
+type countingTask struct{ bodies.Task }
+
+func (t countingTask) Work(records int) (study.Work, error) {
+	return study.Work{Rest: t.CommonWork(records)}, nil
+}
+
+// counts is the statistic: a count of each class.
+type counts struct{ study.Plan }
+
+func (c counts) classes() int { return len(c.Schema.Classes()) }
+func (c counts) Local(in study.Inputs) (vector []int64, weight int64) {
+	vector = make([]int64, c.classes())
+	for _, y := range in.Records.Y {
+		vector[max(y, 0)]++ // without a label: the first class
+	}
+	return vector, int64(in.Records.Len())
+}
+func (c counts) AppendClear(v []int64, weight int64) ([]byte, error) {
+	return bodies.AppendFixed(nil, append(v, weight)), nil
+}
+func (c counts) ParseClear(b []byte) ([]int64, int64, error) {
+	v, err := bodies.ParseFixed(b, c.classes()+1)
+	if err != nil {
+		return nil, 0, err
+	}
+	return v[:c.classes()], v[c.classes()], nil
+}
+func (c counts) Cells() int                   { return c.classes() }
+func (c counts) ReleasedCells() int           { return c.classes() }
+func (c counts) Weights() (least, most int64) { return 0, 1 << 40 }
+func (c counts) Terms(int64) (study.ReleaseTerms, error) {
+	b := privacy.CountBound(privacy.Record, c.classes())
+	m, err := privacy.CalibrateLaplace(b, c.Epsilon)
+	return study.ReleaseTerms{Output: "counts", Bound: b, Mechanism: m}, err
+}
+func (c counts) Sensitive(v []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+	return privacy.NewSensitive(v, t.Bound)
+}
+func (c counts) Noise(float64, int) (aggregation.Noise, error) { return aggregation.Noise{}, nil }
+func (c counts) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) {
+	return study.NewResult(total.Values, nil)
+}
+
+// A kind of one's own runs through the real machine: each party charges its own
+// ledger and releases its part, the coordinator adds, seals and concludes.
+func Example() {
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	ctx := context.Background()
+	schema, err := dataset.ParseSchema(strings.NewReader(`
+label: {column: ill, classes: ["no", "yes"]}
+features:
+  - {column: age, kind: numeric, min: 0, max: 100}
+`))
+	must(err)
+	table, err := dataset.NewTable([]string{"age"}, [][]string{{"20"}, {"80"}})
+	must(err)
+	pool, _, err := auxdata.New(schema, dataset.Identity(schema), table)
+	must(err)
+	p := study.Plan{
+		Name: "how many are ill", Kind: "counting", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
+		Roster: []study.PartyID{"north", "south"}, Minimum: 2, Records: 1000, Epsilon: 2,
+	}
+	kind := counting{}
+	must(kind.Complete(&p, study.Proposal{}))
+	must(p.CheckCommon())
+	must(kind.Check(p))
+	task, err := kind.New(p, pool)
+	must(err)
+
+	s := study.New(p, task.Hash())
+	_, err = s.Step(study.Opened{})
+	must(err)
+	sum, err := task.NewSum()
+	must(err)
+	for i, party := range p.Roster {
+		records := &dataset.Records{Y: make([]int, 1000)}
+		for j := range 200 + 200*i { // 200 are ill in the north, 400 in the south
+			records.Y[j] = 1
+		}
+		c, err := task.Contribute(study.Inputs{Records: records})
+		must(err)
+		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the party's own
+		must(err)
+		released, err := study.Settle(ctx, ledger, s.Hash, c.Requests)
+		must(err)
+		body, err := c.Body(released)
+		must(err)
+		_, err = s.Step(study.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)})
+		must(err)
+		must(sum.Add(body))
+	}
+	_, err = s.Step(study.FoldDone{Contributions: len(s.Received)})
+	must(err)
+	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the coordinator's, charged nothing
+	must(err)
+	release, err := study.Conclude(ctx, s, task, sum, ledger)
+	must(err)
+
+	var counted []float64
+	must(release.Result.DecodeBody(&counted))
+	// Two discrete Laplace noises of scale 1 add up to 50 or more with
+	// probability below 1e-19.
+	fmt.Printf("about %.0f well, %.0f ill\n", 100*math.Round(counted[0]/100), 100*math.Round(counted[1]/100))
+	fmt.Println(release.Parties, "parties, each", release.Unit, "hidden at epsilon", release.Costs[0].Cost.Pure.RatString())
+	// Output:
+	// about 1400 well, 600 ill
+	// 2 parties, each record hidden at epsilon 2
+}

@@ -1,0 +1,57 @@
+package ratio_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/ratio"
+	"caucus/study/simulate"
+)
+
+// Parties tell how many records of each class they have, with noise, and what
+// records look like on average; the release estimates the class shares of any file
+// without labels.
+func Example() {
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1, Skew: 1})
+	rows := make([]int, table.Rows())
+	for i := range rows {
+		rows[i] = i
+	}
+	proposed, err := kinds.Propose(study.Proposal{
+		Name: "readmission", Kind: "ratio", Epsilon: 2, Records: 400, Minimum: 3,
+		Map: dataset.Components{Project: 5}, Roster: []study.PartyID{"a", "b", "c"},
+	}, schema.Meaning(), table.Select(rows[:400]))
+	if err != nil {
+		panic(err)
+	}
+	var parties []study.Inputs
+	for i := range proposed.Plan.Roster {
+		records, _, err := schema.EncodeLabelled(table.Select(rows[400*(i+1) : 400*(i+2)]))
+		if err != nil {
+			panic(err)
+		}
+		parties = append(parties, study.Inputs{Records: records, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+	}
+	// Rehearse runs virtual parties through the real machine.
+	release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, parties)
+	if err != nil {
+		panic(err)
+	}
+	said, err := ratio.ResultOf(release)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("sets:", len(said.Sets), "a model:", said.Model != nil)
+	estimate, err := ratio.Estimate(release, parties[0].Records)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("shares of", len(estimate.Shares), "classes, each with an interval")
+	// Output:
+	// sets: 3 a model: true
+	// shares of 2 classes, each with an interval
+}

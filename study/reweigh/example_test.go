@@ -1,0 +1,60 @@
+package reweigh_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/reweigh"
+	"caucus/study/simulate"
+)
+
+// Weights make the public pool stand for the private records: any number of
+// questions is then answered from the pool.
+func Example() {
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1, Skew: 1})
+	rows := make([]int, table.Rows())
+	for i := range rows {
+		rows[i] = i
+	}
+	proposed, err := kinds.Propose(study.Proposal{
+		Name: "who our patients are", Kind: "reweigh", Epsilon: 8, Records: 400, Minimum: 3,
+		Roster: []study.PartyID{"a", "b", "c"},
+	}, schema.Meaning(), table.Select(rows[:400]))
+	if err != nil {
+		panic(err)
+	}
+	var parties []study.Inputs
+	for i := range proposed.Plan.Roster {
+		records, _, err := schema.EncodeLabelled(table.Select(rows[400*(i+1) : 400*(i+2)]))
+		if err != nil {
+			panic(err)
+		}
+		parties = append(parties, study.Inputs{Records: records, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+	}
+	// Rehearse runs virtual parties through the real machine.
+	release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, parties)
+	if err != nil {
+		panic(err)
+	}
+	weights, err := reweigh.WeightsOf(release)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("rows weighed:", len(weights.Weight), "for", weights.Records, "private records")
+	query := make([]float64, len(weights.Weight)) // one number a pool row
+	for i := range query {
+		query[i] = proposed.Pool.Encoded.At(i, 0)
+	}
+	answer, err := reweigh.Answer(release, proposed.Pool, query)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("noise moves the mean of", schema.FeatureNames()[0], "by less than a hundredth:", answer.Noise < 0.01)
+	// Output:
+	// rows weighed: 400 for 1200 private records
+	// noise moves the mean of age by less than a hundredth: true
+}

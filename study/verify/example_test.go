@@ -1,0 +1,154 @@
+package verify_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/verify"
+)
+
+// must panics at an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// concluded is a study by sums as a coordinator runs it, up to its signed
+// release, with what its first party keeps of it and the coordinator's ledger.
+type concluded struct {
+	release protocol.SignedRelease
+	pool    *auxdata.Pool
+	signer  *protocol.Signer
+	site    verify.Site
+	ledger  []privacy.Line
+}
+
+// conclude runs a study of two hospitals.
+func conclude() (c concluded) {
+	ctx := context.Background()
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 300, Seed: 1})
+	rows := make([]int, table.Rows())
+	for i := range rows {
+		rows[i] = i
+	}
+	proposed := must(kinds.Propose(study.Proposal{
+		Name: "readmission", Mechanism: "cross", Noise: study.NoiseCoordinator, Epsilon: 4, Records: 100, Map: dataset.Components{Project: 3},
+		Roster: []study.PartyID{"north", "south"}, Deadline: time.Date(2030, 6, 30, 0, 0, 0, 0, time.UTC),
+	}, schema.Meaning(), table.Select(rows[:100])))
+	plan, pool := proposed.Plan, proposed.Pool
+	c.pool, c.signer = pool, must(protocol.NewSigner())
+	task := must(kinds.NewTask(plan, pool))
+	s := study.New(plan, proposed.Hash)
+	must(s.Step(study.Opened{}))
+	sum := must(task.NewSum())
+	charges := must(task.Charges(0))
+	for i, party := range plan.Roster {
+		records, _, err := schema.EncodeLabelled(table.Select(rows[100*(i+1) : 100*(i+2)]))
+		if err != nil {
+			panic(err)
+		}
+		own := privacy.NewMemory()
+		ledger := must(privacy.Open(own, privacy.Config{}))
+		if err := study.ChargeAll(ctx, ledger, s.Hash, charges); err != nil {
+			panic(err)
+		}
+		contribution := must(task.Contribute(study.Inputs{Records: records, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, 1))}))
+		body := must(contribution.Body(nil)) // the coordinator adds the noise
+		if err := sum.Add(body); err != nil {
+			panic(err)
+		}
+		must(s.Step(study.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}))
+		if i == 0 {
+			receipt := must(protocol.Receipt{Plan: s.Hash, Party: party, Body: sha256.Sum256(body), Size: len(body)}.Sign(c.signer))
+			c.site = verify.Site{Party: party, Keys: must(protocol.FollowKeys(c.signer.Key(), nil)), Receipt: &receipt, Upload: body, Ledger: verify.LedgerOf(linesOf(own))}
+		}
+	}
+	must(s.Step(study.FoldDone{Contributions: len(s.Received)}))
+	central := privacy.NewMemory()
+	release := must(study.Conclude(ctx, s, task, sum, must(privacy.Open(central, privacy.Config{}))))
+	release.Plan, release.Software, release.Forecast = proposed.Canonical, "example", must(study.ForecastOf(task, plan.Size(release.Parties)))
+	c.release, c.ledger = sign(c.signer, release), linesOf(central)
+	return c
+}
+
+// sign makes a release's file, as the coordinator does, and reads it.
+func sign(signer *protocol.Signer, r study.Release) protocol.SignedRelease {
+	document := must(json.Marshal(r))
+	return must(protocol.ReadRelease(must(json.Marshal(protocol.SignedRelease{
+		Document: document, Signature: signer.Sign(protocol.ReleaseDocument, document), Signer: signer.Key(),
+	}))))
+}
+
+// linesOf are a ledger's lines, as it exports them.
+func linesOf(j privacy.Journal) (lines []privacy.Line) {
+	must(privacy.Walk(context.Background(), j, func(l privacy.Line) error {
+		lines = append(lines, l)
+		return nil
+	}))
+	return lines
+}
+
+// A party believes nothing: with the coordinator's key, the public pool, and what
+// it kept itself, it makes the whole release again.
+func ExampleRelease() {
+	c := conclude()
+	known := verify.Known{Pool: c.pool, KeysFrom: "from the invitation", Site: &c.site}
+	found := verify.Release(c.release, known)
+	fmt.Println("fails:", verify.AnyFails(found))
+	for _, f := range found {
+		if f.About == "receipt" || f.About == "release" || f.About == "charge" {
+			fmt.Println(f.Verdict, f.About)
+		}
+	}
+
+	changed := c.release.Release
+	changed.Parties = 200
+	for _, f := range verify.Release(sign(c.signer, changed), known) {
+		if f.Verdict == verify.Fails {
+			fmt.Println(f.About+":", f.Says)
+		}
+	}
+	// Output:
+	// fails: false
+	// holds release
+	// holds receipt
+	// holds charge
+	// parties: the manifest says M = 200, but names 2 parties that contributed
+}
+
+// An exported ledger is checked by its own hashes, and against heads that were
+// remembered elsewhere.
+func ExampleRecall() {
+	c := conclude()
+	chain := privacy.NewChain()
+	for _, l := range c.ledger {
+		if err := chain.Follow(l); err != nil {
+			panic(err)
+		}
+	}
+	empty := privacy.NewChain() // the folder was put back to before the study
+	for _, ledger := range []*privacy.Chain{chain, empty} {
+		for _, f := range verify.Recall(ledger, verify.Memory{
+			Releases: []verify.ReleasedLines{{Lines: must(verify.ReleaseLines(c.release, c.signer.Key())), Who: "release.json"}},
+		}) {
+			fmt.Println(f.Verdict, f.Says)
+		}
+	}
+	// Output:
+	// holds release.json: entry 1 is in the ledger
+	// trust that entries after the last one remembered were not cut off
+	// fails release.json: it ends at entry 0, but was at 1 once: its end was cut off, or it was put back to an older state
+	// trust that entries after the last one remembered were not cut off
+}

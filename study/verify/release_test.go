@@ -1,0 +1,210 @@
+package verify_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/verify"
+)
+
+// handOver is a coordinator's change of its key.
+func handOver(t *testing.T, from *protocol.Signer) (*protocol.Signer, protocol.Signed) {
+	t.Helper()
+	to := must(protocol.NewSigner())
+	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	return to, must(protocol.Succession{From: from.Key(), To: to.Key(), Authority: must(protocol.NewAuthority(at)).DER(), At: at}.Sign(from))
+}
+
+// says finds a finding of a verdict that says so.
+func says(all []verify.Finding, v verify.Verdict, about, text string) bool {
+	for _, f := range all {
+		if f.Verdict == v && f.About == about && strings.Contains(f.Says, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestRelease: whoever imports the room is told all that the command tells:
+// who signed, what no daemon runs, and what the site's own papers contradict.
+func TestRelease(t *testing.T) {
+	c := conclude()
+	stranger := must(protocol.NewSigner())
+	own, others := c.site.Keys, must(protocol.FollowKeys(stranger.Key(), nil))
+	next, succession := handOver(t, c.signer)
+	rotated := sign(next, c.release.Release)
+	rotated.Successions = []protocol.Signed{succession}
+	forged := sign(stranger, c.release.Release)
+	_, other := handOver(t, stranger)
+	forged.Successions = []protocol.Signed{other}
+	unsigned, damaged := c.release, c.release
+	unsigned.Signature = nil
+	damaged.Document = append([]byte(nil), damaged.Document...)
+	damaged.Document[10] ^= 1
+	broken := c.release.Release
+	broken.Plan = []byte(`{}`)
+	daemonless := c.release.Release
+	daemonless.Plan = []byte(strings.Replace(string(daemonless.Plan), `"deadline":"2030-06-30T00:00:00Z",`, "", 1))
+	daemonless.PlanHash = study.HashOf(daemonless.Plan)
+
+	site := func(change func(s *verify.Site)) *verify.Site {
+		s := c.site
+		change(&s)
+		return &s
+	}
+	for name, test := range map[string]struct {
+		r       protocol.SignedRelease
+		known   verify.Known
+		verdict verify.Verdict
+		about   string
+		says    string
+		fails   bool
+	}{
+		"nobody's word":       {c.release, verify.Known{Pool: c.pool}, verify.Trust, "signature", "the file says so itself", false},
+		"the key":             {c.release, verify.Known{Pool: c.pool, Keys: &own, KeysFrom: "--key"}, verify.Holds, "signature", "(--key)", false},
+		"another's key":       {c.release, verify.Known{Pool: c.pool, Keys: &others}, verify.Fails, "signature", "which is not the coordinator's key", true},
+		"handed over":         {rotated, verify.Known{Pool: c.pool, Keys: &own}, verify.Holds, "signature", "nothing was changed", false},
+		"handed over at site": {rotated, verify.Known{Pool: c.pool, Site: &c.site}, verify.Holds, "receipt", "the release counts it", false},
+		"handed over since": {
+			c.release, verify.Known{Pool: c.pool, Keys: new(must(protocol.FollowKeys(c.signer.Key(), []protocol.Signed{succession})))},
+			verify.Holds, "signature", "it has since handed over", false,
+		},
+		"another hands over":  {forged, verify.Known{Pool: c.pool, Keys: &own}, verify.Fails, "signature", "not the coordinator's key", true},
+		"unsigned":            {unsigned, verify.Known{Pool: c.pool}, verify.Fails, "signature", "nobody signed", true},
+		"damaged":             {damaged, verify.Known{Pool: c.pool}, verify.Fails, "signature", "was changed after", true},
+		"no plan":             {sign(c.signer, broken), verify.Known{Pool: c.pool}, verify.Fails, "plan", "it was changed", true},
+		"no daemon's plan":    {sign(c.signer, daemonless), verify.Known{Pool: c.pool}, verify.Fails, "plan", "no coordinator or agent runs it", true},
+		"no pool":             {c.release, verify.Known{}, verify.Unchecked, "pool", "no pool was given", false},
+		"unreadable pool":     {c.release, verify.Known{NoPool: errors.New("pool.csv: moved")}, verify.Unchecked, "pool", "pool.csv: moved", false},
+		"roster without pool": {sign(c.signer, func() study.Release { r := c.release.Release; r.Parties = 9; return r }()), verify.Known{}, verify.Fails, "parties", "M = 9", true},
+		"no receipt":          {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.Receipt = nil })}, verify.Word, "receipt", "its upload is here", false},
+		"sent nothing":        {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.Receipt, s.Upload = nil, nil })}, verify.Fails, "receipt", "has sent nothing", true},
+		"bad receipt":         {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.BadReceipt = errors.New("torn") })}, verify.Fails, "receipt", "torn", true},
+		"forged receipt": {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) {
+			s.Receipt = new(must(protocol.Receipt{Plan: c.release.Release.PlanHash, Party: s.Party}.Sign(stranger)))
+		})}, verify.Fails, "receipt", "not the coordinator's", true},
+		"other bytes":     {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.Upload = []byte("other") })}, verify.Fails, "receipt", "other bytes", true},
+		"forgotten":       {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.Ledger = verify.LedgerOf(nil) })}, verify.Fails, "charge", "holds no charge", true},
+		"cheaper":         {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.Ledger = cheaper(s.Ledger) })}, verify.Fails, "charge", "but plan and pool declare", true},
+		"no ledger there": {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.Ledger = unreadable })}, verify.Fails, "charge", "cannot be read", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := verify.Release(test.r, test.known)
+			if !says(found, test.verdict, test.about, test.says) || verify.AnyFails(found) != test.fails {
+				t.Errorf("want %s %s: …%s…, fails %t; have %+v", test.verdict, test.about, test.says, test.fails, found)
+			}
+		})
+	}
+}
+
+// cheaper is a ledger that was charged nothing for what it holds.
+func cheaper(l verify.Ledger) verify.Ledger {
+	return func(id string) (privacy.Line, bool, error) {
+		line, found, err := l(id)
+		line.Costs = nil
+		return line, found, err
+	}
+}
+
+func unreadable(string) (privacy.Line, bool, error) {
+	return privacy.Line{}, false, errors.New("the disk is gone")
+}
+
+// TestCompareCoordinator: its ledger has the release's entry, the same and no
+// other.
+func TestCompareCoordinator(t *testing.T) {
+	c := conclude()
+	anew := conclude().ledger[0]
+	anew.ID = c.ledger[0].ID
+	unnamed := c.release.Release
+	unnamed.Ledger = nil
+	atSite := c.release.Release
+	atSite.Plan = []byte(strings.Replace(string(atSite.Plan), `"noise":"coordinator"`, `"noise":"site"`, 1))
+	atSite.PlanHash = study.HashOf(atSite.Plan)
+	for name, test := range map[string]struct {
+		r       protocol.SignedRelease
+		ledger  verify.Ledger
+		verdict verify.Verdict
+		says    string
+	}{
+		"the same":          {c.release, verify.LedgerOf(c.ledger), verify.Holds, "is the one that the release names"},
+		"cut off":           {c.release, verify.LedgerOf(nil), verify.Fails, "does not have"},
+		"anew":              {c.release, verify.LedgerOf([]privacy.Line{anew}), verify.Fails, "written anew"},
+		"unnamed":           {sign(c.signer, unnamed), verify.LedgerOf(c.ledger), verify.Fails, "does not name"},
+		"unreadable":        {c.release, unreadable, verify.Fails, "the disk is gone"},
+		"each site's noise": {sign(c.signer, atSite), verify.LedgerOf(c.ledger), verify.Holds, "charged nothing for it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := verify.CompareCoordinator(test.r, c.signer.Key(), test.ledger)
+			if !says(found, test.verdict, "charge", test.says) || !says(found, verify.Holds, "signature", "the coordinator signed") {
+				t.Errorf("have %+v", found)
+			}
+		})
+	}
+	if found := verify.CompareCoordinator(c.release, must(protocol.NewSigner()).Key(), verify.LedgerOf(c.ledger)); !says(found, verify.Fails, "signature", "not what this coordinator signed") {
+		t.Errorf("another's key: %+v", found)
+	}
+	if found := verify.CompareSite(c.release, c.pool, c.site); len(found) != 3 || verify.AnyFails(found) {
+		t.Errorf("a site: %+v", found)
+	}
+}
+
+// TestRecall: what is remembered of a ledger shows what it lacks.
+func TestRecall(t *testing.T) {
+	c := conclude()
+	chain := privacy.NewChain()
+	if err := chain.Follow(c.ledger[0]); err != nil {
+		t.Fatal(err)
+	}
+	other := privacy.Head{Sequence: 1, Hash: privacy.Digest{9}}
+	for name, test := range map[string]struct {
+		m       verify.Memory
+		verdict verify.Verdict
+		about   string
+		says    string
+	}{
+		"nothing":      {verify.Memory{}, verify.Unchecked, "remembered", "nothing kept elsewhere"},
+		"an empty one": {verify.Memory{Heads: []verify.Remembered{{Who: "me"}}}, verify.Unchecked, "remembered", "nothing kept elsewhere"},
+		"its head":     {verify.Memory{Heads: []verify.Remembered{{Head: chain.Head(), Who: "me"}}}, verify.Holds, "remembered", "me: entry 1 is in the ledger"},
+		"a number":     {verify.Memory{Heads: []verify.Remembered{{Head: privacy.Head{Sequence: 1}, Who: "me"}}}, verify.Holds, "remembered", "entry 1"},
+		"another head": {verify.Memory{Heads: []verify.Remembered{{Head: other, Who: "me"}}}, verify.Fails, "remembered", "me: "},
+		"quoted":       {verify.Memory{Quoted: []privacy.Head{{Sequence: 3}}}, verify.Holds, "coordinator", "up to entry 3"},
+		"went back":    {verify.Memory{QuoteError: errors.New("went back")}, verify.Fails, "coordinator", "went back"},
+	} {
+		if found := verify.Recall(chain, test.m); !says(found, test.verdict, test.about, test.says) {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+	for _, test := range []struct {
+		entries int
+		broken  error
+		verdict verify.Verdict
+		says    string
+	}{{0, nil, verify.Holds, "no entries"}, {2, nil, verify.Holds, "2 entries"}, {1, errors.New("torn"), verify.Fails, "torn"}} {
+		if found := verify.Chain(test.entries, test.broken); !says(found, test.verdict, "chain", test.says) {
+			t.Errorf("%+v", found)
+		}
+	}
+}
+
+// TestReleaseLines: lines count only as signed, and with their own hashes.
+func TestReleaseLines(t *testing.T) {
+	c := conclude()
+	if l, err := verify.ReleaseLines(c.release, nil); err != nil || len(l) != 1 {
+		t.Errorf("%v, %v", l, err)
+	}
+	if _, err := verify.ReleaseLines(c.release, must(protocol.NewSigner()).Key()); !errors.Is(err, protocol.ErrDamaged) {
+		t.Errorf("by another key: %v", err)
+	}
+	changed := c.release.Release
+	changed.Ledger = append([]privacy.Line(nil), changed.Ledger...)
+	changed.Ledger[0].Sequence++
+	if _, err := verify.ReleaseLines(sign(c.signer, changed), nil); err == nil || !strings.Contains(err.Error(), "ledger entry 2") {
+		t.Errorf("a line changed: %v", err)
+	}
+}
