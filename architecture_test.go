@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"caucus/study/kinds"
 )
 
 // rooms lists, for each room of the module, the rooms it may import. The table
@@ -124,6 +126,94 @@ func TestImports(t *testing.T) {
 		for _, below := range allowed {
 			if !used[room][below] {
 				t.Errorf("room %q does not import %q: take it from the table, which is as tight as what is imported", room, below)
+			}
+		}
+	}
+}
+
+// otherWords lists, for a room, the names of mechanisms that mean something else
+// there, or stand there for a time.
+var otherWords = map[string]map[string]string{
+	"privacy":        {"auto": "", "laplace": "", "gaussian": "", "gaussian-zcdp": "", "dirichlet": "", "laplace-prior": "", "laplace-paper": "", "dirichlet-paper": "", "none": ""}, // noises have names of their own
+	"aggregation":    {"none": "a correction"},
+	"dataset":        {"auto": "a number of components that is chosen"},
+	"learners":       {"logistic": "a loss"},
+	"agent":          {"none": "no columns"},
+	"coordinator":    {"none": "no budget"},
+	"study/simulate": {"classify": "", "tally": "", "none": ""}, // what it compares with is still to become the kind's to say
+}
+
+// mayName says whether a room may name kinds or their mechanisms: the table of
+// kinds, and commands, whose flags are theirs.
+func mayName(room string) bool { return room == "study/kinds" || strings.HasPrefix(room, "cmd/") }
+
+// ordinary are names that are words of English too: alone in quotes they are names.
+var ordinary = []string{"auto", "average", "cross", "describe", "labels", "logistic", "majority", "means", "moment", "none", "output", "ratio", "tally"}
+
+// TestKindsAreNamedAtHome: no room asks which kind or mechanism it has before it. What
+// differs is a method of the task, so that a kind is written in one folder.
+func TestKindsAreNamedAtHome(t *testing.T) {
+	used := map[string]map[string]bool{}
+	names := slices.Concat(kinds.Names(), kinds.Mechanisms())
+	named := func(text string) (found []string) {
+		words := strings.FieldsFunc(text, func(r rune) bool { return !('a' <= r && r <= 'z' || r == '-') })
+		for _, name := range names {
+			if text == name || !slices.Contains(ordinary, name) && slices.Contains(words, name) {
+				found = append(found, name)
+			}
+		}
+		return found
+	}
+	for room := range rooms {
+		if mayName(room) {
+			continue
+		}
+		home := strings.TrimPrefix(room, "study/")
+		files, err := filepath.Glob(room + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		used[room] = map[string]bool{}
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.ImportSpec:
+					return false
+				case *ast.Field:
+					return n.Tag == nil // a tag is a key of JSON
+				}
+				literal, ok := n.(*ast.BasicLit)
+				if !ok || literal.Kind != token.STRING {
+					return true
+				}
+				text, err := strconv.Unquote(literal.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, name := range named(text) {
+					used[room][name] = true
+					_, other := otherWords[room][name]
+					itsOwn := slices.Contains(kinds.Names(), home) && (name == home || !slices.Contains(kinds.Names(), name))
+					if !other && !itsOwn {
+						t.Errorf("%s: %q names the kind or mechanism %s: let the kind say it (study.Kind, study.Task), or study/kinds", set.Position(literal.Pos()), text, name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	for room, words := range otherWords {
+		for word := range words {
+			if !used[room][word] {
+				t.Errorf("%s no longer says %q: take it from the list", room, word)
 			}
 		}
 	}

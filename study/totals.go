@@ -35,9 +35,9 @@ func (w *WeightSource) check() error {
 	case w == nil:
 		return nil
 	case !w.Unit.Valid():
-		return PlanError("weights.unit", "%v: name the unit of the reweigh plan", w.Unit)
+		return PlanError("weights.unit", "%v: name the unit of the plan that released them", w.Unit)
 	case !(w.Epsilon > 0) || math.IsInf(w.Epsilon, 1) || !(w.Delta >= 0 && w.Delta < 1):
-		return PlanError("weights", "ε = %v, δ = %v: copy both from the reweigh plan", w.Epsilon, w.Delta)
+		return PlanError("weights", "ε = %v, δ = %v: copy both from the plan that released the weights", w.Epsilon, w.Delta)
 	case w.PerParty < 0:
 		return PlanError("weights.per_party", "%d is negative", w.PerParty)
 	}

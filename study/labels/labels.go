@@ -77,7 +77,7 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("mechanism", "%q is not one of labels': %v", p.Mechanism, Mechanisms())
 	}
 	if p.Unit != privacy.Label {
-		return study.PlanError("unit", "a labels study shows features and hides only labels, so it cannot hide a %s: use unit label, or a classify study", p.Unit)
+		return study.PlanError("unit", "a labels study shows features and hides only labels, so it cannot hide a %s: use unit label, or a kind of study that hides records", p.Unit)
 	}
 	if p.Noise != study.NoiseSite {
 		return study.PlanError("noise", "labels leave a party only through its own ledger: use noise site")
