@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -113,11 +112,8 @@ func part(x *mat.Dense, from, to int) *mat.Dense {
 	return x.Slice(from, to, 0, d).(*mat.Dense)
 }
 
-// best takes ever more components until that makes the forecast worse, and evens
-// the best number of them out. Of all it is the first, with the fewest components,
-// that is within a standard error of the best (Breiman et al. 1984): directions of
-// little variance help little, and where the private records differ from the pool
-// they are what differs most.
+// best takes ever more components until that makes the forecast worse, then evens
+// the best number of them out.
 func (a *autoMap) best() (dataset.Components, error) {
 	var all []candidate
 	for _, project := range autoProject {
@@ -131,7 +127,7 @@ func (a *autoMap) best() (dataset.Components, error) {
 		}
 	}
 	if a.asked.Whiten == 0 {
-		project := firstNear(all).Project
+		project := top(all).Project
 		for _, whiten := range autoWhiten {
 			c, err := a.candidate(project, whiten)
 			if err != nil {
@@ -140,7 +136,7 @@ func (a *autoMap) best() (dataset.Components, error) {
 			all = append(all, c)
 		}
 	}
-	return firstNear(all).Components, nil
+	return top(all).Components, nil
 }
 
 // candidate is one choice, with its expected accuracy on each teacher's test rows.
@@ -152,24 +148,9 @@ type candidate struct {
 
 func (c candidate) mean() float64 { return stat.Mean(c.accuracy, nil) }
 
-// top is the candidate of the best forecast.
+// top is the candidate of the best forecast, the first of several.
 func top(all []candidate) candidate {
 	return slices.MaxFunc(all, func(a, b candidate) int { return cmp.Compare(a.mean(), b.mean()) })
-}
-
-// firstNear is the first candidate within a standard error of the top: of the
-// mean over teachers of how much better that is.
-func firstNear(all []candidate) candidate {
-	best := top(all)
-	for _, c := range all {
-		better := slices.Clone(best.accuracy)
-		floats.Sub(better, c.accuracy)
-		mean, sd := stat.MeanStdDev(better, nil)
-		if mean <= stat.StdErr(sd, float64(len(better))) {
-			return c
-		}
-	}
-	return best
 }
 
 // candidate forecasts a choice.
