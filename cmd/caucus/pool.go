@@ -1,11 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -46,23 +46,12 @@ func poolSource(release string, pool *dataset.Table, simulation bool) (*study.We
 	if p.Simulated && !simulation {
 		return nil, fmt.Errorf("%s is simulated: it protects nobody, so its weights cost more than it says: give the release of a study between daemons", release)
 	}
-	source, err := reweigh.SourceOf(r)
+	source, err := reweigh.PoolSource(r, pool)
+	if errors.Is(err, reweigh.ErrOtherWeights) {
+		return nil, fmt.Errorf("the pool does not have the weights of %s: give the file that caucus pool weigh makes of it", release)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", release, err)
-	}
-	weight, err := auxdata.Weights(pool)
-	if err != nil {
-		return nil, err
-	}
-	wrong := fmt.Errorf("the pool does not have the weights of %s: give the file that caucus pool weigh makes of it", release)
-	if weight != nil {
-		if made, err := reweigh.WeightsOf(r); err != nil || !slices.Equal(made.Weight, weight) {
-			return nil, wrong
-		}
-		return source, nil
-	}
-	if own, err := study.PoolOf(p, pool); err == nil && own.Digest == p.Pool {
-		return nil, wrong
 	}
 	return source, nil
 }
@@ -218,7 +207,7 @@ from (printed here), so that its release states what both cost together.`,
 			if err := q.load(c); err != nil {
 				return err
 			}
-			weighted := q.weighted
+			weighted := q.weighed.Weighted
 			if err := create(out, func(w io.Writer) error { return auxdata.WriteWeighted(w, q.table, q.weight) }); err != nil {
 				return err
 			}

@@ -58,26 +58,22 @@ It costs nothing: ask as often as you like.`,
 			if err != nil {
 				return err
 			}
-			doc := queryAnswer{Where: where, Rows: len(holds), Weighted: q.weight != nil}
-			b := make([]float64, len(holds))
-			total, sum, squares := 0.0, 0.0, 0.0
-			for i, h := range holds {
-				v := 1.0
-				if q.weight != nil {
-					v = q.weight[i]
-				}
-				total += v
-				squares += v * v
-				if h {
-					b[i] = 1
-					sum += v
-					doc.Matching++
-				}
+			share, err := auxdata.ShareOf(holds, q.weight)
+			if err != nil {
+				return err
 			}
-			doc.Estimate, doc.Unweighted = sum/total, float64(doc.Matching)/float64(len(holds))
-			doc.EffectiveRows = total * total / squares
-			if q.made != nil {
-				a, err := reweigh.Answer(q.document, q.made, b)
+			doc := queryAnswer{
+				Where: where, Rows: share.Rows, Matching: share.Matching, Weighted: q.weight != nil,
+				Estimate: share.Weighted, Unweighted: share.Plain, EffectiveRows: share.EffectiveRows,
+			}
+			if q.weighed != nil {
+				b := make([]float64, len(holds))
+				for i, h := range holds {
+					if h {
+						b[i] = 1
+					}
+				}
+				a, err := reweigh.Answer(q.document, q.weighed.Pool, b)
 				if err != nil {
 					return err
 				}
@@ -114,8 +110,7 @@ type weighing struct {
 	weight   []float64
 	document study.Release
 	plan     study.Plan
-	made     *auxdata.Pool // the release's pool, nil without one
-	weighted *auxdata.Pool // the same under the release's weights
+	weighed  *reweigh.Weighed // nil without a release
 }
 
 // load reads the files and checks that the release is about this pool.
@@ -141,25 +136,16 @@ func (q *weighing) load(c *console) error {
 		}
 		return nil
 	}
-	w, err := reweigh.WeightsOf(q.document)
-	if err != nil {
+	if _, err := reweigh.WeightsOf(q.document); err != nil {
 		return fmt.Errorf("%s holds no weights: give the release of a reweigh study", q.release)
 	}
 	if q.table.Has(auxdata.WeightColumn) {
 		return usagef("%s has weights of its own: leave --release out, or give the pool without weights", q.pool)
 	}
-	if q.made, err = study.PoolOf(q.plan, q.table); err != nil {
-		return err
+	w, err := reweigh.Weigh(q.document, q.table)
+	if err != nil {
+		return fmt.Errorf("weigh %s by %s: %w", q.pool, q.release, err)
 	}
-	if q.made.Digest != q.plan.Pool {
-		return fmt.Errorf("%s has digest %s, the release is about pool %s: give the pool of that study, its rows in the same order", q.pool, q.made.Digest, q.plan.Pool)
-	}
-	if q.weighted, err = q.made.Weighted(w.Weight); err != nil {
-		return err
-	}
-	if q.weighted.Digest != w.WeightedPool {
-		return fmt.Errorf("%s: its weights do not have the digest it names: it was changed; fetch it again", q.release)
-	}
-	q.weight = w.Weight
+	q.weighed, q.weight = &w, w.Said.Weight
 	return nil
 }

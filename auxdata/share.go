@@ -1,0 +1,40 @@
+package auxdata
+
+import "fmt"
+
+// Share is which part of a pool's rows a condition holds for.
+type Share struct {
+	Rows, Matching int
+	// Weighted is the share of the weight that the matching rows have, Plain that
+	// of the rows; the same without weights.
+	Weighted, Plain float64
+	// EffectiveRows is Kish's (Σw)²/Σw².
+	EffectiveRows float64
+}
+
+// ShareOf is the share of the rows for which a condition holds, under one
+// positive weight a row; nil weighs all alike.
+func ShareOf(holds []bool, weight []float64) (Share, error) {
+	if len(holds) == 0 {
+		return Share{}, ErrEmpty
+	}
+	if weight != nil && len(weight) != len(holds) {
+		return Share{}, fmt.Errorf("weigh rows: have %d weights for %d rows", len(weight), len(holds))
+	}
+	s := Share{Rows: len(holds)}
+	total, sum, squares := 0.0, 0.0, 0.0
+	for i, h := range holds {
+		v := 1.0
+		if weight != nil {
+			v = weight[i]
+		}
+		total += v
+		squares += v * v
+		if h {
+			sum += v
+			s.Matching++
+		}
+	}
+	s.Weighted, s.Plain, s.EffectiveRows = sum/total, float64(s.Matching)/float64(s.Rows), total*total/squares
+	return s, nil
+}

@@ -1,0 +1,81 @@
+package reweigh
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/study"
+)
+
+// ErrOtherWeights: the table has other weights than the release's, or none where
+// the release was about this very pool.
+var ErrOtherWeights = errors.New("the pool does not have the weights of the release")
+
+// Weighed is the pool of a reweigh study under the weights that were released.
+type Weighed struct {
+	Plan study.Plan
+	Said Weights
+	// Pool is the plan's; Weighted is the same with the weights attached, a pool
+	// of its own.
+	Pool, Weighted *auxdata.Pool
+}
+
+// Weigh attaches a release's weights to the pool of its study, which t is, without
+// weights and its rows in the same order. It refuses another pool, and weights that
+// do not have the digest that the release names.
+func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
+	if w.Said, err = WeightsOf(r); err != nil {
+		return w, err
+	}
+	if w.Plan, err = planOf(r); err != nil {
+		return w, err
+	}
+	if t.Has(auxdata.WeightColumn) {
+		return w, errors.New("it has weights of its own: give the pool without weights")
+	}
+	if w.Pool, err = study.PoolOf(w.Plan, t); err != nil {
+		return w, err
+	}
+	if w.Pool.Digest != w.Plan.Pool {
+		return w, fmt.Errorf("it has digest %s, the release is about pool %s: give the pool of that study, its rows in the same order", w.Pool.Digest, w.Plan.Pool)
+	}
+	if w.Weighted, err = w.Pool.Weighted(w.Said.Weight); err != nil {
+		return w, err
+	}
+	if w.Weighted.Digest != w.Said.WeightedPool {
+		return w, errors.New("the release's weights do not have the digest that it names: it was changed; fetch it again")
+	}
+	return w, nil
+}
+
+// PoolSource is what a plan on the pool t has to say of a release, which t has its
+// weights from or, where t has none, was drawn from. It refuses weights that are
+// not the release's, and the plain pool of the release's own study, which was
+// meant to be weighed (ErrOtherWeights).
+func PoolSource(r study.Release, t *dataset.Table) (*study.WeightSource, error) {
+	source, err := SourceOf(r)
+	if err != nil {
+		return nil, err
+	}
+	weight, err := auxdata.Weights(t)
+	if err != nil {
+		return nil, err
+	}
+	if weight != nil {
+		if made, err := WeightsOf(r); err != nil || !slices.Equal(made.Weight, weight) {
+			return nil, ErrOtherWeights
+		}
+		return source, nil
+	}
+	p, err := planOf(r)
+	if err != nil {
+		return nil, err
+	}
+	if own, err := study.PoolOf(p, t); err == nil && own.Digest == p.Pool {
+		return nil, ErrOtherWeights
+	}
+	return source, nil
+}
