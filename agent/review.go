@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/keyed"
 	"caucus/study/kinds"
 )
 
@@ -59,8 +59,7 @@ type Review struct {
 	// Leaves says in words what leaves, Protects what that guarantees.
 	Leaves   string `json:"leaves"`
 	Protects string `json:"protects"`
-	// Bytes leave: exactly these where the upload is prepared, else about as
-	// many.
+	// Bytes leave: exactly these where the upload is prepared, else no more.
 	Bytes        int      `json:"bytes"`
 	Exact        bool     `json:"bytes_exact"`
 	Columns      []string `json:"columns"`
@@ -79,11 +78,15 @@ type Review struct {
 	Source string `json:"source"`
 	// Undeclared says what a person has to do before the study can take place.
 	Undeclared string `json:"undeclared,omitempty"`
-	// Records is how many the study gets, as declared; Found how many the file
-	// has now.
+	// Records is how many the study gets: as declared, and from when it is charged
+	// as many as were declared then. Found is how many the file has now.
 	Records int      `json:"records"`
 	Found   int      `json:"records_found"`
 	Remarks []string `json:"remarks,omitempty"`
+	// Sight is what the records look like to the study.
+	Sight
+	// Values are this site's own numbers before noise, where a person asked for them.
+	Values []Output `json:"values,omitempty"`
 
 	// Seconds is what preparing it is given, about: that follows from public
 	// numbers and this machine's speed, and what is made leaves at its end.
@@ -150,7 +153,7 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 	if source, err := s.declared(p); err != nil {
 		r.Undeclared = err.Error()
 	} else {
-		r.Source, r.Records = source.File, source.Records
+		r.Source, r.Records = source.File, cmp.Or(d.declared(), source.Records)
 		r.Objections = append(r.Objections, source.Objections(p)...)
 	}
 	if b, err := d.read(fileLate); err == nil {
@@ -200,7 +203,7 @@ func (s *state) review(ctx context.Context, h study.Hash) (Review, error) {
 	if err != nil {
 		return Review{}, err
 	}
-	s.reviewData(ctx, &r, h, p, t)
+	s.reviewData(&r, d, p, t)
 	return r, nil
 }
 
@@ -227,6 +230,8 @@ func (s *state) reviewCosts(ctx context.Context, r *Review, d dossier, p study.P
 		return t, nil // it was said
 	}
 	r.Seconds = c.span.whole().Seconds()
+	r.Bytes = t.MaxBody()
+	r.Added = noiseOf(c.reserved)
 	var costs []privacy.Cost
 	for _, c := range c.charges {
 		r.Sampler, r.Parameters = c.Mechanism, c.Parameters
@@ -270,49 +275,6 @@ func (s *state) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cos
 		}
 	}
 	return nil
-}
-
-// reviewData reads the records and, where there is a task, tries a contribution;
-// problems are for the site to mend.
-func (s *state) reviewData(ctx context.Context, r *Review, h study.Hash, p study.Plan, t study.Task) {
-	problem := func(err error) { r.Problems = append(r.Problems, err.Error()) }
-	if body, err := s.studies.of(h).read(fileUpload); err == nil {
-		r.Bytes, r.Exact = len(body), true
-	}
-	source, err := s.declared(p)
-	if err != nil || len(source.Objections(p)) > 0 {
-		return // said already
-	}
-	records, read, err := source.encoded(p)
-	if err != nil {
-		problem(fmt.Errorf("it would get empty records: %w", err))
-	} else {
-		r.Found, r.Remarks = records.Len(), read.remarks()
-		r.Problems = append(r.Problems, s.config.Data[source.Source].problems(read)...)
-	}
-	if t == nil || r.Exact {
-		return
-	}
-	draft, err := t.Contribute(s.inputs(keyed.Exactly(kinds.RuleOf(p), p.Schema, records, source.Records, s.shardKey)))
-	if err != nil {
-		problem(err)
-		return
-	}
-	// A ledger in memory, gone with this call: what it releases is measured and
-	// thrown away.
-	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
-	if err != nil {
-		problem(err)
-		return
-	}
-	trial, err := study.Settle(ctx, ledger, h, draft.Requests)
-	if err != nil {
-		problem(err)
-		return
-	}
-	if body, err := draft.Body(trial); err == nil {
-		r.Bytes = len(body)
-	}
 }
 
 func (s *state) progress(d dossier, r Review) Progress {

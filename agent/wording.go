@@ -70,11 +70,11 @@ func (r Review) WriteText(w io.Writer) error {
 		line("deadline", "%s", r.Deadline.Format(time.RFC3339))
 	}
 	line("leaves", "%s", r.Leaves)
-	about := "about "
 	if r.Exact {
-		about = "exactly "
+		line("size", "exactly %d bytes, once", r.Bytes)
+	} else if r.Bytes > 0 {
+		line("size", "at most %d bytes, once", r.Bytes)
 	}
-	line("size", "%s%d bytes, once", about, r.Bytes)
 	line("protects", "%s", r.Protects)
 	line("mechanism", "%s by %s %v, noise: %s", r.Mechanism, r.Sampler, r.Parameters, r.Noise)
 	line("label", "%s", r.Label)
@@ -101,6 +101,7 @@ func (r Review) WriteText(w io.Writer) error {
 	for _, m := range r.Remarks {
 		line("", "%s", m)
 	}
+	r.Sight.writeTo(&b)
 	if r.Seconds > 0 {
 		line("time", "prepared in %.3g s from when it is charged, and sent then", r.Seconds)
 	}
@@ -130,6 +131,9 @@ func (r Review) WriteText(w io.Writer) error {
 	}
 	for _, o := range r.Objections {
 		line("", "%s", o)
+	}
+	for _, o := range r.Values {
+		o.writeTo(&b)
 	}
 	for _, p := range r.Problems {
 		line("problem", "%s", p)

@@ -149,14 +149,18 @@ func (a *agentCommand) noteOffline(err error) {
 }
 
 func (a *agentCommand) preview() *cobra.Command {
-	return &cobra.Command{
+	var values bool
+	cmd := &cobra.Command{
 		Use:   "preview STUDY",
 		Short: "Show exactly what would leave for a study, at which price",
 		Long: `Show what a study is, what would leave this machine for it, what that protects
 and costs, and whether the policy allows it and why not. It sends and spends
-nothing. What is odd in the data file shows here too; it fails where something is
-to be mended first.`,
-		Args: one("agent preview", "STUDY"),
+nothing. What is odd in the data file shows here too, and what the records look
+like beside the public pool; it fails where something is to be mended first. All
+that it shows of the records is exact and for the eyes of this site: no noise is
+drawn for a preview, and with --values you see the numbers before noise.`,
+		Example: "  caucus agent preview readmission --config agent.yaml --values",
+		Args:    one("agent preview", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ag, err := a.open()
 			if err != nil {
@@ -168,6 +172,11 @@ to be mended first.`,
 			if err != nil {
 				return err
 			}
+			if values {
+				if r.Values, err = ag.Values(cmd.Context(), r.Plan); err != nil {
+					return err
+				}
+			}
 			if err := a.print(r, r.WriteText); err != nil {
 				return err
 			}
@@ -177,6 +186,8 @@ to be mended first.`,
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&values, "values", false, "show this site's own numbers before noise: for your eyes only")
+	return cmd
 }
 
 // one wants exactly one argument.

@@ -1,0 +1,193 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	mathrand "math/rand/v2"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/keyed"
+	"caucus/study/kinds"
+)
+
+// reviewData reads the records and says what they look like; problems are for
+// the site to mend.
+//
+// Proof note: a preview draws no noise. Somebody who may look at draws and then
+// let one of them leave chooses among draws, and what is chosen no longer has
+// the noise that the bound was proved with. So here nothing is released by a
+// mechanism, not by a ledger in memory either, and nothing is read from the
+// system's randomness: sizes are the bound of the plan (study.Task.MaxBody), and
+// the numbers of Values are those before noise. TestPreviewTouchesNoDice fails at
+// the first random byte.
+func (s *state) reviewData(r *Review, d dossier, p study.Plan, t study.Task) {
+	if body, err := d.read(fileUpload); err == nil {
+		r.Bytes, r.Exact = len(body), true
+	}
+	source, err := s.declared(p)
+	if err != nil || len(source.Objections(p)) > 0 {
+		return // said already
+	}
+	records, read, err := source.encoded(p)
+	if err != nil {
+		r.Problems = append(r.Problems, fmt.Errorf("it would get empty records: %w", err).Error())
+		return
+	}
+	r.Found, r.Remarks = records.Len(), read.remarks()
+	r.Problems = append(r.Problems, s.config.Data[source.Source].problems(read)...)
+	var pool *mat.Dense
+	if t != nil {
+		pool = t.Pool().Encoded
+	}
+	added := r.Added
+	r.Sight = sightOf(p, source, read, records, pool)
+	r.Added = added
+	if t == nil {
+		return
+	}
+	if charges, err := t.Charges(0); err == nil {
+		forPatients(p, charges, r.Patients)
+	}
+}
+
+// Output is one vector that a study is about: this site's own numbers before any
+// noise, and what noise they get.
+type Output struct {
+	Name string `json:"output"`
+	// Values are exact and private. They are computed as for a study, but for the
+	// chance in training, which is drawn anew then.
+	Values []int64 `json:"values"`
+	// SD is the standard deviation of the noise on each; nil where the noise is
+	// not this site's to add.
+	SD []float64 `json:"standard_deviation,omitempty"`
+}
+
+// Values are this site's own numbers for a study, before noise, for the eyes of
+// the site alone: of what it would release itself, or of what it would send where
+// the coordinator adds the noise. It sends, spends and keeps nothing, and draws
+// no noise.
+func (a *Agent) Values(ctx context.Context, h study.Hash) ([]Output, error) {
+	all, err := a.state.values(ctx, h)
+	if err != nil {
+		return nil, fmt.Errorf("show values of study %s: %w", h.String()[:16], err)
+	}
+	return all, nil
+}
+
+func (s *state) values(ctx context.Context, h study.Hash) ([]Output, error) {
+	d := s.studies.of(h)
+	p, err := d.plan()
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.task(p)
+	if err != nil {
+		return nil, fmt.Errorf("the public pool is not here yet: %w", err)
+	}
+	source, err := s.declared(p)
+	if err == nil {
+		err = objection(source.Objections(p))
+	}
+	if err != nil {
+		return nil, err
+	}
+	records, _, err := source.encoded(p)
+	if err != nil {
+		return nil, err
+	}
+	in := study.Inputs{
+		Records:  keyed.Exactly(kinds.RuleOf(p), p.Schema, records, cmp.Or(d.declared(), source.Records), s.shardKey),
+		ShardKey: s.shardKey,
+		Rng:      mathrand.New(mathrand.NewPCG(0, 0)), // no dice: see reviewData
+	}
+	made, err := t.Contribute(in)
+	if err != nil {
+		return nil, err
+	}
+	asked, own := made.Requests, true
+	if len(asked) == 0 {
+		own = false
+		if asked, err = alone(t, made); err != nil {
+			return nil, err
+		}
+	}
+	return unperturbed(ctx, h, asked, own)
+}
+
+// alone is what an aggregator would be asked to release of one contribution.
+func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
+	body, err := c.Body(nil)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := t.NewSum()
+	if err != nil {
+		return nil, err
+	}
+	if err := sum.Add(body); err != nil {
+		return nil, err
+	}
+	return sum.Requests(1)
+}
+
+// unperturbed opens requests without noise: a ledger for simulation, gone with
+// this call, takes the mechanism that adds nothing, and what it publishes cannot
+// be sent (privacy.Unperturbed).
+func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, own bool) ([]Output, error) {
+	var out []Output
+	exact := make([]study.Request, len(asked))
+	for i, r := range asked {
+		o := Output{Name: r.Output}
+		for j := range r.Sensitive.Len() {
+			if own {
+				o.SD = append(o.SD, math.Sqrt(privacy.VarianceOf(r.Mechanism, r.Sensitive.Bound(), j, r.Sensitive.Len())))
+			}
+		}
+		out = append(out, o)
+		exact[i] = r
+		exact[i].Mechanism = privacy.Unperturbed{}
+	}
+	opened, err := study.Settle(ctx, privacy.Simulation(0), h, exact)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range opened {
+		if !p.Simulated {
+			return nil, errors.New("a preview's numbers must not be able to leave")
+		}
+		out[i].Values = p.Values
+	}
+	return out, nil
+}
+
+// What a person is shown of many numbers in text.
+const (
+	shownNumbers = 24
+	numbersALine = 8
+)
+
+func (o Output) writeTo(b *page) {
+	who := "the coordinator gets them as they are"
+	if len(o.SD) > 0 {
+		least, most := slices.Min(o.SD), slices.Max(o.SD)
+		if who = fmt.Sprintf("the noise: ± %.4g", least); most > least {
+			who += fmt.Sprintf(" to %.4g", most)
+		}
+	}
+	b.line("values", "%s: %d numbers before noise, for your eyes only; %s", o.Name, len(o.Values), who)
+	shown := o.Values[:min(len(o.Values), shownNumbers)]
+	for line := range slices.Chunk(shown, numbersALine) {
+		b.line("", "%s", strings.Trim(fmt.Sprint(line), "[]"))
+	}
+	if more := len(o.Values) - len(shown); more > 0 {
+		b.line("", "and %d more: --json shows all", more)
+	}
+}

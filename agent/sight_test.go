@@ -1,0 +1,253 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
+	"math/big"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// diceCalls are all ways in which this room could draw noise, or read the
+// system's randomness, and the functions that may go them: none of them is a
+// preview's, but for the ledger for simulation that adds nothing.
+var diceCalls = map[string][]string{
+	"study.Settle":       {"settle", "unperturbed"},
+	"privacy.Open":       {"openState", "Reconcile"},
+	"privacy.NewMemory":  nil,
+	"privacy.Simulation": {"unperturbed"},
+	"rand.Read":          {"shardKey", "freshRng"},
+	"freshRng":           {"inputs"},
+	"s.inputs":           {"draft", "settle"},
+}
+
+// TestPreviewTouchesNoDice: no function that a preview calls draws noise, shown
+// or thrown away: choosing among draws would break the bound. Nothing else may
+// replace the system's randomness, so this is held where it is asked for. And
+// what is shown of one state is the same each time, for every kind.
+func TestPreviewTouchesNoDice(t *testing.T) {
+	calls := map[string][]string{}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				name := ""
+				switch n := n.(type) {
+				case *ast.SelectorExpr:
+					if x, ok := n.X.(*ast.Ident); ok {
+						name = x.Name + "." + n.Sel.Name
+					}
+				case *ast.Ident:
+					if n.Name == "freshRng" && f.Name.Name != n.Name {
+						name = n.Name
+					}
+				}
+				if _, watched := diceCalls[name]; watched && !slices.Contains(calls[name], f.Name.Name) {
+					calls[name] = append(calls[name], f.Name.Name)
+				}
+				return true
+			})
+		}
+	}
+	for what, by := range diceCalls {
+		if got := calls[what]; !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(by))) {
+			t.Errorf("%s is called by %v, want %v: is a preview among them?", what, got, by)
+		}
+	}
+	for name, change := range plans() {
+		t.Run(name, func(t *testing.T) {
+			r := visitsRig(t, change)
+			a := r.agent(t)
+			if err := a.Round(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			head, err := privacy.HeadOf(context.Background(), a.state.journal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			look := func() string {
+				review, _, err := a.Preview(context.Background(), "illness")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if review.Values, err = a.Values(context.Background(), r.hash); err != nil {
+					t.Fatal(err)
+				}
+				if len(review.Values) == 0 {
+					t.Error("no values are shown")
+				}
+				for _, o := range review.Values {
+					if len(o.Values) == 0 || r.study.Plan.Noise == study.NoiseSite != (len(o.SD) == len(o.Values)) {
+						t.Errorf("%s: %d numbers, %d of noise", o.Name, len(o.Values), len(o.SD))
+					}
+				}
+				b, err := json.Marshal(review)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(b)
+			}
+			if first, second := look(), look(); first != second {
+				t.Errorf("two previews of one state differ:\n%s\n%s", first, second)
+			}
+			if after, err := privacy.HeadOf(context.Background(), a.state.journal); err != nil || after != head {
+				t.Errorf("the ledger went from %v to %v: %v", head, after, err)
+			}
+		})
+	}
+}
+
+// TestValuesAreExact: what --values shows is what is summed, to the last digit,
+// and what is sent is that with noise of the deviation that is shown.
+func TestValuesAreExact(t *testing.T) {
+	r := visitsRig(t, plans()["ratio by gaussian, unit label, noise site, 0 shards"])
+	a := r.agent(t)
+	round(t, a)
+	outputs, err := a.Values(context.Background(), r.hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range outputs {
+		sum := int64(0)
+		for _, v := range o.Values {
+			sum += v
+		}
+		if sum == 60 { // the label counts of 60 records
+			return
+		}
+	}
+	t.Errorf("no output counts the 60 labels: %+v", outputs)
+}
+
+// TestSight: what a person sees of the records is what is in them.
+func TestSight(t *testing.T) {
+	r := visitsRig(t, func(p *study.Proposal) { p.Mechanism, p.Noise, p.Unit = "cross", study.NoiseSite, privacy.Record })
+	lines := visits()
+	lines[0], lines[1] = "x,f,no,p0,c0", "200,martian,maybe,p0,c1"
+	r.put(t, visitsHeader+strings.Join(append(lines, "50,f,yes,p0,c2"), "\n")+"\n")
+	a := r.agent(t)
+	if err := a.Round(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	review, _, err := a.Preview(context.Background(), "illness")
+	if err != nil {
+		t.Fatal(err)
+	}
+	age, sex := review.Cells[0], review.Cells[1]
+	if age.Column != "age" || age.Unreadable != 1 || age.Outside != 1 || age.Here == "" || age.Pool == "" || age.Here == age.Pool {
+		t.Errorf("age: %+v", age)
+	}
+	if sex.UnknownLevels != 1 || !strings.Contains(sex.Here, "f 51%") || !strings.HasPrefix(sex.Pool, "f 50%, m 50%") {
+		t.Errorf("sex: %+v", sex)
+	}
+	if want := []ClassSight{{"no", 29}, {"yes", 31}}; !reflect.DeepEqual(review.Classes, want) || review.Unlabelled != 1 {
+		t.Errorf("classes %v and %d, want %v and 1", review.Classes, review.Unlabelled, want)
+	}
+	if review.Persons != 30 || len(review.Patients) != 2 || review.Patients[0].Patients != 29 || review.Patients[0].Records != 2 || review.Patients[1].Patients != 1 || review.Patients[1].Records != 3 {
+		t.Fatalf("%d patients, %+v", review.Persons, review.Patients)
+	}
+	if len(review.Added) != 1 || !(review.Added[0].SD > 0) || !(review.Added[0].Units > 0) || review.Added[0].Counts {
+		t.Errorf("noise %+v", review.Added)
+	}
+	var out strings.Builder
+	if err := review.WriteText(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1 cannot be read; 1 outside the bounds\n", "classes      no 29, yes 31, without a label 1\n", "patients     30\n", "29 patients have 2 records: for them ε = ", "1 patient has 3 records: for them ε = "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the preview does not say %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestForPatients: k records of a patient cost k·ε of a pure mechanism, ε where
+// shards keep them together, and what is proven for ρ otherwise.
+func TestForPatients(t *testing.T) {
+	p := study.Plan{Unit: privacy.Record, Epsilon: 1}
+	pure := privacy.PureCost(privacy.Record, 0, exactly(1))
+	concentrated := privacy.ConcentratedCost(privacy.Record, 0, exactly(0.5))
+	for _, test := range []struct {
+		name    string
+		plan    func(*study.Plan)
+		charges []study.Charge
+		want    float64 // NaN: nothing is guaranteed
+	}{
+		{"pure", nil, []study.Charge{{Cost: pure}}, 3},
+		{"two pure outputs", nil, []study.Charge{{Cost: pure}, {Cost: pure}}, 6},
+		{"label", func(p *study.Plan) { p.Unit = privacy.Label }, []study.Charge{{Cost: privacy.PureCost(privacy.Label, 0, exactly(1))}}, 3},
+		{"party", func(p *study.Plan) { p.Unit = privacy.Party }, []study.Charge{{Cost: privacy.PureCost(privacy.Party, 0, exactly(1))}}, 1},
+		{"shards keep patients", func(p *study.Plan) { p.Shards, p.Schema.Patient = 2, "patient" }, []study.Charge{{Cost: pure}}, 1},
+		{"rho", func(p *study.Plan) { p.Delta = 1e-6 }, []study.Charge{{Cost: concentrated}}, privacy.EpsilonOf(4.5, 1e-6)},
+		{"rho without delta", nil, []study.Charge{{Cost: concentrated}}, math.NaN()},
+		{"nothing is charged", nil, nil, math.NaN()},
+	} {
+		plan := p
+		if test.plan != nil {
+			test.plan(&plan)
+		}
+		several := []PatientSight{{Patients: 1, Records: 3}}
+		forPatients(plan, test.charges, several)
+		got := several[0].Epsilon
+		if math.IsNaN(test.want) != (got == nil) || got != nil && math.Abs(*got-test.want) > 1e-3*test.want {
+			t.Errorf("%s: ε = %s, want %g", test.name, show(got), test.want)
+		}
+	}
+}
+
+// TestCountsUnits: noise is said in records where a number counts them.
+func TestCountsUnits(t *testing.T) {
+	counts := study.Reservation{Output: "counts", Terms: privacy.Terms{Bound: privacy.CountBound(privacy.Label, 3), Length: 3}}
+	m, err := privacy.CalibrateLaplace(counts.Terms.Bound, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts.Terms.Mechanism = m
+	got := noiseOf([]study.Reservation{counts})[0]
+	if !got.Counts || got.Units != got.SD || !strings.HasPrefix(got.words(), "± 5.6") || !strings.HasSuffix(got.words(), " labels in each count") {
+		t.Errorf("%+v: %s", got, got.words())
+	}
+}
+
+// TestChargedRecords: a study that is charged shows the number of records that
+// was declared then, whatever is declared now.
+func TestChargedRecords(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.agent(t)
+	if err := a.Round(context.Background()); err != nil { // charged
+		t.Fatal(err)
+	}
+	r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 450))
+	if _, err := a.DeclareSource("ward", Approver{Name: "alice"}); err != nil {
+		t.Fatal(err)
+	}
+	review, _, err := a.Preview(context.Background(), "illness")
+	if err != nil || review.Records != 61 || review.Found != 450 {
+		t.Errorf("%d records of %d (%v), want the 61 that were charged of 450", review.Records, review.Found, err)
+	}
+}
+
+func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
