@@ -21,6 +21,7 @@ import (
 // above; the two daemons never import each other.
 var rooms = map[string][]string{
 	"internal/clock":    {},
+	"internal/folder":   {},
 	"internal/yamlfile": {},
 	"internal/database": {},
 	"dataset":           {"internal/yamlfile"},
@@ -44,10 +45,10 @@ var rooms = map[string][]string{
 	"study/kinds":       {"study", "study/classify", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
 	"study/verify":      {"protocol", "study", "study/kinds", "auxdata", "privacy"},
 	"study/simulate":    {"study", "study/bodies", "study/classifier", "study/classify", "study/kinds", "study/labels", "study/ratio", "study/reweigh", "aggregation", "aggregation/ratio", "auxdata", "dataset", "learners", "privacy"},
-	"protocol":          {"internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
+	"protocol":          {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":       {},
-	"agent":             {"dataset/files", "dataset/mapping", "internal/clock", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
-	"coordinator":       {"internal/clock", "internal/database", "internal/yamlfile", "protocol", "protocol/pb", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
+	"agent":             {"internal/folder", "dataset/files", "dataset/mapping", "internal/clock", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"coordinator":       {"internal/folder", "internal/clock", "internal/database", "internal/yamlfile", "protocol", "protocol/pb", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
 	"deploy":            {},
 	"cmd/caucus":        nil, // anything
 	"cmd/paperlab":      nil,

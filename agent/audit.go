@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"log/syslog"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"caucus/internal/folder"
 	"caucus/study"
 )
 
@@ -79,7 +79,7 @@ func openAudit(c Config, party study.PartyID) (*auditLog, error) {
 		}
 	}
 	if a.torn, err = endsMidLine(file); err == nil {
-		err = syncFolder(c.State)
+		err = folder.Sync(c.State)
 	}
 	if err != nil {
 		file.Close()
@@ -87,19 +87,6 @@ func openAudit(c Config, party study.PartyID) (*auditLog, error) {
 	}
 	a.lines = slog.NewJSONHandler(a, nil).WithAttrs([]slog.Attr{slog.String("party", string(party))})
 	return a, nil
-}
-
-// dialSyslog: decisions about data belong with the other authorizations.
-func dialSyslog(where string) (io.WriteCloser, error) {
-	network, address := "unixgram", where
-	if where == "local" {
-		network, address = "", ""
-	}
-	w, err := syslog.Dial(network, address, syslog.LOG_INFO|syslog.LOG_AUTHPRIV, "caucus-agent")
-	if err != nil {
-		return nil, fmt.Errorf("audit: syslog: %s: %w: start it, or correct the key", where, err)
-	}
-	return w, nil
 }
 
 // endsMidLine: a process that died while it wrote left a line without an end.

@@ -34,7 +34,8 @@ func victim() {
 		}
 		fmt.Println(effect)
 		if n--; n == 0 {
-			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			self, _ := os.FindProcess(os.Getpid())
+			self.Kill()
 			select {}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -215,7 +216,7 @@ func (d dossier) write(name string, b []byte) error {
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return err
 	}
-	if err := syncFolder(filepath.Dir(d.dir)); err != nil {
+	if err := folder.Sync(filepath.Dir(d.dir)); err != nil {
 		return err
 	}
 	return protocol.WriteSecret(filepath.Join(d.dir, name), b)
@@ -228,13 +229,4 @@ func (d dossier) writeJSON(name string, v any) error {
 		return err
 	}
 	return d.write(name, append(b, '\n'))
-}
-
-func syncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package agent
 
 import (
@@ -101,13 +103,6 @@ func (r *rig) change(f func(*study.Plan)) {
 	}
 	r.hash = study.HashOf(canonical)
 	r.study.PlanBytes, r.study.Hash = canonical, r.hash
-}
-
-// votes makes a proposal one that trains a learner.
-func votes(learner string) func(*study.Proposal) {
-	return func(p *study.Proposal) {
-		p.Mechanism, p.Noise, p.Learner = "tally", study.NoiseCoordinator, learner
-	}
 }
 
 // TestChargedBeforeRead: when the file is opened the ledger holds the charge,

@@ -491,3 +491,10 @@ func TestDeclaredAnewAfterTheCharge(t *testing.T) {
 		t.Errorf("%d records were sent, 61 were declared when the study was charged", n)
 	}
 }
+
+// votes makes a proposal one that trains a learner.
+func votes(learner string) func(*study.Proposal) {
+	return func(p *study.Proposal) {
+		p.Mechanism, p.Noise, p.Learner = "tally", study.NoiseCoordinator, learner
+	}
+}

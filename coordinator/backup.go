@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"caucus/internal/database"
+	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -111,7 +112,7 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 		err = os.Rename(making, out)
 	}
 	if err == nil {
-		err = syncFolder(filepath.Dir(out))
+		err = folder.Sync(filepath.Dir(out))
 	}
 	if err != nil {
 		return fail(err)
@@ -149,7 +150,7 @@ func digests(dir string) (map[string]string, error) {
 		digest := sha256.Sum256(text)
 		all[e.Name()] = hex.EncodeToString(digest[:])
 	}
-	return all, syncFolder(dir)
+	return all, folder.Sync(dir)
 }
 
 // tryOut opens a copy of these files as a coordinator does when it starts, and
@@ -327,7 +328,7 @@ func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	if err := os.Rename(making, dir); err != nil {
 		return fail(err)
 	}
-	return report, syncFolder(filepath.Dir(dir))
+	return report, folder.Sync(filepath.Dir(dir))
 }
 
 // Names are the files of a backup, sorted.
@@ -337,12 +338,4 @@ func (r BackupReport) Names() (all []string) {
 	}
 	slices.Sort(all)
 	return all
-}
-
-func syncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

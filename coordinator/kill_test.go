@@ -61,7 +61,8 @@ func runChild() {
 		now := fmt.Sprintf("%s#%d", effect, times[effect])
 		fmt.Println("effect", now)
 		if now == kill {
-			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			self, _ := os.FindProcess(os.Getpid())
+			self.Kill()
 			select {} // until it arrives
 		}
 	}

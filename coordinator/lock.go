@@ -1,22 +1,20 @@
 package coordinator
 
 import (
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"syscall"
+
+	"caucus/internal/folder"
 )
 
-// lockFolder makes sure that one coordinator runs on a folder. The lock ends
-// with the process, whatever ends it.
+// lockFolder makes sure that one coordinator runs on a folder.
 func lockFolder(dir string) (release func(), err error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	release, err = folder.Lock(dir)
+	if errors.Is(err, folder.ErrHeld) {
+		return nil, fmt.Errorf("lock folder %s: another coordinator runs on it: stop it first (%w)", dir, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock folder: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock folder %s: another coordinator runs on it: stop it first (%w)", dir, err)
-	}
-	return func() { f.Close() }, nil
+	return release, nil
 }

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"google.golang.org/grpc/credentials"
 
+	"caucus/internal/folder"
 	"caucus/internal/yamlfile"
 )
 
@@ -252,12 +254,7 @@ func writeSecret(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	return folder.Sync()
+	return folder.Sync(filepath.Dir(path))
 }
 
 // ReadSecret reads what WriteSecret wrote. It refuses a file that others may open.
@@ -266,7 +263,7 @@ func ReadSecret(path string) ([]byte, error) { return readSecret(path) }
 // CheckSecret refuses a file that others may open.
 func CheckSecret(path string) error {
 	info, err := os.Stat(path)
-	if err == nil && info.Mode().Perm()&0o077 != 0 {
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // there the folder's access list says
 		return fmt.Errorf("%s has mode %04o, so others may open it: run chmod 600 on it", path, info.Mode().Perm())
 	}
 	return err

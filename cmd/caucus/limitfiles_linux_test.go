@@ -1,9 +1,13 @@
 package main
 
 import (
+	"os/signal"
 	"syscall"
 	"unsafe"
 )
+
+// growthIsAnError: a file that may not grow is an error instead of a signal.
+func growthIsAnError() { signal.Ignore(syscall.SIGXFSZ) }
 
 // limitFiles makes files of a process fail to grow beyond so many bytes.
 func limitFiles(pid int, most uint64) {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -38,7 +37,8 @@ func killAt(text string) {
 	}
 	checkpoint = func(string) {
 		if n--; n == 0 {
-			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			self, _ := os.FindProcess(os.Getpid())
+			self.Kill()
 			select {}
 		}
 	}

@@ -8,13 +8,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +33,7 @@ const (
 // wrong by what a file says at that moment, and a file that may not grow is an
 // error instead of a signal.
 func underFaults() {
-	signal.Ignore(syscall.SIGXFSZ)
+	growthIsAnError()
 	if path := os.Getenv(clockFile); path != "" {
 		now = func() time.Time {
 			text, _ := os.ReadFile(path)

@@ -123,7 +123,11 @@ func TestRunnerStops(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- r.run(ctx, []experiment{e}) }()
 	<-begun
-	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := self.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -1,0 +1,36 @@
+package folder
+
+import (
+	"errors"
+	"os"
+	"testing"
+)
+
+// TestLock: a folder has one holder, until that one lets go.
+func TestLock(t *testing.T) {
+	dir := t.TempDir()
+	release, err := Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(dir); !errors.Is(err, ErrHeld) {
+		t.Errorf("a second lock: have %v, want ErrHeld", err)
+	}
+	release()
+	again, err := Lock(dir)
+	if err != nil {
+		t.Fatalf("after its release: %v", err)
+	}
+	again()
+	if _, err := Lock(dir + "/none"); err == nil || errors.Is(err, ErrHeld) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no folder: %v", err)
+	}
+}
+
+// TestSync: what is there is made durable, what is not is an error or, on Windows,
+// nothing.
+func TestSync(t *testing.T) {
+	if err := Sync(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,26 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// ErrHeld: another process holds the lock.
+var ErrHeld = errors.New("another process holds it")
+
+// Lock makes sure that one process works on a folder: it holds the file lock in it.
+// It does not wait; where another process holds it the error wraps ErrHeld. The lock
+// ends with release or with the process, whatever ends that.
+func Lock(dir string) (release func(), err error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := lockFile(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%w (%w)", ErrHeld, err)
+	}
+	return func() { f.Close() }, nil
+}
