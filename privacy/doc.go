@@ -79,7 +79,7 @@
 //     memory.go, request.go, period.go, ledger.go, reserve.go, release.go.
 //     journal/ is the same on a disk.
 //  7. Its chain, what others may see of it, and how it is mended: line.go,
-//     unanswered.go, chain.go, exportedlines.go, begin.go, reconcile.go.
+//     unanswered.go, chain.go, begin.go, reconcile.go.
 //  8. Beside the door: guarantee.go (what several releases guarantee together, as
 //     their plans say), counts.go, labelguide.go; and what audit/, which knows no
 //     mechanism, is given to refute one: trial.go, real.go, scores.go.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/privacy"
+	"caucus/study/verify"
 )
 
 // exported is the JSON document of ledger export.
@@ -47,7 +48,7 @@ caucus ledger verify --export checks it offline.`,
 				return err
 			}
 			doc.Head = chain.Head().String()
-			lines := func(w io.Writer) error { return privacy.WriteLines(w, doc.Lines) }
+			lines := func(w io.Writer) error { return verify.WriteLines(w, doc.Lines) }
 			if out != "" {
 				if err := create(out, lines); err != nil {
 					return err

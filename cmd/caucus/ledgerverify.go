@@ -85,7 +85,7 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export str
 			return nil, err
 		}
 		defer file.Close()
-		chain, broken = privacy.ReadLines(file, count)
+		chain, broken = verify.ReadLines(file, count)
 	} else {
 		j, file, err := place.open()
 		if err != nil {

@@ -125,7 +125,7 @@ func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Li
 }
 
 // Chain says what following a ledger of so many entries has shown: broken is the
-// error of privacy.Walk or privacy.ReadLines.
+// error of privacy.Walk or ReadLines.
 func Chain(entries int, broken error) []Finding {
 	var f findings
 	switch {

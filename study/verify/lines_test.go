@@ -1,4 +1,4 @@
-package privacy
+package verify_test
 
 import (
 	"bytes"
@@ -7,21 +7,24 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+
+	"caucus/privacy"
+	"caucus/study/verify"
 )
 
 // TestExportedLines: lines come back as they were written, and end where one is
 // wrong, missing or too long.
 func TestExportedLines(t *testing.T) {
 	ctx := context.Background()
-	j := NewMemory()
-	l := must(Open(j, Config{}))
+	j := privacy.NewMemory()
+	l := must(privacy.Open(j, privacy.Config{}))
 	for _, id := range []string{"a", "b", "c"} {
-		must(0, l.Spend(ctx, id, PureCost(Record, 0, big.NewRat(1, 2))))
+		must(0, l.Spend(ctx, id, privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
 	}
-	var lines []Line
-	want := must(Walk(ctx, j, func(l Line) error { lines = append(lines, l); return nil }))
+	var lines []privacy.Line
+	want := must(privacy.Walk(ctx, j, func(l privacy.Line) error { lines = append(lines, l); return nil }))
 	var file bytes.Buffer
-	must(0, WriteLines(&file, lines))
+	must(0, verify.WriteLines(&file, lines))
 	whole := strings.SplitAfter(file.String(), "\n")
 	for name, c := range map[string]struct {
 		text, want string
@@ -33,10 +36,10 @@ func TestExportedLines(t *testing.T) {
 		"a gap":    {whole[0] + whole[2], "line 2 (entry 3)", 1},
 		"no JSON":  {whole[0] + "{", "line 2 (entry 0)", 1},
 		"changed":  {whole[0] + strings.Replace(whole[1], `"id":"b"`, `"id":"x"`, 1), "line 2 (entry 2)", 1},
-		"too long": {whole[0] + strings.Repeat(" ", maxExportedLine+1), "too long", 1},
+		"too long": {whole[0] + strings.Repeat(" ", 1<<20+1), "too long", 1},
 	} {
 		n := 0
-		chain, err := ReadLines(strings.NewReader(c.text), func(Line) error { n++; return nil })
+		chain, err := verify.ReadLines(strings.NewReader(c.text), func(privacy.Line) error { n++; return nil })
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || n != c.n {
 			t.Errorf("%s: %d lines, %v; want %d, %q", name, n, err, c.n, c.want)
 		}
@@ -45,7 +48,7 @@ func TestExportedLines(t *testing.T) {
 		}
 	}
 	stop := errors.New("stop")
-	if _, err := ReadLines(&file, func(Line) error { return stop }); !errors.Is(err, stop) {
+	if _, err := verify.ReadLines(&file, func(privacy.Line) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,14 +1,16 @@
-package privacy
+package verify
 
 import (
 	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"caucus/privacy"
 )
 
 // WriteLines writes a ledger's lines for others to check, one JSON object a line.
-func WriteLines(w io.Writer, lines []Line) error {
+func WriteLines(w io.Writer, lines []privacy.Line) error {
 	b := bufio.NewWriter(w)
 	e := json.NewEncoder(b)
 	for _, l := range lines {
@@ -20,13 +22,13 @@ func WriteLines(w io.Writer, lines []Line) error {
 }
 
 // ReadLines follows what WriteLines wrote, from a ledger's first line on, and
-// hands each good line to fn, whose error ends it, as Walk does with a journal.
-func ReadLines(r io.Reader, fn func(Line) error) (*Chain, error) {
-	chain := NewChain()
+// hands each good line to fn, whose error ends it, as privacy.Walk does with a journal.
+func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error) {
+	chain := privacy.NewChain()
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxExportedLine)
 	for n := 1; in.Scan(); n++ {
-		var l Line
+		var l privacy.Line
 		err := json.Unmarshal(in.Bytes(), &l)
 		if err == nil {
 			err = chain.Follow(l)
