@@ -99,6 +99,17 @@ var mutants = []mutant{
 		found: "TestBeyondCuts",
 	},
 	{
+		name: "more of a party's records are counted than the plan says", room: "study/describe", file: "describe.go",
+		old: "int64(records.Len()) > most {", new: "int64(records.Len()) > 1000*most {",
+		found: "TestPerParty",
+	},
+	{
+		name: "a number that is missing is counted in a bin too", room: "study/describe", file: "columns.go",
+		old:   "\t\t\tout[c.cell+c.of(row, class)]++\n",
+		new:   "\t\t\tout[c.cell+c.of(row, class)]++\n\t\t\tif c.flagged && row[c.encoded+1] > 0.5 {\n\t\t\t\tout[c.cell]++\n\t\t\t}\n",
+		found: "TestBoundHolds",
+	},
+	{
 		name: "more of a party's records are added than the plan says", room: "study/reweigh", file: "reweigh.go", in: "study/kinds",
 		old: "int64(records.Len()) > most {", new: "int64(records.Len()) > 1000*most {",
 		found: "TestWholeParty",

@@ -94,6 +94,8 @@ func plans() map[string]func(*study.Proposal) {
 	add("reweigh", nil, "entropy", privacy.Record, site, 0)
 	add("reweigh", nil, "entropy", privacy.Record, coordinator, 0)
 	add("reweigh", nil, "logistic", privacy.Record, site, 0)
+	add("describe", nil, "gaussian", privacy.Record, site, 0)
+	add("describe", nil, "laplace", privacy.Record, coordinator, 0)
 	add("labels", nil, "rr", privacy.Label, site, 0)
 	shares := func(features, sets string) func(*study.Proposal) {
 		return func(p *study.Proposal) {

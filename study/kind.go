@@ -95,6 +95,9 @@ type Kind interface {
 	// and pool: the kind's own terms, of unit, mechanism and noise what the proposal
 	// leaves out, and the δ of a proposal that names none.
 	Complete(*Plan, Proposal) error
+	// Mechanisms are the names that a plan of the kind may give its mechanism, those for
+	// simulation only included.
+	Mechanisms() []string
 	// Terms points to empty terms of the kind, as a study file gives them under the
 	// kind's name; nil where it has none.
 	Terms() any

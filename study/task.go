@@ -53,6 +53,14 @@ type ShareForecaster interface {
 	ShareError() (off float64, warning string, err error)
 }
 
+// NoiseForecaster is a task whose numbers are released as they are, so that what noise
+// does to each is known beforehand.
+type NoiseForecaster interface {
+	// ForecastNoise says so in words, from public inputs alone; warning says why that
+	// is too much, "" where it is not.
+	ForecastNoise(Size) (words, warning string, err error)
+}
+
 // Agreed is what every task is about: a kind's task has it inside.
 type Agreed struct {
 	plan  Plan

@@ -39,7 +39,7 @@ func demoPolicy(epsilon float64, schema dataset.Schema) agent.Policy {
 	one := privacy.Budget{Epsilon: epsilon, Delta: 1e-5}
 	all := privacy.Budget{Epsilon: 8 * epsilon, Delta: 1e-4}
 	return agent.Policy{
-		Kinds: kinds.Names(), Mechanisms: []string{"tally", "cross", "rr", "auto", "entropy"},
+		Kinds: kinds.Names(), Mechanisms: kinds.Mechanisms(),
 		Noise: []string{study.NoiseSite, study.NoiseCoordinator},
 		Study: map[privacy.Unit]privacy.Budget{privacy.Party: one, privacy.Record: one, privacy.Label: one},
 		Total: map[privacy.Unit]privacy.Budget{privacy.Label: all},

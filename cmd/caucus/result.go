@@ -5,12 +5,11 @@ import (
 	"io"
 	"strings"
 
-	"caucus/aggregation"
+	"caucus/agent"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds"
-	"caucus/study/labels"
 )
 
 // describeRelease writes a release for people. The whole of it is its JSON.
@@ -35,14 +34,24 @@ func describeRelease(w io.Writer, r study.Release) error {
 	if c, ok := classifier.Of(r.Result); ok {
 		line("classifier", "%d classes, %d features, λ = %.3g", len(c.Classes), len(c.Weights), c.Lambda)
 	}
-	if r.Kind != "labels" {
-		return nil
-	}
-	l, err := labels.ResultOf(r.Result)
+	report, err := kinds.Report(r)
 	if err != nil {
 		return err
 	}
-	return describeLabels(w, line, l)
+	for _, l := range report.Lines {
+		line(l.Name, "%s", agent.Printable(l.Text))
+	}
+	for _, of := range report.Tables {
+		fmt.Fprintf(w, "\n%s\n", agent.Printable(of.Title))
+		t := newTable(w, of.Head...)
+		for _, row := range of.Rows {
+			t.add(row...)
+		}
+		if err := t.render(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // guaranteeOf says in words what a plan hides, and what it does not.
@@ -69,27 +78,4 @@ func partyList(all []study.PartyID) string {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")
-}
-
-// describeLabels writes what a labels study adds: how it was trained, what the
-// privatised labels say of the classifier, and the classes' shares.
-func describeLabels(w io.Writer, line func(string, string, ...any), l labels.Result) error {
-	line("", "loss %s, risk %s, correction %s", l.Loss, l.Risk, l.Correction)
-	line("records", "%d, each label as it was with probability %.4f, else one of the other classes", l.Records, l.Keep)
-	if held, ok := l.Held(); ok {
-		switch l.Risk {
-		case aggregation.RiskBER:
-			line("estimated", "balanced error %.3f, by cross-validation on the privatised labels, corrected for their noise", held)
-		case aggregation.RiskAUC:
-			line("estimated", "area under the curve %.3f against the privatised labels, whose noise takes it towards 0.5", 1-held)
-		default:
-			line("estimated", "accuracy %.3f ± %.3f, by cross-validation on the privatised labels, corrected for their noise", 1-held, l.HeldError())
-		}
-	}
-	fmt.Fprintln(w, "\nclass shares of the records, corrected for the noise; ± is its standard error")
-	t := newTable(w, "class", "share", "±")
-	for k, name := range l.Classifier.Classes {
-		t.add(name, fmt.Sprintf("%.4f", l.Shares.Projected[k]), fmt.Sprintf("%.4f", l.Shares.Error[k]))
-	}
-	return t.render()
 }

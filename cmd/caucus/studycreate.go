@@ -55,6 +55,8 @@ type createdStudy struct {
 	Forecast *study.Forecast `json:"forecast"`
 	// ShareError is the forecast of a ratio study.
 	ShareError float64 `json:"share_error,omitempty"`
+	// Noise is the forecast of a describe study.
+	Noise string `json:"noise_forecast,omitempty"`
 	// Map says in words what the pool's columns become, Kept how much of each that
 	// keeps, least first; absent where all is kept.
 	Map     string         `json:"map"`
@@ -258,7 +260,7 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 		Study: p.Name, Plan: made.Hash, State: study.InDraft, Parties: len(p.Roster), Minimum: p.Minimum, Deadline: p.Deadline,
 		Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PoolRows: made.Pool.Rows(), Features: made.Pool.Dim(),
 		Map: p.Map.Words(), Kept: p.Map.Kept(p.Schema, made.Pool.Encoded),
-		Forecast: made.Forecast, ShareError: made.ShareError, Warning: made.Warning,
+		Forecast: made.Forecast, ShareError: made.ShareError, Noise: made.Noise, Warning: made.Warning,
 	}
 	if made.Warning != "" {
 		o.note("warning: %s", made.Warning)
@@ -288,6 +290,9 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 		}
 		if err == nil && doc.ShareError > 0 {
 			_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", doc.ShareError)
+		}
+		if err == nil && doc.Noise != "" {
+			_, err = fmt.Fprintf(w, "forecast   %s\n", doc.Noise)
 		}
 		if err == nil && !dry {
 			_, err = fmt.Fprintf(w, "open it with: caucus study open %s\n", doc.Plan.String()[:16])

@@ -85,6 +85,9 @@ func DefaultMechanism(u privacy.Unit) string {
 // Mechanisms are the names of classify's mechanisms.
 func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
+// Mechanisms are the names of the kind's.
+func (Kind) Mechanisms() []string { return Mechanisms() }
+
 // maxBallots bounds the ballots of a study: more would say nothing new, and a
 // site trains that many classifiers.
 const maxBallots = 1 << 20

@@ -11,6 +11,7 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/audit"
 	"caucus/study"
+	"caucus/study/describe"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
 )
@@ -70,6 +71,7 @@ func widePlans(c clinic) map[string]study.Plan {
 		"ratio counts, gaussian": gaussian,
 		"ratio noisy embedding":  embedding,
 		"reweigh entropy":        c.reweigh("entropy", reweigh.Terms{Bins: 8}),
+		"describe gaussian":      c.describe("gaussian", study.NoiseSite, describe.DefaultTerms()),
 		"labels rr":              c.labels("rr"),
 	}
 }
@@ -82,7 +84,7 @@ func widePlans(c clinic) map[string]study.Plan {
 // Two mistakes are found: parties of one study whose noise is drawn once for
 // all, and a second study that gets the answers of the first.
 //
-// False alarms: 1e-12 each of 8.
+// False alarms: 1e-12 each of 9.
 func TestStudiesDrawApart(t *testing.T) {
 	c, records := wideClinic(t)
 	ledger := func() *privacy.Ledger {
@@ -144,7 +146,7 @@ func TestStudiesDrawApart(t *testing.T) {
 // TestAuditWideStudies: what studies of real size and calibration release of
 // adversarial neighbours gives away no more than the plan says. Few samples see
 // a claim that is spread over hundreds of numbers; they would see noise that is
-// missing in one of them, or the same in two. False alarms: 5e-13 each of 8.
+// missing in one of them, or the same in two. False alarms: 5e-13 each of 9.
 func TestAuditWideStudies(t *testing.T) {
 	c, records := wideClinic(t)
 	for name, p := range widePlans(c) {

@@ -13,6 +13,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classify"
+	"caucus/study/describe"
 	"caucus/study/kinds"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
@@ -36,6 +37,7 @@ func fuzzPlans(t testing.TB) (clinic, []study.Plan) {
 		}(),
 		c.labels("rr"), c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace"), c.ratio(ratio.FeaturesEmbedding, ratio.SetsParty, "gaussian"),
 		c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsMade, "gaussian-zcdp"),
+		c.describe("gaussian", study.NoiseSite, describe.DefaultTerms()), c.describe("laplace", study.NoiseCoordinator, describe.Terms{Bins: 3, PerParty: 60}),
 	}
 }
 
@@ -217,6 +219,17 @@ func FuzzRelease(f *testing.F) {
 		f.Add(b)
 		f.Add(bytes.Replace(b, []byte(`"classes":["no","yes","maybe"],"weights"`), []byte(`"weights"`), 1)) // a model of no classes
 	}
+	counted := c.describe("gaussian", study.NoiseSite, describe.DefaultTerms())
+	for _, body := range []describe.Counts{{Columns: []describe.Column{{Edges: []float64{0, 1}, Noisy: []int64{3}, Counts: []float64{3}, Shares: []float64{1}}}}, {}} {
+		r := study.Release{Manifest: study.Claim(taskOf(f, counted, c.pool))}
+		r.Plan, _ = counted.Canonical()
+		r.Result.Body = encoded(body)
+		b, err := json.Marshal(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
 	records := c.records(f, alike(2, ill))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var r study.Release
@@ -227,6 +240,7 @@ func FuzzRelease(f *testing.F) {
 		_, _ = reweigh.MarginsOf(r)
 		_, _ = reweigh.SourceOf(r)
 		_ = verify.Claims(r, c.pool)
+		_, _ = kinds.Report(r)
 		_, _ = reweigh.Answer(r, c.pool, make([]float64, c.pool.Rows()))
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"caucus/auxdata"
 	"caucus/study"
 	"caucus/study/classify"
+	"caucus/study/describe"
 	"caucus/study/keyed"
 	"caucus/study/labels"
 	"caucus/study/ratio"
@@ -17,6 +18,7 @@ import (
 // kinds is the table of kinds.
 var kinds = map[string]study.Kind{
 	"classify": classify.Kind{},
+	"describe": describe.Kind{},
 	"labels":   labels.Kind{},
 	"ratio":    ratio.Kind{},
 	"reweigh":  reweigh.Kind{},
@@ -30,7 +32,10 @@ func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // Mechanisms are the names of every kind's mechanisms, each once.
 func Mechanisms() []string {
-	all := slices.Concat(classify.Mechanisms(), labels.Mechanisms(), ratio.Mechanisms(), reweigh.Mechanisms())
+	var all []string
+	for _, k := range kinds {
+		all = append(all, k.Mechanisms()...)
+	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -103,4 +108,17 @@ func WordsOf(p study.Plan) study.Words {
 		panic(err)
 	}
 	return kind.Words(p)
+}
+
+// Report says in words what a release holds, where its kind does.
+func Report(r study.Release) (study.Report, error) {
+	kind, err := Named(r.Kind)
+	if err != nil {
+		return study.Report{}, err
+	}
+	k, ok := kind.(study.Reporter)
+	if !ok {
+		return study.Report{}, nil
+	}
+	return k.Report(r)
 }

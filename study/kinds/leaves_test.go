@@ -116,6 +116,8 @@ func TestVerifyEveryLeaf(t *testing.T) {
 	fixed.Lambda = .01
 	central := reweighPlan(schema, wardPool)
 	central.Noise, central.Delta = study.NoiseCoordinator, 1e-6
+	counted := describePlan(schema, wardPool)
+	counted.Noise, counted.Mechanism, counted.Delta = study.NoiseCoordinator, "laplace", 0
 	type one struct {
 		plan study.Plan
 		// word are the beginnings of the places that are the coordinator's word.
@@ -139,13 +141,15 @@ func TestVerifyEveryLeaf(t *testing.T) {
 		"ratio, noisy":      {plan: ratioPlan(schema, pool, m, ratio.FeaturesNoisyEmbedding)},
 		"reweigh":           {plan: reweighPlan(schema, wardPool)},
 		"reweigh, central":  {plan: central},
+		"describe":          {plan: describePlan(schema, wardPool)},
+		"describe, central": {plan: counted},
 		// One unit of the sum's lattice moves the result by less than the tolerance.
 		"logistic": {func() study.Plan { p := reweighPlan(schema, wardPool); p.Mechanism = "logistic"; return p }(), []string{".sum"}},
 	}
 	documents, releases := map[string][]byte{}, map[string]study.Release{}
 	for name, c := range cases {
 		with, from := pool, records
-		if c.plan.Kind == "reweigh" {
+		if c.plan.Pool == wardPool.Digest {
 			with, from = wardPool, wardRecords
 		}
 		r := genuine(t, c.plan, with, from)
@@ -162,7 +166,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			with := pool
-			if c.plan.Kind == "reweigh" {
+			if c.plan.Pool == wardPool.Digest {
 				with = wardPool
 			}
 			tried, passed := 0, map[string]bool{}
@@ -237,6 +241,8 @@ func TestVerifyCarriesNothingElse(t *testing.T) {
 	of := func(change func(*study.Plan)) study.Plan { p := testPlan(schema, pool, m); change(&p); return p }
 	central := reweighPlan(schema, wardPool)
 	central.Noise = study.NoiseCoordinator
+	counted := describePlan(schema, wardPool)
+	counted.Noise = study.NoiseCoordinator
 	for name, c := range map[string]struct {
 		plan study.Plan
 		pool *auxdata.Pool
@@ -249,6 +255,7 @@ func TestVerifyCarriesNothingElse(t *testing.T) {
 		"means":             {of(func(p *study.Plan) { p.Mechanism = "means" }), pool, records},
 		"cross":             {of(func(p *study.Plan) { p.Mechanism, p.Unit = "cross", privacy.Record }), pool, records},
 		"entropy":           {central, wardPool, wardRecords},
+		"describe":          {counted, wardPool, wardRecords},
 		"labels":            {labelPlan(schema, pool, m), pool, records},
 		"ratio":             {ratioPlan(schema, pool, m, ratio.FeaturesClear), pool, records},
 		"ratio, embeddings": {ratioPlan(schema, pool, m, ratio.FeaturesEmbedding), pool, records},

@@ -20,6 +20,7 @@ var noteAt = map[string]string{
 	"ratio laplace":  "Kind", "ratio gaussian": "Kind", "ratio gaussian-zcdp": "Kind", "ratio dirichlet": "Kind",
 	"ratio laplace-prior": "Kind", "ratio auto": "Kind",
 	"reweigh entropy": "weigh", "reweigh logistic": "weigh",
+	"describe gaussian": "counts", "describe laplace": "counts",
 	"labels rr": "Kind", "labels em": "Kind",
 }
 

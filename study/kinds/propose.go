@@ -28,7 +28,9 @@ type Proposed struct {
 	// ShareError is, for ratio studies, how far noise moves one class share of a
 	// set on average.
 	ShareError float64
-	Warning    string
+	// Noise says, for describe studies, how far noise moves each number; "" for others.
+	Noise   string
+	Warning string
 }
 
 // Propose makes a plan: it fits the public map on the pool, fills in defaults
@@ -92,6 +94,11 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prop
 	}
 	if t, ok := task.(study.ShareForecaster); ok {
 		if out.ShareError, out.Warning, err = t.ShareError(); err != nil {
+			return out, err
+		}
+	}
+	if t, ok := task.(study.NoiseForecaster); ok {
+		if out.Noise, out.Warning, err = t.ForecastNoise(out.Size); err != nil {
 			return out, err
 		}
 	}

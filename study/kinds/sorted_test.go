@@ -11,6 +11,7 @@ import (
 
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/describe"
 	"caucus/study/keyed"
 	"caucus/study/kinds"
 	"caucus/study/ratio"
@@ -82,8 +83,9 @@ func TestOneRecordOfMany(t *testing.T) {
 	last := ill
 	last.a = "10.00"
 	for name, p := range map[string]study.Plan{
-		"entropy, 200 a party": c.reweigh("entropy", reweigh.Terms{PerParty: 200}),
-		"made sets":            c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsMade, "gaussian-zcdp"),
+		"entropy, 200 a party":  c.reweigh("entropy", reweigh.Terms{PerParty: 200}),
+		"describe, 200 a party": c.describe("gaussian", study.NoiseSite, describe.Terms{Bins: 10, PerParty: 200}),
+		"made sets":             c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsMade, "gaussian-zcdp"),
 	} {
 		for key := range 5 {
 			f := sortedFile{by: 1, key: key}
@@ -176,6 +178,9 @@ func sortedBounds(t testing.TB, c clinic) []searched {
 		search("a column's sets, a label, 4 declared", counts, 4, true, false),
 		search("2 sets of 3 records, a label", counted(ratio.FeaturesClear, ratio.SetsColumn, "laplace", 3, 2), 0, true, false),
 		search("2 sets of 3 records, a label, 8 declared", counted(ratio.FeaturesClear, ratio.SetsColumn, "laplace", 3, 2), 8, true, false),
+		search("describe, 3 a party", c.describe("gaussian", study.NoiseSite, describe.Terms{Bins: 10, PerParty: 3}), 0, false, false),
+		search("describe, 4 declared", c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), 4, false, false),
+		search("describe, 8 declared", c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), 8, false, false),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"caucus/aggregation"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/describe"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
 )
@@ -198,6 +199,8 @@ func bounds(t testing.TB, c clinic) []searched {
 		records("reweigh entropy with bins and pairs, a record", c.reweigh("entropy", reweigh.Terms{Bins: 3, Pairs: [][2]string{{"a", "ward"}}}), false),
 		records("reweigh logistic, a record", c.reweigh("logistic", reweigh.Terms{}), false),
 		label("labels rr, a label", c.labels("rr")),
+		records("describe, a record", c.describe("gaussian", study.NoiseSite, describe.DefaultTerms()), false),
+		records("describe at the coordinator, a record", c.describe("laplace", study.NoiseCoordinator, describe.Terms{Bins: 2}), true),
 	}
 }
 

@@ -148,11 +148,17 @@ func TestVerifyEveryKind(t *testing.T) {
 			return p
 		}()},
 		"logistic": {plan: func() study.Plan { p := reweighPlan(schema, wardPool); p.Mechanism = "logistic"; return p }()},
+		"describe": {plan: describePlan(schema, wardPool)},
+		"describe, central": {plan: func() study.Plan {
+			p := describePlan(schema, wardPool)
+			p.Noise, p.Mechanism, p.Delta = study.NoiseCoordinator, "laplace", 0
+			return p
+		}()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			with, from := pool, records
-			if c.plan.Kind == "reweigh" {
+			if c.plan.Pool == wardPool.Digest {
 				with, from = wardPool, wardRecords
 			}
 			r := genuine(t, c.plan, with, from)

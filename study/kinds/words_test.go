@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"caucus/study/classify"
+	"caucus/study/describe"
 	"caucus/study/kinds"
 	"caucus/study/labels"
 	"caucus/study/ratio"
@@ -43,4 +44,6 @@ func TestWordsAreWhole(t *testing.T) {
 }
 
 // mechanismsOf are the mechanisms of each kind.
-var mechanismsOf = map[string][]string{"classify": classify.Mechanisms(), "labels": labels.Mechanisms(), "ratio": ratio.Mechanisms(), "reweigh": reweigh.Mechanisms()}
+var mechanismsOf = map[string][]string{
+	"classify": classify.Mechanisms(), "describe": describe.Mechanisms(), "labels": labels.Mechanisms(), "ratio": ratio.Mechanisms(), "reweigh": reweigh.Mechanisms(),
+}

@@ -72,6 +72,9 @@ func DefaultCorrection(loss string, classes int) string {
 // probability e^ε/(e^ε+K−1); em, as published, is rr at ε/2.
 func Mechanisms() []string { return []string{"rr", "em"} }
 
+// Mechanisms are the names of the kind's.
+func (Kind) Mechanisms() []string { return Mechanisms() }
+
 func (Kind) Check(p study.Plan) error {
 	if !slices.Contains(Mechanisms(), p.Mechanism) {
 		return study.PlanError("mechanism", "%q is not one of labels': %v", p.Mechanism, Mechanisms())

@@ -120,6 +120,9 @@ const (
 // Mechanisms are the names of the kind's mechanisms.
 func Mechanisms() []string { return privacy.CountMechanisms() }
 
+// Mechanisms are the names of the kind's.
+func (Kind) Mechanisms() []string { return Mechanisms() }
+
 // simulatedCounts have no proof.
 var simulatedCounts = []string{"laplace-paper", "dirichlet-paper", "none"}
 

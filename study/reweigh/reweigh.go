@@ -59,6 +59,9 @@ var mechanisms = map[string]bool{"entropy": false, "logistic": false, "logistic-
 // Mechanisms are the names of reweigh's mechanisms.
 func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
+// Mechanisms are the names of the kind's.
+func (Kind) Mechanisms() []string { return Mechanisms() }
+
 func (Kind) Check(p study.Plan) error {
 	simulation, ok := mechanisms[p.Mechanism]
 	var t Terms

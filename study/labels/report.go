@@ -1,0 +1,38 @@
+package labels
+
+import (
+	"fmt"
+
+	"caucus/aggregation"
+	"caucus/study"
+)
+
+// Report says what a labels study adds: how it was trained, what the privatised
+// labels say of the classifier, and the classes' shares.
+func (Kind) Report(r study.Release) (out study.Report, err error) {
+	l, err := ResultOf(r.Result)
+	if err != nil {
+		return out, err
+	}
+	line := func(name, format string, args ...any) {
+		out.Lines = append(out.Lines, study.ReportLine{Name: name, Text: fmt.Sprintf(format, args...)})
+	}
+	line("", "loss %s, risk %s, correction %s", l.Loss, l.Risk, l.Correction)
+	line("records", "%d, each label as it was with probability %.4f, else one of the other classes", l.Records, l.Keep)
+	if held, ok := l.Held(); ok {
+		switch l.Risk {
+		case aggregation.RiskBER:
+			line("estimated", "balanced error %.3f, by cross-validation on the privatised labels, corrected for their noise", held)
+		case aggregation.RiskAUC:
+			line("estimated", "area under the curve %.3f against the privatised labels, whose noise takes it towards 0.5", 1-held)
+		default:
+			line("estimated", "accuracy %.3f ± %.3f, by cross-validation on the privatised labels, corrected for their noise", 1-held, l.HeldError())
+		}
+	}
+	t := study.ReportTable{Title: "class shares of the records, corrected for the noise; ± is its standard error", Head: []string{"class", "share", "±"}}
+	for k, name := range l.Classifier.Classes {
+		t.Rows = append(t.Rows, []string{name, fmt.Sprintf("%.4f", l.Shares.Projected[k]), fmt.Sprintf("%.4f", l.Shares.Error[k])})
+	}
+	out.Tables = append(out.Tables, t)
+	return out, nil
+}
