@@ -42,7 +42,7 @@ agents by invitation, run studies from draft to release, and report what they
 were worth, what they cost and what they protect.
 
 One study of each kind: classify by votes (hides a party) and by sums (hides a
-record), ratio, reweigh and labels. It uses the adult data set where --data-dir
+record), ratio, reweigh, labels and describe. It uses the adult data set where --data-dir
 (or CAUCUS_DATA) has it, else generated hospital data. Everything it starts it
 stops; only the report and the releases stay.`,
 		Args: noArguments,

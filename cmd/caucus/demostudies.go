@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/describe"
 	"caucus/study/kinds"
 	studyratio "caucus/study/ratio"
 	"caucus/study/reweigh"
@@ -106,6 +108,13 @@ func (d *demo) cases(data demoData) []demoCase {
 			},
 			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release, pool *auxdata.Pool) (demoMeasure, error) { return judgeWeights(r, pool, data) },
 		},
+		demoCase{
+			Proposal: study.Proposal{
+				Name: "counts", Kind: "describe", Data: demoSource, Epsilon: d.epsilon,
+				Purpose: fmt.Sprintf("know what the private records look like before anything is learned: each agent sends noisy counts of them by level, interval and class. The raw pool lacks nine of ten rows with %s", data.group),
+			},
+			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release, pool *auxdata.Pool) (demoMeasure, error) { return judgeCounts(r, pool, data) },
+		},
 	)
 }
 
@@ -152,6 +161,46 @@ func judgeWeights(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasu
 	off := func(v float64) float64 { return max(v-data.truth, data.truth-v) }
 	return demoMeasure{
 		Name: "error of a share", Better: "low", Released: off(answer.Estimate), Baseline: off(raw), BaselineName: "the raw pool",
+	}, nil
+}
+
+// judgeCounts compares released shares of the features' cells with the truth.
+func judgeCounts(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasure, error) {
+	p, err := kinds.PlanOf(r)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	released, err := describe.CountsOf(r)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	truth := make([][]float64, len(released.Columns))
+	for _, table := range data.parties {
+		records, _, err := p.Schema.Encode(table)
+		if err != nil {
+			return demoMeasure{}, err
+		}
+		for i, c := range describe.Exact(p, records).Columns {
+			if truth[i] == nil {
+				truth[i] = make([]float64, len(c.Noisy))
+			}
+			for k, n := range c.Noisy {
+				truth[i][k] += float64(n) / float64(released.Records)
+			}
+		}
+	}
+	raw := describe.Exact(p, &dataset.Records{X: pool.Encoded, Y: make([]int, pool.Rows())})
+	off := func(of describe.Counts) float64 {
+		sum, cells := 0.0, 0.0
+		for i, c := range of.Columns[:len(of.Columns)-1] { // the pool has no labels
+			for k, share := range c.Shares {
+				sum, cells = sum+(share-truth[i][k])*(share-truth[i][k]), cells+1
+			}
+		}
+		return math.Sqrt(sum / cells)
+	}
+	return demoMeasure{
+		Name: "error of a share (rms)", Better: "low", Released: off(released), Baseline: off(raw), BaselineName: "the raw pool",
 	}, nil
 }
 

@@ -117,7 +117,7 @@ func (s *simulateDescribe) run(cmd *cobra.Command, c *console) error {
 	if cmd.Flags().Changed("parties") && s.parties < 1 {
 		return usagef("--parties %d: give at least 1", s.parties)
 	}
-	s.source.seed = s.seed
+	s.source.seed, s.holdOut = s.seed, true // test records are of no use here
 	data, err := s.load(c)
 	if err != nil {
 		return err

@@ -264,8 +264,8 @@ func TestCountsShown(t *testing.T) {
 	}
 }
 
-// TestPerParty: no more records of a party are counted than the plan says, and
-// which follows from its key alone, not from the order of the file.
+// TestPerParty: no more records of a party are counted than the plan says; which,
+// follows from its key and from what they hold, not from the order of the file.
 func TestPerParty(t *testing.T) {
 	q := statistic(t, func(p *study.Plan) { _ = p.SetTerms(Terms{Bins: 10, PerParty: 3}) })
 	rows := []string{"1,2,3,4,east,f,x,no", "11,2,3,4,west,f,x,yes", "21,2,3,4,east,x,x,no", "31,2,3,4,,f,x,", "41,2,3,4,west,f,x,no"}
