@@ -29,8 +29,9 @@ func (counting) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit, p.Mechanism, p.Noise = privacy.Record, "laplace", cmp.Or(p.Noise, study.NoiseSite)
 	return nil
 }
-func (counting) Terms() any { return nil }
-func (counting) Body() any  { return new([]float64) }
+func (counting) Mechanisms() []string { return []string{"laplace"} }
+func (counting) Terms() any           { return nil }
+func (counting) Body() any            { return new([]float64) }
 func (counting) Check(p study.Plan) error {
 	if p.Unit != privacy.Record || p.Delta != 0 {
 		return study.PlanError("unit", "counting hides a record by pure ε: set unit to record and delta to 0")

@@ -1,0 +1,55 @@
+package describe_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/describe"
+	"caucus/study/kinds"
+	"caucus/study/simulate"
+)
+
+// Three hospitals say what their patients look like: of each column how many have
+// what, with noise that hides each of them.
+func Example() {
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 3000, Seed: 1})
+	records, _, err := schema.EncodeLabelled(table)
+	if err != nil {
+		panic(err)
+	}
+	proposed, err := kinds.Propose(study.Proposal{
+		Name: "who our patients are", Kind: "describe", Epsilon: 8, Records: 1000, Minimum: 3,
+		Roster: []study.PartyID{"a", "b", "c"},
+	}, schema.Meaning(), table.Select([]int{0}))
+	if err != nil {
+		panic(err)
+	}
+	var parties []study.Inputs
+	for i := range proposed.Plan.Roster {
+		rows := make([]int, 1000)
+		for j := range rows {
+			rows[j] = 1000*i + j
+		}
+		parties = append(parties, study.Inputs{Records: records.Select(rows), ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+	}
+	// Rehearse runs virtual parties through the real machine.
+	release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, parties)
+	if err != nil {
+		panic(err)
+	}
+	counts, err := describe.CountsOf(release)
+	if err != nil {
+		panic(err)
+	}
+	truth := describe.Exact(proposed.Plan, records)
+	sex := counts.Columns[1]
+	fmt.Println(sex.Column, "counts", sex.Cells(), "of", counts.Records, "records")
+	off := sex.Noisy[0] - truth.Columns[1].Noisy[0]
+	fmt.Printf("noise of deviation %.0f moved the first by less than five of it: %v\n", counts.NoiseSD, float64(max(off, -off)) < 5*counts.NoiseSD)
+	// Output:
+	// sex counts [female male other or missing] of 3000 records
+	// noise of deviation 6 moved the first by less than five of it: true
+}
