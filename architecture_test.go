@@ -143,7 +143,7 @@ var otherWords = map[string]map[string]string{
 	"learners":       {"logistic": "a loss"},
 	"agent":          {"none": "no columns"},
 	"coordinator":    {"none": "no budget"},
-	"study/simulate": {"classify": "", "tally": "", "none": ""}, // what it compares with is still to become the kind's to say
+	"study/simulate": {"none": "the mechanism without noise, which a run is compared with where its kind has it"},
 }
 
 // mayName says whether a room may name kinds or their mechanisms: the table of

@@ -9,7 +9,8 @@ import (
 	"caucus/privacy"
 )
 
-// Proposal is what a researcher says about a study; Plan makes the plan of it.
+// Proposal is what a researcher says about a study; kinds.Propose makes the plan of
+// it, and study/simulate runs it among virtual parties.
 // Zero fields take the defaults named here.
 type Proposal struct {
 	Name    string `yaml:"name"`
@@ -29,7 +30,7 @@ type Proposal struct {
 	Mechanism string       `yaml:"mechanism"` // DefaultMechanism
 	Noise     string       `yaml:"noise"`     // DefaultNoise
 	Bound     string       `yaml:"bound"`
-	Shards    int          `yaml:"shards"` // 1
+	Shards    int          `yaml:"shards"` // classify: 1
 	Lambda    float64      `yaml:"lambda"` // 0: auto
 	Learner   string       `yaml:"learner"`
 	Tilt      bool         `yaml:"tilt"`

@@ -200,13 +200,14 @@ func (d *demo) curves(ctx context.Context, data demoData) ([]demoCurve, error) {
 	for _, p := range classifyProposals(d.epsilon) {
 		c := demoCurve{Study: p.Name}
 		for _, epsilon := range []float64{0.3, 1, 3, 10} {
-			s, err := simulate.Simulation{
-				Plan: study.Plan{
-					Name: p.Name, Kind: "classify", Schema: data.schema, Unit: p.Unit, Epsilon: epsilon, Delta: 1e-6,
-					Mechanism: p.Mechanism, Noise: study.DefaultNoise(p.Unit), Shards: 1, Minimum: 1,
+			delta := 1e-6
+			s, err := simulate.Classify{
+				Split: simulate.Split{Schema: data.schema, Train: data.learn, Test: data.test, PoolFraction: 1. / 3, Parties: d.parties, Seed: d.seed},
+				Proposal: study.Proposal{
+					Name: p.Name, Kind: "classify", Unit: p.Unit, Epsilon: epsilon, Delta: &delta, Mechanism: p.Mechanism,
+					Map: dataset.Components{Project: demoProject},
 				},
-				Train: data.learn, Test: data.test, PoolFraction: 1. / 3, Parties: d.parties,
-				Map: dataset.Components{Project: demoProject}, Repeats: 3, Seed: d.seed,
+				Repeats: 3,
 			}.Run(ctx)
 			if err != nil {
 				return nil, err

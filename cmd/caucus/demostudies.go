@@ -260,16 +260,16 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 		Contributed: release.Contributed, Missing: release.Missing, Plan: proposed.Hash,
 		Warnings: release.Result.Warnings, Costs: release.Costs, Seconds: time.Since(began).Seconds(),
 	}
-	clear, err := d.rehearse(ctx, data, c, proposed)
+	clear, err := d.unperturbed(ctx, data, c, proposed)
 	if err != nil {
 		return fail(err)
 	}
-	unperturbed, err := c.judge(clear, proposed.Pool)
+	compared, err := c.judge(clear, proposed.Pool)
 	if err != nil {
 		return fail(err)
 	}
 	s.Measure = measure
-	s.Measure.Unperturbed = unperturbed.Released
+	s.Measure.Unperturbed = compared.Released
 	return s, signed, nil
 }
 
@@ -282,8 +282,8 @@ func fewest(own []*dataset.Table) int {
 	return slices.Min(rows)
 }
 
-// rehearse is the same study with hardly any noise, in this process.
-func (d *demo) rehearse(ctx context.Context, data demoData, c demoCase, proposed kinds.Proposed) (study.Release, error) {
+// unperturbed is the same study with hardly any noise, in this process.
+func (d *demo) unperturbed(ctx context.Context, data demoData, c demoCase, proposed kinds.Proposed) (study.Release, error) {
 	p := proposed.Plan
 	p.Epsilon = nearlyClear
 	inputs := make([]study.Inputs, len(c.own))

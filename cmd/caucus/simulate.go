@@ -15,8 +15,6 @@ import (
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/classify"
-	"caucus/study/kinds"
 	"caucus/study/simulate"
 )
 
@@ -38,7 +36,7 @@ type simulateClassify struct {
 
 // classifySummary is the JSON document of simulate classify.
 type classifySummary struct {
-	simulate.Summary
+	simulate.ClassifySummary
 	Seconds float64 `json:"seconds"`
 }
 
@@ -51,15 +49,15 @@ func newSimulateClassify(c *console) *cobra.Command {
 study machine and a simulation ledger, and measure the release on test records.
 
 Without --train or --dataset it uses generated hospital data.`,
-		Example: `  caucus simulate classify --parties 200 --epsilon 1 --out release.json
-  caucus simulate classify --dataset adult --parties 12 --unit record --mechanism cross`,
+		Example: `  caucus simulate classify --dataset adult --parties 12 --out release.json
+  caucus simulate classify --parties 200 --unit party`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
 	}
 	s.flags(cmd)
 	f := cmd.Flags()
 	f.IntVar(&s.parties, "parties", 0, "number of virtual parties; default: the party column's, else 100")
-	f.StringVar(&s.unit, "unit", "party", "what one guarantee hides: party, record or label")
+	f.StringVar(&s.unit, "unit", "record", "what one guarantee hides: party, record or label")
 	f.IntVar(&s.shards, "shards", 1, "classifiers a party trains on disjoint shards of its patients")
 	f.StringVar(&s.noise, "noise", "", "who adds noise: site or coordinator; default coordinator for unit party, else site")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
@@ -72,7 +70,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.25, "share of the training records that becomes the pool, without labels")
 	f.StringVar(&s.poolRelease, "pool-release", "", "the reweigh release that --pool has its weights from, or was made from: what both cost is then stated together")
 	f.IntVar(&s.poolRows, "pool-rows", 10000, "most rows of that pool; 0 for no limit")
-	f.BoolVar(&s.tilt, "tilt", true, "tilt the pool where a cross release shows that it differs")
+	f.BoolVar(&s.tilt, "tilt", false, "tilt the pool where a cross release shows that it differs")
 	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits, learners and simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first repeat's release here, for caucus predict")
@@ -86,28 +84,40 @@ func (c *console) warnDelta(delta float64, units int) {
 	}
 }
 
-func (s *simulateClassify) plan(cmd *cobra.Command) (study.Plan, error) {
+// proposal is what the flags propose; what they leave out takes the defaults of a real
+// study.
+func (s *simulateClassify) proposal(cmd *cobra.Command) (study.Proposal, error) {
 	unit, err := privacy.ParseUnit(s.unit)
 	if err != nil {
-		return study.Plan{}, usageError{err}
+		return study.Proposal{}, usageError{err}
 	}
-	p := study.Plan{
-		Name: "simulation", Kind: "classify", Unit: unit, Epsilon: s.epsilon, Delta: s.delta,
-		Mechanism: s.mechanism, Noise: s.noise, Bound: s.bound, Shards: s.shards,
-		Learner: s.learner, Tilt: s.tilt, Minimum: 1, Simulated: true,
+	p := study.Proposal{
+		Name: simulationName, Kind: "classify", Unit: unit, Epsilon: s.epsilon, Mechanism: s.mechanism, Noise: s.noise,
+		Bound: s.bound, Shards: s.shards, Learner: s.learner, Tilt: s.tilt, Map: s.components,
 	}
-	if p.Mechanism == "" {
-		p.Mechanism = classify.DefaultMechanism(unit)
+	if s.epsilon == 0 {
+		return p, usageError{errZeroEpsilon}
 	}
-	if p.Noise == "" {
-		p.Noise = study.DefaultNoise(unit)
+	if cmd.Flags().Changed("delta") {
+		p.Delta = &s.delta
 	}
-	if s.lambda != "auto" {
-		if p.Lambda, err = strconv.ParseFloat(s.lambda, 64); err != nil || !(p.Lambda > 0) {
-			return p, usagef("--lambda %q: give a number above 0, or auto", s.lambda)
-		}
+	p.Lambda, err = parseLambda(s.lambda)
+	return p, err
+}
+
+// simulationName is the name of simulated studies.
+const simulationName = "simulation"
+
+// parseLambda reads a ridge; auto is 0, as in a study file.
+func parseLambda(text string) (float64, error) {
+	if text == "auto" {
+		return 0, nil
 	}
-	return p, nil
+	lambda, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(lambda > 0) {
+		return 0, usagef("--lambda %q: give a number above 0, or auto", text)
+	}
+	return lambda, nil
 }
 
 func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
@@ -119,7 +129,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 		return usagef("--pool-rows %d: give 0 or more", s.poolRows)
 	}
 	s.source.seed = s.seed
-	p, err := s.plan(cmd)
+	proposal, err := s.proposal(cmd)
 	if err != nil {
 		return err
 	}
@@ -127,7 +137,6 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	if err != nil {
 		return err
 	}
-	p.Schema = data.schema
 	if s.poolRelease != "" {
 		if s.pool == "" {
 			return usagef("--pool-release goes with --pool")
@@ -136,7 +145,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 		if err != nil {
 			return err
 		}
-		if p.Weights, err = poolSource(s.poolRelease, pool, true); err != nil {
+		if proposal.Weights, err = poolSource(s.poolRelease, pool, true); err != nil {
 			return err
 		}
 	}
@@ -145,22 +154,18 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 		s.parties = 100
 	}
 	units := s.parties
-	if p.Unit != privacy.Party {
+	if proposal.Unit != privacy.Party {
 		units = data.train.Len()
 	}
-	if !cmd.Flags().Changed("delta") {
-		p.Delta = study.DefaultDelta(units)
-	} else if units > 0 {
-		c.warnDelta(p.Delta, units)
+	if proposal.Delta != nil && units > 0 {
+		c.warnDelta(s.delta, units)
 	}
-	p.Map = dataset.Identity(p.Schema) // until the pool is known
-	if err := kinds.Check(p); err != nil {
-		return usageError{err}
-	}
-	sim := simulate.Simulation{
-		Plan: p, Train: data.train, Test: data.test, Pool: data.pool, PoolWeight: data.poolWeight,
-		PoolFraction: s.poolFraction, PoolRows: s.poolRows, Parties: s.parties,
-		Map: s.components, Repeats: s.repeats, Seed: s.seed,
+	sim := simulate.Classify{
+		Split: simulate.Split{
+			Schema: data.schema, Train: data.train, Test: data.test, Pool: data.pool, PoolWeight: data.poolWeight,
+			PoolFraction: s.poolFraction, PoolRows: s.poolRows, Parties: s.parties, Seed: s.seed,
+		},
+		Proposal: proposal, Repeats: s.repeats,
 	}
 	if err := sim.Check(); err != nil {
 		return usageError{err}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,9 +12,7 @@ import (
 	"caucus/aggregation"
 	"caucus/dataset"
 	"caucus/learners"
-	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/kinds"
 	"caucus/study/labels"
 	"caucus/study/simulate"
 )
@@ -34,15 +31,18 @@ type simulateLabels struct {
 
 // labelsSummary is the JSON document of simulate labels.
 type labelsSummary struct {
-	simulate.LabelSummary
+	simulate.LabelsSummary
 	Seconds float64 `json:"seconds"`
 }
 
-// defaultFilters maps pictures unless --filters says otherwise.
+// What maps pictures where no flag says otherwise, which no study file can say: random
+// patches, then components of what they see.
 const defaultFilters = 200
 
+var pictureComponents = dataset.Components{Project: 60, Whiten: 0.5}
+
 func newSimulateLabels(c *console) *cobra.Command {
-	s := simulateLabels{components: dataset.Components{Project: 60, Whiten: 0.5}}
+	s := simulateLabels{components: dataset.Components{Project: dataset.Auto}}
 	cmd := &cobra.Command{
 		Use:   "labels",
 		Short: "Train a classifier on clear features with privatised labels",
@@ -79,27 +79,23 @@ Without --train or --dataset it uses generated hospital data.`,
 	return cmd
 }
 
-func (s *simulateLabels) plan(schema dataset.Schema) (study.Plan, error) {
-	terms := labels.DefaultTerms()
-	terms.Loss, terms.Risk, terms.Correction = s.loss, s.risk, s.correction
-	terms.MaxRecords = 1 << 20
+// proposal is what the flags propose; what they leave out takes the defaults of a real
+// study. A virtual party may hold as many records as a plan allows.
+func (s *simulateLabels) proposal() (study.Proposal, error) {
+	terms := labels.Terms{Loss: s.loss, Risk: s.risk, Correction: s.correction, MaxRecords: labels.MostRecords}
 	if s.correction == "auto" {
-		terms.Correction = labels.DefaultCorrection(s.loss, len(schema.Classes()))
+		terms.Correction = ""
 	}
-	p := study.Plan{
-		Name: "simulation", Kind: "labels", Schema: schema, Map: dataset.Identity(schema), Unit: privacy.Label, Epsilon: s.epsilon,
-		Mechanism: s.mechanism, Noise: study.NoiseSite, Minimum: 1, Simulated: true,
+	p := study.Proposal{Name: simulationName, Kind: "labels", Epsilon: s.epsilon, Mechanism: s.mechanism, Map: s.components}
+	if s.epsilon == 0 {
+		return p, usageError{errZeroEpsilon}
 	}
-	if err := p.SetTerms(terms); err != nil {
+	var err error
+	if p.KindTerms, err = study.EncodeTerms(terms); err != nil {
 		return p, err
 	}
-	if s.lambda != "auto" {
-		var err error
-		if p.Lambda, err = strconv.ParseFloat(s.lambda, 64); err != nil || !(p.Lambda > 0) {
-			return p, usagef("--lambda %q: give a number above 0, or auto", s.lambda)
-		}
-	}
-	return p, nil
+	p.Lambda, err = parseLambda(s.lambda)
+	return p, err
 }
 
 func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
@@ -114,13 +110,6 @@ func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 	data, err := s.load(c)
 	if err != nil {
 		return err
-	}
-	p, err := s.plan(data.schema)
-	if err != nil {
-		return err
-	}
-	if err := kinds.Check(p); err != nil {
-		return usageError{err}
 	}
 	var pictures *dataset.Pictures
 	if s.pictures != "" {
@@ -143,6 +132,18 @@ func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 			s.filters = defaultFilters
 		}
 	}
+	if f := cmd.Flags(); s.filters > 0 {
+		if !f.Changed("project") {
+			s.components.Project = pictureComponents.Project
+		}
+		if !f.Changed("whiten") {
+			s.components.Whiten = pictureComponents.Whiten
+		}
+	}
+	proposal, err := s.proposal()
+	if err != nil {
+		return err
+	}
 	if s.parties == 0 && data.train.Party == nil {
 		s.parties = 10
 	}
@@ -150,14 +151,20 @@ func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 		rows := rand.New(rand.NewPCG(s.seed, 0)).Perm(data.train.Len())
 		data.train = data.train.Select(rows[:s.trainRows])
 	}
-	bar := newProgress(c)
-	summary, err := simulate.Labels{
-		Simulation: simulate.Simulation{
-			Plan: p, Train: data.train, Test: data.test, Pool: data.pool, PoolFraction: s.poolFraction,
-			Parties: s.parties, Map: s.components, Repeats: s.repeats, Seed: s.seed, Progress: bar.set,
+	sim := simulate.Labels{
+		Split: simulate.Split{
+			Schema: data.schema, Train: data.train, Test: data.test, Pool: data.pool, PoolFraction: s.poolFraction,
+			Parties: s.parties, Seed: s.seed,
 		},
+		Proposal: proposal, Repeats: s.repeats,
 		Filters: s.filters, Pictures: pictures, Fourier: s.fourier, Gamma: s.gamma,
-	}.Run(cmd.Context())
+	}
+	if err := sim.Check(); err != nil {
+		return usageError{err}
+	}
+	bar := newProgress(c)
+	sim.Progress = bar.set
+	summary, err := sim.Run(cmd.Context())
 	bar.stop()
 	if err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 
 	"caucus/aggregation/ratio"
 	"caucus/dataset"
-	"caucus/privacy"
 	"caucus/study"
 	studyratio "caucus/study/ratio"
 	"caucus/study/simulate"
@@ -40,7 +39,7 @@ type ratioSummary struct {
 }
 
 func newSimulateRatio(c *console) *cobra.Command {
-	s := simulateRatio{terms: studyratio.DefaultTerms()}
+	s := simulateRatio{terms: studyratio.DefaultTerms(), components: dataset.Components{Project: dataset.Auto}}
 	cmd := &cobra.Command{
 		Use:   "ratio",
 		Short: "Estimate class ratios from sets with privatised label counts",
@@ -107,10 +106,13 @@ func parseShares(flag, text string) ([][]float64, error) {
 func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	start := time.Now()
 	s.source.seed = s.seed
+	if s.epsilon == 0 {
+		return usageError{errZeroEpsilon}
+	}
 	sim := simulate.Ratio{
-		PoolFraction: s.poolFraction, PoolRows: s.poolRows, Map: s.components,
-		Sets: s.sets, SetSize: s.setSize, Skew: s.skew, Targets: s.targets, TargetSize: s.targetSize,
-		Protocol: ratio.Protocol(s.protocol), Repeats: s.repeats, Seed: s.seed,
+		Proposal: study.Proposal{Name: simulationName, Kind: "ratio", Epsilon: s.epsilon, Mechanism: s.mechanism, Map: s.components},
+		Sets:     s.sets, SetSize: s.setSize, Skew: s.skew, Targets: s.targets, TargetSize: s.targetSize,
+		Protocol: ratio.Protocol(s.protocol), Repeats: s.repeats,
 	}
 	var err error
 	if sim.SetShares, err = parseShares("set-shares", s.setShares); err != nil {
@@ -123,15 +125,13 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	if err != nil {
 		return err
 	}
-	sim.Train, sim.Test, sim.Pool = data.train, data.test, data.pool
-	p := study.Plan{
-		Name: "simulation", Kind: "ratio", Schema: data.schema, Unit: privacy.Label, Epsilon: s.epsilon, Delta: s.delta,
-		Mechanism: s.mechanism, Noise: study.NoiseSite, Minimum: 1, Simulated: true,
+	sim.Split = simulate.Split{
+		Schema: data.schema, Train: data.train, Test: data.test, Pool: data.pool, PoolFraction: s.poolFraction, PoolRows: s.poolRows, Seed: s.seed,
 	}
-	p.Schema.Party = ""
-	s.terms.Sets, s.terms.MaxSets = studyratio.SetsParty, 1
+	sim.Schema.Party = ""
+	s.terms.Sets, s.terms.MaxSets = studyratio.SetsParty, 0
 	if s.terms.Skew != 0 || s.expected != "" {
-		s.terms.Sets, s.terms.MaxSets = studyratio.SetsMade, len(p.Schema.Label.Classes)
+		s.terms.Sets = studyratio.SetsMade
 		shares, err := parseShares("expected", s.expected)
 		if err != nil {
 			return err
@@ -140,19 +140,11 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 			s.terms.Expected = shares[0]
 		}
 	}
-	if s.terms.Features == studyratio.FeaturesNoisyEmbedding {
-		p.Unit = privacy.Record
+	if cmd.Flags().Changed("delta") {
+		sim.Proposal.Delta = &s.delta
+		c.warnDelta(s.delta, s.sets*s.setSize)
 	}
-	if p.Mechanism == "" {
-		p.Mechanism = studyratio.DefaultMechanism(s.terms.Features)
-	}
-	units := s.sets * s.setSize
-	if !cmd.Flags().Changed("delta") {
-		p.Delta = study.DefaultDelta(units)
-	} else {
-		c.warnDelta(p.Delta, units)
-	}
-	sim.Plan, sim.Terms = p, s.terms
+	sim.Terms = s.terms
 	if err := sim.Check(); err != nil {
 		return usageError{err}
 	}

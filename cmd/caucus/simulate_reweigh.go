@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/kinds"
 	"caucus/study/reweigh"
 	"caucus/study/simulate"
 )
@@ -38,7 +36,7 @@ type reweighSummary struct {
 }
 
 func newSimulateReweigh(c *console) *cobra.Command {
-	var s simulateReweigh
+	s := simulateReweigh{components: dataset.Components{Project: dataset.Auto}}
 	cmd := &cobra.Command{
 		Use:   "reweigh",
 		Short: "Weigh a public pool so that it stands for private records of another population",
@@ -63,7 +61,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.Float64Var(&s.holdOutShare, "hold-out-share", 0, "share of the private records that takes no part and is written to test.csv")
 	f.StringVar(&s.query, "query", "", `condition whose share among the private records is asked for, such as 'income == ">50K"'`)
 	f.StringVar(&s.mechanism, "mechanism", "entropy", "entropy, logistic or logistic-paper")
-	f.StringVar(&s.noise, "noise", study.NoiseSite, "who adds noise: site or coordinator")
+	f.StringVar(&s.noise, "noise", "", "who adds noise: site (default) or coordinator")
 	f.StringVar(&s.unit, "unit", "record", "what one guarantee hides: record or label")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
 	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ: 0 for pure ε, above for Gaussian noise (entropy only)")
@@ -79,14 +77,21 @@ Without --train or --dataset it uses generated hospital data.`,
 	return cmd
 }
 
-func (s *simulateReweigh) plan() (study.Plan, error) {
+// proposal is what the flags propose; what they leave out takes the defaults of a real
+// study.
+func (s *simulateReweigh) proposal(cmd *cobra.Command) (study.Proposal, error) {
 	unit, err := privacy.ParseUnit(s.unit)
 	if err != nil {
-		return study.Plan{}, usageError{err}
+		return study.Proposal{}, usageError{err}
 	}
-	p := study.Plan{
-		Name: "simulation", Kind: "reweigh", Unit: unit, Epsilon: s.epsilon, Delta: s.delta,
-		Mechanism: s.mechanism, Noise: s.noise, Minimum: 1, Simulated: true,
+	p := study.Proposal{
+		Name: simulationName, Kind: "reweigh", Unit: unit, Epsilon: s.epsilon, Mechanism: s.mechanism, Noise: s.noise, Map: s.components,
+	}
+	if s.epsilon == 0 {
+		return p, usageError{errZeroEpsilon}
+	}
+	if cmd.Flags().Changed("delta") {
+		p.Delta = &s.delta
 	}
 	terms := reweigh.Terms{Bins: s.bins, Keep: s.keep}
 	for _, pair := range s.pairs {
@@ -96,15 +101,11 @@ func (s *simulateReweigh) plan() (study.Plan, error) {
 		}
 		terms.Pairs = append(terms.Pairs, [2]string{a, b})
 	}
-	if err := p.SetTerms(terms); err != nil {
+	if p.KindTerms, err = study.EncodeTerms(terms); err != nil {
 		return p, err
 	}
-	if s.lambda != "auto" {
-		if p.Lambda, err = strconv.ParseFloat(s.lambda, 64); err != nil || !(p.Lambda > 0) {
-			return p, usagef("--lambda %q: give a number above 0, or auto", s.lambda)
-		}
-	}
-	return p, nil
+	p.Lambda, err = parseLambda(s.lambda)
+	return p, err
 }
 
 // group marks the rows that --split names; its column is returned too.
@@ -149,7 +150,7 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 	if err != nil {
 		return usageError{err}
 	}
-	p, err := s.plan()
+	proposal, err := s.proposal(cmd)
 	if err != nil {
 		return err
 	}
@@ -172,32 +173,33 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 			query[i] = 1
 		}
 	}
-	p.Schema = schema.Without(column)
-	p.Schema.Party = "" // as writeFiles writes
-	p.Map = dataset.Identity(p.Schema)
-	if err := kinds.Check(p); err != nil {
-		return usageError{err}
-	}
-	if p.Unit == privacy.Party {
-		c.warnDelta(p.Delta, s.parties)
+	schema = schema.Without(column)
+	schema.Party = "" // as writeFiles writes
+	if proposal.Unit == privacy.Party {
+		c.warnDelta(s.delta, s.parties)
 	} else {
-		c.warnDelta(p.Delta, table.Rows())
+		c.warnDelta(s.delta, table.Rows())
 	}
-	records, _, err := p.Schema.Encode(table)
+	records, _, err := schema.Encode(table)
 	if err != nil {
 		return err
 	}
+	sim := simulate.Reweigh{
+		Schema: schema, Proposal: proposal, Records: records, Group: group, Share: s.share, HoldOut: s.holdOutShare,
+		Query: query, Parties: s.parties, Repeats: s.repeats, Seed: s.seed,
+	}
+	if err := sim.Check(); err != nil {
+		return usageError{err}
+	}
 	bar := newProgress(c)
-	summary, err := simulate.Reweigh{
-		Plan: p, Records: records, Group: group, Share: s.share, HoldOut: s.holdOutShare, Query: query, Parties: s.parties,
-		Map: s.components, Repeats: s.repeats, Seed: s.seed, Progress: bar.set,
-	}.Run(cmd.Context())
+	sim.Progress = bar.set
+	summary, err := sim.Run(cmd.Context())
 	bar.stop()
 	if err != nil {
 		return err
 	}
 	if s.out != "" {
-		if err := s.writeFiles(c, p.Schema, table, summary); err != nil {
+		if err := s.writeFiles(c, schema, table, summary); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"caucus/dataset"
 	"caucus/privacy"
-	"caucus/study"
 	"caucus/study/simulate"
 )
 
@@ -65,6 +64,12 @@ var (
 	// noise; the best on the test records is reported, labelled as oracle.
 	oracleLambdas = []float64{1e-3, 1e-2, 1e-1, 1}
 )
+
+// atHammDelta is the δ of a proposal.
+func atHammDelta() *float64 {
+	delta := hammDelta
+	return &delta
+}
 
 // skewed is the Dirichlet concentration of the skewed partition.
 const skewed = 0.5
@@ -130,15 +135,19 @@ func partition(concentration float64) string {
 
 // deal makes a draw of a set. The split depends on seed, set and draw, so that
 // all numbers of parties and all methods meet the same pool and test records.
-func (s hammSet) deal(l *lab, parties, draw int, concentration float64) (*simulate.Draw, error) {
-	return s.dealMapped(l, parties, draw, concentration, study.Plan{}, dataset.Components{Project: dataset.Count(s.Project), Analysis: dataset.PCA})
-}
-
-// dealMapped is deal under another map; terms are those that auto looks at.
-func (s hammSet) dealMapped(l *lab, parties, draw int, concentration float64, terms study.Plan, c dataset.Components) (*simulate.Draw, error) {
-	data, err := l.records(s.Name)
+func (s hammSet) deal(l *lab, parties, draw int, concentration float64) (*mappedDeal, error) {
+	split, err := s.split(l, parties, draw, concentration)
 	if err != nil {
 		return nil, err
+	}
+	return newMappedDeal(split, dataset.Components{Project: dataset.Count(s.Project), Analysis: dataset.PCA})
+}
+
+// split is that of a draw of a set.
+func (s hammSet) split(l *lab, parties, draw int, concentration float64) (simulate.Split, error) {
+	data, err := l.records(s.Name)
+	if err != nil {
+		return simulate.Split{}, err
 	}
 	train, test := data.Train, data.Test
 	if s.HoldOut {
@@ -148,16 +157,13 @@ func (s hammSet) dealMapped(l *lab, parties, draw int, concentration float64, te
 	if s.Records > 0 && s.Records < train.Len() {
 		train = train.Select(rng.Perm(train.Len())[:s.Records])
 	}
-	terms.Name, terms.Kind, terms.Schema, terms.Minimum = "hamm", "classify", data.Schema, 1
-	return simulate.Simulation{
-		Plan:  terms,
-		Train: train, Test: test, PoolFraction: poolPart, PoolRows: s.PoolRows,
-		Parties: parties, Map: c, Repeats: 1, Seed: rng.Uint64(),
-	}.Draw(0, simulate.Skew{Concentration: concentration})
+	return simulate.Split{
+		Schema: data.Schema, Train: train, Test: test, PoolFraction: poolPart, PoolRows: s.PoolRows,
+		Parties: parties, Concentration: concentration, Seed: rng.Uint64(),
+	}, nil
 }
 
 // records a rival may use, as labelled rows.
-func pooledOf(d *simulate.Draw) labelled {
-	l := labelled{X: d.X, Y: d.Private.Y, Classes: len(d.Plan.Schema.Classes())}
-	return l
+func pooledOf(d *mappedDeal) labelled {
+	return labelled{X: d.X, Y: d.Private.Y, Classes: len(d.Schema.Classes())}
 }

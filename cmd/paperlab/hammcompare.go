@@ -12,7 +12,6 @@ import (
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/simulate"
 )
 
 // comparison measures all methods on one draw of one set at one unit.
@@ -28,7 +27,7 @@ type comparison struct {
 	out      *results
 
 	ctx    context.Context
-	d      *simulate.Draw
+	d      *mappedDeal
 	shards int
 	rng    *rand.Rand
 }
@@ -89,18 +88,7 @@ func (c *comparison) add(method string, epsilon, accuracy, bytes float64) {
 // accuracy of a linear model on the test records.
 func (c *comparison) accuracy(m learners.Linear) float64 { return c.right(m.Predict(c.d.TestX)) }
 
-func (c *comparison) right(predicted []int) float64 {
-	right, n := 0., 0.
-	for i, k := range c.d.TestY {
-		if k >= 0 {
-			n++
-			if predicted[i] == k {
-				right++
-			}
-		}
-	}
-	return right / math.Max(n, 1)
-}
+func (c *comparison) right(predicted []int) float64 { return rightShare(predicted, c.d.TestY) }
 
 // references: the vote without noise, pooled, one party alone, majority class.
 func (c *comparison) references() error {
@@ -117,7 +105,11 @@ func (c *comparison) references() error {
 	}
 	pooled := pooledOf(c.d)
 	c.add("pooled", 0, c.accuracy(learners.NewLinear(pooled.ridgeSolution(nil, 1e-5, nil), pooled.Classes)), 0)
-	c.add("one party alone", 0, c.d.Alone("", maxAlone), 0)
+	alone, err := c.d.alone(maxAlone)
+	if err != nil {
+		return err
+	}
+	c.add("one party alone", 0, alone, 0)
 	c.add("majority class", 0, c.d.Majority(), 0)
 	return nil
 }
@@ -127,20 +119,17 @@ func (c *comparison) references() error {
 const unperturbedLambda = 1e-6
 
 func (c *comparison) unperturbed(shards int) (float64, error) {
-	o, err := c.d.Release(c.ctx, study.Plan{
+	_, accuracy, err := c.d.release(c.ctx, study.Proposal{
 		Mechanism: "none", Unit: c.unit, Noise: study.NoiseCoordinator, Epsilon: 1, Shards: shards, Lambda: unperturbedLambda,
 	})
-	if err != nil {
-		return 0, err
-	}
-	return c.d.Score(o.Release.Result)
+	return accuracy, err
 }
 
 // release measures one of Caucus's mechanisms at every ε.
-func (c *comparison) release(method string, terms study.Plan) error {
-	terms.Unit, terms.Shards = c.unit, max(terms.Shards, 1)
+func (c *comparison) release(method string, s study.Proposal) error {
+	s.Unit = c.unit
 	for _, e := range c.epsilons {
-		score, bytes, err := c.at(terms, e)
+		score, bytes, err := c.at(s, e)
 		if err != nil {
 			return fmt.Errorf("%s at ε=%g: %w", method, e, err)
 		}
@@ -149,25 +138,21 @@ func (c *comparison) release(method string, terms study.Plan) error {
 	return nil
 }
 
-func (c *comparison) at(terms study.Plan, epsilon float64) (score, bytes float64, err error) {
-	terms.Epsilon = epsilon
-	o, err := c.d.Release(c.ctx, terms)
-	if err != nil {
-		return 0, 0, err
-	}
-	score, err = c.d.Score(o.Release.Result)
-	return score, o.UploadBytes, err
+func (c *comparison) at(s study.Proposal, epsilon float64) (score, bytes float64, err error) {
+	s.Epsilon = epsilon
+	run, score, err := c.d.release(c.ctx, s)
+	return score, run.UploadBytes, err
 }
 
 // oracle measures a mechanism that fixes λ beforehand at its best λ on the test
 // records. gain multiplies ε: noise of the same shape under a tighter bound.
-func (c *comparison) oracle(method string, terms study.Plan, gain float64) error {
-	terms.Unit, terms.Shards = c.unit, max(terms.Shards, 1)
+func (c *comparison) oracle(method string, s study.Proposal, gain float64) error {
+	s.Unit = c.unit
 	for _, e := range c.epsilons {
 		top, sent := 0., 0.
 		for _, lambda := range oracleLambdas {
-			terms.Lambda = lambda
-			score, bytes, err := c.at(terms, e*gain)
+			s.Lambda = lambda
+			score, bytes, err := c.at(s, e*gain)
 			if err != nil {
 				return fmt.Errorf("%s at ε=%g: %w", method, e, err)
 			}
@@ -180,23 +165,23 @@ func (c *comparison) oracle(method string, terms study.Plan, gain float64) error
 
 // party measures everything at party level.
 func (c *comparison) party() error {
-	central := study.Plan{Noise: study.NoiseCoordinator}
+	central := study.Proposal{Noise: study.NoiseCoordinator}
 	tally, means, pure, moment, output, paper, majority, average := central, central, central, central, central, central, central, central
-	tally.Mechanism, tally.Delta = "tally", hammDelta
-	means.Mechanism, means.Delta = "means", hammDelta
+	tally.Mechanism, tally.Delta = "tally", atHammDelta()
+	means.Mechanism, means.Delta = "means", atHammDelta()
 	pure.Mechanism = "means"
 	moment.Mechanism, output.Mechanism, paper.Mechanism = "moment", "output", "output-paper"
 	majority.Mechanism, average.Mechanism = "majority", "average"
 	loose := output
 	loose.Bound = "paper"
 	for _, m := range []struct {
-		name  string
-		terms study.Plan
+		name string
+		of   study.Proposal
 	}{
 		{"tally", tally}, {"means", means}, {"means, pure ε", pure}, {"moment", moment}, {"output", output}, {"output, paper's bound", loose},
 		{"output-paper", paper}, {"majority", majority}, {"average", average},
 	} {
-		if err := c.release(m.name, m.terms); err != nil {
+		if err := c.release(m.name, m.of); err != nil {
 			return err
 		}
 	}
@@ -222,7 +207,7 @@ func (c *comparison) party() error {
 
 // pate trains a student on the answered rows of the pool, as parties train.
 func (c *comparison) pate() error {
-	votes, err := c.d.Votes(study.Plan{Unit: c.unit, Noise: study.NoiseCoordinator, Epsilon: 1})
+	votes, err := c.d.tally(c.unit)
 	if err != nil {
 		return err
 	}
@@ -273,12 +258,12 @@ func (c *comparison) fedAvg() error {
 // learn how many times tally's ε the former needs.
 func (c *comparison) far() error {
 	c.epsilons = farEpsilons[:1]
-	central := study.Plan{Noise: study.NoiseCoordinator, Delta: hammDelta, Mechanism: "tally"}
+	central := study.Proposal{Noise: study.NoiseCoordinator, Delta: atHammDelta(), Mechanism: "tally"}
 	if err := c.release("tally", central); err != nil {
 		return err
 	}
 	c.epsilons = farEpsilons
-	central.Mechanism, central.Delta = "output-paper", 0
+	central.Mechanism, central.Delta = "output-paper", nil
 	return c.oracle("output-paper, oracle λ", central, 1)
 }
 
@@ -287,25 +272,25 @@ const rivalRidge = 1e-3
 
 // record measures everything at record level.
 func (c *comparison) record() error {
-	site, central := study.Plan{Noise: study.NoiseSite}, study.Plan{Noise: study.NoiseCoordinator}
+	site, central := study.Proposal{Noise: study.NoiseSite}, study.Proposal{Noise: study.NoiseCoordinator}
 	cross, crossCentral, pure := site, central, site
-	cross.Mechanism, cross.Delta = "cross", hammDelta
-	crossCentral.Mechanism, crossCentral.Delta = "cross", hammDelta
+	cross.Mechanism, cross.Delta = "cross", atHammDelta()
+	crossCentral.Mechanism, crossCentral.Delta = "cross", atHammDelta()
 	pure.Mechanism = "cross"
 	shards, shardsSite, moment, paper := central, site, central, central
-	shards.Mechanism, shards.Delta, shards.Shards = "tally", hammDelta, c.shards
-	shardsSite.Mechanism, shardsSite.Delta, shardsSite.Shards = "tally", hammDelta, c.shards
+	shards.Mechanism, shards.Delta, shards.Shards = "tally", atHammDelta(), c.shards
+	shardsSite.Mechanism, shardsSite.Delta, shardsSite.Shards = "tally", atHammDelta(), c.shards
 	moment.Mechanism, moment.Shards = "moment", c.shards
 	paper.Mechanism, paper.Shards = "output-paper", c.shards
 	for _, m := range []struct {
-		name  string
-		terms study.Plan
+		name string
+		of   study.Proposal
 	}{
 		{"cross", cross}, {"cross, noise added once", crossCentral}, {"cross, pure ε", pure},
 		{"tally on shards", shardsSite}, {"tally on shards, noise added once", shards},
 		{"moment on shards, noise added once", moment},
 	} {
-		if err := c.release(m.name, m.terms); err != nil {
+		if err := c.release(m.name, m.of); err != nil {
 			return err
 		}
 	}

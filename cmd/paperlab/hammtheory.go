@@ -130,7 +130,7 @@ func noiseTheory(ctx context.Context, l *lab, s hammSet, parties, draw int, epsi
 	if err != nil {
 		return err
 	}
-	votes, err := d.Votes(study.Plan{Unit: privacy.Party, Noise: study.NoiseCoordinator, Epsilon: 1})
+	votes, err := d.tally(privacy.Party)
 	if err != nil {
 		return err
 	}
@@ -147,13 +147,9 @@ func noiseTheory(ctx context.Context, l *lab, s hammSet, parties, draw int, epsi
 	}
 	for _, e := range epsilons {
 		for _, mechanism := range []string{"tally", "output-paper", "majority"} {
-			o, err := d.Release(ctx, study.Plan{
-				Mechanism: mechanism, Unit: privacy.Party, Noise: study.NoiseCoordinator, Epsilon: e, Delta: hammDelta, Lambda: theoryLambda,
+			o, score, err := d.release(ctx, study.Proposal{
+				Mechanism: mechanism, Unit: privacy.Party, Noise: study.NoiseCoordinator, Epsilon: e, Delta: atHammDelta(), Lambda: theoryLambda,
 			})
-			if err != nil {
-				return err
-			}
-			score, err := d.Score(o.Release.Result)
 			if err != nil {
 				return err
 			}
@@ -163,7 +159,7 @@ func noiseTheory(ctx context.Context, l *lab, s hammSet, parties, draw int, epsi
 			}
 			var w []float64
 			if mechanism == "tally" {
-				w, err = problemOf(d.Pool.X, o.Values, classes, float64(votes.Ballots())).solve(theoryLambda)
+				w, err = problemOf(d.Pool.X, floatsOf(o.Published[0].Values), classes, float64(votes.Ballots())).solve(theoryLambda)
 			} else {
 				w, err = weightsOf(o.Release.Result)
 			}
@@ -189,7 +185,7 @@ func poolTheory(ctx context.Context, l *lab, s hammSet, draw int, sizes []int, o
 	if err != nil {
 		return err
 	}
-	votes, err := d.Votes(study.Plan{Unit: privacy.Party, Noise: study.NoiseCoordinator, Epsilon: 1})
+	votes, err := d.tally(privacy.Party)
 	if err != nil {
 		return err
 	}
@@ -234,11 +230,7 @@ func skewedParties(ctx context.Context, l *lab, s hammSet, draw int, out *result
 			return err
 		}
 		for _, m := range []string{"none", "tally"} {
-			o, err := d.Release(ctx, study.Plan{Mechanism: m, Unit: privacy.Party, Noise: study.NoiseCoordinator, Epsilon: 3, Delta: hammDelta})
-			if err != nil {
-				return err
-			}
-			score, err := d.Score(o.Release.Result)
+			_, score, err := d.release(ctx, study.Proposal{Mechanism: m, Unit: privacy.Party, Noise: study.NoiseCoordinator, Epsilon: 3, Delta: atHammDelta()})
 			if err != nil {
 				return err
 			}
@@ -277,23 +269,21 @@ func shiftedPool(ctx context.Context, l *lab, draw int, out *results) error {
 	rng.Shuffle(len(women), func(i, j int) { women[i], women[j] = women[j], women[i] })
 	pool := data.Train.Select(women[:2000])
 	for _, n := range []int{12, 200} {
-		d, err := simulate.Simulation{
-			Plan:  study.Plan{Name: "hamm", Kind: "classify", Schema: data.Schema, Minimum: 1},
-			Train: data.Train.Select(men), Test: data.Test.Select(testMen), Pool: pool,
-			Parties: n, Map: dataset.Components{Project: 40, Analysis: dataset.PCA}, Repeats: 1, Seed: rng.Uint64(),
-		}.Draw(0, simulate.Skew{})
+		d, err := newMappedDeal(simulate.Split{
+			Schema: data.Schema, Train: data.Train.Select(men), Test: data.Test.Select(testMen), Pool: pool, Parties: n, Seed: rng.Uint64(),
+		}, dataset.Components{Project: 40, Analysis: dataset.PCA})
 		if err != nil {
 			return err
 		}
-		plans := map[string]study.Plan{
+		plans := map[string]study.Proposal{
 			"none":  {Mechanism: "none", Unit: privacy.Party, Noise: study.NoiseCoordinator, Lambda: unperturbedLambda},
-			"tally": {Mechanism: "tally", Unit: privacy.Party, Noise: study.NoiseCoordinator, Delta: hammDelta},
+			"tally": {Mechanism: "tally", Unit: privacy.Party, Noise: study.NoiseCoordinator, Delta: atHammDelta()},
 		}
 		if n == 12 {
-			plans = map[string]study.Plan{
+			plans = map[string]study.Proposal{
 				"none":             plans["none"],
-				"cross":            {Mechanism: "cross", Unit: privacy.Record, Noise: study.NoiseSite, Delta: hammDelta},
-				"cross and a tilt": {Mechanism: "cross", Unit: privacy.Record, Noise: study.NoiseSite, Delta: hammDelta, Tilt: true},
+				"cross":            {Mechanism: "cross", Unit: privacy.Record, Noise: study.NoiseSite, Delta: atHammDelta()},
+				"cross and a tilt": {Mechanism: "cross", Unit: privacy.Record, Noise: study.NoiseSite, Delta: atHammDelta(), Tilt: true},
 			}
 		}
 		for _, name := range []string{"none", "tally", "cross", "cross and a tilt"} {
@@ -302,11 +292,7 @@ func shiftedPool(ctx context.Context, l *lab, draw int, out *results) error {
 				continue
 			}
 			p.Epsilon = 1
-			o, err := d.Release(ctx, p)
-			if err != nil {
-				return err
-			}
-			score, err := d.Score(o.Release.Result)
+			_, score, err := d.release(ctx, p)
 			if err != nil {
 				return err
 			}

@@ -15,7 +15,6 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/learners"
-	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/reweigh"
 	"caucus/study/simulate"
@@ -193,15 +192,13 @@ func (d *jiElkanData) weigh(ctx context.Context, at jiElkanDraw, m jiElkanMethod
 		query[i] = float64(y)
 		group[i] = i < n
 	}
-	p := study.Plan{
-		Name: "ji-elkan", Kind: "reweigh", Schema: schema, Unit: privacy.Record, Epsilon: epsilon,
-		Mechanism: m.Mechanism, Lambda: m.Lambda, Noise: study.NoiseSite,
-	}
-	if err := p.SetTerms(terms); err != nil {
+	p := study.Proposal{Name: "ji-elkan", Kind: "reweigh", Epsilon: epsilon, Mechanism: m.Mechanism, Lambda: m.Lambda}
+	var err error
+	if p.KindTerms, err = study.EncodeTerms(terms); err != nil {
 		return simulate.ReweighSummary{}, err
 	}
 	return simulate.Reweigh{
-		Plan:    p,
+		Schema: schema, Proposal: p,
 		Records: records, Group: group, Share: 1, Query: query, Parties: 1, Repeats: 1, Seed: seed, Lean: true,
 	}.Run(ctx)
 }

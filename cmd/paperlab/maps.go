@@ -7,7 +7,6 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/classify"
 	"caucus/study/simulate"
 )
 
@@ -80,27 +79,30 @@ func (s mapsSet) measure(ctx context.Context, l *lab, unit privacy.Unit, candida
 		parties = s.Devices
 	}
 	c := mapsCandidates[candidate]
-	var d *simulate.Draw
+	split, err := s.split(l, parties, draw, 0)
+	if err != nil {
+		return err
+	}
+	d, err := split.Deal(0)
+	if err != nil {
+		return err
+	}
+	d.Keep = true
 	for _, epsilon := range []float64{.1, 1, 10} {
-		terms := study.Plan{
-			Unit: unit, Epsilon: epsilon, Delta: hammDelta, Mechanism: classify.DefaultMechanism(unit), Noise: study.DefaultNoise(unit), Shards: 1, Tilt: true,
-		}
-		if d == nil || c.Project == dataset.Auto { // auto looks at ε
-			var err error
-			if d, err = s.dealMapped(l, parties, draw, 0, terms, c.Components); err != nil {
-				return err
-			}
-		}
-		released, err := d.Release(ctx, terms)
+		task, err := d.Task(study.Proposal{Name: "hamm", Unit: unit, Epsilon: epsilon, Delta: atHammDelta(), Tilt: true, Map: c.Components})
 		if err != nil {
 			return err
 		}
-		accuracy, err := d.Score(released.Release.Result)
+		run, err := d.Run(ctx, task, simulate.Options{Lean: true})
+		if err != nil {
+			return err
+		}
+		accuracy, err := d.Score(task, run.Release.Result)
 		if err != nil {
 			return err
 		}
 		out.add("set", s.Name, "unit", unit, "parties", len(d.Parties), "draw", draw, "map", c.Name,
-			"features", d.Pool.Dim()-1, "whiten", d.Plan.Map.Whiten, "epsilon", epsilon, "accuracy", accuracy)
+			"features", task.Pool().Dim()-1, "whiten", task.Plan().Map.Whiten, "epsilon", epsilon, "accuracy", accuracy)
 	}
 	return nil
 }

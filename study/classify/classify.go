@@ -152,10 +152,11 @@ func (Kind) Check(p study.Plan) error {
 func (Kind) Terms() any { return nil }
 func (Kind) Body() any  { return new(Result) }
 
-// Complete: a classify plan has no terms of its own.
+// Complete fills in the defaults of a classify study, which has no terms of its own.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
 	p.Mechanism, p.Noise = cmp.Or(p.Mechanism, DefaultMechanism(p.Unit)), cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
+	p.Shards = cmp.Or(p.Shards, 1)
 	p.Delta = study.DefaultDelta(p.Units())
 	if s.KindTerms != nil {
 		return study.PlanError("kind_terms", "a classify study has none")

@@ -20,7 +20,6 @@ import (
 	"caucus/study/bodies"
 	"caucus/study/classify"
 	"caucus/study/kinds"
-	"caucus/study/simulate"
 )
 
 // Hospital is a small generated federation: its schema, a pool, and records.
@@ -275,36 +274,6 @@ func TestHostileSums(t *testing.T) {
 		if after, _ := sum.MarshalBinary(); !bytes.Equal(before, after) {
 			t.Errorf("%s: a failed read changed the sum", name)
 		}
-	}
-}
-
-// TestUnlabelled: records without a label do not look like drift and do not
-// shrink the classifier.
-func TestUnlabelled(t *testing.T) {
-	schema, _, _, records := hospital(t, 8000)
-	run := func(every int) simulate.Summary {
-		r := records.Select(seq(0, records.Len()))
-		for i := range r.Y {
-			if i%every == 0 {
-				r.Y[i] = -1
-			}
-		}
-		test := records.Select(seq(0, 1000))
-		s, err := simulate.Simulation{
-			Plan:  study.Plan{Name: "s", Kind: "classify", Schema: schema, Unit: privacy.Record, Epsilon: 3, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite, Shards: 1, Minimum: 1, Tilt: true},
-			Train: r, Test: test, PoolFraction: .25, Parties: 5, Repeats: 1, Seed: 1,
-		}.Run(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	all, half := run(1<<30), run(2)
-	if half.Accuracy.Unperturbed < all.Accuracy.Unperturbed-0.02 {
-		t.Errorf("half without a label: unperturbed %.3f, all labelled %.3f", half.Accuracy.Unperturbed, all.Accuracy.Unperturbed)
-	}
-	if r := bodyOf[classify.Result](t, half.Release.Result); r.Drift.Found() {
-		t.Errorf("half without a label: drift %+v is found", *r.Drift)
 	}
 }
 

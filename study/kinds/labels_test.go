@@ -16,11 +16,9 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/classifier"
 	"caucus/study/keyed"
 	"caucus/study/kinds"
 	"caucus/study/labels"
-	"caucus/study/simulate"
 )
 
 func labelPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.Plan {
@@ -259,96 +257,6 @@ func TestLabelsOrder(t *testing.T) {
 	reversed := records.Select(places)
 	if !mat.Equal(records.Select(whole).X, reversed.Select(order(reversed, "a", 1<<20)).X) {
 		t.Error("the order of the file shows in the order of sending")
-	}
-}
-
-// TestLabelSimulation: two and more classes end to end; rr is better than em,
-// and both than the largest class; the release predicts; the answer depends on
-// the seed alone.
-func TestLabelSimulation(t *testing.T) {
-	c := dataset.DefaultHospitalConfig()
-	c.Records = 6000
-	table, schema := dataset.Hospitals(c)
-	all, _, err := schema.EncodeLabelled(table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := func(mechanism string, epsilon float64) simulate.LabelSummary {
-		p := labelPlan(schema, &auxdata.Pool{}, dataset.Map{})
-		p.Mechanism, p.Epsilon, p.Minimum, p.Roster = mechanism, epsilon, 1, nil
-		s, err := simulate.Labels{Simulation: simulate.Simulation{Plan: p, Train: all, PoolFraction: 0.1, Parties: 4, Map: dataset.Components{Project: 15, Whiten: 0.5, Analysis: dataset.PCA}, Repeats: 1, Seed: 3}}.Run(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	rr, em := run("rr", 1), run("em", 1)
-	if rr.Accuracy < 0.79 || rr.Accuracy < rr.MajorityClass+0.08 {
-		t.Errorf("rr: %+v", rr)
-	}
-	if em.Accuracy > rr.Accuracy {
-		t.Errorf("em %.4f is above rr %.4f", em.Accuracy, rr.Accuracy)
-	}
-	if half := run("rr", 0.5); half.Accuracy != em.Accuracy || half.Keep != em.Keep {
-		t.Logf("em(1) %.4f, rr(.5) %.4f: other plans, other noise", em.Accuracy, half.Accuracy)
-	}
-	for k, share := range rr.Shares.Share {
-		if math.Abs(share-rr.TrueShares[k]) > 6*rr.Shares.Error[k] {
-			t.Errorf("share %d is %g ± %g, true %g", k, share, rr.Shares.Error[k], rr.TrueShares[k])
-		}
-	}
-	if rr.Forecast == nil || rr.UploadBytes <= 0 || !rr.Release.Simulated {
-		t.Errorf("forecast %v, %g bytes", rr.Forecast, rr.UploadBytes)
-	}
-	if again := run("rr", 1); again.Accuracy != rr.Accuracy {
-		t.Error("another answer for the same seed")
-	}
-	labels, _, err := classifier.Predict(*rr.Release, all.Select(seq(0, 10)))
-	if err != nil || len(labels) != 10 {
-		t.Errorf("predict: %v, %v", labels, err)
-	}
-	one := all.Select(seq(0, 500))
-	for i := range one.Y {
-		one.Y[i] = 0
-	}
-	p := labelPlan(schema, &auxdata.Pool{}, dataset.Map{})
-	_, err = simulate.Labels{Simulation: simulate.Simulation{Plan: p, Train: one, PoolFraction: 0.1, Parties: 4, Repeats: 1}}.Run(context.Background())
-	if err == nil || !strings.Contains(err.Error(), "at least two classes") {
-		t.Errorf("one class only: %v", err)
-	}
-}
-
-// TestLabelMeasures: test records of one class are an error, a class that none
-// of them has is left out and said.
-func TestLabelMeasures(t *testing.T) {
-	c := dataset.DefaultHospitalConfig()
-	c.Records = 800
-	table, schema := dataset.Hospitals(c)
-	all, _, err := schema.EncodeLabelled(table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema.Label.Classes = append(schema.Label.Classes, "unseen")
-	simulate := func(test *dataset.Records) (simulate.LabelSummary, error) {
-		p := labelPlan(schema, &auxdata.Pool{}, dataset.Map{})
-		p.Minimum, p.Roster, p.Lambda = 1, nil, 0.01
-		return simulate.Labels{Simulation: simulate.Simulation{Plan: p, Train: all, Test: test, PoolFraction: 0.1, Parties: 2, Map: dataset.Components{Project: 5}, Repeats: 1}}.Run(context.Background())
-	}
-	test := all.Select(seq(0, 200))
-	s, err := simulate(test)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if last := s.Warnings[len(s.Warnings)-1]; !strings.Contains(last, `"unseen"`) || !(s.BER > 0 && s.BER < 1 && s.AUC > 0 && s.AUC < 1) {
-		t.Errorf("%q, %+v", last, s.Measures)
-	}
-	for y, says := range map[int]string{0: "compare at least two classes", -1: "give records with their labels"} {
-		for i := range test.Y {
-			test.Y[i] = y
-		}
-		if _, err := simulate(test); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("all test labels %d: %v, want %q", y, err, says)
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package kinds_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -9,10 +8,8 @@ import (
 	"testing"
 
 	"caucus/aggregation"
-	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/simulate"
 )
 
 // TestMeansBodies: a body is 16 bits a cell whoever sends it, and one that is
@@ -75,34 +72,6 @@ func FuzzMeansBody(f *testing.F) {
 			t.Errorf("accepted weight %d, squared norm %d, %d bytes that read back as %d", weight, norm, len(body), len(back))
 		}
 	})
-}
-
-// TestMeansBeatVotesOfSmallParties: with 20 records a party, whose own
-// classifiers are poor, means reach more than votes at the same ε and unit;
-// pure ε works too.
-func TestMeansBeatVotesOfSmallParties(t *testing.T) {
-	schema, _, _, records := hospital(t, 8000)
-	run := func(mechanism string, delta float64) float64 {
-		s, err := simulate.Simulation{
-			Plan: study.Plan{
-				Name: "s", Kind: "classify", Schema: schema, Unit: privacy.Party, Epsilon: 1, Delta: delta,
-				Mechanism: mechanism, Noise: study.NoiseCoordinator, Shards: 1, Minimum: 1,
-			},
-			Train: records, PoolFraction: .2, PoolRows: 500, Parties: 150, Map: dataset.Components{Project: 12}, Repeats: 2, Seed: 1,
-		}.Run(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Mechanism != mechanism || s.Forecast == nil {
-			t.Errorf("%s: summary of %s, forecast %v", mechanism, s.Mechanism, s.Forecast)
-		}
-		return s.Accuracy.Released
-	}
-	means, votes, pure := run("means", 1e-6), run("tally", 1e-6), run("means", 0)
-	t.Logf("means %.3f, votes %.3f, means at pure ε %.3f", means, votes, pure)
-	if means < votes+.01 {
-		t.Errorf("means reach %.3f, votes %.3f", means, votes)
-	}
 }
 
 // TestMeansForecast: a forecast is about what parties reach that all know the

@@ -49,16 +49,9 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prop
 	if err != nil {
 		return out, fmt.Errorf("encode public pool: %w", err)
 	}
-	p := planOf(s, schema)
-	kind, err := Named(p.Kind)
+	p, err := Complete(s, schema)
 	if err != nil {
 		return out, err
-	}
-	if err := kind.Complete(&p, s); err != nil {
-		return out, err
-	}
-	if s.Delta != nil {
-		p.Delta = *s.Delta
 	}
 	if p.Map, err = FitMap(p, p.Size(len(p.Roster)), s.Map, records.X); err != nil {
 		return out, err
@@ -66,13 +59,7 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prop
 	if out.Pool, out.Remarks, err = auxdata.New(schema, p.Map, pool); err != nil {
 		return out, err
 	}
-	p.Pool = out.Pool.Digest
-	if t, ok := kind.(study.Tuner); ok {
-		if err := t.Tune(&p, out.Pool); err != nil {
-			return out, err
-		}
-	}
-	if err := Check(p); err != nil {
+	if err := SetPool(&p, out.Pool); err != nil {
 		return out, err
 	}
 	task, err := NewTask(p, out.Pool)
@@ -105,8 +92,42 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prop
 	return out, nil
 }
 
-// plan fills in the defaults. Its map keeps all features; of the schema it has
-// the meaning alone.
+// Complete makes the plan of a proposal, with every default filled in but for what
+// follows from the pool: its map keeps all features, and SetPool comes next. What is
+// proposed to real parties and what is simulated both pass here.
+func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
+	p := planOf(s, schema)
+	kind, err := Named(p.Kind)
+	if err != nil {
+		return p, err
+	}
+	if err := kind.Complete(&p, s); err != nil {
+		return p, err
+	}
+	if s.Delta != nil {
+		p.Delta = *s.Delta
+	}
+	return p, nil
+}
+
+// SetPool puts a completed plan, whose map was fitted, on its pool: terms that a
+// proposal leaves open follow from it. It refuses what Check refuses.
+func SetPool(p *study.Plan, pool *auxdata.Pool) error {
+	p.Pool = pool.Digest
+	kind, err := Named(p.Kind)
+	if err != nil {
+		return err
+	}
+	if t, ok := kind.(study.Tuner); ok {
+		if err := t.Tune(p, pool); err != nil {
+			return err
+		}
+	}
+	return Check(*p)
+}
+
+// planOf fills in the defaults that all kinds share. Of the schema it has the meaning
+// alone.
 func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	p := study.Plan{
 		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
@@ -121,9 +142,6 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	p.Weights = s.Weights
 	if p.Epsilon == 0 {
 		p.Epsilon = 1
-	}
-	if p.Shards == 0 {
-		p.Shards = 1
 	}
 	if p.Minimum == 0 {
 		p.Minimum = max(2, (3*len(p.Roster)+3)/4)

@@ -312,18 +312,20 @@ func TestVerifyDoctored(t *testing.T) {
 // TestVerifySimulated: what a simulation makes is told from the real thing, and
 // nothing else about it is wrong.
 func TestVerifySimulated(t *testing.T) {
-	schema, pool, m, records := hospital(t, 1200)
-	s := simulate.Simulation{Plan: testPlan(schema, pool, m), Train: records, PoolFraction: .3, Parties: 20, Repeats: 1, Seed: 1}
-	s.Plan.Roster = nil
-	d, err := s.Draw(0, simulate.Skew{})
+	schema, _, _, records := hospital(t, 1200)
+	d, err := simulate.Split{Schema: schema, Train: records, PoolFraction: .3, Parties: 20, Seed: 1}.Deal(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := d.Release(context.Background(), s.Plan)
+	task, err := d.Task(study.Proposal{Name: "test", Unit: privacy.Party})
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := fails(verify.Claims(reread(t, o.Release), d.Pool))
+	run, err := d.Run(context.Background(), task, simulate.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := fails(verify.Claims(reread(t, run.Release), task.Pool()))
 	if len(bad) != 1 || !strings.Contains(bad[0], "protects nobody") {
 		t.Errorf("have %q", bad)
 	}

@@ -56,8 +56,8 @@ func DefaultTerms() Terms {
 	return Terms{Loss: "logistic", Risk: aggregation.RiskAccuracy, Correction: aggregation.CorrectionBackward, MaxRecords: 20_000}
 }
 
-// maxRecords bounds MaxRecords, so that a body stays below a gigabyte.
-const maxRecords = 1 << 20
+// MostRecords bounds MaxRecords, so that a body stays below a gigabyte.
+const MostRecords = 1 << 20
 
 // DefaultCorrection is none where a loss is robust to the noise by itself, a
 // symmetric one between two classes, and backward otherwise.
@@ -92,8 +92,8 @@ func (Kind) Check(p study.Plan) error {
 	if err := p.DecodeTerms(&t); err != nil {
 		return err
 	}
-	if n := t.MaxRecords; n < 1 || n > maxRecords {
-		return study.PlanError("labels", "max_records is %d: give the most records one party sends, 1 to %d", n, maxRecords)
+	if n := t.MaxRecords; n < 1 || n > MostRecords {
+		return study.PlanError("labels", "max_records is %d: give the most records one party sends, 1 to %d", n, MostRecords)
 	}
 	if p.Shards > 1 {
 		return study.PlanError("shards", "a labels study trains nothing at the parties: leave shards out")

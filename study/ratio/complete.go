@@ -24,7 +24,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	if err := s.DecodeTerms(&given); err != nil {
 		return err
 	}
-	t := given.completed()
+	t := given.completed(len(p.Schema.Label.Classes))
 	if p.Unit == 0 {
 		p.Unit = privacy.Label
 		if t.Features == FeaturesNoisyEmbedding {
@@ -46,13 +46,16 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 }
 
 // completed fills in what terms leave out.
-func (t Terms) completed() Terms {
+func (t Terms) completed(classes int) Terms {
 	full := DefaultTerms()
 	full.Sets, full.Features = cmp.Or(t.Sets, full.Sets), cmp.Or(t.Features, full.Features)
 	full.Estimator = cmp.Or(t.Estimator, full.Estimator)
 	full.MaxRecords, full.SetSize = cmp.Or(t.MaxRecords, full.MaxRecords), cmp.Or(t.SetSize, full.SetSize)
-	if full.Sets == SetsParty {
+	switch full.Sets {
+	case SetsParty:
 		full.MaxSets = 1
+	case SetsMade: // one a class
+		full.MaxSets = classes
 	}
 	full.MaxSets = cmp.Or(t.MaxSets, full.MaxSets)
 	if full.Fourier = cmp.Or(t.Fourier, full.Fourier); t.Features == FeaturesClear {

@@ -1,7 +1,9 @@
-// Package simulate is about studies among virtual parties: records are dealt to a
-// pool, parties and a test set, the real machine runs with ledgers that only
-// simulate, and what comes out is measured. It is for those who choose between
-// plans, and for comparisons.
+// Package simulate is about studies among virtual parties: a Split deals records to a
+// public pool, virtual parties and a test set; a Deal makes the plan of a
+// study.Proposal, with the defaults of a real study and through the same steps, and
+// runs it through the real machine with ledgers that only simulate; what comes out is
+// measured. Classify, Ratio, Reweigh and Labels do all of it, over repeats. It is for
+// those who choose between plans, and for comparisons.
 //
 // It guarantees that an answer depends on the seed alone, and that nothing it makes
 // passes for a release: plans and publications are stamped simulated, and the

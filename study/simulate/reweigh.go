@@ -15,14 +15,13 @@ import (
 	"caucus/study/reweigh"
 )
 
-// Reweigh divides records into private ones and a public pool drawn
-// from another population, runs a reweigh plan among virtual parties through the
-// real study machine and a simulation ledger, and compares a query's answer
-// with the truth.
+// Reweigh divides records into private ones and a public pool drawn from another
+// population, runs a reweigh proposal among virtual parties, and compares a query's
+// answer with the truth.
 type Reweigh struct {
-	// Plan says schema, unit, budget, mechanism, noise and terms. Pool, map,
-	// roster and minimum are filled in.
-	Plan study.Plan
+	Schema dataset.Schema
+	// Proposal is as in Classify.
+	Proposal study.Proposal
 	// Records are all records. Group says which belong to the group that is
 	// mostly private: Share of them, and 1−Share of the others, are private;
 	// the rest is the pool.
@@ -36,15 +35,12 @@ type Reweigh struct {
 	Query []float64
 	// Parties share the private records in random equal parts.
 	Parties int
-	// Map: as in Simulation; without components it keeps the schema's features.
-	Map     dataset.Components
 	Repeats int
 	Seed    uint64
 	// Lean leaves out what the answer were without noise, half the work;
 	// Unperturbed is NaN then.
 	Lean bool
-	// Progress, where not nil, is called as contributions arrive; it must be
-	// safe for concurrent use.
+	// Progress is as in Classify.
 	Progress func(done, total int)
 }
 
@@ -115,10 +111,11 @@ func (s Reweigh) Check() error {
 		return fmt.Errorf("simulate: a share of %v of the private records is held out: give a number from 0 to below 1", s.HoldOut)
 	case s.Parties < 1:
 		return fmt.Errorf("simulate: %d parties: give at least 1", s.Parties)
-	case s.Repeats < 1:
-		return fmt.Errorf("simulate: %d repeats: give at least 1", s.Repeats)
 	}
-	return nil
+	if err := checkRepeats(s.Repeats); err != nil {
+		return err
+	}
+	return checkProposal(s.Proposal, s.Schema, study.Size{Parties: s.Parties, Records: n})
 }
 
 // Split deals the places of the records: private ones and the pool's.
@@ -182,81 +179,86 @@ func rms(v []float64) float64 {
 	return math.Sqrt(sum / float64(len(v)))
 }
 
+// dealt is a repeat's deal, and where its rows stand among the records.
+type dealt struct {
+	*Deal
+	private, pool, test []int
+}
+
+func (s Reweigh) deal(index int) (dealt, error) {
+	rng := rand.New(rand.NewPCG(s.Seed, uint64(index)))
+	private, pool := s.Split(rng)
+	held := int(s.HoldOut * float64(len(private)))
+	d := dealt{private: private[held:], pool: pool, test: private[:held]}
+	switch n := len(d.private); {
+	case len(pool) < 2:
+		return d, fmt.Errorf("simulate: a share of %v leaves %d records for the pool: choose another", s.Share, len(pool))
+	case s.Parties > n:
+		return d, fmt.Errorf("simulate: %d parties for %d private records: give at most as many parties as records", s.Parties, n)
+	}
+	places := make([]int, len(d.private))
+	for i := range places {
+		places[i] = i
+	}
+	d.Deal = &Deal{
+		Schema: s.Schema, Pool: s.Records.Select(pool).X, Private: s.Records.Select(d.private), Parties: dealEvenly(places, s.Parties),
+		Test: s.Records.Select(d.test), rng: rng, seed: rng.Uint64(),
+	}
+	return d, nil
+}
+
 func (s Reweigh) once(ctx context.Context, index int) (ReweighSummary, error) {
 	fail := func(err error) (ReweighSummary, error) { return ReweighSummary{}, err }
-	rng := rand.New(rand.NewPCG(s.Seed, uint64(index)))
-	private, poolRows := s.Split(rng)
-	held := int(s.HoldOut * float64(len(private)))
-	test, private := private[:held], private[held:]
-	if len(poolRows) < 2 {
-		return fail(fmt.Errorf("simulate: a share of %v leaves %d records for the pool: choose another", s.Share, len(poolRows)))
-	}
-	if s.Parties > len(private) {
-		return fail(fmt.Errorf("simulate: %d parties for %d private records: give at most as many parties as records", s.Parties, len(private)))
-	}
-	p := s.Plan
-	p.Simulated = true
-	p.Seed = rng.Uint64()
-	encoded := s.Records.Select(poolRows).X
-	var err error
-	if p.Map, err = s.Map.Fit(p.Schema, encoded); err != nil {
-		return fail(fmt.Errorf("simulate: project the pool: %w", err))
-	}
-	pool := auxdata.Virtual(encoded, p.Map)
-	p.Pool = pool.Digest
-	shares := make([][]int, s.Parties)
-	for i, row := range private {
-		shares[i%s.Parties] = append(shares[i%s.Parties], row)
-	}
-	p.Roster = nil
-	for i := range shares {
-		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("party-%05d", i+1)))
-	}
-	p.Minimum = s.Parties
-	run := virtual{plan: p, pool: pool, lean: s.Lean, inputs: func(i int) study.Inputs {
-		return study.Inputs{Records: s.Records.Select(shares[i])}
-	}, progress: func(n int) {
-		if s.Progress != nil {
-			s.Progress(index*s.Parties+n, s.Repeats*s.Parties)
-		}
-	}}
-	release, unperturbed, bytes, _, err := run.study(ctx)
+	d, err := s.deal(index)
 	if err != nil {
 		return fail(err)
 	}
-	b := make([]float64, len(poolRows))
-	for i, row := range poolRows {
+	task, err := d.Task(s.Proposal)
+	if err != nil {
+		return fail(err)
+	}
+	run, err := d.Run(ctx, task, Options{Lean: s.Lean, Progress: progressOf(s.Progress, index, s.Repeats, s.Parties)})
+	if err != nil {
+		return fail(err)
+	}
+	w, err := reweigh.WeightsOf(run.Release)
+	if err != nil {
+		return fail(err)
+	}
+	p := task.Plan()
+	out := ReweighSummary{
+		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
+		Parties: s.Parties, PrivateRows: len(d.private), PoolRows: len(d.pool), Features: len(w.Features),
+		Lambda: w.Lambda, EffectiveRows: w.EffectiveRows, LargestWeight: w.Largest,
+		UploadBytes: run.UploadBytes, Totals: run.Release.Totals, Warnings: run.Release.Result.Warnings,
+		Release: &run.Release, Pool: task.Pool(), PoolRecords: d.pool, PrivateRecords: d.private, TestRecords: d.test,
+	}
+	err = s.measure(&out, d, run)
+	return out, err
+}
+
+// measure fills in the query's answers.
+func (s Reweigh) measure(out *ReweighSummary, d dealt, run Run) error {
+	b := make([]float64, len(d.pool))
+	for i, row := range d.pool {
 		b[i] = s.Query[row]
 	}
-	answer, err := reweigh.Answer(release, pool, b)
+	answer, err := reweigh.Answer(run.Release, out.Pool, b)
 	if err != nil {
-		return fail(err)
+		return err
 	}
-	truth := 0.0
-	for _, row := range private {
-		truth += s.Query[row] / float64(len(private))
+	out.Unweighted, out.Estimate = stat.Mean(b, nil), answer.Estimate
+	out.ForecastSD = math.Hypot(answer.Noise, answer.Sampling)
+	for _, row := range d.private {
+		out.Truth += s.Query[row] / float64(len(d.private))
 	}
-	without := math.NaN()
-	if unperturbed.Body != nil {
+	out.Unperturbed = math.NaN()
+	if run.Unperturbed.Body != nil {
 		var w reweigh.Weights
-		if err := unperturbed.DecodeBody(&w); err != nil {
-			return fail(err)
+		if err := run.Unperturbed.DecodeBody(&w); err != nil {
+			return err
 		}
-		without = stat.Mean(b, w.Weight)
+		out.Unperturbed = stat.Mean(b, w.Weight)
 	}
-	w, err := reweigh.WeightsOf(release)
-	if err != nil {
-		return fail(err)
-	}
-	return ReweighSummary{
-		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
-		Parties: s.Parties, PrivateRows: len(private), PoolRows: len(poolRows), Features: len(w.Features),
-		Truth: truth, Unweighted: stat.Mean(b, nil), Estimate: answer.Estimate,
-		Unperturbed: without,
-		ForecastSD:  math.Hypot(answer.Noise, answer.Sampling), Lambda: w.Lambda,
-		EffectiveRows: w.EffectiveRows, LargestWeight: w.Largest,
-		UploadBytes: float64(bytes) / float64(s.Parties),
-		Totals:      release.Totals, Warnings: release.Result.Warnings,
-		Release: &release, Pool: pool, PoolRecords: poolRows, PrivateRecords: private, TestRecords: test,
-	}, nil
+	return nil
 }

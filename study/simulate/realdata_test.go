@@ -1,4 +1,4 @@
-package kinds_test
+package simulate_test
 
 import (
 	"context"
@@ -71,13 +71,14 @@ func TestRealData(t *testing.T) {
 				t.Skip("takes minutes: run with -long")
 			}
 			schema, train, test := knownRecords(t, c.set, c.holdOut)
-			s, err := simulate.Simulation{
-				Plan: study.Plan{
-					Name: "real data", Kind: "classify", Schema: schema, Unit: c.unit, Epsilon: c.epsilon, Delta: 1e-6,
-					Mechanism: c.mechanism, Noise: c.noise, Shards: c.shards, Minimum: 1,
+			delta := 1e-6
+			s, err := simulate.Classify{
+				Split: simulate.Split{Schema: schema, Train: train, Test: test, PoolFraction: .25, PoolRows: 10_000, Parties: c.parties, Seed: 1},
+				Proposal: study.Proposal{
+					Name: "real data", Unit: c.unit, Epsilon: c.epsilon, Delta: &delta, Mechanism: c.mechanism, Noise: c.noise, Shards: c.shards,
+					Map: dataset.Components{Project: 30},
 				},
-				Train: train, Test: test, PoolFraction: .25, PoolRows: 10_000, Parties: c.parties,
-				Map: dataset.Components{Project: 30}, Repeats: 1, Seed: 1,
+				Repeats: 1,
 			}.Run(context.Background())
 			if err != nil {
 				t.Fatal(err)
@@ -91,34 +92,5 @@ func TestRealData(t *testing.T) {
 				t.Errorf("unperturbed %.4f, want at least %.2f", a.Unperturbed, c.withoutAny)
 			}
 		})
-	}
-}
-
-// TestSimulationRepeats: the same seed gives the same answer, whatever the
-// scheduling, and another seed another.
-func TestSimulationRepeats(t *testing.T) {
-	c := dataset.DefaultHospitalConfig()
-	c.Records = 1500
-	table, schema := dataset.Hospitals(c)
-	records, _, err := schema.EncodeLabelled(table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := func(seed uint64) simulate.Summary {
-		s, err := simulate.Simulation{
-			Plan:  study.Plan{Name: "s", Kind: "classify", Schema: schema, Unit: privacy.Party, Epsilon: 3, Delta: 1e-6, Mechanism: "tally", Noise: study.NoiseCoordinator, Shards: 1, Minimum: 1},
-			Train: records, PoolFraction: .25, Parties: 60, Map: dataset.Components{Project: 10}, Repeats: 2, Seed: seed,
-		}.Run(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	a, b, other := run(1), run(1), run(2)
-	if a.Accuracy != b.Accuracy {
-		t.Errorf("the same seed gave %+v and %+v", a.Accuracy, b.Accuracy)
-	}
-	if a.Accuracy == other.Accuracy {
-		t.Error("another seed gave the same")
 	}
 }

@@ -1,0 +1,296 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"caucus/aggregation"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/classifier"
+	"caucus/study/classify"
+)
+
+// Classify runs a classify proposal with virtual parties and measures what the
+// release is worth.
+type Classify struct {
+	Split
+	// Proposal is as study create takes it; the parties, their sizes and the seed are
+	// the split's.
+	Proposal study.Proposal
+	Repeats  int
+	// Progress, where not nil, is called as contributions arrive.
+	Progress func(done, total int)
+}
+
+// ClassifySummary is what a simulation found; means over the repeats.
+type ClassifySummary struct {
+	Study     string       `json:"study"`
+	Mechanism string       `json:"mechanism"`
+	Unit      privacy.Unit `json:"unit"`
+	Noise     string       `json:"noise"`
+	Epsilon   float64      `json:"epsilon"`
+	Delta     float64      `json:"delta"`
+	Parties   int          `json:"parties"`
+	Shards    int          `json:"shards"`
+	PoolRows  int          `json:"pool_rows"`
+	Features  int          `json:"features"`
+	Classes   int          `json:"classes"`
+	Lambda    float64      `json:"lambda"`
+	Accuracy  Accuracies   `json:"accuracy"`
+	// Map is the first repeat's map in words, Kept how much of each column it
+	// keeps, least first; absent where it keeps all.
+	Map  string         `json:"map"`
+	Kept []dataset.Kept `json:"kept,omitempty"`
+	// UploadBytes is the mean size of a contribution's body.
+	UploadBytes float64         `json:"upload_bytes_per_party"`
+	Repeats     int             `json:"repeats"`
+	Drift       *float64        `json:"drift,omitempty"`
+	Forecast    *study.Forecast `json:"forecast,omitempty"`
+	Warnings    []string        `json:"warnings,omitempty"`
+	// Totals are what the study and its pool's weights guarantee together.
+	Totals []study.UnitTotal `json:"totals,omitempty"`
+	// Release is the first repeat's, for trying predict.
+	Release *study.Release `json:"-"`
+}
+
+// Accuracies are shares of the test records labelled correctly.
+type Accuracies struct {
+	Released   float64 `json:"released"`
+	ReleasedSD float64 `json:"released_sd"`
+	// Unperturbed is the same fit without noise (with the same kind of
+	// statistic), Pooled a softmax classifier on the records themselves (at
+	// most maxPooled of them), LocalMean the mean over parties (at most
+	// maxLocal of them) of a classifier of their own records.
+	Unperturbed   float64 `json:"unperturbed"`
+	Pooled        float64 `json:"pooled"`
+	LocalMean     float64 `json:"local_mean"`
+	MajorityClass float64 `json:"majority_class"`
+}
+
+const (
+	maxPooled = 50_000
+	maxLocal  = 40
+)
+
+// Check says what is wrong with a simulation before it starts.
+func (s Classify) Check() error {
+	if err := s.Split.Check(); err != nil {
+		return err
+	}
+	if err := checkRepeats(s.Repeats); err != nil {
+		return err
+	}
+	return s.CheckProposal(s.Proposal)
+}
+
+func checkRepeats(repeats int) error {
+	if repeats < 1 {
+		return fmt.Errorf("simulate: %d repeats: give at least 1", repeats)
+	}
+	return nil
+}
+
+// classifyRepeat is the outcome of one repeat.
+type classifyRepeat struct {
+	Run
+	accuracy           Accuracies
+	plan               study.Plan
+	lambda             float64
+	poolRows, features int
+	kept               []dataset.Kept
+}
+
+// Run simulates. The answer depends on the seed alone, not on scheduling.
+func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
+	if err := s.Check(); err != nil {
+		return ClassifySummary{}, err
+	}
+	done := make([]classifyRepeat, s.Repeats)
+	for i := range done {
+		var err error
+		if done[i], err = s.once(ctx, i); err != nil {
+			return ClassifySummary{}, err
+		}
+	}
+	first := done[0]
+	p := first.plan
+	out := ClassifySummary{
+		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise,
+		Epsilon: p.Epsilon, Delta: p.Delta, Parties: len(p.Roster), Shards: p.Shards,
+		PoolRows: first.poolRows, Features: first.features, Classes: len(p.Schema.Classes()),
+		Map: p.Map.Words(), Kept: first.kept,
+		Repeats: s.Repeats, Release: &first.Release, Forecast: first.Release.Forecast,
+	}
+	a := &out.Accuracy
+	a.Released, a.ReleasedSD = over(done, func(r classifyRepeat) float64 { return r.accuracy.Released })
+	a.Unperturbed, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.Unperturbed })
+	a.Pooled, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.Pooled })
+	a.LocalMean, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.LocalMean })
+	a.MajorityClass, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.MajorityClass })
+	out.Lambda, _ = over(done, func(r classifyRepeat) float64 { return r.lambda })
+	out.UploadBytes, _ = over(done, func(r classifyRepeat) float64 { return r.UploadBytes })
+	out.Warnings = first.Release.Result.Warnings
+	if p.Weights != nil {
+		out.Totals = first.Release.Totals
+	}
+	if w := first.Release.Forecast.Warning(p, study.Size{Parties: len(p.Roster)}); w != "" {
+		out.Warnings = append(out.Warnings, w)
+	}
+	return out, nil
+}
+
+// over is the mean and standard deviation over repeats.
+func over[R any](repeats []R, f func(R) float64) (mean, sd float64) {
+	v := make([]float64, len(repeats))
+	for i, r := range repeats {
+		v[i] = f(r)
+	}
+	mean, sd = stat.MeanStdDev(v, nil)
+	if len(v) == 1 {
+		sd = 0
+	}
+	return mean, sd
+}
+
+// progressOf is the part of one repeat in the progress of all.
+func progressOf(progress func(done, total int), repeat, repeats, parties int) func(done int) {
+	if progress == nil {
+		return nil
+	}
+	return func(done int) { progress(repeat*parties+done, repeats*parties) }
+}
+
+func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
+	d, err := s.Deal(index)
+	if err != nil {
+		return classifyRepeat{}, err
+	}
+	task, err := d.Task(s.Proposal)
+	if err != nil {
+		return classifyRepeat{}, err
+	}
+	p := task.Plan()
+	run, err := d.Run(ctx, task, Options{Progress: progressOf(s.Progress, index, s.Repeats, len(d.Parties))})
+	if err != nil {
+		return classifyRepeat{}, err
+	}
+	out := classifyRepeat{Run: run, plan: p, poolRows: task.Pool().Rows(), features: task.Pool().Dim(), kept: p.Map.Kept(p.Schema, d.Pool)}
+	if c, ok := classifier.Of(run.Release.Result); ok {
+		out.lambda = c.Lambda
+	}
+	if out.Release.Forecast, err = study.ForecastOf(task, d.Size()); err != nil {
+		out.Release.Forecast = nil
+	}
+	out.accuracy, err = d.accuracies(task, run)
+	return out, err
+}
+
+// accuracies on the test records, of a run and of what it is compared with.
+func (d *Deal) accuracies(t study.Task, run Run) (a Accuracies, err error) {
+	p, x := t.Plan(), d.TestX(t)
+	if a.Released, err = score(run.Release.Result, x, d.Test.Y); err != nil {
+		return a, err
+	}
+	if a.Unperturbed, err = score(run.Unperturbed, x, d.Test.Y); err != nil {
+		return a, err
+	}
+	all := make([]int, d.Private.Len())
+	for i := range all {
+		all[i] = i
+	}
+	if len(all) > maxPooled {
+		all = d.rng.Perm(len(all))[:maxPooled]
+	}
+	pooled := p
+	pooled.Learner = learners.Default
+	if model, _ := classify.TrainLocal(context.Background(), pooled, d.Private.Select(all), d.rng, false); model != nil {
+		a.Pooled = accuracy(model.Predict(x), d.Test.Y)
+	}
+	local := min(len(d.Parties), maxLocal)
+	for i := range local {
+		model, features := classify.TrainLocal(context.Background(), p, d.Private.Select(d.Parties[i]), d.rng, false)
+		on := x
+		if features == learners.Encoded {
+			on = d.Test.X
+		}
+		if model != nil {
+			a.LocalMean += accuracy(model.Predict(on), d.Test.Y) / float64(local)
+		}
+	}
+	a.MajorityClass = d.Majority()
+	return a, nil
+}
+
+// Majority is the share of the largest class among the labelled test records.
+func (d *Deal) Majority() (share float64) {
+	counts := make([]int, len(d.Schema.Classes()))
+	labelled := 0
+	for _, y := range d.Test.Y {
+		if y >= 0 {
+			labelled++
+			counts[y]++
+			share = math.Max(share, float64(counts[y]))
+		}
+	}
+	return share / float64(max(labelled, 1))
+}
+
+// Score is the share of the labelled test records that a task's classifier labels
+// correctly.
+func (d *Deal) Score(t study.Task, r study.Result) (float64, error) {
+	return score(r, d.TestX(t), d.Test.Y)
+}
+
+func score(r study.Result, x *mat.Dense, y []int) (float64, error) {
+	c, ok := classifier.Of(r)
+	if !ok {
+		return 0, fmt.Errorf("score a release: it holds no classifier")
+	}
+	model, err := c.Linear()
+	if err != nil {
+		return 0, err
+	}
+	return accuracy(model.Predict(x), y), nil
+}
+
+// accuracy is the share of labelled records predicted correctly.
+func accuracy(predicted, y []int) float64 {
+	right, labelled := 0, 0
+	for i, k := range y {
+		if k < 0 {
+			continue
+		}
+		labelled++
+		if predicted[i] == k {
+			right++
+		}
+	}
+	return float64(right) / float64(max(labelled, 1))
+}
+
+// Votes is the tally of the parties' votes on the pool without noise: what a
+// comparator that counts votes its own way starts from. The task is a classify one
+// whose parties vote.
+func (d *Deal) Votes(t study.Task) (*aggregation.Tally, error) {
+	of, ok := bodies.Of(t)
+	if !ok || of.Statistic.Cells() != t.Pool().Rows()*learners.Columns(len(d.Schema.Classes())) {
+		return nil, fmt.Errorf("simulate: mechanism %q of %s studies is not made of votes: use none", t.Plan().Mechanism, t.Plan().Kind)
+	}
+	sum, ballots := make([]int64, of.Statistic.Cells()), int64(0)
+	for i := range d.Parties {
+		vector, weight := d.share(of, i)
+		for j, v := range vector {
+			sum[j] += v
+		}
+		ballots += weight
+	}
+	return aggregation.TallyOf(sum, t.Pool().Rows(), len(d.Schema.Classes()), ballots), nil
+}

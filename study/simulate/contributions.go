@@ -1,0 +1,155 @@
+package simulate
+
+import (
+	"context"
+	"sync"
+
+	"caucus/auxdata"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/classify"
+	"caucus/study/kinds"
+)
+
+// contributions makes what the parties send, and the same without noise.
+type contributions interface {
+	// make is the body of party i, and the same in clear, nil where that is not
+	// wanted. Parties may do so at the same time.
+	make(ctx context.Context, m *machine, i int) (body, clear []byte, err error)
+	// addClear adds what make gave in clear.
+	addClear(i int, clear []byte) error
+	// unperturbed is the result of all that was added in clear; empty where the kind
+	// has none.
+	unperturbed(ctx context.Context) (study.Result, error)
+}
+
+// contributions of a task on the deal.
+func (d *Deal) contributions(t study.Task, lean bool) (contributions, error) {
+	if of, ok := bodies.Of(t); ok {
+		return &shared{Task: of, deal: d, lean: lean, sum: bodies.NewClearSum(of.Statistic)}, nil
+	}
+	out := &drafted{Task: t, deal: d}
+	none := t.Plan()
+	none.Mechanism = "none"
+	if lean || kinds.Check(none) != nil {
+		return out, nil
+	}
+	without, err := checkedTask(none, t.Pool())
+	if err == nil {
+		out.clear, err = newMachine(without)
+	}
+	return out, err
+}
+
+// shared are contributions to one statistic, whose clear integers add up.
+type shared struct {
+	bodies.Task
+	deal *Deal
+	lean bool
+	sum  *bodies.ClearSum
+}
+
+// make takes both bodies of one share of the statistic.
+func (s *shared) make(ctx context.Context, m *machine, i int) (body, clear []byte, err error) {
+	vector, weight := s.deal.share(s.Task, i)
+	central := s.Plan().Noise == study.NoiseCoordinator
+	if central || !s.lean {
+		if clear, err = s.Statistic.AppendClear(vector, weight); err != nil {
+			return nil, nil, err
+		}
+	}
+	switch {
+	case central && s.lean:
+		return clear, nil, nil
+	case central:
+		return clear, clear, nil
+	}
+	draft, err := s.AtSite(vector, weight)
+	if err == nil {
+		body, err = m.body(ctx, draft, i)
+	}
+	return body, clear, err
+}
+
+func (s *shared) addClear(_ int, clear []byte) error { return s.sum.Add(clear) }
+
+func (s *shared) unperturbed(context.Context) (study.Result, error) {
+	return s.Unperturbed(s.sum)
+}
+
+// drafted are contributions of a kind whose bodies do not add up. Where it has the
+// mechanism none, a second study of that mechanism gets the same drafts.
+type drafted struct {
+	study.Task
+	deal  *Deal
+	clear *machine
+}
+
+func (s *drafted) make(ctx context.Context, m *machine, i int) (body, clear []byte, err error) {
+	draft, err := s.Contribute(s.deal.Inputs(i))
+	if err != nil {
+		return nil, nil, err
+	}
+	if body, err = m.body(ctx, draft, i); err != nil || s.clear == nil {
+		return body, nil, err
+	}
+	for at := range draft.Requests {
+		draft.Requests[at].Mechanism = privacy.Unperturbed{}
+	}
+	clear, err = s.clear.body(ctx, draft, i)
+	return body, clear, err
+}
+
+func (s *drafted) addClear(i int, clear []byte) error { return s.clear.receive(i, clear) }
+
+func (s *drafted) unperturbed(ctx context.Context) (study.Result, error) {
+	if s.clear == nil {
+		return study.Result{}, nil
+	}
+	release, err := s.clear.conclude(ctx)
+	return release.Result, err
+}
+
+// shareKey names what follows from the same records: plans that differ in budget and
+// mechanism alone may ask the same of a party.
+type shareKey struct {
+	pool      *auxdata.Pool
+	unit      privacy.Unit
+	statistic string // what is computed, in words; else the plan's hash
+	learner   string
+	shards    int
+}
+
+// shares are the parties' own, each computed when it is first asked for.
+type shares []struct {
+	once   sync.Once
+	vector []int64
+	weight int64
+}
+
+// share is party i's share of a statistic.
+func (d *Deal) share(t bodies.Task, i int) (vector []int64, weight int64) {
+	if !d.Keep {
+		return t.Local(d.Inputs(i))
+	}
+	p := t.Plan()
+	key := shareKey{pool: t.Pool(), unit: p.Unit, statistic: classify.Computes(p.Mechanism), learner: p.Learner, shards: p.Shards}
+	if key.statistic == "" {
+		key.statistic = t.Hash().String()
+	}
+	d.mu.Lock()
+	all, ok := d.shares[key]
+	if !ok {
+		if d.shares == nil {
+			d.shares = map[shareKey]*shares{}
+		}
+		made := make(shares, len(d.Parties))
+		all = &made
+		d.shares[key] = all
+	}
+	d.mu.Unlock()
+	mine := &(*all)[i]
+	mine.once.Do(func() { mine.vector, mine.weight = t.Local(d.Inputs(i)) })
+	return mine.vector, mine.weight
+}

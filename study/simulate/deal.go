@@ -1,0 +1,170 @@
+package simulate
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/kinds"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Deal is what one repeat of a simulation works on: records dealt to a public pool,
+// virtual parties and a test set. Any number of plans can run on one deal, and meet
+// the same records. It is safe for concurrent use; nobody may change what its
+// fields hold once a plan was made.
+type Deal struct {
+	Schema dataset.Schema
+	// Pool are the public rows, N×Dim encoded; PoolWeight is one positive weight a
+	// row, nil where all weigh the same.
+	Pool       *mat.Dense
+	PoolWeight []float64
+	// Private are the parties' records; Parties are the rows of each party.
+	Private *dataset.Records
+	Parties [][]int
+	// Test takes no part.
+	Test *dataset.Records
+	// Keep keeps what each party computed of its own for plans to come that ask the
+	// same of it, in memory that grows with the parties. Comparisons of budgets and
+	// mechanisms set it: parties then train once. What their shards are follows from
+	// the first plan that asks for so many.
+	Keep bool
+
+	seed uint64     // of plans, and with a party's place of its draws
+	rng  *rand.Rand // of what is dealt and measured after the seed
+	// fit makes the public map of the pool; nil is fitComponents.
+	fit func(dataset.Components) (dataset.Map, error)
+
+	// mu guards what follows.
+	mu     sync.Mutex
+	mapped map[dataset.Components]mappedPool
+	shares map[shareKey]*shares
+	testX  map[*auxdata.Pool]*mat.Dense
+}
+
+type mappedPool struct {
+	by   dataset.Map
+	pool *auxdata.Pool
+}
+
+// Size is how many parties share how many records.
+func (d *Deal) Size() study.Size {
+	s := study.Size{Parties: len(d.Parties)}
+	for _, rows := range d.Parties {
+		s.Records += len(rows)
+	}
+	return s
+}
+
+// Task makes the plan of a proposal among the deal's parties, on its pool: the same
+// defaults as a real study's, through the same steps. Roster, minimum, sizes and
+// seed are the deal's, and the plan is stamped simulated.
+func (d *Deal) Task(s study.Proposal) (study.Task, error) {
+	fail := func(err error) (study.Task, error) { return nil, fmt.Errorf("simulate: %w", err) }
+	s.Seed = d.seed
+	p, err := complete(s, d.Schema, d.Size())
+	if err != nil {
+		return fail(err)
+	}
+	on, err := d.mapPool(p, s.Map)
+	if err != nil {
+		return fail(err)
+	}
+	p.Map = on.by
+	if err := kinds.SetPool(&p, on.pool); err != nil {
+		return fail(err)
+	}
+	task, err := kinds.NewTask(p, on.pool)
+	if err != nil {
+		return fail(err)
+	}
+	return task, nil
+}
+
+// complete is the plan of a proposal among virtual parties, but for what the pool
+// decides. What a site holds at least is not in it: the deal knows what each holds.
+func complete(s study.Proposal, schema dataset.Schema, size study.Size) (study.Plan, error) {
+	s.Roster, s.Minimum = virtualRoster(size.Parties), size.Parties
+	s.Records = max(1, size.Records/max(size.Parties, 1))
+	p, err := kinds.Complete(s, schema)
+	p.Records, p.Simulated = 0, true
+	return p, err
+}
+
+// virtualRoster names virtual parties.
+func virtualRoster(parties int) (roster []study.PartyID) {
+	for i := range parties {
+		roster = append(roster, study.PartyID(fmt.Sprintf("party-%05d", i+1)))
+	}
+	return roster
+}
+
+// mapPool is the pool under the plan's map, fitted once for all plans with the same.
+func (d *Deal) mapPool(p study.Plan, c dataset.Components) (mappedPool, error) {
+	c, err := kinds.ChooseMap(p, d.Size(), c, d.Pool)
+	if err != nil {
+		return mappedPool{}, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if on, ok := d.mapped[c]; ok {
+		return on, nil
+	}
+	fit := d.fit
+	if fit == nil {
+		fit = d.fitComponents
+	}
+	var on mappedPool
+	if on.by, err = fit(c); err != nil {
+		return on, err
+	}
+	on.pool = auxdata.Virtual(d.Pool, on.by)
+	if d.PoolWeight != nil {
+		if on.pool, err = on.pool.Weighted(d.PoolWeight); err != nil {
+			return on, err
+		}
+	}
+	if d.mapped == nil {
+		d.mapped = map[dataset.Components]mappedPool{}
+	}
+	d.mapped[c] = on
+	return on, nil
+}
+
+// TestX are the test records under a task's map.
+func (d *Deal) TestX(t study.Task) *mat.Dense {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	x, ok := d.testX[t.Pool()]
+	if !ok {
+		if d.testX == nil {
+			d.testX = map[*auxdata.Pool]*mat.Dense{}
+		}
+		x = t.Plan().Mapped(d.Test)
+		d.testX[t.Pool()] = x
+	}
+	return x
+}
+
+// fitComponents fits the map on the pool.
+func (d *Deal) fitComponents(c dataset.Components) (dataset.Map, error) {
+	m, err := c.Fit(d.Schema, d.Pool)
+	if err != nil {
+		return m, fmt.Errorf("project the pool: %w", err)
+	}
+	return m, nil
+}
+
+// Inputs are what party i brings to a task.
+func (d *Deal) Inputs(i int) study.Inputs {
+	return study.Inputs{
+		Records:  d.Private.Select(d.Parties[i]),
+		ShardKey: binary.BigEndian.AppendUint64(nil, d.seed+uint64(i)),
+		Rng:      rand.New(rand.NewPCG(d.seed, uint64(i))),
+	}
+}

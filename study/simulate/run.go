@@ -1,0 +1,194 @@
+package simulate
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"caucus/auxdata"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// Run is what came of a plan on a deal.
+type Run struct {
+	Release study.Release
+	// Unperturbed is the result of the same contributions without noise; it is
+	// empty where that was not asked for, or the kind has none.
+	Unperturbed study.Result
+	// Published is what the coordinator published; empty where sites add the noise.
+	Published []privacy.Published
+	// UploadBytes is the mean size of a contribution's body.
+	UploadBytes float64
+}
+
+// Options of a run.
+type Options struct {
+	// Lean leaves out the result without noise.
+	Lean bool
+	// Progress, where not nil, is called as contributions arrive, one at a time.
+	Progress func(done int)
+}
+
+// Run drives the real machine: the parties contribute in parallel, through ledgers
+// that only simulate, the study seals and releases. The task is one that the deal
+// made. The answer depends on the deal and the plan alone, not on scheduling.
+func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
+	fail := func(err error) (Run, error) { return Run{}, err }
+	m, err := newMachine(t)
+	if err != nil {
+		return fail(err)
+	}
+	from, err := d.contributions(t, o.Lean)
+	if err != nil {
+		return fail(err)
+	}
+	var out Run
+	err = eachParty(ctx, len(d.Parties), func(ctx context.Context, i int) (func() error, error) {
+		body, clear, err := from.make(ctx, m, i)
+		return func() error {
+			err := m.receive(i, body)
+			if err == nil && clear != nil {
+				err = from.addClear(i, clear)
+			}
+			out.UploadBytes += float64(len(body))
+			if o.Progress != nil {
+				o.Progress(len(m.study.Received))
+			}
+			return err
+		}, err
+	})
+	if err != nil {
+		return fail(err)
+	}
+	out.UploadBytes /= float64(len(d.Parties))
+	if !o.Lean {
+		if out.Unperturbed, err = from.unperturbed(ctx); err != nil {
+			return fail(err)
+		}
+	}
+	out.Release, err = m.conclude(ctx)
+	out.Published = m.published
+	return out, err
+}
+
+// checkedTask is the task of a plan that Check passes.
+func checkedTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
+	if err := kinds.Check(p); err != nil {
+		return nil, err
+	}
+	return kinds.NewTask(p, pool)
+}
+
+// machine is an open study with what it adds to.
+type machine struct {
+	study.Task
+	study     *study.Study
+	sum       study.Sum
+	ledger    *privacy.Ledger // the coordinator's
+	canonical []byte
+	published []privacy.Published
+}
+
+// newMachine opens a study.
+func newMachine(t study.Task) (*machine, error) {
+	p := t.Plan()
+	canonical, err := p.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	m := &machine{Task: t, study: study.New(p, t.Hash()), ledger: privacy.Simulation(p.Seed), canonical: canonical}
+	if _, err := m.study.Step(study.Opened{}); err != nil {
+		return nil, err
+	}
+	m.sum, err = t.NewSum()
+	return m, err
+}
+
+// body settles a draft through a ledger of party i's own. Parties may do so at the
+// same time.
+func (m *machine) body(ctx context.Context, draft study.Contribution, i int) ([]byte, error) {
+	released, err := study.Settle(ctx, privacy.Simulation(m.study.Plan.Seed+1+uint64(i)), m.study.Hash, draft.Requests)
+	if err != nil {
+		return nil, err
+	}
+	return draft.Body(released)
+}
+
+// receive takes the body of party i.
+func (m *machine) receive(i int, body []byte) error {
+	return Receive(m.study, m.sum, m.study.Plan.Roster[i], body)
+}
+
+// Receive is what a server does with a contribution: check, step, add.
+func Receive(s *study.Study, sum study.Sum, party study.PartyID, body []byte) error {
+	if err := sum.Check(body); err != nil {
+		return err
+	}
+	if _, err := s.Step(study.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}); err != nil {
+		return err
+	}
+	return sum.Add(body)
+}
+
+// Finish keeps what was published.
+func (m *machine) Finish(s study.Summed, released []privacy.Published) (study.Result, error) {
+	m.published = released
+	return m.Task.Finish(s, released)
+}
+
+// conclude seals, folds and releases.
+func (m *machine) conclude(ctx context.Context) (study.Release, error) {
+	if _, err := m.study.Step(study.FoldDone{Contributions: len(m.study.Received)}); err != nil {
+		return study.Release{}, err
+	}
+	release, err := study.Conclude(ctx, m.study, m, m.sum, m.ledger)
+	if err != nil {
+		return release, err
+	}
+	release.Plan = m.canonical
+	_, err = m.study.Step(study.ReleaseDone{})
+	return release, err
+}
+
+// eachParty prepares the contributions of so many virtual parties, on all
+// processors, and adds them, one at a time and in any order. After an error no
+// other party begins.
+func eachParty(ctx context.Context, parties int, prepare func(ctx context.Context, i int) (add func() error, err error)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		next   atomic.Int64
+		mu     sync.Mutex
+		failed error
+		wg     sync.WaitGroup
+	)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= parties {
+					return
+				}
+				add, err := prepare(ctx, i)
+				mu.Lock()
+				if err == nil {
+					err = add()
+				}
+				if err != nil && failed == nil {
+					failed = fmt.Errorf("simulate party %d: %w", i+1, err)
+					cancel()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	if wg.Wait(); failed == nil {
+		failed = ctx.Err()
+	}
+	return failed
+}

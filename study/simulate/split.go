@@ -1,0 +1,187 @@
+package simulate
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distmv"
+
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// Split says how records become a public pool, the records of virtual parties and a
+// test set.
+type Split struct {
+	Schema dataset.Schema
+	// Train is split into the pool and the parties' records, unless Pool is given.
+	// Test, where nil, is a quarter of Train set aside first.
+	Train, Test, Pool *dataset.Records
+	// PoolWeight is one positive weight a row of Pool; nil: all weigh the same.
+	PoolWeight []float64
+	// PoolFraction of Train becomes the pool, at most PoolRows rows (0: no limit).
+	PoolFraction float64
+	PoolRows     int
+	// Parties share the records in random equal parts; 0 takes the natural parties
+	// of the records' party column.
+	Parties int
+	// Concentration, above 0, deals classes unevenly: each class's shares among the
+	// parties are Dirichlet(Concentration, ...), so that some parties see mostly one
+	// class and sizes differ (Hsu, Qi & Brown 2019).
+	Concentration float64
+	Seed          uint64
+}
+
+// Check says what is wrong with a split before anything is dealt.
+func (s Split) Check() error {
+	labelled := 0
+	seen := map[int]bool{}
+	for _, y := range s.Train.Y {
+		if y >= 0 {
+			labelled++
+			seen[y] = true
+		}
+	}
+	switch {
+	case labelled == 0:
+		return fmt.Errorf("simulate: no training record has a label the schema knows: check the schema's label column and classes")
+	case len(seen) < 2:
+		return fmt.Errorf("simulate: all training records have class %q: at least two classes are needed", s.Schema.Classes()[slices.Max(slices.Collect(maps.Keys(seen)))])
+	case s.Parties < 0:
+		return fmt.Errorf("simulate: %d parties: give at least 1", s.Parties)
+	case s.Parties == 0 && s.Train.Party == nil:
+		return fmt.Errorf("simulate: give the number of parties, or name a party column")
+	}
+	return s.checkPool()
+}
+
+func (s Split) checkPool() error {
+	if s.Pool == nil && !(s.PoolFraction > 0 && s.PoolFraction < 1) {
+		return fmt.Errorf("simulate: the pool fraction is %v: give a share between 0 and 1, or a pool file", s.PoolFraction)
+	}
+	return nil
+}
+
+// CheckProposal says what is wrong with a proposal to the split's parties before
+// anything is dealt. The map is not looked at: it follows from the pool.
+func (s Split) CheckProposal(of study.Proposal) error {
+	parties := s.Parties
+	if parties == 0 {
+		named := slices.Clone(s.Train.Party)
+		slices.Sort(named)
+		parties = len(slices.Compact(named))
+	}
+	return checkProposal(of, s.Schema, study.Size{Parties: parties, Records: s.Train.Len()})
+}
+
+func checkProposal(s study.Proposal, schema dataset.Schema, size study.Size) error {
+	p, err := complete(s, schema, size)
+	if err != nil {
+		return err
+	}
+	return kinds.Check(p)
+}
+
+// Deal deals the records of a repeat. The deal depends on the seed and the repeat
+// alone.
+func (s Split) Deal(repeat int) (*Deal, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	d, err := s.divide(repeat)
+	if err != nil {
+		return nil, err
+	}
+	if d.Parties, err = s.deal(d.Private, d.rng); err != nil {
+		return nil, err
+	}
+	d.seed = d.rng.Uint64()
+	return d, nil
+}
+
+// divide sets the test set and the pool aside; nothing is dealt to parties yet.
+func (s Split) divide(repeat int) (*Deal, error) {
+	rng := rand.New(rand.NewPCG(s.Seed, uint64(repeat)))
+	d := &Deal{Schema: s.Schema, Test: s.Test, PoolWeight: s.PoolWeight, rng: rng}
+	rows := rng.Perm(s.Train.Len())
+	if s.Test == nil {
+		n := len(rows) / 4
+		d.Test, rows = s.Train.Select(rows[:n]), rows[n:]
+	}
+	pool := s.Pool
+	if pool == nil {
+		n := int(math.Round(s.PoolFraction * float64(len(rows))))
+		if n < 1 || n >= len(rows) {
+			return nil, fmt.Errorf("simulate: a pool fraction of %v leaves %d rows for the pool and %d for the parties: change it", s.PoolFraction, n, len(rows)-n)
+		}
+		private := rows[n:]
+		if s.PoolRows > 0 {
+			n = min(n, s.PoolRows)
+		}
+		pool, rows = s.Train.Select(rows[:n]), private
+	}
+	d.Pool, d.Private = pool.X, s.Train.Select(rows)
+	return d, nil
+}
+
+// deal gives each party its rows.
+func (s Split) deal(private *dataset.Records, rng *rand.Rand) ([][]int, error) {
+	switch {
+	case s.Parties == 0:
+		return dealNatural(private.Party), nil
+	case s.Concentration > 0:
+		return dealSkewed(private.Y, s.Parties, s.Concentration, rng), nil
+	case s.Parties > private.Len():
+		return nil, fmt.Errorf("simulate: %d parties for %d records: give at most as many parties as records", s.Parties, private.Len())
+	}
+	return dealEvenly(rng.Perm(private.Len()), s.Parties), nil
+}
+
+// dealNatural deals each party its own rows, in the order of the parties' names.
+func dealNatural(party []string) (out [][]int) {
+	of := map[string][]int{}
+	for i, name := range party {
+		of[name] = append(of[name], i)
+	}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, of[name])
+	}
+	return out
+}
+
+// dealEvenly deals rows in turn.
+func dealEvenly(rows []int, parties int) [][]int {
+	out := make([][]int, parties)
+	for i, row := range rows {
+		out[i%parties] = append(out[i%parties], row)
+	}
+	return out
+}
+
+// dealSkewed deals each class by shares of its own; records of unknown class
+// go anywhere.
+func dealSkewed(y []int, parties int, concentration float64, rng *rand.Rand) [][]int {
+	alpha := make([]float64, parties)
+	for i := range alpha {
+		alpha[i] = concentration
+	}
+	dirichlet := distmv.NewDirichlet(alpha, rng)
+	shares := map[int][]float64{}
+	out := make([][]int, parties)
+	for _, i := range rng.Perm(len(y)) {
+		if shares[y[i]] == nil {
+			shares[y[i]] = dirichlet.Rand(nil)
+		}
+		u, to := rng.Float64(), 0
+		for to < parties-1 && !(u < shares[y[i]][to]) {
+			u -= shares[y[i]][to]
+			to++
+		}
+		out[to] = append(out[to], i)
+	}
+	return out
+}
