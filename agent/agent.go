@@ -106,9 +106,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	stepTime() // while nothing else is to do
 	a.log.Info("agent started")
-	for _, r := range a.Sources() {
-		if r.Declared == nil {
-			a.log.Warn("studies of this source wait for a person", "source", r.Source, "why", r.Waits)
+	for _, f := range a.state.checkLocally(ctx, a.id) {
+		if f.Standing != StandingOK {
+			a.log.Warn(f.Says, "about", f.About)
 		}
 	}
 	failures := 0

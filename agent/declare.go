@@ -221,23 +221,26 @@ func (a *Agent) CheckSource(name string) (SourceReport, error) {
 	if _, err := a.state.config.source(name); err != nil {
 		return SourceReport{}, err
 	}
-	r := a.state.sourceReport(name)
+	return a.state.checkSource(name), nil
+}
+
+func (s *state) checkSource(name string) SourceReport {
+	r := s.sourceReport(name)
 	if r.Declared == nil {
-		_, err := a.state.survey(name, &r)
-		if err != nil {
+		if _, err := s.survey(name, &r); err != nil {
 			r.Problem = err.Error()
 		}
-		return r, nil
+		return r
 	}
 	records, read, err := r.Declared.encoded(study.Plan{Schema: r.Declared.Schema})
 	if err != nil {
 		r.Problem = err.Error()
-		return r, nil
+		return r
 	}
 	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, read.form.String(), records.Len(), read.lines.Columns, read.remarks()
 	r.Changed = read.digest != r.Declared.Digest
-	r.Problem = strings.Join(a.state.config.Data[name].problems(read), "; ")
-	return r, nil
+	r.Problem = strings.Join(s.config.Data[name].problems(read), "; ")
+	return r
 }
 
 // survey reads a source as a declaration of it would be, and completes the

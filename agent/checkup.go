@@ -1,0 +1,367 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"caucus/dataset/mapping"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Standing is how well something is.
+type Standing string
+
+// The standings of a Finding, from best to worst.
+const (
+	StandingOK      Standing = "ok"
+	StandingWarning Standing = "warning" // it works, and somebody should look
+	StandingProblem Standing = "problem" // it keeps this site from taking part, or its records from counting
+)
+
+// Finding is what a Checkup found of one thing, in a line: how it is, or what is
+// wrong and what to do.
+type Finding struct {
+	About    string   `json:"about"`
+	Standing Standing `json:"standing"`
+	Says     string   `json:"says"`
+}
+
+// Checkup is what a person is told who asks whether an agent can do its work. It
+// tells of the records: it is for the eyes of the site.
+type Checkup struct {
+	Findings []Finding `json:"findings"`
+	// Worst is the worst standing of them.
+	Worst Standing `json:"worst"`
+}
+
+func fine(about, format string, args ...any) Finding {
+	return Finding{about, StandingOK, fmt.Sprintf(format, args...)}
+}
+
+func warning(about, format string, args ...any) Finding {
+	return Finding{about, StandingWarning, fmt.Sprintf(format, args...)}
+}
+
+func problem(about, format string, args ...any) Finding {
+	return Finding{about, StandingProblem, fmt.Sprintf(format, args...)}
+}
+
+func checkupOf(all []Finding) Checkup {
+	c := Checkup{Findings: all, Worst: StandingOK}
+	for _, f := range all {
+		if f.Standing == StandingProblem || f.Standing == StandingWarning && c.Worst == StandingOK {
+			c.Worst = f.Standing
+		}
+	}
+	return c
+}
+
+// Problems is how many findings are problems.
+func (c Checkup) Problems() int {
+	n := 0
+	for _, f := range c.Findings {
+		if f.Standing == StandingProblem {
+			n++
+		}
+	}
+	return n
+}
+
+// WriteText writes a line for each finding.
+func (c Checkup) WriteText(w io.Writer) error {
+	wide := 0
+	for _, f := range c.Findings {
+		wide = max(wide, len([]rune(Printable(f.About))))
+	}
+	for _, f := range c.Findings {
+		if _, err := fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Standing, wide, Printable(f.About), Printable(f.Says)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check looks at all that an agent of this configuration needs: what LoadConfig
+// returned. It asks the coordinator for its list of studies, as each poll does,
+// before it reads a source, so that nothing it says hangs on what is read; it
+// spends and declares nothing.
+func Check(ctx context.Context, c Config, path string, err error) Checkup {
+	if err != nil {
+		return checkupOf([]Finding{problem("config", "%v", err)})
+	}
+	c.Clock = c.Clock.Complete()
+	all := []Finding{fine("config", "%s", path)}
+	id, party, err := identity(c)
+	if err != nil {
+		all = append(all, problem("certificate", "%v", err), checkPolicy(c.Policy))
+		s := &state{config: c, sources: filepath.Join(c.State, "sources")}
+		return checkupOf(append(all, s.checkSources(true)...))
+	}
+	s, err := openState(c, party)
+	if err != nil {
+		s = &state{config: c, sources: filepath.Join(c.State, "sources")}
+		all = append(all, checkCertificate(id, c.now()), checkPolicy(c.Policy), problem("ledger", "%v", err), checkDisk(c.State))
+		return checkupOf(append(append(all, askCoordinator(ctx, c, id)...), s.checkSources(true)...))
+	}
+	defer s.close()
+	all = append(all, s.checkFolder(ctx, id)...)
+	all = append(all, askCoordinator(ctx, c, id)...)
+	return checkupOf(append(all, s.checkSources(true)...))
+}
+
+// checkLocally is what an agent says when it starts: of Check what needs neither
+// the network nor a look into a file. When a poll comes must not hang on how long
+// a file took to read; files are read in windows (window has the proof), and when
+// a person asks.
+func (s *state) checkLocally(ctx context.Context, id protocol.Identity) []Finding {
+	return append(s.checkFolder(ctx, id), s.checkSources(false)...)
+}
+
+// checkFolder looks at what lies in the state folder, and at the policy.
+func (s *state) checkFolder(ctx context.Context, id protocol.Identity) []Finding {
+	return []Finding{checkCertificate(id, s.config.now()), checkPolicy(s.config.Policy), s.checkLedger(ctx), checkDisk(s.config.State)}
+}
+
+// checkCertificate says how long an agent's own certificate lasts.
+func checkCertificate(id protocol.Identity, now time.Time) Finding {
+	const about = "certificate"
+	from, until, err := id.Validity()
+	if err != nil {
+		return problem(about, "%v: enrol again with a new invitation", err)
+	}
+	who, err := id.Caller()
+	if err != nil {
+		return problem(about, "%v: enrol again with a new invitation", err)
+	}
+	left := until.Sub(now)
+	days := int(left.Hours() / 24)
+	switch {
+	case left <= 0:
+		return problem(about, "it ended on %s: ask the operator for an invitation and enrol again", until.Format(time.DateOnly))
+	case now.Before(from):
+		return problem(about, "it begins on %s: set this machine's clock", from.Format(time.DateTime))
+	case left < until.Sub(from)/6: // a running agent renews it when a third is left
+		return warning(about, "for %s, %d days left: an agent that runs renews it by itself; see in its log why it did not", who.Name, days)
+	}
+	return fine(about, "for %s, %d days left", who.Name, days)
+}
+
+// checkPolicy says what the policy allows in short.
+func checkPolicy(p Policy) Finding {
+	for _, list := range []struct {
+		name string
+		n    int
+	}{{"kinds", len(p.Kinds)}, {"mechanisms", len(p.Mechanisms)}, {"noise", len(p.Noise)}, {"study", len(p.Study)}} {
+		if list.n == 0 {
+			return warning("policy", "it allows no study: name what it allows under policy: %s:", list.name)
+		}
+	}
+	var most []string
+	for _, u := range privacy.Units() {
+		if b, allowed := p.Study[u]; allowed {
+			most = append(most, fmt.Sprintf("ε ≤ %g at unit %s", b.Epsilon, u))
+		}
+	}
+	who := map[string]string{ApproveByPolicy: "nobody is asked", ApproveByPerson: "a person approves", ApproveByTwo: "two persons approve"}[p.Approval]
+	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "), strings.Join(p.Noise, ", "), strings.Join(most, ", "), who)
+}
+
+// checkLedger walks the whole ledger, and says what is left of it.
+func (s *state) checkLedger(ctx context.Context) Finding {
+	const about = "ledger"
+	if _, err := privacy.Verify(ctx, s.journal); err != nil {
+		return problem(about, "%v: see caucus ledger verify", err)
+	}
+	all, err := s.spending(ctx)
+	if err != nil {
+		return problem(about, "%v", err)
+	}
+	var left []string
+	for _, of := range all {
+		for _, u := range privacy.Units() {
+			most, limited := of.most[u]
+			if !limited {
+				continue
+			}
+			when := ""
+			if of.year != "" {
+				when = " for " + of.year
+			}
+			spent := of.spent[u].Epsilon(most.Delta)
+			if !(spent < most.Epsilon) {
+				return warning(about, "nothing is left%s of ε = %g at unit %s: studies at this unit are refused", when, most.Epsilon, u)
+			}
+			left = append(left, fmt.Sprintf("ε = %.3g of %g left%s at unit %s", most.Epsilon-spent, most.Epsilon, when, u))
+		}
+	}
+	if len(left) == 0 {
+		return fine(about, "whole; the policy limits no total")
+	}
+	return fine(about, "whole; %s", strings.Join(left, ", "))
+}
+
+// What a state folder needs: a study's pool and upload take some megabytes each,
+// and what cannot be written is neither charged nor sent.
+const (
+	littleDisk = 1 << 30
+	noDisk     = 64 << 20
+)
+
+// checkDisk says whether there is room in the state folder.
+func checkDisk(dir string) Finding {
+	const about = "disk"
+	free, err := freeSpace(dir)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return fine(about, "how much is free is not known on this system")
+	case err != nil:
+		return problem(about, "%s: %v", dir, err)
+	case free < noDisk:
+		return problem(about, "%s: less than 64 MiB are free: make room, nothing can be stored", dir)
+	case free < littleDisk:
+		return warning(about, "%s: less than 1 GiB is free: make room", dir)
+	}
+	return fine(about, "%s: %.0f GiB free", dir, float64(free)/(1<<30))
+}
+
+// patience is how long Check waits for the coordinator.
+const patience = 10 * time.Second
+
+// askCoordinator says whether the coordinator answers, is the one that invited
+// this site, and has the same time.
+func askCoordinator(ctx context.Context, c Config, id protocol.Identity) []Finding {
+	l, err := dial(c, id)
+	if err != nil {
+		return []Finding{problem("coordinator", "%v", err)}
+	}
+	defer l.Close()
+	address := c.Coordinator
+	if address == "" {
+		address = id.Coordinator
+	}
+	return askLink(ctx, l, address)
+}
+
+func askLink(ctx context.Context, l link, address string) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	listing, err := l.Studies(ctx)
+	if err != nil {
+		// What it means comes first: what TLS says is long.
+		why, _, _ := strings.Cut(advice(err), ";")
+		return []Finding{problem("coordinator", "%s: %s (%v)", address, why, err)}
+	}
+	open := 0
+	for _, s := range listing.Studies {
+		if s.State == study.Open {
+			open++
+		}
+	}
+	found := fine("coordinator", "%s answers, with the certificate that was expected; %d studies are open", address, open)
+	switch {
+	case listing.Back != nil:
+		found = problem("coordinator", "%v; tell its operator (docs/verify.md)", listing.Back)
+	case listing.Forgot != nil:
+		found = warning("coordinator", "%v", listing.Forgot)
+	}
+	return []Finding{found, checkSkew(listing.Skew)}
+}
+
+// checkSkew holds this machine's clock against the coordinator's.
+func checkSkew(skew time.Duration) Finding {
+	const about = "clock"
+	where := "behind"
+	if skew < 0 {
+		where = "ahead of"
+	}
+	off := skew.Abs().Round(time.Second)
+	switch {
+	case skew.Abs() > maxDatedSkew:
+		return problem(about, "%v %s the coordinator's: set it; nothing is charged until they agree within %v", off, where, maxDatedSkew)
+	case skew.Abs() > maxSkew:
+		return warning(about, "%v %s the coordinator's: set it", off, where)
+	}
+	return fine(about, "as the coordinator's, within %v", max(off, time.Second))
+}
+
+// checkSources looks at all sources; without read, not into their files.
+func (s *state) checkSources(read bool) []Finding {
+	names := slices.Sorted(maps.Keys(s.config.Data))
+	if len(names) == 0 {
+		return []Finding{warning("sources", "there are none: name files of records under data:")}
+	}
+	var all []Finding
+	for _, name := range names {
+		var r SourceReport
+		if read {
+			r = s.checkSource(name)
+		} else if r = s.sourceReport(name); r.Declared != nil {
+			if _, err := os.Stat(r.File); err != nil {
+				r.Problem = err.Error()
+			}
+		}
+		all = append(all, r.finding(), s.checkMapping(name, r))
+	}
+	return all
+}
+
+// finding says of a source what a person has to know first.
+func (r SourceReport) finding() Finding {
+	about := "source " + r.Source
+	switch {
+	case r.Declared == nil && r.Problem != "":
+		return problem(about, "%s", r.Problem)
+	case r.Declared == nil:
+		return problem(about, "studies of it wait: %s", strings.TrimPrefix(r.Waits, ErrUndeclared.Error()+": source "+r.Source+": "))
+	case r.Problem != "":
+		return problem(about, "%s; see caucus agent source check %s", r.Problem, r.Source)
+	case !r.Read:
+		return fine(about, "declared with %d records", r.Declared.Records)
+	case r.Found < r.Declared.Records:
+		return warning(about, "declared with %d records, the file has %d: the others are empty; declare it again if that stays so", r.Declared.Records, r.Found)
+	}
+	now := "as it was then"
+	if r.Changed {
+		now = "changed since"
+	}
+	return fine(about, "declared with %d records on %s, %s: %d records, %d remarks", r.Declared.Records, r.Declared.At.Format(time.DateOnly), now, r.Found, len(r.Remarks))
+}
+
+// checkMapping says whether a source's mapping makes all columns of its schema
+// out of the file's.
+func (s *state) checkMapping(name string, r SourceReport) Finding {
+	about := "mapping " + name
+	own, err := readSchema(s.config.Data[name].Schema)
+	var m mapping.Mapping
+	if err == nil {
+		m, err = s.config.Data[name].Mapping.read()
+	}
+	if err != nil {
+		return problem(about, "%v", err)
+	}
+	columns := r.Columns
+	if columns == nil && r.Declared != nil {
+		columns = r.Declared.Columns
+	}
+	if columns == nil {
+		return fine(about, "it can be read")
+	}
+	bound, err := m.Bind(columns, own)
+	switch {
+	case err != nil:
+		return problem(about, "%v", err)
+	case len(bound.Missing) > 0:
+		return problem(about, "nothing in the file is mapped to %s: caucus agent map drafts a mapping", strings.Join(bound.Missing, ", "))
+	}
+	return fine(about, "all %d columns of the schema come from the file's %d", len(columnsOf(own)), len(columns))
+}

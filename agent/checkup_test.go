@@ -1,0 +1,206 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+)
+
+// certified is an identity whose certificate began at a moment.
+func certified(t *testing.T, begins time.Time) protocol.Identity {
+	t.Helper()
+	authority, err := protocol.NewAuthority(begins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _, err := authority.IssueOwn("127.0.0.1:7443", protocol.Caller{Name: "site", Role: protocol.RoleParty}, wireSigner().Key(), begins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestCheckCertificate: a certificate is good until a sixth of its life is left,
+// which a running agent does not let happen.
+func TestCheckCertificate(t *testing.T) {
+	begins := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	id := certified(t, begins)
+	from, until, err := id.Validity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	life := until.Sub(from)
+	for _, test := range []struct {
+		now  time.Time
+		want Standing
+		says string
+	}{
+		{from.Add(-time.Hour), StandingProblem, "set this machine's clock"},
+		{from.Add(life / 2), StandingOK, "for site, "},
+		{until.Add(-life/6 + time.Hour), StandingWarning, "renews it by itself"},
+		{until, StandingProblem, "enrol again"},
+	} {
+		if got := checkCertificate(id, test.now); got.Standing != test.want || !strings.Contains(got.Says, test.says) {
+			t.Errorf("at %v: %+v, want %s and %q", test.now, got, test.want, test.says)
+		}
+	}
+	if got := checkCertificate(protocol.Identity{}, begins); got.Standing != StandingProblem {
+		t.Errorf("no certificate: %+v", got)
+	}
+}
+
+// TestCheckSkew: what the clocks have to be within is what charges have to be.
+func TestCheckSkew(t *testing.T) {
+	for skew, want := range map[time.Duration]struct {
+		standing Standing
+		says     string
+	}{
+		0:                           {StandingOK, "within 1s"},
+		maxSkew:                     {StandingOK, "within 2m0s"},
+		maxSkew + time.Second:       {StandingWarning, "2m1s behind"},
+		-maxSkew - time.Second:      {StandingWarning, "2m1s ahead of"},
+		maxDatedSkew + time.Second:  {StandingProblem, "nothing is charged"},
+		-maxDatedSkew - time.Second: {StandingProblem, "nothing is charged"},
+	} {
+		if got := checkSkew(skew); got.Standing != want.standing || !strings.Contains(got.Says, want.says) {
+			t.Errorf("%v: %+v, want %+v", skew, got, want)
+		}
+	}
+}
+
+// TestAskLink: whoever answers, or does not, is said with what to do first, and
+// the long words of TLS after it.
+func TestAskLink(t *testing.T) {
+	r := newRig(t, nil)
+	got := askLink(context.Background(), r.coordinatorDouble, "caucus.example.org:7443")
+	if len(got) != 2 || got[0].Standing != StandingOK || !strings.Contains(got[0].Says, "1 studies are open") || got[1].Standing != StandingOK {
+		t.Errorf("%+v", got)
+	}
+	long := strings.Repeat("x509 ", 80)
+	for _, test := range []struct {
+		down error
+		says string
+	}{
+		{fmt.Errorf("%w: %s", protocol.ErrUnavailable, long), "caucus.example.org:7443: the coordinator cannot be reached ("},
+		{fmt.Errorf("%w: %s", protocol.ErrDenied, long), "caucus.example.org:7443: the coordinator does not admit this agent: ask its operator ("},
+		{fmt.Errorf("%w: %s", protocol.ErrClock, long), "caucus.example.org:7443: this machine's clock and the certificates disagree: set the clock ("},
+		{fmt.Errorf("%w: %s", protocol.ErrExpired, long), "caucus.example.org:7443: this agent's certificate has expired: ask the operator for an invitation and enrol again ("},
+	} {
+		r.down = test.down
+		got := askLink(context.Background(), r.coordinatorDouble, "caucus.example.org:7443")
+		if len(got) != 1 || got[0].Standing != StandingProblem || !strings.HasPrefix(got[0].Says, test.says) {
+			t.Errorf("%v: %+v, want %q first", test.down, got, test.says)
+		}
+	}
+}
+
+// TestCheckSources: what a person has to do about a source is found before a
+// study is.
+func TestCheckSources(t *testing.T) {
+	for name, test := range map[string]struct {
+		change   func(*testing.T, *rig)
+		source   Standing
+		says     string
+		mapping  Standing
+		unread   Standing // where no file is looked into
+		declared bool
+	}{
+		"as declared": {nil, StandingOK, "as it was then: 61 records", StandingOK, StandingOK, true},
+		"changed": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70)) },
+			StandingOK, "changed since: 70 records", StandingOK, StandingOK, true},
+		"fewer": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 7)) },
+			StandingWarning, "the file has 7: the others are empty", StandingOK, StandingOK, true},
+		"garbage": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70)) },
+			StandingProblem, "cannot be read as what the schema says", StandingOK, StandingOK, true},
+		"other columns": {func(t *testing.T, r *rig) { r.put(t, "age,sex\n30,f\n") },
+			StandingProblem, "not those that were declared", StandingOK, StandingOK, true},
+		"gone": {func(t *testing.T, r *rig) { os.Remove(r.config.Data["ward"].File) },
+			StandingProblem, "no such file", StandingOK, StandingProblem, true},
+		"undeclared": {func(t *testing.T, r *rig) { os.RemoveAll(filepath.Join(r.config.State, "sources")) },
+			StandingProblem, "studies of it wait: a person has to declare it first: caucus agent source declare ward", StandingOK, StandingProblem, false},
+		"undeclared garbage": {func(t *testing.T, r *rig) {
+			os.RemoveAll(filepath.Join(r.config.State, "sources"))
+			r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70))
+		}, StandingProblem, "cannot be read as what the schema says", StandingOK, StandingProblem, false},
+		"mapping gone": {func(t *testing.T, r *rig) { r.mapWard(MappingSource{File: "nowhere.yaml"}) },
+			StandingProblem, "nowhere.yaml", StandingProblem, StandingProblem, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			if test.change != nil {
+				test.change(t, r)
+			}
+			s := &state{config: r.config, sources: filepath.Join(r.config.State, "sources")}
+			got := s.checkSources(true)
+			if len(got) != 2 || got[0].Standing != test.source || !strings.Contains(got[0].Says, test.says) || got[1].Standing != test.mapping {
+				t.Errorf("%+v, want %s and %q, and %s", got, test.source, test.says, test.mapping)
+			}
+			if got := s.checkSources(false); got[0].Standing != test.unread {
+				t.Errorf("without a look into it: %+v, want %s", got[0], test.unread)
+			}
+			if strings.Contains(fmt.Sprint(got), planted) {
+				t.Errorf("a cell is shown: %+v", got)
+			}
+		})
+	}
+}
+
+// TestStartLooksIntoNoFile: what an agent says of itself when it starts is the same
+// whatever its sources hold, and takes no look into them: when its first poll
+// comes would tell how long a file takes to read.
+func TestStartLooksIntoNoFile(t *testing.T) {
+	r := newRig(t, nil)
+	pipe := r.pipe(t)
+	a := r.agent(t)
+	done := make(chan []Finding)
+	go func() { done <- a.state.checkLocally(context.Background(), certified(t, time.Now())) }()
+	var said []Finding
+	for said == nil {
+		if isOpen(t, pipe) { // and closed again, so that who reads it comes to an end
+			t.Error("the file was opened")
+		}
+		select {
+		case said = <-done:
+		case <-time.After(time.Millisecond):
+		}
+	}
+	for _, f := range said {
+		if f.Standing != StandingOK {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// TestCheckLedger: a ledger that is spent is a warning, a damaged one a problem.
+func TestCheckLedger(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.agent(t)
+	if got := a.state.checkLedger(context.Background()); got.Standing != StandingOK || !strings.Contains(got.Says, "ε = 2 of 2 left at unit record") {
+		t.Errorf("fresh: %+v", got)
+	}
+	round(t, a)
+	if got := a.state.checkLedger(context.Background()); got.Standing != StandingOK || !strings.Contains(got.Says, "of 2 left at unit record") || strings.Contains(got.Says, "ε = 2 of") {
+		t.Errorf("after a study: %+v", got)
+	}
+	a.state.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.1, Delta: 1e-5}
+	if got := a.state.checkLedger(context.Background()); got.Standing != StandingWarning || !strings.Contains(got.Says, "nothing is left") {
+		t.Errorf("spent: %+v", got)
+	}
+}
+
+// TestCheckPolicy: a policy that allows nothing is said.
+func TestCheckPolicy(t *testing.T) {
+	if got := checkPolicy(DefaultPolicy()); got.Standing != StandingWarning || !strings.Contains(got.Says, "kinds") {
+		t.Errorf("%+v", got)
+	}
+	if got := checkPolicy(newRig(t, nil).config.Policy); got.Standing != StandingOK {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"caucus/agent"
+)
+
+func (a *agentCommand) check() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Say whether all is there that an agent needs",
+		Long: `Look at the configuration, the certificate, the policy, the ledger, the disk, the
+coordinator, the clock and every source with its mapping, and say of each in one
+line whether it is ok, or what is wrong and what to do. Sources are read as a
+study would read them. It changes nothing; the coordinator is asked for its list
+of studies, as at each poll, and told nothing. What it shows is for the eyes of
+this site. It fails (1) where there is a problem; a warning is none. A command
+line that makes no sense is 2.`,
+		Example: `  caucus agent check --config agent.yaml
+  ok       config       agent.yaml
+  ok       certificate  for hospital-a, 364 days left
+  ok       policy       classify; noise: site; ε ≤ 1 at unit record; a person approves
+  ok       ledger       whole; ε = 5 of 5 left at unit record
+  ok       disk         state: 21 GiB free
+  ok       coordinator  caucus.example.org:7443 answers, with the certificate that was expected; 1 studies are open
+  ok       clock        as the coordinator's, within 1s
+  problem  source ward  studies of it wait: a person has to declare it first: caucus agent source declare ward`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := agent.LoadConfig(a.config)
+			config.Clock.Now = now
+			c := agent.Check(cmd.Context(), config, a.config, err)
+			if err := a.print(c, c.WriteText); err != nil {
+				return err
+			}
+			switch n := c.Problems(); n {
+			case 0:
+				return nil
+			case 1:
+				return fmt.Errorf("there is a problem")
+			default:
+				return fmt.Errorf("there are %d problems", n)
+			}
+		},
+	}
+}
