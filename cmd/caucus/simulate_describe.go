@@ -73,7 +73,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.mechanism, "mechanism", "", "gaussian, or laplace for pure ε (default: gaussian, laplace where --delta is 0)")
-	f.StringVar(&s.noise, "noise", study.NoiseSite, "who adds noise: site or coordinator")
+	f.StringVar(&s.noise, "noise", "", "who adds noise: site (default) or coordinator")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε of each record")
 	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ of gaussian (default min(1e-6, 1/(10·records)))")
 	f.IntVar(&s.terms.Bins, "bins", describe.DefaultTerms().Bins, "equal parts of each number's public range")
@@ -83,33 +83,28 @@ Without --train or --dataset it uses generated hospital data.`,
 	return cmd
 }
 
-// plan is complete but for the parties.
+// plan is that of a proposal with the defaults of a real study, but for the pool.
 func (s *simulateDescribe) plan(cmd *cobra.Command, schema dataset.Schema, parties, records int) (study.Plan, error) {
-	p := study.Plan{
-		Name: "simulation", Kind: "describe", Schema: schema, Map: dataset.Identity(schema), Epsilon: s.epsilon,
-		Mechanism: s.mechanism, Noise: s.noise, Minimum: parties, Records: records / parties, Seed: s.seed, Simulated: true,
+	of := study.Proposal{
+		Name: simulationName, Kind: "describe", Epsilon: s.epsilon, Mechanism: s.mechanism, Noise: s.noise,
+		Minimum: parties, Records: records / parties, Seed: s.seed,
+	}
+	if s.epsilon == 0 {
+		return study.Plan{}, usageError{errZeroEpsilon}
 	}
 	for i := range parties {
-		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("party-%05d", i+1)))
+		of.Roster = append(of.Roster, study.PartyID(fmt.Sprintf("party-%05d", i+1)))
 	}
-	kind, err := kinds.Named(p.Kind)
-	if err != nil {
-		return p, err
-	}
-	var proposal study.Proposal
 	if cmd.Flags().Changed("delta") {
-		proposal.Delta = &s.delta
+		of.Delta = &s.delta
 	}
-	if proposal.KindTerms, err = study.EncodeTerms(s.terms); err != nil {
-		return p, err
+	var err error
+	if of.KindTerms, err = study.EncodeTerms(s.terms); err != nil {
+		return study.Plan{}, err
 	}
-	if err := kind.Complete(&p, proposal); err != nil {
-		return p, err
-	}
-	if proposal.Delta != nil {
-		p.Delta = s.delta
-	}
-	return p, p.SetTerms(s.terms)
+	p, err := kinds.Complete(of, schema)
+	p.Simulated = true
+	return p, err
 }
 
 func (s *simulateDescribe) run(cmd *cobra.Command, c *console) error {

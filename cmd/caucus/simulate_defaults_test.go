@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// TestSimulateDefaults: without flags, simulate runs the plan that a study file with
+// nothing but its kind completes to, but for what is virtual. Where a flag's default
+// names what an empty field means, that is the same.
+func TestSimulateDefaults(t *testing.T) {
+	_, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
+	// Sizes are of what is simulated; a width that is left open follows from the pool.
+	sizes := map[string]bool{"max_records": true, "set_size": true, "gamma": true, "per_party": true}
+	for kind, flags := range map[string][]string{
+		"classify": nil, "ratio": {"--sets", "4", "--set-size", "100"}, "labels": nil, "describe": nil,
+		"reweigh": {"--split", "sex=male", "--query", "age > 60", "--repeats", "1"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "release")
+			root := newRoot(&console{out: io.Discard, err: io.Discard})
+			root.SetArgs(append([]string{"simulate", kind, "--records", "2000", "--out", file}, flags...))
+			if err := root.Execute(); err != nil {
+				t.Fatal(err)
+			}
+			if kind == "reweigh" {
+				file = filepath.Join(file, "release.json")
+			}
+			release, err := readRelease(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := release.DecodedPlan()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := kinds.Complete(study.Proposal{Kind: kind, Roster: got.Roster, Minimum: got.Minimum}, schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Bound == "tight" {
+				got.Bound = ""
+			}
+			if got.Learner == learners.Default {
+				got.Learner = ""
+			}
+			for name, pair := range map[string][2]any{
+				"unit": {got.Unit, want.Unit}, "epsilon": {got.Epsilon, want.Epsilon}, "delta": {got.Delta, want.Delta},
+				"mechanism": {got.Mechanism, want.Mechanism}, "noise": {got.Noise, want.Noise}, "bound": {got.Bound, want.Bound},
+				"shards": {got.Shards, want.Shards}, "lambda": {got.Lambda, want.Lambda}, "learner": {got.Learner, want.Learner},
+				"tilt": {got.Tilt, want.Tilt}, "terms": {termsBut(t, got, sizes), termsBut(t, want, sizes)},
+				"all features stay": {got.Map.Kind == dataset.IdentityMap, kind != kinds.Default},
+			} {
+				if !reflect.DeepEqual(pair[0], pair[1]) {
+					t.Errorf("%s: simulate has %v, a study file %v", name, pair[0], pair[1])
+				}
+			}
+		})
+	}
+}
+
+// termsBut are a plan's terms that say something, without those named.
+func termsBut(t *testing.T, p study.Plan, left map[string]bool) map[string]any {
+	terms := map[string]any{}
+	if p.KindTerms == nil {
+		return terms
+	}
+	if err := json.Unmarshal(p.KindTerms, &terms); err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range terms {
+		if left[name] || v == nil || reflect.ValueOf(v).IsZero() {
+			delete(terms, name)
+		}
+	}
+	return terms
+}
