@@ -202,12 +202,13 @@ func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 		left := records
 		for _, n := range v[c.cell : c.cell+c.cells()] {
 			if n < 0 || n > left {
-				return nil, 0, fmt.Errorf("read counts: column %d has a count of %d, its %d records do not allow that", c.cell, n, records)
+				left = -1 // the count itself is nobody's to read in a log
+				break
 			}
 			left -= n
 		}
 		if left != 0 {
-			return nil, 0, fmt.Errorf("read counts: the column at cell %d counts %d records too few", c.cell, left)
+			return nil, 0, fmt.Errorf("read counts: those of column %q are not of %d records", c.name, records)
 		}
 	}
 	return v, records, nil

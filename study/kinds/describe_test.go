@@ -112,9 +112,8 @@ func TestDescribeProposed(t *testing.T) {
 			}
 			continue
 		}
-		// The noise is what the release says: squares over 60 counts and more, of noise
-		// that is no heavier than discrete Laplace's, whose squared deviation has
-		// variance 5: 60/√60·√5 is under 20 deviations beyond any bad luck of a fixed seed.
+		// The noise is as large as the release says. It is simulated from a fixed seed, so
+		// that this fails always or never; a factor of √3, the parties', or 2 would.
 		truth := describe.Exact(p, records)
 		sum, cells := 0., 0.
 		for i, col := range got.Columns {
