@@ -166,6 +166,21 @@ var mutants = []mutant{
 	},
 }
 
+// TestMutantsFit: the text that each mutant changes is in the code, once, so that whoever
+// changes that code makes the mistake anew.
+func TestMutantsFit(t *testing.T) {
+	for _, m := range mutants {
+		source, err := os.ReadFile(filepath.Join(m.room, m.file))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if n := strings.Count(string(source), m.old); n != 1 {
+			t.Errorf("%s: %s/%s has its text %d times, not once", m.name, m.room, m.file, n)
+		}
+	}
+}
+
 // TestMutants: each mutant is found by the tests that it names, and they pass
 // without it. It compiles a room for each: with CAUCUS_MUTANTS=1 only, as
 // .ci/run does.

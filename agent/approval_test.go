@@ -420,10 +420,10 @@ func TestSameTroubleSameWords(t *testing.T) {
 func TestOtherTerms(t *testing.T) {
 	r := newRig(t, nil)
 	p := r.study.Plan
-	if p.Terms == "" {
+	if p.TermsDigest == "" {
 		t.Fatal("the plan does not say its terms")
 	}
-	p.Terms = strings.Repeat("0", 64)
+	p.TermsDigest = strings.Repeat("0", 64)
 	canonical, err := p.Canonical()
 	if err != nil {
 		t.Fatal(err)

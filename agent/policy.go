@@ -178,7 +178,7 @@ func (p Policy) Objections(plan study.Plan) []string {
 	if plan.Simulated {
 		object("the plan is simulated: it protects nobody")
 	}
-	if plan.Terms == "" {
+	if plan.TermsDigest == "" {
 		object("the plan does not say its terms: bounds and noise that are agreed on before any record is read")
 	}
 	if _, err := kinds.Named(plan.Kind); err != nil { // what it asks for and takes in clear is not known

@@ -237,7 +237,7 @@ func planOf(roster []study.PartyID, pool []byte, deadline time.Time) study.Plan 
 
 // withTerms is a plan that says its terms.
 func withTerms(p study.Plan, pool []byte) study.Plan {
-	p.Terms = must(study.TermsOf(must(newAggregator(p, pool)).task))
+	p.TermsDigest = must(study.TermsDigest(must(newAggregator(p, pool)).task))
 	return p
 }
 

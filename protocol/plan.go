@@ -42,8 +42,8 @@ func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 			return refuse("roster: %v", err)
 		}
 	}
-	if p.Terms == "" {
-		return refuse("terms: say what releases are made under, as study.TermsOf computes it: whoever takes part then knows it before anything is charged")
+	if p.TermsDigest == "" {
+		return refuse("terms: say what releases are made under, as study.TermsDigest computes it: whoever takes part then knows it before anything is charged")
 	}
 	if p.Deadline.IsZero() {
 		return refuse("deadline: say when the study seals with whoever has contributed")

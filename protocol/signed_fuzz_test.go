@@ -29,7 +29,7 @@ func FuzzSigned(f *testing.F) {
 		if r, err := ParseRelease(document, signer.Sign(ReleaseDocument, document), signer.Key()); err == nil && r.Simulated {
 			t.Fatal("a simulated release is taken")
 		}
-		if p, _, err := ParsePlan(document); err == nil && (p.Simulated || p.Terms == "" || p.Delta > study.MostDelta(p.Units())) {
+		if p, _, err := ParsePlan(document); err == nil && (p.Simulated || p.TermsDigest == "" || p.Delta > study.MostDelta(p.Units())) {
 			t.Fatal("a plan is taken that daemons must refuse")
 		}
 		if signer.Key().Verify(ReceiptDocument, document, signer.Sign(ReleaseDocument, document)) == nil {

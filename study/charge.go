@@ -27,11 +27,11 @@ type Charge struct {
 	Cost privacy.Cost
 }
 
-// TermsOf digests what a task's releases are made under: outputs, bounds,
+// TermsDigest digests what a task's releases are made under: outputs, bounds,
 // mechanisms, their parameters and matrices, as this machine computes them from
 // plan and pool. Some follow from floating-point sums over the pool, which two kinds of
 // processor may round differently.
-func TermsOf(t Task) (string, error) {
+func TermsDigest(t Task) (string, error) {
 	charges, err := t.Charges(0)
 	if err != nil {
 		return "", err
@@ -48,14 +48,14 @@ func TermsOf(t Task) (string, error) {
 }
 
 // CheckTerms refuses a plan that was made under other terms than this machine
-// computes: what is released here would not be accepted there. It is asked
-// before anything is charged.
+// computes: what is released here would not be accepted there. Call it before
+// anything is charged.
 func CheckTerms(t Task) error {
-	terms, err := TermsOf(t)
+	terms, err := TermsDigest(t)
 	if err != nil {
 		return err
 	}
-	if terms != t.Plan().Terms {
+	if terms != t.Plan().TermsDigest {
 		return PlanError("terms", "this machine computes another bound or noise from plan and pool than the plan was made with: another version, or a processor that rounds differently; run the same version on the same kind of processor")
 	}
 	return nil

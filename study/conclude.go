@@ -12,7 +12,7 @@ import (
 	"caucus/privacy"
 )
 
-// Conclude releases a folded sum's asks through the aggregator's ledger and
+// Conclude releases what a folded sum requests through the aggregator's ledger and
 // makes the release document. Repeating it after a crash gives the same
 // publications and spends nothing more. Plan bytes and software are the
 // caller's to fill in.
@@ -22,7 +22,7 @@ func Conclude(ctx context.Context, s *Study, t Task, sum Sum, ledger *privacy.Le
 		return fail(fmt.Errorf("the task is of plan %s, the study of plan %s", t.Hash(), s.Hash))
 	}
 	m := len(s.Received)
-	asks, published, err := s.Settle(ctx, sum, ledger)
+	requests, published, err := s.Settle(ctx, sum, ledger)
 	if err != nil {
 		return fail(err)
 	}
@@ -38,7 +38,7 @@ func Conclude(ctx context.Context, s *Study, t Task, sum Sum, ledger *privacy.Le
 		if p.Simulated != s.Plan.Simulated {
 			return fail(fmt.Errorf("a simulated ledger and a real plan do not go together"))
 		}
-		r.Costs = append(r.Costs, CostOf(asks[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
+		r.Costs = append(r.Costs, CostOf(requests[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
 	}
 	if len(published) == 0 { // every party released its own part
 		if r.Costs, err = CostsOf(t, r.Weight); err != nil {
@@ -53,27 +53,27 @@ func Conclude(ctx context.Context, s *Study, t Task, sum Sum, ledger *privacy.Le
 	return r, nil
 }
 
-// Settle releases what the sum asks. The digest of what was summed is one of the
-// terms: a ledger that has answered for other contributions, because the study was
+// Settle releases what the sum requests. The digest of who contributed what is one of
+// the terms: a ledger that has answered for other contributions, because the study was
 // put back to before some of them, says privacy.ErrConflict and draws nothing.
 // Without it an answer about eight parties would be read as one about seven.
 func (s *Study) Settle(ctx context.Context, sum Sum, ledger *privacy.Ledger) ([]Request, []privacy.Published, error) {
-	asks, err := sum.Requests(len(s.Received))
+	requests, err := sum.Requests(len(s.Received))
 	if err != nil {
 		return nil, nil, err
 	}
-	for i, a := range asks {
-		asks[i].From = s.summed(a.From)
+	for i, r := range requests {
+		requests[i].From = s.contents(r.From)
 	}
-	published, err := Settle(ctx, ledger, s.Hash, asks)
-	return asks, published, err
+	published, err := Settle(ctx, ledger, s.Hash, requests)
+	return requests, published, err
 }
 
-// summed digests who contributed which bytes, and the matrix that their sum is
+// contents digests who contributed which bytes, and the matrix that their sum is
 // multiplied by: SHA-256 over a name, the matrix, and of each party, sorted, the
 // length of its name, its name, and the digest of its body. With noise added by
 // the coordinator it is a digest of exact votes: only a ledger may have it.
-func (s *Study) summed(matrix privacy.Digest) privacy.Digest {
+func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	h := sha256.New()
 	h.Write([]byte("caucus contributed set 1"))
 	h.Write(matrix[:])

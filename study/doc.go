@@ -1,11 +1,11 @@
 // Package study is about plans, kinds of study and a study's life: what is
-// agreed before anything is computed, what a party drafts, what an aggregator
+// agreed before anything is computed, what a party contributes, what an aggregator
 // sums, and which of it may be released.
 //
 // It is for the daemons, for the simulator and for researchers who add a kind.
 // It guarantees that
 //
-//   - a plan whose common part contradicts itself is refused by Check, and terms that
+//   - a plan whose common part contradicts itself is refused by CheckCommon, and terms that
 //     its kind does not know, by the kind;
 //   - every release goes through Settle, the only caller of Ledger.Release,
 //     under an id that is a hash of plan and output;

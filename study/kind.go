@@ -46,7 +46,7 @@ type Inputs struct {
 
 // Contribution is what a party is ready to contribute: what must be released through
 // its own ledger first, and how the body is made of what was released. Where
-// nothing is released at the party, Asks is empty and Body carries clear votes
+// nothing is released at the party, Requests is empty and Body carries clear votes
 // or sums; Task.Charges then says what the coordinator's release will cost
 // this party's units, for its own ledger to charge.
 type Contribution struct {
@@ -66,7 +66,7 @@ type Sum interface {
 	Add(body []byte) error
 	// Merge adds another sum of the same plan.
 	Merge(Sum) error
-	// Asks is what the aggregator must release, now that m contributions are
+	// Requests are what the aggregator must release, now that m contributions are
 	// sealed; empty where every party released its own part.
 	Requests(m int) ([]Request, error)
 	// MarshalBinary is the sum, for the store and for Merge elsewhere.
@@ -89,11 +89,19 @@ type Summed struct {
 	Sum Sum
 }
 
-// Kind is one kind of study.
+// Kind is one kind of study: a folder below this one and a row in study/kinds. It has
+// no state, and its methods are safe for concurrent use. Of a plan that is made,
+// Complete is called first, then MapChooser's ChooseMap and Tuner's Tune where the kind
+// has them, then Check, Words and New. Of a plan that arrives, Check is the first, and
+// nothing else is called before it has passed. All of them follow from their arguments:
+// whoever has the same plan and pool gets the same. What they refuse of a plan wraps
+// ErrPlan (PlanError names the field, and says what to write); no error depends on a
+// private value, as none is known here.
 type Kind interface {
 	// Complete fills in the defaults of a plan whose common part is there, but for map
 	// and pool: the kind's own terms, of unit, mechanism and noise what the proposal
-	// leaves out, and the δ of a proposal that names none.
+	// leaves out, and the δ of a proposal that names none. What it cannot complete it
+	// leaves for Check to refuse.
 	Complete(*Plan, Proposal) error
 	// Mechanisms are the names that a plan of the kind may give its mechanism, those for
 	// simulation only included.
@@ -101,13 +109,19 @@ type Kind interface {
 	// Terms points to empty terms of the kind, as a study file gives them under the
 	// kind's name; nil where it has none.
 	Terms() any
-	// Body points to an empty body of a result.
+	// Body points to an empty body of a result: what Finish hands to NewResult. Readers
+	// of a release decode it strictly.
 	Body() any
-	// Check refuses what no proof covers.
+	// Check refuses what no proof covers, of a plan that CheckCommon has passed. It is
+	// all that stands between a plan from outside and New: sizes, terms of the kind's own,
+	// units and mechanisms that do not go together.
 	Check(Plan) error
-	// Words say what a plan means, which Check has passed.
+	// Words say what a plan means, which Check has passed: every text, since a signed
+	// release and whoever approves a plan repeat them.
 	Words(Plan) Words
-	// New makes the task of a plan, which Check has passed, on the plan's pool.
+	// New makes the task of a plan, which Check has passed, on the plan's pool. What takes
+	// long (a factor of the pool's second moment takes seconds) belongs here, so that
+	// it is done once.
 	New(Plan, *auxdata.Pool) (Task, error)
 }
 
@@ -131,18 +145,18 @@ func ReleaseID(plan Hash, output string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Settle releases the asks through a ledger, in order. It is the only caller of
+// Settle releases what is requested through a ledger, in order. It is the only caller of
 // Ledger.Release. Calling it again with the same plan gives the same answers
 // and spends nothing more. What contributions add up to goes through Conclude,
 // which names them.
-func Settle(ctx context.Context, l *privacy.Ledger, plan Hash, asks []Request) ([]privacy.Published, error) {
-	out := make([]privacy.Published, 0, len(asks))
-	for _, a := range asks {
-		r, err := l.Release(ctx, ReleaseID(plan, a.Output), a.Sensitive.From(a.From), a.Mechanism)
+func Settle(ctx context.Context, l *privacy.Ledger, plan Hash, requests []Request) ([]privacy.Published, error) {
+	out := make([]privacy.Published, 0, len(requests))
+	for _, r := range requests {
+		published, err := l.Release(ctx, ReleaseID(plan, r.Output), r.Sensitive.From(r.From), r.Mechanism)
 		if err != nil {
-			return nil, fmt.Errorf("release %s of study %s: %w", a.Output, plan, err)
+			return nil, fmt.Errorf("release %s of study %s: %w", r.Output, plan, err)
 		}
-		out = append(out, r)
+		out = append(out, published)
 	}
 	return out, nil
 }

@@ -32,7 +32,7 @@ type Manifest struct {
 	Contributed []PartyID `json:"contributed"`
 	Missing     []PartyID `json:"missing"`
 	// Weight is how many ballots or records the released sum is over, as the
-	// contributions declare; 0 where nothing is summed.
+	// contributions declare; 0 where nothing is added up.
 	Weight int64 `json:"weight,omitempty"`
 	// Pool is the digest of the public pool and of its weights, if it has any;
 	// WeightsPlan is the reweigh plan that those came from.

@@ -93,9 +93,9 @@ type Plan struct {
 	Readers []string `json:"readers,omitempty"`
 	// Seed drives public randomness (fresh public noise for the choice of λ).
 	Seed uint64 `json:"seed"`
-	// Terms is the digest of what releases are made under, as whoever made the
-	// plan computed it: see TermsOf.
-	Terms string `json:"terms,omitempty"`
+	// TermsDigest is the digest of what releases are made under, as whoever made the
+	// plan computed it: see the function of that name.
+	TermsDigest string `json:"terms,omitempty"`
 	// Simulated marks a plan for virtual parties and a simulation ledger. Only
 	// such a plan may name a mechanism without a proof; daemons refuse it.
 	Simulated bool `json:"simulated,omitempty"`

@@ -136,7 +136,7 @@ type (
 	}
 	// FoldSum adds all contributions to the sum, each exactly once.
 	FoldSum struct{ Contributions int }
-	// MakeRelease settles the sum's asks and finishes the result.
+	// MakeRelease settles what the sum requests and finishes the result.
 	MakeRelease struct{ Contributions int }
 )
 

@@ -7,7 +7,17 @@ import (
 
 // Task is a plan with its pool: all that both imply is computed when it is made,
 // once, so whoever works on a study makes one and keeps it. It is safe for
-// concurrent use.
+// concurrent use, and keeps nothing of what it is called with: a task made again after
+// a crash gives the same answers.
+//
+// A party calls Charges, Reservations and Work, and has its ledger charged, before any
+// record is read; then Contribute once, Settle with what that requests, and Body. Of an
+// aggregator NewSum's Check decides on receipt; once the study is sealed, every body is
+// added, Conclude settles what the sum requests, and Finish makes the result. Readers of
+// the release call Charges and Finish, or Recompute, again.
+//
+// Errors of Charges, Reservations, Work and NewSum follow from plan, pool and public numbers, so
+// they come before anything is charged. No error depends on a record.
 type Task interface {
 	Plan() Plan
 	// Hash is the plan's.
@@ -19,21 +29,25 @@ type Task interface {
 	// noise is added, for a public weight of contributions (ballots or records);
 	// 0 is before that is known. They follow from plan and pool alone.
 	Charges(weight int64) ([]Charge, error)
-	// Reservations are what Draft is going to ask of exactly so many records;
-	// none where the party itself releases nothing.
+	// Reservations are what Contribute is going to request of exactly so many records;
+	// none where the party itself releases nothing. What it requests beyond them, or
+	// on other terms, is charged again or is privacy.ErrConflict.
 	Reservations(records int) ([]Reservation, error)
-	// Work bounds what Draft takes for so many records, whatever they say.
+	// Work bounds what Contribute takes for so many records, whatever they say, in
+	// steps of learners.Reference: an agent fixes by it when it speaks.
 	Work(records int) (Work, error)
-	// Draft says what a party contributes. It never fails because of the
+	// Contribute says what a party contributes. It never fails because of the
 	// records: too few of them, a missing class or a learner that fails give
-	// a valid, constant contribution.
+	// a valid, constant contribution. Nothing is durable, charged or noised yet.
 	Contribute(Inputs) (Contribution, error)
-	// MaxBody bounds the size of a body in bytes.
+	// MaxBody bounds the size of a body in bytes, whatever records say: a
+	// coordinator reads no more of one.
 	MaxBody() int
 	// NewSum is an empty sum.
 	NewSum() (Sum, error)
-	// Finish makes the result of contributions whose asks were released. All of it
-	// is post-processing. It refuses a weight that so many contributions cannot have.
+	// Finish makes the result of contributions once what their sum requests was
+	// released, in the order of the requests. All of it is post-processing, and gives
+	// the same bytes again. It refuses a weight that so many contributions cannot have.
 	Finish(s Summed, released []privacy.Published) (Result, error)
 }
 

@@ -1,7 +1,7 @@
 // Package bodies is about what contributions are made of: the bytes of a body, and
 // the sums that bodies are added to. It is what kinds of study share.
 //
-// It is for kinds whose parties send integers. A kind that asks a Statistic has a
+// It is for kinds whose parties send integers. A kind with a Statistic has a
 // Task here whole: parties or the coordinator release the sum of it, which is the
 // same in any order and from any shards; a kind that needs every contribution
 // later keeps their bodies (KeptBodies). It guarantees that

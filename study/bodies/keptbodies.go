@@ -82,7 +82,7 @@ func (k *KeptBodies) Published(b []byte, bound privacy.Bound, n int) (privacy.Pu
 func (k *KeptBodies) Contributions() int { return len(k.All) }
 func (k *KeptBodies) Weight() int64      { return 0 }
 
-// Asks is empty: the parties released all there is.
+// Requests is empty: the parties released all there is.
 func (k *KeptBodies) Requests(int) ([]study.Request, error) { return nil, nil }
 
 // MarshalBinary is the bodies in order, each after its length.

@@ -26,11 +26,11 @@ type Statistic interface {
 	// add up over parties, with its weight in the denominator (ballots cast,
 	// or records).
 	Local(study.Inputs) (vector []int64, weight int64)
-	// AppendClear and parseClear are the body of a contribution in clear.
-	// parseClear checks everything that a valid contribution promises.
+	// AppendClear and ParseClear are the body of a contribution in clear.
+	// ParseClear checks everything that a valid contribution promises.
 	AppendClear(vector []int64, weight int64) ([]byte, error)
 	ParseClear(body []byte) (vector []int64, weight int64, err error)
-	// Cells is the length of local's vector, releasedCells that of the
+	// Cells is the length of Local's vector, ReleasedCells that of the
 	// released one.
 	Cells() int
 	ReleasedCells() int
@@ -50,7 +50,7 @@ type Statistic interface {
 	Finish(total Total, rng *rand.Rand) (study.Result, error)
 }
 
-// ClearFinisher is a question that finishes clear totals in another way than released
+// ClearFinisher is a Statistic that finishes clear totals in another way than released
 // ones, because what it releases is something made of them.
 type ClearFinisher interface {
 	FinishClear(total Total, rng *rand.Rand) (study.Result, error)
@@ -92,15 +92,15 @@ func Requests(q Statistic, vector []int64, weight int64) ([]study.Request, error
 	return []study.Request{{Output: t.Output, Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}}, nil
 }
 
-func (s Task) asked() Task { return s }
+func (s Task) task() Task { return s }
 
-// Of is the part of a task that asks a statistic; false where it asks none.
+// Of is the part of a task that has a statistic; false where it has none.
 func Of(t study.Task) (Task, bool) {
-	a, ok := t.(interface{ asked() Task })
+	a, ok := t.(interface{ task() Task })
 	if !ok {
 		return Task{}, false
 	}
-	return a.asked(), true
+	return a.task(), true
 }
 
 // Local is a party's share of the statistic.
@@ -122,11 +122,11 @@ func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 // AtSite is the contribution of a party that adds noise of its own to its share of
 // the statistic.
 func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
-	asks, err := Requests(s.Statistic, vector, weight)
+	requests, err := Requests(s.Statistic, vector, weight)
 	if err != nil {
 		return study.Contribution{}, err
 	}
-	return study.Contribution{Requests: asks, Body: func(r []privacy.Published) ([]byte, error) {
+	return study.Contribution{Requests: requests, Body: func(r []privacy.Published) ([]byte, error) {
 		return AppendPublished(weight, r[0])
 	}}, nil
 }

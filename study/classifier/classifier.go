@@ -67,11 +67,11 @@ func (c Classifier) Linear() (learners.Linear, error) {
 }
 
 // Forecast forecasts a study that ends in a classifier, from the noise that a study
-// of that size leaves on the moments; told is what a release tells of moments without
+// of that size leaves on the moments; seen is what a release lets see of moments without
 // noise, nil where that is they. It leaves out what parties lose by learning from few
 // records.
-func Forecast(p study.Plan, pool *auxdata.Pool, size study.Size, noise aggregation.Noise, told func(*mat.Dense) *mat.Dense) *study.Forecast {
-	e := aggregation.Expect(pool, len(p.Schema.Classes()), p.Lambda, study.LeastGap, noise, told)
+func Forecast(p study.Plan, pool *auxdata.Pool, size study.Size, noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense) *study.Forecast {
+	e := aggregation.Expect(pool, len(p.Schema.Classes()), p.Lambda, study.LeastGap, noise, seen)
 	f := &study.Forecast{Accuracy: e.Accuracy, Unperturbed: e.Unperturbed, Majority: e.Majority, Useful: e.Useful}
 	if e.Factor > 0 {
 		// Noise falls like 1/ε; like 1/M where it is added once, like 1/√M

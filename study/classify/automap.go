@@ -168,7 +168,7 @@ func (a *autoMap) candidate(project dataset.Count, whiten float64) (candidate, e
 	if err != nil {
 		return out, fmt.Errorf("choose the map: %w", err)
 	}
-	noise, told, err := made.noiseOf(a.size)
+	noise, seen, err := made.noiseOf(a.size)
 	if err != nil {
 		return out, err
 	}
@@ -176,8 +176,8 @@ func (a *autoMap) candidate(project dataset.Count, whiten float64) (candidate, e
 	for i, shares := range a.fitP {
 		r := aggregation.Reference{X: pool.X, Lambda: p.Lambda, Classes: len(p.Schema.Classes())}
 		r.Mu = learners.Moments(r.X, aggregation.FreeShares(shares), nil)
-		if told != nil {
-			r.Mu = told(r.Mu)
+		if seen != nil {
+			r.Mu = seen(r.Mu)
 		}
 		out.accuracy = append(out.accuracy, r.UnderNoise(noise, 1, autoDraws, aggregation.Expected(test, a.testP[i])))
 	}

@@ -35,10 +35,10 @@ type mechanism struct {
 	simulation bool
 	// solved: what is released is a minimiser, and its bound rests on solving.
 	solved bool
-	// question makes the mechanism's statistic for a plan and pool.
-	question func(study.Plan, *auxdata.Pool) (bodies.Statistic, error)
-	// statistic says what each party adds to it.
-	statistic statisticWords
+	// newStatistic makes what its parties add up to, for a plan and pool.
+	newStatistic func(study.Plan, *auxdata.Pool) (bodies.Statistic, error)
+	// words say what each party adds to it.
+	words statisticWords
 }
 
 // statisticWords are a party's share of a statistic: as its own person reads it,
@@ -57,22 +57,22 @@ var (
 
 // mechanisms is the table of the kind's mechanisms.
 var mechanisms = map[string]mechanism{
-	"tally":        {units: allUnits, site: true, needsDelta: true, question: newVotes("tally"), statistic: votesWords},
-	"moment":       {units: allUnits, site: true, question: newVotes("moment"), statistic: votesWords},
-	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, question: newCross, statistic: crossWords},
-	"means":        {units: []privacy.Unit{privacy.Party}, site: true, question: newMeans, statistic: meansWords},
-	"output":       {units: allUnits, solved: true, question: newOutput("output"), statistic: votesWords},
-	"output-paper": {units: allUnits, simulation: true, question: newOutput("output-paper"), statistic: votesWords},
-	"majority":     {units: allUnits, simulation: true, question: newOutput("majority"), statistic: votesWords},
-	"average":      {units: []privacy.Unit{privacy.Party}, simulation: true, question: newAverage, statistic: averageWords},
-	"none":         {units: allUnits, simulation: true, question: newVotes("none"), statistic: votesWords},
+	"tally":        {units: allUnits, site: true, needsDelta: true, newStatistic: newVotes("tally"), words: votesWords},
+	"moment":       {units: allUnits, site: true, newStatistic: newVotes("moment"), words: votesWords},
+	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, newStatistic: newCross, words: crossWords},
+	"means":        {units: []privacy.Unit{privacy.Party}, site: true, newStatistic: newMeans, words: meansWords},
+	"output":       {units: allUnits, solved: true, newStatistic: newOutput("output"), words: votesWords},
+	"output-paper": {units: allUnits, simulation: true, newStatistic: newOutput("output-paper"), words: votesWords},
+	"majority":     {units: allUnits, simulation: true, newStatistic: newOutput("majority"), words: votesWords},
+	"average":      {units: []privacy.Unit{privacy.Party}, simulation: true, newStatistic: newAverage, words: averageWords},
+	"none":         {units: allUnits, simulation: true, newStatistic: newVotes("none"), words: votesWords},
 }
 
 var allUnits = []privacy.Unit{privacy.Party, privacy.Record, privacy.Label}
 
 // Computes says what a party computes for a mechanism, in words: for mechanisms that
 // say the same it is the same.
-func Computes(mechanism string) string { return mechanisms[mechanism].statistic.leaves }
+func Computes(mechanism string) string { return mechanisms[mechanism].words.leaves }
 
 // DefaultMechanism is what classify uses at a unit where a plan names none.
 func DefaultMechanism(u privacy.Unit) string {
@@ -165,7 +165,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 }
 
 func (Kind) Words(p study.Plan) study.Words {
-	of := mechanisms[p.Mechanism].statistic
+	of := mechanisms[p.Mechanism].words
 	w := study.Words{Leaves: of.leaves, Received: of.received, Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesAsOne}
 	switch {
 	case p.Noise == study.NoiseSite && p.Mechanism == "moment":
@@ -192,7 +192,7 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-// task asks a mechanism's question.
+// task is that of a plan of any mechanism: they differ in the statistic.
 type task struct{ bodies.Task }
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) { return newTask(p, pool) }
@@ -202,22 +202,22 @@ func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
 	if !ok {
 		return task{}, study.PlanError("mechanism", "%q is not one of classify's: %v", p.Mechanism, Mechanisms())
 	}
-	q, err := m.question(p, pool)
+	q, err := m.newStatistic(p, pool)
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6c616d626461}}, err
 }
 
 // Forecast: see study.Forecaster.
 func (t task) Forecast(size study.Size) (*study.Forecast, error) {
-	noise, told, err := t.noiseOf(size)
+	noise, seen, err := t.noiseOf(size)
 	if err != nil {
 		return nil, err
 	}
-	return classifier.Forecast(t.Plan(), t.Pool(), size, noise, told), nil
+	return classifier.Forecast(t.Plan(), t.Pool(), size, noise, seen), nil
 }
 
-// noiseOf is what a study of that size leaves on the moments; told is what a release
-// tells of moments without noise, nil where that is they.
-func (t task) noiseOf(size study.Size) (noise aggregation.Noise, told func(*mat.Dense) *mat.Dense, err error) {
+// noiseOf is what a study of that size leaves on the moments; seen is what a release
+// lets see of moments without noise, nil where that is they.
+func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense, err error) {
 	weight, draws := float64(size.Parties*t.Plan().Shards), 1
 	if t.Plan().Noise == study.NoiseSite {
 		draws = size.Parties
@@ -228,10 +228,10 @@ func (t task) noiseOf(size study.Size) (noise aggregation.Noise, told func(*mat.
 			return noise, nil, fmt.Errorf("forecast study: no records: give how many all parties hold together")
 		}
 	case *means:
-		told = q.design.Told
+		seen = q.design.Told
 	}
 	noise, err = t.Statistic.Noise(weight, draws)
-	return noise, told, err
+	return noise, seen, err
 }
 
 // Result is what a classify study says.

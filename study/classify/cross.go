@@ -19,7 +19,7 @@ import (
 // keepRows is the least share of the pool's rows that a tilt keeps effective.
 const keepRows = 0.1
 
-// cross is the question of the mechanism of that name: sites release sums of
+// cross is the statistic of the mechanism of that name: sites release sums of
 // label × features over their records. The class sums stand for the moments of
 // the votes; the risk's other part comes from the unlabelled pool. The sum over
 // classes is the records' feature mean: compared with the pool's it shows

@@ -12,7 +12,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// means is the question of the mechanism of that name, for unit party: each
+// means is the statistic of the mechanism of that name, for unit party: each
 // party sends the direction of its mean of label × features, and the mean of
 // these directions stands for the moments of the votes. It trains nothing at a
 // party, so small parties lose nothing by learning alone; but only a linear
@@ -26,7 +26,7 @@ import (
 //     last (aggregation.MeansInRange), and is zeros if it is not; the sum is
 //     exact. What floating point did before decides where in the range the
 //     vector is, not how far it can move.
-//   - The caller guarantees that a party sends one vector. parseClear refuses
+//   - The caller guarantees that a party sends one vector. ParseClear refuses
 //     what is out of range, so a party that lies moves the result by no more
 //     than an honest one may.
 type means struct {

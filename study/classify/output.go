@@ -15,7 +15,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// output is the question of the mechanisms that perturb a solution: output
+// output is the statistic of the mechanisms that perturb a solution: output
 // (releasable), output-paper and majority (simulation only).
 //
 // Proof note, of output; no proof covers the other two on a computer.

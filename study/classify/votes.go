@@ -15,7 +15,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// votes is the question of the mechanisms tally and moment: parties send
+// votes is the statistic of the mechanisms tally and moment: parties send
 // ballots; the counts (tally) or public linear combinations of them (moment)
 // are released; a classifier is fitted to the vote shares.
 //
@@ -31,7 +31,7 @@ import (
 //     any vote is seen; sums are exact. What a learner does in floating point
 //     decides which vote it casts, not how far a vote moves the sum.
 //   - The caller guarantees that a party casts one ballot a shard, each with one
-//     vote a row (parseClear refuses others), that a shard's ballot is made of
+//     vote a row (ParseClear refuses others), that a shard's ballot is made of
 //     its own records alone (localTally), and that a replaced record, or patient,
 //     leaves one shard and enters another and moves no other record (keyed).
 type votes struct {

@@ -16,7 +16,7 @@ import (
 	"caucus/study"
 )
 
-// keyed names the records of a party for one study. From a name, HMAC-SHA256
+// Records names the records of a party for one study. From a name, HMAC-SHA256
 // under the site's key says where a record goes: into a cut, a shard, a made set.
 // A name is what the record holds and which copy of that it is, never its place
 // in the file.
@@ -25,7 +25,7 @@ import (
 //   - Neighbours: multisets M and M′ of records of one unit's replacement, each in
 //     a file of any order. What they share by definition is known beforehand: at
 //     unit label all but the labels, with sets by a column that column
-//     (appendShared); otherwise nothing.
+//     (AppendShared); otherwise nothing.
 //   - Lemma 1, of names. Let r be replaced by r′, r the m-th copy of its bytes and
 //     r′ the m′-th of its own. The set of names T becomes T′ = T − (r,m) + (r′,m′).
 //     So a function of a record's name moves nothing but the one. Copies are alike

@@ -94,11 +94,11 @@ func TestSummedIsATerm(t *testing.T) {
 			if _, err := study.Conclude(ctx, s, taskOf(t, p, other), there, l); !errors.Is(err, privacy.ErrConflict) {
 				t.Errorf("another matrix: %v, want ErrConflict", err)
 			}
-			here, err := study.TermsOf(taskOf(t, p, with))
+			here, err := study.TermsDigest(taskOf(t, p, with))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if they, err := study.TermsOf(taskOf(t, p, other)); err != nil || they == here {
+			if they, err := study.TermsDigest(taskOf(t, p, other)); err != nil || they == here {
 				t.Errorf("another matrix has the same terms: %v", err)
 			}
 		}

@@ -48,7 +48,7 @@ func BenchmarkContribution(b *testing.B) {
 			p.Delta = 0
 		}
 		var err error
-		if p.Terms, err = study.TermsOf(taskOf(b, p, pool)); err != nil {
+		if p.TermsDigest, err = study.TermsDigest(taskOf(b, p, pool)); err != nil {
 			b.Fatal(err)
 		}
 		in := study.Inputs{Records: records, ShardKey: []byte{1}}

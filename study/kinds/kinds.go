@@ -83,7 +83,7 @@ func Check(p study.Plan) error {
 	return kind.Check(p)
 }
 
-// ParsePlan reads canonical bytes and refuses a plan that CheckPlan refuses.
+// ParsePlan reads canonical bytes and refuses a plan that Check refuses.
 func ParsePlan(canonical []byte) (study.Plan, error) {
 	p, err := study.DecodePlan(canonical)
 	if err != nil {

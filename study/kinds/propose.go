@@ -66,7 +66,7 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prop
 	if err != nil {
 		return out, err
 	}
-	if p.Terms, err = study.TermsOf(task); err != nil {
+	if p.TermsDigest, err = study.TermsDigest(task); err != nil {
 		return out, err
 	}
 	out.Plan = p

@@ -34,7 +34,7 @@ func fullPlan(t *testing.T) study.Plan {
 		Pool: auxdata.Digest{1}, Roster: []study.PartyID{"a", "b"},
 		Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite, Bound: "tight", Learner: "softmax",
 		Weights: &study.WeightSource{},
-		Minimum: 2, Records: 200, Deadline: time.Unix(0, 0), Readers: []string{"r"}, Terms: "t",
+		Minimum: 2, Records: 200, Deadline: time.Unix(0, 0), Readers: []string{"r"}, TermsDigest: "t",
 	}
 	empty(t, "plan", reflect.ValueOf(p))
 	return p

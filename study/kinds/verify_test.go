@@ -58,9 +58,9 @@ func folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Rec
 		}
 	}
 	ctx := context.Background()
-	terms, err := study.TermsOf(taskOf(t, p, pool))
+	terms, err := study.TermsDigest(taskOf(t, p, pool))
 	must(err)
-	p.Terms = terms
+	p.TermsDigest = terms
 	canonical, err := p.Canonical()
 	must(err)
 	p, err = kinds.ParsePlan(canonical)
@@ -277,8 +277,8 @@ func TestVerifyDoctored(t *testing.T) {
 		"simulated stamp gone":  {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.Simulated = true }) }, nil, "simulated", "simulated: false, the plan says true"},
 		"a form of the future":  {party, func(r *study.Release) { r.Form = 9 }, nil, "manifest", "form 9"},
 		"another pool's source": {party, func(r *study.Release) { r.WeightsPlan = &study.Hash{1} }, nil, "pool", "source of the pool's weights"},
-		"other terms":           {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.Terms = strings.Repeat("0", 64) }) }, nil, "terms", "computes another bound or noise"},
-		"no terms":              {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.Terms = "" }) }, nil, "terms", "computes another bound or noise"},
+		"other terms":           {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.TermsDigest = strings.Repeat("0", 64) }) }, nil, "terms", "computes another bound or noise"},
+		"no terms":              {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.TermsDigest = "" }) }, nil, "terms", "computes another bound or noise"},
 		"a version that lies":   {party, func(r *study.Release) { r.Software = "1.0\x1b[2J" }, nil, "software", "control character"},
 		"the minimum":           {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.Minimum = 4 }) }, nil, "parties", "the plan demands 4"},
 		"public inputs":         {party, func(r *study.Release) { r.Inputs.Features = 3 }, nil, "bound", "public inputs"},

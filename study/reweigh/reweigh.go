@@ -135,7 +135,7 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	return d, nil
 }
 
-// weigh is the question of a reweigh plan: sums of features for entropy, n·β of
+// statistic is what parties of a reweigh plan add up to: sums of features for entropy, n·β of
 // a density-ratio model for logistic. Both are integers that add over sites.
 //
 // Proof note.
@@ -152,7 +152,7 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 //     clamps them, and that one party is behind a site. Of more records than a
 //     per-party number names, a site adds only so many (local), and no more are
 //     taken from it (weights).
-type weigh struct {
+type statistic struct {
 	plan   study.Plan
 	pool   *auxdata.Pool
 	design *aggregation.FeatureDesign
@@ -162,7 +162,7 @@ type weigh struct {
 	ratio *aggregation.DensityRatio
 }
 
-func weighOf(p study.Plan, pool *auxdata.Pool) (*weigh, error) {
+func newStatistic(p study.Plan, pool *auxdata.Pool) (*statistic, error) {
 	if pool.Weight != nil {
 		return nil, study.PlanError("pool", "it has weights already: reweigh the pool they were attached to")
 	}
@@ -170,7 +170,7 @@ func weighOf(p study.Plan, pool *auxdata.Pool) (*weigh, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &weigh{plan: p, pool: pool, design: d, rows: pool.Encoded}
+	w := &statistic{plan: p, pool: pool, design: d, rows: pool.Encoded}
 	if p.Map.Kind != dataset.IdentityMap {
 		w.rows = pool.X
 	}
@@ -180,25 +180,25 @@ func weighOf(p study.Plan, pool *auxdata.Pool) (*weigh, error) {
 	return w, nil
 }
 
-func (w *weigh) lambda() float64 {
+func (w *statistic) lambda() float64 {
 	if w.plan.Lambda == 0 && w.plan.Mechanism != "entropy" {
 		return logisticLambda
 	}
 	return w.plan.Lambda
 }
 
-func (w *weigh) Cells() int {
+func (w *statistic) Cells() int {
 	if w.ratio != nil {
 		return w.ratio.Dim()
 	}
 	return w.design.Cells()
 }
 
-func (w *weigh) ReleasedCells() int { return w.Cells() }
+func (w *statistic) ReleasedCells() int { return w.Cells() }
 
 // Weights bound a site's records, as for cross sums, and by what the plan says
 // a party holds: what it guarantees for a whole party rests on that number.
-func (w *weigh) Weights() (least, most int64) {
+func (w *statistic) Weights() (least, most int64) {
 	most = 1 << 40 / w.plan.MostSites()
 	if k := termsOf(w.plan).PerParty; k > 0 {
 		most = min(most, k)
@@ -208,15 +208,15 @@ func (w *weigh) Weights() (least, most int64) {
 
 // lattice is the width of logistic's public lattice of n·β: 2^k near the
 // sensitivity over 2²⁰. It does not depend on n, so sites' vectors add.
-func (w *weigh) lattice() float64 {
+func (w *statistic) lattice() float64 {
 	return math.Exp2(math.Round(math.Log2(w.ratio.Sensitivity())) - 20)
 }
 
 // maxCoefficient bounds |n·β| on the lattice, so that no number of sites can make
 // the sum wrap. Honest fits are far below; clamping moves no two vectors apart.
-func (w *weigh) maxCoefficient() int64 { return 1 << 59 / w.plan.MostSites() }
+func (w *statistic) maxCoefficient() int64 { return 1 << 59 / w.plan.MostSites() }
 
-func (w *weigh) Local(in study.Inputs) ([]int64, int64) {
+func (w *statistic) Local(in study.Inputs) ([]int64, int64) {
 	records := in.Records
 	if _, most := w.Weights(); int64(records.Len()) > most {
 		// A part chosen without looking at them, so that no more of a party's
@@ -242,12 +242,12 @@ func (w *weigh) Local(in study.Inputs) ([]int64, int64) {
 	return z, n
 }
 
-func (w *weigh) AppendClear(vector []int64, records int64) ([]byte, error) {
+func (w *statistic) AppendClear(vector []int64, records int64) ([]byte, error) {
 	// Fixed width: the length of exact sums would tell their size.
 	return bodies.AppendFixed(binary.AppendVarint(nil, records), vector), nil
 }
 
-func (w *weigh) ParseClear(body []byte) ([]int64, int64, error) {
+func (w *statistic) ParseClear(body []byte) ([]int64, int64, error) {
 	records, rest, err := bodies.CutVarint(body)
 	if err != nil {
 		return nil, 0, err
@@ -280,7 +280,7 @@ func (w *weigh) ParseClear(body []byte) ([]int64, int64, error) {
 //     and Δ₁ = √d·Δ₂.
 //   - logistic-paper: density ∝ exp(−(nλε/√d)‖δ‖) on β, so exp(−(λε/√d)‖δ‖) on
 //     n·β.
-func (w *weigh) Terms(int64) (study.ReleaseTerms, error) {
+func (w *statistic) Terms(int64) (study.ReleaseTerms, error) {
 	t := study.ReleaseTerms{Output: w.plan.Mechanism, Bound: privacy.Bound{Unit: w.plan.Unit, PerParty: termsOf(w.plan).PerParty}}
 	var err error
 	d := math.Sqrt(float64(w.Cells()))
@@ -303,7 +303,7 @@ func (w *weigh) Terms(int64) (study.ReleaseTerms, error) {
 	return t, err
 }
 
-func (w *weigh) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+func (w *statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
 	if w.plan.Mechanism != "logistic-paper" {
 		return privacy.NewSensitive(vector, t.Bound)
 	}
@@ -315,7 +315,7 @@ func (w *weigh) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privac
 }
 
 // Noise: a forecast of accuracy is not what weights are for.
-func (w *weigh) Noise(float64, int) (aggregation.Noise, error) {
+func (w *statistic) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
 
@@ -339,15 +339,15 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-// task asks weigh.
+// task is that of a reweigh plan.
 type task struct{ bodies.Task }
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
-	w, err := weighOf(p, pool)
+	w, err := newStatistic(p, pool)
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w, Fresh: 0x77656967687473}}, err
 }
 
-// Charges are those of summed; a literal sampler, which only simulation may use,
+// Charges are those of bodies.Task; a literal sampler, which only simulation may use,
 // claims nothing.
 func (t task) Charges(weight int64) ([]study.Charge, error) {
 	all, err := t.Task.Charges(weight)
@@ -385,7 +385,7 @@ func (t task) Recompute(of study.Summed, released []privacy.Published, claimed s
 }
 
 func (t task) Work(records int) (study.Work, error) {
-	n, rows, cells := float64(records), float64(t.Pool().Rows()), float64(t.Statistic.(*weigh).design.Cells()+1)
+	n, rows, cells := float64(records), float64(t.Pool().Rows()), float64(t.Statistic.(*statistic).design.Cells()+1)
 	w := study.Work{Rest: t.CommonWork(records) + n*cells*16}
 	if t.Plan().Mechanism == "logistic" {
 		w.Rest += 1000*((n+rows)*(4*cells+40)+80*cells+4*cells*cells) + (n+rows)*cells*cells + cells*cells*cells

@@ -50,7 +50,7 @@ type Weights struct {
 }
 
 // Finish fits the weights to what was released. All of it is post-processing.
-func (w *weigh) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error) {
+func (w *statistic) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error) {
 	if total.Weight <= 0 {
 		return study.Result{}, fmt.Errorf("fit weights: no records were contributed")
 	}
@@ -72,7 +72,7 @@ func (w *weigh) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 	return study.NewResult(out, w.warnings(out, total))
 }
 
-func (w *weigh) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
+func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
 	fail := func(err error) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
 		return aggregation.WeightFit{}, nil, nil, err
 	}
@@ -119,7 +119,7 @@ func scaledBy(v []float64, s float64) []float64 {
 	return out
 }
 
-func (w *weigh) warnings(out *Weights, total bodies.Total) []string {
+func (w *statistic) warnings(out *Weights, total bodies.Total) []string {
 	var all []string
 	warn := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	rows := w.pool.Rows()
@@ -168,7 +168,7 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Answe
 	if err != nil {
 		return aggregation.Answer{}, err
 	}
-	w, err := weighOf(p, pool)
+	w, err := newStatistic(p, pool)
 	if err != nil {
 		return aggregation.Answer{}, err
 	}
@@ -180,7 +180,7 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Answe
 }
 
 // law is the law of released weights, their noise Laplace or near to normal.
-func (w *weigh) law(out *Weights, laplace bool) *aggregation.WeightLaw {
+func (w *statistic) law(out *Weights, laplace bool) *aggregation.WeightLaw {
 	x := w.design.Rows(w.rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
 	if w.ratio != nil {
@@ -191,7 +191,7 @@ func (w *weigh) law(out *Weights, laplace bool) *aggregation.WeightLaw {
 
 // fresh is public randomness for the law of the noise: the same at the release
 // and for every answer after it.
-func (w *weigh) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
+func (w *statistic) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
 
 // MarginsOf are what a reweigh release says of each block of the schema's features,
 // for auxdata.Make: post-processing.
