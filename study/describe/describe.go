@@ -259,7 +259,7 @@ func (q *counts) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) 
 	return study.NewResult(countsOf(q.columns, noisy, int64(total.Weight), sd), nil)
 }
 
-// task asks counts.
+// task is that of a describe plan.
 type task struct {
 	bodies.Task
 	counts *counts
