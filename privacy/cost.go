@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
 )
 
 // Cost is what one release takes at its own unit, in exact rationals. It says:
@@ -139,4 +140,24 @@ func decodeCosts(b []byte) ([]Cost, error) {
 		}
 	}
 	return costs, nil
+}
+
+// ParseCost reads a cost as a person writes it, "record:epsilon=1" or
+// "party:rho=1/20", exactly.
+func ParseCost(text string) (Cost, error) {
+	name, price, _ := strings.Cut(text, ":")
+	unit, err := ParseUnit(name)
+	if err != nil {
+		return Cost{}, err
+	}
+	what, number, _ := strings.Cut(price, "=")
+	x, ok := new(big.Rat).SetString(number)
+	if !ok || x.Sign() <= 0 || (what != "epsilon" && what != "rho") {
+		return Cost{}, fmt.Errorf("want UNIT:epsilon=E or UNIT:rho=R, a number above 0")
+	}
+	cost := ConcentratedCost(unit, 0, x)
+	if what == "epsilon" {
+		cost = PureCost(unit, 0, x)
+	}
+	return cost, cost.Validate()
 }

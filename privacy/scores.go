@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -151,4 +152,30 @@ func centred(event bool, p float64) float64 {
 		return (1 - p) / max(p, 1-p)
 	}
 	return -p / max(p, 1-p)
+}
+
+// Scores are those of n answers about the first vector of a trial, drawn through a
+// ledger of their own, as a party draws.
+func (t Trial) Scores(ctx context.Context, n int) ([]NoiseScores, error) {
+	ledger, err := Open(NewMemory(), Config{})
+	if err != nil {
+		return nil, err
+	}
+	s, err := NewSensitive(t.Data[0], t.Bound)
+	if err != nil {
+		return nil, err
+	}
+	var all []NoiseScores
+	for k := range n {
+		p, err := ledger.Release(ctx, fmt.Sprintf("answer %d", k), s, t.Mechanism)
+		if err != nil {
+			return nil, err
+		}
+		scores, err := ScoresOf(p, t.Data[0])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, scores)
+	}
+	return all, nil
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math/big"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +45,7 @@ nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R.`,
 			}
 			var lost []privacy.Cost
 			for _, text := range charges {
-				cost, err := parseCharge(text)
+				cost, err := privacy.ParseCost(text)
 				if err != nil {
 					return usagef("--charge %q: %v", text, err)
 				}
@@ -97,25 +95,6 @@ nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R.`,
 	f.StringArrayVar(&releases, "release", nil, "a release that the coordinator published and may have forgotten (repeatable)")
 	f.StringArrayVar(&charges, "charge", nil, "another lost cost, UNIT:epsilon=E or UNIT:rho=R (repeatable)")
 	return cmd
-}
-
-// parseCharge reads "record:epsilon=1" or "party:rho=0.05", exactly.
-func parseCharge(text string) (privacy.Cost, error) {
-	name, price, _ := strings.Cut(text, ":")
-	unit, err := privacy.ParseUnit(name)
-	if err != nil {
-		return privacy.Cost{}, err
-	}
-	what, number, _ := strings.Cut(price, "=")
-	x, ok := new(big.Rat).SetString(number)
-	if !ok || x.Sign() <= 0 || (what != "epsilon" && what != "rho") {
-		return privacy.Cost{}, fmt.Errorf("want UNIT:epsilon=E or UNIT:rho=R, a number above 0")
-	}
-	cost := privacy.ConcentratedCost(unit, 0, x)
-	if what == "epsilon" {
-		cost = privacy.PureCost(unit, 0, x)
-	}
-	return cost, cost.Validate()
 }
 
 func (d reconciled) writeText(w io.Writer) error {

@@ -3,46 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
-	"caucus/privacy"
-)
-
-// labelGuide is the JSON document of privacy labels.
-type labelGuide struct {
-	Labels     int               `json:"n"`
-	Epsilon    float64           `json:"epsilon"`
-	Classes    int               `json:"classes"`
-	Mechanisms []mechanismGuide  `json:"mechanisms"`
-	Table      []labelsNeededRow `json:"table"`
-}
-
-// mechanismGuide is what n labels under one mechanism are worth.
-type mechanismGuide struct {
-	Mechanism string  `json:"mechanism"`
-	Spent     float64 `json:"epsilon_spent"`
-	Keep      float64 `json:"keep"`
-	// MostKept is the probability that at least half of the labels are kept.
-	MostKept float64 `json:"most_kept"`
-	// ShareError is the largest standard error of a class's debiased share.
-	ShareError float64 `json:"share_error"`
-}
-
-// labelsNeededRow is the smallest odd n for each level; 0 is never.
-type labelsNeededRow struct {
-	Mechanism string  `json:"mechanism"`
-	Epsilon   float64 `json:"epsilon"`
-	Keep      float64 `json:"keep"`
-	Needed    []int   `json:"needed"`
-}
-
-// guideLevels and guideEpsilons are those of the published guidance.
-var (
-	guideLevels   = []float64{0.95, 0.99, 0.999}
-	guideEpsilons = []float64{0.1, 0.2, 0.5, 1, 2, 5}
+	"caucus/study/labels"
 )
 
 func newPrivacyLabels(c *console) *cobra.Command {
@@ -63,33 +28,11 @@ rr at ε/2, so it also really spends ε/2.`,
 			if n < 1 || n > 100_000_000 {
 				return usagef("--n %d: give the number of labels, 1 to 100,000,000", n)
 			}
-			doc := labelGuide{Labels: n, Epsilon: epsilon, Classes: classes}
-			for _, name := range []string{"em", "rr"} {
-				m, err := calibrateLabels(name, classes, epsilon)
-				if err != nil {
-					return usageError{err}
-				}
-				b := privacy.Bound{Unit: privacy.Label, L1: 1, Cells: 1}
-				cost, err := privacy.CostOf(m, b)
-				if err != nil {
-					return err
-				}
-				g := mechanismGuide{Mechanism: name, Keep: m.KeepProbability(), MostKept: privacy.MostKept(n, m.KeepProbability())}
-				g.Spent, _ = cost.Pure.Float64()
-				g.ShareError = math.Sqrt(privacy.VarianceOf(m, b, 0, 1) / float64(n))
-				doc.Mechanisms = append(doc.Mechanisms, g)
-				for _, e := range guideEpsilons {
-					if m, err = calibrateLabels(name, classes, e); err != nil {
-						return err
-					}
-					row := labelsNeededRow{Mechanism: name, Epsilon: e, Keep: m.KeepProbability()}
-					for _, level := range guideLevels {
-						row.Needed = append(row.Needed, privacy.LabelsFor(row.Keep, level))
-					}
-					doc.Table = append(doc.Table, row)
-				}
+			doc, err := labels.MakeGuide(n, classes, epsilon)
+			if err != nil {
+				return usageError{err}
 			}
-			return c.print(doc, doc.write)
+			return c.print(doc, func(w io.Writer) error { return writeLabelGuide(w, doc) })
 		},
 	}
 	f := cmd.Flags()
@@ -99,14 +42,7 @@ rr at ε/2, so it also really spends ε/2.`,
 	return cmd
 }
 
-func calibrateLabels(mechanism string, classes int, epsilon float64) (privacy.RandomisedResponse, error) {
-	if mechanism == "em" {
-		return privacy.CalibrateExponential(classes, epsilon)
-	}
-	return privacy.CalibrateResponse(classes, epsilon)
-}
-
-func (g labelGuide) write(w io.Writer) error {
+func writeLabelGuide(w io.Writer, g labels.Guide) error {
 	fmt.Fprintf(w, "%d labels of %d classes at ε = %g\n", g.Labels, g.Classes, g.Epsilon)
 	for _, m := range g.Mechanisms {
 		fmt.Fprintf(w, "  %s  keeps a label with probability %.4f (spends ε = %.4g); P[at least half are kept] = %.4f; a class's share is known to ± %.4f\n",
@@ -114,7 +50,7 @@ func (g labelGuide) write(w io.Writer) error {
 	}
 	fmt.Fprintln(w, "\nsmallest odd number of labels of which at least half are kept with probability")
 	header := []string{"mechanism", "epsilon", "keep"}
-	for _, level := range guideLevels {
+	for _, level := range labels.GuideLevels() {
 		header = append(header, fmt.Sprintf("%g ‰", 1000*level))
 	}
 	t := newTable(w, header...)

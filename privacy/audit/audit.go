@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -85,6 +86,25 @@ type Finding struct {
 
 // Exceeds reports whether the finding refutes an ε claimed at its δ.
 func (f Finding) Exceeds(epsilon float64) bool { return f.Epsilon > epsilon }
+
+// Most runs the audit so many times and gives the finding that shows most. A false
+// alarm in any of them is as many times as likely.
+func (a Audit) Most(ctx context.Context, repeats int, draw Draw) (Finding, error) {
+	most := Finding{Delta: a.Delta}
+	for range repeats {
+		if err := ctx.Err(); err != nil {
+			return most, err
+		}
+		f, err := a.Run(draw)
+		if err != nil {
+			return most, err
+		}
+		if f.Epsilon >= most.Epsilon {
+			most = f
+		}
+	}
+	return most, nil
+}
 
 // Run draws Samples answers about each data set and bounds their ε from below.
 // It fails on parameters that do not validate only.

@@ -1,0 +1,91 @@
+package labels
+
+import (
+	"fmt"
+	"math"
+
+	"caucus/privacy"
+)
+
+// Guide says what privatised labels are worth, at each of two mechanisms: rr,
+// randomised response, and em, the exponential mechanism as published, which is
+// exactly rr at ε/2 and really spends ε/2.
+type Guide struct {
+	Labels     int     `json:"n"`
+	Epsilon    float64 `json:"epsilon"`
+	Classes    int     `json:"classes"`
+	Mechanisms []Worth `json:"mechanisms"`
+	// Table is how many labels it takes at the ε of the published guidance.
+	Table []Needed `json:"table"`
+}
+
+// Worth is what the labels of a guide under one mechanism are worth.
+type Worth struct {
+	Mechanism string  `json:"mechanism"`
+	Spent     float64 `json:"epsilon_spent"`
+	Keep      float64 `json:"keep"`
+	// MostKept is the probability that at least half of the labels are kept.
+	MostKept float64 `json:"most_kept"`
+	// ShareError is the largest standard error of a class's debiased share.
+	ShareError float64 `json:"share_error"`
+}
+
+// Needed is the smallest odd number of labels for each of GuideLevels; 0 is
+// never.
+type Needed struct {
+	Mechanism string  `json:"mechanism"`
+	Epsilon   float64 `json:"epsilon"`
+	Keep      float64 `json:"keep"`
+	Needed    []int   `json:"needed"`
+}
+
+// GuideLevels are the probabilities that most labels are kept, and guideEpsilons the
+// budgets, of the published guidance (Bi & Suppakitpaisarn 2022).
+func GuideLevels() []float64 { return []float64{0.95, 0.99, 0.999} }
+
+// mostGuided is how many labels privacy.LabelsFor looks at.
+const mostGuided = 100_000_000
+
+func guideEpsilons() []float64 { return []float64{0.1, 0.2, 0.5, 1, 2, 5} }
+
+// MakeGuide makes the guide of n labels, 1 to 100,000,000, of so many classes.
+func MakeGuide(n, classes int, epsilon float64) (Guide, error) {
+	g := Guide{Labels: n, Epsilon: epsilon, Classes: classes}
+	if n < 1 || n > mostGuided {
+		return g, fmt.Errorf("guide to labels: %d labels: give 1 to %d", n, mostGuided)
+	}
+	for _, name := range []string{"em", "rr"} {
+		m, err := calibrated(name, classes, epsilon)
+		if err != nil {
+			return g, err
+		}
+		b := privacy.Bound{Unit: privacy.Label, L1: 1, Cells: 1}
+		cost, err := privacy.CostOf(m, b)
+		if err != nil {
+			return g, err
+		}
+		w := Worth{Mechanism: name, Keep: m.KeepProbability(), MostKept: privacy.MostKept(n, m.KeepProbability())}
+		w.Spent, _ = cost.Pure.Float64()
+		w.ShareError = math.Sqrt(privacy.VarianceOf(m, b, 0, 1) / float64(n))
+		g.Mechanisms = append(g.Mechanisms, w)
+		for _, e := range guideEpsilons() {
+			if m, err = calibrated(name, classes, e); err != nil {
+				return g, err
+			}
+			row := Needed{Mechanism: name, Epsilon: e, Keep: m.KeepProbability()}
+			for _, level := range GuideLevels() {
+				row.Needed = append(row.Needed, privacy.LabelsFor(row.Keep, level))
+			}
+			g.Table = append(g.Table, row)
+		}
+	}
+	return g, nil
+}
+
+// calibrated is the mechanism of a name.
+func calibrated(mechanism string, classes int, epsilon float64) (privacy.RandomisedResponse, error) {
+	if mechanism == "em" {
+		return privacy.CalibrateExponential(classes, epsilon)
+	}
+	return privacy.CalibrateResponse(classes, epsilon)
+}
