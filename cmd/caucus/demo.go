@@ -18,6 +18,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classifier"
 	"caucus/study/simulate"
 )
 
@@ -222,15 +223,7 @@ func (d *demo) curves(ctx context.Context, data demoData) ([]demoCurve, error) {
 
 // shareRight is the share of labelled records predicted correctly.
 func shareRight(predicted, y []int) float64 {
-	right, labelled := 0, 0
-	for i, k := range y {
-		if k >= 0 {
-			labelled++
-			if predicted[i] == k {
-				right++
-			}
-		}
-	}
+	right, labelled := classifier.Right(predicted, y)
 	return float64(right) / float64(max(labelled, 1))
 }
 

@@ -68,17 +68,11 @@ func newPredict(c *console) *cobra.Command {
 				return err
 			}
 			doc := prediction{Release: release, Rows: len(labels), Classes: p.Schema.Classes(), Counts: map[string]int{}}
-			right, known := 0, 0
+			right, known := classifier.Right(labels, records.Y)
 			for i, k := range labels {
 				doc.Labels = append(doc.Labels, doc.Classes[k])
 				doc.Top = append(doc.Top, probabilities.At(i, k))
 				doc.Counts[doc.Classes[k]]++
-				if y := records.Y[i]; y >= 0 {
-					known++
-					if y == k {
-						right++
-					}
-				}
 			}
 			if known > 0 {
 				a := float64(right) / float64(known)

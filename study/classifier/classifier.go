@@ -84,6 +84,20 @@ func Forecast(p study.Plan, pool *auxdata.Pool, size study.Size, noise aggregati
 	return f
 }
 
+// Right counts the labelled records, and those of them whose class was predicted.
+func Right(predicted, y []int) (right, labelled int) {
+	for i, k := range y {
+		if k < 0 {
+			continue
+		}
+		labelled++
+		if predicted[i] == k {
+			right++
+		}
+	}
+	return right, labelled
+}
+
 // Predict applies a release's classifier to records with the plan's schema and map:
 // classes, and a row of probabilities for each record.
 func Predict(r study.Release, records *dataset.Records) ([]int, *mat.Dense, error) {
