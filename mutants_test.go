@@ -125,7 +125,7 @@ var mutants = []mutant{
 		found: "TestClearPartIsShared",
 	},
 	{
-		name: "a site's file is cut as a whole where shards keep patients together", room: "study/keyed", file: "keyed.go", in: "study/kinds",
+		name: "a site's file is cut as a whole where shards keep patients together", room: "study/keyed", file: "keyed.go",
 		old: "\tif rule.ByPatient(records) {\n\t\tfor s,", new: "\tif rule.ByPatient(records) && n < 0 {\n\t\tfor s,",
 		found: "TestAPatientMovesTwoShards",
 	},
@@ -135,8 +135,8 @@ var mutants = []mutant{
 		found: "TestSortedFiles",
 	},
 	{
-		name: "a label decides when its record leaves", room: "study/keyed", file: "keyed.go", in: "study/kinds",
-		old: "k.sorted(ForOrder, k.shared)", new: "k.sorted(ForOrder, k.full)",
+		name: "a label decides when its record leaves", room: "study/keyed", file: "keyed.go",
+		old: "k.sorted(forOrder, k.shared)", new: "k.sorted(forOrder, k.full)",
 		found: "TestOrderOfSending",
 	},
 	{

@@ -24,7 +24,7 @@ import (
 // alone, which the bound of shards covers.
 func localTally(p study.Plan, pool *auxdata.Pool, in study.Inputs, classes int) *aggregation.Tally {
 	t := aggregation.NewTally(pool.Rows(), classes)
-	for s, rows := range ShardsOf(p, in) {
+	for s, rows := range shardsOf(p, in) {
 		// Each shard has a generator of its own, so that one shard's records
 		// cannot move another's votes through shared randomness.
 		rng := rand.New(rand.NewPCG(p.Seed, uint64(s)))
@@ -105,11 +105,11 @@ func TrainLocal(ctx context.Context, p study.Plan, records *dataset.Records, rng
 	return model, learner.Features()
 }
 
-// ShardsOf are the rows that each shard's classifier learns from (keyed.shards).
+// shardsOf are the rows that each shard's classifier learns from (keyed.Records.Shards).
 // Records without a label are none: nothing is learned from them, and the empty
 // ones that fill up a declared number may all be dealt to one shard, which must
 // not take longer, and be late, for how many they are.
-func ShardsOf(p study.Plan, in study.Inputs) [][]int {
+func shardsOf(p study.Plan, in study.Inputs) [][]int {
 	shards := [][]int{allRows(in.Records)}
 	if p.Shards > 1 {
 		shards = keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, Shards: p.Shards}, in.Records, in.ShardKey).Shards(in.Records)

@@ -25,7 +25,7 @@ import (
 //   - Neighbours: multisets M and M′ of records of one unit's replacement, each in
 //     a file of any order. What they share by definition is known beforehand: at
 //     unit label all but the labels, with sets by a column that column
-//     (AppendShared); otherwise nothing.
+//     (appendShared); otherwise nothing.
 //   - Lemma 1, of names. Let r be replaced by r′, r the m-th copy of its bytes and
 //     r′ the m′-th of its own. The set of names T becomes T′ = T − (r,m) + (r′,m′).
 //     So a function of a record's name moves nothing but the one. Copies are alike
@@ -73,14 +73,14 @@ type name struct {
 
 // What a key is for: no two uses have a key in common.
 const (
-	ForCut   = "cut"   // of records that are alike in what neighbours share
-	ForSlot  = "slot"  // how many of those
-	ForOrder = "order" // of sending
+	forCut   = "cut"   // of records that are alike in what neighbours share
+	forSlot  = "slot"  // how many of those
+	forOrder = "order" // of sending
 	ForSet   = "set"   // made sets
 	ForBlank = "blank" // the set of records that name none
 	ForClass = "class" // what a record without a label counts as
 	// Which shard: of a record, of a patient, of all records that are alike.
-	ForShard, ForPatient, ForAlike = "shard", "patient", "alike"
+	forShard, forPatient, forAlike = "shard", "patient", "alike"
 )
 
 // Rule is what of a plan says where records go.
@@ -100,10 +100,10 @@ func Of(rule Rule, records *dataset.Records, siteKey []byte) *Records {
 	k := &Records{
 		rule: rule,
 		mac:  hmac.New(sha256.New, study.Sum(nil)),
-		full: names(records.Len(), func(b []byte, i int) []byte { return AppendRecord(b, records, i) }),
+		full: names(records.Len(), func(b []byte, i int) []byte { return appendRecord(b, records, i) }),
 	}
 	if rule.Unit == privacy.Label || rule.SetColumn {
-		k.shared = names(records.Len(), func(b []byte, i int) []byte { return AppendShared(b, rule.Unit, records, i) })
+		k.shared = names(records.Len(), func(b []byte, i int) []byte { return appendShared(b, rule.Unit, records, i) })
 	}
 	return k
 }
@@ -122,15 +122,15 @@ func names(n int, of func(b []byte, i int) []byte) []name {
 	return out
 }
 
-// AppendRecord writes all that a study sees of a record: records that differ in
+// appendRecord writes all that a study sees of a record: records that differ in
 // it have different bytes.
-func AppendRecord(b []byte, records *dataset.Records, i int) []byte {
-	return binary.BigEndian.AppendUint64(AppendShared(b, privacy.Label, records, i), uint64(records.Y[i]))
+func appendRecord(b []byte, records *dataset.Records, i int) []byte {
+	return binary.BigEndian.AppendUint64(appendShared(b, privacy.Label, records, i), uint64(records.Y[i]))
 }
 
-// AppendShared writes what neighbours share of a record at unit label, all but
+// appendShared writes what neighbours share of a record at unit label, all but
 // the label; at other units the set that a column names.
-func AppendShared(b []byte, u privacy.Unit, records *dataset.Records, i int) []byte {
+func appendShared(b []byte, u privacy.Unit, records *dataset.Records, i int) []byte {
 	b = appendText(b, textOf(records.Party, i))
 	if u != privacy.Label {
 		return b
@@ -186,14 +186,14 @@ func (k *Records) sorted(use string, names []name) []int {
 
 // Sending is the order in which records leave at unit label, at most so many.
 func (k *Records) Sending(most int) []int {
-	order := k.sorted(ForOrder, k.shared)
+	order := k.sorted(forOrder, k.shared)
 	return order[:min(most, len(order))]
 }
 
 // Cut is at most so many records. What neighbours share of them comes in an
 // order that neighbours share.
 func (k *Records) Cut(most int) []int {
-	rows := k.sorted(ForCut, k.full)
+	rows := k.sorted(forCut, k.full)
 	if k.shared == nil {
 		return rows[:min(most, len(rows))]
 	}
@@ -209,7 +209,7 @@ func (k *Records) Cut(most int) []int {
 			groups[of] = append(group, i)
 		}
 	}
-	slots := k.sorted(ForSlot, k.shared)
+	slots := k.sorted(forSlot, k.shared)
 	slots = slots[:min(most, len(slots))]
 	for at, i := range slots {
 		of := k.shared[i].holds
@@ -232,12 +232,12 @@ func (r Rule) ByPatient(records *dataset.Records) bool {
 // that the cut of a shard leaves would be dealt anew).
 func (k *Records) Shards(records *dataset.Records) [][]int {
 	out := make([][]int, k.rule.Shards)
-	for _, i := range k.sorted(ForShard, k.full) {
-		at := k.Number(ForShard, i)
+	for _, i := range k.sorted(forShard, k.full) {
+		at := k.Number(forShard, i)
 		if patient := textOf(records.Patient, i); patient != "" {
-			at = Leading(k.Key(ForPatient, []byte(patient)))
+			at = Leading(k.Key(forPatient, []byte(patient)))
 		} else if k.rule.Unit == privacy.Label || records.Patient != nil {
-			at = Leading(k.Key(ForAlike, AppendShared(nil, privacy.Label, records, i)))
+			at = Leading(k.Key(forAlike, appendShared(nil, privacy.Label, records, i)))
 		}
 		s := at % uint64(k.rule.Shards)
 		out[s] = append(out[s], i)
@@ -247,7 +247,7 @@ func (k *Records) Shards(records *dataset.Records) [][]int {
 
 // Exactly is the records as a study takes them from a site that declared n: n of
 // them, in the order of the file. Of more, n are chosen by their keys, so that
-// neighbours stay neighbours (keyed); fewer are filled up with empty ones, whose
+// neighbours stay neighbours (Records); fewer are filled up with empty ones, whose
 // cells are all missing, without label, patient or party. At unit record a file
 // that gains or loses a record is then a neighbour as well, one record replaced,
 // unless sets by a column show it.
@@ -255,7 +255,7 @@ func (k *Records) Shards(records *dataset.Records) [][]int {
 // Where shards keep the records of a patient together each shard has its own
 // part of n, and is cut by itself: a patient that is replaced, with as many
 // records as may be, moves the records of two shards only. Empty records are
-// in no shard that trains (shardsOf).
+// in no shard that trains.
 //
 // The key is the site's secret.
 func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int, key []byte) *dataset.Records {

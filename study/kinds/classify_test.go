@@ -18,7 +18,6 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
-	"caucus/study/classify"
 	"caucus/study/kinds"
 )
 
@@ -448,20 +447,6 @@ func TestSimulatedNeverPasses(t *testing.T) {
 	sum, _ = taskOf(t, p, pool).NewSum()
 	if err := sum.Check(body); !errors.Is(err, study.ErrContribution) {
 		t.Errorf("a genuine contribution in a simulation: have %v, want ErrContribution", err)
-	}
-}
-
-// TestPatientsStayTogether: all records of a patient are in one shard.
-func TestPatientsStayTogether(t *testing.T) {
-	_, _, _, records := hospital(t, 2000)
-	shard := map[string]int{}
-	for s, rows := range classify.ShardsOf(study.Plan{Unit: privacy.Record, Shards: 7}, study.Inputs{Records: records, ShardKey: []byte("key")}) {
-		for _, i := range rows {
-			if had, ok := shard[records.Patient[i]]; ok && had != s {
-				t.Fatalf("patient %s is in shards %d and %d", records.Patient[i], had, s)
-			}
-			shard[records.Patient[i]] = s
-		}
 	}
 }
 
