@@ -415,7 +415,7 @@ func TestRefusedCannotBeApproved(t *testing.T) {
 	if _, err := a.Approve(context.Background(), "illness", Approver{}); err == nil || !strings.Contains(err.Error(), "0.5") {
 		t.Fatalf("approve = %v, want a refusal that names the limit", err)
 	}
-	if len(a.state.approvers(a.state.studies.of(r.hash), r.hash)) > 0 {
+	if by, _ := a.state.approvers(a.state.studies.of(r.hash), r.hash, r.study.Plan); len(by) > 0 {
 		t.Error("the refused study is approved")
 	}
 }

@@ -22,12 +22,18 @@ type Approver struct {
 	Name string
 	// Key signs the approval, where the policy names approvers.
 	Key *protocol.Signer
+	// Shown is the start of what Review.Shown was when the person looked: where
+	// it is something else now, nothing is approved. Empty takes what it is now.
+	Shown string
 }
 
-// approval is one person's yes to one plan.
+// approval is one person's yes to one plan on one declaration of its source
+// (Declaration.Shown). Where the source is declared anew, or the configuration
+// comes to say something else of it, so that it has to be, the yes was to
+// something else and counts no more: the person is asked again.
 //
 // With a signature it proves that whoever holds the key that the policy names
-// for Name said yes to this very plan, whoever can write the state folder. It
+// for Name said yes to this very plan and declaration, whoever can write the state folder. It
 // does not prove that two keys are in two hands, nor does it bind somebody who
 // can change the policy itself. Without a signature it is a note: anyone who
 // may write the state folder could have made it.
@@ -36,6 +42,7 @@ type approval struct {
 	// Account is the operating system's user the command ran as, by its word.
 	Account   string    `json:"account"`
 	At        time.Time `json:"at"`
+	Shown     string    `json:"shown"` // Declaration.Shown
 	Signature []byte    `json:"signature,omitempty"`
 }
 
@@ -48,7 +55,9 @@ type refusal struct {
 }
 
 // approvalText is what an approver signs.
-func approvalText(h study.Hash, name string) []byte { return []byte(h.String() + " " + name) }
+func approvalText(h study.Hash, shown, name string) []byte {
+	return []byte(h.String() + " " + shown + " " + name)
+}
 
 func approvalFile(name string) string { return fileApproval + name + ".json" }
 
@@ -69,24 +78,32 @@ func (p Policy) counts(h study.Hash, a approval) bool {
 		return true
 	}
 	key, named := p.Approvers[a.Name]
-	return named && key.Verify(protocol.ApprovalDocument, approvalText(h, a.Name), a.Signature) == nil
+	return named && key.Verify(protocol.ApprovalDocument, approvalText(h, a.Shown, a.Name), a.Signature) == nil
 }
 
-// approvers are the persons whose approval of a plan counts, by name.
-func (s *state) approvers(d dossier, h study.Hash) []string {
+// approvers are the persons whose approval of a plan counts, by name: of those
+// lapsed, the plan's source was declared anew since, or is not declared.
+func (s *state) approvers(d dossier, h study.Hash, p study.Plan) (names, lapsed []string) {
 	files, err := filepath.Glob(filepath.Join(d.dir, approvalFile("*"))) // sorted
-	if err != nil {
-		return nil
+	if err != nil || len(files) == 0 {
+		return nil, nil
 	}
-	var names []string
+	shown := ""
+	if source, err := s.declared(p); err == nil {
+		shown = source.Shown()
+	}
 	for _, file := range files {
 		var a approval
 		b, err := d.read(filepath.Base(file))
-		if err == nil && json.Unmarshal(b, &a) == nil && filepath.Base(file) == approvalFile(a.Name) && s.config.Policy.counts(h, a) {
+		switch {
+		case err != nil || json.Unmarshal(b, &a) != nil || filepath.Base(file) != approvalFile(a.Name) || !s.config.Policy.counts(h, a):
+		case shown == "" || a.Shown != shown:
+			lapsed = append(lapsed, a.Name)
+		default:
 			names = append(names, a.Name)
 		}
 	}
-	return names
+	return names, lapsed
 }
 
 // refused reads a person's no; nil where there is none. A refusal that cannot
@@ -155,7 +172,13 @@ func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review,
 	if err != nil {
 		return fail(err)
 	}
-	yes := approval{Name: as, Account: account(), At: a.now().UTC()}
+	switch {
+	case r.Shown == "":
+		return fail(fmt.Errorf("its source is not declared, so nobody was shown what it would get: %s", r.Undeclared))
+	case !strings.HasPrefix(r.Shown, who.Shown):
+		return fail(fmt.Errorf("its source was declared anew, and is %s now: look at it again (caucus agent preview %s)", r.Shown[:16], Printable(r.Study)))
+	}
+	yes := approval{Name: as, Account: account(), At: a.now().UTC(), Shown: r.Shown}
 	if key, named := p.Approvers[as]; len(p.Approvers) > 0 {
 		switch {
 		case !named:
@@ -165,9 +188,9 @@ func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review,
 		case who.Key.Key() != key:
 			return fail(fmt.Errorf("this is not the key that the policy names for %s", as))
 		}
-		yes.Signature = who.Key.Sign(protocol.ApprovalDocument, approvalText(r.Plan, as))
+		yes.Signature = who.Key.Sign(protocol.ApprovalDocument, approvalText(r.Plan, r.Shown, as))
 	}
-	if err := a.state.audit.record(auditApproved, r.Plan, r.Study, "by", as, "account", yes.Account, "signed", yes.Signature != nil); err != nil {
+	if err := a.state.audit.record(auditApproved, r.Plan, r.Study, "by", as, "account", yes.Account, "shown", yes.Shown, "signed", yes.Signature != nil); err != nil {
 		return fail(err)
 	}
 	if err := a.state.studies.of(r.Plan).writeJSON(approvalFile(as), yes); err != nil {

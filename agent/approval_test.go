@@ -57,11 +57,11 @@ func TestTwoPersons(t *testing.T) {
 			t.Fatalf("%s: something was sent", what)
 		}
 	}
-	refused("a stranger", Approver{"mallory", newKey(t)})
-	refused("no key", Approver{"alice", nil})
-	refused("another's key", Approver{"alice", keys["bob"]})
+	refused("a stranger", Approver{Name: "mallory", Key: newKey(t)})
+	refused("no key", Approver{Name: "alice", Key: nil})
+	refused("another's key", Approver{Name: "alice", Key: keys["bob"]})
 	for range 2 { // alice twice is one person
-		got, err := a.Approve(ctx, "illness", Approver{"alice", keys["alice"]})
+		got, err := a.Approve(ctx, "illness", Approver{Name: "alice", Key: keys["alice"]})
 		if err != nil || got.Approved || !slices.Equal(got.ApprovedBy, []string{"alice"}) || got.Progress != ProgressWaiting {
 			t.Fatalf("after alice: %v, %+v", err, got)
 		}
@@ -80,12 +80,15 @@ func TestTwoPersons(t *testing.T) {
 		os.Remove(filepath.Join(d.dir, approvalFile(file)))
 	}
 	other := newRig(t, func(p *study.Proposal) { p.Epsilon = 0.5 })
-	forge("no signature", approval{Name: "bob"}, "bob")
-	forge("signed for another plan", approval{Name: "bob", Signature: keys["bob"].Sign(protocol.ApprovalDocument, approvalText(other.hash, "bob"))}, "bob")
-	forge("another kind of document", approval{Name: "bob", Signature: keys["bob"].Sign(protocol.PlanDocument, approvalText(r.hash, "bob"))}, "bob")
-	forge("alice under another name", approval{Name: "bob", Signature: keys["alice"].Sign(protocol.ApprovalDocument, approvalText(r.hash, "alice"))}, "bob")
-	forge("alice in another file", approval{Name: "alice", Signature: keys["alice"].Sign(protocol.ApprovalDocument, approvalText(r.hash, "alice"))}, "bob")
-	got, err := a.Approve(ctx, "illness", Approver{"carol", keys["carol"]})
+	shown := shownNow(t, a)
+	forge("signed for another declaration", approval{Name: "bob", Shown: shown, Signature: keys["bob"].Sign(protocol.ApprovalDocument, approvalText(r.hash, shown[1:]+"0", "bob"))}, "bob")
+	forge("another declaration", approval{Name: "bob", Shown: shown[1:] + "0", Signature: keys["bob"].Sign(protocol.ApprovalDocument, approvalText(r.hash, shown[1:]+"0", "bob"))}, "bob")
+	forge("no signature", approval{Name: "bob", Shown: shown}, "bob")
+	forge("signed for another plan", approval{Name: "bob", Shown: shown, Signature: keys["bob"].Sign(protocol.ApprovalDocument, approvalText(other.hash, shown, "bob"))}, "bob")
+	forge("another kind of document", approval{Name: "bob", Shown: shown, Signature: keys["bob"].Sign(protocol.PlanDocument, approvalText(r.hash, shown, "bob"))}, "bob")
+	forge("alice under another name", approval{Name: "bob", Shown: shown, Signature: keys["alice"].Sign(protocol.ApprovalDocument, approvalText(r.hash, shown, "alice"))}, "bob")
+	forge("alice in another file", approval{Name: "alice", Shown: shown, Signature: keys["alice"].Sign(protocol.ApprovalDocument, approvalText(r.hash, shown, "alice"))}, "bob")
+	got, err := a.Approve(ctx, "illness", Approver{Name: "carol", Key: keys["carol"]})
 	if err != nil || !got.Approved || !slices.Equal(got.ApprovedBy, []string{"alice", "carol"}) {
 		t.Fatalf("after carol: %v, %+v", err, got)
 	}
@@ -101,7 +104,7 @@ func TestRefusedStaysRefused(t *testing.T) {
 	ctx := context.Background()
 	r, keys := twoPersons(t)
 	a := r.agent(t)
-	if _, err := a.Approve(ctx, "illness", Approver{"alice", keys["alice"]}); err != nil {
+	if _, err := a.Approve(ctx, "illness", Approver{Name: "alice", Key: keys["alice"]}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := a.Refuse(ctx, "illness", Approver{Name: "bob"}, "not in this form")
@@ -109,7 +112,7 @@ func TestRefusedStaysRefused(t *testing.T) {
 		t.Fatalf("refuse: %v, %+v", err, got)
 	}
 	for name, key := range keys {
-		if _, err := a.Approve(ctx, "illness", Approver{name, key}); err == nil || !strings.Contains(err.Error(), "new plan") {
+		if _, err := a.Approve(ctx, "illness", Approver{Name: name, Key: key}); err == nil || !strings.Contains(err.Error(), "new plan") {
 			t.Errorf("%s approves what was refused: %v", name, err)
 		}
 	}
@@ -319,7 +322,7 @@ func TestAuditLog(t *testing.T) {
 	a = r.agent(t)
 	round(t, a)
 	for _, name := range []string{"alice", "bob"} {
-		if _, err := a.Approve(context.Background(), "illness", Approver{name, keys[name]}); err != nil {
+		if _, err := a.Approve(context.Background(), "illness", Approver{Name: name, Key: keys[name]}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -435,5 +438,139 @@ func TestOtherTerms(t *testing.T) {
 	round(t, a)
 	if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) != 0 || strings.Count(r.log.String(), "plan refused: terms") != 1 {
 		t.Errorf("%d charges, %d uploads; log:\n%s", n, len(r.bodies), r.log)
+	}
+}
+
+// shownNow is the digest of the declaration in force.
+func shownNow(t *testing.T, a *Agent) string {
+	t.Helper()
+	d, err := a.state.declaration("ward")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Shown()
+}
+
+// TestApprovalLapses: an approval is of one declaration of the source. Another
+// one, of the same file too, or another mapping has persons asked again; what the
+// file comes to hold does not.
+func TestApprovalLapses(t *testing.T) {
+	ctx := context.Background()
+	for name, test := range map[string]struct {
+		between func(*testing.T, *rig, *Agent)
+		want    int // uploads before somebody approves again
+	}{
+		"nothing": {func(*testing.T, *rig, *Agent) {}, 1},
+		"the file changed": {func(t *testing.T, r *rig, _ *Agent) {
+			r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 20))
+		}, 1},
+		"declared anew, the same": {func(t *testing.T, r *rig, a *Agent) {
+			if _, err := a.DeclareSource("ward", Approver{Name: "bob"}); err != nil {
+				t.Fatal(err)
+			}
+		}, 0},
+		"another mapping": {func(t *testing.T, r *rig, a *Agent) {
+			r.mapWard(MappingSource{Inline: mapped(t, "decimal: \",\"")})
+			a.state.config = r.config
+			if _, err := a.DeclareSource("ward", Approver{Name: "bob"}); err != nil {
+				t.Fatal(err)
+			}
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.config.Policy.Approval = ApproveByPerson
+			a := r.agent(t)
+			round(t, a)
+			before, err := a.Approve(ctx, "illness", Approver{Name: "alice"})
+			if err != nil || !before.Approved || before.Shown != shownNow(t, a) {
+				t.Fatalf("%v, %+v", err, before)
+			}
+			test.between(t, r, a)
+			round(t, a)
+			if len(r.bodies) != test.want || charges(t, a, privacy.Record) != int64(test.want) {
+				t.Fatalf("%d uploads, want %d; log:\n%s", len(r.bodies), test.want, r.log)
+			}
+			if test.want == 1 {
+				return
+			}
+			review, _, err := a.Preview(ctx, "illness")
+			if err != nil || review.Progress != ProgressWaiting || !slices.Equal(review.Lapsed, []string{"alice"}) || len(review.ApprovedBy) != 0 {
+				t.Errorf("%v, %q, lapsed %v", err, review.Progress, review.Lapsed)
+			}
+			if !strings.Contains(r.log.String(), "again since its source was declared anew") {
+				t.Errorf("the log does not say so:\n%s", r.log)
+			}
+			if _, err := a.Approve(ctx, "illness", Approver{Name: "alice", Shown: before.Shown[:16]}); err == nil || !strings.Contains(err.Error(), "declared anew") {
+				t.Errorf("approved as it was shown before: %v", err)
+			}
+			if _, err := a.Approve(ctx, "illness", Approver{Name: "alice", Shown: review.Shown[:16]}); err != nil {
+				t.Fatal(err)
+			}
+			round(t, a)
+			if len(r.bodies) != 1 || charges(t, a, privacy.Record) != 1 {
+				t.Errorf("%d uploads after another yes; log:\n%s", len(r.bodies), r.log)
+			}
+		})
+	}
+}
+
+// TestLapsesBetweenChargeAndUpload: a source that is declared anew when the study
+// was charged already, before its records are read or while they are, gives
+// nothing that nobody approved; once somebody did, it is charged no more.
+func TestLapsesBetweenChargeAndUpload(t *testing.T) {
+	ctx := context.Background()
+	for _, while := range []bool{false, true} {
+		r := newRig(t, nil)
+		r.config.Policy.Approval = ApproveByPerson
+		a := r.agent(t)
+		anew := func() {
+			if _, err := a.DeclareSource("ward", Approver{Name: "bob"}); err != nil {
+				t.Error(err)
+			}
+		}
+		round(t, a)
+		if _, err := a.Approve(ctx, "illness", Approver{Name: "alice"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Round(ctx); err != nil { // charged
+			t.Fatal(err)
+		}
+		if prepare := a.preparation.prepare; while {
+			a.preparation.prepare = func(ctx context.Context, w window) draft {
+				anew()
+				a.preparation.prepare = prepare
+				return prepare(ctx, w)
+			}
+		} else {
+			anew()
+		}
+		a.Finish(ctx)
+		round(t, a)
+		if len(r.bodies) != 0 || a.state.studies.of(r.hash).has(fileUpload) {
+			t.Fatalf("while %v: something that nobody approved was made", while)
+		}
+		if review, _, err := a.Preview(ctx, "illness"); err != nil || review.Progress != ProgressWaiting {
+			t.Errorf("while %v: %v, %q", while, err, review.Progress)
+		}
+		if _, err := a.Approve(ctx, "illness", Approver{Name: "alice"}); err != nil {
+			t.Fatal(err)
+		}
+		round(t, a)
+		if len(r.bodies) != 1 || charges(t, a, privacy.Record) != 1 {
+			t.Errorf("while %v: %d uploads and %d charges; log:\n%s", while, len(r.bodies), charges(t, a, privacy.Record), r.log)
+		}
+	}
+}
+
+// TestNothingShownNothingApproved: a study whose source is not declared cannot be
+// approved yet.
+func TestNothingShownNothingApproved(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.Policy.Approval = ApproveByPerson
+	os.RemoveAll(filepath.Join(r.config.State, "sources"))
+	a := r.agent(t)
+	if _, err := a.Approve(context.Background(), "illness", Approver{Name: "alice"}); err == nil || !strings.Contains(err.Error(), "caucus agent source declare ward") {
+		t.Errorf("approve = %v, want what to do first", err)
 	}
 }

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,6 +65,24 @@ type Declaration struct {
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
 	Account string    `json:"account"` // the operating system's user
+}
+
+// Shown is the digest of what a person is shown of a source, and says yes to: the
+// file's digest, its form, schema and mapping, the columns, the number of
+// records, and that somebody declared just that just then.
+//
+// Proof note: an approval that hangs on it must tell nothing of the records. The
+// moment of the declaration is in it, so that every other declaration has another
+// digest, of the same file too: whether a study takes part then hangs on what
+// persons did, and not on whether the file had changed between two declarations.
+// What the file comes to hold without a declaration is not in it.
+func (d Declaration) Shown() string {
+	b, err := json.Marshal(d)
+	if err != nil { // it was written as JSON
+		panic(err)
+	}
+	digest := sha256.Sum256(b)
+	return hex.EncodeToString(digest[:])
 }
 
 // Objections says where a plan asks for what a declared source does not have,

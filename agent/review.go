@@ -76,6 +76,9 @@ type Review struct {
 	Pool string         `json:"pool"`
 
 	Source string `json:"source"`
+	// Shown is the digest of the declaration that an approval is of, beside the
+	// plan: see Declaration.Shown.
+	Shown string `json:"shown,omitempty"`
 	// Undeclared says what a person has to do before the study can take place.
 	Undeclared string `json:"undeclared,omitempty"`
 	// Records is how many the study gets: as declared, and from when it is charged
@@ -102,6 +105,8 @@ type Review struct {
 	Needed      int      `json:"approvals_needed"`
 	Approved    bool     `json:"approved"`
 	ApprovedBy  []string `json:"approved_by"`
+	// Lapsed are persons who approved it before its source was declared anew.
+	Lapsed []string `json:"approvals_lapsed,omitempty"`
 	// Refused says which person refused it, and when; "" where none did.
 	Refused string `json:"refused,omitempty"`
 	// Problems are for the site to mend: a pool that is not here, a file that is
@@ -146,13 +151,14 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 		Kind: p.Kind, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, Mechanism: p.Mechanism, Noise: p.Noise,
 		Leaves: kinds.WordsOf(p).Leaves, Protects: protects(p),
 		Columns: p.Schema.FeatureColumns(), ClearColumns: kinds.WordsOf(p).InClear,
-		Needed: s.config.Policy.needed(), ApprovedBy: append([]string{}, s.approvers(d, h)...),
-		Label: labelWords(p.Schema.Label), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),
+		Needed: s.config.Policy.needed(),
+		Label:  labelWords(p.Schema.Label), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),
 		Objections: s.config.Policy.Objections(p),
 	}
 	if source, err := s.declared(p); err != nil {
 		r.Undeclared = err.Error()
 	} else {
+		r.Shown = source.Shown()
 		r.Source, r.Records = source.File, cmp.Or(d.declared(), source.Records)
 		r.Objections = append(r.Objections, source.Objections(p)...)
 	}
@@ -162,6 +168,8 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 	if b, err := d.read(fileUnread); err == nil {
 		r.Problems = append(r.Problems, "it got empty records: "+strings.TrimSpace(string(b)))
 	}
+	by, lapsed := s.approvers(d, h, p)
+	r.ApprovedBy, r.Lapsed = append([]string{}, by...), lapsed
 	r.NeedsPerson, r.Approved = r.Needed > 0, len(r.ApprovedBy) >= r.Needed
 	if no := s.refused(d); no != nil {
 		r.Refused = fmt.Sprintf("refused by %s on %s", no.Name, no.At.Format(time.DateOnly))
@@ -289,7 +297,7 @@ func (s *state) progress(d dossier, r Review) Progress {
 		return ProgressDeclined
 	case d.has(fileUpload):
 		return ProgressPrepared
-	case r.charged && !d.has(fileDeclined):
+	case r.charged && !d.has(fileDeclined) && (r.Approved || !r.NeedsPerson):
 		return ProgressPreparing
 	case !r.Allowed:
 		return ProgressRefused

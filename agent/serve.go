@@ -210,7 +210,7 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 		a.logOnce(h, slog.LevelWarn, "the data source does not have what this study asks for: see caucus agent preview "+h.String()[:16])
 		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byPolicy)) // a person may declare it anew
 	}
-	by = a.state.approvers(d, h)
+	by, lapsed := a.state.approvers(d, h, p)
 	if more := policy.needed() - len(by); more > 0 {
 		who := "a person"
 		if more > 1 {
@@ -218,7 +218,11 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 		} else if len(by) > 0 {
 			who = "another person"
 		}
-		a.logOnce(h, slog.LevelInfo, who+" must approve this study: see caucus agent preview "+h.String()[:16])
+		again := ""
+		if len(lapsed) > 0 {
+			again = ", again since its source was declared anew"
+		}
+		a.logOnce(h, slog.LevelInfo, who+" must approve this study"+again+": see caucus agent preview "+h.String()[:16])
 		return nil, nil
 	}
 	if policy.needed() == 0 {
@@ -307,7 +311,7 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	a.preparation.queue = a.preparation.queue[1:]
 	d := a.state.studies.of(w.study)
 	gone := func() bool { return ctx.Err() != nil || d.has(fileRefused) || d.has(fileClosed) }
-	if gone() {
+	if gone() || a.unapproved(d, w) {
 		return
 	}
 	var err error
@@ -321,7 +325,7 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	if err == nil {
 		a.done("time fixed")
 		a.log.Info("preparing a contribution", "study", w.study.String(), "leaves", w.Leaves.UTC().Format(time.RFC3339))
-		if w.made = a.preparation.within(ctx, w); gone() {
+		if w.made = a.preparation.within(ctx, w); gone() || a.unapproved(d, w) {
 			return
 		}
 		err = a.upload(ctx, d, w)
@@ -335,6 +339,14 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		a.logOnce(w.study, slog.LevelWarn, err.Error())
 	}
+}
+
+// unapproved says whether approvals of a study that was charged have lapsed since:
+// its source was declared anew before its records were read, or while they were.
+// The next round asks persons again; what it costs stays charged, once.
+func (a *Agent) unapproved(d dossier, w window) bool {
+	by, _ := a.state.approvers(d, w.study, w.plan)
+	return len(by) < a.state.config.Policy.needed()
 }
 
 // upload stores the finished bytes.

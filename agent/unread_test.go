@@ -167,7 +167,7 @@ func TestApprovedUnread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.state.approvers(a.state.studies.of(r.hash), r.hash)) != 1 {
+	if by, _ := a.state.approvers(a.state.studies.of(r.hash), r.hash, r.study.Plan); len(by) != 1 {
 		t.Error("the file was opened before the study was approved")
 	}
 	_, err = f.Write(text)

@@ -112,6 +112,9 @@ func (r Review) WriteText(w io.Writer) error {
 		}
 		line("ledger", "unit %s%s: ε = %s now, %s after, %g at most (δ = %g)", u.Unit, when, show(u.Before), show(u.After), u.Limit, u.Delta)
 	}
+	if r.NeedsPerson && r.Shown != "" {
+		line("shown", "%s: an approval is of this plan and of this declaration of the source, and of no other", r.Shown[:min(16, len(r.Shown))])
+	}
 	by := strings.Join(r.ApprovedBy, ", ")
 	switch {
 	case r.Refused != "":
@@ -128,6 +131,9 @@ func (r Review) WriteText(w io.Writer) error {
 		line("policy", "allows it once a person approves: caucus agent approve %s", r.Study)
 	default:
 		line("policy", "allows it")
+	}
+	if len(r.Lapsed) > 0 {
+		line("", "%s approved it before its source was declared anew, and is asked again", strings.Join(r.Lapsed, ", "))
 	}
 	for _, o := range r.Objections {
 		line("", "%s", o)

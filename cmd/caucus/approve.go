@@ -14,10 +14,10 @@ import (
 )
 
 // person is who says yes or no to a study.
-type person struct{ as, key string }
+type person struct{ as, key, shown string }
 
 func (p *person) approver(cmd *cobra.Command) (agent.Approver, error) {
-	who := agent.Approver{Name: p.as}
+	who := agent.Approver{Name: p.as, Shown: p.shown}
 	if p.key == "" {
 		return who, nil
 	}
@@ -97,7 +97,11 @@ func (a *agentCommand) approve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve STUDY",
 		Short: "Approve a study that the policy allows",
-		Long: `Approve one study, under exactly this plan. Read caucus agent preview first. What
+		Long: `Approve one study, under exactly this plan and this declaration of its source
+(file, form, mapping, number of records), whose digest preview and this command
+show. Where the source is declared anew, or its mapping changes, you are asked
+again. Read caucus agent preview first; with --shown and the digest that it
+showed, nothing else is approved. What
 the policy does not allow cannot be approved: change the policy. Where the
 policy names approvers, the approval is signed with your key; with approval:
 two-persons the study waits for a second one.`,
@@ -114,7 +118,7 @@ two-persons the study waits for a second one.`,
 				return err
 			}
 			return a.print(r, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "approved %s (%s)\n", agent.Printable(r.Study), r.Plan.String()[:16])
+				_, err := fmt.Fprintf(w, "approved %s (%s), with its source as shown (%s)\n", agent.Printable(r.Study), r.Plan.String()[:16], r.Shown[:16])
 				if more := r.Needed - len(r.ApprovedBy); err == nil && more > 0 {
 					_, err = fmt.Fprintf(w, "it waits for another person's approval\n")
 				}
@@ -123,6 +127,7 @@ two-persons the study waits for a second one.`,
 		},
 	}
 	cmd.Flags().StringVar(&p.key, "key", "", "file of your key, - for standard input")
+	cmd.Flags().StringVar(&p.shown, "shown", "", "digest, or the start of it, that preview showed")
 	return p.flags(cmd)
 }
 
