@@ -110,10 +110,10 @@ func newReleasedSum(p study.Plan, q Statistic) (*releasedSum, error) {
 	}, nil
 }
 
-// AppendPublished is the body of a contribution that a party released: its
+// appendPublished is the body of a contribution that a party released: its
 // weight and the publication. A simulated publication has no bytes of its own
 // that could pass for a real one; a zero byte and its values stand for it.
-func AppendPublished(weight int64, r privacy.Published) ([]byte, error) {
+func appendPublished(weight int64, r privacy.Published) ([]byte, error) {
 	body := binary.AppendUvarint(nil, uint64(weight))
 	if r.Simulated {
 		values := r.Values

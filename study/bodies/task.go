@@ -127,7 +127,7 @@ func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
 		return study.Contribution{}, err
 	}
 	return study.Contribution{Requests: requests, Body: func(r []privacy.Published) ([]byte, error) {
-		return AppendPublished(weight, r[0])
+		return appendPublished(weight, r[0])
 	}}, nil
 }
 

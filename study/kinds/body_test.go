@@ -10,7 +10,6 @@ import (
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/bodies"
 )
 
 // TestLargestBody: whatever was released, as much noise as a mechanism may have
@@ -44,7 +43,11 @@ func TestLargestBody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, err := bodies.AppendPublished(60, r)
+		contribution, err := task.Contribute(c.inputs(c.records(t, alike(60, well)), 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := contribution.Body([]privacy.Published{r})
 		if err != nil {
 			t.Fatal(err)
 		}
