@@ -268,8 +268,8 @@ func TestExpressionsBoundTime(t *testing.T) {
 		}
 		const records = 300
 		text := "age,sex,ill\n" + strings.Repeat("30,"+strings.Repeat("aÄ", 85)+",no\n", records)
-		least, cells := time.Hour, 0.0
-		for range 5 {
+		least, cells, given := time.Hour, 0.0, time.Duration(0)
+		for tries := 0; tries < 5 || least > given && tries < 200; tries++ { // other work on the machine only adds
 			start := time.Now()
 			rows, err := dataset.NewLines(strings.NewReader(text), dataset.Format{})
 			if err != nil {
@@ -280,8 +280,8 @@ func TestExpressionsBoundTime(t *testing.T) {
 				t.Fatal(name, err)
 			}
 			least, cells = min(least, time.Since(start)), 3+bound.Cells()
+			given = time.Duration(study.CellSteps * cells * records * float64(stepTime()) / stepsCounted)
 		}
-		given := time.Duration(study.CellSteps * cells * records * float64(stepTime()) / stepsCounted)
 		t.Logf("%s: %v, given %v", name, least, given)
 		if least > given {
 			t.Errorf("%s: %d records take %v, %v are counted", name, records, least, given)
@@ -312,16 +312,16 @@ func TestCellsBoundTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		steps := study.CellSteps * d.cells() * float64(d.Records)
+		given := time.Duration(steps * float64(stepTime()) / stepsCounted)
 		least := time.Hour
-		for range 5 {
+		for tries := 0; tries < 5 || least > given && tries < 200; tries++ { // other work on the machine only adds
 			start := time.Now()
 			if _, err := d.read(); err != nil {
 				t.Fatal(err)
 			}
 			least = min(least, time.Since(start))
 		}
-		steps := study.CellSteps * d.cells() * float64(d.Records)
-		given := time.Duration(steps * float64(stepTime()) / stepsCounted)
 		t.Logf("%s: %v, given %v", name, least, given)
 		if least > given {
 			t.Errorf("%s: reading %d records takes %v, %v are counted", name, d.Records, least, given)
