@@ -269,11 +269,11 @@ func TestContribute(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum, err := task.NewSum()
+			checker, err := study.NewChecker(task)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := sum.Check(r.stored); err != nil {
+			if err := checker.Check(r.stored); err != nil {
 				t.Errorf("an aggregator refuses the upload: %v", err)
 			}
 			if n := charges(t, a, test.unit); n != 1 {

@@ -261,9 +261,9 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := task.NewSum()
+	checker, err := study.NewChecker(task)
 	if err == nil {
-		err = sum.Check(w.body)
+		err = checker.Check(w.body)
 	}
 	if err != nil {
 		t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)

@@ -54,7 +54,7 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 				if err == nil && machine.State == study.Sealed {
 					err = c.fold(ctx, machine)
 				}
-				if errors.Is(err, errDamagedBody) {
+				if damaged(err) {
 					c.inspected = false
 				}
 			case study.MakeRelease:
@@ -62,8 +62,9 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 			default:
 				err = fmt.Errorf("resume study %s: unknown effect %T", c.hash, e)
 			}
-			if errors.Is(err, errDamagedSum) {
-				return c.loseSum(ctx, r.repairer)
+			_, folded := e.(study.MakeRelease)
+			if errors.Is(err, errDamagedSum) || errors.Is(err, errMissingBody) || folded && damaged(err) {
+				return c.loseFolded(ctx, r.repairer, err)
 			}
 			if err != nil {
 				return err
@@ -72,18 +73,34 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 	}
 }
 
-// fold adds all contributions to the sum, each exactly once: a batch is added,
-// its ballots deleted and the sum stored in one transaction.
+// fold adds all contributions to the sum, or holds them against their digests where
+// the task keeps them, and says how many there are.
 func (c *runningStudy) fold(ctx context.Context, s *study.Study) error {
+	fail := func(err error) error { return fmt.Errorf("fold study %s: %w", c.hash, err) }
 	aggregator, err := c.aggregator(ctx)
 	if err != nil {
-		return fmt.Errorf("fold study %s: %w", c.hash, err)
+		return fail(err)
 	}
-	sum, err := aggregator.task.NewSum()
+	var total int
+	if _, keeps := aggregator.task.(study.Keeper); keeps {
+		total, err = count(s.Held(c.bodies(ctx, s)))
+	} else {
+		total, err = c.add(ctx, aggregator.task)
+	}
 	if err != nil {
-		return fmt.Errorf("fold study %s: %w", c.hash, err)
+		return fail(err)
 	}
-	total := 0
+	_, err = c.step(ctx, study.FoldDone{Contributions: total}, nil)
+	return err
+}
+
+// add adds all contributions to the stored sum, each exactly once: a batch is added,
+// its ballots deleted and the sum stored in one transaction.
+func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err error) {
+	sum, err := task.NewSum()
+	if err != nil {
+		return 0, err
+	}
 	for more := true; more; {
 		err := c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
 			stored, n, err := tx.Sum(c.hash)
@@ -122,11 +139,32 @@ func (c *runningStudy) fold(ctx context.Context, s *study.Study) error {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return fmt.Errorf("fold study %s: %w", c.hash, err)
+			return 0, err
 		}
 	}
-	_, err = c.step(ctx, study.FoldDone{Contributions: total}, nil)
-	return err
+	return total, nil
+}
+
+// summed is what was folded of a study.
+func (c *runningStudy) summed(ctx context.Context, s *study.Study, task study.Task) (study.Summed, error) {
+	if _, keeps := task.(study.Keeper); keeps {
+		return study.Summed{Bodies: c.bodies(ctx, s)}, nil
+	}
+	sum, err := task.NewSum()
+	if err != nil {
+		return study.Summed{}, err
+	}
+	err = c.store.View(ctx, func(tx Tx) error {
+		stored, n, err := tx.Sum(c.hash)
+		if err != nil {
+			return err
+		}
+		if n != len(s.Received) {
+			return fmt.Errorf("%w: the sum holds %d contributions of %d", protocol.ErrDamaged, n, len(s.Received))
+		}
+		return sum.UnmarshalBinary(stored)
+	})
+	return study.Summed{Sum: sum}, err
 }
 
 // release settles the sum through the ledger and stores the signed release and
@@ -142,25 +180,12 @@ func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) 
 	if err != nil {
 		return fail(err)
 	}
-	sum, err := aggregator.task.NewSum()
-	if err != nil {
-		return fail(err)
-	}
-	err = c.store.View(ctx, func(tx Tx) error {
-		stored, n, err := tx.Sum(c.hash)
-		if err != nil {
-			return err
-		}
-		if n != len(s.Received) {
-			return fmt.Errorf("%w: the sum holds %d contributions of %d", protocol.ErrDamaged, n, len(s.Received))
-		}
-		return sum.UnmarshalBinary(stored)
-	})
+	summed, err := c.summed(ctx, s, aggregator.task)
 	if err != nil {
 		return fail(err)
 	}
 	c.point("before ledger")
-	release, err := study.Conclude(ctx, s, aggregator.task, sum, r.ledger)
+	release, err := study.Conclude(ctx, s, aggregator.task, summed, r.ledger)
 	if err != nil {
 		return fail(err)
 	}

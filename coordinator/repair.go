@@ -149,15 +149,21 @@ func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.Part
 	return c.load(ctx)
 }
 
-// loseSum gives up a stored sum that is not what was stored. Its contributions are
-// not here any more, but their parties have them: all are asked again. The sum is
-// then the same, so a ledger that was asked already gives its first answer.
-func (c *runningStudy) loseSum(ctx context.Context, m repairer) error {
+// loseFolded goes back to a sealed study because what was folded is not what was
+// stored. The contributions in a sum are not here any more, but their parties have
+// them: all are asked again. Of bodies that are kept those that are missing are asked
+// for; those that are damaged are found when the sealed study is inspected. What is
+// folded then is the same, so a ledger that was asked already gives its first answer.
+func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) error {
 	now, err := m.lostSince()
 	if err != nil {
 		return fmt.Errorf("mend study %s: %w", c.hash, err)
 	}
-	m.log.Error("a stored sum is damaged: check the disk. All contributors are asked for the same bytes", "study", c.hash)
+	if errors.Is(why, errDamagedSum) {
+		m.log.Error("a stored sum is damaged: check the disk. All contributors are asked for the same bytes", "study", c.hash)
+	} else {
+		m.log.Error("stored contributions are damaged or missing since they were folded: check the disk. They are inspected again", "study", c.hash)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, err = c.stepLocked(ctx, study.SumLost{}, func(tx Tx, _ study.Effect) error { return tx.LoseSum(c.hash, now) })
@@ -194,3 +200,11 @@ var errDamagedSum = fmt.Errorf("%w: the stored sum is not what was stored", prot
 
 // errDamagedBody: a body was damaged since it was inspected.
 var errDamagedBody = errors.New("a stored contribution is not what was received")
+
+// errMissingBody: a body that is kept is not there.
+var errMissingBody = errors.New("a stored contribution is missing")
+
+// damaged says whether bodies were damaged since they were inspected.
+func damaged(err error) bool {
+	return errors.Is(err, errDamagedBody) || errors.Is(err, errMissingBody) || errors.Is(err, study.ErrOtherBodies)
+}

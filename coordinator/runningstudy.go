@@ -172,19 +172,19 @@ func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(
 	return receipt, nil
 }
 
-// aggregator checks and sums a study's contributions.
+// aggregator checks a study's contributions and makes its release.
 type aggregator struct {
 	task study.Task
 
-	mu  sync.Mutex // guards sum, which checks one body at a time
-	sum study.Sum  // an empty one, for check
+	mu      sync.Mutex // guards checker, which checks one body at a time
+	checker study.Checker
 }
 
 // check says whether a body is a valid contribution.
 func (a *aggregator) check(body []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.sum.Check(body)
+	return a.checker.Check(body)
 }
 
 // aggregator makes the study's aggregator, or gives the one made before.
@@ -223,8 +223,8 @@ func newAggregator(plan study.Plan, data []byte) (*aggregator, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := task.NewSum()
-	return &aggregator{task: task, sum: sum}, err
+	checker, err := study.NewChecker(task)
+	return &aggregator{task: task, checker: checker}, err
 }
 
 // uploading lets a party upload once at a time.
@@ -380,6 +380,6 @@ func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool,
 
 // permanent reports whether trying the same again cannot help.
 func permanent(err error) bool {
-	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !errors.Is(err, errDamagedBody) && !errors.Is(err, errDamagedSum) &&
+	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !damaged(err) && !errors.Is(err, errDamagedSum) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && explain(err) == err
 }

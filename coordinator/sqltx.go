@@ -365,6 +365,7 @@ func (t *sqlTx) Declined(h study.Hash) (all []study.PartyID, err error) {
 
 func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]contribution, error) {
 	var all []contribution
+	size := 0
 	err := t.each(func(scan func(...any) error) error {
 		var c contribution
 		var digest []byte
@@ -374,9 +375,27 @@ func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]contributi
 		d, err := digest32(digest)
 		c.Digest = d
 		all = append(all, c)
+		if size += len(c.Body); err == nil && size >= batchBytes {
+			err = errEnough
+		}
 		return err
 	}, "SELECT party, digest, body FROM contributions WHERE study = $1 AND body IS NOT NULL AND party > $2 ORDER BY party LIMIT $3", h[:], after, n)
+	if err == errEnough {
+		err = nil
+	}
 	return all, err
+}
+
+// batchBytes bounds the memory of contributions that are read together: those that
+// reach it are the last.
+const batchBytes = 16 << 20
+
+// errEnough ends a reading.
+var errEnough = errors.New("enough was read")
+
+func (t *sqlTx) Body(h study.Hash, p study.PartyID) (body []byte, err error) {
+	err = t.one([]any{&body}, "SELECT body FROM contributions WHERE study = $1 AND party = $2 AND body IS NOT NULL", h[:], p)
+	return body, err
 }
 
 func (t *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
@@ -447,7 +466,7 @@ func (t *sqlTx) Lose(h study.Hash, parties []study.PartyID, noticed time.Time) e
 }
 
 func (t *sqlTx) LoseSum(h study.Hash, noticed time.Time) error {
-	if err := t.exec("DELETE FROM sums WHERE study = $1", h[:]); err != nil {
+	if _, err := t.run("DELETE FROM sums WHERE study = $1", h[:]); err != nil {
 		return err
 	}
 	_, err := t.run("INSERT INTO losses (study, party, noticed) SELECT study, party, $1 FROM contributions WHERE study = $2 AND body IS NULL ON CONFLICT DO NOTHING", noticed.UnixMilli(), h[:])

@@ -158,11 +158,15 @@ type contributionTx interface {
 	// Declined are the parties that said so, by name.
 	Declined(study.Hash) ([]study.PartyID, error)
 	// Unfolded gives up to n contributions that are not in the sum nor lost, by
-	// party, after one.
+	// party, after one; fewer where they are large, none only at the end.
 	Unfolded(h study.Hash, after study.PartyID, n int) ([]contribution, error)
+	// Body gives what a party contributed, errNone where the bytes are not here:
+	// they are in the sum, lost, or deleted.
+	Body(study.Hash, study.PartyID) ([]byte, error)
 	// Lose forgets the bodies of parties, and keeps since when they are lost.
 	Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error
-	// LoseSum forgets the sum: all contributions that were in it are lost.
+	// LoseSum forgets the sum, if there is one: all contributions whose bodies are
+	// not there, because they were in it, are lost.
 	LoseSum(h study.Hash, noticed time.Time) error
 	Lost(study.Hash) (map[study.PartyID]time.Time, error)
 	// Restore keeps the body of a contribution that was lost.

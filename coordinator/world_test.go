@@ -287,13 +287,18 @@ func (w *world) wait(ref string, states ...study.State) protocol.Study {
 	}
 }
 
-// sumOf is the stored sum of these bodies.
+// sumOf is the sum of these bodies, or the bodies that are kept, in canonical bytes.
 func sumOf(p study.Plan, pool []byte, bodies [][]byte) []byte {
-	aggregator := must(newAggregator(p, pool))
+	return must(gathered(must(newAggregator(p, pool)).task, bodies).MarshalBinary())
+}
+
+// gathered are these bodies, added up or kept as the task has it.
+func gathered(task study.Task, bodies [][]byte) study.Summed {
+	all := must(study.Gather(task))
 	for _, b := range bodies {
-		must(0, aggregator.sum.Add(b))
+		must(0, all.Add(b))
 	}
-	return must(aggregator.sum.MarshalBinary())
+	return all.Summed()
 }
 
 // agree checks that a coordinator's ledger holds one charge, which is the
@@ -304,9 +309,6 @@ func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte,
 	j := must(journal.OpenSQLite(filepath.Join(dir, LedgerFile)))
 	defer j.Close()
 	aggregator := must(newAggregator(p, pool))
-	for _, b := range bodies {
-		must(0, aggregator.sum.Add(b))
-	}
 	m := len(bodies)
 	if charges := must(privacy.Verify(ctx, j))[p.Unit].Charges; charges != 1 {
 		t.Errorf("the ledger has %d charges", charges)
@@ -316,7 +318,7 @@ func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte,
 	if err != nil || !found || line.Answers(out) != nil {
 		t.Errorf("the release is not the ledger's answer: %v, %v", found, err)
 	}
-	want := must(aggregator.task.Finish(study.Summed{Contributions: m, Weight: aggregator.sum.Weight(), Sum: aggregator.sum}, []privacy.Published{out}))
+	want := must(aggregator.task.Finish(gathered(aggregator.task, bodies), []privacy.Published{out}))
 	if !bytes.Equal(want.Body, r.Result.Body) || r.Parties != m {
 		t.Errorf("the release of %d parties does not follow from the ledger's answer for %d", r.Parties, m)
 	}

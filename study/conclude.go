@@ -13,25 +13,32 @@ import (
 )
 
 // Conclude releases what a folded sum requests through the aggregator's ledger and
-// makes the release document. Repeating it after a crash gives the same
-// publications and spends nothing more. Plan bytes and software are the
-// caller's to fill in.
-func Conclude(ctx context.Context, s *Study, t Task, sum Sum, ledger *privacy.Ledger) (Release, error) {
+// makes the release document; of a Keeper's task there is nothing to request, and bodies
+// that are not those received are ErrOtherBodies. Repeating it after a crash gives
+// the same publications and spends nothing more. It counts and weighs what was summed
+// itself. Plan bytes and software are the caller's to fill in.
+func Conclude(ctx context.Context, s *Study, t Task, of Summed, ledger *privacy.Ledger) (Release, error) {
 	fail := func(err error) (Release, error) { return Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {
 		return fail(fmt.Errorf("the task is of plan %s, the study of plan %s", t.Hash(), s.Hash))
 	}
-	m := len(s.Received)
-	requests, published, err := s.Settle(ctx, sum, ledger)
+	of, err := s.gathered(t, of)
 	if err != nil {
 		return fail(err)
 	}
-	result, err := t.Finish(Summed{Contributions: m, Weight: sum.Weight(), Sum: sum}, published)
+	var requests []Request
+	var published []privacy.Published
+	if of.Sum != nil {
+		if requests, published, err = s.Settle(ctx, of.Sum, ledger); err != nil {
+			return fail(err)
+		}
+	}
+	result, err := t.Finish(of, published)
 	if err != nil {
 		return fail(err)
 	}
 	r := Release{Manifest: Claim(t), Result: result}
-	r.Parties, r.Weight = m, sum.Weight()
+	r.Parties, r.Weight = of.Contributions, of.Weight
 	r.Contributed, r.Missing = s.Contributors()
 	r.Result.Warnings = append(r.Result.Warnings, ConcludingWarnings(s.Plan, t.Pool(), r.Missing)...)
 	for i, p := range published {
@@ -46,11 +53,27 @@ func Conclude(ctx context.Context, s *Study, t Task, sum Sum, ledger *privacy.Le
 		}
 	}
 	if !s.Plan.Simulated {
-		if err := r.support(ctx, sum, published, ledger); err != nil {
+		if err := r.support(ctx, t, of, published, ledger); err != nil {
 			return fail(err)
 		}
 	}
 	return r, nil
+}
+
+// gathered are all contributions as a task takes them: a sum, or exactly the bodies
+// that were received.
+func (s *Study) gathered(t Task, of Summed) (Summed, error) {
+	of.Contributions = len(s.Received)
+	_, keeps := t.(Keeper)
+	switch {
+	case keeps && of.Sum == nil && of.Bodies != nil:
+		of.Weight, of.Bodies = 0, s.Held(of.Bodies)
+	case !keeps && of.Sum != nil && of.Bodies == nil:
+		of.Weight = of.Sum.Weight()
+	default:
+		return of, fmt.Errorf("a task that keeps bodies takes them, and another one a sum")
+	}
+	return of, nil
 }
 
 // Settle releases what the sum requests. The digest of who contributed what is one of
@@ -87,7 +110,7 @@ func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 }
 
 // support adds what the claim can be checked with.
-func (r *Release) support(ctx context.Context, sum Sum, published []privacy.Published, ledger *privacy.Ledger) (err error) {
+func (r *Release) support(ctx context.Context, t Task, of Summed, published []privacy.Published, ledger *privacy.Ledger) (err error) {
 	for _, p := range published {
 		b, err := p.MarshalBinary()
 		if err != nil {
@@ -102,10 +125,18 @@ func (r *Release) support(ctx context.Context, sum Sum, published []privacy.Publ
 		}
 		r.Published, r.Ledger = append(r.Published, b), append(r.Ledger, line)
 	}
-	if len(published) == 0 && sum.Public() {
-		r.Sum, err = sum.MarshalBinary()
+	if len(published) == 0 && of.public(t) {
+		r.Sum, err = of.MarshalBinary()
 	}
 	return err
+}
+
+// public says whether any reader of the release may have it.
+func (s Summed) public(t Task) bool {
+	if k, ok := t.(Keeper); ok {
+		return k.PublicBodies()
+	}
+	return s.Sum.Public()
 }
 
 // CostsOf are the costs of a task's publications over a public weight, from

@@ -148,7 +148,7 @@ features:
 	must(err)
 	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the coordinator's, charged nothing
 	must(err)
-	release, err := study.Conclude(ctx, s, task, sum, ledger)
+	release, err := study.Conclude(ctx, s, task, study.Summed{Sum: sum}, ledger)
 	must(err)
 
 	var counted []float64

@@ -55,13 +55,10 @@ type Contribution struct {
 }
 
 // Sum adds the bodies of contributions; neither order nor sharding changes its
-// bytes. Where a kind needs totals only (classify, reweigh) its memory does not
-// depend on how many were added; ratio and labels keep the bodies, because later
-// estimates need each, and grow by at most MaxBody with every one.
+// bytes, and its memory does not depend on how many were added. A kind whose result
+// takes every contribution has none: see Keeper.
 type Sum interface {
-	// Check says whether a body is a valid contribution; an error wraps
-	// ErrContribution. It is what decides validity on receipt.
-	Check(body []byte) error
+	Checker
 	// Add checks a body, then adds it. An error leaves the sum as it was.
 	Add(body []byte) error
 	// Merge adds another sum of the same plan.
@@ -79,14 +76,6 @@ type Sum interface {
 	// tell; Weight is their ballots or records together, 0 where nothing is weighed.
 	Contributions() int
 	Weight() int64
-}
-
-// Summed is what came of a study's contributions.
-type Summed struct {
-	Contributions int
-	Weight        int64
-	// Sum is nil for a reader of the release who does not get it.
-	Sum Sum
 }
 
 // Kind is one kind of study: a folder below this one and a row in study/kinds. It has

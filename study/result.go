@@ -59,7 +59,8 @@ type Release struct {
 	Result   Result    `json:"result"`
 	// Published are the aggregator's publications, each as the ledger gave it
 	// (privacy.ParsePublished); Sum is the sum of the parties' own, where each
-	// released its part and any reader may see it. The result follows from
+	// released its part and any reader may see it, or the bodies where the task keeps
+	// them (Bodies.MarshalBinary). The result follows from
 	// either. A simulated release has neither.
 	Published [][]byte `json:"published,omitempty"`
 	Sum       []byte   `json:"sum,omitempty"`

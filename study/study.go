@@ -82,7 +82,7 @@ type Event interface{ event() }
 type (
 	// Opened: an operator opened the study.
 	Opened struct{}
-	// Contributed: an authenticated party sent a body that its kind's Sum
+	// Contributed: an authenticated party sent a body that its task's Checker
 	// accepts.
 	Contributed struct {
 		Party PartyID
@@ -91,12 +91,14 @@ type (
 	}
 	// DeadlinePassed: the plan's deadline is over.
 	DeadlinePassed struct{}
-	// FoldDone: a number of contributions were added to the sum.
+	// FoldDone: a number of contributions were added to the sum, or found to be
+	// stored as they were received where the task keeps them.
 	FoldDone struct{ Contributions int }
 	// ReleaseDone: the ledger released, and the result is stored.
 	ReleaseDone struct{}
-	// SumLost: the stored sum of a study was damaged; all its contributions are
-	// lost, and wanted again.
+	// SumLost: what a study was folded to is damaged. Where that was its sum, all
+	// its contributions are lost, and wanted again; of bodies that are kept, those
+	// that are damaged.
 	SumLost struct{}
 	// Resealed: contributions to a sealed study were lost, nobody brought them
 	// again, and the ledger holds no entry of it.
@@ -134,7 +136,8 @@ type (
 		State  State
 		Reason string
 	}
-	// FoldSum adds all contributions to the sum, each exactly once.
+	// FoldSum adds all contributions to the sum, each exactly once. Where the task
+	// keeps bodies it holds each against its digest.
 	FoldSum struct{ Contributions int }
 	// MakeRelease settles what the sum requests and finishes the result.
 	MakeRelease struct{ Contributions int }

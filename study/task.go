@@ -43,11 +43,12 @@ type Task interface {
 	// MaxBody bounds the size of a body in bytes, whatever records say: a
 	// coordinator reads no more of one.
 	MaxBody() int
-	// NewSum is an empty sum.
+	// NewSum is an empty sum. A Keeper has none: ErrKept.
 	NewSum() (Sum, error)
 	// Finish makes the result of contributions once what their sum requests was
 	// released, in the order of the requests. All of it is post-processing, and gives
 	// the same bytes again. It refuses a weight that so many contributions cannot have.
+	// That of a Keeper walks the bodies, which may be too large for memory together.
 	Finish(s Summed, released []privacy.Published) (Result, error)
 }
 

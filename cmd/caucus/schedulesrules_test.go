@@ -152,7 +152,7 @@ func (f *federated) sumOf(plan study.Plan, r study.Release) {
 	if len(r.Sum) == 0 || len(f.restored) > 0 {
 		return
 	}
-	sum, err := f.emptySum(plan)
+	sum, err := f.gathering(plan)
 	if err != nil {
 		f.t.Error(err)
 		return
@@ -166,13 +166,13 @@ func (f *federated) sumOf(plan study.Plan, r study.Release) {
 			f.t.Errorf("the upload of %s: %v", p, err)
 		}
 	}
-	if b, err := sum.MarshalBinary(); err != nil || !bytes.Equal(b, r.Sum) {
+	if b, err := sum.Summed().MarshalBinary(); err != nil || !bytes.Equal(b, r.Sum) {
 		f.t.Errorf("study %s: the sum is not each upload once (%v)", plan.Name, err)
 	}
 }
 
-// emptySum is that of a plan, on the pool that an agent keeps.
-func (f *federated) emptySum(p study.Plan) (study.Sum, error) {
+// gathering takes contributions to a plan, on the pool that an agent keeps.
+func (f *federated) gathering(p study.Plan) (*study.Gathering, error) {
 	var table *dataset.Table
 	kept, err := filepath.Glob(filepath.Join(f.dir, "state-*", "pools", "*"))
 	for _, path := range kept {
@@ -191,5 +191,5 @@ func (f *federated) emptySum(p study.Plan) (study.Sum, error) {
 	if err != nil {
 		return nil, err
 	}
-	return task.NewSum()
+	return study.Gather(task)
 }

@@ -4,7 +4,8 @@
 // It is for kinds whose parties send integers. A kind with a Statistic has a
 // Task here whole: parties or the coordinator release the sum of it, which is the
 // same in any order and from any shards; a kind that needs every contribution
-// later keeps their bodies (KeptBodies). It guarantees that
+// later is a study.Keeper, and reads what parties released with AtParties. It
+// guarantees that
 //
 //   - a body is checked for everything that a valid contribution promises before it
 //     is added, and a refused one leaves a sum as it was;

@@ -141,7 +141,7 @@ func (c clinic) asksOf(t testing.TB, p study.Plan, parties ...*dataset.Records) 
 		t.Fatal(err)
 	}
 	task := taskOf(t, p, c.pool)
-	sum, err := task.NewSum()
+	all, err := study.Gather(task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,11 +157,11 @@ func (c clinic) asksOf(t testing.TB, p study.Plan, parties ...*dataset.Records) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := sum.Add(body); err != nil {
+		if err := all.Add(body); err != nil {
 			t.Fatal(err)
 		}
 	}
-	asks, err := sum.Requests(len(parties))
+	asks, err := all.Sum.Requests(len(parties))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func TestSummedIsATerm(t *testing.T) {
 			if err := there.UnmarshalBinary(b); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := study.Conclude(ctx, s, taskOf(t, p, other), there, l); !errors.Is(err, privacy.ErrConflict) {
+			if _, err := study.Conclude(ctx, s, taskOf(t, p, other), study.Summed{Sum: there}, l); !errors.Is(err, privacy.ErrConflict) {
 				t.Errorf("another matrix: %v, want ErrConflict", err)
 			}
 			here, err := study.TermsDigest(taskOf(t, p, with))

@@ -78,7 +78,7 @@ func settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs, c 
 
 // FuzzBody: whatever a party sends to a study of any kind, Check and Add agree,
 // a refusal is one of a contribution and changes nothing, and what is taken
-// leaves a sum that survives its encoding.
+// leaves a sum, or kept bodies, that survive their encoding.
 func FuzzBody(f *testing.F) {
 	c, plans := fuzzPlans(f)
 	for i, p := range plans {
@@ -88,22 +88,28 @@ func FuzzBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
 		p := plans[int(which)%len(plans)]
 		task := taskOf(t, p, c.pool)
-		sum, err := task.NewSum()
+		all, err := study.Gather(task)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, _ := sum.MarshalBinary()
-		checked, added := sum.Check(body), sum.Add(body)
+		before, _ := all.Summed().MarshalBinary()
+		checked, added := all.Check(body), all.Add(body)
 		if (checked == nil) != (added == nil) {
 			t.Fatalf("%s %s: Check says %v, Add says %v", p.Kind, p.Mechanism, checked, added)
 		}
-		after, err := sum.MarshalBinary()
+		after, err := all.Summed().MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if added != nil {
 			if !errors.Is(added, study.ErrContribution) || !bytes.Equal(before, after) {
 				t.Fatalf("%s %s: %v, and the sum changed: %v", p.Kind, p.Mechanism, added, !bytes.Equal(before, after))
+			}
+			return
+		}
+		if all.Sum == nil {
+			if _, n, err := study.ParseBodies(after); err != nil || n != 1 {
+				t.Fatalf("%s %s: %d bodies read back: %v", p.Kind, p.Mechanism, n, err)
 			}
 			return
 		}
@@ -121,20 +127,27 @@ func FuzzBody(f *testing.F) {
 func FuzzSum(f *testing.F) {
 	c, plans := fuzzPlans(f)
 	for i, p := range plans {
-		task := taskOf(f, p, c.pool)
-		sum, err := task.NewSum()
+		all, err := study.Gather(taskOf(f, p, c.pool))
 		if err != nil {
 			f.Fatal(err)
 		}
-		if err := sum.Add(contributionTo(f, c, p, append(alike(3, well), alike(3, ill)...))); err != nil {
+		if err := all.Add(contributionTo(f, c, p, append(alike(3, well), alike(3, ill)...))); err != nil {
 			f.Fatal(err)
 		}
-		b, _ := sum.MarshalBinary()
+		b, _ := all.Summed().MarshalBinary()
 		f.Add(uint8(i), b)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
 		p := plans[int(which)%len(plans)]
 		task := taskOf(t, p, c.pool)
+		if _, keeps := task.(study.Keeper); keeps {
+			if all, _, err := study.ParseBodies(data); err == nil {
+				if again, _ := all.MarshalBinary(); !bytes.Equal(again, data) {
+					t.Fatal("bodies change on their way through bytes")
+				}
+			}
+			return
+		}
 		sum, _ := task.NewSum()
 		if sum.UnmarshalBinary(data) != nil {
 			return

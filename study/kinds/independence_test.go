@@ -63,7 +63,7 @@ func TestNothingTellsOfTheData(t *testing.T) {
 	for _, p := range plans {
 		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise, p.Shards)
 		task := taskOf(t, p, c.pool)
-		sum, err := task.NewSum()
+		checker, err := study.NewChecker(task)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestNothingTellsOfTheData(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, %s: no body: %v", name, what, err)
 			}
-			if err := sum.Check(body); err != nil {
+			if err := checker.Check(body); err != nil {
 				t.Errorf("%s, %s: not taken: %v", name, what, err)
 			}
 			if max := task.MaxBody(); len(body) > max {
@@ -129,7 +129,7 @@ func TestNothingTellsOfTheData(t *testing.T) {
 		// Sizes are public; none and one are taken too.
 		for n := range 2 {
 			body := contributionTo(t, c, p, alike(n, ill))
-			if err := sum.Check(body); err != nil {
+			if err := checker.Check(body); err != nil {
 				t.Errorf("%s, %d records: not taken: %v", name, n, err)
 			}
 		}

@@ -87,10 +87,10 @@ func realBody(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) (
 	return body, ledger
 }
 
-// TestLabelsSum: real contributions add up whatever the order and sharding, a
-// sum survives its encoding, and what was not released under the plan's terms
-// is refused and changes nothing.
-func TestLabelsSum(t *testing.T) {
+// TestLabelsKept: the bodies of real contributions are the same whatever the order of
+// arrival, survive their encoding, and what was not released under the plan's terms
+// is refused and changes nothing. Nothing is added up.
+func TestLabelsKept(t *testing.T) {
 	schema, pool, m, records := hospital(t, 600)
 	p := labelPlan(schema, pool, m)
 	parts := append(deal(records, 3), records.Select(nil), records.Select(nil))
@@ -99,12 +99,15 @@ func TestLabelsSum(t *testing.T) {
 		body, _ := realBody(t, p, pool, study.Inputs{Records: r, ShardKey: []byte{byte(i)}})
 		bodies = append(bodies, body)
 	}
-	fresh := func() study.Sum {
-		s, err := taskOf(t, p, pool).NewSum()
+	fresh := func() *study.Gathering {
+		s, err := study.Gather(taskOf(t, p, pool))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
+	}
+	if s, err := taskOf(t, p, pool).NewSum(); s != nil || !errors.Is(err, study.ErrKept) {
+		t.Errorf("a sum %v, %v", s, err)
 	}
 	straight := fresh()
 	for _, b := range bodies {
@@ -115,34 +118,23 @@ func TestLabelsSum(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want, _ := straight.MarshalBinary()
-	left, right := fresh(), fresh()
-	for _, i := range []int{4, 1} {
-		left.Add(bodies[i])
+	want, _ := straight.Summed().MarshalBinary()
+	other := fresh()
+	for _, i := range []int{4, 1, 3, 0, 2} {
+		other.Add(bodies[i])
 	}
-	for _, i := range []int{3, 0, 2} {
-		right.Add(bodies[i])
+	if got, _ := other.Summed().MarshalBinary(); !bytes.Equal(got, want) {
+		t.Error("the order of arrival changed the bodies")
 	}
-	encoded, _ := right.MarshalBinary()
-	right = fresh()
-	if err := right.UnmarshalBinary(encoded); err != nil {
-		t.Fatal(err)
-	}
-	if err := left.Merge(right); err != nil {
-		t.Fatal(err)
-	}
-	if got, _ := left.MarshalBinary(); !bytes.Equal(got, want) {
-		t.Error("order or sharding changed the sum")
-	}
-	for n := range encoded {
-		if fresh().UnmarshalBinary(encoded[:n]) == nil {
-			t.Fatalf("a sum cut to %d bytes was read", n)
-		}
+	if read, n, err := study.ParseBodies(want); err != nil || n != 5 {
+		t.Errorf("%d bodies read back, %v", n, err)
+	} else if got, _ := read.MarshalBinary(); !bytes.Equal(got, want) {
+		t.Error("bodies changed on their way through bytes")
 	}
 
-	other := p
-	other.Epsilon = 0.5
-	cheaper, _ := realBody(t, other, pool, study.Inputs{Records: parts[0]})
+	another := p
+	another.Epsilon = 0.5
+	cheaper, _ := realBody(t, another, pool, study.Inputs{Records: parts[0]})
 	simulated := p
 	simulated.Simulated = true
 	virtual := contributions(t, simulated, pool, parts[:1])[0]
@@ -158,18 +150,20 @@ func TestLabelsSum(t *testing.T) {
 			t.Errorf("%s: have %v, want ErrContribution", name, err)
 		}
 	}
-	if got, _ := straight.MarshalBinary(); !bytes.Equal(got, want) {
-		t.Error("a refused contribution changed the sum")
+	if got, _ := straight.Summed().MarshalBinary(); !bytes.Equal(got, want) {
+		t.Error("a refused contribution changed the bodies")
 	}
-	result, err := taskOf(t, p, pool).Finish(study.Summed{Contributions: 5, Sum: straight}, nil)
+	result, err := taskOf(t, p, pool).Finish(straight.Summed(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := bodyOf[labels.Result](t, result); r.Records != records.Len() || len(r.Classifier.Weights) != pool.Dim() {
 		t.Errorf("%d records, %d weights", r.Records, len(r.Classifier.Weights))
 	}
-	if _, err := taskOf(t, p, pool).Finish(study.Summed{Sum: fresh()}, nil); err == nil {
-		t.Error("a result of nothing")
+	for _, of := range []study.Summed{fresh().Summed(), {Contributions: 5}} {
+		if _, err := taskOf(t, p, pool).Finish(of, nil); err == nil {
+			t.Error("a result of nothing")
+		}
 	}
 }
 
@@ -224,8 +218,7 @@ func TestLabelsDependOnNothingElse(t *testing.T) {
 		} else if !bytes.Equal(features, first) {
 			t.Errorf("%s: other features or another order", name)
 		}
-		sum, _ := taskOf(t, p, pool).NewSum()
-		if err := sum.Add(body); err != nil {
+		if err := taskOf(t, p, pool).(study.Keeper).Check(body); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

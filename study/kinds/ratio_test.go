@@ -249,7 +249,7 @@ func TestRatioDraftNeverFails(t *testing.T) {
 }
 
 // Contribute makes a body through a real ledger.
-func contribute(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, study.Sum) {
+func contribute(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, study.Checker) {
 	t.Helper()
 	canonical, err := p.Canonical()
 	if err != nil {
@@ -266,11 +266,11 @@ func contribute(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs)
 	if c := r[0].Cost; len(charges) != 1 || c.Rho.Cmp(charges[0].Cost.Rho) != 0 || c.Unit != charges[0].Cost.Unit {
 		t.Fatalf("declared %+v, spent %+v", charges, c)
 	}
-	sum, err := taskOf(t, p, pool).NewSum()
+	checker, err := study.NewChecker(taskOf(t, p, pool))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return body, sum
+	return body, checker
 }
 
 // skewed deals six parties' records with different shares of class 1.
@@ -295,8 +295,8 @@ func skewed(records *dataset.Records, size int) []*dataset.Records {
 	return out
 }
 
-// TestRatioThroughRealLedgers: six sites, real noise, a sum folded in any order,
-// stored, read and merged; the release travels as JSON and estimates another
+// TestRatioThroughRealLedgers: six sites, real noise, bodies that are the same in any
+// order of arrival; the release travels as JSON and estimates another
 // file's ratios.
 func TestRatioThroughRealLedgers(t *testing.T) {
 	schema, pool, m, records := hospital(t, 6000)
@@ -313,44 +313,32 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		s := study.New(p, study.HashOf(canonical))
 		s.Step(study.Opened{})
 		var bodies [][]byte
-		var sum study.Sum
+		gathered := func() *study.Gathering {
+			all, err := study.Gather(taskOf(t, p, pool))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		forth, back := gathered(), gathered()
 		for i, r := range parties {
-			var body []byte
-			body, sum = contribute(t, p, pool, study.Inputs{Records: r, ShardKey: []byte{byte(i)}})
+			body, _ := contribute(t, p, pool, study.Inputs{Records: r, ShardKey: []byte{byte(i)}})
 			bodies = append(bodies, body)
-			if err := simulate.Receive(s, sum, p.Roster[i], body); err != nil {
+			if err := simulate.Receive(s, forth, p.Roster[i], body); err != nil {
 				t.Fatal(err)
 			}
 		}
-		forth, _ := taskOf(t, p, pool).NewSum()
-		back, _ := taskOf(t, p, pool).NewSum()
 		for i := range bodies {
-			if err := errors.Join(forth.Add(bodies[i]), back.Add(bodies[len(bodies)-1-i])); err != nil {
+			if err := back.Add(bodies[len(bodies)-1-i]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		a, _ := forth.MarshalBinary()
-		b, _ := back.MarshalBinary()
-		if !bytes.Equal(a, b) {
-			t.Errorf("%s: the order of arrival changes the sum", features)
-		}
-		first, _ := taskOf(t, p, pool).NewSum()
-		second, _ := taskOf(t, p, pool).NewSum()
-		for i, body := range bodies {
-			if err := [2]study.Sum{first, second}[i%2].Add(body); err != nil {
-				t.Fatal(err)
-			}
-		}
-		stored, _ := second.MarshalBinary()
-		read, _ := taskOf(t, p, pool).NewSum()
-		if err := errors.Join(read.UnmarshalBinary(stored), first.Merge(read)); err != nil {
-			t.Fatal(err)
-		}
-		if c, _ := first.MarshalBinary(); !bytes.Equal(a, c) {
-			t.Errorf("%s: shards of the sum merge to other bytes", features)
+		a, _ := forth.Summed().MarshalBinary()
+		if b, _ := back.Summed().MarshalBinary(); !bytes.Equal(a, b) {
+			t.Errorf("%s: the order of arrival changes the bodies", features)
 		}
 		s.Step(study.FoldDone{Contributions: 6})
-		release, err := study.Conclude(context.Background(), s, taskOf(t, p, pool), forth, nil)
+		release, err := study.Conclude(context.Background(), s, taskOf(t, p, pool), forth.Summed(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -519,7 +507,7 @@ func TestRatioForecast(t *testing.T) {
 func FuzzRatioBody(f *testing.F) {
 	schema, pool, m, records := hospital(f, 400)
 	in := study.Inputs{Records: records.Select(places(5)), ShardKey: []byte("k")}
-	var sums []study.Sum
+	var sums []study.Checker
 	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
 		body, sum := contribute(f, ratioPlan(schema, pool, m, features), pool, in)
 		f.Add(body)

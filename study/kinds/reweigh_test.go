@@ -170,7 +170,7 @@ func realRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*datase
 	}
 	s.Step(study.FoldDone{Contributions: len(parts)})
 	ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
-	release, err := study.Conclude(ctx, s, taskOf(t, p, pool), sums[1], ledger)
+	release, err := study.Conclude(ctx, s, taskOf(t, p, pool), study.Summed{Sum: sums[1]}, ledger)
 	if err != nil {
 		t.Fatal(err)
 	}

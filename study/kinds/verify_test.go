@@ -47,9 +47,9 @@ func genuine(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Re
 	return reread(t, r)
 }
 
-// folded is a real plan's study with its sum: every party but the last of the
+// folded is a real plan's study with what its contributions come to: every party but the last of the
 // roster has contributed, out of a ledger of its own.
-func folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) (*study.Study, study.Sum) {
+func folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) (*study.Study, study.Summed) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -68,7 +68,7 @@ func folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Rec
 	task := taskOf(t, p, pool)
 	s := study.New(p, study.HashOf(canonical))
 	s.Step(study.Opened{})
-	sum, err := task.NewSum()
+	all, err := study.Gather(task)
 	must(err)
 	for i, part := range deal(records, len(p.Roster)-1) {
 		d, err := task.Contribute(study.Inputs{Records: part, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
@@ -79,11 +79,11 @@ func folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Rec
 		must(err)
 		body, err := d.Body(r)
 		must(err)
-		must(simulate.Receive(s, sum, p.Roster[i], body))
+		must(simulate.Receive(s, all, p.Roster[i], body))
 	}
 	s.Step(study.DeadlinePassed{})
 	s.Step(study.FoldDone{Contributions: len(s.Received)})
-	return s, sum
+	return s, all.Summed()
 }
 
 // reread is a release as it comes back from its file.

@@ -181,12 +181,17 @@ func (Kind) Words(p study.Plan) study.Words {
 // task is a labels plan with what its parties release under.
 type task struct {
 	study.Agreed
-	terms study.ReleaseTerms
+	terms  study.ReleaseTerms
+	reader reader
 }
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	t, err := releaseTerms(p)
-	return task{study.Agree(Kind{}, p, pool), t}, err
+	if err != nil {
+		return nil, err
+	}
+	released, err := bodies.ReleasedAtParties(p, t)
+	return task{study.Agree(Kind{}, p, pool), t, reader{released, p.Map.Dim(), len(p.Schema.Label.Classes)}}, err
 }
 
 func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
@@ -222,11 +227,6 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 			return append(head, b...), nil
 		},
 	}, nil
-}
-
-func (l task) NewSum() (study.Sum, error) {
-	kept, err := bodies.KeepBodies(l.Plan(), l.terms)
-	return &sum{KeptBodies: kept, dim: l.Pool().Dim(), classes: len(l.Plan().Schema.Label.Classes)}, err
 }
 
 // MaxBody: two bytes a feature, at most two a label, and the head of a
@@ -303,13 +303,12 @@ func (r Result) HeldError() float64 {
 
 func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
 	p := l.Plan()
-	s, ok := of.Sum.(*sum)
-	if !ok {
-		return study.Result{}, fmt.Errorf("finish labels: unknown sum %T", of.Sum)
+	if of.Bodies == nil {
+		return study.Result{}, fmt.Errorf("finish labels: it takes the bodies of the contributions")
 	}
-	x, y, err := s.records()
+	x, y, err := l.reader.records(of.Bodies)
 	if err != nil {
-		return study.Result{}, err
+		return study.Result{}, fmt.Errorf("finish labels: %w", err)
 	}
 	if len(y) == 0 {
 		return study.Result{}, fmt.Errorf("finish labels: no records were contributed")

@@ -353,6 +353,7 @@ func columnSets(k *keyed.Records, records *dataset.Records, rows []int, most int
 type task struct {
 	study.Agreed
 	design design
+	reader reader
 	// embedder is nil where features leave in clear; each use takes a copy.
 	embedder *ratio.Embedder
 }
@@ -363,6 +364,11 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	if t.design, err = designOf(p); err != nil {
 		return nil, err
 	}
+	released, err := bodies.ReleasedAtParties(p, t.design.ReleaseTerms)
+	if err != nil {
+		return nil, err
+	}
+	t.reader = reader{released, t.design}
 	if termsOf(p).Features != FeaturesClear {
 		t.embedder, err = ratio.NewEmbedder(t.design.fourier)
 	}
@@ -438,11 +444,6 @@ func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p study.Plan, rec
 		part := rows[from:min(len(rows), from+embedRows)]
 		e.AddIntegersTo(sum, p.Mapped(records.Select(part)), l)
 	}
-}
-
-func (t task) NewSum() (study.Sum, error) {
-	kept, err := bodies.KeepBodies(t.Plan(), t.design.ReleaseTerms)
-	return &sum{KeptBodies: kept, design: t.design}, err
 }
 
 // MaxBody: the sets' sizes, what leaves of the features, and a publication of at

@@ -15,7 +15,7 @@ import (
 const unseen = "the model, the width of its kernel where the plan leaves it open, or why there is none; and where there is none, the sets"
 
 func (t task) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
-	if of.Sum != nil {
+	if of.Bodies != nil {
 		r, err := t.Finish(of, released)
 		return r, "", err
 	}

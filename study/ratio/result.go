@@ -56,11 +56,10 @@ type SetResult struct {
 
 func (t task) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
 	p, pool := t.Plan(), t.Pool()
-	s, ok := of.Sum.(*sum)
-	if !ok {
-		return study.Result{}, fmt.Errorf("finish ratio: unknown sum %T", of.Sum)
+	if of.Bodies == nil {
+		return study.Result{}, fmt.Errorf("finish ratio: it takes the bodies of the contributions")
 	}
-	sets, small, err := s.sets()
+	sets, small, err := t.reader.sets(of.Bodies)
 	if err != nil {
 		return study.Result{}, fmt.Errorf("finish ratio: %w", err)
 	}
@@ -68,7 +67,7 @@ func (t task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	for _, set := range sets {
 		out.Sets = append(out.Sets, setResult(set))
 	}
-	err = out.fit(p, pool, s.design, sets)
+	err = out.fit(p, pool, t.design, sets)
 	var refusal *ratio.Refusal
 	if errors.As(err, &refusal) {
 		out.Refusal = &Refusal{refusal.Reason, refusal.Number, refusal.Advice}

@@ -88,7 +88,7 @@ func checkedTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 type machine struct {
 	study.Task
 	study     *study.Study
-	sum       study.Sum
+	gathered  *study.Gathering
 	ledger    *privacy.Ledger // the coordinator's
 	canonical []byte
 	published []privacy.Published
@@ -105,7 +105,7 @@ func newMachine(t study.Task) (*machine, error) {
 	if _, err := m.study.Step(study.Opened{}); err != nil {
 		return nil, err
 	}
-	m.sum, err = t.NewSum()
+	m.gathered, err = study.Gather(t)
 	return m, err
 }
 
@@ -121,18 +121,24 @@ func (m *machine) body(ctx context.Context, draft study.Contribution, i int) ([]
 
 // receive takes the body of party i.
 func (m *machine) receive(i int, body []byte) error {
-	return Receive(m.study, m.sum, m.study.Plan.Roster[i], body)
+	return Receive(m.study, m.gathered, m.study.Plan.Roster[i], body)
+}
+
+// Adder takes contributions: a study.Gathering or a study.Sum.
+type Adder interface {
+	study.Checker
+	Add(body []byte) error
 }
 
 // Receive is what a server does with a contribution: check, step, add.
-func Receive(s *study.Study, sum study.Sum, party study.PartyID, body []byte) error {
-	if err := sum.Check(body); err != nil {
+func Receive(s *study.Study, to Adder, party study.PartyID, body []byte) error {
+	if err := to.Check(body); err != nil {
 		return err
 	}
 	if _, err := s.Step(study.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}); err != nil {
 		return err
 	}
-	return sum.Add(body)
+	return to.Add(body)
 }
 
 // Finish keeps what was published.
@@ -146,7 +152,11 @@ func (m *machine) conclude(ctx context.Context) (study.Release, error) {
 	if _, err := m.study.Step(study.FoldDone{Contributions: len(m.study.Received)}); err != nil {
 		return study.Release{}, err
 	}
-	release, err := study.Conclude(ctx, m.study, m, m.sum, m.ledger)
+	t := m.Task // of a study.Keeper, which publishes nothing here
+	if m.gathered.Sum != nil {
+		t = m
+	}
+	release, err := study.Conclude(ctx, m.study, t, m.gathered.Summed(), m.ledger)
 	if err != nil {
 		return release, err
 	}

@@ -27,22 +27,21 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 	want.Contributed, want.Missing = partition(p.Roster, r.Contributed)
 	want.Parties = len(want.Contributed)
 
-	sum, err := t.NewSum()
-	if err != nil {
-		return fail(err)
-	}
 	of := study.Summed{Contributions: want.Parties}
-	switch {
-	case len(published) > 0:
+	if len(published) > 0 {
 		of.Weight = r.Weight // Finish holds it against M
-	case sum.Public():
-		if want.Sum, err = canonicalSum(sum, r.Sum); err != nil {
+	} else {
+		if of, err = publicSum(t, r.Sum); err != nil {
 			return fail(err)
 		}
-		if n := sum.Contributions(); n != want.Parties {
+		if of.Sum == nil && of.Bodies == nil { // it is not for readers
+			of.Contributions = want.Parties
+		} else {
+			want.Sum = r.Sum
+		}
+		if n := of.Contributions; n != want.Parties {
 			return fail(fmt.Errorf("the sum is of %d contributions, the manifest says M = %d", n, want.Parties))
 		}
-		of.Sum, of.Weight = sum, sum.Weight()
 	}
 	if want.Weight = of.Weight; want.Weight != r.Weight {
 		return fail(fmt.Errorf("the sum is over %d ballots or records, the manifest says %d", want.Weight, r.Weight))
@@ -90,15 +89,26 @@ func partition(roster, said []study.PartyID) (contributed, missing []study.Party
 	return contributed, missing
 }
 
-// canonicalSum reads a public sum and writes it again: bytes that say the same in
-// another way could hold something else besides.
-func canonicalSum(sum study.Sum, b []byte) ([]byte, error) {
+// publicSum reads what a release gives its readers of the contributions, nothing
+// where they get neither sum nor bodies. It refuses bytes that say the same in
+// another way: they could hold something else besides.
+func publicSum(t study.Task, b []byte) (of study.Summed, err error) {
+	if k, keeps := t.(study.Keeper); keeps {
+		if k.PublicBodies() {
+			of.Bodies, of.Contributions, err = study.ParseBodies(b)
+		}
+		return of, err
+	}
+	sum, err := t.NewSum()
+	if err != nil || !sum.Public() {
+		return of, err
+	}
 	if err := sum.UnmarshalBinary(b); err != nil {
-		return nil, err
+		return of, err
 	}
 	again, err := sum.MarshalBinary()
 	if err == nil && !bytes.Equal(again, b) {
 		err = fmt.Errorf("the sum is not written in the canonical way")
 	}
-	return again, err
+	return study.Summed{Contributions: sum.Contributions(), Weight: sum.Weight(), Sum: sum}, err
 }

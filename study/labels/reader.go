@@ -1,7 +1,6 @@
 package labels
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,22 +11,28 @@ import (
 	"caucus/study/bodies"
 )
 
-// sum keeps the contributions of a labels study, two bytes a feature of
-// each record: a fit needs every one.
-type sum struct {
-	bodies.KeptBodies
+// reader reads the contributions of a labels study, two bytes a feature of each
+// record. A fit takes every one, so that they are kept as they are.
+type reader struct {
+	bodies.AtParties
 	dim     int // features of a record
 	classes int
 }
 
-func (s *sum) Check(body []byte) error {
-	_, _, err := s.parse(body)
+func (l task) Check(body []byte) error {
+	_, _, err := l.reader.parse(body)
 	return err
 }
 
+// NewSum: see Keeper.
+func (l task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
+
+// PublicBodies: the features beside the labels are for the coordinator alone.
+func (l task) PublicBodies() bool { return false }
+
 // parse takes a body apart: its features, still encoded, and labels. It checks
 // that the labels were released under exactly the plan's terms.
-func (s *sum) parse(body []byte) (features []byte, y []int64, err error) {
+func (s reader) parse(body []byte) (features []byte, y []int64, err error) {
 	fail := func(format string, args ...any) ([]byte, []int64, error) {
 		return nil, nil, fmt.Errorf("%w: %w", study.ErrContribution, fmt.Errorf(format, args...))
 	}
@@ -63,7 +68,7 @@ func (s *sum) parse(body []byte) (features []byte, y []int64, err error) {
 	return features, y, nil
 }
 
-func (s *sum) parseLabels(body []byte, n int) ([]int64, error) {
+func (s reader) parseLabels(body []byte, n int) ([]int64, error) {
 	if s.Plan.Simulated {
 		if len(body) == 0 || body[0] != 0 {
 			return nil, errors.New("a simulated plan takes simulated publications only")
@@ -74,35 +79,19 @@ func (s *sum) parseLabels(body []byte, n int) ([]int64, error) {
 	return r.Values, err
 }
 
-func (s *sum) Add(body []byte) error {
-	if err := s.Check(body); err != nil {
-		return err
-	}
-	s.Keep(bytes.Clone(body))
-	return nil
-}
-
-func (s *sum) Merge(o study.Sum) error {
-	other, ok := o.(*sum)
-	if !ok {
-		return bodies.ErrOtherPlan
-	}
-	return s.KeptBodies.Merge(&other.KeptBodies)
-}
-
-// Public: the features beside the labels are for the coordinator alone.
-func (s *sum) Public() bool { return false }
-
-// records are all contributed records: features, N×dim, and noisy labels.
-func (s *sum) records() (*mat.Dense, []int, error) {
+// records are all contributed records: features, N×dim, and noisy labels. It walks
+// the bodies twice, first to count, so that the matrix is made once and each body can
+// go when it was read.
+func (s reader) records(all study.Bodies) (*mat.Dense, []int, error) {
 	var y []int
-	var all [][]byte
-	for _, b := range s.All {
-		features, labels, err := s.parse(b.Bytes)
+	for body, err := range all {
 		if err != nil {
 			return nil, nil, err
 		}
-		all = append(all, features)
+		_, labels, err := s.parse(body)
+		if err != nil {
+			return nil, nil, err
+		}
 		for _, k := range labels {
 			y = append(y, int(k))
 		}
@@ -113,7 +102,14 @@ func (s *sum) records() (*mat.Dense, []int, error) {
 	x := mat.NewDense(len(y), s.dim, nil)
 	data := x.RawMatrix().Data
 	at := 0
-	for _, features := range all {
+	for body, err := range all {
+		if err != nil {
+			return nil, nil, err
+		}
+		features, _, err := s.parse(body)
+		if err != nil {
+			return nil, nil, err
+		}
 		for ; len(features) > 0; features = features[2:] {
 			data[at] = float64(int16(binary.BigEndian.Uint16(features))) / bodies.FeatureUnit
 			at++

@@ -1,7 +1,6 @@
 package ratio
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,14 +15,14 @@ import (
 	"caucus/study/bodies"
 )
 
-// sum keeps the contributions of a ratio study: every later estimate needs
-// each set.
-type sum struct {
-	bodies.KeptBodies
+// reader reads the contributions of a ratio study. A fit takes each set, so that they
+// are kept as they are.
+type reader struct {
+	bodies.AtParties
 	design design
 }
 
-// ratioBody is a contribution taken apart: of each set its size, its encoded
+// parsed is a contribution taken apart: of each set its size, its encoded
 // rows or its embedding's sum, and what was released.
 type parsed struct {
 	sizes    []int // nil for sets made from labels
@@ -32,14 +31,20 @@ type parsed struct {
 	released privacy.Published
 }
 
-func (s *sum) Check(body []byte) error {
-	_, err := s.parse(body)
+func (t task) Check(body []byte) error {
+	_, err := t.reader.parse(body)
 	return err
 }
 
+// NewSum: see Keeper.
+func (t task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
+
+// PublicBodies: features and exact embeddings are for the coordinator alone.
+func (t task) PublicBodies() bool { return termsOf(t.Plan()).Features == FeaturesNoisyEmbedding }
+
 // parse checks that a body is what the plan's terms make, and released under
 // them.
-func (s *sum) parse(body []byte) (parsed, error) {
+func (s reader) parse(body []byte) (parsed, error) {
 	out, err := s.takeApart(body)
 	if err != nil {
 		return out, fmt.Errorf("%w: %w", study.ErrContribution, err)
@@ -49,7 +54,7 @@ func (s *sum) parse(body []byte) (parsed, error) {
 
 var errTruncated = errors.New("it is truncated or not a contribution")
 
-func (s *sum) takeApart(body []byte) (parsed, error) {
+func (s reader) takeApart(body []byte) (parsed, error) {
 	var out parsed
 	number := func(most int) (int, error) {
 		n, size := binary.Uvarint(body)
@@ -110,7 +115,7 @@ func (s *sum) takeApart(body []byte) (parsed, error) {
 
 func (d design) dim(p study.Plan) int { return p.Map.Dim() }
 
-func (s *sum) parseReleased(body []byte, sets int) (privacy.Published, error) {
+func (s reader) parseReleased(body []byte, sets int) (privacy.Published, error) {
 	want, n := s.design, sets*s.design.block
 	bound := want.boundFor(sets)
 	if !s.Plan.Simulated {
@@ -145,7 +150,7 @@ const farDeviations = 64
 // its numbers cannot spoil everybody's estimate: counts and sums lie no further
 // outside what that many records can have than noise may take them, and a
 // block that keeps its sum has it.
-func (s *sum) possible(b parsed) error {
+func (s reader) possible(b parsed) error {
 	d := s.design
 	far := func(j, n int) float64 {
 		return farDeviations * math.Sqrt(privacy.VarianceOf(d.Mechanism, d.Bound, j, n))
@@ -193,31 +198,15 @@ func (s *sum) possible(b parsed) error {
 	return nil
 }
 
-func (s *sum) Add(body []byte) error {
-	if err := s.Check(body); err != nil {
-		return err
-	}
-	s.Keep(bytes.Clone(body))
-	return nil
-}
-
-func (s *sum) Merge(o study.Sum) error {
-	other, ok := o.(*sum)
-	if !ok {
-		return bodies.ErrOtherPlan
-	}
-	return s.KeptBodies.Merge(&other.KeptBodies)
-}
-
-// Public: features and exact embeddings are for the coordinator alone.
-func (s *sum) Public() bool { return termsOf(s.Plan).Features == FeaturesNoisyEmbedding }
-
 // sets are all contributed sets as the estimators take them. Those that are
 // too small for any estimate are left out and counted: their sizes are public
 // or released.
-func (s *sum) sets() (sets []ratio.Set, small int, err error) {
-	for _, kept := range s.All {
-		b, err := s.parse(kept.Bytes)
+func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) {
+	for body, err := range all {
+		if err != nil {
+			return nil, 0, err
+		}
+		b, err := s.parse(body)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -240,7 +229,7 @@ func (s *sum) sets() (sets []ratio.Set, small int, err error) {
 }
 
 // setsOf undoes the release of one contribution.
-func (s *sum) setsOf(b parsed) ([]ratio.Set, error) {
+func (s reader) setsOf(b parsed) ([]ratio.Set, error) {
 	if termsOf(s.Plan).Features == FeaturesNoisyEmbedding {
 		return s.noisySets(b)
 	}
@@ -272,7 +261,7 @@ func (s *sum) setsOf(b parsed) ([]ratio.Set, error) {
 // not public the noisy counts tell them. An error in the sum of the counts then
 // scales shares and embedding alike and cancels where one is regressed on the
 // other, so the covariance given is of the other directions.
-func (s *sum) noisySets(b parsed) ([]ratio.Set, error) {
+func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 	d := s.design
 	c := float64(d.classes)
 	countVariance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2)
@@ -319,7 +308,7 @@ func (s *sum) noisySets(b parsed) ([]ratio.Set, error) {
 
 // shares of a set: unbiased for class-means, which averages over sets, and
 // projected onto the simplex for the estimators that trust each set.
-func (s *sum) shares(counts, covariance []float64, n float64) ([]float64, *mat.SymDense) {
+func (s reader) shares(counts, covariance []float64, n float64) ([]float64, *mat.SymDense) {
 	c := len(counts)
 	shares := make([]float64, c)
 	cov := mat.NewSymDense(c, nil)

@@ -61,13 +61,14 @@ func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, feature
 	return p
 }
 
-// contribute makes a body through a real ledger, and an empty sum.
-func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, *sum) {
+// contribute makes a body through a real ledger, and what reads it.
+func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, reader) {
 	t.Helper()
-	task, err := Kind{}.New(p, pool)
+	of, err := Kind{}.New(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}
+	task := of.(task)
 	made, err := task.Contribute(in)
 	if err != nil {
 		t.Fatal(err)
@@ -84,11 +85,7 @@ func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	empty, err := task.NewSum()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body, empty.(*sum)
+	return body, task.reader
 }
 
 // TestRatioMadeSets: sets made from labels at a site differ in shares as the
@@ -97,10 +94,7 @@ func TestRatioMadeSets(t *testing.T) {
 	schema, pool, m, records := hospital(t, 6000)
 	p := ratioPlan(schema, pool, m, FeaturesNoisyEmbedding, func(t *Terms) { t.Sets, t.Skew = SetsMade, .7 })
 	body, got := contribute(t, p, pool, study.Inputs{Records: records, ShardKey: []byte("k")})
-	if err := got.Add(body); err != nil {
-		t.Fatal(err)
-	}
-	sets, small, err := got.sets()
+	sets, small, err := got.sets(study.BodiesOf([][]byte{body}))
 	if err != nil || small > 0 || len(sets) != 2 {
 		t.Fatalf("%d sets, %d small, %v", len(sets), small, err)
 	}

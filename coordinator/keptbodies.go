@@ -1,0 +1,42 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"caucus/study"
+)
+
+// bodies are those stored of a study whose task keeps them (study.Keeper). A walk has
+// one of them in memory at a time, and writes nothing: they stay as they were stored
+// until the study is over. Nobody else moves them while the study is folded or
+// released; a body that is not there is errMissingBody.
+func (c *runningStudy) bodies(ctx context.Context, s *study.Study) study.Bodies {
+	return func(yield func([]byte, error) bool) {
+		for _, party := range s.ByBody() {
+			var body []byte
+			err := c.store.View(ctx, func(tx Tx) (err error) {
+				body, err = tx.Body(c.hash, party)
+				return err
+			})
+			if errors.Is(err, errNone) {
+				err = fmt.Errorf("%w: that of %s", errMissingBody, party)
+			}
+			if !yield(body, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// count walks bodies to their end.
+func count(all study.Bodies) (n int, err error) {
+	for _, err := range all {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
