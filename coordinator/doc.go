@@ -11,16 +11,20 @@
 //   - a receipt exists if and only if its contribution is on the disk: both are
 //     written in one transaction, before the receipt leaves;
 //   - each contribution is in the sum exactly once: batches are added, the
-//     ballots deleted and the sum stored in one transaction;
+//     ballots deleted and the sum stored in one transaction. Bodies that a kind
+//     keeps (study.Keeper) are copied nowhere: they stay as they were stored until
+//     the study is over, and its release is made of each once, in the order of
+//     their digests;
 //   - a study has one release, out of its ledger; killed between any two
 //     effects, it goes on from what is stored and spends nothing twice;
 //   - a folder that was put back to an older state releases nothing once its head
 //     file, or anyone who calls, knows better; after a start a release waits until
 //     its contributors could say so;
-//   - damaged contributions are found before any is added up, and asked for again;
+//   - damaged contributions are found before any is added up, those that are kept
+//     also when the release is made, and asked for again;
 //   - a clock that jumped is over no deadline;
-//   - a study that is released or failed leaves no clear ballot and no clear
-//     sum in its database;
+//   - a study that is released or failed leaves no clear ballot, no clear sum and
+//     no kept body in its database;
 //   - logs and metrics hold names, states and counts, never a feature, a label
 //     or an unreleased number.
 //

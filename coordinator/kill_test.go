@@ -34,7 +34,8 @@ const (
 const childBatch = 3
 
 // runChild runs a coordinator that kills itself at the n-th effect. Each time
-// before it asks the ledger, it writes down the sum it is about to release.
+// before it asks the ledger, it writes down the sum it is about to release, or the
+// bodies that are kept.
 func runChild() {
 	dir := os.Getenv(childFolder)
 	config := must(LoadConfig(filepath.Join(dir, ConfigFile)))
@@ -50,6 +51,9 @@ func runChild() {
 			for _, c := range s.registry.all() {
 				must(0, s.store.View(context.Background(), func(tx Tx) error {
 					sum, _, err := tx.Sum(c.hash)
+					if sum == nil {
+						sum = keptIn(tx, c.hash)
+					}
 					f := must(os.OpenFile(filepath.Join(dir, "sums"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
 					fmt.Fprintf(f, "%x\n", sum)
 					f.Close()
@@ -121,6 +125,22 @@ func TestKill(t *testing.T) {
 	for i := range parties {
 		bodies = append(bodies, ballotFor(i, parties))
 	}
+	killed(t, planOf(roster, pool, time.Now().Add(time.Hour)), pool, bodies, 2)
+}
+
+// TestKillKept is the same of a study of two parties that keeps its bodies: nothing is
+// folded into batches, and each body is in the release once.
+func TestKillKept(t *testing.T) {
+	roster, pool := names(2), poolOf(30)
+	plan := ratioPlan(roster, pool, time.Now().Add(time.Hour))
+	killed(t, plan, pool, contributionsTo(must(newAggregator(plan, pool)).task, 2, 20), 0)
+}
+
+// killed carries a study through with a kill at each of its effects; it is folded in
+// so many batches.
+func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches int) {
+	t.Helper()
+	roster := plan.Roster
 	// One folder with everything but the study's own effects, copied for each n.
 	w := newWorld(t, nil)
 	identities := map[study.PartyID]protocol.Identity{}
@@ -131,7 +151,6 @@ func TestKill(t *testing.T) {
 		}
 		identities[p] = must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{}))
 	}
-	plan := planOf(roster, pool, time.Now().Add(time.Hour))
 	must(0, w.operator.UploadPool(context.Background(), plan.Pool, pool))
 	must(w.operator.CreateStudy(context.Background(), must(plan.Canonical())))
 	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, OperatorFile)))
@@ -160,7 +179,12 @@ func TestKill(t *testing.T) {
 			hash := study.HashOf(must(plan.Canonical()))
 			row := must(tx.Release(hash))
 			signer := must(protocol.LoadSigner(filepath.Join(dir, signerFile)))
-			agree(t, dir, plan, pool, bodies, must(protocol.ParseRelease(row.Document, row.Signature, signer.Key())))
+			r := must(protocol.ParseRelease(row.Document, row.Signature, signer.Key()))
+			if batches > 0 {
+				agree(t, dir, plan, pool, bodies, r)
+			} else {
+				agreeKept(t, protocol.Study{Plan: plan}, pool, bodies, r)
+			}
 			for _, p := range plan.Roster {
 				must(tx.Receipt(hash, p))
 			}
@@ -170,7 +194,7 @@ func TestKill(t *testing.T) {
 	}
 	all := carry("")
 	for kind, times := range map[string]int{
-		"study.Opened": 1, "study.Contributed": parties, "batch folded": 2, "study.FoldDone": 1, "ledger": 1, "study.ReleaseDone": 1,
+		"study.Opened": 1, "study.Contributed": len(roster), "batch folded": batches, "study.FoldDone": 1, "ledger": 1, "study.ReleaseDone": 1,
 	} {
 		for i := range times {
 			for _, e := range []string{"before ", "after "} {

@@ -23,6 +23,7 @@ type schedule struct {
 	parties int
 	head    bool // the ledger's head is kept in a file
 	budget  bool // the ledger has room for one study
+	kept    bool // study b keeps its bodies, and its parties added the noise
 	lines   []string
 }
 
@@ -33,6 +34,9 @@ func (s schedule) String() string {
 	}
 	if s.budget {
 		first += ", budget"
+	}
+	if s.kept {
+		first += ", kept"
 	}
 	return first + "\n" + strings.Join(s.lines, "\n") + "\n"
 }
@@ -46,7 +50,7 @@ func parseSchedule(text string) (s schedule, err error) {
 		case line == "" || words[0] == "#":
 		case words[0] == "parties" && s.parties == 0:
 			_, err = fmt.Sscanf(line, "parties %d", &s.parties)
-			s.head, s.budget = strings.Contains(line, ", head"), strings.Contains(line, ", budget")
+			s.head, s.budget, s.kept = strings.Contains(line, ", head"), strings.Contains(line, ", budget"), strings.Contains(line, ", kept")
 		case operations[words[0]].do == nil:
 			err = fmt.Errorf("line %q: no such operation", line)
 		default:
@@ -56,7 +60,7 @@ func parseSchedule(text string) (s schedule, err error) {
 			return s, err
 		}
 	}
-	if stages[s.parties] == nil {
+	if stages[scene{s.parties, s.kept}] == nil {
 		err = fmt.Errorf("%d parties: give 2, 3 or 4", s.parties)
 	}
 	return s, err
@@ -122,7 +126,7 @@ var restorable = []string{"folder", "folder", "store", "ledger", "all"}
 // what goes wrong.
 func randomSchedule(seed uint64) schedule {
 	r := rand.New(rand.NewPCG(seed, 0))
-	s := schedule{parties: 2 + r.IntN(3), head: r.IntN(2) == 0, budget: r.IntN(4) == 0}
+	s := schedule{parties: 2 + r.IntN(3), head: r.IntN(2) == 0, budget: r.IntN(4) == 0, kept: seed%3 == 0}
 	for _, in := range []string{"a", "b"}[:1+r.IntN(2)] {
 		at := 0
 		add := func(line string) { // somewhere after the line before

@@ -16,6 +16,7 @@ import (
 // nothing about the others.
 var bugs = map[string]plant{
 	"the sum is committed apart from its bodies":      {store: func(s Store) Store { return &tornStore{s} }},
+	"kept bodies go when they are folded":             {store: func(s Store) Store { return &wastefulStore{s} }},
 	"a receipt is sent before the commit":             {store: func(s Store) Store { return &lateStore{Store: s} }},
 	"the ledger's ids are others after a restart":     {ledger: func(j privacy.Journal) privacy.Journal { return &forgetful{Journal: j} }},
 	"what failed is done again without reading first": {store: func(s Store) Store { return &hastyStore{s} }},
@@ -63,6 +64,22 @@ type tornTx struct {
 func (t *tornTx) SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error {
 	*t.late = func(tx Tx) error { return tx.SetSum(h, sum, contributions, folded) }
 	return t.Tx.SetSum(h, sum, contributions, nil)
+}
+
+// wastefulStore forgets a body that is kept once it was folded.
+type wastefulStore struct{ Store }
+
+func (s *wastefulStore) Update(ctx context.Context, fn func(Tx) error) error {
+	return s.Store.Update(ctx, func(tx Tx) error { return fn(&wastefulTx{tx}) })
+}
+
+type wastefulTx struct{ Tx }
+
+func (t *wastefulTx) SetState(h study.Hash, s study.State, reason string) error {
+	if left := must(t.Unfolded(h, "", 1)); s == study.Folded && len(left) > 0 {
+		must(0, t.Lose(h, []study.PartyID{left[0].Party}, time.Now()))
+	}
+	return t.Tx.SetState(h, s, reason)
 }
 
 // lateStore answers that a contribution is stored, and stores it with the next

@@ -26,7 +26,7 @@ var effects = []string{
 	"before study.DeadlinePassed", "after study.DeadlinePassed", "before batch folded", "after batch folded",
 	"before study.FoldDone", "after study.FoldDone", "before ledger", "after ledger",
 	"before study.ReleaseDone", "after study.ReleaseDone", "before study.Cancelled", "after study.Cancelled",
-	"before enrolled", "after enrolled", "before study.Resealed", "after study.Resealed",
+	"before enrolled", "after enrolled", "before study.Resealed", "after study.Resealed", "before study.SumLost", "after study.SumLost",
 }
 
 // failing are the effects that may also fail without a kill. What failed before
@@ -170,10 +170,21 @@ func (w *watchedTx) Try(fn func() error) (undone, err error) {
 
 func (w *watchedTx) SetState(h study.Hash, s study.State, reason string) error {
 	var sum []byte
-	if s == study.Folded {
+	if s == study.Folded && w.trial.kept[h] == nil {
 		sum, _, _ = w.Tx.Sum(h)
+	} else if s == study.Folded {
+		sum = keptIn(w.Tx, h)
 	}
 	return w.watch(w.Tx.SetState(h, s, reason), func() { w.trial.moved(h, s, reason, sum) })
+}
+
+// keptIn are the bodies that a store keeps of a study, in their canonical bytes.
+func keptIn(tx Tx, h study.Hash) []byte {
+	var all [][]byte
+	for _, c := range must(tx.Unfolded(h, "", 1<<20)) {
+		all = append(all, c.Body)
+	}
+	return must(study.BodiesOf(all).MarshalBinary())
 }
 
 func (w *watchedTx) AddContribution(r protocol.Receipt, body []byte) error {

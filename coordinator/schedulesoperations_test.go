@@ -60,7 +60,7 @@ func (t *trial) send(words []string, other bool) {
 	if !t.up() || fate == "request-lost" {
 		return
 	}
-	had, body := t.truth.received[at.study][at.party], t.body(at.party, other)
+	had, body := t.truth.received[at.study][at.party], t.body(at.study, at.party, other)
 	signed, err := t.upload(at.party, at.study, body, fate == "cut")
 	t.answered(at, body, had, signed, err, fate == "answer-lost")
 }
@@ -82,7 +82,7 @@ func (t *trial) together(words []string) {
 	var all []*sent
 	for _, p := range append(slices.Clone(t.parties), twice) {
 		s := &sent{at: place{h, p}, had: t.truth.received[h][p]}
-		s.body = t.body(p, other && len(all) == len(t.parties))
+		s.body = t.body(h, p, other && len(all) == len(t.parties))
 		all = append(all, s)
 	}
 	t.slow(true)

@@ -29,17 +29,23 @@ func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
 	name, plan := t.plans[h].Name, t.plans[h]
 	t.truth.state[h], t.truth.reason[h] = to, reason
 	switch {
-	case protocol.Final(from), to != study.Failed && rank(to) != rank(from)+1 && !(to == study.Sealed && from == study.Sealed):
+	case protocol.Final(from), to != study.Failed && rank(to) != rank(from)+1 && !(to == study.Sealed && from == study.Sealed) && !(to == study.Sealed && t.keptDamaged(h)):
 		t.broken("states only move forward", "study %s: %s after %s", name, to, from)
 	case to == study.Sealed && have < plan.Minimum:
 		t.broken("below the minimum nothing is sealed", "study %s: sealed with %d of %d", name, have, plan.Minimum)
 	case from == study.Open && (to == study.Sealed && have < len(t.parties) || to == study.Failed && strings.HasPrefix(reason, "minimum")) && t.doubtful():
 		t.broken("a clock that jumped seals nothing", "study %s: %s while the clock is %v ahead", name, to, t.ahead())
-	case to == study.Folded && !bytes.Equal(sum, t.sumOf(t.truth.received[h])):
+	case to == study.Folded && !bytes.Equal(sum, t.sumOf(h, t.truth.received[h])):
 		t.broken("each contribution is in the sum once", "study %s: the sum of %d is %x", name, have, sum)
 	case to == study.Failed && !t.mayFail(h, from, reason):
 		t.broken("no fault fails a study", "study %s, %s with %d: %s", name, from, have, reason)
 	}
+}
+
+// keptDamaged: a body that a study keeps was damaged. After it was folded too it is
+// asked for again, by a study that is sealed.
+func (t *trial) keptDamaged(h study.Hash) bool {
+	return t.kept[h] != nil && slices.ContainsFunc(t.parties, func(p study.PartyID) bool { return t.damaged[place{h, p}] })
 }
 
 // mayFail: a study fails when it is cancelled, at its deadline with too few
@@ -97,7 +103,7 @@ func (t *trial) drawn(e privacy.Entry) {
 		if e.ID != study.ReleaseID(h, "tally") {
 			continue
 		}
-		if !bytes.Equal(t.summed[h], t.sumOf(t.truth.received[h])) {
+		if !bytes.Equal(t.summed[h], t.sumOf(h, t.truth.received[h])) {
 			t.broken("each contribution is in the sum once", "study %s: noise was drawn for %x", plan.Name, t.summed[h])
 		}
 		for _, other := range t.draws {
@@ -137,11 +143,19 @@ func (t *trial) inLedger(head privacy.Head) bool {
 func (t *trial) published(h study.Hash, row releaseRow) {
 	name := t.plans[h].Name
 	r, err := protocol.ParseRelease(row.Document, row.Signature, t.signer.Key())
-	if err != nil || len(r.Published) != 1 || len(r.Ledger) != 1 {
+	drawn := 1
+	if t.kept[h] != nil {
+		drawn = 0 // by the parties
+	}
+	if err != nil || len(r.Published) != drawn || len(r.Ledger) != drawn {
 		t.broken("one release a study", "study %s: %v", name, err)
 		return
 	}
-	t.releases[h][string(r.Published[0])] = true
+	if drawn == 0 {
+		t.releases[h][string(r.Result.Body)] = true
+	} else {
+		t.releases[h][string(r.Published[0])] = true
+	}
 	if n := len(t.releases[h]); n > 1 && !t.putBack["ledger"] { // else see mayDraw
 		t.broken("one release a study", "study %s has %d", name, n)
 	}
@@ -149,7 +163,13 @@ func (t *trial) published(h study.Hash, row releaseRow) {
 	if !slices.Equal(r.Contributed, want) || r.Parties != len(want) || len(r.Contributed)+len(r.Missing) != len(t.parties) {
 		t.broken("a release says who contributed", "study %s: %v of %v", name, r.Contributed, want)
 	}
-	if t.draws[r.Ledger[0].Hash] != (draw{h, string(t.sumOf(t.truth.received[h]))}) || !t.inLedger(r.Ledger[0].Head()) {
+	if drawn == 0 {
+		if !bytes.Equal(r.Sum, t.sumOf(h, t.truth.received[h])) {
+			t.broken("each contribution is in the sum once", "study %s: the release holds %x", name, r.Sum)
+		}
+		return
+	}
+	if t.draws[r.Ledger[0].Hash] != (draw{h, string(t.sumOf(h, t.truth.received[h]))}) || !t.inLedger(r.Ledger[0].Head()) {
 		t.broken("a release is what the ledger drew, for those it names", "study %s: %v", name, r.Ledger)
 	}
 	if t.head == "" {
@@ -215,6 +235,7 @@ func (t *trial) ended() {
 			t.broken("the store holds what its commits said", "study %s: %v", plan.Name, err)
 		}
 		switch {
+		case state == study.Released && t.kept[h] != nil: // no draw of the coordinator's
 		case state == study.Released:
 			released++
 		case state != study.InDraft && state != study.Failed && !restored:

@@ -39,7 +39,10 @@ func shrink(s schedule, rule string, try func(schedule) *violation) schedule {
 			n /= 2
 		}
 	}
-	for _, plain := range []schedule{{s.parties, false, false, s.lines}, {s.parties, s.head, false, s.lines}, {s.parties, false, s.budget, s.lines}} {
+	plainest := schedule{parties: s.parties, lines: s.lines}
+	head, budget, kept := plainest, plainest, plainest
+	head.head, budget.budget, kept.kept = s.head, s.budget, s.kept
+	for _, plain := range []schedule{plainest, head, budget, kept} {
 		if breaks(plain) {
 			return plain
 		}
@@ -72,7 +75,7 @@ func inMemory(string) disk    { return newMemoryDisk() }
 func inFiles(dir string) disk { return newFileDisk(dir) }
 
 func (w *worker) play(s schedule, log io.Writer) *violation {
-	t := newTrial(s.parties, w.disk)
+	t := newTrial(scene{s.parties, s.kept}, w.disk)
 	t.log, t.plant = log, w.plant
 	v := play(s, t, w.dir)
 	maps.Copy(w.passed, t.passed)

@@ -35,7 +35,8 @@ import (
 )
 
 // stage is what all trials of so many parties begin with: a coordinator with its
-// members and the studies a and b, of all parties, in draft.
+// members and the studies a and b, of all parties, in draft: tallies, but where b
+// keeps its bodies.
 type stage struct {
 	parties   []study.PartyID
 	began     time.Time
@@ -48,26 +49,37 @@ type stage struct {
 	named     map[string]study.Hash
 	image     []byte // of the store
 
+	kept map[study.Hash]map[study.PartyID][2][]byte // bodies of a study that keeps them: a party's, and its other
+
 	sumsMu sync.Mutex
 	sums   map[string][]byte // see sumOf
+}
+
+// scene is what a stage is made for.
+type scene struct {
+	parties int
+	kept    bool
 }
 
 // deadline is when a study of a stage seals.
 const deadline = time.Hour
 
-// stages are made once for each number of parties.
-var stages = func() map[int]func() *stage {
-	all := map[int]func() *stage{}
+// stages are made once for each scene.
+var stages = func() map[scene]func() *stage {
+	all := map[scene]func() *stage{}
 	for _, n := range []int{2, 3, 4} {
-		all[n] = sync.OnceValue(func() *stage { return newStage(n) })
+		for _, kept := range []bool{false, true} {
+			all[scene{n, kept}] = sync.OnceValue(func() *stage { return newStage(n, kept) })
+		}
 	}
 	return all
 }()
 
-func newStage(n int) *stage {
+func newStage(n int, kept bool) *stage {
 	s := &stage{
 		parties: names(n), began: time.Now().Truncate(time.Second), members: map[study.PartyID]*x509.Certificate{},
 		plans: map[study.Hash]study.Plan{}, named: map[string]study.Hash{}, pool: poolOf(2 * n), sums: map[string][]byte{},
+		kept: map[study.Hash]map[study.PartyID][2][]byte{},
 	}
 	s.authority, s.signer = must(protocol.NewAuthority(s.began)), must(protocol.NewSigner())
 	d := newMemoryDisk()
@@ -86,10 +98,16 @@ func newStage(n int) *stage {
 		}
 		for _, name := range []string{"a", "b"} {
 			p := planOf(s.parties, s.pool, s.began.Add(deadline))
+			if kept && name == "b" {
+				p = ratioPlan(s.parties, s.pool, s.began.Add(deadline))
+			}
 			p.Name, p.Lambda = name, 1 // what is fitted matters to no rule: a fixed ridge is fast
 			text := must(p.Canonical())
 			h := study.HashOf(text)
 			s.plans[h], s.named[name] = p, h
+			if kept && name == "b" {
+				s.keep(h)
+			}
 			must(0, tx.AddStudy(studyRow{
 				Hash: h, Name: name, Plan: text, Signature: s.signer.Sign(protocol.PlanDocument, text), Created: s.began, State: study.InDraft,
 			}))
@@ -100,9 +118,24 @@ func newStage(n int) *stage {
 	return s
 }
 
+// keep makes the bodies of a study that keeps them.
+func (s *stage) keep(h study.Hash) {
+	all := contributionsTo(must(newAggregator(s.plans[h], s.pool)).task, 2*len(s.parties), 5)
+	s.kept[h] = map[study.PartyID][2][]byte{}
+	for i, p := range s.parties {
+		s.kept[h][p] = [2][]byte{all[2*i], all[2*i+1]}
+	}
+}
+
 // body is what a party contributes: one vote for yes, on a row that is its own. Its
-// other body votes on another row of its own.
-func (s *stage) body(p study.PartyID, other bool) []byte {
+// other body votes on another row of its own. In a study that keeps bodies they are
+// contributions of its own too.
+func (s *stage) body(h study.Hash, p study.PartyID, other bool) []byte {
+	if kept := s.kept[h][p]; other && kept[1] != nil {
+		return kept[1]
+	} else if kept[0] != nil {
+		return kept[0]
+	}
 	row := slices.Index(s.parties, p)
 	if other {
 		row += len(s.parties)
@@ -110,15 +143,17 @@ func (s *stage) body(p study.PartyID, other bool) []byte {
 	return ballotFor(row, 2*len(s.parties))
 }
 
-// sumOf is the stored sum of what was contributed, each once.
-func (s *stage) sumOf(received map[study.PartyID]study.BodyDigest) []byte {
+// sumOf is the sum of what was contributed, each once, or the kept bodies in their
+// canonical bytes.
+func (s *stage) sumOf(h study.Hash, received map[study.PartyID]study.BodyDigest) []byte {
 	s.sumsMu.Lock()
 	defer s.sumsMu.Unlock()
 	var key strings.Builder
+	fmt.Fprint(&key, s.kept[h] != nil, " ")
 	var bodies [][]byte
 	for _, p := range s.parties {
 		for _, other := range []bool{false, true} {
-			body := s.body(p, other)
+			body := s.body(h, p, other)
 			if d, ok := received[p]; ok && d == sha256.Sum256(body) {
 				bodies = append(bodies, body)
 				fmt.Fprint(&key, p, other, " ")
@@ -127,7 +162,7 @@ func (s *stage) sumOf(received map[study.PartyID]study.BodyDigest) []byte {
 	}
 	sum, ok := s.sums[key.String()]
 	if !ok {
-		sum = sumOf(s.plans[s.named["a"]], s.pool, bodies)
+		sum = sumOf(s.plans[h], s.pool, bodies)
 		s.sums[key.String()] = sum
 	}
 	return sum
@@ -240,8 +275,8 @@ func (t *trial) broken(rule, format string, args ...any) {
 }
 
 // newTrial begins a trial on a disk, which may be that of a trial before.
-func newTrial(n int, d disk) *trial {
-	s := stages[n]()
+func newTrial(of scene, d disk) *trial {
+	s := stages[of]()
 	t := &trial{
 		stage: s, disk: d, clock: &standingClock{now: s.began}, log: io.Discard,
 		faults: &faults{fail: map[string]int{}, passed: map[string]bool{}},
