@@ -331,8 +331,11 @@ func (r SourceReport) finding() Finding {
 		return warning(about, "declared with %d records, the file has %d: the others are empty; declare it again if that stays so", r.Declared.Records, r.Found)
 	}
 	now := "as it was then"
+	if r.Changed && r.Declared.Redeclare != RedeclareDaily {
+		return warning(about, "the file changed since it was declared on %s with %d records: declare it again, or write redeclare: daily where it is written anew", r.Declared.At.Format(time.DateOnly), r.Declared.Records)
+	}
 	if r.Changed {
-		now = "changed since"
+		now = "written anew since"
 	}
 	return fine(about, "declared with %d records on %s, %s: %d records, %d remarks", r.Declared.Records, r.Declared.At.Format(time.DateOnly), now, r.Found, len(r.Remarks))
 }

@@ -140,6 +140,9 @@ func (c Config) Validate() error {
 		if err := c.Data[name].Expected.validate(); err != nil {
 			return fmt.Errorf("data: %s: %w", name, err)
 		}
+		if r := c.Data[name].Redeclare; r != "" && r != RedeclareDaily {
+			return fmt.Errorf("data: %s: redeclare: %q: write daily, or leave it out", name, r)
+		}
 		if err := c.Data[name].Mapping.Inline.Validate(); err != nil {
 			return fmt.Errorf("data: %s: mapping: %w", name, err)
 		}

@@ -93,6 +93,7 @@ func TestConfigErrors(t *testing.T) {
 		{"schema: ward.yaml}", "schema: ward.yaml, mapping: {columns: {sex: {expression: now()}}}}", `line 5: data: ward.a: mapping: columns: sex: expression: now() cannot be used`},
 		{"schema: ward.yaml}", "schema: ward.yaml, unreadable: 5}", "write 5%, or 0.05"},
 		{"schema: ward.yaml}", "schema: ward.yaml, records: [5]}", "write the fewest and the most"},
+		{"schema: ward.yaml}", "schema: ward.yaml, redeclare: hourly}", `redeclare: "hourly": write daily, or leave it out`},
 		{"kinds:", "kind:", `line 7: policy: unknown key "kind": do you mean "kinds"?`},
 		{"kinds:", "coordinator:", `line 7: policy: unknown key "coordinator": the keys here are kinds, mechanisms`},
 		{"state: state", "minimum_parties: 3\nstate: state", `line 2: unknown key "minimum_parties": it belongs under policy`},

@@ -53,6 +53,8 @@ type Declaration struct {
 	// Mapping says how the file is written and what of it the schema's columns
 	// are.
 	Mapping mapping.Mapping `json:"mapping,omitzero"`
+	// Redeclare is the source's, as it was then.
+	Redeclare string `json:"redeclare,omitempty"`
 	// Vouched are the schema's columns that were computed from other records, for
 	// which a person answered: what is proven for a record does not cover them.
 	Vouched []string `json:"vouched,omitempty"`
@@ -170,6 +172,8 @@ func (s *state) declaration(name string) (d Declaration, err error) {
 		return fail("the configuration names another file than was declared on %s", d.At.Format(time.DateOnly))
 	case !sameSchema(own, d.Schema):
 		return fail("its schema is not what was declared on %s", d.At.Format(time.DateOnly))
+	case source.Redeclare != d.Redeclare:
+		return fail("redeclare is not what was declared on %s", d.At.Format(time.DateOnly))
 	case !m.Same(d.Mapping):
 		return fail("its mapping is not what was declared on %s", d.At.Format(time.DateOnly))
 	}
@@ -212,6 +216,9 @@ type SourceReport struct {
 	// Changed: the file is not what it was when it was declared. That alone is
 	// no problem: studies get its records as they are then.
 	Changed bool `json:"changed,omitempty"`
+	// Taken is the file as the first study of the last day had it, of a source that
+	// is declared to be written anew; nil where there was none.
+	Taken *Taken `json:"taken,omitempty"`
 	// Problem keeps the file from being read as declared, so that a study would
 	// get empty records, or says that it is not as expected.
 	Problem string `json:"problem,omitempty"`
@@ -232,6 +239,7 @@ func (s *state) sourceReport(name string) SourceReport {
 		r.Waits = err.Error()
 	} else {
 		r.Declared = &d
+		r.Taken = s.taken(d)
 	}
 	return r
 }
@@ -291,9 +299,12 @@ func (s *state) survey(name string, r *SourceReport) (Declaration, error) {
 	if err := objection(source.problems(read)); err != nil {
 		return Declaration{}, fmt.Errorf("%s: %w", source.File, err)
 	}
+	if source.Redeclare == RedeclareDaily && read.form.Container() {
+		return Declaration{}, fmt.Errorf("%s: redeclare: daily is for text: of %s one row could damage all others, so that it is read only as it was declared; have it written as CSV", source.File, read.form)
+	}
 	return Declaration{
-		Vouched: read.bound.Derived,
-		Source:  name, File: source.File, Digest: read.digest, Form: read.form,
+		Vouched: read.bound.Derived, Redeclare: source.Redeclare,
+		Source: name, File: source.File, Digest: read.digest, Form: read.form,
 		Schema: own, Mapping: m, Columns: read.lines.Columns, Records: RoundDown(records.Len()),
 	}, nil
 }
@@ -388,6 +399,12 @@ func (r SourceReport) WriteText(w io.Writer) error {
 	}
 	for _, m := range r.Remarks {
 		t.line("", "%s", m)
+	}
+	if t0 := r.Taken; t0 != nil {
+		t.line("taken", "on %s: %d records (file %s)", t0.Day, t0.Records, t0.Digest[:min(16, len(t0.Digest))])
+		for _, p := range t0.Problems {
+			t.line("", "%s", p)
+		}
 	}
 	if r.Changed {
 		t.line("changed", "the file is not what it was on that day; studies get its records as they are")

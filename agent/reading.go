@@ -37,7 +37,13 @@ type Source struct {
 	Mapping MappingSource `yaml:"mapping"`
 	// Expected is what a person would find normal in the file.
 	Expected `yaml:",inline"`
+	// Redeclare is "daily" where the file is written anew as records come in, so
+	// that nobody is to declare it again for that: see state.take. It is for text.
+	Redeclare string `yaml:"redeclare"`
 }
+
+// RedeclareDaily is what Source.Redeclare may say.
+const RedeclareDaily = "daily"
 
 // MappingSource is a mapping that is written in the configuration, or the name of
 // a file that holds one, which several sources and sites may share.

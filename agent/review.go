@@ -168,6 +168,9 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 	if b, err := d.read(fileUnread); err == nil {
 		r.Problems = append(r.Problems, "it got empty records: "+strings.TrimSpace(string(b)))
 	}
+	if b, err := d.read(fileOdd); err == nil {
+		r.Problems = append(r.Problems, "when its file was read: "+strings.TrimSpace(string(b)))
+	}
 	by, lapsed := s.approvers(d, h, p)
 	r.ApprovedBy, r.Lapsed = append([]string{}, by...), lapsed
 	r.NeedsPerson, r.Approved = r.Needed > 0, len(r.ApprovedBy) >= r.Needed

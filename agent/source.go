@@ -88,7 +88,10 @@ func (s *state) records(p study.Plan, n int) *dataset.Records {
 	}
 	records := none(p)
 	if err == nil {
-		records, _, err = d.encoded(p)
+		var read reading
+		if records, read, err = d.encoded(p); err == nil {
+			s.take(p, d, read)
+		}
 	}
 	if err != nil { // and there are no records
 		s.flag(p, d, err)
