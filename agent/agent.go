@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -166,6 +167,8 @@ func advice(err error) string {
 		return "this machine's clock and the certificates disagree: set the clock; the agent tries again"
 	case errors.Is(err, protocol.ErrExpired):
 		return "this agent's certificate has expired: ask the operator for an invitation and enrol again"
+	case errors.Is(err, protocol.ErrDenied) && strings.Contains(err.Error(), "is not the coordinator that invited"):
+		return "whoever answers is not the coordinator that invited this agent, by its certificate: check the address, ask the operator; nothing is sent, the agent tries again"
 	case errors.Is(err, protocol.ErrDenied):
 		return "the coordinator does not admit this agent: ask its operator; the agent tries again"
 	}

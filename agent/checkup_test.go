@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"caucus/privacy"
 	"caucus/protocol"
 )
@@ -90,6 +93,7 @@ func TestAskLink(t *testing.T) {
 	}{
 		{fmt.Errorf("%w: %s", protocol.ErrUnavailable, long), "caucus.example.org:7443: the coordinator cannot be reached ("},
 		{fmt.Errorf("%w: %s", protocol.ErrDenied, long), "caucus.example.org:7443: the coordinator does not admit this agent: ask its operator ("},
+		{protocol.FromStatus(status.Error(codes.Unavailable, "tls: failed to verify certificate: "+long)), "caucus.example.org:7443: whoever answers is not the coordinator that invited this agent, by its certificate: check the address, ask the operator ("},
 		{fmt.Errorf("%w: %s", protocol.ErrClock, long), "caucus.example.org:7443: this machine's clock and the certificates disagree: set the clock ("},
 		{fmt.Errorf("%w: %s", protocol.ErrExpired, long), "caucus.example.org:7443: this agent's certificate has expired: ask the operator for an invitation and enrol again ("},
 	} {
