@@ -3,10 +3,7 @@ package classify
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
-
-	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
 	"caucus/auxdata"
@@ -111,57 +108,20 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 	if err != nil {
 		return study.Result{}, err
 	}
-	d := c.pool.Dim()
-	means, err := aggregation.CrossMeans(total.Values, c.classes, d, total.Weight)
+	fit, err := aggregation.FitCross(c.pool, total.Values, aggregation.CrossTerms{
+		Classes: c.classes, Deviation: sd, Records: total.Weight, Lambda: c.plan.Lambda, Tilt: c.plan.Tilt, Keep: keepRows,
+	}, rng)
 	if err != nil {
 		return study.Result{}, err
 	}
-
-	// A record without a label adds nothing, so the intercepts' sum says which
-	// share has one. Where that differs from all by more than noise explains,
-	// the means are of the labelled records.
-	labelled, labelledDeviation := math.Sqrt2*mat.Sum(means.RowView(d-1)), sd*math.Sqrt(2*float64(c.classes))
-	if 1-labelled > 4*labelledDeviation {
-		labelled = math.Max(labelled, 0.05)
-		means.Scale(1/labelled, means)
-		sd /= labelled
-	}
-
-	// The features' mean is the sum over classes, without the intercept.
-	features := c.pool.X.Slice(0, c.pool.Rows(), 0, d-1).(*mat.Dense)
-	mean := make([]float64, d-1)
-	for j := range mean {
-		mean[j] = mat.Sum(means.RowView(j))
-	}
-	meanDeviation := sd * math.Sqrt(float64(c.classes))
-	drift := aggregation.DriftOf(features, c.pool.Weight, mean, meanDeviation, total.Weight)
-
-	pool := c.pool
-	var warnings []string
-	effective := c.pool.EffectiveRows()
-	if drift.Found() && c.plan.Tilt {
-		noise := aggregation.Isotropic(d-1, meanDeviation)
-		w := aggregation.FitWeights(features, c.pool.Weight, mean, noise, 0, keepRows, rng)
-		if pool, err = c.pool.Weighted(w.Weight); err != nil {
-			return study.Result{}, err
-		}
-		effective = w.EffectiveRows
-		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected): it was tilted to their released feature mean and now counts as %.0f of %d rows. What a tilt of the features cannot mend stays biased", drift.Statistic, drift.Directions, w.EffectiveRows, pool.Rows()))
-	} else if drift.Found() {
+	model, warnings := classifier.New(c.plan, fit.Fit)
+	switch drift := fit.Drift; {
+	case fit.Tilted:
+		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected): it was tilted to their released feature mean and now counts as %.0f of %d rows. What a tilt of the features cannot mend stays biased", drift.Statistic, drift.Directions, fit.EffectiveRows, c.pool.Rows()))
+	case drift.Found():
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
 	}
-	target := pool.Mean()
-	residual := make([]float64, d)
-	if drift.Found() {
-		for j := range mean {
-			residual[j] = mean[j] - target[j]
-		}
-	}
-	mu := aggregation.CrossMoments(means, target)
-	noise := aggregation.CrossNoise(c.classes, sd, pool.X, pool.Weight, effective, total.Weight, residual)
-	fit := aggregation.FitVotes(pool.X, pool.Weight, c.classes, mu, noise, c.plan.Lambda, rng)
-	classifier, said := classifier.New(c.plan, fit)
-	return study.NewResult(Result{Classifier: classifier, Drift: &drift, EffectiveRows: effective}, append(said, warnings...))
+	return study.NewResult(Result{Classifier: model, Drift: &fit.Drift, EffectiveRows: fit.EffectiveRows}, warnings)
 }
 
 // deviation is the standard deviation of the noise on each class sum's mean.

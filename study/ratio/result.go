@@ -110,42 +110,19 @@ func (r Refusal) refusal() *ratio.Refusal {
 	return &ratio.Refusal{Reason: r.Reason, Number: r.Number, Advice: r.Advice}
 }
 
-// fit chooses the width where the plan leaves it open, and makes the model.
-func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d design, sets []ratio.Set) error {
-	rng := rand.New(rand.NewPCG(p.Seed, 0x726174696f)) // public: splits
-	if len(sets) == 0 {
-		return &ratio.Refusal{Reason: ratio.TooFewSets, Advice: "no set has two records or more"}
+// fit makes the model.
+func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d design, sets []ratio.Set) (err error) {
+	o := ratio.OpenOptions{Estimator: termsOf(p).Estimator, Gamma: r.Gamma, Pool: pool.X}
+	if termsOf(p).Fourier > 0 {
+		o.Fourier = &d.fourier
 	}
-	if r.Gamma == 0 {
-		scale, err := Scale(pool)
-		if err != nil {
+	if r.Gamma == 0 && len(sets) > 0 {
+		if o.Scale, err = Scale(pool); err != nil {
 			return err
 		}
-		o := ratio.WidthOptions{Estimator: termsOf(p).Estimator, Scale: scale}
-		if termsOf(p).Fourier > 0 {
-			f := d.fourier
-			f.Features = min(f.Features, 1000)
-			o.Fourier = &f
-		}
-		if r.Gamma, r.Widths, err = ratio.SelectWidth(sets, o, rng); err != nil {
-			var refusal *ratio.Refusal
-			if !errors.As(err, &refusal) {
-				return err
-			}
-			r.Gamma = 1 / scale // no set can be held out
-		}
 	}
-	o := ratio.Options{Estimator: termsOf(p).Estimator}
-	if termsOf(p).Fourier > 0 {
-		f := d.fourier
-		f.Gamma = r.Gamma
-		o.Fourier = &f
-		o.Rank = ratio.EffectiveRank(ratio.RBF(r.Gamma), pool.X)
-	} else {
-		o.Kernel = ratio.RBF(r.Gamma)
-	}
-	var err error
-	r.Model, err = ratio.Fit(sets, o)
+	rng := rand.New(rand.NewPCG(p.Seed, 0x726174696f)) // public: splits
+	r.Model, r.Gamma, r.Widths, err = ratio.FitOpen(sets, o, rng)
 	return err
 }
 

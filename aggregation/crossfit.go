@@ -1,0 +1,84 @@
+package aggregation
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/auxdata"
+)
+
+// CrossFit is a classifier from released sums of label × features.
+type CrossFit struct {
+	Fit
+	// Drift says how the records' feature mean differs from the pool's.
+	Drift Drift
+	// Tilted: the pool was tilted to that mean. EffectiveRows is Kish's effective
+	// sample size of it, as it was used.
+	Tilted        bool
+	EffectiveRows float64
+}
+
+// CrossTerms are what a fit to cross sums goes by.
+type CrossTerms struct {
+	Classes int
+	// Deviation is of the noise on each class sum's mean, Records how many records the
+	// sums are over.
+	Deviation, Records float64
+	// Lambda is the ridge; 0 chooses it.
+	Lambda float64
+	// Tilt lets the pool be tilted where it differs, keeping at least the share Keep of
+	// its rows effective.
+	Tilt bool
+	Keep float64
+}
+
+// FitCross fits a classifier to the noisy sums (see CrossMeans) on a pool. The class sums
+// stand for the moments of the votes; the risk's other part comes from the unlabelled
+// pool. Where the records' mean shows that the pool differs, the pool is tilted to it, or
+// the residual counts as noise.
+func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) (CrossFit, error) {
+	d, sd := pool.Dim(), o.Deviation
+	means, err := CrossMeans(sums, o.Classes, d, o.Records)
+	if err != nil {
+		return CrossFit{}, err
+	}
+
+	// A record without a label adds nothing, so the intercepts' sum says which
+	// share has one. Where that differs from all by more than noise explains,
+	// the means are of the labelled records.
+	labelled, labelledDeviation := math.Sqrt2*mat.Sum(means.RowView(d-1)), sd*math.Sqrt(2*float64(o.Classes))
+	if 1-labelled > 4*labelledDeviation {
+		labelled = math.Max(labelled, 0.05)
+		means.Scale(1/labelled, means)
+		sd /= labelled
+	}
+
+	// The features' mean is the sum over classes, without the intercept.
+	features := pool.X.Slice(0, pool.Rows(), 0, d-1).(*mat.Dense)
+	mean := make([]float64, d-1)
+	for j := range mean {
+		mean[j] = mat.Sum(means.RowView(j))
+	}
+	meanDeviation := sd * math.Sqrt(float64(o.Classes))
+	out := CrossFit{Drift: DriftOf(features, pool.Weight, mean, meanDeviation, o.Records), EffectiveRows: pool.EffectiveRows()}
+	if out.Drift.Found() && o.Tilt {
+		w := FitWeights(features, pool.Weight, mean, Isotropic(d-1, meanDeviation), 0, o.Keep, rng)
+		if pool, err = pool.Weighted(w.Weight); err != nil {
+			return CrossFit{}, err
+		}
+		out.Tilted, out.EffectiveRows = true, w.EffectiveRows
+	}
+	target := pool.Mean()
+	residual := make([]float64, d)
+	if out.Drift.Found() {
+		for j := range mean {
+			residual[j] = mean[j] - target[j]
+		}
+	}
+	mu := CrossMoments(means, target)
+	noise := CrossNoise(o.Classes, sd, pool.X, pool.Weight, out.EffectiveRows, o.Records, residual)
+	out.Fit = FitVotes(pool.X, pool.Weight, o.Classes, mu, noise, o.Lambda, rng)
+	return out, nil
+}

@@ -1,0 +1,60 @@
+package ratio
+
+import (
+	"errors"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// OpenOptions are what a model goes by whose kernel's width may be open.
+type OpenOptions struct {
+	Estimator string
+	// Gamma is the kernel's width; 0 takes the one that estimates held-out sets best.
+	Gamma float64
+	// Fourier compares embeddings, whose width is Gamma; nil compares rows by the kernel
+	// itself.
+	Fourier *Fourier
+	// Pool is the public pool's mapped rows (n×d): the rank of embeddings follows from
+	// them. Scale is their public scale (MedianSquaredDistance), by which widths are
+	// searched.
+	Pool  *mat.Dense
+	Scale float64
+}
+
+// mostSearched is the length of embeddings in the search for a width: enough to tell
+// widths apart.
+const mostSearched = 1000
+
+// FitOpen makes the model of some sets, and says which width it has and how that was
+// found. A *Refusal says why the sets support none. rng is public: it splits the sets.
+func FitOpen(sets []Set, o OpenOptions, rng *rand.Rand) (model *Model, gamma float64, widths []WidthPoint, err error) {
+	if len(sets) == 0 {
+		return nil, o.Gamma, nil, &Refusal{Reason: TooFewSets, Advice: "no set has two records or more"}
+	}
+	if gamma = o.Gamma; gamma == 0 {
+		w := WidthOptions{Estimator: o.Estimator, Scale: o.Scale}
+		if o.Fourier != nil {
+			f := *o.Fourier
+			f.Features = min(f.Features, mostSearched)
+			w.Fourier = &f
+		}
+		if gamma, widths, err = SelectWidth(sets, w, rng); err != nil {
+			var refusal *Refusal
+			if !errors.As(err, &refusal) {
+				return nil, gamma, widths, err
+			}
+			gamma = 1 / o.Scale // no set can be held out
+		}
+	}
+	m := Options{Estimator: o.Estimator}
+	if o.Fourier != nil {
+		f := *o.Fourier
+		f.Gamma = gamma
+		m.Fourier, m.Rank = &f, EffectiveRank(RBF(gamma), o.Pool)
+	} else {
+		m.Kernel = RBF(gamma)
+	}
+	model, err = Fit(sets, m)
+	return model, gamma, widths, err
+}
