@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bytes"
 	"fmt"
 
 	"caucus/study"
@@ -13,8 +12,8 @@ import (
 const MaxPlan = 3 << 20
 
 // ParsePlan reads the canonical bytes of a plan that daemons may run, and its
-// hash. Beyond what study.ParsePlan refuses, it refuses bytes that are not
-// canonical, simulated plans, and a plan without roster, deadline or terms.
+// hash. Beyond what kinds.ParsePlan refuses, it refuses simulated plans, and a
+// plan without roster, deadline or terms.
 // Errors wrap study.ErrPlan.
 func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 	refuse := func(format string, args ...any) (study.Plan, study.Hash, error) {
@@ -26,10 +25,6 @@ func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 	p, err := kinds.ParsePlan(canonical)
 	if err != nil {
 		return study.Plan{}, study.Hash{}, err
-	}
-	again, err := p.Canonical()
-	if err != nil || !bytes.Equal(again, canonical) {
-		return refuse("its bytes are not canonical: write them with Plan.Canonical")
 	}
 	if p.Simulated {
 		return refuse("it is simulated, so it protects nobody: only caucus simulate runs it")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"caucus/study"
 )
@@ -100,7 +101,7 @@ func strict(text []byte, to any) error {
 	if err := d.Decode(to); err != nil {
 		return err
 	}
-	if d.More() {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More takes a closing brace for an end
 		return errors.New("more follows after its end")
 	}
 	return nil

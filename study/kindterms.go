@@ -3,7 +3,8 @@ package study
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"io"
 	"reflect"
 )
 
@@ -51,8 +52,8 @@ func DecodeStrictly(b []byte, into any) error {
 	if err := d.Decode(into); err != nil {
 		return err
 	}
-	if d.More() {
-		return fmt.Errorf("bytes follow the document")
+	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More takes a closing brace for an end
+		return errors.New("bytes follow the document")
 	}
 	return nil
 }

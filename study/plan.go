@@ -1,6 +1,7 @@
 package study
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -137,12 +138,17 @@ func (p Plan) Canonical() ([]byte, error) {
 	return b, nil
 }
 
-// DecodePlan reads canonical bytes. Unknown fields are refused: an agent must not
-// agree to terms that it does not understand. Nothing else is checked.
+// DecodePlan reads canonical bytes and refuses any other. Unknown fields are refused:
+// an agent must not agree to terms that it does not understand. A name given twice, or
+// in other letters, would read as one thing here and as another elsewhere. Nothing else
+// is checked.
 func DecodePlan(canonical []byte) (Plan, error) {
 	var p Plan
 	if err := DecodeStrictly(canonical, &p); err != nil {
 		return Plan{}, fmt.Errorf("%w: not a plan this version understands: %v", ErrPlan, err)
+	}
+	if again, err := p.Canonical(); err != nil || !bytes.Equal(again, canonical) {
+		return Plan{}, fmt.Errorf("%w: its bytes are not canonical: write them with Plan.Canonical", ErrPlan)
 	}
 	return p, nil
 }

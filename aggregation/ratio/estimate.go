@@ -36,6 +36,10 @@ type Goodness struct {
 // fitAlarm is how often a sound target is doubted.
 const fitAlarm = 1e-3
 
+// maxFreedom is more degrees of freedom than a test has in numbers of a model that
+// was fitted; of far more, or of none, gonum looks for a quantile without end.
+const maxFreedom = 1e9
+
 // ratioPoint is an estimate without intervals.
 type ratioPoint struct {
 	h, free, shares []float64
@@ -301,6 +305,9 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 		return Goodness{}
 	}
 	freedom := total * total / (sampling*sampling/rank + noise*noise/dim)
+	if !(freedom > 0 && freedom <= maxFreedom) { // of a damaged model
+		return Goodness{}
+	}
 	return Goodness{
 		Statistic: 1 + residual/total,
 		Threshold: distuv.ChiSquared{K: freedom}.Quantile(1-fitAlarm) / freedom,

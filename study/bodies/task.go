@@ -186,6 +186,10 @@ func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, erro
 	if len(r) != 1 {
 		return study.Result{}, fmt.Errorf("finish %s: have %d releases, want 1", s.Plan().Kind, len(r))
 	}
+	// More numbers than are looked at would be a place to hide some in a release.
+	if have, want := r[0].Len(), s.Statistic.ReleasedCells(); have != want {
+		return study.Result{}, fmt.Errorf("finish %s: the release has %d numbers, want %d", s.Plan().Kind, have, want)
+	}
 	total := Total{Weight: float64(of.Weight), Draws: 1, Values: r[0].Reals}
 	if total.Values == nil {
 		total.Values = make([]float64, len(r[0].Values))

@@ -56,11 +56,16 @@ func (c Classifier) Linear() (learners.Linear, error) {
 		return learners.Linear{}, fmt.Errorf("read classifier: it has %d classes, at least two are needed: the release was damaged", len(c.Classes))
 	}
 	columns := learners.Columns(len(c.Classes))
-	w := mat.NewDense(max(len(c.Weights), 1), columns, nil)
-	for i, row := range c.Weights {
+	if len(c.Weights) == 0 {
+		return learners.Linear{}, fmt.Errorf("read classifier: it has no weights: the release was damaged")
+	}
+	for i, row := range c.Weights { // before anything is allocated by their number
 		if len(row) != columns {
 			return learners.Linear{}, fmt.Errorf("read classifier: row %d has %d weights, want %d for %d classes", i, len(row), columns, len(c.Classes))
 		}
+	}
+	w := mat.NewDense(len(c.Weights), columns, nil)
+	for i, row := range c.Weights {
 		w.SetRow(i, row)
 	}
 	return learners.Linear{W: w, Classes: len(c.Classes)}, nil

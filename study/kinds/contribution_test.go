@@ -100,7 +100,7 @@ func asAgent(b *testing.B, p study.Plan, pool *auxdata.Pool, in study.Inputs) []
 	return body
 }
 
-func must(b *testing.B, err error) {
+func must(b testing.TB, err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)

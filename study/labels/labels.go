@@ -280,8 +280,18 @@ type Result struct {
 	Path []aggregation.LabelPoint `json:"path,omitempty"`
 }
 
-// ResultOf is what the release of a labels study says.
-func ResultOf(r study.Result) (out Result, err error) { return out, r.DecodeBody(&out) }
+// ResultOf is what the release of a labels study says. It refuses one whose shares
+// are not one a class.
+func ResultOf(r study.Result) (out Result, err error) {
+	if err := r.DecodeBody(&out); err != nil {
+		return out, err
+	}
+	classes := len(out.Classifier.Classes)
+	if s := out.Shares; len(s.Share) != classes || len(s.Projected) != classes || len(s.Error) != classes {
+		return Result{}, fmt.Errorf("read labels: of %d classes there are %d shares, %d projected and %d errors: the release was damaged", classes, len(s.Share), len(s.Projected), len(s.Error))
+	}
+	return out, nil
+}
 
 // Held is the held-out risk at the ridge that was chosen, the classifier's
 // Lambda; false where the plan gave it, so that nothing was held out.

@@ -137,7 +137,13 @@ func ResultOf(r study.Release) (out Result, err error) {
 	if r.Kind != kindName {
 		return out, fmt.Errorf("this release is not of a ratio study")
 	}
-	return out, r.Result.DecodeBody(&out)
+	if err := r.Result.DecodeBody(&out); err != nil {
+		return out, err
+	}
+	if m := out.Model; m != nil && len(out.TrainingShares) != m.Classes() {
+		return Result{}, fmt.Errorf("read ratio: the model has %d classes, there are shares of %d: the release was damaged", m.Classes(), len(out.TrainingShares))
+	}
+	return out, nil
 }
 
 // Estimate estimates the class ratios of records with the plan's schema and
@@ -161,6 +167,9 @@ func (r Result) Estimate(p study.Plan, records *dataset.Records) (ratio.Estimate
 	}
 	if r.Model == nil {
 		return ratio.Estimate{}, fmt.Errorf("estimate ratio: the study's sets support no estimate: %w", r.Refusal.refusal())
+	}
+	if have, want := r.Model.Classes(), len(p.Schema.Classes()); have != want {
+		return ratio.Estimate{}, fmt.Errorf("estimate ratio: the model has %d classes, the plan %d: the release was damaged", have, want)
 	}
 	if records.Len() == 0 {
 		return ratio.Estimate{}, fmt.Errorf("estimate ratio: %w", &ratio.Refusal{Reason: ratio.EmptyTarget, Advice: "the file has no records"})

@@ -175,8 +175,25 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Answe
 	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() || len(out.Tilt) != w.design.Cells() {
 		return aggregation.Answer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), w.design.Cells())
 	}
+	if err := out.check(w); err != nil {
+		return aggregation.Answer{}, fmt.Errorf("answer query: %w", err)
+	}
 	laplace := slices.ContainsFunc(r.Costs, func(c study.ReleaseCost) bool { return c.Mechanism == privacy.DiscreteLaplace{}.Name() })
 	return w.law(out, laplace).Answer(b), nil
+}
+
+// check refuses what no release of the plan says and no law can be made of.
+func (out *Weights) check(w *statistic) error {
+	if w.ratio == nil && len(out.Means) != w.design.Cells() {
+		return fmt.Errorf("the release has %d means, the plan %d: the release was damaged", len(out.Means), w.design.Cells())
+	}
+	const most = 1e100 // the square of a number beyond it may be infinite
+	for _, v := range slices.Concat(out.Means, out.Tilt, out.Weight, []float64{out.NoiseSD, out.Lambda}) {
+		if !(math.Abs(v) <= most) {
+			return fmt.Errorf("the release says %g, which no noise explains: the release was damaged", v)
+		}
+	}
+	return nil
 }
 
 // law is the law of released weights, their noise Laplace or near to normal.
