@@ -187,10 +187,20 @@ func (out *Weights) check(w *statistic) error {
 	if w.ratio == nil && len(out.Means) != w.design.Cells() {
 		return fmt.Errorf("the release has %d means, the plan %d: the release was damaged", len(out.Means), w.design.Cells())
 	}
-	const most = 1e100 // the square of a number beyond it may be infinite
-	for _, v := range slices.Concat(out.Means, out.Tilt, out.Weight, []float64{out.NoiseSD, out.Lambda}) {
+	const most = 1e15 // beyond it a number has no digits left for one record
+	for _, v := range slices.Concat(out.Means, out.Tilt) {
 		if !(math.Abs(v) <= most) {
 			return fmt.Errorf("the release says %g, which no noise explains: the release was damaged", v)
+		}
+	}
+	for _, v := range []float64{out.NoiseSD, out.Lambda} {
+		if !(v >= 0 && v <= most) {
+			return fmt.Errorf("the release says %g, which is no deviation and no ridge: the release was damaged", v)
+		}
+	}
+	for i, v := range out.Weight {
+		if !(v > 0 && v <= most) {
+			return fmt.Errorf("the release's weight of row %d is %g, want a positive number: the release was damaged", i+1, v)
 		}
 	}
 	return nil
