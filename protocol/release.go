@@ -51,7 +51,7 @@ func (r SignedRelease) MarshalJSON() ([]byte, error) {
 }
 
 // ReadRelease reads the file that MarshalJSON wrote, whatever its white space.
-// It checks nothing: see Check and study.Release.Verify. Fields that a release
+// It checks nothing: see Check and verify.Release. Fields that a release
 // does not have are refused, because nothing would look at them.
 func ReadRelease(file []byte) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {

@@ -10,7 +10,7 @@ import (
 
 // Manifest is what a release claims, for whoever must believe it without having
 // been there. Everything in it but the parties, the weight, the ledger's lines
-// and the software follows from plan and pool; Release.Verify recomputes it.
+// and the software follows from plan and pool; verify.Claims recomputes it.
 // Its canonical bytes are JSON in the order of the fields, and signed as part
 // of the release.
 type Manifest struct {

@@ -105,7 +105,7 @@ func TrainLocal(ctx context.Context, p study.Plan, records *dataset.Records, rng
 	return model, learner.Features()
 }
 
-// shardsOf are the rows that each shard's classifier learns from (keyed.Records.Shards).
+// ShardsOf are the rows that each shard's classifier learns from (keyed.Records.Shards).
 // Records without a label are none: nothing is learned from them, and the empty
 // ones that fill up a declared number may all be dealt to one shard, which must
 // not take longer, and be late, for how many they are.

@@ -19,7 +19,7 @@ import (
 	"caucus/study/keyed"
 )
 
-// labels is the kind of study that trains a classifier robust to label noise
+// Kind is the kind of study that trains a classifier robust to label noise
 // (Bi & Suppakitpaisarn 2022): a party sends its records' mapped features in
 // clear, if its policy grants the columns, with labels that it privatised
 // through its own ledger. It hides each label; it hides no feature.

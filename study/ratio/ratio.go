@@ -16,7 +16,7 @@ import (
 	"caucus/study/keyed"
 )
 
-// ratioKind is the kind of study that learns the class ratios of unlabelled sets
+// Kind is the kind of study that learns the class ratios of unlabelled sets
 // (Iyer, Nath & Sarawagi 2016): each party publishes one or more sets with
 // privatised label counts and something about the sets' features. The ratios of
 // any other set follow, for as many sets as anyone likes.
@@ -225,7 +225,7 @@ type design struct {
 	bound   ratio.IntegerBound // of embeddings; zero without
 }
 
-// ratioTerms follow from the plan. The bound of noisy embeddings has weights
+// designOf follows from the plan. The bound of noisy embeddings has weights
 // for MaxSets sets; boundFor cuts it to the sets that there are.
 func designOf(p study.Plan) (design, error) {
 	d := design{classes: len(p.Schema.Label.Classes), lattice: ratio.DefaultLattice()}
