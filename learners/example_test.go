@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"caucus/learners"
-
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/learners"
 )
 
 // A site fits a model to its own records and labels other rows with it.

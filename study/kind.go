@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/mat"
+
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // ErrContribution is wrapped by every refusal of a contribution's body.

@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
-	. "caucus/aggregation/ratio"
-
 	"gonum.org/v1/gonum/mat"
+
+	. "caucus/aggregation/ratio"
 )
 
 // pictures are 20 sets of rows of 784 numbers in [0,1] from ten classes whose

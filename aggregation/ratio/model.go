@@ -1,11 +1,12 @@
 package ratio
 
 import (
-	"caucus/aggregation"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
 )
 
 // Set is one set of records with known (or noisy) label shares, or the

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	. "caucus/aggregation/ratio"
-
 	"gonum.org/v1/gonum/mat"
+
+	. "caucus/aggregation/ratio"
 )
 
 func fitKernel(t testing.TB, sets []Set, estimator string, k Kernel) *Model {

@@ -1,9 +1,9 @@
 package ratio
 
 import (
-	"caucus/aggregation"
-
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
 )
 
 // spreadRows is how many rows of a set are enough to estimate a c×c covariance

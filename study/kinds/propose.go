@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // Proposed is a plan ready to be agreed on, with what it is about.

@@ -1,13 +1,14 @@
 package labels
 
 import (
-	"caucus/dataset"
-	"caucus/privacy"
-	"caucus/study"
 	"fmt"
 	"math"
 	"math/big"
 	"testing"
+
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
 )
 
 // TestLabelsUseTheKeptProbability: the fit corrects for the probability that the

@@ -6,12 +6,12 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"gonum.org/v1/gonum/mat"
+
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/kinds"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // Deal is what one repeat of a simulation works on: records dealt to a public pool,
