@@ -246,3 +246,19 @@ func (p Plan) checkDelta() error {
 	}
 	return nil
 }
+
+// CheckTrainsNothing refuses what means something only where parties train classifiers:
+// a plan says nothing that its kind passes over.
+func CheckTrainsNothing(p Plan) error {
+	switch {
+	case p.Shards < 0:
+		return PlanError("shards", "%d: a %s study trains nothing at the parties: leave shards out", p.Shards, p.Kind)
+	case p.Learner != "":
+		return PlanError("learner", "%q: a %s study trains nothing at the parties: leave learner out", p.Learner, p.Kind)
+	case p.Bound != "":
+		return PlanError("bound", "%q: a %s study has one bound: leave it out", p.Bound, p.Kind)
+	case p.Tilt:
+		return PlanError("tilt", "a %s study tilts no pool: leave tilt out", p.Kind)
+	}
+	return nil
+}

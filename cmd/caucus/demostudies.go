@@ -166,7 +166,7 @@ func judgeWeights(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasu
 
 // judgeCounts compares released shares of the features' cells with the truth.
 func judgeCounts(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasure, error) {
-	p, err := kinds.PlanOf(r)
+	p, err := kinds.Usable(r)
 	if err != nil {
 		return demoMeasure{}, err
 	}

@@ -39,7 +39,7 @@ func poolSource(release string, pool *dataset.Table, simulation bool) (*study.We
 	if err != nil {
 		return nil, err
 	}
-	p, err := kinds.PlanOf(r)
+	p, err := kinds.Usable(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", release, err)
 	}
@@ -105,7 +105,7 @@ margins tell; see caucus simulate classify --pool.`,
 				if err != nil {
 					return err
 				}
-				p, err := kinds.PlanOf(r)
+				p, err := kinds.Usable(r)
 				if err != nil {
 					return err
 				}

@@ -41,7 +41,7 @@ func newPredict(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := kinds.PlanOf(r)
+			p, err := kinds.Usable(r)
 			if err != nil {
 				return err
 			}

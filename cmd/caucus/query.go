@@ -123,7 +123,7 @@ func (q *weighing) load(c *console) error {
 		if q.document, err = readRelease(q.release); err != nil {
 			return err
 		}
-		if q.plan, err = kinds.PlanOf(q.document); err != nil {
+		if q.plan, err = kinds.Usable(q.document); err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ compared with the estimate afterwards.`,
 			if err != nil {
 				return err
 			}
-			p, err := kinds.PlanOf(r)
+			p, err := kinds.Usable(r)
 			if err != nil {
 				return err
 			}

@@ -14,7 +14,7 @@ import (
 
 // describeRelease writes a release for people. The whole of it is its JSON.
 func describeRelease(w io.Writer, r study.Release) error {
-	p, err := kinds.PlanOf(r)
+	p, err := kinds.Usable(r)
 	if err != nil {
 		return err
 	}

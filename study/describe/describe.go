@@ -51,6 +51,9 @@ func Mechanisms() []string { return []string{"gaussian", "laplace"} }
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 func (Kind) Check(p study.Plan) error {
+	if err := study.CheckTrainsNothing(p); err != nil {
+		return err
+	}
 	t := DefaultTerms()
 	if err := p.DecodeTerms(&t); err != nil {
 		return err

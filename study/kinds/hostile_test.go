@@ -222,3 +222,51 @@ func damages(t testing.TB, text []byte) (all [][]byte) {
 	walk(v, func(to any) { v = to })
 	return all
 }
+
+// TestUsable: a release with a second classifier under a name in other letters, with a
+// field more, or said to be of another kind, is not used.
+func TestUsable(t *testing.T) {
+	schema, pool, m, records := hospital(t, 240)
+	r := genuine(t, testPlan(schema, pool, m), pool, records)
+	if _, err := kinds.Usable(r); err != nil {
+		t.Fatalf("as it was made: %v", err)
+	}
+	body := bytes.TrimSuffix(r.Result.Body, []byte("}"))
+	for name, change := range map[string]func(*study.Release){
+		"a second classifier": func(r *study.Release) {
+			r.Result.Body = append(append(bytes.Clone(body), `,"CLASSIFIER":`...), append(bytes.TrimPrefix(bytes.Clone(r.Result.Body), []byte(`{"classifier":`)), byte(' '))...)
+		},
+		"a field more": func(r *study.Release) { r.Result.Body = append(bytes.Clone(body), `,"note":"x"}`...) },
+		"no body":      func(r *study.Release) { r.Result.Body = nil },
+		"another kind": func(r *study.Release) { r.Kind = "labels" },
+	} {
+		changed := r
+		change(&changed)
+		if _, err := kinds.Usable(changed); err == nil {
+			t.Errorf("%s: it is used", name)
+		}
+	}
+}
+
+// TestPlansSayNothingIdle: what only classifiers at the parties take is refused in a plan
+// of a kind that trains none.
+func TestPlansSayNothingIdle(t *testing.T) {
+	_, plans := fuzzPlans(t)
+	for _, p := range plans {
+		if err := kinds.Check(p); err != nil || p.Kind == kinds.Default {
+			continue
+		}
+		for name, change := range map[string]func(*study.Plan){
+			"learner": func(p *study.Plan) { p.Learner = "softmax" },
+			"bound":   func(p *study.Plan) { p.Bound = "tight" },
+			"tilt":    func(p *study.Plan) { p.Tilt = true },
+			"shards":  func(p *study.Plan) { p.Shards = -7 },
+		} {
+			q := p
+			change(&q)
+			if err := kinds.Check(q); !errors.Is(err, study.ErrPlan) {
+				t.Errorf("%s with %s: have %v, want ErrPlan", p.Kind, name, err)
+			}
+		}
+	}
+}

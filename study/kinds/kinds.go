@@ -101,6 +101,20 @@ func PlanOf(r study.Release) (study.Plan, error) {
 	return p, Check(p)
 }
 
+// Usable is the plan of a release that somebody is about to use: PlanOf, and a refusal
+// where the release says another kind than its plan, or its result is not written as that
+// kind writes it. A field that one reader takes and another passes over is no result.
+func Usable(r study.Release) (study.Plan, error) {
+	p, err := PlanOf(r)
+	if err != nil {
+		return study.Plan{}, err
+	}
+	if r.Kind != p.Kind {
+		return study.Plan{}, fmt.Errorf("read release: it is said to be of kind %q, its plan is of kind %q: it was changed", r.Kind, p.Kind)
+	}
+	return p, r.Result.DecodeBody(kinds[p.Kind].Body())
+}
+
 // WordsOf are a plan's, which was checked.
 func WordsOf(p study.Plan) study.Words {
 	kind, err := Named(p.Kind)

@@ -76,6 +76,9 @@ func Mechanisms() []string { return []string{"rr", "em"} }
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 func (Kind) Check(p study.Plan) error {
+	if err := study.CheckTrainsNothing(p); err != nil {
+		return err
+	}
 	if !slices.Contains(Mechanisms(), p.Mechanism) {
 		return study.PlanError("mechanism", "%q is not one of labels': %v", p.Mechanism, Mechanisms())
 	}

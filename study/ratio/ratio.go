@@ -127,6 +127,9 @@ func (Kind) Mechanisms() []string { return Mechanisms() }
 var simulatedCounts = []string{"laplace-paper", "dirichlet-paper", "none"}
 
 func (Kind) Check(p study.Plan) error {
+	if err := study.CheckTrainsNothing(p); err != nil {
+		return err
+	}
 	var t Terms
 	if p.KindTerms == nil {
 		return study.PlanError("kind_terms", "say what the sets and their features are")

@@ -63,6 +63,9 @@ func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 func (Kind) Check(p study.Plan) error {
+	if err := study.CheckTrainsNothing(p); err != nil {
+		return err
+	}
 	simulation, ok := mechanisms[p.Mechanism]
 	var t Terms
 	if err := p.DecodeTerms(&t); err != nil {
