@@ -64,7 +64,7 @@ type config struct {
 	Either  either           `yaml:"either"`
 	Plain   string
 	Hidden  int `yaml:"-"`
-	hidden  int
+	_       int // as little a key as what is not exported
 }
 
 func decodeText(text string, v any) error {
