@@ -67,7 +67,7 @@ func (t Terms) completed(classes int) Terms {
 
 // ShareError forecasts from public terms alone: see study.ShareForecaster.
 func (t task) ShareError() (off float64, warning string, err error) {
-	p, d, terms := t.Plan(), t.design, termsOf(t.Plan())
+	p, d, terms := t.Plan(), t.design, t.design.terms
 	if terms.Features != FeaturesNoisyEmbedding {
 		off = privacy.ExpectedCountError(d.Mechanism, privacy.CountTerms{
 			Unit: privacy.Label, Classes: d.classes, Total: int64(terms.SetSize), Budget: p.Budget(),

@@ -218,6 +218,7 @@ func (Kind) Check(p study.Plan) error {
 
 // design is what all parties of a plan release under.
 type design struct {
+	terms Terms // the kind's, of the plan
 	study.ReleaseTerms
 	classes int
 	// block is how many released numbers a set has: classes, and with noisy
@@ -231,10 +232,11 @@ type design struct {
 // designOf follows from the plan. The bound of noisy embeddings has weights
 // for MaxSets sets; boundFor cuts it to the sets that there are.
 func designOf(p study.Plan) (design, error) {
-	d := design{classes: len(p.Schema.Label.Classes), lattice: ratio.DefaultLattice()}
+	t := termsOf(p)
+	d := design{terms: t, classes: len(p.Schema.Label.Classes), lattice: ratio.DefaultLattice()}
 	d.block = d.classes
-	if termsOf(p).Fourier > 0 {
-		d.fourier = ratio.Fourier{Dim: p.Map.Dim(), Features: termsOf(p).Fourier, Gamma: termsOf(p).Gamma, Seed: p.Seed}
+	if t.Fourier > 0 {
+		d.fourier = ratio.Fourier{Dim: p.Map.Dim(), Features: t.Fourier, Gamma: t.Gamma, Seed: p.Seed}
 		if d.fourier.Gamma == 0 {
 			d.fourier.Gamma = 1 // chosen later
 		}
@@ -245,15 +247,15 @@ func designOf(p study.Plan) (design, error) {
 	}
 	var err error
 	d.Output = "counts"
-	if termsOf(p).Features != FeaturesNoisyEmbedding {
+	if t.Features != FeaturesNoisyEmbedding {
 		d.Bound = privacy.CountBound(privacy.Label, d.classes)
 		d.Mechanism, err = privacy.CalibrateCounts(p.Mechanism, privacy.CountTerms{
-			Unit: privacy.Label, Classes: d.classes, Total: int64(termsOf(p).SetSize), Budget: p.Budget(),
+			Unit: privacy.Label, Classes: d.classes, Total: int64(t.SetSize), Budget: p.Budget(),
 		})
 		return d, err
 	}
 	d.Output = "sets"
-	d.block += termsOf(p).Fourier
+	d.block += t.Fourier
 	// 2w is the counts' share of the bound.
 	weight := int64(math.Ceil(countsShare / (1 - countsShare) * float64(d.bound.L2sq) / 2))
 	d.Bound = privacy.Bound{Unit: privacy.Record, L2sq: d.bound.L2sq + 2*weight, Weight: []int64{weight, 1}}
@@ -372,7 +374,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 		return nil, err
 	}
 	t.reader = reader{released, t.design}
-	if termsOf(p).Features != FeaturesClear {
+	if t.design.terms.Features != FeaturesClear {
 		t.embedder, err = ratio.NewEmbedder(t.design.fourier)
 	}
 	return t, err
@@ -386,7 +388,7 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 		embedder = t.embedder.Copy()
 	}
 	sets, classes := DealSets(p, in)
-	for len(sets) < termsOf(p).sets(d.classes) {
+	for len(sets) < d.terms.sets(d.classes) {
 		sets = append(sets, nil)
 	}
 	head := binary.AppendUvarint(nil, uint64(len(sets)))
@@ -396,13 +398,13 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 		for _, i := range rows {
 			counts[classes[i]]++
 		}
-		if termsOf(p).Sets != SetsMade {
+		if d.terms.Sets != SetsMade {
 			head = binary.AppendUvarint(head, uint64(len(rows)))
 		}
 		switch {
-		case termsOf(p).Features == FeaturesNoisyEmbedding:
+		case d.terms.Features == FeaturesNoisyEmbedding:
 			embedSum(counts[d.classes:], embedder, d.lattice, p, in.Records, rows)
-		case termsOf(p).Features == FeaturesEmbedding:
+		case d.terms.Features == FeaturesEmbedding:
 			sum := make([]int64, d.fourier.Features)
 			embedSum(sum, embedder, d.lattice, p, in.Records, rows)
 			head = bodies.AppendVector(head, sum)
@@ -452,7 +454,7 @@ func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p study.Plan, rec
 // MaxBody: the sets' sizes, what leaves of the features, and a publication of at
 // most ten bytes a number, with the runs of its weights.
 func (t task) MaxBody() int {
-	terms := termsOf(t.Plan())
+	terms := t.design.terms
 	most := 8192 + terms.MaxSets*(10+10*t.design.block+32)
 	switch terms.Features {
 	case FeaturesClear:
@@ -476,7 +478,7 @@ func (t task) Charges(int64) ([]study.Charge, error) {
 
 func (t task) Reservations(int) ([]study.Reservation, error) {
 	d := t.design
-	sets := termsOf(t.Plan()).sets(d.classes)
+	sets := d.terms.sets(d.classes)
 	d.Bound = d.boundFor(sets)
 	return d.Reserve(sets * d.block), nil
 }
@@ -495,8 +497,8 @@ func (t Terms) sets(classes int) int {
 }
 
 func (t task) Work(records int) (study.Work, error) {
-	w := study.Work{Rest: t.CommonWork(records) + float64(records)*float64(termsOf(t.Plan()).Fourier)*(float64(t.Plan().Map.Dim())+study.CosineSteps)}
-	if termsOf(t.Plan()).Expected != nil {
+	w := study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.design.terms.Fourier)*(float64(t.Plan().Map.Dim())+study.CosineSteps)}
+	if t.design.terms.Expected != nil {
 		w.Rest += dealingSteps(len(t.Plan().Schema.Label.Classes))
 	}
 	return w, nil

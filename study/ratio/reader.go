@@ -40,7 +40,7 @@ func (t task) Check(body []byte) error {
 func (t task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
 // PublicBodies: features and exact embeddings are for the coordinator alone.
-func (t task) PublicBodies() bool { return termsOf(t.Plan()).Features == FeaturesNoisyEmbedding }
+func (t task) PublicBodies() bool { return t.design.terms.Features == FeaturesNoisyEmbedding }
 
 // parse checks that a body is what the plan's terms make, and released under
 // them.
@@ -67,7 +67,7 @@ func (s reader) takeApart(body []byte) (parsed, error) {
 		body = body[size:]
 		return int(n), nil
 	}
-	t := termsOf(s.Plan)
+	t := s.design.terms
 	sets, err := number(t.MaxSets)
 	if err != nil {
 		return out, err
@@ -165,7 +165,7 @@ func (s reader) possible(b parsed) error {
 	_, keepsSum := d.Mechanism.(privacy.ZeroSumLaplace)
 	for set := 0; set*d.block < len(b.released.Values); set++ {
 		values := b.released.Values[set*d.block : (set+1)*d.block]
-		n := float64(termsOf(s.Plan).MaxRecords)
+		n := float64(s.design.terms.MaxRecords)
 		if b.sizes != nil {
 			n = float64(b.sizes[set])
 		}
@@ -230,7 +230,7 @@ func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) 
 
 // setsOf undoes the release of one contribution.
 func (s reader) setsOf(b parsed) ([]ratio.Set, error) {
-	if termsOf(s.Plan).Features == FeaturesNoisyEmbedding {
+	if s.design.terms.Features == FeaturesNoisyEmbedding {
 		return s.noisySets(b)
 	}
 	totals := make([]int64, len(b.sizes))
@@ -320,7 +320,7 @@ func (s reader) shares(counts, covariance []float64, n float64) ([]float64, *mat
 			noisy = noisy || covariance[j*c+k] != 0
 		}
 	}
-	if termsOf(s.Plan).Estimator != ratio.ClassMeans {
+	if s.design.terms.Estimator != ratio.ClassMeans {
 		shares = aggregation.ProjectSimplex(shares, 1)
 	}
 	if !noisy {

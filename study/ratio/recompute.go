@@ -25,7 +25,7 @@ func (t task) Recompute(of study.Summed, released []privacy.Published, claimed s
 
 // restate makes of a claimed result all that does not take the features.
 func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
-	p, pool, d := t.Plan(), t.Pool(), t.design
+	pool, d := t.Pool(), t.design
 	c := &Result{}
 	if err := claimed.DecodeBody(c); err != nil {
 		return study.Result{}, err
@@ -33,8 +33,8 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	if (c.Model == nil) == (c.Refusal == nil) {
 		return study.Result{}, bodies.ErrForm
 	}
-	out := &Result{Gamma: termsOf(p).Gamma, Sets: []SetResult{}, Model: c.Model, Refusal: c.Refusal}
-	if termsOf(p).Gamma == 0 {
+	out := &Result{Gamma: d.terms.Gamma, Sets: []SetResult{}, Model: c.Model, Refusal: c.Refusal}
+	if d.terms.Gamma == 0 {
 		if err := out.width(pool, c); err != nil {
 			return study.Result{}, err
 		}
@@ -48,14 +48,14 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 		}
 	} else {
 		d.fourier.Gamma = c.Gamma // held against out.Gamma with all else
-		if o := c.Model.Options(); o.Fourier == nil || *o.Fourier != d.fourier || o.Estimator != termsOf(p).Estimator || c.Model.Classes() != d.classes {
+		if o := c.Model.Options(); o.Fourier == nil || *o.Fourier != d.fourier || o.Estimator != d.terms.Estimator || c.Model.Classes() != d.classes {
 			return study.Result{}, bodies.ErrForm
 		}
 		for _, set := range c.Model.Sets() {
 			out.Sets = append(out.Sets, setResult(set))
 		}
 	}
-	small := parties*termsOf(p).sets(d.classes) - len(out.Sets)
+	small := parties*d.terms.sets(d.classes) - len(out.Sets)
 	if small < 0 {
 		return study.Result{}, bodies.ErrForm
 	}

@@ -63,7 +63,7 @@ func (t task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	if err != nil {
 		return study.Result{}, fmt.Errorf("finish ratio: %w", err)
 	}
-	out := &Result{Gamma: termsOf(p).Gamma, Sets: []SetResult{}}
+	out := &Result{Gamma: t.design.terms.Gamma, Sets: []SetResult{}}
 	for _, set := range sets {
 		out.Sets = append(out.Sets, setResult(set))
 	}
@@ -112,8 +112,8 @@ func (r Refusal) refusal() *ratio.Refusal {
 
 // fit makes the model.
 func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d design, sets []ratio.Set) (err error) {
-	o := ratio.OpenOptions{Estimator: termsOf(p).Estimator, Gamma: r.Gamma, Pool: pool.X}
-	if termsOf(p).Fourier > 0 {
+	o := ratio.OpenOptions{Estimator: d.terms.Estimator, Gamma: r.Gamma, Pool: pool.X}
+	if d.terms.Fourier > 0 {
 		o.Fourier = &d.fourier
 	}
 	if r.Gamma == 0 && len(sets) > 0 {
