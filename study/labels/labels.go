@@ -157,6 +157,15 @@ func optionsOf(p study.Plan, m privacy.RandomisedResponse) (aggregation.LabelOpt
 	}, err
 }
 
+// fitOptions are those of a fit under the plan's mechanism.
+func fitOptions(p study.Plan) (aggregation.LabelOptions, error) {
+	m, err := responseOf(p)
+	if err != nil {
+		return aggregation.LabelOptions{}, err
+	}
+	return optionsOf(p, m)
+}
+
 // releaseTerms are what every party releases its labels under. A class is 0 to
 // K−1 and K stands for none, so one label moves its coordinate by K at most.
 func releaseTerms(p study.Plan) (study.ReleaseTerms, error) {
@@ -194,7 +203,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 		return nil, err
 	}
 	released, err := bodies.ReleasedAtParties(p, t)
-	return task{study.Agree(Kind{}, p, pool), t, reader{released, p.Map.Dim(), len(p.Schema.Label.Classes)}}, err
+	return task{study.Agree(Kind{}, p, pool), t, reader{released, termsOf(p).MaxRecords, p.Map.Dim(), len(p.Schema.Label.Classes)}}, err
 }
 
 func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
@@ -326,11 +335,7 @@ func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	if len(y) == 0 {
 		return study.Result{}, fmt.Errorf("finish labels: no records were contributed")
 	}
-	response, err := responseOf(p)
-	if err != nil {
-		return study.Result{}, err
-	}
-	o, err := optionsOf(p, response)
+	o, err := fitOptions(p)
 	if err != nil {
 		return study.Result{}, err
 	}
@@ -407,11 +412,7 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	if err != nil || len(c.Classes) != classes {
 		return study.Result{}, bodies.ErrForm
 	}
-	response, err := responseOf(p)
-	if err != nil {
-		return study.Result{}, err
-	}
-	o, err := optionsOf(p, response)
+	o, err := fitOptions(p)
 	if err != nil {
 		return study.Result{}, err
 	}
@@ -442,11 +443,7 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 // FitClear fits to records and their labels without noise: what simulations
 // compare with.
 func FitClear(p study.Plan, records *dataset.Records, rng *rand.Rand) (aggregation.LabelFit, error) {
-	m, err := responseOf(p)
-	if err != nil {
-		return aggregation.LabelFit{}, err
-	}
-	o, err := optionsOf(p, m)
+	o, err := fitOptions(p)
 	if err != nil {
 		return aggregation.LabelFit{}, err
 	}

@@ -15,6 +15,7 @@ import (
 // record. A fit takes every one, so that they are kept as they are.
 type reader struct {
 	bodies.AtParties
+	most    int // records of a contribution
 	dim     int // features of a record
 	classes int
 }
@@ -40,8 +41,8 @@ func (s reader) parse(body []byte) (features []byte, y []int64, err error) {
 	if size <= 0 {
 		return fail("it is truncated or not a contribution")
 	}
-	if n > uint64(termsOf(s.Plan).MaxRecords) {
-		return fail("it has %d records, the plan takes at most %d", n, termsOf(s.Plan).MaxRecords)
+	if n > uint64(s.most) {
+		return fail("it has %d records, the plan takes at most %d", n, s.most)
 	}
 	if size != len(binary.AppendUvarint(nil, n)) {
 		return fail("its number of records is not written in the shortest way")
