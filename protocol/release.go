@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"caucus/study"
 )
@@ -58,7 +57,7 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("not a release file, as caucus study result --out writes: %w", err)
 	}
 	var f signedReleaseFile
-	if err := strict(file, &f); err != nil {
+	if err := study.DecodeStrictly(file, &f); err != nil {
 		return fail(err)
 	}
 	if len(f.Release) == 0 {
@@ -72,7 +71,7 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if f.Signer != nil {
 		r.Signer = *f.Signer
 	}
-	if err := strict(r.Document, &r.Release); err != nil {
+	if err := study.DecodeStrictly(r.Document, &r.Release); err != nil {
 		return fail(err)
 	}
 	// A name given twice, or in other letters, reads as one thing here and as
@@ -93,18 +92,6 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 		return fail(errors.New("it is not written in the canonical way: it has fields twice, in another order or in other letters"))
 	}
 	return r, nil
-}
-
-func strict(text []byte, to any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(to); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More takes a closing brace for an end
-		return errors.New("more follows after its end")
-	}
-	return nil
 }
 
 // Check says whether key signed the release: ErrUnsigned if nobody did, an error
