@@ -263,16 +263,7 @@ func score(r study.Result, x *mat.Dense, y []int) (float64, error) {
 
 // accuracy is the share of labelled records predicted correctly.
 func accuracy(predicted, y []int) float64 {
-	right, labelled := 0, 0
-	for i, k := range y {
-		if k < 0 {
-			continue
-		}
-		labelled++
-		if predicted[i] == k {
-			right++
-		}
-	}
+	right, labelled := classifier.Right(predicted, y)
 	return float64(right) / float64(max(labelled, 1))
 }
 
