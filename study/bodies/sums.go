@@ -286,6 +286,26 @@ func ParseFixed(b []byte, cells int) ([]int64, error) {
 	return v, nil
 }
 
+// AppendSums writes exact sums and how many records are in them, in fixed width: the
+// length would tell the sums' size.
+func AppendSums(sums []int64, records int64) []byte {
+	return AppendFixed(binary.AppendVarint(nil, records), sums)
+}
+
+// ParseSums reads what AppendSums wrote, of a statistic's cells and of a number of
+// records that it takes. What the sums may be is the statistic's to check.
+func ParseSums(what string, body []byte, q Statistic) ([]int64, int64, error) {
+	records, rest, err := CutVarint(body)
+	if err != nil {
+		return nil, 0, err
+	}
+	if least, most := q.Weights(); records < least || records > most {
+		return nil, 0, fmt.Errorf("read %s: %d records, at most %d are allowed", what, records, most)
+	}
+	sums, err := ParseFixed(rest, q.Cells())
+	return sums, records, err
+}
+
 func CutVarint(b []byte) (int64, []byte, error) {
 	v, n := binary.Varint(b)
 	if n <= 0 {

@@ -1,7 +1,6 @@
 package classify
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 
@@ -57,20 +56,12 @@ func (c *cross) Local(in study.Inputs) ([]int64, int64) {
 }
 
 func (c *cross) AppendClear(vector []int64, records int64) ([]byte, error) {
-	// Fixed width: the length of exact sums would tell their size.
-	return bodies.AppendFixed(binary.AppendVarint(nil, records), vector), nil
+	return bodies.AppendSums(vector, records), nil
 }
 
 // ParseClear also checks that no sum is larger than its records allow.
 func (c *cross) ParseClear(body []byte) ([]int64, int64, error) {
-	records, rest, err := bodies.CutVarint(body)
-	if err != nil {
-		return nil, 0, err
-	}
-	if least, most := c.Weights(); records < least || records > most {
-		return nil, 0, fmt.Errorf("read cross sums: %d records, at most %d are allowed", records, most)
-	}
-	v, err := bodies.ParseFixed(rest, c.Cells())
+	v, records, err := bodies.ParseSums("cross sums", body, c)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -88,11 +79,7 @@ func (c *cross) Terms(int64) (study.ReleaseTerms, error) {
 		Unit: c.plan.Unit, L1: aggregation.CrossL1(d), L2sq: aggregation.CrossL2sq, Cells: 2 * d,
 	}}
 	var err error
-	if c.plan.Delta == 0 {
-		t.Mechanism, err = privacy.CalibratePure(t.Bound, c.Cells(), c.plan.Epsilon)
-	} else {
-		t.Mechanism, err = privacy.CalibrateGaussian(t.Bound, c.plan.Budget())
-	}
+	t.Mechanism, err = c.plan.Calibrate(t.Bound, c.Cells())
 	return t, err
 }
 

@@ -75,11 +75,7 @@ func (m *means) Terms(int64) (study.ReleaseTerms, error) {
 		Unit: m.plan.Unit, L1: aggregation.MeansL1(m.Cells()), L2sq: aggregation.MeansL2sq,
 	}}
 	var err error
-	if m.plan.Delta == 0 {
-		t.Mechanism, err = privacy.CalibratePure(t.Bound, m.Cells(), m.plan.Epsilon)
-	} else {
-		t.Mechanism, err = privacy.CalibrateGaussian(t.Bound, m.plan.Budget())
-	}
+	t.Mechanism, err = m.plan.Calibrate(t.Bound, m.Cells())
 	return t, err
 }
 

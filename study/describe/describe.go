@@ -2,7 +2,6 @@ package describe
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -154,7 +153,13 @@ func (Kind) Words(p study.Plan) study.Words {
 //     taken from it (Weights).
 type counts struct {
 	plan    study.Plan
+	terms   Terms // the kind's, of the plan
 	columns []column
+}
+
+func newCounts(p study.Plan) *counts {
+	t := termsOf(p)
+	return &counts{plan: p, terms: t, columns: columnsOf(p.Schema, t.Bins)}
 }
 
 func (q *counts) Cells() int         { return cellsOf(q.columns) }
@@ -165,7 +170,7 @@ func (q *counts) ReleasedCells() int { return q.Cells() }
 // that number.
 func (q *counts) Weights() (least, most int64) {
 	most = 1 << 40 / q.plan.MostSites()
-	if k := termsOf(q.plan).PerParty; k > 0 {
+	if k := q.terms.PerParty; k > 0 {
 		most = min(most, k)
 	}
 	return 0, most
@@ -181,23 +186,14 @@ func (q *counts) Local(in study.Inputs) ([]int64, int64) {
 	return count(q.columns, records), int64(records.Len())
 }
 
-// AppendClear writes numbers of fixed width: the length of exact counts would tell
-// their size.
 func (q *counts) AppendClear(vector []int64, records int64) ([]byte, error) {
-	return bodies.AppendFixed(binary.AppendVarint(nil, records), vector), nil
+	return bodies.AppendSums(vector, records), nil
 }
 
 // ParseClear refuses counts that no records have: each column's add up to their
 // number.
 func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
-	records, rest, err := bodies.CutVarint(body)
-	if err != nil {
-		return nil, 0, err
-	}
-	if least, most := q.Weights(); records < least || records > most {
-		return nil, 0, fmt.Errorf("read counts: %d records, at most %d are allowed", records, most)
-	}
-	v, err := bodies.ParseFixed(rest, q.Cells())
+	v, records, err := bodies.ParseSums("counts", body, q)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -221,14 +217,10 @@ func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 func (q *counts) Terms(int64) (study.ReleaseTerms, error) {
 	d := 2 * moving(q.columns)
 	t := study.ReleaseTerms{Output: "counts", Bound: privacy.Bound{
-		Unit: q.plan.Unit, L1: d, L2sq: d, Cells: int(d), PerParty: termsOf(q.plan).PerParty,
+		Unit: q.plan.Unit, L1: d, L2sq: d, Cells: int(d), PerParty: q.terms.PerParty,
 	}}
 	var err error
-	if q.plan.Mechanism == "laplace" {
-		t.Mechanism, err = privacy.CalibratePure(t.Bound, q.Cells(), q.plan.Epsilon)
-	} else {
-		t.Mechanism, err = privacy.CalibrateGaussian(t.Bound, q.plan.Budget())
-	}
+	t.Mechanism, err = q.plan.Calibrate(t.Bound, q.Cells())
 	return t, err
 }
 
@@ -269,7 +261,7 @@ type task struct {
 }
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
-	q := &counts{plan: p, columns: columnsOf(p.Schema, termsOf(p).Bins)}
+	q := newCounts(p)
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6465736372696265}, q}, nil
 }
 

@@ -49,7 +49,7 @@ func statistic(t testing.TB, change func(*study.Plan)) *counts {
 	if err := (Kind{}).Check(p); err != nil {
 		t.Fatal(err)
 	}
-	return &counts{plan: p, columns: columnsOf(s, termsOf(p).Bins)}
+	return newCounts(p)
 }
 
 func encode(t testing.TB, s dataset.Schema, rows ...string) *dataset.Records {

@@ -2,7 +2,6 @@ package reweigh
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -157,6 +156,7 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 //     taken from it (weights).
 type statistic struct {
 	plan   study.Plan
+	terms  Terms // the kind's, of the plan
 	pool   *auxdata.Pool
 	design *aggregation.FeatureDesign
 	// rows are the pool's rows as the design takes them.
@@ -173,7 +173,7 @@ func newStatistic(p study.Plan, pool *auxdata.Pool) (*statistic, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &statistic{plan: p, pool: pool, design: d, rows: pool.Encoded}
+	w := &statistic{plan: p, terms: termsOf(p), pool: pool, design: d, rows: pool.Encoded}
 	if p.Map.Kind != dataset.IdentityMap {
 		w.rows = pool.X
 	}
@@ -203,7 +203,7 @@ func (w *statistic) ReleasedCells() int { return w.Cells() }
 // a party holds: what it guarantees for a whole party rests on that number.
 func (w *statistic) Weights() (least, most int64) {
 	most = 1 << 40 / w.plan.MostSites()
-	if k := termsOf(w.plan).PerParty; k > 0 {
+	if k := w.terms.PerParty; k > 0 {
 		most = min(most, k)
 	}
 	return 0, most
@@ -246,19 +246,11 @@ func (w *statistic) Local(in study.Inputs) ([]int64, int64) {
 }
 
 func (w *statistic) AppendClear(vector []int64, records int64) ([]byte, error) {
-	// Fixed width: the length of exact sums would tell their size.
-	return bodies.AppendFixed(binary.AppendVarint(nil, records), vector), nil
+	return bodies.AppendSums(vector, records), nil
 }
 
 func (w *statistic) ParseClear(body []byte) ([]int64, int64, error) {
-	records, rest, err := bodies.CutVarint(body)
-	if err != nil {
-		return nil, 0, err
-	}
-	if least, most := w.Weights(); records < least || records > most {
-		return nil, 0, fmt.Errorf("read feature sums: %d records, at most %d are allowed", records, most)
-	}
-	v, err := bodies.ParseFixed(rest, w.Cells())
+	v, records, err := bodies.ParseSums("feature sums", body, w)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -284,7 +276,7 @@ func (w *statistic) ParseClear(body []byte) ([]int64, int64, error) {
 //   - logistic-paper: density ∝ exp(−(nλε/√d)‖δ‖) on β, so exp(−(λε/√d)‖δ‖) on
 //     n·β.
 func (w *statistic) Terms(int64) (study.ReleaseTerms, error) {
-	t := study.ReleaseTerms{Output: w.plan.Mechanism, Bound: privacy.Bound{Unit: w.plan.Unit, PerParty: termsOf(w.plan).PerParty}}
+	t := study.ReleaseTerms{Output: w.plan.Mechanism, Bound: privacy.Bound{Unit: w.plan.Unit, PerParty: w.terms.PerParty}}
 	var err error
 	d := math.Sqrt(float64(w.Cells()))
 	switch w.plan.Mechanism {
@@ -298,11 +290,7 @@ func (w *statistic) Terms(int64) (study.ReleaseTerms, error) {
 	default:
 		t.Bound.L1, t.Bound.L2sq = w.design.L1, w.design.L2sq
 	}
-	if w.plan.Delta == 0 {
-		t.Mechanism, err = privacy.CalibratePure(t.Bound, w.Cells(), w.plan.Epsilon)
-	} else {
-		t.Mechanism, err = privacy.CalibrateGaussian(t.Bound, w.plan.Budget())
-	}
+	t.Mechanism, err = w.plan.Calibrate(t.Bound, w.Cells())
 	return t, err
 }
 

@@ -100,7 +100,7 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 		return fail(err)
 	}
 	noise := w.design.Noise(out.Means, out.NoiseSD, t.Laplace(), w.fresh())
-	keep := termsOf(w.plan).Keep
+	keep := w.terms.Keep
 	if keep == 0 {
 		keep = keepWeights
 	}
