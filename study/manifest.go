@@ -61,7 +61,7 @@ type Manifest struct {
 // ManifestForm is the form this version writes and checks. Raise it with every
 // change of what a manifest says, its words included, and of the noise that a
 // plan and a pool call for: a release is checked against those of its own form.
-const ManifestForm = 6
+const ManifestForm = 7
 
 // BoundInputs are public numbers of plan and pool.
 type BoundInputs struct {

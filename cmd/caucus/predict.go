@@ -20,8 +20,10 @@ type prediction struct {
 	Classes []string       `json:"classes"`
 	Counts  map[string]int `json:"counts"`
 	Labels  []string       `json:"labels"`
-	Top     []float64      `json:"probabilities"`
-	Correct *float64       `json:"accuracy,omitempty"`
+	// Values are of the predicted classes; Output says what they are.
+	Output  classifier.Output `json:"output"`
+	Values  []float64         `json:"values"`
+	Correct *float64          `json:"accuracy,omitempty"`
 }
 
 func newPredict(c *console) *cobra.Command {
@@ -63,15 +65,21 @@ func newPredict(c *console) *cobra.Command {
 			for _, m := range remarks {
 				c.note("note: %s", m)
 			}
-			labels, probabilities, err := classifier.Predict(r, records)
+			labels, values, err := classifier.Predict(r, records)
 			if err != nil {
 				return err
 			}
 			doc := prediction{Release: release, Rows: len(labels), Classes: p.Schema.Classes(), Counts: map[string]int{}}
+			if of, ok := classifier.Of(r.Result); ok {
+				doc.Output = of.Output
+			}
+			if doc.Output != classifier.Probability {
+				c.note("note: the numbers are %s", doc.Output.Words())
+			}
 			right, known := classifier.Right(labels, records.Y)
 			for i, k := range labels {
 				doc.Labels = append(doc.Labels, doc.Classes[k])
-				doc.Top = append(doc.Top, probabilities.At(i, k))
+				doc.Values = append(doc.Values, values.At(i, k))
 				doc.Counts[doc.Classes[k]]++
 			}
 			if known > 0 {
@@ -113,9 +121,9 @@ func writePredictionFile(name string, p prediction) error {
 
 func writePredictions(w io.Writer, p prediction) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"row", "predicted", "probability"})
+	out.Write([]string{"row", "predicted", string(p.Output)})
 	for i, l := range p.Labels {
-		out.Write([]string{fmt.Sprint(i + 1), l, fmt.Sprintf("%.4f", p.Top[i])})
+		out.Write([]string{fmt.Sprint(i + 1), l, fmt.Sprintf("%.4f", p.Values[i])})
 	}
 	out.Flush()
 	return out.Error()

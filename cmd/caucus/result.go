@@ -33,6 +33,7 @@ func describeRelease(w io.Writer, r study.Release) error {
 	}
 	if c, ok := classifier.Of(r.Result); ok {
 		line("classifier", "%d classes, %d features, λ = %.3g", len(c.Classes), len(c.Weights), c.Lambda)
+		line("", "its numbers are %s", c.Output.Words())
 	}
 	report, err := kinds.Report(r)
 	if err != nil {

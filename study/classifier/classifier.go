@@ -19,13 +19,18 @@ type Classifier struct {
 	Classes []string `json:"classes"`
 	// Weights is map.Dim() × 1 for two classes (the score of the second),
 	// map.Dim() × K otherwise.
-	Weights [][]float64               `json:"weights"`
-	Lambda  float64                   `json:"lambda"`
-	Path    []aggregation.LambdaPoint `json:"path,omitempty"`
+	Weights [][]float64 `json:"weights"`
+	// Output says what its numbers are, Calibration how they became
+	// probabilities, nil where they are none.
+	Output      Output                    `json:"output"`
+	Calibration *Calibration              `json:"calibration,omitempty"`
+	Lambda      float64                   `json:"lambda"`
+	Path        []aggregation.LambdaPoint `json:"path,omitempty"`
 }
 
-// New is the classifier of a fit, with what is to be said of it.
-func New(p study.Plan, fit aggregation.Fit) (Classifier, []string) {
+// New is the classifier of a fit, which gives votes' shares or scores, with what is to
+// be said of it.
+func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string) {
 	d, c := fit.Model.W.Dims()
 	w := make([][]float64, d)
 	for i := range w {
@@ -35,7 +40,7 @@ func New(p study.Plan, fit aggregation.Fit) (Classifier, []string) {
 	if fit.Lambda == 0 {
 		warnings = append(warnings, "the noise leaves nothing better than no model at all: every class scores the same. Use more parties, a larger ε or a finer unit")
 	}
-	return Classifier{Weights: w, Classes: p.Schema.Classes(), Lambda: fit.Lambda, Path: fit.Path}, warnings
+	return Classifier{Weights: w, Classes: p.Schema.Classes(), Output: gives, Lambda: fit.Lambda, Path: fit.Path}, warnings
 }
 
 // Of is the classifier that a result holds, of whatever kind; false where
@@ -52,6 +57,9 @@ func Of(r study.Result) (Classifier, bool) {
 
 // Linear is the classifier as a model.
 func (c Classifier) Linear() (learners.Linear, error) {
+	if err := c.checkOutput(); err != nil {
+		return learners.Linear{}, err
+	}
 	if len(c.Classes) < 2 {
 		return learners.Linear{}, fmt.Errorf("read classifier: it has %d classes, at least two are needed: the release was damaged", len(c.Classes))
 	}
@@ -104,7 +112,8 @@ func Right(predicted, y []int) (right, labelled int) {
 }
 
 // Predict applies a release's classifier to records with the plan's schema and map:
-// classes, and a row of probabilities for each record.
+// classes, and a row of numbers for each record, one a class, which are what the
+// classifier's Output says.
 func Predict(r study.Release, records *dataset.Records) ([]int, *mat.Dense, error) {
 	c, ok := Of(r.Result)
 	if !ok {
@@ -122,5 +131,6 @@ func Predict(r study.Release, records *dataset.Records) ([]int, *mat.Dense, erro
 		return nil, nil, fmt.Errorf("predict: the classifier has %d weights of classes %v, the plan's map and schema have %d and %v: the release was damaged", rows, c.Classes, p.Map.Dim(), p.Schema.Classes())
 	}
 	x := p.Mapped(records)
-	return model.Predict(x), model.Probabilities(x), nil
+	values, err := c.Values(x)
+	return model.Predict(x), values, err
 }

@@ -44,15 +44,15 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	classes, probabilities, err := classifier.Predict(release, patients)
+	classes, values, err := classifier.Predict(release, patients)
 	if err != nil {
 		panic(err)
 	}
-	_, columns := probabilities.Dims()
-	fmt.Println("a class and", columns, "probabilities for each of", len(classes), "patients")
+	_, columns := values.Dims()
 	c, _ := classifier.Of(release.Result)
+	fmt.Println("a class and", columns, "numbers, each a", c.Output, "for each of", len(classes), "patients")
 	fmt.Println("lambda", c.Lambda)
 	// Output:
-	// a class and 2 probabilities for each of 3 patients
+	// a class and 2 numbers, each a score for each of 3 patients
 	// lambda 0.01
 }

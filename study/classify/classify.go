@@ -39,6 +39,9 @@ type mechanism struct {
 	newStatistic func(study.Plan, *auxdata.Pool) (bodies.Statistic, error)
 	// words say what each party adds to it.
 	words statisticWords
+	// gives is what the classifier's numbers are; a fit to sums over labels may be
+	// calibrated further.
+	gives classifier.Output
 }
 
 // statisticWords are a party's share of a statistic: as its own person reads it,
@@ -57,15 +60,15 @@ var (
 
 // mechanisms is the table of the kind's mechanisms.
 var mechanisms = map[string]mechanism{
-	"tally":        {units: allUnits, site: true, needsDelta: true, newStatistic: newVotes("tally"), words: votesWords},
-	"moment":       {units: allUnits, site: true, newStatistic: newVotes("moment"), words: votesWords},
-	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, newStatistic: newCross, words: crossWords},
-	"means":        {units: []privacy.Unit{privacy.Party}, site: true, newStatistic: newMeans, words: meansWords},
-	"output":       {units: allUnits, solved: true, newStatistic: newOutput("output"), words: votesWords},
-	"output-paper": {units: allUnits, simulation: true, newStatistic: newOutput("output-paper"), words: votesWords},
-	"majority":     {units: allUnits, simulation: true, newStatistic: newOutput("majority"), words: votesWords},
-	"average":      {units: []privacy.Unit{privacy.Party}, simulation: true, newStatistic: newAverage, words: averageWords},
-	"none":         {units: allUnits, simulation: true, newStatistic: newVotes("none"), words: votesWords},
+	"tally":        {units: allUnits, site: true, needsDelta: true, newStatistic: newVotes("tally"), words: votesWords, gives: classifier.VoteShare},
+	"moment":       {units: allUnits, site: true, newStatistic: newVotes("moment"), words: votesWords, gives: classifier.VoteShare},
+	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, newStatistic: newCross, words: crossWords, gives: classifier.Score},
+	"means":        {units: []privacy.Unit{privacy.Party}, site: true, newStatistic: newMeans, words: meansWords, gives: classifier.Score},
+	"output":       {units: allUnits, solved: true, newStatistic: newOutput("output"), words: votesWords, gives: classifier.VoteShare},
+	"output-paper": {units: allUnits, simulation: true, newStatistic: newOutput("output-paper"), words: votesWords, gives: classifier.VoteShare},
+	"majority":     {units: allUnits, simulation: true, newStatistic: newOutput("majority"), words: votesWords, gives: classifier.Score},
+	"average":      {units: []privacy.Unit{privacy.Party}, simulation: true, newStatistic: newAverage, words: averageWords, gives: classifier.Score},
+	"none":         {units: allUnits, simulation: true, newStatistic: newVotes("none"), words: votesWords, gives: classifier.VoteShare},
 }
 
 var allUnits = []privacy.Unit{privacy.Party, privacy.Record, privacy.Label}
@@ -246,7 +249,7 @@ type Result struct {
 
 // classifierResult is the result of a fit.
 func classifierResult(p study.Plan, fit aggregation.Fit) (study.Result, error) {
-	c, warnings := classifier.New(p, fit)
+	c, warnings := classifier.New(p, fit, mechanisms[p.Mechanism].gives)
 	return study.NewResult(Result{Classifier: c}, warnings)
 }
 

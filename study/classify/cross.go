@@ -101,7 +101,7 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 	if err != nil {
 		return study.Result{}, err
 	}
-	model, warnings := classifier.New(c.plan, fit.Fit)
+	model, warnings := classifier.New(c.plan, fit.Fit, classifier.Score)
 	switch drift := fit.Drift; {
 	case fit.Tilted:
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected): it was tilted to their released feature mean and now counts as %.0f of %d rows. What a tilt of the features cannot mend stays biased", drift.Statistic, drift.Directions, fit.EffectiveRows, c.pool.Rows()))

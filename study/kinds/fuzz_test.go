@@ -224,7 +224,7 @@ func FuzzRelease(f *testing.F) {
 		canonical, _ := p.Canonical()
 		r := study.Release{Manifest: study.Claim(taskOf(f, p, c.pool)), Plan: canonical}
 		r.Parties, r.Contributed, r.Missing = 2, []study.PartyID{"a", "b"}, []study.PartyID{"c"}
-		r.Result.Body = encoded(classify.Result{Classifier: classifier.Classifier{Classes: p.Schema.Classes(), Weights: [][]float64{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}})
+		r.Result.Body = encoded(classify.Result{Classifier: classifier.Classifier{Classes: p.Schema.Classes(), Output: classifier.VoteShare, Weights: [][]float64{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}})
 		b, err := json.Marshal(r)
 		if err != nil {
 			f.Fatal(err)

@@ -344,7 +344,7 @@ func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	if err != nil {
 		return study.Result{}, err
 	}
-	c, warnings := classifier.New(p, aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda})
+	c, warnings := classifier.New(p, aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda}, classifier.Score)
 	r := Result{
 		Classifier: c,
 		Records:    len(y), Keep: o.Channel.Keep, Loss: termsOf(p).Loss, Risk: termsOf(p).Risk, Correction: termsOf(p).Correction,
@@ -431,7 +431,7 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 			}
 		}
 	}
-	fitted, warnings := classifier.New(p, aggregation.Fit{Model: model, Lambda: lambda})
+	fitted, warnings := classifier.New(p, aggregation.Fit{Model: model, Lambda: lambda}, classifier.Score)
 	r := Result{
 		Classifier: fitted,
 		Records:    l.Records, Keep: o.Channel.Keep, Loss: termsOf(p).Loss, Risk: termsOf(p).Risk, Correction: termsOf(p).Correction,
