@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -82,17 +83,23 @@ func newRoot(c *console) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v; see %s --help", err, cmd.CommandPath())
 	})
-	root.CompletionOptions.DisableDefaultCmd = true
+	root.Version = version()
+	root.SetVersionTemplate("caucus {{.Version}}\n")
 	root.AddCommand(newCoordinator(c), newAgent(c), newParty(c), newStudy(c),
-		newDemo(c), newSimulate(c), newPredict(c), newRatio(c), newQuery(c), newPool(c), newVerify(c), newPrivacy(c), newDataset(c), newLedger(c), newVersion(c))
+		newDemo(c), newSimulate(c), newPredict(c), newRatio(c), newQuery(c), newPool(c), newVerify(c), newPrivacy(c), newDataset(c), newLedger(c), newMan(c), newVersion(c))
 	return root
 }
 
+// noArguments refuses any, and names the verbs that somebody may have meant.
 func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("%s takes no argument %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	cmd.SuggestionsMinimumDistance = 2 // letters; cobra's own default, which it sets too late for this
+	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
+		return usagef("%s has no verb %q; did you mean %s? See %s --help", cmd.CommandPath(), args[0], strings.Join(meant, " or "), cmd.CommandPath())
+	}
+	return usagef("%s takes no argument %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
 }
 
 // group is a verb that only has verbs below it.
