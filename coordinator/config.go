@@ -35,7 +35,8 @@ type Config struct {
 	// together, for each unit; nil is no limit. A file says "budget: none" for
 	// that: one that does not speak of it was cut off.
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
-	Limits Limits                          `yaml:"limits"`
+	// Limits bound what callers can make the coordinator do.
+	Limits Limits `yaml:"limits"`
 	// WitnessWait is how long after a start nothing is released, so that agents can
 	// show how far they know the ledger to have been: two of their poll intervals.
 	WitnessWait time.Duration `yaml:"witness_wait"`
@@ -57,7 +58,8 @@ type Config struct {
 	// Metrics is a loopback host:port that serves counts in Prometheus' text
 	// format at /metrics, without TLS; empty is off.
 	Metrics string `yaml:"metrics"`
-	Gossip  Gossip `yaml:"gossip"`
+	// Gossip says who seems alive; off where it is left out.
+	Gossip Gossip `yaml:"gossip"`
 
 	// Head is a file outside of Dir and of its backups: Init names one beside the
 	// folder; another disk is better. The coordinator keeps in it how far its

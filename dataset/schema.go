@@ -19,8 +19,11 @@ import (
 // only thing that decides how records are encoded. The zero value is not
 // valid; [ParseSchema] makes one from YAML and checks it.
 type Schema struct {
-	Name     string    `yaml:"name,omitempty" json:"name,omitempty"`
-	Label    Label     `yaml:"label" json:"label"`
+	// Name is for people.
+	Name string `yaml:"name,omitempty" json:"name,omitempty"`
+	// Label is the column to be predicted.
+	Label Label `yaml:"label" json:"label"`
+	// Features are the other columns, in the order in which they are encoded.
 	Features []Feature `yaml:"features" json:"features"`
 	// Missing is the text that stands for a missing value, besides an empty
 	// cell: often "?" or "NA".
@@ -44,8 +47,10 @@ type Schema struct {
 
 // Label is the column to be predicted.
 type Label struct {
-	Column  string   `yaml:"column" json:"column"`
-	Classes []string `yaml:"classes,flow" json:"classes"` // at least two; their order numbers them
+	// Column is its name.
+	Column string `yaml:"column" json:"column"`
+	// Classes are at least two; their order numbers them.
+	Classes []string `yaml:"classes,flow" json:"classes"`
 	// Aliases gives the class of texts that are not themselves a class.
 	Aliases map[string]string `yaml:"aliases,omitempty" json:"aliases,omitempty"`
 	// Other is the class of every text that is neither a class nor an alias;
@@ -71,7 +76,8 @@ type Feature struct {
 	// everything else, and may abbreviate: "p0..p783". Set exactly one.
 	Column  string   `yaml:"column,omitempty" json:"column,omitempty"`
 	Columns []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
-	Kind    Kind     `yaml:"kind" json:"kind"`
+	// Kind is numeric or categorical.
+	Kind Kind `yaml:"kind" json:"kind"`
 	// Min and Max bound a numeric feature, in its own unit. They are public
 	// knowledge, never the extremes of the data.
 	Min float64 `yaml:"min,omitempty" json:"min,omitempty"`

@@ -8,8 +8,8 @@ import (
 // Budget is an (ε,δ) guarantee asked for or allowed: for neighbouring data D
 // and D′ and every set S of outputs, P[M(D)∈S] ≤ e^ε·P[M(D′)∈S] + δ.
 type Budget struct {
-	Epsilon float64 // > 0
-	Delta   float64 // in [0,1); 0 asks for pure ε
+	Epsilon float64 // ε, above 0
+	Delta   float64 // δ, in [0,1); 0 asks for pure ε
 }
 
 // maxEpsilon refuses guarantees that say nothing: at ε = 64 one answer may

@@ -13,8 +13,12 @@ import (
 // it, and study/simulate runs it among virtual parties.
 // Zero fields take the defaults named here.
 type Proposal struct {
-	Name    string `yaml:"name"`
-	Kind    string `yaml:"kind"` // classify
+	// Name is the study's, as in file names: lower-case letters, digits and dashes.
+	Name string `yaml:"name"`
+	// Kind is what is studied: classify where it is left out.
+	Kind string `yaml:"kind"`
+	// Purpose and Contact are for the persons who approve: what it is for, and whom
+	// to ask.
 	Purpose string `yaml:"purpose"`
 	Contact string `yaml:"contact"`
 	// Data names the data source that agents should use.
@@ -24,16 +28,30 @@ type Proposal struct {
 	// Roster lists the parties that may contribute.
 	Roster []PartyID `yaml:"roster"`
 
-	Unit      privacy.Unit `yaml:"unit"`      // record
-	Epsilon   float64      `yaml:"epsilon"`   // 1
-	Delta     *float64     `yaml:"delta"`     // min(1e-6, 1/(10·units))
-	Mechanism string       `yaml:"mechanism"` // DefaultMechanism
-	Noise     string       `yaml:"noise"`     // DefaultNoise
-	Bound     string       `yaml:"bound"`
-	Shards    int          `yaml:"shards"` // classify: 1
-	Lambda    float64      `yaml:"lambda"` // 0: auto
-	Learner   string       `yaml:"learner"`
-	Tilt      bool         `yaml:"tilt"`
+	// Unit is what is hidden: party, record or label; record where it is left out.
+	Unit privacy.Unit `yaml:"unit"`
+	// Epsilon is what the study may cost a unit; 1 where it is left out.
+	Epsilon float64 `yaml:"epsilon"`
+	// Delta is far below one over the number of units, or 0 for pure ε; the smaller of
+	// 1e-6 and 1/(10·units) where it is left out.
+	Delta *float64 `yaml:"delta"`
+	// Mechanism is how noise is added, by the kind's names; left out, the kind's default.
+	Mechanism string `yaml:"mechanism"`
+	// Noise is where noise is added: site (left out at units record and label) or
+	// coordinator (left out at unit party).
+	Noise string `yaml:"noise"`
+	// Bound is tight or paper, where a mechanism has both.
+	Bound string `yaml:"bound"`
+	// Shards is how many classifiers each site trains on disjoint shards of its patients
+	// (classify); 1 where it is left out.
+	Shards int `yaml:"shards"`
+	// Lambda is the ridge of the central fit; 0 chooses it after the release.
+	Lambda float64 `yaml:"lambda"`
+	// Learner is the classifier that parties train; left out, each takes its own.
+	Learner string `yaml:"learner"`
+	// Tilt lets a cross study tilt the pool to the released feature mean where that
+	// mean shows that the pool differs.
+	Tilt bool `yaml:"tilt"`
 	// KindTerms are terms of the kind, as JSON; what they leave out takes the kind's
 	// defaults. A study file gives them under the kind's name.
 	KindTerms json.RawMessage `yaml:"-"`
@@ -43,12 +61,16 @@ type Proposal struct {
 	// Minimum defaults to three quarters of the roster, rounded up, and at
 	// least 2: a study should not wait for ever for the last site, nor stand for
 	// half of them.
-	Minimum  int       `yaml:"minimum"`
+	Minimum int `yaml:"minimum"`
+	// Deadline is when the study seals or fails.
 	Deadline time.Time `yaml:"deadline"`
-	Readers  []string  `yaml:"readers"`
-	// Records is how many records each party is publicly known to hold at least.
-	Records int    `yaml:"records"` // RecordsPerParty
-	Seed    uint64 `yaml:"seed"`
+	// Readers may fetch the release; the parties and operators where none is named.
+	Readers []string `yaml:"readers"`
+	// Records is how many records each party is publicly known to hold at least;
+	// RecordsPerParty where it is left out.
+	Records int `yaml:"records"`
+	// Seed drives public randomness, never noise.
+	Seed uint64 `yaml:"seed"`
 }
 
 // RecordsPerParty is what is assumed of a party whose size is not said: a small

@@ -23,11 +23,13 @@ type UnitTotal struct {
 // cost.
 type WeightSource struct {
 	// Plan is the hash of the reweigh plan.
-	Plan     Hash         `json:"plan" yaml:"plan"`
-	Unit     privacy.Unit `json:"unit" yaml:"unit"`
-	Epsilon  float64      `json:"epsilon" yaml:"epsilon"`
-	Delta    float64      `json:"delta" yaml:"delta"`
-	PerParty int64        `json:"per_party,omitempty" yaml:"per_party"`
+	Plan Hash `json:"plan" yaml:"plan"`
+	// Unit, Epsilon and Delta are that plan's.
+	Unit    privacy.Unit `json:"unit" yaml:"unit"`
+	Epsilon float64      `json:"epsilon" yaml:"epsilon"`
+	Delta   float64      `json:"delta" yaml:"delta"`
+	// PerParty is the most records that one party added, where that plan says so.
+	PerParty int64 `json:"per_party,omitempty" yaml:"per_party"`
 }
 
 func (w *WeightSource) check() error {

@@ -62,8 +62,10 @@ type Terms struct {
 	Sets string `json:"sets" yaml:"sets"`
 	// MaxSets is the most sets of one party; of more, the last in the order of
 	// their names are taken together.
-	MaxSets int     `json:"max_sets" yaml:"max_sets"`
-	Skew    float64 `json:"skew,omitempty" yaml:"skew"`
+	MaxSets int `json:"max_sets" yaml:"max_sets"`
+	// Skew is the share of each class's records that go to its own made set, above 0
+	// and at most 1; .5 to .7 is moderate.
+	Skew float64 `json:"skew,omitempty" yaml:"skew"`
 	// Expected are the class shares that a party's records are publicly expected
 	// to have, one above 0 a class, with sum 1; made sets are then of about equal
 	// size (Iyer, Nath & Sarawagi 2016 advise publishers so). None: alike. They
@@ -79,8 +81,9 @@ type Terms struct {
 	Fourier int `json:"fourier" yaml:"fourier"`
 	// Gamma is the width of the kernel exp(−γ‖x−y‖²). 0 with clear features: the
 	// width that estimates held-out sets best.
-	Gamma     float64 `json:"gamma" yaml:"gamma"`
-	Estimator string  `json:"estimator" yaml:"estimator"`
+	Gamma float64 `json:"gamma" yaml:"gamma"`
+	// Estimator is class-means where it is left out: see ratio.Estimators.
+	Estimator string `json:"estimator" yaml:"estimator"`
 	// MaxRecords is the most records that one party uses; of more, a part
 	// chosen by keys, as many of each set as neighbours have.
 	MaxRecords int `json:"max_records" yaml:"max_records"`
