@@ -137,6 +137,21 @@ func (t Total) keep(all []rule) bool {
 	return false
 }
 
+// mostFitting bounds what Fitting counts: nobody plans for more.
+const mostFitting = 1000
+
+// Fitting is how many releases of one cost, one after the other, a new ledger limited
+// to (ε,δ) at the cost's own unit takes; at most 1000.
+func Fitting(g Budget, c Cost) int {
+	all, t := rules(g), NewTotals()[c.Unit]
+	for n := range mostFitting {
+		if t = t.plus(c, c.Unit); !t.keep(all) {
+			return n
+		}
+	}
+	return mostFitting
+}
+
 // Epsilon returns the smallest ε such that a ledger limited to (ε,δ) from its
 // start would have allowed all these charges: +Inf if some guarantee nothing
 // at this unit, or if δ is too small for them or above 1. It is the least over

@@ -107,15 +107,6 @@ func (p Plan) Budget() privacy.Budget {
 	return privacy.Budget{Epsilon: p.Epsilon, Delta: p.Delta}
 }
 
-// Calibrate is the noise that a bound on so many cells takes under a plan's budget:
-// for pure ε where δ is 0, else Gaussian.
-func (p Plan) Calibrate(b privacy.Bound, cells int) (privacy.Mechanism, error) {
-	if p.Delta == 0 {
-		return privacy.CalibratePure(b, cells, p.Epsilon)
-	}
-	return privacy.CalibrateGaussian(b, p.Budget())
-}
-
 // Hash names a plan: the SHA-256 of its canonical bytes.
 type Hash [sha256.Size]byte
 

@@ -72,10 +72,10 @@ Without --train or --dataset it uses generated hospital data.`,
 		cmd.Flags().MarkHidden(unused)
 	}
 	f := cmd.Flags()
-	f.StringVar(&s.mechanism, "mechanism", "", "gaussian, or laplace for pure ε (default: gaussian, laplace where --delta is 0)")
+	f.StringVar(&s.mechanism, "mechanism", "", "laplace (pure ε), gaussian, or auto: the quieter (default)")
 	f.StringVar(&s.noise, "noise", "", "who adds noise: site (default) or coordinator")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε of each record")
-	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ of gaussian (default min(1e-6, 1/(10·records)))")
+	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ (default min(1e-6, 1/(10·records)) for gaussian, 0 for laplace)")
 	f.IntVar(&s.terms.Bins, "bins", describe.DefaultTerms().Bins, "equal parts of each number's public range")
 	f.IntVar(&s.parties, "parties", 0, "number of virtual parties; default: the party column's, else 10")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of the deal and of simulated noise")

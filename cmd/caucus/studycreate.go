@@ -292,7 +292,7 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 			_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", doc.ShareError)
 		}
 		if err == nil && doc.Noise != "" {
-			_, err = fmt.Fprintf(w, "forecast   %s\n", doc.Noise)
+			_, err = fmt.Fprintf(w, "forecast   %s\n", strings.ReplaceAll(doc.Noise, "\n", "\n           "))
 		}
 		if err == nil && !dry {
 			_, err = fmt.Fprintf(w, "open it with: caucus study open %s\n", doc.Plan.String()[:16])

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"caucus/aggregation"
 	"caucus/auxdata"
@@ -44,7 +43,7 @@ const (
 )
 
 // Mechanisms are the names of describe's mechanisms.
-func Mechanisms() []string { return []string{"gaussian", "laplace"} }
+func Mechanisms() []string { return study.NoiseMechanisms() }
 
 // Mechanisms are the names of the kind's.
 func (Kind) Mechanisms() []string { return Mechanisms() }
@@ -58,26 +57,30 @@ func (Kind) Check(p study.Plan) error {
 		return err
 	}
 	switch {
-	case !slices.Contains(Mechanisms(), p.Mechanism):
-		return study.PlanError("mechanism", "%q is not one of describe's: %v", p.Mechanism, Mechanisms())
 	case p.Unit == privacy.Label:
 		return study.PlanError("unit", "describe counts features, which unit label does not hide: use unit record")
 	case p.Unit != privacy.Record:
 		return study.PlanError("unit", "describe cannot hide a %s: its bound is for one record. Use unit record; with describe.per_party it also counts that many times ε for a party", p.Unit)
-	case p.Mechanism == "gaussian" && p.Delta == 0:
-		return study.PlanError("delta", "0: mechanism \"gaussian\" gives (ε,δ) with δ > 0: give a δ far below 1/units, or use laplace for pure ε")
-	case p.Mechanism == "laplace" && p.Delta != 0:
-		return study.PlanError("delta", "%v: mechanism \"laplace\" is pure ε, so set delta to 0", p.Delta)
 	case p.Map.Kind != dataset.IdentityMap:
 		return study.PlanError("map", "describe counts the schema's own columns: do not project them")
 	case p.Shards > 1:
 		return study.PlanError("shards", "%d: describe trains nothing at a site, so set shards to 1", p.Shards)
+	}
+	if err := t.check(p.Schema); err != nil {
+		return err
+	}
+	return study.CheckNoise(p)
+}
+
+// check refuses terms that make no statistic of a schema.
+func (t Terms) check(s dataset.Schema) error {
+	switch {
 	case t.Bins < 2 || t.Bins > maxBins:
 		return study.PlanError("describe.bins", "%d: give 2 to %d", t.Bins, maxBins)
 	case t.PerParty < 0 || t.PerParty > 1<<40:
 		return study.PlanError("describe.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
 	}
-	if n := mostCells(p.Schema, t.Bins); n > maxCells {
+	if n := mostCells(s, t.Bins); n > maxCells {
 		return study.PlanError("describe", "up to %d counts, at most %d are possible: use fewer bins or leave columns out", n, maxCells)
 	}
 	return nil
@@ -99,27 +102,24 @@ func termsOf(p study.Plan) Terms {
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Counts) }
 
-// Complete fills in the defaults: Gaussian noise, or laplace where the proposal says
-// δ = 0; ten bins.
+// Complete fills in the defaults: ten bins, and the quieter noise.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
 	p.Noise = cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
-	if p.Mechanism == "" {
-		p.Mechanism = "gaussian"
-		if s.Delta != nil && *s.Delta == 0 {
-			p.Mechanism = "laplace"
-		}
-	}
-	p.Delta = 0
-	if p.Mechanism == "gaussian" {
-		p.Delta = study.DefaultDelta(p.Units())
-	}
 	var t Terms
 	if err := s.DecodeTerms(&t); err != nil {
 		return err
 	}
 	t.Bins = cmp.Or(t.Bins, DefaultTerms().Bins)
-	return p.SetTerms(t)
+	if err := p.SetTerms(t); err != nil {
+		return err
+	}
+	if t.check(p.Schema) != nil { // Check says so
+		return nil
+	}
+	q := newCounts(*p)
+	p.CompleteNoise(s, q.bound(), q.Cells())
+	return nil
 }
 
 func (Kind) Words(p study.Plan) study.Words {
@@ -213,12 +213,15 @@ func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
+// bound: see the proof note of counts.
+func (q *counts) bound() privacy.Bound {
+	d := 2 * moving(q.columns)
+	return privacy.Bound{Unit: q.plan.Unit, L1: d, L2sq: d, Cells: int(d), PerParty: q.terms.PerParty}
+}
+
 // Terms do not depend on the number of records, so they are the same at every site.
 func (q *counts) Terms(int64) (study.ReleaseTerms, error) {
-	d := 2 * moving(q.columns)
-	t := study.ReleaseTerms{Output: "counts", Bound: privacy.Bound{
-		Unit: q.plan.Unit, L1: d, L2sq: d, Cells: int(d), PerParty: q.terms.PerParty,
-	}}
+	t := study.ReleaseTerms{Output: "counts", Bound: q.bound()}
 	var err error
 	t.Mechanism, err = q.plan.Calibrate(t.Bound, q.Cells())
 	return t, err
@@ -279,7 +282,11 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	words = fmt.Sprintf("± %.3g records a count, the standard deviation of its noise, of about %d records in all", sd, size.Records)
+	costs, err := t.Plan().NoiseCosts(t.counts.bound(), t.counts.Cells())
+	if err != nil {
+		return "", "", err
+	}
+	words = fmt.Sprintf("± %.3g records a count, the standard deviation of its noise, of about %d records in all\n%s", sd, size.Records, t.Plan().NoiseWords(costs))
 	if sd > muchNoise*float64(size.Records) {
 		warning = fmt.Sprintf("noise moves each count by %.3g of about %d records: use more records, a larger ε or fewer columns (they are %d)", sd, size.Records, len(t.counts.columns))
 	}

@@ -34,7 +34,7 @@ func TestDescribeRefusals(t *testing.T) {
 		"unit label":            {func(p *study.Plan) { p.Unit = privacy.Label }, "use unit record"},
 		"unit party":            {func(p *study.Plan) { p.Unit = privacy.Party }, "describe.per_party"},
 		"gaussian of δ 0":       {func(p *study.Plan) { p.Delta = 0 }, "use laplace"},
-		"laplace of δ":          {func(p *study.Plan) { p.Mechanism = "laplace" }, "set delta to 0"},
+		"auto":                  {func(p *study.Plan) { p.Mechanism = "auto" }, "name laplace or gaussian"},
 		"shards":                {func(p *study.Plan) { p.Shards = 2 }, "set shards to 1"},
 		"a map":                 {func(p *study.Plan) { p.Map.Kind = dataset.PCAMap }, "map"},
 		"one bin":               {func(p *study.Plan) { p.KindTerms = encoded(describe.Terms{Bins: 1}) }, "2 to 100"},
@@ -63,7 +63,7 @@ func TestDescribeRefusals(t *testing.T) {
 	}
 }
 
-// TestDescribeProposed: gaussian unless the proposal says δ = 0, ten bins, and a
+// TestDescribeProposed: the quieter noise unless the proposal names one, ten bins, and a
 // forecast whose number is the release's.
 func TestDescribeProposed(t *testing.T) {
 	schema, table, _, records := wards(t, 4000)
