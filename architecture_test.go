@@ -143,6 +143,7 @@ var otherWords = map[string]map[string]string{
 	"learners":       {"logistic": "a loss"},
 	"agent":          {"none": "no columns"},
 	"coordinator":    {"none": "no budget"},
+	"study":          {"auto": "the quieter noise", "laplace": "a noise that any kind of counts may ask for", "gaussian": "likewise"},
 	"study/simulate": {"none": "the mechanism without noise, which a run is compared with where its kind has it"},
 }
 
