@@ -3,6 +3,7 @@ module caucus
 go 1.26.0
 
 require (
+	github.com/cloudflare/circl v1.6.5
 	github.com/expr-lang/expr v1.17.8
 	github.com/hashicorp/memberlist v0.7.0
 	github.com/klauspost/compress v1.20.3

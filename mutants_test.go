@@ -74,6 +74,31 @@ var mutants = []mutant{
 		found: "TestNoiseIsIndependent",
 	},
 	{
+		name: "a server takes a share without checking its proof", room: "aggregation/shares", file: "prepare.go",
+		old: "\tmessage, err := vdaf.PrepSharesToPrep(both)\n\tif err != nil {\n\t\treturn", new: "\tmessage, err := vdaf.PrepSharesToPrep(both)\n\tif err != nil {\n\t\treturn nil\n\t\treturn",
+		found: "TestLiars",
+	},
+	{
+		name: "rows are checked in one sum, without random weights", room: "aggregation/shares", file: "rows.go",
+		old: "\t\toff.MulAssign(&random)\n", new: "",
+		found: "TestLiars",
+	},
+	{
+		name: "both servers subtract a row's total", room: "aggregation/shares", file: "rows.go",
+		old: "\t\tif r == Coordinator {\n", new: "\t\tif r <= Helper {\n",
+		found: "TestSumsAreExact",
+	},
+	{
+		name: "servers that were given other nonces ask one proof at two points", room: "aggregation/shares", file: "prepare.go",
+		old: "!bytes.Equal(other[:digestSize], p.message[:digestSize])", new: "false",
+		found: "TestOtherServer",
+	},
+	{
+		name: "the party's name is left out of the context", room: "aggregation/shares", file: "split.go",
+		old: "\th.Write([]byte(party))\n", new: "",
+		found: "TestStolenAndSwapped",
+	},
+	{
 		name: "the first row's weight for all rows", room: "privacy", file: "gaussian.go",
 		old: "w := s.bound.weight(j); w != last", new: "w := s.bound.weight(j); last == 0",
 		found: "TestDrawIsTrials",

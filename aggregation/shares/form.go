@@ -1,0 +1,172 @@
+package shares
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+
+	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
+	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
+)
+
+// Form is what a contribution is proved to be. It is public, and follows from a plan
+// and its pool.
+type Form struct {
+	// Cells is the length of the vector.
+	Cells int
+	// Bits of a cell: each is an integer from Least to Least + 2^Bits − 1.
+	Bits  int
+	Least int64
+	// Row divides the vector into runs of so many cells, each of which adds up to Total;
+	// 0: there are none.
+	Row   int
+	Total int64
+}
+
+// Ballots is the form of so many ballots on the rows of a pool, counted: of two
+// classes one count a row, from 0 to 2^⌈log₂(ballots+1)⌉ − 1, which for one ballot is
+// exactly one vote; of more a count for each class, and each row adds up to the ballots,
+// so that one ballot is exactly one vote a row here too.
+func Ballots(rows, classes, ballots int) Form {
+	f := Form{Cells: rows, Bits: bits.Len(uint(max(ballots, 0)))}
+	if classes > 2 {
+		f.Cells, f.Row, f.Total = rows*classes, classes, int64(ballots)
+	}
+	return f
+}
+
+// Integers is the form of so many integers of magnitude at most the limit. What is proved
+// is the next power of two: a cell from −2^(b−1) to 2^(b−1) − 1, 2^(b−1) > limit. So a
+// party that lies can move each cell by all of that, whatever it says it holds.
+func Integers(cells int, limit int64) Form {
+	b := bits.Len64(uint64(max(limit, 0))) + 1
+	if b > maxBits {
+		return Form{Cells: cells, Bits: b} // Check refuses it
+	}
+	return Form{Cells: cells, Bits: b, Least: -1 << (b - 1)}
+}
+
+const (
+	// maxBits keeps a cell to an int64.
+	maxBits = 62
+	// maxProved bounds the bits of a vector: each is a field element of 16 bytes in what
+	// the coordinator gets, 64 MiB in all.
+	maxProved = 1 << 22
+	// maxParties is a study's: see study.Plan.
+	maxParties = 1 << 30
+)
+
+// ErrForm is wrapped by every refusal of a form.
+var ErrForm = errors.New("form of shares refused")
+
+// modulus is p = 2¹²⁸ − 28·2⁶⁴ + 1, the order of the field (Field128 of the draft).
+var modulus = new(big.Int).SetBytes(fp128.Fp{}.Order())
+
+// Check refuses a form that cannot be proved, or of which so many parties could make a sum
+// wrap.
+//
+// Proof note: each cell is in (−2^b, 2^b), so a sum over M parties is in (−M·2^b, M·2^b).
+// Each of the two servers adds noise, which is cut at ±2⁶² (privacy's noiseLimit). With
+// M·2^b + 2·2⁶² < p/2 the sum with both is in (−p/2, p/2), where decoding a residue as the
+// integer nearest to zero is exact.
+func (f Form) Check(parties int64) error {
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrForm, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case f.Cells < 1:
+		return fail("it has %d cells, at least one is needed", f.Cells)
+	case f.Bits < 1 || f.Bits > maxBits:
+		return fail("a cell has %d bits, give 1 to %d", f.Bits, maxBits)
+	case f.Cells > maxProved/f.Bits:
+		return fail("%d cells of %d bits are more than the %d bits that are proved at once: use fewer rows, classes or features", f.Cells, f.Bits, maxProved)
+	case f.Least != 0 && f.Least != -1<<(f.Bits-1):
+		return fail("the least value of a cell is %d, it must be 0 or −2^(bits−1)", f.Least)
+	case f.Row < 0 || f.Row > 0 && f.Cells%f.Row != 0:
+		return fail("rows of %d cells do not divide %d cells", f.Row, f.Cells)
+	case f.Row == 0 && f.Total != 0 || f.Total < 0:
+		return fail("rows of %d cells that add up to %d", f.Row, f.Total)
+	case f.Row > 0 && (f.Least != 0 || f.Bits+bits.Len(uint(f.Row)) > maxBits):
+		return fail("rows of %d cells of %d bits from %d, they must be of counts that an int64 can add", f.Row, f.Bits, f.Least)
+	case parties < 1 || parties > maxParties:
+		return fail("%d parties, give 1 to %d", parties, maxParties)
+	}
+	most := new(big.Int).Lsh(big.NewInt(parties), uint(f.Bits))
+	most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63))
+	if most.Lsh(most, 1).Cmp(modulus) >= 0 {
+		return fail("%d parties of %d bits make a sum wrap", parties, f.Bits)
+	}
+	return nil
+}
+
+// circuit is a Prio3SumVec. Its state is changed by use, so each use makes its own.
+type circuit struct {
+	cells, bits, chunk uint
+	context            []byte
+}
+
+// circuit of a form. The chunk is √bits, which makes the proof shortest
+// (draft-irtf-cfrg-vdaf, on choosing the chunk length).
+func (f Form) circuit(c Context) circuit {
+	return circuit{uint(f.Cells), uint(f.Bits), max(1, uint(math.Sqrt(float64(f.Cells*f.Bits)))), c[:]}
+}
+
+func (c circuit) open() (*sumvec.SumVec, error) {
+	return sumvec.New(2, c.cells, c.bits, c.chunk, c.context)
+}
+
+// Role is a server.
+type Role uint8
+
+// The two servers.
+const (
+	Coordinator Role = iota
+	Helper
+)
+
+// String is "coordinator" or "helper".
+func (r Role) String() string {
+	if r == Helper {
+		return "helper"
+	}
+	return "coordinator"
+}
+
+const (
+	nonceSize  = 16
+	seedSize   = 32
+	headSize   = nonceSize + 2*seedSize // of a part: nonce and public share
+	digestSize = 32
+)
+
+// PartSize is the size in bytes of what a server gets of a party: that of the coordinator
+// grows with the form, the helper's does not. A form that Check passes is assumed.
+func (f Form) PartSize(r Role) int {
+	if r == Helper {
+		return headSize + 2*seedSize
+	}
+	c := f.circuit(Context{})
+	return headSize + fp128.Size*int(c.cells*c.bits+c.proof()) + seedSize
+}
+
+// MessageSize is the size in bytes of what one server tells the other of a contribution.
+func (f Form) MessageSize() int {
+	size := digestSize + fp128.Size*int(2+2*f.circuit(Context{}).chunk) + seedSize
+	if f.Row > 0 {
+		size += fp128.Size
+	}
+	return size
+}
+
+// ShareSize is the size in bytes of a share that was checked, and of a sum of them.
+func (f Form) ShareSize() int { return fp128.Size * f.Cells }
+
+// proof is how many elements the proof has: two wires of each of chunk products, and a
+// polynomial of degree 2·(n−1), n the power of two above the calls.
+func (c circuit) proof() uint {
+	calls := (c.cells*c.bits + c.chunk - 1) / c.chunk
+	n := uint(1) << bits.Len(calls)
+	return 2*c.chunk + 2*(n-1) + 1
+}

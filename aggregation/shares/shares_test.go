@@ -1,0 +1,351 @@
+package shares
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
+	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
+	"pgregory.net/rapid"
+)
+
+// seeded is a stream that repeats, for tests.
+func seeded(seed uint64) *rand.ChaCha8 {
+	var key [32]byte
+	key[0], key[1] = byte(seed), byte(seed>>8)
+	return rand.NewChaCha8(key)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// both prepares both parts and finishes in both servers.
+func both(f Form, key Key, contexts [2]Context, parts Parts) (out [2]Share, errs [2]error) {
+	var p [2]*Preparation
+	for r := range p {
+		if p[r], errs[r] = f.Prepare(key, contexts[r], Role(r), parts[r]); errs[r] != nil {
+			return out, [2]error{errs[r], errs[r]} // no message, so the other cannot finish
+		}
+	}
+	for r := range p {
+		out[r], errs[r] = p[r].Finish(p[1-r].Message())
+	}
+	return out, errs
+}
+
+var (
+	testKey     = Key{1, 2, 3}
+	testContext = ContextOf([32]byte{9}, "hospital-a")
+)
+
+func twice(c Context) [2]Context { return [2]Context{c, c} }
+
+// forms that studies use, small.
+func forms() map[string]Form {
+	return map[string]Form{
+		"two classes":                  Ballots(23, 2, 1),
+		"two classes, seven ballots":   Ballots(23, 2, 7),
+		"five classes":                 Ballots(9, 5, 1),
+		"five classes, twelve ballots": Ballots(9, 5, 12),
+		"signed sums":                  Integers(17, 1_000_000),
+		"one cell":                     Integers(1, 1),
+		"the largest cells":            Integers(3, 1<<61-1),
+	}
+}
+
+// drawn is a vector of the form.
+func drawn(f Form, rng *rand.Rand) []int64 {
+	v := make([]int64, f.Cells)
+	for j := range v {
+		v[j] = f.Least + rng.Int64N(1<<f.Bits)
+	}
+	for at := 0; f.Row > 0 && at < len(v); at += f.Row {
+		clear(v[at : at+f.Row])
+		for range f.Total {
+			v[at+rng.IntN(f.Row)]++
+		}
+	}
+	return v
+}
+
+// TestSumsAreExact: whatever the vectors, both servers' sums add up to the sum of the
+// vectors, to the integer.
+func TestSumsAreExact(t *testing.T) {
+	for name, f := range forms() {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				seed := rapid.Uint64().Draw(t, "seed")
+				parties := rapid.IntRange(1, 4).Draw(t, "parties")
+				rng := rand.New(rand.NewPCG(seed, 1))
+				if err := f.Check(int64(parties)); err != nil {
+					t.Fatal(err)
+				}
+				want, wide := make([]int64, f.Cells), make([]*big.Int, f.Cells)
+				for j := range wide {
+					wide[j] = new(big.Int)
+				}
+				sums := [2]Share{f.NewSum(), f.NewSum()}
+				for i := range parties {
+					v := drawn(f, rng)
+					for j, x := range v {
+						wide[j].Add(wide[j], big.NewInt(x))
+					}
+					c := ContextOf([32]byte{9}, fmt.Sprint(i))
+					out, errs := both(f, testKey, twice(c), must(f.Split(c, v, seeded(seed+uint64(i)))))
+					for r := range out {
+						if errs[r] != nil {
+							t.Fatalf("an honest contribution is refused by the %v: %v", Role(r), errs[r])
+						}
+						if err := sums[r].Add(out[r]); err != nil {
+							t.Fatal(err)
+						}
+						sums[r] = must(f.ParseShare(must(sums[r].MarshalBinary()))) // as after a restart
+					}
+				}
+				for j := range want { // Combine cuts at 2⁶¹
+					want[j] = min(max(wide[j].Int64(), -largest), largest)
+					if !wide[j].IsInt64() {
+						want[j] = largest * int64(wide[j].Sign())
+					}
+				}
+				if got := must(Combine(must(sums[0].Residues()), must(sums[1].Residues()))); !slices.Equal(got, want) {
+					t.Fatalf("the sum is %v, want %v", got, want)
+				}
+			})
+		})
+	}
+}
+
+// TestLeastAndMost: the ends of what is proved, with all bits 0 and all 1.
+func TestLeastAndMost(t *testing.T) {
+	f := Integers(4, 100) // 8 bits: −128..127
+	v := []int64{-128, 127, -100, 0}
+	out, errs := both(f, testKey, twice(testContext), must(f.Split(testContext, v, seeded(1))))
+	if errs != [2]error{} {
+		t.Fatal(errs)
+	}
+	if got := must(Combine(must(out[0].Residues()), must(out[1].Residues()))); !slices.Equal(got, v) {
+		t.Errorf("combined %v, want %v", got, v)
+	}
+	for _, wrong := range [][]int64{{-129, 0, 0, 0}, {128, 0, 0, 0}, {math.MinInt64, 0, 0, 0}, {math.MaxInt64, 0, 0, 0}, {0, 0, 0}} {
+		if _, err := f.Split(testContext, wrong, seeded(1)); err == nil {
+			t.Errorf("%v was split, which is not of the form", wrong)
+		}
+	}
+	k := Ballots(2, 3, 1)
+	for _, wrong := range [][]int64{{1, 1, 0, 1, 0, 0}, {0, 0, 0, 1, 0, 0}, {2, 0, 0, 1, 0, 0}, {1, 1, -1, 1, 0, 0}} {
+		if _, err := k.Split(testContext, wrong, seeded(1)); err == nil {
+			t.Errorf("%v was split, which has not one vote a row", wrong)
+		}
+	}
+}
+
+// TestCheck: forms that cannot be proved or could wrap are refused, with a word on why.
+func TestCheck(t *testing.T) {
+	for name, c := range map[string]struct {
+		form    Form
+		parties int64
+		says    string
+	}{
+		"no cells":           {Form{Bits: 1}, 1, "0 cells"},
+		"no bits":            {Form{Cells: 1}, 1, "0 bits"},
+		"too many bits":      {Form{Cells: 1, Bits: 63}, 1, "63 bits"},
+		"the largest int64":  {Integers(1, math.MaxInt64), 1, "64 bits"},
+		"too large":          {Ballots(1<<20, 10, 1), 1, "proved at once"},
+		"another least":      {Form{Cells: 1, Bits: 3, Least: -3}, 1, "least value"},
+		"rows do not divide": {Form{Cells: 7, Bits: 1, Row: 2, Total: 1}, 1, "do not divide"},
+		"signed rows":        {Form{Cells: 4, Bits: 2, Least: -2, Row: 2}, 1, "counts"},
+		"rows that wrap":     {Form{Cells: 4, Bits: 61, Row: 4}, 1, "counts"},
+		"a total of no rows": {Form{Cells: 4, Bits: 1, Total: 1}, 1, "add up"},
+		"no parties":         {Ballots(4, 2, 1), 0, "0 parties"},
+		"too many parties":   {Ballots(4, 2, 1), 1 << 31, "parties"},
+	} {
+		if err := c.form.Check(c.parties); !errors.Is(err, ErrForm) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
+		}
+	}
+	for name, f := range forms() {
+		if err := f.Check(maxParties); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		// Nothing that Check allows comes near to half the modulus.
+		most := new(big.Int).Lsh(big.NewInt(maxParties), uint(f.Bits))
+		if most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63)).Cmp(new(big.Int).Rsh(modulus, 1)) >= 0 {
+			t.Errorf("%s: it could wrap", name)
+		}
+	}
+}
+
+// TestSizes: what is sent follows from the form alone, and is what it says.
+func TestSizes(t *testing.T) {
+	for name, f := range forms() {
+		for seed := range uint64(3) {
+			parts := must(f.Split(testContext, drawn(f, rand.New(rand.NewPCG(seed, 0))), seeded(seed)))
+			for r, part := range parts {
+				if len(part) != f.PartSize(Role(r)) {
+					t.Errorf("%s: the %v's part has %d bytes, PartSize says %d", name, Role(r), len(part), f.PartSize(Role(r)))
+				}
+				p := must(f.Prepare(testKey, testContext, Role(r), part))
+				if len(p.Message()) != f.MessageSize() {
+					t.Errorf("%s: a message has %d bytes, MessageSize says %d", name, len(p.Message()), f.MessageSize())
+				}
+			}
+		}
+		if got := len(must(f.NewSum().MarshalBinary())); got != f.ShareSize() {
+			t.Errorf("%s: a sum has %d bytes, ShareSize says %d", name, got, f.ShareSize())
+		}
+	}
+}
+
+// TestOneShareSaysNothing: for two vectors as far apart as can be, what either server
+// gets has bytes of the same law: uniform. With 255 degrees of freedom the statistic is
+// above 500 with probability below 1e-17 for each of eight.
+func TestOneShareSaysNothing(t *testing.T) {
+	f := Ballots(3000, 2, 1)
+	for vote := range int64(2) {
+		v := make([]int64, f.Cells)
+		for j := range v {
+			v[j] = vote
+		}
+		parts := must(f.Split(testContext, v, seeded(uint64(vote))))
+		for r, part := range parts {
+			held := part[headSize:] // the coordinator's share of vector and proof
+			if Role(r) == Helper {
+				held = encode(must(f.Prepare(testKey, testContext, Helper, part)).share)
+			}
+			var counts [256]float64 // p is 2¹²⁸ but for 2⁶⁹, so bytes are uniform but for 2⁻⁵⁹
+			for _, b := range held {
+				counts[b]++
+			}
+			total, chi := 0., 0.
+			for _, n := range counts {
+				total += n
+			}
+			for _, n := range counts {
+				chi += (n - total/256) * (n - total/256) / (total / 256)
+			}
+			if chi > 450 {
+				t.Errorf("votes of %d: bytes of the %v are not uniform: χ² = %.0f with 255 degrees of freedom", vote, Role(r), chi)
+			}
+		}
+	}
+}
+
+// vector is a test vector of the draft, as circl has it.
+type vector struct {
+	Ctx       string   `json:"ctx"`
+	Key       string   `json:"verify_key"`
+	Shares    int      `json:"shares"`
+	Length    uint     `json:"length"`
+	Bits      uint     `json:"bits"`
+	Chunk     uint     `json:"chunk_length"`
+	AggShares []string `json:"agg_shares"`
+	AggResult []int64  `json:"agg_result"`
+	Prep      []struct {
+		Measurement []uint64   `json:"measurement"`
+		Nonce       string     `json:"nonce"`
+		Rand        string     `json:"rand"`
+		Public      string     `json:"public_share"`
+		Inputs      []string   `json:"input_shares"`
+		PrepShares  [][]string `json:"prep_shares"`
+		OutShares   [][]string `json:"out_shares"`
+	} `json:"prep"`
+}
+
+// TestVectorsOfTheDraft: parts, messages and output shares of two servers are those of the
+// draft's test vectors, byte for byte, made by circl and by this test's own prover. They are
+// read from circl's module, whose licence allows their use.
+func TestVectorsOfTheDraft(t *testing.T) {
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cloudflare/circl").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := must(filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "vdaf", "prio3", "testdata", "Prio3SumVec_*.json.gz")))
+	checked := 0
+	for _, name := range files {
+		file := must(os.Open(name))
+		var v vector
+		if err := json.NewDecoder(must(gzip.NewReader(file))).Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+		if v.Shares != 2 { // there are two servers here
+			continue
+		}
+		unhex := func(s string) []byte { return must(hex.DecodeString(s)) }
+		c := circuit{v.Length, v.Bits, v.Chunk, unhex(v.Ctx)}
+		f := Form{Cells: int(v.Length), Bits: int(v.Bits)}
+		sums := [2]Share{f.NewSum(), f.NewSum()}
+		for _, prep := range v.Prep {
+			head := unhex(prep.Nonce + prep.Public)
+			random := bytes.NewReader(unhex(prep.Nonce + prep.Rand))
+			parts := must(c.split(prep.Measurement, random))
+			l := liar{circuit: c, seeds: [128]byte(unhex(prep.Rand)), nonce: [16]byte(unhex(prep.Nonce))}
+			var measured fp128.Vec
+			for _, m := range prep.Measurement {
+				b := make(fp128.Vec, v.Bits)
+				if err := b.SplitBits(m); err != nil {
+					t.Fatal(err)
+				}
+				measured = append(measured, b...)
+			}
+			ours := l.parts(measured)
+			var messages [2][]byte
+			var states [2]*sumvec.PrepState
+			var vdafs [2]*sumvec.SumVec
+			for r := range parts {
+				if want := append(bytes.Clone(head), unhex(prep.Inputs[r])...); !bytes.Equal(parts[r], want) || !bytes.Equal(ours[r], want) {
+					t.Errorf("%s: the %v's part is not the draft's", filepath.Base(name), Role(r))
+				}
+				vdafs[r], states[r], messages[r], err = c.prepare(Key(unhex(v.Key)), Role(r), parts[r])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(messages[r], unhex(prep.PrepShares[0][r])) {
+					t.Errorf("%s: the %v's message is not the draft's", filepath.Base(name), Role(r))
+				}
+			}
+			for r := range parts {
+				if err := decide(vdafs[r], states[r], messages); err != nil {
+					t.Errorf("%s: %v", filepath.Base(name), err)
+				}
+				out := must(outputOf(vdafs[r], states[r]))
+				if got := hex.EncodeToString(encode(out)); got != strings.Join(prep.OutShares[r], "") {
+					t.Errorf("%s: the %v's output share is not the draft's", filepath.Base(name), Role(r))
+				}
+				if err := sums[r].Add(Share{out}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			checked++
+		}
+		for r, s := range sums {
+			if hex.EncodeToString(must(s.MarshalBinary())) != v.AggShares[r] {
+				t.Errorf("%s: the %v's sum is not the draft's", filepath.Base(name), Role(r))
+			}
+		}
+		if got := must(Combine(must(sums[0].Residues()), must(sums[1].Residues()))); !slices.Equal(got, v.AggResult) {
+			t.Errorf("%s: the result is %v, want %v", filepath.Base(name), got, v.AggResult)
+		}
+	}
+	if checked == 0 {
+		t.Errorf("no vector for two servers was found in %d files", len(files))
+	}
+}

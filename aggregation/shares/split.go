@@ -1,0 +1,94 @@
+package shares
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
+)
+
+// Context binds a contribution to a plan and a party: under another nothing of it checks.
+type Context [sha256.Size]byte
+
+// ContextOf is that of a party in the study with this plan's hash: SHA-256 of a name, the
+// hash, whose length is fixed, and the party's name.
+func ContextOf(plan [32]byte, party string) Context {
+	h := sha256.New()
+	h.Write([]byte("caucus shares 1"))
+	h.Write(plan[:])
+	h.Write([]byte(party))
+	return Context(h.Sum(nil))
+}
+
+// ErrPart is wrapped by every refusal of a part or a message that cannot be read.
+var ErrPart = errors.New("invalid share")
+
+// Parts are what a party sends, by server: nonce (16 bytes), public share (64), and the
+// server's input share of the draft.
+type Parts [2][]byte
+
+// Split splits a vector of the form. The random bytes, 16 for the nonce and 128 for the
+// shares, must be the operating system's; the same bytes give the same parts.
+//
+// A vector that is not of the form is an error that names no value: whoever makes the
+// vector must have proved that it is.
+func (f Form) Split(c Context, vector []int64, random io.Reader) (Parts, error) {
+	if err := f.Check(1); err != nil {
+		return Parts{}, err
+	}
+	measured, ok := f.measure(vector)
+	if !ok {
+		return Parts{}, fmt.Errorf("split vector: it is not of the form %+v", f)
+	}
+	return f.circuit(c).split(measured, random)
+}
+
+// measure is a vector as what is proved of it counts: from 0.
+func (f Form) measure(vector []int64) ([]uint64, bool) {
+	if len(vector) != f.Cells {
+		return nil, false
+	}
+	measured, ok := make([]uint64, len(vector)), true
+	for j, v := range vector {
+		measured[j] = uint64(v - f.Least)
+		ok = ok && v >= f.Least && measured[j]>>f.Bits == 0
+	}
+	for at := 0; f.Row > 0 && at < len(vector); at += f.Row {
+		total := int64(0)
+		for _, v := range vector[at : at+f.Row] {
+			total += v // Check: they do not wrap where each is in range
+		}
+		ok = ok && total == f.Total
+	}
+	return measured, ok
+}
+
+func (c circuit) split(measured []uint64, random io.Reader) (Parts, error) {
+	vdaf, err := c.open()
+	if err != nil {
+		return Parts{}, fmt.Errorf("split vector: %w", err)
+	}
+	params := vdaf.Params()
+	var nonce sumvec.Nonce
+	seeds := make([]byte, params.RandSize())
+	for _, b := range [][]byte{nonce[:], seeds} {
+		if _, err := io.ReadFull(random, b); err != nil {
+			return Parts{}, fmt.Errorf("draw shares: %w", err)
+		}
+	}
+	public, inputs, err := vdaf.Shard(measured, &nonce, seeds)
+	if err != nil {
+		return Parts{}, fmt.Errorf("split vector: %w", err)
+	}
+	var parts Parts
+	for r := range parts {
+		share, err := inputs[r].MarshalBinary()
+		if err != nil {
+			return Parts{}, fmt.Errorf("split vector: %w", err)
+		}
+		parts[r] = append(append(append([]byte{}, nonce[:]...), public...), share...)
+	}
+	return parts, nil
+}

@@ -1,0 +1,95 @@
+package shares
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
+)
+
+// Share is one server's share of a vector, or of a sum of vectors: alone it is uniformly
+// random.
+type Share struct{ elements fp128.Vec }
+
+// NewSum is the sum of no contributions.
+func (f Form) NewSum() Share { return Share{make(fp128.Vec, f.Cells)} }
+
+// Add adds another share of the same server, in place.
+func (s Share) Add(o Share) error {
+	if len(s.elements) != len(o.elements) || len(s.elements) == 0 {
+		return fmt.Errorf("add shares: they have %d and %d cells", len(s.elements), len(o.elements))
+	}
+	s.elements.AddAssign(o.elements)
+	return nil
+}
+
+// MarshalBinary is 16 bytes a cell, lowest first.
+func (s Share) MarshalBinary() ([]byte, error) { return s.elements.MarshalBinary() }
+
+// ParseShare reads what MarshalBinary wrote of a share of the form, and nothing else.
+func (f Form) ParseShare(data []byte) (Share, error) {
+	s := f.NewSum()
+	if len(data) != f.ShareSize() || s.elements.UnmarshalBinary(data) != nil {
+		return Share{}, fmt.Errorf("%w: a sum of shares is %d bytes of %d field elements", ErrPart, f.ShareSize(), f.Cells)
+	}
+	return s, nil
+}
+
+// Residues are the cells as integers below the modulus, high and low half: what a ledger
+// adds noise to. They are as secret as the share.
+func (s Share) Residues() ([][2]uint64, error) {
+	b, err := s.MarshalBinary()
+	if err != nil {
+		return nil, fmt.Errorf("read share: %w", err)
+	}
+	out := make([][2]uint64, len(s.elements))
+	for j := range out {
+		for k := range 8 {
+			out[j][0] |= uint64(b[16*j+8+k]) << (8 * k)
+			out[j][1] |= uint64(b[16*j+k]) << (8 * k)
+		}
+	}
+	return out, nil
+}
+
+// largest is the largest magnitude of a decoded cell, as privacy clamps what it publishes.
+const largest = int64(1) << 61
+
+// Combine adds both servers' residues and reads each cell as the integer nearest to zero,
+// cut to ±2⁶¹, which is post-processing. It is exact where Form.Check passed: without noise
+// the sum of the vectors, else that plus both noises.
+func Combine(coordinator, helper [][2]uint64) ([]int64, error) {
+	if len(coordinator) != len(helper) {
+		return nil, fmt.Errorf("combine shares: %d and %d cells", len(coordinator), len(helper))
+	}
+	out := make([]int64, len(coordinator))
+	half := new(big.Int).Rsh(modulus, 1)
+	bound := big.NewInt(largest)
+	for j := range out {
+		sum := new(big.Int)
+		for _, r := range [][2]uint64{coordinator[j], helper[j]} {
+			x := integer(r)
+			if x.Cmp(modulus) >= 0 {
+				return nil, fmt.Errorf("combine shares: cell %d is not below the modulus", j)
+			}
+			sum.Add(sum, x)
+		}
+		if sum.Mod(sum, modulus).Cmp(half) > 0 {
+			sum.Sub(sum, modulus)
+		}
+		switch {
+		case sum.CmpAbs(bound) <= 0:
+			out[j] = sum.Int64()
+		case sum.Sign() < 0:
+			out[j] = -largest
+		default:
+			out[j] = largest
+		}
+	}
+	return out, nil
+}
+
+func integer(r [2]uint64) *big.Int {
+	x := new(big.Int).SetUint64(r[0])
+	return x.Add(x.Lsh(x, 64), new(big.Int).SetUint64(r[1]))
+}
