@@ -25,6 +25,12 @@ type releaser struct {
 	signer   *protocol.Signer
 	repairer repairer
 	software string
+	lost     bool // the ledger was put back, as was known when it was opened
+}
+
+// behind says whether the ledger is known to lack what was published.
+func (r releaser) behind() bool {
+	return r.lost || errors.Is(r.witness.stopped(), privacy.ErrBehind)
 }
 
 // advance does what is left to do of a sealed or folded study, from what is

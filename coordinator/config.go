@@ -55,8 +55,9 @@ type Config struct {
 	// Health and Reflection turn on these gRPC services, for members only.
 	Health     bool `yaml:"health"`
 	Reflection bool `yaml:"reflection"`
-	// Metrics is a loopback host:port that serves counts in Prometheus' text
-	// format at /metrics, without TLS; empty is off.
+	// Metrics is a loopback host:port for those who watch this machine, without TLS:
+	// /metrics for Prometheus, /livez and /readyz; empty is off. What it says names no
+	// party and no study.
 	Metrics string `yaml:"metrics"`
 	// Gossip says who seems alive; off where it is left out.
 	Gossip Gossip `yaml:"gossip"`

@@ -72,7 +72,7 @@ func (s *connections) Accept() (net.Conn, error) {
 		}
 		c := &connection{Conn: raw, home: s, from: networkOf(raw.RemoteAddr())}
 		if !s.greet(c) {
-			s.counts.closed.Add(1)
+			s.counts.closed.Inc()
 			raw.Close()
 			continue
 		}
@@ -98,7 +98,7 @@ func (s *connections) greet(c *connection) bool {
 		if len(most) <= len(of[c.from])+1 {
 			return false
 		}
-		s.counts.closed.Add(1)
+		s.counts.closed.Inc()
 		s.giveWay(slices.Values(most))
 	}
 	s.greets[c] = true
@@ -127,7 +127,7 @@ func (s *connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthI
 	}
 	conn, info, err := s.TransportCredentials.ServerHandshake(c)
 	if err != nil {
-		s.counts.closed.Add(1)
+		s.counts.closed.Inc()
 		return nil, nil, err
 	}
 	caller, err := protocol.CallerOf(info)

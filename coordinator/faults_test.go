@@ -300,7 +300,7 @@ func TestNothingInTheLog(t *testing.T) {
 			break
 		}
 	}
-	for _, want := range []string{"caucus_contributions_total 2\n", "caucus_releases_total 1\n", `caucus_calls_total{method="Contribute",code="OK"} 2`} {
+	for _, want := range []string{"caucus_contributions_total 2\n", "caucus_releases_total 1\n", `caucus_calls_total{code="OK",method="Contribute"} 2`} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics do not say %q:\n%s", want, metrics)
 		}

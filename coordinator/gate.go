@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -162,7 +163,7 @@ func (g *gate) handshake(caller protocol.Caller) error {
 		return nil
 	}
 	g.failedHandshake(caller.Serial)
-	g.counts.handshakes.Add(1)
+	g.counts.handshakes.Inc()
 	g.refusals.log(g.log, "handshake", caller, err)
 	return err
 }
@@ -399,7 +400,11 @@ func (g *gate) handle(c *call, do func() error) error {
 func (g *gate) report(c *call, err error) error {
 	travels := protocol.Status(err)
 	g.counts.call(path.Base(c.method), status.Code(travels))
-	switch reason := protocol.Reason(err); {
+	reason := protocol.Reason(err)
+	if err != nil {
+		g.counts.refused.WithLabelValues(cmp.Or(reason, status.Code(travels).String())).Inc()
+	}
+	switch {
 	case err == nil:
 		g.log.Debug("call", "call", path.Base(c.method), "party", c.caller.Name, "took", g.clock.Elapsed()-c.begun)
 	case status.Code(travels) == codes.Internal, reason == "UNAVAILABLE": // ours, or the machine's own trouble

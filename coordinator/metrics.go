@@ -1,74 +1,65 @@
 package coordinator
 
 import (
-	"fmt"
-	"io"
-	"maps"
-	"net"
-	"net/http"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"google.golang.org/grpc/codes"
 )
 
-// counts is what the coordinator counts, since it started. Counts only: no
-// name of a party or study, nothing of a contribution but its size.
+// counts is what the coordinator counts and times, since it started. No name of a
+// party or study, nothing of a contribution but its size: whoever reads metrics
+// learns how the coordinator is, and of a study only what its members are told.
 type counts struct {
-	contributions, contributionBytes, releases, badWitnesses atomic.Int64
+	registry *prometheus.Registry
 
-	handshakes atomic.Int64 // refused: the certificate does not hold
-	closed     atomic.Int64 // connections without a place, or whose handshake failed
+	contributions, contributionBytes, releases, badWitnesses prometheus.Counter
 
-	mu    sync.Mutex          // guards calls
-	calls map[[2]string]int64 // by method and code
+	handshakes prometheus.Counter // refused: the certificate does not hold
+	closed     prometheus.Counter // connections without a place, or whose handshake failed
+
+	calls   *prometheus.CounterVec // by method and code
+	refused *prometheus.CounterVec // calls, by reason
+
+	commits, folds prometheus.Histogram // seconds
 }
 
-func newCounts() *counts { return &counts{calls: map[[2]string]int64{}} }
+func newCounts() *counts {
+	c := &counts{registry: prometheus.NewRegistry()}
+	counter := func(name, help string) prometheus.Counter {
+		m := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		c.registry.MustRegister(m)
+		return m
+	}
+	by := func(name, help string, labels ...string) *prometheus.CounterVec {
+		m := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		c.registry.MustRegister(m)
+		return m
+	}
+	seconds := func(name, help string, buckets []float64) prometheus.Histogram {
+		m := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+		c.registry.MustRegister(m)
+		return m
+	}
+	c.contributions = counter("caucus_contributions_total", "Contributions stored.")
+	c.contributionBytes = counter("caucus_contribution_bytes_total", "Bytes of contributions stored.")
+	c.releases = counter("caucus_releases_total", "Studies released.")
+	c.badWitnesses = counter("caucus_bad_witnesses_total", "Documents shown that this coordinator did not sign.")
+	c.handshakes = counter("caucus_handshakes_refused_total", "Connections refused because their certificate does not hold.")
+	c.closed = counter("caucus_connections_closed_total", "Connections closed before or at their handshake.")
+	c.calls = by("caucus_calls_total", "Calls by method and outcome.", "method", "code")
+	c.refused = by("caucus_refusals_total", "Calls refused, by reason.", "reason")
+	// A commit waits for the disk: milliseconds. A fold is one study's.
+	c.commits = seconds("caucus_commit_seconds", "Time from a contribution's last byte to its receipt.", prometheus.ExponentialBuckets(.001, 2, 14))
+	c.folds = seconds("caucus_fold_seconds", "Time to add up and release a sealed study.", prometheus.ExponentialBuckets(.01, 4, 10))
+	c.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return c
+}
 
 func (c *counts) call(method string, code codes.Code) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.calls[[2]string{method, code.String()}]++
+	c.calls.WithLabelValues(method, code.String()).Inc()
 }
 
-// write writes Prometheus' text format, version 0.0.4. It is a page of text; a
-// library for it would be the largest dependency of this room.
-func (c *counts) write(w io.Writer) {
-	for _, m := range []struct {
-		name, help string
-		value      int64
-	}{
-		{"caucus_contributions_total", "Contributions stored.", c.contributions.Load()},
-		{"caucus_contribution_bytes_total", "Bytes of contributions stored.", c.contributionBytes.Load()},
-		{"caucus_releases_total", "Studies released.", c.releases.Load()},
-		{"caucus_bad_witnesses_total", "Documents shown that this coordinator did not sign.", c.badWitnesses.Load()},
-		{"caucus_handshakes_refused_total", "Connections refused because their certificate does not hold.", c.handshakes.Load()},
-		{"caucus_connections_closed_total", "Connections closed before or at their handshake.", c.closed.Load()},
-	} {
-		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s counter\n%s %d\n", m.name, m.help, m.name, m.name, m.value)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	fmt.Fprint(w, "# HELP caucus_calls_total Calls by method and outcome.\n# TYPE caucus_calls_total counter\n")
-	keys := slices.SortedFunc(maps.Keys(c.calls), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
-	for _, k := range keys {
-		fmt.Fprintf(w, "caucus_calls_total{method=%q,code=%q} %d\n", k[0], k[1], c.calls[k])
-	}
-}
-
-// serve answers at /metrics on a loopback address until it is closed.
-func (c *counts) serve(address string) (*http.Server, net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, nil, fmt.Errorf("listen for metrics: %w", err)
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		c.write(w)
-	})
-	return &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, l, nil
-}
+// since adds the time from a start to a histogram.
+func since(h prometheus.Observer, from, to time.Duration) { h.Observe((to - from).Seconds()) }

@@ -104,6 +104,7 @@ func (s *scheduler) due(ctx context.Context, c *runningStudy) bool {
 // move folds and releases a study. What may pass is tried again later; what
 // cannot is the study's failure.
 func (s *scheduler) move(ctx context.Context, c *runningStudy) {
+	begun := s.clock.Elapsed()
 	err := func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -115,11 +116,12 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 	s.onError(err)
 	switch {
 	case err == nil:
+		since(s.counts.folds, begun, s.clock.Elapsed())
 		c.wait = 0
 		_ = c.view(ctx, func(m *study.Study) error {
 			s.log.Info("study moved", "study", c.hash, "state", m.State, "parties", len(m.Received))
 			if m.State == study.Released {
-				s.counts.releases.Add(1)
+				s.counts.releases.Inc()
 			}
 			if protocol.Final(m.State) {
 				s.releaser.witness.forget(c.hash)

@@ -209,7 +209,7 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 		return releaser{}, err
 	}
 	ledger, err := privacy.Open(j, privacy.Config{Limits: s.config.Budget, LastSequence: last})
-	return releaser{ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software,
+	return releaser{lost: last > head.now().Sequence, ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software,
 		repairer: repairer{watch: s.registry.watch, journal: j, repair: s.config.Repair, log: s.config.Log}}, err
 }
 
@@ -224,7 +224,7 @@ func (s *Server) listen() error {
 	}
 	s.closers = append(s.closers, func() error { return ignoreClosed(s.listener.Close()) })
 	if c.Metrics != "" {
-		if s.metrics, s.metricsAt, err = s.counts.serve(c.Metrics); err != nil {
+		if s.metrics, s.metricsAt, err = s.watched(c.Metrics); err != nil {
 			return err
 		}
 		s.closers = append(s.closers, func() error { return errors.Join(s.metrics.Close(), ignoreClosed(s.metricsAt.Close())) })

@@ -290,13 +290,15 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 	if err != nil {
 		return fail(err)
 	}
+	arrived := s.config.Clock.Elapsed()
 	stored, err := c.contribute(ctx, callerOf(ctx), receipt, data, now)
 	s.scheduler.nudge()
 	if err != nil {
 		return fail(err)
 	}
-	s.counts.contributions.Add(1)
-	s.counts.contributionBytes.Add(int64(len(data)))
+	since(s.counts.commits, arrived, s.config.Clock.Elapsed())
+	s.counts.contributions.Inc()
+	s.counts.contributionBytes.Add(float64(len(data)))
 	s.config.Log.Info("contribution stored", "study", c.hash, "party", party, "bytes", len(data))
 	return stored, nil
 }

@@ -101,7 +101,7 @@ func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown prot
 	if shown.Kind != "" && !(shown.Kind == w.signed.Kind && bytes.Equal(shown.Document, w.signed.Document) && bytes.Equal(shown.Signature, w.signed.Signature)) {
 		head, err := shown.Head(w.keys)
 		if err != nil {
-			w.counts.badWitnesses.Add(1)
+			w.counts.badWitnesses.Inc()
 			if !w.bad[caller.Name] {
 				w.bad[caller.Name] = true
 				w.log.Warn("shown a document that this coordinator did not sign: ignored", "party", caller.Name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -117,8 +118,8 @@ func TestWitnesses(t *testing.T) {
 			t.Errorf("%s stops the coordinator", what)
 		}
 	}
-	if n := w.server.counts.badWitnesses.Load(); n != int64(len(lies(t, w))) {
-		t.Errorf("%d lies were counted", n)
+	if n := testutil.ToFloat64(w.server.counts.badWitnesses); n != float64(len(lies(t, w))) {
+		t.Errorf("%v lies were counted", n)
 	}
 	must(parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))
 	must(parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))

@@ -110,6 +110,9 @@ func (a *Authority) After(former []Former) *Authority {
 	return &Authority{certificate: a.certificate, key: a.key, former: former}
 }
 
+// Expires is when the authority's certificate is over.
+func (a *Authority) Expires() time.Time { return a.certificate.NotAfter }
+
 // DER is the authority's certificate.
 func (a *Authority) DER() []byte { return a.certificate.Raw }
 

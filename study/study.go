@@ -33,6 +33,9 @@ const (
 	Failed   State = "failed"
 )
 
+// States are all of them, in the order of a life.
+func States() []State { return []State{InDraft, Open, Sealed, Folded, Released, Failed} }
+
 // BodyDigest is the SHA-256 of a contribution's body.
 type BodyDigest [sha256.Size]byte
 

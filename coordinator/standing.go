@@ -1,0 +1,144 @@
+package coordinator
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// standing collects what the coordinator is when somebody looks: it reads snapshots
+// and waits for no fold.
+type standing struct{ server *Server }
+
+var (
+	membersMetric  = prometheus.NewDesc("caucus_members", "Parties and operators.", []string{"role", "status"}, nil)
+	studiesMetric  = prometheus.NewDesc("caucus_studies", "Studies by state.", []string{"state"}, nil)
+	deadlineMetric = prometheus.NewDesc("caucus_next_deadline_seconds", "Time to the next deadline of an open study; not there where none is open.", nil, nil)
+	awaitedMetric  = prometheus.NewDesc("caucus_contributions_awaited", "Contributions that open studies still wait for.", nil, nil)
+	uploadsMetric  = prometheus.NewDesc("caucus_uploads_under_way", "Contributions and pools in memory.", nil, nil)
+	spentMetric    = prometheus.NewDesc("caucus_budget_spent_epsilon", "What this coordinator's own ledger has spent at a unit, at the budget's delta.", []string{"unit"}, nil)
+	limitMetric    = prometheus.NewDesc("caucus_budget_epsilon", "What it may spend at a unit.", []string{"unit"}, nil)
+	ledgerMetric   = prometheus.NewDesc("caucus_ledger_behind", "1 where the ledger is behind what was published, so that nothing is released.", nil, nil)
+	clockMetric    = prometheus.NewDesc("caucus_clock_doubted", "1 where the clock is not believed, so that nothing is sealed.", nil, nil)
+	damagedMetric  = prometheus.NewDesc("caucus_files_damaged", "1 where a file of this coordinator was found damaged.", nil, nil)
+	expiryMetric   = prometheus.NewDesc("caucus_certificate_expiry_seconds", "Time until the certificate that ends first is over: the authority's, or an enrolled member's newest.", []string{"whose"}, nil)
+	standingFailed = prometheus.NewDesc("caucus_standing_unknown", "1 where the store or the ledger could not be read for these metrics.", nil, nil)
+)
+
+// Describe and Collect: see prometheus.Collector.
+func (s standing) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{membersMetric, studiesMetric, deadlineMetric, awaitedMetric, uploadsMetric, spentMetric, limitMetric, ledgerMetric, clockMetric, damagedMetric, expiryMetric, standingFailed} {
+		out <- d
+	}
+}
+
+func (s standing) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	flag := func(d *prometheus.Desc, is bool) {
+		v := 0.0
+		if is {
+			v = 1
+		}
+		gauge(d, v)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), lookTime)
+	defer stop()
+	now, doubt := s.server.registry.watch.look()
+	flag(ledgerMetric, s.server.scheduler.releaser.behind())
+	flag(clockMetric, doubt != nil)
+	flag(damagedMetric, s.server.unwell.Load())
+	gauge(uploadsMetric, float64(len(s.server.uploads)))
+	gauge(expiryMetric, s.server.authority.Expires().Sub(now).Seconds(), "authority")
+
+	err := s.members(ctx, now, gauge)
+	if err == nil {
+		err = s.studies(ctx, now, gauge)
+	}
+	if err == nil {
+		err = s.budget(ctx, gauge)
+	}
+	flag(standingFailed, err != nil)
+}
+
+// lookTime bounds how long one look may take.
+const lookTime = 5 * time.Second
+
+type gauges func(d *prometheus.Desc, v float64, labels ...string)
+
+func (s standing) members(ctx context.Context, now time.Time, gauge gauges) error {
+	var all []protocol.Member
+	err := s.server.store.View(ctx, func(tx Tx) (err error) { all, err = tx.Members(now); return err })
+	if err != nil {
+		return err
+	}
+	type kind struct{ role, status string }
+	count := map[kind]float64{}
+	for _, status := range []string{protocol.StatusInvited, protocol.StatusEnrolled, protocol.StatusExpired, protocol.StatusRevoked} {
+		count[kind{string(protocol.RoleParty), status}] = 0 // so that an alert has something to look at
+	}
+	var first time.Time
+	for _, m := range all {
+		count[kind{string(m.Role), m.Status}]++
+		if m.Status == protocol.StatusEnrolled && (first.IsZero() || m.Expires.Before(first)) {
+			first = m.Expires
+		}
+	}
+	for k, n := range count {
+		gauge(membersMetric, n, k.role, k.status)
+	}
+	if !first.IsZero() {
+		gauge(expiryMetric, first.Sub(now).Seconds(), "member")
+	}
+	return nil
+}
+
+func (s standing) studies(ctx context.Context, now time.Time, gauge gauges) error {
+	count := map[study.State]float64{}
+	for _, state := range study.States() {
+		count[state] = 0
+	}
+	var next time.Time
+	awaited := 0
+	for _, c := range s.server.registry.all() {
+		summary, err := c.summaryFor(ctx, protocol.Caller{Role: protocol.RoleOperator})
+		if err != nil {
+			return err
+		}
+		count[study.State(summary.State)]++
+		if study.State(summary.State) == study.Open {
+			awaited += int(summary.Roster) - int(summary.Contributed)
+			if d := time.UnixMilli(summary.DeadlineUnixMillis); next.IsZero() || d.Before(next) {
+				next = d
+			}
+		}
+	}
+	for state, n := range count {
+		gauge(studiesMetric, n, string(state))
+	}
+	gauge(awaitedMetric, float64(awaited))
+	if !next.IsZero() {
+		gauge(deadlineMetric, next.Sub(now).Seconds())
+	}
+	return nil
+}
+
+func (s standing) budget(ctx context.Context, gauge gauges) error {
+	spent, err := s.server.scheduler.releaser.ledger.Totals(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range privacy.Units() {
+		if most, limited := s.server.config.Budget[u]; limited {
+			gauge(spentMetric, spent[u].Epsilon(most.Delta), u.String())
+			gauge(limitMetric, most.Epsilon, u.String())
+		}
+	}
+	return nil
+}
