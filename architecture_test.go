@@ -28,6 +28,7 @@ var rooms = map[string][]string{
 	"dataset/files":      {"dataset"},
 	"dataset/mapping":    {"internal/yamlfile", "dataset", "dataset/files"},
 	"learners":           {},
+	"learners/command":   {"dataset"},
 	"privacy":            {},
 	"privacy/journal":    {"internal/database", "privacy"},
 	"privacy/audit":      {},
@@ -49,7 +50,7 @@ var rooms = map[string][]string{
 	"study/simulate":     {"study", "study/bodies", "study/classifier", "study/classify", "study/kinds", "study/labels", "study/ratio", "study/reweigh", "aggregation", "aggregation/ratio", "auxdata", "dataset", "learners", "privacy"},
 	"protocol":           {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":        {},
-	"agent":              {"internal/folder", "dataset/files", "dataset/mapping", "internal/clock", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "privacy", "privacy/journal"},
+	"agent":              {"internal/folder", "dataset/files", "dataset/mapping", "internal/clock", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
 	"coordinator":        {"internal/folder", "internal/clock", "internal/database", "internal/yamlfile", "protocol", "protocol/pb", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
 	"deploy":             {},
 	"cmd/caucus":         nil, // anything

@@ -185,6 +185,36 @@ var mutants = []mutant{
 		found: "TestFilesAsTheyAre",
 	},
 	{
+		name: "a party's own classifier may vote at unit record", room: "study/classify", file: "own.go", in: "study/kinds",
+		old: "case p.Unit != privacy.Party:", new: "case p.Unit == privacy.Label:",
+		found: "TestCheckRefusals",
+	},
+	{
+		name: "a ballot of a party's own classifier may lack rows", room: "study/classify", file: "ballots.go", in: "study/kinds",
+		old: "err != nil || len(votes) != pool.Rows() {", new: "err != nil {",
+		found: "TestOwnClassifier",
+	},
+	{
+		name: "a program's window is as long as the program takes", room: "agent", file: "window.go",
+		old: "s.prepare = min(s.prepare+program, longestSpan)", new: "s.prepare += 0 * program",
+		found: "TestOwnClassifierVotes",
+	},
+	{
+		name: "why a program gave no votes is logged", room: "agent", file: "state.go",
+		old: "\t_ = s.studies.of(h).write(fileNoVotes", new: "\ts.config.Log.Error(why.Error())\n\t_ = s.studies.of(h).write(fileNoVotes",
+		found: "TestOwnClassifierFails",
+	},
+	{
+		name: "a program keeps the agent's environment", room: "learners/command", file: "program.go",
+		old: "cmd.Env, cmd.WaitDelay = p.Dir, environment(scratch), grace", new: "cmd.Env, cmd.WaitDelay = p.Dir, append(os.Environ(), environment(scratch)...), grace",
+		found: "TestNothingIsInherited",
+	},
+	{
+		name: "what a program started lives on", room: "learners/command", file: "group_unix.go",
+		old: "syscall.Kill(-cmd.Process.Pid,", new: "syscall.Kill(cmd.Process.Pid,",
+		found: "TestGroupIsKilled",
+	},
+	{
 		name: "all studies of a coordinator have one id", room: "study", file: "kind.go", in: "study/kinds",
 		old: "fmt.Fprintf(h, \"%s\\x00%s\", plan, output)", new: "fmt.Fprintf(h, \"%s\", output)",
 		found: "TestStudiesDrawApart",

@@ -96,7 +96,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if err := a.state.studies.tidy(); err != nil {
+	if err := errors.Join(a.state.studies.tidy(), a.state.tidyScratch()); err != nil {
 		return fmt.Errorf("open state folder: %w", err)
 	}
 	if a.state.config.Gossip.Listen != "" {

@@ -39,6 +39,8 @@ type Config struct {
 	Margin float64 `yaml:"margin"`
 	// Data are the sources a plan may name.
 	Data map[string]Source `yaml:"data"`
+	// Learner is what this site votes with where a plan lets it choose.
+	Learner Learner `yaml:"learner"`
 	// Policy is what the site allows.
 	Policy Policy `yaml:"policy"`
 	// Audit is where the audit log goes beside the state folder.
@@ -90,6 +92,7 @@ func LoadConfig(path string) (Config, error) {
 	for name, s := range c.Data {
 		c.Data[name] = s.below(folder)
 	}
+	c.Learner.below(folder)
 	return c, nil
 }
 
@@ -146,6 +149,9 @@ func (c Config) Validate() error {
 		if err := c.Data[name].Mapping.Inline.Validate(); err != nil {
 			return fmt.Errorf("data: %s: mapping: %w", name, err)
 		}
+	}
+	if err := c.Learner.validate(); err != nil {
+		return fmt.Errorf("learner: %w", err)
 	}
 	if err := c.Policy.Validate(); err != nil {
 		return fmt.Errorf("policy: %w", err)

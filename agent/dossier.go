@@ -27,6 +27,7 @@ const (
 	fileDeclined = "declined"     // the coordinator knows that this party takes no part
 	fileUnread   = "unread"       // empty records were used, and why
 	fileOdd      = "odd"          // in what the source's file was not as expected when it was read
+	fileNoVotes  = "no-votes"     // why the site's own classifier gave none
 	fileLedger   = "ledger.seq"   // the ledger's head when the upload was made
 	fileRecords  = "records"      // how many were declared when the ledger was charged
 	fileDue      = "due.json"     // when it was or is to be prepared, fixed before the records were read
@@ -155,7 +156,7 @@ func (d dossiers) tidy() error {
 		return err
 	}
 	for _, f := range all {
-		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileOdd, fileLedger, fileRecords, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease} {
+		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileOdd, fileNoVotes, fileLedger, fileRecords, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease} {
 			stale, err := filepath.Glob(filepath.Join(f.dir, "."+name+"-*"))
 			if err != nil {
 				return err

@@ -38,7 +38,8 @@ type Policy struct {
 	Mechanisms []string `yaml:"mechanisms"`
 	Noise      []string `yaml:"noise"`
 	// Learners are the classifiers that this site trains; where none is named,
-	// the default (softmax) alone. All of them end within public bounds.
+	// the default (softmax) alone. All of them end within public bounds. any allows
+	// plans that let each site choose: then it is Config.Learner.
 	Learners []string `yaml:"learners"`
 	// MaxPoolRows and MaxFeatures bound the public pool and the features of a
 	// record, mapped or not, that a study may ask this site to work on; 0 is
@@ -117,8 +118,8 @@ func (p Policy) Validate() error {
 		}
 	}
 	for _, l := range p.Learners {
-		if !slices.Contains(learners.Names(), l) {
-			return fmt.Errorf("learners: %q is none of %s", l, strings.Join(learners.Names(), ", "))
+		if l != learners.Any && !slices.Contains(learners.Names(), l) {
+			return fmt.Errorf("learners: %q is none of %s, %s", l, strings.Join(learners.Names(), ", "), learners.Any)
 		}
 	}
 	if p.MaxPoolRows < 0 || p.MaxFeatures < 0 || p.MaxTime < 0 {

@@ -155,6 +155,9 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 		Label:  labelWords(p.Schema.Label), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),
 		Objections: s.config.Policy.Objections(p),
 	}
+	if chosen(p) {
+		r.Learner = "any that a site chooses; here " + s.config.Learner.String()
+	}
 	if source, err := s.declared(p); err != nil {
 		r.Undeclared = err.Error()
 	} else {
@@ -167,6 +170,9 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 	}
 	if b, err := d.read(fileUnread); err == nil {
 		r.Problems = append(r.Problems, "it got empty records: "+strings.TrimSpace(string(b)))
+	}
+	if b, err := d.read(fileNoVotes); err == nil {
+		r.Problems = append(r.Problems, "this site's own classifier gave no votes, a constant was sent in their place: "+strings.TrimSpace(string(b)))
 	}
 	if b, err := d.read(fileOdd); err == nil {
 		r.Problems = append(r.Problems, "when its file was read: "+strings.TrimSpace(string(b)))

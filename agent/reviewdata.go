@@ -108,8 +108,10 @@ func (s *state) values(ctx context.Context, h study.Hash) ([]Output, error) {
 		ShardKey: s.shardKey,
 		Rng:      mathrand.New(mathrand.NewPCG(0, 0)), // no dice: see reviewData
 	}
+	var failed error
+	in.Voter = s.voter(func(why error) { failed = why })
 	made, err := t.Contribute(in)
-	if err != nil {
+	if err = errors.Join(failed, err); err != nil {
 		return nil, err
 	}
 	asked, own := made.Requests, true

@@ -35,6 +35,7 @@ type state struct {
 	studies  dossiers
 	pools    string
 	sources  string // declarations
+	scratch  string // files of a site's own classifier while it runs
 	// party is who this agent is; it comes from the certificate.
 	party study.PartyID
 }
@@ -45,8 +46,9 @@ func openState(c Config, party study.PartyID) (_ *state, err error) {
 	s := &state{
 		config: c, party: party,
 		studies: dossiers{filepath.Join(c.State, "studies")}, pools: filepath.Join(c.State, "pools"), sources: filepath.Join(c.State, "sources"),
+		scratch: filepath.Join(c.State, "scratch"),
 	}
-	for _, dir := range []string{c.State, s.studies.dir, s.pools, s.sources} {
+	for _, dir := range []string{c.State, s.studies.dir, s.pools, s.sources, s.scratch} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open state folder: %w", err)
 		}
@@ -77,6 +79,14 @@ func openState(c Config, party study.PartyID) (_ *state, err error) {
 
 // LedgerFile is where an agent's ledger lies.
 func LedgerFile(c Config) string { return filepath.Join(c.State, "ledger.db") }
+
+// tidyScratch removes what a classifier was given when the process was killed.
+func (s *state) tidyScratch() error {
+	if err := os.RemoveAll(s.scratch); err != nil {
+		return err
+	}
+	return os.MkdirAll(s.scratch, 0o700)
+}
 
 func (s *state) close() {
 	s.audit.close()
@@ -195,7 +205,12 @@ func (s *state) costOf(t study.Task) (c cost, err error) {
 	for _, r := range c.reserved {
 		draw += r.Terms.Steps()
 	}
-	c.span = s.config.spanOf(w, draw)
+	own, program, err := s.config.learnerTime(t, c.records)
+	if err != nil {
+		return cost{}, err
+	}
+	w.Shard += own
+	c.span = s.config.spanOf(w, draw).with(program)
 	if have, most := c.span.whole(), s.config.Policy.maxTime(); have > most || have >= longestSpan {
 		return cost{}, fmt.Errorf("preparing it has to be given %v, the policy allows %v", have.Round(time.Second), most)
 	}
@@ -208,11 +223,19 @@ func (s *state) draft(ctx context.Context, w window) draft {
 	var l late
 	in := s.inputs(s.records(w.plan, w.records))
 	in.Within = l.within(ctx, w.span.shard)
+	in.Voter = s.voter(func(why error) { s.noVotes(w.study, why) })
 	d, err := w.task.Contribute(in)
 	if err != nil {
 		return draft{late: "all of it"}
 	}
 	return draft{Contribution: d, late: l.String()}
+}
+
+// noVotes notes why this site's own classifier gave no votes, in the study's folder and
+// nowhere else: it may hang on a record, and logs may leave the machine (take has the
+// proof for what is noted so).
+func (s *state) noVotes(h study.Hash, why error) {
+	_ = s.studies.of(h).write(fileNoVotes, []byte(why.Error()+"\n")) // what the disk did not take is not said
 }
 
 // settle makes the body of what was drafted, or of no records where nothing was

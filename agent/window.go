@@ -40,6 +40,11 @@ import (
 //     the bound of shards, records and parties counts a ballot that moves in
 //     any way. Sums are one pass in which each record costs the same: whether
 //     one is late is taken to follow from the machine.
+//   - A site's own classifier, a program (Learner), has the time that the configuration
+//     gives it, whatever it does: at its end it is killed. It runs in the window and
+//     nowhere else, and what it answers, or that it failed, is a ballot like any other
+//     (study/classify has the lemma). What it does beside that, a message over the
+//     network or a file, is the site's own doing.
 //   - After a crash a new window is fixed before the file is opened again.
 //
 // Assumed of the machine: that a window, several times what the work was
@@ -73,6 +78,14 @@ type span struct {
 }
 
 func (s span) whole() time.Duration { return s.prepare + s.draw }
+
+// with is the span where the one classifier is a program that has so much time of its
+// own.
+func (s span) with(program time.Duration) span {
+	s.shard = min(s.shard+program, longestSpan)
+	s.prepare = min(s.prepare+program, longestSpan)
+	return s
+}
 
 // due is the moments of a window: it begins, it ends, the upload leaves.
 type due struct {

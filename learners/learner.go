@@ -93,6 +93,10 @@ func New(name string) (Learner, error) {
 // Default names the learner that is trained where nobody names one.
 const Default = "softmax"
 
+// Any is what a plan says whose parties each choose a classifier of their own, one
+// of these or another program. It is no learner: New and Assign do not know it.
+const Any = "any"
+
 // Assign is New, with Mixed standing for a uniform draw from all the others.
 func Assign(name string, rng *rand.Rand) (Learner, error) {
 	if name == Mixed {

@@ -40,8 +40,20 @@ type Inputs struct {
 	// Within makes the context that one classifier's training has, and its end;
 	// nil lets each take as long as it does.
 	Within func() (context.Context, context.CancelFunc)
+	// Voter is what the party votes with where the plan leaves that to it.
+	Voter Voter
 	// Study is the plan's hash, which goes into the keys; the task fills it in.
 	Study Hash
+}
+
+// Voter is a party's own choice of a classifier: a built-in learner by its name, "" for
+// the default; or, where Vote is not nil, anything that votes.
+type Voter struct {
+	Learner string
+	// Vote answers one class in 0..K-1 for each of the rows (N×Dim encoded, as the
+	// schema says) from labelled records. What it answers is checked; an error, or
+	// an answer that is no ballot, counts as a constant ballot.
+	Vote func(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error)
 }
 
 // Contribution is what a party is ready to contribute: what must be released through

@@ -34,7 +34,9 @@ type Task interface {
 	// on other terms, is charged again or is privacy.ErrConflict.
 	Reservations(records int) ([]Reservation, error)
 	// Work bounds what Contribute takes for so many records, whatever they say, in
-	// steps of learners.Reference: an agent fixes by it when it speaks.
+	// steps of learners.Reference: an agent fixes by it when it speaks. Of a plan that
+	// lets parties choose a classifier (Voter) the choice is left out: who brings it
+	// bounds it.
 	Work(records int) (Work, error)
 	// Contribute says what a party contributes. It never fails because of the
 	// records: too few of them, a missing class or a learner that fails give

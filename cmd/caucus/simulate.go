@@ -32,6 +32,7 @@ type simulateClassify struct {
 	lambda, out, poolRelease               string
 	seed                                   uint64
 	tilt                                   bool
+	voters                                 voterFlags
 }
 
 // classifySummary is the JSON document of simulate classify.
@@ -64,7 +65,8 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.Float64Var(&s.delta, "delta", -1, "privacy budget δ; default min(1e-6, 1/(10·units))")
 	f.StringVar(&s.mechanism, "mechanism", "", "tally (default at unit party), cross (default at record and label), means (unit party), moment, output, output-paper, majority, average, none")
 	f.StringVar(&s.bound, "bound", "tight", "sensitivity bound of output: tight or paper")
-	f.StringVar(&s.learner, "learner", learners.Default, "what parties train: one of "+fmt.Sprint(learners.Names()))
+	f.StringVar(&s.learner, "learner", learners.Default, "what parties train: one of "+fmt.Sprint(learners.Names())+", or any: each what it likes (--voter)")
+	s.voters.flags(f)
 	f.StringVar(&s.lambda, "lambda", "auto", "ridge of the central fit, or auto")
 	componentsFlags(f, &s.components)
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.25, "share of the training records that becomes the pool, without labels")
@@ -133,6 +135,16 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	if err != nil {
 		return err
 	}
+	voters, err := s.voters.voters()
+	if err != nil {
+		return err
+	}
+	if len(voters) > 0 {
+		if cmd.Flags().Changed("learner") && s.learner != learners.Any {
+			return usagef("--voter is for --learner %s, where parties choose", learners.Any)
+		}
+		proposal.Learner = learners.Any
+	}
 	data, err := s.load(c)
 	if err != nil {
 		return err
@@ -163,7 +175,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	sim := simulate.Classify{
 		Split: simulate.Split{
 			Schema: data.schema, Train: data.train, Test: data.test, Pool: data.pool, PoolWeight: data.poolWeight,
-			PoolFraction: s.poolFraction, PoolRows: s.poolRows, Parties: s.parties, Seed: s.seed,
+			PoolFraction: s.poolFraction, PoolRows: s.poolRows, Parties: s.parties, Voters: voters, Seed: s.seed,
 		},
 		Proposal: proposal, Repeats: s.repeats,
 	}
@@ -177,6 +189,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	if err != nil {
 		return err
 	}
+	s.voters.warn(c)
 	if s.out != "" {
 		if err := writeRelease(s.out, summary.Release); err != nil {
 			return err
@@ -211,6 +224,9 @@ func printClassify(w io.Writer, s classifySummary) error {
 	fmt.Fprintln(w, "accuracy on test records")
 	for _, r := range rows {
 		fmt.Fprintf(w, "  %-16s %.4f  %s\n", r.name, r.value, r.about)
+	}
+	for _, v := range s.Voters {
+		fmt.Fprintf(w, "  %-16s %.4f  one of the %d parties that vote with it alone\n", v.Voter, v.Alone, v.Parties)
 	}
 	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
 	printTotals(w, s.Totals)

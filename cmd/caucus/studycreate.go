@@ -104,7 +104,7 @@ it.`,
 	f.StringVar(&s.Noise, "noise", "", "site or coordinator (default: coordinator at unit party, else site)")
 	f.IntVar(&s.Shards, "shards", 0, "classifiers a party trains on disjoint shards of its patients")
 	f.Float64Var(&s.Lambda, "lambda", 0, "ridge of the central fit; 0 is auto")
-	f.StringVar(&s.Learner, "learner", "", "what parties train")
+	f.StringVar(&s.Learner, "learner", "", "what parties train; any: each what it likes, also a program of its own (unit party)")
 	f.BoolVar(&s.Tilt, "tilt", false, "tilt the pool where a cross release shows that it differs")
 	f.IntVar(&s.Minimum, "minimum", 0, "least number of contributions (default: three quarters of the roster)")
 	f.IntVar(&s.Records, "records", 0, "how many records each party is publicly known to hold at least (default 200): bounds δ, and the forecast uses it")

@@ -56,7 +56,14 @@ func voteOn(p study.Plan, pool *auxdata.Pool, in study.Inputs, records *dataset.
 			votes = make([]int, pool.Rows())
 		}
 	}()
-	model, features := TrainLocal(ctx, p, records, rng, true)
+	if p.Learner == learners.Any && in.Voter.Vote != nil {
+		votes, err := in.Voter.Vote(ctx, p.Schema, records, pool.Encoded)
+		if err != nil || len(votes) != pool.Rows() {
+			votes = make([]int, pool.Rows())
+		}
+		return votes
+	}
+	model, features := TrainLocal(ctx, Chosen(p, in.Voter), records, rng, true)
 	if model == nil {
 		return make([]int, pool.Rows())
 	}

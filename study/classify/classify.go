@@ -143,9 +143,12 @@ func (Kind) Check(p study.Plan) error {
 	if p.KindTerms != nil {
 		return study.PlanError("kind_terms", "a classify study has none")
 	}
+	if p.Learner == learners.Any {
+		return checkOwn(p, m)
+	}
 	if p.Learner != "" {
 		if _, err := learners.Assign(p.Learner, rand.New(rand.NewPCG(0, 0))); err != nil {
-			return study.PlanError("learner", "%v", err)
+			return study.PlanError("learner", "%v, or %s, at unit party, where each party chooses", err, learners.Any)
 		}
 	}
 	return nil
@@ -179,6 +182,9 @@ func (Kind) Words(p study.Plan) study.Words {
 	w.Leaves += p.AddedNoise()
 	if of.trained {
 		w.Trained = cmp.Or(p.Learner, learners.Default+", as the plan names none")
+	}
+	if p.Learner == learners.Any {
+		w.Trained = ownWords
 	}
 	w.Learner = cmp.Or(p.Learner, learners.Default)
 	if p.Unit == privacy.Record && p.ShardsKeepPatients() {
@@ -263,9 +269,11 @@ func (t task) Work(records int) (study.Work, error) {
 	}
 	w.Shards = max(p.Shards, 1)
 	var err error
-	w.Shard, err = learners.Work(cmp.Or(p.Learner, learners.Default), learners.Size{
-		Rows: shardRows(records, w.Shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.Pool().Rows(),
-	})
+	if p.Learner != learners.Any { // else whoever brings it bounds it
+		w.Shard, err = learners.Work(cmp.Or(p.Learner, learners.Default), learners.Size{
+			Rows: shardRows(records, w.Shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.Pool().Rows(),
+		})
+	}
 	w.Shard += float64(shardRows(records, w.Shards)) * study.MapSteps(p.Map)
 	w.Rest += float64(w.Shards) * rows * 8 // their votes are added up
 	if p.Mechanism == "moment" {

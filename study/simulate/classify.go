@@ -49,6 +49,8 @@ type ClassifySummary struct {
 	// keeps, least first; absent where it keeps all.
 	Map  string         `json:"map"`
 	Kept []dataset.Kept `json:"kept,omitempty"`
+	// Voters are what parties voted with, where each chose.
+	Voters []VoterSummary `json:"voters,omitempty"`
 	// UploadBytes is the mean size of a contribution's body.
 	UploadBytes float64         `json:"upload_bytes_per_party"`
 	Repeats     int             `json:"repeats"`
@@ -73,6 +75,14 @@ type Accuracies struct {
 	Pooled        float64 `json:"pooled"`
 	LocalMean     float64 `json:"local_mean"`
 	MajorityClass float64 `json:"majority_class"`
+}
+
+// VoterSummary is one of Split.Voters: how many parties voted with it, and the mean
+// accuracy of some of them alone, of their own records (Accuracies.LocalMean).
+type VoterSummary struct {
+	Voter   string  `json:"voter"`
+	Parties int     `json:"parties"`
+	Alone   float64 `json:"alone"`
 }
 
 const (
@@ -106,6 +116,7 @@ type classifyRepeat struct {
 	lambda             float64
 	poolRows, features int
 	kept               []dataset.Kept
+	alone              []float64 // by voter
 }
 
 // Run simulates. The answer depends on the seed alone, not on scheduling.
@@ -135,6 +146,10 @@ func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 	a.Pooled, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.Pooled })
 	a.LocalMean, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.LocalMean })
 	a.MajorityClass, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.MajorityClass })
+	for v, voter := range s.Voters {
+		alone, _ := over(done, func(r classifyRepeat) float64 { return r.alone[v] })
+		out.Voters = append(out.Voters, VoterSummary{voter.Name, (len(p.Roster) - v + len(s.Voters) - 1) / len(s.Voters), alone})
+	}
 	out.Lambda, _ = over(done, func(r classifyRepeat) float64 { return r.lambda })
 	out.UploadBytes, _ = over(done, func(r classifyRepeat) float64 { return r.UploadBytes })
 	out.Warnings = first.Release.Result.Warnings
@@ -189,8 +204,58 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 	if out.Release.Forecast, err = study.ForecastOf(task, d.Size()); err != nil {
 		out.Release.Forecast = nil
 	}
-	out.accuracy, err = d.accuracies(task, run)
-	return out, err
+	if out.accuracy, err = d.accuracies(task, run); err != nil {
+		return out, err
+	}
+	local := d.locally(ctx, task)
+	out.accuracy.LocalMean = stat.Mean(local, nil)
+	for v := range d.Voters {
+		var of []float64
+		for i := v; i < len(local); i += len(d.Voters) {
+			of = append(of, local[i])
+		}
+		if len(of) == 0 { // more voters than parties
+			of = []float64{0}
+		}
+		out.alone = append(out.alone, stat.Mean(of, nil))
+	}
+	return out, nil
+}
+
+// locally is what the first parties, at most maxLocal, get right alone, each with a
+// classifier of its own records.
+func (d *Deal) locally(ctx context.Context, t study.Task) []float64 {
+	p, x := t.Plan(), d.TestX(t)
+	out := make([]float64, min(len(d.Parties), maxLocal))
+	for i := range out {
+		in := d.Inputs(i)
+		if p.Learner == learners.Any && in.Voter.Vote != nil {
+			labelled := in.Records.Select(labelledOf(in.Records))
+			if votes, err := in.Voter.Vote(ctx, p.Schema, labelled, d.Test.X); err == nil {
+				out[i] = accuracy(votes, d.Test.Y)
+			}
+			continue
+		}
+		model, features := classify.TrainLocal(ctx, classify.Chosen(p, in.Voter), in.Records, d.rng, false)
+		on := x
+		if features == learners.Encoded {
+			on = d.Test.X
+		}
+		if model != nil {
+			out[i] = accuracy(model.Predict(on), d.Test.Y)
+		}
+	}
+	return out
+}
+
+// labelledOf are the rows with a label.
+func labelledOf(r *dataset.Records) (rows []int) {
+	for i, y := range r.Y {
+		if y >= 0 {
+			rows = append(rows, i)
+		}
+	}
+	return rows
 }
 
 // accuracies on the test records, of a run and of what it is compared with.
@@ -213,17 +278,6 @@ func (d *Deal) accuracies(t study.Task, run Run) (a Accuracies, err error) {
 	pooled.Learner = learners.Default
 	if model, _ := classify.TrainLocal(context.Background(), pooled, d.Private.Select(all), d.rng, false); model != nil {
 		a.Pooled = accuracy(model.Predict(x), d.Test.Y)
-	}
-	local := min(len(d.Parties), maxLocal)
-	for i := range local {
-		model, features := classify.TrainLocal(context.Background(), p, d.Private.Select(d.Parties[i]), d.rng, false)
-		on := x
-		if features == learners.Encoded {
-			on = d.Test.X
-		}
-		if model != nil {
-			a.LocalMean += accuracy(model.Predict(on), d.Test.Y) / float64(local)
-		}
 	}
 	a.MajorityClass = d.Majority()
 	return a, nil

@@ -27,6 +27,8 @@ type Deal struct {
 	// Private are the parties' records; Parties are the rows of each party.
 	Private *dataset.Records
 	Parties [][]int
+	// Voters, in turn, are what parties vote with where a plan lets them choose.
+	Voters []Voter
 	// Test takes no part.
 	Test *dataset.Records
 	// Keep keeps what each party computed of its own for plans to come that ask the
@@ -166,5 +168,14 @@ func (d *Deal) Inputs(i int) study.Inputs {
 		Records:  d.Private.Select(d.Parties[i]),
 		ShardKey: binary.BigEndian.AppendUint64(nil, d.seed+uint64(i)),
 		Rng:      rand.New(rand.NewPCG(d.seed, uint64(i))),
+		Voter:    d.voter(i).Voter,
 	}
+}
+
+// voter is what party i votes with where the plan lets it choose.
+func (d *Deal) voter(i int) Voter {
+	if len(d.Voters) == 0 {
+		return Voter{}
+	}
+	return d.Voters[i%len(d.Voters)]
 }

@@ -33,7 +33,16 @@ type Split struct {
 	// parties are Dirichlet(Concentration, ...), so that some parties see mostly one
 	// class and sizes differ (Hsu, Qi & Brown 2019).
 	Concentration float64
-	Seed          uint64
+	// Voters, dealt to the parties in turn, are what they vote with where a plan lets
+	// them choose (learners.Any); none: the default learner.
+	Voters []Voter
+	Seed   uint64
+}
+
+// Voter is a way to vote, and its name in a summary.
+type Voter struct {
+	Name string
+	study.Voter
 }
 
 // Check says what is wrong with a split before anything is dealt.
@@ -106,7 +115,7 @@ func (s Split) Deal(repeat int) (*Deal, error) {
 // divide sets the test set and the pool aside; nothing is dealt to parties yet.
 func (s Split) divide(repeat int) (*Deal, error) {
 	rng := rand.New(rand.NewPCG(s.Seed, uint64(repeat)))
-	d := &Deal{Schema: s.Schema, Test: s.Test, PoolWeight: s.PoolWeight, rng: rng}
+	d := &Deal{Schema: s.Schema, Test: s.Test, PoolWeight: s.PoolWeight, Voters: s.Voters, rng: rng}
 	rows := rng.Perm(s.Train.Len())
 	if s.Test == nil {
 		n := len(rows) / 4

@@ -1,0 +1,257 @@
+//go:build !windows
+
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"caucus/aggregation"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// chosenByParties is a study at unit party that leaves the classifier to each.
+func chosenByParties(p *study.Proposal) {
+	p.Unit, p.Mechanism, p.Noise, p.Learner = privacy.Party, "tally", study.NoiseCoordinator, "any"
+}
+
+// ownRig is a site that votes with one line of shell.
+func ownRig(t *testing.T, dir, line string) *rig {
+	t.Helper()
+	r := rigIn(dir, chosenByParties)
+	r.config.Learner.Command = []string{"/bin/sh", "-c", line, "vote"}
+	r.config.Learner.Timeout = 20 * time.Second
+	r.config.Policy.Learners = []string{"any"}
+	r.config.Policy.Total[privacy.Party] = privacy.Budget{Epsilon: 2, Delta: 1e-5}
+	delete(r.config.Policy.Total, privacy.Record)
+	delete(r.config.Policy.Study, privacy.Record)
+	return r
+}
+
+// ballotOf is what was sent, a vote for each row of the pool.
+func ballotOf(t *testing.T, r *rig) []int64 {
+	t.Helper()
+	if len(r.bodies) != 1 {
+		t.Fatalf("%d uploads, want 1; log:\n%s", len(r.bodies), r.log)
+	}
+	b, err := aggregation.ParseBallot(r.bodies[0], 60, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tally := aggregation.NewTally(60, 2)
+	if err := tally.Add(b); err != nil {
+		t.Fatal(err)
+	}
+	return tally.Vector()
+}
+
+// TestOwnClassifierVotes: what the site's program answers is its ballot: of rows
+// (i·7) mod 100 those above 49.
+func TestOwnClassifierVotes(t *testing.T) {
+	r := ownRig(t, t.TempDir(), `
+		[ "$(wc -l < "$1")" = 62 ] || exit 1
+		tail -n +2 "$2" | while IFS=, read age sex; do if [ "$age" -gt 49 ]; then echo yes; else echo no; fi; done`)
+	a := r.agent(t)
+	if err := a.Round(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if span := a.preparation.queue[0].span; span.shard < 20*time.Second || span.prepare < span.shard {
+		t.Errorf("the window is %+v, the program may take 20 s", span)
+	}
+	a.Finish(context.Background())
+	for i, v := range ballotOf(t, r) {
+		want := int64(0)
+		if (i*7)%100 > 49 {
+			want = 1
+		}
+		if v != want {
+			t.Fatalf("row %d: %d votes for yes, want %d", i, v, want)
+		}
+	}
+	review, _, err := a.Preview(context.Background(), "illness")
+	if err != nil || len(review.Problems) > 0 || !strings.Contains(review.Learner, "this site's own program") {
+		t.Errorf("learner %q, problems %q: %v", review.Learner, review.Problems, err)
+	}
+	if left, err := os.ReadDir(a.state.scratch); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// TestOwnClassifierFails: whatever the program does, the same moments are heard, a
+// valid ballot of the same size is sent, and log and audit log are the same; what went
+// wrong is in the study's folder, for the site. The clock is the test's.
+func TestOwnClassifierFails(t *testing.T) {
+	stepTime()
+	const votes = `tail -n +2 "$2" | while read line; do echo no; done`
+	var heardFirst []string
+	var first map[string]string
+	for line, fails := range map[string]bool{
+		votes:                         false,
+		votes + `; exit 4`:            true,
+		`grep 97.53 "$1" >&2; exit 1`: true, // its words hold a record
+		`echo yes`:                    true,
+		`cat "$1"`:                    true,
+		`sleep 0.4; ` + votes:         false,
+		`kill -9 $$`:                  true,
+	} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			r := ownRig(t, dir, line)
+			r.config.Poll = 150 * time.Millisecond
+			a, err := r.open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.preparation.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
+			h := heard{r.coordinatorDouble, &spoken{from: time.Now()}}
+			a.link = h
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			if err := a.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+			d := a.state.studies.of(r.hash)
+			note, _ := d.read(fileNoVotes)
+			if (note != nil) != fails {
+				t.Errorf("%s: noted %q", line, note)
+			}
+			for i, v := range ballotOf(t, r) {
+				if v != 0 {
+					t.Fatalf("%s: row %d has another vote than the constant", line, i)
+				}
+			}
+			audit, err := os.ReadFile(filepath.Join(r.config.State, "audit.log"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := map[string]string{"log": r.log.String(), "audit log": string(audit), "body": fmt.Sprintf("%x", r.bodies[0])}
+			if first == nil {
+				first, heardFirst = told, h.s.all
+			}
+			for what, text := range told {
+				if strings.Contains(text, planted) {
+					t.Errorf("%s: the %s holds a record:\n%s", line, what, text)
+				}
+				if got, want := withoutPaths(text, dir), first[what]; what != "log" && got != want && len(got) != len(want) {
+					t.Errorf("%s: another %s:\n%s\n%s", line, what, got, want)
+				}
+				if n, want := strings.Count(text, "\n"), strings.Count(first[what], "\n"); n != want {
+					t.Errorf("%s: %d lines of %s, want %d:\n%s", line, n, what, want, text)
+				}
+			}
+			if !slices.Equal(h.s.all, heardFirst) {
+				t.Errorf("%s is heard at other times:\n%q\n%q", line, h.s.all, heardFirst)
+			}
+		})
+	}
+}
+
+// withoutPaths is a text without the folder of a test.
+func withoutPaths(text, dir string) string { return strings.ReplaceAll(text, dir, "") }
+
+// TestOwnClassifierIsShown: a preview's values run the program, and say what is wrong
+// with it; check finds one that is not there.
+func TestOwnClassifierIsShown(t *testing.T) {
+	r := ownRig(t, t.TempDir(), `echo it cannot >&2; exit 2`)
+	a := r.agent(t)
+	if _, _, err := a.Preview(context.Background(), "illness"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Values(context.Background(), r.hash); err == nil || !strings.Contains(err.Error(), "it cannot") {
+		t.Errorf("values of a broken program: %v", err)
+	}
+	c := r.config
+	c.Learner.Command = []string{"not-a-program-at-all"}
+	if f := c.checkLearner(); len(f) != 1 || f[0].Standing != StandingProblem {
+		t.Errorf("check says %+v", f)
+	}
+	c = r.config
+	c.Policy.Learners = nil
+	if f := c.checkLearner(); len(f) != 1 || f[0].Standing != StandingWarning || !strings.Contains(f[0].Says, "no study will use it") {
+		t.Errorf("check says %+v", f)
+	}
+}
+
+// TestAnyNeedsThePolicy: a plan that leaves the classifier to the site is refused unless
+// the policy names any; and a site may choose a built-in one.
+func TestAnyNeedsThePolicy(t *testing.T) {
+	r := ownRig(t, t.TempDir(), "true")
+	r.config.Policy.Learners = []string{"softmax", "forest"}
+	a := r.agent(t)
+	round(t, a)
+	if r.declined == 0 || len(r.bodies) > 0 {
+		t.Errorf("declined %d times, sent %d", r.declined, len(r.bodies))
+	}
+	r = ownRig(t, t.TempDir(), "")
+	r.config.Learner = Learner{Name: "cart"}
+	a = r.agent(t)
+	round(t, a)
+	if v := ballotOf(t, r); !slices.Contains(v, 1) || !slices.Contains(v, 0) {
+		t.Errorf("a tree's ballot is constant: %v", v)
+	}
+}
+
+// TestLearnerConfig: how a site says what it votes with.
+func TestLearnerConfig(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agent.yaml")
+	load := func(text string) (Config, error) {
+		if err := os.WriteFile(path, []byte(goodConfig+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return LoadConfig(path)
+	}
+	c, err := load("learner: {command: [python3, vote.py], timeout: 5m, memory: 2GiB}\n")
+	if err != nil || c.Learner.Memory != 2<<30 || c.Learner.Timeout != 5*time.Minute || !slices.Equal(c.Learner.Command, []string{"python3", "vote.py"}) {
+		t.Errorf("%+v: %v", c.Learner, err)
+	}
+	if p := c.Learner.program("x"); p.Dir != filepath.Dir(path) || p.Scratch != "x" {
+		t.Errorf("it is run in %q", p.Dir)
+	}
+	if c, err = load("learner: forest\n"); err != nil || c.Learner.Name != "forest" || c.Learner.brought() {
+		t.Errorf("%+v: %v", c.Learner, err)
+	}
+	for text, want := range map[string]string{
+		"learner: xgboost\n":                               "a program of your own is {command:",
+		"learner: {command: []}\n":                         "name the program",
+		"learner: {comand: [x]}\n":                         `do you mean "command"`,
+		"learner: {command: [x], timeout: 90}\n":           "timeout",
+		"learner: {command: [x], timeout: 2ms}\n":          "100ms to 24h",
+		"learner: {command: [x], memory: much}\n":          "512MiB",
+		"learner: {command: [x], memory: 1000}\n":          "at least 16MiB",
+		"learner: {command: [x], memory: 9999999999GiB}\n": "512MiB",
+	} {
+		if _, err := load(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "learner") {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestScratchIsTidied: what a program was given when the agent was killed is removed
+// when it starts.
+func TestScratchIsTidied(t *testing.T) {
+	r := ownRig(t, t.TempDir(), "true")
+	left := filepath.Join(r.config.State, "scratch", "voter-1")
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a, err := r.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := a.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", left, err)
+	}
+}

@@ -1,0 +1,22 @@
+package command
+
+import (
+	"os/exec"
+	"strconv"
+)
+
+// ownGroup: a process on Windows knows whose child it is.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.Cancel = func() error { return killGroup(cmd) }
+}
+
+// killGroup ends the program and what it started.
+func killGroup(cmd *exec.Cmd) error {
+	if cmd.Process == nil || cmd.ProcessState != nil { // not started, or gone
+		return nil
+	}
+	if err := exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(cmd.Process.Pid)).Run(); err != nil {
+		return cmd.Process.Kill()
+	}
+	return nil
+}

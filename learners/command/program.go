@@ -1,0 +1,339 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+)
+
+// Program is a classifier's command line and its limits. The zero value of a limit
+// is its default.
+type Program struct {
+	// Command is the program and its first arguments; the paths of the three files
+	// follow. A name without a folder is looked for where programs are.
+	Command []string
+	// Timeout is the longest it may take; 0 is DefaultTimeout.
+	Timeout time.Duration
+	// Memory is the most bytes that each of its processes may have; 0 is
+	// DefaultMemory. It is held on Linux only (LimitsMemory).
+	Memory int64
+	// Dir is where it is run, "" for this process's folder; names of files in Command
+	// are relative to it.
+	Dir string
+	// Scratch is the folder below which its files lie while it runs; "" is the
+	// system's for temporary files.
+	Scratch string
+}
+
+// The limits of a program for which nobody says others: what a gradient boosting of
+// 100,000 records in 100 columns takes, several times.
+const (
+	DefaultTimeout = 10 * time.Minute
+	DefaultMemory  = 4 << 30
+)
+
+// Names of the files that a program is given, in the order of its arguments.
+const (
+	recordsFile = "records.csv"
+	poolFile    = "pool.csv"
+	schemaFile  = "schema.json"
+)
+
+// grace is how long what a killed program left open is waited for.
+const grace = 2 * time.Second
+
+// Limit is the longest that Vote takes beside writing and reading files.
+func (p Program) Limit() time.Duration { return cmp.Or(p.Timeout, DefaultTimeout) + 2*grace }
+
+// Validate says what is wrong and what to do.
+func (p Program) Validate() error {
+	switch {
+	case len(p.Command) == 0 || p.Command[0] == "":
+		return errors.New("command: name the program and its arguments, as in [python3, vote.py]")
+	case p.Timeout != 0 && (p.Timeout < 100*time.Millisecond || p.Timeout > 24*time.Hour):
+		return fmt.Errorf("timeout: %v: give 100ms to 24h", p.Timeout)
+	case p.Memory != 0 && p.Memory < 16<<20:
+		return fmt.Errorf("memory: %d bytes: give at least 16MiB", p.Memory)
+	}
+	return nil
+}
+
+// Find says where the program lies, or that it is not there.
+func (p Program) Find() (string, error) {
+	if err := p.Validate(); err != nil {
+		return "", err
+	}
+	name := p.Command[0]
+	if filepath.Base(name) != name && !filepath.IsAbs(name) {
+		name = filepath.Join(p.Dir, name)
+	}
+	path, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrDot) { // a file here, named with its folder
+		err = nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be run: %w", p.Command[0], errors.Unwrap(err))
+	}
+	return path, nil
+}
+
+// Vote runs the program on labelled records (N×Dim encoded) and the rows of a pool
+// (as wide), and returns its class for each row, 0..K-1.
+//
+// It is run in Dir as Command RECORDS POOL SCHEMA, paths of three files:
+//   - RECORDS is CSV (comma, quotes where needed, UTF-8): a header, the schema's
+//     feature columns in its order, last the label column; one labelled record a line.
+//   - POOL is CSV with the same columns but for the label; one row a line.
+//   - SCHEMA is JSON: {"label": {"column", "classes"}, "features": [{"column", "kind":
+//     "numeric", "min", "max"}, {"column", "kind": "categorical", "levels"}]}, with all
+//     classes and levels, also those that no record has.
+//
+// A number is in the schema's unit, cut to its bounds and rounded to five digits of
+// them; one that is missing is empty where the schema keeps that (missing: true), else
+// in the middle. A text is one of its levels or "other".
+//
+// It answers on its standard output, one line for each row of the pool, in order: the
+// class by its name in the schema. With another number of lines, another text, an exit
+// code but 0 or after its time there is no answer, and the error says why; what it
+// wrote to its standard error last is in it. It may hold what the records hold: it is
+// for the eyes of whose records they are.
+func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) (votes []int, err error) {
+	dir, err := os.MkdirTemp(p.Scratch, "voter-")
+	if err != nil {
+		return nil, fmt.Errorf("run classifier: %w", err)
+	}
+	defer func() {
+		if gone := os.RemoveAll(dir); err == nil && gone != nil {
+			votes, err = nil, fmt.Errorf("run classifier: remove its files: %w", gone)
+		}
+	}()
+	if err := write(dir, s, labelled, rows); err != nil {
+		return nil, fmt.Errorf("run classifier: %w", err)
+	}
+	n, _ := rows.Dims()
+	answer, err := p.run(ctx, dir, longest(s.Classes(), n))
+	if err != nil {
+		return nil, err
+	}
+	return parse(answer, s.Classes(), n)
+}
+
+// write writes the program's files.
+func write(dir string, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) error {
+	s.Missing = "" // an empty cell, whatever the site writes
+	var label []string
+	classes := s.Classes()
+	for _, y := range labelled.Y {
+		label = append(label, classes[y])
+	}
+	if err := writeCSV(filepath.Join(dir, recordsFile), s, labelled.X, s.Label.Column, label); err != nil {
+		return err
+	}
+	if err := writeCSV(filepath.Join(dir, poolFile), s, rows, "", nil); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(told(s), "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, schemaFile), append(text, '\n'), 0o600)
+}
+
+// told is a schema as a program reads it: one feature for each column, with every
+// level that a cell may have.
+func told(s dataset.Schema) (out struct {
+	Label struct {
+		Column  string   `json:"column"`
+		Classes []string `json:"classes"`
+	} `json:"label"`
+	Features []dataset.Feature `json:"features"`
+}) {
+	out.Label.Column, out.Label.Classes = s.Label.Column, s.Classes()
+	for _, f := range s.Features {
+		names, _ := dataset.ExpandNames(f.Columns) // a schema that was checked
+		if f.Column != "" {
+			names = []string{f.Column}
+		}
+		f.Columns = nil
+		if f.Kind == dataset.Categorical && !slices.Contains(f.Levels, other) {
+			f.Levels = append(slices.Clone(f.Levels), other)
+		}
+		for _, name := range names {
+			f.Column = name
+			out.Features = append(out.Features, f)
+		}
+	}
+	return out
+}
+
+// other is how dataset.Schema.Decode writes a text that is no level.
+const other = "other"
+
+// writeCSV writes encoded rows as the schema's columns, and one more where it has a
+// name.
+func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []string) (err error) {
+	table, err := s.Decode(x)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	out := csv.NewWriter(file)
+	columns := s.FeatureColumns()
+	row := append(make([]string, 0, len(columns)+1), columns...)
+	if last != "" {
+		row = append(row, last)
+	}
+	if err := out.Write(row); err != nil {
+		return err
+	}
+	for i := range table.Rows() {
+		for j, name := range columns {
+			row[j], _ = table.Cell(i, name)
+		}
+		if last != "" {
+			row[len(columns)] = cells[i]
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// run returns what the program wrote to its standard output.
+func (p Program) run(ctx context.Context, dir string, most int) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.Timeout, DefaultTimeout))
+	defer cancel()
+	arguments := append(p.limited(), filepath.Join(dir, recordsFile), filepath.Join(dir, poolFile), filepath.Join(dir, schemaFile))
+	for i := len(arguments) - 3; i < len(arguments); i++ { // Dir may be another folder than this process's
+		path, err := filepath.Abs(arguments[i])
+		if err != nil {
+			return nil, fmt.Errorf("run classifier: %w", err)
+		}
+		arguments[i] = path
+	}
+	scratch, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("run classifier: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, arguments[0], arguments[1:]...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = p.Dir, environment(scratch), grace
+	answer, said := &kept{most: most}, &kept{most: 4 << 10, last: true}
+	cmd.Stdout, cmd.Stderr = answer, said
+	ownGroup(cmd)
+	err = cmd.Run()
+	killGroup(cmd)
+	switch {
+	case ctx.Err() != nil:
+		err = fmt.Errorf("it was not done after %v", cmp.Or(p.Timeout, DefaultTimeout))
+	case errors.Is(err, exec.ErrWaitDelay): // it ended well, something that it started did not
+		err = nil
+	}
+	if err == nil && answer.over {
+		err = fmt.Errorf("it answered more than a class for each row, over %d bytes", most)
+	}
+	if err != nil {
+		return nil, failure(err, said.text)
+	}
+	return answer.text, nil
+}
+
+// environment is what a program is told beside its arguments.
+func environment(scratch string) []string {
+	out := []string{"TMPDIR=" + scratch, "TMP=" + scratch, "TEMP=" + scratch}
+	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "PATHEXT", "USERPROFILE"} {
+		if value, ok := os.LookupEnv(name); ok {
+			out = append(out, name+"="+value)
+		}
+	}
+	return out
+}
+
+// failure says why there is no answer, and what the program said last.
+func failure(err error, said []byte) error {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(said), "?"))
+	if text == "" {
+		return fmt.Errorf("classifier: %w", err)
+	}
+	return fmt.Errorf("classifier: %w; it said: %s", err, text)
+}
+
+// longest is the most bytes that an answer has: a class, quotes and a line's end for
+// each row, and as much again for an end without a row.
+func longest(classes []string, rows int) int {
+	most := 0
+	for _, c := range classes {
+		most = max(most, len(c))
+	}
+	return (rows + 1) * (most + 8)
+}
+
+// parse reads one class a line.
+func parse(answer []byte, classes []string, rows int) ([]int, error) {
+	known := make(map[string]int, len(classes))
+	for k, c := range classes {
+		known[c] = k
+	}
+	lines := bytes.Split(answer, []byte("\n"))
+	if n := len(lines); n > 0 && len(lines[n-1]) == 0 {
+		lines = lines[:n-1]
+	}
+	if len(lines) != rows {
+		return nil, fmt.Errorf("classifier: it answered %d lines for %d rows of the pool: print one class a line, and nothing else, on the standard output", len(lines), rows)
+	}
+	votes := make([]int, rows)
+	for i, line := range lines {
+		text := strings.TrimSuffix(string(line), "\r")
+		k, ok := known[text]
+		if !ok {
+			return nil, fmt.Errorf("classifier: line %d of its answer, %.60q, is none of the classes %s", i+1, text, strings.Join(classes, ", "))
+		}
+		votes[i] = k
+	}
+	return votes, nil
+}
+
+// kept keeps the first or the last bytes of what is written; the rest is let go, so
+// that nobody has to wait.
+type kept struct {
+	most int
+	last bool
+	text []byte
+	over bool
+}
+
+var _ io.Writer = (*kept)(nil)
+
+func (k *kept) Write(b []byte) (int, error) {
+	n := len(b)
+	if k.last {
+		k.text = append(k.text, b[max(0, len(b)-k.most):]...)
+		k.text = k.text[max(0, len(k.text)-k.most):]
+		return n, nil
+	}
+	if room := k.most - len(k.text); len(b) > room {
+		b, k.over = b[:room], true
+	}
+	k.text = append(k.text, b...)
+	return n, nil
+}
