@@ -39,7 +39,9 @@ type Config struct {
 	Margin float64 `yaml:"margin"`
 	// Data are the sources a plan may name.
 	Data map[string]Source `yaml:"data"`
-	// Learner is what this site votes with where a plan lets it choose.
+	// Learner is what this site votes with where a plan lets it choose (learner: any): a
+	// built-in classifier by its name, or a program of the site's own, as in
+	// {command: [python3, vote.py], timeout: 10m, memory: 4GiB}; see docs/classifier.md.
 	Learner Learner `yaml:"learner"`
 	// Policy is what the site allows.
 	Policy Policy `yaml:"policy"`

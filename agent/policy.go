@@ -38,8 +38,8 @@ type Policy struct {
 	Mechanisms []string `yaml:"mechanisms"`
 	Noise      []string `yaml:"noise"`
 	// Learners are the classifiers that this site trains; where none is named,
-	// the default (softmax) alone. All of them end within public bounds. any allows
-	// plans that let each site choose: then it is Config.Learner.
+	// the default (softmax) alone. All of them end within public bounds. any is for
+	// plans that let each site choose its own, also a program (learner, above).
 	Learners []string `yaml:"learners"`
 	// MaxPoolRows and MaxFeatures bound the public pool and the features of a
 	// record, mapped or not, that a study may ask this site to work on; 0 is
