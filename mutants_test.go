@@ -26,7 +26,7 @@ var mutants = []mutant{
 	{
 		name: "K: from the third run on every other run keeps the noise of the run before", room: "privacy", file: "knorm.go",
 		old:   "\t\tfor !r.trial(d) {\n\t\t}\n",
-		new:   "\t\tif k := len(out) / len(r.y); k < 2 || k%2 == 1 {\n\t\t\tfor !r.trial(d) {\n\t\t\t}\n\t\t}\n",
+		new:   "\t\tif k := at / len(r.y); k < 2 || k%2 == 1 {\n\t\t\tfor !r.trial(d) {\n\t\t\t}\n\t\t}\n",
 		found: "TestNoiseIsIndependent",
 	},
 	{
@@ -74,6 +74,26 @@ var mutants = []mutant{
 		found: "TestNoiseIsIndependent",
 	},
 	{
+		name: "a share leaves without noise", room: "privacy", file: "field.go",
+		old: "addToResidue(s.residues[j], y, s.modulus)", new: "addToResidue(s.residues[j], noise{negative: y.negative}, s.modulus)",
+		found: "TestShareThroughTheDoor",
+	},
+	{
+		name: "the set of contributions is left out of the terms of a share", room: "privacy", file: "sensitive.go",
+		old: "\twith.source = source\n", new: "\tif with.residues == nil {\n\t\twith.source = source\n\t}\n",
+		found: "TestShareThroughTheDoor",
+	},
+	{
+		name: "noise of a share is cut to 64 bits", room: "privacy", file: "field.go",
+		old: "size := y.size.into(new(big.Int))", new: "size := natural{low: y.size.low}.into(new(big.Int))",
+		found: "TestShareNoiseIsExact",
+	},
+	{
+		name: "a share is asked for like the vector", room: "privacy", file: "request.go",
+		old: "\tif s.residues != nil {\n", new: "\tif s.residues != nil {\n\t\treturn shapeOf(len(s.residues), false)\n\t}\n\tif s.residues != nil {\n",
+		found: "TestShareThroughTheDoor",
+	},
+	{
 		name: "a server takes a share without checking its proof", room: "aggregation/shares", file: "prepare.go",
 		old: "\tmessage, err := vdaf.PrepSharesToPrep(both)\n\tif err != nil {\n\t\treturn", new: "\tmessage, err := vdaf.PrepSharesToPrep(both)\n\tif err != nil {\n\t\treturn nil\n\t\treturn",
 		found: "TestLiars",
@@ -100,7 +120,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "the first row's weight for all rows", room: "privacy", file: "gaussian.go",
-		old: "w := s.bound.weight(j); w != last", new: "w := s.bound.weight(j); last == 0",
+		old: "w := b.weight(j); w != last", new: "w := b.weight(j); last == 0",
 		found: "TestDrawIsTrials",
 	},
 	{

@@ -44,7 +44,7 @@
 //	                                                    ε allows. The agent's ledger counts the
 //	                                                    declared cost of what it sent (Spend)
 //	noise: aggregators coordinator and helper, each     nothing beyond ε if either is honest
-//	                   in full, on secret shares
+//	                   in full, on secret shares        (NewShare has the proof)
 //
 // # What it does not do
 //
@@ -69,7 +69,7 @@
 //  2. What it costs, from ρ to ε, between units, and within limits: rational.go,
 //     convert.go, cost.go, totals.go.
 //  3. Noise, proof notes with samplers: dice.go, mechanism.go, laplace.go,
-//     gaussian.go.
+//     gaussian.go, field.go.
 //  4. More of the same: knorm.go, response.go; for class counts normal.go,
 //     rounded.go, zerosum.go, beta.go, urn.go; the papers' samplers, for
 //     simulation only: literal.go, literalcounts.go; all of them by name:

@@ -11,7 +11,8 @@ import (
 
 // The canonical bytes of a Published, without its entry's hash: the length of
 // a JSON head as a varint, the head, the weights as runs (weight, how often)
-// of varints, the values as signed varints, the reals as 8 bytes each.
+// of varints, the values as signed varints, the reals as 8 bytes each, the residues
+// as 16.
 // Equal answers have equal bytes, which the ledger's hash chain relies on.
 
 type publishedHead struct {
@@ -25,12 +26,13 @@ type publishedHead struct {
 	Runs       int               `json:"runs"`
 	Values     int               `json:"values"`
 	Reals      int               `json:"reals"` // −1: none
+	Residues   int               `json:"residues,omitempty"`
 }
 
 func encodePublished(p Published) []byte {
 	head := publishedHead{
 		ID: p.ID, Sequence: p.Sequence, Simulated: p.Simulated, Mechanism: p.Mechanism, Parameters: p.Parameters,
-		Bound: p.Bound, Cost: p.Cost, Values: len(p.Values), Reals: len(p.Reals),
+		Bound: p.Bound, Cost: p.Cost, Values: len(p.Values), Reals: len(p.Reals), Residues: len(p.Residues),
 	}
 	if p.Reals == nil {
 		head.Reals = -1
@@ -59,6 +61,9 @@ func encodePublished(p Published) []byte {
 	for _, x := range p.Reals {
 		b = binary.BigEndian.AppendUint64(b, math.Float64bits(x))
 	}
+	for _, x := range p.Residues {
+		b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, x[0]), x[1])
+	}
 	return b
 }
 
@@ -79,7 +84,7 @@ func decodePublished(data []byte) (Published, error) {
 		return Published{}, fmt.Errorf("read head: %w", err)
 	}
 	rest := len(data)
-	if head.Values < 0 || head.Values > rest || head.Reals < -1 || head.Reals > rest/8 || head.Runs < 0 || head.Runs > rest/2 || head.Bound.Weight != nil {
+	if head.Values < 0 || head.Values > rest || head.Reals < -1 || head.Reals > rest/8 || head.Residues < 0 || head.Residues > rest/16 || head.Runs < 0 || head.Runs > rest/2 || head.Bound.Weight != nil {
 		return Published{}, errors.New("the head's lengths do not fit the data")
 	}
 	p := Published{
@@ -88,7 +93,7 @@ func decodePublished(data []byte) (Published, error) {
 	}
 	for range head.Runs {
 		w, times := r.uvarint(), r.uvarint()
-		if times > uint64(max(head.Values, head.Reals)-len(p.Bound.Weight)) || w > math.MaxInt64 {
+		if times > uint64(max(head.Values, head.Reals, head.Residues)-len(p.Bound.Weight)) || w > math.MaxInt64 {
 			return Published{}, errors.New("the weights are more than the values")
 		}
 		for range times {
@@ -106,6 +111,12 @@ func decodePublished(data []byte) (Published, error) {
 		for j := range p.Reals {
 			p.Reals[j] = math.Float64frombits(binary.BigEndian.Uint64(r.take(8)))
 		}
+	}
+	if head.Residues > 0 {
+		p.Residues = make([]Residue, head.Residues)
+	}
+	for j := range p.Residues {
+		p.Residues[j] = Residue{binary.BigEndian.Uint64(r.take(8)), binary.BigEndian.Uint64(r.take(8))}
 	}
 	if r.failed || len(r.data) > 0 {
 		return Published{}, errors.New("the data are cut off or too long")

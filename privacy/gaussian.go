@@ -82,17 +82,19 @@ func (m DiscreteGaussian) cost(b Bound) (Cost, error) {
 func (m DiscreteGaussian) simulationOnly() bool { return false }
 
 func (m DiscreteGaussian) draw(s *secret, d dice) ([]int64, []float64) {
-	out := make([]int64, len(s.values))
+	return addNoises(m, s, d), nil
+}
+
+func (m DiscreteGaussian) noises(b Bound, n int, d dice, add func(int, noise)) {
 	var g gaussian
 	last := int64(0)
-	for j, v := range s.values {
-		if w := s.bound.weight(j); w != last {
+	for j := range n {
+		if w := b.weight(j); w != last {
 			g.set(m.Variance, w)
 			last = w
 		}
-		out[j] = addNoise(v, g.draw(d))
+		add(j, g.draw(d))
 	}
-	return out, nil
 }
 
 // variance reports σ²/wⱼ, which the discrete law's own never exceeds (and

@@ -152,13 +152,13 @@ func (m KNorm) width(j, n int) int {
 	return int(width)
 }
 
-func (m KNorm) draw(s *secret, d dice) ([]int64, []float64) {
-	n := len(s.values)
-	out := make([]int64, 0, n)
+func (m KNorm) draw(s *secret, d dice) ([]int64, []float64) { return addNoises(m, s, d), nil }
+
+func (m KNorm) noises(_ Bound, n int, d dice, add func(int, noise)) {
 	var p ratio
 	var r run
-	for len(out) < n {
-		if width := m.width(len(out), n); width != len(r.y) {
+	for at := 0; at < n; {
+		if width := m.width(at, n); width != len(r.y) {
 			t := m.proposal(width)
 			r.set(m.Scale, t, width)
 			r.next = func() (noise, bool) { return drawLaplace(d, &p, t.Num().Uint64(), t.Denom().Uint64()), true }
@@ -166,10 +166,10 @@ func (m KNorm) draw(s *secret, d dice) ([]int64, []float64) {
 		for !r.trial(d) {
 		}
 		for _, y := range r.y {
-			out = append(out, addNoise(s.values[len(out)], y))
+			add(at, y)
+			at++
 		}
 	}
-	return out, nil
 }
 
 // proposal is t: at least √width·Scale, by less than one part in 2¹⁹.

@@ -75,14 +75,14 @@ func (m DiscreteLaplace) cost(b Bound) (Cost, error) {
 
 func (m DiscreteLaplace) simulationOnly() bool { return false }
 
-func (m DiscreteLaplace) draw(s *secret, d dice) ([]int64, []float64) {
+func (m DiscreteLaplace) draw(s *secret, d dice) ([]int64, []float64) { return addNoises(m, s, d), nil }
+
+func (m DiscreteLaplace) noises(_ Bound, n int, d dice, add func(int, noise)) {
 	t, step := m.Scale.Num().Uint64(), m.Scale.Denom().Uint64()
-	out := make([]int64, len(s.values))
 	var p ratio
-	for j, v := range s.values {
-		out[j] = addNoise(v, drawLaplace(d, &p, t, step))
+	for j := range n {
+		add(j, drawLaplace(d, &p, t, step))
 	}
-	return out, nil
 }
 
 // variance is 2q/(1−q)², q = e^{−1/t}.
@@ -109,6 +109,13 @@ func (n natural) into(x *big.Int) *big.Int {
 type noise struct {
 	size     natural
 	negative bool
+}
+
+// additive is a mechanism that adds noise whose law does not depend on the values.
+type additive interface {
+	Mechanism
+	// noises draws the noise of n coordinates, exactly, in order.
+	noises(b Bound, n int, d dice, add func(j int, y noise))
 }
 
 // drawLaplace repeats laplaceTrial until one counts.
@@ -157,6 +164,13 @@ func addNoise(v int64, y noise) int64 {
 		size = -size
 	}
 	return clamp(v+size, limit)
+}
+
+// addNoises adds a mechanism's noise to an integer vector.
+func addNoises(m additive, s *secret, d dice) []int64 {
+	out := make([]int64, len(s.values))
+	m.noises(s.bound, len(out), d, func(j int, y noise) { out[j] = addNoise(s.values[j], y) })
+	return out
 }
 
 // naturalOf is |x|, or 2⁶⁴ where it is more: addNoise cuts both at 2⁶².

@@ -19,12 +19,15 @@ type Published struct {
 	Sequence   int64    // number of the ledger entry, from 1
 	Entry      [32]byte // hash of the ledger entry, for audits
 	Simulated  bool     // from a simulation ledger: proves nothing
+	// Residues are the noisy share where a share was released (NewShare): one alone
+	// says nothing, and neither Values nor Reals are there.
+	Residues []Residue
 
 	sealed [32]byte // digest of all above, set by this room
 }
 
 // Len is the number of coordinates.
-func (p Published) Len() int { return max(len(p.Values), len(p.Reals)) }
+func (p Published) Len() int { return max(len(p.Values), len(p.Reals), len(p.Residues)) }
 
 // Variance is the variance of the noise on coordinate j; it is public. It
 // panics if j is out of range or if p was not built by a ledger.
@@ -48,8 +51,13 @@ func (p Published) check() error {
 	if p.Sequence < 1 {
 		return fmt.Errorf("sequence number is %d, they start at 1", p.Sequence)
 	}
+	if p.Residues != nil {
+		if err := p.checkShare(m); err != nil {
+			return err
+		}
+	}
 	if p.Reals == nil {
-		if err := p.Bound.Validate(len(p.Values)); err != nil {
+		if err := p.Bound.Validate(p.Len()); err != nil {
 			return err
 		}
 	} else if !p.Simulated {
@@ -72,6 +80,23 @@ func (p Published) check() error {
 	}
 	if !want.equal(p.Cost) {
 		return errors.New("the cost is not what the mechanism proves under the bound")
+	}
+	return nil
+}
+
+// checkShare refuses what no release of a share is.
+func (p Published) checkShare(m Mechanism) error {
+	if _, adds := m.(additive); !adds {
+		return fmt.Errorf("a share is not released by %s: %w", p.Mechanism, ErrUnproven)
+	}
+	if p.Values != nil || p.Reals != nil {
+		return errors.New("a share has no other numbers beside it")
+	}
+	modulus := fieldModulus()
+	for _, x := range p.Residues {
+		if integerOf(x).Cmp(modulus) >= 0 {
+			return errors.New("a residue is not below the modulus")
+		}
 	}
 	return nil
 }

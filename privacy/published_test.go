@@ -122,6 +122,8 @@ func FuzzParsePublished(f *testing.F) {
 		s := must(NewSensitive([]int64{10, 20, 20}, CountBound(Label, 3)))
 		f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, name, s, m)).MarshalBinary()))
 	}
+	share := must(NewShare([]Residue{{1, 2}, {3, 4}}, Bound{Unit: Record, L1: 1}))
+	f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, "share", share, laplace(1))).MarshalBinary()))
 	f.Add([]byte{1})
 	f.Add(append(make([]byte, 33), fmt.Appendf([]byte{60}, `{"values":9000000000000000000,"runs":9000000000000000000}`)...))
 	f.Fuzz(func(t *testing.T, data []byte) {

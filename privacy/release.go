@@ -54,11 +54,8 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 		return fail(errors.New("no vector or no mechanism given"))
 	}
 	secret := s.open()
-	if !l.simulated() && (m.simulationOnly() || secret.values == nil) {
-		return fail(fmt.Errorf("%s of this vector: %w", m.Name(), ErrSimulationOnly))
-	}
-	if secret.values == nil && !m.simulationOnly() {
-		return fail(fmt.Errorf("%s needs an integer vector: %w", m.Name(), ErrUnproven))
+	if err := l.takes(secret, m); err != nil {
+		return fail(err)
 	}
 	if err := fits(m, s.Len()); err != nil {
 		return fail(err)
@@ -70,9 +67,13 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 	draft := l.draft(id, Terms{Mechanism: m, Bound: s.Bound()}, cost)
 	var out Published
 	err = l.journal.Update(ctx, func(tx Tx) error {
-		e, err := l.answer(tx, id, requestOf(draft, s.Len(), secret.values == nil, secret.source), cost, func(sequence int64) ([]byte, error) {
+		e, err := l.answer(tx, id, requestOf(draft, secret.shape(), secret.source), cost, func(sequence int64) ([]byte, error) {
 			answer := draft
 			answer.Sequence = sequence
+			if secret.residues != nil {
+				answer.Residues = drawShare(m, secret, l.dice(id))
+				return encodePublished(answer), nil
+			}
 			answer.Values, answer.Reals = m.draw(secret, l.dice(id))
 			return encodePublished(answer), nil
 		})
@@ -86,6 +87,22 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 		return fail(err)
 	}
 	return out, nil
+}
+
+// takes refuses a mechanism that has no proof for what the vector is made of.
+func (l *Ledger) takes(s *secret, m Mechanism) error {
+	_, adds := m.(additive)
+	switch {
+	case s.residues != nil && !adds:
+		return fmt.Errorf("%s of a share is not noise that is added to it: %w", m.Name(), ErrUnproven)
+	case s.residues != nil:
+		return nil
+	case !l.simulated() && (m.simulationOnly() || s.values == nil):
+		return fmt.Errorf("%s of this vector: %w", m.Name(), ErrSimulationOnly)
+	case s.values == nil && !m.simulationOnly():
+		return fmt.Errorf("%s needs an integer vector: %w", m.Name(), ErrUnproven)
+	}
+	return nil
 }
 
 // Spend charges c under id without a draw: for a ballot sent to where another

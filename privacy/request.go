@@ -38,6 +38,19 @@ func (a asked) salt(simulated bool) (salt [32]byte) {
 }
 
 // requestOf is what a release asks: everything but values and number.
-func requestOf(draft Published, length int, literal bool, source Digest) asked {
-	return asked{fmt.Appendf(encodePublished(draft), "%d coordinates, literal %t", length, literal), source}
+func requestOf(draft Published, shape string, source Digest) asked {
+	return asked{append(encodePublished(draft), shape...), source}
+}
+
+// shapeOf says of what a vector is made.
+func shapeOf(length int, literal bool) string {
+	return fmt.Sprintf("%d coordinates, literal %t", length, literal)
+}
+
+// shape says of what a secret is made: a share is never asked for as the vector.
+func (s *secret) shape() string {
+	if s.residues != nil {
+		return fmt.Sprintf("%d coordinates mod %v", len(s.residues), s.modulus)
+	}
+	return shapeOf(max(len(s.values), len(s.reals)), s.values == nil)
 }

@@ -87,7 +87,7 @@ func (l *Ledger) Reserve(ctx context.Context, id string, t Terms) error {
 	if err != nil {
 		return fail(err)
 	}
-	request := requestOf(l.draft(id, t, cost), t.Length, false, t.Source)
+	request := requestOf(l.draft(id, t, cost), shapeOf(t.Length, false), t.Source)
 	err = l.journal.Update(ctx, func(tx Tx) error {
 		if len(answerID+id) > maxID {
 			return fmt.Errorf("the id has %d bytes, give at most %d", len(id), maxID-len(answerID))

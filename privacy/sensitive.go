@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"slices"
 )
 
@@ -36,11 +37,17 @@ func wrap(s *secret) Sensitive { return Sensitive{func() *secret { return s }} }
 // given reports whether s came from NewSensitive or NewLiteral.
 func (s Sensitive) given() bool { return s.open != nil }
 
+// Residue is an integer below a field's modulus, its high and low half.
+type Residue = [2]uint64
+
 type secret struct {
 	values []int64
 	reals  []float64 // literal vectors only
 	bound  Bound
 	source Digest
+
+	residues []Residue // shares only: see NewShare
+	modulus  *big.Int  // that they are below
 }
 
 // NewSensitive wraps an integer vector with the bound proven for it. Values
@@ -84,7 +91,7 @@ func (s Sensitive) Len() int {
 	if !s.given() {
 		return 0
 	}
-	return max(len(s.open().values), len(s.open().reals))
+	return max(len(s.open().values), len(s.open().reals), len(s.open().residues))
 }
 
 // Bound returns a copy of the public bound.

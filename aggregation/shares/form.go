@@ -68,9 +68,10 @@ var modulus = new(big.Int).SetBytes(fp128.Fp{}.Order())
 // wrap.
 //
 // Proof note: each cell is in (−2^b, 2^b), so a sum over M parties is in (−M·2^b, M·2^b).
-// Each of the two servers adds noise, which is cut at ±2⁶² (privacy's noiseLimit). With
-// M·2^b + 2·2⁶² < p/2 the sum with both is in (−p/2, p/2), where decoding a residue as the
-// integer nearest to zero is exact.
+// Each of the two servers adds noise, which passes 2⁶² with probability below e^(−2¹³) at the
+// largest scale there is (privacy's maxScaleBits); privacy does not hang on that, only
+// decoding. With M·2^b + 2·2⁶² < p/2 the sum with both is in (−p/2, p/2), where reading a
+// residue as the integer nearest to zero is exact.
 func (f Form) Check(parties int64) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrForm, fmt.Sprintf(format, args...))
