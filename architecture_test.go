@@ -46,6 +46,7 @@ var rooms = map[string][]string{
 	"study/ratio":        {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/ratio", "auxdata", "dataset", "privacy"},
 	"study/reweigh":      {"study", "study/bodies", "study/keyed", "aggregation", "auxdata", "dataset", "privacy"},
 	"study/kinds":        {"study", "study/classify", "study/describe", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
+	"study/export":       {"study", "study/classifier", "study/kinds", "dataset"},
 	"study/verify":       {"protocol", "study", "study/kinds", "auxdata", "privacy"},
 	"study/simulate":     {"study", "study/bodies", "study/classifier", "study/classify", "study/kinds", "study/labels", "study/ratio", "study/reweigh", "aggregation", "aggregation/ratio", "auxdata", "dataset", "learners", "privacy"},
 	"protocol":           {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
@@ -79,6 +80,7 @@ var pure = map[string][]string{
 	"study/labels":       {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/ratio":        {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/reweigh":      {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/export":       {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/verify":       {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"protocol":           {"database/sql"},
 }

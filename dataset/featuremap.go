@@ -67,10 +67,10 @@ func Identity(s Schema) Map {
 	return Map{Kind: IdentityMap, Inputs: s.Dim(), Scale: math.Sqrt(s.squaredNorm())}
 }
 
-// shrink keeps every row's norm below 1 in spite of rounding: the norm of a row
+// Shrink keeps every row's norm below 1 in spite of rounding: the norm of a row
 // of d columns is computed with a relative error below d·2⁻⁵³, which is far
 // below 1e-12 for the 100,000 columns a schema may have.
-const shrink = 1 - 1e-12
+const Shrink = 1 - 1e-12
 
 // Columns is the number of encoded columns that Apply expects.
 func (m Map) Columns() int {
@@ -99,7 +99,7 @@ func (m Map) Apply(x *mat.Dense) *mat.Dense {
 		for _, v := range z {
 			sum += v * v
 		}
-		factor := shrink / math.Sqrt2
+		factor := Shrink / math.Sqrt2
 		row[width-1] = factor
 		if sum > 1 {
 			factor /= math.Sqrt(sum)

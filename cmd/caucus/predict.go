@@ -1,11 +1,8 @@
 package main
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -19,25 +16,38 @@ type prediction struct {
 	Rows    int            `json:"rows"`
 	Classes []string       `json:"classes"`
 	Counts  map[string]int `json:"counts"`
-	Labels  []string       `json:"labels"`
-	// Values are of the predicted classes; Output says what they are.
-	Output  classifier.Output `json:"output"`
-	Values  []float64         `json:"values"`
-	Correct *float64          `json:"accuracy,omitempty"`
+	// Output says what Values are: see classifier.Output.
+	Output classifier.Output `json:"output"`
+	Labels []string          `json:"labels"`
+	// Values has a row for each record, with a number for each class.
+	Values  [][]float64 `json:"values"`
+	Correct *float64    `json:"accuracy,omitempty"`
 }
 
 func newPredict(c *console) *cobra.Command {
 	var release, data, schema, out string
+	var ids []string
+	var keep bool
 	var how reading
 	cmd := &cobra.Command{
-		Use:     "predict",
-		Short:   "Use a release on a file of records, here and offline",
-		Long:    "Predict the class of every record of a file. The release carries schema\nand feature map; the records stay on this machine.",
-		Example: "  caucus predict --release release.json --data patients.csv",
-		Args:    noArguments,
+		Use:   "predict",
+		Short: "Use a release on a file of records, here and offline",
+		Long: `Predict the class of every record of a file. The release carries schema
+and feature map; the records stay on this machine.
+
+The answer has a row for each record: its number, what is kept of it (--id,
+--keep), the class, and one number for each class, named by what it is:
+probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
+.parquet.`,
+		Example: `  caucus predict --release release.json --data patients.csv --id patient
+  caucus predict --release release.json --data patients.parquet --keep --out predictions.parquet`,
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if release == "" || data == "" {
 				return usagef("predict needs --release FILE and --data FILE")
+			}
+			if keep && len(ids) > 0 {
+				return usagef("--keep keeps every column: leave out --id")
 			}
 			r, err := readRelease(release)
 			if err != nil {
@@ -79,15 +89,22 @@ func newPredict(c *console) *cobra.Command {
 			right, known := classifier.Right(labels, records.Y)
 			for i, k := range labels {
 				doc.Labels = append(doc.Labels, doc.Classes[k])
-				doc.Values = append(doc.Values, values.At(i, k))
+				doc.Values = append(doc.Values, values.RawRowView(i))
 				doc.Counts[doc.Classes[k]]++
 			}
 			if known > 0 {
 				a := float64(right) / float64(known)
 				doc.Correct = &a
 			}
-			if out != "" {
-				if err := writePredictionFile(out, doc); err != nil {
+			if keep {
+				ids = table.Columns()
+			}
+			answer, err := doc.table(table, ids)
+			if err != nil {
+				return usageError{err}
+			}
+			if out != "" && out != "-" {
+				if err := answer.file(out); err != nil {
 					return err
 				}
 			}
@@ -95,10 +112,10 @@ func newPredict(c *console) *cobra.Command {
 				c.note("%d of %d labelled records are predicted correctly (%.4f)", right, known, *doc.Correct)
 			}
 			return c.print(doc, func(w io.Writer) error {
-				if out != "" {
+				if out != "" && out != "-" {
 					return nil
 				}
-				return writePredictions(w, doc)
+				return answer.csv(w)
 			})
 		},
 	}
@@ -107,24 +124,8 @@ func newPredict(c *console) *cobra.Command {
 	f.StringVar(&data, "data", "", "file of records: CSV (also packed), Excel, Parquet")
 	how.flags(f)
 	f.StringVar(&schema, "schema", "", "schema of that file, where it has no header or another delimiter")
-	f.StringVar(&out, "out", "", "write the predictions to this CSV file instead of stdout")
+	f.StringVar(&out, "out", "-", "file for the predictions, CSV or, where it ends in .parquet, Parquet; - is stdout")
+	f.StringArrayVar(&ids, "id", nil, "column of the records to keep beside the predictions; may be repeated")
+	f.BoolVar(&keep, "keep", false, "keep all columns of the records")
 	return cmd
-}
-
-func writePredictionFile(name string, p prediction) error {
-	file, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(writePredictions(file, p), file.Close())
-}
-
-func writePredictions(w io.Writer, p prediction) error {
-	out := csv.NewWriter(w)
-	out.Write([]string{"row", "predicted", string(p.Output)})
-	for i, l := range p.Labels {
-		out.Write([]string{fmt.Sprint(i + 1), l, fmt.Sprintf("%.4f", p.Values[i])})
-	}
-	out.Flush()
-	return out.Error()
 }

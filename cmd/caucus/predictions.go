@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+
+	"caucus/dataset"
+)
+
+// predictions are a table of what predict tells, for CSV and Parquet.
+type predictions struct {
+	names []string
+	kept  [][]string // columns of the records
+	of    prediction
+}
+
+// table puts what is kept of the records beside the predictions.
+func (p prediction) table(records *dataset.Table, keep []string) (predictions, error) {
+	t := predictions{names: []string{"row"}, of: p}
+	for _, name := range keep {
+		if !records.Has(name) {
+			return t, fmt.Errorf("--id %s: the file has no such column; it has %s", name, strings.Join(records.Columns(), ", "))
+		}
+		column := make([]string, records.Rows())
+		for i := range column {
+			column[i], _ = records.Cell(i, name)
+		}
+		t.names, t.kept = append(t.names, name), append(t.kept, column)
+	}
+	t.names = append(t.names, "predicted")
+	for _, class := range p.Classes {
+		t.names = append(t.names, string(p.Output)+"_"+class)
+	}
+	for i, name := range t.names {
+		if slices.Contains(t.names[:i], name) {
+			return t, fmt.Errorf("the answer would have two columns %q: rename that of the file, or keep others with --id", name)
+		}
+	}
+	return t, nil
+}
+
+// file writes Parquet or CSV, as the name's ending says.
+func (t predictions) file(name string) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	write := t.csv
+	if strings.EqualFold(filepath.Ext(name), ".parquet") {
+		write = t.parquet
+	}
+	return errors.Join(write(file), file.Close())
+}
+
+func (t predictions) csv(w io.Writer) error {
+	out := csv.NewWriter(w)
+	out.Write(t.names) // errors stay with the writer
+	for i, label := range t.of.Labels {
+		row := []string{strconv.Itoa(i + 1)}
+		for _, column := range t.kept {
+			row = append(row, column[i])
+		}
+		row = append(row, label)
+		for _, v := range t.of.Values[i] {
+			row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		out.Write(row)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// inOrder is a group of Parquet columns in an order of its own: a plain group sorts
+// them by name.
+type inOrder struct {
+	parquet.Group
+	names []string
+}
+
+func (g inOrder) Fields() []parquet.Field {
+	all := g.Group.Fields()
+	slices.SortFunc(all, func(a, b parquet.Field) int {
+		return slices.Index(g.names, a.Name()) - slices.Index(g.names, b.Name())
+	})
+	return all
+}
+
+func (t predictions) parquet(w io.Writer) error {
+	group := inOrder{parquet.Group{}, t.names}
+	for i, name := range t.names {
+		switch {
+		case i == 0:
+			group.Group[name] = parquet.Int(64)
+		case i <= len(t.kept)+1:
+			group.Group[name] = parquet.String()
+		default:
+			group.Group[name] = parquet.Leaf(parquet.DoubleType)
+		}
+	}
+	out := parquet.NewWriter(w, parquet.NewSchema("predictions", group))
+	for i, label := range t.of.Labels {
+		row := parquet.Row{parquet.Int64Value(int64(i + 1))}
+		for _, column := range t.kept {
+			row = append(row, parquet.ByteArrayValue([]byte(column[i])))
+		}
+		row = append(row, parquet.ByteArrayValue([]byte(label)))
+		for _, v := range t.of.Values[i] {
+			row = append(row, parquet.DoubleValue(v))
+		}
+		for j := range row {
+			row[j] = row[j].Level(0, 0, j)
+		}
+		if _, err := out.WriteRows([]parquet.Row{row}); err != nil {
+			return fmt.Errorf("write Parquet: %w", err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		return fmt.Errorf("write Parquet: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+"""A release's classifier with the interface of a scikit-learn estimator."""
+
+import json
+import os
+import warnings as _warnings
+
+import numpy as np
+
+from . import _binary, _model
+
+try:  # with scikit-learn it is one of its own; without, the same methods are there
+    from sklearn.base import BaseEstimator, ClassifierMixin
+except ImportError:
+
+    class ClassifierMixin:
+        _estimator_type = "classifier"
+
+        def score(self, X, y):
+            """The share of rows whose class was predicted."""
+            return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    class BaseEstimator:
+        def get_params(self, deep=True):
+            return {"source": self.source}
+
+        def set_params(self, **params):
+            for name, value in params.items():
+                if name != "source":
+                    raise ValueError("there is no parameter %r" % name)
+                self.source = value
+            return self
+
+
+class Classifier(ClassifierMixin, BaseEstimator):
+    """The classifier of a release.
+
+    source: path of a release, or of what `caucus export --to json` wrote.
+
+    Attributes, there from the start: classes_ (K texts, in the order of the columns of
+    predict_proba), feature_names_in_ (columns that X must have), n_features_in_,
+    output_ ("probability", "vote_share" or "score": what is told of a class),
+    warnings_ (what the release says of itself), about_ (its study, plan and guarantee).
+    """
+
+    def __init__(self, source=None):
+        self.source = source
+        if source is not None:
+            self._read()
+
+    def _read(self):
+        with open(self.source, encoding="utf-8") as file:
+            document = json.load(file)
+        self._model = _steps(document, self.source)
+        self.classes_ = np.array(self._model["classes"], dtype=object)
+        self.feature_names_in_ = np.array([c["name"] for c in self._model["columns"]], dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        self.output_ = self._model["output"]
+        self.warnings_ = list(self._model["warnings"])
+        self.about_ = self._model["about"]
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    def fit(self, X=None, y=None):
+        """Give the classifier back as it is: the study fitted it."""
+        if not hasattr(self, "_model"):
+            self._read()
+        return self
+
+    def _columns(self, X):
+        """X as lists by name, and the number of its rows."""
+        names = list(self.feature_names_in_)
+        if hasattr(X, "columns"):  # a data frame of any library
+            have, column = list(X.columns), lambda n: list(X[n])
+        elif isinstance(X, dict):
+            have, column = list(X), lambda n: list(X[n])
+        elif isinstance(X, (list, tuple)) and all(isinstance(row, dict) for row in X):
+            have, column = names, lambda n: [row.get(n) for row in X]
+        else:
+            X = np.asarray(X, dtype=object)
+            if X.ndim != 2 or X.shape[1] != len(names):
+                raise ValueError("give a data frame, a dict of columns, a list of dicts, or rows of %d cells: %s" % (len(names), ", ".join(names)))
+            have, column = names, lambda n: list(X[:, names.index(n)])
+        lacking = [n for n in names if n not in have]
+        if lacking:
+            raise ValueError("the records have no column %s" % ", ".join(map(repr, lacking)))
+        columns = {n: column(n) for n in names}
+        return columns, len(columns[names[0]])
+
+    def decision_function(self, X):
+        """The scores, N×K; with two classes those of the second, N."""
+        s = self._scores(X)
+        return s[:, 1] if s.shape[1] == 2 else s
+
+    def _scores(self, X):
+        self.fit()
+        columns, n = self._columns(X)
+        return _model.scores(self._model, _model.encode(self._model, columns, n))
+
+    @property
+    def predict_proba(self):
+        """predict_proba(X): one number for each row and class, N×K, each row adding up to
+        1; output_ says what they are. A release of scores has none."""
+        if self.fit().output_ == "score":
+            raise AttributeError("this release tells scores, which are no probabilities: use decision_function")
+        return self._softmax
+
+    def _softmax(self, X):
+        s = self._scores(X)
+        e = np.exp(s - s.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    def predict(self, X):
+        """The class of each row, N texts."""
+        return self.classes_[np.argmax(self._scores(X), axis=1)]
+
+
+def _steps(document, source):
+    if "caucus_model" in document:
+        return _model.of_export(document)
+    if "release" in document:  # a release with its signature
+        document = document["release"]
+    if "manifest" not in document or "plan" not in document:
+        raise ValueError("%s is neither a release nor what `caucus export --to json` wrote" % source)
+    try:
+        return _model.of_release(document)
+    except _model.NeedsExport as reason:
+        try:
+            exported = _binary.export(source)
+        except _binary.NoBinary:
+            raise _model.NeedsExport(
+                "%s: %s; write it with `caucus export %s --to json --out model.json` and load that" % (source, reason, source)
+            ) from None
+        return _model.of_export(exported)
+
+
+def load(source):
+    """The classifier of a release, or of what `caucus export --to json` wrote."""
+    model = Classifier(os.fspath(source))
+    if model.output_ != "probability":
+        _warnings.warn(
+            "what this release tells of a class is a %s and no probability: use it to rank" % model.output_.replace("_", " "), stacklevel=2
+        )
+    return model

@@ -1,0 +1,181 @@
+"""Turn a release into the plain steps that `caucus export --to json` writes, and compute
+them with NumPy."""
+
+import math
+import re
+
+import numpy as np
+
+FORM = 1
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
+
+
+class NeedsExport(ValueError):
+    """This package cannot read the release's map by itself."""
+
+
+def of_release(document):
+    """The steps of a release's document."""
+    plan, manifest = document["plan"], document["manifest"]
+    body = document["result"]["body"]
+    if isinstance(body, dict) and "classifier" in body:
+        found = body["classifier"]
+    else:
+        raise ValueError("a %s release holds no classifier: use the caucus program with it" % plan.get("kind"))
+    schema = plan["schema"]
+    classes = schema["label"]["classes"]
+    columns, encoded = _columns(schema["features"])
+    steps = _map_steps(plan["map"])
+    width = len(found["weights"]) - 1
+    factor = (1 - 1e-12) / math.sqrt(2)
+    weights = np.zeros((width + 1, len(classes)))
+    rows = np.array(found["weights"], dtype=float)  # a calibration is in them
+    weights[:, len(classes) - rows.shape[1]:] = rows * factor
+    if len(classes) == 2 and found["output"] == "score":
+        weights[:, 0] = -weights[:, 1]
+    steps += [("ball", None), ("linear", (weights[:-1], weights[-1]))]
+    return {
+        "classes": classes,
+        "output": found["output"],
+        "missing": schema.get("missing", ""),
+        "columns": columns,
+        "encoded": encoded,
+        "steps": steps,
+        "warnings": document["result"].get("warnings") or [],
+        "about": {
+            "study": plan["name"], "plan": manifest["plan_hash"], "kind": plan["kind"], "mechanism": plan["mechanism"],
+            "unit": plan["unit"], "epsilon": plan["epsilon"], "delta": plan["delta"], "parties": manifest["parties"],
+        },
+    }
+
+
+def of_export(document):
+    """The steps of what `caucus export --to json` wrote."""
+    if document["caucus_model"] != FORM:
+        raise ValueError("the file has form %s, this package reads form %d: use the same version of both" % (document["caucus_model"], FORM))
+    steps = []
+    for s in document["steps"]:
+        if s["op"] == "standard":
+            steps.append(("standard", (np.array(s["mean"]), np.array(s["factor"]), s["cut"])))
+        elif s["op"] == "linear":
+            steps.append(("linear", (np.array(s["matrix"], dtype=float), np.array(s["offset"], dtype=float))))
+        elif s["op"] == "waves":
+            steps.append(("waves", s["scale"]))
+        elif s["op"] == "ball":
+            steps.append(("ball", None))
+        else:
+            raise ValueError("this package does not know the step %r: use a newer one" % s["op"])
+    return {**document, "steps": steps, "missing": document.get("missing", ""), "warnings": document.get("warnings") or []}
+
+
+def _names(feature):
+    """The columns of a feature: "x8..x11" is x8, x9, x10, x11."""
+    if feature.get("column"):
+        return [feature["column"]]
+    names = []
+    for name in feature["columns"]:
+        first, dots, last = name.partition("..")
+        stem = first.rstrip("0123456789")
+        start, end = first[len(stem):], last[len(stem):] if last.startswith(stem) else last
+        if dots and last.startswith(stem) and start.isdigit() and end.isdigit() and int(end) >= int(start):
+            names += [stem + str(i) for i in range(int(start), int(end) + 1)]
+        else:
+            names.append(name)
+    return names
+
+
+def _columns(features):
+    columns, at = [], 0
+    for f in features:
+        for name in _names(f):
+            c = {"name": name, "kind": f["kind"], "at": at, "other": -1}
+            if f["kind"] == "categorical":
+                levels = f["levels"]
+                c["levels"] = levels
+                c["other"] = at + (levels.index("other") if "other" in levels else len(levels))
+                at += len(levels) + (0 if "other" in levels else 1)
+            else:
+                c.update(min=f.get("min", 0.0), max=f.get("max", 0.0), log=f.get("log", False), flag=f.get("missing", False))
+                at += 2 if c["flag"] else 1
+            columns.append(c)
+    return columns, at
+
+
+def _map_steps(m):
+    steps = _map_steps(m["first"]) if m.get("first") else []
+    scale = m["scale"]
+    if m["kind"] == "identity":
+        return steps + [("scale", scale)]
+    if m["kind"] == "pca":
+        directions = np.array(m["directions"], dtype=np.float32).astype(float).reshape(m["inputs"], m["outputs"])
+        return steps + [("linear", (directions / scale, -np.array(m["mean"]) @ directions / scale))]
+    if m["kind"] == "standard":
+        s = m["standard"]
+        return steps + [("standard", (np.array(s["mean"]), np.array(s["factor"]), s["cut"])), ("scale", scale)]
+    raise NeedsExport("its map is of kind " + m["kind"])
+
+
+def _number(text, missing):
+    if text == missing or not _NUMBER.match(text):
+        return math.nan
+    value = float(text)
+    return value if math.isfinite(value) else math.nan
+
+
+def _text(cell):
+    if cell is None or cell != cell:
+        return ""
+    return str(cell).strip()
+
+
+def encode(model, columns, n):
+    """The encoded numbers, n rows of them, of columns given by name."""
+    x = np.zeros((n, model["encoded"]))
+    rows = np.arange(n)
+    for c in model["columns"]:
+        texts = [_text(v) for v in columns[c["name"]]]
+        if len(texts) != n:
+            raise ValueError("column %s has %d rows, others have %d" % (c["name"], len(texts), n))
+        if c["kind"] == "categorical":
+            exact = {level: i for i, level in reversed(list(enumerate(c["levels"])))}
+            numbers = {}
+            for i, level in enumerate(c["levels"]):
+                if _NUMBER.match(level.strip()):
+                    numbers.setdefault(float(level), i)
+            known = {}
+            for text in set(texts):
+                i = exact.get(text)
+                if i is None and _NUMBER.match(text):
+                    i = numbers.get(float(text))
+                known[text] = c["other"] if i is None else c["at"] + i
+            x[rows, [known[t] for t in texts]] = 1.0
+            continue
+        memo = {t: _number(t, model["missing"]) for t in set(texts)}
+        value = np.array([memo[t] for t in texts], dtype=float)
+        low, high = c.get("min", 0.0), c.get("max", 0.0)
+        lacking = np.isnan(value)
+        value = np.clip(value, low, high)
+        if c.get("log"):
+            value, low, high = np.log1p(value), math.log1p(low), math.log1p(high)
+        x[:, c["at"]] = np.where(lacking, 0.5, np.clip((value - low) / (high - low), 0.0, 1.0))
+        if c.get("flag"):
+            x[:, c["at"] + 1] = lacking
+    return x
+
+
+def scores(model, x):
+    """One score a class for encoded rows."""
+    for op, given in model["steps"]:
+        if op == "standard":
+            mean, factor, cut = given
+            x = np.clip((x - mean) * factor, -cut, cut)
+        elif op == "linear":
+            matrix, offset = given
+            x = x @ matrix + offset
+        elif op == "scale":
+            x = x / given
+        elif op == "waves":
+            x = given * np.stack([np.cos(x), np.sin(x)], axis=2).reshape(len(x), -1)
+        elif op == "ball":
+            x = x / np.maximum(1.0, np.linalg.norm(x, axis=1, keepdims=True))
+    return x

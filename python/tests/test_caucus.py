@@ -1,0 +1,107 @@
+"""Tests of the package: python -m unittest discover -s python/tests. That its numbers are
+those of caucus predict, .ci/peers holds on releases of every kind of map."""
+
+import json
+import math
+import os
+import sys
+import tempfile
+import unittest
+import warnings
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import caucus  # noqa: E402
+
+RELEASE = {
+    "manifest": {"plan_hash": "00", "parties": 3},
+    "plan": {
+        "name": "small", "kind": "classify", "mechanism": "tally", "unit": "party", "epsilon": 1, "delta": 1e-6,
+        "schema": {
+            "label": {"column": "sick", "classes": ["no", "yes"]},
+            "features": [
+                {"column": "age", "kind": "numeric", "min": 0, "max": 100},
+                {"columns": ["stage1..stage2"], "kind": "categorical", "levels": ["1", "2"]},
+            ],
+            "missing": "?",
+        },
+        "map": {"kind": "identity", "inputs": 7, "scale": 2.0},
+    },
+    "result": {
+        "body": {"classifier": {"classes": ["no", "yes"], "weights": [[4.0]] + [[0.0]] * 5 + [[1.0], [-2.0]], "output": "vote_share"}},
+        "warnings": ["one of 4 parties did not contribute"],
+    },
+}
+
+
+class Loads(unittest.TestCase):
+    def load(self, document):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "release.json"
+            path.write_text(json.dumps(document), encoding="utf-8")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return caucus.load(path)
+
+    def release(self, output="vote_share"):
+        document = json.loads(json.dumps(RELEASE))
+        document["result"]["body"]["classifier"]["output"] = output
+        return {"release": document}
+
+    def test_numbers_are_those_of_the_formula(self):
+        model = self.load(self.release())
+        self.assertEqual(list(model.feature_names_in_), ["age", "stage1", "stage2"])
+        got = model.predict_proba({"age": [50, None, 1000], "stage1": ["1", 2.0, ""], "stage2": ["x", "2", "1"]})
+        for row, age, other in zip(got, (0.5, 0.5, 1.0), (1.0, 0.0, 0.0)):
+            score = (4 * age / 2 + other / 2 - 2) * (1 - 1e-12) / math.sqrt(2)
+            self.assertAlmostEqual(row[1], 1 / (1 + math.exp(-score)), delta=1e-12)
+            self.assertAlmostEqual(sum(row), 1, delta=1e-12)
+        self.assertEqual(list(model.predict({"age": [0, 100], "stage1": ["", ""], "stage2": ["x", "x"]})), ["no", "yes"])
+
+    def test_scores_are_no_probabilities(self):
+        model = self.load(self.release("score"))
+        self.assertFalse(hasattr(model, "predict_proba"))
+        self.assertEqual(model.decision_function([{"age": 100, "stage1": "1", "stage2": "1"}]).shape, (1,))
+
+    def test_what_it_is_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "release.json"
+            path.write_text(json.dumps(self.release()), encoding="utf-8")
+            with self.assertWarnsRegex(UserWarning, "vote share and no probability"):
+                model = caucus.load(path)
+        self.assertEqual(model.output_, "vote_share")
+        self.assertEqual(model.warnings_, ["one of 4 parties did not contribute"])
+
+    def test_mistakes_say_what_to_do(self):
+        with self.assertRaisesRegex(ValueError, "neither a release"):
+            self.load({"something": 1})
+        with self.assertRaisesRegex(ValueError, "no column 'stage1'"):
+            self.load(self.release()).predict({"age": [1], "stage2": ["1"]})
+        counts = self.release()
+        counts["release"]["result"]["body"] = {"columns": []}
+        with self.assertRaisesRegex(ValueError, "holds no classifier"):
+            self.load(counts)
+
+    def test_other_maps_and_commands_need_the_program(self):
+        fourier = self.release()
+        fourier["release"]["plan"]["map"]["kind"] = "fourier"
+        with mock.patch.dict(os.environ, {"PATH": "", "CAUCUS_BINARY": ""}):
+            with self.assertRaisesRegex(caucus.NeedsExport, "caucus export .* --to json"):
+                self.load(fourier)
+            with self.assertRaisesRegex(caucus.NoBinary, "go build"):
+                caucus.verify("release.json", pool="pool.csv")
+
+    def test_what_the_program_is_told(self):
+        with mock.patch("caucus._binary.run", return_value={}) as run:
+            caucus.plan(5, 5400, [0.73, 0.27], features=12, force=True, pool=None)
+            run.assert_called_once_with(
+                "plan", "--sites", "5", "--records", "5400", "--classes", "0.73,0.27", "--features", "12", "--force")
+            run.reset_mock()
+            caucus.verify("release.json", pool="pool.csv", coordinator_key="k.pem")
+            run.assert_called_once_with("verify", "release.json", "--pool", "pool.csv", "--coordinator-key", "k.pem")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,270 @@
+package export_test
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite"
+
+	"caucus/study"
+	"caucus/study/describe"
+	"caucus/study/export"
+)
+
+// mostOff is how far an export may be from predict.
+const mostOff = 1e-9
+
+// compare holds rows of classes and shares to those of predict.
+func (f fixture) compare(t *testing.T, m export.Model, predicted []string, got [][]float64) {
+	t.Helper()
+	classes, want := f.want(t)
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d rows, want %d", f.name, len(got), len(want))
+	}
+	worst := 0.0
+	for i := range want {
+		if predicted[i] != m.Classes[classes[i]] {
+			t.Fatalf("%s: row %d is %q, want %q", f.name, i, predicted[i], m.Classes[classes[i]])
+		}
+		for k := range want[i] {
+			worst = max(worst, math.Abs(got[i][k]-want[i][k]))
+		}
+	}
+	if !(worst <= mostOff) {
+		t.Errorf("%s: a share is off by %g", f.name, worst)
+	}
+}
+
+func model(t testing.TB, r study.Release) export.Model {
+	t.Helper()
+	m, err := export.New(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestSQLite runs each query.
+func TestSQLite(t *testing.T) {
+	for _, f := range fixtures(t) {
+		m := model(t, f.release)
+		query, err := m.SQL(export.Table{Name: `odd "table"`, Keep: []string{"patient"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", ":memory:")
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.SetMaxOpenConns(1)
+		names := f.records.Columns()
+		quoted, marks := make([]string, len(names)), make([]string, len(names))
+		for i, n := range names {
+			quoted[i], marks[i] = `"`+strings.ReplaceAll(n, `"`, `""`)+`"`, "?"
+		}
+		if _, err := db.Exec(`CREATE TABLE "odd ""table""" (` + strings.Join(quoted, ", ") + `)`); err != nil {
+			t.Fatal(err)
+		}
+		for r := range f.records.Rows() {
+			cells := make([]any, len(names))
+			for i, n := range names {
+				text, _ := f.records.Cell(r, n)
+				cells[i] = text
+				if v, err := strconv.ParseFloat(text, 64); err == nil && r%2 == 0 && !math.IsNaN(v) { // as numbers in every second
+					cells[i] = v
+				}
+				if text == "" && r%3 == 0 {
+					cells[i] = nil
+				}
+			}
+			if _, err := db.Exec(`INSERT INTO "odd ""table""" VALUES (`+strings.Join(marks, ", ")+`)`, cells...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows, err := db.Query(string(query))
+		if err != nil {
+			t.Fatalf("%s: %v", f.name, err)
+		}
+		var predicted []string
+		var got [][]float64
+		for rows.Next() {
+			var id, class string
+			shares := make([]float64, len(m.Classes))
+			to := []any{&id, &class}
+			for k := range shares {
+				to = append(to, &shares[k])
+			}
+			if err := rows.Scan(to...); err != nil {
+				t.Fatal(err)
+			}
+			if want := fmt.Sprint("p", len(got)); id != want {
+				t.Fatalf("row of %s where %s was", id, want)
+			}
+			predicted, got = append(predicted, class), append(got, shares)
+		}
+		if err := errors.Join(rows.Err(), rows.Close(), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		f.compare(t, m, predicted, got)
+	}
+}
+
+// TestPython runs each program on a file.
+func TestPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3; .ci/peers needs one and runs this again")
+	}
+	for _, f := range fixtures(t) {
+		m := model(t, f.release)
+		program, err := m.Python()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		var records bytes.Buffer
+		if err := f.records.WriteCSV(&records); err != nil {
+			t.Fatal(err)
+		}
+		for name, b := range map[string][]byte{"model.py": program, "records.csv": records.Bytes()} {
+			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command(python, "model.py", "records.csv")
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PYTHONIOENCODING=utf-8")
+		var problems bytes.Buffer
+		cmd.Stderr = &problems
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", f.name, err, problems.String())
+		}
+		predicted, got := readPredictions(t, out, len(m.Classes))
+		f.compare(t, m, predicted, got)
+	}
+}
+
+// readPredictions reads row, predicted, one share a class.
+func readPredictions(t *testing.T, out []byte, classes int) (predicted []string, shares [][]float64) {
+	t.Helper()
+	all, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range all[1:] {
+		predicted = append(predicted, row[1])
+		numbers := make([]float64, classes)
+		for k := range numbers {
+			if numbers[k], err = strconv.ParseFloat(row[2+k], 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		shares = append(shares, numbers)
+	}
+	return predicted, shares
+}
+
+// TestIdentityIsFolded: without a projection each column has its coefficients, in one
+// step.
+func TestIdentityIsFolded(t *testing.T) {
+	for _, f := range fixtures(t) {
+		if m := model(t, f.release); strings.HasPrefix(f.name, "identity") && len(m.Steps) != 1 {
+			t.Errorf("%s has %d steps", f.name, len(m.Steps))
+		}
+	}
+}
+
+// TestWellFormed: JSON and PMML are read back with every name as it was, and code has
+// names nowhere but in texts.
+func TestWellFormed(t *testing.T) {
+	for _, f := range fixtures(t) {
+		m := model(t, f.release)
+		document, err := m.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back export.Model
+		if err := json.Unmarshal(document, &back); err != nil {
+			t.Fatal(err)
+		}
+		if len(back.Columns) != len(m.Columns) || back.Columns[3].Name != m.Columns[3].Name || back.Columns[3].Levels[1] != m.Columns[3].Levels[1] {
+			t.Errorf("%s: columns came back otherwise", f.name)
+		}
+		markup, err := m.PMML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]bool{}
+		for d := xml.NewDecoder(bytes.NewReader(markup)); ; {
+			token, err := d.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", f.name, err)
+			}
+			if e, ok := token.(xml.StartElement); ok && e.Name.Local == "MiningField" {
+				found[e.Attr[0].Value] = true
+			}
+		}
+		for _, c := range m.Columns {
+			if !found[c.Name] {
+				t.Errorf("%s: PMML has no field %q", f.name, c.Name)
+			}
+		}
+		graph, err := m.ONNX()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(graph, []byte(m.Columns[3].Name)) {
+			t.Errorf("%s: ONNX has no input %q", f.name, m.Columns[3].Name)
+		}
+		r, err := m.R()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(string(r), "\n") {
+			if strings.Contains(line, "with a line */") && !strings.HasPrefix(line, "# ") && !strings.Contains(line, `"a warning\012with`) {
+				t.Errorf("%s: a warning is code: %s", f.name, line)
+			}
+		}
+	}
+}
+
+// TestRefusals: what cannot be exported says why.
+func TestRefusals(t *testing.T) {
+	f := fixtures(t)[0]
+	other := f.release
+	other.Kind = "describe"
+	if _, err := export.New(other); err == nil || !strings.Contains(err.Error(), "it was changed") {
+		t.Errorf("another kind: %v", err)
+	}
+	damaged := f.release
+	var err error
+	if damaged.Result, err = study.NewResult(describe.Counts{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := export.New(damaged); err == nil {
+		t.Error("another body was taken")
+	}
+	if _, _, err := export.Named("excel", "x.xlsx"); err == nil || !strings.Contains(err.Error(), "onnx") {
+		t.Errorf("excel: %v", err)
+	}
+	if _, name, err := export.Named("", "model.ONNX"); err != nil || name != "onnx" {
+		t.Errorf("by its ending: %q, %v", name, err)
+	}
+}

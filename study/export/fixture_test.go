@@ -1,0 +1,228 @@
+package export_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/classify"
+	"caucus/study/kinds"
+
+	"encoding/json"
+)
+
+// oddSchema has names and levels that a careless writer of code would run, numbers
+// that are levels, a level called other, logarithms, marks of missing cells, and a marker
+// for them that is itself a number in numeric.
+func oddSchema(classes int, marker string) dataset.Schema {
+	return dataset.Schema{
+		Label: dataset.Label{Column: "outcome", Classes: []string{`no`, `yes"; DROP TABLE x; --`, `it's`, `<b>&amp;`}[:classes]},
+		Features: []dataset.Feature{
+			{Column: "age", Kind: dataset.Numeric, Min: 18, Max: 95},
+			{Column: `sex`, Kind: dataset.Categorical, Levels: []string{"Female", "Male"}},
+			{Column: `income "gross"`, Kind: dataset.Numeric, Min: 0, Max: 1e6, Log: true, Missing: true},
+			{Column: `it's; DROP TABLE records; --`, Kind: dataset.Categorical, Levels: []string{`a'b`, `c"d`, `e\`, `"""`, `f<g>&h`, "größer", `${x}`, `%s{{.}}`, "日本", "other"}},
+			{Columns: []string{"lab1..lab3"}, Kind: dataset.Numeric, Min: -5, Max: 2.5, Missing: true},
+			{Column: "stage", Kind: dataset.Categorical, Levels: []string{"1", "2", "3.0", "none"}},
+			{Column: "caucus_x1", Kind: dataset.Numeric, Min: -1, Max: 1},
+		},
+		Missing: marker,
+	}
+}
+
+// oddRecords are records of it: usual ones, and all cells that are not.
+func oddRecords(t testing.TB, s dataset.Schema, rows int) *dataset.Table {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 7))
+	names := s.FeatureColumns()
+	odd := []string{"", s.Missing, "abc", "1e300", "-1e300", "1e2", "0", "-0.0", " 7 "}
+	var all [][]string
+	for i := range rows {
+		var row []string
+		for _, f := range s.Features {
+			columns, err := dataset.ExpandNames(append(f.Columns, f.Column))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range columns {
+				if c == "" {
+					continue
+				}
+				switch {
+				case f.Kind == dataset.Categorical && rng.IntN(6) == 0:
+					row = append(row, []string{"", s.Missing, "unknown", "3", "2.0", "OTHER", "NaN"}[rng.IntN(7)])
+				case f.Kind == dataset.Categorical:
+					row = append(row, f.Levels[rng.IntN(len(f.Levels))])
+				case i > 0 && rng.IntN(6) == 0:
+					row = append(row, odd[rng.IntN(len(odd))])
+				default:
+					row = append(row, fmt.Sprint(f.Min-0.1*(f.Max-f.Min)+1.2*rng.Float64()*(f.Max-f.Min)))
+				}
+			}
+		}
+		all = append(all, append(row, fmt.Sprint("p", i)))
+	}
+	table, err := dataset.NewTable(append(names, "patient"), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// fixture is a release with weights that nobody fitted, on a map that a pool gave.
+type fixture struct {
+	name    string
+	release study.Release
+	schema  dataset.Schema
+	records *dataset.Table
+}
+
+// outputs says what the fixture on each map tells.
+var outputs = map[string]classifier.Output{
+	"identity": classifier.Score, "pca": classifier.Score, "famd": classifier.Probability, "fourier": classifier.VoteShare, "cut": classifier.Probability,
+}
+
+// fixtures are releases of two and three classes, on every family of maps.
+func fixtures(t testing.TB) (all []fixture) {
+	t.Helper()
+	for classes, marker := range map[int]string{2: "?", 3: "-9"} {
+		s := oddSchema(classes, marker)
+		records := oddRecords(t, s, 240)
+		encoded, _, err := s.Encode(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, fit := range map[string]func() (dataset.Map, error){
+			"identity": func() (dataset.Map, error) { return dataset.Identity(s), nil },
+			"pca":      func() (dataset.Map, error) { return dataset.FitPCA(encoded.X, 6) },
+			"famd":     func() (dataset.Map, error) { return dataset.FitFAMD(s, encoded.X, 7, 0.5) },
+			"fourier": func() (dataset.Map, error) {
+				first, err := dataset.FitFAMD(s, encoded.X, 5, 0)
+				if err != nil {
+					return first, err
+				}
+				return dataset.FitFourier(first, 64, dataset.Fourier{Gamma: 0.5, Seed: 3})
+			},
+			"cut": func() (dataset.Map, error) { // standard, as large as its parameters allow
+				m, err := dataset.FitFAMD(s, encoded.X, 3, 0)
+				if err != nil {
+					return m, err
+				}
+				cut := *m.First
+				cut.Standard.Cut, cut.Scale = 0.7, 2
+				return cut, nil
+			},
+		} {
+			m, err := fit()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, fixture{fmt.Sprintf("%s-%d", name, classes), madeUp(t, s, records, m, outputs[name]), s, records})
+		}
+	}
+	return all
+}
+
+// madeUp is a release of a plan with a schema and map.
+func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map, gives classifier.Output) study.Release {
+	t.Helper()
+	p, err := kinds.Complete(study.Proposal{Name: "odd -- names\\", Kind: "classify", Epsilon: 1, Minimum: 2, Seed: 1}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Simulated, p.Map = true, m
+	of, _, err := auxdata.New(s, m, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kinds.SetPool(&p, of); err != nil {
+		t.Fatal(err)
+	}
+	canonical, err := p.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(11, uint64(m.Dim())))
+	classes := p.Schema.Classes()
+	c := classifier.Classifier{Classes: classes, Lambda: 0.1, Output: gives}
+	if gives == classifier.Probability {
+		c.Calibration = &classifier.Calibration{Intercept: make([]float64, learners.Columns(len(classes))), Slope: 1}
+	}
+	for range m.Dim() {
+		row := make([]float64, 1)
+		if len(classes) > 2 {
+			row = make([]float64, len(classes))
+		}
+		for k := range row {
+			row[k] = 4 * rng.NormFloat64()
+		}
+		c.Weights = append(c.Weights, row)
+	}
+	result, err := study.NewResult(classify.Result{Classifier: c}, []string{"a warning\nwith a line */ --> end", `"""`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return study.Release{
+		Manifest: study.Manifest{Kind: p.Kind, Unit: p.Unit, PlanHash: study.HashOf(canonical), Simulated: true, Parties: 2},
+		Plan:     canonical, Result: result,
+	}
+}
+
+// want are the probabilities and classes that caucus predict gives.
+func (f fixture) want(t testing.TB) (classes []int, shares [][]float64) {
+	t.Helper()
+	encoded, _, err := f.schema.Encode(f.records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes, p, err := classifier.Predict(f.release, encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range classes {
+		shares = append(shares, p.RawRowView(i))
+	}
+	return classes, shares
+}
+
+// TestPeersFixture writes releases and records for .ci/peers, which has other
+// programs read the exports of them.
+func TestPeersFixture(t *testing.T) {
+	dir := os.Getenv("CAUCUS_PEERS")
+	if dir == "" {
+		t.Skip("CAUCUS_PEERS names no folder: .ci/peers sets it")
+	}
+	for _, f := range fixtures(t) {
+		folder := filepath.Join(dir, f.name)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		document, err := json.Marshal(f.release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed, err := json.Marshal(protocol.SignedRelease{Document: document})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var records bytes.Buffer
+		if err := f.records.WriteCSV(&records); err != nil {
+			t.Fatal(err)
+		}
+		for name, b := range map[string][]byte{"release.json": signed, "records.csv": []byte(strings.ReplaceAll(records.String(), " 7 ", "7"))} {
+			if err := os.WriteFile(filepath.Join(folder, name), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

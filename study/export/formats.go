@@ -1,0 +1,55 @@
+package export
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Format is a way to write a model.
+type Format struct {
+	// Ending is that of a file's name.
+	Ending string
+	// Binary: it is not for a screen.
+	Binary bool
+	Write  func(Model, Table) ([]byte, error)
+}
+
+// formats are all, by name.
+var formats = map[string]Format{
+	"json":   {Ending: ".json", Write: func(m Model, _ Table) ([]byte, error) { return m.JSON() }},
+	"onnx":   {Ending: ".onnx", Binary: true, Write: func(m Model, _ Table) ([]byte, error) { return m.ONNX() }},
+	"pmml":   {Ending: ".pmml", Write: func(m Model, _ Table) ([]byte, error) { return m.PMML() }},
+	"python": {Ending: ".py", Write: func(m Model, _ Table) ([]byte, error) { return m.Python() }},
+	"r":      {Ending: ".R", Write: func(m Model, _ Table) ([]byte, error) { return m.R() }},
+	"sql":    {Ending: ".sql", Write: Model.SQL},
+}
+
+// Names are the formats' names.
+func Names() []string { return slices.Sorted(maps.Keys(formats)) }
+
+// Named finds a format by its name, or, where that is empty, by a file's ending.
+func Named(name, file string) (Format, string, error) {
+	if name == "" {
+		for _, n := range Names() {
+			if strings.EqualFold(filepath.Ext(file), formats[n].Ending) {
+				name = n
+			}
+		}
+	}
+	f, ok := formats[name]
+	if !ok {
+		return Format{}, "", fmt.Errorf("say which language with --to: %s", strings.Join(Names(), ", "))
+	}
+	return f, name, nil
+}
+
+// plainNumber is the finite number that a text is.
+func plainNumber(text string) (float64, bool) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+}

@@ -1,0 +1,146 @@
+package export
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"caucus/dataset"
+)
+
+// head is what a model does up to its first linear step, said of each column: what it
+// adds to each number that comes out. A level's numbers are constants, whatever was
+// done to the 0/1 columns before, so only numbers are computed with.
+type head struct {
+	// offset is what comes out where each number adds nothing, none is missing, and
+	// each text is no level.
+	offset  []float64
+	numbers []numberTerm
+	choices []choiceTerm
+}
+
+// numberTerm adds coef · v, v the encoded number, or cut((v − mean)·factor) where
+// standard; and flag, where that is not nil, if the cell is missing.
+type numberTerm struct {
+	Column
+	standard          bool
+	mean, factor, cut float64
+	coef, flag        []float64
+}
+
+// choiceTerm adds the numbers of the level that a text is.
+type choiceTerm struct {
+	Column
+	levels []level
+}
+
+// level is one, with all texts that stand for it which are spelt out.
+type level struct {
+	texts []string
+	adds  []float64
+}
+
+// head splits a model; rest are the steps behind the first linear one.
+func (m Model) head() (h head, rest []Step) {
+	steps := m.Steps
+	var standard Step
+	if steps[0].Op == Standard {
+		standard, steps = steps[0], steps[1:]
+	}
+	first := steps[0] // linear: see stepsOf
+	h.offset = slices.Clone(first.Offset)
+	// value is what an encoded number is by then.
+	value := func(at int, v float64) float64 {
+		if standard.Op == "" {
+			return v
+		}
+		return min(max((v-standard.Mean[at])*standard.Factor[at], -standard.Cut), standard.Cut)
+	}
+	add := func(to []float64, at int, by float64) {
+		for j, w := range first.Matrix[at] {
+			to[j] += by * w
+		}
+	}
+	width := len(first.Offset)
+	for _, c := range m.Columns {
+		if c.Kind == dataset.Categorical {
+			h.choices = append(h.choices, choice(c, width, h.offset, value, add))
+			continue
+		}
+		t := numberTerm{Column: c, coef: slices.Clone(first.Matrix[c.At])}
+		if standard.Op != "" {
+			mean, factor := standard.Mean[c.At], standard.Factor[c.At]
+			if low, high := (0-mean)*factor, (1-mean)*factor; min(low, high) >= -standard.Cut && max(low, high) <= standard.Cut {
+				add(h.offset, c.At, -mean*factor) // nothing is ever cut
+				for j := range t.coef {
+					t.coef[j] *= factor
+				}
+			} else {
+				t.standard, t.mean, t.factor, t.cut = true, mean, factor, standard.Cut
+			}
+		}
+		if c.Flag {
+			t.flag = make([]float64, width)
+			off := value(c.At+1, 0)
+			add(h.offset, c.At+1, off)
+			add(t.flag, c.At+1, value(c.At+1, 1)-off)
+		}
+		h.numbers = append(h.numbers, t)
+	}
+	return h, steps[1:]
+}
+
+// choice adds what a text that is no level gives to offset; the term has what a level
+// gives beyond that.
+func choice(c Column, width int, offset []float64, value func(int, float64) float64, add func([]float64, int, float64)) choiceTerm {
+	t := choiceTerm{Column: c}
+	move := func(to []float64, at int, sign float64) { add(to, at, sign*(value(at, 1)-value(at, 0))) }
+	for at := c.At; at < c.At+c.code.Width; at++ {
+		add(offset, at, value(at, 0))
+	}
+	move(offset, c.Other, 1)
+	for i, texts := range c.texts() {
+		l := level{texts: texts, adds: make([]float64, width)}
+		if c.At+i != c.Other {
+			move(l.adds, c.At+i, 1)
+			move(l.adds, c.Other, -1)
+		}
+		t.levels = append(t.levels, l)
+	}
+	return t
+}
+
+// texts are those that stand for each level, for languages that compare texts only:
+// itself, and of a number the shortest writing with and without ".0".
+func (c Column) texts() [][]string {
+	all, taken := make([][]string, len(c.Levels)), map[string]bool{}
+	for _, l := range c.Levels {
+		taken[l] = true
+	}
+	for i, l := range c.Levels {
+		all[i] = []string{l}
+		for _, text := range writings(l) {
+			if k, ok := c.code.Level(text); ok && k == i && !taken[text] {
+				taken[text] = true
+				all[i] = append(all[i], text)
+			}
+		}
+	}
+	return all
+}
+
+// writings are a text and, where it is a number, the shortest writings of it with and
+// without ".0".
+func writings(text string) []string {
+	v, ok := plainNumber(text)
+	if !ok {
+		return []string{text}
+	}
+	whole := strconv.FormatFloat(v+0, 'f', -1, 64)
+	all := []string{text, strconv.FormatFloat(v+0, 'g', -1, 64), whole}
+	if !strings.Contains(whole, ".") {
+		all = append(all, whole+".0")
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,283 @@
+package export
+
+import (
+	"fmt"
+	"math"
+
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/kinds"
+)
+
+// Model is a release's classifier as plain steps: a file's cells become encoded
+// numbers (Columns), those pass through Steps, and what comes out are K scores. The
+// class is the largest's, the first of equals. What is told of the classes is Output:
+// the scores themselves where it is classifier.Score, else their softmax. A calibration
+// is in the weights. Its JSON is the form that docs/export.md describes.
+type Model struct {
+	// Form counts the changes of meaning of this document.
+	Form int `json:"caucus_model"`
+	// About says where the model comes from and what it hides.
+	About About `json:"about"`
+	// Classes are the K classes, in the order of the scores.
+	Classes []string          `json:"classes"`
+	Output  classifier.Output `json:"output"`
+	// Missing is the text that stands for a missing cell, beside the empty one.
+	Missing string   `json:"missing,omitempty"`
+	Columns []Column `json:"columns"`
+	// Encoded is the number of encoded columns.
+	Encoded int    `json:"encoded"`
+	Steps   []Step `json:"steps"`
+	// Warnings are for whoever uses the numbers.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// ModelForm is the form this version writes.
+const ModelForm = 1
+
+// About is what a reader of the file is told, and what it can be found again by.
+type About struct {
+	Study     string  `json:"study"`
+	Plan      string  `json:"plan"` // hash
+	Kind      string  `json:"kind"`
+	Mechanism string  `json:"mechanism"`
+	Unit      string  `json:"unit"`
+	Epsilon   float64 `json:"epsilon"`
+	Delta     float64 `json:"delta"`
+	Parties   int     `json:"parties"`
+	Simulated bool    `json:"simulated,omitempty"`
+	Purpose   string  `json:"purpose,omitempty"`
+	Label     string  `json:"label"` // column that is predicted
+}
+
+// Column is one column of a file. A number v is clamped to [Min, Max]; with Log it and
+// its bounds become log(1+v); it is then scaled to [0,1] and stands at At. What is no
+// finite number is ½, and 1 at At+1 where Flag. A text is 1 at At + its place in
+// Levels, or at Other; a text that reads as the same number as a level is that level.
+type Column struct {
+	Name   string       `json:"name"`
+	Kind   dataset.Kind `json:"kind"`
+	At     int          `json:"at"`
+	Min    float64      `json:"min,omitempty"`
+	Max    float64      `json:"max,omitempty"`
+	Log    bool         `json:"log,omitempty"`
+	Flag   bool         `json:"flag,omitempty"`
+	Levels []string     `json:"levels,omitempty"`
+	Other  int          `json:"other"` // −1 for numbers
+
+	code dataset.ColumnCode
+}
+
+// Step is one function of a row of numbers.
+type Step struct {
+	Op Op `json:"op"`
+	// Mean, Factor and Cut are of op standard: one mean and factor a number.
+	Mean   []float64 `json:"mean,omitempty"`
+	Factor []float64 `json:"factor,omitempty"`
+	Cut    float64   `json:"cut,omitempty"`
+	// Matrix has a row for each number that comes in and a column for each that
+	// goes out; Offset has one number for each that goes out. Op linear.
+	Matrix [][]float64 `json:"matrix,omitempty"`
+	Offset []float64   `json:"offset,omitempty"`
+	// Scale is of op waves.
+	Scale float64 `json:"scale,omitempty"`
+}
+
+// Op names what a step does.
+type Op string
+
+// The ops.
+const (
+	Standard Op = "standard" // min(max((x − mean)·factor, −cut), cut)
+	Linear   Op = "linear"   // x·matrix + offset
+	Waves    Op = "waves"    // scale·(cos x₁, sin x₁, cos x₂, …)
+	Ball     Op = "ball"     // x / max(1, ‖x‖)
+)
+
+// mostWeight bounds what a model may hold: a map from elsewhere with larger numbers
+// would overflow in one language and not in another.
+const mostWeight = 1e100
+
+// New is the model of a release, which it checks first.
+func New(r study.Release) (Model, error) {
+	p, err := kinds.Usable(r)
+	if err != nil {
+		return Model{}, err
+	}
+	c, ok := classifier.Of(r.Result)
+	if !ok {
+		return Model{}, fmt.Errorf("export: a %s release holds no classifier; it is used with caucus itself (caucus result prints what it holds)", p.Kind)
+	}
+	linear, err := c.Linear()
+	if err != nil {
+		return Model{}, err
+	}
+	if rows, _ := linear.W.Dims(); rows != p.Map.Dim() || len(c.Classes) != len(p.Schema.Classes()) {
+		return Model{}, fmt.Errorf("export: the classifier has %d weights of %d classes, the plan's map and schema have %d and %d: the release was damaged", rows, len(c.Classes), p.Map.Dim(), len(p.Schema.Classes()))
+	}
+	m := Model{
+		Form: ModelForm,
+		About: About{
+			Study: p.Name, Plan: r.PlanHash.String(), Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit.String(),
+			Epsilon: p.Epsilon, Delta: p.Delta, Parties: r.Parties, Simulated: p.Simulated, Purpose: p.Purpose, Label: p.Schema.Label.Column,
+		},
+		Classes: p.Schema.Classes(), Output: c.Output, Missing: p.Schema.Missing, Encoded: p.Schema.Dim(), Warnings: r.Result.Warnings,
+	}
+	for _, code := range p.Schema.ColumnCodes() {
+		f := code.Feature
+		column := Column{Name: code.Column, Kind: f.Kind, At: code.First, Min: f.Min, Max: f.Max, Log: f.Log, Flag: f.Missing, Levels: f.Levels, Other: code.Other, code: code}
+		m.Columns = append(m.Columns, column)
+	}
+	if m.Steps, err = stepsOf(p.Map); err != nil {
+		return Model{}, err
+	}
+	if p.Map.Kind != dataset.IdentityMap || p.Map.First != nil || p.Map.Scale < dataset.Identity(p.Schema).Scale {
+		m.Steps = append(m.Steps, Step{Op: Ball})
+	}
+	m.Steps = fold(append(m.Steps, last(c)))
+	return m, m.check()
+}
+
+// stepsOf are those of a map, without the division by the norm.
+func stepsOf(m dataset.Map) ([]Step, error) {
+	var steps []Step
+	if m.First != nil {
+		var err error
+		if steps, err = stepsOf(*m.First); err != nil {
+			return nil, err
+		}
+	}
+	scaled := func(n int) Step {
+		s := Step{Op: Linear, Matrix: zeros(n, n), Offset: make([]float64, n)}
+		for i := range n {
+			s.Matrix[i][i] = 1 / m.Scale
+		}
+		return s
+	}
+	switch m.Kind {
+	case dataset.IdentityMap:
+		return append(steps, scaled(m.Inputs)), nil
+	case dataset.PCAMap:
+		s := Step{Op: Linear, Matrix: zeros(m.Inputs, m.Outputs), Offset: make([]float64, m.Outputs)}
+		for i := range m.Inputs {
+			for j := range m.Outputs {
+				v := float64(m.Directions[i*m.Outputs+j])
+				s.Matrix[i][j] = v / m.Scale
+				s.Offset[j] -= m.Mean[i] * v / m.Scale
+			}
+		}
+		return append(steps, s), nil
+	case dataset.StandardMap:
+		return append(steps, Step{Op: Standard, Mean: m.Standard.Mean, Factor: m.Standard.Factor, Cut: m.Standard.Cut}, scaled(m.Inputs)), nil
+	case dataset.FourierMap:
+		// The phases are linear in x: those of the unit rows are the matrix.
+		count := m.Outputs / 2
+		s := Step{Op: Linear, Matrix: zeros(m.Inputs, count), Offset: make([]float64, count)}
+		of := dataset.DrawFrequencies(m.Inputs, count, m.Fourier.Gamma, m.Fourier.Seed)
+		unit := make([]float64, m.Inputs)
+		for i := range unit {
+			unit[i] = 1
+			of.Phases(s.Matrix[i], unit)
+			unit[i] = 0
+		}
+		return append(steps, s, Step{Op: Waves, Scale: math.Sqrt(2/float64(m.Outputs)) / m.Scale}), nil
+	}
+	return nil, fmt.Errorf("export: a map of kind %s (pictures' patches) has no plain form in these languages: use caucus predict, or plan the study with another map", m.Kind)
+}
+
+// last is the step from mapped features to scores. With two classes the first's is 0, or
+// minus the second's where scores are told. A map's rows are (z, 1)·Shrink/√2.
+func last(c classifier.Classifier) Step {
+	d, classes := len(c.Weights)-1, len(c.Classes)
+	s := Step{Op: Linear, Matrix: zeros(d, classes), Offset: make([]float64, classes)}
+	factor := dataset.Shrink / math.Sqrt2
+	for i, row := range c.Weights {
+		to := s.Offset
+		if i < d {
+			to = s.Matrix[i]
+		}
+		for k, w := range row {
+			to[classes-len(row)+k] = w * factor
+		}
+		if classes == 2 && c.Output == classifier.Score {
+			to[0] = -to[1]
+		}
+	}
+	return s
+}
+
+// told says whether the scores are told as they are.
+func (m Model) told() bool { return m.Output == classifier.Score }
+
+// fold makes one linear step of two that follow each other.
+func fold(steps []Step) []Step {
+	var out []Step
+	for _, s := range steps {
+		if n := len(out) - 1; s.Op == Linear && n >= 0 && out[n].Op == Linear {
+			out[n] = product(out[n], s)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func product(a, b Step) Step {
+	width := len(b.Offset)
+	out := Step{Op: Linear, Matrix: zeros(len(a.Matrix), width), Offset: make([]float64, width)}
+	copy(out.Offset, b.Offset)
+	addRow := func(to, row []float64) {
+		for j, v := range row {
+			if v == 0 {
+				continue
+			}
+			for k, w := range b.Matrix[j] {
+				to[k] += v * w
+			}
+		}
+	}
+	addRow(out.Offset, a.Offset)
+	for i, row := range a.Matrix {
+		addRow(out.Matrix[i], row)
+	}
+	return out
+}
+
+// check refuses numbers that no two languages would compute alike.
+func (m Model) check() error {
+	for _, s := range m.Steps {
+		for _, row := range append([][]float64{s.Offset, s.Mean, s.Factor, {s.Cut, s.Scale}}, s.Matrix...) {
+			for _, v := range row {
+				if !(math.Abs(v) < mostWeight) {
+					return fmt.Errorf("export: the release holds the number %g, which is no weight or direction of a study: it was damaged", v)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// widths are how many numbers go into each step, and at the end how many come out.
+func (m Model) widths() []int {
+	all := []int{m.Encoded}
+	for _, s := range m.Steps {
+		n := all[len(all)-1]
+		switch s.Op {
+		case Linear:
+			n = len(s.Offset)
+		case Waves:
+			n *= 2
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+func zeros(rows, columns int) [][]float64 {
+	all, out := make([]float64, rows*columns), make([][]float64, rows)
+	for i := range out {
+		out[i] = all[i*columns : (i+1)*columns]
+	}
+	return out
+}

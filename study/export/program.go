@@ -1,0 +1,201 @@
+package export
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// JSON is the model as a document.
+func (m Model) JSON() ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(m); err != nil {
+		return nil, fmt.Errorf("export: write JSON: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+//go:embed model.py
+var pythonProgram string
+
+// Python is the model as a program of Python without a library. The document stands in
+// a raw literal between three quotes: in JSON two quotes never stand beside a third
+// (inside a text each has a backslash before it, and between two texts is a comma or
+// colon), so no name can end it, and what a raw literal leaves as it is JSON reads.
+func (m Model) Python() ([]byte, error) {
+	document, err := m.compact()
+	if err != nil {
+		return nil, err
+	}
+	return []byte(m.comment("# ") + strings.Replace(pythonProgram, "@MODEL@", document, 1)), nil
+}
+
+// compact is the document with a line for each part, in ASCII.
+func (m Model) compact() (string, error) {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return "", fmt.Errorf("export: write JSON: %w", err)
+	}
+	var out strings.Builder
+	for _, r := range string(b) { // outside ASCII there are only texts
+		switch {
+		case r < 0x80:
+			out.WriteRune(r)
+		case r > 0xffff:
+			r -= 0x10000
+			fmt.Fprintf(&out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return strings.ReplaceAll(out.String(), `},{`, "},\n{"), nil
+}
+
+//go:embed model.R
+var rProgram string
+
+// R is the model as a program of R without a package.
+func (m Model) R() ([]byte, error) {
+	var b strings.Builder
+	b.WriteString(m.comment("# "))
+	fmt.Fprintf(&b, "caucus_model <- list(\n  output = %s,\n  classes = %s,\n  missing = %s,\n  warnings = %s,\n  encoded = %d,\n  columns = list(",
+		rText(string(m.Output)), rTexts(m.Classes), rText(m.Missing), rTexts(m.Warnings), m.Encoded)
+	for i, c := range m.Columns {
+		separate(&b, i)
+		fmt.Fprintf(&b, "\n    list(name = %s, kind = %s, at = %d", rText(c.Name), rText(string(c.Kind)), c.At)
+		if c.Other >= 0 {
+			fmt.Fprintf(&b, ", levels = %s, other = %d)", rTexts(c.Levels), c.Other)
+		} else {
+			fmt.Fprintf(&b, ", min = %s, max = %s, log = %s, flag = %s)", number(c.Min), number(c.Max), rBool(c.Log), rBool(c.Flag))
+		}
+	}
+	b.WriteString("),\n  steps = list(")
+	for i, s := range m.Steps {
+		separate(&b, i)
+		fmt.Fprintf(&b, "\n    list(op = %s", rText(string(s.Op)))
+		switch s.Op {
+		case Standard:
+			fmt.Fprintf(&b, ", mean = %s, factor = %s, cut = %s", rNumbers(s.Mean), rNumbers(s.Factor), number(s.Cut))
+		case Linear:
+			var all []float64
+			for _, row := range s.Matrix {
+				all = append(all, row...)
+			}
+			fmt.Fprintf(&b, ", offset = %s, matrix = matrix(%s, ncol = %d, byrow = TRUE)", rNumbers(s.Offset), rNumbers(all), len(s.Offset))
+		case Waves:
+			fmt.Fprintf(&b, ", scale = %s", number(s.Scale))
+		}
+		b.WriteString(")")
+	}
+	b.WriteString(")\n)\n\n")
+	b.WriteString(rProgram)
+	return []byte(b.String()), nil
+}
+
+func separate(b *strings.Builder, i int) {
+	if i > 0 {
+		b.WriteString(",")
+	}
+}
+
+// rText is a text as R reads it back: ASCII, what is not a letter, digit or plain
+// sign written as \u or \U, so that nothing in it can end it.
+func rText(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r >= ' ' && r < 0x7f:
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\%03o`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func rTexts(all []string) string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = rText(s)
+	}
+	return "c(" + strings.Join(out, ", ") + ")"
+}
+
+func rNumbers(all []float64) string {
+	var b strings.Builder
+	b.WriteString("c(")
+	for i, v := range all {
+		if i > 0 {
+			b.WriteString(", ")
+			if i%8 == 0 {
+				b.WriteString("\n      ")
+			}
+		}
+		b.WriteString(number(v))
+	}
+	return b.String() + ")"
+}
+
+func rBool(v bool) string { return strings.ToUpper(strconv.FormatBool(v)) }
+
+// number is the shortest text that every language reads as the same number.
+func number(v float64) string {
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) { // the last two: New refuses them
+		return "0"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// comment says what the file is, each line behind a sign for comments.
+func (m Model) comment(sign string) string {
+	var b strings.Builder
+	for _, line := range m.words() {
+		b.WriteString(sign + oneLine(line) + "\n")
+	}
+	b.WriteString(strings.TrimRight(sign, " ") + "\n")
+	return b.String()
+}
+
+// words say what the model is, a text a line.
+func (m Model) words() []string {
+	a := m.About
+	all := []string{
+		fmt.Sprintf("Classifier of the study %s: it predicts %s (%s).", a.Study, a.Label, strings.Join(m.Classes, ", ")),
+		fmt.Sprintf("What it tells of each class are %s. Written by caucus export.", m.Output.Words()),
+		fmt.Sprintf("Plan %s: %s by %s, %d parties, unit %s, ε = %g, δ = %g.", a.Plan, a.Kind, a.Mechanism, a.Parties, a.Unit, a.Epsilon, a.Delta),
+	}
+	if a.Simulated {
+		all = append(all, "Simulated: its noise protected nobody.")
+	}
+	for _, w := range m.Warnings {
+		all = append(all, "Warning: "+w)
+	}
+	return all
+}
+
+// oneLine is a text that cannot leave a line of comments, whatever a language takes
+// for the end of one: control characters and separators of lines become spaces.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+}
