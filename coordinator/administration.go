@@ -266,8 +266,8 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err := protocol.CheckName(plan.Name); err != nil {
 		return refuse("%v", err)
 	}
-	if plan.Minimum < s.config.MinimumParties {
-		return refuse("minimum: %d: this coordinator runs no study with less than %d contributions", plan.Minimum, s.config.MinimumParties)
+	if least := plan.LeastSites(); least < s.config.MinimumParties {
+		return refuse("minimum: with %d it could be sealed: this coordinator runs no study with less than %d contributions", least, s.config.MinimumParties)
 	}
 	if now := s.config.Clock.Now(); !now.Before(plan.Deadline) {
 		return refuse("deadline: %s is over by the coordinator's clock (%s)", plan.Deadline.Format(time.RFC3339), now.UTC().Format(time.RFC3339))

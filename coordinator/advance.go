@@ -196,7 +196,7 @@ func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) 
 		return fail(err)
 	}
 	c.point("after ledger")
-	release.Plan, release.Software = c.row.Plan, r.software
+	release.Plan, release.Software, release.Amendments = c.row.Plan, r.software, c.amendments
 	// A release says what was to be expected of this many parties.
 	if release.Forecast, err = study.ForecastOf(aggregator.task, s.Plan.Size(release.Parties)); err != nil {
 		release.Forecast = nil // this mechanism has none

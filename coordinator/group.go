@@ -79,7 +79,7 @@ func (c *runningStudy) storeQueue(ctx context.Context) {
 	}
 	var together, apart []*pending
 	for _, p := range group {
-		if c.isLost(p.receipt.Party, p.receipt.Body) || c.machine.State == study.Open && !p.now.Before(c.machine.Plan.Deadline) {
+		if c.isLost(p.receipt.Party, p.receipt.Body) || c.machine.State == study.Open && !p.now.Before(c.machine.Ending().Deadline) {
 			apart = append(apart, p)
 		} else {
 			together = append(together, p)

@@ -175,21 +175,23 @@ func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) er
 // caller holds mu.
 func (c *runningStudy) isLost(party study.PartyID, digest study.BodyDigest) bool {
 	_, lost := c.lost[party]
-	return lost && c.machine.Received[party] == digest && c.machine.State == study.Sealed
+	return lost && c.machine.Received[party] == digest && (c.machine.State == study.Sealed || c.machine.State == study.Open)
 }
 
 // restoreLocked takes the bytes of a contribution that was lost, and answers with
 // the receipt that it had.
 func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte) (protocol.Receipt, error) {
-	err := c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
+	_, err := c.stepLocked(ctx, study.Returned{Party: r.Party}, func(tx Tx, e study.Effect) error {
+		if _, ok := e.(study.RestoreContribution); !ok {
+			return nil
+		}
 		if err := c.certificates.within(tx, caller); err != nil {
 			return err
 		}
 		return tx.Restore(c.hash, r.Party, body)
 	})
 	if err != nil {
-		c.machine = nil // it may have happened
-		return protocol.Receipt{}, fmt.Errorf("store study %s: %w", c.hash, err)
+		return protocol.Receipt{}, err
 	}
 	delete(c.lost, r.Party)
 	return c.receiptLocked(ctx, r.Party)

@@ -28,15 +28,21 @@ type runningStudy struct {
 	point        func(string) // Config.Checkpoint, never nil
 	batch        int          // how many contributions are added in one transaction
 
-	mu      sync.Mutex   // guards machine, row, roster, lost, finished: held over a step and its commit
+	mu      sync.Mutex   // guards what follows, up to over: held over a step and its commit
 	machine *study.Study // nil: to be read from the store
 	row     studyRow
 	roster  map[study.PartyID]bool
-	lost    map[study.PartyID]time.Time // contributions whose bytes are lost, since when
+	// amendments are the plan's, as they were signed.
+	amendments []study.SignedAmendment
+	lost       map[study.PartyID]time.Time // contributions whose bytes are lost, since when
 	// finished is not nil once the study is over and was looked at; over is true
 	// from then on, or from the start.
 	finished *finished
 	over     atomic.Bool
+	// counted is how many contributions were there when somebody last looked, and
+	// quietSince the elapsed time when that changed: see sealByRule.
+	counted    int
+	quietSince time.Duration
 
 	keptMu sync.Mutex  // guards kept, and is held while it is made
 	kept   *aggregator // nil: to be made from the store
@@ -66,12 +72,16 @@ func (c *runningStudy) load(ctx context.Context) error {
 	var row studyRow
 	var received map[study.PartyID]study.BodyDigest
 	var lost map[study.PartyID]time.Time
+	var amendments []study.SignedAmendment
 	err := c.store.View(ctx, func(tx Tx) (err error) {
 		if row, err = tx.Study(c.hash); err == nil {
 			received, err = tx.Received(c.hash)
 		}
 		if err == nil {
 			lost, err = tx.Lost(c.hash)
+		}
+		if err == nil {
+			amendments, err = tx.Amendments(c.hash)
 		}
 		return err
 	})
@@ -85,11 +95,22 @@ func (c *runningStudy) load(ctx context.Context) error {
 	if hash != c.hash {
 		return fmt.Errorf("read study %s: %w: its plan has hash %s", c.hash, protocol.ErrDamaged, hash)
 	}
-	c.row, c.lost, c.roster = row, lost, make(map[study.PartyID]bool, len(plan.Roster))
+	snapshot := study.Snapshot{State: row.State, Reason: row.Reason, Received: received, Lost: make(map[study.PartyID]bool, len(lost))}
+	for p := range lost {
+		snapshot.Lost[p] = true
+	}
+	var documents [][]byte
+	for _, a := range amendments {
+		documents = append(documents, a.Document)
+	}
+	if snapshot.Chain, err = study.ChainOf(plan, hash, documents); err != nil {
+		return fmt.Errorf("read study %s: %w: %w", c.hash, protocol.ErrDamaged, err)
+	}
+	c.row, c.amendments, c.lost, c.roster = row, amendments, lost, make(map[study.PartyID]bool, len(plan.Roster))
 	for _, p := range plan.Roster {
 		c.roster[p] = true
 	}
-	c.machine = study.Restore(plan, hash, study.Snapshot{State: row.State, Reason: row.Reason, Received: received})
+	c.machine = study.Restore(plan, hash, snapshot)
 	return nil
 }
 
@@ -126,7 +147,7 @@ func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(
 	var keep []study.Effect
 	for _, effect := range effects {
 		switch effect.(type) {
-		case study.StoreContribution, study.StoreState:
+		case study.StoreContribution, study.StoreState, study.RestoreContribution, study.DropContributions, study.StoreAmendment:
 			keep = append(keep, effect)
 		case study.SendReceipt:
 			receipt = true
@@ -141,10 +162,15 @@ func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(
 	c.machine = nil // its step may not happen, also where something panics
 	err = c.store.Update(ctx, func(tx Tx) error {
 		for _, effect := range keep {
-			if s, ok := effect.(study.StoreState); ok {
-				if err := tx.SetState(c.hash, s.State, s.Reason); err != nil {
-					return err
-				}
+			var err error
+			switch s := effect.(type) {
+			case study.StoreState:
+				err = tx.SetState(c.hash, s.State, s.Reason)
+			case study.DropContributions:
+				err = tx.Drop(c.hash, s.Parties)
+			}
+			if err != nil {
+				return err
 			}
 			if also != nil {
 				if err := also(tx, effect); err != nil {
@@ -309,7 +335,7 @@ func (c *runningStudy) deadline(ctx context.Context, now time.Time) (passed bool
 }
 
 func (c *runningStudy) deadlineLocked(ctx context.Context, now time.Time) (passed bool, err error) {
-	if c.machine.State != study.Open || now.Before(c.machine.Plan.Deadline) {
+	if c.machine.State != study.Open || now.Before(c.machine.Ending().Deadline) {
 		return false, nil
 	}
 	if _, doubt := c.watch.look(); doubt != nil {

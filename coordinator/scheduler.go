@@ -86,10 +86,20 @@ func (s *scheduler) due(ctx context.Context, c *runningStudy) bool {
 		}
 		return false
 	}
+	ruled, err := c.sealByRule(ctx, s.clock.Elapsed())
+	if err != nil {
+		if ctx.Err() == nil {
+			s.log.Error("seal by rule not stored; it will be tried again", "study", c.hash, "error", err)
+		}
+		return false
+	}
 	work := false
 	err = c.view(ctx, func(m *study.Study) error {
 		if passed {
 			s.log.Info("deadline passed", "study", c.hash, "state", m.State, "contributions", len(m.Received), "reason", m.Reason)
+		}
+		if ruled {
+			s.log.Info("sealed by its rule", "study", c.hash, "contributions", len(m.Received))
 		}
 		work = len(m.Resume()) > 0
 		if m.State == study.Folded {

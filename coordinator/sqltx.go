@@ -300,6 +300,20 @@ func (t *sqlTx) SetState(h study.Hash, s study.State, reason string) error {
 	return nil
 }
 
+func (t *sqlTx) AddAmendment(h study.Hash, a study.SignedAmendment, number int) error {
+	return t.exec("INSERT INTO amendments (study, number, document, signature) VALUES ($1, $2, $3, $4)", h[:], number, a.Document, a.Signature)
+}
+
+func (t *sqlTx) Amendments(h study.Hash) (all []study.SignedAmendment, err error) {
+	err = t.each(func(scan func(...any) error) error {
+		var a study.SignedAmendment
+		err := scan(&a.Document, &a.Signature)
+		all = append(all, a)
+		return err
+	}, "SELECT document, signature FROM amendments WHERE study = $1 ORDER BY number", h[:])
+	return all, err
+}
+
 func (t *sqlTx) AddRelease(h study.Hash, r releaseRow) error {
 	return t.exec("INSERT INTO releases (study, document, signature, ledger_entry) VALUES ($1, $2, $3, $4)", h[:], r.Document, r.Signature, r.LedgerEntry)
 }

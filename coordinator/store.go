@@ -126,6 +126,9 @@ type studyTx interface {
 	SetState(h study.Hash, s study.State, reason string) error
 	AddRelease(study.Hash, releaseRow) error
 	Release(study.Hash) (releaseRow, error)
+	// AddAmendment keeps a study's next amendment; Amendments gives all, in order.
+	AddAmendment(h study.Hash, a study.SignedAmendment, number int) error
+	Amendments(study.Hash) ([]study.SignedAmendment, error)
 	// LedgerEntry is the highest number of a ledger entry that AddRelease got.
 	LedgerEntry() (int64, error)
 }

@@ -48,10 +48,14 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 func summary(c *runningStudy, m *study.Study, caller protocol.Caller) *pb.Summary {
 	_, mine := m.Received[study.PartyID(caller.Name)]
 	_, lost := c.lost[study.PartyID(caller.Name)]
+	contributed := len(m.Received)
+	if m.State == study.Open {
+		contributed = m.Have()
+	}
 	return &pb.Summary{
 		PlanHash: m.Hash[:], Name: m.Plan.Name, Kind: m.Plan.Kind, State: string(m.State), Reason: m.Reason,
-		DeadlineUnixMillis: m.Plan.Deadline.UnixMilli(), Roster: uint32(len(m.Plan.Roster)),
-		Contributed: uint32(len(m.Received)), Minimum: uint32(min(m.Plan.Minimum, math.MaxUint32)),
+		DeadlineUnixMillis: m.Ending().Deadline.UnixMilli(), Roster: uint32(len(m.Plan.Roster)),
+		Contributed: uint32(contributed), Minimum: uint32(min(m.Ending().Minimum, math.MaxUint32)), Amendments: uint32(m.Chain.Len()),
 		Mine: mine && caller.Role == protocol.RoleParty, Lost: lost && caller.Role == protocol.RoleParty,
 	}
 }
@@ -67,6 +71,7 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 	var plan studyRow
 	err = c.view(ctx, func(m *study.Study) error {
 		plan, first.Summary = c.row, summary(c, m, callerOf(ctx))
+		first.Amendments = amendmentsProto(c.amendments)
 		have, missing := m.Contributors()
 		for _, p := range have {
 			parties.Contributed = append(parties.Contributed, string(p))
@@ -107,6 +112,14 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 		part = &pb.StudyPart{}
 	}
 	return sendNames(stream, parties)
+}
+
+// amendmentsProto carries amendments over the wire.
+func amendmentsProto(all []study.SignedAmendment) (out []*pb.Signed) {
+	for _, a := range all {
+		out = append(out, &pb.Signed{Document: a.Document, Signature: a.Signature})
+	}
+	return out
 }
 
 // namesAtOnce is how many names of at most 63 bytes a message holds.

@@ -151,18 +151,24 @@ type Summary struct {
 	// Lost: the bytes of the caller's contribution are lost; the same are wanted
 	// again.
 	Lost bool `json:"lost,omitempty"`
+	// Amendments is how many the plan has: Deadline and Minimum are those in force.
+	Amendments int `json:"amendments,omitempty"`
 }
 
 // Study is a study as the caller may see it. Its plan was signed by the
-// coordinator, has the hash that names the study, and passed ParsePlan.
+// coordinator, has the hash that names the study, and passed ParsePlan; its amendments
+// passed ParseAmendments.
 type Study struct {
 	Summary
 	Plan          study.Plan `json:"-"`
 	PlanBytes     []byte     `json:"-"`
 	PlanSignature []byte     `json:"-"`
-	PoolBytes     uint64     `json:"pool_bytes"`
-	ContributedBy []string   `json:"contributed_by"`
-	Missing       []string   `json:"missing"`
+	// Amendments are the plan's, each signed; Chain is what they say.
+	Amendments    []study.SignedAmendment `json:"-"`
+	Chain         *study.Chain            `json:"-"`
+	PoolBytes     uint64                  `json:"pool_bytes"`
+	ContributedBy []string                `json:"contributed_by"`
+	Missing       []string                `json:"missing"`
 	// Declined are those of the missing that said that they take no part.
 	Declined []string `json:"declined"`
 	// Awaited are contributors that have not called since the coordinator started:
@@ -238,7 +244,7 @@ func summaryOf(s *pb.Summary) (Summary, error) {
 	return Summary{
 		Hash: study.Hash(s.PlanHash), Name: s.Name, Kind: s.Kind, State: study.State(s.State), Reason: s.Reason,
 		Deadline: time.UnixMilli(s.DeadlineUnixMillis).UTC(), Roster: int(s.Roster), Contributed: int(s.Contributed),
-		Minimum: int(s.Minimum), Mine: s.Mine, Lost: s.Lost,
+		Minimum: int(s.Minimum), Mine: s.Mine, Lost: s.Lost, Amendments: int(s.Amendments),
 	}, nil
 }
 
@@ -274,6 +280,9 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 				return Study{}, err
 			}
 			s.PoolBytes = part.PoolBytes
+			for _, a := range part.Amendments {
+				s.Amendments = append(s.Amendments, study.SignedAmendment{Document: a.GetDocument(), Signature: a.GetSignature()})
+			}
 		}
 		if part.Plan != nil {
 			if plan.Data == nil {
@@ -304,6 +313,11 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 	if hash != s.Hash {
 		return Study{}, fmt.Errorf("%w: its plan has hash %s", ErrDamaged, hash)
 	}
+	if s.Chain, err = ParseAmendments(s.Plan, hash, s.Amendments, c.Keys()); err != nil {
+		return Study{}, err
+	}
+	// What was signed is believed, and not what a summary says beside it.
+	s.Summary.Amendments, s.Deadline, s.Minimum = s.Chain.Len(), s.Chain.Ending().Deadline, s.Chain.Ending().Minimum
 	return s, nil
 }
 

@@ -50,6 +50,8 @@ var reasons = []struct {
 	{study.ErrNotEnrolled, codes.PermissionDenied, "NOT_ENROLLED"},
 	{study.ErrNotOpen, codes.FailedPrecondition, "NOT_OPEN"},
 	{study.ErrContribution, codes.InvalidArgument, "CONTRIBUTION"},
+	{study.ErrAmendment, codes.InvalidArgument, "AMENDMENT"},
+	{study.ErrTooFew, codes.FailedPrecondition, "TOO_FEW"},
 	{study.ErrPlan, codes.InvalidArgument, "PLAN"},
 	{ErrTooLarge, codes.ResourceExhausted, "TOO_LARGE"},
 	{ErrBusy, codes.ResourceExhausted, "BUSY"},

@@ -10,6 +10,7 @@ import (
 
 	"caucus/privacy"
 	"caucus/protocol/pb"
+	"caucus/study"
 )
 
 // Shown is a document that a coordinator signed and that tells how far its ledger
@@ -61,6 +62,15 @@ func (s Shown) Head(key Verifier) (privacy.Head, error) {
 	case ReceiptDocument:
 		r, err := ParseReceipt(s.Document, s.Signature, key)
 		return r.Ledger, err
+	case AmendmentDocument:
+		if err := key.Verify(s.Kind, s.Document, s.Signature); err != nil {
+			return privacy.Head{}, err
+		}
+		a, err := study.DecodeAmendment(s.Document)
+		if err != nil {
+			return fail(err)
+		}
+		return a.Ledger, nil
 	case ReleaseDocument:
 		r, err := ParseRelease(s.Document, s.Signature, key)
 		var last privacy.Head

@@ -23,6 +23,8 @@ const (
 	HeadDocument Document = "caucus head 1"
 	// SuccessionDocument hands over from a signing key to the next.
 	SuccessionDocument Document = "caucus succession 1"
+	// AmendmentDocument changes when a study ends.
+	AmendmentDocument Document = "caucus amendment 1"
 	// ApprovalDocument is a person's, at a party.
 	ApprovalDocument Document = "caucus approval 1"
 )

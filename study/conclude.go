@@ -40,6 +40,7 @@ func Conclude(ctx context.Context, s *Study, t Task, of Summed, ledger *privacy.
 	r := Release{Manifest: Claim(t), Result: result}
 	r.Parties, r.Weight = of.Contributions, of.Weight
 	r.Contributed, r.Missing = s.Contributors()
+	r.Sealed = s.Reason
 	r.Result.Warnings = append(r.Result.Warnings, ConcludingWarnings(s.Plan, t.Pool(), r.Missing)...)
 	for i, p := range published {
 		if p.Simulated != s.Plan.Simulated {

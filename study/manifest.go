@@ -31,6 +31,9 @@ type Manifest struct {
 	Parties     int       `json:"parties"`
 	Contributed []PartyID `json:"contributed"`
 	Missing     []PartyID `json:"missing"`
+	// Sealed is what sealed the study before its deadline (SealedBy…), beside that all
+	// had contributed; "" where nothing did.
+	Sealed string `json:"sealed,omitempty"`
 	// Weight is how many ballots or records the released sum is over, as the
 	// contributions declare; 0 where nothing is added up.
 	Weight int64 `json:"weight,omitempty"`

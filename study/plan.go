@@ -88,8 +88,13 @@ type Plan struct {
 
 	// Minimum is the least number of contributions that may seal the study.
 	Minimum int `json:"minimum"`
+	// Floor is the least that an amendment may lower the minimum to; 0 keeps it. δ is
+	// held against it.
+	Floor int `json:"floor,omitempty"`
 	// Deadline is when the study seals or fails.
 	Deadline time.Time `json:"deadline,omitzero"`
+	// Seal says when it seals before; nil: when all have contributed.
+	Seal *SealRule `json:"seal,omitempty"`
 	// Readers may fetch the release; empty means the parties and operators.
 	Readers []string `json:"readers,omitempty"`
 	// Seed drives public randomness (fresh public noise for the choice of λ).
@@ -163,12 +168,12 @@ func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 
 // Units is how many units of the plan's kind are publicly known to be in the
 // study: at unit party the roster, at record and label what the fewest sites
-// that may seal it hold at least.
+// that may ever seal it hold at least.
 func (p Plan) Units() int {
 	if p.Unit == privacy.Party {
 		return max(len(p.Roster), p.Minimum)
 	}
-	return p.Minimum * p.Records
+	return p.LeastSites() * p.Records
 }
 
 // maxUnits bounds parties and records of a plan, so that their product is an int.
@@ -215,6 +220,12 @@ func (p Plan) CheckCommon() error {
 	}
 	if p.Minimum < 1 || p.Minimum > maxUnits {
 		return PlanError("minimum", "%d: at least one contribution is needed", p.Minimum)
+	}
+	if p.Floor < 0 || p.Floor > p.Minimum {
+		return PlanError("floor", "%d is not between 1 and the minimum of %d: it is the least that an amendment may lower the minimum to; leave it out to keep the minimum", p.Floor, p.Minimum)
+	}
+	if err := p.Seal.check("seal"); err != nil {
+		return err
 	}
 	if p.Records < 0 || p.Records > maxUnits {
 		return PlanError("records", "%d: give how many records each site is publicly known to hold at least", p.Records)

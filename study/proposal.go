@@ -62,8 +62,14 @@ type Proposal struct {
 	// least 2: a study should not wait for ever for the last site, nor stand for
 	// half of them.
 	Minimum int `yaml:"minimum"`
+	// Floor is the least that an amendment may lower the minimum to; where it is left
+	// out the minimum stays.
+	Floor int `yaml:"floor"`
 	// Deadline is when the study seals or fails.
 	Deadline time.Time `yaml:"deadline"`
+	// Seal says when the study seals before its deadline; where it is left out, when
+	// all have contributed.
+	Seal *SealRule `yaml:"seal"`
 	// Readers may fetch the release; the parties and operators where none is named.
 	Readers []string `yaml:"readers"`
 	// Records is how many records each party is publicly known to hold at least;

@@ -54,6 +54,8 @@ type Release struct {
 	Manifest `json:"manifest"`
 	// Plan is the canonical bytes that the manifest's hash names.
 	Plan json.RawMessage `json:"plan"`
+	// Amendments are those of the plan, oldest first, as the coordinator signed them.
+	Amendments []SignedAmendment `json:"amendments,omitempty"`
 	// Forecast is what was expected from public inputs before noise.
 	Forecast *Forecast `json:"forecast,omitempty"`
 	Result   Result    `json:"result"`

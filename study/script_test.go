@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"caucus/privacy"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output of testdata/*.txt; read the diff")
@@ -64,11 +67,18 @@ func play(s **Study, words []string) string {
 	digest := func(text string) BodyDigest { return sha256.Sum256([]byte(text)) }
 	event := Event(nil)
 	switch words[0] {
-	case "study": // study parties=N minimum=M
-		p := Plan{Name: "script"}
+	case "study": // study parties=N minimum=M [floor=F] [share=S]
+		p := Plan{Name: "script", Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Deadline: scriptDay(1)}
 		n := 0
 		fmt.Sscanf(words[1], "parties=%d", &n)
 		fmt.Sscanf(words[2], "minimum=%d", &p.Minimum)
+		for _, w := range words[3:] {
+			share := 0.0
+			fmt.Sscanf(w, "floor=%d", &p.Floor)
+			if fmt.Sscanf(w, "share=%g", &share); share > 0 {
+				p.Seal = &SealRule{Share: share}
+			}
+		}
 		for i := range n {
 			p.Roster = append(p.Roster, PartyID(fmt.Sprintf("p%d", i+1)))
 		}
@@ -89,8 +99,34 @@ func play(s **Study, words []string) string {
 			plan = words[3]
 		}
 		event = Contributed{Party: PartyID(words[1]), Body: digest(body), Plan: HashOf([]byte(plan))}
+	case "return": // return PARTY: the bytes that were lost come again
+		event = Returned{Party: PartyID(words[1])}
 	case "deadline":
 		event = DeadlinePassed{}
+	case "share":
+		event = ShareReached{}
+	case "close":
+		event = Closed{}
+	case "extend": // extend DAY [minimum=M] [share=S] [charged] [reopens]
+		e, day, a := (*s).Ending(), 0, Amended{}
+		fmt.Sscan(words[1], &day)
+		e.Deadline = scriptDay(day)
+		reopens := (*s).State == Failed
+		for _, w := range words[2:] {
+			share := 0.0
+			fmt.Sscanf(w, "minimum=%d", &e.Minimum)
+			if fmt.Sscanf(w, "share=%g", &share); share > 0 {
+				e.Seal = &SealRule{Share: share}
+			}
+			a.Charged = a.Charged || w == "charged"
+			reopens = reopens || w == "reopens"
+		}
+		document, err := (*s).Chain.Next(e, reopens, scriptDay(0), privacy.Head{})
+		if err != nil {
+			return "error: " + err.Error()
+		}
+		a.Document = document
+		event = a
 	case "folded":
 		n := 0
 		fmt.Sscan(words[1], &n)
@@ -114,6 +150,9 @@ func play(s **Study, words []string) string {
 	return describe(effects, err, *s)
 }
 
+// scriptDay is a day of a script.
+func scriptDay(n int) time.Time { return time.Date(2026, 1, 1+n, 12, 0, 0, 0, time.UTC) }
+
 func describe(effects []Effect, err error, s *Study) string {
 	if err != nil {
 		for _, sentinel := range []error{ErrNotOpen, ErrNotEnrolled, ErrOtherPlan, ErrOtherBytes} {
@@ -128,6 +167,12 @@ func describe(effects []Effect, err error, s *Study) string {
 		switch e := e.(type) {
 		case StoreContribution:
 			out = append(out, "store contribution of "+string(e.Party))
+		case RestoreContribution:
+			out = append(out, "restore contribution of "+string(e.Party))
+		case DropContributions:
+			out = append(out, fmt.Sprint("drop contributions of ", e.Parties))
+		case StoreAmendment:
+			out = append(out, fmt.Sprintf("store amendment %d: %s", s.Chain.Len(), s.Ending().Words(len(s.Plan.Roster))))
 		case SendReceipt:
 			out = append(out, "receipt to "+string(e.Party))
 		case StoreState:

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -18,12 +19,15 @@ var (
 	ErrOtherPlan = errors.New("the contribution was made for another plan")
 	// ErrOtherBytes: the party has contributed already, something else.
 	ErrOtherBytes = errors.New("the party has already contributed other bytes to this study")
+	// ErrTooFew: fewer have contributed than the study seals with.
+	ErrTooFew = errors.New("too few have contributed")
 )
 
 // State is where a study is in its life.
 type State string
 
-// The life of a study: Draft → Open → Sealed → Folded → Released, or Failed.
+// The life of a study: Draft → Open → Sealed → Folded → Released, or Failed; and from
+// Failed to Open again while no noise was drawn.
 const (
 	InDraft  State = "draft"
 	Open     State = "open"
@@ -44,11 +48,24 @@ func (d BodyDigest) String() string { return hex.EncodeToString(d[:]) }
 
 // Snapshot is all that a study's life depends on; it is what a store keeps.
 type Snapshot struct {
-	State  State
-	Reason string // why it failed
+	State State
+	// Reason is why it failed, or what sealed it before its deadline (SealedBy…).
+	Reason string
 	// Received maps each party to the digest of what it contributed.
 	Received map[PartyID]BodyDigest
+	// Lost are those of Received whose bytes are not there: the same are wanted again.
+	Lost map[PartyID]bool
+	// Chain are the amendments of the plan; nil is none.
+	Chain *Chain
 }
+
+// What seals a study before its deadline, beside that all have contributed.
+const (
+	// SealedByRule: as many contributed as the plan or an amendment asks for.
+	SealedByRule = "rule"
+	// SealedByOperator: an operator closed it.
+	SealedByOperator = "operator"
+)
 
 // Study is one study's life as a pure state machine: events in, effects out.
 // It has no clock, socket or disk; whoever drives it carries the effects out
@@ -71,6 +88,12 @@ func Restore(p Plan, h Hash, s Snapshot) *Study {
 	if s.Received == nil {
 		s.Received = map[PartyID]BodyDigest{}
 	}
+	if s.Lost == nil {
+		s.Lost = map[PartyID]bool{}
+	}
+	if s.Chain == nil {
+		s.Chain = NewChain(p, h)
+	}
 	st := &Study{Plan: p, Hash: h, Snapshot: s, roster: make(map[PartyID]bool, len(p.Roster))}
 	for _, party := range p.Roster {
 		st.roster[party] = true
@@ -92,8 +115,21 @@ type (
 		Plan  Hash
 		Body  BodyDigest
 	}
-	// DeadlinePassed: the plan's deadline is over.
+	// Returned: a party sent the bytes again that were lost.
+	Returned struct{ Party PartyID }
+	// DeadlinePassed: the deadline in force is over.
 	DeadlinePassed struct{}
+	// ShareReached: nobody contributed for as long as the rule in force asks for; the
+	// machine counts by itself whether enough have.
+	ShareReached struct{}
+	// Closed: an operator wants no more contributions.
+	Closed struct{}
+	// Amended: the coordinator signed an amendment. Charged says whether the
+	// aggregator's ledger holds an entry of the study: then a failed one stays failed.
+	Amended struct {
+		Document []byte
+		Charged  bool
+	}
 	// FoldDone: a number of contributions were added to the sum, or found to be
 	// stored as they were received where the task keeps them.
 	FoldDone struct{ Contributions int }
@@ -112,7 +148,11 @@ type (
 
 func (Opened) event()         {}
 func (Contributed) event()    {}
+func (Returned) event()       {}
 func (DeadlinePassed) event() {}
+func (ShareReached) event()   {}
+func (Closed) event()         {}
+func (Amended) event()        {}
 func (FoldDone) event()       {}
 func (ReleaseDone) event()    {}
 func (SumLost) event()        {}
@@ -128,6 +168,17 @@ type (
 	StoreContribution struct {
 		Party PartyID
 		Body  BodyDigest
+	}
+	// RestoreContribution keeps the body of a contribution whose bytes were lost.
+	RestoreContribution struct{ Party PartyID }
+	// DropContributions forgets contributions whose bytes are lost, receipts too.
+	DropContributions struct{ Parties []PartyID }
+	// StoreAmendment keeps an amendment. Where it reopens the study, all that was
+	// contributed is wanted again: no body outlives a failure.
+	StoreAmendment struct {
+		Document []byte
+		Number   int
+		Reopens  bool
 	}
 	// SendReceipt answers the party. It follows the store.
 	SendReceipt struct {
@@ -146,11 +197,14 @@ type (
 	MakeRelease struct{ Contributions int }
 )
 
-func (StoreContribution) effect() {}
-func (SendReceipt) effect()       {}
-func (StoreState) effect()        {}
-func (FoldSum) effect()           {}
-func (MakeRelease) effect()       {}
+func (StoreContribution) effect()   {}
+func (RestoreContribution) effect() {}
+func (DropContributions) effect()   {}
+func (StoreAmendment) effect()      {}
+func (SendReceipt) effect()         {}
+func (StoreState) effect()          {}
+func (FoldSum) effect()             {}
+func (MakeRelease) effect()         {}
 
 // Step applies an event. An error changes nothing and has no effects. Events
 // that come again (a resent contribution, a second deadline) are harmless.
@@ -166,19 +220,33 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 		return s.enter(Open, ""), nil
 	case Contributed:
 		return s.contributed(e)
+	case Returned:
+		return s.returned(e), nil
 	case DeadlinePassed:
 		if s.State != Open {
 			return nil, nil
 		}
-		if have := len(s.Received); have < s.Plan.Minimum {
-			return s.enter(Failed, fmt.Sprintf("minimum %d, have %d; the coordinator spent nothing", s.Plan.Minimum, have)), nil
+		return s.end(""), nil
+	case ShareReached:
+		if !s.Enough() {
+			return nil, nil
 		}
-		return s.seal(), nil
+		return s.end(SealedByRule), nil
+	case Closed:
+		if s.State != Open {
+			return nil, fmt.Errorf("close study: %w: it is %s", ErrNotOpen, s.State)
+		}
+		if have, least := s.Have(), s.Ending().Minimum; have < least {
+			return nil, fmt.Errorf("close study: %w: minimum %d, have %d", ErrTooFew, least, have)
+		}
+		return s.end(SealedByOperator), nil
+	case Amended:
+		return s.amended(e)
 	case SumLost:
 		if s.State != Sealed && s.State != Folded {
 			return nil, nil
 		}
-		return s.seal(), nil // of the same contributions
+		return s.seal(s.Reason), nil // of the same contributions
 	case Resealed:
 		return s.resealed(e), nil
 	case FoldDone:
@@ -186,19 +254,19 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 			return nil, nil
 		}
 		if e.Contributions != len(s.Received) {
-			return s.enter(Failed, fmt.Sprintf("folded %d contributions, sealed %d; the coordinator spent nothing", e.Contributions, len(s.Received))), nil
+			return s.fail(fmt.Sprintf("folded %d contributions, sealed %d; the coordinator spent nothing", e.Contributions, len(s.Received))), nil
 		}
-		return append(s.enter(Folded, ""), MakeRelease{len(s.Received)}), nil
+		return append(s.enter(Folded, s.Reason), MakeRelease{len(s.Received)}), nil
 	case ReleaseDone:
 		if s.State != Folded {
 			return nil, nil
 		}
-		return s.enter(Released, ""), nil
+		return s.enter(Released, s.Reason), nil
 	case Cancelled:
 		if s.State == Released || s.State == Failed {
 			return nil, fmt.Errorf("cancel study: it is %s already", s.State)
 		}
-		return s.enter(Failed, e.Reason), nil
+		return s.fail(e.Reason), nil
 	}
 	return nil, fmt.Errorf("step study: unknown event %T", e)
 }
@@ -232,15 +300,105 @@ func (s *Study) contributed(e Contributed) ([]Effect, error) {
 	}
 	s.Received[e.Party] = e.Body
 	effects := []Effect{StoreContribution{e.Party, e.Body}, SendReceipt{e.Party, e.Body}}
-	if len(s.Received) == len(s.Plan.Roster) {
-		effects = append(effects, s.seal()...)
+	return append(effects, s.sealIfAll()...), nil
+}
+
+// Have is how many contributions are there, with their bytes.
+func (s *Study) Have() int { return len(s.Received) - len(s.Lost) }
+
+// Ending is the one in force.
+func (s *Study) Ending() Ending { return s.Chain.Ending() }
+
+// Enough says whether the rule in force lets the study seal before its deadline.
+func (s *Study) Enough() bool {
+	return s.State == Open && s.Have() >= s.Ending().enough(len(s.Plan.Roster))
+}
+
+// sealIfAll seals a study to which nobody else can contribute.
+func (s *Study) sealIfAll() []Effect {
+	if s.State != Open || s.Have() < len(s.Plan.Roster) {
+		return nil
+	}
+	return s.seal("")
+}
+
+// seal fixes the number of contributions, before any noise.
+func (s *Study) seal(by string) []Effect {
+	return append(s.enter(Sealed, by), FoldSum{len(s.Received)})
+}
+
+// end seals an open study with what is there, or fails it. What was lost and did not
+// come again is not counted: a study that seals forgets it, one that fails may be
+// reopened, and wants it then.
+func (s *Study) end(by string) []Effect {
+	have, least := s.Have(), s.Ending().Minimum
+	if have < least {
+		return s.fail(fmt.Sprintf("minimum %d, have %d; the coordinator spent nothing", least, have))
+	}
+	var effects []Effect
+	if len(s.Lost) > 0 {
+		without := slices.Sorted(maps.Keys(s.Lost))
+		s.drop(without)
+		effects = append(effects, DropContributions{without})
+	}
+	return append(effects, s.seal(by)...)
+}
+
+func (s *Study) drop(parties []PartyID) {
+	for _, p := range parties {
+		delete(s.Received, p)
+		delete(s.Lost, p)
+	}
+}
+
+// returned takes note that bytes which were lost are there again.
+func (s *Study) returned(e Returned) []Effect {
+	if !s.Lost[e.Party] || s.State != Open && s.State != Sealed {
+		return nil
+	}
+	delete(s.Lost, e.Party)
+	return append([]Effect{RestoreContribution{e.Party}}, s.sealIfAll()...)
+}
+
+// amended changes the ending of an open study, or takes a failed one up again. Of that
+// no contribution is there any more, and each may come again as it was.
+func (s *Study) amended(e Amended) ([]Effect, error) {
+	a, err := DecodeAmendment(e.Document)
+	reopens := s.State == Failed
+	switch {
+	case err != nil:
+		return nil, err
+	case s.State != Open && s.State != Failed:
+		return nil, fmt.Errorf("amend study: %w: it is %s", ErrNotOpen, s.State)
+	case reopens && e.Charged:
+		return nil, fmt.Errorf("amend study: %w: its noise was drawn and charged before it failed: make a new plan", ErrNotOpen)
+	case a.Reopens != reopens:
+		return nil, fmt.Errorf("%w: it was made for another state than %s", ErrAmendment, s.State)
+	}
+	if _, err := s.Chain.Add(e.Document); err != nil {
+		return nil, err
+	}
+	effects := []Effect{StoreAmendment{e.Document, a.Number, reopens}}
+	if reopens {
+		for p := range s.Received {
+			s.Lost[p] = true
+		}
+		effects = append(effects, s.enter(Open, "")...)
 	}
 	return effects, nil
 }
 
-// seal fixes the number of contributions, before any noise.
-func (s *Study) seal() []Effect {
-	return append(s.enter(Sealed, ""), FoldSum{len(s.Received)})
+// fail says also what the parties spent: what a party contributed it was charged for
+// by its own ledger, whoever adds the noise.
+func (s *Study) fail(reason string) []Effect {
+	if n := len(s.Received); n > 0 {
+		who := fmt.Sprintf("each of the %d parties", n)
+		if n == 1 {
+			who = "the party"
+		}
+		reason += fmt.Sprintf("; %s that contributed was charged ε = %g, δ = %g (unit %s) by its own ledger", who, s.Plan.Epsilon, s.Plan.Delta, s.Plan.Unit)
+	}
+	return s.enter(Failed, reason)
 }
 
 // resealed seals a sealed study again without contributions that were lost: M is
@@ -249,13 +407,17 @@ func (s *Study) resealed(e Resealed) []Effect {
 	if s.State != Sealed {
 		return nil
 	}
+	have, least := len(s.Received), s.Ending().Minimum
 	for _, p := range e.Without {
-		delete(s.Received, p)
+		if _, had := s.Received[p]; had {
+			have--
+		}
 	}
-	if have := len(s.Received); have < s.Plan.Minimum {
-		return s.enter(Failed, fmt.Sprintf("minimum %d, have %d after %d contributions were damaged where they were stored; the coordinator spent nothing", s.Plan.Minimum, have, len(e.Without)))
+	if have < least {
+		return s.fail(fmt.Sprintf("minimum %d, have %d after %d contributions were damaged where they were stored; the coordinator spent nothing", least, have, len(e.Without)))
 	}
-	return s.seal()
+	s.drop(e.Without)
+	return s.seal(s.Reason)
 }
 
 func (s *Study) enter(state State, reason string) []Effect {
@@ -264,10 +426,11 @@ func (s *Study) enter(state State, reason string) []Effect {
 }
 
 // Contributors are the parties that contributed, Missing those on the roster
-// that did not; both sorted.
+// that did not; both sorted. Of an open study those whose bytes are wanted again are
+// missing.
 func (s *Study) Contributors() (contributed, missing []PartyID) {
 	for _, p := range s.Plan.Roster {
-		if _, ok := s.Received[p]; ok {
+		if _, ok := s.Received[p]; ok && !(s.State == Open && s.Lost[p]) {
 			contributed = append(contributed, p)
 		} else {
 			missing = append(missing, p)

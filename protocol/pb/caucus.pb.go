@@ -123,7 +123,13 @@ type ListRequest struct {
 	// The newest document of the coordinator's that the caller holds.
 	Shown *Shown `protobuf:"bytes,1,opt,name=shown,proto3" json:"shown,omitempty"`
 	// The newest key of the coordinator's signer that the caller knows.
-	Signer        []byte `protobuf:"bytes,2,opt,name=signer,proto3" json:"signer,omitempty"`
+	Signer []byte `protobuf:"bytes,2,opt,name=signer,proto3" json:"signer,omitempty"`
+	// What the caller's process drew when it started, so that one identity in two
+	// places is noticed; none from an operator.
+	Run []byte `protobuf:"bytes,3,opt,name=run,proto3" json:"run,omitempty"`
+	// What keeps open studies waiting at this party, one of few public words each: they
+	// follow from plan, policy, ledger, declaration and persons, never from records.
+	Waits         []*Wait `protobuf:"bytes,4,rep,name=waits,proto3" json:"waits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -172,6 +178,73 @@ func (x *ListRequest) GetSigner() []byte {
 	return nil
 }
 
+func (x *ListRequest) GetRun() []byte {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *ListRequest) GetWaits() []*Wait {
+	if x != nil {
+		return x.Waits
+	}
+	return nil
+}
+
+// Wait is why a party has not contributed to a study yet.
+type Wait struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	PlanHash      []byte                 `protobuf:"bytes,1,opt,name=plan_hash,json=planHash,proto3" json:"plan_hash,omitempty"`
+	What          string                 `protobuf:"bytes,2,opt,name=what,proto3" json:"what,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Wait) Reset() {
+	*x = Wait{}
+	mi := &file_caucus_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Wait) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Wait) ProtoMessage() {}
+
+func (x *Wait) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Wait.ProtoReflect.Descriptor instead.
+func (*Wait) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Wait) GetPlanHash() []byte {
+	if x != nil {
+		return x.PlanHash
+	}
+	return nil
+}
+
+func (x *Wait) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
 // Shown is a document of the coordinator's that tells how far its ledger was: a
 // head, as List answers with, or a receipt or release.
 type Shown struct {
@@ -185,7 +258,7 @@ type Shown struct {
 
 func (x *Shown) Reset() {
 	*x = Shown{}
-	mi := &file_caucus_proto_msgTypes[3]
+	mi := &file_caucus_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -197,7 +270,7 @@ func (x *Shown) String() string {
 func (*Shown) ProtoMessage() {}
 
 func (x *Shown) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[3]
+	mi := &file_caucus_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -210,7 +283,7 @@ func (x *Shown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shown.ProtoReflect.Descriptor instead.
 func (*Shown) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{3}
+	return file_caucus_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Shown) GetKind() string {
@@ -250,7 +323,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_caucus_proto_msgTypes[4]
+	mi := &file_caucus_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -262,7 +335,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[4]
+	mi := &file_caucus_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -275,7 +348,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{4}
+	return file_caucus_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListReply) GetStudies() []*Summary {
@@ -320,14 +393,16 @@ type Summary struct {
 	// The caller has contributed.
 	Mine bool `protobuf:"varint,10,opt,name=mine,proto3" json:"mine,omitempty"`
 	// The caller has contributed, and the bytes are lost: the same are wanted again.
-	Lost          bool `protobuf:"varint,11,opt,name=lost,proto3" json:"lost,omitempty"`
+	Lost bool `protobuf:"varint,11,opt,name=lost,proto3" json:"lost,omitempty"`
+	// How many amendments the plan has. Deadline and minimum are those in force.
+	Amendments    uint32 `protobuf:"varint,12,opt,name=amendments,proto3" json:"amendments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_caucus_proto_msgTypes[5]
+	mi := &file_caucus_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -339,7 +414,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[5]
+	mi := &file_caucus_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -352,7 +427,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{5}
+	return file_caucus_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Summary) GetPlanHash() []byte {
@@ -432,6 +507,13 @@ func (x *Summary) GetLost() bool {
 	return false
 }
 
+func (x *Summary) GetAmendments() uint32 {
+	if x != nil {
+		return x.Amendments
+	}
+	return 0
+}
+
 type StudyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plan hash in hexadecimal, a beginning of it that is unique (at least 8
@@ -443,7 +525,7 @@ type StudyRequest struct {
 
 func (x *StudyRequest) Reset() {
 	*x = StudyRequest{}
-	mi := &file_caucus_proto_msgTypes[6]
+	mi := &file_caucus_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -455,7 +537,7 @@ func (x *StudyRequest) String() string {
 func (*StudyRequest) ProtoMessage() {}
 
 func (x *StudyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[6]
+	mi := &file_caucus_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -468,7 +550,7 @@ func (x *StudyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StudyRequest.ProtoReflect.Descriptor instead.
 func (*StudyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{6}
+	return file_caucus_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StudyRequest) GetStudy() string {
@@ -494,14 +576,18 @@ type StudyPart struct {
 	Declined []string `protobuf:"bytes,6,rep,name=declined,proto3" json:"declined,omitempty"`
 	// Contributors of a sealed study that have not called since the coordinator
 	// started: its release waits for them.
-	Awaited       []string `protobuf:"bytes,7,rep,name=awaited,proto3" json:"awaited,omitempty"`
+	Awaited []string `protobuf:"bytes,7,rep,name=awaited,proto3" json:"awaited,omitempty"`
+	// The plan's amendments, oldest first.
+	Amendments []*Signed `protobuf:"bytes,8,rep,name=amendments,proto3" json:"amendments,omitempty"`
+	// What the missing parties said when they called last; for operators.
+	Standings     []*Standing `protobuf:"bytes,9,rep,name=standings,proto3" json:"standings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StudyPart) Reset() {
 	*x = StudyPart{}
-	mi := &file_caucus_proto_msgTypes[7]
+	mi := &file_caucus_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -513,7 +599,7 @@ func (x *StudyPart) String() string {
 func (*StudyPart) ProtoMessage() {}
 
 func (x *StudyPart) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[7]
+	mi := &file_caucus_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -526,7 +612,7 @@ func (x *StudyPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StudyPart.ProtoReflect.Descriptor instead.
 func (*StudyPart) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{7}
+	return file_caucus_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StudyPart) GetSummary() *Summary {
@@ -578,6 +664,81 @@ func (x *StudyPart) GetAwaited() []string {
 	return nil
 }
 
+func (x *StudyPart) GetAmendments() []*Signed {
+	if x != nil {
+		return x.Amendments
+	}
+	return nil
+}
+
+func (x *StudyPart) GetStandings() []*Standing {
+	if x != nil {
+		return x.Standings
+	}
+	return nil
+}
+
+// Standing is when a party called last, and what it waits for.
+type Standing struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Party          string                 `protobuf:"bytes,1,opt,name=party,proto3" json:"party,omitempty"`
+	What           string                 `protobuf:"bytes,2,opt,name=what,proto3" json:"what,omitempty"`
+	SeenUnixMillis int64                  `protobuf:"varint,3,opt,name=seen_unix_millis,json=seenUnixMillis,proto3" json:"seen_unix_millis,omitempty"` // 0: never
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *Standing) Reset() {
+	*x = Standing{}
+	mi := &file_caucus_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Standing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Standing) ProtoMessage() {}
+
+func (x *Standing) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Standing.ProtoReflect.Descriptor instead.
+func (*Standing) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Standing) GetParty() string {
+	if x != nil {
+		return x.Party
+	}
+	return ""
+}
+
+func (x *Standing) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *Standing) GetSeenUnixMillis() int64 {
+	if x != nil {
+		return x.SeenUnixMillis
+	}
+	return 0
+}
+
 // Signed is a stored document and the coordinator's Ed25519 signature over its
 // exact bytes, in the context of its kind.
 type Signed struct {
@@ -590,7 +751,7 @@ type Signed struct {
 
 func (x *Signed) Reset() {
 	*x = Signed{}
-	mi := &file_caucus_proto_msgTypes[8]
+	mi := &file_caucus_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -602,7 +763,7 @@ func (x *Signed) String() string {
 func (*Signed) ProtoMessage() {}
 
 func (x *Signed) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[8]
+	mi := &file_caucus_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -615,7 +776,7 @@ func (x *Signed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signed.ProtoReflect.Descriptor instead.
 func (*Signed) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{8}
+	return file_caucus_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Signed) GetDocument() []byte {
@@ -642,7 +803,7 @@ type DownloadRequest struct {
 
 func (x *DownloadRequest) Reset() {
 	*x = DownloadRequest{}
-	mi := &file_caucus_proto_msgTypes[9]
+	mi := &file_caucus_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -654,7 +815,7 @@ func (x *DownloadRequest) String() string {
 func (*DownloadRequest) ProtoMessage() {}
 
 func (x *DownloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[9]
+	mi := &file_caucus_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -667,7 +828,7 @@ func (x *DownloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DownloadRequest.ProtoReflect.Descriptor instead.
 func (*DownloadRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{9}
+	return file_caucus_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DownloadRequest) GetStudy() string {
@@ -700,7 +861,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_caucus_proto_msgTypes[10]
+	mi := &file_caucus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +873,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[10]
+	mi := &file_caucus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +886,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{10}
+	return file_caucus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Chunk) GetOffset() uint64 {
@@ -776,7 +937,7 @@ type ContributeRequest struct {
 
 func (x *ContributeRequest) Reset() {
 	*x = ContributeRequest{}
-	mi := &file_caucus_proto_msgTypes[11]
+	mi := &file_caucus_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -788,7 +949,7 @@ func (x *ContributeRequest) String() string {
 func (*ContributeRequest) ProtoMessage() {}
 
 func (x *ContributeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[11]
+	mi := &file_caucus_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -801,7 +962,7 @@ func (x *ContributeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContributeRequest.ProtoReflect.Descriptor instead.
 func (*ContributeRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{11}
+	return file_caucus_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ContributeRequest) GetPart() isContributeRequest_Part {
@@ -856,7 +1017,7 @@ type ContributionHeader struct {
 
 func (x *ContributionHeader) Reset() {
 	*x = ContributionHeader{}
-	mi := &file_caucus_proto_msgTypes[12]
+	mi := &file_caucus_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +1029,7 @@ func (x *ContributionHeader) String() string {
 func (*ContributionHeader) ProtoMessage() {}
 
 func (x *ContributionHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[12]
+	mi := &file_caucus_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +1042,7 @@ func (x *ContributionHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContributionHeader.ProtoReflect.Descriptor instead.
 func (*ContributionHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{12}
+	return file_caucus_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ContributionHeader) GetPlanHash() []byte {
@@ -914,7 +1075,7 @@ type DeclineRequest struct {
 
 func (x *DeclineRequest) Reset() {
 	*x = DeclineRequest{}
-	mi := &file_caucus_proto_msgTypes[13]
+	mi := &file_caucus_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -926,7 +1087,7 @@ func (x *DeclineRequest) String() string {
 func (*DeclineRequest) ProtoMessage() {}
 
 func (x *DeclineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[13]
+	mi := &file_caucus_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -939,7 +1100,7 @@ func (x *DeclineRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeclineRequest.ProtoReflect.Descriptor instead.
 func (*DeclineRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{13}
+	return file_caucus_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DeclineRequest) GetPlanHash() []byte {
@@ -957,7 +1118,7 @@ type DeclineReply struct {
 
 func (x *DeclineReply) Reset() {
 	*x = DeclineReply{}
-	mi := &file_caucus_proto_msgTypes[14]
+	mi := &file_caucus_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -969,7 +1130,7 @@ func (x *DeclineReply) String() string {
 func (*DeclineReply) ProtoMessage() {}
 
 func (x *DeclineReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[14]
+	mi := &file_caucus_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -982,7 +1143,7 @@ func (x *DeclineReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeclineReply.ProtoReflect.Descriptor instead.
 func (*DeclineReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{14}
+	return file_caucus_proto_rawDescGZIP(), []int{16}
 }
 
 type GossipRequest struct {
@@ -993,7 +1154,7 @@ type GossipRequest struct {
 
 func (x *GossipRequest) Reset() {
 	*x = GossipRequest{}
-	mi := &file_caucus_proto_msgTypes[15]
+	mi := &file_caucus_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1005,7 +1166,7 @@ func (x *GossipRequest) String() string {
 func (*GossipRequest) ProtoMessage() {}
 
 func (x *GossipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[15]
+	mi := &file_caucus_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1018,7 +1179,7 @@ func (x *GossipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GossipRequest.ProtoReflect.Descriptor instead.
 func (*GossipRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{15}
+	return file_caucus_proto_rawDescGZIP(), []int{17}
 }
 
 type GossipReply struct {
@@ -1031,7 +1192,7 @@ type GossipReply struct {
 
 func (x *GossipReply) Reset() {
 	*x = GossipReply{}
-	mi := &file_caucus_proto_msgTypes[16]
+	mi := &file_caucus_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1043,7 +1204,7 @@ func (x *GossipReply) String() string {
 func (*GossipReply) ProtoMessage() {}
 
 func (x *GossipReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[16]
+	mi := &file_caucus_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1056,7 +1217,7 @@ func (x *GossipReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GossipReply.ProtoReflect.Descriptor instead.
 func (*GossipReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{16}
+	return file_caucus_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GossipReply) GetAddresses() []string {
@@ -1087,7 +1248,7 @@ type InviteRequest struct {
 
 func (x *InviteRequest) Reset() {
 	*x = InviteRequest{}
-	mi := &file_caucus_proto_msgTypes[17]
+	mi := &file_caucus_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1260,7 @@ func (x *InviteRequest) String() string {
 func (*InviteRequest) ProtoMessage() {}
 
 func (x *InviteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[17]
+	mi := &file_caucus_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +1273,7 @@ func (x *InviteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteRequest.ProtoReflect.Descriptor instead.
 func (*InviteRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{17}
+	return file_caucus_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *InviteRequest) GetName() string {
@@ -1154,7 +1315,7 @@ type InviteReply struct {
 
 func (x *InviteReply) Reset() {
 	*x = InviteReply{}
-	mi := &file_caucus_proto_msgTypes[18]
+	mi := &file_caucus_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1327,7 @@ func (x *InviteReply) String() string {
 func (*InviteReply) ProtoMessage() {}
 
 func (x *InviteReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[18]
+	mi := &file_caucus_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1340,7 @@ func (x *InviteReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteReply.ProtoReflect.Descriptor instead.
 func (*InviteReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{18}
+	return file_caucus_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *InviteReply) GetInvitation() string {
@@ -1204,7 +1365,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_caucus_proto_msgTypes[19]
+	mi := &file_caucus_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1216,7 +1377,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[19]
+	mi := &file_caucus_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1229,7 +1390,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{19}
+	return file_caucus_proto_rawDescGZIP(), []int{21}
 }
 
 type ListMembersReply struct {
@@ -1241,7 +1402,7 @@ type ListMembersReply struct {
 
 func (x *ListMembersReply) Reset() {
 	*x = ListMembersReply{}
-	mi := &file_caucus_proto_msgTypes[20]
+	mi := &file_caucus_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1253,7 +1414,7 @@ func (x *ListMembersReply) String() string {
 func (*ListMembersReply) ProtoMessage() {}
 
 func (x *ListMembersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[20]
+	mi := &file_caucus_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1266,7 +1427,7 @@ func (x *ListMembersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersReply.ProtoReflect.Descriptor instead.
 func (*ListMembersReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{20}
+	return file_caucus_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListMembersReply) GetMembers() []*Member {
@@ -1283,13 +1444,17 @@ type Member struct {
 	Status            string                 `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`                                                   // invited, enrolled, expired (its invitation), revoked
 	ExpiresUnixMillis int64                  `protobuf:"varint,4,opt,name=expires_unix_millis,json=expiresUnixMillis,proto3" json:"expires_unix_millis,omitempty"` // of its newest certificate or invitation
 	Alive             bool                   `protobuf:"varint,5,opt,name=alive,proto3" json:"alive,omitempty"`                                                    // a hint from gossip, where it is on
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	SeenUnixMillis    int64                  `protobuf:"varint,6,opt,name=seen_unix_millis,json=seenUnixMillis,proto3" json:"seen_unix_millis,omitempty"`          // when it called last; 0: never
+	// How many of its processes called in the last minutes: more than one is one
+	// identity in several places.
+	Runs          uint32 `protobuf:"varint,7,opt,name=runs,proto3" json:"runs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_caucus_proto_msgTypes[21]
+	mi := &file_caucus_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1301,7 +1466,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[21]
+	mi := &file_caucus_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1314,7 +1479,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{21}
+	return file_caucus_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Member) GetName() string {
@@ -1352,6 +1517,20 @@ func (x *Member) GetAlive() bool {
 	return false
 }
 
+func (x *Member) GetSeenUnixMillis() int64 {
+	if x != nil {
+		return x.SeenUnixMillis
+	}
+	return 0
+}
+
+func (x *Member) GetRuns() uint32 {
+	if x != nil {
+		return x.Runs
+	}
+	return 0
+}
+
 type RevokeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1361,7 +1540,7 @@ type RevokeRequest struct {
 
 func (x *RevokeRequest) Reset() {
 	*x = RevokeRequest{}
-	mi := &file_caucus_proto_msgTypes[22]
+	mi := &file_caucus_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1373,7 +1552,7 @@ func (x *RevokeRequest) String() string {
 func (*RevokeRequest) ProtoMessage() {}
 
 func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[22]
+	mi := &file_caucus_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1386,7 +1565,7 @@ func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{22}
+	return file_caucus_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RevokeRequest) GetName() string {
@@ -1404,7 +1583,7 @@ type RevokeReply struct {
 
 func (x *RevokeReply) Reset() {
 	*x = RevokeReply{}
-	mi := &file_caucus_proto_msgTypes[23]
+	mi := &file_caucus_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1416,7 +1595,7 @@ func (x *RevokeReply) String() string {
 func (*RevokeReply) ProtoMessage() {}
 
 func (x *RevokeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[23]
+	mi := &file_caucus_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1429,7 +1608,7 @@ func (x *RevokeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeReply.ProtoReflect.Descriptor instead.
 func (*RevokeReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{23}
+	return file_caucus_proto_rawDescGZIP(), []int{25}
 }
 
 type UploadPoolRequest struct {
@@ -1445,7 +1624,7 @@ type UploadPoolRequest struct {
 
 func (x *UploadPoolRequest) Reset() {
 	*x = UploadPoolRequest{}
-	mi := &file_caucus_proto_msgTypes[24]
+	mi := &file_caucus_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1457,7 +1636,7 @@ func (x *UploadPoolRequest) String() string {
 func (*UploadPoolRequest) ProtoMessage() {}
 
 func (x *UploadPoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[24]
+	mi := &file_caucus_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1470,7 +1649,7 @@ func (x *UploadPoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadPoolRequest.ProtoReflect.Descriptor instead.
 func (*UploadPoolRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{24}
+	return file_caucus_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *UploadPoolRequest) GetPart() isUploadPoolRequest_Part {
@@ -1524,7 +1703,7 @@ type PoolHeader struct {
 
 func (x *PoolHeader) Reset() {
 	*x = PoolHeader{}
-	mi := &file_caucus_proto_msgTypes[25]
+	mi := &file_caucus_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1536,7 +1715,7 @@ func (x *PoolHeader) String() string {
 func (*PoolHeader) ProtoMessage() {}
 
 func (x *PoolHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[25]
+	mi := &file_caucus_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1549,7 +1728,7 @@ func (x *PoolHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolHeader.ProtoReflect.Descriptor instead.
 func (*PoolHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{25}
+	return file_caucus_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PoolHeader) GetDigest() []byte {
@@ -1574,7 +1753,7 @@ type UploadPoolReply struct {
 
 func (x *UploadPoolReply) Reset() {
 	*x = UploadPoolReply{}
-	mi := &file_caucus_proto_msgTypes[26]
+	mi := &file_caucus_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +1765,7 @@ func (x *UploadPoolReply) String() string {
 func (*UploadPoolReply) ProtoMessage() {}
 
 func (x *UploadPoolReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[26]
+	mi := &file_caucus_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +1778,7 @@ func (x *UploadPoolReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadPoolReply.ProtoReflect.Descriptor instead.
 func (*UploadPoolReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{26}
+	return file_caucus_proto_rawDescGZIP(), []int{28}
 }
 
 type CreateStudyRequest struct {
@@ -1615,7 +1794,7 @@ type CreateStudyRequest struct {
 
 func (x *CreateStudyRequest) Reset() {
 	*x = CreateStudyRequest{}
-	mi := &file_caucus_proto_msgTypes[27]
+	mi := &file_caucus_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1627,7 +1806,7 @@ func (x *CreateStudyRequest) String() string {
 func (*CreateStudyRequest) ProtoMessage() {}
 
 func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[27]
+	mi := &file_caucus_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1640,7 +1819,7 @@ func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStudyRequest.ProtoReflect.Descriptor instead.
 func (*CreateStudyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{27}
+	return file_caucus_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CreateStudyRequest) GetPart() isCreateStudyRequest_Part {
@@ -1694,7 +1873,7 @@ type PlanHeader struct {
 
 func (x *PlanHeader) Reset() {
 	*x = PlanHeader{}
-	mi := &file_caucus_proto_msgTypes[28]
+	mi := &file_caucus_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1706,7 +1885,7 @@ func (x *PlanHeader) String() string {
 func (*PlanHeader) ProtoMessage() {}
 
 func (x *PlanHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[28]
+	mi := &file_caucus_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1719,7 +1898,7 @@ func (x *PlanHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanHeader.ProtoReflect.Descriptor instead.
 func (*PlanHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{28}
+	return file_caucus_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PlanHeader) GetHash() []byte {
@@ -1746,7 +1925,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_caucus_proto_msgTypes[29]
+	mi := &file_caucus_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +1937,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[29]
+	mi := &file_caucus_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +1950,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{29}
+	return file_caucus_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ClockRequest) GetVouch() bool {
@@ -1793,7 +1972,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_caucus_proto_msgTypes[30]
+	mi := &file_caucus_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1805,7 +1984,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[30]
+	mi := &file_caucus_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1818,7 +1997,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{30}
+	return file_caucus_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ClockReply) GetUnixMillis() int64 {
@@ -1845,7 +2024,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_caucus_proto_msgTypes[31]
+	mi := &file_caucus_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1857,7 +2036,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[31]
+	mi := &file_caucus_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1870,7 +2049,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{31}
+	return file_caucus_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CancelRequest) GetStudy() string {
@@ -1887,6 +2066,93 @@ func (x *CancelRequest) GetReason() string {
 	return ""
 }
 
+type AmendRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Study string                 `protobuf:"bytes,1,opt,name=study,proto3" json:"study,omitempty"`
+	// What is 0 stays as it is.
+	DeadlineUnixMillis int64  `protobuf:"varint,2,opt,name=deadline_unix_millis,json=deadlineUnixMillis,proto3" json:"deadline_unix_millis,omitempty"`
+	Minimum            uint32 `protobuf:"varint,3,opt,name=minimum,proto3" json:"minimum,omitempty"`
+	// The share of the roster that seals it before its deadline, and how long nobody
+	// may have contributed since; seal_when_all drops the rule.
+	Share         float64 `protobuf:"fixed64,4,opt,name=share,proto3" json:"share,omitempty"`
+	QuietSeconds  uint32  `protobuf:"varint,5,opt,name=quiet_seconds,json=quietSeconds,proto3" json:"quiet_seconds,omitempty"`
+	SealWhenAll   bool    `protobuf:"varint,6,opt,name=seal_when_all,json=sealWhenAll,proto3" json:"seal_when_all,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AmendRequest) Reset() {
+	*x = AmendRequest{}
+	mi := &file_caucus_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AmendRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AmendRequest) ProtoMessage() {}
+
+func (x *AmendRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AmendRequest.ProtoReflect.Descriptor instead.
+func (*AmendRequest) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *AmendRequest) GetStudy() string {
+	if x != nil {
+		return x.Study
+	}
+	return ""
+}
+
+func (x *AmendRequest) GetDeadlineUnixMillis() int64 {
+	if x != nil {
+		return x.DeadlineUnixMillis
+	}
+	return 0
+}
+
+func (x *AmendRequest) GetMinimum() uint32 {
+	if x != nil {
+		return x.Minimum
+	}
+	return 0
+}
+
+func (x *AmendRequest) GetShare() float64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *AmendRequest) GetQuietSeconds() uint32 {
+	if x != nil {
+		return x.QuietSeconds
+	}
+	return 0
+}
+
+func (x *AmendRequest) GetSealWhenAll() bool {
+	if x != nil {
+		return x.SealWhenAll
+	}
+	return false
+}
+
 var File_caucus_proto protoreflect.FileDescriptor
 
 const file_caucus_proto_rawDesc = "" +
@@ -1896,10 +2162,15 @@ const file_caucus_proto_rawDesc = "" +
 	"\x0fsigning_request\x18\x01 \x01(\fR\x0esigningRequest\".\n" +
 	"\n" +
 	"EnrolReply\x12 \n" +
-	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"M\n" +
+	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"\x86\x01\n" +
 	"\vListRequest\x12&\n" +
 	"\x05shown\x18\x01 \x01(\v2\x10.caucus.v1.ShownR\x05shown\x12\x16\n" +
-	"\x06signer\x18\x02 \x01(\fR\x06signer\"U\n" +
+	"\x06signer\x18\x02 \x01(\fR\x06signer\x12\x10\n" +
+	"\x03run\x18\x03 \x01(\fR\x03run\x12%\n" +
+	"\x05waits\x18\x04 \x03(\v2\x0f.caucus.v1.WaitR\x05waits\"7\n" +
+	"\x04Wait\x12\x1b\n" +
+	"\tplan_hash\x18\x01 \x01(\fR\bplanHash\x12\x12\n" +
+	"\x04what\x18\x02 \x01(\tR\x04what\"U\n" +
 	"\x05Shown\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x1c\n" +
@@ -1909,7 +2180,7 @@ const file_caucus_proto_rawDesc = "" +
 	"\vunix_millis\x18\x02 \x01(\x03R\n" +
 	"unixMillis\x12%\n" +
 	"\x04head\x18\x03 \x01(\v2\x11.caucus.v1.SignedR\x04head\x123\n" +
-	"\vsuccessions\x18\x04 \x03(\v2\x11.caucus.v1.SignedR\vsuccessions\"\xaa\x02\n" +
+	"\vsuccessions\x18\x04 \x03(\v2\x11.caucus.v1.SignedR\vsuccessions\"\xca\x02\n" +
 	"\aSummary\x12\x1b\n" +
 	"\tplan_hash\x18\x01 \x01(\fR\bplanHash\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -1922,9 +2193,12 @@ const file_caucus_proto_rawDesc = "" +
 	"\aminimum\x18\t \x01(\rR\aminimum\x12\x12\n" +
 	"\x04mine\x18\n" +
 	" \x01(\bR\x04mine\x12\x12\n" +
-	"\x04lost\x18\v \x01(\bR\x04lost\"$\n" +
+	"\x04lost\x18\v \x01(\bR\x04lost\x12\x1e\n" +
+	"\n" +
+	"amendments\x18\f \x01(\rR\n" +
+	"amendments\"$\n" +
 	"\fStudyRequest\x12\x14\n" +
-	"\x05study\x18\x01 \x01(\tR\x05study\"\xf0\x01\n" +
+	"\x05study\x18\x01 \x01(\tR\x05study\"\xd6\x02\n" +
 	"\tStudyPart\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.caucus.v1.SummaryR\asummary\x12\x1d\n" +
 	"\n" +
@@ -1933,7 +2207,15 @@ const file_caucus_proto_rawDesc = "" +
 	"\vcontributed\x18\x04 \x03(\tR\vcontributed\x12\x18\n" +
 	"\amissing\x18\x05 \x03(\tR\amissing\x12\x1a\n" +
 	"\bdeclined\x18\x06 \x03(\tR\bdeclined\x12\x18\n" +
-	"\aawaited\x18\a \x03(\tR\aawaited\"B\n" +
+	"\aawaited\x18\a \x03(\tR\aawaited\x121\n" +
+	"\n" +
+	"amendments\x18\b \x03(\v2\x11.caucus.v1.SignedR\n" +
+	"amendments\x121\n" +
+	"\tstandings\x18\t \x03(\v2\x13.caucus.v1.StandingR\tstandings\"^\n" +
+	"\bStanding\x12\x14\n" +
+	"\x05party\x18\x01 \x01(\tR\x05party\x12\x12\n" +
+	"\x04what\x18\x02 \x01(\tR\x04what\x12(\n" +
+	"\x10seen_unix_millis\x18\x03 \x01(\x03R\x0eseenUnixMillis\"B\n" +
 	"\x06Signed\x12\x1a\n" +
 	"\bdocument\x18\x01 \x01(\fR\bdocument\x12\x1c\n" +
 	"\tsignature\x18\x02 \x01(\fR\tsignature\"?\n" +
@@ -1973,13 +2255,15 @@ const file_caucus_proto_rawDesc = "" +
 	"\x13expires_unix_millis\x18\x02 \x01(\x03R\x11expiresUnixMillis\"\x14\n" +
 	"\x12ListMembersRequest\"?\n" +
 	"\x10ListMembersReply\x12+\n" +
-	"\amembers\x18\x01 \x03(\v2\x11.caucus.v1.MemberR\amembers\"\x8e\x01\n" +
+	"\amembers\x18\x01 \x03(\v2\x11.caucus.v1.MemberR\amembers\"\xcc\x01\n" +
 	"\x06Member\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\tR\x06status\x12.\n" +
 	"\x13expires_unix_millis\x18\x04 \x01(\x03R\x11expiresUnixMillis\x12\x14\n" +
-	"\x05alive\x18\x05 \x01(\bR\x05alive\"#\n" +
+	"\x05alive\x18\x05 \x01(\bR\x05alive\x12(\n" +
+	"\x10seen_unix_millis\x18\x06 \x01(\x03R\x0eseenUnixMillis\x12\x12\n" +
+	"\x04runs\x18\a \x01(\rR\x04runs\"#\n" +
 	"\rRevokeRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\r\n" +
 	"\vRevokeReply\"v\n" +
@@ -2009,7 +2293,14 @@ const file_caucus_proto_rawDesc = "" +
 	"\x05doubt\x18\x02 \x01(\tR\x05doubt\"=\n" +
 	"\rCancelRequest\x12\x14\n" +
 	"\x05study\x18\x01 \x01(\tR\x05study\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason2}\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xcf\x01\n" +
+	"\fAmendRequest\x12\x14\n" +
+	"\x05study\x18\x01 \x01(\tR\x05study\x120\n" +
+	"\x14deadline_unix_millis\x18\x02 \x01(\x03R\x12deadlineUnixMillis\x12\x18\n" +
+	"\aminimum\x18\x03 \x01(\rR\aminimum\x12\x14\n" +
+	"\x05share\x18\x04 \x01(\x01R\x05share\x12#\n" +
+	"\rquiet_seconds\x18\x05 \x01(\rR\fquietSeconds\x12\"\n" +
+	"\rseal_when_all\x18\x06 \x01(\bR\vsealWhenAll2}\n" +
 	"\tEnrolment\x127\n" +
 	"\x05Enrol\x12\x17.caucus.v1.EnrolRequest\x1a\x15.caucus.v1.EnrolReply\x127\n" +
 	"\x05Renew\x12\x17.caucus.v1.EnrolRequest\x1a\x15.caucus.v1.EnrolReply2\xb7\x03\n" +
@@ -2021,7 +2312,7 @@ const file_caucus_proto_rawDesc = "" +
 	"Contribute\x12\x1c.caucus.v1.ContributeRequest\x1a\x11.caucus.v1.Signed(\x01\x12=\n" +
 	"\aDecline\x12\x19.caucus.v1.DeclineRequest\x1a\x17.caucus.v1.DeclineReply\x12A\n" +
 	"\x0fDownloadRelease\x12\x1a.caucus.v1.DownloadRequest\x1a\x10.caucus.v1.Chunk0\x01\x12:\n" +
-	"\x06Gossip\x12\x18.caucus.v1.GossipRequest\x1a\x16.caucus.v1.GossipReply2\xc7\x04\n" +
+	"\x06Gossip\x12\x18.caucus.v1.GossipRequest\x1a\x16.caucus.v1.GossipReply2\xbd\x05\n" +
 	"\x0eAdministration\x12:\n" +
 	"\x06Invite\x12\x18.caucus.v1.InviteRequest\x1a\x16.caucus.v1.InviteReply\x12I\n" +
 	"\vListMembers\x12\x1d.caucus.v1.ListMembersRequest\x1a\x1b.caucus.v1.ListMembersReply\x12:\n" +
@@ -2030,7 +2321,11 @@ const file_caucus_proto_rawDesc = "" +
 	"UploadPool\x12\x1c.caucus.v1.UploadPoolRequest\x1a\x1a.caucus.v1.UploadPoolReply(\x01\x12B\n" +
 	"\vCreateStudy\x12\x1d.caucus.v1.CreateStudyRequest\x1a\x12.caucus.v1.Summary(\x01\x128\n" +
 	"\tOpenStudy\x12\x17.caucus.v1.StudyRequest\x1a\x12.caucus.v1.Summary\x12;\n" +
-	"\vCancelStudy\x12\x18.caucus.v1.CancelRequest\x1a\x12.caucus.v1.Summary\x124\n" +
+	"\vCancelStudy\x12\x18.caucus.v1.CancelRequest\x1a\x12.caucus.v1.Summary\x129\n" +
+	"\n" +
+	"CloseStudy\x12\x17.caucus.v1.StudyRequest\x1a\x12.caucus.v1.Summary\x129\n" +
+	"\n" +
+	"AmendStudy\x12\x17.caucus.v1.AmendRequest\x1a\x12.caucus.v1.Summary\x124\n" +
 	"\x05Waive\x12\x17.caucus.v1.StudyRequest\x1a\x12.caucus.v1.Summary\x127\n" +
 	"\x05Clock\x12\x17.caucus.v1.ClockRequest\x1a\x15.caucus.v1.ClockReplyB\x14Z\x12caucus/protocol/pbb\x06proto3"
 
@@ -2046,96 +2341,106 @@ func file_caucus_proto_rawDescGZIP() []byte {
 	return file_caucus_proto_rawDescData
 }
 
-var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_caucus_proto_goTypes = []any{
 	(*EnrolRequest)(nil),       // 0: caucus.v1.EnrolRequest
 	(*EnrolReply)(nil),         // 1: caucus.v1.EnrolReply
 	(*ListRequest)(nil),        // 2: caucus.v1.ListRequest
-	(*Shown)(nil),              // 3: caucus.v1.Shown
-	(*ListReply)(nil),          // 4: caucus.v1.ListReply
-	(*Summary)(nil),            // 5: caucus.v1.Summary
-	(*StudyRequest)(nil),       // 6: caucus.v1.StudyRequest
-	(*StudyPart)(nil),          // 7: caucus.v1.StudyPart
-	(*Signed)(nil),             // 8: caucus.v1.Signed
-	(*DownloadRequest)(nil),    // 9: caucus.v1.DownloadRequest
-	(*Chunk)(nil),              // 10: caucus.v1.Chunk
-	(*ContributeRequest)(nil),  // 11: caucus.v1.ContributeRequest
-	(*ContributionHeader)(nil), // 12: caucus.v1.ContributionHeader
-	(*DeclineRequest)(nil),     // 13: caucus.v1.DeclineRequest
-	(*DeclineReply)(nil),       // 14: caucus.v1.DeclineReply
-	(*GossipRequest)(nil),      // 15: caucus.v1.GossipRequest
-	(*GossipReply)(nil),        // 16: caucus.v1.GossipReply
-	(*InviteRequest)(nil),      // 17: caucus.v1.InviteRequest
-	(*InviteReply)(nil),        // 18: caucus.v1.InviteReply
-	(*ListMembersRequest)(nil), // 19: caucus.v1.ListMembersRequest
-	(*ListMembersReply)(nil),   // 20: caucus.v1.ListMembersReply
-	(*Member)(nil),             // 21: caucus.v1.Member
-	(*RevokeRequest)(nil),      // 22: caucus.v1.RevokeRequest
-	(*RevokeReply)(nil),        // 23: caucus.v1.RevokeReply
-	(*UploadPoolRequest)(nil),  // 24: caucus.v1.UploadPoolRequest
-	(*PoolHeader)(nil),         // 25: caucus.v1.PoolHeader
-	(*UploadPoolReply)(nil),    // 26: caucus.v1.UploadPoolReply
-	(*CreateStudyRequest)(nil), // 27: caucus.v1.CreateStudyRequest
-	(*PlanHeader)(nil),         // 28: caucus.v1.PlanHeader
-	(*ClockRequest)(nil),       // 29: caucus.v1.ClockRequest
-	(*ClockReply)(nil),         // 30: caucus.v1.ClockReply
-	(*CancelRequest)(nil),      // 31: caucus.v1.CancelRequest
+	(*Wait)(nil),               // 3: caucus.v1.Wait
+	(*Shown)(nil),              // 4: caucus.v1.Shown
+	(*ListReply)(nil),          // 5: caucus.v1.ListReply
+	(*Summary)(nil),            // 6: caucus.v1.Summary
+	(*StudyRequest)(nil),       // 7: caucus.v1.StudyRequest
+	(*StudyPart)(nil),          // 8: caucus.v1.StudyPart
+	(*Standing)(nil),           // 9: caucus.v1.Standing
+	(*Signed)(nil),             // 10: caucus.v1.Signed
+	(*DownloadRequest)(nil),    // 11: caucus.v1.DownloadRequest
+	(*Chunk)(nil),              // 12: caucus.v1.Chunk
+	(*ContributeRequest)(nil),  // 13: caucus.v1.ContributeRequest
+	(*ContributionHeader)(nil), // 14: caucus.v1.ContributionHeader
+	(*DeclineRequest)(nil),     // 15: caucus.v1.DeclineRequest
+	(*DeclineReply)(nil),       // 16: caucus.v1.DeclineReply
+	(*GossipRequest)(nil),      // 17: caucus.v1.GossipRequest
+	(*GossipReply)(nil),        // 18: caucus.v1.GossipReply
+	(*InviteRequest)(nil),      // 19: caucus.v1.InviteRequest
+	(*InviteReply)(nil),        // 20: caucus.v1.InviteReply
+	(*ListMembersRequest)(nil), // 21: caucus.v1.ListMembersRequest
+	(*ListMembersReply)(nil),   // 22: caucus.v1.ListMembersReply
+	(*Member)(nil),             // 23: caucus.v1.Member
+	(*RevokeRequest)(nil),      // 24: caucus.v1.RevokeRequest
+	(*RevokeReply)(nil),        // 25: caucus.v1.RevokeReply
+	(*UploadPoolRequest)(nil),  // 26: caucus.v1.UploadPoolRequest
+	(*PoolHeader)(nil),         // 27: caucus.v1.PoolHeader
+	(*UploadPoolReply)(nil),    // 28: caucus.v1.UploadPoolReply
+	(*CreateStudyRequest)(nil), // 29: caucus.v1.CreateStudyRequest
+	(*PlanHeader)(nil),         // 30: caucus.v1.PlanHeader
+	(*ClockRequest)(nil),       // 31: caucus.v1.ClockRequest
+	(*ClockReply)(nil),         // 32: caucus.v1.ClockReply
+	(*CancelRequest)(nil),      // 33: caucus.v1.CancelRequest
+	(*AmendRequest)(nil),       // 34: caucus.v1.AmendRequest
 }
 var file_caucus_proto_depIdxs = []int32{
-	3,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
-	5,  // 1: caucus.v1.ListReply.studies:type_name -> caucus.v1.Summary
-	8,  // 2: caucus.v1.ListReply.head:type_name -> caucus.v1.Signed
-	8,  // 3: caucus.v1.ListReply.successions:type_name -> caucus.v1.Signed
-	5,  // 4: caucus.v1.StudyPart.summary:type_name -> caucus.v1.Summary
-	10, // 5: caucus.v1.StudyPart.plan:type_name -> caucus.v1.Chunk
-	12, // 6: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
-	10, // 7: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	21, // 8: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	25, // 9: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
-	10, // 10: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
-	28, // 11: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
-	10, // 12: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	0,  // 13: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
-	0,  // 14: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
-	2,  // 15: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
-	6,  // 16: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
-	9,  // 17: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
-	11, // 18: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	13, // 19: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
-	9,  // 20: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	15, // 21: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
-	17, // 22: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	19, // 23: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	22, // 24: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	24, // 25: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	27, // 26: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	6,  // 27: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	31, // 28: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	6,  // 29: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	29, // 30: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	1,  // 31: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 32: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	4,  // 33: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	7,  // 34: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	10, // 35: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	8,  // 36: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	14, // 37: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	10, // 38: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	16, // 39: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
-	18, // 40: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	20, // 41: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	23, // 42: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	26, // 43: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	5,  // 44: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	5,  // 45: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	5,  // 46: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	5,  // 47: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	30, // 48: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	31, // [31:49] is the sub-list for method output_type
-	13, // [13:31] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	4,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
+	3,  // 1: caucus.v1.ListRequest.waits:type_name -> caucus.v1.Wait
+	6,  // 2: caucus.v1.ListReply.studies:type_name -> caucus.v1.Summary
+	10, // 3: caucus.v1.ListReply.head:type_name -> caucus.v1.Signed
+	10, // 4: caucus.v1.ListReply.successions:type_name -> caucus.v1.Signed
+	6,  // 5: caucus.v1.StudyPart.summary:type_name -> caucus.v1.Summary
+	12, // 6: caucus.v1.StudyPart.plan:type_name -> caucus.v1.Chunk
+	10, // 7: caucus.v1.StudyPart.amendments:type_name -> caucus.v1.Signed
+	9,  // 8: caucus.v1.StudyPart.standings:type_name -> caucus.v1.Standing
+	14, // 9: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
+	12, // 10: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
+	23, // 11: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
+	27, // 12: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
+	12, // 13: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
+	30, // 14: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	12, // 15: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
+	0,  // 16: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
+	0,  // 17: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
+	2,  // 18: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
+	7,  // 19: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
+	11, // 20: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
+	13, // 21: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
+	15, // 22: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	11, // 23: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	17, // 24: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
+	19, // 25: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	21, // 26: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	24, // 27: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	26, // 28: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	29, // 29: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	7,  // 30: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	33, // 31: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	7,  // 32: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
+	34, // 33: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	7,  // 34: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	31, // 35: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	1,  // 36: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 37: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 38: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 39: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 40: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 41: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 42: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 43: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 44: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
+	20, // 45: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	22, // 46: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	25, // 47: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	28, // 48: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 49: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 50: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 51: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 52: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 53: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 54: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	32, // 55: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	36, // [36:56] is the sub-list for method output_type
+	16, // [16:36] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_caucus_proto_init() }
@@ -2143,15 +2448,15 @@ func file_caucus_proto_init() {
 	if File_caucus_proto != nil {
 		return
 	}
-	file_caucus_proto_msgTypes[11].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[13].OneofWrappers = []any{
 		(*ContributeRequest_Header)(nil),
 		(*ContributeRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[24].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[26].OneofWrappers = []any{
 		(*UploadPoolRequest_Header)(nil),
 		(*UploadPoolRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[27].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[29].OneofWrappers = []any{
 		(*CreateStudyRequest_Header)(nil),
 		(*CreateStudyRequest_Chunk)(nil),
 	}
@@ -2161,7 +2466,7 @@ func file_caucus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_caucus_proto_rawDesc), len(file_caucus_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   32,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

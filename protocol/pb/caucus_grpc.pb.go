@@ -562,6 +562,8 @@ const (
 	Administration_CreateStudy_FullMethodName = "/caucus.v1.Administration/CreateStudy"
 	Administration_OpenStudy_FullMethodName   = "/caucus.v1.Administration/OpenStudy"
 	Administration_CancelStudy_FullMethodName = "/caucus.v1.Administration/CancelStudy"
+	Administration_CloseStudy_FullMethodName  = "/caucus.v1.Administration/CloseStudy"
+	Administration_AmendStudy_FullMethodName  = "/caucus.v1.Administration/AmendStudy"
 	Administration_Waive_FullMethodName       = "/caucus.v1.Administration/Waive"
 	Administration_Clock_FullMethodName       = "/caucus.v1.Administration/Clock"
 )
@@ -587,6 +589,11 @@ type AdministrationClient interface {
 	OpenStudy(ctx context.Context, in *StudyRequest, opts ...grpc.CallOption) (*Summary, error)
 	// CancelStudy fails a study that is not released yet.
 	CancelStudy(ctx context.Context, in *CancelRequest, opts ...grpc.CallOption) (*Summary, error)
+	// CloseStudy seals an open study now, if its minimum is there.
+	CloseStudy(ctx context.Context, in *StudyRequest, opts ...grpc.CallOption) (*Summary, error)
+	// AmendStudy changes when an open study ends, or opens a failed one again of which
+	// the coordinator's ledger holds no entry. What it may change the plan says.
+	AmendStudy(ctx context.Context, in *AmendRequest, opts ...grpc.CallOption) (*Summary, error)
 	// Waive lets a study be released without the contributors that have not called
 	// since the coordinator started.
 	Waive(ctx context.Context, in *StudyRequest, opts ...grpc.CallOption) (*Summary, error)
@@ -679,6 +686,26 @@ func (c *administrationClient) CancelStudy(ctx context.Context, in *CancelReques
 	return out, nil
 }
 
+func (c *administrationClient) CloseStudy(ctx context.Context, in *StudyRequest, opts ...grpc.CallOption) (*Summary, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Summary)
+	err := c.cc.Invoke(ctx, Administration_CloseStudy_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administrationClient) AmendStudy(ctx context.Context, in *AmendRequest, opts ...grpc.CallOption) (*Summary, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Summary)
+	err := c.cc.Invoke(ctx, Administration_AmendStudy_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *administrationClient) Waive(ctx context.Context, in *StudyRequest, opts ...grpc.CallOption) (*Summary, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Summary)
@@ -720,6 +747,11 @@ type AdministrationServer interface {
 	OpenStudy(context.Context, *StudyRequest) (*Summary, error)
 	// CancelStudy fails a study that is not released yet.
 	CancelStudy(context.Context, *CancelRequest) (*Summary, error)
+	// CloseStudy seals an open study now, if its minimum is there.
+	CloseStudy(context.Context, *StudyRequest) (*Summary, error)
+	// AmendStudy changes when an open study ends, or opens a failed one again of which
+	// the coordinator's ledger holds no entry. What it may change the plan says.
+	AmendStudy(context.Context, *AmendRequest) (*Summary, error)
 	// Waive lets a study be released without the contributors that have not called
 	// since the coordinator started.
 	Waive(context.Context, *StudyRequest) (*Summary, error)
@@ -756,6 +788,12 @@ func (UnimplementedAdministrationServer) OpenStudy(context.Context, *StudyReques
 }
 func (UnimplementedAdministrationServer) CancelStudy(context.Context, *CancelRequest) (*Summary, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelStudy not implemented")
+}
+func (UnimplementedAdministrationServer) CloseStudy(context.Context, *StudyRequest) (*Summary, error) {
+	return nil, status.Error(codes.Unimplemented, "method CloseStudy not implemented")
+}
+func (UnimplementedAdministrationServer) AmendStudy(context.Context, *AmendRequest) (*Summary, error) {
+	return nil, status.Error(codes.Unimplemented, "method AmendStudy not implemented")
 }
 func (UnimplementedAdministrationServer) Waive(context.Context, *StudyRequest) (*Summary, error) {
 	return nil, status.Error(codes.Unimplemented, "method Waive not implemented")
@@ -888,6 +926,42 @@ func _Administration_CancelStudy_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Administration_CloseStudy_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StudyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministrationServer).CloseStudy(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Administration_CloseStudy_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministrationServer).CloseStudy(ctx, req.(*StudyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Administration_AmendStudy_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AmendRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministrationServer).AmendStudy(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Administration_AmendStudy_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministrationServer).AmendStudy(ctx, req.(*AmendRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Administration_Waive_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(StudyRequest)
 	if err := dec(in); err != nil {
@@ -950,6 +1024,14 @@ var Administration_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CancelStudy",
 			Handler:    _Administration_CancelStudy_Handler,
+		},
+		{
+			MethodName: "CloseStudy",
+			Handler:    _Administration_CloseStudy_Handler,
+		},
+		{
+			MethodName: "AmendStudy",
+			Handler:    _Administration_AmendStudy_Handler,
 		},
 		{
 			MethodName: "Waive",

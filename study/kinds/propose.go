@@ -134,7 +134,7 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 		Schema: schema.Meaning(), Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
 		Unit: s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Bound: s.Bound,
 		Shards: s.Shards, Lambda: s.Lambda, Learner: s.Learner, Tilt: s.Tilt,
-		Minimum: s.Minimum, Deadline: s.Deadline.UTC().Truncate(time.Second), Readers: s.Readers, Seed: s.Seed,
+		Minimum: s.Minimum, Floor: s.Floor, Deadline: s.Deadline.UTC().Truncate(time.Second), Seal: s.Seal, Readers: s.Readers, Seed: s.Seed,
 	}
 	if p.Kind == "" {
 		p.Kind = Default

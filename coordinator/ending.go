@@ -1,0 +1,163 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// How a study ends before its deadline, or after it: sealed by the rule in force or
+// by an operator, amended, or taken up again after it failed.
+
+// sealByRule seals an open study to which enough have contributed, once nobody more
+// came for as long as its rule says. That is counted from when this process noticed
+// the last one, by the time that passes.
+func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (sealed bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.settle()
+	if err := c.load(ctx); err != nil || c.machine.State != study.Open || c.machine.Ending().Seal == nil {
+		return false, err
+	}
+	if have := c.machine.Have(); have != c.counted {
+		c.counted, c.quietSince = have, elapsed
+	}
+	if !c.machine.Enough() || elapsed-c.quietSince < c.machine.Ending().Seal.Quiet() {
+		return false, nil
+	}
+	_, err = c.stepLocked(ctx, study.ShareReached{}, nil)
+	return err == nil, err
+}
+
+// CloseStudy seals an open study with what is there.
+func (s *Server) CloseStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
+	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.step(ctx, study.Closed{}, nil); err != nil {
+		return nil, err
+	}
+	s.config.Log.Info("study closed by an operator", "study", c.hash, "by", callerOf(ctx).Name)
+	s.scheduler.nudge()
+	return s.summarize(ctx, c)
+}
+
+// AmendStudy signs an amendment of an open study, or of a failed one that is taken up
+// again: its parties are asked for what they contributed, and charged nothing more.
+func (s *Server) AmendStudy(ctx context.Context, r *pb.AmendRequest) (*pb.Summary, error) {
+	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.amend(ctx, s.scheduler.releaser, func(e study.Ending) (study.Ending, error) { return s.asked(e, r) })
+	if err != nil {
+		return nil, err
+	}
+	s.config.Log.Info("study amended", "study", c.hash, "amendment", a.Number, "reopened", a.Reopens, "deadline", a.Ending.Deadline, "minimum", a.Ending.Minimum, "by", callerOf(ctx).Name)
+	s.scheduler.nudge()
+	return s.summarize(ctx, c)
+}
+
+// asked is the ending that an operator asks for: what a request leaves out stays.
+func (s *Server) asked(e study.Ending, r *pb.AmendRequest) (study.Ending, error) {
+	now, doubt := s.registry.watch.look()
+	if doubt != nil {
+		return e, fmt.Errorf("%w: amend study: the clock is not believed by which a deadline would be set: caucus coordinator clock --vouch", study.ErrAmendment)
+	}
+	if r.DeadlineUnixMillis != 0 {
+		e.Deadline = time.UnixMilli(r.DeadlineUnixMillis)
+	}
+	if r.Minimum != 0 {
+		e.Minimum = int(r.Minimum)
+	}
+	switch {
+	case r.SealWhenAll:
+		e.Seal = nil
+	case r.Share != 0:
+		e.Seal = &study.SealRule{Share: r.Share, QuietSeconds: int(r.QuietSeconds)}
+	}
+	if !now.Before(e.Deadline) {
+		return e, fmt.Errorf("%w: deadline: %s is over by the coordinator's clock (%s): give a later one", study.ErrAmendment, e.Deadline.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	}
+	if e.Minimum < s.config.MinimumParties {
+		return e, fmt.Errorf("%w: minimum: %d: this coordinator runs no study with less than %d contributions", study.ErrAmendment, e.Minimum, s.config.MinimumParties)
+	}
+	return e, nil
+}
+
+// amend makes the next amendment, signs it and commits it with the machine's step. A
+// failed study is taken up again only while the ledger holds no entry of it, and by a
+// coordinator of which nobody showed that it was put back: what its ledger lacks says
+// nothing then.
+func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.Ending) (study.Ending, error)) (a study.Amendment, err error) {
+	if !c.advancing.TryLock() {
+		return a, fmt.Errorf("amend study: %w: it is being folded or released right now", protocol.ErrBusy)
+	}
+	defer c.advancing.Unlock()
+	var failed bool
+	if err := c.view(ctx, func(m *study.Study) error { failed = m.State == study.Failed; return nil }); err != nil {
+		return a, err
+	}
+	charged := false
+	if failed {
+		if err := r.witness.stopped(); err != nil {
+			return a, fmt.Errorf("amend study: %w: %w", protocol.ErrUnavailable, err)
+		}
+		charged, err = c.charged(ctx, func(id string) (bool, error) {
+			_, found, err := privacy.LineOf(ctx, r.journal, id)
+			return found, err
+		})
+		if err != nil {
+			return a, err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.settle()
+	if err := c.load(ctx); err != nil {
+		return a, err
+	}
+	if c.machine.State == study.Open && failed || c.machine.State == study.Failed && !failed { // meanwhile
+		return a, fmt.Errorf("amend study: %w: it is %s since just now", protocol.ErrBusy, c.machine.State)
+	}
+	ending, err := change(c.machine.Ending())
+	if err != nil {
+		return a, err
+	}
+	now := r.repairer.watch.clock.Now()
+	document, err := c.machine.Chain.Next(ending, failed, now, r.head.now())
+	if err != nil {
+		return a, err
+	}
+	signed := study.SignedAmendment{Document: document, Signature: r.signer.Sign(protocol.AmendmentDocument, document)}
+	_, err = c.stepLocked(ctx, study.Amended{Document: document, Charged: charged}, func(tx Tx, e study.Effect) error {
+		stored, ok := e.(study.StoreAmendment)
+		if !ok {
+			if failed { // after the state, which deletes them
+				return tx.LoseSum(c.hash, now)
+			}
+			return nil
+		}
+		return tx.AddAmendment(c.hash, signed, stored.Number)
+	})
+	if err != nil {
+		return a, err
+	}
+	if failed {
+		c.over.Store(false)
+		c.finished, c.inspected, c.retry, c.wait = nil, false, 0, 0
+	}
+	c.machine = nil // it is read again, with what is wanted
+	if err := c.load(ctx); err != nil {
+		return a, errors.Join(err, protocol.ErrUnavailable)
+	}
+	all := c.machine.Chain.Amendments()
+	return all[len(all)-1], nil
+}
