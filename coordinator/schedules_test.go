@@ -23,6 +23,7 @@ type schedule struct {
 	parties int
 	head    bool // the ledger's head is kept in a file
 	budget  bool // the ledger has room for one study
+	ending  bool // study a asks for one more than study b, and an amendment may change that
 	kept    bool // study b keeps its bodies, and its parties added the noise
 	lines   []string
 }
@@ -38,6 +39,9 @@ func (s schedule) String() string {
 	if s.kept {
 		first += ", kept"
 	}
+	if s.ending {
+		first += ", ending"
+	}
 	return first + "\n" + strings.Join(s.lines, "\n") + "\n"
 }
 
@@ -51,6 +55,7 @@ func parseSchedule(text string) (s schedule, err error) {
 		case words[0] == "parties" && s.parties == 0:
 			_, err = fmt.Sscanf(line, "parties %d", &s.parties)
 			s.head, s.budget, s.kept = strings.Contains(line, ", head"), strings.Contains(line, ", budget"), strings.Contains(line, ", kept")
+			s.ending = strings.Contains(line, ", ending")
 		case operations[words[0]].do == nil:
 			err = fmt.Errorf("line %q: no such operation", line)
 		default:
@@ -60,7 +65,7 @@ func parseSchedule(text string) (s schedule, err error) {
 			return s, err
 		}
 	}
-	if stages[scene{s.parties, s.kept}] == nil {
+	if stages[scene{s.parties, s.kept, s.ending}] == nil {
 		err = fmt.Errorf("%d parties: give 2, 3 or 4", s.parties)
 	}
 	return s, err
@@ -82,6 +87,10 @@ var operations = map[string]operation{
 	"other":   {drawBoth, (*trial).contributeOther},
 	"decline": {drawBoth, (*trial).decline},
 	"cancel":  {drawStudy, (*trial).cancel},
+	"close":   {drawStudy, (*trial).closeStudy},
+	"extend": {func(r *rand.Rand, s schedule) string {
+		return drawStudy(r, s) + " " + pick(r, []string{"90m", "5h", "20h"}) + pick(r, []string{"", "", " minimum 2", " share 0.5", " share 1"})
+	}, (*trial).extend},
 	"poll":    {drawParty, (*trial).poll},
 	"waive":   {drawStudy, (*trial).waive},
 	"revoke":  {drawParty, (*trial).revoke},
@@ -115,7 +124,7 @@ var fates = []string{"", " answer-lost", " request-lost", " cut"}
 // draws is how often each operation is drawn beside a study's life.
 var draws = []string{
 	"contribute", "contribute", "contribute", "together", "together", "other", "decline", "cancel", "waive", "revoke", "enrol", "enrol", "renew",
-	"look", "look", "poll", "poll", "clock", "clock", "pass", "vouch", "damage", "kill", "kill", "kill", "kill", "kill", "kill", "fail", "fail", "fail", "heal", "away", "restart",
+	"close", "extend", "extend", "look", "look", "poll", "poll", "clock", "clock", "pass", "vouch", "damage", "kill", "kill", "kill", "kill", "kill", "kill", "fail", "fail", "fail", "heal", "away", "restart",
 }
 
 // restorable is what is put back: all but the head file, one of the two files, or
@@ -126,7 +135,7 @@ var restorable = []string{"folder", "folder", "store", "ledger", "all"}
 // what goes wrong.
 func randomSchedule(seed uint64) schedule {
 	r := rand.New(rand.NewPCG(seed, 0))
-	s := schedule{parties: 2 + r.IntN(3), head: r.IntN(2) == 0, budget: r.IntN(4) == 0, kept: seed%3 == 0}
+	s := schedule{parties: 2 + r.IntN(3), head: r.IntN(2) == 0, budget: r.IntN(4) == 0, kept: seed%3 == 0, ending: seed%4 == 1}
 	for _, in := range []string{"a", "b"}[:1+r.IntN(2)] {
 		at := 0
 		add := func(line string) { // somewhere after the line before
@@ -151,6 +160,19 @@ func randomSchedule(seed uint64) schedule {
 		what := pick(r, draws)
 		line := strings.TrimSpace(what + " " + operations[what].draw(r, s))
 		s.lines = slices.Insert(s.lines, r.IntN(len(s.lines)+1), line)
+	}
+	if seed%4 == 1 { // a study that ends otherwise than by its plan, sometimes after it failed
+		at := len(s.lines)/2 + r.IntN(len(s.lines)/2+1)
+		for range 1 + r.IntN(3) {
+			what := pick(r, []string{"close", "extend", "extend", "pass 61m", "look", "cancel"})
+			if line := strings.TrimSpace(what); operations[strings.Fields(what)[0]].do != nil {
+				if !strings.Contains(what, " ") {
+					line = strings.TrimSpace(what + " " + operations[what].draw(r, s))
+				}
+				s.lines = slices.Insert(s.lines, at, line)
+				at++
+			}
+		}
 	}
 	for i := len(s.lines) - 1; i >= 0; i-- { // what folds and releases is where it hurts
 		if s.lines[i] == "look" && r.IntN(2) == 0 {

@@ -26,7 +26,8 @@ var effects = []string{
 	"before study.DeadlinePassed", "after study.DeadlinePassed", "before batch folded", "after batch folded",
 	"before study.FoldDone", "after study.FoldDone", "before ledger", "after ledger",
 	"before study.ReleaseDone", "after study.ReleaseDone", "before study.Cancelled", "after study.Cancelled",
-	"before enrolled", "after enrolled", "before study.Resealed", "after study.Resealed", "before study.SumLost", "after study.SumLost",
+	"before study.ShareReached", "after study.ShareReached", "before study.Closed", "after study.Closed", "before study.Amended", "after study.Amended",
+	"before study.Returned", "after study.Returned", "before enrolled", "after enrolled", "before study.Resealed", "after study.Resealed", "before study.SumLost", "after study.SumLost",
 }
 
 // failing are the effects that may also fail without a kill. What failed before
@@ -189,6 +190,10 @@ func keptIn(tx Tx, h study.Hash) []byte {
 
 func (w *watchedTx) AddContribution(r protocol.Receipt, body []byte) error {
 	return w.watch(w.Tx.AddContribution(r, body), func() { w.trial.contributed(r) })
+}
+
+func (w *watchedTx) AddAmendment(h study.Hash, a study.SignedAmendment, number int) error {
+	return w.watch(w.Tx.AddAmendment(h, a, number), func() { w.trial.amended(h, a) })
 }
 
 func (w *watchedTx) AddRelease(h study.Hash, r releaseRow) error {

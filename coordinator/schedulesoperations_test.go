@@ -32,6 +32,29 @@ func (t *trial) cancel(words []string) {
 	}
 }
 
+func (t *trial) closeStudy(words []string) {
+	if t.up() {
+		_, _ = t.call(&pb.Administration_ServiceDesc, "CloseStudy", t.operator, &pb.StudyRequest{Study: words[0]})
+	}
+}
+
+// extend asks for a deadline so long after the trial began, and what follows.
+func (t *trial) extend(words []string) {
+	if !t.up() {
+		return
+	}
+	r := &pb.AmendRequest{Study: words[0], DeadlineUnixMillis: t.began.Add(must(time.ParseDuration(words[1]))).UnixMilli()}
+	if len(words) > 3 {
+		n := must(strconv.ParseFloat(words[3], 64))
+		if words[2] == "minimum" {
+			r.Minimum = uint32(n)
+		} else {
+			r.Share = n
+		}
+	}
+	_, _ = t.call(&pb.Administration_ServiceDesc, "AmendStudy", t.operator, r)
+}
+
 func (t *trial) waive(words []string) {
 	if t.up() {
 		_, err := t.call(&pb.Administration_ServiceDesc, "Waive", t.operator, &pb.StudyRequest{Study: words[0]})

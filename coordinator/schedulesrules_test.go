@@ -26,14 +26,19 @@ func rank(s study.State) int {
 // operator's or its parties', and what is folded is each contribution once.
 func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
 	from, have := t.truth.state[h], len(t.truth.received[h])
-	name, plan := t.plans[h].Name, t.plans[h]
+	name, least := t.plans[h].Name, t.truth.ending[h].Minimum
 	t.truth.state[h], t.truth.reason[h] = to, reason
+	early := reason == study.SealedByRule || reason == study.SealedByOperator
 	switch {
+	case from == study.Failed && to == study.Open:
+		t.reopened(h)
+	case early && to == study.Sealed && (have < least || reason == study.SealedByRule && !t.enough(h)):
+		t.broken("a study is closed with its minimum, and sealed by a rule that is met", "study %s: by %s with %d", name, reason, have)
 	case protocol.Final(from), to != study.Failed && rank(to) != rank(from)+1 && !(to == study.Sealed && from == study.Sealed) && !(to == study.Sealed && t.keptDamaged(h)):
 		t.broken("states only move forward", "study %s: %s after %s", name, to, from)
-	case to == study.Sealed && have < plan.Minimum:
-		t.broken("below the minimum nothing is sealed", "study %s: sealed with %d of %d", name, have, plan.Minimum)
-	case from == study.Open && (to == study.Sealed && have < len(t.parties) || to == study.Failed && strings.HasPrefix(reason, "minimum")) && t.doubtful():
+	case to == study.Sealed && have < least:
+		t.broken("below the minimum nothing is sealed", "study %s: sealed with %d of %d", name, have, least)
+	case from == study.Open && !early && (to == study.Sealed && have < len(t.parties) || to == study.Failed && strings.HasPrefix(reason, "minimum")) && t.doubtful():
 		t.broken("a clock that jumped seals nothing", "study %s: %s while the clock is %v ahead", name, to, t.ahead())
 	case to == study.Folded && !bytes.Equal(sum, t.sumOf(h, t.truth.received[h])):
 		t.broken("each contribution is in the sum once", "study %s: the sum of %d is %x", name, have, sum)
@@ -51,7 +56,7 @@ func (t *trial) keptDamaged(h study.Hash) bool {
 // mayFail: a study fails when it is cancelled, at its deadline with too few
 // contributions, when a disk damaged too many, or when the budget is spent.
 func (t *trial) mayFail(h study.Hash, from study.State, reason string) bool {
-	few := from == study.Open && len(t.truth.received[h]) < t.plans[h].Minimum && !t.clock.Now().Before(t.plans[h].Deadline)
+	few := from == study.Open && t.there(h) < t.truth.ending[h].Minimum && !t.clock.Now().Before(t.truth.ending[h].Deadline)
 	if t.budget && from == study.Folded && strings.Contains(reason, "budget") && len(entries(t.disk.ledger())) > 0 {
 		return true
 	}
@@ -60,6 +65,47 @@ func (t *trial) mayFail(h study.Hash, from study.State, reason string) bool {
 	}
 	damaged := from == study.Sealed && len(t.damaged) > 0 && strings.Contains(reason, "damaged where they were stored")
 	return strings.HasPrefix(reason, "cancelled") || few && strings.HasPrefix(reason, "minimum") || damaged
+}
+
+// there is how many contributions are there with their bytes, as far as the store says.
+func (t *trial) there(h study.Hash) int {
+	n := len(t.truth.received[h])
+	must(0, t.disk.store().View(context.Background(), func(tx Tx) error { n -= len(must(tx.Lost(h))); return nil }))
+	return n
+}
+
+// enough says whether the rule in force lets a study seal.
+func (t *trial) enough(h study.Hash) bool {
+	e := t.truth.ending[h]
+	return e.Seal != nil && float64(len(t.truth.received[h])) >= e.Seal.Share*float64(len(t.parties))
+}
+
+// amended: an amendment is signed, of the plan, and within what the plan allows.
+func (t *trial) amended(h study.Hash, a study.SignedAmendment) {
+	const rule = "an amendment changes when a study ends, as its plan allows"
+	if t.signer.Key().Verify(protocol.AmendmentDocument, a.Document, a.Signature) != nil {
+		t.broken(rule, "study %s: it is not signed", t.plans[h].Name)
+	}
+	said, err := study.DecodeAmendment(a.Document)
+	plan, state := t.plans[h], t.truth.state[h]
+	if err != nil || said.Plan != h || said.Ending.Minimum < plan.LeastSites() || said.Ending.Minimum > plan.Minimum {
+		t.broken(rule, "study %s: %+v, %v", plan.Name, said, err)
+	}
+	if state != study.Open && state != study.Failed {
+		t.broken(rule, "study %s: it is %s", plan.Name, state)
+	}
+	t.truth.ending[h] = said.Ending
+}
+
+// reopened: of a failed study that is taken up again no noise was drawn, and all that
+// was contributed is wanted again.
+func (t *trial) reopened(h study.Hash) {
+	if slices.ContainsFunc(entries(t.disk.ledger()), func(e privacy.Entry) bool { return e.ID == study.ReleaseID(h, "tally") }) {
+		t.broken("a failed study is taken up again only while its noise is undrawn", "study %s", t.plans[h].Name)
+	}
+	for p := range t.truth.received[h] {
+		t.damaged[place{h, p}] = true
+	}
 }
 
 // ahead is by how much the clock is ahead of the time that has passed.

@@ -75,7 +75,7 @@ func inMemory(string) disk    { return newMemoryDisk() }
 func inFiles(dir string) disk { return newFileDisk(dir) }
 
 func (w *worker) play(s schedule, log io.Writer) *violation {
-	t := newTrial(scene{s.parties, s.kept}, w.disk)
+	t := newTrial(scene{s.parties, s.kept, s.ending}, w.disk)
 	t.log, t.plant = log, w.plant
 	v := play(s, t, w.dir)
 	maps.Copy(w.passed, t.passed)

@@ -59,6 +59,7 @@ type stage struct {
 type scene struct {
 	parties int
 	kept    bool
+	ending  bool
 }
 
 // deadline is when a study of a stage seals.
@@ -69,13 +70,17 @@ var stages = func() map[scene]func() *stage {
 	all := map[scene]func() *stage{}
 	for _, n := range []int{2, 3, 4} {
 		for _, kept := range []bool{false, true} {
-			all[scene{n, kept}] = sync.OnceValue(func() *stage { return newStage(n, kept) })
+			for _, ending := range []bool{false, true} {
+				of := scene{n, kept, ending}
+				all[of] = sync.OnceValue(func() *stage { return newStage(of) })
+			}
 		}
 	}
 	return all
 }()
 
-func newStage(n int, kept bool) *stage {
+func newStage(of scene) *stage {
+	n, kept := of.parties, of.kept
 	s := &stage{
 		parties: names(n), began: time.Now().Truncate(time.Second), members: map[study.PartyID]*x509.Certificate{},
 		plans: map[study.Hash]study.Plan{}, named: map[string]study.Hash{}, pool: poolOf(2 * n), sums: map[string][]byte{},
@@ -100,6 +105,9 @@ func newStage(n int, kept bool) *stage {
 			p := planOf(s.parties, s.pool, s.began.Add(deadline))
 			if kept && name == "b" {
 				p = ratioPlan(s.parties, s.pool, s.began.Add(deadline))
+			}
+			if of.ending && name == "a" {
+				p.Minimum, p.Floor, p.Seal = min(3, n), 2, &study.SealRule{Share: 0.75, QuietSeconds: 600}
 			}
 			p.Name, p.Lambda = name, 1 // what is fitted matters to no rule: a fixed ridge is fast
 			text := must(p.Canonical())
@@ -186,12 +194,13 @@ type truth struct {
 	state    map[study.Hash]study.State
 	reason   map[study.Hash]string
 	received map[study.Hash]map[study.PartyID]study.BodyDigest
+	ending   map[study.Hash]study.Ending
 	issued   map[string]string // whose each certificate is, by serial
 	revoked  map[string]bool   // certificates
 }
 
 func (t truth) clone() truth {
-	c := truth{maps.Clone(t.state), maps.Clone(t.reason), map[study.Hash]map[study.PartyID]study.BodyDigest{}, maps.Clone(t.issued), maps.Clone(t.revoked)}
+	c := truth{maps.Clone(t.state), maps.Clone(t.reason), map[study.Hash]map[study.PartyID]study.BodyDigest{}, maps.Clone(t.ending), maps.Clone(t.issued), maps.Clone(t.revoked)}
 	for h, r := range t.received {
 		c.received[h] = maps.Clone(r)
 	}
@@ -281,7 +290,7 @@ func newTrial(of scene, d disk) *trial {
 		stage: s, disk: d, clock: &standingClock{now: s.began}, log: io.Discard,
 		faults: &faults{fail: map[string]int{}, passed: map[string]bool{}},
 		truth: truth{
-			map[study.Hash]study.State{}, map[study.Hash]string{}, map[study.Hash]map[study.PartyID]study.BodyDigest{},
+			map[study.Hash]study.State{}, map[study.Hash]string{}, map[study.Hash]map[study.PartyID]study.BodyDigest{}, map[study.Hash]study.Ending{},
 			map[string]string{}, map[string]bool{},
 		},
 		summed: map[study.Hash][]byte{}, certificates: maps.Clone(s.members), invitations: map[study.PartyID]*invited{},
@@ -294,6 +303,7 @@ func newTrial(of scene, d disk) *trial {
 	}
 	for h := range s.plans {
 		t.truth.state[h], t.truth.received[h] = study.InDraft, map[study.PartyID]study.BodyDigest{}
+		t.truth.ending[h] = s.plans[h].Ending()
 		t.releases[h] = map[string]bool{}
 	}
 	d.begin(s.image)
