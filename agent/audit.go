@@ -36,6 +36,8 @@ const (
 	auditSending  = "sending"  // the first byte is about to leave
 	auditReceipt  = "receipt"  // the coordinator signed that it has it
 	auditClosed   = "closed"   // it ended here without a release
+	auditAmended  = "amended"  // the coordinator signed when the study ends otherwise
+	auditReopened = "reopened" // it had ended here, and an amendment takes it up again
 	auditReleased = "released" // the release is here
 	auditUnread   = "unread"   // the source could not be read as declared: empty records
 	auditCard     = "card"     // a person made a source's card for a catalogue

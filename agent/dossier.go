@@ -36,6 +36,10 @@ const (
 	fileReceipt  = "receipt.json" // the coordinator has it
 	fileClosed   = "closed"       // how the study ended for this site, if not in a release
 	fileRelease  = "release.json"
+	// fileAmendments are those of the plan, signed; fileEnded is how many there were when
+	// the study was over here because it was over.
+	fileAmendments = "amendments.json"
+	fileEnded      = "ended"
 )
 
 // early says whether an upload is there before its moment, as after a restart. A
@@ -156,7 +160,7 @@ func (d dossiers) tidy() error {
 		return err
 	}
 	for _, f := range all {
-		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileOdd, fileNoVotes, fileLedger, fileRecords, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease} {
+		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileOdd, fileNoVotes, fileLedger, fileRecords, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease, fileAmendments, fileEnded} {
 			stale, err := filepath.Glob(filepath.Join(f.dir, "."+name+"-*"))
 			if err != nil {
 				return err
@@ -222,6 +226,14 @@ func (d dossier) write(name string, b []byte) error {
 		return err
 	}
 	return protocol.WriteSecret(filepath.Join(d.dir, name), b)
+}
+
+// remove takes a fact back, for good once it returns nil.
+func (d dossier) remove(name string) error {
+	if err := os.Remove(filepath.Join(d.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return folder.Sync(d.dir)
 }
 
 // writeJSON makes a fact of a value.

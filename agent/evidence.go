@@ -65,6 +65,7 @@ func (e *Evidence) Site(ctx context.Context, r study.Release) verify.Site {
 	if body, err := d.read(fileUpload); err == nil {
 		s.Upload = body
 	}
+	s.Amendments, _ = d.amendments() // what cannot be read says nothing against a release
 	s.Ledger = func(id string) (privacy.Line, bool, error) {
 		j, err := openJournal(e.config)
 		if err != nil {

@@ -64,8 +64,11 @@ type Policy struct {
 	// hour apart nothing is charged. What was charged
 	// before the first dated charge counts to that one's year.
 	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
-	// MinimumParties is the least number of contributions, as a plan's minimum,
-	// that a study must promise; at least 2.
+	// MaxExtension is the longest that amendments may move a study's deadline beyond
+	// its plan's; 0 is as long as the coordinator likes.
+	MaxExtension time.Duration `yaml:"max_extension"`
+	// MinimumParties is the least number of contributions, as a plan's minimum, or
+	// the floor to which that may be lowered, that a study must promise; at least 2.
 	MinimumParties int `yaml:"minimum_parties"`
 	// ClearColumns may leave in clear, by name.
 	ClearColumns []string `yaml:"clear_columns"`
@@ -122,8 +125,8 @@ func (p Policy) Validate() error {
 			return fmt.Errorf("learners: %q is none of %s, %s", l, strings.Join(learners.Names(), ", "), learners.Any)
 		}
 	}
-	if p.MaxPoolRows < 0 || p.MaxFeatures < 0 || p.MaxTime < 0 {
-		return errors.New("max_pool_rows, max_features, max_time: give none or a number above 0")
+	if p.MaxPoolRows < 0 || p.MaxFeatures < 0 || p.MaxTime < 0 || p.MaxExtension < 0 {
+		return errors.New("max_pool_rows, max_features, max_time, max_extension: give none or a number above 0")
 	}
 	if p.MinimumParties < 2 {
 		return fmt.Errorf("minimum_parties: %d: give at least 2; a study of one party releases that party", p.MinimumParties)
@@ -173,8 +176,8 @@ func (p Policy) Objections(plan study.Plan) []string {
 			object("δ = %g is more than the %g that one study may cost at unit %s", plan.Delta, most.Delta, plan.Unit)
 		}
 	}
-	if plan.Minimum < p.MinimumParties {
-		object("the study may close with %d parties, the policy asks for at least %d", plan.Minimum, p.MinimumParties)
+	if least := plan.LeastSites(); least < p.MinimumParties {
+		object("the study may close with %d parties, the policy asks for at least %d", least, p.MinimumParties)
 	}
 	if plan.Simulated {
 		object("the plan is simulated: it protects nobody")

@@ -44,9 +44,15 @@ type Review struct {
 	Purpose  string     `json:"purpose,omitempty"`
 	Contact  string     `json:"contact,omitempty"`
 	Readers  []string   `json:"readers,omitempty"`
-	Deadline time.Time  `json:"deadline,omitzero"`
-	Parties  int        `json:"parties"`
-	Minimum  int        `json:"minimum"`
+	// Deadline and Minimum are those in force, Ends what they and the rest of the
+	// ending say in words; Amended what amendments changed, a line each; Floor is the
+	// least that they may lower the minimum to, 0 where that stays.
+	Deadline time.Time `json:"deadline,omitzero"`
+	Ends     string    `json:"ends"`
+	Amended  []string  `json:"amended,omitempty"`
+	Parties  int       `json:"parties"`
+	Minimum  int       `json:"minimum"`
+	Floor    int       `json:"floor,omitempty"`
 
 	Kind       string            `json:"kind"`
 	Unit       privacy.Unit      `json:"unit"`
@@ -157,6 +163,15 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 	}
 	if chosen(p) {
 		r.Learner = "any that a site chooses; here " + s.config.Learner.String()
+	}
+	if chain, err := d.chain(p, h); err != nil {
+		r.Problems = append(r.Problems, fmt.Sprintf("its amendments cannot be read: %v", err))
+	} else {
+		e := chain.Ending()
+		r.Deadline, r.Minimum, r.Floor, r.Ends, r.Amended = e.Deadline, e.Minimum, p.Floor, e.Words(len(p.Roster)), chain.Changes(0)
+		if no := s.config.Policy.endingObjection(p, e); no != "" {
+			r.Objections = append(r.Objections, no)
+		}
 	}
 	if source, err := s.declared(p); err != nil {
 		r.Undeclared = err.Error()

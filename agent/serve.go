@@ -27,14 +27,23 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	case d.has(fileRelease) && o.State != study.Released:
 		a.logOnce(o.Hash, slog.LevelError, fmt.Sprintf("the coordinator has forgotten that it released this study, and says that it is %s: it was put back to an older state, and could release the study again with other noise. Nothing more is sent; tell its operator (docs/verify.md)", o.State))
 		return nil
-	case d.has(fileRelease), d.has(fileClosed), o.State == study.InDraft:
+	case d.has(fileRelease), o.State == study.InDraft:
+		return nil
+	}
+	if d.has(filePlan) {
+		if stop, err := a.follow(ctx, d, o); stop || err != nil {
+			return err
+		}
+	}
+	switch {
+	case d.has(fileClosed):
 		return nil
 	case d.has(fileRefused) && d.has(fileUpload) && !d.has(fileReceipt) && o.Mine && o.State == study.Open:
 		// Whether it is true or not: what a person refused is not sent.
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator says that it has this party's contribution, which a person refused and of which there is no receipt here: nothing is sent")
 		return nil
 	case d.has(fileRefused) && !d.has(fileReceipt) && (!o.Mine || d.has(fileUpload)) && o.State != study.Open:
-		return a.closed(d, o, fmt.Sprintf("the study is %s and a person of this site refused it", o.State))
+		return a.ended(d, o, fmt.Sprintf("the study is %s and a person of this site refused it", o.State))
 	case d.has(fileRefused) && !d.has(fileReceipt) && !o.Mine:
 		a.logOnce(o.Hash, slog.LevelInfo, "a person refused this study: nothing is sent")
 		return a.decline(ctx, d, o.Hash)
@@ -42,6 +51,9 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return a.decline(ctx, d, o.Hash)
 	case d.has(fileReceipt) && d.has(fileUpload) && o.State == study.Open && !o.Mine:
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator has lost this party's contribution, which it had received: the same bytes are sent again")
+		return a.send(ctx, d, o)
+	case d.has(fileReceipt) && d.has(fileUpload) && o.Lost && o.State == study.Open && !d.has(fileRefused):
+		a.logOnce(o.Hash, slog.LevelInfo, "the study failed and was taken up again: the same bytes are sent again, and cost nothing more")
 		return a.send(ctx, d, o)
 	case d.has(fileReceipt) && d.has(fileUpload) && o.Lost && !d.has(fileRefused):
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator's copy of this party's contribution was damaged: the same bytes are sent again")
@@ -51,13 +63,13 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	case a.preparation.has(o.Hash), d.has(fileUpload) && !a.preparation.hurry && d.early(a.now()):
 		return nil
 	case d.has(fileUpload) && o.State != study.Open && !o.Mine:
-		return a.closed(d, o, fmt.Sprintf("the study is %s and this party's contribution is not in it", o.State))
+		return a.ended(d, o, fmt.Sprintf("the study is %s and this party's contribution is not in it", o.State))
 	case d.has(fileUpload):
 		return a.send(ctx, d, o)
 	case o.Mine:
 		return a.forgotten(ctx, d, o)
 	case o.State != study.Open:
-		return a.closed(d, o, fmt.Sprintf("the study is %s and this party has not contributed", o.State))
+		return a.ended(d, o, fmt.Sprintf("the study is %s and this party has not contributed", o.State))
 	}
 	p, err := a.learn(ctx, d, o.Hash)
 	if err != nil {
@@ -136,6 +148,11 @@ func (a *Agent) learn(ctx context.Context, d dossier, h study.Hash) (study.Plan,
 	}
 	if err := a.keep(d, s); err != nil {
 		return study.Plan{}, err
+	}
+	if len(s.Amendments) > 0 {
+		if err := d.writeJSON(fileAmendments, s.Amendments); err != nil {
+			return study.Plan{}, err
+		}
 	}
 	a.done("plan stored")
 	if _, err := a.link.Pool(ctx, s, a.state.pools); err != nil {
@@ -261,7 +278,7 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err != nil {
 		return a.refuse(o.Hash, p.Name, byPolicy, "", fmt.Sprintf("this study is refused: %v", err))
 	}
-	if left := a.preparation.wait() + c.span.whole(); !p.Deadline.IsZero() && a.now().Add(left).After(p.Deadline) {
+	if left, ends := a.preparation.wait()+c.span.whole(), d.ending(p, o.Hash).Deadline; !ends.IsZero() && a.now().Add(left).After(ends) {
 		a.logOnce(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", left.Round(time.Second)))
 		return nil
 	}
@@ -418,7 +435,7 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) error {
 	switch o.State {
 	case study.Failed:
-		return a.closed(d, o, "the study failed: "+o.Reason)
+		return a.ended(d, o, "the study failed: "+o.Reason)
 	case study.Released:
 	default:
 		return nil
@@ -449,7 +466,8 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 // witness says if a release or a receipt contradicts what the coordinator signed
 // for this party before.
 func (a *Agent) witness(r study.Release) {
-	for _, f := range a.evidence().Site(context.Background(), r).Receipts(r) {
+	site := a.evidence().Site(context.Background(), r)
+	for _, f := range append(site.Receipts(r), site.Ending(r)...) {
 		if f.Verdict == verify.Fails {
 			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"caucus/dataset"
 	"caucus/privacy"
@@ -65,9 +64,16 @@ func (r Review) WriteText(w io.Writer) error {
 	if r.Contact != "" {
 		line("contact", "%s", r.Contact)
 	}
-	line("parties", "%d on the roster, at least %d must contribute", r.Parties, r.Minimum)
-	if !r.Deadline.IsZero() {
-		line("deadline", "%s", r.Deadline.Format(time.RFC3339))
+	least := ""
+	if r.Floor > 0 && r.Floor < r.Minimum {
+		least = fmt.Sprintf("; an amendment may lower that to %d", r.Floor)
+	}
+	line("parties", "%d on the roster, at least %d must contribute%s", r.Parties, r.Minimum, least)
+	if r.Ends != "" {
+		line("ends", "%s", r.Ends)
+	}
+	for _, a := range r.Amended {
+		line("", "%s", a)
 	}
 	line("leaves", "%s", r.Leaves)
 	if r.Exact {

@@ -189,7 +189,7 @@ func TestBelowMinimum(t *testing.T) {
 	s := w.open(planOf(roster, pool, w.clock.Now().Add(time.Hour)), pool)
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 4)))
 	w.clock.add(2 * time.Hour)
-	if s := w.wait("trial", study.Failed); s.Reason != "minimum 2, have 1; the coordinator spent nothing" {
+	if s := w.wait("trial", study.Failed); s.Reason != "minimum 2, have 1; the coordinator spent nothing; the party that contributed was charged ε = 8, δ = 1e-06 (unit party) by its own ledger" {
 		t.Errorf("reason %q", s.Reason)
 	}
 	if totals := must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[s.Plan.Unit].Charges != 0 {

@@ -193,7 +193,6 @@ func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller
 	if err != nil {
 		return protocol.Receipt{}, err
 	}
-	delete(c.lost, r.Party)
 	return c.receiptLocked(ctx, r.Party)
 }
 

@@ -185,6 +185,11 @@ func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(
 		return false, fmt.Errorf("store study %s: %w", c.hash, err)
 	}
 	c.machine = machine
+	for p := range c.lost {
+		if !machine.Lost[p] { // it came again, or was dropped
+			delete(c.lost, p)
+		}
+	}
 	c.point("after " + name)
 	if protocol.Final(machine.State) {
 		c.over.Store(true) // from here on no aggregator is kept

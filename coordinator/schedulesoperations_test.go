@@ -363,7 +363,7 @@ func (t *trial) settle(words []string) {
 	t.clock.add(-t.ahead())
 	t.restart(nil)
 	t.vouch(nil)
-	for _, d := range []string{"0s", "61m", "25h"} {
+	for _, d := range []string{"0s", "61m", "25h", "25h"} { // an extended deadline, and the repair deadline after it
 		t.passTime([]string{d})
 		t.look(nil)
 		for _, p := range t.parties {

@@ -20,9 +20,11 @@ import (
 //     that the plan allows. What a release costs is the same for every number of
 //     contributions (Charges), so also for fewer.
 //   - δ may be as large as one over ten times the units that are publicly known to
-//     be in the study (MostDelta). Those are counted at the plan's floor, the fewest
-//     sites that any amendment may let seal it (Plan.LeastSites), and so is what a
-//     party's policy asks for.
+//     be in the study (MostDelta): fewer units allow a larger δ. They are counted at the
+//     plan's own minimum, and an amendment may only lower that; so δ is small enough
+//     for every ending, and would not be if units were counted at the floor. What a
+//     party's policy asks of a minimum it asks of the floor (Plan.LeastSites): a
+//     small study hides less of who is in it.
 //   - M is fixed when the study seals, before noise, and a study that is sealed is
 //     not amended. Who contributed when is public, so nothing that decides an ending
 //     is a function of records: amendments, closing and sealing by rule look at
@@ -74,10 +76,10 @@ func (r *SealRule) Quiet() time.Duration {
 	return time.Duration(r.QuietSeconds) * time.Second
 }
 
-// enough is how many contributions of a roster an ending seals at before its
+// Enough is how many contributions of a roster an ending seals at before its
 // deadline. A share is a decimal that a person wrote, so what is a whole number of
 // parties but for rounding is that number.
-func (e Ending) enough(roster int) int {
+func (e Ending) Enough(roster int) int {
 	if e.Seal == nil {
 		return roster
 	}
@@ -91,9 +93,9 @@ func (e Ending) Words(roster int) string {
 	case e.Seal == nil:
 		s += ", or when all have contributed"
 	case e.Seal.QuietSeconds > 0:
-		s += fmt.Sprintf(", or when %d of %d have contributed and nobody more came for %v", e.enough(roster), roster, e.Seal.Quiet())
+		s += fmt.Sprintf(", or when %d of %d have contributed and nobody more came for %v", e.Enough(roster), roster, e.Seal.Quiet())
 	default:
-		s += fmt.Sprintf(", or when %d of %d have contributed", e.enough(roster), roster)
+		s += fmt.Sprintf(", or when %d of %d have contributed", e.Enough(roster), roster)
 	}
 	return s + fmt.Sprintf("; at least %d must", e.Minimum)
 }
@@ -122,11 +124,11 @@ func (p Plan) checkEnding(e Ending) error {
 	case e.Deadline.IsZero():
 		return PlanError("deadline", "say when the study seals")
 	case e.Minimum < p.LeastSites() && p.Floor == 0:
-		return PlanError("minimum", "%d: the plan names no floor, so its minimum stays %d: δ and what parties agreed to rest on it", e.Minimum, p.Minimum)
+		return PlanError("minimum", "%d: the plan names no floor, so its minimum stays %d: parties agreed to it", e.Minimum, p.Minimum)
 	case e.Minimum < p.LeastSites():
-		return PlanError("minimum", "%d is below the plan's floor of %d: δ and what parties agreed to rest on it", e.Minimum, p.Floor)
+		return PlanError("minimum", "%d is below the plan's floor of %d: parties agreed to it", e.Minimum, p.Floor)
 	case e.Minimum > p.Minimum:
-		return PlanError("minimum", "%d is more than the plan's %d", e.Minimum, p.Minimum)
+		return PlanError("minimum", "%d is more than the plan's %d, at which δ was held against the units: make a new plan", e.Minimum, p.Minimum)
 	}
 	return e.Seal.check("seal")
 }

@@ -88,8 +88,8 @@ type Plan struct {
 
 	// Minimum is the least number of contributions that may seal the study.
 	Minimum int `json:"minimum"`
-	// Floor is the least that an amendment may lower the minimum to; 0 keeps it. δ is
-	// held against it.
+	// Floor is the least that an amendment may lower the minimum to; 0 keeps it. What
+	// parties ask of a minimum they ask of the floor.
 	Floor int `json:"floor,omitempty"`
 	// Deadline is when the study seals or fails.
 	Deadline time.Time `json:"deadline,omitzero"`
@@ -167,13 +167,13 @@ func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 }
 
 // Units is how many units of the plan's kind are publicly known to be in the
-// study: at unit party the roster, at record and label what the fewest sites
-// that may ever seal it hold at least.
+// study: at unit party the roster, at record and label what as many sites as its
+// minimum hold at least. Counted at the floor they would be fewer, and δ might be larger.
 func (p Plan) Units() int {
 	if p.Unit == privacy.Party {
 		return max(len(p.Roster), p.Minimum)
 	}
-	return p.LeastSites() * p.Records
+	return p.Minimum * p.Records
 }
 
 // maxUnits bounds parties and records of a plan, so that their product is an int.

@@ -311,7 +311,7 @@ func (s *Study) Ending() Ending { return s.Chain.Ending() }
 
 // Enough says whether the rule in force lets the study seal before its deadline.
 func (s *Study) Enough() bool {
-	return s.State == Open && s.Have() >= s.Ending().enough(len(s.Plan.Roster))
+	return s.State == Open && s.Have() >= s.Ending().Enough(len(s.Plan.Roster))
 }
 
 // sealIfAll seals a study to which nobody else can contribute.

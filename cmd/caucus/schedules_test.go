@@ -117,6 +117,8 @@ type federated struct {
 	wire        *cable
 	operator    *protocol.Client
 	restored    map[string]bool
+	reopen      []string        // studies that were failed, and are to be taken up again
+	reopened    map[string]bool // those that were
 	counts      map[string]int
 	backups     []copied
 	diary       bytes.Buffer // what happened when
@@ -221,8 +223,52 @@ var events = []struct {
 		time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
 		write(f.t, d.clock(), "0s")
 	}},
+	{"extension of a study", func(f *federated, r *rand.Rand) {
+		f.ask(r, func(ctx context.Context, name string) error {
+			_, err := f.operator.Amend(ctx, name, protocol.AmendOptions{Deadline: time.Now().Add(time.Duration(240+r.IntN(100)) * time.Hour)})
+			return err
+		})
+	}},
+	{"closing of a study", func(f *federated, r *rand.Rand) {
+		f.ask(r, func(ctx context.Context, name string) error {
+			_, err := f.operator.CloseStudy(ctx, name)
+			return err
+		})
+	}},
+	{"failure of a study, taken up again", func(f *federated, r *rand.Rand) {
+		name := pick(r, "tally", "cross")
+		ctx, stop := f.context()
+		defer stop()
+		if _, err := f.operator.Cancel(ctx, name, "a schedule"); err != nil {
+			return
+		}
+		f.reopen = append(f.reopen, name)
+		f.takeUp()
+	}},
 	{"backup of a folder", func(f *federated, r *rand.Rand) { f.backup(f.any(r)) }},
 	{"restore of a folder", func(f *federated, r *rand.Rand) { f.restore(r) }},
+}
+
+// ask asks the operator's wish of one of the studies.
+func (f *federated) ask(r *rand.Rand, do func(context.Context, string) error) {
+	ctx, stop := f.context()
+	defer stop()
+	_ = do(ctx, pick(r, "tally", "cross"))
+}
+
+func pick(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
+
+// takeUp takes up again what was failed, where it can.
+func (f *federated) takeUp() {
+	f.reopen = slices.DeleteFunc(f.reopen, func(name string) bool {
+		ctx, stop := f.context()
+		defer stop()
+		s, err := f.operator.Amend(ctx, name, protocol.AmendOptions{Deadline: time.Now().Add(240 * time.Hour)})
+		if err == nil {
+			f.reopened[name] = true
+		}
+		return err == nil && s.State != study.Failed || errors.Is(err, study.ErrNotOpen)
+	})
 }
 
 func (f *federated) all() []*daemon           { return append([]*daemon{f.coordinator}, f.agents...) }
@@ -279,7 +325,7 @@ func TestProcessSchedules(t *testing.T) {
 	totals := map[string]int{}
 	for seed := first; seed < first+schedules; seed++ {
 		began := time.Now()
-		f := &federated{t: t, dir: filepath.Join(t.TempDir(), "run"), wire: wire, restored: map[string]bool{}, counts: totals}
+		f := &federated{t: t, dir: filepath.Join(t.TempDir(), "run"), wire: wire, restored: map[string]bool{}, reopened: map[string]bool{}, counts: totals}
 		if err := copyFolder(base, f.dir); err != nil {
 			t.Fatal(err)
 		}
@@ -378,6 +424,7 @@ func (f *federated) settle(most time.Duration) {
 		for _, name := range []string{"tally", "cross"} {
 			ctx, stop := f.context()
 			f.open(name)
+			f.takeUp()
 			_, _ = f.operator.Clock(ctx, true)
 			if s, err := f.operator.Study(ctx, name); err == nil && protocol.Final(s.State) {
 				over++

@@ -109,7 +109,7 @@ func (f *federated) agent(ctx context.Context, d *daemon, contributed map[string
 		return
 	}
 	receipts, _ := filepath.Glob(filepath.Join(f.folder(d), "studies", "*", "receipt.json"))
-	if len(receipts) != counts {
+	if len(receipts) != counts && !(len(f.reopened) > 0 && len(receipts) > counts) { // what did not come again is not counted
 		f.t.Errorf("%s has %d receipts, and is in %d releases", party, len(receipts), counts)
 	}
 	f.counts["receipts, each counted once"] += counts

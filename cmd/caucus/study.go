@@ -16,7 +16,7 @@ import (
 func newStudy(c *console) *cobra.Command {
 	o := &operator{console: c}
 	return o.flag(group("study", "Create studies and fetch what they release",
-		o.createStudy(), o.listStudies(), o.showStudy(), o.openStudy(), o.waitStudy(), o.resultStudy(), o.cancelStudy(), o.waiveStudy()))
+		o.createStudy(), o.listStudies(), o.showStudy(), o.openStudy(), o.waitStudy(), o.resultStudy(), o.closeStudy(), o.extendStudy(), o.cancelStudy(), o.waiveStudy()))
 }
 
 func (o *operator) listStudies() *cobra.Command {
@@ -55,10 +55,14 @@ type studyDocument struct {
 	Missing       []string   `json:"missing"`
 	Declined      []string   `json:"declined"`
 	Awaited       []string   `json:"awaited"`
+	// Ends says when it seals; Amended what amendments changed, a line each.
+	Ends    string   `json:"ends"`
+	Amended []string `json:"amended"`
 }
 
 func (o *operator) printStudy(s protocol.Study) error {
-	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: names0(s.ContributedBy), Missing: names0(s.Missing), Declined: names0(s.Declined), Awaited: names0(s.Awaited)}
+	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: names0(s.ContributedBy), Missing: names0(s.Missing), Declined: names0(s.Declined), Awaited: names0(s.Awaited),
+		Ends: s.Chain.Ending().Words(s.Roster), Amended: names0(s.Chain.Changes(0))}
 	return o.print(doc, func(w io.Writer) error {
 		p := s.Plan
 		lines := [][2]string{
@@ -66,7 +70,9 @@ func (o *operator) printStudy(s protocol.Study) error {
 			{"state", strings.TrimSuffix(fmt.Sprintf("%s: %s", s.State, s.Reason), ": ")},
 			{"kind", fmt.Sprintf("%s by %s, noise: %s", p.Kind, p.Mechanism, p.Noise)},
 			{"guarantee", fmt.Sprintf("unit %s, ε = %g, δ = %g", p.Unit, p.Epsilon, p.Delta)},
-			{"parties", fmt.Sprintf("%d of %d have contributed, at least %d must, until %s", s.Contributed, s.Roster, s.Minimum, s.Deadline.Format(time.RFC3339))},
+			{"parties", fmt.Sprintf("%d of %d have contributed", s.Contributed, s.Roster)},
+			{"ends", doc.Ends},
+			{"amended", strings.Join(doc.Amended, "\n             ")},
 			{"contributed", strings.Join(s.ContributedBy, ", ")},
 			{"missing", strings.Join(s.Missing, ", ")},
 			{"declined", strings.Join(s.Declined, ", ")},

@@ -107,6 +107,9 @@ it.`,
 	f.StringVar(&s.Learner, "learner", "", "what parties train; any: each what it likes, also a program of its own (unit party)")
 	f.BoolVar(&s.Tilt, "tilt", false, "tilt the pool where a cross release shows that it differs")
 	f.IntVar(&s.Minimum, "minimum", 0, "least number of contributions (default: three quarters of the roster)")
+	f.IntVar(&s.Floor, "floor", 0, "least that caucus study extend may lower the minimum to (default: it stays)")
+	var seal sealFlags
+	seal.add(f)
 	f.IntVar(&s.Records, "records", 0, "how many records each party is publicly known to hold at least (default 200): bounds δ, and the forecast uses it")
 	f.StringSliceVar(&readers, "readers", nil, "who may fetch the release (default: parties and operators)")
 	f.DurationVar(&s.ClosesIn, "closes-in", 0, "deadline from now (default a week)")
@@ -129,6 +132,13 @@ it.`,
 					return usagef("--%s: %v", flag.Name, err)
 				}
 			}
+		}
+		rule, err := seal.rule()
+		if err != nil {
+			return err
+		}
+		if rule != nil {
+			s.Seal = rule
 		}
 		if unit != "" {
 			u, err := privacy.ParseUnit(unit)

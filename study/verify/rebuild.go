@@ -23,7 +23,7 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 	if want.Plan, err = p.Canonical(); err != nil {
 		return fail(err)
 	}
-	want.Software = r.Software
+	want.Software, want.Sealed, want.Amendments = r.Software, r.Sealed, r.Amendments // see findings.ending
 	want.Contributed, want.Missing = partition(p.Roster, r.Contributed)
 	want.Parties = len(want.Contributed)
 

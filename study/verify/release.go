@@ -43,6 +43,7 @@ func Release(r protocol.SignedRelease, k Known) []Finding {
 	if _, _, err := protocol.ParsePlan(r.Release.Plan); err != nil && !p.Simulated {
 		f.add(Fails, "plan", "no coordinator or agent runs it: %v", err)
 	}
+	f.ending(r.Release, p, k.Keys)
 	switch {
 	case k.Pool == nil && p.Simulated: // whatever the pool is
 		f.add(Fails, "simulated", "this release is simulated, and protects nobody")
@@ -57,6 +58,7 @@ func Release(r protocol.SignedRelease, k Known) []Finding {
 	}
 	if k.Site != nil {
 		f = append(f, k.Site.Receipts(r.Release)...)
+		f = append(f, k.Site.Ending(r.Release)...)
 		if k.Pool != nil && k.Pool.Digest == p.Pool {
 			f = append(f, k.Site.Charges(r.Release, k.Pool)...)
 		}

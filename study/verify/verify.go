@@ -169,7 +169,11 @@ func (f *findings) roster(r study.Release, p study.Plan) {
 	}
 	f.claims("roster", len(hidden) == 0, "on the plan's roster, but neither among those that contributed nor among the missing: %s", strings.Join(hidden, ", "))
 	f.claims("parties", r.Parties == len(r.Contributed), "the manifest says M = %d, but names %d parties that contributed", r.Parties, len(r.Contributed))
-	f.claims("parties", r.Parties >= p.Minimum, "%d parties contributed, the plan demands %d", r.Parties, p.Minimum)
+	least := p.Minimum
+	if chain, err := chainOf(r, p); err == nil { // that it is one is said elsewhere
+		least = chain.Ending().Minimum
+	}
+	f.claims("parties", r.Parties >= least, "%d parties contributed, the plan, as it was amended, demands %d", r.Parties, least)
 	if len(*f) == start {
 		f.add(Holds, "roster", "%d of the plan's %d parties contributed and %d were missing; none is named twice or left out", r.Parties, len(p.Roster), len(r.Missing))
 	}

@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// amendTo lets the double sign an amendment of its study.
+func (c *coordinatorDouble) amendTo(t *testing.T, reopens bool, change func(*study.Ending)) {
+	t.Helper()
+	chain, err := chainOf(c.study.Plan, c.study.Hash, c.study.Amendments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := chain.Ending()
+	change(&e)
+	document, err := chain.Next(e, reopens, time.Date(2026, 1, 1+chain.Len(), 0, 0, 0, 0, time.UTC), privacy.Head{})
+	if err == nil {
+		_, err = chain.Add(document)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.study.Amendments = append(c.study.Amendments[:chain.Len()-1:chain.Len()-1], study.SignedAmendment{Document: document})
+	c.study.Summary.Amendments = chain.Len()
+}
+
+func later(d time.Duration) func(*study.Ending) {
+	return func(e *study.Ending) { e.Deadline = e.Deadline.Add(d) }
+}
+
+// TestReopened: a study that failed after a site had contributed is taken up again:
+// the same bytes are sent, and the ledger holds one charge; killed between any two
+// files of it, it goes on.
+func TestReopened(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.agent(t)
+	round(t, a)
+	body := bytes.Clone(r.stored)
+	d := a.state.studies.of(r.hash)
+	r.state = study.Failed
+	round(t, a)
+	if !d.has(fileClosed) {
+		t.Fatal("a study that failed is not closed here")
+	}
+	r.state, r.lost = study.Open, true // a coordinator that only says so
+	round(t, a)
+	if len(r.bodies) != 1 || !d.has(fileClosed) {
+		t.Fatalf("%d uploads to a study that no amendment took up again", len(r.bodies))
+	}
+	r.amendTo(t, true, later(time.Hour))
+	round(t, a)
+	if len(r.bodies) != 2 || !bytes.Equal(r.bodies[1], body) || charges(t, a, privacy.Record) != 1 || d.has(fileClosed) {
+		t.Errorf("%d uploads, the same bytes %v, %d charges; log:\n%s", len(r.bodies), bytes.Equal(r.bodies[len(r.bodies)-1], body), charges(t, a, privacy.Record), r.log)
+	}
+	if review, err := a.state.outline(t.Context(), r.hash); err != nil || len(review.Amended) != 1 || !strings.Contains(review.Amended[0], "reopened") {
+		t.Errorf("a person is shown %q, %v", review.Amended, err)
+	}
+	r.state, r.lost = study.Failed, false
+	round(t, a) // it fails again
+	if !d.has(fileClosed) {
+		t.Error("a study that failed again is not closed")
+	}
+	// A crash after the amendment was stored and before the study was taken up.
+	r.amendTo(t, true, later(2*time.Hour))
+	r.state = study.Failed
+	round(t, a)
+	r.state, r.lost = study.Open, true
+	round(t, a)
+	if len(r.bodies) != 3 || !bytes.Equal(r.bodies[2], body) || charges(t, a, privacy.Record) != 1 {
+		t.Errorf("%d uploads, %d charges", len(r.bodies), charges(t, a, privacy.Record))
+	}
+}
+
+// TestReopenedUnsent: who was charged and could not send in time sends what it had
+// prepared.
+func TestReopenedUnsent(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.agent(t)
+	r.refuse = study.ErrNotOpen
+	round(t, a)
+	d := a.state.studies.of(r.hash)
+	body, err := d.read(fileUpload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.state = study.Failed
+	round(t, a)
+	r.amendTo(t, true, later(time.Hour))
+	r.state, r.refuse = study.Open, nil
+	round(t, a)
+	if !bytes.Equal(r.stored, body) || charges(t, a, privacy.Record) != 1 {
+		t.Errorf("sent %d bytes of %d, %d charges", len(r.stored), len(body), charges(t, a, privacy.Record))
+	}
+}
+
+// TestAmendmentsAreBelieved: what a coordinator signed about an ending it cannot take
+// back, nor sign otherwise, nor stretch beyond the policy; then nothing is sent.
+func TestAmendmentsAreBelieved(t *testing.T) {
+	for name, test := range map[string]struct {
+		then func(*testing.T, *rig)
+		says string
+	}{
+		"goes on": {func(t *testing.T, r *rig) { r.amendTo(t, false, later(time.Hour)) }, ""},
+		"forgets": {func(_ *testing.T, r *rig) {
+			r.study.Amendments, r.study.Summary.Amendments = nil, 0
+		}, "signed 1 amendments of this study and knows of 0"},
+		"forks": {func(t *testing.T, r *rig) {
+			r.study.Amendments, r.study.Summary.Amendments = nil, 0
+			r.amendTo(t, false, later(time.Minute))
+			r.amendTo(t, false, later(time.Hour))
+		}, "two different amendments"},
+		"for another plan": {func(t *testing.T, r *rig) {
+			other := newRig(t, func(p *study.Proposal) { p.Epsilon = 0.5 })
+			other.amendTo(t, false, later(time.Hour))
+			r.study.Amendments = append(r.study.Amendments, other.study.Amendments...)
+			r.study.Summary.Amendments = 2
+		}, "is for plan"},
+		"beyond the policy": {func(t *testing.T, r *rig) { r.amendTo(t, false, later(48*time.Hour)) }, "max_extension"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.config.Policy.MaxExtension = 24 * time.Hour
+			r.config.Policy.Approval = ApproveByPerson
+			a := r.agent(t)
+			round(t, a) // it waits for a person
+			r.amendTo(t, false, later(time.Hour))
+			round(t, a)
+			if _, err := a.Approve(t.Context(), "illness", Approver{Name: "ann"}); err != nil {
+				t.Fatal(err)
+			}
+			test.then(t, r)
+			if err := a.Round(t.Context()); err != nil && !protocol.Retry(err) {
+				t.Fatal(err)
+			}
+			a.Finish(t.Context())
+			if sent := len(r.bodies) > 0; sent != (test.says == "") || !strings.Contains(r.log.String(), test.says) {
+				t.Errorf("sent %v; log:\n%s", sent, r.log)
+			}
+			if refused := r.declined > 0; refused != (name == "beyond the policy") {
+				t.Errorf("declined %d times", r.declined)
+			}
+		})
+	}
+}

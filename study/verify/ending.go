@@ -1,0 +1,89 @@
+package verify
+
+import (
+	"time"
+
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// chainOf are a release's amendments, each within what its plan allows.
+func chainOf(r study.Release, p study.Plan) (*study.Chain, error) {
+	var documents [][]byte
+	for _, a := range r.Amendments {
+		documents = append(documents, a.Document)
+	}
+	return study.ChainOf(p, r.PlanHash, documents)
+}
+
+// ending: what the release says of when and why the study sealed is allowed by its plan
+// and signed; keys may be nil. No noise, bound or charge rests on any of it.
+func (f *findings) ending(r study.Release, p study.Plan, keys *protocol.Keys) {
+	const about = "ending"
+	switch r.Sealed {
+	case "":
+	case study.SealedByRule:
+		chain, err := chainOf(r, p)
+		f.claims(about, err != nil || r.Parties >= chain.Ending().Enough(len(p.Roster)), "it is said to be sealed by its rule, which asks for more than %d contributions", r.Parties)
+		f.add(Word, about, "it sealed before its deadline, by the rule that plan or amendments name")
+	case study.SealedByOperator:
+		f.add(Word, about, "an operator sealed it before its deadline")
+	default:
+		f.add(Fails, about, "it is said to be sealed by %q, and nothing of that name seals a study", r.Sealed)
+	}
+	if len(r.Amendments) == 0 {
+		return
+	}
+	chain, err := chainOf(r, p)
+	if err == nil && keys != nil {
+		chain, err = protocol.ParseAmendments(p, r.PlanHash, r.Amendments, keys)
+	}
+	if err != nil {
+		f.add(Fails, about, "its amendments are not the plan's: %v", err)
+		return
+	}
+	said := "and the release's signer vouches for them"
+	if keys != nil {
+		said = "and the coordinator signed each"
+	}
+	f.add(Holds, about, "%d amendments changed when the study ends, as its plan allows, %s: it %s", chain.Len(), said, chain.Ending().Words(len(p.Roster)))
+}
+
+// Ending holds a release's amendments against those that the site knows: the
+// coordinator signed one chain, and left out nothing that it had told this party.
+func (s Site) Ending(r study.Release) []Finding {
+	var f findings
+	if len(s.Amendments) == 0 {
+		return nil
+	}
+	p, err := kinds.PlanOf(r)
+	if err != nil {
+		return nil // it was said
+	}
+	chain, err := chainOf(r, p)
+	if err != nil {
+		return nil // it was said
+	}
+	known, err := chainOf(study.Release{Manifest: r.Manifest, Amendments: s.Amendments}, p)
+	switch {
+	case err != nil:
+		f.add(Fails, "ending", "the amendments kept here are not this study's: %v", err)
+	case !chain.Extends(known):
+		f.add(Fails, "ending", "the coordinator signed amendments for this party (%s) that the release does not name: it was put back to an older state, or tells parties different things", s.Party)
+	default:
+		f.add(Holds, "ending", "the release names all %d amendments that this party (%s) was told of", known.Len(), s.Party)
+	}
+	return f
+}
+
+// reopenedAfter says whether the study was taken up again after a moment: it had
+// failed, and what was contributed before had to come again.
+func reopenedAfter(r study.Release, at time.Time) bool {
+	for _, signed := range r.Amendments {
+		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens && !a.At.Before(at.Truncate(time.Second)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+package verify_test
+
+import (
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/verify"
+)
+
+// TestEnding: a release's amendments are the plan's and the coordinator's, name all
+// that a party was told of, and explain why a party with a receipt is not in it.
+func TestEnding(t *testing.T) {
+	c := conclude()
+	stranger := must(protocol.NewSigner())
+	p, h := must(c.release.Release.DecodedPlan()), c.release.Release.PlanHash
+	amend := func(signer *protocol.Signer, hours, minimum int, reopens bool, after ...study.SignedAmendment) []study.SignedAmendment {
+		chain := study.NewChain(p, h)
+		for _, a := range after {
+			must(chain.Add(a.Document))
+		}
+		e := chain.Ending()
+		e.Deadline, e.Minimum = e.Deadline.Add(time.Duration(hours)*time.Hour), minimum
+		document := must(chain.Next(e, reopens, time.Date(2031, 1, 1, hours, 0, 0, 0, time.UTC), privacy.Head{}))
+		return append(after[:len(after):len(after)], study.SignedAmendment{Document: document, Signature: signer.Sign(protocol.AmendmentDocument, document)})
+	}
+	one := amend(c.signer, 1, p.Minimum, false)
+	two := amend(c.signer, 2, p.Minimum, true, one...)
+	other := amend(c.signer, 5, p.Minimum, false)
+	forged := amend(stranger, 1, p.Minimum, false)
+	low := amend(c.signer, 1, p.Minimum-1, false)
+	for name, test := range map[string]struct {
+		change  func(*study.Release)
+		known   []study.SignedAmendment // at the party
+		verdict verify.Verdict
+		about   string
+		says    string
+	}{
+		"a chain":                  {func(r *study.Release) { r.Amendments = two }, nil, verify.Holds, "ending", "2 amendments changed when the study ends"},
+		"the party knows it":       {func(r *study.Release) { r.Amendments = two }, one, verify.Holds, "ending", "names all 1 amendments"},
+		"it knows more":            {func(r *study.Release) { r.Amendments = one }, two, verify.Fails, "ending", "does not name"},
+		"it was told otherwise":    {func(r *study.Release) { r.Amendments = one }, other, verify.Fails, "ending", "does not name"},
+		"nothing of it is named":   {func(r *study.Release) {}, one, verify.Fails, "ending", "does not name"},
+		"somebody else signed":     {func(r *study.Release) { r.Amendments = forged }, nil, verify.Fails, "ending", "signature"},
+		"one is missing":           {func(r *study.Release) { r.Amendments = two[1:] }, nil, verify.Fails, "ending", "comes next"},
+		"the minimum went too low": {func(r *study.Release) { r.Amendments = low }, nil, verify.Fails, "ending", "its minimum stays"},
+		"sealed by an operator":    {func(r *study.Release) { r.Sealed = study.SealedByOperator }, nil, verify.Word, "ending", "an operator sealed it"},
+		"sealed by its rule":       {func(r *study.Release) { r.Sealed = study.SealedByRule }, nil, verify.Word, "ending", "by the rule"},
+		"sealed by something else": {func(r *study.Release) { r.Sealed = "42 patients" }, nil, verify.Fails, "ending", "nothing of that name"},
+		"left out after it reopened": {func(r *study.Release) {
+			r.Amendments, r.Contributed, r.Missing = two, nil, append(r.Missing, r.Contributed...)
+		}, nil, verify.Word, "receipt", "did not come again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := c.release.Release
+			test.change(&r)
+			site := c.site
+			site.Amendments = test.known
+			found := verify.Release(sign(c.signer, r), verify.Known{Pool: c.pool, Site: &site})
+			if !says(found, test.verdict, test.about, test.says) {
+				t.Errorf("no finding says %s %s: %q\n%+v", test.verdict, test.about, test.says, found)
+			}
+		})
+	}
+}
