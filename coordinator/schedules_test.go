@@ -91,12 +91,12 @@ var operations = map[string]operation{
 	"extend": {func(r *rand.Rand, s schedule) string {
 		return drawStudy(r, s) + " " + pick(r, []string{"90m", "5h", "20h"}) + pick(r, []string{"", "", " minimum 2", " share 0.5", " share 1"})
 	}, (*trial).extend},
-	"poll":    {drawParty, (*trial).poll},
-	"waive":   {drawStudy, (*trial).waive},
-	"revoke":  {drawParty, (*trial).revoke},
-	"enrol":   {func(r *rand.Rand, s schedule) string { return drawParty(r, s) + pick(r, fates[:2]) }, (*trial).enrol},
-	"renew":   {func(r *rand.Rand, s schedule) string { return drawParty(r, s) + pick(r, fates[:2]) }, (*trial).renew},
-	"look":    {drawNothing, (*trial).look},
+	"poll":   {drawParty, (*trial).poll},
+	"waive":  {drawStudy, (*trial).waive},
+	"revoke": {drawParty, (*trial).revoke},
+	"enrol":  {func(r *rand.Rand, s schedule) string { return drawParty(r, s) + pick(r, fates[:2]) }, (*trial).enrol},
+	"renew":  {func(r *rand.Rand, s schedule) string { return drawParty(r, s) + pick(r, fates[:2]) }, (*trial).renew},
+	"look":   {drawNothing, (*trial).look},
 	"clock": {func(r *rand.Rand, _ schedule) string {
 		return pick(r, []string{"10m", "59m", "61m", "26h", "-10m", "-2h", "-26h"})
 	}, (*trial).jump},

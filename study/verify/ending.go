@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"time"
-
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
@@ -77,11 +75,11 @@ func (s Site) Ending(r study.Release) []Finding {
 	return f
 }
 
-// reopenedAfter says whether the study was taken up again after a moment: it had
+// reopenedAfter says whether the study was taken up again after a receipt: it had
 // failed, and what was contributed before had to come again.
-func reopenedAfter(r study.Release, at time.Time) bool {
+func reopenedAfter(r study.Release, receipt protocol.Receipt) bool {
 	for _, signed := range r.Amendments {
-		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens && !a.At.Before(at.Truncate(time.Second)) {
+		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens && a.At.Unix() >= receipt.Received.Unix() {
 			return true
 		}
 	}

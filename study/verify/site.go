@@ -52,7 +52,7 @@ func (s Site) Receipts(r study.Release) []Finding {
 		f.add(Holds, about, "this party (%s) has no receipt for this study, and the release does not count it", s.Party)
 	case receipt.Plan != r.PlanHash || receipt.Party != s.Party:
 		f.add(Fails, about, "the receipt kept here is %s's for plan %s: it is not for this study", receipt.Party, receipt.Plan)
-	case !counted && reopenedAfter(r, receipt.Received):
+	case !counted && reopenedAfter(r, receipt):
 		f.add(Word, about, "the coordinator signed a receipt for this party (%s), the study failed after that and was taken up again, and this party's contribution did not come again: the release does not count it", s.Party)
 	case !counted:
 		f.add(Fails, about, "the coordinator signed a receipt for this party (%s) on %s, but the release does not count it", s.Party, receipt.Received.Format("2006-01-02"))

@@ -173,7 +173,7 @@ func (f *findings) roster(r study.Release, p study.Plan) {
 	if chain, err := chainOf(r, p); err == nil { // that it is one is said elsewhere
 		least = chain.Ending().Minimum
 	}
-	f.claims("parties", r.Parties >= least, "%d parties contributed, the plan, as it was amended, demands %d", r.Parties, least)
+	f.claims("parties", r.Parties >= least, "%d parties contributed, the plan demands %d", r.Parties, least)
 	if len(*f) == start {
 		f.add(Holds, "roster", "%d of the plan's %d parties contributed and %d were missing; none is named twice or left out", r.Parties, len(p.Roster), len(r.Missing))
 	}
