@@ -116,9 +116,7 @@ func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effective, records float64, residual []float64) Noise {
 	_, d := x.Dims()
 	k := float64(classes)
-	if classes == 2 {
-		sd *= math.Sqrt(0.5)
-	}
+	sd = crossColumn(classes, sd)
 	c := secondMoment(x, weight)
 	c.ScaleSym((1-1/k)/k*(1/effective+1/records), c)
 	c.SymRankOne(c, 1/(k*k), mat.NewVecDense(d, residual))
@@ -126,6 +124,15 @@ func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effecti
 		c.SetSym(j, j, c.At(j, j)+sd*sd)
 	}
 	return Noise{Factor: squareRoot(c), Centred: classes > 2}
+}
+
+// crossColumn is the standard deviation of noise of sd on class sums in a column of
+// CrossMoments: of two classes half the difference is left.
+func crossColumn(classes int, sd float64) float64 {
+	if classes == 2 {
+		return sd * math.Sqrt(0.5)
+	}
+	return sd
 }
 
 // CrossInRange says whether a sum over a number of records, at most 2⁴⁰, is

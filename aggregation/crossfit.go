@@ -18,6 +18,11 @@ type CrossFit struct {
 	// sample size of it, as it was used.
 	Tilted        bool
 	EffectiveRows float64
+	// Remains is the drift that is left on the pool as it was used: the equations of
+	// the calibration are about that pool.
+	Remains Drift
+	// Calibration is nil where its equations have no solution.
+	Calibration *Calibration
 }
 
 // CrossTerms are what a fit to cross sums goes by.
@@ -39,10 +44,16 @@ type CrossTerms struct {
 // pool. Where the records' mean shows that the pool differs, the pool is tilted to it, or
 // the residual counts as noise.
 func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) (CrossFit, error) {
+	fit, _, err := fitCross(pool, sums, o, rng)
+	return fit, err
+}
+
+func fitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) (CrossFit, calibrator, error) {
+	fail := func(err error) (CrossFit, calibrator, error) { return CrossFit{}, calibrator{}, err }
 	d, sd := pool.Dim(), o.Deviation
 	means, err := CrossMeans(sums, o.Classes, d, o.Records)
 	if err != nil {
-		return CrossFit{}, err
+		return fail(err)
 	}
 
 	// A record without a label adds nothing, so the intercepts' sum says which
@@ -63,12 +74,14 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 	}
 	meanDeviation := sd * math.Sqrt(float64(o.Classes))
 	out := CrossFit{Drift: DriftOf(features, pool.Weight, mean, meanDeviation, o.Records), EffectiveRows: pool.EffectiveRows()}
+	out.Remains = out.Drift
 	if out.Drift.Found() && o.Tilt {
 		w := FitWeights(features, pool.Weight, mean, Isotropic(d-1, meanDeviation), 0, o.Keep, rng)
 		if pool, err = pool.Weighted(w.Weight); err != nil {
-			return CrossFit{}, err
+			return fail(err)
 		}
 		out.Tilted, out.EffectiveRows = true, w.EffectiveRows
+		out.Remains = DriftOf(features, pool.Weight, mean, meanDeviation, o.Records)
 	}
 	target := pool.Mean()
 	residual := make([]float64, d)
@@ -79,6 +92,14 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 	}
 	mu := CrossMoments(means, target)
 	noise := CrossNoise(o.Classes, sd, pool.X, pool.Weight, out.EffectiveRows, o.Records, residual)
-	out.Fit = FitVotes(pool.X, pool.Weight, o.Classes, mu, noise, o.Lambda, rng)
-	return out, nil
+	metric := sphere(pool.X, pool.Weight, noise)
+	out.Fit = fitVotes(pool.X, pool.Weight, o.Classes, mu, noise, o.Lambda, metric, rng)
+	c := calibrator{
+		x: pool.X, weight: pool.Weight, classes: o.Classes, mu: mu, fit: out.Fit, metric: metric,
+		effective: out.EffectiveRows, records: o.Records * min(labelled, 1), own: []*mat.Dense{Isotropic(d, crossColumn(o.Classes, sd)).Factor},
+	}
+	if found, ok := c.calibrate(rng); ok {
+		out.Calibration = &found
+	}
+	return out, c, nil
 }

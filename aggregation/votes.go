@@ -29,7 +29,11 @@ type Fit struct {
 // shares, released with the given noise. λ = 0 asks for the λ that minimises
 // the estimated risk without noise; rng then draws fresh public noise.
 func FitVotes(x *mat.Dense, weight []float64, classes int, mu *mat.Dense, noise Noise, lambda float64, rng *rand.Rand) Fit {
-	t := sphere(x, weight, noise)
+	return fitVotes(x, weight, classes, mu, noise, lambda, sphere(x, weight, noise), rng)
+}
+
+// fitVotes is FitVotes in the coordinates of a transform t.
+func fitVotes(x *mat.Dense, weight []float64, classes int, mu *mat.Dense, noise Noise, lambda float64, t *mat.Dense, rng *rand.Rand) Fit {
 	p := perturbed{
 		risk:    softmax{&learners.SoftmaxRisk{X: times(x, t), RowWeight: weight, Classes: classes}},
 		mu:      times(t, mu),

@@ -34,6 +34,9 @@ func describeRelease(w io.Writer, r study.Release) error {
 	if c, ok := classifier.Of(r.Result); ok {
 		line("classifier", "%d classes, %d features, λ = %.3g", len(c.Classes), len(c.Weights), c.Lambda)
 		line("", "its numbers are %s", c.Output.Words())
+		if of := c.Calibration; of != nil {
+			line("", "the fit's scores were multiplied by %.3f (95 %% interval %.3f to %.3f) to make them so", of.Slope, of.Low, of.High)
+		}
 	}
 	report, err := kinds.Report(r)
 	if err != nil {

@@ -228,6 +228,17 @@ func printClassify(w io.Writer, s classifySummary) error {
 	for _, v := range s.Voters {
 		fmt.Fprintf(w, "  %-16s %.4f  one of the %d parties that vote with it alone\n", v.Voter, v.Alone, v.Parties)
 	}
+	fmt.Fprintf(w, "\nits numbers are %s\n", s.Output.Words())
+	for _, r := range []struct {
+		name  string
+		value simulate.Compared
+		about string
+	}{
+		{"slope", s.Slope, "1 for probabilities, less where they are too extreme"},
+		{"squared error", s.Brier, "of them, taken for probabilities (Brier)"},
+	} {
+		fmt.Fprintf(w, "  %-16s %.4f  ± %.4f; without noise %.4f; %s\n", r.name, r.value.Released, r.value.ReleasedSD, r.value.Unperturbed, r.about)
+	}
 	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
 	printTotals(w, s.Totals)
 	for _, m := range s.Warnings {

@@ -190,9 +190,12 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	row("accuracy", s.Accuracy, s.SD.Accuracy, s.Unperturbed.Accuracy)
 	row("balanced error", s.BER, s.SD.BER, s.Unperturbed.BER)
 	row("area under the curve", s.AUC, s.SD.AUC, s.Unperturbed.AUC)
+	row("squared error (Brier)", s.Brier.Released, s.Brier.ReleasedSD, s.Brier.Unperturbed)
+	row("calibration slope", s.Slope.Released, s.Slope.ReleasedSD, s.Slope.Unperturbed)
 	if err := t.render(); err != nil {
 		return err
 	}
+	fmt.Fprintf(w, "its numbers are %s\n", s.Output.Words())
 	fmt.Fprintf(w, "largest class alone: accuracy %.4f; ± over %d repeat(s)\n\nclass shares of the records\n", s.MajorityClass, s.Repeats)
 	shares := newTable(w, "class", "true", "estimated", "±")
 	for k, name := range classes {

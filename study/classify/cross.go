@@ -101,7 +101,7 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 	if err != nil {
 		return study.Result{}, err
 	}
-	model, warnings := classifier.New(c.plan, fit.Fit, classifier.Score)
+	model, warnings := c.classifier(fit)
 	switch drift := fit.Drift; {
 	case fit.Tilted:
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected): it was tilted to their released feature mean and now counts as %.0f of %d rows. What a tilt of the features cannot mend stays biased", drift.Statistic, drift.Directions, fit.EffectiveRows, c.pool.Rows()))
@@ -109,6 +109,35 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
 	}
 	return study.NewResult(Result{Classifier: model, Drift: &fit.Drift, EffectiveRows: fit.EffectiveRows}, warnings)
+}
+
+// mostSlopeSD is how unsure a slope may be, of itself, for numbers to be called
+// probabilities: with twice that a fifth is taken for a quarter.
+const mostSlopeSD = 0.15
+
+// classifier is the fit's, its numbers probabilities where the released sums can say how
+// the scores become them.
+func (c *cross) classifier(fit aggregation.CrossFit) (classifier.Classifier, []string) {
+	scores := func(format string, args ...any) (classifier.Classifier, []string) {
+		model, warnings := classifier.New(c.plan, fit.Fit, classifier.Score)
+		return model, append(warnings, "the classifier gives scores, not probabilities: "+fmt.Sprintf(format, args...))
+	}
+	of := fit.Calibration
+	switch {
+	case fit.Lambda == 0:
+		return classifier.New(c.plan, fit.Fit, classifier.Score)
+	case of == nil:
+		return scores("the released sums leave no slope that makes its numbers into them")
+	case fit.Remains.Found():
+		return scores("the pool differs from the private records, so it cannot say how its numbers are to be read")
+	case !(of.SlopeSD <= mostSlopeSD*of.Slope):
+		return scores("by noise and sampling the slope that makes its numbers into them is known to %.2g of itself only, %.2g is asked for. Use more records or a larger ε", of.SlopeSD/of.Slope, mostSlopeSD)
+	}
+	fit.Model = of.Apply(fit.Model, c.pool.X.At(0, c.pool.Dim()-1))
+	model, warnings := classifier.New(c.plan, fit.Fit, classifier.Probability)
+	model.Calibration = &classifier.Calibration{Intercept: of.Intercept, Slope: of.Slope, SlopeSD: of.SlopeSD}
+	model.Calibration.Low, model.Calibration.High = of.Interval()
+	return model, warnings
 }
 
 // deviation is the standard deviation of the noise on each class sum's mean.

@@ -45,6 +45,11 @@ type ClassifySummary struct {
 	Classes   int          `json:"classes"`
 	Lambda    float64      `json:"lambda"`
 	Accuracy  Accuracies   `json:"accuracy"`
+	// Output says what the release's numbers are; Brier and Slope how far they are
+	// from probabilities, whatever they are called: see learners.Calibrated.
+	Output classifier.Output `json:"output"`
+	Brier  Compared          `json:"brier"`
+	Slope  Compared          `json:"slope"`
 	// Map is the first repeat's map in words, Kept how much of each column it
 	// keeps, least first; absent where it keeps all.
 	Map  string         `json:"map"`
@@ -85,6 +90,20 @@ type VoterSummary struct {
 	Alone   float64 `json:"alone"`
 }
 
+// Compared is a measure of releases beside that of what they are compared with.
+type Compared struct {
+	Released    float64 `json:"released"`
+	ReleasedSD  float64 `json:"released_sd"`
+	Unperturbed float64 `json:"unperturbed"`
+}
+
+// compared is a measure over repeats.
+func compared[R any](repeats []R, released, unperturbed func(R) float64) (c Compared) {
+	c.Released, c.ReleasedSD = over(repeats, released)
+	c.Unperturbed, _ = over(repeats, unperturbed)
+	return c
+}
+
 const (
 	maxPooled = 50_000
 	maxLocal  = 40
@@ -112,6 +131,8 @@ func checkRepeats(repeats int) error {
 type classifyRepeat struct {
 	Run
 	accuracy           Accuracies
+	output             classifier.Output
+	released, clear    learners.Calibrated
 	plan               study.Plan
 	lambda             float64
 	poolRows, features int
@@ -150,6 +171,9 @@ func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 		alone, _ := over(done, func(r classifyRepeat) float64 { return r.alone[v] })
 		out.Voters = append(out.Voters, VoterSummary{voter.Name, (len(p.Roster) - v + len(s.Voters) - 1) / len(s.Voters), alone})
 	}
+	out.Output = first.output
+	out.Brier = compared(done, func(r classifyRepeat) float64 { return r.released.Brier }, func(r classifyRepeat) float64 { return r.clear.Brier })
+	out.Slope = compared(done, func(r classifyRepeat) float64 { return r.released.Slope }, func(r classifyRepeat) float64 { return r.clear.Slope })
 	out.Lambda, _ = over(done, func(r classifyRepeat) float64 { return r.lambda })
 	out.UploadBytes, _ = over(done, func(r classifyRepeat) float64 { return r.UploadBytes })
 	out.Warnings = first.Release.Result.Warnings
@@ -199,10 +223,21 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 	}
 	out := classifyRepeat{Run: run, plan: p, poolRows: task.Pool().Rows(), features: task.Pool().Dim(), kept: p.Map.Kept(p.Schema, d.Pool)}
 	if c, ok := classifier.Of(run.Release.Result); ok {
-		out.lambda = c.Lambda
+		out.lambda, out.output = c.Lambda, c.Output
 	}
 	if out.Release.Forecast, err = study.ForecastOf(task, d.Size()); err != nil {
 		out.Release.Forecast = nil
+	}
+	x := d.TestX(task)
+	for _, of := range []struct {
+		result study.Result
+		to     *learners.Calibrated
+	}{{run.Release.Result, &out.released}, {run.Unperturbed, &out.clear}} {
+		model, err := modelOf(of.result)
+		if err != nil {
+			return classifyRepeat{}, err
+		}
+		*of.to = learners.CalibratedOf(model, x, d.Test.Y)
 	}
 	if out.accuracy, err = d.accuracies(task, run); err != nil {
 		return out, err
@@ -303,12 +338,17 @@ func (d *Deal) Score(t study.Task, r study.Result) (float64, error) {
 	return score(r, d.TestX(t), d.Test.Y)
 }
 
-func score(r study.Result, x *mat.Dense, y []int) (float64, error) {
+// modelOf is the classifier of a result.
+func modelOf(r study.Result) (learners.Linear, error) {
 	c, ok := classifier.Of(r)
 	if !ok {
-		return 0, fmt.Errorf("score a release: it holds no classifier")
+		return learners.Linear{}, fmt.Errorf("score a release: it holds no classifier")
 	}
-	model, err := c.Linear()
+	return c.Linear()
+}
+
+func score(r study.Result, x *mat.Dense, y []int) (float64, error) {
+	model, err := modelOf(r)
 	if err != nil {
 		return 0, err
 	}

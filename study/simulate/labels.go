@@ -10,6 +10,7 @@ import (
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study"
+	"caucus/study/classifier"
 	"caucus/study/labels"
 )
 
@@ -55,6 +56,10 @@ type LabelsSummary struct {
 	// Unperturbed is the same fit on the true labels.
 	Unperturbed   learners.Measures `json:"unperturbed"`
 	MajorityClass float64           `json:"majority_class"`
+	// Output, Brier and Slope are as in ClassifySummary.
+	Output classifier.Output `json:"output"`
+	Brier  Compared          `json:"brier"`
+	Slope  Compared          `json:"slope"`
 	// Shares are the first repeat's: true ones of the records, and estimates.
 	TrueShares []float64               `json:"true_shares"`
 	Shares     aggregation.LabelShares `json:"shares"`
@@ -71,6 +76,7 @@ type LabelsSummary struct {
 type labelsRepeat struct {
 	Run
 	got, unperturbed learners.Measures
+	released, clear  learners.Calibrated
 	majority         float64
 	truth            []float64
 	plan             study.Plan
@@ -153,6 +159,9 @@ func (s Labels) summary(done []labelsRepeat) LabelsSummary {
 	out.Unperturbed.AUC, _ = over(done, func(r labelsRepeat) float64 { return r.unperturbed.AUC })
 	out.Lambda, _ = over(done, func(r labelsRepeat) float64 { return r.result.Classifier.Lambda })
 	out.UploadBytes, _ = over(done, func(r labelsRepeat) float64 { return r.UploadBytes })
+	out.Output = l.Classifier.Output
+	out.Brier = compared(done, func(r labelsRepeat) float64 { return r.released.Brier }, func(r labelsRepeat) float64 { return r.clear.Brier })
+	out.Slope = compared(done, func(r labelsRepeat) float64 { return r.released.Slope }, func(r labelsRepeat) float64 { return r.clear.Slope })
 	out.MajorityClass, _ = over(done, func(r labelsRepeat) float64 { return r.majority })
 	return out
 }
@@ -223,12 +232,12 @@ func (r *labelsRepeat) measure(d *Deal) error {
 	if err != nil {
 		return err
 	}
-	r.got = learners.Measure(model, x, d.Test.Y, clear)
+	r.got, r.released = learners.Measure(model, x, d.Test.Y, clear), learners.CalibratedOf(model, x, d.Test.Y)
 	fit, err := labels.FitClear(r.plan, d.Private, d.rng)
 	if err != nil {
 		return err
 	}
-	r.unperturbed = learners.Measure(fit.Model, x, d.Test.Y, clear)
+	r.unperturbed, r.clear = learners.Measure(fit.Model, x, d.Test.Y, clear), learners.CalibratedOf(fit.Model, x, d.Test.Y)
 	r.truth = aggregation.DebiasedShares(d.Private.Y, clear).Share
 	for _, share := range aggregation.DebiasedShares(d.Test.Y, clear).Share {
 		r.majority = math.Max(r.majority, share)

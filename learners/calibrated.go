@@ -1,0 +1,55 @@
+package learners
+
+import "gonum.org/v1/gonum/mat"
+
+// Calibrated says how far a classifier's numbers are from probabilities of labels.
+type Calibrated struct {
+	// Brier is the mean squared distance of probabilities and labels: (p−y)² of
+	// two classes, Σₖ(pₖ−yₖ)² of more (Brier 1950).
+	Brier float64 `json:"brier"`
+	// Slope is that of the labels' log odds on the scores: 1 for probabilities, less
+	// for those that are too extreme. 0 where none can be fitted.
+	Slope float64 `json:"slope"`
+}
+
+// CalibratedOf takes a linear model's scores for log odds and compares the
+// probabilities that they make with the labels of rows x; rows without a label count
+// for nothing.
+func CalibratedOf(l Linear, x *mat.Dense, y []int) Calibrated {
+	keep := make([]int, 0, len(y))
+	for i, k := range y {
+		if k >= 0 {
+			keep = append(keep, i)
+		}
+	}
+	if len(keep) == 0 {
+		return Calibrated{}
+	}
+	_, d := x.Dims()
+	at := mat.NewDense(len(keep), d, nil)
+	for to, i := range keep {
+		at.SetRow(to, x.RawRowView(i))
+	}
+	s, p := l.Scores(at), l.Probabilities(at)
+	c, n := Columns(l.Classes), float64(len(keep))
+	out, share, along := Calibrated{}, make([]float64, c), 0.0
+	for i, from := range keep {
+		for k, q := range p.RawRowView(i) {
+			if k == y[from] {
+				q--
+			}
+			out.Brier += q * q / n
+		}
+		if column := y[from] - l.Classes + c; column >= 0 {
+			share[column] += 1 / n
+			along += s.At(i, column) / n
+		}
+	}
+	if l.Classes == 2 {
+		out.Brier /= 2
+	}
+	if r, ok := Recalibrate(s, nil, share, along); ok {
+		out.Slope = r.Slope
+	}
+	return out
+}
