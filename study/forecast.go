@@ -1,41 +1,85 @@
 package study
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrNoForecast: a mechanism that perturbs solutions has no moments to forecast
 // from.
 var ErrNoForecast = errors.New("there is no forecast for this mechanism")
 
-// Forecast is what a plan can be expected to reach, from public inputs alone.
-//
-// The pool has no labels, so the forecast is made on a reference problem: a
-// linear teacher on the plan's own pool, in a random direction, whose scores
-// have standard deviation 2 and whose larger class has a share of .75 (two
-// classes), or standard deviation 4 with balanced classes (more). Votes follow
-// the teacher exactly; the plan's own noise is added; the plan's own fit is
-// made, several times. It leaves out what parties lose by learning from few
-// records.
+// Forecast is what a study can be expected to reach, from public inputs alone, beside
+// what can be had without it: one party alone, the largest class. All of it is on
+// records like the pool's, whose classes a linear score in the plan's features
+// separates as far as Separation says (aggregation.Outlook). It leaves out that
+// parties differ from each other and from the pool.
 type Forecast struct {
-	// Accuracy is expected of the release, Unperturbed without noise, Majority
-	// of always naming the largest class; all on the reference problem.
-	Accuracy    float64 `json:"accuracy"`
-	Unperturbed float64 `json:"unperturbed"`
-	Majority    float64 `json:"majority"`
-	// Useful: the release is expected to keep at least a quarter of what the
-	// unperturbed classifier has over the majority class.
-	Useful bool `json:"useful"`
-	// NeedEpsilon and NeedParties are about what it would take to be useful,
-	// one or the other; 0 where nothing within reach does.
+	// Separation is the AUC that the score reaches on all there is to know: the
+	// plan's, or the band in which most tables of people lie.
+	Separation Range `json:"separation"`
+	// Shares are the classes', the plan's; SharesAssumed says that it has none.
+	Shares        []float64 `json:"class_shares"`
+	SharesAssumed bool      `json:"class_shares_assumed,omitempty"`
+	// Released is the release's classifier; Unperturbed the same without noise;
+	// Pooled one of all records in one place; Alone one of one party's records.
+	Released    Line `json:"released"`
+	Unperturbed Line `json:"unperturbed"`
+	Pooled      Line `json:"pooled"`
+	Alone       Line `json:"alone"`
+	// Majority is the accuracy of always naming the largest class; its AUC is 1/2.
+	Majority float64 `json:"majority"`
+	// Helps says whether a party has something of the release: see Helps.
+	Helps Helps `json:"helps"`
+	// HelpsFrom is the least separation in the band at which it does, 0 where it
+	// does at none.
+	HelpsFrom float64 `json:"helps_from,omitempty"`
+	// The least of one with the others as they are that would help, at the middle
+	// separation: ε; parties, each with as many records; records of each party.
+	// 0 where nothing within reach does (MostNeeded).
 	NeedEpsilon float64 `json:"need_epsilon,omitempty"`
 	NeedParties int     `json:"need_parties,omitempty"`
+	NeedRecords int     `json:"need_records,omitempty"`
 }
 
-// LeastGap is the least that the pool's features must tell of the reference problem
-// without noise, in accuracy over the largest class.
+// Range is a number with the least and the most it is expected to be.
+type Range struct {
+	Low  float64 `json:"low"`
+	Mid  float64 `json:"mid"`
+	High float64 `json:"high"`
+}
+
+// Line is what a classifier is expected to be worth on new records.
+type Line struct {
+	// Accuracy is the share of records it labels correctly, AUC the area under the
+	// curve (for more than two classes the mean over classes of each against the rest).
+	Accuracy Range `json:"accuracy"`
+	AUC      Range `json:"auc"`
+}
+
+// Helps is whether a release is expected to help its parties: to keep a quarter or
+// more of what a classifier without noise has over the largest class, and to be no
+// worse than what one party has alone. It is judged by accuracy; where even the true
+// score would hardly beat the largest class by it, as with rare classes, by AUC.
+type Helps string
+
+const (
+	HelpsYes Helps = "yes" // at every separation of the band
+	HelpsNo  Helps = "no"  // at none
+	// HelpsDepends: on how well the features tell the classes apart; see HelpsFrom.
+	HelpsDepends Helps = "depends"
+)
+
+// LeastGap is the least that features must tell, over the largest class.
 const LeastGap = 0.01
+
+// MostNeeded is how far a search for what would help goes.
+var MostNeeded = struct {
+	Epsilon          float64
+	Parties, Records int
+}{10, 100_000, 1_000_000}
 
 // Size is what is publicly expected of a study's data.
 type Size struct {
@@ -44,10 +88,27 @@ type Size struct {
 	Records int
 }
 
+// Outlook forecasts studies that differ from a plan in ε and size alone.
+type Outlook interface {
+	// At is the forecast, but for what it would take.
+	At(epsilon float64, s Size) (*Forecast, error)
+	// Need fills in what it would take.
+	Need(f *Forecast, epsilon float64, s Size) error
+}
+
 // Forecaster is a task that can say what to expect of it.
 type Forecaster interface {
-	// Forecast is from public inputs alone.
-	Forecast(Size) (*Forecast, error)
+	// Outlook is from public inputs alone.
+	Outlook() (Outlook, error)
+}
+
+// OutlookOf is a task's outlook; ErrNoForecast where it has none.
+func OutlookOf(t Task) (Outlook, error) {
+	f, ok := t.(Forecaster)
+	if !ok {
+		return nil, ErrNoForecast
+	}
+	return f.Outlook()
 }
 
 // ForecastOf forecasts a study; ErrNoForecast where there is none.
@@ -55,25 +116,47 @@ func ForecastOf(t Task, size Size) (*Forecast, error) {
 	if size.Parties < 1 || size.Records < 0 {
 		return nil, fmt.Errorf("forecast study: %d parties with %d records in all: give at least one party", size.Parties, size.Records)
 	}
-	f, ok := t.(Forecaster)
-	if !ok {
-		return nil, ErrNoForecast
+	o, err := OutlookOf(t)
+	if err != nil {
+		return nil, err
 	}
-	return f.Forecast(size)
+	f, err := o.At(t.Plan().Epsilon, size)
+	if err != nil {
+		return nil, err
+	}
+	return f, o.Need(f, t.Plan().Epsilon, size)
 }
 
-// Warning says in words what a forecast that is not useful means, "" if it is.
+// Warning says in words why a plan is not expected to help, "" where it may.
 func (f *Forecast) Warning(p Plan, size Size) string {
-	if f == nil || f.Useful {
+	if f == nil || f.Helps != HelpsNo {
 		return ""
 	}
-	if f.Unperturbed-f.Majority < LeastGap {
+	if f.Unperturbed.Accuracy.High-f.Majority < LeastGap && f.Unperturbed.AUC.High < .5+LeastGap {
 		return "this pool under this map tells the classes apart no better than naming the largest: give a pool of more varied rows, or keep more features"
 	}
-	s := fmt.Sprintf("at unit %s, ε = %g and %d parties this plan is expected to do little better than naming the largest class (%.2f on a reference problem, where the largest class has %.2f and the unperturbed classifier %.2f)",
-		p.Unit, p.Epsilon, size.Parties, f.Accuracy, f.Majority, f.Unperturbed)
-	if f.NeedParties > 0 {
-		s += fmt.Sprintf("; it would take about ε = %.2g, or %d parties, or a finer unit", f.NeedEpsilon, f.NeedParties)
+	s := fmt.Sprintf("at unit %s, ε = %g and %d parties of %d records this plan is not expected to help: accuracy %.2f, where one party alone has %.2f, all records pooled %.2f and the largest class %.2f (AUC %.2f, alone %.2f)",
+		p.Unit, p.Epsilon, size.Parties, size.Records/max(size.Parties, 1), f.Released.Accuracy.Mid, f.Alone.Accuracy.Mid, f.Pooled.Accuracy.Mid, f.Majority, f.Released.AUC.Mid, f.Alone.AUC.Mid)
+	if need := f.Needs(); need != "" {
+		return s + "; it would take " + need + ", or a finer unit"
 	}
-	return s
+	return s + "; no ε, number of parties or of records within reach would make it: a site does better alone"
 }
+
+// Needs says in words what it would take, "" where nothing within reach does.
+func (f *Forecast) Needs() string {
+	var ways []string
+	if f.NeedEpsilon > 0 {
+		ways = append(ways, fmt.Sprintf("about ε = %.2g", f.NeedEpsilon))
+	}
+	if f.NeedParties > 0 {
+		ways = append(ways, fmt.Sprintf("%d parties, each with as many records", f.NeedParties))
+	}
+	if f.NeedRecords > 0 {
+		ways = append(ways, fmt.Sprintf("%d records at each", f.NeedRecords))
+	}
+	return strings.Join(ways, ", or ")
+}
+
+// Each is how many records a party has.
+func (s Size) Each() float64 { return float64(s.Records) / float64(cmp.Or(s.Parties, 1)) }

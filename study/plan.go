@@ -59,6 +59,11 @@ type Plan struct {
 	// Records is how many records each site is publicly known to hold at least.
 	// At unit record and label it says how large δ may be; a forecast uses it.
 	Records int `json:"records,omitempty"`
+	// Shares are the classes' shares as the public knows them, in the order of the
+	// schema; AUC is how far features are publicly known to separate the classes.
+	// Forecasts use them; nothing else does.
+	Shares []float64 `json:"class_shares,omitempty"`
+	AUC    float64   `json:"auc,omitempty"`
 
 	Unit      privacy.Unit `json:"unit"`
 	Epsilon   float64      `json:"epsilon"`
@@ -236,10 +241,37 @@ func (p Plan) CheckCommon() error {
 	if sorted := slices.Sorted(slices.Values(p.Roster)); len(slices.Compact(sorted)) != len(p.Roster) {
 		return PlanError("roster", "a party is listed twice")
 	}
+	if err := p.checkProspects(); err != nil {
+		return err
+	}
 	if err := p.Weights.check(); err != nil {
 		return err
 	}
 	return p.checkDelta()
+}
+
+// checkProspects refuses what no forecast can be made from.
+func (p Plan) checkProspects() error {
+	if p.AUC != 0 && !(p.AUC > .5 && p.AUC < 1) {
+		return PlanError("auc", "%v: an area under the curve that separates classes is above .5 and below 1", p.AUC)
+	}
+	if p.Shares == nil {
+		return nil
+	}
+	if k := len(p.Schema.Classes()); len(p.Shares) != k {
+		return PlanError("class_shares", "%d shares for %d classes: give one for each, in the schema's order", len(p.Shares), k)
+	}
+	total := 0.
+	for _, s := range p.Shares {
+		if !(s > 0 && s < 1) {
+			return PlanError("class_shares", "%v: each class has a share above 0 and below 1", s)
+		}
+		total += s
+	}
+	if math.Abs(total-1) > .01 {
+		return PlanError("class_shares", "they add up to %.4g, not to 1", total)
+	}
+	return nil
 }
 
 // checkDelta refuses a δ that would allow giving units away: under δ a mechanism
@@ -270,6 +302,14 @@ func CheckTrainsNothing(p Plan) error {
 		return PlanError("bound", "%q: a %s study has one bound: leave it out", p.Bound, p.Kind)
 	case p.Tilt:
 		return PlanError("tilt", "a %s study tilts no pool: leave tilt out", p.Kind)
+	}
+	return nil
+}
+
+// CheckForeseesNothing refuses what only the forecast of a classifier reads.
+func CheckForeseesNothing(p Plan) error {
+	if p.Shares != nil || p.AUC != 0 {
+		return PlanError("class_shares", "class_shares and auc are for forecasts of a classifier, which a %s study does not make: leave them out", p.Kind)
 	}
 	return nil
 }

@@ -75,6 +75,12 @@ type Proposal struct {
 	// Records is how many records each party is publicly known to hold at least;
 	// RecordsPerParty where it is left out.
 	Records int `yaml:"records"`
+	// Shares are the classes' shares as the public knows them, in the order of the
+	// schema: forecasts use them; left out, .75 and .25 of two classes, equal of more.
+	Shares []float64 `yaml:"class_shares"`
+	// AUC is how far features are publicly known to separate the classes, as an area
+	// under the curve: forecasts use it; left out, they look at .65 to .85.
+	AUC float64 `yaml:"auc"`
 	// Seed drives public randomness, never noise.
 	Seed uint64 `yaml:"seed"`
 }

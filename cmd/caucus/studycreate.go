@@ -111,6 +111,8 @@ it.`,
 	var seal sealFlags
 	seal.add(f)
 	f.IntVar(&s.Records, "records", 0, "how many records each party is publicly known to hold at least (default 200): bounds δ, and the forecast uses it")
+	f.Float64SliceVar(&s.Shares, "classes", nil, "the classes' public shares in the schema's order, as .73,.27: for the forecast (default two classes: .75,.25; more: equal)")
+	f.Float64Var(&s.AUC, "auc", 0, "how far features are known to separate the classes, as an area under the curve: for the forecast (default: a band from .65 to .85)")
 	f.StringSliceVar(&readers, "readers", nil, "who may fetch the release (default: parties and operators)")
 	f.DurationVar(&s.ClosesIn, "closes-in", 0, "deadline from now (default a week)")
 	f.BoolVar(&force, "force", false, "create it even if it is not expected to be useful")
@@ -295,8 +297,7 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 			_, err = fmt.Fprintf(w, "           %s\n", words)
 		}
 		if err == nil && doc.Forecast != nil {
-			_, err = fmt.Fprintf(w, "forecast   accuracy %.3f on a reference problem (%.3f without noise, %.3f by the largest class)\n",
-				doc.Forecast.Accuracy, doc.Forecast.Unperturbed, doc.Forecast.Majority)
+			err = printForecast(w, doc.Forecast)
 		}
 		if err == nil && doc.ShareError > 0 {
 			_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", doc.ShareError)

@@ -30,7 +30,7 @@ func TestExampleStudy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made.Forecast == nil || !made.Forecast.Useful {
+	if made.Forecast == nil || made.Forecast.Helps == study.HelpsNo {
 		t.Errorf("forecast %+v: %s", made.Forecast, made.Warning)
 	}
 }

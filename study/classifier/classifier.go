@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
-	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study"
@@ -77,24 +76,6 @@ func (c Classifier) Linear() (learners.Linear, error) {
 		w.SetRow(i, row)
 	}
 	return learners.Linear{W: w, Classes: len(c.Classes)}, nil
-}
-
-// Forecast forecasts a study that ends in a classifier, from the noise that a study
-// of that size leaves on the moments; seen is what a release lets see of moments without
-// noise, nil where that is they. It leaves out what parties lose by learning from few
-// records.
-func Forecast(p study.Plan, pool *auxdata.Pool, size study.Size, noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense) *study.Forecast {
-	e := aggregation.Expect(pool, len(p.Schema.Classes()), p.Lambda, study.LeastGap, noise, seen)
-	f := &study.Forecast{Accuracy: e.Accuracy, Unperturbed: e.Unperturbed, Majority: e.Majority, Useful: e.Useful}
-	if e.Factor > 0 {
-		// Noise falls like 1/ε; like 1/M where it is added once, like 1/√M
-		// where every party adds its own.
-		f.NeedEpsilon, f.NeedParties = p.Epsilon*float64(e.Factor), size.Parties*e.Factor
-		if p.Noise == study.NoiseSite {
-			f.NeedParties *= e.Factor
-		}
-	}
-	return f
 }
 
 // Right counts the labelled records, and those of them whose class was predicted.

@@ -215,13 +215,33 @@ func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6c616d626461}}, err
 }
 
-// Forecast: see study.Forecaster.
-func (t task) Forecast(size study.Size) (*study.Forecast, error) {
-	noise, seen, err := t.noiseOf(size)
+// Outlook: see study.Forecaster.
+func (t task) Outlook() (study.Outlook, error) {
+	q, ok := t.Statistic.(offering)
+	if !ok {
+		return nil, study.ErrNoForecast
+	}
+	offer, err := q.offer()
 	if err != nil {
 		return nil, err
 	}
-	return classifier.Forecast(t.Plan(), t.Pool(), size, noise, seen), nil
+	return classifier.NewOutlook(t.Plan(), t.Pool(), offer)
+}
+
+// offering is a statistic of which there is a forecast.
+type offering interface {
+	offer() (classifier.Offer, error)
+}
+
+// varianceOf is the variance of the mechanism that terms at an ε are made under.
+func varianceOf(terms func(epsilon float64) (study.ReleaseTerms, error), cells int) func(float64) (float64, error) {
+	return func(epsilon float64) (float64, error) {
+		t, err := terms(epsilon)
+		if err != nil {
+			return 0, err
+		}
+		return privacy.VarianceOf(t.Mechanism, t.Bound, 0, cells), nil
+	}
 }
 
 // noiseOf is what a study of that size leaves on the moments; seen is what a release

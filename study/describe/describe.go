@@ -52,6 +52,9 @@ func (Kind) Check(p study.Plan) error {
 	if err := study.CheckTrainsNothing(p); err != nil {
 		return err
 	}
+	if err := study.CheckForeseesNothing(p); err != nil {
+		return err
+	}
 	t := DefaultTerms()
 	if err := p.DecodeTerms(&t); err != nil {
 		return err

@@ -267,7 +267,7 @@ func TestProposeLabels(t *testing.T) {
 	if p.Unit != privacy.Label || p.Mechanism != "rr" || p.Noise != study.NoiseSite || p.Delta != 0 || termsIn[labels.Terms](p).Correction != "none" || termsIn[labels.Terms](p).MaxRecords != 20_000 {
 		t.Errorf("plan %+v", p)
 	}
-	if made.Forecast == nil || made.Forecast.Accuracy <= made.Forecast.Majority {
+	if made.Forecast == nil || made.Forecast.Released.Accuracy.Mid < made.Forecast.Majority || made.Forecast.Alone.AUC.Mid <= .5 {
 		t.Errorf("forecast %+v", made.Forecast)
 	}
 }

@@ -2,13 +2,8 @@ package kinds_test
 
 import (
 	"errors"
-	"fmt"
-	"math"
-	"math/rand/v2"
 	"testing"
 
-	"caucus/aggregation"
-	"caucus/privacy"
 	"caucus/study"
 )
 
@@ -72,55 +67,4 @@ func FuzzMeansBody(f *testing.F) {
 			t.Errorf("accepted weight %d, squared norm %d, %d bytes that read back as %d", weight, norm, len(body), len(back))
 		}
 	})
-}
-
-// TestMeansForecast: a forecast is about what parties reach that all know the
-// reference problem's classes, through directions of one length and the noise:
-// with many classes a mean is longer than meansLength, and its length is not
-// sent.
-func TestMeansForecast(t *testing.T) {
-	schema, pool, m, _ := hospital(t, 1500)
-	p := testPlan(schema, pool, m)
-	p.Mechanism, p.Epsilon, p.Schema.Label.Classes = "means", 1, nil
-	for k := range 10 {
-		p.Schema.Label.Classes = append(p.Schema.Label.Classes, fmt.Sprint(k))
-	}
-	const parties = 30
-	f, err := study.ForecastOf(taskOf(t, p, pool), study.Size{Parties: parties})
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := statisticOf(t, p, pool)
-	noise, err := q.Noise(parties, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	terms, err := q.Terms(parties)
-	if err != nil {
-		t.Fatal(err)
-	}
-	design, r, rng := aggregation.NewMeansDesign(pool.X, pool.Weight, 10), aggregation.NewReference(pool, 10, p.Lambda), rand.New(rand.NewPCG(1, 1))
-	y := make([]int, r.X.RawMatrix().Rows)
-	for i := range y {
-		for u := rng.Float64(); y[i] < 9 && u >= r.P.At(i, y[i]); y[i]++ {
-			u -= r.P.At(i, y[i])
-		}
-	}
-	direction := design.Direction(r.X, y)
-	sd, reached := math.Sqrt(privacy.VarianceOf(terms.Mechanism, terms.Bound, 0, len(direction))), 0.
-	for range 4 {
-		sum := make([]float64, len(direction))
-		for i, v := range direction {
-			sum[i] = parties*float64(v) + sd*rng.NormFloat64()
-		}
-		mu, err := design.Mu(sum, parties)
-		if err != nil {
-			t.Fatal(err)
-		}
-		reached += r.AccuracyOf(mu, noise, 0) / 4
-	}
-	t.Logf("forecast %.3f, reached %.3f, largest class %.3f", f.Accuracy, reached, f.Majority)
-	if f.Useful || f.Accuracy > reached+.1 {
-		t.Errorf("forecast %.3f (useful: %t), reached %.3f where the largest class has %.3f", f.Accuracy, f.Useful, reached, f.Majority)
-	}
 }

@@ -132,6 +132,7 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	p := study.Plan{
 		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
 		Schema: schema.Meaning(), Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
+		Shares: s.Shares, AUC: s.AUC,
 		Unit: s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Bound: s.Bound,
 		Shards: s.Shards, Lambda: s.Lambda, Learner: s.Learner, Tilt: s.Tilt,
 		Minimum: s.Minimum, Floor: s.Floor, Deadline: s.Deadline.UTC().Truncate(time.Second), Seal: s.Seal, Readers: s.Readers, Seed: s.Seed,

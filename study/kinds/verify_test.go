@@ -271,7 +271,7 @@ func TestVerifyDoctored(t *testing.T) {
 		"no sum":                {site, func(r *study.Release) { r.Sum = nil }, nil, "result", "truncated"},
 		"M inflated, site":      {site, func(r *study.Release) { r.Weight *= 2 }, nil, "result", "ballots or records"},
 		"a warning dropped":     {party, func(r *study.Release) { r.Result.Warnings = nil }, nil, "result", "warnings"},
-		"a better forecast":     {party, func(r *study.Release) { r.Forecast.Accuracy = .99 }, nil, "forecast", "differs at forecast.accuracy"},
+		"a better forecast":     {party, func(r *study.Release) { r.Forecast.Released.Accuracy.Mid = .99 }, nil, "forecast", "differs at forecast.released.accuracy.mid"},
 		"no forecast":           {party, func(r *study.Release) { r.Forecast = nil }, nil, "forecast", "differs at forecast"},
 		"simulated":             {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.Simulated = true }); r.Simulated = true }, nil, "simulated", "protects nobody"},
 		"simulated stamp gone":  {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.Simulated = true }) }, nil, "simulated", "simulated: false, the plan says true"},

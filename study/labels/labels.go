@@ -264,17 +264,27 @@ func (l task) Reservations(records int) ([]study.Reservation, error) {
 	return l.terms.Reserve(n), nil
 }
 
-// Forecast is from what the responses leave on the moments of the records' unbiased
+// Outlook is from what the responses leave on the moments of the records' unbiased
 // labels: a variance a record, spread over the pool's rows.
-func (l task) Forecast(size study.Size) (*study.Forecast, error) {
+func (l task) Outlook() (study.Outlook, error) {
 	p, pool, t := l.Plan(), l.Pool(), l.terms
-	records := max(min(size.Records, size.Parties*termsOf(p).MaxRecords), 1)
 	rows := make([]float64, pool.Rows())
 	for i := range rows {
-		rows[i] = privacy.VarianceOf(t.Mechanism, t.Bound, 0, 1) * float64(len(rows)) / float64(records)
+		rows[i] = privacy.VarianceOf(t.Mechanism, t.Bound, 0, 1) * float64(len(rows))
 	}
-	noise := aggregation.TallyNoise(pool.X, pool.Weight, rows, len(p.Schema.Label.Classes))
-	return classifier.Forecast(p, pool, size, noise, nil), nil
+	return classifier.NewOutlook(p, pool, classifier.Offer{
+		Telling: aggregation.ByRecords, Noise: aggregation.TallyNoise(pool.X, pool.Weight, rows, len(p.Schema.Label.Classes)),
+		MostRecords: termsOf(p).MaxRecords, EachRecord: true,
+		Variance: func(epsilon float64) (float64, error) {
+			q := p
+			q.Epsilon = epsilon
+			t, err := releaseTerms(q)
+			if err != nil {
+				return 0, err
+			}
+			return privacy.VarianceOf(t.Mechanism, t.Bound, 0, 1), nil
+		},
+	})
 }
 
 // Result is what a labels study says.

@@ -133,6 +133,9 @@ func (Kind) Check(p study.Plan) error {
 	if err := study.CheckTrainsNothing(p); err != nil {
 		return err
 	}
+	if err := study.CheckForeseesNothing(p); err != nil {
+		return err
+	}
 	var t Terms
 	if p.KindTerms == nil {
 		return study.PlanError("kind_terms", "say what the sets and their features are")

@@ -1,0 +1,78 @@
+package aggregation
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/auxdata"
+)
+
+// geometry is a pool's principal directions, without the intercept.
+type geometry struct {
+	variance []float64  // of each, descending; directions without any are left out
+	vectors  *mat.Dense // d−1 × directions
+	energy   float64    // mean square of the pool's rows
+	rows     float64    // effective
+}
+
+func geometryOf(pool *auxdata.Pool) geometry {
+	n, d := pool.X.Dims()
+	g := geometry{energy: mat.Trace(secondMoment(pool.X, pool.Weight)), rows: pool.EffectiveRows()}
+	if d < 2 {
+		return g
+	}
+	mean := pool.Mean()
+	centred := mat.NewDense(n, d-1, nil)
+	for i := range n {
+		for j := range d - 1 {
+			centred.Set(i, j, pool.X.At(i, j)-mean[j])
+		}
+	}
+	m := metricOf(centred, pool.Weight)
+	most := floats.Max(m.values)
+	var kept []int
+	for j := len(m.values) - 1; j >= 0; j-- {
+		if m.values[j] > math.Max(1e-9*most, 1e-12) {
+			kept = append(kept, j)
+			g.variance = append(g.variance, m.values[j])
+		}
+	}
+	if len(kept) == 0 {
+		return g
+	}
+	g.vectors = mat.NewDense(d-1, len(kept), nil)
+	for c, j := range kept {
+		g.vectors.SetCol(c, mat.Col(nil, j, m.vectors))
+	}
+	return g
+}
+
+// along is the variance of noise along each direction.
+func (g geometry) along(n Noise) []float64 {
+	out := make([]float64, len(g.variance))
+	if n.Factor == nil || len(out) == 0 {
+		return out
+	}
+	rows, _ := g.vectors.Dims()
+	_, p := n.Factor.Dims()
+	var f mat.Dense
+	f.Mul(g.vectors.T(), n.Factor.Slice(0, rows, 0, p))
+	for j := range out {
+		out[j] = floats.Dot(f.RawRowView(j), f.RawRowView(j))
+	}
+	return out
+}
+
+// spread is how the variance of a score is shared among directions whose weights are of
+// size variance^(−flat/2): at 0 all features count alike, so that wide directions tell
+// most; at 1 all directions tell equally much.
+func (g geometry) spread(flat float64) []float64 {
+	var share []float64
+	for _, s := range g.variance {
+		share = append(share, math.Pow(s, 1-flat))
+	}
+	floats.Scale(1/floats.Sum(share), share)
+	return share
+}

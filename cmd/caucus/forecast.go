@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"caucus/study"
+)
+
+// printForecast writes a forecast as a table, with what it rests on and what it means.
+func printForecast(w io.Writer, f *study.Forecast) error {
+	rests := fmt.Sprintf("features that separate the classes to an AUC of %.2f", f.Separation.Mid)
+	if f.Separation.High > f.Separation.Low {
+		rests = fmt.Sprintf("features that separate the classes to an AUC of %.2f (%.2f to %.2f; --auc says it)", f.Separation.Mid, f.Separation.Low, f.Separation.High)
+	}
+	if f.SharesAssumed {
+		rests += ", class shares assumed (--classes says them)"
+	}
+	if _, err := fmt.Fprintf(w, "forecast   for %s\n           %-20s %-22s %s\n", rests, "", "accuracy", "AUC"); err != nil {
+		return err
+	}
+	for _, l := range []struct {
+		name string
+		study.Line
+	}{
+		{"released", f.Released}, {"without noise", f.Unperturbed}, {"pooled", f.Pooled}, {"one site alone", f.Alone},
+		{"largest class", study.Line{Accuracy: exactly(f.Majority), AUC: exactly(.5)}},
+	} {
+		if _, err := fmt.Fprintf(w, "           %-20s %-22s %s\n", l.name, rangeWords(l.Accuracy), rangeWords(l.AUC)); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "           %s\n", helpsWords(f))
+	return err
+}
+
+func exactly(v float64) study.Range { return study.Range{Low: v, Mid: v, High: v} }
+
+func rangeWords(r study.Range) string {
+	if r.High-r.Low < .0005 {
+		return fmt.Sprintf("%.3f", r.Mid)
+	}
+	return fmt.Sprintf("%.3f (%.3f to %.3f)", r.Mid, r.Low, r.High)
+}
+
+// helpsWords answers whether the study would help, and what it would take.
+func helpsWords(f *study.Forecast) string {
+	switch f.Helps {
+	case study.HelpsYes:
+		return "it helps: a site has more of the release than of its own records alone"
+	case study.HelpsDepends:
+		return fmt.Sprintf("it depends: it helps where features separate the classes to an AUC of about %.2f", f.HelpsFrom)
+	}
+	if need := f.Needs(); need != "" {
+		return "it does not help; it would take " + need
+	}
+	return "it does not help: a site does better alone, or nothing within reach is enough"
+}

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/classify"
+	"caucus/study/kinds"
+	"caucus/study/simulate"
+)
+
+// forecastExperiment holds forecasts against simulations of the same plans.
+func forecastExperiment() experiment {
+	return experiment{
+		Name:   "forecast",
+		About:  "what a plan is forecast to reach against what it reaches in simulation, beside one party alone",
+		Tasks:  forecastTasks,
+		Report: forecastReport,
+	}
+}
+
+// forecastSet is a data set; the constants of a forecast were chosen on those with
+// Chosen, and the others only judge them.
+type forecastSet struct {
+	hammSet
+	Chosen bool
+}
+
+var forecastSets = []forecastSet{
+	{hammSet{Name: "adult", Records: 20_000}, true},
+	{hammSet{Name: "phishing"}, true},
+	{hammSet{Name: "wisdm_har"}, true},
+	{hammSet{Name: "hospitals"}, true},
+	{hammSet{Name: "heart_disease"}, false},
+	{hammSet{Name: "higgs_sample"}, false},
+	{hammSet{Name: "kddcup99", HoldOut: true, Records: 20_000}, false},
+	{hammSet{Name: "mnist", HoldOut: true, Records: 16_000}, false},
+}
+
+// What plans are drawn from.
+var (
+	forecastParties  = []int{3, 5, 12, 30, 100, 300, 1000}
+	forecastRecords  = []int{24, 60, 200, 600, 2000}
+	forecastProject  = []dataset.Count{10, 20, 30}
+	forecastEpsilons = []float64{.1, .3, 1, 3}
+)
+
+const (
+	forecastPlans     = 16 // of each set, each at every ε
+	forecastDeals     = 3  // of each plan, averaged
+	forecastPool      = 800
+	forecastTest      = 2500
+	forecastMost      = 12_000 // records of all parties together
+	forecastMostAlone = 10     // parties whose own classifier is trained
+	forecastLeast     = 12     // parties at unit party: fewer are useless at every ε here
+)
+
+// forecastPlan is a plan but for its ε.
+type forecastPlan struct {
+	set              forecastSet
+	number           int
+	parties, records int
+	mechanism, noise string
+	unit             privacy.Unit
+	project          dataset.Count
+}
+
+func (p forecastPlan) key() string {
+	return fmt.Sprintf("%s-%02d-%s-%s-M%d-n%d-d%d", p.set.Name, p.number, p.mechanism, p.noise, p.parties, p.records, p.project)
+}
+
+// forecastPlansOf draws plans that a set has the records for.
+func forecastPlansOf(l *lab, s forecastSet, most int) (out []forecastPlan) {
+	rng := l.rng("forecast plans " + s.Name)
+	pick := func(of []int) int { return of[rng.IntN(len(of))] }
+	for len(out) < forecastPlans {
+		p := forecastPlan{set: s, number: len(out), parties: pick(forecastParties), records: pick(forecastRecords), project: forecastProject[rng.IntN(len(forecastProject))]}
+		switch rng.IntN(4) {
+		case 0:
+			p.mechanism, p.unit, p.noise = "tally", privacy.Party, study.NoiseCoordinator
+		case 1:
+			p.mechanism, p.unit, p.noise = "means", privacy.Party, study.NoiseCoordinator
+		case 2:
+			p.mechanism, p.unit, p.noise = "cross", privacy.Record, study.NoiseSite
+		default:
+			p.mechanism, p.unit, p.noise = "cross", privacy.Record, study.NoiseCoordinator
+		}
+		if n := p.parties * p.records; n > min(most, forecastMost) || n < 60 || p.unit == privacy.Party && p.parties < forecastLeast {
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func forecastTasks(l *lab) (tasks []task, err error) {
+	sets := forecastSets
+	if l.Quick {
+		sets = []forecastSet{{hammSet{Name: "hospitals"}, true}}
+	}
+	for _, s := range sets {
+		data, err := l.records(s.Name)
+		if err != nil {
+			return nil, err
+		}
+		have := data.Train.Len()
+		if s.Records > 0 {
+			have = min(have, s.Records)
+		}
+		plans := forecastPlansOf(l, s, have-2*forecastAside(have))
+		if l.Quick {
+			plans = plans[:4]
+		}
+		for _, p := range plans {
+			tasks = append(tasks,
+				task{Key: "truth-" + p.key(), Run: func(ctx context.Context, out *results) error { return p.truth(ctx, l, out) }},
+				task{Key: "said-" + p.key(), Run: func(ctx context.Context, out *results) error { return p.said(l, out) }},
+			)
+		}
+	}
+	return tasks, nil
+}
+
+// forecastAside is how many of so many records the pool has, and the test set at
+// most.
+func forecastAside(have int) int { return min(forecastPool, have/4) }
+
+// deal is one of the plan's deals.
+func (p forecastPlan) deal(l *lab, number int) (*simulate.Deal, error) {
+	data, err := l.records(p.set.Name)
+	if err != nil {
+		return nil, err
+	}
+	rng := l.rng(fmt.Sprintf("forecast deal %s %d", p.key(), number))
+	have := data.Train.Len()
+	if p.set.Records > 0 {
+		have = min(have, p.set.Records)
+	}
+	rows := rng.Perm(data.Train.Len())[:have]
+	aside, private := forecastAside(have), p.parties*p.records
+	pool, rest := rows[:aside], rows[aside:]
+	return simulate.Split{
+		Schema: data.Schema, Pool: data.Train.Select(pool), Train: data.Train.Select(rest[:private]),
+		Test: data.Train.Select(rest[private:min(len(rest), private+forecastTest)]), Parties: p.parties, Seed: rng.Uint64(),
+	}.Deal(0)
+}
+
+func (p forecastPlan) proposal(epsilon float64) study.Proposal {
+	return study.Proposal{
+		Name: "forecast", Unit: p.unit, Epsilon: epsilon, Delta: atHammDelta(), Mechanism: p.mechanism, Noise: p.noise,
+		Map: dataset.Components{Project: p.project},
+	}
+}
+
+// judged is what a classifier is worth on a deal's test records.
+func judged(d *simulate.Deal, model learners.Model, x *mat.Dense) learners.Measures {
+	classes := len(d.Schema.Classes())
+	if linear, ok := model.(learners.Linear); ok {
+		return learners.Measure(linear, x, d.Test.Y, learners.Channel{Classes: classes, Keep: 1})
+	}
+	m := learners.Measures{AUC: .5}
+	if model != nil {
+		right, labelled := classifier.Right(model.Predict(x), d.Test.Y)
+		m.Accuracy = float64(right) / float64(max(labelled, 1))
+	}
+	return m
+}
+
+// trained is a classifier of some records, as a party makes one for itself.
+func trained(d *simulate.Deal, t study.Task, rows []int, rng *rand.Rand) learners.Measures {
+	model, _ := classify.TrainLocal(context.Background(), t.Plan(), d.Private.Select(rows), rng, false)
+	return judged(d, model, d.TestX(t))
+}
+
+// sharesOf are the classes' shares of the records.
+func sharesOf(y []int, classes int) []float64 {
+	out, labelled := make([]float64, classes), 0.
+	for _, k := range y {
+		if k >= 0 {
+			out[k]++
+			labelled++
+		}
+	}
+	for k := range out {
+		out[k] /= max(labelled, 1)
+	}
+	return out
+}
+
+// truth simulates the plan at each ε.
+func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
+	for number := range forecastDeals {
+		d, err := p.deal(l, number)
+		if err != nil {
+			return err
+		}
+		d.Keep = true
+		rng := l.rng(fmt.Sprintf("forecast alone %s %d", p.key(), number))
+		var pooled, alone learners.Measures
+		for at, epsilon := range forecastEpsilons {
+			t, err := d.Task(p.proposal(epsilon))
+			if err != nil {
+				return err
+			}
+			run, err := d.Run(ctx, t, simulate.Options{Lean: at > 0})
+			if err != nil {
+				return err
+			}
+			released, err := judgedResult(d, t, run.Release.Result)
+			if err != nil {
+				return err
+			}
+			if at == 0 {
+				clear, err := judgedResult(d, t, run.Unperturbed)
+				if err != nil {
+					return err
+				}
+				out.add("plan", p.key(), "deal", number, "epsilon", 0., "unperturbed", clear.Accuracy, "unperturbed_auc", clear.AUC)
+				pooled = trained(d, t, rng.Perm(d.Private.Len())[:min(d.Private.Len(), 6000)], rng)
+				parties := min(p.parties, forecastMostAlone)
+				for i := range parties {
+					m := trained(d, t, d.Parties[i], rng)
+					alone.Accuracy += m.Accuracy / float64(parties)
+					alone.AUC += m.AUC / float64(parties)
+				}
+			}
+			out.add("plan", p.key(), "deal", number, "set", p.set.Name, "chosen", p.set.Chosen, "mechanism", p.mechanism, "noise", p.noise,
+				"parties", p.parties, "records", p.records, "features", t.Pool().Dim()-1, "epsilon", epsilon,
+				"released", released.Accuracy, "released_auc", released.AUC, "pooled", pooled.Accuracy, "pooled_auc", pooled.AUC,
+				"alone", alone.Accuracy, "alone_auc", alone.AUC, "majority", d.Majority(),
+				"shares", strings.Trim(fmt.Sprintf("%.4f", sharesOf(d.Private.Y, len(d.Schema.Classes()))), "[]"))
+		}
+	}
+	return nil
+}
+
+// said forecasts the plan at each ε, once as whoever knows the classes' shares alone,
+// and once as whoever also knows how far a classifier of all records separates them.
+func (p forecastPlan) said(l *lab, out *results) error {
+	for number := range forecastDeals {
+		d, err := p.deal(l, number)
+		if err != nil {
+			return err
+		}
+		shares := sharesOf(d.Private.Y, len(d.Schema.Classes()))
+		for k := range shares {
+			shares[k] = max(shares[k], .5/float64(d.Private.Len()))
+		}
+		proposal := p.proposal(1)
+		t, err := d.Task(proposal)
+		if err != nil {
+			return err
+		}
+		rng := l.rng(fmt.Sprintf("forecast alone %s %d", p.key(), number))
+		pooled := trained(d, t, rng.Perm(d.Private.Len())[:min(d.Private.Len(), 6000)], rng)
+		for _, auc := range []float64{0, min(max(pooled.AUC, .505), .9995)} {
+			plan := t.Plan()
+			plan.Shares, plan.AUC = shares, auc
+			of, err := kinds.NewTask(plan, t.Pool())
+			if err != nil {
+				return err
+			}
+			o, err := study.OutlookOf(of)
+			if err != nil {
+				return err
+			}
+			for _, epsilon := range forecastEpsilons {
+				f, err := o.At(epsilon, d.Size())
+				if err != nil {
+					return err
+				}
+				given := "shares"
+				if auc > 0 {
+					given = "auc"
+				}
+				row := []any{"plan", p.key(), "deal", number, "epsilon", epsilon, "given", given, "helps", f.Helps}
+				for _, line := range []struct {
+					name string
+					study.Line
+				}{{"released", f.Released}, {"unperturbed", f.Unperturbed}, {"pooled", f.Pooled}, {"alone", f.Alone}} {
+					for _, r := range []struct {
+						name string
+						study.Range
+					}{{"", line.Accuracy}, {"_auc", line.AUC}} {
+						row = append(row, "f_"+line.name+r.name, r.Mid, "f_"+line.name+r.name+"_low", r.Low, "f_"+line.name+r.name+"_high", r.High)
+					}
+				}
+				out.add(row...)
+			}
+		}
+	}
+	return nil
+}
+
+// judgedResult is what a result's classifier is worth.
+func judgedResult(d *simulate.Deal, t study.Task, r study.Result) (learners.Measures, error) {
+	c, ok := classifier.Of(r)
+	if !ok {
+		return learners.Measures{}, fmt.Errorf("judge a release: it holds no classifier")
+	}
+	model, err := c.Linear()
+	if err != nil {
+		return learners.Measures{}, err
+	}
+	return judged(d, model, d.TestX(t)), nil
+}
+
+func forecastReport(_ *lab, r *results, p *page) error {
+	p.paragraph("%d rows.", len(r.rows))
+	return nil
+}

@@ -1,0 +1,190 @@
+package kinds_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// forecastTask is the task of a plan of each mechanism that has a forecast, on the
+// generated hospitals.
+func forecastTask(t *testing.T, mechanism string, change func(*study.Plan)) study.Task {
+	t.Helper()
+	schema, pool, m, _ := hospital(t, 600)
+	p := testPlan(schema, pool, m)
+	p.Mechanism, p.Epsilon, p.Delta, p.Simulated = mechanism, 1, 1e-6, true
+	switch mechanism {
+	case "cross":
+		p.Unit, p.Noise = privacy.Record, study.NoiseSite
+	case "moment":
+		p.Delta = 0
+	}
+	p.Shares, p.AUC = []float64{.7, .3}, .8
+	if change != nil {
+		change(&p)
+	}
+	if err := kinds.Check(p); err != nil {
+		t.Fatal(err)
+	}
+	return taskOf(t, p, pool)
+}
+
+// More ε, more parties and more records are never forecast to be worth less, whatever
+// the mechanism: by the formula, whose every part is monotone (aggregation.Outlook).
+func TestForecastIsMonotone(t *testing.T) {
+	for _, mechanism := range []string{"cross", "tally", "means", "moment"} {
+		o, err := study.OutlookOf(forecastTask(t, mechanism, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(1, 1))
+		for range 25 {
+			epsilon := .01 * math.Pow(800, rng.Float64())
+			parties, records := 1+int(math.Pow(2000, rng.Float64())), 1+int(math.Pow(3000, rng.Float64()))
+			at := func(epsilon float64, parties, records int) *study.Forecast {
+				f, err := o.At(epsilon, study.Size{Parties: parties, Records: parties * records})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return f
+			}
+			less := at(epsilon, parties, records)
+			more := 1 + 3*rng.Float64()
+			for name, f := range map[string]*study.Forecast{
+				"ε": at(epsilon*more, parties, records), "parties": at(epsilon, int(float64(parties)*more), records), "records": at(epsilon, parties, int(float64(records)*more)),
+			} {
+				for line, v := range map[string][2]study.Line{"released": {less.Released, f.Released}, "unperturbed": {less.Unperturbed, f.Unperturbed}, "pooled": {less.Pooled, f.Pooled}, "alone": {less.Alone, f.Alone}} {
+					for _, r := range [][2]study.Range{{v[0].Accuracy, v[1].Accuracy}, {v[0].AUC, v[1].AUC}} {
+						if r[1].Mid < r[0].Mid-1e-9 || r[1].Low < r[0].Low-1e-9 || r[1].High < r[0].High-1e-9 {
+							t.Errorf("%s: %g times the %s: %s falls from %+v to %+v", mechanism, more, name, line, r[0], r[1])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// What it would take does not hang on what was asked for.
+func TestForecastNeedsOneAnswer(t *testing.T) {
+	need := func(mechanism string, epsilon float64, size study.Size) *study.Forecast {
+		f, err := study.ForecastOf(forecastTask(t, mechanism, func(p *study.Plan) { p.Epsilon = epsilon }), size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	size := study.Size{Parties: 40, Records: 40 * 24}
+	first := need("means", .1, size).NeedEpsilon
+	if first == 0 {
+		t.Fatal("no ε within reach helps: this test cannot fail")
+	}
+	for _, epsilon := range []float64{.3, 1, 3} {
+		if got := need("means", epsilon, size).NeedEpsilon; got != first {
+			t.Errorf("asked at ε = %g it takes %g, at .1 %g", epsilon, got, first)
+		}
+	}
+	// What it is said to take does help, and a step less does not.
+	if f := need("means", first, size); f.Helps != study.HelpsYes {
+		t.Errorf("at the ε that it takes it %s helps", f.Helps)
+	}
+	if f := need("means", first*.85, size); f.Helps != study.HelpsNo {
+		t.Errorf("below the ε that it takes: helps %s", f.Helps)
+	}
+	f := need("means", .3, size)
+	if f.NeedParties == 0 {
+		t.Fatal("no number of parties helps")
+	}
+	if g := need("means", .3, study.Size{Parties: f.NeedParties, Records: 24 * f.NeedParties}); g.Helps != study.HelpsYes {
+		t.Errorf("with the %d parties that it takes: helps %s", f.NeedParties, g.Helps)
+	}
+	// Sites that have all that they need take nothing.
+	if f := need("cross", .05, study.Size{Parties: 3, Records: 3 * 100_000}); f.Helps != study.HelpsNo || f.Alone.Accuracy.Mid < f.Released.Accuracy.Mid {
+		t.Errorf("three large sites at ε = .05: %+v", f)
+	}
+}
+
+// One party alone learns from its own records; pooled is at most what can be known.
+func TestForecastLines(t *testing.T) {
+	o, err := study.OutlookOf(forecastTask(t, "cross", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := o.At(1, study.Size{Parties: 20, Records: 20 * 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := o.At(1, study.Size{Parties: 1, Records: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case f.Alone != same.Pooled:
+		t.Errorf("alone %+v, the pooled records of one party %+v", f.Alone, same.Pooled)
+	case !(f.Majority < f.Alone.Accuracy.Mid && f.Alone.Accuracy.Mid < f.Pooled.Accuracy.Mid):
+		t.Errorf("largest class %.3f, alone %.3f, pooled %.3f: want them in this order", f.Majority, f.Alone.Accuracy.Mid, f.Pooled.Accuracy.Mid)
+	case f.Pooled.AUC.High > .8:
+		t.Errorf("pooled AUC %.3f of features that tell .8", f.Pooled.AUC.High)
+	case f.Released.Accuracy.Mid > f.Unperturbed.Accuracy.Mid:
+		t.Errorf("noise helps: %.3f above %.3f", f.Released.Accuracy.Mid, f.Unperturbed.Accuracy.Mid)
+	}
+}
+
+// A rare class is judged by the area under the curve: no classifier beats the largest
+// class there by accuracy.
+func TestForecastOfARareClass(t *testing.T) {
+	task := forecastTask(t, "cross", func(p *study.Plan) {
+		p.Noise, p.Shares, p.AUC = study.NoiseCoordinator, []float64{.98, .02}, .75
+	})
+	f, err := study.ForecastOf(task, study.Size{Parties: 100, Records: 100 * 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Helps != study.HelpsYes || f.Released.Accuracy.Mid > .985 || f.Released.AUC.Mid < f.Alone.AUC.Mid+.05 {
+		t.Errorf("forecast %+v", f)
+	}
+}
+
+// Without shares and AUC a forecast says what it assumes, and answers for a band.
+func TestForecastOfABand(t *testing.T) {
+	f, err := study.ForecastOf(forecastTask(t, "cross", func(p *study.Plan) { p.Shares, p.AUC = nil, 0 }), study.Size{Parties: 12, Records: 12 * 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !f.SharesAssumed || f.Separation.Low != .65 || f.Separation.High != .85 || !(f.Released.Accuracy.Low < f.Released.Accuracy.High) {
+		t.Errorf("forecast %+v", f)
+	}
+}
+
+// Kinds of studies that end in no classifier refuse what only its forecast reads, and
+// all refuse what no forecast can be made from.
+func TestForecastTerms(t *testing.T) {
+	for _, c := range []struct {
+		kind   string
+		shares []float64
+		auc    float64
+		says   string
+	}{
+		{"classify", []float64{.5, .3, .2}, 0, "3 shares for 2 classes"},
+		{"classify", []float64{1, 0}, 0, "above 0 and below 1"},
+		{"classify", []float64{.5, .3}, 0, "add up to 0.8"},
+		{"classify", nil, .4, "auc"},
+		{"classify", nil, 1, "auc"},
+		{"describe", []float64{.5, .5}, 0, "class_shares and auc are for forecasts"},
+		{"ratio", nil, .7, "class_shares and auc are for forecasts"},
+	} {
+		table, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
+		_, err := kinds.Propose(study.Proposal{Name: "x", Kind: c.kind, Roster: roster(4), Records: 2000, Shares: c.shares, AUC: c.auc}, schema, table)
+		if !errors.Is(err, study.ErrPlan) || !strings.Contains(fmt.Sprint(err), c.says) {
+			t.Errorf("%s with shares %v, AUC %v: error %v, want one that says %q", c.kind, c.shares, c.auc, err, c.says)
+		}
+	}
+}
