@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"caucus/dataset"
+	"caucus/internal/yamlfile"
 	"caucus/study"
 )
 
@@ -83,4 +84,52 @@ func (c Card) WriteYAML(w io.Writer) error {
 		return fmt.Errorf("write card: %w", err)
 	}
 	return e.Close()
+}
+
+// ReadCard reads a card's file.
+func ReadCard(path string) (Card, error) {
+	file, err := yamlfile.Read(path)
+	if err != nil {
+		return Card{}, fmt.Errorf("read card: %w", err)
+	}
+	var c Card
+	if err := file.Decode(&c); err != nil {
+		return Card{}, fmt.Errorf("read card: %w", err)
+	}
+	if c.Party == "" || c.Source == "" || len(c.Columns) == 0 {
+		return Card{}, fmt.Errorf("read card: %s: it is no card, which names party, source and columns: caucus agent source card makes one", path)
+	}
+	return c, nil
+}
+
+// Lacks says what a study's schema asks for that the card does not have, or has with
+// other bounds or codes; none where the source can take part as far as a card tells.
+func (c Card) Lacks(s dataset.Schema) []string {
+	have := map[string]CardColumn{}
+	for _, column := range c.Columns {
+		have[column.Column] = column
+	}
+	want := cardOf(c.Party, Declaration{Source: c.Source, Schema: s})
+	var out []string
+	for _, column := range want.Columns {
+		own, ok := have[column.Column]
+		switch {
+		case !ok:
+			out = append(out, fmt.Sprintf("no column %q", column.Column))
+		case own.Label != column.Label:
+			out = append(out, fmt.Sprintf("column %q is not the label in one of the two", column.Column))
+		case !sameNumber(own.Min, column.Min) || !sameNumber(own.Max, column.Max):
+			out = append(out, fmt.Sprintf("column %q has other bounds", column.Column))
+		case !slices.Equal(own.Codes, column.Codes):
+			out = append(out, fmt.Sprintf("column %q has other codes", column.Column))
+		}
+	}
+	return out
+}
+
+func sameNumber(a, b *float64) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
 }

@@ -245,7 +245,7 @@ func TestDeclareErrors(t *testing.T) {
 				t.Errorf("%s: the record's %q is in the error: %v", name, cell, err)
 			}
 		}
-		if name == "text only" && !strings.Contains(err.Error(), "age, sex, ill") {
+		if name == "text only" && !strings.Contains(err.Error(), `"age", "sex", "ill"`) {
 			t.Errorf("the missing columns are not named: %v", err)
 		}
 	}

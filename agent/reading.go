@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -253,18 +254,20 @@ func (r reading) remarks() []string {
 // unlike says which of the schema's columns a file lacks. Where it has none of
 // them, its own may be a record, and it says only how many there are.
 func (r reading) unlike() error {
-	missing := r.bound.Missing
+	if d, ok := dataset.LikelyDelimiter(r.lines.Columns); ok {
+		return fmt.Errorf("its first line is one column, and its delimiter looks like %q: write delimiter: %q in its mapping", d, d)
+	}
+	missing := slices.Clone(r.bound.Missing)
 	const most = 12
 	more := ""
 	if n := len(missing) - most; n > 0 {
 		missing, more = missing[:most], fmt.Sprintf(" and %d more", n)
 	}
-	delimiter := ""
-	if d, ok := dataset.LikelyDelimiter(r.lines.Columns); ok {
-		delimiter = fmt.Sprintf("; its delimiter looks like %q: write delimiter: %q in its mapping", d, d)
+	for i, name := range missing {
+		missing[i] = strconv.Quote(name)
 	}
-	return fmt.Errorf("no column %q%s; the file has %d columns%s: map them (caucus agent map drafts a mapping), rename them or correct the schema; if the file has no header, list its names under columns in this site's schema, or under header in its mapping",
-		strings.Join(missing, ", "), more, len(r.lines.Columns), delimiter)
+	return fmt.Errorf("no column %s%s; the file has %d columns: map them (caucus agent map drafts a mapping), rename them or correct the schema; if the file has no header, list its names under columns in this site's schema, or under header in its mapping",
+		strings.Join(missing, ", "), more, len(r.lines.Columns))
 }
 
 // below puts the files of a source in a folder, where they have no place of

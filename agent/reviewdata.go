@@ -68,6 +68,10 @@ type Output struct {
 	// SD is the standard deviation of the noise on each; nil where the noise is
 	// not this site's to add.
 	SD []float64 `json:"standard_deviation,omitempty"`
+	// Most is how far one unit of the bound can move a number; 0 where numbers
+	// have weights.
+	Most float64      `json:"one_moves,omitempty"`
+	Unit privacy.Unit `json:"unit"`
 }
 
 // Values are this site's own numbers for a study, before noise, for the eyes of
@@ -150,7 +154,7 @@ func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, own b
 	var out []Output
 	exact := make([]study.Request, len(asked))
 	for i, r := range asked {
-		o := Output{Name: r.Output}
+		o := Output{Name: r.Output, Most: mostMoved(r.Sensitive.Bound()), Unit: r.Sensitive.Bound().Unit}
 		for j := range r.Sensitive.Len() {
 			if own {
 				o.SD = append(o.SD, math.Sqrt(privacy.VarianceOf(r.Mechanism, r.Sensitive.Bound(), j, r.Sensitive.Len())))
@@ -180,17 +184,31 @@ const (
 )
 
 func (o Output) writeTo(b *page) {
+	scale, in := 1.0, ""
+	if o.Most > 1 { // integers of a lattice
+		scale, in = o.Most, fmt.Sprintf(", each in the most that one %s can move it (%.0f of the integers that --json shows)", o.Unit, o.Most)
+	} else if o.Most == 1 {
+		in = fmt.Sprintf(", which count %s", unitsWords(o.Unit))
+	}
 	who := "the coordinator gets them as they are"
 	if len(o.SD) > 0 {
-		least, most := slices.Min(o.SD), slices.Max(o.SD)
-		if who = fmt.Sprintf("the noise: ± %.4g", least); most > least {
-			who += fmt.Sprintf(" to %.4g", most)
+		least, most := slices.Min(o.SD)/scale, slices.Max(o.SD)/scale
+		if who = fmt.Sprintf("the noise on each: ± %.3g", least); most > least {
+			who += fmt.Sprintf(" to %.3g", most)
 		}
 	}
-	b.line("values", "%s: %d numbers before noise, for your eyes only; %s", o.Name, len(o.Values), who)
+	b.line("values", "%s: %d numbers before noise%s, for your eyes only; %s", o.Name, len(o.Values), in, who)
 	shown := o.Values[:min(len(o.Values), shownNumbers)]
 	for line := range slices.Chunk(shown, numbersALine) {
-		b.line("", "%s", strings.Trim(fmt.Sprint(line), "[]"))
+		var words []string
+		for _, v := range line {
+			if scale > 1 {
+				words = append(words, fmt.Sprintf("%.2f", float64(v)/scale))
+			} else {
+				words = append(words, fmt.Sprint(v))
+			}
+		}
+		b.line("", "%s", strings.Join(words, " "))
 	}
 	if more := len(o.Values) - len(shown); more > 0 {
 		b.line("", "and %d more: --json shows all", more)

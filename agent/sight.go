@@ -85,20 +85,34 @@ func noiseOf(all []study.Reservation) []NoiseSight {
 		b := r.Terms.Bound
 		n := NoiseSight{Output: r.Output, SD: math.Sqrt(privacy.VarianceOf(r.Terms.Mechanism, b, 0, r.Terms.Length)), Unit: b.Unit}
 		n.Counts = countsUnits(b)
-		// One unit moves a number by no more than it moves all of them.
-		most := float64(b.L1)
-		if b.L2sq > 0 {
-			most = math.Sqrt(float64(b.L2sq))
-		}
-		if n.Counts {
-			most = 1
-		}
-		if most > 0 && len(b.Weight) == 0 {
+		if most := mostMoved(b); most > 0 {
 			n.Units = n.SD / most
 		}
 		out = append(out, n)
 	}
 	return out
+}
+
+// mostMoved is how far one unit can move a number, 0 where numbers have weights: by
+// no more than it moves all of them.
+func mostMoved(b privacy.Bound) float64 {
+	switch {
+	case len(b.Weight) > 0:
+		return 0
+	case countsUnits(b):
+		return 1
+	case b.L2sq > 0:
+		return math.Sqrt(float64(b.L2sq))
+	}
+	return float64(b.L1)
+}
+
+// unitsWords are several of a unit.
+func unitsWords(u privacy.Unit) string {
+	if u == privacy.Party {
+		return "parties"
+	}
+	return u.String() + "s"
 }
 
 // countsUnits says whether one unit moves as many integers as it may by exactly
@@ -350,11 +364,10 @@ func (g PatientSight) words() string {
 
 func (n NoiseSight) words() string {
 	if n.Counts {
-		return fmt.Sprintf("± %.3g %ss in each count", n.SD, n.Unit)
+		return fmt.Sprintf("± %.3g %s in each count", n.SD, unitsWords(n.Unit))
 	}
-	words := fmt.Sprintf("± %.4g on each number", n.SD)
 	if n.Units > 0 && n.Unit != privacy.Party { // a site is one party
-		words += fmt.Sprintf(", as far as %.3g %ss together could move it", n.Units, n.Unit)
+		return fmt.Sprintf("on each number, as far as ± %.3g %s together could move it", n.Units, unitsWords(n.Unit))
 	}
-	return words
+	return fmt.Sprintf("± %.4g on each number", n.SD)
 }

@@ -49,6 +49,17 @@ func poolWords(t study.Task) string {
 	return fmt.Sprintf("%d public rows of %d columns, %s", pool.Rows(), len(p.Schema.FeatureColumns()), weights)
 }
 
+// sizeWords is a size in bytes as people read it.
+func sizeWords(n int) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
 // WriteText writes a review for people.
 func (r Review) WriteText(w io.Writer) error {
 	var b page
@@ -77,9 +88,9 @@ func (r Review) WriteText(w io.Writer) error {
 	}
 	line("leaves", "%s", r.Leaves)
 	if r.Exact {
-		line("size", "exactly %d bytes, once", r.Bytes)
+		line("size", "%s: exactly this upload, and nothing after it", sizeWords(r.Bytes))
 	} else if r.Bytes > 0 {
-		line("size", "at most %d bytes, once", r.Bytes)
+		line("size", "at most %s, in one upload; how many follows from the plan and from noise", sizeWords(r.Bytes))
 	}
 	line("protects", "%s", r.Protects)
 	line("mechanism", "%s by %s %v, noise: %s", r.Mechanism, r.Sampler, r.Parameters, r.Noise)

@@ -52,7 +52,7 @@ is interrupted, run it again with the same invitation.`,
 			}
 			document := map[string]string{"party": who.Name, "state": config.State}
 			return a.print(document, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "enrolled as %s; start with: caucus agent run --config %s\n", who.Name, a.config)
+				_, err := fmt.Fprintf(w, "enrolled as %s; see what is still to do with: caucus agent check --config %s\n", who.Name, a.config)
 				return err
 			})
 		},

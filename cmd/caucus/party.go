@@ -24,7 +24,7 @@ func (o *operator) flag(g *cobra.Command) *cobra.Command {
 
 func newParty(c *console) *cobra.Command {
 	o := &operator{console: c}
-	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.enrol(), o.list(), o.revoke()))
+	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.enrol(), o.list(), o.revoke(), cards(c)))
 }
 
 func (o *operator) invite() *cobra.Command {

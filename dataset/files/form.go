@@ -225,7 +225,7 @@ func (w Written) detectEncoding(start []byte) (string, error) {
 		return "", notNamed(utf16LE, "it looks like UTF-16 without a mark: write encoding: utf-16le in the mapping, or utf-16be")
 	}
 	if !utf8.Valid(line) && len(line) < len(start) {
-		return "", notNamed("windows-1252", "its first line is no UTF-8: name its encoding in the mapping: encoding: latin1 is usual in western Europe, windows-1252 on Windows")
+		return "", notNamed("windows-1252", "its first line is no UTF-8: name its encoding, by --encoding or in the mapping: encoding: latin1 is usual in western Europe, windows-1252 on Windows")
 	}
 	return utf8Text, nil
 }

@@ -28,6 +28,7 @@ func Advice(t *dataset.Table, s dataset.Schema) []string {
 		for _, name := range names {
 			if f.Kind == dataset.Numeric {
 				all = append(all, numberAdvice(t, name, s.Missing)...)
+				all = append(all, unitAdvice(t, name, f)...)
 			} else {
 				all = append(all, levelAdvice(t, name, f.Levels, s.Missing, "level")...)
 			}
@@ -70,7 +71,11 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 		if level == "" {
 			level = "one of " + few(levels)
 		}
-		out = append(out, fmt.Sprintf("%s cells %q are not a %s of %s: add levels: {%s: %s}", thousands(x.n), clip(x.text), what, name, clip(x.text), level))
+		advice := fmt.Sprintf("%s cells %q are not a %s of %s: add levels: {%s: %s}", thousands(x.n), clip(x.text), what, name, clip(x.text), level)
+		if v, ok := parseNumber(x.text, ""); ok && v < 0 { // -1, -9, -99: what systems write for nothing
+			advice += fmt.Sprintf(", or missing: [%q] if it stands for nothing", x.text)
+		}
+		out = append(out, advice)
 	}
 	return out
 }
@@ -107,6 +112,24 @@ func numberAdvice(t *dataset.Table, name, missing string) []string {
 		out = append(out, fmt.Sprintf("%s cells %q of %s look like missing values: add missing: [%q]", thousands(words[text]), text, name, text))
 	}
 	return out
+}
+
+// unitAdvice says if most numbers of a column are beyond its bounds, as they are in
+// another unit.
+func unitAdvice(t *dataset.Table, name string, f dataset.Feature) []string {
+	all, beyond := 0, 0
+	for text, n := range t.Distinct(name) {
+		if v, ok := parseNumber(text, ""); ok {
+			all += n
+			if v < f.Min || v > f.Max {
+				beyond += n
+			}
+		}
+	}
+	if beyond < adviceLeast || 2*beyond < all {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s of %s numbers of %s are outside of %g to %g: is it in another unit? write multiply (and offset)", thousands(beyond), thousands(all), name, f.Min, f.Max)}
 }
 
 // thousands writes a count as people read it: 1,200.
