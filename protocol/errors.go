@@ -164,6 +164,8 @@ func unavailable(text string) error {
 		return &remoteError{"the coordinator does not admit this certificate: it does not know it, or revoked it; an invitation was withdrawn, used already or is over: ask the operator for a new invitation", ErrDenied}
 	case strings.Contains(text, "remote error: tls: unknown certificate"), strings.Contains(text, "remote error: tls: certificate required"):
 		return &remoteError{"the coordinator does not know this certificate's authority: enrol with an invitation of this coordinator", ErrDenied}
+	case strings.Contains(text, "name resolver error"), strings.Contains(text, "no such host"):
+		return &remoteError{"the name of the coordinator's address is not known here: check the address, the network, and HTTPS_PROXY where there is a proxy (" + text + ")", ErrUnavailable}
 	case strings.Contains(text, "failed to verify certificate"):
 		return &remoteError{"whoever answers there is not the coordinator that invited: check the address (" + text + ")", ErrDenied}
 	}
