@@ -31,6 +31,10 @@ type Agent struct {
 	// refused says of a study that was refused without a person in which year it
 	// was; "" is until a restart, as policies change with the config.
 	refused map[study.Hash]string
+	// run names this process, so that one identity in two places is noticed; reports
+	// is what keeps studies waiting here.
+	run     []byte
+	reports *reports
 	// year is what charges are dated by, "" while the clocks disagree: see yearOf.
 	year string
 	// preparation prepares contributions, one after the other.
@@ -70,7 +74,7 @@ func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Con
 	}
 	return &Agent{
 		state: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
-		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, preparation: &preparation{prepare: s.draft, clock: c.Clock}, clock: c.Clock, jitter: jitter,
+		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, run: newRun(), reports: newReports(c.Quiet), preparation: &preparation{prepare: s.draft, clock: c.Clock}, clock: c.Clock, jitter: jitter,
 	}, nil
 }
 
@@ -193,10 +197,12 @@ func jitter(d time.Duration) time.Duration { return d - rand.N(d/2+1) }
 // error if the coordinator could not be reached or does not admit this agent;
 // what keeps one study back is logged and does not keep back the others.
 func (a *Agent) Round(ctx context.Context) error {
+	a.link.Report(protocol.Report{Run: a.run, Waits: a.reports.said()})
 	listing, err := a.link.Studies(ctx)
 	if err != nil {
 		return err
 	}
+	a.reports.begin()
 	if skew := listing.Skew; skew.Abs() > maxSkew {
 		a.logOnceAbout("clock", slog.LevelWarn, fmt.Sprintf("this machine's clock is off by about %v: certificates may seem expired; deadlines are the coordinator's to judge", skew.Round(time.Minute)))
 	}

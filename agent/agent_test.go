@@ -45,6 +45,7 @@ type coordinatorDouble struct {
 	renewed int
 
 	declined int
+	report   protocol.Report
 }
 
 func (c *coordinatorDouble) Decline(context.Context, study.Hash) error {
@@ -96,6 +97,8 @@ func (c *coordinatorDouble) Renew(context.Context) (protocol.Identity, error) {
 	c.renewed++
 	return protocol.Identity{}, errors.New("not today")
 }
+
+func (c *coordinatorDouble) Report(r protocol.Report) { c.report = r }
 
 func (c *coordinatorDouble) Keys() protocol.Keys { return protocol.Keys{} }
 

@@ -43,6 +43,10 @@ type Config struct {
 	// built-in classifier by its name, or a program of the site's own, as in
 	// {command: [python3, vote.py], timeout: 10m, memory: 4GiB}; see docs/classifier.md.
 	Learner Learner `yaml:"learner"`
+	// Quiet keeps to this site why a study waits here. Otherwise the coordinator's
+	// operator is told one of few words with each poll: a person has to approve, no source
+	// is declared, it takes no part, the clocks are apart, the deadline is too near.
+	Quiet bool `yaml:"quiet"`
 	// Policy is what the site allows.
 	Policy Policy `yaml:"policy"`
 	// Audit is where the audit log goes beside the state folder.

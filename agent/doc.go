@@ -17,7 +17,8 @@
 //     again;
 //   - records, labels and unreleased numbers never reach a log or an error
 //     that leaves the machine. What the coordinator learns of a refusal is that
-//     this party takes no part, not who or what refused, nor why;
+//     this party takes no part, not who or what refused, nor why; of a study that waits
+//     here, one of few words that no record decides (reports has the proof);
 //   - each decision is in an append-only audit log before it takes effect;
 //   - how a site's file is read, what its columns mean and how many records a
 //     study gets is what a person of the site declared (Declaration); a plan has

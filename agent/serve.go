@@ -46,8 +46,10 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return a.ended(d, o, fmt.Sprintf("the study is %s and a person of this site refused it", o.State))
 	case d.has(fileRefused) && !d.has(fileReceipt) && !o.Mine:
 		a.logOnce(o.Hash, slog.LevelInfo, "a person refused this study: nothing is sent")
+		a.reports.say(o.Hash, protocol.WaitDeclined)
 		return a.decline(ctx, d, o.Hash)
 	case a.refusedHere(o.Hash) && o.State == study.Open:
+		a.reports.say(o.Hash, protocol.WaitDeclined)
 		return a.decline(ctx, d, o.Hash)
 	case d.has(fileReceipt) && d.has(fileUpload) && o.State == study.Open && !o.Mine:
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator has lost this party's contribution, which it had received: the same bytes are sent again")
@@ -99,6 +101,7 @@ func (a *Agent) refusedHere(h study.Hash) bool {
 // refuse notes that policy or ledger refuse a study, and why.
 func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 	a.refused[h] = year
+	a.reports.say(h, protocol.WaitDeclined)
 	a.logOnce(h, slog.LevelWarn, why)
 	return errors.Join(errRefused, a.recordOnce(auditRefused, h, name, "by", by))
 }
@@ -221,9 +224,11 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 	source, err := a.state.declared(p)
 	if err != nil {
 		a.logOnce(h, slog.LevelWarn, err.Error())
+		a.reports.say(h, protocol.WaitSource)
 		return nil, nil
 	}
 	if len(source.Objections(p)) > 0 {
+		a.reports.say(h, protocol.WaitDeclined)
 		a.logOnce(h, slog.LevelWarn, "the data source does not have what this study asks for: see caucus agent preview "+h.String()[:16])
 		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byPolicy)) // a person may declare it anew
 	}
@@ -239,6 +244,7 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 		if len(lapsed) > 0 {
 			again = ", again since its source was declared anew"
 		}
+		a.reports.say(h, protocol.WaitApproval)
 		a.logOnce(h, slog.LevelInfo, who+" must approve this study"+again+": see caucus agent preview "+h.String()[:16])
 		return nil, nil
 	}
@@ -278,11 +284,13 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err != nil {
 		return a.refuse(o.Hash, p.Name, byPolicy, "", fmt.Sprintf("this study is refused: %v", err))
 	}
-	if left, ends := a.preparation.wait()+c.span.whole(), d.ending(p, o.Hash).Deadline; !ends.IsZero() && a.now().Add(left).After(ends) {
-		a.logOnce(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", left.Round(time.Second)))
+	if a.year == "" { // as was said
+		a.reports.say(o.Hash, protocol.WaitClock)
 		return nil
 	}
-	if a.year == "" { // as was said
+	if left, ends := a.preparation.wait()+c.span.whole(), d.ending(p, o.Hash).Deadline; !ends.IsZero() && a.now().Add(left).After(ends) {
+		a.logOnce(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", left.Round(time.Second)))
+		a.reports.say(o.Hash, protocol.WaitDeadline)
 		return nil
 	}
 	err = a.recordOnce(auditAllowed, o.Hash, p.Name, "by", strings.Join(by, ", "), "unit", p.Unit.String(), "epsilon", p.Epsilon, "delta", p.Delta,

@@ -121,9 +121,9 @@ func connect(t *testing.T, r *rig) (*Agent, *wire) {
 }
 
 // TestRefusalOnTheWire: whether the policy refuses, the ledger, the year, or a
-// person for a reason, the coordinator gets the same messages, byte for byte:
-// that this site declines, and nothing else. While a person is awaited it does
-// not get that either.
+// person for a reason, the coordinator of a site that is quiet gets the same messages,
+// byte for byte: that this site declines, and nothing else. While a person is awaited it
+// does not get that either. A site that is not says at the end the same of each.
 func TestRefusalOnTheWire(t *testing.T) {
 	const secret = "three of ours are in it"
 	var first []string
@@ -151,8 +151,10 @@ func TestRefusalOnTheWire(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, nil)
+			r.config.Quiet = true
 			test.change(r)
 			a, w := connect(t, r)
+			a.run = []byte("run")
 			round(t, a)
 			if test.person != nil {
 				test.person(t, a)
@@ -180,6 +182,24 @@ func TestRefusalOnTheWire(t *testing.T) {
 			}
 			if n := charges(t, a, privacy.Record); n != 0 {
 				t.Errorf("%d charges", n)
+			}
+		})
+		t.Run(test.name+", not quiet", func(t *testing.T) {
+			r := newRig(t, nil)
+			test.change(r)
+			a := r.agent(t)
+			round(t, a)
+			if test.person != nil {
+				test.person(t, a)
+			}
+			round(t, a)
+			round(t, a)
+			want := protocol.WaitDeclined
+			if test.name == "awaiting persons" {
+				want = protocol.WaitApproval
+			}
+			if got := r.report.Waits[r.hash]; got != want || len(r.report.Waits) != 1 {
+				t.Errorf("told %q, want %q", got, want)
 			}
 		})
 	}

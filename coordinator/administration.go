@@ -99,7 +99,9 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 	}
 	reply := &pb.ListMembersReply{}
 	for _, m := range members {
+		seen, runs := s.presence.member(m.Name, s.config.Clock.Now())
 		reply.Members = append(reply.Members, &pb.Member{
+			SeenUnixMillis: seen, Runs: runs,
 			Name: m.Name, Role: string(m.Role), Status: m.Status, ExpiresUnixMillis: m.Expires.UnixMilli(),
 			Alive: slices.Contains(alive, m.Name),
 		})

@@ -212,6 +212,10 @@ func (w *watchedTx) Drop(h study.Hash, parties []study.PartyID) error {
 	return w.watch(w.Tx.Drop(h, parties), func() { w.trial.dropped(h, parties) })
 }
 
+func (w *watchedTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
+	return w.watch(w.Tx.Restore(h, p, body), func() { delete(w.trial.truth.wanted, place{h, p}) })
+}
+
 func (w *watchedTx) SetClock(at time.Time) error {
 	return w.watch(w.Tx.SetClock(at), func() { w.trial.stored = true })
 }

@@ -67,17 +67,20 @@ func (t *trial) mayFail(h study.Hash, from study.State, reason string) bool {
 	return strings.HasPrefix(reason, "cancelled") || few && strings.HasPrefix(reason, "minimum") || damaged
 }
 
-// there is how many contributions are there with their bytes, as far as the store says.
-func (t *trial) there(h study.Hash) int {
-	n := len(t.truth.received[h])
-	must(0, t.disk.store().View(context.Background(), func(tx Tx) error { n -= len(must(tx.Lost(h))); return nil }))
+// there is how many contributions are there with their bytes.
+func (t *trial) there(h study.Hash) (n int) {
+	for p := range t.truth.received[h] {
+		if !t.truth.wanted[place{h, p}] {
+			n++
+		}
+	}
 	return n
 }
 
 // enough says whether the rule in force lets a study seal.
 func (t *trial) enough(h study.Hash) bool {
 	e := t.truth.ending[h]
-	return e.Seal != nil && float64(len(t.truth.received[h])) >= e.Seal.Share*float64(len(t.parties))
+	return e.Seal != nil && float64(t.there(h)) >= e.Seal.Share*float64(len(t.parties))
 }
 
 // amended: an amendment is signed, of the plan, and within what the plan allows.
@@ -104,7 +107,7 @@ func (t *trial) reopened(h study.Hash) {
 		t.broken("a failed study is taken up again only while its noise is undrawn", "study %s", t.plans[h].Name)
 	}
 	for p := range t.truth.received[h] {
-		t.damaged[place{h, p}] = true
+		t.damaged[place{h, p}], t.truth.wanted[place{h, p}] = true, true
 	}
 }
 

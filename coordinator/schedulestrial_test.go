@@ -195,12 +195,13 @@ type truth struct {
 	reason   map[study.Hash]string
 	received map[study.Hash]map[study.PartyID]study.BodyDigest
 	ending   map[study.Hash]study.Ending
+	wanted   map[place]bool    // contributions to a study taken up again that did not come again
 	issued   map[string]string // whose each certificate is, by serial
 	revoked  map[string]bool   // certificates
 }
 
 func (t truth) clone() truth {
-	c := truth{maps.Clone(t.state), maps.Clone(t.reason), map[study.Hash]map[study.PartyID]study.BodyDigest{}, maps.Clone(t.ending), maps.Clone(t.issued), maps.Clone(t.revoked)}
+	c := truth{maps.Clone(t.state), maps.Clone(t.reason), map[study.Hash]map[study.PartyID]study.BodyDigest{}, maps.Clone(t.ending), maps.Clone(t.wanted), maps.Clone(t.issued), maps.Clone(t.revoked)}
 	for h, r := range t.received {
 		c.received[h] = maps.Clone(r)
 	}
@@ -290,7 +291,7 @@ func newTrial(of scene, d disk) *trial {
 		stage: s, disk: d, clock: &standingClock{now: s.began}, log: io.Discard,
 		faults: &faults{fail: map[string]int{}, passed: map[string]bool{}},
 		truth: truth{
-			map[study.Hash]study.State{}, map[study.Hash]string{}, map[study.Hash]map[study.PartyID]study.BodyDigest{}, map[study.Hash]study.Ending{},
+			map[study.Hash]study.State{}, map[study.Hash]string{}, map[study.Hash]map[study.PartyID]study.BodyDigest{}, map[study.Hash]study.Ending{}, map[place]bool{},
 			map[string]string{}, map[string]bool{},
 		},
 		summed: map[study.Hash][]byte{}, certificates: maps.Clone(s.members), invitations: map[study.PartyID]*invited{},

@@ -43,6 +43,7 @@ type Server struct {
 	scheduler    *scheduler
 	counts       *counts
 	gate         *gate
+	presence     *presence
 
 	gossipSecret []byte
 	gossip       *protocol.Gossip // nil: off
@@ -175,6 +176,7 @@ func (s *Server) assemble(j privacy.Journal) error {
 		registry: s.registry, releaser: releaser, clock: c.Clock, tick: c.Tick, log: c.Log,
 		wake: make(chan struct{}, 1), counts: s.counts, onError: s.noteDamage,
 	}
+	s.presence = newPresence(c.Log)
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
 	s.gate = newGate(s.certificates, c, s.counts)
 	return nil

@@ -25,6 +25,7 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown)); err != nil {
 		return nil, explain(err)
 	}
+	s.presence.note(caller, r, s.config.Clock.Now())
 	reply := &pb.ListReply{UnixMillis: s.config.Clock.Now().UnixMilli()}
 	if head := witness.current(); head != nil {
 		reply.Head = &pb.Signed{Document: head.Document, Signature: head.Signature}
@@ -94,6 +95,9 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 					parties.Declined = append(parties.Declined, string(p))
 				}
 			}
+			if m.State == study.Open && callerOf(ctx).Role == protocol.RoleOperator {
+				parties.Standings = s.presence.standings(c.hash, parties.Missing, parties.Declined)
+			}
 			return err
 		})
 	})
@@ -140,6 +144,11 @@ func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPar
 			if err := stream.Send(list.part(names)); err != nil {
 				return err
 			}
+		}
+	}
+	for some := range slices.Chunk(all.Standings, namesAtOnce) {
+		if err := stream.Send(&pb.StudyPart{Standings: some}); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -52,6 +52,10 @@ type Member struct {
 	Expires time.Time `json:"expires"` // its newest certificate or invitation
 	// Alive is a hint from gossip, where it is on.
 	Alive bool `json:"alive"`
+	// Seen is when it called last; zero where it has not since the coordinator
+	// started. Twice: it calls from two processes at once.
+	Seen  time.Time `json:"seen,omitzero"`
+	Twice bool      `json:"in_two_places,omitempty"`
 }
 
 // Members lists parties and operators by name.
@@ -64,7 +68,7 @@ func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	}
 	all := make([]Member, len(reply.Members))
 	for i, m := range reply.Members {
-		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(), m.Alive}
+		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(), m.Alive, timeOf(m.SeenUnixMillis), m.Runs > 1}
 	}
 	return all, nil
 }

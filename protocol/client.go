@@ -53,6 +53,9 @@ type Client struct {
 	now         func() time.Time
 	memory      *memory
 
+	reportMu sync.Mutex // guards report
+	report   Report
+
 	keysMu sync.Mutex // guards keys
 	keys   Keys
 }
@@ -174,6 +177,8 @@ type Study struct {
 	// Awaited are contributors that have not called since the coordinator started:
 	// the release waits for them.
 	Awaited []string `json:"awaited"`
+	// Standings are what the missing said when they called last, for operators.
+	Standings []Standing `json:"standings,omitempty"`
 }
 
 // Listing is an answer to Studies.
@@ -196,7 +201,9 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	keys := c.Keys()
 	newest := keys.Newest()
 	held, head := c.memory.newest()
-	reply, err := c.studies.List(ctx, &pb.ListRequest{Shown: held.proto(), Signer: newest[:]})
+	request := &pb.ListRequest{Shown: held.proto(), Signer: newest[:]}
+	c.reported(request)
+	reply, err := c.studies.List(ctx, request)
 	if err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", FromStatus(err))
 	}
@@ -299,6 +306,9 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 		s.Missing = append(s.Missing, part.Missing...)
 		s.Declined = append(s.Declined, part.Declined...)
 		s.Awaited = append(s.Awaited, part.Awaited...)
+		for _, p := range part.Standings {
+			s.Standings = append(s.Standings, Standing{p.Party, Wait(p.What), timeOf(p.SeenUnixMillis)})
+		}
 	}
 	if s.PlanBytes, err = plan.Whole(); err != nil {
 		return Study{}, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -56,13 +57,15 @@ type studyDocument struct {
 	Declined      []string   `json:"declined"`
 	Awaited       []string   `json:"awaited"`
 	// Ends says when it seals; Amended what amendments changed, a line each.
-	Ends    string   `json:"ends"`
-	Amended []string `json:"amended"`
+	Ends string `json:"ends"`
+	// Standings are what is known of those that are missing.
+	Standings []protocol.Standing `json:"standings"`
+	Amended   []string            `json:"amended"`
 }
 
 func (o *operator) printStudy(s protocol.Study) error {
 	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: names0(s.ContributedBy), Missing: names0(s.Missing), Declined: names0(s.Declined), Awaited: names0(s.Awaited),
-		Ends: s.Chain.Ending().Words(s.Roster), Amended: names0(s.Chain.Changes(0))}
+		Standings: append([]protocol.Standing{}, s.Standings...), Ends: s.Chain.Ending().Words(s.Roster), Amended: names0(s.Chain.Changes(0))}
 	return o.print(doc, func(w io.Writer) error {
 		p := s.Plan
 		lines := [][2]string{
@@ -76,6 +79,11 @@ func (o *operator) printStudy(s protocol.Study) error {
 			{"contributed", strings.Join(s.ContributedBy, ", ")},
 			{"missing", strings.Join(s.Missing, ", ")},
 			{"declined", strings.Join(s.Declined, ", ")},
+		}
+		name := "waits for"
+		for _, p := range s.Standings {
+			lines = append(lines, [2]string{name, p.Words(time.Now())})
+			name = ""
 		}
 		if len(s.Awaited) > 0 {
 			lines = append(lines, [2]string{"awaited", strings.Join(s.Awaited, ", ") + " (to call since the coordinator started, or caucus study waive)"})
@@ -161,9 +169,12 @@ func (o *operator) waitStudy() *cobra.Command {
 			ctx, cancel = context.WithTimeout(ctx, timeout)
 			defer cancel()
 		}
-		last := ""
+		last, waits := "", ""
 		for {
 			s, err := c.Study(ctx, ref)
+			if err == nil {
+				waits = waitsFor(s)
+			}
 			switch {
 			case err == nil && s.State == study.Released:
 				return s, nil
@@ -185,13 +196,35 @@ func (o *operator) waitStudy() *cobra.Command {
 			}
 			select {
 			case <-ctx.Done():
-				return s, fmt.Errorf("stopped waiting: %s: %w", last, ctx.Err())
+				if timeout > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+					return s, fmt.Errorf("gave up after %v: %s%s", timeout, last, waits)
+				}
+				return s, fmt.Errorf("stopped waiting: %s%s: %w", last, waits, ctx.Err())
 			case <-time.After(waitEvery):
 			}
 		}
 	})
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long (default: never)")
 	return cmd
+}
+
+// shownWaits is how many of many parties wait names.
+const shownWaits = 8
+
+// waitsFor says for whom an open study waits, why, and until when at the latest.
+func waitsFor(s protocol.Study) string {
+	if s.State != study.Open || s.Chain == nil {
+		return ""
+	}
+	var who []string
+	for i, p := range s.Standings {
+		if i == shownWaits {
+			who = append(who, fmt.Sprintf("and %d more: caucus study show %s", len(s.Standings)-i, s.Name))
+			break
+		}
+		who = append(who, p.Words(time.Now()))
+	}
+	return fmt.Sprintf("; waiting for %s; it %s", strings.Join(who, "; "), s.Chain.Ending().Words(s.Roster))
 }
 
 func (o *operator) resultStudy() *cobra.Command {

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"caucus/protocol"
+)
+
+// TestWaitsTellNothing: what the coordinator is told of why a study waits here is the
+// same whatever the source's file holds, whether it can be read, and whether it is there:
+// of every standing that a study can have. A site that keeps quiet tells nothing.
+func TestWaitsTellNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*testing.T, *rig)
+		want   protocol.Wait
+	}{
+		"a person has to approve": {func(_ *testing.T, r *rig) { r.config.Policy.Approval = ApproveByPerson }, protocol.WaitApproval},
+		"the policy":              {func(_ *testing.T, r *rig) { r.config.Policy.Kinds = nil }, protocol.WaitDeclined},
+		"no declaration": {func(t *testing.T, r *rig) {
+			if err := os.RemoveAll(r.config.State + "/sources"); err != nil {
+				t.Fatal(err)
+			}
+		}, protocol.WaitSource},
+		"the ledger": {func(_ *testing.T, r *rig) {
+			for u, b := range r.config.Policy.Total {
+				b.Epsilon = 0.5
+				r.config.Policy.Total[u] = b
+			}
+		}, protocol.WaitDeclined},
+		"the clock": {func(_ *testing.T, r *rig) { r.skew = 2 * time.Hour }, protocol.WaitClock},
+		"the deadline": {func(_ *testing.T, r *rig) {
+			r.config.Clock.Now = func() time.Time { return r.study.Plan.Deadline.Add(-time.Second) }
+		}, protocol.WaitDeadline},
+		"nothing": {func(*testing.T, *rig) {}, ""},
+		"kept to itself": {func(_ *testing.T, r *rig) {
+			r.config.Policy.Approval, r.config.Quiet = ApproveByPerson, true
+		}, ""},
+	} {
+		for file, spoil := range map[string]func(path string) error{
+			"as declared": func(string) error { return nil },
+			"garbage":     func(path string) error { return os.WriteFile(path, []byte("\x00\x01,;;\n\"\n"), 0o600) },
+			"other rows":  func(path string) error { return os.WriteFile(path, []byte("age,sex,ill\n1,f,yes\n"), 0o600) },
+			"gone":        os.Remove,
+		} {
+			t.Run(name+", "+file, func(t *testing.T) {
+				r := newRig(t, nil)
+				test.change(t, r)
+				if err := spoil(r.config.Data["ward"].File); err != nil {
+					t.Fatal(err)
+				}
+				a := r.agent(t)
+				for range 3 { // it is told with the call after, and stays so
+					round(t, a)
+				}
+				got, said := r.report.Waits[r.hash]
+				if got != test.want || said != (test.want != "") || len(r.report.Run) == 0 {
+					t.Errorf("told %q, want %q", got, test.want)
+				}
+				if len(r.report.Waits) > 1 {
+					t.Errorf("told of %d studies", len(r.report.Waits))
+				}
+			})
+		}
+	}
+	for w, words := range map[protocol.Wait]bool{protocol.WaitApproval: true, "42 patients": false, "": false} {
+		if w.Known() != words {
+			t.Errorf("%q is known: %v", w, w.Known())
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package coordinator
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// TestStandings: operators are told when a missing party called last and what it waits
+// for, in the words that there are and no others; parties are told nothing of others.
+func TestStandings(t *testing.T) {
+	ctx := context.Background()
+	w, s := newTrialWorld(t, 4, nil)
+	w.parties["p0"].Report(protocol.Report{Run: []byte("a"), Waits: map[study.Hash]protocol.Wait{s.Hash: protocol.WaitApproval, {}: protocol.WaitSource}})
+	w.parties["p1"].Report(protocol.Report{Run: []byte("a"), Waits: map[study.Hash]protocol.Wait{s.Hash: "42 patients"}})
+	w.call()
+	must(0, w.parties["p2"].Decline(ctx, s.Hash))
+	must(w.parties["p3"].Contribute(ctx, s.Hash, ballotFor(3, 4)))
+	standings := must(w.operator.Study(ctx, "trial")).Standings
+	want := map[string]protocol.Wait{"p0": protocol.WaitApproval, "p1": "", "p2": protocol.WaitDeclined}
+	if len(standings) != len(want) {
+		t.Errorf("%d standings", len(standings))
+	}
+	for _, p := range standings {
+		if what, missing := want[p.Party]; !missing || p.Wait != what || p.Seen.IsZero() {
+			t.Errorf("%+v, want %q", p, what)
+		}
+	}
+	if told := must(w.parties["p1"].Study(ctx, "trial")).Standings; len(told) != 0 {
+		t.Errorf("a party is told of %v", told)
+	}
+	w.stop()
+	all := w.parties
+	w.parties = nil // nobody calls
+	w.start()
+	w.parties = all
+	for _, p := range must(w.operator.Study(ctx, "trial")).Standings {
+		if !p.Seen.IsZero() || !strings.Contains(p.Words(time.Now()), "has not called") && p.Wait != protocol.WaitDeclined {
+			t.Errorf("after a restart: %+v", p)
+		}
+	}
+}
+
+// TestTwoPlaces: one identity that calls from two processes in turn is noticed, one
+// that is started again and again is not.
+func TestTwoPlaces(t *testing.T) {
+	p, now := newPresence(slog.New(slog.DiscardHandler)), time.Now()
+	call := func(name, run string) uint32 {
+		now = now.Add(time.Second)
+		p.note(protocol.Caller{Name: name, Role: protocol.RoleParty}, &pb.ListRequest{Run: []byte(run)}, now)
+		_, runs := p.member(name, now)
+		return runs
+	}
+	for i := range 30 {
+		for range 3 {
+			if n := call("restarted", string(rune('a'+i))); n != 1 {
+				t.Fatalf("start %d: %d places", i, n)
+			}
+		}
+		call("restarted", "") // a person's command
+	}
+	for i, run := range []string{"a", "b", "a"} {
+		if n := call("copied", run); (n > 1) != (i == 2) {
+			t.Errorf("call %d: %d places", i, n)
+		}
+	}
+	now = now.Add(2 * twicePlaces)
+	if n := call("copied", "a"); n != 1 {
+		t.Error("it is said for ever")
+	}
+}

@@ -1,0 +1,110 @@
+package protocol
+
+import (
+	"slices"
+	"time"
+
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// Wait is why a party has not contributed to an open study yet, in one of few public
+// words.
+type Wait string
+
+// The words. Each follows from plan, policy, ledger, declaration, persons and clocks.
+const (
+	WaitApproval Wait = "approval"
+	WaitSource   Wait = "source"
+	WaitDeclined Wait = "declined"
+	WaitClock    Wait = "clock"
+	WaitDeadline Wait = "deadline"
+)
+
+var waitWords = map[Wait]string{
+	WaitApproval: "a person there has to approve it",
+	WaitSource:   "nobody there has declared the source that it asks for",
+	WaitDeclined: "it takes no part: its policy or its ledger does not allow it, or a person there refused",
+	WaitClock:    "its clock and the coordinator's are more than an hour apart",
+	WaitDeadline: "too little time is left before the deadline for it to prepare",
+}
+
+// Known says whether a word is one of them: nobody passes on another.
+func (w Wait) Known() bool { return waitWords[w] != "" }
+
+// Words say it to people.
+func (w Wait) Words() string { return waitWords[w] }
+
+// Report is what a party says of itself with each Studies.
+type Report struct {
+	// Run is what its process drew when it started.
+	Run []byte
+	// Waits are why open studies wait here.
+	Waits map[study.Hash]Wait
+}
+
+// MaxWaits bounds how many studies a report is about.
+const MaxWaits = 256
+
+// Report makes every later Studies say so.
+func (c *Client) Report(r Report) {
+	c.reportMu.Lock()
+	defer c.reportMu.Unlock()
+	c.report = r
+}
+
+// reported is the report on its way.
+func (c *Client) reported(to *pb.ListRequest) {
+	c.reportMu.Lock()
+	defer c.reportMu.Unlock()
+	to.Run = c.report.Run
+	for h, what := range c.report.Waits {
+		if len(to.Waits) < MaxWaits {
+			to.Waits = append(to.Waits, &pb.Wait{PlanHash: h[:], What: string(what)})
+		}
+	}
+	slices.SortFunc(to.Waits, func(a, b *pb.Wait) int { return slices.Compare(a.PlanHash, b.PlanHash) })
+}
+
+// Standing is what is known of a party that has not contributed.
+type Standing struct {
+	Party string `json:"party"`
+	// Wait is "" where it did not say.
+	Wait Wait `json:"waits_for,omitempty"`
+	// Seen is when it called last; zero where it has not since the coordinator
+	// started.
+	Seen time.Time `json:"seen,omitzero"`
+}
+
+// Words say at a moment of the coordinator's clock what a party waits for.
+func (s Standing) Words(now time.Time) string {
+	seen := "has not called since the coordinator started"
+	if !s.Seen.IsZero() {
+		seen = "called " + Ago(now.Sub(s.Seen))
+	}
+	if s.Wait == "" {
+		return s.Party + ": " + seen
+	}
+	return s.Party + ": " + s.Wait.Words() + " (" + seen + ")"
+}
+
+// Ago says how long ago something was.
+func Ago(d time.Duration) string {
+	switch {
+	case d < 2*time.Second:
+		return "just now"
+	case d < 2*time.Minute:
+		return d.Round(time.Second).String() + " ago"
+	case d < 48*time.Hour:
+		return d.Round(time.Minute).String() + " ago"
+	}
+	return d.Round(24*time.Hour).String() + " ago"
+}
+
+// timeOf is a time that travels as milliseconds, zero for 0.
+func timeOf(millis int64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(millis).UTC()
+}
