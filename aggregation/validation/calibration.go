@@ -1,0 +1,254 @@
+package validation
+
+import "math"
+
+// line is a calibration: the log-odds of the class at score z are intercept + slope·z.
+type line struct {
+	intercept, slope float64
+	known            bool
+}
+
+// fitting holds what the search for a line needs.
+type fitting struct {
+	Scale
+	h Histogram
+}
+
+// equations are S = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ) at a line, with μᵦ the mean over the
+// bin's points of the line's probability, and their derivatives. S is linear in the
+// counts, so that noise leaves its mean 0 at the true line, however many counts are
+// below 0.
+func (f fitting) equations(a, b float64) (s [2]float64, j [2][2]float64) {
+	for k, of := range f.bins {
+		mu, da, db := of.at(a, b)
+		n := f.h.Positive[k] + f.h.Negative[k]
+		r := f.h.Positive[k] - n*mu
+		s[0], s[1] = s[0]+r, s[1]+r*of.mean
+		j[0][0], j[0][1] = j[0][0]+n*da, j[0][1]+n*db
+		j[1][0], j[1][1] = j[1][0]+n*da*of.mean, j[1][1]+n*db*of.mean
+	}
+	return s, j
+}
+
+// at is the mean probability of a bin's points on a line, and its derivatives by
+// intercept and slope.
+func (b bin) at(intercept, slope float64) (mu, da, db float64) {
+	for _, p := range b.points {
+		q := sigmoid(intercept + slope*p.z)
+		v := p.weight * q * (1 - q)
+		mu, da, db = mu+p.weight*q, da+v, db+v*p.z
+	}
+	return mu, da, db
+}
+
+// level solves the first equation for the intercept at a slope, from a start. Both
+// classes have records, so the equation has opposite signs far out on both sides.
+func (f fitting) level(slope, start float64) float64 {
+	spread := 1.0
+	for _, of := range f.bins {
+		spread = max(spread, math.Abs(of.mean))
+	}
+	low, high := -40-math.Abs(slope)*spread, 40+math.Abs(slope)*spread
+	a := math.Min(math.Max(start, low), high)
+	for range 60 {
+		s, j := f.equations(a, slope)
+		if s[0] > 0 {
+			low = a
+		} else {
+			high = a
+		}
+		next := a + s[0]/j[0][0]
+		if !(next > low && next < high) {
+			next = (low + high) / 2
+		}
+		if math.Abs(next-a) < 1e-10*(1+math.Abs(a)) {
+			return next
+		}
+		a = next
+	}
+	return a
+}
+
+// tension is the second equation at a slope, with the intercept that the first gives, in
+// standard deviations. Every score scale counts: κ takes off what the intercept takes up.
+func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, deviation float64) {
+	a := f.level(slope, start)
+	s, j := f.equations(a, slope)
+	kappa := j[1][0] / j[0][0]
+	v := 0.0
+	for k, of := range f.bins {
+		mu, da, _ := of.at(a, slope)
+		p, n := f.h.scatter(f.h.Positive[k]), f.h.scatter(f.h.Negative[k])
+		if noiseOnly {
+			p, n = f.h.Noise, f.h.Noise
+		}
+		at := of.mean - kappa
+		v += (p*(1-mu)*(1-mu) + n*mu*mu) * at * at
+		if !noiseOnly {
+			d := (f.h.Positive[k] + f.h.Negative[k]) * da * slope * of.hidden() * at
+			v += d * d
+		}
+	}
+	deviation = math.Sqrt(v)
+	return s[1] / deviation, a, deviation
+}
+
+// hidden is how far the mean score of a bin's records is off the pool's, as a standard
+// deviation: scores that are even in a bin on one side, and on another lie as far to a
+// side of it as they may, differ by 1/√12 of its own.
+func (b bin) hidden() float64 { return b.sd / math.Sqrt(12) }
+
+// most is as far from 1 as a slope is looked for.
+const mostSlope = 1e3
+
+// fit is the calibration line, with the slope's interval: all slopes at which the second
+// equation is within z deviations of 0.
+func (s Scale) fit(h Histogram) (line, Number, Number) {
+	none := func(why string) (line, Number, Number) { return line{}, unknown("%s", why), unknown("%s", why) }
+	if why := h.drowned(); why != "" {
+		return none(why)
+	}
+	if len(s.bins) < 2 {
+		return none("all scores are in one bin")
+	}
+	f := fitting{s, h}
+	unit := s.unit() // slopes are per this many units of score
+	a, b := 0.0, unit
+	solved := false
+	for range 100 {
+		a = f.level(b, a)
+		e, j := f.equations(a, b)
+		// The slope of the second equation along the first.
+		d := j[1][1] - j[1][0]*j[0][1]/j[0][0]
+		if !(d > 0) || math.IsInf(d, 0) {
+			break
+		}
+		step := math.Max(-2*unit, math.Min(e[1]/d, 2*unit))
+		b += step
+		if math.Abs(step) < 1e-9*unit {
+			solved = true
+			break
+		}
+		if math.Abs(b) > mostSlope*unit {
+			break
+		}
+	}
+	if !solved {
+		return none("noise leaves it open")
+	}
+	a = f.level(b, a)
+	_, j := f.equations(a, b)
+	det := j[1][1] - j[1][0]*j[0][1]/j[0][0]
+	_, _, all := f.tension(b, a, false)
+	_, _, noise := f.tension(b, a, true)
+	slope := Number{Value: b, SD: all / det, NoiseSD: noise / det}
+	slope.Low, slope.High = slope.Value, slope.Value
+	if all > 0 {
+		low, ok1 := f.end(b, a, -slope.SD, unit)
+		high, ok2 := f.end(b, a, slope.SD, unit)
+		if !ok1 || !ok2 {
+			return line{a, b, true}, unknown("noise leaves it open"), unknown("noise leaves it open")
+		}
+		slope.Low, slope.High = low, high
+	}
+	return line{a, b, true}, slope, f.intercept(a, b)
+}
+
+// unit is one over how far the pool's scores scatter where they are no log-odds, 1 where
+// they are.
+func (s Scale) unit() float64 {
+	if s.LogOdds {
+		return 1
+	}
+	low, high := s.bins[0].mean, s.bins[len(s.bins)-1].mean
+	if !(high > low) {
+		return 1
+	}
+	return 4 / (high - low)
+}
+
+// end walks from the estimate by growing steps until the equation is z deviations off,
+// then halves.
+func (f fitting) end(b, a, step, unit float64) (float64, bool) {
+	inside, outside := b, b
+	for range 40 {
+		outside += step
+		if math.Abs(outside-b) > mostSlope*unit {
+			return 0, false
+		}
+		t, at, _ := f.tension(outside, a, false)
+		a = at
+		if math.Abs(t) > z95 {
+			break
+		}
+		inside, step = outside, step*1.5
+	}
+	if t, _, _ := f.tension(outside, a, false); !(math.Abs(t) > z95) {
+		return 0, false
+	}
+	for range 30 {
+		mid := (inside + outside) / 2
+		t, at, _ := f.tension(mid, a, false)
+		a = at
+		if math.Abs(t) > z95 {
+			outside = mid
+		} else {
+			inside = mid
+		}
+		if math.Abs(outside-inside) < 1e-6*unit {
+			break
+		}
+	}
+	return outside, true
+}
+
+// intercept is that of the line, with the deviation that its equations and their
+// derivatives give (a sandwich).
+func (f fitting) intercept(a, b float64) Number {
+	_, j := f.equations(a, b)
+	det := j[0][0]*j[1][1] - j[0][1]*j[1][0]
+	of := func(noiseOnly bool) float64 {
+		v := 0.0
+		for k, bin := range f.bins {
+			mu, da, _ := bin.at(a, b)
+			p, n := f.h.scatter(f.h.Positive[k]), f.h.scatter(f.h.Negative[k])
+			if noiseOnly {
+				p, n = f.h.Noise, f.h.Noise
+			}
+			g := (j[1][1] - j[0][1]*bin.mean) / det
+			v += (p*(1-mu)*(1-mu) + n*mu*mu) * g * g
+			if !noiseOnly {
+				d := (f.h.Positive[k] + f.h.Negative[k]) * da * b * bin.hidden() * g
+				v += d * d
+			}
+		}
+		return math.Sqrt(v)
+	}
+	out := Number{Value: a, SD: of(false), NoiseSD: of(true)}
+	out.Low, out.High = a-z95*out.SD, a+z95*out.SD
+	return out
+}
+
+// inTheLarge is the intercept where the slope is 1: 0 if the class is as frequent as the
+// scores say, above 0 if it is more frequent.
+func (s Scale) inTheLarge(h Histogram) Number {
+	if why := h.drowned(); why != "" {
+		return unknown("%s", why)
+	}
+	f := fitting{s, h}
+	a := f.level(1, 0)
+	_, j := f.equations(a, 1)
+	var all, noise float64
+	for k, of := range s.bins {
+		mu, da, _ := of.at(a, 1)
+		d := (h.Positive[k] + h.Negative[k]) * da * of.hidden()
+		all += h.scatter(h.Positive[k])*(1-mu)*(1-mu) + h.scatter(h.Negative[k])*mu*mu + d*d
+		noise += h.Noise * ((1-mu)*(1-mu) + mu*mu)
+	}
+	if !(j[0][0] > 0) {
+		return unknown("noise leaves it open")
+	}
+	out := Number{Value: a, SD: math.Sqrt(all) / j[0][0], NoiseSD: math.Sqrt(noise) / j[0][0]}
+	out.Low, out.High = a-z95*out.SD, a+z95*out.SD
+	return out
+}

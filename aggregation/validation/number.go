@@ -1,0 +1,72 @@
+package validation
+
+import (
+	"fmt"
+	"math"
+)
+
+// Number is an estimate with its uncertainty, or says why there is none.
+type Number struct {
+	Value float64 `json:"value"`
+	// SD is the standard deviation of all that is uncertain, NoiseSD of the noise alone.
+	SD      float64 `json:"sd"`
+	NoiseSD float64 `json:"noise_sd"`
+	// Low and High are a 95 % interval.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	// Unknown says why there is no number; the others are 0 then.
+	Unknown string `json:"unknown,omitempty"`
+}
+
+func unknown(format string, args ...any) Number { return Number{Unknown: fmt.Sprintf(format, args...)} }
+
+// Known says that there is a number.
+func (n Number) Known() bool { return n.Unknown == "" }
+
+// Covers says whether the interval holds a value.
+func (n Number) Covers(v float64) bool { return n.Known() && n.Low <= v && v <= n.High }
+
+// z95 is the normal quantile of .975.
+const z95 = 1.959963984540054
+
+const (
+	// leastSignal: a total below so many deviations of its noise is no denominator.
+	leastSignal = 4
+	// mostAUCSD: an AUC that scatters by a tenth says nothing.
+	mostAUCSD = 0.1
+)
+
+// widen adds an independent deviation to a number and its interval.
+func (n Number) widen(sd float64) Number {
+	if !n.Known() || sd == 0 {
+		return n
+	}
+	old := n.SD
+	n.SD = math.Hypot(n.SD, sd)
+	if old > 0 {
+		n.Low, n.High = n.Value-(n.Value-n.Low)*n.SD/old, n.Value+(n.High-n.Value)*n.SD/old
+	} else {
+		n.Low, n.High = n.Value-z95*sd, n.Value+z95*sd
+	}
+	return n
+}
+
+// within clips a number that is known to lie in a range. Value and interval are clipped,
+// never what they are made of.
+func (n Number) within(low, high float64) Number {
+	clip := func(v float64) float64 { return math.Min(math.Max(v, low), high) }
+	n.Value, n.Low, n.High = clip(n.Value), clip(n.Low), clip(n.High)
+	return n
+}
+
+// quadratic is Fieller's interval: all θ with (x − θy)² ≤ z²(vxx − 2θvxy + θ²vyy).
+func fieller(x, y, vxx, vxy, vyy float64) (low, high float64, ok bool) {
+	const z2 = z95 * z95
+	a, b, c := y*y-z2*vyy, x*y-z2*vxy, x*x-z2*vxx
+	d := b*b - a*c
+	if !(a > 0) {
+		return 0, 0, false // all θ beyond some, or all there are
+	}
+	d = math.Sqrt(math.Max(d, 0)) // x/y itself is one of them: below 0 by rounding alone
+	return (b - d) / a, (b + d) / a, true
+}

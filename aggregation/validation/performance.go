@@ -1,0 +1,164 @@
+package validation
+
+import "math"
+
+// Performance is what a histogram tells of a score.
+type Performance struct {
+	// Records have a label and a score; Positives of them are of the class.
+	Records   Number `json:"records"`
+	Positives Number `json:"positives"`
+	// Prevalence is the share of the class.
+	Prevalence Number `json:"prevalence"`
+	AUC        Number `json:"auc"`
+	// Slope and Intercept are of the log-odds of the class on those of the score, 1 and 0
+	// where the score is a calibrated probability; on the score itself where that is no
+	// probability. InTheLarge is the intercept at slope 1.
+	Slope      Number `json:"slope"`
+	Intercept  Number `json:"intercept"`
+	InTheLarge Number `json:"in_the_large"`
+	// Brier is the mean square of the probability less what happened.
+	Brier      Number      `json:"brier"`
+	Thresholds []Threshold `json:"thresholds,omitempty"`
+	// Bins are the calibration curve.
+	Bins []BinShare `json:"bins"`
+}
+
+// Threshold is what calling all records at or above it positive gives.
+type Threshold struct {
+	At          float64 `json:"at"`
+	Sensitivity Number  `json:"sensitivity"`
+	Specificity Number  `json:"specificity"`
+	// NetBenefit is (true positives − false positives·at/(1−at)) a record.
+	NetBenefit Number `json:"net_benefit"`
+}
+
+// BinShare is one point of the calibration curve: the pool's mean probability (or score)
+// in a bin, and the share of the bin's records that are of the class.
+type BinShare struct {
+	Mean      float64 `json:"mean"`
+	Observed  Number  `json:"observed"`
+	Positives float64 `json:"positives"` // as released
+	Negatives float64 `json:"negatives"`
+}
+
+const noProbability = "the score is no probability"
+
+// Of computes all numbers. Thresholds are edges of the scale: probabilities where it has
+// log-odds, else scores.
+func (s Scale) Of(h Histogram, thresholds []float64) Performance {
+	all := func(int) (c, d [2]float64) { return [2]float64{1, 0}, [2]float64{1, 1} }
+	out := Performance{
+		Records:    h.count(func(int) (float64, float64) { return 1, 1 }),
+		Positives:  h.count(func(int) (float64, float64) { return 1, 0 }),
+		Prevalence: h.ratio(all).within(0, 1),
+	}
+	var fit line
+	fit, out.Slope, out.Intercept = s.fit(h)
+	out.AUC = s.auc(h, fit)
+	out.InTheLarge, out.Brier = unknown(noProbability), unknown(noProbability)
+	if s.LogOdds {
+		out.InTheLarge, out.Brier = s.inTheLarge(h), s.brier(h, fit)
+	}
+	for _, at := range thresholds {
+		out.Thresholds = append(out.Thresholds, s.threshold(h, at))
+	}
+	for b := range s.bins {
+		out.Bins = append(out.Bins, BinShare{
+			Mean: s.Mean(b), Positives: h.Positive[b], Negatives: h.Negative[b],
+			Observed: h.ratio(func(k int) (c, d [2]float64) {
+				if k == b {
+					return [2]float64{1, 0}, [2]float64{1, 1}
+				}
+				return c, d
+			}).within(0, 1),
+		})
+	}
+	return out
+}
+
+func (s Scale) threshold(h Histogram, at float64) Threshold {
+	z := at
+	if s.LogOdds {
+		z = LogOdds(at)
+	}
+	first := s.Bin(z) // an edge is in the bin above
+	if first > 0 && z-s.Edges[first-1] > 1e-9*(1+math.Abs(z)) {
+		first++ // no edge of this scale: what is surely above
+	}
+	above := func(b int) float64 {
+		if b >= first {
+			return 1
+		}
+		return 0
+	}
+	out := Threshold{
+		At:          at,
+		Sensitivity: h.ratio(func(b int) (c, d [2]float64) { return [2]float64{above(b), 0}, [2]float64{1, 0} }).within(0, 1),
+		Specificity: h.ratio(func(b int) (c, d [2]float64) { return [2]float64{0, 1 - above(b)}, [2]float64{0, 1} }).within(0, 1),
+		NetBenefit:  unknown(noProbability),
+	}
+	if s.LogOdds && at < 1 {
+		out.NetBenefit = h.ratio(func(b int) (c, d [2]float64) {
+			return [2]float64{above(b), -above(b) * at / (1 - at)}, [2]float64{1, 1}
+		})
+	}
+	return out
+}
+
+// brier takes the pool's scores inside a bin for the records', weighed towards those of a
+// class as the fitted line says. To first order a mean that is off by δ in a bin moves the
+// sum by 2(n·p̄ − P)δ.
+func (s Scale) brier(h Histogram, fit line) Number {
+	type moments struct{ yes, no float64 } // mean (1−p)² of the class, p² of the others
+	of := make([]moments, len(s.bins))
+	hidden, records := 0.0, 0.0
+	for b, bin := range s.bins {
+		var m moments
+		var yes, no float64
+		for _, p := range bin.points {
+			q := p.p
+			if fit.known {
+				q = sigmoid(fit.intercept + fit.slope*p.z)
+			}
+			m.yes, yes = m.yes+p.weight*q*(1-p.p)*(1-p.p), yes+p.weight*q
+			m.no, no = m.no+p.weight*(1-q)*p.p*p.p, no+p.weight*(1-q)
+		}
+		if yes > 0 {
+			m.yes /= yes
+		}
+		if no > 0 {
+			m.no /= no
+		}
+		of[b] = m
+		mean := s.Mean(b)
+		n := h.Positive[b] + h.Negative[b]
+		d := 2 * (n*mean - h.Positive[b]) * mean * (1 - mean) * bin.hidden()
+		hidden, records = hidden+d*d, records+n
+	}
+	out := h.ratio(func(b int) (c, d [2]float64) { return [2]float64{of[b].yes, of[b].no}, [2]float64{1, 1} })
+	return out.widen(math.Sqrt(hidden)/math.Max(records, 1)).within(0, 1)
+}
+
+// Expected is the histogram of so many records that lie as the pool's rows do, and are of
+// the class as their log-odds say; where scores are no log-odds, as if their standard
+// score were.
+func (s Scale) Expected(records, noise float64) Histogram {
+	h := Histogram{Noise: noise, Sampling: true}
+	var mean, square float64
+	for _, b := range s.bins {
+		mean += b.share * b.mean
+		square += b.share * (b.mean*b.mean + b.sd*b.sd)
+	}
+	sd := math.Sqrt(math.Max(square-mean*mean, 0))
+	for _, b := range s.bins {
+		q, _, _ := b.at(0, 1)
+		if !s.LogOdds {
+			if q = 0.5; sd > 0 {
+				q = sigmoid((b.mean - mean) / sd)
+			}
+		}
+		h.Positive = append(h.Positive, records*b.share*q)
+		h.Negative = append(h.Negative, records*b.share*(1-q))
+	}
+	return h
+}

@@ -1,0 +1,118 @@
+package validation
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+// world draws scores and classes: the log-odds of the class are −1 + .8·z.
+type world struct{ rng *rand.Rand }
+
+func (w world) draw(n int) (z []float64, yes []bool) {
+	for range n {
+		v := 1.5 * w.rng.NormFloat64()
+		z, yes = append(z, v), append(yes, w.rng.Float64() < sigmoid(-1+.8*v))
+	}
+	return z, yes
+}
+
+func (w world) laplace(scale float64) float64 {
+	if scale == 0 {
+		return 0
+	}
+	return scale * (w.rng.ExpFloat64() - w.rng.ExpFloat64())
+}
+
+// histogram counts, with noise of so many draws.
+func (w world) histogram(s Scale, z []float64, yes []bool, scale float64, draws int) Histogram {
+	h := Histogram{Positive: make([]float64, s.Bins()), Negative: make([]float64, s.Bins()), Noise: 2 * scale * scale * float64(draws)}
+	for i, v := range z {
+		if b := s.Bin(v); yes[i] {
+			h.Positive[b]++
+		} else {
+			h.Negative[b]++
+		}
+	}
+	for b := range h.Positive {
+		for range draws {
+			h.Positive[b] += w.laplace(scale)
+			h.Negative[b] += w.laplace(scale)
+		}
+	}
+	return h
+}
+
+func (w world) scale(bins int) Scale {
+	pool, _ := w.draw(2000)
+	return NewScale(Quantiles(pool, nil, bins, nil), pool, nil, true)
+}
+
+// TestIntervalsCover: of many histograms, about 95 in 100 intervals hold the truth: with
+// sampling that of the population, without it that of the same records.
+func TestIntervalsCover(t *testing.T) {
+	draws := 150
+	if os.Getenv("CAUCUS_LONG") != "" {
+		draws = 2000
+	}
+	w := world{rand.New(rand.NewPCG(1, 2))}
+	z, yes := w.draw(400_000)
+	population := ExactOf(z, yes, true)
+	for _, c := range []struct {
+		name         string
+		records      int
+		scale        float64
+		sites, parts int
+	}{
+		{"12 × 2,500, ε = 1", 30_000, 2, 12, 20}, {"12 × 2,500, ε = .3", 30_000, 2 / .3, 12, 20},
+		{"4 × 230, ε = 1", 920, 2, 4, 10}, {"4 × 230, ε = .3", 920, 2 / .3, 4, 10}, {"no noise", 3000, 0, 1, 20},
+	} {
+		s := w.scale(c.parts)
+		var auc, slope, brier, intercept, here, hereSlope tally
+		for range draws {
+			z, yes := w.draw(c.records)
+			h := w.histogram(s, z, yes, c.scale, c.sites)
+			truth := ExactOf(z, yes, true)
+			of := s.Of(h, nil)
+			here.add(of.AUC, truth.AUC)
+			hereSlope.add(of.Slope, truth.Slope)
+			h.Sampling = true
+			of = s.Of(h, nil)
+			auc.add(of.AUC, population.AUC)
+			slope.add(of.Slope, population.Slope)
+			brier.add(of.Brier, population.Brier)
+			intercept.add(of.Intercept, population.Intercept)
+		}
+		t.Logf("%-20s auc %s; slope %s; brier %s; intercept %s; these records: auc %s, slope %s", c.name, auc, slope, brier, intercept, here, hereSlope)
+	}
+}
+
+type tally struct {
+	n, known, held, low, high int
+	bias, sd, off             float64
+}
+
+func (c *tally) add(n Number, truth float64) {
+	c.n++
+	if !n.Known() || math.IsNaN(truth) {
+		return
+	}
+	c.known++
+	if n.Covers(truth) {
+		c.held++
+	} else if n.Low > truth {
+		c.high++
+	} else {
+		c.low++
+	}
+	c.bias += n.Value - truth
+	c.off += math.Abs(n.Value - truth)
+	c.sd += n.SD
+}
+
+func (c tally) String() string {
+	k := float64(max(c.known, 1))
+	return fmt.Sprintf("%.3f of %d/%d (low %d high %d), bias %.4f, off %.4f, sd %.4f", float64(c.held)/k, c.known, c.n, c.low, c.high, c.bias/k, c.off/k, c.sd/k)
+}

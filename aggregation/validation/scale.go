@@ -1,0 +1,230 @@
+package validation
+
+import (
+	"math"
+	"slices"
+)
+
+// Scale is the public side of a histogram: bins of a score, and where in each of them a
+// public pool's scores lie.
+type Scale struct {
+	// Edges are the B−1 inner edges of B bins, increasing. A score on an edge is in the
+	// bin above.
+	Edges []float64
+	// LogOdds: a score z stands for the probability 1/(1+e⁻ᶻ).
+	LogOdds bool
+	bins    []bin
+}
+
+// bin has the pool's scores in it as a few points, in increasing order.
+type bin struct {
+	points []point
+	share  float64 // of the pool's rows
+	mean   float64 // of the points' scores
+	sd     float64
+}
+
+// point stands for some of a bin's scores; weights of a bin add up to 1.
+type point struct{ z, p, weight float64 }
+
+// slices of a bin: what they hide is below a hundredth of what bins hide.
+const slicesOfABin = 6
+
+// NewScale cuts scores at edges. Weight has the weights of the pool's rows; nil weighs
+// all alike. A bin without pool rows has one point in its middle.
+func NewScale(edges, pool, weight []float64, logOdds bool) Scale {
+	s := Scale{Edges: edges, LogOdds: logOdds, bins: make([]bin, len(edges)+1)}
+	order := make([]int, len(pool))
+	total := 0.0
+	w := func(i int) float64 {
+		if weight == nil {
+			return 1
+		}
+		return weight[i]
+	}
+	for i := range order {
+		order[i] = i
+		total += w(i)
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case pool[a] < pool[b]:
+			return -1
+		case pool[a] > pool[b]:
+			return 1
+		}
+		return 0
+	})
+	for len(order) > 0 {
+		b := s.Bin(pool[order[0]])
+		n := 1
+		for n < len(order) && s.Bin(pool[order[n]]) == b {
+			n++
+		}
+		s.bins[b] = s.binOf(order[:n], pool, w, total)
+		order = order[n:]
+	}
+	for b := range s.bins {
+		if len(s.bins[b].points) == 0 {
+			z := s.middle(b)
+			s.bins[b] = bin{points: []point{{z, s.probability(z), 1}}, mean: z, sd: s.width(b) / 2}
+		}
+	}
+	return s
+}
+
+// binOf makes points of rows in the order of their scores.
+func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total float64) bin {
+	var out bin
+	inside := 0.0
+	for _, i := range order {
+		inside += w(i)
+	}
+	if !(inside > 0) {
+		return out
+	}
+	for k := range slicesOfABin {
+		var p point
+		for _, i := range order[k*len(order)/slicesOfABin : (k+1)*len(order)/slicesOfABin] {
+			p.z += w(i) * pool[i]
+			p.p += w(i) * s.probability(pool[i])
+			p.weight += w(i)
+		}
+		if p.weight > 0 {
+			out.points = append(out.points, point{p.z / p.weight, p.p / p.weight, p.weight / inside})
+		}
+	}
+	for _, p := range out.points {
+		out.mean += p.weight * p.z
+	}
+	for _, p := range out.points {
+		out.sd += p.weight * (p.z - out.mean) * (p.z - out.mean)
+	}
+	out.sd, out.share = math.Sqrt(out.sd), inside/total
+	return out
+}
+
+// Bins is how many there are.
+func (s Scale) Bins() int { return len(s.Edges) + 1 }
+
+// Bin is the bin of a finite score.
+func (s Scale) Bin(z float64) int {
+	at, found := slices.BinarySearch(s.Edges, z)
+	if found {
+		at++
+	}
+	return at
+}
+
+// Share is the pool's share of rows in a bin, Mean their mean probability, or score
+// where scores are no log-odds.
+func (s Scale) Share(b int) float64 { return s.bins[b].share }
+
+// Mean: see Share.
+func (s Scale) Mean(b int) float64 {
+	if !s.LogOdds {
+		return s.bins[b].mean
+	}
+	sum := 0.0
+	for _, p := range s.bins[b].points {
+		sum += p.weight * p.p
+	}
+	return sum
+}
+
+func (s Scale) probability(z float64) float64 {
+	if !s.LogOdds {
+		return math.NaN() // nobody reads it
+	}
+	return sigmoid(z)
+}
+
+// middle of a bin; an open one reaches as far beyond its edge as its neighbour is wide.
+func (s Scale) middle(b int) float64 {
+	switch n := len(s.Edges); {
+	case n == 0:
+		return 0
+	case b == 0:
+		return s.Edges[0] - s.width(b)/2
+	case b == n:
+		return s.Edges[n-1] + s.width(b)/2
+	}
+	return (s.Edges[b-1] + s.Edges[b]) / 2
+}
+
+func (s Scale) width(b int) float64 {
+	n := len(s.Edges)
+	if n < 2 {
+		return 1
+	}
+	b = min(max(b, 1), n-1)
+	return s.Edges[b] - s.Edges[b-1]
+}
+
+// Quantiles are inner edges that cut a pool's scores into so many parts alike, with the
+// given edges among them; fewer where scores coincide.
+func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
+	type row struct{ z, w float64 }
+	rows := make([]row, len(pool))
+	total := 0.0
+	for i, z := range pool {
+		rows[i] = row{z, 1}
+		if weight != nil {
+			rows[i].w = weight[i]
+		}
+		total += rows[i].w
+	}
+	slices.SortStableFunc(rows, func(a, b row) int {
+		switch {
+		case a.z < b.z:
+			return -1
+		case a.z > b.z:
+			return 1
+		}
+		return 0
+	})
+	edges := slices.Clone(with)
+	seen, k := 0.0, 1
+	for i, r := range rows {
+		for ; k < parts && i > 0 && seen >= total*float64(k)/float64(parts); k++ {
+			edges = append(edges, short(r.z))
+		}
+		seen += r.w
+	}
+	slices.Sort(edges)
+	edges = slices.Compact(edges)
+	if len(rows) > 0 { // nothing is below the first
+		edges = slices.DeleteFunc(edges, func(z float64) bool { return z <= rows[0].z && !slices.Contains(with, z) })
+	}
+	return edges
+}
+
+// short rounds an edge to four digits: a document that people read holds it.
+func short(z float64) float64 {
+	if z == 0 || math.IsInf(z, 0) || math.IsNaN(z) {
+		return z
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(z)))-3)
+	if unit < 1e-300 {
+		return z
+	}
+	// Dividing by a whole power is exact where that is above 1.
+	if unit < 1 {
+		return math.Round(z*math.Round(1/unit)) / math.Round(1/unit)
+	}
+	return math.Round(z/unit) * unit
+}
+
+func sigmoid(z float64) float64 {
+	if z < 0 {
+		e := math.Exp(z)
+		return e / (1 + e)
+	}
+	return 1 / (1 + math.Exp(-z))
+}
+
+// LogOdds of a probability, 0 and 1 moved inwards by 10⁻⁹.
+func LogOdds(p float64) float64 {
+	p = math.Min(math.Max(p, 1e-9), 1-1e-9)
+	return math.Log(p) - math.Log1p(-p)
+}
