@@ -186,7 +186,7 @@ func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	if t, _, _ := f.tension(outside, a, false); !(math.Abs(t) > z95) {
 		return 0, false
 	}
-	for range 30 {
+	for range 40 {
 		mid := (inside + outside) / 2
 		t, at, _ := f.tension(mid, a, false)
 		a = at
@@ -195,7 +195,7 @@ func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 		} else {
 			inside = mid
 		}
-		if math.Abs(outside-inside) < 1e-6*unit {
+		if math.Abs(outside-inside) < 1e-9*unit {
 			break
 		}
 	}

@@ -14,10 +14,19 @@ type Exact struct {
 	Slope      float64 `json:"slope"`
 	Intercept  float64 `json:"intercept"`
 	Brier      float64 `json:"brier"`
+	// Thresholds are in the order in which they were asked for.
+	Thresholds []ExactThreshold `json:"thresholds,omitempty"`
 }
 
-// ExactOf takes scores and whether each record is of the class.
-func ExactOf(z []float64, positive []bool, logOdds bool) Exact {
+// ExactThreshold is what calling records at or above a score positive gives.
+type ExactThreshold struct {
+	Sensitivity float64 `json:"sensitivity"`
+	Specificity float64 `json:"specificity"`
+}
+
+// ExactOf takes scores and whether each record is of the class, and thresholds on the
+// same scale as the scores.
+func ExactOf(z []float64, positive []bool, logOdds bool, thresholds ...float64) Exact {
 	out := Exact{Records: len(z)}
 	order := make([]int, len(z))
 	for i := range order {
@@ -57,6 +66,21 @@ func ExactOf(z []float64, positive []bool, logOdds bool) Exact {
 		p, n, at = p+yes, n+no, end
 	}
 	out.AUC = u / (p * n)
+	if !logOdds {
+		out.Brier = math.NaN()
+	}
+	for _, at := range thresholds {
+		var t ExactThreshold
+		for i, v := range z {
+			switch above := v+1e-9*(1+math.Abs(v)) >= at; {
+			case above && positive[i]:
+				t.Sensitivity += 1 / p
+			case !above && !positive[i]:
+				t.Specificity += 1 / n
+			}
+		}
+		out.Thresholds = append(out.Thresholds, t)
+	}
 	out.Intercept, out.Slope = Logistic(z, positive)
 	return out
 }

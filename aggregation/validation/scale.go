@@ -107,9 +107,9 @@ func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total flo
 // Bins is how many there are.
 func (s Scale) Bins() int { return len(s.Edges) + 1 }
 
-// Bin is the bin of a finite score.
+// Bin is the bin of a finite score. One that is an edge but for rounding is on it.
 func (s Scale) Bin(z float64) int {
-	at, found := slices.BinarySearch(s.Edges, z)
+	at, found := slices.BinarySearch(s.Edges, z+1e-9*(1+math.Abs(z)))
 	if found {
 		at++
 	}

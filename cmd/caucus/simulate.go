@@ -19,7 +19,7 @@ import (
 )
 
 func newSimulate(c *console) *cobra.Command {
-	return group("simulate", "Run a study among virtual parties and measure what it is worth", newSimulateClassify(c), newSimulateRatio(c), newSimulateReweigh(c), newSimulateLabels(c), newSimulateDescribe(c))
+	return group("simulate", "Run a study among virtual parties and measure what it is worth", newSimulateClassify(c), newSimulateRatio(c), newSimulateReweigh(c), newSimulateLabels(c), newSimulateDescribe(c), newSimulateEvaluate(c))
 }
 
 // simulateClassify holds the flags of simulate classify.

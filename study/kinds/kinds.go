@@ -9,6 +9,7 @@ import (
 	"caucus/study"
 	"caucus/study/classify"
 	"caucus/study/describe"
+	"caucus/study/evaluate"
 	"caucus/study/keyed"
 	"caucus/study/labels"
 	"caucus/study/ratio"
@@ -19,6 +20,7 @@ import (
 var kinds = map[string]study.Kind{
 	"classify": classify.Kind{},
 	"describe": describe.Kind{},
+	"evaluate": evaluate.Kind{},
 	"labels":   labels.Kind{},
 	"ratio":    ratio.Kind{},
 	"reweigh":  reweigh.Kind{},

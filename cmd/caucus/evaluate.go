@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"caucus/dataset"
+	"caucus/internal/yamlfile"
+	"caucus/study"
+	"caucus/study/evaluate"
+	"caucus/study/kinds"
+)
+
+// readModel reads a model to judge: a release file, or the coefficients of a linear model.
+func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read model: %w", err)
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) { // a release is JSON
+		r, err := readRelease(name)
+		if err != nil {
+			return nil, fmt.Errorf("read model: %w", err)
+		}
+		if _, err := kinds.Usable(r); err != nil {
+			return nil, fmt.Errorf("read model %s: %w", name, err)
+		}
+		m, err := evaluate.ModelOf(r, schema)
+		if err != nil {
+			return nil, fmt.Errorf("read model %s: %w", name, err)
+		}
+		return m, nil
+	}
+	file, err := yamlfile.Parse(name, text)
+	if err != nil {
+		return nil, fmt.Errorf("read model: %w", err)
+	}
+	var c evaluate.Coefficients
+	if err := file.Decode(&c); err != nil {
+		return nil, fmt.Errorf("read model: %w", err)
+	}
+	m, err := c.Model(schema)
+	if err != nil {
+		return nil, fmt.Errorf("read model %s: %w", name, err)
+	}
+	return m, nil
+}
+
+// withModel puts the model that a study file names into its terms.
+func withModel(terms []byte, path string, schema dataset.Schema) ([]byte, error) {
+	var t evaluate.Terms
+	if err := study.DecodeStrictly(terms, &t); err != nil {
+		return nil, err
+	}
+	var err error
+	if t.Model, err = readModel(path, schema); err != nil {
+		return nil, err
+	}
+	return study.EncodeTerms(t)
+}

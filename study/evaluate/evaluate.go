@@ -1,0 +1,293 @@
+package evaluate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"caucus/aggregation/validation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// Kind is the kind of study that judges scores. Its unit is the record, or the party where
+// the plan says how many of its records count.
+type Kind struct{}
+
+// Mechanisms are the names of evaluate's mechanisms.
+func Mechanisms() []string { return study.NoiseMechanisms() }
+
+// Mechanisms are the names of the kind's.
+func (Kind) Mechanisms() []string { return Mechanisms() }
+
+// Terms and Body: see study.Kind.
+func (Kind) Terms() any { return new(Terms) }
+func (Kind) Body() any  { return new(Evaluation) }
+
+func (Kind) Check(p study.Plan) error {
+	if err := study.CheckTrainsNothing(p); err != nil {
+		return err
+	}
+	var t Terms
+	if err := p.DecodeTerms(&t); err != nil {
+		return err
+	}
+	switch {
+	case p.Unit == privacy.Label:
+		return study.PlanError("unit", "evaluate counts scores and subgroups, which unit label does not hide: use unit record")
+	case p.Unit != privacy.Record && p.Unit != privacy.Party:
+		return study.PlanError("unit", "evaluate cannot hide a %s: use unit record, or unit party with evaluate.per_party", p.Unit)
+	case p.Map.Kind != dataset.IdentityMap:
+		return study.PlanError("map", "a model brings its own map, and subgroups are of the schema's columns: do not project them")
+	case p.Shards > 1:
+		return study.PlanError("shards", "%d: evaluate trains nothing at a site, so set shards to 1", p.Shards)
+	}
+	if err := t.check(p); err != nil {
+		return err
+	}
+	if err := study.CheckNoise(p); err != nil {
+		return err
+	}
+	if err := t.checkEdges(); err != nil {
+		return err
+	}
+	if n := newHistograms(p, t).Cells(); n > maxCells {
+		return study.PlanError("evaluate", "%d counts, at most %d are possible: use fewer bins or subgroups", n, maxCells)
+	}
+	return nil
+}
+
+// termsOf are the terms of a plan that was checked.
+func termsOf(p study.Plan) (t Terms) {
+	_ = p.DecodeTerms(&t)
+	return t
+}
+
+// Complete fills in the defaults: of two classes the second, and the quieter noise. What
+// follows from the pool is left to Tune.
+func (Kind) Complete(p *study.Plan, s study.Proposal) error {
+	p.Unit = cmp.Or(p.Unit, privacy.Record)
+	p.Noise = cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
+	var t Terms
+	if err := s.DecodeTerms(&t); err != nil {
+		return err
+	}
+	if classes := p.Schema.Classes(); len(t.Classes) == 0 && len(classes) == 2 {
+		t.Classes = classes[1:]
+	}
+	if err := p.SetTerms(t); err != nil {
+		return err
+	}
+	p.CompleteNoise(s, boundOf(*p, t), 2*manyBins*t.histograms())
+	return nil
+}
+
+// Tune cuts the scores at the pool's quantiles and the thresholds: in 20 parts, or 10
+// where there are subgroups or the AUC of 20 is expected to scatter by more than .02.
+func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
+	t := termsOf(*p)
+	if len(t.Edges) > 0 {
+		return nil
+	}
+	bins := t.Bins
+	if bins == 0 {
+		bins = manyBins
+		if len(t.By) > 0 {
+			bins = fewBins
+		}
+	}
+	t.Bins = bins
+	if t.check(*p) != nil { // Check says so
+		return p.SetTerms(t)
+	}
+	given := termsOf(*p).Bins > 0
+	for {
+		t.cut(*p, pool)
+		if given || bins == fewBins || t.checkEdges() != nil {
+			break
+		}
+		h := newHistograms(*p, t)
+		h.read(pool)
+		sd, err := h.deviation(h.draws(len(p.Roster)))
+		if err != nil {
+			break // Check says so
+		}
+		forecast := h.forecast(p.Size(max(len(p.Roster), 1)), sd)
+		if auc := forecast[0].AUC; auc.Known() && auc.SD <= coarse {
+			break
+		}
+		bins = fewBins
+		t.Bins = bins
+	}
+	return p.SetTerms(t)
+}
+
+// cut sets the edges.
+func (t *Terms) cut(p study.Plan, pool *auxdata.Pool) {
+	s := newScorer(p, *t)
+	var with []float64
+	for _, at := range t.Thresholds {
+		with = append(with, s.cut(at))
+	}
+	t.Edges = nil
+	for _, scores := range s.all(pool.Encoded) {
+		z, w := known(scores, pool.Weight)
+		t.Edges = append(t.Edges, validation.Quantiles(z, w, t.Bins, with))
+	}
+}
+
+// known leaves out rows without a score.
+func known(z, weight []float64) (scores, weights []float64) {
+	for i, v := range z {
+		if v-v != 0 {
+			continue
+		}
+		scores = append(scores, v)
+		if weight != nil {
+			weights = append(weights, weight[i])
+		}
+	}
+	return scores, weights
+}
+
+func (Kind) Words(p study.Plan) study.Words {
+	t := termsOf(p)
+	what := "a model that the plan carries"
+	if t.Model == nil {
+		what = fmt.Sprintf("the scores in column %q", t.Score)
+	} else if t.Model.Release != nil {
+		what = "the model of release " + t.Model.Release.String()[:16]
+	}
+	var by []string
+	for _, g := range t.By {
+		by = append(by, g.Column)
+	}
+	w := study.Words{
+		Leaves: fmt.Sprintf("how many of this site's records have each label and a score in each of %d public intervals, for %s, of class %s",
+			len(t.Edges[0])+1, what, strings.Join(t.Classes, ", ")),
+		Received: "counts of its records by score and label",
+		Trained:  study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInRecords, PerParty: t.PerParty,
+	}
+	if len(by) > 0 {
+		w.Leaves += ", for each level of " + strings.Join(by, ", ")
+	}
+	if p.Unit == privacy.Party {
+		w.Leaves += fmt.Sprintf(", of at most %d records", t.PerParty)
+		w.Liar = fmt.Sprintf("it can move the result by %d records", t.PerParty)
+	} else {
+		w.Leaves += ", and the declared number of records"
+	}
+	if n := t.histograms(); n > 1 {
+		w.Leaves += fmt.Sprintf("; these are %d tables, so that a record adds to %d counts and noise is %d times that of one table", n, n, n)
+	}
+	w.Leaves += p.AddedNoise()
+	if p.Noise == study.NoiseSite {
+		w.Liar = study.LiesInNoise
+	}
+	return w
+}
+
+// task is that of an evaluate plan.
+type task struct {
+	bodies.Task
+	h *histograms
+}
+
+func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
+	h := newHistograms(p, termsOf(p))
+	h.read(pool)
+	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: h, Fresh: 0x6576616c75617465}, h}, nil
+}
+
+// Work: a record is mapped alone, which copies the map.
+func (t task) Work(records int) (study.Work, error) {
+	n, each := float64(records), float64(t.h.terms.histograms())*64
+	if m := t.h.terms.Model; m != nil {
+		each += 3*study.MapSteps(m.Map) + 4*float64(len(m.Weights)*len(m.Weights[0]))
+	}
+	return study.Work{Rest: t.CommonWork(records) + n*each}, nil
+}
+
+// ForecastNoise says how far the numbers of a release scatter, if records lie as the
+// pool's rows do and are of the class as often as the model says. See
+// study.NoiseForecaster.
+func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
+	p := t.Plan()
+	sd, err := t.h.deviation(t.h.draws(size.Parties))
+	if err != nil {
+		return "", "", err
+	}
+	costs, err := p.NoiseCosts(t.h.bound(), t.h.Cells())
+	if err != nil {
+		return "", "", err
+	}
+	for at, of := range t.h.forecast(size, sd) {
+		words += fmt.Sprintf("%s: AUC ± %s, slope ± %s", t.h.terms.Classes[at], shortSD(of.AUC), shortSD(of.Slope))
+		if of.Brier.Known() {
+			words += ", Brier ± " + shortSD(of.Brier)
+		}
+		if !of.AUC.Known() {
+			warning = fmt.Sprintf("the AUC is not expected to be shown (%s): use more records, a larger ε, or fewer subgroups and classes", of.AUC.Unknown)
+		}
+		words += "; "
+	}
+	words += fmt.Sprintf("standard deviations of noise and sampling, of about %d records in all in %d bins", size.Records, len(t.h.terms.Edges[0])+1)
+	if n := t.h.terms.histograms(); n > 1 {
+		words += fmt.Sprintf("; %d tables: each record counts in all of them, so the bound is %d times that of one", n, n)
+	}
+	for g, by := range t.h.groups {
+		for level, name := range by.levels {
+			if share := t.h.shares[g][level]; by.column != "" && share > 0 {
+				of := t.h.forecastOf(share*float64(size.Records), sd)
+				words += fmt.Sprintf("\n%s %s (%.0f %% of the pool): AUC ± %s, slope ± %s", by.column, name, 100*share, shortSD(of.AUC), shortSD(of.Slope))
+			}
+		}
+	}
+	return words + "\n" + p.NoiseWords(costs), warning, nil
+}
+
+func shortSD(n validation.Number) string {
+	if !n.Known() {
+		return "(not shown: " + n.Unknown + ")"
+	}
+	return fmt.Sprintf("%.2g", n.SD)
+}
+
+// draws is how many independent noises are in a sum over so many parties.
+func (h *histograms) draws(parties int) int {
+	if h.plan.Noise == study.NoiseSite {
+		return max(parties, 1)
+	}
+	return 1
+}
+
+// forecast is of each class judged, over all records, sd the deviation of a count.
+func (h *histograms) forecast(size study.Size, sd float64) []validation.Performance {
+	records := float64(size.Records)
+	if k := h.terms.PerParty; k > 0 {
+		records = math.Min(records, float64(k)*float64(size.Parties))
+	}
+	var out []validation.Performance
+	for _, s := range h.scales {
+		out = append(out, s.Of(s.Expected(records, sd*sd*h.overallNoise()), nil))
+	}
+	return out
+}
+
+// forecastOf is of one subgroup of so many records, of the first class judged.
+func (h *histograms) forecastOf(records, sd float64) validation.Performance {
+	return h.scales[0].Of(h.scales[0].Expected(records, sd*sd), nil)
+}
+
+func (h *histograms) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) {
+	sd, err := h.deviation(total.Draws)
+	if err != nil {
+		return study.Result{}, err
+	}
+	return study.NewResult(h.evaluate(total.Values, sd, true), nil)
+}

@@ -1,0 +1,97 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"caucus/dataset"
+	"caucus/study"
+)
+
+// groups cuts records by a column into public levels; each record is in one.
+type groups struct {
+	column string
+	levels []string
+	// start is the first encoded column; width how many levels are encoded, 0 for a number.
+	start, width int
+	// edges of a number, as encoded; flagged: the column behind says that it is missing,
+	// which is the last level then.
+	edges   []float64
+	flagged bool
+}
+
+const otherOrMissing = "other or missing"
+
+// everybody is no grouping: one level.
+var everybody = groups{levels: []string{""}}
+
+func groupsOf(s dataset.Schema, by Grouping) (groups, error) {
+	fail := func(format string, args ...any) (groups, error) {
+		return groups{}, study.PlanError("evaluate.by", format, args...)
+	}
+	blocks := s.Blocks()
+	for _, f := range s.Features {
+		if f.Column != by.Column || f.Column == "" {
+			continue
+		}
+		at := slices.IndexFunc(blocks, func(b dataset.Block) bool { return b.Column == f.Column })
+		g := groups{column: f.Column, start: blocks[at].Start}
+		if f.Kind == dataset.Categorical {
+			if len(by.Edges) > 0 {
+				return fail("column %q has levels, so it takes no edges", f.Column)
+			}
+			g.width, g.levels = blocks[at].Width, slices.Clone(f.Levels)
+			if i := slices.Index(g.levels, "other"); i >= 0 {
+				g.levels[i] = otherOrMissing
+			} else {
+				g.levels = append(g.levels, otherOrMissing)
+			}
+			return g, nil
+		}
+		if len(by.Edges) == 0 || len(by.Edges) > 20 {
+			return fail("column %q is a number: give 1 to 20 edges that cut it into groups", f.Column)
+		}
+		scale := func(v float64) float64 { return (v - f.Min) / (f.Max - f.Min) }
+		if f.Log {
+			scale = func(v float64) float64 {
+				return (math.Log1p(v) - math.Log1p(f.Min)) / (math.Log1p(f.Max) - math.Log1p(f.Min))
+			}
+		}
+		name := "below " + fmt.Sprintf("%g", by.Edges[0])
+		for i, e := range by.Edges {
+			if !(e > f.Min && e < f.Max) || i > 0 && !(e > by.Edges[i-1]) {
+				return fail("edges of column %q must increase between its bounds %g and %g", f.Column, f.Min, f.Max)
+			}
+			g.edges, g.levels = append(g.edges, scale(e)), append(g.levels, name)
+			if name = fmt.Sprintf("%g and above", e); i+1 < len(by.Edges) {
+				name = fmt.Sprintf("%g to %g", e, by.Edges[i+1])
+			}
+		}
+		g.levels, g.flagged = append(g.levels, name), f.Missing
+		if g.flagged {
+			g.levels = append(g.levels, "missing")
+		}
+		return g, nil
+	}
+	return fail("the schema has no column %q of its own that is a feature", by.Column)
+}
+
+// of is the level of an encoded record: exactly one, whatever the row is.
+func (g groups) of(row []float64) int {
+	switch {
+	case g.column == "":
+		return 0
+	case g.width > 0:
+		return max(0, slices.IndexFunc(row[g.start:g.start+g.width], func(v float64) bool { return v > 0.5 }))
+	case g.flagged && row[g.start+1] > 0.5:
+		return len(g.levels) - 1
+	}
+	level := 0
+	for _, e := range g.edges {
+		if row[g.start] >= e-1e-12 {
+			level++
+		}
+	}
+	return level
+}

@@ -1,0 +1,254 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+
+	"caucus/aggregation"
+	"caucus/aggregation/validation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/keyed"
+)
+
+// histograms is the statistic of an evaluate plan: for each class judged and each
+// grouping (one of everybody where the plan names none), how many records of each
+// subgroup have a score in each bin, or none, and are of the class, or not; and how many
+// have no label.
+//
+// Proof note.
+//   - Neighbours: replace one record, or at unit party all records of one party. Public:
+//     plan (the model, bins, subgroups and thresholds included, whoever chose them, and for
+//     whatever reason), and at unit record how many records each site has.
+//   - Lemma: a record lies in exactly one cell of each of the H histograms (cellOf):
+//     groups.of gives one level, Scale.Bin one bin, and what is missing has cells of its
+//     own. At unit record a histogram moves by e_b − e_a: 0, or 2 in L1, 2 in L2² and two
+//     cells, with the sum kept; H of them 2H, 2H and 2H. At unit party a histogram of at
+//     most c records becomes another of at most c, both without entries below 0, so
+//     ‖x − y‖₁ ≤ 2c and ‖x − y‖² ≤ ‖x‖² + ‖y‖² ≤ 2c²; together 2cH and 2c²H.
+//   - Numeric model: counts are integers. Scores are computed in floating point from the
+//     one record and the plan, row by row (scorer.of), so that rounding moves a record to
+//     another cell and never into two, and moves no other record. No score is infinite for
+//     a model that was checked; one that is no number is missing.
+//   - The caller guarantees that one party is behind a site. Of more records than a
+//     per-party number names, a site counts only so many (Local), chosen by keys; at unit
+//     party nothing else of a site's size leaves (Weights).
+type histograms struct {
+	plan   study.Plan
+	terms  Terms
+	score  *scorer
+	groups []groups
+	scales []validation.Scale // of each class judged; without a pool they have edges alone
+	shares [][]float64        // of the pool's rows, by grouping and level
+}
+
+func newHistograms(p study.Plan, t Terms) *histograms {
+	h := &histograms{plan: p, terms: t, score: newScorer(p, t)}
+	for _, by := range t.By {
+		g, _ := groupsOf(p.Schema, by) // it was checked
+		h.groups = append(h.groups, g)
+	}
+	if len(h.groups) == 0 {
+		h.groups = []groups{everybody}
+	}
+	for _, edges := range t.Edges {
+		h.scales = append(h.scales, validation.NewScale(edges, nil, nil, h.score.logOdds))
+	}
+	return h
+}
+
+// read takes from the pool where in their bins scores lie.
+func (h *histograms) read(pool *auxdata.Pool) {
+	for at, scores := range h.score.all(pool.Encoded) {
+		z, w := known(scores, pool.Weight)
+		h.scales[at] = validation.NewScale(h.terms.Edges[at], z, w, h.score.logOdds)
+	}
+	rows, _ := pool.Encoded.Dims()
+	h.shares = nil
+	for _, g := range h.groups {
+		share := make([]float64, len(g.levels))
+		for i := range rows {
+			share[g.of(pool.Encoded.RawRowView(i))] += 1 / float64(rows)
+		}
+		h.shares = append(h.shares, share)
+	}
+}
+
+// cells of one level of a histogram: for the class and for others each bin and no score,
+// and no label.
+func cellsOfLevel(bins int) int { return 2*(bins+1) + 1 }
+
+// cellOf is the cell in one level's run of a record with a score and a label.
+func cellOf(s validation.Scale, z float64, class, judged int) int {
+	bins := s.Bins()
+	if class < 0 {
+		return 2 * (bins + 1)
+	}
+	bin := bins // no score
+	if z-z == 0 {
+		bin = s.Bin(z)
+	}
+	if class == judged {
+		return bin
+	}
+	return bins + 1 + bin
+}
+
+func (h *histograms) Cells() (n int) {
+	for _, s := range h.scales {
+		for _, g := range h.groups {
+			n += len(g.levels) * cellsOfLevel(s.Bins())
+		}
+	}
+	return n
+}
+
+func (h *histograms) ReleasedCells() int { return h.Cells() }
+
+// each calls for every histogram with its first cell.
+func (h *histograms) each(call func(class, grouping, first int)) {
+	first := 0
+	for at, s := range h.scales {
+		for g := range h.groups {
+			call(at, g, first)
+			first += len(h.groups[g].levels) * cellsOfLevel(s.Bins())
+		}
+	}
+}
+
+// cellsOf appends the cell of each histogram in which a record lies.
+func (h *histograms) cellsOf(row []float64, class int, scores []float64, to []int) []int {
+	if class >= len(h.plan.Schema.Label.Classes) {
+		class = -1
+	}
+	h.score.of(row, scores)
+	h.each(func(at, g, first int) {
+		s := h.scales[at]
+		to = append(to, first+h.groups[g].of(row)*cellsOfLevel(s.Bins())+cellOf(s, scores[at], class, h.score.classes[at]))
+	})
+	return to
+}
+
+// count adds up the cells of all records.
+func (h *histograms) count(r *dataset.Records) []int64 {
+	out := make([]int64, h.Cells())
+	scores := make([]float64, len(h.scales))
+	var cells []int
+	for i, class := range r.Y {
+		cells = h.cellsOf(r.X.RawRowView(i), class, scores, cells[:0])
+		for _, c := range cells {
+			out[c]++
+		}
+	}
+	return out
+}
+
+// Weights are numbers of records, or at unit party 1: how many a party has is not told.
+func (h *histograms) Weights() (least, most int64) {
+	if h.plan.Unit == privacy.Party {
+		return 1, 1
+	}
+	return 0, h.most()
+}
+
+// most is the most records of a site that count, so few that no number of sites makes a
+// sum wrap.
+func (h *histograms) most() int64 {
+	most := 1 << 40 / h.plan.MostSites()
+	if k := h.terms.PerParty; k > 0 {
+		most = min(most, k)
+	}
+	return most
+}
+
+func (h *histograms) Local(in study.Inputs) ([]int64, int64) {
+	records := in.Records
+	if most := h.most(); int64(records.Len()) > most {
+		// A part chosen without looking at them, so that no more of a party's
+		// records count than the plan says.
+		records = records.Select(keyed.Of(keyed.Rule{Study: in.Study, Unit: h.plan.Unit}, records, in.ShardKey).Cut(int(most)))
+	}
+	weight := int64(records.Len())
+	if h.plan.Unit == privacy.Party {
+		weight = 1
+	}
+	return h.count(records), weight
+}
+
+func (h *histograms) AppendClear(vector []int64, weight int64) ([]byte, error) {
+	return bodies.AppendSums(vector, weight), nil
+}
+
+// ParseClear refuses counts that no records have: each histogram's add up to their
+// number, at unit party to one number that is not above the plan's.
+func (h *histograms) ParseClear(body []byte) ([]int64, int64, error) {
+	v, weight, err := bodies.ParseSums("counts", body, h)
+	if err != nil {
+		return nil, 0, err
+	}
+	want := weight
+	if h.plan.Unit == privacy.Party {
+		want = -1
+	}
+	h.each(func(at, g, first int) {
+		sum := int64(0)
+		for _, n := range v[first : first+len(h.groups[g].levels)*cellsOfLevel(h.scales[at].Bins())] {
+			if n < 0 || n > h.most() {
+				err = fmt.Errorf("read counts: one is of no number of records that the plan takes")
+				return
+			}
+			sum += n // at most 2¹⁶ counts of 2⁴⁰
+		}
+		if want < 0 {
+			want = sum
+		}
+		if sum != want || sum > h.most() {
+			err = fmt.Errorf("read counts: those of a table are not of the records that are declared")
+		}
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return v, weight, nil
+}
+
+// bound: see the proof note of histograms.
+func (h *histograms) bound() privacy.Bound { return boundOf(h.plan, h.terms) }
+
+func boundOf(p study.Plan, t Terms) privacy.Bound {
+	n := int64(t.histograms())
+	if p.Unit == privacy.Party {
+		c := t.PerParty
+		return privacy.Bound{Unit: p.Unit, L1: 2 * c * n, L2sq: 2 * c * c * n}
+	}
+	return privacy.Bound{Unit: p.Unit, L1: 2 * n, L2sq: 2 * n, Cells: int(2 * n), PerParty: t.PerParty}
+}
+
+// Terms do not depend on the number of records, so they are the same at every site.
+func (h *histograms) Terms(int64) (study.ReleaseTerms, error) {
+	t := study.ReleaseTerms{Output: "histograms", Bound: h.bound()}
+	var err error
+	t.Mechanism, err = h.plan.Calibrate(t.Bound, h.Cells())
+	return t, err
+}
+
+func (h *histograms) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+	return privacy.NewSensitive(vector, t.Bound)
+}
+
+// Noise: a forecast of accuracy is not what counts are for; see ForecastNoise.
+func (h *histograms) Noise(float64, int) (aggregation.Noise, error) {
+	return aggregation.Noise{}, study.ErrNoForecast
+}
+
+// deviation is the standard deviation of so many independent noises on a count.
+func (h *histograms) deviation(draws int) (float64, error) {
+	t, err := h.Terms(1)
+	if err != nil {
+		return 0, err
+	}
+	return math.Sqrt(float64(draws) * privacy.VarianceOf(t.Mechanism, t.Bound, 0, h.Cells())), nil
+}

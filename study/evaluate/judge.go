@@ -1,0 +1,97 @@
+package evaluate
+
+import (
+	"caucus/aggregation/validation"
+	"caucus/dataset"
+	"caucus/study"
+)
+
+// Judge counts and judges records as a task does, for simulations, which draw records and
+// noise many times.
+type Judge struct{ h *histograms }
+
+// JudgeOf is the judge of an evaluate task; false of any other.
+func JudgeOf(t study.Task) (Judge, bool) {
+	of, ok := t.(task)
+	return Judge{of.h}, ok
+}
+
+// Cells is the length of a vector of counts.
+func (j Judge) Cells() int { return j.h.Cells() }
+
+// CellsOf are the cells of each record, one for each histogram.
+func (j Judge) CellsOf(r *dataset.Records) [][]int {
+	out := make([][]int, r.Len())
+	scores := make([]float64, len(j.h.scales))
+	for i, class := range r.Y {
+		out[i] = j.h.cellsOf(r.X.RawRowView(i), class, scores, nil)
+	}
+	return out
+}
+
+// Evaluate judges a vector of counts that so many noises were added to; 0: none. With
+// sampling, intervals are about records like those counted; without it about those.
+func (j Judge) Evaluate(values []float64, draws int, sampling bool) (Evaluation, error) {
+	sd, err := j.h.deviation(draws)
+	return j.h.evaluate(values, sd, sampling), err
+}
+
+// Exact are the numbers of records themselves, without bins and noise.
+type Exact struct {
+	Class   string
+	Overall validation.Exact
+	// Groupings are the levels' of each grouping.
+	Groupings [][]validation.Exact
+}
+
+// Exact judges records by their own scores.
+func (j Judge) Exact(r *dataset.Records) (out []Exact) {
+	if r.Len() == 0 {
+		return nil
+	}
+	all := j.h.score.all(r.X)
+	var cuts []float64
+	for _, at := range j.h.terms.Thresholds {
+		cuts = append(cuts, j.h.score.cut(at))
+	}
+	for at, name := range j.h.terms.Classes {
+		of := func(in func(i int) bool) validation.Exact {
+			var z []float64
+			var yes []bool
+			for i, v := range all[at] {
+				if v-v == 0 && r.Y[i] >= 0 && in(i) {
+					z, yes = append(z, v), append(yes, r.Y[i] == j.h.score.classes[at])
+				}
+			}
+			return validation.ExactOf(z, yes, j.h.score.logOdds, cuts...)
+		}
+		e := Exact{Class: name, Overall: of(func(int) bool { return true })}
+		for _, g := range j.h.groups {
+			var levels []validation.Exact
+			for l := range g.levels {
+				if g.column != "" {
+					levels = append(levels, of(func(i int) bool { return g.of(r.X.RawRowView(i)) == l }))
+				}
+			}
+			if g.column != "" {
+				e.Groupings = append(e.Groupings, levels)
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// Scores are the records' of the first class judged, with whether each is of it; those
+// without score or label are left out.
+func (j Judge) Scores(r *dataset.Records) (z []float64, yes []bool) {
+	if r.Len() == 0 {
+		return nil, nil
+	}
+	for i, v := range j.h.score.all(r.X)[0] {
+		if v-v == 0 && r.Y[i] >= 0 {
+			z, yes = append(z, v), append(yes, r.Y[i] == j.h.score.classes[0])
+		}
+	}
+	return z, yes
+}

@@ -1,0 +1,100 @@
+package evaluate
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/classifier"
+)
+
+// Coefficients are a linear model as papers print it: the log-odds of a class are the
+// intercept and, for each name, the coefficient times the column's value in its own unit
+// ("age"; log(1+v) where the schema says log), or times 1 for records of a level
+// ("sex=female") or without a value ("chol?").
+type Coefficients struct {
+	// Class is what the log-odds are of; of two classes the second where nothing is said.
+	Class        string             `yaml:"class"`
+	Intercept    float64            `yaml:"intercept"`
+	Coefficients map[string]float64 `yaml:"coefficients"`
+}
+
+// Model is the model on a schema's encoded features. A value beyond the schema's bounds
+// counts as the bound; a missing one, without missing: true, as the middle.
+func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
+	fail := func(format string, args ...any) (*Model, error) {
+		return nil, study.PlanError("evaluate.model", format, args...)
+	}
+	classes := s.Classes()
+	if len(classes) != 2 {
+		return fail("coefficients are of two classes, the label has %d: give a release", len(classes))
+	}
+	sign := 1.0
+	switch c.Class {
+	case "", classes[1]:
+	case classes[0]:
+		sign = -1
+	default:
+		return fail("class %q is none of %v", c.Class, classes)
+	}
+	names := s.FeatureNames()
+	for name := range c.Coefficients {
+		if !slices.Contains(names, name) {
+			return fail("there is no %q to multiply; names are %s", name, strings.Join(names[:min(len(names), 40)], ", "))
+		}
+	}
+	m := &Model{Map: dataset.Identity(s), Output: classifier.Probability}
+	low, width := rangesOf(s)
+	first := mat.NewDense(1, s.Dim(), nil) // no row is ever cut by this map, so all columns are scaled alike
+	first.Set(0, 0, 1)
+	mapped := m.Map.Apply(first).RawRowView(0)
+	unit, one := mapped[0], mapped[s.Dim()]
+	intercept := c.Intercept
+	for j, name := range names {
+		k := c.Coefficients[name]
+		intercept += k * low[j]
+		m.Weights = append(m.Weights, []float64{sign * k * width[j] / unit})
+	}
+	m.Weights = append(m.Weights, []float64{sign * intercept / one})
+	for _, w := range m.Weights {
+		if math.IsNaN(w[0]) || math.Abs(w[0]) > maxWeight {
+			return fail("a coefficient is no number, or larger than any model's")
+		}
+	}
+	return m, m.check(s)
+}
+
+// rangesOf are the least value of each encoded column and how far it goes.
+func rangesOf(s dataset.Schema) (low, width []float64) {
+	for _, f := range s.Features {
+		names := []string{f.Column}
+		if f.Column == "" {
+			names, _ = dataset.ExpandNames(f.Columns) // the schema was checked
+		}
+		for range names {
+			if f.Kind == dataset.Categorical {
+				n := len(f.Levels)
+				if !slices.Contains(f.Levels, "other") {
+					n++
+				}
+				for range n {
+					low, width = append(low, 0), append(width, 1)
+				}
+				continue
+			}
+			a, b := f.Min, f.Max
+			if f.Log {
+				a, b = math.Log1p(a), math.Log1p(b)
+			}
+			low, width = append(low, a), append(width, b-a)
+			if f.Missing {
+				low, width = append(low, 0), append(width, 1)
+			}
+		}
+	}
+	return low, width
+}

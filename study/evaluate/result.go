@@ -1,0 +1,186 @@
+package evaluate
+
+import (
+	"fmt"
+
+	"caucus/aggregation/validation"
+	"caucus/study"
+)
+
+// Evaluation is the result of an evaluate study.
+type Evaluation struct {
+	// NoiseSD is the standard deviation of the noise on each released count.
+	NoiseSD float64 `json:"noise_sd"`
+	// Classes are those judged, in the order of the plan.
+	Classes []Judged `json:"classes"`
+}
+
+// Judged is what is said of the scores of one class.
+type Judged struct {
+	Class string `json:"class"`
+	// Probability: scores are, and Edges and bins of them in log-odds.
+	Probability bool      `json:"probability"`
+	Edges       []float64 `json:"edges"`
+	// Overall is of all records. Where there are groupings, its counts are their mean,
+	// weighed by how quiet they are.
+	Overall Subgroup `json:"overall"`
+	// Groupings are in the order of the plan.
+	Groupings []Subgroups `json:"groupings,omitempty"`
+}
+
+// Subgroups are those of one column.
+type Subgroups struct {
+	Column string     `json:"column"`
+	Levels []Subgroup `json:"levels"`
+}
+
+// Subgroup is what is said of the records of one level.
+type Subgroup struct {
+	Level string `json:"level,omitempty"`
+	// Unlabelled have no label, Unscored a label and no score; neither is judged.
+	Unlabelled float64 `json:"unlabelled"`
+	Unscored   float64 `json:"unscored"`
+	validation.Performance
+}
+
+// overallNoise is the noise variance of the overall counts in that of one count. A
+// grouping of L levels tells a total with variance L; the best mean of several weighs
+// each by 1/L and has variance 1/Σ(1/L).
+func (h *histograms) overallNoise() float64 {
+	sum := 0.0
+	for _, g := range h.groups {
+		sum += 1 / float64(len(g.levels))
+	}
+	return 1 / sum
+}
+
+// evaluate makes the result of counts whose noise has a standard deviation. With
+// sampling, intervals are about records like those counted; without it about those.
+func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation {
+	out := Evaluation{NoiseSD: sd}
+	overall := make([][]float64, len(h.scales))
+	h.each(func(at, g, first int) {
+		s, by := h.scales[at], h.groups[g]
+		if g == 0 {
+			out.Classes = append(out.Classes, Judged{Class: h.terms.Classes[at], Probability: h.score.logOdds, Edges: s.Edges})
+			overall[at] = make([]float64, cellsOfLevel(s.Bins()))
+		}
+		of := Subgroups{Column: by.column}
+		for level, name := range by.levels {
+			run := v[first+level*cellsOfLevel(s.Bins()):][:cellsOfLevel(s.Bins())]
+			for c, n := range run {
+				overall[at][c] += n * h.overallNoise() / float64(len(by.levels))
+			}
+			if by.column != "" {
+				of.Levels = append(of.Levels, h.subgroup(s, name, run, sd*sd, sampling))
+			}
+		}
+		if by.column != "" {
+			out.Classes[at].Groupings = append(out.Classes[at].Groupings, of)
+		}
+	})
+	for at, s := range h.scales {
+		out.Classes[at].Overall = h.subgroup(s, "", overall[at], sd*sd*h.overallNoise(), sampling)
+	}
+	return out
+}
+
+// subgroup judges one run of cells.
+func (h *histograms) subgroup(s validation.Scale, name string, run []float64, variance float64, sampling bool) Subgroup {
+	bins := s.Bins()
+	return Subgroup{
+		Level: name, Unlabelled: run[2*(bins+1)], Unscored: run[bins] + run[2*bins+1],
+		Performance: s.Of(validation.Histogram{
+			Positive: run[:bins], Negative: run[bins+1 : 2*bins+1], Noise: variance, Sampling: sampling,
+		}, h.terms.Thresholds),
+	}
+}
+
+// ResultOf is what the release of an evaluate study says.
+func ResultOf(r study.Release) (out Evaluation, err error) {
+	if err := r.Result.DecodeBody(&out); err != nil {
+		return out, err
+	}
+	if len(out.Classes) == 0 {
+		return out, fmt.Errorf("read evaluation: it judges no class: the release was damaged")
+	}
+	for _, c := range out.Classes {
+		if len(c.Overall.Bins) != len(c.Edges)+1 {
+			return Evaluation{}, fmt.Errorf("read evaluation: class %q has %d bins and %d edges: the release was damaged", c.Class, len(c.Overall.Bins), len(c.Edges))
+		}
+	}
+	return out, nil
+}
+
+// Report: see study.Reporter.
+func (Kind) Report(r study.Release) (study.Report, error) {
+	e, err := ResultOf(r)
+	if err != nil {
+		return study.Report{}, err
+	}
+	var out study.Report
+	for _, c := range e.Classes {
+		out.Tables = append(out.Tables, c.table())
+		if t, ok := c.thresholds(); ok {
+			out.Tables = append(out.Tables, t)
+		}
+		out.Tables = append(out.Tables, c.curve())
+	}
+	return out, nil
+}
+
+// subgroups calls for everybody, then for each level.
+func (c Judged) subgroups(call func(name string, of Subgroup)) {
+	call("everybody", c.Overall)
+	for _, g := range c.Groupings {
+		for _, l := range g.Levels {
+			call(g.Column+" "+l.Level, l)
+		}
+	}
+}
+
+func (c Judged) table() study.ReportTable {
+	t := study.ReportTable{
+		Title: fmt.Sprintf("scores of class %s, with 95 %% intervals of noise and sampling", c.Class),
+		Head:  []string{"records", "labelled", "of the class", "AUC", "slope", "intercept", "Brier"},
+	}
+	c.subgroups(func(name string, of Subgroup) {
+		t.Rows = append(t.Rows, []string{name, fmt.Sprintf("%.0f ± %.0f", of.Records.Value, of.Records.SD), written(of.Prevalence, 3), written(of.AUC, 3), written(of.Slope, 2), written(of.Intercept, 2), written(of.Brier, 3)})
+	})
+	return t
+}
+
+func (c Judged) thresholds() (study.ReportTable, bool) {
+	t := study.ReportTable{
+		Title: fmt.Sprintf("class %s called at or above a threshold", c.Class),
+		Head:  []string{"threshold", "records", "sensitivity", "specificity", "net benefit"},
+	}
+	for k, at := range c.Overall.Thresholds {
+		c.subgroups(func(name string, of Subgroup) {
+			if k < len(of.Thresholds) {
+				x := of.Thresholds[k]
+				t.Rows = append(t.Rows, []string{fmt.Sprintf("%g", at.At), name, written(x.Sensitivity, 3), written(x.Specificity, 3), written(x.NetBenefit, 3)})
+			}
+		})
+	}
+	return t, len(t.Rows) > 0
+}
+
+func (c Judged) curve() study.ReportTable {
+	t := study.ReportTable{
+		Title: fmt.Sprintf("calibration of class %s: score (the pool's mean in a bin) and share of the class", c.Class),
+		Head:  []string{"score", "share", "of the class", "others"},
+	}
+	for _, b := range c.Overall.Bins {
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("%.3f", b.Mean), written(b.Observed, 3), fmt.Sprintf("%.0f", b.Positives), fmt.Sprintf("%.0f", b.Negatives)})
+	}
+	return t
+}
+
+// written is a number with its interval.
+func written(n validation.Number, digits int) string {
+	if !n.Known() {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, n.Value, digits, n.Low, digits, n.High)
+}

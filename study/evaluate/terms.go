@@ -1,0 +1,234 @@
+package evaluate
+
+import (
+	"math"
+	"slices"
+
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/classifier"
+)
+
+// Terms are the terms of an evaluate plan.
+type Terms struct {
+	// Model is judged, or else the scores in the column Score: a number that may be
+	// missing, a probability where its range is 0 to 1.
+	Model *Model `json:"model,omitempty" yaml:"-"`
+	Score string `json:"score,omitempty" yaml:"score"`
+	// ModelFile is where a study file says that the model is.
+	ModelFile string `json:"-" yaml:"model"`
+	// Classes are those whose scores are judged, each against all others, with a histogram
+	// each. Of two classes the second where nothing is said.
+	Classes []string `json:"classes" yaml:"classes"`
+	// Thresholds are probabilities (of a score that is none, scores) above which a record
+	// is called one of the class: edges of bins.
+	Thresholds []float64 `json:"thresholds,omitempty" yaml:"thresholds"`
+	// By are groupings of the records; each makes histograms of its own.
+	By []Grouping `json:"by,omitempty" yaml:"by"`
+	// Bins are how many parts with as many of the pool's rows the scores are cut into.
+	Bins int `json:"bins" yaml:"bins"`
+	// Edges are the inner edges of the bins of each class of Classes, in log-odds where
+	// scores are probabilities.
+	Edges [][]float64 `json:"edges" yaml:"-"`
+	// PerParty is the most records that one party counts; of more, a part chosen by keys.
+	// At unit party it must be given; at unit record a guarantee then counts that often for
+	// a party.
+	PerParty int64 `json:"per_party,omitempty" yaml:"per_party"`
+}
+
+// Model is a linear model on mapped features.
+type Model struct {
+	// Release is the hash of the plan whose release the model is from; nil for a model
+	// from elsewhere.
+	Release *study.Hash `json:"release,omitempty"`
+	Map     dataset.Map `json:"map"`
+	// Weights are as a classifier's: Map.Dim() × 1 for two classes, × K otherwise.
+	Weights [][]float64 `json:"weights"`
+	// Output says what the model's numbers are; only a score is no log-odds.
+	Output classifier.Output `json:"output"`
+}
+
+// Grouping is a column whose public levels are subgroups.
+type Grouping struct {
+	Column string `json:"column" yaml:"column"`
+	// Edges cut a number, in its own unit; a number on an edge is in the group above.
+	Edges []float64 `json:"edges,omitempty" yaml:"edges"`
+}
+
+const (
+	// manyBins cut scores; fewBins where there are subgroups, or so little to tell that
+	// noise on more bins would hide more than they show.
+	manyBins, fewBins = 20, 10
+	// coarse is the deviation of a forecast AUC above which bins are few.
+	coarse = 0.02
+	// maxBins: finer than noise lets anyone see.
+	maxBins = 100
+	// maxThresholds, maxGroupings and maxCells keep a plan readable and a contribution
+	// below a megabyte.
+	maxThresholds, maxGroupings, maxCells = 20, 8, 1 << 16
+	// maxWeight keeps scores finite: mapped rows have norm 1 at most.
+	maxWeight = 1e6
+	// maxPerParty keeps 2c², the bound of a party's counts, far inside an int64.
+	maxPerParty = 1 << 24
+)
+
+// check refuses terms that make no histograms of a plan's schema.
+func (t Terms) check(p study.Plan) error {
+	fail := func(field, format string, args ...any) error {
+		return study.PlanError("evaluate."+field, format, args...)
+	}
+	classes := p.Schema.Classes()
+	switch {
+	case (t.Model == nil) == (t.Score == ""):
+		return fail("model", "give a model to judge (model: FILE, a release or a linear model), or score: COLUMN of the sites' own scores, not both")
+	case len(t.Classes) == 0:
+		return fail("classes", "the label has %d classes: say which are judged, each against all others: %v", len(classes), classes)
+	case t.Bins < 2 || t.Bins > maxBins:
+		return fail("bins", "%d: give 2 to %d", t.Bins, maxBins)
+	case len(t.Thresholds) > maxThresholds:
+		return fail("thresholds", "%d: give at most %d", len(t.Thresholds), maxThresholds)
+	case len(t.By) > maxGroupings:
+		return fail("by", "%d groupings: give at most %d; each adds as much to the bound again", len(t.By), maxGroupings)
+	case t.PerParty < 0 || t.PerParty > maxPerParty:
+		return fail("per_party", "%d: give the most records of a party that count, at most %d, or 0 if that is not public", t.PerParty, maxPerParty)
+	case p.Unit == privacy.Party && t.PerParty == 0:
+		return fail("per_party", "0: at unit party say how many records of a party count at most: the noise hides so many")
+	}
+	for i, name := range t.Classes {
+		if !slices.Contains(classes, name) || slices.Contains(t.Classes[:i], name) {
+			return fail("classes", "%q is no class, or named twice; there are %v", name, classes)
+		}
+	}
+	if t.Model != nil {
+		if err := t.Model.check(p.Schema); err != nil {
+			return err
+		}
+	} else if len(t.Classes) != 1 {
+		return fail("classes", "a column has scores for one class: name that one, of %v", classes)
+	} else if _, err := scoreColumn(p.Schema, t.Score); err != nil {
+		return err
+	}
+	logOdds := t.logOdds(p.Schema)
+	for _, at := range t.Thresholds {
+		if logOdds && !(at > 0 && at < 1) || at-at != 0 {
+			return fail("thresholds", "%v: give probabilities between 0 and 1", at)
+		}
+	}
+	for i, g := range t.By {
+		if slices.ContainsFunc(t.By[:i], func(o Grouping) bool { return o.Column == g.Column }) {
+			return fail("by", "column %q twice", g.Column)
+		}
+		if _, err := groupsOf(p.Schema, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkEdges refuses what Tune does not make.
+func (t Terms) checkEdges() error {
+	if len(t.Edges) != len(t.Classes) {
+		return study.PlanError("evaluate.edges", "of %d classes, %d are judged", len(t.Edges), len(t.Classes))
+	}
+	for _, edges := range t.Edges {
+		if len(edges) == 0 {
+			return study.PlanError("evaluate.edges", "the pool's rows all have the same score, so that there are no bins: give a pool of more varied rows, or thresholds")
+		}
+		if len(edges) > maxBins+maxThresholds {
+			return study.PlanError("evaluate.edges", "%d: at most %d are possible", len(edges), maxBins+maxThresholds)
+		}
+		for i, z := range edges {
+			if !(math.Abs(z) <= 1e12) || i > 0 && !(z > edges[i-1]) {
+				return study.PlanError("evaluate.edges", "they must be finite and increase")
+			}
+		}
+	}
+	return nil
+}
+
+// check refuses a model that cannot be applied to the schema's records. Of any that it
+// accepts all scores are finite.
+func (m *Model) check(s dataset.Schema) error {
+	fail := func(format string, args ...any) error { return study.PlanError("evaluate.model", format, args...) }
+	if err := m.Map.Validate(); err != nil {
+		return fail("%v", err)
+	}
+	if have, want := m.Map.Columns(), s.Dim(); have != want {
+		return fail("it takes %d encoded features, the schema has %d: it is a model of another schema", have, want)
+	}
+	if len(m.Weights) != m.Map.Dim() {
+		return fail("it has weights for %d features, its map makes %d", len(m.Weights), m.Map.Dim())
+	}
+	columns := learners.Columns(len(s.Classes()))
+	for _, row := range m.Weights {
+		if len(row) != columns {
+			return fail("it has %d weights a feature, %d classes take %d: it is a model of other classes", len(row), len(s.Classes()), columns)
+		}
+		for _, w := range row {
+			if !(math.Abs(w) <= maxWeight) {
+				return fail("a weight of %g is beyond %g, which no model has", w, float64(maxWeight))
+			}
+		}
+	}
+	if !slices.Contains(classifier.Outputs(), m.Output) {
+		return fail("its output %q is none of %v", m.Output, classifier.Outputs())
+	}
+	return nil
+}
+
+// logOdds says that scores are log-odds of probabilities.
+func (t Terms) logOdds(s dataset.Schema) bool {
+	if t.Model != nil {
+		return t.Model.Output != classifier.Score
+	}
+	f, err := scoreColumn(s, t.Score)
+	return err == nil && f.Min == 0 && f.Max == 1 && !f.Log
+}
+
+// scoreColumn finds the column of scores.
+func scoreColumn(s dataset.Schema, name string) (dataset.Feature, error) {
+	for _, f := range s.Features {
+		if f.Column != name {
+			continue
+		}
+		switch {
+		case f.Kind != dataset.Numeric:
+			return f, study.PlanError("evaluate.score", "column %q is no number", name)
+		case !f.Missing:
+			return f, study.PlanError("evaluate.score", "column %q needs missing: true in the schema: without it a record that has no score counts as one in the middle", name)
+		}
+		return f, nil
+	}
+	return dataset.Feature{}, study.PlanError("evaluate.score", "the schema has no column %q of its own", name)
+}
+
+// histograms is how many there are: each record lies in a cell of each.
+func (t Terms) histograms() int { return len(t.Classes) * max(len(t.By), 1) }
+
+// ModelOf makes the model of a release to judge: its classifier on its plan's map. The
+// release was checked (kinds.Usable); the study's schema must be the release's.
+func ModelOf(r study.Release, s dataset.Schema) (*Model, error) {
+	c, ok := classifier.Of(r.Result)
+	if !ok {
+		return nil, study.PlanError("evaluate.model", "the release holds no classifier: give one of a study that ends in a classifier")
+	}
+	p, err := r.DecodedPlan()
+	if err != nil {
+		return nil, err
+	}
+	if !sameMeaning(p.Schema, s) {
+		return nil, study.PlanError("evaluate.model", "the release is of another schema: its features, bounds, levels and classes must be this study's")
+	}
+	h := r.PlanHash
+	m := &Model{Release: &h, Map: p.Map, Weights: c.Weights, Output: c.Output}
+	return m, m.check(s)
+}
+
+// sameMeaning says that two schemas encode and label records alike.
+func sameMeaning(a, b dataset.Schema) bool {
+	x, errX := study.EncodeTerms([]any{a.Features, a.Label, a.Missing})
+	y, errY := study.EncodeTerms([]any{b.Features, b.Label, b.Missing})
+	return errX == nil && errY == nil && string(x) == string(y)
+}

@@ -1,0 +1,423 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/validation"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/classifier"
+	"caucus/study/evaluate"
+	"caucus/study/kinds"
+)
+
+// Evaluate runs an evaluate proposal among virtual parties, then draws noise and records
+// again and again, and measures how far released numbers are off, and how often their
+// intervals hold the truth.
+type Evaluate struct {
+	Split
+	// Proposal is as study create takes it; parties, sizes and seed are the split's.
+	Proposal study.Proposal
+	// Terms are the kind's. Where they name neither a model nor a column, a softmax
+	// classifier is judged that is fitted to half of the test records, without privacy.
+	Terms evaluate.Terms
+	// PartyRecords is the most records that a virtual party has; 0: no limit.
+	PartyRecords int
+	Repeats      int
+	Progress     func(done, total int)
+}
+
+// EvaluateSummary is what a simulation found.
+type EvaluateSummary struct {
+	Study     string       `json:"study"`
+	Mechanism string       `json:"mechanism"`
+	Unit      privacy.Unit `json:"unit"`
+	Noise     string       `json:"noise"`
+	Epsilon   float64      `json:"epsilon"`
+	Delta     float64      `json:"delta"`
+	Parties   int          `json:"parties"`
+	Records   int          `json:"records"`
+	Bins      int          `json:"bins"`
+	Repeats   int          `json:"repeats"`
+	// Forecast is what study create says beforehand.
+	Forecast string          `json:"forecast"`
+	Classes  []EvaluateClass `json:"classes"`
+	// Recalibrated is, on the half of the test records that no model was fitted to, what the
+	// first release's line for the first class makes of its scores.
+	Recalibrated *Recalibrated       `json:"recalibrated,omitempty"`
+	Released     evaluate.Evaluation `json:"released"`
+	Totals       []study.UnitTotal   `json:"totals"`
+	// Release is the first repeat's.
+	Release *study.Release `json:"-"`
+}
+
+// EvaluateClass is one class judged.
+type EvaluateClass struct {
+	Class     string             `json:"class"`
+	Subgroups []EvaluateSubgroup `json:"subgroups"`
+}
+
+// EvaluateSubgroup is everybody or the records of one level.
+type EvaluateSubgroup struct {
+	Name    string          `json:"name"`
+	Records int             `json:"records"`
+	Numbers []EvaluateError `json:"numbers"`
+}
+
+// EvaluateError is about one number over all repeats.
+type EvaluateError struct {
+	Number string `json:"number"`
+	// Truth is the number of the same records, by their own scores without bins or noise.
+	Truth float64 `json:"truth"`
+	// First is the first release's, with its 95 % interval of noise and sampling.
+	First validation.Number `json:"first"`
+	// Error is the mean distance of the released number from the truth, Bias the mean
+	// difference, SD the mean deviation that is stated for the noise.
+	Error float64 `json:"error"`
+	Bias  float64 `json:"bias"`
+	SD    float64 `json:"sd"`
+	// Known is the share of repeats that have a number; what follows is of those.
+	Known float64 `json:"known"`
+	// Covered is how often an interval of the noise alone holds the truth. KnownPopulation
+	// and CoveredPopulation are of records drawn anew from these, with replacement, each
+	// time: how often the interval of noise and sampling holds the number of those they
+	// were drawn from.
+	Covered           float64 `json:"covered"`
+	KnownPopulation   float64 `json:"known_population"`
+	CoveredPopulation float64 `json:"covered_population"`
+}
+
+// Recalibrated compares scores before and after.
+type Recalibrated struct {
+	Records int              `json:"records"`
+	Before  validation.Exact `json:"before"`
+	After   validation.Exact `json:"after"`
+}
+
+// publicRows is how many test records the public model is fitted to, at most.
+const publicRows = 2000
+
+// Run simulates. The answer depends on the seed alone.
+func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
+	fail := func(err error) (EvaluateSummary, error) { return EvaluateSummary{}, err }
+	if err := checkRepeats(s.Repeats); err != nil {
+		return fail(err)
+	}
+	if s.PartyRecords < 0 {
+		return fail(fmt.Errorf("simulate: %d records a party: give at least 1, or 0 for all", s.PartyRecords))
+	}
+	d, err := s.Deal(0)
+	if err != nil {
+		return fail(err)
+	}
+	size := study.Size{Parties: len(d.Parties)}
+	for i, rows := range d.Parties {
+		if s.PartyRecords > 0 && len(rows) > s.PartyRecords {
+			d.Parties[i] = rows[:s.PartyRecords]
+		}
+		size.Records += len(d.Parties[i])
+	}
+	half := d.Test.Len() / 2
+	fitted, kept := d.Test.Select(span(0, half)), d.Test.Select(span(half, d.Test.Len()))
+	if s.Terms.Model == nil && s.Terms.Score == "" {
+		if s.Terms.Model, err = publicModel(ctx, d.Schema, fitted, d.rng); err != nil {
+			return fail(err)
+		}
+	}
+	task, err := s.task(d, size)
+	if err != nil {
+		return fail(err)
+	}
+	judge, ok := evaluate.JudgeOf(task)
+	if !ok {
+		return fail(errors.New("simulate: the proposal is of another kind than evaluate"))
+	}
+	p := task.Plan()
+	var parties []study.Inputs
+	all := make([]int, 0, size.Records)
+	for i, rows := range d.Parties {
+		parties = append(parties, d.Inputs(i))
+		all = append(all, rows...)
+	}
+	release, err := Rehearse(ctx, p, task.Pool(), parties)
+	if err != nil {
+		return fail(err)
+	}
+	out := EvaluateSummary{
+		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
+		Parties: size.Parties, Records: size.Records, Repeats: s.Repeats, Totals: release.Totals, Release: &release,
+	}
+	if f, ok := task.(study.NoiseForecaster); ok {
+		if out.Forecast, _, err = f.ForecastNoise(size); err != nil {
+			return fail(err)
+		}
+	}
+	if out.Released, err = evaluate.ResultOf(release); err != nil {
+		return fail(err)
+	}
+	out.Bins = len(out.Released.Classes[0].Edges) + 1
+	population := d.Private.Select(all)
+	if err := s.measure(ctx, task, judge, population, &out); err != nil {
+		return fail(err)
+	}
+	out.Recalibrated = recalibrated(judge, kept, out.Released.Classes[0].Overall)
+	return out, nil
+}
+
+// task makes the plan of the proposal, as study create does.
+func (s Evaluate) task(d *Deal, size study.Size) (study.Task, error) {
+	of := s.Proposal
+	of.Roster, of.Minimum, of.Seed = virtualRoster(size.Parties), size.Parties, d.seed
+	of.Records = max(1, size.Records/max(size.Parties, 1))
+	var err error
+	if of.KindTerms, err = study.EncodeTerms(s.Terms); err != nil {
+		return nil, err
+	}
+	p, err := kinds.Complete(of, d.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
+	p.Simulated = true
+	pool := auxdata.Virtual(d.Pool, p.Map)
+	if d.PoolWeight != nil {
+		if pool, err = pool.Weighted(d.PoolWeight); err != nil {
+			return nil, fmt.Errorf("simulate: %w", err)
+		}
+	}
+	if err := kinds.SetPool(&p, pool); err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
+	return kinds.NewTask(p, pool)
+}
+
+// publicModel is fitted to records that are public here.
+func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records, rng *rand.Rand) (*evaluate.Model, error) {
+	var rows []int
+	for i, y := range r.Y {
+		if y >= 0 && len(rows) < publicRows {
+			rows = append(rows, i)
+		}
+	}
+	by := dataset.Identity(schema)
+	r = r.Select(rows)
+	made, err := learners.Softmax().Fit(ctx, by.Apply(r.X), r.Y, len(schema.Classes()), rng)
+	linear, ok := made.(learners.Linear)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("simulate: no model can be fitted to the test records (%d of them have a label): give --release or --model", len(rows))
+	}
+	m := &evaluate.Model{Map: by, Output: classifier.Probability}
+	for i := range by.Dim() {
+		m.Weights = append(m.Weights, mat.Row(nil, i, linear.W))
+	}
+	return m, nil
+}
+
+// measure draws noise s.Repeats times.
+func (s Evaluate) measure(ctx context.Context, t study.Task, judge evaluate.Judge, population *dataset.Records, out *EvaluateSummary) error {
+	of, _ := bodies.Of(t)
+	cells := judge.CellsOf(population)
+	exact := make([]float64, judge.Cells())
+	for _, all := range cells {
+		for _, c := range all {
+			exact[c]++
+		}
+	}
+	draws, central := out.Parties, t.Plan().Noise == study.NoiseCoordinator
+	if central {
+		draws = 1
+	}
+	requests, err := bodies.Requests(of.Statistic, make([]int64, judge.Cells()), 1)
+	if err != nil {
+		return err
+	}
+	truth := judge.Exact(population)
+	errs := newErrors(out, truth)
+	rng := rand.New(rand.NewPCG(s.Seed, 0x64726177))
+	for repeat := range s.Repeats {
+		noise := make([]float64, len(exact))
+		for i := range draws {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			ledger := privacy.Simulation(s.Seed ^ 0x6e6f697365 + uint64(repeat*draws+i))
+			released, err := study.Settle(ctx, ledger, t.Hash(), requests)
+			if err != nil {
+				return err
+			}
+			for c, v := range released[0].Values {
+				noise[c] += float64(v)
+			}
+		}
+		here, drawn := make([]float64, len(exact)), make([]float64, len(exact))
+		for range cells {
+			for _, c := range cells[rng.IntN(len(cells))] {
+				drawn[c]++
+			}
+		}
+		for c, v := range noise {
+			here[c], drawn[c] = exact[c]+v, drawn[c]+v
+		}
+		same, err := judge.Evaluate(here, draws, false)
+		if err != nil {
+			return err
+		}
+		anew, err := judge.Evaluate(drawn, draws, true)
+		if err != nil {
+			return err
+		}
+		errs.add(same, anew)
+		if s.Progress != nil {
+			s.Progress(repeat+1, s.Repeats)
+		}
+	}
+	errs.finish(s.Repeats)
+	return nil
+}
+
+// errorsOf walks released numbers and truths side by side.
+type errorsOf struct {
+	out   *EvaluateSummary
+	truth []evaluate.Exact
+}
+
+func newErrors(out *EvaluateSummary, truth []evaluate.Exact) *errorsOf {
+	e := &errorsOf{out, truth}
+	for at, c := range out.Released.Classes {
+		made := EvaluateClass{Class: c.Class}
+		e.each(c, truth[at], func(name string, of evaluate.Subgroup, exact validation.Exact) {
+			g := EvaluateSubgroup{Name: name, Records: exact.Records}
+			for _, n := range numbersOf(of, exact) {
+				if !math.IsNaN(n.truth) {
+					g.Numbers = append(g.Numbers, EvaluateError{Number: n.name, Truth: n.truth, First: n.number})
+				}
+			}
+			made.Subgroups = append(made.Subgroups, g)
+		})
+		out.Classes = append(out.Classes, made)
+	}
+	return e
+}
+
+// each calls for everybody and every level.
+func (e *errorsOf) each(c evaluate.Judged, truth evaluate.Exact, call func(name string, of evaluate.Subgroup, exact validation.Exact)) {
+	call("everybody", c.Overall, truth.Overall)
+	for g, by := range c.Groupings {
+		for l, level := range by.Levels {
+			call(by.Column+" "+level.Level, level, truth.Groupings[g][l])
+		}
+	}
+}
+
+type namedNumber struct {
+	name   string
+	number validation.Number
+	truth  float64
+}
+
+func numbersOf(of evaluate.Subgroup, exact validation.Exact) []namedNumber {
+	all := []namedNumber{{"AUC", of.AUC, exact.AUC}, {"slope", of.Slope, exact.Slope}, {"intercept", of.Intercept, exact.Intercept}, {"Brier", of.Brier, exact.Brier}, {"share of the class", of.Prevalence, exact.Prevalence}}
+	for k, at := range of.Thresholds {
+		if k < len(exact.Thresholds) {
+			all = append(all, namedNumber{fmt.Sprintf("sensitivity at %g", at.At), at.Sensitivity, exact.Thresholds[k].Sensitivity},
+				namedNumber{fmt.Sprintf("specificity at %g", at.At), at.Specificity, exact.Thresholds[k].Specificity})
+		}
+	}
+	return all
+}
+
+// add takes one repeat: numbers of the same records, and of records drawn anew.
+func (e *errorsOf) add(same, anew evaluate.Evaluation) {
+	for at := range e.out.Classes {
+		subgroups := e.out.Classes[at].Subgroups
+		k := 0
+		e.each(same.Classes[at], e.truth[at], func(_ string, of evaluate.Subgroup, exact validation.Exact) {
+			i := 0
+			for _, n := range numbersOf(of, exact) {
+				if math.IsNaN(n.truth) {
+					continue
+				}
+				into := &subgroups[k].Numbers[i]
+				i++
+				if !n.number.Known() {
+					continue
+				}
+				into.Known++
+				into.Error += math.Abs(n.number.Value - n.truth)
+				into.Bias += n.number.Value - n.truth
+				into.SD += n.number.NoiseSD
+				if n.number.Covers(n.truth) {
+					into.Covered++
+				}
+			}
+			k++
+		})
+		k = 0
+		e.each(anew.Classes[at], e.truth[at], func(_ string, of evaluate.Subgroup, exact validation.Exact) {
+			i := 0
+			for _, n := range numbersOf(of, exact) {
+				if math.IsNaN(n.truth) {
+					continue
+				}
+				if n.number.Known() {
+					subgroups[k].Numbers[i].KnownPopulation++
+				}
+				if n.number.Covers(n.truth) {
+					subgroups[k].Numbers[i].CoveredPopulation++
+				}
+				i++
+			}
+			k++
+		})
+	}
+}
+
+// finish makes means of sums.
+func (e *errorsOf) finish(repeats int) {
+	for at := range e.out.Classes {
+		for k := range e.out.Classes[at].Subgroups {
+			for i := range e.out.Classes[at].Subgroups[k].Numbers {
+				n := &e.out.Classes[at].Subgroups[k].Numbers[i]
+				if n.Known > 0 {
+					n.Error, n.Bias, n.SD, n.Covered = n.Error/n.Known, n.Bias/n.Known, n.SD/n.Known, n.Covered/n.Known
+				}
+				if n.KnownPopulation > 0 {
+					n.CoveredPopulation /= n.KnownPopulation
+				}
+				n.Known, n.KnownPopulation = n.Known/float64(repeats), n.KnownPopulation/float64(repeats)
+			}
+		}
+	}
+}
+
+// recalibrated applies the released line to test records; nil where there is none.
+func recalibrated(judge evaluate.Judge, test *dataset.Records, of evaluate.Subgroup) *Recalibrated {
+	z, yes := judge.Scores(test)
+	before := validation.ExactOf(z, yes, true)
+	if !of.Slope.Known() || !of.Intercept.Known() || math.IsNaN(before.Slope) {
+		return nil
+	}
+	after := make([]float64, len(z))
+	for i, v := range z {
+		after[i] = of.Intercept.Value + of.Slope.Value*v
+	}
+	return &Recalibrated{Records: len(z), Before: before, After: validation.ExactOf(after, yes, true)}
+}
+
+// span are the whole numbers from one to below another.
+func span(from, to int) []int {
+	out := make([]int, 0, to-from)
+	for i := from; i < to; i++ {
+		out = append(out, i)
+	}
+	return out
+}
