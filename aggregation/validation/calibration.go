@@ -94,11 +94,14 @@ func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, de
 }
 
 // hidden is how far the mean score of a bin's records is off the pool's, as a standard
-// deviation: scores that are even in a bin on one side, and on another lie as far to a
-// side of it as they may, differ by 1/√12 of its own.
-func (b bin) hidden() float64 { return b.sd / math.Sqrt(12) }
+// deviation: the pool's own mean is of few rows, and records may lie otherwise. Of a bin
+// of width w that is even on one side, and on the other twice as dense at one end as at
+// the other, the means differ by w/18, which is √12/18 of the even one's deviation.
+func (b bin) hidden() float64 {
+	return b.sd * math.Sqrt(1/math.Max(b.rows, 1)+12./(18*18))
+}
 
-// most is as far from 1 as a slope is looked for.
+// mostSlope is as far as a slope is looked for.
 const mostSlope = 1e3
 
 // fit is the calibration line, with the slope's interval: all slopes at which the second

@@ -22,6 +22,7 @@ type bin struct {
 	share  float64 // of the pool's rows
 	mean   float64 // of the points' scores
 	sd     float64
+	rows   float64 // of the pool, as many as their weights are worth
 }
 
 // point stands for some of a bin's scores; weights of a bin add up to 1.
@@ -76,9 +77,10 @@ func NewScale(edges, pool, weight []float64, logOdds bool) Scale {
 // binOf makes points of rows in the order of their scores.
 func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total float64) bin {
 	var out bin
-	inside := 0.0
+	inside, squares := 0.0, 0.0
 	for _, i := range order {
 		inside += w(i)
+		squares += w(i) * w(i)
 	}
 	if !(inside > 0) {
 		return out
@@ -100,7 +102,7 @@ func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total flo
 	for _, p := range out.points {
 		out.sd += p.weight * (p.z - out.mean) * (p.z - out.mean)
 	}
-	out.sd, out.share = math.Sqrt(out.sd), inside/total
+	out.sd, out.share, out.rows = math.Sqrt(out.sd), inside/total, inside*inside/squares
 	return out
 }
 

@@ -173,6 +173,9 @@ func (Kind) Words(p study.Plan) study.Words {
 		Received: "counts of its records by score and label",
 		Trained:  study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInRecords, PerParty: t.PerParty,
 	}
+	if t.Model != nil {
+		w.Numbers = t.Model.Map.Dim()
+	}
 	if len(by) > 0 {
 		w.Leaves += ", for each level of " + strings.Join(by, ", ")
 	}

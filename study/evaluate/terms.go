@@ -13,11 +13,13 @@ import (
 
 // Terms are the terms of an evaluate plan.
 type Terms struct {
-	// Model is judged, or else the scores in the column Score: a number that may be
-	// missing, a probability where its range is 0 to 1.
+	// Model is judged, unless Score is given.
 	Model *Model `json:"model,omitempty" yaml:"-"`
+	// Score names a column whose scores are judged instead of a model: a number that may
+	// be missing, a probability where its range is 0 to 1.
 	Score string `json:"score,omitempty" yaml:"score"`
-	// ModelFile is where a study file says that the model is.
+	// ModelFile is the file of the model that is judged: a release with a classifier, of
+	// the same schema, or the coefficients of a linear model.
 	ModelFile string `json:"-" yaml:"model"`
 	// Classes are those whose scores are judged, each against all others, with a histogram
 	// each. Of two classes the second where nothing is said.
@@ -52,6 +54,7 @@ type Model struct {
 
 // Grouping is a column whose public levels are subgroups.
 type Grouping struct {
+	// Column is a column of the schema: its levels, or a number that Edges cut.
 	Column string `json:"column" yaml:"column"`
 	// Edges cut a number, in its own unit; a number on an edge is in the group above.
 	Edges []float64 `json:"edges,omitempty" yaml:"edges"`

@@ -12,6 +12,7 @@ import (
 	"caucus/privacy/audit"
 	"caucus/study"
 	"caucus/study/describe"
+	"caucus/study/evaluate"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
 )
@@ -72,7 +73,10 @@ func widePlans(c clinic) map[string]study.Plan {
 		"ratio noisy embedding":  embedding,
 		"reweigh entropy":        c.reweigh("entropy", reweigh.Terms{Bins: 8}),
 		"describe gaussian":      c.describe("gaussian", study.NoiseSite, describe.DefaultTerms()),
-		"labels rr":              c.labels("rr"),
+		"evaluate laplace": c.evaluate("laplace", study.NoiseSite, func(t *evaluate.Terms) {
+			t.Bins, t.By = 40, []evaluate.Grouping{{Column: "f0", Edges: []float64{.25, .5, .75}}}
+		}),
+		"labels rr": c.labels("rr"),
 	}
 }
 

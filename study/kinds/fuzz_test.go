@@ -14,6 +14,7 @@ import (
 	"caucus/study/classifier"
 	"caucus/study/classify"
 	"caucus/study/describe"
+	"caucus/study/evaluate"
 	"caucus/study/kinds"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
@@ -38,6 +39,7 @@ func fuzzPlans(t testing.TB) (clinic, []study.Plan) {
 		c.labels("rr"), c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace"), c.ratio(ratio.FeaturesEmbedding, ratio.SetsParty, "gaussian"),
 		c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsMade, "gaussian-zcdp"),
 		c.describe("gaussian", study.NoiseSite, describe.DefaultTerms()), c.describe("laplace", study.NoiseCoordinator, describe.Terms{Bins: 3, PerParty: 60}),
+		c.evaluate("laplace", study.NoiseSite, nil), c.evaluate("gaussian", study.NoiseCoordinator, func(t *evaluate.Terms) { t.PerParty, t.By = 60, []evaluate.Grouping{{Column: "ward"}} }),
 	}
 }
 

@@ -21,6 +21,7 @@ var noteAt = map[string]string{
 	"ratio laplace-prior": "Kind", "ratio auto": "Kind",
 	"reweigh entropy": "statistic", "reweigh logistic": "statistic",
 	"describe gaussian": "counts", "describe laplace": "counts",
+	"evaluate gaussian": "histograms", "evaluate laplace": "histograms",
 	"labels rr": "Kind", "labels em": "Kind",
 }
 

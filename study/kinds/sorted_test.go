@@ -12,6 +12,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/describe"
+	"caucus/study/evaluate"
 	"caucus/study/keyed"
 	"caucus/study/kinds"
 	"caucus/study/ratio"
@@ -85,6 +86,7 @@ func TestOneRecordOfMany(t *testing.T) {
 	for name, p := range map[string]study.Plan{
 		"entropy, 200 a party":  c.reweigh("entropy", reweigh.Terms{PerParty: 200}),
 		"describe, 200 a party": c.describe("gaussian", study.NoiseSite, describe.Terms{Bins: 10, PerParty: 200}),
+		"evaluate, 200 a party": c.evaluate("laplace", study.NoiseSite, func(t *evaluate.Terms) { t.PerParty = 200 }),
 		"made sets":             c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsMade, "gaussian-zcdp"),
 	} {
 		for key := range 5 {
@@ -181,6 +183,9 @@ func sortedBounds(t testing.TB, c clinic) []searched {
 		search("describe, 3 a party", c.describe("gaussian", study.NoiseSite, describe.Terms{Bins: 10, PerParty: 3}), 0, false, false),
 		search("describe, 4 declared", c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), 4, false, false),
 		search("describe, 8 declared", c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), 8, false, false),
+		search("evaluate, 3 a party", c.evaluate("laplace", study.NoiseSite, func(t *evaluate.Terms) { t.PerParty = 3 }), 0, false, false),
+		search("evaluate, 4 declared", c.evaluate("laplace", study.NoiseSite, func(t *evaluate.Terms) { t.By = []evaluate.Grouping{{Column: "ward"}} }), 4, false, false),
+		search("evaluate, 8 declared", c.evaluate("gaussian", study.NoiseSite, nil), 8, false, false),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/describe"
+	"caucus/study/evaluate"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
 )
@@ -199,6 +200,11 @@ func bounds(t testing.TB, c clinic) []searched {
 		records("reweigh entropy with bins and pairs, a record", c.reweigh("entropy", reweigh.Terms{Bins: 3, Pairs: [][2]string{{"a", "ward"}}}), false),
 		records("reweigh logistic, a record", c.reweigh("logistic", reweigh.Terms{}), false),
 		label("labels rr, a label", c.labels("rr")),
+		records("evaluate, a record", c.evaluate("laplace", study.NoiseSite, nil), false),
+		records("evaluate by two groupings at the coordinator, a record", c.evaluate("gaussian", study.NoiseCoordinator, func(t *evaluate.Terms) {
+			t.By = []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{3, 6}}}
+		}), true),
+		party("evaluate, a party's records", wholeParty(c)),
 		records("describe, a record", c.describe("gaussian", study.NoiseSite, describe.DefaultTerms()), false),
 		records("describe at the coordinator, a record", c.describe("laplace", study.NoiseCoordinator, describe.Terms{Bins: 2}), true),
 	}

@@ -6,6 +6,7 @@ import (
 
 	"caucus/study/classify"
 	"caucus/study/describe"
+	"caucus/study/evaluate"
 	"caucus/study/kinds"
 	"caucus/study/labels"
 	"caucus/study/ratio"
@@ -45,5 +46,5 @@ func TestWordsAreWhole(t *testing.T) {
 
 // mechanismsOf are the mechanisms of each kind.
 var mechanismsOf = map[string][]string{
-	"classify": classify.Mechanisms(), "describe": describe.Mechanisms(), "labels": labels.Mechanisms(), "ratio": ratio.Mechanisms(), "reweigh": reweigh.Mechanisms(),
+	"classify": classify.Mechanisms(), "describe": describe.Mechanisms(), "evaluate": evaluate.Mechanisms(), "labels": labels.Mechanisms(), "ratio": ratio.Mechanisms(), "reweigh": reweigh.Mechanisms(),
 }

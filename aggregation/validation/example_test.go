@@ -1,0 +1,31 @@
+package validation_test
+
+import (
+	"fmt"
+	"math"
+
+	"caucus/aggregation/validation"
+)
+
+// Counts of records by score and class are read: does the score tell the class, and does
+// it say how likely it is? Here it exaggerates: its log-odds are twice those of the class.
+func Example() {
+	var pool []float64
+	for i := range 999 {
+		pool = append(pool, float64(i-499)/125)
+	}
+	scale := validation.NewScale(validation.Quantiles(pool, nil, 20, nil), pool, nil, true)
+	h := validation.Histogram{Noise: 200, Sampling: true} // of a deviation of 14 a count
+	for b := range scale.Bins() {
+		share := 1 / (1 + math.Exp(-(float64(b)-9.5)/5)) // of the class
+		h.Positive = append(h.Positive, 500*share)
+		h.Negative = append(h.Negative, 500*(1-share))
+	}
+	p := scale.Of(h, nil)
+	fmt.Printf("AUC %.2f ± %.3f, slope %.1f ± %.2f\n", p.AUC.Value, p.AUC.SD, p.Slope.Value, p.Slope.SD)
+	h.Noise = 1e6
+	fmt.Println("or:", scale.Of(h, nil).AUC.Unknown)
+	// Output:
+	// AUC 0.78 ± 0.007, slope 0.5 ± 0.02
+	// or: both classes have fewer records than four standard deviations of their noise
+}

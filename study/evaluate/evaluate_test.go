@@ -1,0 +1,433 @@
+package evaluate
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/classifier"
+)
+
+// small is a schema with a number, one that may be missing, a score, a text, and three
+// classes where asked.
+func small(t testing.TB, classes ...string) dataset.Schema {
+	t.Helper()
+	if len(classes) == 0 {
+		classes = []string{"no", "yes"}
+	}
+	s := dataset.Schema{
+		Label: dataset.Label{Column: "outcome", Classes: classes},
+		Features: []dataset.Feature{
+			{Column: "age", Kind: dataset.Numeric, Min: 20, Max: 100},
+			{Column: "chol", Kind: dataset.Numeric, Max: 300, Missing: true},
+			{Column: "score", Kind: dataset.Numeric, Max: 1, Missing: true},
+			{Column: "ward", Kind: dataset.Categorical, Levels: []string{"east", "west"}},
+		},
+	}
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func encode(t testing.TB, s dataset.Schema, rows ...string) *dataset.Records {
+	t.Helper()
+	var cells [][]string
+	for _, r := range rows {
+		cells = append(cells, strings.Split(r, ","))
+	}
+	table, err := dataset.NewTable([]string{"age", "chol", "score", "ward", "outcome"}, cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := s.Encode(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// ageModel scores by age and ward.
+func ageModel(t testing.TB, s dataset.Schema) *Model {
+	t.Helper()
+	m, err := Coefficients{Intercept: -6, Coefficients: map[string]float64{"age": .1, "ward=west": .5}}.Model(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func pool(t testing.TB, s dataset.Schema) *auxdata.Pool {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 6))
+	var rows []string
+	for range 300 {
+		rows = append(rows, strings.Join([]string{strconv.Itoa(20 + rng.IntN(81)), "100", strconv.FormatFloat(rng.Float64(), 'f', 2, 64), []string{"east", "west", ""}[rng.IntN(3)], ""}, ","))
+	}
+	return auxdata.Virtual(encode(t, s, rows...).X, dataset.Identity(s))
+}
+
+// made is the statistic of a plan as a study would make it.
+func made(t testing.TB, s dataset.Schema, terms Terms, change func(*study.Plan)) *histograms {
+	t.Helper()
+	p := study.Plan{
+		Name: "test", Kind: "evaluate", Schema: s, Map: dataset.Identity(s), Roster: []study.PartyID{"a", "b"},
+		Records: 50, Unit: privacy.Record, Epsilon: 1, Mechanism: "laplace", Noise: study.NoiseSite, Minimum: 2,
+	}
+	if change != nil {
+		change(&p)
+	}
+	if len(terms.Classes) == 0 {
+		terms.Classes = s.Classes()[1:2]
+	}
+	if err := p.SetTerms(terms); err != nil {
+		t.Fatal(err)
+	}
+	from := pool(t, s)
+	if err := (Kind{}).Tune(&p, from); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Kind{}).Check(p); err != nil {
+		t.Fatal(err)
+	}
+	h := newHistograms(p, termsOf(p))
+	h.read(from)
+	return h
+}
+
+// TestCellOf: what a record holds says in which cell it is, at edges too.
+func TestCellOf(t *testing.T) {
+	s := small(t)
+	h := made(t, s, Terms{Score: "score", Thresholds: []float64{.25, .5}, By: []Grouping{{Column: "ward"}, {Column: "age", Edges: []float64{40, 65}}}}, nil)
+	bins := h.scales[0].Bins()
+	at := func(p float64) int { return h.scales[0].Bin(h.score.cut(p)) }
+	run := cellsOfLevel(bins)
+	for row, want := range map[string][2]int{
+		"20,1,.25,east,yes":  {at(.25), at(.25)},
+		"40,1,.25,west,no":   {run + bins + 1 + at(.25), run + bins + 1 + at(.25)},
+		"39.9,1,.2499,,yes":  {2*run + at(.25) - 1, at(.25) - 1},
+		"64.9,1,.5,east,yes": {at(.5), run + at(.5)},
+		"65,1,1,east,yes":    {bins - 1, 2*run + bins - 1},
+		"99,1,0,east,no":     {bins + 1, 2*run + bins + 1},
+		"99,1,,east,yes":     {bins, 2*run + bins},
+		"99,1,,east,no":      {2*bins + 1, 2*run + 2*bins + 1},
+		"99,1,.5,east,?":     {2 * (bins + 1), 2*run + 2*(bins+1)},
+		",,,,":               {2*run + 2*(bins+1), run + 2*(bins+1)}, // a lacking age is the middle
+	} {
+		r := encode(t, s, row)
+		got := h.cellsOf(r.X.RawRowView(0), r.Y[0], make([]float64, 1), nil)
+		if want[1] += 3 * run; got[0] != want[0] || got[1] != want[1] {
+			t.Errorf("%s is in %v, want %v", row, got, want)
+		}
+	}
+}
+
+// TestBoundHolds: of all pairs of records that differ in what any cell can be, rows that
+// no schema makes and scores that are no numbers among them, none moves the counts by more
+// than the bound, and some pair moves all of it: a smaller one would be false.
+func TestBoundHolds(t *testing.T) {
+	three := small(t, "no", "yes", "maybe")
+	many := &Model{Map: dataset.Identity(three), Output: classifier.VoteShare}
+	for j := range many.Map.Dim() {
+		many.Weights = append(many.Weights, []float64{float64(j), -float64(j % 3), 1e6})
+	}
+	two := small(t)
+	for name, h := range map[string]*histograms{
+		"a model":                      made(t, two, Terms{Model: ageModel(t, two)}, nil),
+		"a model, two groupings":       made(t, two, Terms{Model: ageModel(t, two), By: []Grouping{{Column: "ward"}, {Column: "chol", Edges: []float64{100}}}}, nil),
+		"a column":                     made(t, two, Terms{Score: "score", Bins: 3}, nil),
+		"three classes, each":          made(t, three, Terms{Model: many, Classes: []string{"maybe", "no", "yes"}, Thresholds: []float64{.5}}, nil),
+		"three classes, two, grouping": made(t, three, Terms{Model: many, Classes: []string{"maybe", "no"}, By: []Grouping{{Column: "ward"}}, Thresholds: []float64{.5}}, nil),
+	} {
+		terms, err := h.Terms(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := int64(len(h.scales) * len(h.groups))
+		if b := terms.Bound; b.L1 != 2*n || b.L2sq != 2*n || b.Cells != int(2*n) {
+			t.Fatalf("%s: bound %+v of %d tables", name, b, n)
+		}
+		each := everyCount(t, h)
+		var most [3]int64
+		for _, a := range each {
+			sum := int64(0)
+			for _, v := range a {
+				sum += v
+			}
+			if sum != n {
+				t.Fatalf("%s: a record is in %d cells of %d tables", name, sum, n)
+			}
+			for _, b := range each {
+				l1, l2, cells := moved(a, b)
+				most = [3]int64{max(most[0], l1), max(most[1], l2), max(most[2], cells)}
+			}
+		}
+		if want := [3]int64{terms.Bound.L1, terms.Bound.L2sq, int64(terms.Bound.Cells)}; most != want {
+			t.Errorf("%s: a replaced record moves L1, L2² and cells by %v at most, the bound says %v", name, most, want)
+		}
+	}
+}
+
+// everyCount counts one record each: ordinary ones, and rows of senseless numbers.
+func everyCount(t testing.TB, h *histograms) (each [][]int64) {
+	t.Helper()
+	var rows []string
+	for _, age := range []string{"20", "60", "100", ""} {
+		for _, score := range []string{"0", ".3", "1", ""} {
+			for _, ward := range []string{"east", "west", "x"} {
+				for _, outcome := range append(h.plan.Schema.Classes(), "?") {
+					rows = append(rows, strings.Join([]string{age, age, score, ward, outcome}, ","))
+				}
+			}
+		}
+	}
+	r := encode(t, h.plan.Schema, rows...)
+	for i := range r.Len() {
+		each = append(each, h.count(r.Select([]int{i})))
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	odd := []float64{0, 1, .5, -7, 1e308, math.NaN(), math.Inf(1), math.Inf(-1)}
+	for range 60 {
+		x := mat.NewDense(1, h.plan.Schema.Dim(), nil)
+		x.Apply(func(_, _ int, _ float64) float64 { return odd[rng.IntN(len(odd))] }, x)
+		each = append(each, h.count(&dataset.Records{X: x, Y: []int{rng.IntN(9) - 3}}))
+	}
+	return each
+}
+
+func moved(a, b []int64) (l1, l2sq, cells int64) {
+	for j := range a {
+		d := a[j] - b[j]
+		l1 += max(d, -d)
+		l2sq += d * d
+		if d != 0 {
+			cells++
+		}
+	}
+	return l1, l2sq, cells
+}
+
+// TestPartyBound: of parties with any number of records, at most the plan's are counted,
+// no pair moves the counts by more than the bound, one moves all of it, and how many
+// records a party has does not leave.
+func TestPartyBound(t *testing.T) {
+	s := small(t)
+	h := made(t, s, Terms{Score: "score", Bins: 3, PerParty: 3, By: []Grouping{{Column: "ward"}}}, func(p *study.Plan) {
+		p.Unit, p.Noise = privacy.Party, study.NoiseCoordinator
+	})
+	terms, err := h.Terms(1)
+	if err != nil || terms.Bound.L1 != 6 || terms.Bound.L2sq != 18 {
+		t.Fatalf("bound %+v of 3 records a party: %v", terms.Bound, err)
+	}
+	kindsOf := []string{"30,1,0,east,no", "90,1,1,west,yes", "90,1,,x,?"}
+	var each [][]int64
+	for n := range 6 {
+		for k, row := range kindsOf {
+			var rows []string
+			for i := range n {
+				rows = append(rows, kindsOf[(k+i*(n%2))%3], row)
+			}
+			r := encode(t, s, rows...)
+			if n == 0 {
+				r = &dataset.Records{X: &mat.Dense{}}
+			}
+			v, weight := h.Local(study.Inputs{Records: r, ShardKey: []byte{1}})
+			if weight != 1 {
+				t.Errorf("%d records weigh %d: that tells how many there are", r.Len(), weight)
+			}
+			body, _ := h.AppendClear(v, weight)
+			if _, _, err := h.ParseClear(body); err != nil {
+				t.Error(err)
+			}
+			each = append(each, v)
+		}
+	}
+	var most [2]int64
+	for _, a := range each {
+		for _, b := range each {
+			l1, l2, _ := moved(a, b)
+			most = [2]int64{max(most[0], l1), max(most[1], l2)}
+		}
+	}
+	if most != [2]int64{6, 18} {
+		t.Errorf("a replaced party moves L1 and L2² by %v, the bound says 6 and 18", most)
+	}
+}
+
+// TestPerParty: no more records of a party are counted than the plan says; which, follows
+// from its key and from what they hold, not from the order of the file.
+func TestPerParty(t *testing.T) {
+	s := small(t)
+	h := made(t, s, Terms{Model: ageModel(t, s), PerParty: 3}, nil)
+	rows := []string{"21,2,.3,east,no", "91,2,.3,west,yes", "51,2,.3,east,no", "31,2,,,", "41,2,.3,west,no"}
+	for n := 1; n <= len(rows); n++ {
+		v, weight := h.Local(study.Inputs{Records: encode(t, s, rows[:n]...), ShardKey: []byte{1}})
+		sum := int64(0)
+		for _, k := range v {
+			sum += k
+		}
+		if want := int64(min(n, 3)); weight != want || sum != want {
+			t.Errorf("%d records weigh %d and count %d, want %d", n, weight, sum, want)
+		}
+		turned := slices.Clone(rows[:n])
+		slices.Reverse(turned)
+		if again, _ := h.Local(study.Inputs{Records: encode(t, s, turned...), ShardKey: []byte{1}}); !slices.Equal(v, again) {
+			t.Errorf("%d records in the opposite order count otherwise", n)
+		}
+	}
+}
+
+// TestClearBodies: what the coordinator adds is what records can have.
+func TestClearBodies(t *testing.T) {
+	s := small(t)
+	h := made(t, s, Terms{Model: ageModel(t, s), By: []Grouping{{Column: "ward"}, {Column: "chol", Edges: []float64{9}}}}, func(p *study.Plan) { p.Noise = study.NoiseCoordinator })
+	vector, weight := h.Local(study.Inputs{Records: encode(t, s, "21,2,.3,east,no", "91,,.3,west,yes", "51,20,.3,x,?")})
+	for name, c := range map[string]struct {
+		change func(v []int64) int64
+		taken  bool
+	}{
+		"as counted":         {func([]int64) int64 { return weight }, true},
+		"a count below 0":    {func(v []int64) int64 { v[0], v[1] = v[0]-9, v[1]+9; return weight }, false},
+		"a record more":      {func(v []int64) int64 { v[0]++; return weight }, false},
+		"one table's more":   {func(v []int64) int64 { v[len(v)-1]++; return weight + 1 }, false},
+		"another weight":     {func([]int64) int64 { return weight + 1 }, false},
+		"a weight below 0":   {func(v []int64) int64 { clear(v); return -1 }, false},
+		"a weight beyond":    {func([]int64) int64 { return 1 << 41 }, false},
+		"a count that wraps": {func(v []int64) int64 { v[0], v[1] = math.MaxInt64, math.MinInt64; return weight }, false},
+		"none":               {func(v []int64) int64 { clear(v); return 0 }, true},
+		"none, and a weight": {func(v []int64) int64 { clear(v); return 2 }, false},
+	} {
+		v := slices.Clone(vector)
+		weight := c.change(v)
+		body, err := h.AppendClear(v, weight)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, n, err := h.ParseClear(body)
+		if (err == nil) != c.taken {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.taken && (!slices.Equal(got, v) || n != weight) {
+			t.Errorf("%s: read back as %v, %d", name, got, n)
+		}
+		if _, _, err := h.ParseClear(body[:len(body)-1]); err == nil {
+			t.Errorf("%s: a torn body is taken", name)
+		}
+	}
+}
+
+// TestScoresStandAlone: a record's score is the same to the last bit whatever stands
+// beside it, by any map: rounding must not carry from one record to another.
+func TestScoresStandAlone(t *testing.T) {
+	s := small(t, "no", "yes", "maybe")
+	from := pool(t, s)
+	projected, err := dataset.FitPCA(from.Encoded, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []dataset.Map{dataset.Identity(s), projected} {
+		m := &Model{Map: by, Output: classifier.Score}
+		for j := range by.Dim() {
+			m.Weights = append(m.Weights, []float64{math.Sqrt(float64(j + 1)), -1 / float64(j+3), .1})
+		}
+		h := made(t, s, Terms{Model: m}, nil)
+		together := h.count(&dataset.Records{X: from.Encoded, Y: make([]int, from.Rows())})
+		alone := make([]int64, h.Cells())
+		for i := range from.Rows() {
+			for c, n := range h.count(&dataset.Records{X: mat.NewDense(1, s.Dim(), slices.Clone(from.Encoded.RawRowView(i))), Y: []int{0}}) {
+				alone[c] += n
+			}
+		}
+		if !slices.Equal(together, alone) {
+			t.Errorf("map %s: counts of all rows are not those of one after the other", by.Kind)
+		}
+	}
+}
+
+// TestCoefficients: a linear model in the columns' own units scores as its formula says.
+func TestCoefficients(t *testing.T) {
+	s := small(t)
+	for _, class := range []string{"", "yes", "no"} {
+		m, err := Coefficients{Class: class, Intercept: -2, Coefficients: map[string]float64{"age": .05, "chol": -.01, "chol?": .7, "ward=west": .5, "ward=other": -.25}}.Model(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := made(t, s, Terms{Model: m}, nil)
+		for row, want := range map[string]float64{
+			"20,0,,east,no":      -2 + 1,
+			"70,200,.5,west,yes": -2 + 3.5 - 2 + .5,
+			"70,,.5,x,yes":       -2 + 3.5 - 1.5 + .7 - .25,
+			"900,0,,east,no":     -2 + 5, // beyond the bounds
+		} {
+			if class == "no" {
+				want = -want
+			}
+			z := make([]float64, 1)
+			h.score.of(encode(t, s, row).X.RawRowView(0), z)
+			if math.Abs(z[0]-want) > 1e-9 {
+				t.Errorf("class %q: %s scores %v, want %v", class, row, z[0], want)
+			}
+		}
+	}
+	for says, c := range map[string]Coefficients{
+		"there is no":          {Coefficients: map[string]float64{"weight": 1}},
+		"is none of":           {Class: "perhaps"},
+		"larger than any":      {Coefficients: map[string]float64{"age": 1e300}},
+		"a coefficient is no ": {Coefficients: map[string]float64{"age": math.NaN()}},
+	} {
+		if _, err := c.Model(s); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want it to say %q", err, says)
+		}
+	}
+	if _, err := (Coefficients{}).Model(small(t, "a", "b", "c")); err == nil {
+		t.Error("coefficients for three classes")
+	}
+}
+
+// TestOverall: several groupings are averaged into the overall counts by how quiet they
+// are, and without noise give the same as none.
+func TestOverall(t *testing.T) {
+	s := small(t)
+	from := pool(t, s)
+	rng := rand.New(rand.NewPCG(7, 8))
+	y := make([]int, from.Rows())
+	for i := range y {
+		y[i] = rng.IntN(3) - 1
+	}
+	r := &dataset.Records{X: from.Encoded, Y: y}
+	plain := made(t, s, Terms{Model: ageModel(t, s), Bins: 8}, nil)
+	by := made(t, s, Terms{Model: ageModel(t, s), Bins: 8, By: []Grouping{{Column: "ward"}, {Column: "chol", Edges: []float64{50, 150}}}}, nil)
+	values := func(h *histograms) Evaluation {
+		var v []float64
+		for _, n := range h.count(r) {
+			v = append(v, float64(n))
+		}
+		return h.evaluate(v, 0, false)
+	}
+	a, b := values(plain).Classes[0].Overall, values(by).Classes[0].Overall
+	if math.Abs(a.AUC.Value-b.AUC.Value) > 1e-12 || math.Abs(a.Records.Value-b.Records.Value) > 1e-9 || math.Abs(a.Unlabelled-b.Unlabelled) > 1e-9 {
+		t.Errorf("overall %v of %v records, with groupings %v of %v", a.AUC.Value, a.Records.Value, b.AUC.Value, b.Records.Value)
+	}
+	if got, want := by.overallNoise(), 1/(1./3+1./4); math.Abs(got-want) > 1e-12 {
+		t.Errorf("overall counts have %v times a count's variance, want %v", got, want)
+	}
+	one, _ := by.deviation(1)
+	total, err := by.Finish(bodies.Total{Values: make([]float64, by.Cells()), Draws: 4}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e Evaluation
+	if err := total.DecodeBody(&e); err != nil || math.Abs(e.NoiseSD-2*one) > 1e-9 || e.Classes[0].Overall.AUC.Known() {
+		t.Errorf("no records at all: %+v, %v", e.Classes[0].Overall.AUC, err)
+	}
+}
