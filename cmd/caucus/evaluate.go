@@ -59,3 +59,29 @@ func withModel(terms []byte, path string, schema dataset.Schema) ([]byte, error)
 	}
 	return study.EncodeTerms(t)
 }
+
+// recalibrated is a release, for use and not for keeping, whose classifier has the
+// calibration line of an evaluation.
+func recalibrated(c *console, r study.Release, name string) (study.Release, error) {
+	by, err := readRelease(name)
+	if err != nil {
+		return r, err
+	}
+	p, err := kinds.Usable(by)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	if p.Simulated {
+		c.note("note: this evaluation was simulated: its noise protected nobody")
+	}
+	model, err := evaluate.Recalibrated(r, by)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	line := model.Calibration
+	c.note("note: recalibrated by study %s: slope %.3f (95 %% %.3f to %.3f), intercept %.3f; the release itself is as it was signed", p.Name, line.Slope, line.Low, line.High, line.Intercept[0])
+	r.Result, err = study.NewResult(struct {
+		Classifier any `json:"classifier"`
+	}{model}, nil)
+	return r, err
+}

@@ -25,7 +25,7 @@ type prediction struct {
 }
 
 func newPredict(c *console) *cobra.Command {
-	var release, data, schema, out string
+	var release, data, schema, out, calibration string
 	var ids []string
 	var keep bool
 	var how reading
@@ -40,7 +40,8 @@ The answer has a row for each record: its number, what is kept of it (--id,
 probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 .parquet.`,
 		Example: `  caucus predict --release release.json --data patients.csv --id patient
-  caucus predict --release release.json --data patients.parquet --keep --out predictions.parquet`,
+  caucus predict --release release.json --data patients.parquet --keep --out predictions.parquet
+  caucus predict --release release.json --calibration evaluation.json --data patients.csv`,
 		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if release == "" || data == "" {
@@ -59,6 +60,11 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 			}
 			if p.Simulated {
 				c.note("note: this release was simulated: its noise protected nobody")
+			}
+			if calibration != "" {
+				if r, err = recalibrated(c, r, calibration); err != nil {
+					return err
+				}
 			}
 			format, err := formatOf(schema)
 			if err != nil {
@@ -121,6 +127,7 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 	}
 	f := cmd.Flags()
 	f.StringVar(&release, "release", "", "release document of a classify study")
+	f.StringVar(&calibration, "calibration", "", "release of an evaluate study of that release: its calibration line makes probabilities of the numbers")
 	f.StringVar(&data, "data", "", "file of records: CSV (also packed), Excel, Parquet")
 	how.flags(f)
 	f.StringVar(&schema, "schema", "", "schema of that file, where it has no header or another delimiter")

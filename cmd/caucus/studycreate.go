@@ -19,6 +19,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/evaluate"
 	"caucus/study/kinds"
 )
 
@@ -32,6 +33,8 @@ type studyFile struct {
 	// PoolRelease is the reweigh release that the pool has its weights from, or
 	// was made from; it fills in Weights.
 	PoolRelease string `yaml:"pool_release"`
+	// model is the file of the model that an evaluate study judges.
+	model string
 	// ClosesIn is a deadline as a time from now, where none is given.
 	ClosesIn time.Duration `yaml:"closes_in"`
 }
@@ -186,7 +189,7 @@ func readStudyFile(name string) (studyFile, error) {
 	if err != nil {
 		return s, fmt.Errorf("read study file: %w", err)
 	}
-	for _, path := range []*string{&s.Schema, &s.Pool, &s.PoolRelease} {
+	for _, path := range []*string{&s.Schema, &s.Pool, &s.PoolRelease, &s.model} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(filepath.Dir(name), *path)
 		}
@@ -206,6 +209,9 @@ func decodeStudyFile(file *yamlfile.Document) (s studyFile, err error) {
 			}
 			if s.KindTerms, err = study.EncodeTerms(terms); err != nil {
 				return s, file.Locate(fmt.Errorf("%s: %w", name, err))
+			}
+			if t, ok := terms.(*evaluate.Terms); ok {
+				s.model = t.ModelFile
 			}
 			file.Remove(name)
 		}
@@ -229,6 +235,11 @@ func (s studyFile) propose(c *console) (kinds.Proposed, error) {
 	pool, err := new(reading).table(c, s.Pool, schema, schema.Format())
 	if err != nil {
 		return kinds.Proposed{}, err
+	}
+	if s.model != "" {
+		if s.KindTerms, err = withModel(s.KindTerms, s.model, schema); err != nil {
+			return kinds.Proposed{}, err
+		}
 	}
 	if s.PoolRelease != "" {
 		if s.Weights, err = poolSource(s.PoolRelease, pool, false); err != nil {

@@ -1,0 +1,88 @@
+package evaluate
+
+import (
+	"errors"
+	"fmt"
+
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/classifier"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Recalibrated is the classifier of a release whose numbers became probabilities by the
+// line that an evaluation of it found: log-odds z become intercept + slope·z. Neither
+// release is changed, so that both keep their signatures; whoever has both makes the same
+// classifier. It refuses an evaluation of another model, one without a line, and more
+// classes than two, which one line does not calibrate. Both releases were checked
+// (kinds.Usable).
+func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
+	fail := func(err error) (classifier.Classifier, error) {
+		return classifier.Classifier{}, fmt.Errorf("recalibrate: %w", err)
+	}
+	c, ok := classifier.Of(r.Result)
+	if !ok {
+		return fail(errors.New("the release holds no classifier"))
+	}
+	of, err := r.DecodedPlan()
+	if err != nil {
+		return fail(err)
+	}
+	p, err := by.DecodedPlan()
+	if err != nil {
+		return fail(err)
+	}
+	var t Terms
+	if err := p.DecodeTerms(&t); err != nil || p.Kind != by.Kind || t.Model == nil {
+		return fail(errors.New("the other release judges no model: give that of an evaluate study"))
+	}
+	e, err := ResultOf(by)
+	if err != nil {
+		return fail(err)
+	}
+	if !judges(*t.Model, r, of, c) {
+		return fail(errors.New("the evaluation is of another model than the release's: its plan must carry this release's weights and map"))
+	}
+	if len(c.Classes) != 2 {
+		return fail(fmt.Errorf("a line for one class makes no probabilities of %d classes", len(c.Classes)))
+	}
+	line := e.Classes[0]
+	slope, intercept := line.Overall.Slope, line.Overall.Intercept
+	switch {
+	case !slope.Known() || !intercept.Known():
+		return fail(fmt.Errorf("the evaluation has no calibration line: %s%s", slope.Unknown, intercept.Unknown))
+	case !(slope.Low > 0):
+		return fail(fmt.Errorf("the slope may be %.3g, 0 or below: scores that may tell nothing, or the opposite, are no probabilities", slope.Low))
+	}
+	constant := constantOf(of.Map)
+	out := c
+	out.Weights = make([][]float64, len(c.Weights))
+	for j, row := range c.Weights {
+		out.Weights[j] = []float64{slope.Value * row[0]}
+	}
+	shift := intercept.Value
+	if line.Class == c.Classes[0] { // its log-odds are the second's with the other sign
+		shift = -shift
+	}
+	out.Weights[len(out.Weights)-1][0] += shift / constant
+	out.Output = classifier.Probability
+	out.Calibration = &classifier.Calibration{Intercept: []float64{shift}, Slope: slope.Value, SlopeSD: slope.SD, Low: slope.Low, High: slope.High}
+	return out, nil
+}
+
+// judges says whether a model is that of a release, its numbers included.
+func judges(m Model, r study.Release, of study.Plan, c classifier.Classifier) bool {
+	if m.Release == nil || *m.Release != r.PlanHash {
+		return false
+	}
+	h := r.PlanHash
+	a, errA := study.EncodeTerms(m)
+	b, errB := study.EncodeTerms(Model{Release: &h, Map: of.Map, Weights: c.Weights, Output: c.Output})
+	return errA == nil && errB == nil && string(a) == string(b)
+}
+
+// constantOf is the last feature that a map makes, of any record the same.
+func constantOf(m dataset.Map) float64 {
+	return m.Apply(mat.NewDense(1, m.Columns(), nil)).At(0, m.Dim()-1)
+}
