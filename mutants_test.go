@@ -155,6 +155,31 @@ var mutants = []mutant{
 		found: "TestBoundHolds",
 	},
 	{
+		name: "more of a party's records are judged than the plan says", room: "study/evaluate", file: "histograms.go",
+		old: "int64(records.Len()) > most {", new: "int64(records.Len()) > 1000*most {",
+		found: "TestPerParty|TestPartyBound",
+	},
+	{
+		name: "a record without a label is counted in a bin too", room: "study/evaluate", file: "histograms.go",
+		old: "\t\t\tout[c]++\n", new: "\t\t\tout[c]++\n\t\t\tif class < 0 {\n\t\t\t\tout[0]++\n\t\t\t}\n",
+		found: "TestBoundHolds",
+	},
+	{
+		name: "groupings cost nothing", room: "study/evaluate", file: "histograms.go",
+		old: "n := int64(t.histograms())", new: "n := int64(len(t.Classes))",
+		found: "TestBoundHolds",
+	},
+	{
+		name: "a party's counts move by as much in L2² as in L1", room: "study/evaluate", file: "histograms.go",
+		old: "L2sq: 2 * c * c * n}", new: "L2sq: 2 * c * n}",
+		found: "TestPartyBound",
+	},
+	{
+		name: "how many records a party has leaves where the party is hidden", room: "study/evaluate", file: "histograms.go",
+		old: "\t\tweight = 1\n", new: "\t\tweight += 0\n",
+		found: "TestPartyBound",
+	},
+	{
 		name: "more of a party's records are added than the plan says", room: "study/reweigh", file: "reweigh.go", in: "study/kinds",
 		old: "int64(records.Len()) > most {", new: "int64(records.Len()) > 1000*most {",
 		found: "TestWholeParty",

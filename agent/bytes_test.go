@@ -23,6 +23,7 @@ import (
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
+	"caucus/study/evaluate"
 	"caucus/study/keyed"
 	"caucus/study/kinds"
 	"caucus/study/ratio"
@@ -96,6 +97,21 @@ func plans() map[string]func(*study.Proposal) {
 	add("reweigh", nil, "logistic", privacy.Record, site, 0)
 	add("describe", nil, "gaussian", privacy.Record, site, 0)
 	add("describe", nil, "laplace", privacy.Record, coordinator, 0)
+	judged := func(perParty int64) func(*study.Proposal) {
+		return func(p *study.Proposal) {
+			schema, err := dataset.ParseSchema(strings.NewReader(visitsYAML))
+			if err != nil {
+				panic(err)
+			}
+			model, err := evaluate.Coefficients{Intercept: -2, Coefficients: map[string]float64{"age": .05}}.Model(schema)
+			if err != nil {
+				panic(err)
+			}
+			p.KindTerms, _ = study.EncodeTerms(evaluate.Terms{Model: model, By: []evaluate.Grouping{{Column: "sex"}}, PerParty: perParty})
+		}
+	}
+	add("evaluate", judged(0), "laplace", privacy.Record, site, 0)
+	add("evaluate", judged(40), "laplace", privacy.Party, coordinator, 0)
 	add("labels", nil, "rr", privacy.Label, site, 0)
 	shares := func(features, sets string) func(*study.Proposal) {
 		return func(p *study.Proposal) {

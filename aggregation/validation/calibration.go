@@ -147,12 +147,13 @@ func (s Scale) fit(h Histogram) (line, Number, Number) {
 	slope := Number{Value: b, SD: all / det, NoiseSD: noise / det}
 	slope.Low, slope.High = slope.Value, slope.Value
 	if all > 0 {
-		low, ok1 := f.end(b, a, -slope.SD, unit)
-		high, ok2 := f.end(b, a, slope.SD, unit)
-		if !ok1 || !ok2 {
-			return line{a, b, true}, unknown("noise leaves it open"), unknown("noise leaves it open")
+		var closed [2]bool
+		slope.Low, closed[0] = f.end(b, a, -slope.SD, unit)
+		slope.High, closed[1] = f.end(b, a, slope.SD, unit)
+		slope.NoLow, slope.NoHigh = !closed[0], !closed[1]
+		if !slope.Bounded() {
+			return line{a, b, true}, slope, unknown("noise leaves the slope open")
 		}
-		slope.Low, slope.High = low, high
 	}
 	return line{a, b, true}, slope, f.intercept(a, b)
 }

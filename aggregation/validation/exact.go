@@ -66,11 +66,14 @@ func ExactOf(z []float64, positive []bool, logOdds bool, thresholds ...float64) 
 		p, n, at = p+yes, n+no, end
 	}
 	out.AUC = u / (p * n)
-	if !logOdds {
+	if len(z) == 0 {
+		out.Prevalence = math.NaN()
+	}
+	if !logOdds || len(z) == 0 {
 		out.Brier = math.NaN()
 	}
 	for _, at := range thresholds {
-		var t ExactThreshold
+		t := ExactThreshold{Sensitivity: 0 / p, Specificity: 0 / n} // NaN of none
 		for i, v := range z {
 			switch above := v+1e-9*(1+math.Abs(v)) >= at; {
 			case above && positive[i]:

@@ -11,9 +11,12 @@ type Number struct {
 	// SD is the standard deviation of all that is uncertain, NoiseSD of the noise alone.
 	SD      float64 `json:"sd"`
 	NoiseSD float64 `json:"noise_sd"`
-	// Low and High are a 95 % interval.
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
+	// Low and High are a 95 % interval. With NoLow or NoHigh noise leaves it open on that
+	// side, and the end is 0.
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	NoLow  bool    `json:"no_low,omitempty"`
+	NoHigh bool    `json:"no_high,omitempty"`
 	// Unknown says why there is no number; the others are 0 then.
 	Unknown string `json:"unknown,omitempty"`
 }
@@ -24,7 +27,27 @@ func unknown(format string, args ...any) Number { return Number{Unknown: fmt.Spr
 func (n Number) Known() bool { return n.Unknown == "" }
 
 // Covers says whether the interval holds a value.
-func (n Number) Covers(v float64) bool { return n.Known() && n.Low <= v && v <= n.High }
+func (n Number) Covers(v float64) bool {
+	return n.Known() && (n.NoLow || n.Low <= v) && (n.NoHigh || v <= n.High)
+}
+
+// Bounded says that there is a number whose interval has both ends.
+func (n Number) Bounded() bool { return n.Known() && !n.NoLow && !n.NoHigh }
+
+// Interval is the interval in words.
+func (n Number) Interval(digits int) string {
+	switch {
+	case !n.Known():
+		return ""
+	case n.NoLow && n.NoHigh:
+		return "any"
+	case n.NoLow:
+		return fmt.Sprintf("%.*f or less", digits, n.High)
+	case n.NoHigh:
+		return fmt.Sprintf("%.*f or more", digits, n.Low)
+	}
+	return fmt.Sprintf("%.*f to %.*f", digits, n.Low, digits, n.High)
+}
 
 // z95 is the normal quantile of .975.
 const z95 = 1.959963984540054

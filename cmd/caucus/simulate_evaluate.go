@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -19,12 +18,12 @@ import (
 // simulateEvaluate holds the flags of simulate evaluate.
 type simulateEvaluate struct {
 	source
-	model, unit, mechanism, noise, out, report string
-	by                                         []string
-	epsilon, delta, poolFraction               float64
-	parties, partyRecords, repeats             int
-	terms                                      evaluate.Terms
-	seed                                       uint64
+	model, unit, mechanism, noise, out, page string
+	by                                       []string
+	epsilon, delta, poolFraction             float64
+	parties, partyRecords, repeats           int
+	terms                                    evaluate.Terms
+	seed                                     uint64
 }
 
 // evaluateSummary is the JSON document of simulate evaluate.
@@ -50,7 +49,7 @@ test records. Without --train or --dataset it uses generated hospital data.`,
 		Example: `  caucus simulate evaluate --epsilon 1 --by sex
   caucus simulate evaluate --dataset adult --parties 12 --party-records 2500 --repeats 500
   caucus simulate classify --dataset adult --parties 12 --out release.json
-  caucus simulate evaluate --dataset adult --parties 12 --model release.json --report judged.html`,
+  caucus simulate evaluate --dataset adult --parties 12 --model release.json --page judged.html`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
 	}
@@ -74,7 +73,7 @@ test records. Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.repeats, "repeats", 1, "how often noise, and records with replacement, are drawn")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of the deal and of simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first release here")
-	f.StringVar(&s.report, "report", "", "write a page with calibration curve and ROC here")
+	f.StringVar(&s.page, "page", "", "write a page with calibration curve and ROC here")
 	return cmd
 }
 
@@ -152,11 +151,11 @@ func (s *simulateEvaluate) run(cmd *cobra.Command, c *console) error {
 		}
 		c.note("wrote %s", s.out)
 	}
-	if s.report != "" {
-		if err := os.WriteFile(s.report, []byte(evaluationPage(found.Released)), 0o644); err != nil {
-			return fmt.Errorf("write report: %w", err)
+	if s.page != "" {
+		if err := writeEvaluationPage(s.page, *found.Release); err != nil {
+			return err
 		}
-		c.note("wrote %s", s.report)
+		c.note("wrote %s", s.page)
 	}
 	doc := evaluateSummary{found, time.Since(start).Seconds()}
 	return c.print(doc, func(w io.Writer) error { return printEvaluate(w, doc) })
@@ -177,7 +176,7 @@ func printEvaluate(w io.Writer, d evaluateSummary) error {
 			for _, n := range g.Numbers {
 				row := []string{name, group, n.Number, fmt.Sprintf("%.3f", n.Truth), "unknown", ""}
 				if n.First.Known() {
-					row[4], row[5] = fmt.Sprintf("%.3f", n.First.Value), fmt.Sprintf("%.3f to %.3f", n.First.Low, n.First.High)
+					row[4], row[5] = fmt.Sprintf("%.3f", n.First.Value), n.First.Interval(3)
 				}
 				if d.Repeats > 1 {
 					row = append(row, fmt.Sprintf("%.4f", n.Error), fmt.Sprintf("%+.4f", n.Bias), fmt.Sprintf("%.4f", n.SD),

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -50,8 +51,8 @@ func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
 	line := e.Classes[0]
 	slope, intercept := line.Overall.Slope, line.Overall.Intercept
 	switch {
-	case !slope.Known() || !intercept.Known():
-		return fail(fmt.Errorf("the evaluation has no calibration line: %s%s", slope.Unknown, intercept.Unknown))
+	case !slope.Bounded() || !intercept.Known():
+		return fail(fmt.Errorf("the evaluation has no calibration line: %s", cmp.Or(slope.Unknown, intercept.Unknown)))
 	case !(slope.Low > 0):
 		return fail(fmt.Errorf("the slope may be %.3g, 0 or below: scores that may tell nothing, or the opposite, are no probabilities", slope.Low))
 	}

@@ -182,5 +182,5 @@ func written(n validation.Number, digits int) string {
 	if !n.Known() {
 		return "unknown"
 	}
-	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, n.Value, digits, n.Low, digits, n.High)
+	return fmt.Sprintf("%.*f (%s)", digits, n.Value, n.Interval(digits))
 }

@@ -143,6 +143,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 		"reweigh, central":  {plan: central},
 		"describe":          {plan: describePlan(schema, wardPool)},
 		"describe, central": {plan: counted},
+		"evaluate":          {plan: evaluatePlan(t, schema, wardPool, nil)},
 		// One unit of the sum's lattice moves the result by less than the tolerance.
 		"logistic": {func() study.Plan { p := reweighPlan(schema, wardPool); p.Mechanism = "logistic"; return p }(), []string{".sum"}},
 	}
@@ -243,6 +244,8 @@ func TestVerifyCarriesNothingElse(t *testing.T) {
 	central.Noise = study.NoiseCoordinator
 	counted := describePlan(schema, wardPool)
 	counted.Noise = study.NoiseCoordinator
+	judged := evaluatePlan(t, schema, wardPool, nil)
+	judged.Noise = study.NoiseCoordinator
 	for name, c := range map[string]struct {
 		plan study.Plan
 		pool *auxdata.Pool
@@ -256,6 +259,7 @@ func TestVerifyCarriesNothingElse(t *testing.T) {
 		"cross":             {of(func(p *study.Plan) { p.Mechanism, p.Unit = "cross", privacy.Record }), pool, records},
 		"entropy":           {central, wardPool, wardRecords},
 		"describe":          {counted, wardPool, wardRecords},
+		"evaluate":          {judged, wardPool, wardRecords},
 		"labels":            {labelPlan(schema, pool, m), pool, records},
 		"ratio":             {ratioPlan(schema, pool, m, ratio.FeaturesClear), pool, records},
 		"ratio, embeddings": {ratioPlan(schema, pool, m, ratio.FeaturesEmbedding), pool, records},

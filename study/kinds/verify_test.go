@@ -14,6 +14,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/evaluate"
 	"caucus/study/kinds"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
@@ -149,6 +150,12 @@ func TestVerifyEveryKind(t *testing.T) {
 		}()},
 		"logistic": {plan: func() study.Plan { p := reweighPlan(schema, wardPool); p.Mechanism = "logistic"; return p }()},
 		"describe": {plan: describePlan(schema, wardPool)},
+		"evaluate": {plan: evaluatePlan(t, schema, wardPool, nil)},
+		"evaluate, central": {plan: func() study.Plan {
+			p := evaluatePlan(t, schema, wardPool, func(t *evaluate.Terms) { t.By, t.PerParty = []evaluate.Grouping{{Column: "sex"}}, 300 })
+			p.Noise, p.Mechanism, p.Delta = study.NoiseCoordinator, "gaussian", 1e-6
+			return p
+		}()},
 		"describe, central": {plan: func() study.Plan {
 			p := describePlan(schema, wardPool)
 			p.Noise, p.Mechanism, p.Delta = study.NoiseCoordinator, "laplace", 0

@@ -403,7 +403,7 @@ func (e *errorsOf) finish(repeats int) {
 func recalibrated(judge evaluate.Judge, test *dataset.Records, of evaluate.Subgroup) *Recalibrated {
 	z, yes := judge.Scores(test)
 	before := validation.ExactOf(z, yes, true)
-	if !of.Slope.Known() || !of.Intercept.Known() || math.IsNaN(before.Slope) {
+	if !of.Slope.Bounded() || !of.Intercept.Known() || math.IsNaN(before.Slope) {
 		return nil
 	}
 	after := make([]float64, len(z))
