@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,8 @@ func (s Share) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
 type Expected struct {
 	// Unreadable is the largest share of cells that are no number, no known
 	// level or no text, those of lines that are no record among them; a quarter
-	// where it is not given. Missing cells are none of them.
+	// where it is not given. Missing cells are none of them. Of any one column it
+	// is half, or this where it is more.
 	Unreadable *Share `yaml:"unreadable"`
 	// Unlabelled is the largest share of records without a known label; half
 	// where it is not given.
@@ -50,6 +52,8 @@ type Expected struct {
 const (
 	usualUnreadable Share = 0.25
 	usualUnlabelled Share = 0.5
+	// Of one column more than half: it is written in a way that nobody has said.
+	usualColumn Share = 0.5
 )
 
 func (e Expected) validate() error {
@@ -73,12 +77,14 @@ func (e Expected) problems(r reading) []string {
 		return nil
 	}
 	unreadable, unlabelled := r.lines.Malformed*r.columns, 0
+	column := map[string]int{}
 	for _, m := range slices.Concat(r.lines.Remarks, r.encoded) {
 		switch {
 		case m.Problem == dataset.UnknownLabel:
 			unlabelled += m.Count
 		case slices.Contains(unreadableProblems, m.Problem):
 			unreadable += m.Count
+			column[m.Column] += m.Count
 		}
 	}
 	var out []string
@@ -94,5 +100,14 @@ func (e Expected) problems(r reading) []string {
 		"%v of the cells cannot be read as what the schema says, at most %v are expected (unreadable: in the source's entry): look at the remarks; a mapping may be missing")
 	say(unlabelled, records, e.Unlabelled, usualUnlabelled,
 		"%v of the records have no known label, at most %v are expected (unlabelled: in the source's entry): look at the label's texts; a mapping may be missing")
+	ofColumn := usualColumn
+	if e.Unreadable != nil {
+		ofColumn = max(usualColumn, *e.Unreadable)
+	}
+	for _, name := range slices.Sorted(maps.Keys(column)) {
+		if share := Share(float64(column[name]) / float64(records)); share > ofColumn && len(out) == 0 {
+			out = append(out, fmt.Sprintf("%v of the cells of %s cannot be read as what the schema says: look at the remarks; a mapping may be missing, or write unreadable: 100%% in the source's entry if that is as it should be", share, name))
+		}
+	}
 	return out
 }

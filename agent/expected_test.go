@@ -102,6 +102,22 @@ func TestExpected(t *testing.T) {
 	}
 }
 
+// TestOneColumn: a column of which next to nothing can be read, in a file that is
+// otherwise in order, is refused, unless somebody wrote that it is to be so.
+func TestOneColumn(t *testing.T) {
+	for most, want := range map[Share]string{0.6: "98.3% of the cells of sex cannot be read", 1: ""} {
+		r := newRig(t, nil)
+		r.put(t, "age,sex,ill\n"+strings.Repeat("30,x,no\n", 59)+"30,f,no\n")
+		s := r.config.Data["ward"]
+		s.Unreadable = &most
+		r.config.Data["ward"] = s
+		_, err := r.agent(t).DeclareSource("ward", Approver{})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("at most %v: %v, want %q", most, err, want)
+		}
+	}
+}
+
 // TestDerived: for a column that was computed from other records a person
 // answers, and the audit log says so.
 func TestDerived(t *testing.T) {
