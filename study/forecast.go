@@ -44,7 +44,9 @@ type Forecast struct {
 	NeedRecords int     `json:"need_records,omitempty"`
 }
 
-// Range is a number with the least and the most it is expected to be.
+// Range is a number with the least and the most it is expected to be: over the
+// separations and places of truth that were looked at, and .02 more either way for what
+// the law itself leaves out. docs/forecast.md says how often that was enough.
 type Range struct {
 	Low  float64 `json:"low"`
 	Mid  float64 `json:"mid"`
@@ -60,8 +62,8 @@ type Line struct {
 }
 
 // Helps is whether a release is expected to help its parties: to keep a quarter or
-// more of what a classifier without noise has over the largest class, and to be no
-// worse than what one party has alone. It is judged by accuracy; where even the true
+// more of what a classifier without noise has over the largest class, and to be better
+// by LeastGain or more than what one party has alone. It is judged by accuracy; where even the true
 // score would hardly beat the largest class by it, as with rare classes, by AUC.
 type Helps string
 
@@ -71,6 +73,10 @@ const (
 	// HelpsDepends: on how well the features tell the classes apart; see HelpsFrom.
 	HelpsDepends Helps = "depends"
 )
+
+// LeastGain is the least by which a release has to beat one party alone: nobody would
+// take part for less, and a forecast cannot tell less from nothing.
+const LeastGain = 0.005
 
 // LeastGap is the least that features must tell, over the largest class.
 const LeastGap = 0.01

@@ -40,6 +40,8 @@ const (
 	dashedLine
 	dottedLine
 	triangles
+	// shaded is the area within sd of the points.
+	shaded
 )
 
 // chartColours can be told apart by eyes of all kinds on white and on black
@@ -98,6 +100,16 @@ func (c chart) svg() string {
 
 // draw adds a series, given the places of numbers.
 func (s series) draw(b *strings.Builder, x, y func(float64) float64) {
+	if s.style == shaded {
+		var above, below []string
+		for i, p := range s.points {
+			above = append(above, fmt.Sprintf("%.1f,%.1f", x(p.x), y(p.y+p.sd)))
+			p = s.points[len(s.points)-1-i]
+			below = append(below, fmt.Sprintf("%.1f,%.1f", x(p.x), y(p.y-p.sd)))
+		}
+		fmt.Fprintf(b, `<polygon points="%s %s" fill="%s" fill-opacity=".18"/>`, strings.Join(above, " "), strings.Join(below, " "), s.colour)
+		return
+	}
 	if s.style != triangles {
 		at := make([]string, len(s.points))
 		for i, p := range s.points {
@@ -129,8 +141,11 @@ func (c chart) legend() string {
 		if s.style == lineAndDots || s.style == triangles {
 			at = slices.Insert(at, 1, chartPoint{x: 15, y: 8})
 		}
-		if s.style == triangles {
+		switch s.style {
+		case triangles:
 			at = at[1:2]
+		case shaded:
+			at[0].sd, at[1].sd = 6, 6
 		}
 		same := func(v float64) float64 { return v }
 		series{colour: s.colour, style: s.style, points: at}.draw(&b, same, same)

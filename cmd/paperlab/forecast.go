@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 
@@ -314,7 +315,178 @@ func judgedResult(d *simulate.Deal, t study.Task, r study.Result) (learners.Meas
 	return judged(d, model, d.TestX(t)), nil
 }
 
+// forecastCase is a plan at an ε, said and true, means over its deals.
+type forecastCase struct {
+	set            string
+	chosen         bool
+	said, measured map[string]float64
+	helps          map[string]bool // yes, by what was given: "shares" or "auc"
+	depends        bool            // by the shares alone
+	true           bool
+	close          bool // within a point of the other answer
+}
+
+// forecastCases joins what was said with what was measured.
+func forecastCases(r *results) (out []forecastCase) {
+	clear := map[string]map[string]string{}
+	truth, said := map[string][]map[string]string{}, map[string][]map[string]string{}
+	var order []string
+	for _, row := range r.rows {
+		at := row["plan"] + " " + row["epsilon"]
+		switch {
+		case row["unperturbed"] != "":
+			clear[row["plan"]+row["deal"]] = row
+		case row["given"] != "":
+			said[at+row["given"]] = append(said[at+row["given"]], row)
+		default:
+			if truth[at] == nil {
+				order = append(order, at)
+			}
+			truth[at] = append(truth[at], row)
+		}
+	}
+	mean := func(rows []map[string]string, column string) float64 {
+		return (&results{rows: rows}).over(column).Mean
+	}
+	for _, at := range order {
+		rows, with := truth[at], said[at+"auc"]
+		if len(with) == 0 {
+			continue
+		}
+		var without []map[string]string
+		for _, row := range rows {
+			without = append(without, clear[row["plan"]+row["deal"]])
+		}
+		c := forecastCase{set: rows[0]["set"], chosen: rows[0]["chosen"] == "true", said: map[string]float64{}, measured: map[string]float64{}, helps: map[string]bool{}}
+		for _, name := range []string{"released", "pooled", "alone", "released_auc", "pooled_auc", "alone_auc"} {
+			c.measured[name] = mean(rows, name)
+			for _, end := range []string{"", "_low", "_high"} {
+				c.said[name+end] = mean(with, "f_"+name+end)
+			}
+		}
+		majority := mean(rows, "majority")
+		judge := func(accuracy, _ float64) float64 { return accuracy - majority }
+		if c.measured["pooled"]-majority < study.LeastGap {
+			judge = func(_, auc float64) float64 { return auc - .5 }
+		}
+		had := judge(mean(without, "unperturbed"), mean(without, "unperturbed_auc"))
+		has, alone := judge(c.measured["released"], c.measured["released_auc"]), judge(c.measured["alone"], c.measured["alone_auc"])
+		c.true = had >= study.LeastGap && has >= had/4 && has >= alone
+		c.close = math.Abs(min(has-had/4, has-alone)) < .01
+		for _, given := range []string{"shares", "auc"} {
+			yes := 0
+			for _, row := range said[at+given] {
+				if row["helps"] == string(study.HelpsYes) {
+					yes++
+				}
+				c.depends = c.depends || row["helps"] == string(study.HelpsDepends)
+			}
+			c.helps[given] = 2*yes > len(said[at+given])
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
 func forecastReport(_ *lab, r *results, p *page) error {
-	p.paragraph("%d rows.", len(r.rows))
+	cases := forecastCases(r)
+	p.paragraph("%d plans (a set, a mechanism, parties, records, components and ε), each simulated with %d deals. A release *works* if it keeps a quarter of what the one without noise has over the largest class and is no worse than one party alone (by accuracy; by AUC where pooled records beat the largest class by less than a point). *Close*: within a point of the other answer. Constants were chosen on the sets marked \\*.", len(cases), forecastDeals)
+	for _, given := range []string{"auc", "shares"} {
+		title := "Given the classes' shares and the AUC of pooled records"
+		if given == "shares" {
+			title = "Given the classes' shares alone: a band of AUCs from .65 to .85"
+		}
+		p.section(title)
+		var rows [][]string
+		for _, group := range forecastGroups(cases) {
+			var yes, wrongYes, closeYes, no, wrongNo, closeNo, depends int
+			for _, c := range group.cases {
+				switch {
+				case given == "shares" && c.depends && !c.helps[given]:
+					depends++
+				case c.helps[given]:
+					yes++
+					if !c.true {
+						wrongYes++
+						if c.close {
+							closeYes++
+						}
+					}
+				default:
+					no++
+					if c.true {
+						wrongNo++
+						if c.close {
+							closeNo++
+						}
+					}
+				}
+			}
+			part := func(n, of, close int) string {
+				if of == 0 {
+					return "0 of 0"
+				}
+				return fmt.Sprintf("%d of %d (%.0f %%), %d close", n, of, 100*float64(n)/float64(of), close)
+			}
+			rows = append(rows, []string{group.name, part(wrongYes, yes, closeYes), part(wrongNo, no, closeNo), fmt.Sprint(depends)})
+		}
+		p.table([]string{"data", "said to help, does not", "said not to, works", "depends"}, rows)
+	}
+	p.section("How far off, given the AUC")
+	var rows [][]string
+	for _, group := range forecastGroups(cases) {
+		row := []string{group.name, fmt.Sprint(len(group.cases))}
+		for _, name := range []string{"released", "released_auc", "pooled", "alone", "alone_auc"} {
+			off, within, covered := 0., 0., 0.
+			n := float64(len(group.cases))
+			for _, c := range group.cases {
+				d := c.said[name] - c.measured[name]
+				off += d / n
+				if math.Abs(d) <= .02 {
+					within += 1 / n
+				}
+				if c.said[name+"_low"] <= c.measured[name] && c.measured[name] <= c.said[name+"_high"] {
+					covered += 1 / n
+				}
+			}
+			row = append(row, fmt.Sprintf("%+.3f, %.0f %%, %.0f %%", off, 100*within, 100*covered))
+		}
+		rows = append(rows, row)
+	}
+	p.paragraph("Each cell: mean of forecast less measured; share of plans within .02; share of plans whose measured number lies in the forecast's interval.")
+	p.table([]string{"data", "plans", "released", "released, AUC", "pooled", "alone", "alone, AUC"}, rows)
 	return nil
+}
+
+// forecastGroup is cases that are counted together.
+type forecastGroup struct {
+	name  string
+	cases []forecastCase
+}
+
+// forecastGroups are the sets, those that constants were chosen on, the others, and all.
+func forecastGroups(cases []forecastCase) []forecastGroup {
+	var out []forecastGroup
+	add := func(name string, in func(forecastCase) bool) {
+		g := forecastGroup{name: name}
+		for _, c := range cases {
+			if in(c) {
+				g.cases = append(g.cases, c)
+			}
+		}
+		if len(g.cases) > 0 {
+			out = append(out, g)
+		}
+	}
+	for _, s := range forecastSets {
+		name := s.Name
+		if s.Chosen {
+			name += " \\*"
+		}
+		add(name, func(c forecastCase) bool { return c.set == s.Name })
+	}
+	add("**chosen on**", func(c forecastCase) bool { return c.chosen })
+	add("**only judged**", func(c forecastCase) bool { return !c.chosen })
+	add("**all**", func(forecastCase) bool { return true })
+	return out
 }
