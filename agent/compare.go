@@ -1,0 +1,23 @@
+package agent
+
+import (
+	"fmt"
+
+	"caucus/dataset"
+	"caucus/study"
+)
+
+// Records are this site's own records as a plan's schema encodes them, for the eyes of
+// this site: nothing is charged for them and nothing of them may leave. The source has
+// to be declared, as for a study.
+func (a *Agent) Records(p study.Plan) (*dataset.Records, error) {
+	d, err := a.state.declared(p)
+	if err == nil {
+		err = objection(d.Objections(p))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read this site's records: %w", err)
+	}
+	records, _, err := d.encoded(p)
+	return records, err
+}

@@ -1,0 +1,165 @@
+package classifier
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/study"
+)
+
+// Comparison is what a release is worth on a site's own records, beside a classifier
+// of those records alone. It is exact, so it is for the eyes of the site.
+type Comparison struct {
+	// Records are those with a label.
+	Records int `json:"records"`
+	// Released is the release's classifier on all of them; Alone is one that was
+	// trained on the others, in comparisonFolds parts, no patient on both sides.
+	Released learners.Measures `json:"released"`
+	Alone    learners.Measures `json:"alone"`
+	Majority float64           `json:"majority_class"`
+	// Gain is by how much the release's accuracy is above that alone, Sure half the
+	// width of its 95 % interval: 1.96 standard errors of the mean over records.
+	Gain float64 `json:"gain"`
+	Sure float64 `json:"gain_sure_to"`
+}
+
+const (
+	comparisonFolds = 5
+	// leastCompared records say anything at all.
+	leastCompared = 20
+)
+
+// Compare judges a release on records that were encoded by its plan's schema. With
+// mechanisms at unit record the records may have taken part in the release; what it
+// then knows of any one of them is bounded by ε.
+func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
+	p, err := r.DecodedPlan()
+	if err != nil {
+		return Comparison{}, err
+	}
+	c, ok := Of(r.Result)
+	if !ok {
+		return Comparison{}, fmt.Errorf("compare: this release holds no classifier")
+	}
+	if _, _, err := Predict(r, records.Select(nil)); err != nil { // whether it fits its plan
+		return Comparison{}, err
+	}
+	model, err := c.Linear()
+	if err != nil {
+		return Comparison{}, err
+	}
+	var labelled []int
+	counts := make([]float64, len(c.Classes))
+	for i, y := range records.Y {
+		if y >= 0 {
+			labelled = append(labelled, i)
+			counts[y]++
+		}
+	}
+	if len(labelled) < leastCompared {
+		return Comparison{}, fmt.Errorf("compare: %d records with a label: at least %d are needed", len(labelled), leastCompared)
+	}
+	records = records.Select(labelled)
+	n := float64(records.Len())
+	x := p.Mapped(records)
+	out := Comparison{
+		Records: records.Len(), Majority: slices.Max(counts) / n,
+		Released: learners.Measure(model, x, records.Y, trueLabels(len(c.Classes))),
+	}
+	own := make([]int, records.Len())
+	for fold, test := range foldsOf(records) {
+		in, train := make([]bool, len(own)), []int(nil)
+		for _, row := range test {
+			in[row] = true
+		}
+		for i := range own {
+			if !in[i] {
+				train = append(train, i)
+			}
+		}
+		if len(test) == 0 {
+			continue
+		}
+		m, named, err := alone(x, records.Y, train, test, len(c.Classes), fold)
+		if err != nil {
+			return Comparison{}, err
+		}
+		for i, row := range test {
+			own[row] = named[i]
+		}
+		out.Alone.AUC += m.AUC * float64(len(test)) / n
+		out.Alone.BER += m.BER * float64(len(test)) / n
+	}
+	squares := 0.
+	for i, k := range model.Predict(x) {
+		d := 0.
+		if k == records.Y[i] {
+			d++
+		}
+		if own[i] == records.Y[i] {
+			d--
+			out.Alone.Accuracy += 1 / n
+		}
+		out.Gain += d / n
+		squares += d * d
+	}
+	out.Sure = 1.96 * math.Sqrt(math.Max(squares/n-out.Gain*out.Gain, 0)/(n-1))
+	return out, nil
+}
+
+func trueLabels(classes int) learners.Channel { return learners.Channel{Classes: classes, Keep: 1} }
+
+// alone trains on some rows and judges on others.
+func alone(x *mat.Dense, y []int, train, test []int, classes, fold int) (learners.Measures, []int, error) {
+	pick := func(rows []int) (*mat.Dense, []int) {
+		_, d := x.Dims()
+		px, py := mat.NewDense(max(len(rows), 1), d, nil), make([]int, len(rows))
+		for i, row := range rows {
+			px.SetRow(i, x.RawRowView(row))
+			py[i] = y[row]
+		}
+		return px, py
+	}
+	if len(train) == 0 { // one patient has them all
+		return learners.Measures{AUC: .5}, make([]int, len(test)), nil
+	}
+	trainX, trainY := pick(train)
+	testX, testY := pick(test)
+	model, err := learners.Softmax().Fit(context.Background(), trainX, trainY, classes, rand.New(rand.NewPCG(1, uint64(fold))))
+	if err != nil {
+		return learners.Measures{}, nil, err
+	}
+	named := model.Predict(testX)
+	if linear, ok := model.(learners.Linear); ok {
+		return learners.Measure(linear, testX, testY, trueLabels(classes)), named, nil
+	}
+	return learners.Measures{AUC: .5, BER: 1 - 1/float64(classes)}, named, nil
+}
+
+// foldsOf deals records to parts of about one size, all of a patient's to one.
+func foldsOf(records *dataset.Records) [][]int {
+	out := make([][]int, comparisonFolds)
+	of := map[string]int{}
+	rng := rand.New(rand.NewPCG(1, 2))
+	next := 0
+	for _, i := range rng.Perm(records.Len()) {
+		fold := next % comparisonFolds
+		if records.Patient != nil {
+			if known, ok := of[records.Patient[i]]; ok {
+				out[known] = append(out[known], i)
+				continue
+			}
+			of[records.Patient[i]] = fold
+		}
+		next++
+		out[fold] = append(out[fold], i)
+	}
+	return out
+}
