@@ -67,60 +67,6 @@ func newWeightLaw(x *mat.Dense, weight []float64) *WeightLaw {
 // Mean is the weighted mean of the rows.
 func (l *WeightLaw) Mean() []float64 { return l.mean }
 
-// Answer is the estimate of a query's mean over the private records.
-type Answer struct {
-	Estimate float64 `json:"estimate"`
-	// Noise is the standard deviation due to privacy noise, Sampling that due
-	// to the pool being a sample, both to first order. Neither covers bias: a
-	// query that depends on what the features do not tell is off by an amount
-	// no release can bound.
-	Noise    float64 `json:"noise_sd"`
-	Sampling float64 `json:"sampling_sd"`
-}
-
-// Answer estimates the mean of b, one number a pool row: Σwb/Σw.
-//
-// A change of the tilt by δ changes it by about ⟨g, δ⟩, g the weighted
-// covariance of b with x; so the variance from noise is ‖factorᵀg‖². Sampling is
-// that of a self-normalised mean, of what b's regression on x leaves where the
-// weights are calibrated to x.
-func (l *WeightLaw) Answer(b []float64) Answer {
-	n, d := l.x.Dims()
-	total, mean := 0.0, 0.0
-	for i := range n {
-		total += at(l.weight, i)
-		mean += at(l.weight, i) * b[i]
-	}
-	a := Answer{Estimate: mean / total}
-	g := mat.NewVecDense(d, nil)
-	for i := range n {
-		v := at(l.weight, i) / total * (b[i] - a.Estimate)
-		for j, x := range l.x.RawRowView(i) {
-			g.SetVec(j, g.AtVec(j)+v*x)
-		}
-	}
-	if l.factor != nil {
-		var moved mat.VecDense
-		moved.MulVec(l.factor.T(), g)
-		a.Noise = mat.Norm(&moved, 2)
-	}
-	slope := mat.NewVecDense(d, nil)
-	if l.slope != nil {
-		slope.MulVec(l.slope, g)
-	}
-	squares := 0.0
-	for i := range n {
-		r := b[i] - a.Estimate
-		for j, x := range l.x.RawRowView(i) {
-			r -= slope.AtVec(j) * (x - l.mean[j])
-		}
-		r *= at(l.weight, i) / total
-		squares += r * r
-	}
-	a.Sampling = math.Sqrt(squares)
-	return a
-}
-
 // WorstNoise bounds Answer's Noise over all queries with values in [0,1]: with
 // F the factor, |⟨Fᵀg, v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩,
 // at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the largest eigenvalue of FᵀcovF. It is the

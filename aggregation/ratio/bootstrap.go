@@ -122,6 +122,9 @@ func (m *Model) Bootstrap(target Set, draws int, rng *rand.Rand) (Estimate, erro
 	}
 	out.Sd, out.Low, out.High, out.Method = nil, nil, nil, "bootstrap"
 	out.interval(cov, m.options.Confidence, m.system.pull())
+	if out.Fit.Tested && out.Fit.Statistic > out.Fit.Threshold {
+		out.unbounded()
+	}
 	return out, nil
 }
 

@@ -25,8 +25,7 @@ type Estimate struct {
 // Goodness tells whether any mixture of the classes explains the target.
 // Statistic is the squared distance between the target's embedding and the
 // fitted mixture over what sampling and noise explain: near 1 when P(x|y) is
-// shared. Threshold is exceeded with probability about 1e-3 then (a weighted
-// χ² matched in its first two moments; Satterthwaite 1946).
+// shared. Threshold is exceeded with probability about 1e-3 then: see nullQuantile.
 type Goodness struct {
 	Statistic float64 `json:"statistic"`
 	Threshold float64 `json:"threshold"`
@@ -104,7 +103,8 @@ func (m *Model) Estimate(target Set) (Estimate, error) {
 	out.Fit = m.fit(point, view)
 	if out.Fit.Tested && out.Fit.Statistic > out.Fit.Threshold {
 		out.Warnings = append(out.Warnings, Warning{NoFit, out.Fit.Statistic, out.Fit.Threshold,
-			"no mixture of the classes looks like this set: its records differ in more than class ratios, so the estimate may be far off"})
+			"no mixture of the classes looks like this set: its records differ in more than class ratios, so the estimate may be off by any amount, and the intervals say so"})
+		out.unbounded()
 	}
 	for _, sd := range out.Sd {
 		if sd > 0.25 {
@@ -125,7 +125,8 @@ type ratioView struct {
 	trace   float64    // of the covariance of one row's embedding
 	noise   float64
 	reverse [][]float64 // kernel form: mean kernel value of each set row with the target
-	rank    float64
+	// rank and third are of the target's own rows: see spectrumOf.
+	rank, third float64
 }
 
 func (m *Model) look(t Set) (ratioView, error) {
@@ -162,12 +163,13 @@ func (m *Model) look(t Set) (ratioView, error) {
 			return v, &Refusal{Shape, float64(d), fmt.Sprintf("the target has not the %d columns of the map", m.options.Fourier.Dim)}
 		}
 		v.scores, mean = embedder.Scores(t.Rows, m.anchors)
-		v.rank = effectiveRank(RBF(m.options.Fourier.Gamma), []*mat.Dense{t.Rows})
+		v.rank, v.third = spectrumOf(RBF(m.options.Fourier.Gamma), []*mat.Dense{t.Rows})
 	case len(t.Embedding) != m.options.Fourier.Features:
 		return v, &Refusal{Shape, float64(len(t.Embedding)), "the target's embedding was made by another map"}
 	default:
 		mean = t.Embedding
 		v.rank = m.rank
+		v.third = math.Pow(max(v.rank, 1), -1.5) // the least even that it can be
 	}
 	v.g = ratioMul(m.anchors, mean)
 	v.measure(kernelNorm(mean)-float64(len(mean))*t.Noise, self)
@@ -198,7 +200,7 @@ func (m *Model) lookByKernel(v ratioView, x *mat.Dense) ratioView {
 		all += s
 		self += k.Self(x.RawRowView(i)) / float64(v.n)
 	}
-	v.rank = effectiveRank(k, []*mat.Dense{x})
+	v.rank, v.third = spectrumOf(k, []*mat.Dense{x})
 	v.measure(all/float64(v.n)/float64(v.n), self)
 	return v
 }
@@ -269,6 +271,14 @@ func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float6
 	}
 }
 
+// unbounded makes the intervals say that nothing is known: their errors are those of
+// sampling and noise on a mixture of the classes, which a doubted target is not.
+func (e *Estimate) unbounded() {
+	for k := range e.Shares {
+		e.Low[k], e.High[k] = 0, 1
+	}
+}
+
 // fit computes ‖Φ_U − Σ coefs‖² without bias and compares it with its spread.
 func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 	if v.n < 2 {
@@ -304,15 +314,29 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 	if total <= 0 {
 		return Goodness{}
 	}
-	freedom := total * total / (sampling*sampling/rank + noise*noise/dim)
-	if !(freedom > 0 && freedom <= maxFreedom) { // of a damaged model
+	square := (sampling*sampling/rank + noise*noise/dim) / (total * total)
+	cube := (sampling*sampling*sampling*v.third + noise*noise*noise/(dim*dim)) / (total * total * total)
+	threshold := nullQuantile(square, cube, 1-fitAlarm)
+	if !(threshold > 1 && threshold < maxThreshold) { // of a damaged model
 		return Goodness{}
 	}
-	return Goodness{
-		Statistic: 1 + residual/total,
-		Threshold: distuv.ChiSquared{K: freedom}.Quantile(1-fitAlarm) / freedom,
-		Tested:    true,
+	return Goodness{Statistic: 1 + residual/total, Threshold: threshold, Tested: true}
+}
+
+// maxThreshold is above that of a single direction, 10.8.
+const maxThreshold = 20
+
+// nullQuantile is a quantile of Σ λz² over Σ λ, z standard normal, where Σ λ² over
+// (Σ λ)² is square and Σ λ³ over (Σ λ)³ is cube: the law of a squared distance that
+// sampling and noise make. A χ² is moved and stretched to its first three moments (Hall
+// 1983, Buckley & Eagleson 1988); by the first two alone its tail is too light, and what
+// should happen once in 1,000 files happens twice and more.
+func nullQuantile(square, cube, q float64) float64 {
+	freedom := square * square * square / (cube * cube)
+	if !(freedom > 0 && freedom <= maxFreedom) {
+		return math.NaN()
 	}
+	return 1 + math.Sqrt(square/freedom)*(distuv.ChiSquared{K: freedom}.Quantile(q)-freedom)
 }
 
 func ratioMul(a *mat.Dense, x []float64) []float64 {

@@ -1,6 +1,9 @@
 package ratio
 
 import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
@@ -188,9 +191,16 @@ func knownCovariance(s ratioSystem, sets []ratioSetLaw, a []float64, targetNoise
 // (tr C)²/tr C² of the covariance C of the embedded rows.
 func EffectiveRank(k Kernel, x *mat.Dense) float64 { return effectiveRank(k, []*mat.Dense{x}) }
 
-// effectiveRank returns (tr C)²/tr C² of the covariance C of the embedded rows,
-// from at most 300 rows: how many directions share the sampling noise.
+// effectiveRank is the rank of spectrumOf.
 func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
+	rank, _ := spectrumOf(k, sets)
+	return rank
+}
+
+// spectrumOf returns (tr C)²/tr C² of the covariance C of the embedded rows,
+// from at most 300 rows: how many directions share the sampling noise; and
+// tr C³/(tr C)³, how unevenly.
+func spectrumOf(k Kernel, sets []*mat.Dense) (rank, third float64) {
 	_, d := sets[0].Dims()
 	each := max(2, 300/len(sets))
 	var rows []float64
@@ -206,7 +216,7 @@ func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
 	}
 	n := len(rows) / d
 	if n < 4 {
-		return 1
+		return 1, 1
 	}
 	x := mat.NewDense(n, d, rows)
 	values := mat.NewDense(n, n, nil)
@@ -232,9 +242,26 @@ func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
 		}
 	}
 	if square <= 0 {
-		return 1
+		return 1, 1
 	}
-	return max(1, trace*trace/square)
+	// tr C³ from triples of different rows, as tr C² from pairs.
+	apart := mat.NewDense(n, n, nil)
+	apart.Apply(func(i, j int, v float64) float64 {
+		if i == j {
+			return 0
+		}
+		return v - mean[i] - mean[j] + all
+	}, values)
+	var twice mat.Dense
+	twice.Mul(apart, apart)
+	cube := 0.0
+	for i := range n {
+		cube += floats.Dot(twice.RawRowView(i), apart.RawRowView(i))
+	}
+	cube /= float64(n) * float64(n-1) * float64(n-2)
+	rank = max(1, trace*trace/square)
+	// Eigenvalues ≥ 0 of mean square 1/rank have a cubic mean between these.
+	return rank, min(max(cube/(trace*trace*trace), 1/(rank*rank)), math.Pow(rank, -1.5))
 }
 
 // secondOrder is the covariance that products of noise with noise add for

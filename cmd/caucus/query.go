@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/aggregation"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
@@ -15,16 +16,21 @@ import (
 
 // queryAnswer is the JSON document of query.
 type queryAnswer struct {
-	Where         string   `json:"where"`
-	Rows          int      `json:"rows"`
-	Matching      int      `json:"matching_rows"`
-	Weighted      bool     `json:"weighted"`
-	Estimate      float64  `json:"estimate"`
-	Unweighted    float64  `json:"unweighted"`
-	EffectiveRows float64  `json:"effective_rows"`
-	Noise         *float64 `json:"noise_sd,omitempty"`
-	Sampling      *float64 `json:"sampling_sd,omitempty"`
+	Where         string  `json:"where"`
+	Rows          int     `json:"rows"`
+	Matching      int     `json:"matching_rows"`
+	Weighted      bool    `json:"weighted"`
+	Estimate      float64 `json:"estimate"`
+	Unweighted    float64 `json:"unweighted"`
+	EffectiveRows float64 `json:"effective_rows"`
+	// Answer is what a release says of it; none without one.
+	Answer *aggregation.Answer `json:"answer,omitempty"`
+	// Bias says in words what no interval covers.
+	Bias string `json:"bias,omitempty"`
 }
+
+// biasNote is of every answer from weights.
+const biasNote = "the interval allows for a bias like that which the study's own features show when they are left out; whoever knows of a stronger reason for the private records to differ should allow for more"
 
 func newQuery(c *console) *cobra.Command {
 	var pool, release, where, schema string
@@ -77,7 +83,7 @@ It costs nothing: ask as often as you like.`,
 				if err != nil {
 					return err
 				}
-				doc.Noise, doc.Sampling = &a.Noise, &a.Sampling
+				doc.Answer, doc.Bias = &a, biasNote
 			}
 			if q.weight == nil {
 				c.note("warning: the pool has no weights: the answer is about the pool itself. Give --release, or a pool from caucus pool weigh")
@@ -85,8 +91,8 @@ It costs nothing: ask as often as you like.`,
 			return c.print(doc, func(w io.Writer) error {
 				fmt.Fprintf(w, "%.4f of the private records: %s\n", doc.Estimate, where)
 				fmt.Fprintf(w, "%.4f of the pool (%d of %d rows, which count as %.0f)\n", doc.Unweighted, doc.Matching, doc.Rows, doc.EffectiveRows)
-				if doc.Noise != nil {
-					fmt.Fprintf(w, "standard deviation %.4f from noise, %.4f from sampling the pool; bias is not in it\n", *doc.Noise, *doc.Sampling)
+				if doc.Answer != nil {
+					printAnswer(w, *doc.Answer)
 				}
 				return nil
 			})
@@ -99,6 +105,21 @@ It costs nothing: ask as often as you like.`,
 	f.StringVar(&schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&where, "where", "", `condition, such as 'income == ">50K" and age >= 30'`)
 	return cmd
+}
+
+// printAnswer says how sure an answer is, and of what it is not.
+func printAnswer(w io.Writer, a aggregation.Answer) {
+	if a.Doubt != "" {
+		fmt.Fprintf(w, "no interval: %s\n", a.Doubt)
+	} else {
+		fmt.Fprintf(w, "%.4f to %.4f: 95 %% interval\n", *a.Low, *a.High)
+	}
+	fmt.Fprintf(w, "the features tell %.0f %% of the query's variance in the pool (R²); the weights move the pool by %.2f (their standard deviation)\n", 100*a.R2, a.Moved)
+	fmt.Fprintf(w, "standard deviations: %.4f privacy noise, %.4f what the weights leave unmatched, %.4f and %.4f sampling of the pool and of the private records, %.4f bias to be expected\n",
+		a.Noise, a.Left, a.Sampling, a.Records, a.Shift)
+	if a.Doubt == "" {
+		fmt.Fprintln(w, biasNote)
+	}
 }
 
 // weighing is a pool file with its weights.

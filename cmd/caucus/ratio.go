@@ -20,10 +20,14 @@ type ratioEstimate struct {
 	Classes []ratioClass   `json:"classes"`
 	Fit     ratio.Goodness `json:"fit"`
 	// Drift: no mixture of the classes looks like this file.
-	Drift      bool            `json:"drift"`
-	Condition  float64         `json:"condition"`
-	Assumption string          `json:"assumption"`
-	Warnings   []ratio.Warning `json:"warnings"`
+	Drift bool `json:"drift"`
+	// Condition is the factor by which the published bound multiplies errors,
+	// maxsing(P̂)/minsing(Â); the warning ill-conditioned is about P̂'s own number.
+	Condition  float64 `json:"condition"`
+	Assumption string  `json:"assumption"`
+	// Together says how the errors of several files go.
+	Together string          `json:"together"`
+	Warnings []ratio.Warning `json:"warnings"`
 	// Error compares with the file's labels, where it has some.
 	Error *ratio.Error `json:"error,omitempty"`
 }
@@ -37,6 +41,9 @@ type ratioClass struct {
 	SD       float64 `json:"sd"`
 	Training float64 `json:"training"` // the class's share in the study's sets
 }
+
+// together is of all files that one release is asked about.
+const together = "Other files asked of this release are off together with this one: its noise and its sets are the same for all, so an average over files does not cancel them, and 95 % of the intervals hold over releases, not over the files of one."
 
 func newRatio(c *console) *cobra.Command {
 	var release, data, schema, plot string
@@ -87,8 +94,8 @@ compared with the estimate afterwards.`,
 			}
 			doc := ratioEstimate{
 				Release: release, Data: data, Rows: records.Len(), Fit: e.Fit, Condition: e.Condition,
-				Drift:      e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold,
-				Assumption: studyratio.Assumption, Warnings: append([]ratio.Warning{}, e.Warnings...),
+				Drift:    e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold,
+				Together: together, Assumption: studyratio.Assumption, Warnings: append([]ratio.Warning{}, e.Warnings...),
 			}
 			for k, name := range p.Schema.Classes() {
 				doc.Classes = append(doc.Classes, ratioClass{name, e.Shares[k], e.Low[k], e.High[k], e.Sd[k], result.TrainingShares[k]})
@@ -130,7 +137,7 @@ func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) error {
 	if err := t.render(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%d records. Low to high are 95 %% intervals, privacy noise included; the last column is the class's share in the study's sets.\n%s\n", d.Rows, d.Assumption)
+	fmt.Fprintf(w, "\n%d records. Low to high are 95 %% intervals, privacy noise included; the last column is the class's share in the study's sets.\n%s\n%s\n", d.Rows, d.Assumption, d.Together)
 	if d.Fit.Tested && !d.Drift {
 		fmt.Fprintf(w, "The file fits it: statistic %.2f, above %.2f would be doubtful.\n", d.Fit.Statistic, d.Fit.Threshold)
 	}

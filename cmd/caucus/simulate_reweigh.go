@@ -259,6 +259,11 @@ func printReweigh(w io.Writer, d reweighSummary, s *simulateReweigh, split strin
 	} {
 		fmt.Fprintf(w, "  %-12s %.4f  rmse %.4f  %s\n", r.name, r.value, r.rmse, r.about)
 	}
+	if d.Intervals == 0 {
+		fmt.Fprintf(w, "  no answer has an interval; R² %.2f\n", d.R2)
+	} else {
+		fmt.Fprintf(w, "  %.0f %% of the answers have a 95 %% interval, %.4f wide on average; %.0f %% of these hold the truth; R² %.2f\n", 100*d.Intervals, d.Width, 100*d.Coverage, d.R2)
+	}
 	fmt.Fprintf(w, "\nover %d repeat(s); the pool counts as %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
 		d.Repeats, d.EffectiveRows, d.UploadBytes, d.Seconds)
 	printWeights(w, *d.Release)

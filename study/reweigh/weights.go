@@ -179,7 +179,8 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Answe
 		return aggregation.Answer{}, fmt.Errorf("answer query: %w", err)
 	}
 	laplace := slices.ContainsFunc(r.Costs, func(c study.ReleaseCost) bool { return c.Mechanism == privacy.DiscreteLaplace{}.Name() })
-	return w.law(out, laplace).Answer(b), nil
+	law, untold := w.law(out, laplace)
+	return law.Answer(b, untold), nil
 }
 
 // check refuses what no release of the plan says and no law can be made of.
@@ -206,14 +207,17 @@ func (out *Weights) check(w *statistic) error {
 	return nil
 }
 
-// law is the law of released weights, their noise Laplace or near to normal.
-func (w *statistic) law(out *Weights, laplace bool) *aggregation.WeightLaw {
+// law is the law of released weights, their noise Laplace or near to normal, and what
+// they leave untold.
+func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, aggregation.Untold) {
 	x := w.design.Rows(w.rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
+	records := math.Max(float64(out.Records), 1)
 	if w.ratio != nil {
-		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm())
+		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm()), aggregation.Untold{Records: records}
 	}
-	return aggregation.LawOf(x, fit, w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh()))
+	noise := w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh())
+	return aggregation.LawOf(x, fit, noise), w.design.Untold(x, out.Means, noise, out.Lambda, records)
 }
 
 // fresh is public randomness for the law of the noise: the same at the release

@@ -72,6 +72,14 @@ type ReweighSummary struct {
 	Bias            float64 `json:"bias"`
 	UnperturbedRMSE float64 `json:"unperturbed_rmse"`
 	UnweightedRMSE  float64 `json:"unweighted_rmse"`
+	// Intervals is the share of repeats whose answer has an interval, Coverage the share
+	// of these in which it holds the truth, Width their mean width.
+	Intervals float64 `json:"intervals"`
+	Coverage  float64 `json:"coverage"`
+	Width     float64 `json:"interval_width"`
+	// R2 and Moved are means: see aggregation.Answer.
+	R2    float64 `json:"r_squared"`
+	Moved float64 `json:"distance_moved"`
 	// ForecastSD is the mean standard deviation that releases state of their
 	// answers: noise and sampling.
 	ForecastSD    float64 `json:"forecast_sd"`
@@ -152,12 +160,14 @@ func (s Reweigh) Run(ctx context.Context) (ReweighSummary, error) {
 			out = r
 			out.Truth, out.Unweighted, out.Estimate, out.Unperturbed = 0, 0, 0, 0
 			out.ForecastSD, out.Lambda, out.EffectiveRows, out.LargestWeight, out.UploadBytes = 0, 0, 0, 0, 0
+			out.Intervals, out.Coverage, out.Width, out.R2, out.Moved = 0, 0, 0, 0, 0
 		}
 		k := float64(s.Repeats)
 		for _, m := range []struct{ to, from *float64 }{
 			{&out.Truth, &r.Truth}, {&out.Unweighted, &r.Unweighted}, {&out.Estimate, &r.Estimate},
 			{&out.Unperturbed, &r.Unperturbed}, {&out.ForecastSD, &r.ForecastSD}, {&out.Lambda, &r.Lambda},
 			{&out.EffectiveRows, &r.EffectiveRows}, {&out.LargestWeight, &r.LargestWeight}, {&out.UploadBytes, &r.UploadBytes},
+			{&out.Intervals, &r.Intervals}, {&out.Coverage, &r.Coverage}, {&out.Width, &r.Width}, {&out.R2, &r.R2}, {&out.Moved, &r.Moved},
 		} {
 			*m.to += *m.from / k
 		}
@@ -165,7 +175,9 @@ func (s Reweigh) Run(ctx context.Context) (ReweighSummary, error) {
 		clear = append(clear, r.Unperturbed-r.Truth)
 		raw = append(raw, r.Unweighted-r.Truth)
 	}
-	out.Repeats = s.Repeats
+	if out.Repeats = s.Repeats; out.Intervals > 0 {
+		out.Coverage, out.Width = out.Coverage/out.Intervals, out.Width/out.Intervals
+	}
 	out.RMSE, out.UnperturbedRMSE, out.UnweightedRMSE = rms(errors), rms(clear), rms(raw)
 	out.Bias = stat.Mean(errors, nil)
 	return out, nil
@@ -248,9 +260,15 @@ func (s Reweigh) measure(out *ReweighSummary, d dealt, run Run) error {
 		return err
 	}
 	out.Unweighted, out.Estimate = stat.Mean(b, nil), answer.Estimate
-	out.ForecastSD = math.Hypot(answer.Noise, answer.Sampling)
+	out.ForecastSD, out.R2, out.Moved = math.Hypot(answer.Noise, answer.Sampling), answer.R2, answer.Moved
 	for _, row := range d.private {
 		out.Truth += s.Query[row] / float64(len(d.private))
+	}
+	if answer.Low != nil {
+		out.Intervals, out.Width = 1, *answer.High-*answer.Low
+		if *answer.Low <= out.Truth && out.Truth <= *answer.High {
+			out.Coverage = 1
+		}
 	}
 	out.Unperturbed = math.NaN()
 	if run.Unperturbed.Body != nil {

@@ -1,0 +1,294 @@
+package aggregation
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Answer is the estimate of a query's mean over the private records, and what is wrong
+// with it.
+type Answer struct {
+	Estimate float64 `json:"estimate"`
+	// Noise is the standard deviation due to privacy noise, to first order; Left is how
+	// far from their released means the weights leave what they tell of the query;
+	// Sampling is due to the pool being a sample, Records to the private records
+	// being one of what the features do not tell.
+	Noise    float64 `json:"noise_sd"`
+	Left     float64 `json:"left_sd"`
+	Sampling float64 `json:"sampling_sd"`
+	Records  float64 `json:"records_sd"`
+	// Shift is the standard deviation of the bias that is to be expected where private
+	// records and pool differ in what the features do not tell of the query as they
+	// differ in what these do not tell of each other. It is no bound: nothing that was
+	// released could be one.
+	Shift float64 `json:"shift_sd"`
+	// R2 is the share of the query's variance in the pool that is linear in the
+	// features, for their number; Moved how far the weights move the pool, the standard
+	// deviation of the weights.
+	R2    float64 `json:"r_squared"`
+	Moved float64 `json:"distance_moved"`
+	// Low and High are the 95 % interval; Doubt says why there is none.
+	Low   *float64 `json:"low,omitempty"`
+	High  *float64 `json:"high,omitempty"`
+	Doubt string   `json:"no_interval,omitempty"`
+}
+
+// leastR2 is the share of a query's variance that the features must tell for an answer
+// to have an interval: docs/reweigh.md has the simulations that it was chosen by.
+const leastR2 = 0.25
+
+// Answer estimates the mean of b, one number a pool row: Σwb/Σw.
+//
+// A change of the tilt by δ changes it by about ⟨g, δ⟩, g the weighted
+// covariance of b with x; so the variance from noise is ‖factorᵀg‖². Sampling is
+// that of a self-normalised mean, of what b's regression on x leaves where the
+// weights are calibrated to x; of n records drawn from the same law it leaves 1/n.
+//
+// The interval holds all of that and Untold's shift, by Student's t: the shift is known
+// from as many columns as Untold left out.
+func (l *WeightLaw) Answer(b []float64, u Untold) Answer {
+	n, d := l.x.Dims()
+	total, mean := 0.0, 0.0
+	for i := range n {
+		total += at(l.weight, i)
+		mean += at(l.weight, i) * b[i]
+	}
+	a := Answer{Estimate: mean / total, R2: newWeightLaw(l.x, nil).told(b)}
+	g := l.with(b, a.Estimate)
+	if l.factor != nil {
+		var moved mat.VecDense
+		moved.MulVec(l.factor.T(), g)
+		a.Noise = mat.Norm(&moved, 2)
+	}
+	slope := mat.NewVecDense(d, nil)
+	if l.slope != nil {
+		slope.MulVec(l.slope, g)
+	}
+	squares, left := 0.0, 0.0
+	for i := range n {
+		r := b[i] - a.Estimate
+		for j, x := range l.x.RawRowView(i) {
+			r -= slope.AtVec(j) * (x - l.mean[j])
+		}
+		share := at(l.weight, i) / total
+		squares += r * share * r * share
+		left += r * share * r
+		a.Moved += (share*float64(n) - 1) * (share*float64(n) - 1) / float64(n)
+	}
+	a.Sampling, a.Moved = math.Sqrt(squares), math.Sqrt(a.Moved)
+	a.Records, a.Shift = math.Sqrt(left/u.Records), u.Shift*math.Sqrt(left)
+	for j, gap := range u.gap(l.mean) {
+		a.Left += slope.AtVec(j) * gap
+	}
+	a.Left = math.Abs(a.Left)
+	switch {
+	case u.Columns == 0:
+		a.Doubt = "the release does not say the features' means, from which one could tell how far pool and private records differ"
+	case l.slope == nil:
+		a.Doubt = "the noise left nothing better than equal weights: the answer is the pool's own"
+	case !(a.R2 >= leastR2):
+		a.Doubt = "the features tell too little of the query in the pool: how the private records differ in the rest, nothing says"
+	default:
+		sd := math.Sqrt(a.Noise*a.Noise + a.Left*a.Left + squares + a.Records*a.Records + a.Shift*a.Shift)
+		by := sd * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(u.Columns)}.Quantile(0.975)
+		low, high := max(a.Estimate-by, slices.Min(b)), min(a.Estimate+by, slices.Max(b))
+		a.Low, a.High = &low, &high
+	}
+	return a
+}
+
+// with is the weighted covariance of b, of that weighted mean, with the rows.
+func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
+	n, d := l.x.Dims()
+	total := 0.0
+	for i := range n {
+		total += at(l.weight, i)
+	}
+	g := mat.NewVecDense(d, nil)
+	for i := range n {
+		v := at(l.weight, i) / total * (b[i] - mean)
+		for j, x := range l.x.RawRowView(i) {
+			g.SetVec(j, g.AtVec(j)+v*x)
+		}
+	}
+	return g
+}
+
+// told is the share of b's variance that is linear in the rows, less what as many
+// columns of chance would tell; not below 0.
+func (l *WeightLaw) told(b []float64) float64 {
+	n, d := l.x.Dims()
+	total, mean, square := 0.0, 0.0, 0.0
+	for i := range n {
+		v := at(l.weight, i)
+		total += v
+		mean += v * b[i]
+		square += v * b[i] * b[i]
+	}
+	mean /= total
+	variance := square/total - mean*mean
+	if !(variance > 1e-12) || n <= d+1 {
+		return 0
+	}
+	g := l.with(b, mean)
+	solved := append([]float64(nil), g.RawVector().Data...)
+	newRidged(l.cov, 0).solve(solved)
+	share := mat.Dot(g, mat.NewVecDense(d, solved)) / variance
+	return max(0, 1-(1-share)*float64(n-1)/float64(n-d-1))
+}
+
+// Untold is how far the private records are from the pool in what the features do not
+// tell of each other.
+type Untold struct {
+	// Shift is in standard deviations of what is not told, Columns how many were asked.
+	Shift   float64
+	Columns int
+	// Records is how many private records there are.
+	Records float64
+
+	means []float64 // released, in the units of the rows; nil where they are not
+}
+
+// gap is released less weighted means.
+func (u Untold) gap(weighted []float64) []float64 {
+	out := make([]float64, len(u.means))
+	for j, m := range u.means {
+		out[j] = m - weighted[j]
+	}
+	return out
+}
+
+// mostUntold bounds the cells that Untold looks at: its work is a column's share of
+// cells³ for each column.
+const mostUntold = 1024
+
+// Untold leaves out each column in turn and asks the others for it: the released mean of
+// a cell less what the pool's regression on the other columns' cells, with the fit's
+// ridge, makes of their released means. The squares of that, less what noise and sampling
+// give them, over the variance that is not told, are the column's; Shift is the root of
+// their mean over columns. One standard error that noise leaves of them is added, so that
+// much noise says nothing in a release's favour.
+//
+// It takes the query for one more column that was left out (the random shifts of Jeong &
+// Rothenhäusler 2022, with the shift's size learned from the columns themselves).
+func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambda, records float64) Untold {
+	n, cells := x.Dims()
+	u := Untold{Records: records, means: scaledMeans(means, d.scale())}
+	if cells > mostUntold || cells < 2 {
+		return u
+	}
+	base := newWeightLaw(x, nil)
+	gap := u.gap(base.mean)
+	sampling := 1/records + 1/float64(n)
+	squares := 0.0
+	for _, out := range d.columns() {
+		var rest []int
+		in := map[int]bool{}
+		for _, j := range out.cells {
+			in[j] = true
+		}
+		for _, j := range out.touched {
+			in[j] = true
+		}
+		for j := range cells {
+			if !in[j] {
+				rest = append(rest, j)
+			}
+		}
+		if len(rest) == 0 {
+			continue
+		}
+		s, cross := mat.NewSymDense(len(rest), nil), mat.NewDense(len(rest), len(out.cells), nil)
+		for a, i := range rest {
+			for b := a; b < len(rest); b++ {
+				s.SetSym(a, b, base.cov.At(i, rest[b]))
+			}
+			for b, j := range out.cells {
+				cross.Set(a, b, base.cov.At(i, j))
+			}
+		}
+		slope := times(newRidged(s, lambda).inverse(), cross)
+		signal, doubt, untold := 0.0, 0.0, 0.0
+		for b, j := range out.cells {
+			off := mat.NewVecDense(cells, nil)
+			off.SetVec(j, 1)
+			left, moved := base.cov.At(j, j), gap[j]
+			for a, i := range rest {
+				off.SetVec(i, -slope.At(a, b))
+				left -= slope.At(a, b) * cross.At(a, b)
+				moved -= slope.At(a, b) * gap[i]
+			}
+			if !(left > 1e-3*base.cov.At(j, j)) || base.cov.At(j, j) < 1e-12 {
+				continue // the others tell it all
+			}
+			var of mat.VecDense
+			of.MulVec(noise.Factor.T(), off)
+			chance := mat.Dot(&of, &of) + left*sampling
+			signal += moved*moved - chance
+			doubt += 2 * chance * chance
+			untold += left
+		}
+		if untold > 0 {
+			u.Columns++
+			squares += math.Max(0, signal+math.Sqrt(doubt)) / untold
+		}
+	}
+	if u.Columns > 0 {
+		u.Shift = math.Sqrt(squares / float64(u.Columns))
+	}
+	return u
+}
+
+func scaledMeans(means []float64, by float64) []float64 {
+	out := make([]float64, len(means))
+	for j, m := range means {
+		out[j] = m * by
+	}
+	return out
+}
+
+// leftOut are the cells of a column, and those that it takes part in beside them.
+type leftOut struct{ cells, touched []int }
+
+// columns are the design's, one by one: of mapped rows each is a column.
+func (d *FeatureDesign) columns() (all []leftOut) {
+	if d.mapped {
+		for j := range d.names {
+			all = append(all, leftOut{cells: []int{j}})
+		}
+		return all
+	}
+	place := map[string]int{}
+	for _, g := range d.groups {
+		if g.second.Width > 0 || g.bins > 0 {
+			continue
+		}
+		k, seen := place[g.first.Column]
+		if !seen {
+			k = len(all)
+			place[g.first.Column] = k
+			all = append(all, leftOut{})
+		}
+		for j := range g.width {
+			all[k].cells = append(all[k].cells, g.cell+j)
+		}
+	}
+	for _, g := range d.groups {
+		if g.second.Width == 0 && g.bins == 0 {
+			continue
+		}
+		for _, column := range []string{g.first.Column, g.second.Column} {
+			k, of := place[column]
+			if !of || column == "" {
+				continue
+			}
+			for j := range g.width {
+				all[k].touched = append(all[k].touched, g.cell+j)
+			}
+		}
+	}
+	return all
+}

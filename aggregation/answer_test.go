@@ -1,0 +1,148 @@
+package aggregation
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+)
+
+// numbersDesign is of that many numeric columns.
+func numbersDesign(t *testing.T, columns int) *FeatureDesign {
+	t.Helper()
+	s := dataset.Schema{Label: dataset.Label{Column: "y", Classes: []string{"a", "b"}}}
+	for j := range columns {
+		s.Features = append(s.Features, dataset.Feature{Column: string(rune('a' + j)), Kind: dataset.Numeric, Max: 1})
+	}
+	d, err := NewFeatureDesign(s, FeatureTerms{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestUntold: of independent columns, what the others do not tell is all of it. Where
+// the private records are the pool's own, nothing moved; where each column's mean moved
+// by half a standard deviation, that is the shift; and noise on top of it takes nothing
+// off. Sampling of 20,000 rows gives a column 1/140 of a standard deviation; the tolerances
+// are ten of these.
+func TestUntold(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	const n, columns = 20_000, 8
+	d := numbersDesign(t, columns)
+	pool := mat.NewDense(n, columns, nil)
+	pool.Apply(func(int, int, float64) float64 { return rng.Float64() }, pool)
+	means := make([]float64, columns)
+	for j := range means {
+		means[j] = mat.Sum(pool.ColView(j)) / n
+	}
+	x, quiet := d.Rows(pool), Isotropic(columns, 1e-9)
+	if u := d.Untold(x, means, quiet, 0, n); u.Columns != columns || u.Shift > 0.07 {
+		t.Errorf("the pool's own means: %+v", u)
+	}
+	sd := math.Sqrt(1.0 / 12)
+	for j := range means {
+		means[j] += sd / 2 * float64(1-2*(j%2))
+	}
+	if u := d.Untold(x, means, quiet, 0, n); math.Abs(u.Shift-0.5) > 0.07 {
+		t.Errorf("means half a deviation away: shift %.3f", u.Shift)
+	}
+	if u := d.Untold(x, means, Isotropic(columns, 0.5*sd*d.scale()), 0, n); u.Shift < 0.5 {
+		t.Errorf("with noise as large: shift %.3f says less than without", u.Shift)
+	}
+	if u := d.Untold(x, means, quiet, 0, n); u.Records != n {
+		t.Errorf("%v records", u.Records)
+	}
+}
+
+// TestUntoldLeavesOutAColumn with all that is made of it, its pairs and bins too: they
+// would tell it.
+func TestUntoldLeavesOutAColumn(t *testing.T) {
+	for name, d := range designs(t) {
+		for _, c := range d.columns() {
+			in := map[int]bool{}
+			for _, j := range append(append([]int{}, c.cells...), c.touched...) {
+				in[j] = true
+			}
+			if d.mapped {
+				continue
+			}
+			column := ""
+			for _, g := range d.groups {
+				if len(c.cells) > 0 && g.cell == c.cells[0] {
+					column = g.first.Column
+				}
+			}
+			for _, g := range d.groups {
+				if (g.first.Column == column || (g.second.Width > 0 && g.second.Column == column)) && !in[g.cell] {
+					t.Errorf("%s: leaving out %q leaves %q", name, column, d.names[g.cell])
+				}
+			}
+		}
+	}
+}
+
+// TestAnswerInterval: an interval holds every error that is stated, and there is none
+// where nothing says how wide it would have to be.
+func TestAnswerInterval(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	const n = 4000
+	d := numbersDesign(t, 6)
+	pool := mat.NewDense(n, 6, nil)
+	pool.Apply(func(int, int, float64) float64 { return rng.Float64() }, pool)
+	x := d.Rows(pool)
+	means := []float64{0.55, 0.45, 0.5, 0.52, 0.48, 0.5}
+	noise := Isotropic(6, 1e-3*d.scale())
+	fit := FitWeights(x, nil, scaledMeans(means, d.scale()), noise, 1e-3, 0, rng)
+	told, apart := make([]float64, n), make([]float64, n)
+	for i := range n {
+		if pool.At(i, 0) > 0.5 {
+			told[i] = 1
+		}
+		apart[i] = math.Round(rng.Float64())
+	}
+	u := d.Untold(x, means, noise, 1e-3, 3000)
+	a := LawOf(x, fit, noise).Answer(told, u)
+	if a.Doubt != "" || a.Low == nil {
+		t.Fatalf("no interval: %+v", a)
+	}
+	all := math.Sqrt(a.Noise*a.Noise + a.Left*a.Left + a.Sampling*a.Sampling + a.Records*a.Records + a.Shift*a.Shift)
+	if half := (*a.High - *a.Low) / 2; half < normal95*all || half > 2.6*all { // t of 6 degrees of freedom: 2.45
+		t.Errorf("an interval of ± %.4f for errors of %.4f", half, all)
+	}
+	if a.R2 < 0.5 || a.Moved == 0 || a.Records == 0 || a.Shift == 0 {
+		t.Errorf("%+v", a)
+	}
+	// As many private records as pool rows: √2 of the sampling of the pool alone.
+	u.Records = n
+	if a := LawOf(x, WeightFit{Beta: fit.Beta, Weight: onesOf(n), Lambda: 1e-3}, noise).Answer(told, u); math.Abs(a.Records/a.Sampling-1) > 1e-9 {
+		t.Errorf("sampling %g of the pool and %g of as many records", a.Sampling, a.Records)
+	}
+	zero := fit
+	zero.Lambda = 0
+	for _, c := range []struct {
+		name, doubt string
+		answer      Answer
+	}{
+		{"equal weights", "nothing better than equal weights", LawOf(x, zero, noise).Answer(told, u)},
+		{"a query that no feature tells", "tell too little", LawOf(x, fit, noise).Answer(apart, u)},
+		{"means unknown", "does not say the features' means", LawOf(x, fit, noise).Answer(told, Untold{Records: 1})},
+		{"always so", "tell too little", LawOf(x, fit, noise).Answer(onesOf(n), u)},
+	} {
+		if c.answer.Low != nil || c.answer.High != nil || !strings.Contains(c.answer.Doubt, c.doubt) {
+			t.Errorf("%s: %+v", c.name, c.answer)
+		}
+	}
+}
+
+func onesOf(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = 1
+	}
+	return v
+}
