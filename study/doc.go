@@ -16,7 +16,7 @@
 //   - the machine (Study) is pure: events in, effects out, no clock, socket or
 //     disk, so the server, the simulator and the fault tests drive the same.
 //
-// A kind of study is a folder below this one (classify, ratio, labels, reweigh, describe) and a
+// A kind of study is a folder below this one (classify, ratio, labels, reweigh, describe, evaluate) and a
 // row in study/kinds; it implements Kind and Task. study/bodies, study/classifier and
 // study/keyed hold what kinds share; study/simulate and study/verify use them all.
 package study
