@@ -25,6 +25,7 @@ func newSimulate(c *console) *cobra.Command {
 // simulateClassify holds the flags of simulate classify.
 type simulateClassify struct {
 	source
+	report                                 string
 	parties, shards, repeats, poolRows     int
 	poolFraction, epsilon, delta           float64
 	components                             dataset.Components
@@ -76,6 +77,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits, learners and simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first repeat's release here, for caucus predict")
+	f.StringVar(&s.report, "report", "", reportFlagHelp)
 	return cmd
 }
 
@@ -195,6 +197,9 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 			return err
 		}
 		c.note("wrote %s; use it with: caucus predict --release %s --data FILE", s.out, s.out)
+	}
+	if err := c.reportSimulated(s.report, summary.Release, measuredClassify(summary)); err != nil {
+		return err
 	}
 	doc := classifySummary{summary, time.Since(start).Seconds()}
 	return c.print(doc, func(w io.Writer) error { return printClassify(w, doc) })

@@ -25,6 +25,7 @@ import (
 // simulateDescribe holds the flags of simulate describe.
 type simulateDescribe struct {
 	source
+	report                string
 	mechanism, noise, out string
 	epsilon, delta        float64
 	parties               int
@@ -80,6 +81,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.parties, "parties", 0, "number of virtual parties; default: the party column's, else 10")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of the deal and of simulated noise")
 	f.StringVar(&s.out, "out", "", "write the release here")
+	f.StringVar(&s.report, "report", "", reportFlagHelp)
 	return cmd
 }
 
@@ -148,6 +150,9 @@ func (s *simulateDescribe) run(cmd *cobra.Command, c *console) error {
 			return err
 		}
 		c.note("wrote %s", s.out)
+	}
+	if err := c.reportSimulated(s.report, &release, nil); err != nil {
+		return err
 	}
 	doc.Seconds = time.Since(start).Seconds()
 	return c.print(doc, func(w io.Writer) error { return printDescribe(w, doc) })

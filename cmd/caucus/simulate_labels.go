@@ -20,6 +20,7 @@ import (
 // simulateLabels holds the flags of simulate labels.
 type simulateLabels struct {
 	source
+	report                                         string
 	components                                     dataset.Components
 	mechanism, loss, risk, correction, lambda, out string
 	pictures                                       string
@@ -76,6 +77,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits, maps and simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first repeat's release here, for caucus predict")
+	f.StringVar(&s.report, "report", "", reportFlagHelp)
 	return cmd
 }
 
@@ -174,6 +176,9 @@ func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 			return err
 		}
 		c.note("wrote %s; use it with: caucus predict --release %s --data FILE", s.out, s.out)
+	}
+	if err := c.reportSimulated(s.report, summary.Release, measuredLabels(summary)); err != nil {
+		return err
 	}
 	doc := labelsSummary{summary, time.Since(start).Seconds()}
 	return c.print(doc, func(w io.Writer) error { return printLabels(w, doc, data.schema.Classes()) })

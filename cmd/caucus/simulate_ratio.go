@@ -21,6 +21,7 @@ import (
 // simulateRatio holds the flags of simulate ratio.
 type simulateRatio struct {
 	source
+	report                                       string
 	components                                   dataset.Components
 	terms                                        studyratio.Terms
 	mechanism, setShares, targetShares, protocol string
@@ -80,6 +81,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits, maps and simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first repeat's release here, for caucus ratio")
+	f.StringVar(&s.report, "report", "", reportFlagHelp)
 	return cmd
 }
 
@@ -160,6 +162,9 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 			return err
 		}
 		c.note("wrote %s; use it with: caucus ratio --release %s --data FILE", s.out, s.out)
+	}
+	if err := c.reportSimulated(s.report, summary.Release, measuredRatio(summary)); err != nil {
+		return err
 	}
 	doc := ratioSummary{summary, time.Since(start).Seconds()}
 	return c.print(doc, func(w io.Writer) error { return printRatio(w, doc) })

@@ -21,6 +21,7 @@ import (
 // simulateReweigh holds the flags of simulate reweigh.
 type simulateReweigh struct {
 	source
+	report                                            string
 	components                                        dataset.Components
 	split, query, mechanism, noise, lambda, unit, out string
 	epsilon, delta, share, holdOutShare, keep         float64
@@ -74,6 +75,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.repeats, "repeats", 10, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits and simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first repeat's files to this folder: release, schema, pool, weighted pool, private records and those held out")
+	f.StringVar(&s.report, "report", "", reportFlagHelp)
 	return cmd
 }
 
@@ -202,6 +204,9 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 		if err := s.writeFiles(c, schema, table, summary); err != nil {
 			return err
 		}
+	}
+	if err := c.reportSimulated(s.report, summary.Release, measuredReweigh(summary)); err != nil {
+		return err
 	}
 	doc := reweighSummary{summary, time.Since(start).Seconds()}
 	return c.print(doc, func(w io.Writer) error { return printReweigh(w, doc, s, column+"="+value) })

@@ -5,6 +5,7 @@ import (
 
 	"caucus/aggregation"
 	"caucus/study"
+	"caucus/study/classifier"
 )
 
 // Report says what a labels study adds: how it was trained, what the privatised
@@ -16,6 +17,13 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	}
 	line := func(name, format string, args ...any) {
 		out.Lines = append(out.Lines, study.ReportLine{Name: name, Text: fmt.Sprintf(format, args...)})
+	}
+	out.Answer = classifier.Answer(l.Classifier, r)
+	out.Chart = &study.ReportChart{Title: "class shares of the records", Note: "corrected for the noise on the labels; ± is the standard error", Percent: true}
+	for k, name := range l.Classifier.Classes {
+		bar := study.Bar(name, l.Shares.Projected[k], l.Shares.Error[k])
+		bar.Main = true
+		out.Chart.Bars = append(out.Chart.Bars, bar)
 	}
 	line("", "loss %s, risk %s, correction %s", l.Loss, l.Risk, l.Correction)
 	line("records", "%d, each label as it was with probability %.4f, else one of the other classes", l.Records, l.Keep)

@@ -1,0 +1,215 @@
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/kinds"
+	"caucus/study/verify"
+)
+
+// pageStyle is that of every page; reportPages are their templates.
+var (
+	//go:embed page.css
+	pageStyle string
+	//go:embed report.html
+	reportPages string
+)
+
+// pages are the templates of report.html, and what they call.
+func pages() (*template.Template, error) {
+	return template.New("pages").Funcs(template.FuncMap{
+		"style":   func() template.CSS { return template.CSS(pageStyle) }, // our own
+		"percent": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },
+		"short":   func(v any) string { return fmt.Sprint(v)[:12] },
+		"number": func(v any) string {
+			switch v := v.(type) {
+			case float64:
+				return strconv.FormatFloat(v, 'g', 3, 64)
+			case *float64:
+				return strconv.FormatFloat(*v, 'g', 3, 64)
+			}
+			return fmt.Sprint(v)
+		},
+	}).Parse(reportPages)
+}
+
+// releasePage is what the page of a release shows.
+type releasePage struct {
+	Title, Answer    string
+	Warnings         []string
+	Charts           []*dots
+	Numbers          string
+	Lines            []study.ReportLine
+	Tables           []pageTable
+	Parties, More    int
+	Contributed      []study.PartyID
+	Missing          []study.PartyID
+	Guarantee        string
+	NotProtected     []string
+	Unit             privacy.Unit
+	Costs            []study.ReleaseCost
+	Totals           []study.UnitTotal
+	Findings         []foundGroup
+	NotVerified      string
+	Study, Kind      string
+	Mechanism, Plan  string
+	Command, Version string
+}
+
+// pageTable has each cell with the name of its column, which a phone shows beside it.
+type pageTable struct {
+	Title string
+	Head  []string
+	Rows  [][]pageCell
+}
+
+type pageCell struct{ Name, Text string }
+
+// foundGroup are the findings of one verdict.
+type foundGroup struct {
+	Title, Class string
+	All          []verify.Finding
+}
+
+// mostListed parties and mostTableRows of a table are shown.
+const mostListed, mostTableRows = 60, 300
+
+// newReleasePage is the page of a release that was checked; measured, where not nil,
+// comes first. What a release says may be anybody's words: html/template escapes it.
+func newReleasePage(r study.Release, measured *study.ReportChart, found []verify.Finding) (releasePage, error) {
+	p, err := kinds.Usable(r)
+	if err != nil {
+		return releasePage{}, err
+	}
+	report, err := kinds.Report(r)
+	if err != nil {
+		return releasePage{}, err
+	}
+	page := releasePage{
+		Title: "What came out of " + p.Name, Answer: report.Answer, Warnings: r.Result.Warnings, Lines: report.Lines,
+		Parties: r.Parties, Contributed: r.Contributed, Missing: r.Missing,
+		Guarantee: guaranteeWords(p, r.Manifest), NotProtected: r.NotProtected, Unit: p.Unit, Costs: r.Costs, Totals: r.Totals,
+		NotVerified: "It was not verified here. caucus verify recomputes all that it claims from the public pool.",
+		Study:       p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Plan: r.PlanHash.String(), Version: version(),
+	}
+	if page.Answer == "" {
+		page.Answer = fmt.Sprintf("%d parties contributed to this %s study; what it holds is below.", r.Parties, p.Kind)
+	}
+	if more := len(page.Contributed) - mostListed; more > 0 {
+		page.Contributed, page.More = page.Contributed[:mostListed], more
+	}
+	if p.Simulated {
+		page.Warnings = append([]string{"This was a simulation: its noise protected nobody."}, page.Warnings...)
+		page.NotVerified = "There is nothing to verify: a simulation publishes nothing and protects nobody."
+	}
+	for _, c := range []*study.ReportChart{measured, report.Chart} {
+		if d := newDots(c); d != nil {
+			page.Charts = append(page.Charts, d)
+		}
+	}
+	if c, ok := classifier.Of(r.Result); ok {
+		page.Numbers = "For each class it gives " + c.Output.Words() + "."
+	}
+	for _, t := range report.Tables {
+		page.Tables = append(page.Tables, newPageTable(t))
+	}
+	for _, t := range verdictTitles {
+		g := foundGroup{Title: t.title, Class: map[verify.Verdict]string{verify.Fails: "fails", verify.Holds: "holds"}[t.verdict]}
+		for _, f := range found {
+			if f.Verdict == t.verdict {
+				g.All = append(g.All, f)
+			}
+		}
+		if len(g.All) > 0 {
+			page.Findings = append(page.Findings, g)
+		}
+	}
+	return page, nil
+}
+
+func newPageTable(t study.ReportTable) pageTable {
+	out := pageTable{Title: t.Title, Head: t.Head}
+	if more := len(t.Rows) - mostTableRows; more > 0 {
+		out.Title += fmt.Sprintf(" (%d further rows are in the release)", more)
+		t.Rows = t.Rows[:mostTableRows]
+	}
+	for _, row := range t.Rows {
+		var cells []pageCell
+		for i, text := range row {
+			cells = append(cells, pageCell{t.Head[min(i, len(t.Head)-1)], text})
+		}
+		out.Rows = append(out.Rows, cells)
+	}
+	return out
+}
+
+// guaranteeWords say a plan's guarantee to somebody who does not know ε.
+func guaranteeWords(p study.Plan, m study.Manifest) string {
+	s := fmt.Sprintf("Whoever reads the release can hardly tell whether any one %s was another: the chance of any outcome changes by at most a factor e^%g = %.3g", p.Unit, p.Epsilon, math.Exp(p.Epsilon))
+	if p.Delta > 0 {
+		s += fmt.Sprintf(", but for a chance of %g", p.Delta)
+	}
+	s += fmt.Sprintf(" (ε = %g, δ = %g).", p.Epsilon, p.Delta)
+	if m.Neighbours != "" {
+		s += " Compared are " + m.Neighbours + "."
+	}
+	if p.Noise == study.NoiseSite {
+		return s + " Each party added its noise before anything left, so this holds against the coordinator too."
+	}
+	return s + " The coordinator added the noise: it is trusted with what the parties sent."
+}
+
+// write writes the page.
+func (p releasePage) write(w io.Writer) error {
+	t, err := pages()
+	if err != nil {
+		return err
+	}
+	return t.ExecuteTemplate(plainWriter{w}, "release", p)
+}
+
+// file writes the page to a file; - is out.
+func (p releasePage) file(name string, out io.Writer) error {
+	if name == "-" {
+		return p.write(out)
+	}
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.write(file), file.Close())
+}
+
+// reportSimulated writes the page of a simulation's release beside what it measured,
+// where a file is named.
+func (c *console) reportSimulated(name string, r *study.Release, measured *study.ReportChart) error {
+	if name == "" {
+		return nil
+	}
+	if r == nil {
+		return errors.New("--report: this simulation made no release to report")
+	}
+	page, err := newReleasePage(*r, measured, nil)
+	if err != nil {
+		return err
+	}
+	page.Command = "caucus " + strings.Join(os.Args[min(1, len(os.Args)):], " ")
+	if err := page.file(name, c.out); err != nil {
+		return err
+	}
+	c.note("wrote %s", name)
+	return nil
+}
+
+const reportFlagHelp = "write a page for people here: what came out, the guarantee, who took part (HTML, one file)"

@@ -1,0 +1,56 @@
+package ratio
+
+import (
+	"fmt"
+	"math"
+
+	"caucus/study"
+)
+
+// Report says whether the release tells class shares of new sets, and those of its own.
+func (Kind) Report(r study.Release) (out study.Report, err error) {
+	p, err := r.DecodedPlan()
+	if err != nil {
+		return out, err
+	}
+	result, err := ResultOf(r)
+	if err != nil {
+		return out, err
+	}
+	classes := p.Schema.Classes()
+	if result.Model == nil {
+		out.Answer = "The sets support no estimate of class shares."
+		if result.Refusal != nil {
+			out.Answer += " " + result.Refusal.Advice
+		}
+		return out, nil
+	}
+	out.Answer = fmt.Sprintf("The release estimates which share of any unlabelled set of records has each of %d values of %s (caucus ratio).", len(classes), p.Schema.Label.Column)
+	if len(result.TrainingShares) != len(classes) {
+		return out, nil
+	}
+	out.Chart = &study.ReportChart{Title: "class shares of all sets of the study together", Note: "± is the standard deviation of the privacy noise", Percent: true}
+	for k, name := range classes {
+		bar := study.Bar(name, result.TrainingShares[k], noiseOf(result, k))
+		bar.Main = true
+		out.Chart.Bars = append(out.Chart.Bars, bar)
+	}
+	return out, nil
+}
+
+// noiseOf is the standard deviation that the sets' noise gives to a class's share of
+// all records, before projection.
+func noiseOf(r Result, class int) float64 {
+	records, variance := 0.0, 0.0
+	for _, s := range r.Sets {
+		n := float64(s.Records)
+		records += n
+		if class < len(s.SD) {
+			variance += n * n * s.SD[class] * s.SD[class]
+		}
+	}
+	if records == 0 {
+		return 0
+	}
+	return math.Sqrt(variance) / records
+}

@@ -1,0 +1,35 @@
+package reweigh
+
+import (
+	"fmt"
+
+	"caucus/study"
+)
+
+// mostCompared features are in a report's chart.
+const mostCompared = 6
+
+// Report says how far the weighted pool stands for the private records.
+func (Kind) Report(r study.Release) (out study.Report, err error) {
+	w, err := WeightsOf(r)
+	if err != nil {
+		return out, err
+	}
+	out.Answer = fmt.Sprintf("The public pool's %d rows, weighted, stand for %d private records; they count as %.0f rows.", len(w.Weight), w.Records, w.EffectiveRows)
+	if w.WorstNoise == 0 {
+		out.Answer = "The noise leaves the public pool as it was: every row weighs the same."
+	}
+	if len(w.Residuals) == 0 {
+		return out, nil
+	}
+	out.Chart = &study.ReportChart{Title: "means of features: as released, in the weighted pool, and in the raw pool", Note: "the features that differ most; ± is the standard deviation of the noise"}
+	for i, d := range w.Residuals {
+		if i == mostCompared {
+			break
+		}
+		bar := study.Bar(d.Feature+", released", d.Released, d.Deviation)
+		bar.Main = true
+		out.Chart.Bars = append(out.Chart.Bars, bar, study.Bar(d.Feature+", weighted pool", d.Weighted, 0), study.Bar(d.Feature+", raw pool", d.Pool, 0))
+	}
+	return out, nil
+}
