@@ -53,7 +53,7 @@ const chartGrey = "#8a8a8a"
 
 // The frame of a chart, in units of its view box.
 const (
-	chartWidth, chartHeight                      = 600.0, 340.0
+	chartWidth, chartHeight                      = 440.0, 320.0
 	chartLeft, chartRight, chartTop, chartBottom = 62.0, 14.0, 12.0, 48.0
 )
 

@@ -109,6 +109,9 @@ type demoMeasure struct {
 	Unperturbed  float64 `json:"unperturbed"`
 	Baseline     float64 `json:"baseline"`
 	BaselineName string  `json:"baseline_name"`
+	// Alone is the mean over sites of what each would say from its own records; null
+	// where that is the baseline.
+	Alone *float64 `json:"one_site_alone"`
 }
 
 // demoCurve is a simulated line of accuracy against ε.
@@ -118,6 +121,8 @@ type demoCurve struct {
 	Unperturbed float64     `json:"unperturbed"`
 	Majority    float64     `json:"majority_class"`
 	Pooled      float64     `json:"pooled"`
+	// Alone is the mean over parties of a classifier of their own records.
+	Alone float64 `json:"one_site_alone"`
 }
 
 type demoPoint struct {
@@ -159,7 +164,7 @@ func (d *demo) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = d.studies(ctx, f, data, &r)
+	releases, err := d.studies(ctx, f, data, &r)
 	if err = errors.Join(err, f.close()); err != nil {
 		return err
 	}
@@ -168,6 +173,9 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	d.note("simulating other budgets")
 	if r.Curves, err = d.curves(ctx, data); err != nil {
+		return err
+	}
+	if err := d.alone(data, &r, releases); err != nil {
 		return err
 	}
 	r.Seconds = time.Since(start).Seconds()
@@ -214,7 +222,7 @@ func (d *demo) curves(ctx context.Context, data demoData) ([]demoCurve, error) {
 				return nil, err
 			}
 			c.Points = append(c.Points, demoPoint{epsilon, s.Accuracy.Released, s.Accuracy.ReleasedSD})
-			c.Unperturbed, c.Majority, c.Pooled = s.Accuracy.Unperturbed, s.Accuracy.MajorityClass, s.Accuracy.Pooled
+			c.Unperturbed, c.Majority, c.Pooled, c.Alone = s.Accuracy.Unperturbed, s.Accuracy.MajorityClass, s.Accuracy.Pooled, s.Accuracy.LocalMean
 		}
 		out = append(out, c)
 	}
@@ -229,10 +237,10 @@ func shareRight(predicted, y []int) float64 {
 
 func printDemo(w io.Writer, r demoReport, out string) error {
 	fmt.Fprintf(w, "\n%d parties with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Records, r.Data, r.Pool, r.Test)
-	t := newTable(w, "study", "kind", "hides", "ε", "δ", "noise by", "parties", "measure", "released", fmt.Sprintf("ε = %g", nearlyClear), "without a study")
+	t := newTable(w, "study", "kind", "hides", "ε", "δ", "noise by", "parties", "measure", "released", "one site alone", fmt.Sprintf("ε = %g", nearlyClear), "without a study")
 	for _, s := range r.Studies {
 		t.add(s.Name, s.Kind, "a "+s.Unit.String(), fmt.Sprint(s.Epsilon), fmt.Sprintf("%.0e", s.Delta), s.Noise,
-			fmt.Sprintf("%d of %d", len(s.Contributed), len(s.Contributed)+len(s.Missing)), s.Measure.Name, fmt.Sprintf("%.3f", s.Measure.Released),
+			fmt.Sprintf("%d of %d", len(s.Contributed), len(s.Contributed)+len(s.Missing)), s.Measure.Name, fmt.Sprintf("%.3f", s.Measure.Released), s.Measure.aloneText(),
 			fmt.Sprintf("%.3f", s.Measure.Unperturbed), fmt.Sprintf("%.3f (%s)", s.Measure.Baseline, s.Measure.BaselineName))
 	}
 	if err := t.render(); err != nil {

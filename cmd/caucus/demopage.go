@@ -6,29 +6,64 @@ import (
 	"html/template"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 )
 
 //go:embed demopage.html
 var demoPage string
 
-// writeDemoPage writes a page without outside assets.
+// shownStudy is a study with its chart.
+type shownStudy struct {
+	demoStudy
+	Dots *dots
+}
+
+// writeDemoPage writes a page without outside assets; what works leads.
 func writeDemoPage(w io.Writer, r demoReport) error {
-	figure := demoChart(r)
-	t, err := template.New("report").Funcs(template.FuncMap{
-		"percent": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },
-		"short":   func(v any) string { return fmt.Sprint(v)[:12] },
-		"number":  func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) },
-	}).Parse(demoPage)
+	t, err := pages()
 	if err != nil {
 		return err
 	}
-	return t.Execute(w, struct {
+	if t, err = t.Parse(demoPage); err != nil {
+		return err
+	}
+	figure := demoChart(r)
+	page := struct {
 		demoReport
+		Title, Answer  string
 		NearlyClear    float64
+		Shown          []shownStudy
+		Budgets        []float64
 		Figure, Legend template.HTML
-	}{r, nearlyClear, template.HTML(figure.svg()), template.HTML(figure.legend())}) // drawn from numbers, names escaped
+	}{
+		demoReport: r, Title: fmt.Sprintf("%d parties learnt together without pooling their data", r.Parties), NearlyClear: nearlyClear,
+		Figure: template.HTML(figure.svg()), Legend: template.HTML(figure.legend()), // drawn from numbers, names escaped
+	}
+	var ahead, behind []string
+	for _, s := range r.ordered() {
+		page.Shown = append(page.Shown, shownStudy{s, newDots(s.Measure.chart())})
+		if s.Measure.gain() > 0 {
+			ahead = append(ahead, s.Name)
+		} else {
+			behind = append(behind, s.Name)
+		}
+	}
+	page.Answer = fmt.Sprintf("At ε = %g, %d of %d studies gave more than one site's own records or public knowledge do%s%s.",
+		r.Epsilon, len(ahead), len(r.Studies), listed(": ", ahead), listed("; not ", behind))
+	if len(r.Curves) > 0 {
+		for _, p := range r.Curves[0].Points {
+			page.Budgets = append(page.Budgets, p.Epsilon)
+		}
+	}
+	return t.ExecuteTemplate(plainWriter{w}, "demo", page)
+}
+
+// listed are names behind some words; nothing for none.
+func listed(words string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return words + strings.Join(names, ", ")
 }
 
 // demoChart draws accuracy against ε: simulated lines with bars of one standard

@@ -205,19 +205,20 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasur
 }
 
 // studies runs each study between the daemons and judges its release.
-func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *demoReport) error {
+func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *demoReport) ([]study.Release, error) {
+	var releases []study.Release
 	for i, c := range d.cases(data) {
 		s, release, err := d.study(ctx, f, data, c)
 		if err != nil {
-			return err
+			return releases, err
 		}
 		s.Release = fmt.Sprintf("release-%d-%s.json", i+1, c.Name)
 		if err := writeSigned(filepath.Join(d.out, s.Release), release); err != nil {
-			return err
+			return releases, err
 		}
-		r.Studies = append(r.Studies, s)
+		r.Studies, releases = append(r.Studies, s), append(releases, release.Release)
 	}
-	return nil
+	return releases, nil
 }
 
 // study runs one.

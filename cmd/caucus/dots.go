@@ -47,7 +47,7 @@ func newDots(c *study.ReportChart) *dots {
 		value := chartTextOf(c, b.Value)
 		strip := `<svg aria-hidden="true" focusable="false" height="22"><line class="axis" x1="2%" x2="98%" y1="11" y2="11"/>`
 		if b.High > b.Low {
-			value += " ± " + chartTextOf(c, (b.High-b.Low)/2)
+			value += off(c, b)
 			strip += fmt.Sprintf(`<line class="range" x1="%.2f%%" x2="%.2f%%" y1="11" y2="11" stroke-width="4"/>`, place(b.Low), place(b.High))
 		}
 		strip += fmt.Sprintf(`<circle class="at" cx="%.2f%%" cy="11" r="6"/></svg>`, place(b.Value))
@@ -62,4 +62,12 @@ func chartTextOf(c *study.ReportChart, v float64) string {
 		return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+// off says how far a number may be off.
+func off(c *study.ReportChart, b study.ReportBar) string {
+	if math.Abs(b.High-2*b.Value+b.Low) < 1e-9*(b.High-b.Low)+1e-12 {
+		return " ± " + chartTextOf(c, (b.High-b.Low)/2)
+	}
+	return " (" + chartTextOf(c, b.Low) + " to " + chartTextOf(c, b.High) + ")"
 }

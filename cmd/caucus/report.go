@@ -113,13 +113,16 @@ func newReleasePage(r study.Release, measured *study.ReportChart, found []verify
 		page.Warnings = append([]string{"This was a simulation: its noise protected nobody."}, page.Warnings...)
 		page.NotVerified = "There is nothing to verify: a simulation publishes nothing and protects nobody."
 	}
-	for _, c := range []*study.ReportChart{measured, report.Chart} {
+	for _, c := range []*study.ReportChart{measured, report.Chart, expected(r.Forecast)} {
 		if d := newDots(c); d != nil {
 			page.Charts = append(page.Charts, d)
 		}
 	}
 	if c, ok := classifier.Of(r.Result); ok {
 		page.Numbers = "For each class it gives " + c.Output.Words() + "."
+		if k := c.Calibration; k != nil {
+			page.Numbers += fmt.Sprintf(" Scores were multiplied by %.2f (%.2f to %.2f with noise and sampling) to be probabilities.", k.Slope, k.Low, k.High)
+		}
 	}
 	for _, t := range report.Tables {
 		page.Tables = append(page.Tables, newPageTable(t))
@@ -136,6 +139,25 @@ func newReleasePage(r study.Release, measured *study.ReportChart, found []verify
 		}
 	}
 	return page, nil
+}
+
+// expected is a forecast as a chart; nil for none.
+func expected(f *study.Forecast) *study.ReportChart {
+	if f == nil {
+		return nil
+	}
+	bar := func(name string, of study.Range) study.ReportBar {
+		return study.ReportBar{Name: name, Value: of.Mid, Low: of.Low, High: of.High}
+	}
+	released := bar("the release", f.Released.Accuracy)
+	released.Main = true
+	return &study.ReportChart{
+		Title: "accuracy that was expected before any data were touched", Note: "the line is the range over how well the features may tell the classes apart", Percent: true,
+		Bars: []study.ReportBar{
+			released, bar("the same without noise", f.Unperturbed.Accuracy), bar("all records pooled", f.Pooled.Accuracy), bar("one party alone", f.Alone.Accuracy),
+			study.Bar("largest class", f.Majority, 0),
+		},
+	}
 }
 
 func newPageTable(t study.ReportTable) pageTable {
@@ -156,7 +178,7 @@ func newPageTable(t study.ReportTable) pageTable {
 
 // guaranteeWords say a plan's guarantee to somebody who does not know ε.
 func guaranteeWords(p study.Plan, m study.Manifest) string {
-	s := fmt.Sprintf("Whoever reads the release can hardly tell whether any one %s was another: the chance of any outcome changes by at most a factor e^%g = %.3g", p.Unit, p.Epsilon, math.Exp(p.Epsilon))
+	s := fmt.Sprintf("Whoever reads the release can hardly tell whether any one %s was another: the chance of any outcome changes by at most a factor %.3g", p.Unit, math.Exp(p.Epsilon))
 	if p.Delta > 0 {
 		s += fmt.Sprintf(", but for a chance of %g", p.Delta)
 	}
@@ -204,12 +226,31 @@ func (c *console) reportSimulated(name string, r *study.Release, measured *study
 	if err != nil {
 		return err
 	}
+	if measured != nil {
+		page.Answer = measuredWords(measured)
+	}
 	page.Command = "caucus " + strings.Join(os.Args[min(1, len(os.Args)):], " ")
 	if err := page.file(name, c.out); err != nil {
 		return err
 	}
 	c.note("wrote %s", name)
 	return nil
+}
+
+// measuredWords say a chart in a sentence, the release first.
+func measuredWords(c *study.ReportChart) string {
+	var main string
+	var others []string
+	for _, b := range c.Bars {
+		words := b.Name + " " + chartTextOf(c, b.Value)
+		if b.Main {
+			main = words
+		} else {
+			others = append(others, words)
+		}
+	}
+	title, _, _ := strings.Cut(c.Title, ";")
+	return strings.ToUpper(title[:1]) + title[1:] + ": " + main + listed("; ", others) + "."
 }
 
 const reportFlagHelp = "write a page for people here: what came out, the guarantee, who took part (HTML, one file)"
