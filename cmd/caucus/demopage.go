@@ -48,8 +48,8 @@ func writeDemoPage(w io.Writer, r demoReport) error {
 			behind = append(behind, s.Name)
 		}
 	}
-	page.Answer = fmt.Sprintf("At ε = %g, %d of %d studies gave more than one site's own records or public knowledge do%s%s.",
-		r.Epsilon, len(ahead), len(r.Studies), listed(": ", ahead), listed("; not ", behind))
+	page.Answer = fmt.Sprintf("At ε = %g, %d of %d studies did better than one site alone and than no study%s%s.",
+		r.Epsilon, len(ahead), len(r.Studies), listed(": ", ahead), listed("; these did not: ", behind))
 	if len(r.Curves) > 0 {
 		for _, p := range r.Curves[0].Points {
 			page.Budgets = append(page.Budgets, p.Epsilon)

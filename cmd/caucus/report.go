@@ -29,9 +29,14 @@ var (
 // pages are the templates of report.html, and what they call.
 func pages() (*template.Template, error) {
 	return template.New("pages").Funcs(template.FuncMap{
-		"style":   func() template.CSS { return template.CSS(pageStyle) }, // our own
-		"percent": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },
-		"short":   func(v any) string { return fmt.Sprint(v)[:12] },
+		"style": func() template.CSS { return template.CSS(pageStyle) }, // our own
+		"percent": func(v any) string {
+			if p, ok := v.(*float64); ok {
+				return fmt.Sprintf("%.1f %%", 100**p)
+			}
+			return fmt.Sprintf("%.1f %%", 100*v.(float64))
+		},
+		"short": func(v any) string { return fmt.Sprint(v)[:12] },
 		"number": func(v any) string {
 			switch v := v.(type) {
 			case float64:
