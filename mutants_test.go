@@ -94,6 +94,16 @@ var mutants = []mutant{
 		found: "TestShareThroughTheDoor",
 	},
 	{
+		name: "both servers release under one id", room: "study/bodies", file: "servers.go", in: "study/simulate",
+		old: "fmt.Sprintf(\"%s/%v\", t.Output, role)", new: "fmt.Sprintf(\"%s/%v\", t.Output, role*0)",
+		found: "TestAggregators$",
+	},
+	{
+		name: "a party sends in clear what its plan says goes in shares", room: "study/bodies", file: "task.go", in: "study/kinds",
+		old: "\tif s.Plan().Noise == study.NoiseAggregators {\n\t\treturn study.Contribution{}, errNoHelper", new: "\tif s.Plan().Noise == study.NoiseAggregators && in.Records == nil {\n\t\treturn study.Contribution{}, errNoHelper",
+		found: "TestAggregators$",
+	},
+	{
 		name: "a server takes a share without checking its proof", room: "aggregation/shares", file: "prepare.go",
 		old: "\tmessage, err := vdaf.PrepSharesToPrep(both)\n\tif err != nil {\n\t\treturn", new: "\tmessage, err := vdaf.PrepSharesToPrep(both)\n\tif err != nil {\n\t\treturn nil\n\t\treturn",
 		found: "TestLiars",

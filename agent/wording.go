@@ -28,6 +28,9 @@ func protects(p study.Plan) string {
 	if p.Noise == study.NoiseSite {
 		return fmt.Sprintf("%s at %s from everyone, the coordinator included%s", hides, budget, beside)
 	}
+	if p.Noise == study.NoiseAggregators {
+		return fmt.Sprintf("%s at %s from everyone, coordinator and helper included unless the two work together%s", hides, budget, beside)
+	}
 	return fmt.Sprintf("%s at %s from readers of the release; the coordinator sees this party's contribution as it is", hides, budget)
 }
 

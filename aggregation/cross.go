@@ -138,8 +138,11 @@ func crossColumn(classes int, sd float64) float64 {
 // CrossInRange says whether a sum over a number of records, at most 2⁴⁰, is
 // possible.
 func CrossInRange(sum, records int64) bool {
-	return -records*crossScale <= sum && sum <= records*crossScale
+	return -CrossMost(records) <= sum && sum <= CrossMost(records)
 }
+
+// CrossMost is the largest magnitude of a sum over a number of records.
+func CrossMost(records int64) int64 { return records * crossScale }
 
 // CrossDeviation is the standard deviation of the noise on each entry of
 // CrossMeans over n records, where a number of independent draws of a variance

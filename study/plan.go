@@ -35,7 +35,14 @@ const (
 	NoiseSite = "site"
 	// NoiseCoordinator: the coordinator, once, on the sum.
 	NoiseCoordinator = "coordinator"
+	// NoiseAggregators: the coordinator and an independent helper, each in full, on its own
+	// secret share of the sum. It can be simulated; daemons have no helper yet.
+	NoiseAggregators = "aggregators"
 )
+
+// Servers are the two of NoiseAggregators: each releases its own share of the sum with
+// noise of its own, so two independent noises are in what they add up to.
+const Servers = 2
 
 // Plan is what all parties of a study agree on. It is immutable once the study
 // is open: its bytes are hashed and the hash is in every contribution.
@@ -69,7 +76,7 @@ type Plan struct {
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Mechanism string       `json:"mechanism"`
-	// Noise is where noise is added: "site" or "coordinator".
+	// Noise is where noise is added: "site" or "coordinator"; "aggregators" in simulations.
 	Noise string `json:"noise"`
 	// Bound is "tight" or "paper" where a mechanism has both.
 	Bound string `json:"bound,omitempty"`
@@ -220,8 +227,14 @@ func (p Plan) CheckCommon() error {
 	if p.Lambda < 0 || math.IsNaN(p.Lambda) || math.IsInf(p.Lambda, 1) {
 		return PlanError("lambda", "%v is negative or not finite: give a ridge above 0, or 0 for auto", p.Lambda)
 	}
-	if p.Noise != NoiseSite && p.Noise != NoiseCoordinator {
-		return PlanError("noise", "%q: want %q or %q", p.Noise, NoiseSite, NoiseCoordinator)
+	switch p.Noise {
+	case NoiseSite, NoiseCoordinator:
+	case NoiseAggregators:
+		if !p.Simulated {
+			return PlanError("noise", "%q needs a second server, a helper, which this version cannot run yet: it can only be simulated (--noise aggregators of the simulate commands); use %q, or %q where the parties trust the coordinator", p.Noise, NoiseSite, NoiseCoordinator)
+		}
+	default:
+		return PlanError("noise", "%q: want %q or %q, or in a simulation %q", p.Noise, NoiseSite, NoiseCoordinator, NoiseAggregators)
 	}
 	if p.Minimum < 1 || p.Minimum > maxUnits {
 		return PlanError("minimum", "%d: at least one contribution is needed", p.Minimum)

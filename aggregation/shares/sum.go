@@ -23,6 +23,30 @@ func (s Share) Add(o Share) error {
 	return nil
 }
 
+// Subtract subtracts another share, in place.
+func (s Share) Subtract(o Share) error {
+	if len(s.elements) != len(o.elements) || len(s.elements) == 0 {
+		return fmt.Errorf("subtract shares: they have %d and %d cells", len(s.elements), len(o.elements))
+	}
+	s.elements.SubAssign(o.elements)
+	return nil
+}
+
+// Clear is a vector as the share of it to which the other is zero: it hides nothing, and
+// is for simulations.
+func Clear(vector []int64) Share {
+	s := Share{make(fp128.Vec, len(vector))}
+	for j, v := range vector {
+		var x fp128.Fp
+		if x.SetUint64(uint64(max(v, -v))); v < 0 {
+			s.elements[j].SubAssign(&x)
+		} else {
+			s.elements[j] = x
+		}
+	}
+	return s
+}
+
 // MarshalBinary is 16 bytes a cell, lowest first.
 func (s Share) MarshalBinary() ([]byte, error) { return s.elements.MarshalBinary() }
 

@@ -32,7 +32,7 @@ type simulateClassify struct {
 	unit, noise, mechanism, bound, learner string
 	lambda, out, poolRelease               string
 	seed                                   uint64
-	tilt                                   bool
+	tilt, realShares                       bool
 	voters                                 voterFlags
 }
 
@@ -61,7 +61,8 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.parties, "parties", 0, "number of virtual parties; default: the party column's, else 100")
 	f.StringVar(&s.unit, "unit", "record", "what one guarantee hides: party, record or label")
 	f.IntVar(&s.shards, "shards", 1, "classifiers a party trains on disjoint shards of its patients")
-	f.StringVar(&s.noise, "noise", "", "who adds noise: site or coordinator; default coordinator for unit party, else site")
+	f.StringVar(&s.noise, "noise", "", "who adds noise: site, coordinator, or aggregators (coordinator and helper, each on secret shares); default coordinator for unit party, else site")
+	f.BoolVar(&s.realShares, "real-shares", false, "with --noise aggregators: split every contribution, and prove and check each share")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
 	f.Float64Var(&s.delta, "delta", -1, "privacy budget δ; default min(1e-6, 1/(10·units))")
 	f.StringVar(&s.mechanism, "mechanism", "", "tally (default at unit party), cross (default at record and label), means (unit party), moment, output, output-paper, majority, average, none")
@@ -179,7 +180,10 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 			Schema: data.schema, Train: data.train, Test: data.test, Pool: data.pool, PoolWeight: data.poolWeight,
 			PoolFraction: s.poolFraction, PoolRows: s.poolRows, Parties: s.parties, Voters: voters, Seed: s.seed,
 		},
-		Proposal: proposal, Repeats: s.repeats,
+		Proposal: proposal, Repeats: s.repeats, Shares: s.realShares,
+	}
+	if s.realShares && s.noise != study.NoiseAggregators {
+		return usagef("--real-shares goes with --noise %s", study.NoiseAggregators)
 	}
 	if err := sim.Check(); err != nil {
 		return usageError{err}

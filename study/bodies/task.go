@@ -110,6 +110,9 @@ func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 }
 
 func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
+	if s.Plan().Noise == study.NoiseAggregators {
+		return study.Contribution{}, errNoHelper // nothing leaves in clear where a plan says shares
+	}
 	vector, weight := s.Local(in)
 	if s.Plan().Noise == study.NoiseCoordinator {
 		return study.Contribution{Body: func([]privacy.Published) ([]byte, error) {
@@ -132,7 +135,7 @@ func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
 }
 
 func (s Task) Reservations(int) ([]study.Reservation, error) {
-	if s.Plan().Noise == study.NoiseCoordinator {
+	if s.Plan().Noise != study.NoiseSite {
 		return nil, nil
 	}
 	t, err := s.Statistic.Terms(1)
@@ -183,8 +186,18 @@ func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, erro
 	if sum, ok := of.Sum.(*releasedSum); ok {
 		return s.Statistic.Finish(sum.released(), rng)
 	}
+	if s.Plan().Noise == study.NoiseAggregators {
+		total, err := s.joined(of.Weight, r)
+		if err != nil {
+			return study.Result{}, fmt.Errorf("finish %s: %w", s.Plan().Kind, err)
+		}
+		return s.Statistic.Finish(total, rng)
+	}
 	if len(r) != 1 {
 		return study.Result{}, fmt.Errorf("finish %s: have %d releases, want 1", s.Plan().Kind, len(r))
+	}
+	if r[0].Residues != nil {
+		return study.Result{}, fmt.Errorf("finish %s: the release is one server's share, which says nothing alone", s.Plan().Kind)
 	}
 	// More numbers than are looked at would be a place to hide some in a release.
 	if have, want := r[0].Len(), s.Statistic.ReleasedCells(); have != want {

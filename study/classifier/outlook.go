@@ -93,6 +93,8 @@ func (o *Outlook) gathered(epsilon float64, parties int, records float64) (aggre
 		g.Draws = float64(parties) * g.Records
 	case o.plan.Noise == study.NoiseSite:
 		g.Draws = float64(parties)
+	case o.plan.Noise == study.NoiseAggregators:
+		g.Draws = study.Servers
 	}
 	return g, nil
 }

@@ -29,6 +29,8 @@ type mechanism struct {
 	units []privacy.Unit
 	// site says whether each party may add the noise itself.
 	site bool
+	// shared says whether a party's part can be split between two servers, with a proof.
+	shared bool
 	// needsDelta: the guarantee is (ε,δ) with δ > 0.
 	needsDelta bool
 	// simulation: no proof covers it as implemented; simulated plans only.
@@ -60,9 +62,9 @@ var (
 
 // mechanisms is the table of the kind's mechanisms.
 var mechanisms = map[string]mechanism{
-	"tally":        {units: allUnits, site: true, needsDelta: true, newStatistic: newVotes("tally"), words: votesWords, gives: classifier.VoteShare},
+	"tally":        {units: allUnits, site: true, shared: true, needsDelta: true, newStatistic: newVotes("tally"), words: votesWords, gives: classifier.VoteShare},
 	"moment":       {units: allUnits, site: true, newStatistic: newVotes("moment"), words: votesWords, gives: classifier.VoteShare},
-	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, newStatistic: newCross, words: crossWords, gives: classifier.Score},
+	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, shared: true, newStatistic: newCross, words: crossWords, gives: classifier.Score},
 	"means":        {units: []privacy.Unit{privacy.Party}, site: true, newStatistic: newMeans, words: meansWords, gives: classifier.Score},
 	"output":       {units: allUnits, solved: true, newStatistic: newOutput("output"), words: votesWords, gives: classifier.VoteShare},
 	"output-paper": {units: allUnits, simulation: true, newStatistic: newOutput("output-paper"), words: votesWords, gives: classifier.VoteShare},
@@ -108,6 +110,9 @@ func (Kind) Check(p study.Plan) error {
 	}
 	if !slices.Contains(m.units, p.Unit) {
 		return study.PlanError("unit", "mechanism %q cannot hide a %s: it hides %v; a bound proved for one record says nothing about a whole party", p.Mechanism, p.Unit, m.units)
+	}
+	if p.Noise == study.NoiseAggregators && !m.shared {
+		return study.PlanError("noise", "nothing is proved of a share of what mechanism %q sends: use tally or cross with aggregators", p.Mechanism)
 	}
 	if p.Noise == study.NoiseSite && !m.site {
 		return study.PlanError("noise", "mechanism %q is made from the votes of all parties together, so only the coordinator can add its noise: use tally, means, moment or cross for noise at the site", p.Mechanism)
@@ -193,9 +198,14 @@ func (Kind) Words(p study.Plan) study.Words {
 	if p.Unit == privacy.Label {
 		w.NotProtected = []string{"features: the guarantee is for labels"}
 	}
-	if p.Noise == study.NoiseSite {
+	switch cross := p.Mechanism == "cross"; {
+	case p.Noise == study.NoiseSite:
 		w.Liar = study.LiesInNoise
-	} else if p.Mechanism == "cross" {
+	case p.Noise == study.NoiseAggregators && cross:
+		w.Liar = study.LiesInRange
+	case p.Noise == study.NoiseAggregators:
+		w.Liar = study.LiesInShares
+	case cross:
 		w.Liar = study.LiesInRecords
 	}
 	return w
@@ -248,8 +258,11 @@ func varianceOf(terms func(epsilon float64) (study.ReleaseTerms, error), cells i
 // lets see of moments without noise, nil where that is they.
 func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense, err error) {
 	weight, draws := float64(size.Parties*t.Plan().Shards), 1
-	if t.Plan().Noise == study.NoiseSite {
+	switch t.Plan().Noise {
+	case study.NoiseSite:
 		draws = size.Parties
+	case study.NoiseAggregators:
+		draws = study.Servers
 	}
 	switch q := t.Statistic.(type) {
 	case *cross:

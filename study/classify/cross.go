@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"caucus/aggregation"
+	"caucus/aggregation/shares"
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/study"
@@ -71,6 +72,11 @@ func (c *cross) ParseClear(body []byte) ([]int64, int64, error) {
 		}
 	}
 	return v, records, nil
+}
+
+// Form: the number of records is public, and each party's proof is for its own.
+func (c *cross) Form(records int64) shares.Form {
+	return shares.Integers(c.Cells(), aggregation.CrossMost(max(records, 1)))
 }
 
 func (c *cross) Terms(int64) (study.ReleaseTerms, error) {

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/shares"
 	"caucus/auxdata"
 	"caucus/learners"
 	"caucus/privacy"
@@ -116,6 +117,11 @@ func (v *votes) ParseClear(body []byte) ([]int64, int64, error) {
 		}
 	}
 	return t.Vector(), t.Ballots(), nil
+}
+
+// Form: a ballot a shard, one vote a row each.
+func (v *votes) Form(ballots int64) shares.Form {
+	return shares.Ballots(v.pool.Rows(), v.classes, int(ballots))
 }
 
 func (v *votes) Terms(int64) (study.ReleaseTerms, error) {

@@ -26,6 +26,9 @@ var kinds = map[string]study.Kind{
 	"reweigh":  reweigh.Kind{},
 }
 
+// aggregated are the kinds whose parties' parts can be split between two servers.
+var aggregated = []string{"classify"}
+
 // Default is the kind of a proposal that names none.
 const Default = "classify"
 
@@ -81,6 +84,9 @@ func Check(p study.Plan) error {
 	}
 	if err := p.CheckCommon(); err != nil {
 		return err
+	}
+	if p.Noise == study.NoiseAggregators && !slices.Contains(aggregated, p.Kind) {
+		return study.PlanError("noise", "nothing is proved of a share of what a %s study sends: %q takes %v", p.Kind, p.Noise, aggregated)
 	}
 	return kind.Check(p)
 }

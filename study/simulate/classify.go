@@ -26,6 +26,8 @@ type Classify struct {
 	// the split's.
 	Proposal study.Proposal
 	Repeats  int
+	// Shares: see Options.
+	Shares bool
 	// Progress, where not nil, is called as contributions arrive.
 	Progress func(done, total int)
 }
@@ -217,7 +219,7 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 		return classifyRepeat{}, err
 	}
 	p := task.Plan()
-	run, err := d.Run(ctx, task, Options{Progress: progressOf(s.Progress, index, s.Repeats, len(d.Parties))})
+	run, err := d.Run(ctx, task, Options{Shares: s.Shares, Progress: progressOf(s.Progress, index, s.Repeats, len(d.Parties))})
 	if err != nil {
 		return classifyRepeat{}, err
 	}

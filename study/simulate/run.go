@@ -11,6 +11,7 @@ import (
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/bodies"
 	"caucus/study/kinds"
 )
 
@@ -30,6 +31,9 @@ type Run struct {
 type Options struct {
 	// Lean leaves out the result without noise.
 	Lean bool
+	// Shares makes, proves and checks the secret shares of every party where aggregators
+	// add the noise; else shares of the sum stand for them, with the same result but for noise.
+	Shares bool
 	// Progress, where not nil, is called as contributions arrive, one at a time.
 	Progress func(done int)
 }
@@ -46,6 +50,14 @@ func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
 	from, err := d.contributions(t, o.Lean)
 	if err != nil {
 		return fail(err)
+	}
+	var two *servers
+	if t.Plan().Noise == study.NoiseAggregators {
+		of, _ := bodies.Of(t) // Check passed it, so it has a statistic
+		if two, err = newServers(of, m.gathered.Sum, o.Shares); err != nil {
+			return fail(err)
+		}
+		m.gathered.Sum = two
 	}
 	var out Run
 	err = eachParty(ctx, len(d.Parties), func(ctx context.Context, i int) (func() error, error) {
@@ -64,6 +76,9 @@ func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
 	})
 	if err != nil {
 		return fail(err)
+	}
+	if two != nil {
+		out.UploadBytes = float64(two.bytes)
 	}
 	out.UploadBytes /= float64(len(d.Parties))
 	if !o.Lean {

@@ -1,0 +1,94 @@
+package kinds_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// TestAggregators: noise by aggregators is simulated where parties' parts can be split
+// with a proof, and nowhere else; no daemon takes such a plan, and no party sends anything for
+// one. It costs a party what one honest server gives, and is said in a person's words.
+func TestAggregators(t *testing.T) {
+	schema, pool, m, records := hospital(t, 400)
+	plan := func(mechanism string) study.Plan {
+		p := testPlan(schema, pool, m)
+		p.Unit, p.Mechanism, p.Noise, p.Simulated = privacy.Record, mechanism, study.NoiseAggregators, true
+		return p
+	}
+	for _, mechanism := range []string{"tally", "cross"} {
+		p := plan(mechanism)
+		if err := kinds.Check(p); err != nil {
+			t.Fatalf("%s: %v", mechanism, err)
+		}
+		real := p
+		real.Simulated = false
+		if err := kinds.Check(real); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "helper") {
+			t.Errorf("%s: a real plan: %v, want a refusal that names the helper", mechanism, err)
+		}
+		task, err := kinds.NewTask(p, pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := task.Contribute(study.Inputs{Records: records}); err == nil || !strings.Contains(err.Error(), "helper") {
+			t.Errorf("%s: a party contributes in clear: %v", mechanism, err)
+		}
+		central := p
+		central.Noise = study.NoiseCoordinator
+		once, err := kinds.NewTask(central, pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := task.Charges(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, err := once.Charges(0); err != nil || !reflect.DeepEqual(have, want) {
+			t.Errorf("%s: a party is charged %v, by one server's noise %v (%v)", mechanism, have, want, err)
+		}
+		if r, err := task.Reservations(10); err != nil || r != nil {
+			t.Errorf("%s: a party reserves %v, %v: it releases nothing itself", mechanism, r, err)
+		}
+		// √2 in noise lies between once and once a site.
+		auc := func(noise string) float64 {
+			q := p
+			q.Noise, q.Epsilon = noise, .5
+			task, err := kinds.NewTask(q, pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := study.ForecastOf(task, study.Size{Parties: 12, Records: 12 * 300})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f.Released.AUC.Mid
+		}
+		site, two, one := auc(study.NoiseSite), auc(study.NoiseAggregators), auc(study.NoiseCoordinator)
+		if !(site < two && two < one) {
+			t.Errorf("%s: forecast of AUC %.4f with noise at sites, %.4f by aggregators, %.4f once", mechanism, site, two, one)
+		}
+		w := task.Words()
+		if !strings.Contains(w.Leaves, "two secret shares") || !strings.Contains(strings.Join(study.NotProtected(p, w), "\n"), "work together") || !strings.Contains(w.Liar, "proof") && !strings.Contains(w.Liar, "proved") {
+			t.Errorf("%s: it is not said who learns what: %q, %q, %q", mechanism, w.Leaves, study.NotProtected(p, w), w.Liar)
+		}
+	}
+	for _, mechanism := range []string{"moment", "output", "output-paper", "none", "majority"} {
+		if err := kinds.Check(plan(mechanism)); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "share") {
+			t.Errorf("%s: %v, want a refusal: nothing is proved of its shares", mechanism, err)
+		}
+	}
+	for _, kind := range kinds.Names() {
+		p := plan("gaussian")
+		if p.Kind = kind; kind == "classify" {
+			continue
+		}
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "noise") {
+			t.Errorf("%s: %v, want a refusal of its noise", kind, err)
+		}
+	}
+}

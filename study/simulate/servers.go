@@ -1,0 +1,133 @@
+package simulate
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	secret "caucus/aggregation/shares"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// servers are coordinator and helper of a study with noise by aggregators. The shares that
+// they add up are those of every party, made and proved, where that is asked for. Else they
+// are shares of the sum: the helper's uniform, the coordinator's the rest. Both are shares of
+// the same sum, and what a share is does not change what is released of both: the sum with
+// both noises, to the integer (TestAggregators holds the two against each other).
+type servers struct {
+	study.Sum // of the contributions in clear, which no server of a real study has
+	task      bodies.Task
+	form      bodies.Provable
+	real      bool
+	random    *rand.ChaCha8 // of a simulation: it hides nothing
+	key       secret.Key
+	total     []int64 // in clear, where shares are of the sum
+	held      [study.Servers]secret.Share
+	bytes     int
+}
+
+func newServers(t bodies.Task, sum study.Sum, real bool) (*servers, error) {
+	form, ok := t.Statistic.(bodies.Provable)
+	if !ok {
+		return nil, fmt.Errorf("simulate aggregators: nothing is proved of a share of what %s sends", t.Plan().Mechanism)
+	}
+	seed := [32]byte(t.Hash())
+	s := &servers{Sum: sum, task: t, form: form, real: real, random: rand.NewChaCha8(seed), key: secret.Key(seed), total: make([]int64, t.Statistic.Cells())}
+	for r := range s.held {
+		s.held[r] = secret.Form{Cells: t.Statistic.Cells()}.NewSum()
+	}
+	return s, nil
+}
+
+// Add adds a contribution, through the two servers where they are real.
+func (s *servers) Add(body []byte) error {
+	vector, weight, err := s.task.Statistic.ParseClear(body)
+	if err != nil {
+		return err
+	}
+	if err := s.Sum.Add(body); err != nil {
+		return err
+	}
+	form := s.form.Form(weight)
+	if err := form.Check(s.task.Plan().MostSites()); err != nil {
+		return err
+	}
+	for r := range s.held {
+		s.bytes += form.PartSize(secret.Role(r))
+	}
+	if !s.real {
+		for j, v := range vector {
+			s.total[j] += v
+		}
+		return nil
+	}
+	context := secret.ContextOf(s.task.Hash(), fmt.Sprint(s.bytes)) // another for each
+	parts, err := form.Split(context, vector, s.random)
+	if err != nil {
+		return err
+	}
+	var prepared [study.Servers]*secret.Preparation
+	for r := range prepared {
+		if prepared[r], err = form.Prepare(s.key, context, secret.Role(r), parts[r]); err != nil {
+			return err
+		}
+	}
+	for r, p := range prepared {
+		share, err := p.Finish(prepared[1-r].Message())
+		if err != nil {
+			return err
+		}
+		if err := s.held[r].Add(share); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// residues are what each server holds of the sum.
+func (s *servers) residues() (out [study.Servers][]privacy.Residue, err error) {
+	if s.real {
+		for r := range out {
+			if out[r], err = s.held[r].Residues(); err != nil {
+				return out, err
+			}
+		}
+		return out, nil
+	}
+	helper := make([]byte, 16*len(s.total))
+	s.random.Read(helper)
+	for j := range s.total { // below 2¹²⁷, and so below the modulus
+		helper[16*j+15] &= 0x7f
+	}
+	held, err := secret.Form{Cells: len(s.total)}.ParseShare(helper)
+	if err != nil {
+		return out, err
+	}
+	rest := secret.Clear(s.total)
+	if err := rest.Subtract(held); err != nil {
+		return out, err
+	}
+	if out[secret.Coordinator], err = rest.Residues(); err != nil {
+		return out, err
+	}
+	out[secret.Helper], err = held.Residues()
+	return out, err
+}
+
+// Requests are both servers' releases.
+func (s *servers) Requests(int) ([]study.Request, error) {
+	residues, err := s.residues()
+	if err != nil {
+		return nil, err
+	}
+	var out []study.Request
+	for r, share := range residues {
+		request, err := bodies.ShareRequest(s.task.Statistic, secret.Role(r), share, s.Weight())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, request)
+	}
+	return out, nil
+}

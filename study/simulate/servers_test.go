@@ -1,0 +1,221 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	secret "caucus/aggregation/shares"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// hospitalDeal is generated hospital data with so many parties, and a task on them.
+func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*Deal, study.Task) {
+	t.Helper()
+	c := dataset.DefaultHospitalConfig()
+	c.Records = 3000
+	table, schema := dataset.Hospitals(c)
+	records, _, err := schema.EncodeLabelled(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Split{Schema: schema, Train: records, PoolFraction: .4, Parties: parties, Seed: 5}.Deal(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of.Name, of.Map = "s", dataset.Components{Project: 8}
+	task, err := d.Task(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, task
+}
+
+func aggregated(mechanism string, delta float64, shards int) study.Proposal {
+	return study.Proposal{Mechanism: mechanism, Unit: privacy.Record, Noise: study.NoiseAggregators, Epsilon: 1, Delta: &delta, Shards: shards}
+}
+
+var aggregatedStudies = map[string]study.Proposal{
+	"tally":         aggregated("tally", 1e-6, 1),
+	"tally, shards": aggregated("tally", 1e-6, 3),
+	"cross":         aggregated("cross", 1e-6, 1),
+	"cross, pure":   aggregated("cross", 0, 1),
+}
+
+// TestAggregators: real shares of every party, proved and checked, and shares of the sum
+// add up to the coordinator's sum, to the integer, before noise; and with it are the same
+// release, since the noise of a simulation repeats.
+func TestAggregators(t *testing.T) {
+	for name, of := range aggregatedStudies {
+		t.Run(name, func(t *testing.T) {
+			d, task := hospitalDeal(t, 5, of)
+			b, _ := bodies.Of(task)
+			want := make([]int64, b.Statistic.Cells())
+			var held [2]*servers
+			for i, real := range []bool{false, true} {
+				sum, err := task.NewSum()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if held[i], err = newServers(b, sum, real); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range d.Parties {
+				vector, weight := d.share(b, i)
+				body, err := b.Statistic.AppendClear(vector, weight)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for j, v := range vector {
+					want[j] += v
+				}
+				for _, s := range held {
+					if err := s.Add(body); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for _, s := range held {
+				r, err := s.residues()
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := secret.Combine(r[0], r[1])
+				if err != nil || !slices.Equal(got, want) {
+					t.Fatalf("real shares %v: they add up to %v, %v; the sum is %v", s.real, got, err, want)
+				}
+				for role, share := range r {
+					if zeros := slices.Index(share, privacy.Residue{}); zeros >= 0 {
+						t.Errorf("real shares %v: the %v's share of cell %d is 0", s.real, secret.Role(role), zeros)
+					}
+				}
+			}
+			var results [2]study.Result
+			for i, real := range []bool{false, true} {
+				run, err := d.Run(t.Context(), task, Options{Shares: real})
+				if err != nil {
+					t.Fatal(err)
+				}
+				results[i] = run.Release.Result
+				checkServers(t, task, run, want)
+			}
+			if fmt.Sprintf("%s", results[0].Body) != fmt.Sprintf("%s", results[1].Body) {
+				t.Error("real shares give another result than shares of the sum")
+			}
+		})
+	}
+}
+
+// checkServers holds what two servers published against the sum: each alone is nothing like
+// it, together they carry both noises, and what is charged is what one of them gives.
+func checkServers(t *testing.T, task study.Task, run Run, sum []int64) {
+	t.Helper()
+	p := run.Published
+	if len(p) != 2 || p[0].ID == p[1].ID {
+		t.Fatalf("%d publications, want one of each server under an id of its own", len(p))
+	}
+	joined, err := secret.Combine(p[0].Residues, p[1].Residues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The mean of n squares of noise over its variance: for both it is 2. Kurtosis is
+	// 3 for Gaussian and below 6 for Laplace and K-norm noise, so its standard error is below
+	// 2√(5/n); at seven of them a false alarm is below 1e-10 where n is large.
+	ratio := 0.
+	for j, v := range joined {
+		ratio += float64(v-sum[j]) * float64(v-sum[j]) / p[0].Variance(j) / float64(len(sum))
+	}
+	if n := float64(len(sum)); n > 500 && math.Abs(ratio-2) > 2*7*math.Sqrt(2/n) || ratio == 0 {
+		t.Errorf("noise is %.2f times one server's variance, want 2", ratio)
+	}
+	costs, err := study.CostsOf(task, run.Release.Weight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(run.Release.Costs) != fmt.Sprint(costs) || len(costs) != 1 {
+		t.Errorf("the release says it costs %v, one honest server gives %v", run.Release.Costs, costs)
+	}
+}
+
+// TestAggregatorsFigures measures accuracy where noise is added at sites, by
+// aggregators and by a coordinator, for docs/aggregators.md. It takes minutes:
+//
+//	CAUCUS_LONG=1 CAUCUS_DATA=DIR go test ./study/simulate -run TestAggregatorsFigures -v -timeout 1h
+func TestAggregatorsFigures(t *testing.T) {
+	if os.Getenv("CAUCUS_LONG") == "" || os.Getenv("CAUCUS_DATA") == "" {
+		t.Skip("a measurement: set CAUCUS_LONG and CAUCUS_DATA")
+	}
+	const repeats = 5
+	places := []string{study.NoiseSite, study.NoiseAggregators, study.NoiseCoordinator}
+	for _, name := range []string{"adult", "wisdm_har", "mnist"} {
+		known, err := dataset.LoadKnown(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		load := func(part string) *dataset.Records {
+			table, err := known.Load(os.DirFS(os.Getenv("CAUCUS_DATA")), part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			records, _, err := known.Schema.EncodeLabelled(table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return records
+		}
+		split := Split{Schema: known.Schema.Meaning(), Train: load("train"), PoolFraction: .25, PoolRows: 2000, Seed: 1}
+		if known.HasTest() {
+			split.Test = load("test")
+		}
+		if most := 24_000; split.Train.Len() > most {
+			split.Train = split.Train.Select(rand.New(rand.NewPCG(1, 1)).Perm(split.Train.Len())[:most])
+		}
+		for _, split.Parties = range []int{12, 50} {
+			scores := map[string][]float64{}
+			for repeat := range repeats {
+				d, err := split.Deal(repeat)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d.Keep = true
+				for _, epsilon := range []float64{.1, .3, 1} {
+					for _, noise := range places {
+						of := study.Proposal{Name: "s", Unit: privacy.Record, Noise: noise, Epsilon: epsilon, Map: dataset.Components{Project: 40, Analysis: "pca"}}
+						task, err := d.Task(of)
+						if err != nil {
+							t.Fatal(err)
+						}
+						run, err := d.Run(context.Background(), task, Options{Lean: true})
+						if err != nil {
+							t.Fatal(err)
+						}
+						score, err := d.Score(task, run.Release.Result)
+						if err != nil {
+							t.Fatal(err)
+						}
+						key := fmt.Sprint(epsilon, noise)
+						scores[key] = append(scores[key], score)
+					}
+				}
+			}
+			for _, epsilon := range []float64{.1, .3, 1} {
+				line := fmt.Sprintf("| %s | %d | %g |", name, split.Parties, epsilon)
+				for _, noise := range places {
+					mean, sd := stat.MeanStdDev(scores[fmt.Sprint(epsilon, noise)], nil)
+					line += fmt.Sprintf(" %.3f ± %.3f |", mean, sd)
+				}
+				t.Log(line)
+			}
+		}
+	}
+}
