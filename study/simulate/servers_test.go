@@ -158,64 +158,79 @@ func TestAggregatorsFigures(t *testing.T) {
 	const repeats = 5
 	places := []string{study.NoiseSite, study.NoiseAggregators, study.NoiseCoordinator}
 	for _, name := range []string{"adult", "wisdm_har", "mnist"} {
-		known, err := dataset.LoadKnown(name)
+		t.Run(name, func(t *testing.T) {
+			split := knownSplit(t, name)
+			for _, split.Parties = range []int{12, 50} {
+				t.Run(fmt.Sprint(split.Parties), func(t *testing.T) { measure(t, name, split, places, repeats) })
+			}
+		})
+	}
+}
+
+// knownSplit is a known set with a pool of 2,000 rows, of at most 24,000 records for
+// pool and parties.
+func knownSplit(t *testing.T, name string) Split {
+	t.Helper()
+	known, err := dataset.LoadKnown(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := func(part string) *dataset.Records {
+		table, err := known.Load(os.DirFS(os.Getenv("CAUCUS_DATA")), part)
 		if err != nil {
 			t.Fatal(err)
 		}
-		load := func(part string) *dataset.Records {
-			table, err := known.Load(os.DirFS(os.Getenv("CAUCUS_DATA")), part)
-			if err != nil {
-				t.Fatal(err)
-			}
-			records, _, err := known.Schema.EncodeLabelled(table)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return records
+		records, _, err := known.Schema.EncodeLabelled(table)
+		if err != nil {
+			t.Fatal(err)
 		}
-		split := Split{Schema: known.Schema.Meaning(), Train: load("train"), PoolFraction: .25, PoolRows: 2000, Seed: 1}
-		if known.HasTest() {
-			split.Test = load("test")
+		return records
+	}
+	split := Split{Schema: known.Schema.Meaning(), Train: load("train"), PoolFraction: .25, PoolRows: 2000, Seed: 1}
+	if known.HasTest() {
+		split.Test = load("test")
+	}
+	if most := 24_000; split.Train.Len() > most {
+		split.Train = split.Train.Select(rand.New(rand.NewPCG(1, 1)).Perm(split.Train.Len())[:most])
+	}
+	return split
+}
+
+// measure logs a table's lines.
+func measure(t *testing.T, name string, split Split, places []string, repeats int) {
+	scores := map[string][]float64{}
+	for repeat := range repeats {
+		d, err := split.Deal(repeat)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if most := 24_000; split.Train.Len() > most {
-			split.Train = split.Train.Select(rand.New(rand.NewPCG(1, 1)).Perm(split.Train.Len())[:most])
-		}
-		for _, split.Parties = range []int{12, 50} {
-			scores := map[string][]float64{}
-			for repeat := range repeats {
-				d, err := split.Deal(repeat)
+		d.Keep = true
+		for _, epsilon := range []float64{.1, .3, 1} {
+			for _, noise := range places {
+				of := study.Proposal{Name: "s", Unit: privacy.Record, Noise: noise, Epsilon: epsilon, Map: dataset.Components{Project: 40, Analysis: "pca"}}
+				task, err := d.Task(of)
 				if err != nil {
 					t.Fatal(err)
 				}
-				d.Keep = true
-				for _, epsilon := range []float64{.1, .3, 1} {
-					for _, noise := range places {
-						of := study.Proposal{Name: "s", Unit: privacy.Record, Noise: noise, Epsilon: epsilon, Map: dataset.Components{Project: 40, Analysis: "pca"}}
-						task, err := d.Task(of)
-						if err != nil {
-							t.Fatal(err)
-						}
-						run, err := d.Run(context.Background(), task, Options{Lean: true})
-						if err != nil {
-							t.Fatal(err)
-						}
-						score, err := d.Score(task, run.Release.Result)
-						if err != nil {
-							t.Fatal(err)
-						}
-						key := fmt.Sprint(epsilon, noise)
-						scores[key] = append(scores[key], score)
-					}
+				run, err := d.Run(context.Background(), task, Options{Lean: true})
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-			for _, epsilon := range []float64{.1, .3, 1} {
-				line := fmt.Sprintf("| %s | %d | %g |", name, split.Parties, epsilon)
-				for _, noise := range places {
-					mean, sd := stat.MeanStdDev(scores[fmt.Sprint(epsilon, noise)], nil)
-					line += fmt.Sprintf(" %.3f ± %.3f |", mean, sd)
+				score, err := d.Score(task, run.Release.Result)
+				if err != nil {
+					t.Fatal(err)
 				}
-				t.Log(line)
+				key := fmt.Sprint(epsilon, noise)
+				scores[key] = append(scores[key], score)
 			}
 		}
+	}
+	for _, epsilon := range []float64{.1, .3, 1} {
+		line := fmt.Sprintf("| %s | %d | %g |", name, split.Parties, epsilon)
+		for _, noise := range places {
+			mean, sd := stat.MeanStdDev(scores[fmt.Sprint(epsilon, noise)], nil)
+			line += fmt.Sprintf(" %.3f ± %.3f |", mean, sd)
+		}
+		t.Log(line)
 	}
 }
