@@ -31,7 +31,7 @@ type Agent struct {
 	// refused says of a study that was refused without a person in which year it
 	// was; "" is until a restart, as policies change with the config.
 	refused map[study.Hash]string
-	// run names this process, so that one identity in two places is noticed; reports
+	// run names a process that Runs, so that one identity in two places is noticed; reports
 	// is what keeps studies waiting here.
 	run     []byte
 	reports *reports
@@ -74,7 +74,7 @@ func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Con
 	}
 	return &Agent{
 		state: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
-		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, run: newRun(), reports: newReports(c.Quiet), preparation: &preparation{prepare: s.draft, clock: c.Clock}, clock: c.Clock, jitter: jitter,
+		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, reports: newReports(c.Quiet), preparation: &preparation{prepare: s.draft, clock: c.Clock}, clock: c.Clock, jitter: jitter,
 	}, nil
 }
 
@@ -109,6 +109,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		id := a.id // it may be renewed meanwhile
 		gossip.Go(func() { a.gossip(ctx, id) })
 	}
+	a.run = newRun()
 	stepTime() // while nothing else is to do
 	a.log.Info("agent started")
 	for _, f := range a.state.checkLocally(ctx, a.id) {

@@ -26,7 +26,7 @@ var diceCalls = map[string][]string{
 	"privacy.Open":       {"openState", "Reconcile"},
 	"privacy.NewMemory":  nil,
 	"privacy.Simulation": {"unperturbed"},
-	"rand.Read":          {"shardKey", "freshRng"},
+	"rand.Read":          {"shardKey", "freshRng", "newRun"},
 	"freshRng":           {"inputs"},
 	"s.inputs":           {"draft", "settle"},
 }

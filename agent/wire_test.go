@@ -154,7 +154,6 @@ func TestRefusalOnTheWire(t *testing.T) {
 			r.config.Quiet = true
 			test.change(r)
 			a, w := connect(t, r)
-			a.run = []byte("run")
 			round(t, a)
 			if test.person != nil {
 				test.person(t, a)
