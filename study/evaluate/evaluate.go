@@ -33,6 +33,9 @@ func (Kind) Check(p study.Plan) error {
 	if err := study.CheckTrainsNothing(p); err != nil {
 		return err
 	}
+	if err := study.CheckForeseesNothing(p); err != nil {
+		return err
+	}
 	var t Terms
 	if err := p.DecodeTerms(&t); err != nil {
 		return err
