@@ -290,7 +290,7 @@ func (s *state) survey(name string, r *SourceReport) (Declaration, error) {
 	if rows := read.lines.Table.Rows(); rows > 0 && read.lines.Malformed == rows {
 		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, rows, len(read.lines.Columns))
 	}
-	records, err := read.encode(own)
+	records, err := read.encode(study.Plan{}, own)
 	if err != nil {
 		return Declaration{}, fmt.Errorf("%s: %w", source.File, read.unlike())
 	}

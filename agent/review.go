@@ -63,7 +63,12 @@ type Review struct {
 	Sampler    string            `json:"sampler"`
 	Parameters map[string]string `json:"parameters"`
 	// Leaves says in words what leaves, Protects what that guarantees.
-	Leaves   string `json:"leaves"`
+	Leaves string `json:"leaves"`
+	// Where is the plan's condition on records, "" where it is about all; About says
+	// so in words, Inside how many of the source's records it holds for.
+	Where    string `json:"where,omitempty"`
+	About    string `json:"about"`
+	Inside   *int   `json:"inside,omitempty"`
 	Protects string `json:"protects"`
 	// Bytes leave: exactly these where the upload is prepared, else no more.
 	Bytes        int      `json:"bytes"`
@@ -155,7 +160,7 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 		Study: p.Name, Plan: h, Purpose: p.Purpose, Contact: p.Contact, Readers: p.Readers, Deadline: p.Deadline,
 		Parties: len(p.Roster), Minimum: p.Minimum,
 		Kind: p.Kind, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, Mechanism: p.Mechanism, Noise: p.Noise,
-		Leaves: kinds.WordsOf(p).Leaves, Protects: protects(p),
+		Leaves: kinds.WordsOf(p).Leaves, Where: p.Where, About: p.About(), Protects: protects(p),
 		Columns: p.Schema.FeatureColumns(), ClearColumns: kinds.WordsOf(p).InClear,
 		Needed: s.config.Policy.needed(),
 		Label:  labelWords(p.Schema.Label), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),

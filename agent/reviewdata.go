@@ -42,6 +42,15 @@ func (s *state) reviewData(r *Review, d dossier, p study.Plan, t study.Task) {
 		return
 	}
 	r.Found, r.Remarks = records.Len(), read.remarks()
+	if p.Where != "" {
+		inside := 0
+		for _, out := range records.Outside {
+			if !out {
+				inside++
+			}
+		}
+		r.Inside = &inside
+	}
 	r.Problems = append(r.Problems, s.config.Data[source.Source].problems(read)...)
 	var pool *mat.Dense
 	if t != nil {

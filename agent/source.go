@@ -20,16 +20,16 @@ func (d Declaration) encoded(p study.Plan) (*dataset.Records, reading, error) {
 	if err != nil {
 		return none(p), r, err
 	}
-	records, err := r.encode(asked(p))
+	records, err := r.encode(p, asked(p))
 	if err != nil {
 		return none(p), r, fmt.Errorf("%s: %w", d.File, errOther)
 	}
 	return records, r, nil
 }
 
-// encode makes records of what was read, and notes what was odd.
-func (r *reading) encode(s dataset.Schema) (records *dataset.Records, err error) {
-	records, r.encoded, err = s.EncodeLabelled(r.lines.Table)
+// encode makes records of what was read as a plan asks for them, and notes what was odd.
+func (r *reading) encode(p study.Plan, s dataset.Schema) (records *dataset.Records, err error) {
+	records, r.encoded, err = p.Encode(s, r.lines.Table)
 	r.columns, r.schema = len(s.FeatureColumns()), s
 	return records, err
 }
@@ -62,7 +62,7 @@ func none(p study.Plan) *dataset.Records {
 	if err != nil { // a schema that was checked names a column once
 		panic(err)
 	}
-	records, _, err := s.EncodeLabelled(t)
+	records, _, err := p.Encode(s, t)
 	if err != nil {
 		panic(err)
 	}

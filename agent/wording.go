@@ -89,6 +89,7 @@ func (r Review) WriteText(w io.Writer) error {
 	for _, a := range r.Amended {
 		line("", "%s", a)
 	}
+	line("about", "%s", r.About)
 	line("leaves", "%s", r.Leaves)
 	if r.Exact {
 		line("size", "%s: exactly this upload, and nothing after it", sizeWords(r.Bytes))
@@ -117,6 +118,9 @@ func (r Review) WriteText(w io.Writer) error {
 		line("data", "%s, declared with %d records", r.Source, r.Records)
 	default:
 		line("data", "%s, declared with %d records, now %d", r.Source, r.Records, r.Found)
+	}
+	if r.Inside != nil {
+		line("", "of them the study is about %d; that number stays here", *r.Inside)
 	}
 	for _, m := range r.Remarks {
 		line("", "%s", m)

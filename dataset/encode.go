@@ -172,6 +172,18 @@ func (t *Table) texts(name string) []string {
 }
 
 func (s Schema) encodeLabel(c *column, y []int) (unknown int) {
+	classOf := s.classesOf(c.values)
+	for i := range y {
+		y[i] = classOf[c.codes.at(i)]
+		if y[i] < 0 {
+			unknown++
+		}
+	}
+	return unknown
+}
+
+// classesOf are the classes of labels as a file writes them, −1 for what is none.
+func (s Schema) classesOf(texts []string) []int {
 	classes := make(map[string]int, len(s.Label.Classes))
 	for k, name := range s.Label.Classes {
 		classes[name] = k
@@ -185,23 +197,17 @@ func (s Schema) encodeLabel(c *column, y []int) (unknown int) {
 	for _, raw := range slices.Sorted(maps.Keys(s.Label.Aliases)) {
 		known.add(raw, classes[s.Label.Aliases[raw]])
 	}
-	classOf := make([]int, len(c.values))
-	for code, text := range c.values {
-		classOf[code] = rest
+	out := make([]int, len(texts))
+	for i, text := range texts {
+		out[i] = rest
 		if s.isMissing(text) {
-			classOf[code] = -1
+			out[i] = -1
 		}
 		if k, ok := known.find(text); ok {
-			classOf[code] = k
+			out[i] = k
 		}
 	}
-	for i := range y {
-		y[i] = classOf[c.codes.at(i)]
-		if y[i] < 0 {
-			unknown++
-		}
-	}
-	return unknown
+	return out
 }
 
 func (s Schema) isMissing(text string) bool { return text == "" || text == s.Missing }

@@ -13,7 +13,14 @@ type Records struct {
 	// Party and Patient name whom a record belongs to; nil when the schema does not
 	// name such a column or the table does not have it.
 	Party, Patient []string
+	// Outside says of each record whether a study that is about some records only is
+	// not about it; it is then the empty record (Schema.EncodeWhere). Nil where a study
+	// is about all.
+	Outside []bool
 }
+
+// IsOutside says so of one record.
+func (r *Records) IsOutside(i int) bool { return r.Outside != nil && r.Outside[i] }
 
 // Len is the number of records.
 func (r *Records) Len() int { return len(r.Y) }
@@ -27,6 +34,9 @@ func (r *Records) Select(rows []int) *Records {
 	}
 	if r.Patient != nil {
 		s.Patient = pickRows(r.Patient, rows)
+	}
+	if r.Outside != nil {
+		s.Outside = pickRows(r.Outside, rows)
 	}
 	if len(rows) > 0 {
 		_, d := r.X.Dims()

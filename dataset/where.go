@@ -22,8 +22,8 @@ func (c Condition) String() string { return c.text }
 func (c Condition) Columns() []string {
 	var all []string
 	seen := map[string]bool{}
-	c.root.visit(func(name string) {
-		if !seen[name] {
+	c.root.visit(func(of comparison) {
+		if name := of.column; !seen[name] {
 			seen[name] = true
 			all = append(all, name)
 		}
@@ -47,12 +47,12 @@ func (c Condition) Rows(t *Table) ([]bool, error) {
 // clause is a node of a condition.
 type clause interface {
 	rows(t *Table) []bool
-	visit(func(column string))
+	visit(func(comparison))
 }
 
 type comparison struct{ column, op, value string }
 
-func (c comparison) visit(f func(string)) { f(c.column) }
+func (c comparison) visit(f func(comparison)) { f(c) }
 
 // rows compares each distinct value of the column once.
 func (c comparison) rows(t *Table) []bool {
@@ -92,7 +92,7 @@ type junction struct {
 	left, right clause
 }
 
-func (j junction) visit(f func(string)) { j.left.visit(f); j.right.visit(f) }
+func (j junction) visit(f func(comparison)) { j.left.visit(f); j.right.visit(f) }
 
 func (j junction) rows(t *Table) []bool {
 	out, right := j.left.rows(t), j.right.rows(t)
@@ -108,7 +108,7 @@ func (j junction) rows(t *Table) []bool {
 
 type negation struct{ of clause }
 
-func (n negation) visit(f func(string)) { n.of.visit(f) }
+func (n negation) visit(f func(comparison)) { n.of.visit(f) }
 
 func (n negation) rows(t *Table) []bool {
 	out := n.of.rows(t)

@@ -17,10 +17,12 @@ type Manifest struct {
 	// Form counts the changes of meaning and wording of a manifest.
 	Form int `json:"form"`
 	// PlanHash names the plan's canonical bytes.
-	PlanHash  Hash         `json:"plan_hash"`
-	Kind      string       `json:"kind"`
-	Mechanism string       `json:"mechanism"`
-	Unit      privacy.Unit `json:"unit"`
+	PlanHash  Hash   `json:"plan_hash"`
+	Kind      string `json:"kind"`
+	Mechanism string `json:"mechanism"`
+	// Where says which records the study is about, "" all; the others were empty ones.
+	Where string       `json:"where,omitempty"`
+	Unit  privacy.Unit `json:"unit"`
 	// Neighbours says which data a reader cannot tell apart.
 	Neighbours string  `json:"neighbours"`
 	Epsilon    float64 `json:"epsilon"`
@@ -121,7 +123,7 @@ func CostOf(output, mechanism string, parameters map[string]string, b privacy.Bo
 func Claim(t Task) Manifest {
 	p, pool, w := t.Plan(), t.Pool(), t.Words()
 	m := Manifest{
-		Form: ManifestForm, PlanHash: t.Hash(), Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Neighbours: w.Neighbours,
+		Form: ManifestForm, PlanHash: t.Hash(), Kind: p.Kind, Mechanism: p.Mechanism, Where: p.Where, Unit: p.Unit, Neighbours: w.Neighbours,
 		Epsilon: p.Epsilon, Delta: p.Delta, Noise: p.Noise, Pool: p.Pool, Totals: Totals(p, w), NotProtected: NotProtected(p, w),
 		Inputs:    BoundInputs{PoolRows: pool.Rows(), Features: pool.Dim(), Classes: len(p.Schema.Classes()), Shards: p.Shards},
 		Simulated: p.Simulated,

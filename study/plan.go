@@ -58,7 +58,11 @@ type Plan struct {
 	// character or a delimiter of the plan's choosing, how many records a site's
 	// file holds, or whether it can be read at all, would tell what is in it.
 	Schema dataset.Schema `json:"schema"`
-	Map    dataset.Map    `json:"map"`
+	// Where says which records the study is about, by a condition on one record's
+	// features and label (dataset.ParseCondition); "" is all. A record that it does not
+	// hold for is an empty one: sizes do not change.
+	Where string      `json:"where,omitempty"`
+	Map   dataset.Map `json:"map"`
 	// Pool is the digest of the public pool.
 	Pool auxdata.Digest `json:"pool"`
 	// Roster lists who may contribute.
@@ -208,6 +212,9 @@ func (p Plan) CheckCommon() error {
 	}
 	if err := p.Schema.Validate(); err != nil {
 		return PlanError("schema", "%v", err)
+	}
+	if err := p.checkWhere(); err != nil {
+		return err
 	}
 	if err := p.Map.Validate(); err != nil {
 		return PlanError("map", "%v", err)

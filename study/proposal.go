@@ -23,6 +23,8 @@ type Proposal struct {
 	Contact string `yaml:"contact"`
 	// Data names the data source that agents should use.
 	Data string `yaml:"data"`
+	// Where says which records the study is about; all where it is empty.
+	Where string `yaml:"where"`
 	// Map is how the pool's features are mapped.
 	Map dataset.Components `yaml:"map"`
 	// Roster lists the parties that may contribute.

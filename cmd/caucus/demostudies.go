@@ -289,7 +289,7 @@ func (d *demo) unperturbed(ctx context.Context, data demoData, c demoCase, propo
 	p.Epsilon = nearlyClear
 	inputs := make([]study.Inputs, len(c.own))
 	for i, table := range c.own {
-		records, _, err := p.Schema.EncodeLabelled(table)
+		records, _, err := p.Encode(p.Schema, table)
 		if err != nil {
 			return study.Release{}, err
 		}

@@ -23,6 +23,9 @@ func describeRelease(w io.Writer, r study.Release) error {
 	}
 	line("study", "%s (%s)", p.Name, r.PlanHash)
 	line("kind", "%s by %s, noise: %s", p.Kind, p.Mechanism, p.Noise)
+	if p.Where != "" {
+		line("about", "%s", agent.Printable(p.About()))
+	}
 	line("guarantee", "%s", guaranteeOf(p))
 	line("parties", "%d contributed: %s", r.Parties, partyList(r.Contributed))
 	if len(r.Missing) > 0 {

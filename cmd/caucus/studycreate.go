@@ -96,6 +96,7 @@ it.`,
 	f.StringVar(&s.Contact, "contact", "", "whom to ask")
 	f.StringVar(&s.Data, "data", "", "the data source agents should use")
 	f.StringVar(&s.Schema, "schema", "", "schema file")
+	f.StringVar(&s.Where, "where", "", "which records the study is about: a condition on features and label, such as 'age >= 65 and sex == Female' (default: all)")
 	f.StringVar(&s.Pool, "pool", "", "CSV file of the public pool (may be .gz)")
 	f.StringVar(&s.PoolRelease, "pool-release", "", "the reweigh release that the pool has its weights from, or was made from: the plan then states what both cost together")
 	componentsFlags(f, &s.Map)

@@ -139,6 +139,9 @@ func appendShared(b []byte, u privacy.Unit, records *dataset.Records, i int) []b
 	for _, v := range records.X.RawRowView(i) {
 		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
 	}
+	if records.IsOutside(i) { // never of a label's making: see Plan.CheckWhere
+		b = append(b, 1)
+	}
 	return b
 }
 
@@ -287,15 +290,7 @@ func filled(s dataset.Schema, records *dataset.Records, n int) *dataset.Records 
 	if have >= n {
 		return records
 	}
-	columns := s.FeatureColumns()
-	table, err := dataset.NewTable(columns, [][]string{make([]string, len(columns))})
-	if err != nil { // a schema that was checked names a column once
-		panic(err)
-	}
-	empty, _, err := s.Encode(table)
-	if err != nil {
-		panic(err)
-	}
+	empty := s.Empty()
 	out := &dataset.Records{X: mat.NewDense(n, s.Dim(), nil), Y: append(slices.Clone(records.Y), make([]int, n-have)...)}
 	for i := range n {
 		if i < have {
@@ -310,6 +305,9 @@ func filled(s dataset.Schema, records *dataset.Records, n int) *dataset.Records 
 	}
 	if records.Patient != nil {
 		out.Patient = append(slices.Clone(records.Patient), make([]string, n-have)...)
+	}
+	if records.Outside != nil { // nobody is there whom the study could be about
+		out.Outside = append(slices.Clone(records.Outside), slices.Repeat([]bool{true}, n-have)...)
 	}
 	return out
 }

@@ -131,7 +131,7 @@ func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	p := study.Plan{
 		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
-		Schema: schema.Meaning(), Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
+		Schema: schema.Meaning(), Where: s.Where, Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
 		Shares: s.Shares, AUC: s.AUC,
 		Unit: s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Bound: s.Bound,
 		Shards: s.Shards, Lambda: s.Lambda, Learner: s.Learner, Tilt: s.Tilt,

@@ -136,6 +136,9 @@ func (Kind) Check(p study.Plan) error {
 	if err := study.CheckForeseesNothing(p); err != nil {
 		return err
 	}
+	if err := study.CheckAboutAll(p, "whoever the condition leaves out would count in a set as a record without class, and move its shares"); err != nil {
+		return err
+	}
 	var t Terms
 	if p.KindTerms == nil {
 		return study.PlanError("kind_terms", "say what the sets and their features are")

@@ -68,6 +68,9 @@ func (Kind) Check(p study.Plan) error {
 	if err := study.CheckForeseesNothing(p); err != nil {
 		return err
 	}
+	if err := study.CheckAboutAll(p, "whoever the condition leaves out would count in the sums as a record with all cells missing, and move the weights"); err != nil {
+		return err
+	}
 	simulation, ok := mechanisms[p.Mechanism]
 	var t Terms
 	if err := p.DecodeTerms(&t); err != nil {

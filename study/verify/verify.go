@@ -113,6 +113,7 @@ func (f *findings) terms(r study.Release, p study.Plan) {
 	}
 	same("kind", r.Kind == p.Kind, r.Kind, p.Kind)
 	same("mechanism", r.Mechanism == p.Mechanism, r.Mechanism, p.Mechanism)
+	same("where", r.Where == p.Where, r.Where, p.Where)
 	same("unit", r.Unit == p.Unit, r.Unit, p.Unit)
 	same("epsilon", r.Epsilon == p.Epsilon, r.Epsilon, p.Epsilon)
 	same("delta", r.Delta == p.Delta, r.Delta, p.Delta)

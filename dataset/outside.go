@@ -1,0 +1,154 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+)
+
+// CheckWhere refuses a condition that does not follow from what the schema says of
+// records: columns that are neither feature nor label, texts that are no level, an
+// order of texts, numbers beyond a column's bounds.
+func (s Schema) CheckWhere(c Condition) error {
+	var err error
+	c.root.visit(func(of comparison) {
+		if err == nil {
+			if err = s.checkComparison(of); err != nil {
+				err = fmt.Errorf("condition %q: %w", c.text, err)
+			}
+		}
+	})
+	return err
+}
+
+func (s Schema) checkComparison(of comparison) error {
+	levels, bounds := s.Label.Classes, (*Feature)(nil)
+	if of.column != s.Label.Column {
+		f, ok := s.featureOf(of.column)
+		if !ok {
+			return fmt.Errorf("column %q is no feature and not the label: the schema has %s", of.column, showColumns(append(s.FeatureColumns(), s.Label.Column)))
+		}
+		if levels = append(slices.Clone(f.Levels), otherLevel); f.Kind == Numeric {
+			bounds = &f
+		}
+	}
+	if bounds == nil {
+		if of.op != "==" && of.op != "!=" {
+			return fmt.Errorf("%s %s: %s is a text, which is compared by == and !=", of.column, of.op, of.column)
+		}
+		if _, known := newLevels(levels).find(of.value); !known {
+			return fmt.Errorf("%q is no level of %s: it has %s", of.value, of.column, listNames(levels))
+		}
+		return nil
+	}
+	v, ok := parseFinite(of.value)
+	if !ok {
+		return fmt.Errorf("%q: %s is a number, so compare it with one", of.value, of.column)
+	}
+	if v < bounds.Min || v > bounds.Max {
+		return fmt.Errorf("%v is beyond the bounds of %s, %v to %v", v, of.column, bounds.Min, bounds.Max)
+	}
+	return nil
+}
+
+// featureOf is the feature that a column belongs to.
+func (s Schema) featureOf(column string) (Feature, bool) {
+	for _, f := range s.Features {
+		if names, _ := f.names(maxColumns); slices.Contains(names, column) {
+			return f, true
+		}
+	}
+	return Feature{}, false
+}
+
+// EncodeWhere is [Schema.EncodeLabelled] for a study that is about the records that a
+// condition holds for, which CheckWhere has passed. The others are empty records, as
+// Empty is, of the same patient and party, and Outside says so; there are as many
+// records as rows. The remarks are of all rows.
+//
+// A cell is compared as the schema means it: a text is its level, or other, a label
+// its class by any of its names, a number itself, not clamped. Of a cell that is
+// missing, or is no number, no comparison holds but !=, and so not of one does.
+//
+// Proof note.
+//   - Neighbours: replace one record, the records of a patient, or all of a party; or
+//     one label, and then the condition does not read the label (study.Plan).
+//   - Lemma: what becomes of a record, Outside included, is a function of its own cells
+//     and of the public condition. So files that are neighbours become files that are
+//     neighbours at the same unit, with as many records; at unit label a record's
+//     features and whether it is outside do not hang on its label, and where it is
+//     outside its label is gone. Patient and party stay, so who moves with whom does
+//     too. Every step that comes after, names and keyed cuts among them (keyed.Records),
+//     sees these records alone, so each proof that is about neighbours holds.
+//   - Numeric model: texts and comparisons; nothing is added up.
+func (s Schema) EncodeWhere(t *Table, c Condition) (*Records, []Remark, error) {
+	r, remarks, err := s.EncodeLabelled(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	inside, err := c.Rows(s.meant(t, c.Columns()))
+	if err != nil {
+		return nil, nil, err
+	}
+	empty := s.Empty()
+	r.Outside = make([]bool, t.rows)
+	for i, in := range inside {
+		if !in {
+			r.Outside[i], r.Y[i] = true, empty.Y[0]
+			copy(r.X.RawRowView(i), empty.X.RawRowView(0))
+		}
+	}
+	return r, remarks, nil
+}
+
+// Empty is the one record whose cells are all missing, without label.
+func (s Schema) Empty() *Records {
+	columns := s.FeatureColumns()
+	t, err := NewTable(columns, [][]string{make([]string, len(columns))})
+	if err != nil { // a schema that was checked names a column once
+		panic(err)
+	}
+	r, _, err := s.Encode(t)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// meant is a table of some columns, its cells as the schema means them.
+func (s Schema) meant(t *Table, columns []string) *Table {
+	var out []column
+	for _, name := range columns {
+		c := *t.column(name)
+		c.values = s.meanings(name, c.values)
+		out = append(out, c)
+	}
+	return newTable(t.rows, out)
+}
+
+// meanings are cells of a column as the schema means them, "" where one is missing.
+func (s Schema) meanings(column string, cells []string) []string {
+	out := make([]string, len(cells))
+	if column == s.Label.Column {
+		for i, k := range s.classesOf(cells) {
+			if k >= 0 {
+				out[i] = s.Label.Classes[k]
+			}
+		}
+		return out
+	}
+	f, _ := s.featureOf(column)
+	known := newLevels(f.Levels)
+	for i, text := range cells {
+		k, isLevel := known.find(text)
+		switch {
+		case isLevel:
+			out[i] = f.Levels[k]
+		case s.isMissing(text):
+		case f.Kind == Categorical:
+			out[i] = otherLevel
+		default:
+			out[i] = text
+		}
+	}
+	return out
+}

@@ -1,0 +1,67 @@
+package study
+
+import (
+	"fmt"
+	"slices"
+
+	"caucus/dataset"
+	"caucus/privacy"
+)
+
+// Condition is the plan's Where, read; ok is false where the study is about all
+// records. The plan was checked.
+func (p Plan) Condition() (c dataset.Condition, ok bool) {
+	if p.Where == "" {
+		return c, false
+	}
+	c, err := dataset.ParseCondition(p.Where)
+	return c, err == nil
+}
+
+// checkWhere refuses a condition that the schema gives no meaning, or that would make
+// what neighbours share hang on what they do not: at unit label a condition on the
+// label would decide by it whether a record's features are used.
+func (p Plan) checkWhere() error {
+	if p.Where == "" {
+		return nil
+	}
+	c, err := dataset.ParseCondition(p.Where)
+	if err != nil {
+		return PlanError("where", "%v", err)
+	}
+	if err := p.Schema.CheckWhere(c); err != nil {
+		return PlanError("where", "%v", err)
+	}
+	if p.Unit == privacy.Label && slices.Contains(c.Columns(), p.Schema.Label.Column) {
+		return PlanError("where", "%q reads the label, which unit label hides: use the features alone, or unit record", p.Where)
+	}
+	return nil
+}
+
+// CheckAboutAll refuses a condition in a plan of a kind to which an empty record is a
+// record like others: who is outside would move its result.
+func CheckAboutAll(p Plan, why string) error {
+	if p.Where == "" {
+		return nil
+	}
+	return PlanError("where", "a %s study is about all records: %s", p.Kind, why)
+}
+
+// Encode makes records of a table by a schema, the plan's or what an agent takes of it:
+// as many as it has rows, those empty that the plan's condition does not hold for. It
+// is the one place where a condition is applied, and all that is made of records comes
+// after it (dataset.Schema.EncodeWhere has the proof).
+func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []dataset.Remark, error) {
+	if c, ok := p.Condition(); ok {
+		return s.EncodeWhere(t, c)
+	}
+	return s.EncodeLabelled(t)
+}
+
+// About says in words which records a study is about.
+func (p Plan) About() string {
+	if p.Where == "" {
+		return "all records"
+	}
+	return fmt.Sprintf("records for which %s; every other counts as an empty one, and how many those are does not show but in what is released with noise", p.Where)
+}
