@@ -50,7 +50,7 @@ var rooms = map[string][]string{
 	"study/kinds":            {"study", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
 	"study/export":           {"study", "study/classifier", "study/kinds", "dataset"},
 	"study/verify":           {"protocol", "study", "study/kinds", "auxdata", "privacy"},
-	"study/simulate":         {"study", "study/bodies", "study/classifier", "study/classify", "study/evaluate", "study/kinds", "study/labels", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
+	"study/simulate":         {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
 	"protocol":               {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":            {},
 	"agent":                  {"internal/folder", "dataset/files", "dataset/mapping", "internal/clock", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},

@@ -154,14 +154,14 @@ var mutants = []mutant{
 		found: "TestBeyondCuts",
 	},
 	{
-		name: "more of a party's records are counted than the plan says", room: "study/describe", file: "describe.go",
+		name: "more of a party's records are counted than the plan says", room: "study/describe", file: "statistic.go",
 		old: "int64(records.Len()) > most {", new: "int64(records.Len()) > 1000*most {",
 		found: "TestPerParty",
 	},
 	{
-		name: "a number that is missing is counted in a bin too", room: "study/describe", file: "columns.go",
-		old:   "\t\t\tout[c.cell+c.of(row, class)]++\n",
-		new:   "\t\t\tout[c.cell+c.of(row, class)]++\n\t\t\tif c.flagged && row[c.encoded+1] > 0.5 {\n\t\t\t\tout[c.cell]++\n\t\t\t}\n",
+		name: "a number that is missing is counted in a bin too", room: "study/describe", file: "statistic.go",
+		old:   "\t\tout = append(out, Part{at + k, l.step})\n",
+		new:   "\t\tout = append(out, Part{at + k, l.step})\n\t\tif c.flagged && row[c.encoded+1] > 0.5 {\n\t\t\tout = append(out, Part{at, l.step})\n\t\t}\n",
 		found: "TestBoundHolds",
 	},
 	{
@@ -188,6 +188,31 @@ var mutants = []mutant{
 		name: "how many records a party has leaves where the party is hidden", room: "study/evaluate", file: "histograms.go",
 		old: "\t\tweight = 1\n", new: "\t\tweight += 0\n",
 		found: "TestPartyBound",
+	},
+	{
+		name: "what a bin leaves out is not cut to what the bound says", room: "study/describe", file: "statistic.go",
+		old: "max(-mostWithin, min(int64(math.Round(v*2*mostWithin)), mostWithin))", new: "int64(math.Round(v * 3 * mostWithin))",
+		found: "TestBoundHolds",
+	},
+	{
+		name: "a record that comes into a study's condition moves no more than one that stays", room: "study/describe", file: "statistic.go",
+		old: "b.L1 = max(b.L1, step*(all+1)+2*mostWithin*numbers)", new: "b.L1 = max(b.L1, step)",
+		found: "TestBoundHolds",
+	},
+	{
+		name: "a record that a study is not about keeps its label", room: "dataset", file: "outside.go",
+		old: "r.Outside[i], r.Y[i] = true, empty.Y[0]", new: "r.Outside[i], r.Y[i] = true, max(r.Y[i], empty.Y[0])",
+		found: "TestEncodeWhere",
+	},
+	{
+		name: "a condition on a label decides whether features are used", room: "study", file: "where.go", in: "study/kinds",
+		old: "if p.Unit == privacy.Label && slices", new: "if p.Unit == privacy.Party && slices",
+		found: "TestWhereRefusals",
+	},
+	{
+		name: "a record that is empty and one that a study is not about have one name", room: "study/keyed", file: "keyed.go", in: "study/kinds",
+		old: "\tif records.IsOutside(i) {", new: "\tif records.IsOutside(i) && i < 0 {",
+		found: "TestWhereSorted",
 	},
 	{
 		name: "more of a party's records are added than the plan says", room: "study/reweigh", file: "reweigh.go", in: "study/kinds",

@@ -87,6 +87,17 @@ func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
 	return m, nil
 }
 
+// CrossLabelled is about how many records with a label sums over classes and d features
+// are of, with the standard deviation that noise of sd on each sum gives it: what the
+// intercepts say.
+func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) {
+	each := math.Floor(crossScale / math.Sqrt2)
+	for k := range classes {
+		n += sums[k*d+d-1] / each
+	}
+	return n, math.Sqrt(float64(classes)) * sd / each
+}
+
 // CrossMoments makes the moments that FitVotes reads from the class sums means
 // (d×classes, mean over records), for a pool whose mean row is mean. The
 // columns are centred to sum to the pool's mean, because G is the pool's: what

@@ -8,16 +8,6 @@ import (
 	"caucus/privacy"
 )
 
-// Condition is the plan's Where, read; ok is false where the study is about all
-// records. The plan was checked.
-func (p Plan) Condition() (c dataset.Condition, ok bool) {
-	if p.Where == "" {
-		return c, false
-	}
-	c, err := dataset.ParseCondition(p.Where)
-	return c, err == nil
-}
-
 // checkWhere refuses a condition that the schema gives no meaning, or that would make
 // what neighbours share hang on what they do not: at unit label a condition on the
 // label would decide by it whether a record's features are used.
@@ -52,10 +42,17 @@ func CheckAboutAll(p Plan, why string) error {
 // is the one place where a condition is applied, and all that is made of records comes
 // after it (dataset.Schema.EncodeWhere has the proof).
 func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []dataset.Remark, error) {
-	if c, ok := p.Condition(); ok {
-		return s.EncodeWhere(t, c)
+	if p.Where == "" {
+		return s.EncodeLabelled(t)
 	}
-	return s.EncodeLabelled(t)
+	c, err := dataset.ParseCondition(p.Where)
+	if err == nil {
+		err = s.CheckWhere(c)
+	}
+	if err != nil { // of a plan that was not checked
+		return nil, nil, PlanError("where", "%v", err)
+	}
+	return s.EncodeWhere(t, c)
 }
 
 // About says in words which records a study is about.

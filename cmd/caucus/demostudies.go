@@ -111,7 +111,7 @@ func (d *demo) cases(data demoData) []demoCase {
 		demoCase{
 			Proposal: study.Proposal{
 				Name: "counts", Kind: "describe", Data: demoSource, Epsilon: d.epsilon,
-				Purpose: fmt.Sprintf("know what the private records look like before anything is learned: each agent sends noisy counts of them by level, interval and class. The raw pool lacks nine of ten rows with %s", data.group),
+				Purpose: fmt.Sprintf("know what the private records look like before anything is learned: each agent sends noisy counts of them, a table one. The raw pool lacks nine of ten rows with %s", data.group),
 			},
 			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release, pool *auxdata.Pool) (demoMeasure, error) { return judgeCounts(r, pool, data) },
 		},
@@ -170,30 +170,31 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasur
 	if err != nil {
 		return demoMeasure{}, err
 	}
-	released, err := describe.CountsOf(r)
+	released, err := describe.TableOf(r)
 	if err != nil {
 		return demoMeasure{}, err
 	}
 	truth := make([][]float64, len(released.Columns))
 	for _, table := range data.parties {
-		records, _, err := p.Schema.Encode(table)
+		records, _, err := p.Encode(p.Schema, table)
 		if err != nil {
 			return demoMeasure{}, err
 		}
 		for i, c := range describe.Exact(p, records).Columns {
 			if truth[i] == nil {
-				truth[i] = make([]float64, len(c.Noisy))
+				truth[i] = make([]float64, len(c.Groups[0].Noisy))
 			}
-			for k, n := range c.Noisy {
-				truth[i][k] += float64(n) / float64(released.Records)
+			for k, n := range c.Groups[0].Noisy {
+				truth[i][k] += n / float64(released.Records)
 			}
 		}
 	}
 	raw := describe.Exact(p, &dataset.Records{X: pool.Encoded, Y: make([]int, pool.Rows())})
-	off := func(of describe.Counts) float64 {
+	off := func(of describe.Table) float64 {
 		sum, cells := 0.0, 0.0
 		for i, c := range of.Columns[:len(of.Columns)-1] { // the pool has no labels
-			for k, share := range c.Shares {
+			for k, n := range c.Groups[0].Counts {
+				share := n / float64(of.Records)
 				sum, cells = sum+(share-truth[i][k])*(share-truth[i][k]), cells+1
 			}
 		}

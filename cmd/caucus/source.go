@@ -9,6 +9,7 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/study"
 )
 
 // source is where a command's records come from: files with a schema, a known
@@ -17,9 +18,11 @@ type source struct {
 	train, test, pool, schema string
 	known, dataDir            string
 	partyColumn, poolWhere    string
-	holdOut                   bool
-	records                   int
-	seed                      uint64
+	// where says which records a study is about; "" all.
+	where   string
+	holdOut bool
+	records int
+	seed    uint64
 
 	format  dataset.Format // of the files, once tables has read them
 	reading reading
@@ -108,7 +111,9 @@ func (s *source) load(c *console) (loaded, error) {
 		}
 		encode := schema.Encode
 		if part.labelled {
-			encode = schema.EncodeLabelled
+			encode = func(t *dataset.Table) (*dataset.Records, []dataset.Remark, error) {
+				return study.Plan{Where: s.where}.Encode(schema, t)
+			}
 		}
 		records, remarks, err := encode(part.table)
 		if err != nil {

@@ -2,6 +2,7 @@ package classify
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"caucus/aggregation"
@@ -97,17 +98,25 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 	if total.Weight <= 0 {
 		return study.Result{}, fmt.Errorf("fit cross sums: no records were contributed")
 	}
-	sd, err := c.deviation(total.Weight, total.Draws)
+	records, unsure, err := c.records(total)
+	if err != nil {
+		return study.Result{}, err
+	}
+	sd, err := c.deviation(records, total.Draws)
 	if err != nil {
 		return study.Result{}, err
 	}
 	fit, err := aggregation.FitCross(c.pool, total.Values, aggregation.CrossTerms{
-		Classes: c.classes, Deviation: sd, Records: total.Weight, Lambda: c.plan.Lambda, Tilt: c.plan.Tilt, Keep: keepRows,
+		Classes: c.classes, Deviation: sd, Records: records, Lambda: c.plan.Lambda, Tilt: c.plan.Tilt, Keep: keepRows,
 	}, rng)
 	if err != nil {
 		return study.Result{}, err
 	}
 	model, warnings := c.classifier(fit)
+	if unsure {
+		model, warnings = classifier.New(c.plan, fit.Fit, classifier.Score)
+		warnings = append(warnings, "noise does not let anyone tell how many records the study is about: the classifier was fitted as if it were all, so its scores are too near to 0")
+	}
 	switch drift := fit.Drift; {
 	case fit.Tilted:
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected): it was tilted to their released feature mean and now counts as %.0f of %d rows. What a tilt of the features cannot mend stays biased", drift.Statistic, drift.Directions, fit.EffectiveRows, c.pool.Rows()))
@@ -144,6 +153,25 @@ func (c *cross) classifier(fit aggregation.CrossFit) (classifier.Classifier, []s
 	model.Calibration = &classifier.Calibration{Intercept: of.Intercept, Slope: of.Slope, SlopeSD: of.SlopeSD}
 	model.Calibration.Low, model.Calibration.High = of.Interval()
 	return model, warnings
+}
+
+// records is how many records the sums are of: those that were declared, or where the
+// study is about some of them, those with a label, which the released sums themselves
+// tell with noise; unsure where that is less than four of its deviations.
+func (c *cross) records(total bodies.Total) (n float64, unsure bool, err error) {
+	if c.plan.Where == "" {
+		return total.Weight, false, nil
+	}
+	t, err := c.Terms(int64(total.Weight))
+	if err != nil {
+		return 0, false, err
+	}
+	sd := math.Sqrt(float64(total.Draws) * privacy.VarianceOf(t.Mechanism, t.Bound, 0, c.Cells()))
+	n, off := aggregation.CrossLabelled(total.Values, c.classes, c.pool.Dim(), sd)
+	if n < max(1, 4*off) {
+		return total.Weight, true, nil
+	}
+	return n, false, nil
 }
 
 // deviation is the standard deviation of the noise on each class sum's mean.

@@ -8,20 +8,23 @@ import (
 )
 
 // column is one column of the schema, features first and the label last, with its
-// cells: a run of the released vector.
+// cells: a run of the released vector for each group of records.
 type column struct {
 	name string
 	// levels name the cells of a text or a label; nil for a number.
 	levels []string
 	// edges are bins+1 public numbers in the column's own unit; nil but for a number.
 	edges []float64
+	// log: the bins are equal on the logarithm's scale.
+	log bool
 	// encoded is the first of the record's encoded columns, −1 for the label; width
 	// how many there are.
 	encoded, width int
 	// flagged: the encoded column behind a number's says whether it is missing.
 	flagged bool
-	// cell is the column's first cell.
-	cell int
+	// first is the column's first cell, groups how many runs of cells it has: one for
+	// each level of the grouping column, or 1.
+	first, groups int
 }
 
 // The cells of what has no cell of its own.
@@ -39,31 +42,24 @@ const nudge = 1e-9
 // the scale that the schema encodes it by (the logarithm's where it says log).
 func columnsOf(s dataset.Schema, bins int) []column {
 	var all []column
-	add := func(c column) {
-		if n := len(all); n > 0 {
-			c.cell = all[n-1].cell + all[n-1].cells()
-		}
-		all = append(all, c)
-	}
 	blocks := s.Blocks()
 	for _, f := range s.Features {
 		for range columnsIn(f) {
 			b := blocks[0]
 			blocks = blocks[1:]
-			c := column{name: b.Column, encoded: b.Start, width: b.Width}
+			c := column{name: b.Column, encoded: b.Start, width: b.Width, groups: 1}
 			if b.OneHot {
 				c.levels = levelsOf(f, b.Width)
 			} else {
-				c.edges, c.flagged = edgesOf(f, bins), f.Missing
+				c.edges, c.flagged, c.log = edgesOf(f, bins), f.Missing, f.Log
 			}
 			if c.flagged {
 				blocks = blocks[1:]
 			}
-			add(c)
+			all = append(all, c)
 		}
 	}
-	add(column{name: s.Label.Column, encoded: -1, levels: append(s.Classes(), noClass)})
-	return all
+	return append(all, column{name: s.Label.Column, encoded: -1, levels: append(s.Classes(), noClass), groups: 1})
 }
 
 // columnsIn is how many columns of the file a feature stands for.
@@ -103,7 +99,7 @@ func edgesOf(f dataset.Feature, bins int) []float64 {
 	return edges
 }
 
-// cells is how many cells a column has.
+// cells is how many cells of counts a column has in each group.
 func (c column) cells() int {
 	switch {
 	case c.levels != nil:
@@ -111,8 +107,23 @@ func (c column) cells() int {
 	case c.flagged:
 		return len(c.edges)
 	}
-	return len(c.edges) - 1
+	return c.bins()
 }
+
+// bins is how many cells are intervals of a number.
+func (c column) bins() int { return max(len(c.edges)-1, 0) }
+
+// run is how many numbers of the vector a column has in each group: its counts, and
+// of a number the two sums of what bins leave out.
+func (c column) run() int {
+	if c.levels == nil {
+		return c.cells() + 2
+	}
+	return c.cells()
+}
+
+// at is where the run of a group begins.
+func (c column) at(group int) int { return c.first + group*c.run() }
 
 // of is the cell of the column in which a record lies: exactly one, whatever the
 // encoded row and the class are.
@@ -139,31 +150,18 @@ func binOf(v float64, bins int) int {
 	return min(int(math.Min(v, 1)*float64(bins)+nudge), bins-1)
 }
 
-// count adds up the cells of all records.
-func count(columns []column, r *dataset.Records) []int64 {
-	out := make([]int64, cellsOf(columns))
-	for i, class := range r.Y {
-		row := r.X.RawRowView(i)
-		for _, c := range columns {
-			out[c.cell+c.of(row, class)]++
-		}
+// within is where in its bin, whose middle is (k+½)/bins, a number of [0,1] lies:
+// first = its distance from the middle in bins, and second = what its square of the
+// distance from ½ has beyond that of the middle, in bins too. Neither is beyond ±½:
+// with w = 1/bins, m the middle and r the first, the second is 2(m−½)r + r²w, and
+// |m−½| ≤ ½ − w/2.
+func within(v float64, k, bins int) (first, second float64) {
+	if !(v > 0) {
+		v = 0
 	}
-	return out
-}
-
-// cellsOf is how many cells columns have together.
-func cellsOf(columns []column) int {
-	last := columns[len(columns)-1]
-	return last.cell + last.cells()
-}
-
-// moving is how many columns have more than one cell: in another column no record
-// moves anything.
-func moving(columns []column) (d int64) {
-	for _, c := range columns {
-		if c.cells() > 1 {
-			d++
-		}
-	}
-	return d
+	v = math.Min(v, 1)
+	w := 1 / float64(bins)
+	middle := (float64(k) + 0.5) * w
+	r := (v - middle) / w
+	return r, 2*(middle-0.5)*r + r*r*w
 }

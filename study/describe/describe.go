@@ -3,16 +3,13 @@ package describe
 import (
 	"cmp"
 	"fmt"
-	"math"
-	"math/rand/v2"
+	"slices"
 
-	"caucus/aggregation"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
-	"caucus/study/keyed"
 )
 
 // Kind is the kind of study that counts records by column. Its unit is the record;
@@ -23,6 +20,12 @@ type Kind struct{}
 type Terms struct {
 	// Bins is into how many equal parts a number's public range is cut: 2 to maxBins.
 	Bins int `json:"bins" yaml:"bins"`
+	// By names the label or a text of the schema: everything is told for each of its
+	// levels. "" tells it of all records together.
+	By string `json:"by,omitempty" yaml:"by"`
+	// Count asks for nothing but how many records the plan's condition holds for. Bins
+	// is then 0.
+	Count bool `json:"count,omitempty" yaml:"count"`
 	// PerParty is the most records that one party counts; of more, a part chosen by
 	// keys. With it a guarantee for a record counts that often for a party. 0: unknown,
 	// and then the study guarantees nothing for a whole party.
@@ -69,6 +72,9 @@ func (Kind) Check(p study.Plan) error {
 	case p.Shards > 1:
 		return study.PlanError("shards", "%d: describe trains nothing at a site, so set shards to 1", p.Shards)
 	}
+	if t.Count && p.Where == "" {
+		return study.PlanError("where", "describe.count asks how many records match, so say which: where: age >= 65")
+	}
 	if err := t.check(p.Schema); err != nil {
 		return err
 	}
@@ -77,21 +83,43 @@ func (Kind) Check(p study.Plan) error {
 
 // check refuses terms that make no statistic of a schema.
 func (t Terms) check(s dataset.Schema) error {
-	switch {
-	case t.Bins < 2 || t.Bins > maxBins:
-		return study.PlanError("describe.bins", "%d: give 2 to %d", t.Bins, maxBins)
-	case t.PerParty < 0 || t.PerParty > 1<<40:
+	if t.PerParty < 0 || t.PerParty > 1<<40 {
 		return study.PlanError("describe.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
 	}
-	if n := mostCells(s, t.Bins); n > maxCells {
-		return study.PlanError("describe", "up to %d counts, at most %d are possible: use fewer bins or leave columns out", n, maxCells)
+	if t.Count {
+		if t.Bins != 0 || t.By != "" {
+			return study.PlanError("describe.count", "a single number has neither bins nor groups: leave bins and by out, or count")
+		}
+		return nil
+	}
+	if t.Bins < 2 || t.Bins > maxBins {
+		return study.PlanError("describe.bins", "%d: give 2 to %d", t.Bins, maxBins)
+	}
+	groups := 1
+	if t.By != "" {
+		if groups = levelsIn(s, t.By); groups == 0 {
+			return study.PlanError("describe.by", "%q is neither the label nor a text of the schema, whose levels are public: group by one of those", t.By)
+		}
+	}
+	if n := groups * (s.Dim()*(t.Bins+3) + len(s.Classes()) + 1); n > maxCells {
+		return study.PlanError("describe", "up to %d counts, at most %d are possible: use fewer bins or groups, or leave columns out", n, maxCells)
 	}
 	return nil
 }
 
-// mostCells bounds the cells of a schema without listing them.
-func mostCells(s dataset.Schema, bins int) int {
-	return s.Dim()*bins + len(s.Classes()) + 1
+// levelsIn is how many levels a grouping column has, what is none of them included; 0
+// where it cannot be one.
+func levelsIn(s dataset.Schema, column string) int {
+	if column == s.Label.Column {
+		return len(s.Classes()) + 1
+	}
+	for _, f := range s.Features {
+		names, _ := dataset.ExpandNames(f.Columns) // the schema was checked
+		if f.Kind == dataset.Categorical && (f.Column == column || slices.Contains(names, column)) {
+			return len(f.Levels) + 1
+		}
+	}
+	return 0
 }
 
 // termsOf are the terms of a plan that was checked.
@@ -103,7 +131,7 @@ func termsOf(p study.Plan) Terms {
 
 // Terms and Body: see study.Kind.
 func (Kind) Terms() any { return new(Terms) }
-func (Kind) Body() any  { return new(Counts) }
+func (Kind) Body() any  { return new(Table) }
 
 // Complete fills in the defaults: ten bins, and the quieter noise.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
@@ -113,11 +141,13 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	if err := s.DecodeTerms(&t); err != nil {
 		return err
 	}
-	t.Bins = cmp.Or(t.Bins, DefaultTerms().Bins)
+	if !t.Count {
+		t.Bins = cmp.Or(t.Bins, DefaultTerms().Bins)
+	}
 	if err := p.SetTerms(t); err != nil {
 		return err
 	}
-	if t.check(p.Schema) != nil { // Check says so
+	if t.check(p.Schema) != nil || t.Count && p.Where == "" { // Check says so
 		return nil
 	}
 	q := newCounts(*p)
@@ -127,137 +157,25 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 
 func (Kind) Words(p study.Plan) study.Words {
 	t := termsOf(p)
+	leaves := fmt.Sprintf("for each column of the schema, how many of this site's records have each level or class, or a number in each of %d public intervals, with two sums of where in those the numbers lie", t.Bins)
+	received := "counts of its records by column"
+	if t.By != "" {
+		leaves += fmt.Sprintf("; all of it for each level of %s", t.By)
+	}
+	if p.Where != "" {
+		leaves += "; and how many records the study is about"
+	}
+	if t.Count {
+		leaves, received = "how many of this site's records the condition holds for, one number", "count of matching records"
+	}
 	w := study.Words{
-		Leaves:   fmt.Sprintf("for each column of the schema, how many of this site's records have each level or class, or a number in each of %d public intervals, and the declared number of records", t.Bins) + p.AddedNoise(),
-		Received: "counts of its records by column",
-		Trained:  study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInRecords, PerParty: t.PerParty,
+		Leaves: leaves + "; and the declared number of records" + p.AddedNoise(), Received: received,
+		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInRecords, PerParty: t.PerParty,
 	}
 	if p.Noise == study.NoiseSite {
 		w.Liar = study.LiesInNoise
 	}
 	return w
-}
-
-// counts is the statistic of a describe plan: how many records lie in each cell of
-// each column.
-//
-// Proof note.
-//   - Neighbours: replace one record. Public: plan, and how many records each site
-//     has.
-//   - Lemma: a record lies in exactly one cell of each column (column.of). Replacing
-//     it takes 1 from a cell and adds 1 to a cell, so a column moves by e_b − e_a: 0,
-//     or 2 in L1 and 2 in L2², in 2 cells. A column of one cell does not move. Over
-//     the d others that is 2d, 2d and 2d.
-//   - Numeric model: counts are integers. Which cell is decided in floating point,
-//     from the one record and the plan, so rounding moves a record to another cell
-//     and never into two.
-//   - The caller guarantees that one party is behind a site. Of more records than a
-//     per-party number names, a site counts only so many (Local), and no more are
-//     taken from it (Weights).
-type counts struct {
-	plan    study.Plan
-	terms   Terms // the kind's, of the plan
-	columns []column
-}
-
-func newCounts(p study.Plan) *counts {
-	t := termsOf(p)
-	return &counts{plan: p, terms: t, columns: columnsOf(p.Schema, t.Bins)}
-}
-
-func (q *counts) Cells() int         { return cellsOf(q.columns) }
-func (q *counts) ReleasedCells() int { return q.Cells() }
-
-// Weights bound a site's records so that no number of sites makes a sum wrap, and
-// by what the plan says a party holds: what it guarantees for a whole party rests on
-// that number.
-func (q *counts) Weights() (least, most int64) {
-	most = 1 << 40 / q.plan.MostSites()
-	if k := q.terms.PerParty; k > 0 {
-		most = min(most, k)
-	}
-	return 0, most
-}
-
-func (q *counts) Local(in study.Inputs) ([]int64, int64) {
-	records := in.Records
-	if _, most := q.Weights(); int64(records.Len()) > most {
-		// A part chosen without looking at them, so that no more of a party's
-		// records count than the plan says.
-		records = records.Select(keyed.Of(keyed.Rule{Study: in.Study, Unit: q.plan.Unit}, records, in.ShardKey).Cut(int(most)))
-	}
-	return count(q.columns, records), int64(records.Len())
-}
-
-func (q *counts) AppendClear(vector []int64, records int64) ([]byte, error) {
-	return bodies.AppendSums(vector, records), nil
-}
-
-// ParseClear refuses counts that no records have: each column's add up to their
-// number.
-func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
-	v, records, err := bodies.ParseSums("counts", body, q)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, c := range q.columns {
-		left := records
-		for _, n := range v[c.cell : c.cell+c.cells()] {
-			if n < 0 || n > left {
-				left = -1 // the count itself is nobody's to read in a log
-				break
-			}
-			left -= n
-		}
-		if left != 0 {
-			return nil, 0, fmt.Errorf("read counts: those of column %q are not of %d records", c.name, records)
-		}
-	}
-	return v, records, nil
-}
-
-// bound: see the proof note of counts.
-func (q *counts) bound() privacy.Bound {
-	d := 2 * moving(q.columns)
-	return privacy.Bound{Unit: q.plan.Unit, L1: d, L2sq: d, Cells: int(d), PerParty: q.terms.PerParty}
-}
-
-// Terms do not depend on the number of records, so they are the same at every site.
-func (q *counts) Terms(int64) (study.ReleaseTerms, error) {
-	t := study.ReleaseTerms{Output: "counts", Bound: q.bound()}
-	var err error
-	t.Mechanism, err = q.plan.Calibrate(t.Bound, q.Cells())
-	return t, err
-}
-
-func (q *counts) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
-	return privacy.NewSensitive(vector, t.Bound)
-}
-
-// Noise: a forecast of accuracy is not what counts are for; see ForecastNoise.
-func (q *counts) Noise(float64, int) (aggregation.Noise, error) {
-	return aggregation.Noise{}, study.ErrNoForecast
-}
-
-// deviation is the standard deviation of so many independent noises on a count.
-func (q *counts) deviation(draws int) (float64, error) {
-	t, err := q.Terms(1)
-	if err != nil {
-		return 0, err
-	}
-	return math.Sqrt(float64(draws) * privacy.VarianceOf(t.Mechanism, t.Bound, 0, q.Cells())), nil
-}
-
-func (q *counts) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) {
-	sd, err := q.deviation(total.Draws)
-	if err != nil {
-		return study.Result{}, err
-	}
-	noisy := make([]int64, len(total.Values))
-	for i, v := range total.Values {
-		noisy[i] = int64(v)
-	}
-	return study.NewResult(countsOf(q.columns, noisy, int64(total.Weight), sd), nil)
 }
 
 // task is that of a describe plan.
@@ -272,26 +190,5 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 }
 
 func (t task) Work(records int) (study.Work, error) {
-	return study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.Plan().Schema.Dim()+len(t.counts.columns))*16}, nil
-}
-
-// ForecastNoise: see study.NoiseForecaster.
-func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
-	draws := 1
-	if t.Plan().Noise == study.NoiseSite {
-		draws = size.Parties
-	}
-	sd, err := t.counts.deviation(draws)
-	if err != nil {
-		return "", "", err
-	}
-	costs, err := t.Plan().NoiseCosts(t.counts.bound(), t.counts.Cells())
-	if err != nil {
-		return "", "", err
-	}
-	words = fmt.Sprintf("± %.3g records a count, the standard deviation of its noise, of about %d records in all\n%s", sd, size.Records, t.Plan().NoiseWords(costs))
-	if sd > muchNoise*float64(size.Records) {
-		warning = fmt.Sprintf("noise moves each count by %.3g of about %d records: use more records, a larger ε or fewer columns (they are %d)", sd, size.Records, len(t.counts.columns))
-	}
-	return words, warning, nil
+	return study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.Plan().Schema.Dim()+3*len(t.counts.columns)+1)*16}, nil
 }

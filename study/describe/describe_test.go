@@ -52,7 +52,7 @@ func statistic(t testing.TB, change func(*study.Plan)) *counts {
 	return newCounts(p)
 }
 
-func encode(t testing.TB, s dataset.Schema, rows ...string) *dataset.Records {
+func tableOf(t testing.TB, rows ...string) *dataset.Table {
 	t.Helper()
 	var cells [][]string
 	for _, r := range rows {
@@ -62,7 +62,12 @@ func encode(t testing.TB, s dataset.Schema, rows ...string) *dataset.Records {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, _, err := s.Encode(table)
+	return table
+}
+
+func encode(t testing.TB, s dataset.Schema, rows ...string) *dataset.Records {
+	t.Helper()
+	r, _, err := s.Encode(tableOf(t, rows...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,13 +84,14 @@ func TestCells(t *testing.T) {
 		",x,,NaN,,,,maybe":               "age 50 to 60, or missing|stay 50 to 60, or missing|chol missing|cost 99 to 250.2, or missing|ward other or missing|sex other or missing|site other or missing|outcome no label",
 	} {
 		var got []string
-		c := countsOf(q.columns, count(q.columns, encode(t, q.plan.Schema, row)), 1, 0)
+		c := q.table(q.count(encode(t, q.plan.Schema, row)), 1, 0)
 		for _, col := range c.Columns {
 			names := col.Cells()
-			if len(names) != len(col.Noisy) {
-				t.Fatalf("%s: %d names for %d cells", col.Column, len(names), len(col.Noisy))
+			noisy := col.Groups[0].Noisy
+			if len(names) != len(noisy) {
+				t.Fatalf("%s: %d names for %d cells", col.Column, len(names), len(noisy))
 			}
-			for k, n := range col.Noisy {
+			for k, n := range noisy {
 				if n != 0 {
 					got = append(got, col.Column+" "+names[k])
 				}
@@ -125,140 +131,251 @@ func TestEdgesCountAbove(t *testing.T) {
 	}
 }
 
+// plansOf are the plans that the bound is searched for.
+var plansOf = map[string]struct {
+	change func(*study.Plan)
+	bound  [3]int64 // L1, L2², cells
+	tight  [3]bool  // some pair moves all of it
+}{
+	// Seven columns move, of which four are numbers: 7·2·1024 + 4·4·128 in L1, and so on.
+	"all":          {nil, [3]int64{14*lattice + 16*mostWithin, 14*lattice*lattice + 32*mostWithin*mostWithin, 14 + 8}, [3]bool{true, true, true}},
+	"laplace":      {func(p *study.Plan) { p.Mechanism = "laplace" }, [3]int64{14*lattice + 16*mostWithin, 14*lattice*lattice + 32*mostWithin*mostWithin, 22}, [3]bool{true, true, true}},
+	"by ward":      {func(p *study.Plan) { _ = p.SetTerms(Terms{Bins: 10, By: "ward"}) }, [3]int64{16*lattice + 16*mostWithin, 16*lattice*lattice + 32*mostWithin*mostWithin, 16 + 16}, [3]bool{true, false, true}},
+	"by label":     {func(p *study.Plan) { _ = p.SetTerms(Terms{Bins: 3, By: "outcome"}) }, [3]int64{16*lattice + 16*mostWithin, 16*lattice*lattice + 32*mostWithin*mostWithin, 32}, [3]bool{true, false, true}},
+	"where":        {func(p *study.Plan) { p.Where = "age >= 50 or ward == west" }, [3]int64{14*lattice + 16*mostWithin, 14*lattice*lattice + 32*mostWithin*mostWithin, 22}, [3]bool{true, true, true}},
+	"where and by": {func(p *study.Plan) { p.Where = "outcome == yes"; _ = p.SetTerms(Terms{Bins: 2, By: "sex"}) }, [3]int64{16*lattice + 16*mostWithin, 16*lattice*lattice + 32*mostWithin*mostWithin, 32}, [3]bool{false, false, false}},
+	"count":        {func(p *study.Plan) { p.Where = "age >= 50"; _ = p.SetTerms(Terms{Count: true}) }, [3]int64{1, 1, 1}, [3]bool{true, true, true}},
+	"one cell a column": {func(p *study.Plan) {
+		// Columns of one cell each move only where a record comes or goes: then all do.
+		p.Schema.Features = []dataset.Feature{{Columns: []string{"age", "stay", "site"}, Kind: dataset.Categorical, Levels: []string{"other"}}}
+		p.Map, p.Where = dataset.Identity(p.Schema), "outcome == yes"
+	}, [3]int64{5, 5, 5}, [3]bool{true, true, true}},
+}
+
 // TestBoundHolds: of all pairs of records that differ in what any cell can be, none
-// moves the counts by more than the bound, and some pair moves all of it: a smaller
-// one would be false. Rows that no schema makes are among them.
+// moves the counts by more than the bound, and where the plan is one that can, some
+// pair moves all of it: a smaller one would be false. Rows that no schema makes, and
+// records that the study is not about, are among them.
 func TestBoundHolds(t *testing.T) {
-	q := statistic(t, nil)
-	terms, err := q.Terms(1)
+	for name, plan := range plansOf {
+		q := statistic(t, plan.change)
+		terms, err := q.Terms(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := terms.Bound
+		bound := [3]int64{b.L1, b.L2sq, int64(b.Cells)}
+		if bound != plan.bound {
+			t.Fatalf("%s: bound %v, want %v", name, bound, plan.bound)
+		}
+		rows := []string{}
+		for _, number := range []string{"0", "100", "", "9.999999", "49.99", "50"} {
+			for _, ward := range []string{"east", "west", "north"} {
+				for _, sex := range []string{"f", "x"} {
+					for _, outcome := range []string{"no", "yes", "?"} {
+						rows = append(rows, strings.Join([]string{number, "50", number, number, ward, sex, ward, outcome}, ","))
+					}
+				}
+			}
+		}
+		rows = append(rows, "0,0,-5,0,east,f,x,no", "100,100,5,9999,west,x,x,yes", "100,100,,9999,west,x,x,yes", "9.9999,9.9999,-4.0001,1.511,east,f,x,no", "90,90,4,3982,west,x,x,yes")
+		r := encodeFor(t, q.plan, rows...)
+		rng := rand.New(rand.NewPCG(1, 2))
+		dim := q.plan.Schema.Dim()
+		senseless := mat.NewDense(40, dim, nil)
+		senseless.Apply(func(_, _ int, _ float64) float64 {
+			return []float64{0, 1, .5, -7, 1e308, math.NaN(), math.Inf(1), math.Inf(-1)}[rng.IntN(8)]
+		}, senseless)
+		var each [][]int64
+		for i := range r.Len() {
+			each = append(each, q.count(r.Select([]int{i})))
+		}
+		for i := range 40 {
+			each = append(each, q.count(&dataset.Records{X: mat.NewDense(1, dim, senseless.RawRowView(i)), Y: []int{rng.IntN(9) - 3}}))
+		}
+		var most [3]int64
+		for _, a := range each {
+			for _, b := range each {
+				var moved [3]int64
+				for j := range a {
+					d := a[j] - b[j]
+					moved[0] += max(d, -d)
+					moved[1] += d * d
+					if d != 0 {
+						moved[2]++
+					}
+				}
+				for k := range most {
+					most[k] = max(most[k], moved[k])
+				}
+			}
+		}
+		for k, what := range []string{"L1", "L2²", "cells"} {
+			// Both sums of a number cannot move by their most at once: a tenth of the second.
+			if least := bound[k] - bound[k]/20; most[k] > bound[k] || plan.tight[k] && most[k] < least {
+				t.Errorf("%s: a replaced record moves %s by %d at most, the bound says %d", name, what, most[k], bound[k])
+			}
+		}
+	}
+}
+
+// encodeFor is encode for a plan.
+func encodeFor(t testing.TB, p study.Plan, rows ...string) *dataset.Records {
+	t.Helper()
+	r, _, err := p.Encode(p.Schema, tableOf(t, rows...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := terms.Bound; b.L1 != 14 || b.L2sq != 14 || b.Cells != 14 { // the site has one cell
-		t.Fatalf("bound %+v of 8 columns, one of which has a single cell", b)
-	}
-	rows := []string{}
-	for _, number := range []string{"0", "100", ""} {
-		for _, ward := range []string{"east", "west", "north"} {
-			for _, sex := range []string{"f", "x"} {
-				for _, outcome := range []string{"no", "yes", "?"} {
-					rows = append(rows, strings.Join([]string{number, "50", number, number, ward, sex, ward, outcome}, ","))
-				}
-			}
+	return r
+}
+
+// TestWithin: of any number in [0,1] what its bin leaves out is within ±½, and middle
+// and rest together are the number and its square.
+func TestWithin(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 20000 {
+		bins := 2 + rng.IntN(99)
+		v := rng.Float64()
+		if rng.IntN(3) == 0 {
+			v = float64(rng.IntN(bins+1)) / float64(bins)
 		}
-	}
-	rows = append(rows, "0,0,-5,0,east,f,x,no", "100,100,,9999,west,x,x,yes")
-	r := encode(t, q.plan.Schema, rows...)
-	rng := rand.New(rand.NewPCG(1, 2))
-	senseless := mat.NewDense(40, q.plan.Schema.Dim(), nil)
-	senseless.Apply(func(_, _ int, _ float64) float64 {
-		return []float64{0, 1, .5, -7, 1e308, math.NaN(), math.Inf(1), math.Inf(-1)}[rng.IntN(8)]
-	}, senseless)
-	var each [][]int64
-	for i := range r.Len() {
-		each = append(each, count(q.columns, r.Select([]int{i})))
-	}
-	for i := range 40 {
-		each = append(each, count(q.columns, &dataset.Records{X: mat.NewDense(1, q.plan.Schema.Dim(), senseless.RawRowView(i)), Y: []int{rng.IntN(9) - 3}}))
-	}
-	var most [3]int64
-	for _, a := range each {
-		for _, b := range each {
-			var moved [3]int64
-			for j := range a {
-				d := a[j] - b[j]
-				moved[0] += max(d, -d)
-				moved[1] += d * d
-				if d != 0 {
-					moved[2]++
-				}
-			}
-			for k := range most {
-				most[k] = max(most[k], moved[k])
-			}
+		k := binOf(v, bins)
+		first, second := within(v, k, bins)
+		if math.Abs(first) > 0.5+1e-6 || math.Abs(second) > 0.5+1e-6 {
+			t.Fatalf("%v of %d bins: %v and %v", v, bins, first, second)
 		}
-	}
-	if want := [3]int64{terms.Bound.L1, terms.Bound.L2sq, int64(terms.Bound.Cells)}; most != want {
-		t.Errorf("a replaced record moves L1, L2² and cells by %v at most, the bound says %v", most, want)
+		w := 1 / float64(bins)
+		middle := (float64(k) + .5) * w
+		if off := middle + w*first - v; math.Abs(off) > 1e-12 {
+			t.Fatalf("%v of %d bins: off by %v", v, bins, off)
+		}
+		if off := (middle-.5)*(middle-.5) + w*second - (v-.5)*(v-.5); math.Abs(off) > 1e-12 {
+			t.Fatalf("%v of %d bins: its square is off by %v", v, bins, off)
+		}
 	}
 }
 
 // TestClearBodies: what the coordinator adds is what records can have.
 func TestClearBodies(t *testing.T) {
-	q := statistic(t, func(p *study.Plan) { p.Noise = study.NoiseCoordinator })
-	r := encode(t, q.plan.Schema, "1,2,3,4,east,f,x,no", "50,,,4,west,f,x,yes")
-	vector, weight := q.Local(study.Inputs{Records: r})
-	for name, c := range map[string]struct {
-		change func(v []int64) int64
-		taken  bool
-	}{
-		"as counted":           {func([]int64) int64 { return weight }, true},
-		"a count below 0":      {func(v []int64) int64 { v[0], v[1] = -1, 2; return weight }, false},
-		"a record more":        {func(v []int64) int64 { v[0]++; return weight }, false},
-		"a record less":        {func(v []int64) int64 { v[len(v)-3]--; return weight }, false},
-		"another weight":       {func([]int64) int64 { return weight + 1 }, false},
-		"a weight below 0":     {func(v []int64) int64 { clear(v); return -1 }, false},
-		"a weight beyond":      {func(v []int64) int64 { return 1 << 41 }, false},
-		"a count that wraps":   {func(v []int64) int64 { v[0], v[1] = math.MaxInt64, math.MinInt64; return weight }, false},
-		"none":                 {func(v []int64) int64 { clear(v); return 0 }, true},
-		"none, and a weight":   {func(v []int64) int64 { clear(v); return 2 }, false},
-		"counted, and no more": {func(v []int64) int64 { return 0 }, false},
-	} {
-		v := slices.Clone(vector)
-		weight := c.change(v)
-		body, err := q.AppendClear(v, weight)
-		if err != nil {
-			t.Fatal(err)
+	for _, plan := range []string{"all", "by ward", "where", "where and by", "count"} {
+		q := statistic(t, func(p *study.Plan) {
+			if change := plansOf[plan].change; change != nil {
+				change(p)
+			}
+			p.Noise = study.NoiseCoordinator
+		})
+		r := encodeFor(t, q.plan, "1,2,3,4,east,f,x,no", "50,,,4,west,f,x,yes", "60,,,4,west,f,x,yes")
+		vector, weight := q.Local(study.Inputs{Records: r})
+		last := len(vector) - 1
+		for name, c := range map[string]struct {
+			change func(v []int64) int64
+			taken  bool
+		}{
+			"as counted":           {func([]int64) int64 { return weight }, true},
+			"a count below 0":      {func(v []int64) int64 { v[last] -= 9 * q.step; return weight }, false},
+			"many more":            {func(v []int64) int64 { v[last] += 4 * q.step; return weight }, false},
+			"a weight below 0":     {func(v []int64) int64 { clear(v); return -1 }, false},
+			"a weight beyond":      {func(v []int64) int64 { return 1 << 41 }, false},
+			"a count that wraps":   {func(v []int64) int64 { v[0] = math.MinInt64; v[last] = math.MaxInt64; return weight }, false},
+			"none":                 {func(v []int64) int64 { clear(v); return 0 }, true},
+			"none, and a weight":   {func(v []int64) int64 { clear(v); return 2 }, q.inside && q.group == nil || q.inside},
+			"counted, and no more": {func(v []int64) int64 { return 0 }, false},
+		} {
+			v := slices.Clone(vector)
+			weight := c.change(v)
+			body, err := q.AppendClear(v, weight)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, n, err := q.ParseClear(body)
+			if (err == nil) != c.taken {
+				t.Errorf("%s: %s: %v", plan, name, err)
+			}
+			if c.taken && (!slices.Equal(got, v) || n != weight) {
+				t.Errorf("%s: %s: read back as %v, %d", plan, name, got, n)
+			}
+			if _, _, err := q.ParseClear(body[:len(body)-1]); err == nil {
+				t.Errorf("%s: %s: a torn body is taken", plan, name)
+			}
 		}
-		got, n, err := q.ParseClear(body)
-		if (err == nil) != c.taken {
-			t.Errorf("%s: %v", name, err)
+		if plan == "count" {
+			continue
 		}
-		if c.taken && (!slices.Equal(got, v) || n != weight) {
-			t.Errorf("%s: read back as %v, %d", name, got, n)
-		}
-		if _, _, err := q.ParseClear(body[:len(body)-1]); err == nil {
-			t.Errorf("%s: a torn body is taken", name)
+		// Half a record, a record in two cells, and more beyond a bin than its records have.
+		c := q.columns[0]
+		for name, change := range map[string]func(v []int64){
+			"half a record":     func(v []int64) { v[c.first] += q.step / 2; v[c.first+1] -= q.step / 2 },
+			"in two cells":      func(v []int64) { v[c.first] += q.step; v[c.first+1] += q.step },
+			"too far in a bin":  func(v []int64) { v[c.first+c.cells()] = 4*mostWithin + 1 },
+			"too far, the next": func(v []int64) { v[c.first+c.cells()+1] = -4*mostWithin - 1 },
+		} {
+			v := slices.Clone(vector)
+			change(v)
+			body, _ := q.AppendClear(v, weight)
+			if _, _, err := q.ParseClear(body); err == nil {
+				t.Errorf("%s: %s is taken", plan, name)
+			}
 		}
 	}
+	q := statistic(t, nil)
 	if _, _, err := q.ParseClear(nil); err == nil {
 		t.Error("an empty body is taken")
 	}
 }
 
-// TestCountsShown: what is shown is what records can have, and near what was
-// released, which is kept; nothing fails without records.
-func TestCountsShown(t *testing.T) {
-	q := statistic(t, nil)
-	rng := rand.New(rand.NewPCG(3, 4))
-	for _, records := range []int64{0, 1, 500} {
-		total := bodies.Total{Weight: float64(records), Draws: 4, Values: make([]float64, q.Cells())}
-		for j := range total.Values {
-			total.Values[j] = float64(rng.IntN(200) - 40)
-		}
-		made, err := q.Finish(total, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out Counts
-		if err := made.DecodeBody(&out); err != nil {
-			t.Fatal(err)
-		}
-		one, _ := q.deviation(1)
-		if out.Records != records || math.Abs(out.NoiseSD-2*one) > 1e-9 || math.Abs(out.ShareSD*float64(records)-out.NoiseSD) > 1e-9 && records > 0 {
-			t.Errorf("%d records: %d, ± %v, share ± %v; one draw has %v", records, out.Records, out.NoiseSD, out.ShareSD, one)
-		}
-		at := 0
-		for _, c := range out.Columns {
-			sum, shares := 0., 0.
-			for k, v := range c.Counts {
-				if float64(c.Noisy[k]) != total.Values[at] || v < 0 {
-					t.Errorf("%s: released %v is kept as %d and shown as %v", c.Column, total.Values[at], c.Noisy[k], v)
-				}
-				sum, shares, at = sum+v, shares+c.Shares[k], at+1
+// TestTableShown: what is shown is what records can have, and near what was released,
+// which is kept; nothing fails without records.
+func TestTableShown(t *testing.T) {
+	for name, plan := range plansOf {
+		q := statistic(t, plan.change)
+		rng := rand.New(rand.NewPCG(3, 4))
+		for _, records := range []int64{0, 1, 500} {
+			total := bodies.Total{Weight: float64(records), Draws: 4, Values: make([]float64, q.Cells())}
+			for j := range total.Values {
+				total.Values[j] = float64(rng.IntN(200)-40) * float64(q.step)
 			}
-			if math.Abs(sum-float64(records)) > 1e-6 || records > 0 && math.Abs(shares-1) > 1e-9 {
-				t.Errorf("%s: counts add up to %v and shares to %v of %d records", c.Column, sum, shares, records)
+			made, err := q.Finish(total, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out Table
+			if err := made.DecodeBody(&out); err != nil {
+				t.Fatal(err)
+			}
+			one, _ := q.deviation(1)
+			if out.Records != records || math.Abs(out.NoiseSD-2*one) > 1e-9 || math.Abs(out.ShareSD*float64(records)-out.NoiseSD) > 1e-9 && records > 0 {
+				t.Errorf("%s: %d records: %d, ± %v, share ± %v; one draw has %v", name, records, out.Records, out.NoiseSD, out.ShareSD, one)
+			}
+			all := float64(records)
+			if q.inside {
+				all = math.Min(math.Max(out.Inside.Noisy, 0), all)
+			}
+			sizes, sum := []float64{all}, 0.
+			if q.group != nil {
+				sizes = nil
+				for _, g := range out.Groups {
+					sizes, sum = append(sizes, g.Shown), sum+g.Shown
+				}
+				if math.Abs(sum-all) > 1e-6 {
+					t.Errorf("%s: groups add up to %v of %v", name, sum, all)
+				}
+			}
+			for i, c := range out.Columns {
+				for g, s := range c.Groups {
+					sum := 0.
+					for k, v := range s.Counts {
+						if want := total.Values[q.columns[i].at(g)+k] / float64(q.step); s.Noisy[k] != want || v < 0 {
+							t.Errorf("%s: %s: released %v is kept as %v and shown as %v", name, c.Column, want, s.Noisy[k], v)
+						}
+						sum += v
+					}
+					if math.Abs(sum-sizes[g]) > 1e-6 {
+						t.Errorf("%s: %s: counts add up to %v of %v records", name, c.Column, sum, sizes[g])
+					}
+				}
+			}
+			if _, err := (Kind{}).Report(study.Release{Result: made}); err != nil {
+				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
@@ -275,12 +392,8 @@ func TestPerParty(t *testing.T) {
 			t.Errorf("%d records weigh %d, want %d", n, weight, want)
 		}
 		for _, c := range q.columns {
-			sum := int64(0)
-			for _, k := range v[c.cell : c.cell+c.cells()] {
-				sum += k
-			}
-			if sum != weight {
-				t.Errorf("%d records: column %s counts %d of %d", n, c.name, sum, weight)
+			if !q.areCounts(v[c.first:c.first+c.cells()], weight) {
+				t.Errorf("%d records: column %s counts others than %d", n, c.name, weight)
 			}
 		}
 		slices.Reverse(rows[:n])

@@ -12,8 +12,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// Three hospitals say what their patients look like: of each column how many have
-// what, with noise that hides each of them.
+// Three hospitals say what their patients look like, with noise that hides each of
+// them.
 func Example() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 3000, Seed: 1})
 	records, _, err := schema.EncodeLabelled(table)
@@ -40,16 +40,17 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	counts, err := describe.CountsOf(release)
+	table1, err := describe.TableOf(release)
 	if err != nil {
 		panic(err)
 	}
 	truth := describe.Exact(proposed.Plan, records)
-	sex := counts.Columns[1]
-	fmt.Println(sex.Column, "counts", sex.Cells(), "of", counts.Records, "records")
-	off := sex.Noisy[0] - truth.Columns[1].Noisy[0]
-	fmt.Printf("noise of deviation %.0f moved the first by less than five of it: %v\n", counts.NoiseSD, float64(max(off, -off)) < 5*counts.NoiseSD)
+	age, sex := table1.Columns[0], table1.Columns[1]
+	fmt.Println(sex.Column, "counts", sex.Cells(), "of", table1.Records, "records")
+	fmt.Printf("mean age %.0f, of these records %.0f\n", age.Groups[0].Mean.Value, truth.Columns[0].Groups[0].Mean.Value)
+	fmt.Printf("noise of deviation %.0f on each count\n", table1.NoiseSD)
 	// Output:
 	// sex counts [female male other or missing] of 3000 records
-	// noise of deviation 6 moved the first by less than five of it: true
+	// mean age 64, of these records 64
+	// noise of deviation 6 on each count
 }

@@ -44,7 +44,14 @@ func TestDescribeRefusals(t *testing.T) {
 		"per_party negative":    {func(p *study.Plan) { p.KindTerms = encoded(describe.Terms{Bins: 2, PerParty: -1}) }, "per_party"},
 		"per_party beyond":      {func(p *study.Plan) { p.KindTerms = encoded(describe.Terms{Bins: 2, PerParty: 1 << 50}) }, "per_party"},
 		"terms of another kind": {func(p *study.Plan) { p.KindTerms = []byte(`{"keep":0.1}`) }, "keep"},
-		"bins left out":         {func(p *study.Plan) { p.KindTerms = []byte(`{}`) }, "canonical"},
+		"a count of all":        {func(p *study.Plan) { p.KindTerms = encoded(describe.Terms{Count: true}) }, "where: age >= 65"},
+		"a count in bins": {func(p *study.Plan) {
+			p.Where = "outcome == x"
+			p.KindTerms = encoded(describe.Terms{Count: true, Bins: 4})
+		}, ""},
+		"by a number":          {func(p *study.Plan) { p.KindTerms = encoded(describe.Terms{Bins: 4, By: "age"}) }, "neither the label nor a text"},
+		"by what is not there": {func(p *study.Plan) { p.KindTerms = encoded(describe.Terms{Bins: 4, By: "height"}) }, "neither the label nor a text"},
+		"bins left out":        {func(p *study.Plan) { p.KindTerms = []byte(`{}`) }, "canonical"},
 		"too many counts": {func(p *study.Plan) {
 			p.Schema.Features = []dataset.Feature{{Columns: []string{"x0..x9999"}, Kind: dataset.Numeric, Max: 1}}
 			p.Map = dataset.Identity(p.Schema)
@@ -99,7 +106,7 @@ func TestDescribeProposed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := describe.CountsOf(release)
+		got, err := describe.TableOf(release)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,8 +124,8 @@ func TestDescribeProposed(t *testing.T) {
 		truth := describe.Exact(p, records)
 		sum, cells := 0., 0.
 		for i, col := range got.Columns {
-			for k, v := range col.Noisy {
-				d := float64(v-truth.Columns[i].Noisy[k]) / got.NoiseSD
+			for k, v := range col.Groups[0].Noisy {
+				d := (v - truth.Columns[i].Groups[0].Noisy[k]) / got.NoiseSD
 				sum, cells = sum+d*d, cells+1
 			}
 		}

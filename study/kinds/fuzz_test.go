@@ -235,7 +235,7 @@ func FuzzRelease(f *testing.F) {
 		f.Add(bytes.Replace(b, []byte(`"classes":["no","yes","maybe"],"weights"`), []byte(`"weights"`), 1)) // a model of no classes
 	}
 	counted := c.describe("gaussian", study.NoiseSite, describe.DefaultTerms())
-	for _, body := range []describe.Counts{{Columns: []describe.Column{{Edges: []float64{0, 1}, Noisy: []int64{3}, Counts: []float64{3}, Shares: []float64{1}}}}, {}} {
+	for _, body := range []describe.Table{{Columns: []describe.Column{{Edges: []float64{0, 1}, Groups: []describe.Summary{{Noisy: []float64{3}, Counts: []float64{3}, Shares: []*describe.Estimate{nil}}}}}}, {}} {
 		r := study.Release{Manifest: study.Claim(taskOf(f, counted, c.pool))}
 		r.Plan, _ = counted.Canonical()
 		r.Result.Body = encoded(body)

@@ -1,0 +1,195 @@
+package describe
+
+import "math"
+
+// Estimate is a number with how sure it is. All of it comes from counts as they were
+// released: those that are shown, none below 0, are biased where few records are.
+type Estimate struct {
+	Value float64 `json:"value"`
+	// Low to High is a 95 % interval for the population of which the sites' records are
+	// a random sample: it holds the noise and the sampling. NoiseLow to NoiseHigh is one
+	// for these records themselves: it holds the noise alone.
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
+	NoiseLow  float64 `json:"noise_low"`
+	NoiseHigh float64 `json:"noise_high"`
+}
+
+const (
+	// normal95 is the 97.5th percent point of the normal law.
+	normal95 = 1.959963984540054
+	// leastTotal is how many standard deviations of its noise a total must have for
+	// anything to be said of shares and means in it.
+	leastTotal = 4
+)
+
+// sampled is a total over n records, with the variance of its noise, and that which
+// another sample of as many records would add.
+type sampled struct{ value, noise, sampling float64 }
+
+// ratio is above/below where the noises of both are independent and perRecord is the
+// variance of one record's part in above − ratio·below. The intervals are Fieller's
+// (1954): all x for which above − x·below is within 1.96 of its deviations of 0. Nil,
+// unknown, where below is under 4 deviations of its noise.
+func ratio(above, below sampled, perRecord float64) *Estimate {
+	n := below.value
+	if !(n > 0) || n < leastTotal*math.Sqrt(below.noise) {
+		return nil
+	}
+	e := Estimate{Value: above.value / n}
+	fieller := func(variance float64) (low, high float64) {
+		z2 := normal95 * normal95
+		a, b := n*n-z2*below.noise, above.value*n
+		root := math.Sqrt(math.Max(0, z2*(n*n*variance+above.value*above.value*below.noise-z2*variance*below.noise)))
+		return (b - root) / a, (b + root) / a
+	}
+	e.Low, e.High = fieller(above.noise + n*math.Max(0, perRecord))
+	e.NoiseLow, e.NoiseHigh = fieller(above.noise)
+	return &e
+}
+
+// share is how many of below above are.
+func share(above, below sampled) *Estimate {
+	e := ratio(above, below, 0)
+	if e == nil {
+		return nil
+	}
+	// A share of 0 or 1 would have no sampling error: count one record at least on
+	// either side.
+	p := math.Min(math.Max(e.Value, 1/below.value), 1-1/below.value)
+	return ratio(above, below, p*(1-p)).within(0, 1)
+}
+
+// within cuts the intervals to what can be; nil stays so. The value stays as it is.
+func (e *Estimate) within(low, high float64) *Estimate {
+	if e == nil {
+		return nil
+	}
+	for _, v := range []*float64{&e.Low, &e.High, &e.NoiseLow, &e.NoiseHigh} {
+		*v = math.Min(math.Max(*v, low), high)
+	}
+	return e
+}
+
+// scaled is the estimate of an increasing function.
+func (e *Estimate) scaled(f func(float64) float64) *Estimate {
+	if e == nil {
+		return nil
+	}
+	return &Estimate{f(e.Value), f(e.Low), f(e.High), f(e.NoiseLow), f(e.NoiseHigh)}
+}
+
+// number is what was released of a number in one group: counts of its bins, and the
+// two sums of what they leave out, in bins.
+type number struct {
+	bins          []float64
+	first, second float64
+	total         sampled // of the records that are in a bin
+	noise         float64 // variance of the noise on a count
+	// apart: the total's noise is that of the bins, else independent of it.
+	apart bool
+}
+
+// leftOut is how many times a count's deviation the noise of a sum of what bins leave
+// out has, in bins.
+const leftOut = lattice / (2 * mostWithin)
+
+// middle is that of a bin in [0,1], less ½.
+func (n number) middle(k int) float64 { return (float64(k)+0.5)/float64(len(n.bins)) - 0.5 }
+
+// mean and sd estimate those of the number on [0,1]. Both follow from sums over
+// records: of v−½ and of its square, each that of the bins' middles and what the bins
+// leave out. Nil where unknown.
+func (n number) moments() (mean, sd *Estimate) {
+	w := 1 / float64(len(n.bins))
+	one, two, squares, fourth := w*n.first, w*n.second, 0.0, 0.0
+	for k, c := range n.bins {
+		m := n.middle(k)
+		one, two = one+m*c, two+m*m*c
+		squares += m * m
+	}
+	if n.total.value <= 0 {
+		return nil, nil
+	}
+	m1, m2 := one/n.total.value, two/n.total.value
+	variance := m2 - m1*m1
+	outer := leftOut * leftOut * w * w * n.noise
+	mean = ratio(sampled{value: one, noise: squares*n.noise + outer}, n.total, math.Max(variance, 0)).scaled(func(v float64) float64 { return v + 0.5 })
+	if mean == nil || !(variance > 0) {
+		return mean.within(0, 1), nil
+	}
+	noise := outer * (1 + 4*m1*m1)
+	for k, c := range n.bins {
+		off := n.middle(k) - m1
+		fourth += off * off * off * off * math.Max(c, 0) / n.total.value
+		if n.apart {
+			off = n.middle(k)*n.middle(k) - 2*m1*n.middle(k)
+		} else {
+			off = off*off - variance
+		}
+		noise += off * off * n.noise
+	}
+	if n.apart {
+		noise += (variance - m1*m1) * (variance - m1*m1) * n.total.noise
+	}
+	noise /= n.total.value * n.total.value
+	sampling := math.Max(fourth-variance*variance, 0) / n.total.value
+	at := func(off float64) float64 { return math.Sqrt(math.Max(0, variance+off)) }
+	wide, narrow := normal95*math.Sqrt(noise+sampling), normal95*math.Sqrt(noise)
+	sd = &Estimate{at(0), at(-wide), at(wide), at(-narrow), at(narrow)}
+	return mean.within(0, 1), sd.within(0, 0.5)
+}
+
+// quantile is in which bins the p-quantile of the number lies. An edge is below it
+// where fewer than p of the records are surely below that edge. The test goes from the
+// outermost edge inwards and stops at the first edge that does not pass: it errs only
+// if it errs at the one edge that comes first beyond the quantile, so 1.96 deviations
+// there are enough for all edges together (a fixed sequence of tests; a simultaneous
+// band would be wider). from and to are edges, 0 and len(bins) where none passes; ok is
+// false where the total is not known.
+func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
+	bins := len(n.bins)
+	total := 0.0
+	for _, c := range n.bins {
+		total += c
+	}
+	if !(total > 0) || total < leastTotal*math.Sqrt(float64(bins)*n.noise) {
+		return 0, 0, false
+	}
+	// Below edge j less p of all: (1−p) of what is below, less p of what is above.
+	beyond := make([]float64, bins)
+	below := 0.0
+	for j := 1; j < bins; j++ {
+		below += n.bins[j-1]
+		variance := n.noise * ((1-p)*(1-p)*float64(j) + p*p*float64(bins-j))
+		if sampling {
+			variance += total * p * (1 - p)
+		}
+		beyond[j] = below - p*total
+		if edge := normal95 * math.Sqrt(variance); math.Abs(beyond[j]) <= edge {
+			beyond[j] = 0
+		}
+	}
+	for from+1 < bins && beyond[from+1] < 0 {
+		from++
+	}
+	for to = bins; to-1 > 0 && beyond[to-1] > 0; to-- {
+	}
+	return from, to, true
+}
+
+// quantileOf interpolates a quantile in counts that are none below 0.
+func quantileOf(counts, edges []float64, p float64) float64 {
+	total := 0.0
+	for _, c := range counts {
+		total += c
+	}
+	left := p * total
+	for k, c := range counts {
+		if c > 0 && left <= c {
+			return edges[k] + (edges[k+1]-edges[k])*left/c
+		}
+		left -= c
+	}
+	return edges[len(edges)-1]
+}

@@ -1,0 +1,78 @@
+package describe
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"caucus/study"
+)
+
+// ForecastNoise says beforehand how far off each number will be: what noise does to a
+// count, and to the mean of each number, of all records and of a quarter of them. See
+// study.NoiseForecaster.
+func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
+	draws := 1
+	if t.Plan().Noise == study.NoiseSite {
+		draws = size.Parties
+	}
+	q := t.counts
+	sd, err := q.deviation(draws)
+	if err != nil {
+		return "", "", err
+	}
+	all := float64(size.Records)
+	var lines []string
+	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	line("± %.3g records a count, the standard deviation of its noise, of about %d records in all", sd, size.Records)
+	if q.terms.Count {
+		line("a 95 %% interval of ± %.3g records, or ± %.2g %% of all", normal95*sd, 100*normal95*sd/all)
+	} else {
+		line("a share of all records ± %.2g %% of noise in 95 of 100 draws, of a quarter of them ± %.2g %%", 100*normal95*sd/all, 400*normal95*sd/all)
+	}
+	for _, c := range q.columns {
+		if c.levels != nil {
+			continue
+		}
+		off := normal95 * sd * math.Sqrt(meanNoise(c.bins())) / all
+		if c.log {
+			line("the geometric mean of %s ± %.2g %% of noise", c.name, 100*math.Expm1(off*(c.scale(1)-c.scale(0))))
+		} else {
+			line("the mean of %s ± %.2g of noise, of its range of %s", c.name, off*(c.scale(1)-c.scale(0)), numeral(c.scale(1)-c.scale(0)))
+		}
+		if len(lines) == mostForecast {
+			line("... and so of the other numbers, in proportion to their ranges")
+			break
+		}
+	}
+	if q.group != nil {
+		line("of a group divide by the share of records that it has; nothing is told of one of fewer than %.3g records", leastTotal*sd)
+	}
+	costs, err := t.Plan().NoiseCosts(q.bound(), q.Cells())
+	if err != nil {
+		return "", "", err
+	}
+	for i := range costs {
+		costs[i].SD /= float64(q.step)
+	}
+	line("%s", t.Plan().NoiseWords(costs))
+	if sd > muchNoise*all {
+		warning = fmt.Sprintf("noise moves each count by %.3g of about %d records: use more records, a larger ε or fewer columns (they are %d)", sd, size.Records, max(len(q.whole()), 1))
+	}
+	return strings.Join(lines, "\n"), warning, nil
+}
+
+// mostForecast bounds the lines of a forecast.
+const mostForecast = 12
+
+// meanNoise is the variance of the noise on a sum of numbers of [0,1], less ½ each, in
+// variances of a count's: those of the bins' counts by their middles, and of the sum
+// of what bins leave out.
+func meanNoise(bins int) float64 {
+	n, w := number{bins: make([]float64, bins)}, 1/float64(bins)
+	sum := leftOut * leftOut * w * w
+	for k := range bins {
+		sum += n.middle(k) * n.middle(k)
+	}
+	return sum
+}

@@ -1,0 +1,230 @@
+package describe
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"caucus/study"
+)
+
+// unknown stands where noise leaves nothing to say.
+const unknown = "unknown"
+
+// Report is a table one, and behind it the intervals: see study.Reporter.
+func (Kind) Report(r study.Release) (study.Report, error) {
+	t, err := TableOf(r)
+	if err != nil {
+		return study.Report{}, err
+	}
+	out := study.Report{Lines: []study.ReportLine{{Name: "records", Text: fmt.Sprintf("%d, as the sites declared; noise of ± %.3g on each count", t.Records, t.NoiseSD)}}}
+	if t.Inside != nil {
+		text := fmt.Sprintf("%.0f", math.Max(0, t.Inside.Noisy))
+		if e := t.Inside.Share; e != nil {
+			n := float64(t.Records)
+			text += fmt.Sprintf(" (95 %% %.0f to %.0f), %s %% of the records (%s to %s)", e.NoiseLow*n, e.NoiseHigh*n, percent(e.Value), percent(e.Low), percent(e.High))
+		}
+		out.Lines = append(out.Lines, study.ReportLine{Name: "matching", Text: text})
+	}
+	if len(t.Columns)+len(t.Groups) > 0 {
+		out.Tables = []study.ReportTable{t.one(), t.intervals()}
+	}
+	return out, nil
+}
+
+// groups name what the table has a column for.
+func (t Table) groups() []string {
+	if t.By == "" {
+		return []string{"all"}
+	}
+	var names []string
+	for _, g := range t.Groups {
+		names = append(names, g.Level)
+	}
+	return names
+}
+
+// one is the table one: numbers by mean and quartiles, texts by n (%).
+func (t Table) one() study.ReportTable {
+	about := ""
+	if t.By != "" {
+		about = ", by " + t.By
+	}
+	out := study.ReportTable{Title: "the records" + about, Head: append([]string{""}, t.groups()...)}
+	row := func(name string, cell func(g int) string) {
+		cells := []string{name}
+		for g := range t.groups() {
+			cells = append(cells, cell(g))
+		}
+		out.Rows = append(out.Rows, cells)
+	}
+	if t.By != "" {
+		row("n (%)", func(g int) string { return countAnd(t.Groups[g].Shown, t.Groups[g].Share) })
+	}
+	for _, c := range t.Columns {
+		if c.Edges == nil {
+			row(c.Column+", n (%)", func(int) string { return "" })
+			for k, level := range c.Levels {
+				row("  "+level, func(g int) string { return countAnd(c.Groups[g].Counts[k], c.Groups[g].Shares[k]) })
+			}
+			continue
+		}
+		if c.Log {
+			row(c.Column+", geometric mean ×÷ sd", func(g int) string { return beside(c.Groups[g].Mean, "×÷", c.Groups[g].SD) })
+		} else {
+			row(c.Column+", mean ± sd", func(g int) string { return beside(c.Groups[g].Mean, "±", c.Groups[g].SD) })
+		}
+		row("  median [quartiles]", func(g int) string { return median(c, c.Groups[g].Quantiles) })
+		if bins := len(c.Edges) - 1; len(c.Cells()) > bins {
+			row("  missing, n (%)", func(g int) string { return countAnd(c.Groups[g].Counts[bins], c.Groups[g].Shares[bins]) })
+		}
+	}
+	return out
+}
+
+// countAnd is n (%).
+func countAnd(n float64, share *Estimate) string {
+	if share == nil {
+		return fmt.Sprintf("%.0f (%s)", n, unknown)
+	}
+	return fmt.Sprintf("%.0f (%s)", n, percent(share.Value))
+}
+
+// beside is a mean with its deviation.
+func beside(mean *Estimate, sign string, sd *Estimate) string {
+	if mean == nil {
+		return unknown
+	}
+	if sd == nil {
+		return numeral(mean.Value) + " " + sign + " " + unknown
+	}
+	return numeral(mean.Value) + " " + sign + " " + numeral(sd.Value)
+}
+
+// median is median [quartile to quartile], as well as they are known.
+func median(c Column, q []Quantile) string {
+	if len(q) != len(quartiles) {
+		return unknown
+	}
+	return fmt.Sprintf("%s [%s to %s]", c.quantile(q[1]), c.quantile(q[0]), c.quantile(q[2]))
+}
+
+// quantile is a quantile for people: where its interval reaches an end of the column
+// there is no number in it, but an edge that it is below or above.
+func (c Column) quantile(q Quantile) string {
+	first, last := c.Edges[0], c.Edges[len(c.Edges)-1]
+	switch {
+	case q.Low <= first && q.High >= last:
+		return unknown
+	case q.Low <= first:
+		return "below " + numeral(q.High)
+	case q.High >= last:
+		return "above " + numeral(q.Low)
+	}
+	return numeral(q.Value)
+}
+
+// percent is a share in percent, which may have become negative by noise.
+func percent(share float64) string {
+	return strconv.FormatFloat(math.Round(1000*math.Max(0, share))/10, 'f', 1, 64)
+}
+
+// Named is one estimate of a table.
+type Named struct {
+	Column, What, Group string
+	// Estimate is nil where unknown.
+	*Estimate
+	Form Form
+	// Of is the column, as its release says it; of a share it has no edges. Middles is,
+	// of a mean, what it would be if each bin's middle stood for all in it.
+	Of      Column
+	Middles float64
+}
+
+// Form says what an estimate is.
+type Form string
+
+// The forms of estimates. The intervals of a quantile end at public edges.
+const (
+	Share        Form = "share"
+	Mean         Form = "mean"
+	SD           Form = "sd"
+	QuantileForm Form = "quantile"
+)
+
+// Estimates lists all estimates of a table, in its order: a share for each cell of a
+// text and for what is missing, mean, sd and quartiles of a number.
+func (t Table) Estimates() []Named {
+	var out []Named
+	if t.Inside != nil {
+		out = append(out, Named{"", "matching", "", t.Inside.Share, Share, Column{}, 0})
+	}
+	names := t.groups()
+	for _, g := range t.Groups {
+		out = append(out, Named{t.By, g.Level, "", g.Share, Share, Column{}, 0})
+	}
+	for _, c := range t.Columns {
+		for g, s := range c.Groups {
+			of, middles := Column{}, 0.0
+			add := func(what string, e *Estimate, form Form) {
+				out = append(out, Named{c.Column, what, names[g], e, form, of, middles})
+			}
+			for k, cell := range c.Cells() {
+				if c.Edges == nil || k == len(c.Edges)-1 {
+					add(cell, s.Shares[k], Share)
+				}
+			}
+			if c.Edges == nil {
+				continue
+			}
+			of, middles = c, c.middles(s)
+			add("mean", s.Mean, Mean)
+			middles = 0
+			add("sd", s.SD, SD)
+			for i, p := range quartiles {
+				var e *Estimate
+				if i < len(s.Quantiles) {
+					e = &s.Quantiles[i].Estimate
+				}
+				add(fmt.Sprintf("%g %% below", 100*p), e, QuantileForm)
+			}
+		}
+	}
+	return out
+}
+
+// intervals lists what is sure of each estimate.
+func (t Table) intervals() study.ReportTable {
+	out := study.ReportTable{
+		Title: "95 % intervals: of a population of which these records are a sample, and of these records themselves (noise alone)",
+		Head:  []string{"column", "", "group", "estimate", "population", "these records"},
+	}
+	for _, e := range t.Estimates() {
+		row := []string{e.Column, e.What, e.Group, e.Show(e.Estimate), "", ""}
+		if e.Estimate != nil {
+			row[4], row[5] = e.Interval()
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// Show writes the value of an estimate of this form for people: a share in percent.
+func (n Named) Show(e *Estimate) string {
+	if e == nil {
+		return unknown
+	}
+	return n.show(e.Value)
+}
+
+// Interval writes both intervals of an estimate that is known.
+func (n Named) Interval() (population, records string) {
+	return n.show(n.Low) + " to " + n.show(n.High), n.show(n.NoiseLow) + " to " + n.show(n.NoiseHigh)
+}
+
+func (n Named) show(v float64) string {
+	if n.Form == Share {
+		return strconv.FormatFloat(100*v, 'f', 2, 64) + " %"
+	}
+	return numeral(v)
+}

@@ -1,0 +1,323 @@
+package describe
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"caucus/aggregation"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/keyed"
+)
+
+const (
+	// lattice is how many steps of the released integers one record is, where a plan has
+	// numbers: what a record adds to a sum of what bins leave out is rounded to a step.
+	lattice = 1024
+	// mostWithin bounds what a record adds to each of those two sums, in steps. An eighth
+	// of a count makes them cost 6 % more Gaussian noise and up to 25 % more Laplace
+	// noise, and carries their own noise into a mean at 4 times a count's noise in units
+	// of a bin, below what the counts of ten bins do to it.
+	mostWithin = lattice / 8
+)
+
+// counts is the statistic of a describe plan: how many records lie in each cell of
+// each column, in each group; of a number also where in their bins they lie; and, where
+// the plan is about some records, how many those are.
+//
+// Proof note.
+//   - Neighbours: replace one record. Public: plan, and how many records each site
+//     has.
+//   - Lemma 1, of a record that the study is about in both neighbours. In each column
+//     it lies in exactly one cell of one group (column.of, groupOf), so a column's
+//     counts move by e_b − e_a, times the lattice q: 0, or 2q in L1 and 2q² in L2², in 2
+//     cells; a column of one cell and one group does not move. A number also adds two
+//     integers within ±a, a = q/8 (both are cut to that, last), to the two sums of its
+//     group. If the group is the same each moves by 2a at most, in one cell, otherwise
+//     by a in each of two: 2a in L1 and 4a² in L2² for a sum. Over d columns that move,
+//     k of them numbers: 2qd + 4ak, 2q²d + 8a²k, and 2d + 2k cells, or 2d + 4k with
+//     groups. How many records the study is about does not move.
+//   - Lemma 2, of a record that it is about in one of them. It leaves its cell of each of
+//     the D columns, those of one cell too, the sums, and the count of whom it is about:
+//     q(D+1) + 2ak, q²(D+1) + 2a²k, D + 1 + 2k cells. The bound is the larger of both
+//     (bound); where the study only counts, D = 0, it is q, q² and 1.
+//   - Numeric model: released numbers are integers. Which cell, and how far within, is
+//     decided in floating point, from the one record and the plan, so rounding moves a
+//     record to another cell and never into two, and a sum by another step within ±a.
+//   - Not about a record: it was made the empty one and says so (dataset.Records.Outside),
+//     from its own cells and the plan.
+//   - The caller guarantees that one party is behind a site. Of more records than a
+//     per-party number names, a site counts only so many (Local), and no more are
+//     taken from it (Weights).
+type counts struct {
+	plan  study.Plan
+	terms Terms // the kind's, of the plan
+	layout
+}
+
+// layout says what each number of a plan's vector is.
+type layout struct {
+	// columns are those counted in each group; group is the grouping column, whose own
+	// cells come first, nil without one.
+	columns []column
+	group   *column
+	// inside: the first number is how many records the study is about.
+	inside bool
+	// step is how many of the integers one record is.
+	step  int64
+	cells int
+}
+
+func newCounts(p study.Plan) *counts {
+	t := termsOf(p)
+	return &counts{plan: p, terms: t, layout: layoutOf(p, t)}
+}
+
+func layoutOf(p study.Plan, t Terms) layout {
+	l := layout{inside: p.Where != "", step: 1}
+	if l.inside {
+		l.cells++
+	}
+	if t.Count {
+		return l
+	}
+	all := columnsOf(p.Schema, t.Bins)
+	for i, c := range all {
+		if c.name == t.By {
+			c.first = l.cells
+			l.cells += c.run()
+			l.group = &c
+			all = append(all[:i:i], all[i+1:]...)
+			break
+		}
+	}
+	for _, c := range all {
+		if c.first = l.cells; l.group != nil {
+			c.groups = l.group.cells()
+		}
+		if c.levels == nil {
+			l.step = lattice
+		}
+		l.cells += c.groups * c.run()
+		l.columns = append(l.columns, c)
+	}
+	return l
+}
+
+// whole are all columns, the grouping one first.
+func (l layout) whole() []column {
+	if l.group == nil {
+		return l.columns
+	}
+	return append([]column{*l.group}, l.columns...)
+}
+
+// Part is what one record adds to one number of the vector.
+type Part struct {
+	Cell int
+	Adds int64
+}
+
+// parts appends what one record adds, if the study is about it.
+func (l layout) parts(out []Part, row []float64, class int) []Part {
+	group := 0
+	if l.inside {
+		out = append(out, Part{0, l.step})
+	}
+	if l.group != nil {
+		group = l.group.of(row, class)
+		out = append(out, Part{l.group.first + group, l.step})
+	}
+	for _, c := range l.columns {
+		k, at := c.of(row, class), c.at(group)
+		out = append(out, Part{at + k, l.step})
+		if c.levels == nil && k < c.bins() {
+			first, second := within(row[c.encoded], k, c.bins())
+			out = append(out, Part{at + c.cells(), steps(first)}, Part{at + c.cells() + 1, steps(second)})
+		}
+	}
+	return out
+}
+
+// Parts are what each record adds to the vector of a plan, which was checked: its sum
+// is what a site releases.
+func Parts(p study.Plan, r *dataset.Records) [][]Part {
+	l := layoutOf(p, termsOf(p))
+	out := make([][]Part, r.Len())
+	for i, class := range r.Y {
+		if !r.IsOutside(i) {
+			out[i] = l.parts(nil, r.X.RawRowView(i), class)
+		}
+	}
+	return out
+}
+
+// steps is a distance in bins on the lattice.
+func steps(v float64) int64 {
+	return max(-mostWithin, min(int64(math.Round(v*2*mostWithin)), mostWithin))
+}
+
+// count adds up all records that a study is about.
+func (l layout) count(r *dataset.Records) []int64 {
+	out := make([]int64, l.cells)
+	var parts []Part
+	for i, class := range r.Y {
+		if r.IsOutside(i) {
+			continue
+		}
+		parts = l.parts(parts[:0], r.X.RawRowView(i), class)
+		for _, p := range parts {
+			out[p.Cell] += p.Adds
+		}
+	}
+	return out
+}
+
+// bound: see the proof note of counts.
+func (q *counts) bound() privacy.Bound {
+	var d, numbers, all int64
+	for _, c := range q.whole() {
+		all++
+		if c.cells()*c.groups > 1 {
+			d++
+		}
+		if c.levels == nil {
+			numbers++
+		}
+	}
+	sums := 2 * numbers // cells of sums that move
+	if q.group != nil {
+		sums *= 2
+	}
+	step := q.step
+	b := privacy.Bound{
+		Unit: q.plan.Unit, PerParty: q.terms.PerParty,
+		L1: 2*step*d + 4*mostWithin*numbers, L2sq: 2*step*step*d + 8*mostWithin*mostWithin*numbers, Cells: int(2*d + sums),
+	}
+	if q.inside {
+		b.L1 = max(b.L1, step*(all+1)+2*mostWithin*numbers)
+		b.L2sq = max(b.L2sq, step*step*(all+1)+2*mostWithin*mostWithin*numbers)
+		b.Cells = max(b.Cells, int(all+1+2*numbers))
+	}
+	return b
+}
+
+func (q *counts) Cells() int         { return q.cells }
+func (q *counts) ReleasedCells() int { return q.cells }
+
+// Weights bound a site's records so that no number of sites makes a sum wrap, and
+// by what the plan says a party holds: what it guarantees for a whole party rests on
+// that number.
+func (q *counts) Weights() (least, most int64) {
+	most = 1 << 40 / q.plan.MostSites()
+	if k := q.terms.PerParty; k > 0 {
+		most = min(most, k)
+	}
+	return 0, most
+}
+
+func (q *counts) Local(in study.Inputs) ([]int64, int64) {
+	records := in.Records
+	if _, most := q.Weights(); int64(records.Len()) > most {
+		// A part chosen without looking at them, so that no more of a party's
+		// records count than the plan says.
+		records = records.Select(keyed.Of(keyed.Rule{Study: in.Study, Unit: q.plan.Unit}, records, in.ShardKey).Cut(int(most)))
+	}
+	return q.count(records), int64(records.Len())
+}
+
+func (q *counts) AppendClear(vector []int64, records int64) ([]byte, error) {
+	return bodies.AppendSums(vector, records), nil
+}
+
+// ParseClear refuses counts that no records have: those of each column in a group add
+// up to the group's, those of the groups to all whom the study is about.
+func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
+	v, records, err := bodies.ParseSums("counts", body, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	most := records
+	if q.inside {
+		if v[0] < 0 || v[0]%q.step != 0 || v[0]/q.step > records {
+			return nil, 0, fmt.Errorf("read counts: how many records the study is about is no number of %d records", records)
+		}
+		most = v[0] / q.step
+	}
+	groups := []int64{most}
+	if q.group != nil {
+		if !q.areCounts(v[q.group.first:q.group.first+q.group.cells()], most) {
+			return nil, 0, fmt.Errorf("read counts: those of column %q are not of %d records", q.group.name, records)
+		}
+		groups = groups[:0]
+		for _, n := range v[q.group.first : q.group.first+q.group.cells()] {
+			groups = append(groups, n/q.step)
+		}
+	}
+	for _, c := range q.columns {
+		for g, n := range groups {
+			run := v[c.at(g) : c.at(g)+c.run()]
+			ok := q.areCounts(run[:c.cells()], n)
+			for _, sum := range run[c.cells():] {
+				ok = ok && sum <= n*mostWithin && sum >= -n*mostWithin
+			}
+			if !ok { // the count itself is nobody's to read in a log
+				return nil, 0, fmt.Errorf("read counts: those of column %q are not of %d records", c.name, records)
+			}
+		}
+	}
+	return v, records, nil
+}
+
+// areCounts says whether numbers of the lattice are counts of so many records.
+func (l layout) areCounts(v []int64, records int64) bool {
+	for _, n := range v {
+		if n < 0 || n%l.step != 0 || n/l.step > records {
+			return false
+		}
+		records -= n / l.step
+	}
+	return records == 0
+}
+
+// Terms do not depend on the number of records, so they are the same at every site.
+func (q *counts) Terms(int64) (study.ReleaseTerms, error) {
+	t := study.ReleaseTerms{Output: "counts", Bound: q.bound()}
+	var err error
+	t.Mechanism, err = q.plan.Calibrate(t.Bound, q.Cells())
+	return t, err
+}
+
+func (q *counts) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+	return privacy.NewSensitive(vector, t.Bound)
+}
+
+// Noise: a forecast of accuracy is not what counts are for; see ForecastNoise.
+func (q *counts) Noise(float64, int) (aggregation.Noise, error) {
+	return aggregation.Noise{}, study.ErrNoForecast
+}
+
+// deviation is the standard deviation of so many independent noises on a count, in
+// records.
+func (q *counts) deviation(draws int) (float64, error) {
+	t, err := q.Terms(1)
+	if err != nil {
+		return 0, err
+	}
+	return math.Sqrt(float64(draws)*privacy.VarianceOf(t.Mechanism, t.Bound, 0, q.Cells())) / float64(q.step), nil
+}
+
+func (q *counts) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) {
+	sd, err := q.deviation(total.Draws)
+	if err != nil {
+		return study.Result{}, err
+	}
+	noisy := make([]int64, len(total.Values))
+	for i, v := range total.Values {
+		noisy[i] = int64(v)
+	}
+	return study.NewResult(q.table(noisy, int64(total.Weight), sd), nil)
+}

@@ -1,0 +1,212 @@
+package kinds_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/describe"
+	"caucus/study/keyed"
+	"caucus/study/kinds"
+	"caucus/study/ratio"
+	"caucus/study/reweigh"
+	"caucus/study/simulate"
+)
+
+// about is a plan's about some records.
+func about(p study.Plan, where string) study.Plan {
+	p.Where = where
+	return p
+}
+
+func TestWhereRefusals(t *testing.T) {
+	c := newClinic(t, []string{"no", "yes"}, 6)
+	for name, s := range map[string]struct {
+		plan study.Plan
+		says string
+	}{
+		"no condition":       {about(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a"), "write for example"},
+		"no column":          {about(c.classify("cross", privacy.Record, study.NoiseSite, 1), "height > 3"), "no feature and not the label"},
+		"the patient":        {about(c.classify("cross", privacy.Record, study.NoiseSite, 1), "patient == p1"), "no feature and not the label"},
+		"the set":            {about(c.classify("cross", privacy.Record, study.NoiseSite, 1), "set == s1"), "no feature and not the label"},
+		"beyond the bounds":  {about(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 11"), "beyond the bounds"},
+		"the label, hidden":  {about(c.labels("rr"), "a > 3 and label == yes"), "which unit label hides"},
+		"sets":               {about(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsParty, "gaussian-zcdp"), "a > 3"), "about all records"},
+		"weights":            {about(c.reweigh("entropy", reweigh.Terms{}), "a > 3"), "about all records"},
+		"more than one line": {about(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 3\nand b < 1"), "control character"},
+	} {
+		if err := kinds.Check(s.plan); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), s.says) {
+			t.Errorf("%s: %v, want it to say %q", name, err, s.says)
+		}
+	}
+	// Without it a plan is written as before, and with it the condition is in the hash.
+	plain, _ := c.plan.Canonical()
+	if strings.Contains(string(plain), "where") {
+		t.Error("a plan about all records names a condition")
+	}
+	other, _ := about(c.plan, "a > 3").Canonical()
+	if study.HashOf(plain) == study.HashOf(other) {
+		t.Error("the condition is not in the plan's hash")
+	}
+}
+
+// TestWhereMovesNoFurther: of every kind that takes a condition, replacing a record by
+// another, inside or outside, moves what is released by no more than the bound, and
+// sizes are those of any other records: who is outside is an empty record.
+func TestWhereMovesNoFurther(t *testing.T) {
+	c := newClinic(t, []string{"no", "yes", "maybe"}, 6)
+	const where = "a >= 5 and not ward == east or label == maybe"
+	const features = "a >= 5 and not ward == east"
+	visits := []visit{well, ill, {label: "maybe", a: "1", b: ".5", ward: "east"}, {label: "yes", a: "5", b: "", ward: "north"}, {a: "9", ward: "west"}, {}, {label: "no", a: "4.999", b: "1", ward: "west"}}
+	for name, p := range map[string]study.Plan{
+		"classify tally, shards": about(c.classify("tally", privacy.Record, study.NoiseSite, 4), where),
+		"classify cross":         about(c.classify("cross", privacy.Record, study.NoiseSite, 1), where),
+		"classify moment":        about(c.classify("moment", privacy.Record, study.NoiseSite, 4), where),
+		"describe":               about(c.describe("gaussian", study.NoiseSite, describe.DefaultTerms()), where),
+		"describe, by ward":      about(c.describe("laplace", study.NoiseSite, describe.Terms{Bins: 3, By: "ward"}), where),
+		"count":                  about(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), where),
+		"count, central":         about(c.describe("laplace", study.NoiseCoordinator, describe.Terms{Count: true}), where),
+		"labels":                 about(c.labels("rr"), features),
+	} {
+		if err := kinds.Check(p); err != nil {
+			t.Fatal(name, err)
+		}
+		rest := alike(20, ill)
+		var first []int64
+		size := -1
+		for _, v := range visits {
+			if p.Unit == privacy.Label { // neighbours share all but the label
+				v = visit{label: v.label, a: "7", b: "1", ward: "east"}
+			}
+			rows := replaced(rest, v)
+			records, _, err := p.Encode(p.Schema, c.table(t, rows))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if records.Len() != len(rows) {
+				t.Fatalf("%s: %d records of %d rows", name, records.Len(), len(rows))
+			}
+			ask := c.asksOf(t, p, records)[0]
+			vector := openAsk(t, ask)
+			if size >= 0 && len(vector) != size {
+				t.Fatalf("%s: %d numbers, of other records %d", name, len(vector), size)
+			}
+			size = len(vector)
+			if first == nil {
+				first = vector
+				continue
+			}
+			b := ask.Sensitive.Bound()
+			switch l1, l2sq := distance(first, vector, b); {
+			case p.Unit == privacy.Label:
+				if l1 != 0 { // the record is outside by its features, so its label is gone
+					t.Errorf("%s: the label of a record outside moves what is released", name)
+				}
+			case b.L1 > 0 && l1 > float64(b.L1), b.L2sq > 0 && l2sq > float64(b.L2sq):
+				t.Errorf("%s: %+v moves L1 by %v and L2² by %v, the bound is %d and %d", name, v, l1, l2sq, b.L1, b.L2sq)
+			}
+		}
+	}
+}
+
+// TestWhereSorted: after a condition a file in another order is the same to a cut: a
+// record that is empty by itself and one that the study is not about have names of
+// their own.
+func TestWhereSorted(t *testing.T) {
+	c := newClinic(t, []string{"no", "yes"}, 6)
+	p := about(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), "not a > 5")
+	rows := []visit{{patient: "p"}, {a: "9", label: "yes", patient: "p"}}
+	for key := range byte(20) {
+		var outside []bool
+		for range 2 {
+			records, _, err := p.Encode(p.Schema, c.table(t, rows))
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := keyed.Exactly(kinds.RuleOf(p), p.Schema, records, 1, []byte{key})
+			outside = append(outside, one.IsOutside(0))
+			slices.Reverse(rows)
+		}
+		if outside[0] != outside[1] {
+			t.Fatalf("key %d: of the same two records another is chosen when the file is in another order", key)
+		}
+	}
+	// What fills a declared number up is nobody, so no study is about it.
+	records, _, err := p.Encode(p.Schema, c.table(t, rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := keyed.Exactly(kinds.RuleOf(p), p.Schema, records, 5, []byte{1})
+	if got := openAsk(t, c.asksOf(t, p, all)[0]); all.Len() != 5 || got[0] != 1 {
+		t.Errorf("%d records, %d of which match: want 5 and 1", all.Len(), got[0])
+	}
+	if _, remarks, err := p.Encode(p.Schema, c.table(t, []visit{{a: "x"}})); err != nil || len(remarks) == 0 {
+		t.Errorf("what is odd in a record is not said: %v, %v", remarks, err)
+	}
+	var none *dataset.Records
+	if none, _, err = p.Encode(p.Schema, c.table(t, nil)); err != nil || none.Outside == nil {
+		t.Errorf("no records: %+v, %v", none, err)
+	}
+}
+
+// TestWhereFits: a classifier of the records that a study is about is that of a study
+// that has no others, for every mechanism that learns nothing from an empty record.
+func TestWhereFits(t *testing.T) {
+	schema, table, pool, _ := wards(t, 6000)
+	condition := "age >= 65"
+	c, err := dataset.ParseCondition(condition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, err := c.Rows(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []int
+	for i, in := range inside {
+		if in {
+			rows = append(rows, i)
+		}
+	}
+	p := study.Plan{
+		Name: "test", Kind: "classify", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest, Roster: []study.PartyID{"a", "b"}, Records: 100,
+		Unit: privacy.Record, Epsilon: 60, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite, Shards: 1, Minimum: 2, Seed: 1, Lambda: 1,
+	}
+	weights := func(p study.Plan, table *dataset.Table) [][]float64 {
+		records, _, err := p.Encode(p.Schema, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parties []study.Inputs
+		for i, part := range deal(records, 2) {
+			parties = append(parties, study.Inputs{Records: part, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+		}
+		release, err := simulate.Rehearse(t.Context(), p, pool, parties)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, ok := classifier.Of(release.Result)
+		if !ok {
+			t.Fatal("no classifier")
+		}
+		return of.Weights
+	}
+	some, alone := weights(about(p, condition), table), weights(p, table.Select(rows))
+	var off, size float64
+	for j := range some {
+		for k := range some[j] {
+			off += (some[j][k] - alone[j][k]) * (some[j][k] - alone[j][k])
+			size += alone[j][k] * alone[j][k]
+		}
+	}
+	if off = math.Sqrt(off / size); off > 0.05 || len(rows) < 100 || len(rows) > table.Rows()*3/4 {
+		t.Errorf("of %d records that a study of %d is about the weights are off by %.3f of their length", len(rows), table.Rows(), off)
+	}
+}
