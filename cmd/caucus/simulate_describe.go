@@ -132,6 +132,9 @@ func (s *simulateDescribe) run(cmd *cobra.Command, c *console) error {
 	if cmd.Flags().Changed("parties") && s.parties < 1 {
 		return usagef("--parties %d: give at least 1", s.parties)
 	}
+	if s.repeats < 0 {
+		return usagef("--repeats %d: give how often to draw noise and records, or 0", s.repeats)
+	}
 	s.source.seed, s.holdOut = s.seed, true // test records are of no use here
 	data, err := s.load(c)
 	if err != nil {

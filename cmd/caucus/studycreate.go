@@ -19,6 +19,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
 )
@@ -65,6 +66,8 @@ type createdStudy struct {
 	Map     string         `json:"map"`
 	Kept    []dataset.Kept `json:"kept,omitempty"`
 	Warning string         `json:"warning,omitempty"`
+	// Where is the condition on records, "" where the study is about all.
+	Where string `json:"where,omitempty"`
 }
 
 func (o *operator) createStudy() *cobra.Command {
@@ -72,7 +75,7 @@ func (o *operator) createStudy() *cobra.Command {
 	var unit string
 	var roster, readers []string
 	var delta float64
-	var force, dry bool
+	var force, dry, count bool
 	cmd := &cobra.Command{
 		Use:   "create [FILE]",
 		Short: "Make a plan, forecast what it is worth, and store it as a draft",
@@ -95,6 +98,7 @@ it.`,
 	f.StringVar(&s.Purpose, "purpose", "", "what it is for, in words")
 	f.StringVar(&s.Contact, "contact", "", "whom to ask")
 	f.StringVar(&s.Data, "data", "", "the data source agents should use")
+	f.BoolVar(&count, "count", false, "ask for nothing but how many records --where holds for: kind describe, count")
 	f.StringVar(&s.Schema, "schema", "", "schema file")
 	f.StringVar(&s.Where, "where", "", "which records the study is about: a condition on features and label, such as 'age >= 65 and sex == Female' (default: all)")
 	f.StringVar(&s.Pool, "pool", "", "CSV file of the public pool (may be .gz)")
@@ -165,6 +169,11 @@ it.`,
 				s.Roster = append(s.Roster, study.PartyID(p))
 			}
 		}
+		if count {
+			if err := s.onlyCount(); err != nil {
+				return err
+			}
+		}
 		if f.Changed("readers") {
 			s.Readers = readers
 		}
@@ -174,6 +183,16 @@ it.`,
 		return o.create(cmd.Context(), s, force, dry)
 	}
 	return cmd
+}
+
+// onlyCount makes it a study that counts who matches.
+func (s *studyFile) onlyCount() error {
+	if s.Kind != "" && s.Kind != "describe" {
+		return usagef("--count is of kind describe, the study file has kind %s", s.Kind)
+	}
+	terms, err := study.EncodeTerms(describe.Terms{Count: true})
+	s.Kind, s.KindTerms = "describe", terms
+	return err
 }
 
 // errZeroEpsilon: a zero that was written must not become the default.
@@ -284,7 +303,7 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 		Study: p.Name, Plan: made.Hash, State: study.InDraft, Parties: len(p.Roster), Minimum: p.Minimum, Deadline: p.Deadline,
 		Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PoolRows: made.Pool.Rows(), Features: made.Pool.Dim(),
 		Map: p.Map.Words(), Kept: p.Map.Kept(p.Schema, made.Pool.Encoded),
-		Forecast: made.Forecast, ShareError: made.ShareError, Noise: made.Noise, Warning: made.Warning,
+		Forecast: made.Forecast, ShareError: made.ShareError, Noise: made.Noise, Warning: made.Warning, Where: p.Where,
 	}
 	if made.Warning != "" {
 		o.note("warning: %s", made.Warning)
@@ -305,6 +324,9 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 	return o.print(doc, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\nparties    %d, at least %d until %s\npool       %d rows, %d features\nmap        %s\n",
 			doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta, doc.Parties, doc.Minimum, doc.Deadline.Format(time.RFC3339), doc.PoolRows, doc.Features, doc.Map)
+		if err == nil && doc.Where != "" {
+			_, err = fmt.Fprintf(w, "about      %s\n", p.About())
+		}
 		if words := dataset.KeptWords(doc.Kept); err == nil && words != "" {
 			_, err = fmt.Fprintf(w, "           %s\n", words)
 		}
