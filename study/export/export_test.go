@@ -255,7 +255,7 @@ func TestRefusals(t *testing.T) {
 	}
 	damaged := f.release
 	var err error
-	if damaged.Result, err = study.NewResult(describe.Counts{}, nil); err != nil {
+	if damaged.Result, err = study.NewResult(describe.Table{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := export.New(damaged); err == nil {
