@@ -59,13 +59,13 @@ func (t Table) one() study.ReportTable {
 		out.Rows = append(out.Rows, cells)
 	}
 	if t.By != "" {
-		row("n (%)", func(g int) string { return countAnd(t.Groups[g].Shown, t.Groups[g].Share) })
+		row("n (%)", func(g int) string { return countAnd(t.Groups[g].Shown, t.together(), t.Groups[g].Share) })
 	}
 	for _, c := range t.Columns {
 		if c.Edges == nil {
 			row(c.Column+", n (%)", func(int) string { return "" })
 			for k, level := range c.Levels {
-				row("  "+level, func(g int) string { return countAnd(c.Groups[g].Counts[k], c.Groups[g].Shares[k]) })
+				row("  "+level, func(g int) string { return countAnd(c.Groups[g].Counts[k], sumOf(c.Groups[g].Counts), c.Groups[g].Shares[k]) })
 			}
 			continue
 		}
@@ -76,18 +76,34 @@ func (t Table) one() study.ReportTable {
 		}
 		row("  median [quartiles]", func(g int) string { return median(c, c.Groups[g].Quantiles) })
 		if bins := len(c.Edges) - 1; len(c.Cells()) > bins {
-			row("  missing, n (%)", func(g int) string { return countAnd(c.Groups[g].Counts[bins], c.Groups[g].Shares[bins]) })
+			row("  missing, n (%)", func(g int) string { return countAnd(c.Groups[g].Counts[bins], sumOf(c.Groups[g].Counts), c.Groups[g].Shares[bins]) })
 		}
 	}
 	return out
 }
 
-// countAnd is n (%).
-func countAnd(n float64, share *Estimate) string {
-	if share == nil {
+// countAnd is n (%) of counts as shown, which add up; estimates and their intervals
+// stand in the other table. Unknown is a share whose estimate is.
+func countAnd(n, of float64, share *Estimate) string {
+	if share == nil || !(of > 0) {
 		return fmt.Sprintf("%.0f (%s)", n, unknown)
 	}
-	return fmt.Sprintf("%.0f (%s)", n, percent(share.Value))
+	return fmt.Sprintf("%.0f (%s)", n, percent(n/of))
+}
+
+// together is how many records the groups have, as shown.
+func (t Table) together() (n float64) {
+	for _, g := range t.Groups {
+		n += g.Shown
+	}
+	return n
+}
+
+func sumOf(counts []float64) (sum float64) {
+	for _, n := range counts {
+		sum += n
+	}
+	return sum
 }
 
 // beside is a mean with its deviation.
