@@ -65,7 +65,9 @@ func (t Table) one() study.ReportTable {
 		if c.Edges == nil {
 			row(c.Column+", n (%)", func(int) string { return "" })
 			for k, level := range c.Levels {
-				row("  "+level, func(g int) string { return countAnd(c.Groups[g].Counts[k], sumOf(c.Groups[g].Counts), c.Groups[g].Shares[k]) })
+				row("  "+level, func(g int) string {
+					return countAnd(c.Groups[g].Counts[k], sumOf(c.Groups[g].Counts), c.Groups[g].Shares[k])
+				})
 			}
 			continue
 		}
@@ -76,7 +78,9 @@ func (t Table) one() study.ReportTable {
 		}
 		row("  median [quartiles]", func(g int) string { return median(c, c.Groups[g].Quantiles) })
 		if bins := len(c.Edges) - 1; len(c.Cells()) > bins {
-			row("  missing, n (%)", func(g int) string { return countAnd(c.Groups[g].Counts[bins], sumOf(c.Groups[g].Counts), c.Groups[g].Shares[bins]) })
+			row("  missing, n (%)", func(g int) string {
+				return countAnd(c.Groups[g].Counts[bins], sumOf(c.Groups[g].Counts), c.Groups[g].Shares[bins])
+			})
 		}
 	}
 	return out
