@@ -44,7 +44,7 @@ func aloneCounts(r study.Release, data demoData) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var all []describe.Counts
+	var all []describe.Table
 	var truth [][]float64
 	records := 0.0
 	for _, table := range data.parties {
@@ -56,10 +56,10 @@ func aloneCounts(r study.Release, data demoData) (float64, error) {
 		records += float64(of.Len())
 		for i, c := range own.Columns[:len(own.Columns)-1] { // as for the release, without the label
 			if len(truth) <= i {
-				truth = append(truth, make([]float64, len(c.Noisy)))
+				truth = append(truth, make([]float64, len(c.Groups[0].Noisy)))
 			}
-			for k, n := range c.Noisy {
-				truth[i][k] += float64(n)
+			for k, n := range c.Groups[0].Noisy {
+				truth[i][k] += n
 			}
 		}
 		all = append(all, own)
@@ -68,7 +68,7 @@ func aloneCounts(r study.Release, data demoData) (float64, error) {
 	for _, own := range all {
 		for i, column := range truth {
 			for k, n := range column {
-				off := own.Columns[i].Shares[k] - n/records
+				off := own.Columns[i].Groups[0].Noisy[k]/float64(own.Records) - n/records
 				sum, cells = sum+off*off, cells+1
 			}
 		}
