@@ -52,7 +52,7 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, par
 	if !ok {
 		return fail(fmt.Errorf("study kind %q has no table", p.Kind))
 	}
-	var tally coverage
+	var tally heldTally
 	var parts [][][]describe.Part
 	var weight int64
 	exact := make([]int64, of.Statistic.Cells())
@@ -145,8 +145,8 @@ func finished(of bodies.Task, vector []int64, weight int64, draws int) (out desc
 	return describe.TableOf(study.Release{Result: made})
 }
 
-// coverage adds up how often each estimate's interval held.
-type coverage struct{ of []held }
+// heldTally adds up how often each estimate's interval held.
+type heldTally struct{ of []held }
 
 type held struct {
 	named                      describe.Named
@@ -155,7 +155,7 @@ type held struct {
 	squares, middles, measured float64
 }
 
-func (c *coverage) add(first bool, truth, sample, whole describe.Table) {
+func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 	a, b, d := truth.Estimates(), sample.Estimates(), whole.Estimates()
 	if first {
 		c.of = make([]held, len(a))
@@ -195,7 +195,7 @@ func (c *coverage) add(first bool, truth, sample, whole describe.Table) {
 }
 
 // all sums up by form.
-func (c *coverage) all() []Coverage {
+func (c *heldTally) all() []Coverage {
 	var out []Coverage
 	for _, form := range []describe.Form{describe.Share, describe.Mean, describe.SD, describe.QuantileForm} {
 		of, sum := Coverage{Form: form, Least: 1}, held{}
