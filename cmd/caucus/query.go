@@ -83,7 +83,9 @@ It costs nothing: ask as often as you like.`,
 				if err != nil {
 					return err
 				}
-				doc.Answer, doc.Bias = &a, biasNote
+				if doc.Answer, doc.Bias = &a, biasNote; a.Doubt != "" {
+					doc.Bias = noIntervalNote
+				}
 			}
 			if q.weight == nil {
 				c.note("warning: the pool has no weights: the answer is about the pool itself. Give --release, or a pool from caucus pool weigh")
@@ -106,6 +108,8 @@ It costs nothing: ask as often as you like.`,
 	f.StringVar(&where, "where", "", `condition, such as 'income == ">50K" and age >= 30'`)
 	return cmd
 }
+
+const noIntervalNote = "there is no interval: what the features do not tell of the query may differ by any amount"
 
 // printAnswer says how sure an answer is, and of what it is not.
 func printAnswer(w io.Writer, a aggregation.Answer) {
