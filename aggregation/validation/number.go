@@ -49,6 +49,17 @@ func (n Number) Interval(digits int) string {
 	return fmt.Sprintf("%.*f to %.*f", digits, n.Low, digits, n.High)
 }
 
+// finite is the number, or unknown if a part of it is infinite or none, as where next to
+// nothing is divided by: a document holds no such number.
+func (n Number) finite() Number {
+	for _, v := range []float64{n.Value, n.SD, n.NoiseSD, n.Low, n.High} {
+		if v-v != 0 {
+			return unknown("noise leaves it open")
+		}
+	}
+	return n
+}
+
 // z95 is the normal quantile of .975.
 const z95 = 1.959963984540054
 

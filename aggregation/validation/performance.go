@@ -59,6 +59,9 @@ func (s Scale) Of(h Histogram, thresholds []float64) Performance {
 	if s.LogOdds {
 		out.InTheLarge, out.Brier = s.inTheLarge(h), s.brier(h, fit)
 	}
+	for _, n := range []*Number{&out.Slope, &out.Intercept, &out.AUC, &out.InTheLarge, &out.Brier} {
+		*n = n.finite()
+	}
 	for _, at := range thresholds {
 		out.Thresholds = append(out.Thresholds, s.threshold(h, at))
 	}
@@ -82,7 +85,7 @@ func (s Scale) threshold(h Histogram, at float64) Threshold {
 		z = LogOdds(at)
 	}
 	first := s.Bin(z) // an edge is in the bin above
-	if first > 0 && z-s.Edges[first-1] > 1e-9*(1+math.Abs(z)) {
+	if first == 0 || z-s.Edges[first-1] > 1e-9*(1+math.Abs(z)) {
 		first++ // no edge of this scale: what is surely above
 	}
 	above := func(b int) float64 {
