@@ -56,7 +56,7 @@ func (Kind) Check(p study.Plan) error {
 	if err := study.CheckNoise(p); err != nil {
 		return err
 	}
-	if err := t.checkEdges(); err != nil {
+	if err := t.checkEdges(p.Schema); err != nil {
 		return err
 	}
 	if n := newHistograms(p, t).Cells(); n > maxCells {
@@ -111,7 +111,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	given := termsOf(*p).Bins > 0
 	for {
 		t.cut(*p, pool)
-		if given || bins == fewBins || t.checkEdges() != nil {
+		if given || bins == fewBins || t.checkEdges(p.Schema) != nil {
 			break
 		}
 		h := newHistograms(*p, t)
@@ -164,7 +164,7 @@ func (Kind) Words(p study.Plan) study.Words {
 	if t.Model == nil {
 		what = fmt.Sprintf("the scores in column %q", t.Score)
 	} else if t.Model.Release != nil {
-		what = "the model of release " + t.Model.Release.String()[:16]
+		what = "a model that the plan carries and says to be that of release " + t.Model.Release.String()[:16]
 	}
 	var by []string
 	for _, g := range t.By {
@@ -210,9 +210,10 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: h, Fresh: 0x6576616c75617465}, h}, nil
 }
 
-// Work: a record is mapped alone, which copies the map.
+// Work: a record is mapped alone, which copies the map. So is each of the pool's rows,
+// by which New says where in their bins scores lie.
 func (t task) Work(records int) (study.Work, error) {
-	n, each := float64(records), float64(t.h.terms.histograms())*64
+	n, each := float64(records+t.Pool().Rows()), float64(t.h.terms.histograms())*64
 	if m := t.h.terms.Model; m != nil {
 		each += 3*study.MapSteps(m.Map) + 4*float64(len(m.Weights)*len(m.Weights[0]))
 	}

@@ -431,3 +431,53 @@ func TestOverall(t *testing.T) {
 		t.Errorf("no records at all: %+v, %v", e.Classes[0].Overall.AUC, err)
 	}
 }
+
+// TestWeightsNextToNothing: a plan's weights make no number that a processor is slow with.
+func TestWeightsNextToNothing(t *testing.T) {
+	s := small(t)
+	m := ageModel(t, s)
+	for j := range m.Weights {
+		m.Weights[j][0] = 5e-324
+	}
+	h := made(t, s, Terms{Model: m, Thresholds: []float64{.5}}, nil)
+	out := make([]float64, 1)
+	h.score.of(encode(t, s, "70,1,.25,west,yes").X.RawRowView(0), out)
+	if out[0] != 0 {
+		t.Errorf("score %g, want 0", out[0])
+	}
+	// A class that is far behind adds next to nothing, and nothing that is subnormal.
+	if z := logOdds([]float64{800, 0, 57}, 2); !(math.Abs(z+743) < 1e-9) {
+		t.Errorf("log-odds %v, want -743", z)
+	}
+}
+
+// TestScoresBeyond: squares of a column's scores must be finite.
+func TestScoresBeyond(t *testing.T) {
+	s := small(t)
+	s.Features[2].Max = 1e300
+	if _, err := scoreColumn(s, "score"); err == nil || !strings.Contains(err.Error(), "give bounds within") {
+		t.Errorf("a score of up to 1e300: %v", err)
+	}
+}
+
+// TestWorkOfPool: a party scores the pool's rows too.
+func TestWorkOfPool(t *testing.T) {
+	s := small(t)
+	h := made(t, s, Terms{Model: ageModel(t, s)}, nil)
+	of := func(rows int) float64 {
+		x := mat.NewDense(rows, s.Dim(), nil)
+		made, err := Kind{}.New(h.plan, auxdata.Virtual(x, dataset.Identity(s)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := made.Work(10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := made.(task).CommonWork(10)
+		return w.Rest - plain
+	}
+	if few, many := of(10), of(1000); many < 40*few {
+		t.Errorf("scoring takes %.0f steps with a pool of 10 rows and %.0f with one of 1000", few, many)
+	}
+}

@@ -43,9 +43,21 @@ func newScorer(p study.Plan, t Terms) *scorer {
 	}
 	s.weights = mat.NewDense(len(t.Model.Weights), len(t.Model.Weights[0]), nil)
 	for i, row := range t.Model.Weights {
-		s.weights.SetRow(i, row)
+		for k, w := range row {
+			s.weights.Set(i, k, plain(w))
+		}
 	}
 	return s
+}
+
+// plain is a weight, or 0 below 1e-30, where no model's are. Mapped features are 0 or above
+// that too (dataset.Map.Apply), so that no product is subnormal: those take many times as
+// long, and a plan that has such weights would make time tell of the records.
+func plain(w float64) float64 {
+	if math.Abs(w) < 1e-30 {
+		return 0
+	}
+	return w
 }
 
 // of writes the scores of one encoded record, NaN where it has none. It looks at no other
@@ -90,7 +102,7 @@ func logOdds(all []float64, k int) float64 {
 	sum := 0.0
 	for j, v := range all {
 		if j != k {
-			sum += math.Exp(v - most)
+			sum += math.Exp(math.Max(v-most, -700)) // 10⁻³⁰⁴, which is not subnormal
 		}
 	}
 	return all[k] - most - math.Log(sum)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"caucus/aggregation/validation"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
@@ -71,6 +72,10 @@ const (
 	// maxThresholds, maxGroupings and maxCells keep a plan readable and a contribution
 	// below a megabyte.
 	maxThresholds, maxGroupings, maxCells = 20, 8, 1 << 16
+	// leastThreshold is above what LogOdds moves inwards.
+	leastThreshold = 1e-6
+	// maxScore keeps squares of a column's scores finite, and edges possible.
+	maxScore = 1e12
 	// maxWeight keeps scores finite: mapped rows have norm 1 at most.
 	maxWeight = 1e6
 	// maxPerParty keeps 2c², the bound of a party's counts, far inside an int64.
@@ -114,9 +119,14 @@ func (t Terms) check(p study.Plan) error {
 		return err
 	}
 	logOdds := t.logOdds(p.Schema)
-	for _, at := range t.Thresholds {
-		if logOdds && !(at > 0 && at < 1) || at-at != 0 {
+	for i, at := range t.Thresholds {
+		switch {
+		case logOdds && !(at > 0 && at < 1) || at-at != 0:
 			return fail("thresholds", "%v: give probabilities between 0 and 1", at)
+		case logOdds && !(at >= leastThreshold && at <= 1-leastThreshold):
+			return fail("thresholds", "%v: nobody decides so near to 0 or 1; give %g to %g", at, leastThreshold, 1-leastThreshold)
+		case slices.Contains(t.Thresholds[:i], at):
+			return fail("thresholds", "%v twice", at)
 		}
 	}
 	for i, g := range t.By {
@@ -130,8 +140,9 @@ func (t Terms) check(p study.Plan) error {
 	return nil
 }
 
-// checkEdges refuses what Tune does not make.
-func (t Terms) checkEdges() error {
+// checkEdges refuses what Tune does not make. A threshold is an edge: what is said of it
+// would be of another one otherwise.
+func (t Terms) checkEdges(s dataset.Schema) error {
 	if len(t.Edges) != len(t.Classes) {
 		return study.PlanError("evaluate.edges", "of %d classes, %d are judged", len(t.Edges), len(t.Classes))
 	}
@@ -143,8 +154,18 @@ func (t Terms) checkEdges() error {
 			return study.PlanError("evaluate.edges", "%d: at most %d are possible", len(edges), maxBins+maxThresholds)
 		}
 		for i, z := range edges {
-			if !(math.Abs(z) <= 1e12) || i > 0 && !(z > edges[i-1]) {
+			if !(math.Abs(z) <= maxScore) || i > 0 && !(z > edges[i-1]) {
 				return study.PlanError("evaluate.edges", "they must be finite and increase")
+			}
+		}
+		for _, at := range t.Thresholds {
+			z := at
+			if t.logOdds(s) {
+				z = validation.LogOdds(at)
+			}
+			// Another processor's logarithm may differ in the last digit.
+			if !slices.ContainsFunc(edges, func(e float64) bool { return math.Abs(e-z) <= 1e-9*(1+math.Abs(z)) }) {
+				return study.PlanError("evaluate.edges", "threshold %v is no edge of a bin: leave edges to study create", at)
 			}
 		}
 	}
@@ -199,6 +220,8 @@ func scoreColumn(s dataset.Schema, name string) (dataset.Feature, error) {
 		switch {
 		case f.Kind != dataset.Numeric:
 			return f, study.PlanError("evaluate.score", "column %q is no number", name)
+		case !(math.Abs(f.Min) <= maxScore && math.Abs(f.Max) <= maxScore):
+			return f, study.PlanError("evaluate.score", "column %q goes from %g to %g in the schema: give bounds within ±%g", name, f.Min, f.Max, float64(maxScore))
 		case !f.Missing:
 			return f, study.PlanError("evaluate.score", "column %q needs missing: true in the schema: without it a record that has no score counts as one in the middle", name)
 		}
