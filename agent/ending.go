@@ -87,14 +87,35 @@ func (a *Agent) follow(ctx context.Context, d dossier, o protocol.Summary) (stop
 	if err != nil || o.State != study.Open || d.has(fileReceipt) && !o.Lost {
 		return err != nil, err
 	}
-	if no := a.state.config.Policy.endingObjection(p, d.ending(p, o.Hash)); no != "" {
-		err := a.refuse(o.Hash, p.Name, byPolicy, "", no)
-		if !errors.Is(err, errRefused) {
-			return true, err
-		}
+	err = a.allowsEnding(d, o.Hash, p)
+	if errors.Is(err, errRefused) {
 		return true, a.decline(ctx, d, o.Hash)
 	}
-	return false, nil
+	return err != nil, err
+}
+
+// allowsEnding refuses a study that amendments moved beyond what the policy allows.
+// Amendments that cannot be read allow nothing.
+func (a *Agent) allowsEnding(d dossier, h study.Hash, p study.Plan) error {
+	chain, err := d.chain(p, h)
+	if err != nil {
+		return err
+	}
+	if no := a.state.config.Policy.endingObjection(p, chain.Ending()); no != "" {
+		return a.refuse(h, p.Name, byPolicy, "", no)
+	}
+	return nil
+}
+
+// unforked asks once more for the amendments of an amended study, before it is charged
+// and before bytes leave: a list only counts them, and another chain may be as long.
+func (a *Agent) unforked(ctx context.Context, d dossier, o protocol.Summary) error {
+	held, err := d.amendments()
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	_, err = a.amend(ctx, d, o, held)
+	return err
 }
 
 // amend keeps amendments that this site did not know.

@@ -116,6 +116,10 @@ func TestAmendmentsAreBelieved(t *testing.T) {
 			r.amendTo(t, false, later(time.Minute))
 			r.amendTo(t, false, later(time.Hour))
 		}, "two different amendments"},
+		"forks at the same length": {func(t *testing.T, r *rig) {
+			r.study.Amendments, r.study.Summary.Amendments = nil, 0
+			r.amendTo(t, false, later(time.Minute))
+		}, "two different amendments"},
 		"for another plan": {func(t *testing.T, r *rig) {
 			other := newRig(t, func(p *study.Proposal) { p.Epsilon = 0.5 })
 			other.amendTo(t, false, later(time.Hour))
@@ -147,5 +151,37 @@ func TestAmendmentsAreBelieved(t *testing.T) {
 				t.Errorf("declined %d times", r.declined)
 			}
 		})
+	}
+}
+
+// TestAmendedBeforeItCame: a study that was amended beyond the policy before this site
+// first heard of it is refused before it is charged, as one that is amended later.
+func TestAmendedBeforeItCame(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.Policy.MaxExtension = 24 * time.Hour
+	r.amendTo(t, false, later(48*time.Hour))
+	a := r.agent(t)
+	round(t, a)
+	a.Finish(t.Context())
+	if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) != 0 || r.declined != 1 {
+		t.Errorf("%d charges, %d uploads, declined %d times; log:\n%s", n, len(r.bodies), r.declined, r.log)
+	}
+}
+
+// TestForkedWhilePrepared: a chain that is another one by the time that the upload may
+// leave keeps it here, though it is as long as the one before.
+func TestForkedWhilePrepared(t *testing.T) {
+	r := newRig(t, nil)
+	r.amendTo(t, false, later(time.Hour))
+	a := r.agent(t)
+	r.refuse = study.ErrNotOpen // the first try does not come through
+	round(t, a)
+	a.Finish(t.Context())
+	before := len(r.bodies)
+	r.refuse, r.study.Amendments, r.study.Summary.Amendments = nil, nil, 0
+	r.amendTo(t, false, later(time.Minute))
+	_ = a.Round(t.Context())
+	if len(r.bodies) != before || !a.state.studies.of(r.hash).has(fileUpload) || !strings.Contains(r.log.String(), "two different amendments") {
+		t.Errorf("%d uploads, %d before; log:\n%s", len(r.bodies), before, r.log)
 	}
 }

@@ -84,6 +84,9 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	if err != nil || by == nil {
 		return err
 	}
+	if err := a.unforked(ctx, d, o); err != nil {
+		return err
+	}
 	err = a.charge(ctx, d, o, p, by)
 	if errors.Is(err, errRefused) {
 		return a.decline(ctx, d, o.Hash)
@@ -152,7 +155,7 @@ func (a *Agent) learn(ctx context.Context, d dossier, h study.Hash) (study.Plan,
 	if err := a.keep(d, s); err != nil {
 		return study.Plan{}, err
 	}
-	if len(s.Amendments) > 0 {
+	if len(s.Amendments) > 0 && !d.has(fileAmendments) { // else follow holds them against those
 		if err := d.writeJSON(fileAmendments, s.Amendments); err != nil {
 			return study.Plan{}, err
 		}
@@ -220,6 +223,9 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 	policy := a.state.config.Policy
 	if len(policy.Objections(p)) > 0 {
 		return nil, a.refuse(h, p.Name, byPolicy, "", "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
+	}
+	if err := a.allowsEnding(d, h, p); err != nil { // amended before this site learnt of it
+		return nil, err
 	}
 	source, err := a.state.declared(p)
 	if err != nil {
@@ -411,6 +417,9 @@ var final = []error{
 func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 	body, err := d.read(fileUpload)
 	if err != nil {
+		return err
+	}
+	if err := a.unforked(ctx, d, o); err != nil {
 		return err
 	}
 	if err := a.recordOnce(auditSending, o.Hash, o.Name); err != nil {
