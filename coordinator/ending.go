@@ -94,8 +94,8 @@ func (s *Server) asked(e study.Ending, r *pb.AmendRequest) (study.Ending, error)
 
 // amend makes the next amendment, signs it and commits it with the machine's step. A
 // failed study is taken up again only while the ledger holds no entry of it, and by a
-// coordinator of which nobody showed that it was put back: what its ledger lacks says
-// nothing then.
+// coordinator whose ledger is not known to be put back, by its head file or by what
+// somebody showed: what such a ledger lacks says nothing.
 func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.Ending) (study.Ending, error)) (a study.Amendment, err error) {
 	if !c.advancing.TryLock() {
 		return a, fmt.Errorf("amend study: %w: it is being folded or released right now", protocol.ErrBusy)
@@ -107,7 +107,11 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 	}
 	charged := false
 	if failed {
-		if err := r.witness.stopped(); err != nil {
+		err := r.witness.stopped()
+		if err == nil && r.lost {
+			err = privacy.ErrBehind
+		}
+		if err != nil {
 			return a, fmt.Errorf("amend study: %w: %w", protocol.ErrUnavailable, err)
 		}
 		charged, err = c.charged(ctx, func(id string) (bool, error) {
@@ -153,6 +157,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 	if failed {
 		c.over.Store(false)
 		c.finished, c.inspected, c.retry, c.wait = nil, false, 0, 0
+		c.counted, c.quietSince = 0, 0 // who comes again now has not come before
 	}
 	c.machine = nil // it is read again, with what is wanted
 	if err := c.load(ctx); err != nil {

@@ -3,11 +3,14 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"caucus/privacy"
+	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -151,6 +154,29 @@ func TestNotReopenedAfterACharge(t *testing.T) {
 	must(0, study.ChargeAll(ctx, l, s.Hash, charges))
 	if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), "drawn and charged") {
 		t.Errorf("reopened after its charge: %v", err)
+	}
+}
+
+// TestLostChargeReopensNothing: nor where the ledger that held the charge was put back
+// to before it, which its head file knows before anybody calls.
+func TestLostChargeReopensNothing(t *testing.T) {
+	ctx := context.Background()
+	w, s := newTrialWorld(t, 3, nil)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 4)))
+	w.clock.add(2 * time.Hour)
+	w.wait("trial", study.Failed)
+	r := w.server.scheduler.releaser
+	c := w.server.registry.byHash(s.Hash)
+	must(0, study.ChargeAll(ctx, r.ledger, s.Hash, must(must(c.aggregator(ctx)).task.Charges(0))))
+	must(r.head.advance(ctx, r.journal))
+	w.stop()
+	for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, LedgerFile+"*"))) {
+		must(0, os.Remove(path))
+	}
+	must(0, must(journal.OpenSQLite(filepath.Join(w.config.Dir, LedgerFile))).Close())
+	w.start()
+	if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err, protocol.ErrUnavailable) {
+		t.Errorf("reopened by a ledger that has forgotten its charge: %v", err)
 	}
 }
 
