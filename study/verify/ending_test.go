@@ -59,6 +59,9 @@ func TestEnding(t *testing.T) {
 			site := c.site
 			site.Amendments = test.known
 			found := verify.Release(sign(c.signer, r), verify.Known{Pool: c.pool, Site: &site})
+			if test.known != nil && !says(verify.CompareSite(sign(c.signer, r), c.pool, site), test.verdict, test.about, test.says) {
+				t.Error("CompareSite does not say it")
+			}
 			if !says(found, test.verdict, test.about, test.says) {
 				t.Errorf("no finding says %s %s: %q\n%+v", test.verdict, test.about, test.says, found)
 			}

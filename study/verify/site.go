@@ -53,7 +53,7 @@ func (s Site) Receipts(r study.Release) []Finding {
 	case receipt.Plan != r.PlanHash || receipt.Party != s.Party:
 		f.add(Fails, about, "the receipt kept here is %s's for plan %s: it is not for this study", receipt.Party, receipt.Plan)
 	case !counted && reopenedAfter(r, receipt):
-		f.add(Word, about, "the coordinator signed a receipt for this party (%s), the study failed after that and was taken up again, and this party's contribution did not come again: the release does not count it", s.Party)
+		f.add(Word, about, "the coordinator signed a receipt for this party (%s), the study failed after that and was taken up again, and by the coordinator's word this party's contribution did not come again: the release does not count it", s.Party)
 	case !counted:
 		f.add(Fails, about, "the coordinator signed a receipt for this party (%s) on %s, but the release does not count it", s.Party, receipt.Received.Format("2006-01-02"))
 	case s.Upload != nil && study.BodyDigest(sha256.Sum256(s.Upload)) != receipt.Body:
@@ -119,10 +119,12 @@ func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 }
 
 // CompareSite holds a site's ledger against a signed release: who signed it,
-// whether the party's receipt agrees, and whether the ledger was charged exactly
+// whether the party's receipt and the amendments it was told of agree, and whether the
+// ledger was charged exactly
 // what plan and pool declare.
 func CompareSite(r protocol.SignedRelease, pool *auxdata.Pool, s Site) []Finding {
 	var f findings
 	f.signedBy(r, s.Keys)
-	return append(append(f, s.Receipts(r.Release)...), s.Charges(r.Release, pool)...)
+	f = append(append(f, s.Receipts(r.Release)...), s.Ending(r.Release)...)
+	return append(f, s.Charges(r.Release, pool)...)
 }
