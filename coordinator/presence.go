@@ -100,12 +100,16 @@ func (p *presence) member(name string, now time.Time) (seen int64, runs uint32) 
 func (p *presence) standings(h study.Hash, parties []string, declined []string) (out []*pb.Standing) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	no := make(map[string]bool, len(declined))
+	for _, name := range declined {
+		no[name] = true
+	}
 	for _, name := range parties {
 		s := &pb.Standing{Party: name}
 		if m := p.of[name]; m != nil {
 			s.SeenUnixMillis, s.What = m.seen.UnixMilli(), string(m.waits[h])
 		}
-		if s.What == "" && slices.Contains(declined, name) {
+		if s.What == "" && no[name] {
 			s.What = string(protocol.WaitDeclined)
 		}
 		out = append(out, s)
