@@ -34,8 +34,8 @@ var ErrUndeclared = errors.New("no declared source")
 // policy and ledger, never on what the file holds at the time. A declaration
 // changes by another one and by nothing else.
 //
-// What it tells: that the source is declared (until then a study waits, in
-// silence), what its schema means (a plan that means something else is
+// What it tells: that the source is declared (until then a study waits, as
+// the coordinator is told unless the site is quiet), what its schema means (a plan that means something else is
 // declined) and Records. A plan's columns are held against the schema, which
 // the site has published or agreed on, never against the file: otherwise a
 // coordinator could ask for column after column and learn from the answers

@@ -24,7 +24,7 @@ var (
 	spentMetric    = prometheus.NewDesc("caucus_budget_spent_epsilon", "What this coordinator's own ledger has spent at a unit, at the budget's delta.", []string{"unit"}, nil)
 	limitMetric    = prometheus.NewDesc("caucus_budget_epsilon", "What it may spend at a unit.", []string{"unit"}, nil)
 	ledgerMetric   = prometheus.NewDesc("caucus_ledger_behind", "1 where the ledger is behind what was published, so that nothing is released.", nil, nil)
-	clockMetric    = prometheus.NewDesc("caucus_clock_doubted", "1 where the clock is not believed, so that nothing is sealed.", nil, nil)
+	clockMetric    = prometheus.NewDesc("caucus_clock_doubted", "1 where the clock is not believed, so that no deadline is over by it.", nil, nil)
 	damagedMetric  = prometheus.NewDesc("caucus_files_damaged", "1 where a file of this coordinator was found damaged.", nil, nil)
 	expiryMetric   = prometheus.NewDesc("caucus_certificate_expiry_seconds", "Time until the certificate that ends first is over: the authority's, or an enrolled member's newest.", []string{"whose"}, nil)
 	standingFailed = prometheus.NewDesc("caucus_standing_unknown", "1 where the store or the ledger could not be read for these metrics.", nil, nil)
