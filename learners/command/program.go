@@ -212,6 +212,13 @@ func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []
 		if last != "" {
 			row[len(columns)] = cells[i]
 		}
+		if len(row) == 1 && row[0] == "" { // else an empty line, which most readers skip
+			out.Flush()
+			if _, err := file.WriteString("\"\"\n"); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := out.Write(row); err != nil {
 			return err
 		}

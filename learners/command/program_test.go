@@ -84,6 +84,34 @@ func TestVote(t *testing.T) {
 	}
 }
 
+// TestOneEmptyCell: a row whose only cell is missing is a line that readers do not skip.
+func TestOneEmptyCell(t *testing.T) {
+	s, err := dataset.ParseSchema(strings.NewReader(`
+label: {column: ill, classes: ["no", "yes"]}
+features: [{column: age, kind: numeric, min: 0, max: 100, missing: true}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := dataset.ReadCSV(strings.NewReader("age,ill\n41,no\n,yes\n7,no\n"), dataset.Format{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, _, err := s.Encode(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := shell(t, `cp "$2" . && tail -n +2 "$2" | grep . | sed 's/.*/no/'`)
+	votes, err := p.Vote(context.Background(), s, records, records.X)
+	if err != nil || !slices.Equal(votes, []int{0, 0, 0}) {
+		t.Errorf("votes %v: %v", votes, err)
+	}
+	text, err := os.ReadFile(filepath.Join(p.Dir, poolFile))
+	if want := "age\n41\n\"\"\n7\n"; err != nil || string(text) != want {
+		t.Errorf("the pool is %q, want %q (%v)", text, want, err)
+	}
+}
+
 // TestNoVotes: whatever a program does wrong is an error that says so, and never votes.
 func TestNoVotes(t *testing.T) {
 	s, records, pool := page(t)
