@@ -320,7 +320,8 @@ func (r SourceReport) finding() Finding {
 	about := "source " + r.Source
 	switch {
 	case r.Declared == nil && r.Problem != "":
-		return problem(about, "%s", r.Problem)
+		const most = 3 // remarks; declare shows all
+		return problem(about, "%s", strings.Join(append([]string{r.Problem}, r.Remarks[:min(most, len(r.Remarks))]...), "; "))
 	case r.Declared == nil:
 		return problem(about, "studies of it wait: %s", strings.TrimPrefix(r.Waits, ErrUndeclared.Error()+": source "+r.Source+": "))
 	case r.Problem != "":

@@ -32,6 +32,19 @@ func certified(t *testing.T, begins time.Time) protocol.Identity {
 	return id
 }
 
+// TestCheckSaysWhatToWrite: of a file that would not be declared, check says what a
+// person would write for that to change.
+func TestCheckSaysWhatToWrite(t *testing.T) {
+	r := newRig(t, nil)
+	r.put(t, "age,sex,ill\n"+strings.Repeat("30,weiblich,no\n", 60))
+	a := r.agent(t)
+	os.RemoveAll(a.state.sources)
+	all := fmt.Sprint(a.state.checkSources(true))
+	if !strings.Contains(all, "50% of the cells") || !strings.Contains(all, `60 cells "weiblich" are not a level of sex: add levels:`) {
+		t.Errorf("check says %s", all)
+	}
+}
+
 // TestCheckCertificate: a certificate is good until a sixth of its life is left,
 // which a running agent does not let happen.
 func TestCheckCertificate(t *testing.T) {

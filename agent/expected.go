@@ -74,7 +74,10 @@ func (e Expected) problems(r reading) []string {
 		return []string{fmt.Sprintf("the file has %d records, expected are %d to %d (records: in the source's entry)", records, e.Records[0], e.Records[1])}
 	}
 	if records == 0 {
-		return nil
+		if len(e.Records) == 2 { // somebody expects that
+			return nil
+		}
+		return []string{"the file has no record, only a line of names: look whether it was written to its end, or write records: [0, 100000] in the source's entry if that is as it should be"}
 	}
 	unreadable, unlabelled := r.lines.Malformed*r.columns, 0
 	column := map[string]int{}

@@ -29,6 +29,7 @@ func TestGarbage(t *testing.T) {
 		"malformed":     {strings.Repeat("30,f,no\n", 40) + strings.Repeat("30;f;no\n", 20), "33.3% of the cells"},
 		"no labels":     {strings.Repeat("30,f,\n", 60), "100% of the records have no known label, at most 50%"},
 		"other labels":  {strings.Repeat("30,f,krank\n", 60), "no known label"},
+		"no record":     {"", "the file has no record"},
 		"fine":          {strings.Repeat("30,f,no\n", 60), ""},
 		"missing cells": {strings.Repeat(",f,no\n", 60), ""},
 		"some":          {strings.Repeat("30,f,no\n30,x,no\n", 30), ""},
@@ -84,6 +85,14 @@ func TestExpected(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+	r := newRig(t, nil)
+	r.put(t, "age,sex,ill\n")
+	s := r.config.Data["ward"]
+	s.Expected = Expected{Records: []int{0, 9}}
+	r.config.Data["ward"] = s
+	if _, err := r.agent(t).DeclareSource("ward", Approver{}); err != nil {
+		t.Errorf("no record, as expected: %v", err)
 	}
 	for text, want := range map[string]Share{"5%": 0.05, "0.05": 0.05, " 100 % ": 1, "0": 0} {
 		var s Share
