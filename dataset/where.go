@@ -31,6 +31,12 @@ func (c Condition) Columns() []string {
 	return all
 }
 
+// Comparisons is how many the condition has: each may look at every row.
+func (c Condition) Comparisons() (n int) {
+	c.root.visit(func(comparison) { n++ })
+	return n
+}
+
 // Rows answers the condition for every row. A column that the table does not
 // have is an error that lists the columns it has. Where both sides are numbers
 // they are compared as numbers; == and != compare texts otherwise, and <, <=, >,
@@ -58,8 +64,9 @@ func (c comparison) visit(f func(comparison)) { f(c) }
 func (c comparison) rows(t *Table) []bool {
 	col := t.column(c.column)
 	holds := make([]bool, len(col.values))
+	b, isNumber := parseFinite(c.value)
 	for i, v := range col.values {
-		holds[i] = c.holds(strings.TrimSpace(v))
+		holds[i] = c.holds(strings.TrimSpace(v), b, isNumber)
 	}
 	out := make([]bool, t.rows)
 	for i := range out {
@@ -68,10 +75,13 @@ func (c comparison) rows(t *Table) []bool {
 	return out
 }
 
-func (c comparison) holds(cell string) bool {
-	a, numberA := parseFinite(cell)
-	b, numberB := parseFinite(c.value)
-	numbers := numberA && numberB
+// holds says so of a cell; b is the value as a number, where it is one.
+func (c comparison) holds(cell string, b float64, isNumber bool) bool {
+	var a float64
+	numbers := isNumber
+	if numbers {
+		a, numbers = parseFinite(cell)
+	}
 	switch c.op {
 	case "==":
 		return cell == c.value || (numbers && a == b)

@@ -55,6 +55,19 @@ func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []da
 	return s.EncodeWhere(t, c)
 }
 
+// whereSteps is what it takes at most to answer the condition for one record. A column of
+// few values takes far less, which must not show: see Work.
+func (p Plan) whereSteps() float64 {
+	if p.Where == "" {
+		return 0
+	}
+	c, err := dataset.ParseCondition(p.Where)
+	if err != nil { // of a plan that was not checked
+		return 0
+	}
+	return CellSteps * float64(c.Comparisons())
+}
+
 // About says in words which records a study is about.
 func (p Plan) About() string {
 	if p.Where == "" {

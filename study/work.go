@@ -24,8 +24,8 @@ const (
 	CosineSteps = 50
 )
 
-// CommonWork bounds what every kind does to so many records: it reads and maps them,
-// and works on the pool.
+// CommonWork bounds what every kind does to so many records: it reads them, asks the
+// plan's condition of each, maps them, and works on the pool.
 //
 // The bounds are of the code: sums (cross, means, entropy, embeddings, counts,
 // labels) are one pass in which each record costs the same, whatever it holds;
@@ -35,7 +35,7 @@ const (
 func (a Agreed) CommonWork(records int) float64 {
 	n, columns := float64(records), float64(a.plan.Schema.Dim())
 	dim, rows, classes := float64(a.plan.Map.Dim()), float64(a.pool.Rows()), float64(len(a.plan.Schema.Classes()))
-	return n*(columns*CellSteps+3*keySteps+MapSteps(a.plan.Map)) + rows*dim*(dim+classes)*4
+	return n*(columns*CellSteps+a.plan.whereSteps()+3*keySteps+MapSteps(a.plan.Map)) + rows*dim*(dim+classes)*4
 }
 
 // MapSteps is what it takes to map a record: Map.Apply, and the map before it.

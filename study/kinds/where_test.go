@@ -13,6 +13,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/describe"
+	"caucus/study/evaluate"
 	"caucus/study/keyed"
 	"caucus/study/kinds"
 	"caucus/study/ratio"
@@ -74,6 +75,10 @@ func TestWhereMovesNoFurther(t *testing.T) {
 		"count":                  about(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), where),
 		"count, central":         about(c.describe("laplace", study.NoiseCoordinator, describe.Terms{Count: true}), where),
 		"labels":                 about(c.labels("rr"), features),
+		"evaluate":               about(c.evaluate("laplace", study.NoiseSite, nil), where),
+		"evaluate, by ward": about(c.evaluate("gaussian", study.NoiseCoordinator, func(t *evaluate.Terms) {
+			t.By = []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{5}}}
+		}), where),
 	} {
 		if err := kinds.Check(p); err != nil {
 			t.Fatal(name, err)
@@ -211,5 +216,28 @@ func TestWhereFits(t *testing.T) {
 	}
 	if off = math.Sqrt(off / size); off > 0.12 || len(rows) < 100 || len(rows) > table.Rows()*3/4 {
 		t.Errorf("of %d records that a study of %d is about the weights are off by %.3f of their length", len(rows), table.Rows(), off)
+	}
+}
+
+// TestWhereIsWork: a condition that looks at each record hundreds of times is given the
+// time for it. Of a file with few values it takes next to none, so that a party which was
+// given as much would be late, or not, by what its records hold.
+func TestWhereIsWork(t *testing.T) {
+	c := newClinic(t, []string{"no", "yes"}, 6)
+	const records, comparisons = 1000, 500
+	of := func(where string) float64 {
+		made, err := kinds.NewTask(about(c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), where), c.pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := made.Work(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Rest
+	}
+	long := "a > 1" + strings.Repeat(" or a>1", comparisons-1)
+	if more := of(long) - of("a > 1"); more != (comparisons-1)*records*study.CellSteps {
+		t.Errorf("%d more comparisons of %d records are %.0f steps", comparisons-1, records, more)
 	}
 }
