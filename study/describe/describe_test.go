@@ -403,3 +403,25 @@ func TestPerParty(t *testing.T) {
 		}
 	}
 }
+
+// TestTableThatNobodyMade: whoever signs a release can write any table into it; a reader
+// is told, and its program does not stop.
+func TestTableThatNobodyMade(t *testing.T) {
+	one := func() Summary { return Summary{Noisy: []float64{1}, Counts: []float64{1}, Shares: []*Estimate{nil}} }
+	for name, table := range map[string]Table{
+		"a number without bins":    {Columns: []Column{{Column: "age", Edges: []float64{}, Groups: []Summary{one()}}}},
+		"a number of no width":     {Columns: []Column{{Column: "age", Edges: []float64{1}, Groups: []Summary{one()}}}},
+		"neither number nor text":  {Columns: []Column{{Column: "age", Groups: []Summary{{}}}}},
+		"groups that are missing":  {By: "ward", Columns: []Column{{Column: "sex", Levels: []string{"f"}, Groups: []Summary{one()}}}},
+		"groups of nothing":        {Groups: []Group{{Level: "east"}}, Columns: []Column{{Column: "sex", Levels: []string{"f"}, Groups: []Summary{one()}}}},
+		"fewer summaries than are": {By: "ward", Groups: []Group{{Level: "east"}, {Level: "west"}}, Columns: []Column{{Column: "sex", Levels: []string{"f"}, Groups: []Summary{one()}}}},
+	} {
+		made, err := study.NewResult(table, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (Kind{}).Report(study.Release{Result: made}); err == nil || !strings.Contains(err.Error(), "was changed") {
+			t.Errorf("%s: %v, want a refusal", name, err)
+		}
+	}
+}

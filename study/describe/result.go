@@ -278,10 +278,13 @@ func TableOf(r study.Release) (out Table, err error) {
 	if err := r.Result.DecodeBody(&out); err != nil {
 		return out, err
 	}
+	if (out.By == "") != (len(out.Groups) == 0) {
+		return Table{}, fmt.Errorf("read table: grouped by column %q, in %d groups: it was changed", out.By, len(out.Groups))
+	}
 	groups := max(len(out.Groups), 1)
 	for _, c := range out.Columns {
 		cells := len(c.Cells())
-		ok := len(c.Groups) == groups && (c.Edges == nil) != (c.Levels == nil)
+		ok := len(c.Groups) == groups && (len(c.Edges) == 0) != (len(c.Levels) == 0) && (c.Edges == nil || len(c.Edges) > 2)
 		for _, s := range c.Groups {
 			ok = ok && len(s.Noisy) == cells && len(s.Counts) == cells && len(s.Shares) == cells && (len(s.Quantiles) == 0 || len(s.Quantiles) == len(quartiles))
 		}
