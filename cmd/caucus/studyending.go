@@ -29,6 +29,8 @@ func (s sealFlags) rule() (*study.SealRule, error) {
 		return nil, usagef("--seal-quiet says for how long nobody may have come once enough have: give --seal-share too")
 	case s.share == 0:
 		return nil, nil
+	case s.quiet < 0 || s.quiet%time.Second != 0:
+		return nil, usagef("--seal-quiet %v: give whole seconds, such as 10m", s.quiet)
 	}
 	return &study.SealRule{Share: s.share, QuietSeconds: int(s.quiet / time.Second)}, nil
 }
