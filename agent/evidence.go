@@ -65,6 +65,12 @@ func (e *Evidence) Site(ctx context.Context, r study.Release) verify.Site {
 	if body, err := d.read(fileUpload); err == nil {
 		s.Upload = body
 	}
+	if b, err := d.read(fileReceipt); err == nil {
+		var kept receipt
+		if json.Unmarshal(b, &kept) == nil {
+			s.ReceiptAfter = kept.Amendments
+		}
+	}
 	s.Amendments, _ = d.amendments() // what cannot be read says nothing against a release
 	s.Ledger = func(id string) (privacy.Line, bool, error) {
 		j, err := openJournal(e.config)

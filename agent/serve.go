@@ -439,7 +439,11 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 	if err := a.recordOnce(auditReceipt, o.Hash, o.Name, "received", r.Received); err != nil {
 		return err
 	}
-	if err := d.writeJSON(fileReceipt, receipt{Body: r.Body.String(), Received: r.Received, Signed: r.Document, Signature: r.Signature}); err != nil {
+	known, err := d.amendments()
+	if err != nil {
+		return err
+	}
+	if err := d.writeJSON(fileReceipt, receipt{Body: r.Body.String(), Received: r.Received, Signed: r.Document, Signature: r.Signature, Amendments: len(known)}); err != nil {
 		return err
 	}
 	a.done("receipt stored")

@@ -283,4 +283,6 @@ type receipt struct {
 	Received  time.Time `json:"received"`
 	Signed    []byte    `json:"signed"`
 	Signature []byte    `json:"signature"`
+	// Amendments is how many this site knew when the receipt came, the last time.
+	Amendments int `json:"amendments,omitempty"`
 }

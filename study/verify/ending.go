@@ -75,11 +75,12 @@ func (s Site) Ending(r study.Release) []Finding {
 	return f
 }
 
-// reopenedAfter says whether the study was taken up again after a receipt: it had
-// failed, and what was contributed before had to come again.
-func reopenedAfter(r study.Release, receipt protocol.Receipt) bool {
+// reopenedAfter says whether the study was taken up again by an amendment after the
+// first so many, which a party knew when its receipt came: it had failed, and what was
+// contributed before had to come again.
+func reopenedAfter(r study.Release, known int) bool {
 	for _, signed := range r.Amendments {
-		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens && a.At.Unix() >= receipt.Received.Unix() {
+		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens && a.Number > known {
 			return true
 		}
 	}

@@ -52,12 +52,15 @@ func TestEnding(t *testing.T) {
 		"left out after it reopened": {func(r *study.Release) {
 			r.Amendments, r.Contributed, r.Missing = two, nil, append(r.Missing, r.Contributed...)
 		}, nil, verify.Word, "receipt", "did not come again"},
+		"left out though it came again": {func(r *study.Release) {
+			r.Amendments, r.Contributed, r.Missing = two, nil, append(r.Missing, r.Contributed...)
+		}, two, verify.Fails, "receipt", "does not count it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := c.release.Release
 			test.change(&r)
 			site := c.site
-			site.Amendments = test.known
+			site.Amendments, site.ReceiptAfter = test.known, len(test.known)
 			found := verify.Release(sign(c.signer, r), verify.Known{Pool: c.pool, Site: &site})
 			if test.known != nil && !says(verify.CompareSite(sign(c.signer, r), c.pool, site), test.verdict, test.about, test.says) {
 				t.Error("CompareSite does not say it")

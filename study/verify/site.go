@@ -21,6 +21,9 @@ type Site struct {
 	// cannot be read.
 	Receipt    *protocol.Receipt
 	BadReceipt error
+	// ReceiptAfter is how many amendments the party knew when the receipt came, the last
+	// time: one that was sent again after a study was reopened has the date of the first.
+	ReceiptAfter int
 	// Amendments are those that the party knows, as they were signed.
 	Amendments []study.SignedAmendment
 	// Upload is what the party sent, nil if it sent nothing or does not know.
@@ -52,7 +55,7 @@ func (s Site) Receipts(r study.Release) []Finding {
 		f.add(Holds, about, "this party (%s) has no receipt for this study, and the release does not count it", s.Party)
 	case receipt.Plan != r.PlanHash || receipt.Party != s.Party:
 		f.add(Fails, about, "the receipt kept here is %s's for plan %s: it is not for this study", receipt.Party, receipt.Plan)
-	case !counted && reopenedAfter(r, receipt):
+	case !counted && reopenedAfter(r, s.ReceiptAfter):
 		f.add(Word, about, "the coordinator signed a receipt for this party (%s), the study failed after that and was taken up again, and by the coordinator's word this party's contribution did not come again: the release does not count it", s.Party)
 	case !counted:
 		f.add(Fails, about, "the coordinator signed a receipt for this party (%s) on %s, but the release does not count it", s.Party, receipt.Received.Format("2006-01-02"))
