@@ -130,7 +130,7 @@ func (p *Plan) CompleteNoise(s Proposal, b privacy.Bound, cells int) {
 func (p Plan) NoiseWords(all []NoiseCost) string {
 	var own, other string
 	for _, c := range all {
-		words := fmt.Sprintf("%s: ± %.3g a site and number, ρ = %.3g, %d such studies in a year limited to ε = %g, δ = %.3g", c.Mechanism, c.SD, c.Rho, c.InYear, p.YearlyLimit().Epsilon, p.YearlyLimit().Delta)
+		words := fmt.Sprintf("%s: ± %.3g a site and number, ρ = %.3g, %d such studies in a year limited to ε = %.3g, δ = %.3g", c.Mechanism, c.SD, c.Rho, c.InYear, p.YearlyLimit().Epsilon, p.YearlyLimit().Delta)
 		if c.Mechanism == p.Mechanism {
 			own = words
 		} else {

@@ -126,6 +126,18 @@ func TestInYear(t *testing.T) {
 	}
 }
 
+// TestNoiseWords: what people read has no digits that floating point made (3 × .3).
+func TestNoiseWords(t *testing.T) {
+	p := study.Plan{Unit: privacy.Record, Epsilon: 0.3, Delta: 1e-6, Minimum: 10, Records: 1000, Mechanism: "laplace"}
+	all, err := p.NoiseCosts(histogram(2), 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if words := p.NoiseWords(all); strings.Count(words, "limited to ε = 0.9,") != 2 {
+		t.Error(words)
+	}
+}
+
 func TestCheckNoise(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan study.Plan

@@ -43,9 +43,10 @@ agents by invitation, run studies from draft to release, and report what they
 were worth, what they cost and what they protect.
 
 One study of each kind: classify by votes (hides a party) and by sums (hides a
-record), ratio, reweigh, labels and describe. It uses the adult data set where --data-dir
-(or CAUCUS_DATA) has it, else generated hospital data. Everything it starts it
-stops; only the report and the releases stay.`,
+record), labels, ratio, reweigh, describe, and evaluate, which judges the release
+by sums. It uses the adult data set where --data-dir (or CAUCUS_DATA) has it, else
+generated hospital data. Everything it starts it stops; only the report and the
+releases stay.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
@@ -141,6 +142,9 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	if err := (privacy.Budget{Epsilon: d.epsilon, Delta: 1e-6}).Validate(); err != nil {
 		return usageError{err}
+	}
+	if limit := (privacy.Budget{Epsilon: demoStudies * d.epsilon, Delta: 1e-4}); limit.Validate() != nil {
+		return usagef("--epsilon %g: an agent of a demo takes %d studies, which is above what a ledger can be limited to: give a smaller one", d.epsilon, demoStudies)
 	}
 	data, err := d.data()
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,10 +17,8 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/describe"
+	"caucus/study/evaluate"
 	"caucus/study/kinds"
-	studyratio "caucus/study/ratio"
-	"caucus/study/reweigh"
 	"caucus/study/simulate"
 )
 
@@ -37,6 +34,8 @@ type demoCase struct {
 	poolFile string
 	// own are the parties' records.
 	own []*dataset.Table
+	// judges names an earlier study of the demo whose model this one judges.
+	judges string
 	// judge measures a release made on a pool; Unperturbed is not its to fill in.
 	judge func(study.Release, *auxdata.Pool) (demoMeasure, error)
 }
@@ -115,100 +114,38 @@ func (d *demo) cases(data demoData) []demoCase {
 			},
 			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release, pool *auxdata.Pool) (demoMeasure, error) { return judgeCounts(r, pool, data) },
 		},
+		demoCase{
+			Proposal: study.Proposal{
+				Name: "judged", Kind: "evaluate", Data: demoSource, Epsilon: d.epsilon,
+				Purpose: fmt.Sprintf("ask whether a model holds here, and for whom it fails: each agent counts its records by score of %s's classifier, label and %s, with noise", judgedStudy, judgedBy),
+			},
+			judges: judgedStudy, pool: data.pool, poolFile: demoPool, own: data.parties,
+			judge: func(r study.Release, pool *auxdata.Pool) (demoMeasure, error) { return judgeJudged(r, pool, data) },
+		},
 	)
 }
 
-// judgeShares compares the estimated class shares of test records, of which
-// each class has as many, with the truth.
-func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
-	e, err := studyratio.Estimate(r, data.even)
-	if err != nil {
-		return demoMeasure{}, err
-	}
-	result, err := studyratio.ResultOf(r)
-	if err != nil {
-		return demoMeasure{}, err
-	}
-	truth := ratio.SharesOfLabels(data.even.Y, nil, len(data.schema.Classes()))
-	off := func(shares []float64) float64 { return ratio.Measure(truth, shares, data.even.Len()).L1 }
-	return demoMeasure{
-		Name: "error of class shares (L1)", Better: "low", Released: off(e.Shares),
-		Baseline: off(result.TrainingShares), BaselineName: "the parties' own shares",
-	}, nil
-}
-
-// judgeWeights compares the weighted pool's answer with the truth.
-func judgeWeights(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasure, error) {
-	condition, err := dataset.ParseCondition(data.outcome)
-	if err != nil {
-		return demoMeasure{}, err
-	}
-	holds, err := condition.Rows(data.biased)
-	if err != nil {
-		return demoMeasure{}, err
-	}
-	b, raw := make([]float64, len(holds)), 0.0
-	for i, h := range holds {
-		if h {
-			b[i] = 1
-			raw += 1 / float64(len(holds))
-		}
-	}
-	answer, err := reweigh.Answer(r, pool, b)
-	if err != nil {
-		return demoMeasure{}, err
-	}
-	off := func(v float64) float64 { return max(v-data.truth, data.truth-v) }
-	return demoMeasure{
-		Name: "error of a share", Better: "low", Released: off(answer.Estimate), Baseline: off(raw), BaselineName: "the raw pool",
-	}, nil
-}
-
-// judgeCounts compares released shares of the features' cells with the truth.
-func judgeCounts(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasure, error) {
-	p, err := kinds.Usable(r)
-	if err != nil {
-		return demoMeasure{}, err
-	}
-	released, err := describe.TableOf(r)
-	if err != nil {
-		return demoMeasure{}, err
-	}
-	truth := make([][]float64, len(released.Columns))
-	for _, table := range data.parties {
-		records, _, err := p.Encode(p.Schema, table)
-		if err != nil {
-			return demoMeasure{}, err
-		}
-		for i, c := range describe.Exact(p, records).Columns {
-			if truth[i] == nil {
-				truth[i] = make([]float64, len(c.Groups[0].Noisy))
-			}
-			for k, n := range c.Groups[0].Noisy {
-				truth[i][k] += n / float64(released.Records)
-			}
-		}
-	}
-	raw := describe.Exact(p, &dataset.Records{X: pool.Encoded, Y: make([]int, pool.Rows())})
-	off := func(of describe.Table) float64 {
-		sum, cells := 0.0, 0.0
-		for i, c := range of.Columns[:len(of.Columns)-1] { // the pool has no labels
-			for k, n := range c.Groups[0].Counts {
-				share := n / float64(of.Records)
-				sum, cells = sum+(share-truth[i][k])*(share-truth[i][k]), cells+1
-			}
-		}
-		return math.Sqrt(sum / cells)
-	}
-	return demoMeasure{
-		Name: "error of a share (rms)", Better: "low", Released: off(released), Baseline: off(raw), BaselineName: "the raw pool",
-	}, nil
-}
+// judgedStudy is the study whose classifier evaluate judges, by the column judgedBy, which
+// both data sets have.
+const judgedStudy, judgedBy = "sums", "sex"
 
 // studies runs each study between the daemons and judges its release.
 func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *demoReport) ([]study.Release, error) {
 	var releases []study.Release
 	for i, c := range d.cases(data) {
+		if c.judges != "" {
+			at := slices.IndexFunc(r.Studies, func(s demoStudy) bool { return s.Name == c.judges })
+			model, err := evaluate.ModelOf(releases[at], data.schema)
+			if err != nil {
+				return releases, err
+			}
+			if c.KindTerms, err = study.EncodeTerms(evaluate.Terms{
+				// An edge at .5 makes two bins where noise leaves a model with one score for all.
+				Model: model, Thresholds: []float64{0.5}, By: []evaluate.Grouping{{Column: judgedBy}},
+			}); err != nil {
+				return releases, err
+			}
+		}
 		s, release, err := d.study(ctx, f, data, c)
 		if err != nil {
 			return releases, err

@@ -36,6 +36,18 @@ func (j Judge) Evaluate(values []float64, draws int, sampling bool) (Evaluation,
 	return j.h.evaluate(values, sd, sampling), err
 }
 
+// Claimed are the numbers of each class judged if records lie as the pool's rows do and
+// are of the class as often as the model says: what is known without a study.
+func (j Judge) Claimed() (out []validation.Performance) {
+	for _, s := range j.h.scales {
+		out = append(out, s.Of(s.Expected(claimedRecords, 0), j.h.terms.Thresholds))
+	}
+	return out
+}
+
+// claimedRecords are so many that sampling hides nothing of what a model claims.
+const claimedRecords = 1e9
+
 // Exact are the numbers of records themselves, without bins and noise.
 type Exact struct {
 	Class   string

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"errors"
+	"math"
+
+	"caucus/aggregation/ratio"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/describe"
+	"caucus/study/evaluate"
+	"caucus/study/kinds"
+	studyratio "caucus/study/ratio"
+	"caucus/study/reweigh"
+)
+
+// What the releases of a demo's studies are measured by, one function a kind; accuracy
+// stands with the cases.
+
+// judgeShares compares the estimated class shares of test records, of which
+// each class has as many, with the truth.
+func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
+	e, err := studyratio.Estimate(r, data.even)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	result, err := studyratio.ResultOf(r)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	truth := ratio.SharesOfLabels(data.even.Y, nil, len(data.schema.Classes()))
+	off := func(shares []float64) float64 { return ratio.Measure(truth, shares, data.even.Len()).L1 }
+	return demoMeasure{
+		Name: "error of class shares (L1)", Better: "low", Released: off(e.Shares),
+		Baseline: off(result.TrainingShares), BaselineName: "the parties' own shares",
+	}, nil
+}
+
+// judgeWeights compares the weighted pool's answer with the truth.
+func judgeWeights(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasure, error) {
+	condition, err := dataset.ParseCondition(data.outcome)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	holds, err := condition.Rows(data.biased)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	b, raw := make([]float64, len(holds)), 0.0
+	for i, h := range holds {
+		if h {
+			b[i] = 1
+			raw += 1 / float64(len(holds))
+		}
+	}
+	answer, err := reweigh.Answer(r, pool, b)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	off := func(v float64) float64 { return max(v-data.truth, data.truth-v) }
+	return demoMeasure{
+		Name: "error of a share", Better: "low", Released: off(answer.Estimate), Baseline: off(raw), BaselineName: "the raw pool",
+	}, nil
+}
+
+// judgeCounts compares released shares of the features' cells with the truth.
+func judgeCounts(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasure, error) {
+	p, err := kinds.Usable(r)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	released, err := describe.TableOf(r)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	truth := make([][]float64, len(released.Columns))
+	for _, table := range data.parties {
+		records, _, err := p.Encode(p.Schema, table)
+		if err != nil {
+			return demoMeasure{}, err
+		}
+		for i, c := range describe.Exact(p, records).Columns {
+			if truth[i] == nil {
+				truth[i] = make([]float64, len(c.Groups[0].Noisy))
+			}
+			for k, n := range c.Groups[0].Noisy {
+				truth[i][k] += n / float64(released.Records)
+			}
+		}
+	}
+	raw := describe.Exact(p, &dataset.Records{X: pool.Encoded, Y: make([]int, pool.Rows())})
+	off := func(of describe.Table) float64 {
+		sum, cells := 0.0, 0.0
+		for i, c := range of.Columns[:len(of.Columns)-1] { // the pool has no labels
+			for k, n := range c.Groups[0].Counts {
+				share := n / float64(of.Records)
+				sum, cells = sum+(share-truth[i][k])*(share-truth[i][k]), cells+1
+			}
+		}
+		return math.Sqrt(sum / cells)
+	}
+	return demoMeasure{
+		Name: "error of a share (rms)", Better: "low", Released: off(released), Baseline: off(raw), BaselineName: "the raw pool",
+	}, nil
+}
+
+// judgeJudged compares the released AUC of everybody with that of the same records by
+// their own scores; without a study there is what the model itself claims.
+func judgeJudged(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasure, error) {
+	judge, err := judgeOf(r, pool)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	released, err := evaluate.ResultOf(r)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	truth, alone, err := exactAUC(judge, data)
+	if err != nil {
+		return demoMeasure{}, err
+	}
+	claimed := 0.5 // of a model that says nothing
+	if auc := judge.Claimed()[0].AUC; auc.Known() {
+		claimed = auc.Value
+	}
+	m := demoMeasure{
+		Name: "error of AUC", Better: "low", Baseline: math.Abs(claimed - truth), BaselineName: "the model's own claim",
+		Alone: alone,
+	}
+	if auc := released.Classes[0].Overall.AUC; auc.Known() {
+		m.Released = math.Abs(auc.Value - truth)
+	} else {
+		m.Name, m.Released = "error of AUC (drowned by noise, so that the model's own claim stands)", m.Baseline
+	}
+	return m, nil
+}
+
+func judgeOf(r study.Release, pool *auxdata.Pool) (evaluate.Judge, error) {
+	p, err := kinds.Usable(r)
+	if err != nil {
+		return evaluate.Judge{}, err
+	}
+	task, err := kinds.NewTask(p, pool)
+	if err != nil {
+		return evaluate.Judge{}, err
+	}
+	judge, ok := evaluate.JudgeOf(task)
+	if !ok {
+		return evaluate.Judge{}, errors.New("judge a model: the release is of another kind than evaluate")
+	}
+	return judge, nil
+}
+
+// exactAUC is that of all parties' records, and how far one party's own is off it, on
+// average over those whose records have one.
+func exactAUC(judge evaluate.Judge, data demoData) (all float64, alone *float64, err error) {
+	of := func(t *dataset.Table) (float64, error) {
+		records, _, err := data.schema.EncodeLabelled(t)
+		if err != nil {
+			return 0, err
+		}
+		if records.Len() == 0 {
+			return math.NaN(), nil
+		}
+		return judge.Exact(records)[0].Overall.AUC, nil
+	}
+	together, err := dataset.Concat(data.parties...)
+	if err != nil {
+		return 0, nil, err
+	}
+	if all, err = of(together); err != nil {
+		return 0, nil, err
+	}
+	sum, sites := 0.0, 0.0
+	for _, table := range data.parties {
+		own, err := of(table)
+		if err != nil {
+			return 0, nil, err
+		}
+		if !math.IsNaN(own) {
+			sum, sites = sum+math.Abs(own-all), sites+1
+		}
+	}
+	if sites > 0 {
+		sum /= sites
+		alone = &sum
+	}
+	return all, alone, nil
+}
