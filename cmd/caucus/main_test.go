@@ -174,35 +174,39 @@ func writeHospital(path string, s dataset.Schema, t *dataset.Table, pool bool) e
 	return out.Error()
 }
 
-// eventually runs a command until it succeeds, for half a minute at most: what
-// follows from a daemon's work, or from its having started.
+// patience is how long a script waits for a daemon. On a busy machine an agent makes its
+// window longer by as much as that machine is slower, a minute and more.
+const patience = 3 * time.Minute
+
+// eventually runs a command until it succeeds, for patience at most: what follows
+// from a daemon's work, or from its having started.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: eventually command...")
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		err := ts.Exec(args[0], args[1:]...)
 		if err == nil {
 			return
 		}
 		if time.Now().After(end) {
-			ts.Fatalf("%s: still failing after half a minute: %v", strings.Join(args, " "), err)
+			ts.Fatalf("%s: still failing after %v: %v", strings.Join(args, " "), patience, err)
 		}
 	}
 }
 
-// says runs a command until its stdout holds a text, for half a minute at most.
+// says runs a command until its stdout holds a text, for patience at most.
 func says(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: says text command...")
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		err := ts.Exec(args[1], args[2:]...)
 		if err == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) {
 			return
 		}
 		if time.Now().After(end) {
-			ts.Fatalf("%s: does not say %q after half a minute: %v", strings.Join(args[1:], " "), args[0], err)
+			ts.Fatalf("%s: does not say %q after %v: %v", strings.Join(args[1:], " "), args[0], patience, err)
 		}
 	}
 }
