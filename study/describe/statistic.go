@@ -31,7 +31,7 @@ const (
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, and how many records each site
 //     has.
-//   - Lemma 1, of a record that the study is about in both neighbours. In each column
+//   - Lemma: take first a record that the study is about in both neighbours. In each column
 //     it lies in exactly one cell of one group (column.of, groupOf), so a column's
 //     counts move by e_b − e_a, times the lattice q: 0, or 2q in L1 and 2q² in L2², in 2
 //     cells; a column of one cell and one group does not move. A number also adds two
@@ -40,7 +40,7 @@ const (
 //     by a in each of two: 2a in L1 and 4a² in L2² for a sum. Over d columns that move,
 //     k of them numbers: 2qd + 4ak, 2q²d + 8a²k, and 2d + 2k cells, or 2d + 4k with
 //     groups. How many records the study is about does not move.
-//   - Lemma 2, of a record that it is about in one of them. It leaves its cell of each of
+//   - And a record that it is about in one of them leaves its cell of each of
 //     the D columns, those of one cell too, the sums, and the count of whom it is about:
 //     q(D+1) + 2ak, q²(D+1) + 2a²k, D + 1 + 2k cells. The bound is the larger of both
 //     (bound); where the study only counts, D = 0, it is q, q² and 1.
