@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,10 @@ func TestExampleStudy(t *testing.T) {
 	if err := hospitals(dir); err != nil {
 		t.Fatal(err)
 	}
-	s.Pool, s.Roster = filepath.Join(dir, "pool.csv"), []study.PartyID{"a", "b", "c", "d"}
+	s.Pool = filepath.Join(dir, "pool.csv")
+	for i := range 50 { // a dozen sites of so many records do as well alone
+		s.Roster = append(s.Roster, study.PartyID(fmt.Sprintf("site-%d", i)))
+	}
 	made, err := s.propose(quiet())
 	if err != nil {
 		t.Fatal(err)
