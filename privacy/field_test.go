@@ -14,9 +14,6 @@ import (
 	"caucus/privacy/audit"
 )
 
-// residueOf is x mod the field's modulus.
-func residueOf(x int64) Residue { return reduced(big.NewInt(x), fieldModulus()) }
-
 // split is a vector in two shares, the second as given.
 func split(v []int64, second []Residue) (first []Residue) {
 	p := fieldModulus()

@@ -357,7 +357,7 @@ func (s *Study) returned(e Returned) []Effect {
 		return nil
 	}
 	delete(s.Lost, e.Party)
-	return append([]Effect{RestoreContribution{e.Party}}, s.sealIfAll()...)
+	return append([]Effect{RestoreContribution(e)}, s.sealIfAll()...)
 }
 
 // amended changes the ending of an open study, or takes a failed one up again. Of that

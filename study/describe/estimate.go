@@ -23,9 +23,8 @@ const (
 	leastTotal = 4
 )
 
-// sampled is a total over n records, with the variance of its noise, and that which
-// another sample of as many records would add.
-type sampled struct{ value, noise, sampling float64 }
+// sampled is a total over records, with the variance of its noise.
+type sampled struct{ value, noise float64 }
 
 // ratio is above/below where the noises of both are independent and perRecord is the
 // variance of one record's part in above − ratio·below. The intervals are Fieller's

@@ -201,7 +201,6 @@ func (q *query) step(s Step, name, from string, width int) int {
 			all, squares = append(all, y(i)), append(squares, fmt.Sprintf("%[1]s * %[1]s", y(i)))
 		}
 		q.part(name+"norm", from, append(all, fmt.Sprintf("SQRT(%s) AS norm", sum(squares))))
-		from += "norm"
 		for i := range width {
 			add("%s / CASE WHEN norm > 1 THEN norm ELSE 1 END", y(i))
 		}

@@ -109,7 +109,7 @@ func TestAggregators(t *testing.T) {
 				results[i] = run.Release.Result
 				checkServers(t, task, run, want)
 			}
-			if fmt.Sprintf("%s", results[0].Body) != fmt.Sprintf("%s", results[1].Body) {
+			if string(results[0].Body) != string(results[1].Body) {
 				t.Error("real shares give another result than shares of the sum")
 			}
 		})
