@@ -124,7 +124,7 @@ func forecastTasks(l *lab) (tasks []task, err error) {
 		for _, p := range plans {
 			tasks = append(tasks,
 				task{Key: "truth-" + p.key(), Run: func(ctx context.Context, out *results) error { return p.truth(ctx, l, out) }},
-				task{Key: "said-" + p.key(), Run: func(ctx context.Context, out *results) error { return p.said(l, out) }},
+				task{Key: "said-" + p.key(), Run: func(ctx context.Context, out *results) error { return p.said(ctx, l, out) }},
 			)
 		}
 	}
@@ -246,8 +246,11 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 
 // said forecasts the plan at each ε, once as whoever knows the classes' shares alone,
 // and once as whoever also knows how far a classifier of all records separates them.
-func (p forecastPlan) said(l *lab, out *results) error {
+func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 	for number := range forecastDeals {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		d, err := p.deal(l, number)
 		if err != nil {
 			return err
