@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -22,8 +24,10 @@ func (s *Server) watched(address string) (*http.Server, net.Listener, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for metrics: %w", err)
 	}
-	if err := s.counts.registry.Register(standing{s}); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("serve metrics: %w", err), l.Close())
+	for _, c := range []prometheus.Collector{standing{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+		if err := s.counts.registry.Register(c); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("serve metrics: %w", err), l.Close())
+		}
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.counts.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTime}))
