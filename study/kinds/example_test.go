@@ -37,7 +37,7 @@ func Example() {
 	again.Mechanism = "wishes"
 	fmt.Println("what no proof covers is refused:", errors.Is(kinds.Check(again), study.ErrPlan))
 	// Output:
-	// kinds: [classify describe labels ratio reweigh]
+	// kinds: [classify describe evaluate labels ratio reweigh]
 	// classify by cross hides a record with noise of each site
 	// waits for 3 of 3 parties
 	// another budget is the same plan: false
