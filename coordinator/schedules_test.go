@@ -216,12 +216,12 @@ func play(s schedule, t *trial, dir string) *violation {
 	return t.violation
 }
 
-// TestSchedules: 3,000 random schedules of two studies, kills at every effect,
+// TestSchedules: 10,000 random schedules of two studies, kills at every effect,
 // failing commits, lost requests and answers, clocks and revocations break no
 // rule (see trial). A schedule that does is shrunk and printed: it belongs into
 // testdata/schedules. CAUCUS_SCHEDULES plays more.
 func TestSchedules(t *testing.T) {
-	schedules := 3_000
+	schedules := 10_000
 	if testing.Short() {
 		schedules = 200
 	}
