@@ -3,6 +3,7 @@ package classifier
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -199,7 +200,7 @@ func (o *Outlook) Need(f *study.Forecast, epsilon float64, s study.Size) error {
 		}
 		return o.helps(middle, g)
 	}
-	f.NeedEpsilon = least(leastEpsilon, most.Epsilon, func(v float64) bool { return helps(v, s.Parties, records) })
+	f.NeedEpsilon = leastOnwards(leastEpsilon, most.Epsilon, func(v float64) bool { return helps(v, s.Parties, records) })
 	f.NeedParties = int(least(1, float64(most.Parties), func(v float64) bool { return helps(epsilon, int(v), records) }))
 	f.NeedRecords = int(least(1, float64(most.Records), func(v float64) bool { return helps(epsilon, s.Parties, math.Floor(v)) }))
 	return failed
@@ -211,10 +212,8 @@ const leastEpsilon = 0.01
 // needSteps are steps a decade of what is searched for: 12 % apart.
 const needSteps = 20
 
-// least is the first step up from low at which something holds, 0 where it holds at
-// none up to high. It need not hold from there on: with many records of its own each
-// party does better alone.
-func least(low, high float64, holds func(float64) bool) float64 {
+// steps are those of a search from low to high.
+func steps(low, high float64) (all []float64) {
 	for i := 0; ; i++ {
 		v := low * math.Pow(10, float64(i)/needSteps)
 		if v >= 100 {
@@ -223,10 +222,31 @@ func least(low, high float64, holds func(float64) bool) float64 {
 			v = math.Ceil(v - 1e-9)
 		}
 		if v > high*(1+1e-9) {
-			return 0
+			return all
 		}
+		all = append(all, v)
+	}
+}
+
+// least is the first step up from low at which something holds, 0 where it holds at
+// none up to high. It need not hold from there on: with many records of its own each
+// party does better alone.
+func least(low, high float64, holds func(float64) bool) float64 {
+	for _, v := range steps(low, high) {
 		if holds(v) {
 			return v
 		}
 	}
+	return 0
+}
+
+// leastOnwards is least of what holds from some step on, as with ε, where more is less
+// noise and changes nothing else. It looks at few steps, since each calibrates noise.
+func leastOnwards(low, high float64, holds func(float64) bool) float64 {
+	all := steps(low, high)
+	i := sort.Search(len(all), func(i int) bool { return holds(all[i]) })
+	if i == len(all) {
+		return 0
+	}
+	return all[i]
 }
