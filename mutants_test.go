@@ -155,7 +155,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "more of a party's records are counted than the plan says", room: "study/describe", file: "statistic.go",
-		old: "int64(records.Len()) > most {", new: "int64(records.Len()) > 1000*most {",
+		old: "keyed.AtMost(in, q.plan.Unit, most)", new: "keyed.AtMost(in, q.plan.Unit, 1000*most)",
 		found: "TestPerParty",
 	},
 	{
@@ -166,7 +166,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "more of a party's records are judged than the plan says", room: "study/evaluate", file: "histograms.go",
-		old: "int64(records.Len()) > most {", new: "int64(records.Len()) > 1000*most {",
+		old: "keyed.AtMost(in, h.plan.Unit, h.most())", new: "keyed.AtMost(in, h.plan.Unit, 1000*h.most())",
 		found: "TestPerParty|TestPartyBound",
 	},
 	{
@@ -216,7 +216,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "more of a party's records are added than the plan says", room: "study/reweigh", file: "reweigh.go", in: "study/kinds",
-		old: "int64(records.Len()) > most {", new: "int64(records.Len()) > 1000*most {",
+		old: "keyed.AtMost(in, w.plan.Unit, most)", new: "keyed.AtMost(in, w.plan.Unit, 1000*most)",
 		found: "TestWholeParty",
 	},
 	{

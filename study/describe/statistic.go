@@ -220,12 +220,8 @@ func (q *counts) Weights() (least, most int64) {
 }
 
 func (q *counts) Local(in study.Inputs) ([]int64, int64) {
-	records := in.Records
-	if _, most := q.Weights(); int64(records.Len()) > most {
-		// A part chosen without looking at them, so that no more of a party's
-		// records count than the plan says.
-		records = records.Select(keyed.Of(keyed.Rule{Study: in.Study, Unit: q.plan.Unit}, records, in.ShardKey).Cut(int(most)))
-	}
+	_, most := q.Weights()
+	records := keyed.AtMost(in, q.plan.Unit, most)
 	return q.count(records), int64(records.Len())
 }
 

@@ -165,12 +165,7 @@ func (h *histograms) most() int64 {
 }
 
 func (h *histograms) Local(in study.Inputs) ([]int64, int64) {
-	records := in.Records
-	if most := h.most(); int64(records.Len()) > most {
-		// A part chosen without looking at them, so that no more of a party's
-		// records count than the plan says.
-		records = records.Select(keyed.Of(keyed.Rule{Study: in.Study, Unit: h.plan.Unit}, records, in.ShardKey).Cut(int(most)))
-	}
+	records := keyed.AtMost(in, h.plan.Unit, h.most())
 	weight := int64(records.Len())
 	if h.plan.Unit == privacy.Party {
 		weight = 1

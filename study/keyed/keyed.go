@@ -223,6 +223,15 @@ func (k *Records) Cut(most int) []int {
 	return slots
 }
 
+// AtMost is a party's records, or a part of them chosen without looking at what they say,
+// so that no more of a party's records count than a plan allows.
+func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
+	if int64(in.Records.Len()) <= most {
+		return in.Records
+	}
+	return in.Records.Select(Of(Rule{Study: in.Study, Unit: u}, in.Records, in.ShardKey).Cut(int(most)))
+}
+
 // ByPatient says that shards keep the records of a patient together.
 func (r Rule) ByPatient(records *dataset.Records) bool {
 	return r.Shards > 1 && records.Patient != nil

@@ -226,12 +226,8 @@ func (w *statistic) lattice() float64 {
 func (w *statistic) maxCoefficient() int64 { return 1 << 59 / w.plan.MostSites() }
 
 func (w *statistic) Local(in study.Inputs) ([]int64, int64) {
-	records := in.Records
-	if _, most := w.Weights(); int64(records.Len()) > most {
-		// A part chosen without looking at them, so that no more of a party's
-		// records count than the plan says.
-		records = records.Select(keyed.Of(keyed.Rule{Study: in.Study, Unit: w.plan.Unit}, records, in.ShardKey).Cut(int(most)))
-	}
+	_, most := w.Weights()
+	records := keyed.AtMost(in, w.plan.Unit, most)
 	n := int64(records.Len())
 	if n == 0 {
 		return make([]int64, w.Cells()), 0
@@ -244,9 +240,9 @@ func (w *statistic) Local(in study.Inputs) ([]int64, int64) {
 		return w.design.Sums(x), n
 	}
 	z := make([]int64, w.Cells())
-	gamma, most := w.lattice(), float64(w.maxCoefficient())
+	gamma, farthest := w.lattice(), float64(w.maxCoefficient())
 	for j, v := range w.ratio.Fit(x) {
-		z[j] = int64(math.Round(math.Max(-most, math.Min(v/gamma, most))))
+		z[j] = int64(math.Round(math.Max(-farthest, math.Min(v/gamma, farthest))))
 	}
 	return z, n
 }
