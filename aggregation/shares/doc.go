@@ -23,10 +23,8 @@
 //     on. The sizes of parts, messages and shares follow from the form alone.
 //   - Where both servers follow the protocol, Finish gives a share only of a vector of the
 //     form. A party that computes h hashes while it makes a false proof passes with a chance
-//     of at most (h·2¹¹ + 2¹³)/2¹²⁷, 2⁻⁵² for 2⁶⁴ of them: it knows the proof's joint
-//     randomness, a hash of what it chose, in which the circuit has degree 2¹¹ at most
-//     (Form.Check bounds the chunk), and is asked at a point it does not know, where the
-//     polynomials have degree 2¹³. For the check of rows see rows.go.
+//     of at most (h·2¹¹ + 2¹³)/2¹²⁷, 2⁻⁵² for 2⁶⁴ of them (soundness.go derives it). For the
+//     check of rows see rows.go.
 //     A part of another party, of another study, a part that was cut or swapped, or that
 //     only one server got, gives no share.
 //   - Sums are exact: Form.Check proves that no number of parties that a plan allows

@@ -163,11 +163,3 @@ func (f Form) MessageSize() int {
 
 // ShareSize is the size in bytes of a share that was checked, and of a sum of them.
 func (f Form) ShareSize() int { return fp128.Size * f.Cells }
-
-// proof is how many elements the proof has: two wires of each of chunk products, and a
-// polynomial of degree 2·(n−1), n the power of two above the calls.
-func (c circuit) proof() uint {
-	calls := (c.cells*c.bits + c.chunk - 1) / c.chunk
-	n := uint(1) << bits.Len(calls)
-	return 2*c.chunk + 2*(n-1) + 1
-}
