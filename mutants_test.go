@@ -114,6 +114,21 @@ var mutants = []mutant{
 		found: "TestLiars",
 	},
 	{
+		name: "a share times a matrix takes all its numbers for positive", room: "aggregation/shares", file: "matrix.go",
+		old: "a < 0 {\n\t\t\t\t\tto", new: "a < -1<<62 {\n\t\t\t\t\tto",
+		found: "TestMatrix",
+	},
+	{
+		name: "a matrix by which a sum could wrap is taken", room: "aggregation/shares", file: "matrix.go",
+		old: "c.Cmp(most) > 0", new: "c.Cmp(most) > 0 && most.Sign() < 0",
+		found: "TestMatrix",
+	},
+	{
+		name: "the helper does not multiply its share by the public matrix", room: "study/bodies", file: "servers.go", in: "study/simulate",
+		old: "a != nil {\n\t\tif share, err", new: "a != nil && role == shares.Coordinator {\n\t\tif share, err",
+		found: "TestAggregators$",
+	},
+	{
 		name: "both servers subtract a row's total", room: "aggregation/shares", file: "rows.go",
 		old: "\t\tif r == Coordinator {\n", new: "\t\tif r <= Helper {\n",
 		found: "TestSumsAreExact",

@@ -266,8 +266,11 @@ func (d *FeatureDesign) safe(out, encoded []float64) {
 
 // InRange says whether a sum over a number of records is possible.
 func (d *FeatureDesign) InRange(sum, records int64) bool {
-	return sum <= records*featureScale && (sum >= 0 || (d.mapped && -sum <= records*featureScale))
+	return sum <= FeatureMost(records) && (sum >= 0 || (d.mapped && -sum <= FeatureMost(records)))
 }
+
+// FeatureMost is the largest magnitude of a sum over a number of records.
+func FeatureMost(records int64) int64 { return records * featureScale }
 
 // Means are the mean entries of n records from their released sums, moved to the
 // nearest means that records can have: in [0,1], and adding up to 1 in a group

@@ -54,6 +54,9 @@ const (
 // party is replaced: (2·meansRadius)².
 const MeansL2sq = 4 * meansRadius * meansRadius
 
+// MeansMost is the largest magnitude of a number that a party sends.
+const MeansMost int64 = meansRadius
+
 // MeansL1 bounds the L1 movement of that many cells, rounded up.
 func MeansL1(cells int) int64 {
 	return int64(math.Ceil(2 * meansRadius * math.Sqrt(float64(cells)) * (1 + 1e-12)))

@@ -105,6 +105,12 @@ func (m *MomentDesign) digest() (d [sha256.Size]byte) {
 // Cells is the length of the released vector.
 func (m *MomentDesign) Cells() int { return m.p * learners.Columns(m.classes) }
 
+// Row is row i of A, p numbers, which must not be changed; Rows is how many there are.
+func (m *MomentDesign) Row(i int) []int64 { return m.a[i*m.p : (i+1)*m.p] }
+
+// Rows is how many rows A has, one for each of the pool's.
+func (m *MomentDesign) Rows() int { return m.rows }
+
 // Sums is Aᵀ·counts, row-major p × learners.Columns(classes).
 func (m *MomentDesign) Sums(t *Tally) []int64 {
 	c := learners.Columns(m.classes)

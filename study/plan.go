@@ -123,6 +123,17 @@ type Plan struct {
 	Simulated bool `json:"simulated,omitempty"`
 }
 
+// Draws is how many independent noises are in a sum over so many parties.
+func (p Plan) Draws(parties int) int {
+	switch p.Noise {
+	case NoiseSite:
+		return parties
+	case NoiseAggregators:
+		return Servers
+	}
+	return 1
+}
+
 // Budget is ε and δ together.
 func (p Plan) Budget() privacy.Budget {
 	return privacy.Budget{Epsilon: p.Epsilon, Delta: p.Delta}

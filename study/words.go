@@ -57,12 +57,24 @@ func (p Plan) AddedNoise() string {
 	return exactly
 }
 
+// LiesInSums is LiesInRecords of sums over records, where noise lets that be seen.
+func (p Plan) LiesInSums() string {
+	switch p.Noise {
+	case NoiseSite:
+		return LiesInNoise
+	case NoiseAggregators:
+		return LiesInRange
+	}
+	return LiesInRecords
+}
+
 // What a party that lies can do.
 const (
 	LiesInNoise   = "it can move the result by more than its share, because nobody can tell numbers that it makes up from its noise"
 	LiesAsOne     = "it weighs as one party, or as many shards, do, and no more"
 	LiesInRecords = "it can move the result by as many records as it declares"
 	LiesInRange   = "it can move each number of the sum by the whole range that a proof allows for as many records as it declares, because nobody sees more of it than that proof; and without bound if a server works with it"
+	LiesInCells   = "it can move each number of the sum by the whole range that a proof allows one party, because nobody sees more of it than that proof; and without bound if a server works with it"
 	LiesInShares  = "it weighs as one party, or as many shards, do, and no more: that is proved of what nobody sees, unless a server works with it"
 )
 

@@ -48,6 +48,12 @@ func Integers(cells int, limit int64) Form {
 	return Form{Cells: cells, Bits: b, Least: -1 << (b - 1)}
 }
 
+// Counts is the form of so many integers from 0 to the limit. What is proved is the next
+// power of two, as for Integers.
+func Counts(cells int, limit int64) Form {
+	return Form{Cells: cells, Bits: bits.Len64(uint64(max(limit, 1)))}
+}
+
 const (
 	// maxBits keeps a cell to an int64.
 	maxBits = 62
@@ -94,12 +100,17 @@ func (f Form) Check(parties int64) error {
 	case parties < 1 || parties > maxParties:
 		return fail("%d parties, give 1 to %d", parties, maxParties)
 	}
-	most := new(big.Int).Lsh(big.NewInt(parties), uint(f.Bits))
-	most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63))
-	if most.Lsh(most, 1).Cmp(modulus) >= 0 {
+	if wraps(new(big.Int).Lsh(big.NewInt(parties), uint(f.Bits))) {
 		return fail("%d parties of %d bits make a sum wrap", parties, f.Bits)
 	}
 	return nil
+}
+
+// wraps says whether a sum of that magnitude with both noises could reach p/2; it changes
+// its argument.
+func wraps(most *big.Int) bool {
+	most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63))
+	return most.Lsh(most, 1).Cmp(modulus) >= 0
 }
 
 // circuit is a Prio3SumVec. Its state is changed by use, so each use makes its own.

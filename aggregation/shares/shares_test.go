@@ -193,6 +193,60 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestMatrix: images of both shares add up to the image over the integers, whatever the
+// matrix; one that could wrap is refused.
+func TestMatrix(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))
+		m := Matrix{Rows: 1 + rng.IntN(6), Width: 1 + rng.IntN(4), Columns: 1 + rng.IntN(3)}
+		a := make([][]int64, m.Rows)
+		for i := range a {
+			for range m.Width {
+				a[i] = append(a[i], rng.Int64N(1<<21)-1<<20)
+			}
+		}
+		m.Row = func(i int) []int64 { return a[i] }
+		f := Integers(m.Rows*m.Columns, 1000)
+		if err := m.Check(f, 1<<30); err != nil {
+			t.Fatal(err)
+		}
+		v, want := drawn(f, rng), make([]int64, m.Width*m.Columns)
+		for cell, x := range v {
+			for j, factor := range a[cell/m.Columns] {
+				want[j*m.Columns+cell%m.Columns] += factor * x
+			}
+		}
+		out, errs := both(f, testKey, twice(testContext), must(f.Split(testContext, v, seeded(3))))
+		if errs != [2]error{} {
+			t.Fatal(errs)
+		}
+		for r := range out {
+			out[r] = must(m.Times(out[r]))
+		}
+		if got := must(Combine(must(out[0].Residues()), must(out[1].Residues()))); !slices.Equal(got, want) {
+			t.Fatalf("the image is %v, want %v", got, want)
+		}
+	})
+	largest := Matrix{Rows: 2, Width: 1, Columns: 1, Row: func(int) []int64 { return []int64{math.MinInt64} }}
+	f := Form{Cells: 2, Bits: 62, Least: -1 << 61}
+	// 2·2⁶³·2⁶² is 2¹²⁶ for one party, 2¹²⁷ for two, and p/2 is between.
+	if err := largest.Check(f, 1); err != nil {
+		t.Error(err)
+	}
+	if err := largest.Check(f, 2); !errors.Is(err, ErrForm) || !strings.Contains(err.Error(), "matrix") {
+		t.Errorf("a matrix that could wrap: %v", err)
+	}
+	if err := largest.Check(f, 0); !errors.Is(err, ErrForm) {
+		t.Errorf("no parties: %v", err)
+	}
+	if _, err := largest.Times(Clear([]int64{1, 2, 3})); err == nil {
+		t.Error("a share of another length was multiplied")
+	}
+	if got := must(Combine(must(must(largest.Times(Clear([]int64{1, -1}))).Residues()), make([][2]uint64, 1))); got[0] != 0 {
+		t.Errorf("the least integer times 1 and −1 is %d", got[0])
+	}
+}
+
 // TestSizes: what is sent follows from the form alone, and is what it says.
 func TestSizes(t *testing.T) {
 	for name, f := range forms() {

@@ -84,7 +84,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.mechanism, "mechanism", "", "laplace (pure ε), gaussian, or auto: the quieter (default)")
-	f.StringVar(&s.noise, "noise", "", "who adds noise: site (default) or coordinator")
+	f.StringVar(&s.noise, "noise", "", "who adds noise: site (default), coordinator, or aggregators (coordinator and helper, each on secret shares)")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε of each record")
 	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ (default min(1e-6, 1/(10·records)) for gaussian, 0 for laplace)")
 	f.IntVar(&s.terms.Bins, "bins", describe.DefaultTerms().Bins, "equal parts of each number's public range")

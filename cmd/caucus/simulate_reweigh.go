@@ -62,7 +62,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.Float64Var(&s.holdOutShare, "hold-out-share", 0, "share of the private records that takes no part and is written to test.csv")
 	f.StringVar(&s.query, "query", "", `condition whose share among the private records is asked for, such as 'income == ">50K"'`)
 	f.StringVar(&s.mechanism, "mechanism", "entropy", "entropy, logistic or logistic-paper")
-	f.StringVar(&s.noise, "noise", "", "who adds noise: site (default) or coordinator")
+	f.StringVar(&s.noise, "noise", "", "who adds noise: site (default), coordinator, or aggregators (coordinator and helper, each on secret shares)")
 	f.StringVar(&s.unit, "unit", "record", "what one guarantee hides: record or label")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
 	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ: 0 for pure ε, above for Gaussian noise (entropy only)")

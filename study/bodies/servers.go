@@ -16,17 +16,51 @@ type Provable interface {
 	Form(weight int64) shares.Form
 }
 
+// Multiplied is a Provable whose release is of a public matrix times the contributions:
+// each server multiplies its share of the sum.
+type Multiplied interface {
+	// Matrix is nil where the contributions themselves are released.
+	Matrix() *shares.Matrix
+}
+
+// FormOf is the form of a contribution of a public weight, refused where so many of them
+// could make the released sum wrap.
+func FormOf(q Provable, weight, parties int64) (shares.Form, error) {
+	form := q.Form(weight)
+	if a := matrixOf(q); a != nil {
+		return form, a.Check(form, parties)
+	}
+	return form, form.Check(parties)
+}
+
+func matrixOf(q any) *shares.Matrix {
+	if m, ok := q.(Multiplied); ok {
+		return m.Matrix()
+	}
+	return nil
+}
+
 var errNoHelper = errors.New("contribute to a study with noise by aggregators: this version has no helper that could take a share, and nothing is sent without one")
 
-// ShareRequest makes the release of a server's share of the sum of all contributions. Its
+// ShareRequest makes the release of a server's share of the sum of all contributions, or of
+// its image under the statistic's public matrix, which is a share of that of the sum. Its
 // output, and so its id, is the server's own, and its bound that of the sum over the
 // integers: see privacy.NewShare.
-func ShareRequest(q Statistic, role shares.Role, share []privacy.Residue, weight int64) (study.Request, error) {
+func ShareRequest(q Statistic, role shares.Role, share shares.Share, weight int64) (study.Request, error) {
 	t, err := q.Terms(weight)
 	if err != nil {
 		return study.Request{}, err
 	}
-	s, err := privacy.NewShare(share, t.Bound)
+	if a := matrixOf(q); a != nil {
+		if share, err = a.Times(share); err != nil {
+			return study.Request{}, err
+		}
+	}
+	residues, err := share.Residues()
+	if err != nil {
+		return study.Request{}, err
+	}
+	s, err := privacy.NewShare(residues, t.Bound)
 	return study.Request{Output: fmt.Sprintf("%s/%v", t.Output, role), Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}, err
 }
 

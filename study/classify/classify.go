@@ -63,9 +63,9 @@ var (
 // mechanisms is the table of the kind's mechanisms.
 var mechanisms = map[string]mechanism{
 	"tally":        {units: allUnits, site: true, shared: true, needsDelta: true, newStatistic: newVotes("tally"), words: votesWords, gives: classifier.VoteShare},
-	"moment":       {units: allUnits, site: true, newStatistic: newVotes("moment"), words: votesWords, gives: classifier.VoteShare},
+	"moment":       {units: allUnits, site: true, shared: true, newStatistic: newVotes("moment"), words: votesWords, gives: classifier.VoteShare},
 	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, shared: true, newStatistic: newCross, words: crossWords, gives: classifier.Score},
-	"means":        {units: []privacy.Unit{privacy.Party}, site: true, newStatistic: newMeans, words: meansWords, gives: classifier.Score},
+	"means":        {units: []privacy.Unit{privacy.Party}, site: true, shared: true, newStatistic: newMeans, words: meansWords, gives: classifier.Score},
 	"output":       {units: allUnits, solved: true, newStatistic: newOutput("output"), words: votesWords, gives: classifier.VoteShare},
 	"output-paper": {units: allUnits, simulation: true, newStatistic: newOutput("output-paper"), words: votesWords, gives: classifier.VoteShare},
 	"majority":     {units: allUnits, simulation: true, newStatistic: newOutput("majority"), words: votesWords, gives: classifier.Score},
@@ -112,7 +112,7 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("unit", "mechanism %q cannot hide a %s: it hides %v; a bound proved for one record says nothing about a whole party", p.Mechanism, p.Unit, m.units)
 	}
 	if p.Noise == study.NoiseAggregators && !m.shared {
-		return study.PlanError("noise", "nothing is proved of a share of what mechanism %q sends: use tally or cross with aggregators", p.Mechanism)
+		return study.PlanError("noise", "nothing is proved of a share of what mechanism %q sends: use tally, means, moment or cross with aggregators", p.Mechanism)
 	}
 	if p.Noise == study.NoiseSite && !m.site {
 		return study.PlanError("noise", "mechanism %q is made from the votes of all parties together, so only the coordinator can add its noise: use tally, means, moment or cross for noise at the site", p.Mechanism)
@@ -203,6 +203,8 @@ func (Kind) Words(p study.Plan) study.Words {
 		w.Liar = study.LiesInNoise
 	case p.Noise == study.NoiseAggregators && cross:
 		w.Liar = study.LiesInRange
+	case p.Noise == study.NoiseAggregators && p.Mechanism == "means":
+		w.Liar = study.LiesInCells
 	case p.Noise == study.NoiseAggregators:
 		w.Liar = study.LiesInShares
 	case cross:
@@ -257,13 +259,7 @@ func varianceOf(terms func(epsilon float64) (study.ReleaseTerms, error), cells i
 // noiseOf is what a study of that size leaves on the moments; seen is what a release
 // lets see of moments without noise, nil where that is they.
 func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense, err error) {
-	weight, draws := float64(size.Parties*t.Plan().Shards), 1
-	switch t.Plan().Noise {
-	case study.NoiseSite:
-		draws = size.Parties
-	case study.NoiseAggregators:
-		draws = study.Servers
-	}
+	weight, draws := float64(size.Parties*t.Plan().Shards), t.Plan().Draws(size.Parties)
 	switch q := t.Statistic.(type) {
 	case *cross:
 		if weight = float64(size.Records); size.Records == 0 {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"caucus/aggregation"
+	"caucus/aggregation/shares"
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/study"
@@ -70,6 +71,9 @@ func (m *means) ParseClear(body []byte) ([]int64, int64, error) {
 	}
 	return v, 1, nil
 }
+
+// Form: each number's range is proved, not the length of them all.
+func (m *means) Form(int64) shares.Form { return shares.Integers(m.Cells(), aggregation.MeansMost) }
 
 func (m *means) Terms(int64) (study.ReleaseTerms, error) {
 	t := study.ReleaseTerms{Output: "means", Bound: privacy.Bound{

@@ -124,6 +124,15 @@ func (v *votes) Form(ballots int64) shares.Form {
 	return shares.Ballots(v.pool.Rows(), v.classes, int(ballots))
 }
 
+// Matrix is A for moment: see aggregation.MomentDesign.
+func (v *votes) Matrix() *shares.Matrix {
+	if v.design == nil {
+		return nil
+	}
+	columns := learners.Columns(v.classes)
+	return &shares.Matrix{Rows: v.design.Rows(), Width: v.design.Cells() / columns, Columns: columns, Row: v.design.Row}
+}
+
 func (v *votes) Terms(int64) (study.ReleaseTerms, error) {
 	moved := ballotsMoved(v.plan)
 	if v.design != nil {

@@ -170,10 +170,7 @@ func (Kind) Words(p study.Plan) study.Words {
 	}
 	w := study.Words{
 		Leaves: leaves + "; and the declared number of records" + p.AddedNoise(), Received: received,
-		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInRecords, PerParty: t.PerParty,
-	}
-	if p.Noise == study.NoiseSite {
-		w.Liar = study.LiesInNoise
+		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.LiesInSums(), PerParty: t.PerParty,
 	}
 	return w
 }

@@ -12,12 +12,8 @@ import (
 // count, and to the mean of each number, of all records and of a quarter of them. See
 // study.NoiseForecaster.
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
-	draws := 1
-	if t.Plan().Noise == study.NoiseSite {
-		draws = size.Parties
-	}
 	q := t.counts
-	sd, err := q.deviation(draws)
+	sd, err := q.deviation(t.Plan().Draws(size.Parties))
 	if err != nil {
 		return "", "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"caucus/aggregation"
+	"caucus/aggregation/shares"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -277,6 +278,12 @@ func (l layout) areCounts(v []int64, records int64) bool {
 		records -= n / l.step
 	}
 	return records == 0
+}
+
+// Form: one range for all, a count's, which no sum of where numbers lie leaves either. That
+// counts add up is not proved.
+func (q *counts) Form(records int64) shares.Form {
+	return shares.Integers(q.cells, q.step*max(records, 1))
 }
 
 // Terms do not depend on the number of records, so they are the same at every site.

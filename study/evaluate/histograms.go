@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"caucus/aggregation"
+	"caucus/aggregation/shares"
 	"caucus/aggregation/validation"
 	"caucus/auxdata"
 	"caucus/dataset"
@@ -220,6 +221,14 @@ func boundOf(p study.Plan, t Terms) privacy.Bound {
 		return privacy.Bound{Unit: p.Unit, L1: 2 * c * n, L2sq: 2 * c * c * n}
 	}
 	return privacy.Bound{Unit: p.Unit, L1: 2 * n, L2sq: 2 * n, Cells: int(2 * n), PerParty: t.PerParty}
+}
+
+// Form: of a party whose number of records is not told, the most that count.
+func (h *histograms) Form(weight int64) shares.Form {
+	if h.plan.Unit == privacy.Party {
+		weight = h.most()
+	}
+	return shares.Counts(h.Cells(), weight)
 }
 
 // Terms do not depend on the number of records, so they are the same at every site.

@@ -1,11 +1,13 @@
 package kinds_test
 
 import (
+	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
 
+	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds"
@@ -21,8 +23,11 @@ func TestAggregators(t *testing.T) {
 		p.Unit, p.Mechanism, p.Noise, p.Simulated = privacy.Record, mechanism, study.NoiseAggregators, true
 		return p
 	}
-	for _, mechanism := range []string{"tally", "cross"} {
+	for _, mechanism := range []string{"tally", "cross", "moment", "means"} {
 		p := plan(mechanism)
+		if mechanism == "means" {
+			p.Unit = privacy.Party
+		}
 		if err := kinds.Check(p); err != nil {
 			t.Fatalf("%s: %v", mechanism, err)
 		}
@@ -77,16 +82,37 @@ func TestAggregators(t *testing.T) {
 			t.Errorf("%s: it is not said who learns what: %q, %q, %q", mechanism, w.Leaves, study.NotProtected(p, w), w.Liar)
 		}
 	}
-	for _, mechanism := range []string{"moment", "output", "output-paper", "none", "majority"} {
+	for _, mechanism := range []string{"output", "output-paper", "none", "majority"} {
 		if err := kinds.Check(plan(mechanism)); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "share") {
 			t.Errorf("%s: %v, want a refusal: nothing is proved of its shares", mechanism, err)
 		}
 	}
-	for _, kind := range kinds.Names() {
-		p := plan("gaussian")
-		if p.Kind = kind; kind == "classify" {
-			continue
+	for _, kind := range []string{"describe", "evaluate", "reweigh"} {
+		of := study.Proposal{Name: "s", Kind: kind, Epsilon: 1, Noise: study.NoiseAggregators, Minimum: 3, Records: 100}
+		if kind == "evaluate" {
+			of.KindTerms = json.RawMessage(`{"score":"creatinine"}`)
 		}
+		p, err := kinds.Complete(of, schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Simulated = true
+		if err := kinds.SetPool(&p, auxdata.Virtual(pool.Encoded, p.Map)); err != nil {
+			t.Fatal(err)
+		}
+		if err := kinds.Check(p); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if w := kinds.WordsOf(p); w.Liar != study.LiesInRange || !strings.Contains(w.Leaves, "two secret shares") {
+			t.Errorf("%s: it is not said what a liar can do, or what leaves: %q, %q", kind, w.Liar, w.Leaves)
+		}
+		if p.Simulated = false; !errors.Is(kinds.Check(p), study.ErrPlan) {
+			t.Errorf("%s: a real plan: %v, want a refusal", kind, kinds.Check(p))
+		}
+	}
+	for _, kind := range []string{"labels", "ratio"} {
+		p := plan("gaussian")
+		p.Kind = kind
 		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "noise") {
 			t.Errorf("%s: %v, want a refusal of its noise", kind, err)
 		}

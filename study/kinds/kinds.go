@@ -26,8 +26,9 @@ var kinds = map[string]study.Kind{
 	"reweigh":  reweigh.Kind{},
 }
 
-// aggregated are the kinds whose parties' parts can be split between two servers.
-var aggregated = []string{"classify"}
+// aggregated are the kinds whose parties' parts can be split between two servers: those whose
+// parties' numbers add up. Of ratio and labels each party's are needed, and nothing is summed.
+var aggregated = []string{"classify", "describe", "evaluate", "reweigh"}
 
 // Default is the kind of a proposal that names none.
 const Default = "classify"

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/shares"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -85,6 +86,8 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("unit", "reweigh cannot hide a %s: its bounds are for one record. Use unit record; with reweigh.per_party it also counts that many times ε for a party", p.Unit)
 	case p.Mechanism != "entropy" && p.Delta != 0:
 		return study.PlanError("delta", "%v: mechanism %q is pure ε, so set delta to 0", p.Delta, p.Mechanism)
+	case p.Noise == study.NoiseAggregators && p.Mechanism != "entropy":
+		return study.PlanError("noise", "nothing useful is proved of a share of what mechanism %q sends, whose numbers have no range that records give: use entropy with aggregators", p.Mechanism)
 	case p.Shards > 1:
 		return study.PlanError("shards", "%d: reweigh trains nothing at a site, so set shards to 1", p.Shards)
 	case !(t.Keep >= 0 && t.Keep < 1):
@@ -267,6 +270,11 @@ func (w *statistic) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
+// Form: entropy alone has one (Check).
+func (w *statistic) Form(records int64) shares.Form {
+	return shares.Integers(w.Cells(), aggregation.FeatureMost(max(records, 1)))
+}
+
 // terms do not depend on the number of records, so they are the same at every
 // site.
 //
@@ -315,7 +323,7 @@ func (w *statistic) Noise(float64, int) (aggregation.Noise, error) {
 func (Kind) Words(p study.Plan) study.Words {
 	w := study.Words{
 		Leaves: "sums over this site's records of the schema's features, and the declared number of records", Received: "sums over its records",
-		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInRecords, PerParty: termsOf(p).PerParty,
+		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.LiesInSums(), PerParty: termsOf(p).PerParty,
 	}
 	if p.Mechanism != "entropy" {
 		w.Leaves = "the coefficients of a model that tells this site's records from the public pool's, times the declared number of records, and that number"
@@ -325,9 +333,6 @@ func (Kind) Words(p study.Plan) study.Words {
 	w.Leaves += p.AddedNoise()
 	if p.Unit == privacy.Label {
 		w.NotProtected = []string{"features: the guarantee is for labels"}
-	}
-	if p.Noise == study.NoiseSite {
-		w.Liar = study.LiesInNoise
 	}
 	return w
 }

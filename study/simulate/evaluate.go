@@ -232,10 +232,7 @@ func (s Evaluate) measure(ctx context.Context, t study.Task, judge evaluate.Judg
 			exact[c]++
 		}
 	}
-	draws, central := out.Parties, t.Plan().Noise == study.NoiseCoordinator
-	if central {
-		draws = 1
-	}
+	draws := t.Plan().Draws(out.Parties)
 	requests, err := bodies.Requests(of.Statistic, make([]int64, judge.Cells()), 1)
 	if err != nil {
 		return err

@@ -51,13 +51,9 @@ func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
 	if err != nil {
 		return fail(err)
 	}
-	var two *servers
-	if t.Plan().Noise == study.NoiseAggregators {
-		of, _ := bodies.Of(t) // Check passed it, so it has a statistic
-		if two, err = newServers(of, m.gathered.Sum, o.Shares); err != nil {
-			return fail(err)
-		}
-		m.gathered.Sum = two
+	two, err := m.aggregated(o.Shares)
+	if err != nil {
+		return fail(err)
 	}
 	var out Run
 	err = eachParty(ctx, len(d.Parties), func(ctx context.Context, i int) (func() error, error) {
@@ -122,6 +118,19 @@ func newMachine(t study.Task) (*machine, error) {
 	}
 	m.gathered, err = study.Gather(t)
 	return m, err
+}
+
+// aggregated has two servers take contributions where the plan says so; nil where not.
+func (m *machine) aggregated(real bool) (*servers, error) {
+	if m.study.Plan.Noise != study.NoiseAggregators {
+		return nil, nil
+	}
+	of, _ := bodies.Of(m.Task) // Check passed it, so it has a statistic
+	two, err := newServers(of, m.gathered.Sum, real)
+	if err == nil {
+		m.gathered.Sum = two
+	}
+	return two, err
 }
 
 // body settles a draft through a ledger of party i's own. Parties may do so at the

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	secret "caucus/aggregation/shares"
-	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
 )
@@ -49,8 +48,8 @@ func (s *servers) Add(body []byte) error {
 	if err := s.Sum.Add(body); err != nil {
 		return err
 	}
-	form := s.form.Form(weight)
-	if err := form.Check(s.task.Plan().MostSites()); err != nil {
+	form, err := bodies.FormOf(s.form, weight, s.task.Plan().MostSites())
+	if err != nil {
 		return err
 	}
 	for r := range s.held {
@@ -85,15 +84,10 @@ func (s *servers) Add(body []byte) error {
 	return nil
 }
 
-// residues are what each server holds of the sum.
-func (s *servers) residues() (out [study.Servers][]privacy.Residue, err error) {
+// sums are what each server holds of the sum.
+func (s *servers) sums() (out [study.Servers]secret.Share, err error) {
 	if s.real {
-		for r := range out {
-			if out[r], err = s.held[r].Residues(); err != nil {
-				return out, err
-			}
-		}
-		return out, nil
+		return s.held, nil
 	}
 	helper := make([]byte, 16*len(s.total))
 	s.random.Read(helper)
@@ -108,21 +102,17 @@ func (s *servers) residues() (out [study.Servers][]privacy.Residue, err error) {
 	if err := rest.Subtract(held); err != nil {
 		return out, err
 	}
-	if out[secret.Coordinator], err = rest.Residues(); err != nil {
-		return out, err
-	}
-	out[secret.Helper], err = held.Residues()
-	return out, err
+	return [study.Servers]secret.Share{rest, held}, nil
 }
 
 // Requests are both servers' releases.
 func (s *servers) Requests(int) ([]study.Request, error) {
-	residues, err := s.residues()
+	sums, err := s.sums()
 	if err != nil {
 		return nil, err
 	}
 	var out []study.Request
-	for r, share := range residues {
+	for r, share := range sums {
 		request, err := bodies.ShareRequest(s.task.Statistic, secret.Role(r), share, s.Weight())
 		if err != nil {
 			return nil, err

@@ -16,6 +16,8 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
+	"caucus/study/describe"
+	"caucus/study/evaluate"
 )
 
 // hospitalDeal is generated hospital data with so many parties, and a task on them.
@@ -32,7 +34,9 @@ func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*Deal, study.Ta
 	if err != nil {
 		t.Fatal(err)
 	}
-	of.Name, of.Map = "s", dataset.Components{Project: 8}
+	if of.Name = "s"; of.Kind == "" {
+		of.Map = dataset.Components{Project: 8}
+	}
 	task, err := d.Task(of)
 	if err != nil {
 		t.Fatal(err)
@@ -45,10 +49,48 @@ func aggregated(mechanism string, delta float64, shards int) study.Proposal {
 }
 
 var aggregatedStudies = map[string]study.Proposal{
-	"tally":         aggregated("tally", 1e-6, 1),
-	"tally, shards": aggregated("tally", 1e-6, 3),
-	"cross":         aggregated("cross", 1e-6, 1),
-	"cross, pure":   aggregated("cross", 0, 1),
+	"tally":                 aggregated("tally", 1e-6, 1),
+	"tally, shards":         aggregated("tally", 1e-6, 3),
+	"cross":                 aggregated("cross", 1e-6, 1),
+	"cross, pure":           aggregated("cross", 0, 1),
+	"moment":                aggregated("moment", 0, 3),
+	"means":                 whole(aggregated("means", 1e-6, 1)),
+	"describe":              of("describe", aggregated("gaussian", 1e-6, 0), describe.Terms{Bins: 8, By: "sex"}),
+	"describe, pure, where": where(of("describe", aggregated("laplace", 0, 0), describe.Terms{Bins: 5})),
+	"evaluate":              of("evaluate", aggregated("laplace", 0, 0), judged),
+	"evaluate, party":       whole(of("evaluate", aggregated("gaussian", 1e-6, 0), atMost(judged, 300))),
+	"reweigh":               of("reweigh", aggregated("entropy", 0, 0), nil),
+	"reweigh, gaussian":     of("reweigh", aggregated("entropy", 1e-6, 0), nil),
+}
+
+// judged are scores in a column, which some records lack.
+var judged = evaluate.Terms{Score: "creatinine", Bins: 6, By: []evaluate.Grouping{{Column: "sex"}}}
+
+// of is a proposal of another kind.
+func of(kind string, p study.Proposal, terms any) study.Proposal {
+	p.Kind = kind
+	if terms != nil {
+		var err error
+		if p.KindTerms, err = study.EncodeTerms(terms); err != nil {
+			panic(err)
+		}
+	}
+	return p
+}
+
+func atMost(t evaluate.Terms, records int64) evaluate.Terms {
+	t.PerParty = records
+	return t
+}
+
+func whole(p study.Proposal) study.Proposal {
+	p.Unit = privacy.Party
+	return p
+}
+
+func where(p study.Proposal) study.Proposal {
+	p.Where = "sex == female"
+	return p
 }
 
 // TestAggregators: real shares of every party, proved and checked, and shares of the sum
@@ -85,22 +127,28 @@ func TestAggregators(t *testing.T) {
 					}
 				}
 			}
+			a, released := matrixOf(b), once(t, b, want, held[0].Weight())
 			for _, s := range held {
-				r, err := s.residues()
+				sums, err := s.sums()
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := secret.Combine(r[0], r[1])
-				if err != nil || !slices.Equal(got, want) {
-					t.Fatalf("real shares %v: they add up to %v, %v; the sum is %v", s.real, got, err, want)
+				if got := joined(t, sums); !slices.Equal(got, want) {
+					t.Fatalf("real shares %v: they add up to %v; the sum is %v", s.real, got, want)
 				}
-				for role, share := range r {
-					if zeros := slices.Index(share, privacy.Residue{}); zeros >= 0 {
-						t.Errorf("real shares %v: the %v's share of cell %d is 0", s.real, secret.Role(role), zeros)
+				if a != nil {
+					for r := range sums {
+						if sums[r], err = a.Times(sums[r]); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if got := joined(t, sums); !slices.Equal(got, released) {
+						t.Fatalf("real shares %v: times the matrix they add up to %v; the sum is %v", s.real, got, released)
 					}
 				}
 			}
 			var results [2]study.Result
+			want = released
 			for i, real := range []bool{false, true} {
 				run, err := d.Run(t.Context(), task, Options{Shares: real})
 				if err != nil {
@@ -114,6 +162,48 @@ func TestAggregators(t *testing.T) {
 			}
 		})
 	}
+}
+
+// joined is what two shares add up to; neither may be seen to.
+func joined(t *testing.T, sums [2]secret.Share) []int64 {
+	t.Helper()
+	var r [2][]privacy.Residue
+	for role, share := range sums {
+		var err error
+		if r[role], err = share.Residues(); err != nil {
+			t.Fatal(err)
+		}
+		if zeros := slices.Index(r[role], privacy.Residue{}); zeros >= 0 {
+			t.Errorf("the %v's share of cell %d is 0", secret.Role(role), zeros)
+		}
+	}
+	got, err := secret.Combine(r[0], r[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func matrixOf(b bodies.Task) *secret.Matrix {
+	if m, ok := b.Statistic.(bodies.Multiplied); ok {
+		return m.Matrix()
+	}
+	return nil
+}
+
+// once is what a coordinator would release of the sum, with noise off.
+func once(t *testing.T, b bodies.Task, sum []int64, weight int64) []int64 {
+	t.Helper()
+	requests, err := bodies.Requests(b.Statistic, sum, weight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests[0].Mechanism = privacy.Unperturbed{}
+	out, err := study.Settle(t.Context(), privacy.Simulation(1), b.Hash(), requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0].Values
 }
 
 // checkServers holds what two servers published against the sum: each alone is nothing like

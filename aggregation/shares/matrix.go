@@ -1,0 +1,78 @@
+package shares
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
+)
+
+// Matrix is a public integer matrix A, Rows × Width, applied to each of so many columns of
+// a vector of Rows × Columns cells: cell (j,k) of the image, Width × Columns, is
+// Σᵢ Aᵢⱼ·vᵢₖ.
+//
+// It is linear, so each server computes the image of its own share: As + As′ = A(s+s′) mod
+// p, and As′ says no more of the vector than s′ does.
+type Matrix struct {
+	Rows, Width, Columns int
+	Row                  func(i int) []int64 // Width numbers, not to be changed
+}
+
+// Times is the image of a share.
+func (m Matrix) Times(s Share) (Share, error) {
+	if len(s.elements) != m.Rows*m.Columns || m.Width < 1 {
+		return Share{}, fmt.Errorf("multiply share: it has %d cells, the matrix takes %d", len(s.elements), m.Rows*m.Columns)
+	}
+	out := Share{make(fp128.Vec, m.Width*m.Columns)}
+	for i := range m.Rows {
+		for j, a := range m.Row(i) {
+			if a == 0 {
+				continue
+			}
+			var size, product fp128.Fp
+			if err := size.SetUint64(magnitude(a)); err != nil {
+				return Share{}, fmt.Errorf("multiply share: %w", err)
+			}
+			for k := range m.Columns {
+				product.Mul(&size, &s.elements[i*m.Columns+k])
+				if to := &out.elements[j*m.Columns+k]; a < 0 {
+					to.SubAssign(&product)
+				} else {
+					to.AddAssign(&product)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// Check refuses a matrix by which so many parties of a form could make a sum wrap.
+//
+// Proof note: a cell of the image is at most Σᵢ|Aᵢⱼ|·M·2^b in magnitude; the rest is Form.Check's.
+func (m Matrix) Check(f Form, parties int64) error {
+	if err := f.Check(parties); err != nil {
+		return err
+	}
+	most := new(big.Int)
+	columns := make([]big.Int, m.Width)
+	for i := range m.Rows {
+		for j, a := range m.Row(i) {
+			c := &columns[j]
+			if c.Add(c, new(big.Int).SetUint64(magnitude(a))); c.Cmp(most) > 0 {
+				most.Set(c)
+			}
+		}
+	}
+	if wraps(most.Mul(most, new(big.Int).Lsh(big.NewInt(parties), uint(f.Bits)))) {
+		return fmt.Errorf("%w: %d parties of %d bits, times the matrix, make a sum wrap", ErrForm, parties, f.Bits)
+	}
+	return nil
+}
+
+// magnitude is |a|, of the least integer too.
+func magnitude(a int64) uint64 {
+	if a < 0 {
+		return -uint64(a)
+	}
+	return uint64(a)
+}
