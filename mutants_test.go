@@ -215,6 +215,26 @@ var mutants = []mutant{
 		found: "TestBoundHolds",
 	},
 	{
+		name: "how many records a study is about costs weights nothing", room: "aggregation", file: "counted.go",
+		old: "return max(l1, d.L1), max(l2sq, d.L2sq)", new: "return d.L1, d.L2sq",
+		found: "TestCountedBound",
+	},
+	{
+		name: "the sums of weights are of records that a study is not about too", room: "study/reweigh", file: "reweigh.go", in: "study/kinds",
+		old: "\t\tif !records.IsOutside(i) {\n", new: "\t\tif !records.IsOutside(i) || i > 0 {\n",
+		found: "TestWhereWeighs",
+	},
+	{
+		name: "how many records of a set a study is about leaves without noise", room: "study/ratio", file: "ratio.go", in: "study/kinds",
+		old: "t.Sets != SetsMade && p.Where == \"\"", new: "t.Sets != SetsMade",
+		found: "TestWhereHidesHowMany",
+	},
+	{
+		name: "who is not in a study's condition counts in its set by a label drawn for it", room: "study/ratio", file: "ratio.go",
+		old: "\t\tsets[k] = slices.DeleteFunc(set, records.IsOutside)\n", new: "\t\tsets[k] = set\n",
+		found: "TestWhereSets",
+	},
+	{
 		name: "a record that a study is not about keeps its label", room: "dataset", file: "outside.go",
 		old: "r.Outside[i], r.Y[i] = true, empty.Y[0]", new: "r.Outside[i], r.Y[i] = true, max(r.Y[i], empty.Y[0])",
 		found: "TestEncodeWhere",

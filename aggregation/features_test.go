@@ -120,6 +120,63 @@ func TestFeatureBound(t *testing.T) {
 
 // TestFeatureMeans: without noise the means are the records', and noise is
 // projected to means that records can have.
+// TestCountedBound: the sums of some records with their number, over all pairs of
+// neighbours of which either may be among them or not, move by the bound at most, and in
+// schemas of numbers alone, where it is not that of the sums, by all of it.
+func TestCountedBound(t *testing.T) {
+	all := designs(t)
+	numbers := tiltSchema()
+	numbers.Features = []dataset.Feature{{Column: "age", Kind: dataset.Numeric, Min: 0, Max: 1}, {Column: "dose", Kind: dataset.Numeric, Min: 0, Max: 1}}
+	var err error
+	if all["numbers"], err = NewFeatureDesign(numbers, FeatureTerms{}); err != nil {
+		t.Fatal(err)
+	}
+	all["one mapped"] = MappedDesign(2)
+	rng := rand.New(rand.NewPCG(2, 1))
+	for name, d := range all {
+		width := map[string]int{"numbers": 2, "mapped": 6, "one mapped": 2}[name]
+		if width == 0 {
+			width = tiltSchema().Dim()
+		}
+		var sums [][]int64 // of one record each, the first of none
+		sums = append(sums, make([]int64, d.Cells()+1))
+		for i := range 200 {
+			x := mat.NewDense(1, width, nil)
+			for j := range width {
+				switch v := float64(i >> (j % 4) & 1); {
+				case i >= 40 && i < 60: // hostile
+					x.Set(0, j, []float64{math.NaN(), math.Inf(1), -7, 40, 1e300, 0.7}[rng.IntN(6)])
+				case d.mapped: // every share of the norm that a row may have
+					x.Set(0, j, (2*v-1)*math.Sqrt(.5/float64(width-1)))
+				case i < 40:
+					x.Set(0, j, v)
+				default:
+					x.Set(0, j, rng.Float64())
+				}
+			}
+			sums = append(sums, d.CountedSums(x))
+		}
+		most1, most2 := d.CountedBound()
+		var far1, far2 int64
+		for _, a := range sums {
+			for _, b := range sums {
+				var l1, l2 int64
+				for j := range a {
+					l1 += max(a[j]-b[j], b[j]-a[j])
+					l2 += (a[j] - b[j]) * (a[j] - b[j])
+				}
+				far1, far2 = max(far1, l1), max(far2, l2)
+			}
+		}
+		if far1 > most1 || far2 > most2 {
+			t.Errorf("%s: moved by %d and %d, the bound is %d and %d", name, far1, far2, most1, most2)
+		}
+		if name == "numbers" && (far1 != most1 || far2 != most2 || most1 <= d.L1) {
+			t.Errorf("%s: moved by %d and %d, the bound is %d and %d, that of the sums alone %d", name, far1, far2, most1, most2, d.L1)
+		}
+	}
+}
+
 func TestFeatureMeans(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	x := people(500, 0.5, rng)

@@ -28,15 +28,6 @@ func (p Plan) checkWhere() error {
 	return nil
 }
 
-// CheckAboutAll refuses a condition in a plan of a kind to which an empty record is a
-// record like others: who is outside would move its result.
-func CheckAboutAll(p Plan, why string) error {
-	if p.Where == "" {
-		return nil
-	}
-	return PlanError("where", "a %s study is about all records: %s", p.Kind, why)
-}
-
 // Encode makes records of a table by a schema, the plan's or what an agent takes of it:
 // as many as it has rows, those empty that the plan's condition does not hold for. It
 // is the one place where a condition is applied, and all that is made of records comes

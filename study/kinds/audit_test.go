@@ -85,6 +85,16 @@ func (c clinic) records(t testing.TB, rows []visit) *dataset.Records {
 	return r
 }
 
+// encoded are the records of a plan, those empty that it is not about.
+func (c clinic) encoded(t testing.TB, p study.Plan, rows []visit) *dataset.Records {
+	t.Helper()
+	r, _, err := p.Encode(p.Schema, c.table(t, rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // terms of plans.
 func (c clinic) classify(mechanism string, u privacy.Unit, noise string, shards int) study.Plan {
 	p := c.plan

@@ -130,7 +130,7 @@ func bounds(t testing.TB, c clinic) []searched {
 			if another {
 				by.patient = "q" + strconv.Itoa(g[0]%16)
 			}
-			return c.asksOf(t, p, c.records(t, rows))[0], c.asksOf(t, p, c.records(t, replaced(rows, by)))[0]
+			return c.asksOf(t, p, c.encoded(t, p, rows))[0], c.asksOf(t, p, c.encoded(t, p, replaced(rows, by)))[0]
 		}}
 	}
 	label := func(name string, p study.Plan) searched {
@@ -142,7 +142,7 @@ func bounds(t testing.TB, c clinic) []searched {
 				rows[i].set = "s" + strconv.Itoa(i%2)
 			}
 			by.set = rows[0].set
-			return c.asksOf(t, p, c.records(t, rows))[0], c.asksOf(t, p, c.records(t, replaced(rows, by)))[0]
+			return c.asksOf(t, p, c.encoded(t, p, rows))[0], c.asksOf(t, p, c.encoded(t, p, replaced(rows, by)))[0]
 		}}
 	}
 	// A party may send any ballot at all: one of three is replaced.
@@ -199,6 +199,11 @@ func bounds(t testing.TB, c clinic) []searched {
 		records("reweigh entropy, a record", c.reweigh("entropy", reweigh.Terms{}), false),
 		records("reweigh entropy with bins and pairs, a record", c.reweigh("entropy", reweigh.Terms{Bins: 3, Pairs: [][2]string{{"a", "ward"}}}), false),
 		records("reweigh logistic, a record", c.reweigh("logistic", reweigh.Terms{}), false),
+		records("reweigh entropy about some, a record", about(c.reweigh("entropy", reweigh.Terms{}), "a > 3"), false),
+		records("ratio noisy embedding about some, a record", about(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsParty, "gaussian-zcdp"), "a > 3 or label == yes"), false),
+		label("ratio counts about some, a label", about(c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace"), "a > 3")),
+		records("describe about some, a record", about(c.describe("laplace", study.NoiseSite, describe.Terms{Bins: 2, By: "ward"}), "a > 3 or label == yes"), true),
+		records("evaluate about some, a record", about(c.evaluate("laplace", study.NoiseSite, nil), "a > 3 or label == yes"), false),
 		label("labels rr, a label", c.labels("rr")),
 		records("evaluate, a record", c.evaluate("laplace", study.NoiseSite, nil), false),
 		records("evaluate by two groupings at the coordinator, a record", c.evaluate("gaussian", study.NoiseCoordinator, func(t *evaluate.Terms) {

@@ -1,10 +1,12 @@
 package kinds_test
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,8 +41,9 @@ func TestWhereRefusals(t *testing.T) {
 		"the set":            {about(c.classify("cross", privacy.Record, study.NoiseSite, 1), "set == s1"), "no feature and not the label"},
 		"beyond the bounds":  {about(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 11"), "beyond the bounds"},
 		"the label, hidden":  {about(c.labels("rr"), "a > 3 and label == yes"), "which unit label hides"},
-		"sets":               {about(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsParty, "gaussian-zcdp"), "a > 3"), "about all records"},
-		"weights":            {about(c.reweigh("entropy", reweigh.Terms{}), "a > 3"), "about all records"},
+		"a set of one":       {about(c.ratio(ratio.FeaturesEmbedding, ratio.SetsParty, "laplace"), "a > 3"), "a set of a single record"},
+		"a label of a set":   {about(c.ratio(ratio.FeaturesClear, ratio.SetsParty, "laplace"), "label == yes"), "which unit label hides"},
+		"an unknown number":  {about(c.reweigh("logistic", reweigh.Terms{}), "a > 3"), "use entropy"},
 		"more than one line": {about(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 3\nand b < 1"), "control character"},
 	} {
 		if err := kinds.Check(s.plan); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), s.says) {
@@ -88,7 +91,7 @@ func TestWhereMovesNoFurther(t *testing.T) {
 		size := -1
 		for _, v := range visits {
 			if p.Unit == privacy.Label { // neighbours share all but the label
-				v = visit{label: v.label, a: "7", b: "1", ward: "east"}
+				v = visit{label: v.label, a: "7", b: "1", ward: "east", set: v.set}
 			}
 			rows := replaced(rest, v)
 			records, _, err := p.Encode(p.Schema, c.table(t, rows))
@@ -239,5 +242,107 @@ func TestWhereIsWork(t *testing.T) {
 	long := "a > 1" + strings.Repeat(" or a>1", comparisons-1)
 	if more := of(long) - of("a > 1"); more != (comparisons-1)*records*study.CellSteps {
 		t.Errorf("%d more comparisons of %d records are %.0f steps", comparisons-1, records, more)
+	}
+}
+
+// TestWhereHidesHowMany: with features hidden, the body of a contribution says nothing
+// of how many of its records a study is about but what carries noise: only the released
+// numbers differ, in every form of sets.
+func TestWhereHidesHowMany(t *testing.T) {
+	c := newClinic(t, []string{"no", "yes"}, 6)
+	for name, p := range map[string]study.Plan{
+		"reweigh":          about(c.reweigh("entropy", reweigh.Terms{}), "a > 3"),
+		"ratio":            about(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsParty, "gaussian-zcdp"), "a > 3"),
+		"ratio, by column": about(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsColumn, "gaussian-zcdp"), "a > 3"),
+		"ratio, made sets": about(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsMade, "gaussian-zcdp"), "a > 3"),
+		"count":            about(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), "a > 3"),
+	} {
+		task := taskOf(t, p, c.pool)
+		var bodies [2][]byte
+		for side, v := range []visit{well, ill} { // all outside, all inside
+			rows := alike(20, v)
+			for i := range rows { // the column of sets is known
+				rows[i].set = "s1"
+			}
+			records, _, err := p.Encode(p.Schema, c.table(t, rows))
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, err := task.Contribute(c.inputs(records, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request := made.Requests[0] // as if zeros were released
+			zeros := privacy.Published{Mechanism: request.Mechanism.Name(), Parameters: privacy.ParametersOf(request.Mechanism), Bound: request.Sensitive.Bound(), Values: make([]int64, len(openAsk(t, request))), Simulated: true}
+			if bodies[side], err = made.Body([]privacy.Published{zeros}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(bodies[0], bodies[1]) {
+			t.Errorf("%s: how many records a study is about shows beside what was released", name)
+		}
+	}
+}
+
+// TestWhereWeighs: a study about some records weighs the pool as one of these records
+// alone, says about how many they are, and where that is lost in noise leaves it as it is.
+func TestWhereWeighs(t *testing.T) {
+	schema, table, pool, _ := wards(t, 4000)
+	many := dataset.DefaultHospitalConfig()
+	many.Records = 12000
+	private, _ := dataset.Hospitals(many)
+	b := make([]float64, pool.Rows())
+	for i := range b {
+		v, _ := table.Cell(i, "age")
+		years, _ := strconv.ParseFloat(v, 64)
+		b[i] = years
+	}
+	p := reweighPlan(schema, pool)
+	for name, s := range map[string]struct {
+		where   string
+		epsilon float64
+		change  func(*study.Plan)
+		known   bool
+	}{
+		"some":           {"age >= 65", 3, nil, true},
+		"by coordinator": {"not age >= 40", 3, func(p *study.Plan) { p.Noise = study.NoiseCoordinator }, true},
+		"bins":           {"age >= 65 and sex == male", 6, func(p *study.Plan) { p.KindTerms = encoded(reweigh.Terms{Bins: 4}) }, true},
+		"next to none":   {"age >= 99", .05, nil, false},
+	} {
+		p := about(p, s.where)
+		p.Epsilon = s.epsilon
+		if s.change != nil {
+			s.change(&p)
+		}
+		records, _, err := p.Encode(p.Schema, private)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		inside, age := 0.0, 0.0
+		for i := range records.Len() {
+			if !records.IsOutside(i) {
+				v, _ := private.Cell(i, "age")
+				years, _ := strconv.ParseFloat(v, 64)
+				inside, age = inside+1, age+years
+			}
+		}
+		release := realRelease(t, p, pool, deal(records, 3))
+		w := bodyOf[reweigh.Weights](t, release.Result)
+		if w.Records != int64(records.Len()) || w.Inside == nil || math.Abs(*w.Inside-inside) > 60*w.NoiseSD*float64(w.Records) {
+			t.Fatalf("%s: %d records, about %v of them, want %d and about %.0f", name, w.Records, *w.Inside, records.Len(), inside)
+		}
+		a, err := reweigh.Answer(release, pool, b)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if (w.Means != nil) != s.known || s.known != (a.Low != nil) {
+			t.Errorf("%s: %d means, answer %+v", name, len(w.Means), a)
+		}
+		if s.known && math.Abs(a.Estimate-age/inside) > 4 {
+			t.Errorf("%s: mean age %.1f, of these records it is %.1f", name, a.Estimate, age/inside)
+		}
+		if !s.known && (w.EffectiveRows < float64(pool.Rows())-1e-6 || len(release.Result.Warnings) == 0) {
+			t.Errorf("%s: %.0f effective rows of %d, warnings %q", name, w.EffectiveRows, pool.Rows(), release.Result.Warnings)
+		}
 	}
 }

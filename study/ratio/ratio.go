@@ -35,7 +35,11 @@ import (
 //
 // Bound at unit label: neighbours differ in one label. Sets are disjoint, and
 // who is in which set, features and sizes do not depend on labels, so one label
-// moves one from one count to another of one set (privacy.CountBound). A label
+// moves one from one count to another of one set (privacy.CountBound). Of a plan about
+// some records whoever it is not about is left out of its set, once sets are dealt: by
+// features, which neighbours share (study.Plan's condition reads no label here), so sets
+// and sizes are theirs too; and what leaves of the features is part of what would leave
+// without the condition, as exact means, of which that is not so, are refused. A label
 // that the schema does not know counts as a class drawn by the record's key, so
 // that sizes do not depend on labels either. Of a cut to MaxRecords, features and
 // sets are the same for neighbours, and the labels but for one (keyed, Lemma 2).
@@ -136,9 +140,6 @@ func (Kind) Check(p study.Plan) error {
 	if err := study.CheckForeseesNothing(p); err != nil {
 		return err
 	}
-	if err := study.CheckAboutAll(p, "whoever the condition leaves out would count in a set as a record without class, and move its shares"); err != nil {
-		return err
-	}
 	var t Terms
 	if p.KindTerms == nil {
 		return study.PlanError("kind_terms", "say what the sets and their features are")
@@ -173,6 +174,9 @@ func (Kind) Check(p study.Plan) error {
 		}
 	default:
 		return study.PlanError("features", "%q: want %s, %s or %s", t.Features, FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding)
+	}
+	if p.Where != "" && t.Features == FeaturesEmbedding {
+		return study.PlanError("where", "%q: with features %s the mean of each set leaves without noise, and a condition may make a set of a single record: use features %s, which hide each record, or %s, which show them all in any case", p.Where, t.Features, FeaturesNoisyEmbedding, FeaturesClear)
 	}
 	switch t.Sets {
 	case SetsParty:
@@ -228,6 +232,8 @@ func (Kind) Check(p study.Plan) error {
 // design is what all parties of a plan release under.
 type design struct {
 	terms Terms // the kind's, of the plan
+	// sized: how many records each set has leaves beside the counts, without noise.
+	sized bool
 	study.ReleaseTerms
 	classes int
 	// block is how many released numbers a set has: classes, and with noisy
@@ -243,6 +249,7 @@ type design struct {
 func designOf(p study.Plan) (design, error) {
 	t := termsOf(p)
 	d := design{terms: t, classes: len(p.Schema.Label.Classes), lattice: ratio.DefaultLattice()}
+	d.sized = t.sized(p)
 	d.block = d.classes
 	if t.Fourier > 0 {
 		d.fourier = ratio.Fourier{Dim: p.Map.Dim(), Features: t.Fourier, Gamma: t.Gamma, Seed: p.Seed}
@@ -276,6 +283,12 @@ func designOf(p study.Plan) (design, error) {
 	return d, err
 }
 
+// sized says whether the sizes of sets leave without noise: not those of sets made from
+// labels, nor of how many a plan is about where features are hidden.
+func (t Terms) sized(p study.Plan) bool {
+	return t.Features != FeaturesNoisyEmbedding || t.Sets != SetsMade && p.Where == ""
+}
+
 // boundFor is the bound of a release of so many sets.
 func (d design) boundFor(sets int) privacy.Bound {
 	b := d.Bound
@@ -306,7 +319,8 @@ func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Result) }
 
 // DealSets deals a party's records to its sets; there is at least one. Sets
-// come in the order of their names, rows in an order of keys.
+// come in the order of their names, rows in an order of keys. Whoever the plan is not
+// about has been dealt like anybody, and is in none.
 func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	t, records := termsOf(p), in.Records
 	named := keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, SetColumn: t.Sets == SetsColumn}, records, in.ShardKey)
@@ -333,6 +347,9 @@ func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 		sets = columnSets(named, records, rows, t.MaxSets)
 	default:
 		sets = [][]int{rows}
+	}
+	for k, set := range sets {
+		sets[k] = slices.DeleteFunc(set, records.IsOutside)
 	}
 	return sets, classes
 }
@@ -407,7 +424,7 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 		for _, i := range rows {
 			counts[classes[i]]++
 		}
-		if d.terms.Sets != SetsMade {
+		if d.sized {
 			head = binary.AppendUvarint(head, uint64(len(rows)))
 		}
 		switch {

@@ -25,7 +25,7 @@ type reader struct {
 // parsed is a contribution taken apart: of each set its size, its encoded
 // rows or its embedding's sum, and what was released.
 type parsed struct {
-	sizes    []int // nil for sets made from labels
+	sizes    []int // nil where they do not leave (design.sized)
 	rows     [][]byte
 	sums     [][]int64
 	released privacy.Published
@@ -78,7 +78,7 @@ func (s reader) takeApart(body []byte) (parsed, error) {
 	total := 0
 	for range sets {
 		n := 0
-		if t.Sets != SetsMade {
+		if s.design.sized {
 			if n, err = number(t.MaxRecords); err != nil {
 				return out, err
 			}
@@ -257,6 +257,10 @@ func (s reader) setsOf(b parsed) ([]ratio.Set, error) {
 	return out, nil
 }
 
+// leastSet is how many deviations of its noise the size of a set must have, where a
+// condition may leave next to nobody in it, to be known as a set at all.
+const leastSet = 4
+
 // noisySets: counts and sums carry independent Gaussian noise; where sizes are
 // not public the noisy counts tell them. An error in the sum of the counts then
 // scales shares and embedding alike and cancels where one is regressed on the
@@ -279,6 +283,8 @@ func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 		if b.sizes != nil {
 			set.N = b.sizes[from/d.block]
 			shift = (float64(set.N) - sum) / c
+		} else if s.Plan.Where != "" && sum < leastSet*math.Sqrt(c*variance) {
+			set.N = 0 // a place that the party has no set for, or too few whom the plan is about
 		}
 		if set.N >= 2 {
 			covariance := make([]float64, d.classes*d.classes)

@@ -158,3 +158,59 @@ func TestRatioImpossibleNumbers(t *testing.T) {
 		t.Error("laplace keeps a set's sum, and counts of another sum are accepted")
 	}
 }
+
+// TestWhereSets: of a plan about some records a set's shares are of those alone, in every
+// form of features and sets that takes a condition; places that a party has no set for,
+// and sets of next to nobody, are none.
+func TestWhereSets(t *testing.T) {
+	const inside = 4000
+	for name, s := range map[string]struct {
+		features, where string
+		sets            int
+		change          func(*Terms)
+	}{
+		"noisy":     {FeaturesNoisyEmbedding, "age >= 65", 1, nil},
+		"columns":   {FeaturesNoisyEmbedding, "age >= 65", 2, func(t *Terms) { t.Sets, t.MaxSets = SetsColumn, 6 }},
+		"made":      {FeaturesNoisyEmbedding, "age >= 65", 2, func(t *Terms) { t.Sets, t.Skew = SetsMade, .7 }},
+		"clear":     {FeaturesClear, "age >= 65", 1, nil},
+		"clear too": {FeaturesClear, "age >= 65", 2, func(t *Terms) { t.Sets, t.MaxSets = SetsColumn, 6 }},
+		"nobody":    {FeaturesNoisyEmbedding, "age > 99.99", 0, nil},
+	} {
+		schema, pool, m, records := hospital(t, 12000)
+		schema.Party = "set"
+		p := ratioPlan(schema, pool, m, s.features, s.change)
+		p.Where = s.where
+		if err := (Kind{}).Check(p); err != nil {
+			t.Fatal(name, err)
+		}
+		// Marked by hand, more than half of them outside.
+		records.Outside, records.Party = make([]bool, records.Len()), make([]string, records.Len())
+		var within []int
+		for i := range records.Outside {
+			records.Party[i] = []string{"a", "b"}[i%2]
+			if records.Outside[i] = i >= inside || s.sets == 0; records.Outside[i] {
+				records.Y[i] = -1
+			} else {
+				within = append(within, records.Y[i])
+			}
+		}
+		body, got := contribute(t, p, pool, study.Inputs{Records: records, ShardKey: []byte("k")})
+		sets, _, err := got.sets(study.BodiesOf([][]byte{body}))
+		if err != nil || len(sets) != s.sets {
+			t.Errorf("%s: %d sets, want %d: %v", name, len(sets), s.sets, err)
+			continue
+		}
+		if s.sets == 0 {
+			continue
+		}
+		truth := ratio.SharesOfLabels(within, nil, 2)
+		n, first := 0.0, 0.0
+		for _, set := range sets {
+			n, first = n+float64(set.N), first+float64(set.N)*set.Shares[0]
+		}
+		// Two to four counts of deviation 21: seven of their sum.
+		if math.Abs(n-inside) > 300 || math.Abs(first/n-truth[0]) > .06 {
+			t.Errorf("%s: %.0f records of which %.3f are of the first class, want %d and %.3f", name, n, first/n, inside, truth[0])
+		}
+	}
+}

@@ -23,6 +23,9 @@ func (Kind) Words(p study.Plan) study.Words {
 	if t.Features != FeaturesNoisyEmbedding {
 		w.InClear = p.Schema.FeatureColumns()
 	}
+	if p.Where != "" {
+		w.Leaves += "; all of it of the records alone that the study is about"
+	}
 	if t.Sets == SetsColumn { // no noise hides which sets there are and how large
 		w.InClear = append(w.InClear, p.Schema.Party)
 		if p.Unit == privacy.Record {
@@ -39,11 +42,16 @@ func (Kind) Words(p study.Plan) study.Words {
 	case p.Unit == privacy.Label:
 		say("features from the coordinator: those of each record leave its party in clear, after the plan's map; the guarantee is for labels")
 	}
-	switch t.Sets {
-	case SetsColumn:
+	switch sized := t.sized(p); {
+	case t.Sets == SetsColumn && sized:
 		say("which set a record is in, and the sets' sizes")
-	case SetsParty:
+	case t.Sets == SetsColumn:
+		say("which set a record is in")
+	case sized:
 		say("how many records each set has")
+	}
+	if p.Where != "" && t.Features == FeaturesClear {
+		say("which records the study is about: it goes by features, which leave in clear")
 	}
 	if t.Features != FeaturesNoisyEmbedding {
 		held := "means of rows"

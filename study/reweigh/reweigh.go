@@ -69,9 +69,6 @@ func (Kind) Check(p study.Plan) error {
 	if err := study.CheckForeseesNothing(p); err != nil {
 		return err
 	}
-	if err := study.CheckAboutAll(p, "whoever the condition leaves out would count in the sums as a record with all cells missing, and move the weights"); err != nil {
-		return err
-	}
 	simulation, ok := mechanisms[p.Mechanism]
 	var t Terms
 	if err := p.DecodeTerms(&t); err != nil {
@@ -88,6 +85,8 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("delta", "%v: mechanism %q is pure ε, so set delta to 0", p.Delta, p.Mechanism)
 	case p.Noise == study.NoiseAggregators && p.Mechanism != "entropy":
 		return study.PlanError("noise", "nothing useful is proved of a share of what mechanism %q sends, whose numbers have no range that records give: use entropy with aggregators", p.Mechanism)
+	case p.Mechanism != "entropy" && p.Where != "":
+		return study.PlanError("where", "%q: mechanism %q divides by the number of a site's records, and of how many a condition holds is not known there, so its ridge would draw the weights of a rare group towards none: use entropy, which releases that number with noise", p.Where, p.Mechanism)
 	case p.Shards > 1:
 		return study.PlanError("shards", "%d: reweigh trains nothing at a site, so set shards to 1", p.Shards)
 	case !(t.Keep >= 0 && t.Keep < 1):
@@ -146,14 +145,18 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	return d, nil
 }
 
-// statistic is what parties of a reweigh plan add up to: sums of features for entropy, n·β of
-// a density-ratio model for logistic. Both are integers that add over sites.
+// statistic is what parties of a reweigh plan add up to: sums of features for entropy, and
+// where the plan is about some records how many those are; n·β of a density-ratio model
+// for logistic. Both are integers that add over sites.
 //
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, pool, and how many records
 //     each site has.
 //   - Lemma: aggregation.FeatureDesign for entropy, aggregation.DensityRatio for
-//     logistic; terms adds the rounding to its lattice.
+//     logistic; terms adds the rounding to its lattice. Of a plan about some records
+//     the sums are of those alone, with their number beside them:
+//     FeatureDesign.CountedBound. Whether a record is one of them says the record
+//     (dataset.Records.Outside), from its own cells and the plan.
 //   - Numeric model: for entropy each record's entries are integers of their own,
 //     and sums are exact. For logistic the solver works in floating point to a
 //     gradient norm that bounds its distance from the exact minimiser; the bound
@@ -203,8 +206,15 @@ func (w *statistic) Cells() int {
 	if w.ratio != nil {
 		return w.ratio.Dim()
 	}
+	if w.counted() {
+		return w.design.Cells() + 1
+	}
 	return w.design.Cells()
 }
+
+// counted: how many records the sums are of is their last number, because the plan is
+// not about all.
+func (w *statistic) counted() bool { return w.plan.Where != "" }
 
 func (w *statistic) ReleasedCells() int { return w.Cells() }
 
@@ -235,10 +245,10 @@ func (w *statistic) Local(in study.Inputs) ([]int64, int64) {
 	if n == 0 {
 		return make([]int64, w.Cells()), 0
 	}
-	x := records.X
-	if w.plan.Map.Kind != dataset.IdentityMap {
-		x = w.plan.Mapped(records)
+	if w.counted() {
+		return w.design.CountedSums(w.entries(about(records))), n
 	}
+	x := w.entries(records)
 	if w.ratio == nil {
 		return w.design.Sums(x), n
 	}
@@ -250,6 +260,25 @@ func (w *statistic) Local(in study.Inputs) ([]int64, int64) {
 	return z, n
 }
 
+// entries are records as the design takes them.
+func (w *statistic) entries(records *dataset.Records) *mat.Dense {
+	if w.plan.Map.Kind != dataset.IdentityMap {
+		return w.plan.Mapped(records)
+	}
+	return records.X
+}
+
+// about are the records that a study is about.
+func about(records *dataset.Records) *dataset.Records {
+	var rows []int
+	for i := range records.Len() {
+		if !records.IsOutside(i) {
+			rows = append(rows, i)
+		}
+	}
+	return records.Select(rows)
+}
+
 func (w *statistic) AppendClear(vector []int64, records int64) ([]byte, error) {
 	return bodies.AppendSums(vector, records), nil
 }
@@ -259,8 +288,15 @@ func (w *statistic) ParseClear(body []byte) ([]int64, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	of := records
+	if w.counted() {
+		var ok bool
+		if of, ok = w.design.Counted(v[w.design.Cells()], records); !ok {
+			return nil, 0, fmt.Errorf("read feature sums: how many records the study is about is no number of %d records", records)
+		}
+	}
 	for j, x := range v {
-		if w.ratio == nil && !w.design.InRange(x, records) {
+		if w.ratio == nil && j < w.design.Cells() && !w.design.InRange(x, of) {
 			return nil, 0, fmt.Errorf("read feature sums: sum %d is larger than its records allow", j)
 		}
 		if most := w.maxCoefficient(); w.ratio != nil && (x > most || x < -most) {
@@ -278,8 +314,8 @@ func (w *statistic) Form(records int64) shares.Form {
 // terms do not depend on the number of records, so they are the same at every
 // site.
 //
-//   - entropy: FeatureDesign's bound, under discrete Laplace or K-norm (δ = 0) or
-//     Gaussian noise.
+//   - entropy: FeatureDesign's bound, or that of its sums with their number, under
+//     discrete Laplace or K-norm (δ = 0) or Gaussian noise.
 //   - logistic: DensityRatio's sensitivity Δ on a lattice of width γ; rounding
 //     adds at most ½ to each of d coordinates of both vectors, so Δ₂ = Δ/γ + √d
 //     and Δ₁ = √d·Δ₂.
@@ -299,6 +335,9 @@ func (w *statistic) Terms(int64) (study.ReleaseTerms, error) {
 		t.Bound.L1, t.Bound.L2sq = int64(math.Ceil(d*moves)), study.Squared(int64(math.Ceil(moves)))
 	default:
 		t.Bound.L1, t.Bound.L2sq = w.design.L1, w.design.L2sq
+		if w.counted() {
+			t.Bound.L1, t.Bound.L2sq = w.design.CountedBound()
+		}
 	}
 	t.Mechanism, err = w.plan.Calibrate(t.Bound, w.Cells())
 	return t, err
@@ -329,6 +368,9 @@ func (Kind) Words(p study.Plan) study.Words {
 		w.Leaves = "the coefficients of a model that tells this site's records from the public pool's, times the declared number of records, and that number"
 		w.Received = "coefficients of a model that tells its records from the public pool's, times their number"
 		w.Trained = "a logistic model that tells this site's records from the public pool's"
+	}
+	if p.Where != "" {
+		w.Leaves = "sums of the schema's features over those of this site's records that the study is about, and how many those are; and the declared number of records"
 	}
 	w.Leaves += p.AddedNoise()
 	if p.Unit == privacy.Label {

@@ -22,10 +22,13 @@ type Weights struct {
 	// WeightedPool is the digest of the pool with the weights attached, which a
 	// later plan may name.
 	WeightedPool auxdata.Digest `json:"weighted_pool"`
-	// Records is the public number of private records.
-	Records int64 `json:"records"`
+	// Records is the public number of private records, those included that the study is
+	// not about; Inside is how many it is about, where that is not all, as released.
+	Records int64    `json:"records"`
+	Inside  *float64 `json:"inside,omitempty"`
 	// Features names the released numbers; Means are the private records' means
-	// of them, for entropy, each with noise of standard deviation NoiseSD. With
+	// of them, for entropy, each with noise of standard deviation NoiseSD; of a study
+	// about some records, of those, and none where noise hides how many they are. With
 	// logistic NoiseSD is that of each coefficient of Tilt.
 	Features []string  `json:"features"`
 	Means    []float64 `json:"means,omitempty"`
@@ -82,6 +85,17 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 	}
 	variance := privacy.VarianceOf(t.Mechanism, t.Bound, 0, w.Cells())
 	out := &Weights{}
+	n := total.Weight
+	if w.counted() {
+		inside := w.design.Recorded(total.Values)
+		out.Inside = &inside
+		if least := leastInside * w.design.Deviation(variance, total.Draws, 1); inside < math.Max(least, 1) {
+			out.NoiseSD = w.design.Deviation(variance, total.Draws, n)
+			fit := aggregation.Weigh(x, make([]float64, w.design.Cells()))
+			return fit, aggregation.LawOf(x, fit, aggregation.Noise{}), out, nil
+		}
+		n = inside
+	}
 	if w.ratio != nil {
 		gamma := w.lattice()
 		out.NoiseSD = gamma * math.Sqrt(float64(total.Draws)*variance) / total.Weight
@@ -95,20 +109,41 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 		fit.Beta, fit.Lambda = beta, w.lambda()
 		return fit, law, out, nil
 	}
-	out.NoiseSD = w.design.Deviation(variance, total.Draws, total.Weight)
-	if out.Means, err = w.design.Means(total.Values, total.Weight); err != nil {
+	out.NoiseSD = w.design.Deviation(variance, total.Draws, n)
+	if out.Means, err = w.design.Means(total.Values[:w.design.Cells()], n); err != nil {
 		return fail(err)
 	}
-	noise := w.design.Noise(out.Means, out.NoiseSD, t.Laplace(), w.fresh())
+	noise := w.noise(out, t.Laplace())
 	keep := w.terms.Keep
 	if keep == 0 {
 		keep = keepWeights
 	}
-	doubt := w.design.WithSampling(noise, x, total.Weight)
+	doubt := w.design.WithSampling(noise, x, n)
 	fit := aggregation.MatchWeights(x, scaledBy(out.Means, 1/w.design.Norm()), doubt, w.plan.Lambda, keep, rng)
 	law := aggregation.LawOf(x, fit, noise)
 	fit.Beta = scaledBy(fit.Beta, 1/w.design.Norm())
 	return fit, law, out, nil
+}
+
+// leastInside is how many deviations of its noise the number of records that a study is
+// about must have for anything to be divided by it.
+const leastInside = 4
+
+// noise is the law of the noise on released means, near to normal or Laplace.
+func (w *statistic) noise(out *Weights, laplace bool) aggregation.Noise {
+	law := w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh())
+	if w.counted() { // their number has the noise of a sum whose mean is 1
+		law = w.design.WithCount(law, out.Means, out.NoiseSD)
+	}
+	return law
+}
+
+// about is how many records the means are of.
+func (out *Weights) about() float64 {
+	if out.Inside != nil {
+		return math.Max(*out.Inside, 1)
+	}
+	return math.Max(float64(out.Records), 1)
 }
 
 func scaledBy(v []float64, s float64) []float64 {
@@ -123,14 +158,17 @@ func (w *statistic) warnings(out *Weights, total bodies.Total) []string {
 	var all []string
 	warn := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	rows := w.pool.Rows()
-	if w.plan.Mechanism == "entropy" && out.Lambda == 0 {
+	switch {
+	case out.Inside != nil && out.Means == nil:
+		warn("noise hides how many records the study is about (%.0f ± %.0f), so the pool stays as it was: use more records, a larger ε, fewer features or a wider condition", *out.Inside, out.NoiseSD*total.Weight)
+	case w.plan.Mechanism == "entropy" && out.Lambda == 0:
 		warn("the noise leaves nothing better than equal weights: use more records, a larger ε, or fewer features")
 	}
 	if out.EffectiveRows < math.Max(keepWeights*float64(rows), math.Min(fewRows, float64(rows)/2)) {
 		warn("the weights have collapsed: the pool of %d rows counts as %.0f, one row holds %.1f %% of all weight. Answers will be erratic: use a pool that is nearer to the records, a larger λ or a larger ε", rows, out.EffectiveRows, 100*out.Largest)
 	}
-	if d := w.design.Cells(); float64(d) > total.Weight {
-		warn("%d numbers were released about %.0f records: expect more noise than signal; project the features or leave some out", d, total.Weight)
+	if d := w.design.Cells(); float64(d) > out.about() {
+		warn("%d numbers were released about %.0f records: expect more noise than signal; project the features or leave some out", d, out.about())
 	}
 	if out.WorstNoise > 0.1 {
 		warn("noise alone may move an answer by a standard deviation of %.2f", out.WorstNoise)
@@ -185,11 +223,22 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Answe
 
 // check refuses what no release of the plan says and no law can be made of.
 func (out *Weights) check(w *statistic) error {
-	if w.ratio == nil && len(out.Means) != w.design.Cells() {
+	if (out.Inside != nil) != w.counted() {
+		return fmt.Errorf("the release does not say how many records it is about as its plan does: the release was damaged")
+	}
+	if hidden := w.counted() && out.Means == nil; hidden {
+		if out.Lambda != 0 {
+			return fmt.Errorf("the release has weights and no means: the release was damaged")
+		}
+	} else if w.ratio == nil && len(out.Means) != w.design.Cells() {
 		return fmt.Errorf("the release has %d means, the plan %d: the release was damaged", len(out.Means), w.design.Cells())
 	}
 	const most = 1e15 // beyond it a number has no digits left for one record
-	for _, v := range slices.Concat(out.Means, out.Tilt) {
+	numbers := slices.Concat(out.Means, out.Tilt)
+	if out.Inside != nil {
+		numbers = append(numbers, *out.Inside)
+	}
+	for _, v := range numbers {
 		if !(math.Abs(v) <= most) {
 			return fmt.Errorf("the release says %g, which no noise explains: the release was damaged", v)
 		}
@@ -212,12 +261,14 @@ func (out *Weights) check(w *statistic) error {
 func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, aggregation.Untold) {
 	x := w.design.Rows(w.rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
-	records := math.Max(float64(out.Records), 1)
 	if w.ratio != nil {
-		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm()), aggregation.Untold{Records: records}
+		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm()), aggregation.Untold{Records: out.about()}
 	}
-	noise := w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh())
-	return aggregation.LawOf(x, fit, noise), w.design.Untold(x, out.Means, noise, out.Lambda, records)
+	if out.Means == nil { // noise hides how many records they would be of
+		return aggregation.LawOf(x, fit, aggregation.Noise{}), aggregation.Untold{Records: out.about()}
+	}
+	noise := w.noise(out, laplace)
+	return aggregation.LawOf(x, fit, noise), w.design.Untold(x, out.Means, noise, out.Lambda, out.about())
 }
 
 // fresh is public randomness for the law of the noise: the same at the release
@@ -229,7 +280,7 @@ func (w *statistic) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed
 func MarginsOf(r study.Release) ([]auxdata.Margin, error) {
 	w, err := WeightsOf(r)
 	if err != nil || w.Means == nil {
-		return nil, fmt.Errorf("read margins: this release holds no feature means: use one of a reweigh study by entropy")
+		return nil, fmt.Errorf("read margins: this release holds no feature means: use one of a reweigh study by entropy, of enough records")
 	}
 	p, err := planOf(r)
 	if err != nil {
