@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/agent"
 	"caucus/aggregation"
 	"caucus/auxdata"
 	"caucus/dataset"
@@ -16,7 +17,10 @@ import (
 
 // queryAnswer is the JSON document of query.
 type queryAnswer struct {
-	Where         string  `json:"where"`
+	Where string `json:"where"`
+	// About is the condition of the study, where its release says that it is about some
+	// of the private records only.
+	About         string  `json:"about,omitempty"`
 	Rows          int     `json:"rows"`
 	Matching      int     `json:"matching_rows"`
 	Weighted      bool    `json:"weighted"`
@@ -73,6 +77,7 @@ It costs nothing: ask as often as you like.`,
 				Estimate: share.Weighted, Unweighted: share.Plain, EffectiveRows: share.EffectiveRows,
 			}
 			if q.weighed != nil {
+				doc.About = q.weighed.Plan.Where
 				b := make([]float64, len(holds))
 				for i, h := range holds {
 					if h {
@@ -91,7 +96,11 @@ It costs nothing: ask as often as you like.`,
 				c.note("warning: the pool has no weights: the answer is about the pool itself. Give --release, or a pool from caucus pool weigh")
 			}
 			return c.print(doc, func(w io.Writer) error {
-				fmt.Fprintf(w, "%.4f of the private records: %s\n", doc.Estimate, where)
+				about := ""
+				if doc.About != "" {
+					about = " for which " + agent.Printable(doc.About)
+				}
+				fmt.Fprintf(w, "%.4f of the private records%s: %s\n", doc.Estimate, about, where)
 				fmt.Fprintf(w, "%.4f of the pool (%d of %d rows, which count as %.0f)\n", doc.Unweighted, doc.Matching, doc.Rows, doc.EffectiveRows)
 				if doc.Answer != nil {
 					printAnswer(w, *doc.Answer)

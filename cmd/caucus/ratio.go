@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/agent"
 	"caucus/aggregation/ratio"
 	"caucus/study/kinds"
 	studyratio "caucus/study/ratio"
@@ -83,6 +84,9 @@ compared with the estimate afterwards.`,
 			}
 			for _, m := range remarks {
 				c.note("note: %s", m)
+			}
+			if p.Where != "" {
+				c.note("note: the study is about records for which %s: its estimate is right of a file of such records", agent.Printable(p.Where))
 			}
 			e, err := studyratio.Estimate(r, records)
 			if err != nil {
