@@ -3,6 +3,7 @@ package coordinator
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -12,9 +13,11 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"caucus/internal/clock"
+	"caucus/internal/webpage"
 	"caucus/internal/yamlfile"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/study"
 )
 
 // Config of a coordinator. Start from DefaultConfig, or read a file with
@@ -56,8 +59,8 @@ type Config struct {
 	Health     bool `yaml:"health"`
 	Reflection bool `yaml:"reflection"`
 	// Metrics is a loopback host:port for those who watch this machine, without TLS:
-	// /metrics for Prometheus, /livez and /readyz; empty is off. What it says names no
-	// party and no study.
+	// /metrics for Prometheus, /livez and /readyz, which name no party and no study, and
+	// a page that does, for who has a link: caucus coordinator page. Empty is off.
 	Metrics string `yaml:"metrics"`
 	// Gossip says who seems alive; off where it is left out.
 	Gossip Gossip `yaml:"gossip"`
@@ -69,6 +72,9 @@ type Config struct {
 	// relative path is relative to Dir.
 	Head string `yaml:"head"`
 
+	// Report writes a release's page for people, which this coordinator's own page shows;
+	// nil shows none. It is called with releases that this coordinator made.
+	Report func(io.Writer, study.Release) error `yaml:"-"`
 	// Software names this program's version in releases.
 	Software string `yaml:"-"`
 	// Log receives what happens, with keys study, party and release; never a
@@ -222,9 +228,9 @@ func (c Config) Validate() error {
 			return err
 		}
 	}
-	if host, _, _ := net.SplitHostPort(c.Metrics); c.Metrics != "" && host != "localhost" {
-		if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-			return fmt.Errorf("metrics: %q is not a loopback address: metrics have no TLS; give 127.0.0.1:PORT", c.Metrics)
+	if c.Metrics != "" {
+		if err := webpage.CheckAddress(c.Metrics); err != nil {
+			return fmt.Errorf("metrics: %w", err)
 		}
 	}
 	for u, g := range c.Budget {

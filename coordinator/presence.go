@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -94,6 +95,16 @@ func (p *presence) member(name string, now time.Time) (seen int64, runs uint32) 
 		runs = 2
 	}
 	return m.seen.UnixMilli(), runs
+}
+
+// waiting is why studies wait at a member, as it said with its last call.
+func (p *presence) waiting(name string) map[study.Hash]protocol.Wait {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m := p.of[name]; m != nil {
+		return maps.Clone(m.waits)
+	}
+	return nil
 }
 
 // standings are what is known of parties in a study.

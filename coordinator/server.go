@@ -44,6 +44,7 @@ type Server struct {
 	counts       *counts
 	gate         *gate
 	presence     *presence
+	started      time.Time // when presence began to know who calls
 
 	gossipSecret []byte
 	gossip       *protocol.Gossip // nil: off
@@ -176,7 +177,7 @@ func (s *Server) assemble(j privacy.Journal) error {
 		registry: s.registry, releaser: releaser, clock: c.Clock, tick: c.Tick, log: c.Log,
 		wake: make(chan struct{}, 1), counts: s.counts, onError: s.noteDamage,
 	}
-	s.presence = newPresence(c.Log)
+	s.presence, s.started = newPresence(c.Log), c.Clock.Now()
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
 	s.gate = newGate(s.certificates, c, s.counts)
 	return nil

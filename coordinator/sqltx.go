@@ -367,6 +367,12 @@ func (t *sqlTx) Decline(h study.Hash, p study.PartyID) (first bool, err error) {
 	return err == nil, err
 }
 
+func (t *sqlTx) Contributions(h study.Hash) (received, lost int, err error) {
+	err = t.one([]any{&received, &lost},
+		"SELECT (SELECT count(*) FROM contributions WHERE study = $1), (SELECT count(*) FROM losses WHERE study = $1)", h[:])
+	return received, lost, err
+}
+
 func (t *sqlTx) Declined(h study.Hash) (all []study.PartyID, err error) {
 	err = t.each(func(scan func(...any) error) error {
 		var p study.PartyID

@@ -151,6 +151,8 @@ type releaseRow struct {
 type contributionTx interface {
 	// Received gives the digest of each party's contribution.
 	Received(study.Hash) (map[study.PartyID]study.BodyDigest, error)
+	// Contributions is how many were received, and how many of them are lost.
+	Contributions(study.Hash) (received, lost int, err error)
 	// Receipt gives a party's receipt, errNone if it has not contributed.
 	Receipt(study.Hash, study.PartyID) (protocol.Receipt, error)
 	// AddContribution keeps a body and its receipt.

@@ -6,21 +6,22 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"caucus/internal/webpage"
 )
 
 // watched listens on a loopback address for those who watch this coordinator:
 //
-//	/metrics   counts and states, for Prometheus
+//	/metrics   counts and states, for Prometheus; no name of a party or study
 //	/livez     200 as long as it answers at all
 //	/readyz    200 if it can take contributions and release; else 503 and why
+//	/          the page, which names parties and studies: with a link (newPage)
 func (s *Server) watched(address string) (*http.Server, net.Listener, error) {
-	l, err := net.Listen("tcp", address)
+	l, err := webpage.Listen(address)
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for metrics: %w", err)
 	}
@@ -39,23 +40,13 @@ func (s *Server) watched(address string) (*http.Server, net.Listener, error) {
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	return &http.Server{Handler: loopback(mux), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}, l, nil
-}
-
-// loopback answers only those who asked for this machine by its own name, so that no
-// page of another site that a browser here has open can read what is served.
-func loopback(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
-		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, "ask for 127.0.0.1 or localhost: this page is for this machine", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+	page, err := newPage(s)
+	if err != nil {
+		return nil, nil, errors.Join(err, l.Close())
+	}
+	s.closers = append(s.closers, page.close)
+	mux.Handle("/", page.guard.Protect(page.routes()))
+	return webpage.Server(webpage.Loopback(mux), s.config.Log), l, nil
 }
 
 // ready is nil where contributions can be taken and studies released, else why not,

@@ -58,6 +58,20 @@ type Member struct {
 	Twice bool      `json:"in_two_places,omitempty"`
 }
 
+// Called says at a moment of the coordinator's clock when a party called last; operators
+// call when they like.
+func (m Member) Called(now time.Time) string {
+	switch {
+	case m.Role != RoleParty || m.Status == StatusInvited:
+		return ""
+	case m.Seen.IsZero():
+		return "not since the coordinator started"
+	case m.Twice:
+		return Ago(now.Sub(m.Seen)) + ", from two places at once: stop one, or enrol it anew"
+	}
+	return Ago(now.Sub(m.Seen))
+}
+
 // Members lists parties and operators by name.
 func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)

@@ -22,7 +22,7 @@ var (
 )
 
 func newCoordinator(c *console) *cobra.Command {
-	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c), newCoordinatorOperator(c), newCoordinatorClock(c),
+	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c), newCoordinatorPage(c), newCoordinatorOperator(c), newCoordinatorClock(c),
 		newCoordinatorRotate(c), newCoordinatorBackup(c), newCoordinatorRestore(c))
 }
 
@@ -86,7 +86,7 @@ from there.`,
 			if err != nil {
 				return err
 			}
-			config.Log, config.Checkpoint, config.Clock.Now, config.Software = c.logger(), checkpoint, now, version()
+			config.Log, config.Checkpoint, config.Clock.Now, config.Software, config.Report = c.logger(), checkpoint, now, version(), writeReport
 			if witnessWait > 0 {
 				config.WitnessWait = witnessWait
 			}

@@ -120,25 +120,12 @@ func (o *operator) list() *cobra.Command {
 			return o.print(members, func(w io.Writer) error {
 				t := newTable(w, "name", "role", "status", "expires", "called")
 				for _, m := range members {
-					t.add(m.Name, fmt.Sprint(m.Role), fmt.Sprint(m.Status), m.Expires.Format(time.DateOnly), called(m))
+					t.add(m.Name, fmt.Sprint(m.Role), fmt.Sprint(m.Status), m.Expires.Format(time.DateOnly), m.Called(time.Now()))
 				}
 				return t.render()
 			})
 		},
 	}
-}
-
-// called says when a party called last; operators call when they like.
-func called(m protocol.Member) string {
-	switch {
-	case m.Role != protocol.RoleParty || m.Status == protocol.StatusInvited:
-		return ""
-	case m.Seen.IsZero():
-		return "not since the coordinator started"
-	case m.Twice:
-		return protocol.Ago(time.Since(m.Seen)) + ", from two places at once: stop one, or enrol it anew"
-	}
-	return protocol.Ago(time.Since(m.Seen))
 }
 
 func (o *operator) revoke() *cobra.Command {

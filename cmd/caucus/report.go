@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"caucus/internal/webpage"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
@@ -18,18 +19,15 @@ import (
 	"caucus/study/verify"
 )
 
-// pageStyle is that of every page; reportPages are their templates.
-var (
-	//go:embed page.css
-	pageStyle string
-	//go:embed report.html
-	reportPages string
-)
+// reportPages are the templates of every page that is a file.
+//
+//go:embed report.html
+var reportPages string
 
 // pages are the templates of report.html, and what they call.
 func pages() (*template.Template, error) {
 	return template.New("pages").Funcs(template.FuncMap{
-		"style": func() template.CSS { return template.CSS(pageStyle) }, // our own
+		"style": func() template.CSS { return template.CSS(webpage.Style) }, // our own
 		"percent": func(v any) string {
 			if p, ok := v.(*float64); ok {
 				return fmt.Sprintf("%.1f %%", 100**p)

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"caucus/coordinator"
+	"caucus/internal/webpage"
+	"caucus/study"
+)
+
+// printLink makes the link of a daemon's page and prints it, and nothing else: it is a
+// secret until it is opened.
+func (c *console) printLink(dir, address string) error {
+	link, err := webpage.NewLink(dir, address, time.Now())
+	if err != nil {
+		return err
+	}
+	c.note("opens once, within %v, on this machine; elsewhere, carry the port over first: ssh -L %s:%s", webpage.LinkValid, address, address)
+	return c.print(map[string]string{"link": link}, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, link)
+		return err
+	})
+}
+
+func newCoordinatorPage(c *console) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "page",
+		Short: "Print a link that opens the coordinator's page in a browser, once",
+		Long: `Print a link to the page on which a coordinator that runs shows its studies as
+contributions arrive, its members and what they wait for, its budget and its
+releases. The page changes nothing. It is served at metrics: of coordinator.yaml,
+a loopback address. Run this as the account that the coordinator runs as: who
+may write in its folder may watch.`,
+		Example: "  caucus coordinator page --dir /var/lib/caucus/coordinator",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if dir == "" {
+				return usagef("coordinator page needs --dir DIR")
+			}
+			config, err := coordinator.LoadConfig(filepath.Join(dir, coordinator.ConfigFile))
+			if err != nil {
+				return err
+			}
+			if config.Metrics == "" {
+				return fmt.Errorf("%s has no metrics: that is where the page is: write metrics: 127.0.0.1:9443 and start the coordinator again", filepath.Join(dir, coordinator.ConfigFile))
+			}
+			return c.printLink(config.Dir, config.Metrics)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
+	return cmd
+}
+
+// writeReport writes a release's page as a coordinator shows it.
+func writeReport(w io.Writer, r study.Release) error {
+	page, err := newReleasePage(r, nil, nil)
+	if err != nil {
+		return err
+	}
+	return page.write(w)
+}

@@ -1,0 +1,232 @@
+package webpage
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"caucus/internal/clock"
+)
+
+// Guard opens the page of one daemon to who has its link.
+type Guard struct {
+	// Dir is the daemon's folder, where NewLink makes links.
+	Dir string
+	// Command is what to type for a link.
+	Command string
+	// Lasts is how long a session is good.
+	Lasts time.Duration
+	Clock clock.Clock
+	// Log hears when somebody opens or leaves the page. It is told no address.
+	Log *slog.Logger
+
+	mu       sync.Mutex // guards sessions, and the use of a link
+	sessions []session  // the oldest first
+}
+
+// session is who opened a link.
+type session struct {
+	path, key string
+	ends      time.Duration // elapsed
+}
+
+// mostSessions are open at once; one more ends the oldest.
+const mostSessions = 8
+
+const (
+	sessionPath = "/at/"
+	cookieName  = "caucus"
+)
+
+type baseKey struct{}
+
+// Base is the path that a served page's links start with.
+func Base(r *http.Request) string {
+	base, _ := r.Context().Value(baseKey{}).(string)
+	return base
+}
+
+// Protect serves pages below a session's path to who opened a link; all else gets a
+// word about links. Pages see paths without the session's. POST comes from the page's
+// own forms.
+func (g *Guard) Protect(pages http.Handler) http.Handler {
+	g.Clock = g.Clock.Complete()
+	return Loopback(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		head := w.Header()
+		head.Set("Content-Security-Policy", policy)
+		head.Set("X-Content-Type-Options", "nosniff")
+		head.Set("X-Frame-Options", "DENY")
+		head.Set("Cross-Origin-Resource-Policy", "same-origin")
+		head.Set("Cross-Origin-Opener-Policy", "same-origin")
+		// Not no-referrer: a browser would then send its own forms without an Origin.
+		head.Set("Referrer-Policy", "same-origin")
+		head.Set("Cache-Control", "no-store")
+		if r.URL.Path == openPath && r.Method == http.MethodGet {
+			g.open(w, r)
+			return
+		}
+		if err := sameOrigin(r); err != nil {
+			Say(w, http.StatusForbidden, "This came from elsewhere", err.Error())
+			return
+		}
+		at, ok := g.session(r)
+		if !ok {
+			Say(w, http.StatusForbidden, "This page opens with a link", "Make one on this machine, as the account that the daemon runs as: "+g.Command+". It works once, for ten minutes. A session ends after "+words(g.Lasts)+", or when the daemon stops.")
+			return
+		}
+		if r.URL.Path == at+"/leave" && r.Method == http.MethodPost {
+			g.leave(w, at)
+			return
+		}
+		r = r.WithContext(context.WithValue(r.Context(), baseKey{}, at))
+		http.StripPrefix(at, pages).ServeHTTP(w, r)
+	}))
+}
+
+// sameOrigin refuses what another page had a browser do. Browsers say where a request
+// comes from, and with a form its origin; a program that says neither may read, and
+// has to know the session, which a form of another page cannot.
+func sameOrigin(r *http.Request) error {
+	switch site := r.Header.Get("Sec-Fetch-Site"); site {
+	case "", "none", "same-origin":
+	default:
+		return fmt.Errorf("another page (%s) asked for this: open it by itself, in the address line", site)
+	}
+	origin := r.Header.Get("Origin")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && origin != "http://"+r.Host || origin != "" && origin != "http://"+r.Host {
+		return errors.New("a form of another page sent this, or none did")
+	}
+	return nil
+}
+
+// open turns a link into a session.
+func (g *Guard) open(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	err := useLink(g.Dir, r.URL.Query().Get("link"), g.Clock.Now())
+	var s session
+	if err == nil {
+		s = session{path: sessionPath + secret(), key: secret(), ends: g.Clock.Elapsed() + g.Lasts}
+		g.sessions = append(g.sessions, s)
+		g.sessions = g.sessions[max(0, len(g.sessions)-mostSessions):]
+	}
+	g.mu.Unlock()
+	if err != nil {
+		Say(w, http.StatusForbidden, "This link does not open the page", err.Error()+" ("+g.Command+").")
+		return
+	}
+	g.Log.Info("the page was opened with a link")
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.key, Path: s.path + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.Redirect(w, r, s.path+"/", http.StatusSeeOther)
+}
+
+// session is the path of the session that a request is of.
+func (g *Guard) session(r *http.Request) (path string, ok bool) {
+	name, _, below := strings.Cut(strings.TrimPrefix(r.URL.Path, sessionPath), "/")
+	cookie, err := r.Cookie(cookieName)
+	if err != nil || !below || !strings.HasPrefix(r.URL.Path, sessionPath) {
+		return "", false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.Clock.Elapsed()
+	for _, s := range g.sessions {
+		same := subtle.ConstantTimeCompare([]byte(s.path), []byte(sessionPath+name)) & subtle.ConstantTimeCompare([]byte(s.key), []byte(cookie.Value))
+		if same == 1 && now < s.ends {
+			return s.path, true
+		}
+	}
+	return "", false
+}
+
+// leave ends a session.
+func (g *Guard) leave(w http.ResponseWriter, path string) {
+	g.mu.Lock()
+	for i, s := range g.sessions {
+		if s.path == path {
+			g.sessions = append(g.sessions[:i:i], g.sessions[i+1:]...)
+			break
+		}
+	}
+	g.mu.Unlock()
+	g.Log.Info("the page was left")
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: path + "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	Say(w, http.StatusOK, "You have left the page", "It opens again with a new link: "+g.Command+".")
+}
+
+// Say answers with a title and a sentence.
+func Say(w http.ResponseWriter, code int, title, says string) {
+	t, err := Templates("")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	if err == nil {
+		_ = t.ExecuteTemplate(w, "words", struct{ Title, Says string }{title, says}) // who went away is told nothing
+	}
+}
+
+// words say a time span of whole hours or minutes.
+func words(d time.Duration) string {
+	if d%time.Hour == 0 {
+		return fmt.Sprintf("%d h", d/time.Hour)
+	}
+	return fmt.Sprintf("%d min", d/time.Minute)
+}
+
+// CheckAddress refuses what is not host:port on this machine.
+func CheckAddress(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%q is no host:port, such as 127.0.0.1:9443", address)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("%q is not a loopback address: there is no TLS; give 127.0.0.1:PORT, and carry the port to another machine with ssh -L", address)
+	}
+	return nil
+}
+
+// Loopback answers only those who asked for this machine by its own name, so that no
+// page of another site that a browser here has open can read what is served.
+func Loopback(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "ask for 127.0.0.1 or localhost: this page is for this machine", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// mostConnections are open at once to what is served on loopback.
+const mostConnections = 64
+
+// Listen listens on a loopback address.
+func Listen(address string) (net.Listener, error) {
+	if err := CheckAddress(address); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return netutil.LimitListener(l, mostConnections), nil
+}
+
+// Server serves on loopback, and waits for nobody long.
+func Server(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}

@@ -1,0 +1,53 @@
+package webpage
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"strconv"
+)
+
+// Style is the look of every page: it stands in the page itself.
+//
+//go:embed page.css
+var Style string
+
+//go:embed frame.html
+var frame string
+
+// Templates are a page's own templates beside these, which all served pages share:
+//
+//	{{template "top" .}}     up to the content; . is a Top
+//	{{template "bottom" .}}  from the content's end; . is a Top
+func Templates(text string) (*template.Template, error) {
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"style":  func() template.CSS { return template.CSS(Style) }, // our own
+		"number": func(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) },
+	}).Parse(frame)
+	if err != nil {
+		return nil, err
+	}
+	return t.Parse(text)
+}
+
+// Top is what stands around the content of a served page.
+type Top struct {
+	Title string
+	// Base is the session's path, which links start with: [Base].
+	Base string
+	// Refresh is after how many seconds the browser asks anew, 0 for never; Still says
+	// that the person wants it to hold still. Here is this page's path below Base.
+	Refresh int
+	Still   bool
+	Here    string
+	// Of says whose page it is, About what it was made from.
+	Of, About string
+}
+
+// policy is what a browser lets a page do: show itself in our style, and send its own
+// forms back.
+var policy = func() string {
+	sum := sha256.Sum256([]byte(Style))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}()
