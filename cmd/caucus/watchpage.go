@@ -20,7 +20,7 @@ func (c *console) printLink(dir, address string) error {
 	if err != nil {
 		return err
 	}
-	c.note("opens once, within %v, on this machine; elsewhere, carry the port over first: ssh -L %s:%s", webpage.LinkValid, address, address)
+	c.note("opens once, within ten minutes, on this machine; elsewhere, carry the port over first: ssh -L %s:%s", address, address)
 	return c.print(map[string]string{"link": link}, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, link)
 		return err

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"caucus/agent"
+	"caucus/coordinator"
+	"caucus/dataset"
+	"caucus/internal/webpage"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// Looks at a page that a daemon serves.
+var daemonLooks = []look{{"phone", 390, "light", "screen"}, {"phone-dark", 390, "dark", "screen"}, {"desk", 1280, "light", "screen"}, {"desk-dark", 1280, "dark", "screen"}}
+
+// keyboard is what of a page is no control that Tab comes to, and what has no name; it
+// presses Tab until it is round.
+func keyboard(t *testing.T, ctx context.Context) {
+	t.Helper()
+	const here = `(() => { const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")]; const e = document.activeElement;
+		return {at: all.indexOf(e), of: all.length, name: e ? (e.textContent.trim() || (e.labels && e.labels.length && e.labels[0].textContent) || "") : "", outline: e ? getComputedStyle(e).outlineStyle : ""}; })()`
+	type place struct {
+		At      int    `json:"at"`
+		Of      int    `json:"of"`
+		Name    string `json:"name"`
+		Outline string `json:"outline"`
+	}
+	seen, of := map[int]bool{}, 0
+	for range 200 {
+		if err := chromedp.Do(ctx, chromedp.KeyEvent("\t")); err != nil {
+			t.Fatal(err)
+		}
+		p, err := chromedp.Run(ctx, chromedp.Evaluate[place](here))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if of = p.Of; p.At < 0 || seen[p.At] {
+			break
+		}
+		if p.Name == "" || p.Outline == "none" {
+			t.Errorf("control %d has name %q and outline %s where it has the focus", p.At, p.Name, p.Outline)
+		}
+		seen[p.At] = true
+	}
+	if len(seen) != of || of == 0 {
+		t.Errorf("Tab comes to %d of %d controls", len(seen), of)
+	}
+}
+
+// TestCoordinatorPage: while a study runs, the coordinator's page shows what its verbs
+// show, in a browser, on a phone and a desk, light and dark, by keyboard, and follows
+// by itself as contributions arrive.
+func TestCoordinatorPage(t *testing.T) {
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 20, Delta: 1e-5}, privacy.Party: {Epsilon: 20, Delta: 1e-5}}
+	folder := ""
+	n := newNetwork(t, func(c *coordinator.Config) {
+		c.Limits.Rate, c.Limits.Burst = 1e4, 10000
+		folder, c.Metrics, c.Report = c.Dir, "127.0.0.1:"+port, writeReport
+		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 8, Delta: 1e-5}}
+	})
+	defer http.DefaultClient.CloseIdleConnections()
+	browser := browse(t)
+	var roster []study.PartyID
+	var configs []agent.Config
+	for _, name := range []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"} {
+		c := n.enrol(name)
+		c.Policy.Mechanisms, c.Policy.Noise = []string{"cross", "means"}, []string{study.NoiseSite, study.NoiseCoordinator}
+		c.Policy.Study, c.Policy.Total = limit, map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 20, Delta: 1e-5}}
+		roster, configs = append(roster, study.PartyID(name)), append(configs, c)
+	}
+	for _, c := range configs[:2] {
+		n.run(c)
+	}
+	configs[2].Policy.Approval = agent.ApproveByPerson
+	for _, name := range []string{"first", "second", "third"} { // of which the coordinator's ledger is charged
+		s := studyFile{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
+		s.Proposal = study.Proposal{
+			Name: name, Purpose: "who stays longer", Contact: "ward@example.org", Map: dataset.Components{Project: 4}, Roster: roster[:2], Minimum: 2, Deadline: time.Now().Add(time.Hour),
+			Unit: privacy.Party, Mechanism: "means", Epsilon: 2, Records: 70,
+		}
+		made, err := s.propose(quiet())
+		n.check(err)
+		n.start(made)
+		n.wait(made.Hash)
+	}
+	n.open("given-up", 2, roster[:2]...)
+	_, err = n.operator.Cancel(n.ctx, "given-up", "the board said no")
+	n.check(err)
+	h := n.open("readmission", 3, roster...)
+
+	link, err := webpage.NewLink(folder, "127.0.0.1:"+port, time.Now())
+	n.check(err)
+	n.check(chromedp.Do(browser, chromedp.Navigate(link)))
+	at := func() string {
+		url, err := chromedp.Run(browser, chromedp.Location())
+		n.check(err)
+		return url
+	}
+	text := func() string {
+		all, err := chromedp.Run(browser, chromedp.Evaluate[string]("document.body ? document.body.innerText : ''"))
+		if err != nil {
+			return "" // it loads
+		}
+		return all
+	}
+	base := at()
+	if strings.Contains(base, "link=") || !strings.Contains(base, "/at/") {
+		t.Fatalf("a link leads to %s: %s", base, text())
+	}
+	// By itself, without anybody's doing: the third contributes.
+	until := func(what string) {
+		t.Helper()
+		for !strings.Contains(text(), what) {
+			if n.ctx.Err() != nil {
+				t.Fatalf("the page never says %q:\n%s", what, text())
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	until("2 of 4 have contributed")
+	n.run(configs[2])
+	until("readmission: a person there has to approve it")
+	for _, says := range []string{"What this coordinator does", "open", "released", "failed", "the board said no", "4 enrolled", "not since the coordinator started", "operator", "spent ε", "3 charges"} {
+		if !strings.Contains(text(), says) {
+			t.Errorf("the page does not say %q:\n%s", says, text())
+		}
+	}
+	pages := map[string]string{"watch": base, "study": base + "study/" + h.String()}
+	first, err := n.operator.Study(n.ctx, "third")
+	n.check(err)
+	pages["report"] = base + "study/" + first.Hash.String() + "/report"
+	failed, err := n.operator.Study(n.ctx, "given-up")
+	n.check(err)
+	pages["failed"] = base + "study/" + failed.Hash.String()
+	for name, url := range pages {
+		for _, as := range daemonLooks {
+			lay(t, browser, url+"?still=1", "coordinator-"+name, as)
+		}
+		if name != "report" { // nothing of it is a control but the way past its head
+			keyboard(t, browser)
+		}
+		if style, err := chromedp.Run(browser, chromedp.Evaluate[string]("getComputedStyle(document.body).maxWidth")); err != nil || style != "832px" {
+			t.Errorf("%s: our style does not hold: %s, %v", name, style, err)
+		}
+	}
+	n.check(chromedp.Do(browser, chromedp.Navigate(pages["study"])))
+	for _, says := range []string{"hospital-c: a person there has to approve it", "hospital-d: has not called", "at least 3 must", "hospital-a"} {
+		if !strings.Contains(text(), says) {
+			t.Errorf("the study's page does not say %q:\n%s", says, text())
+		}
+	}
+	n.check(chromedp.Do(browser, chromedp.Navigate(pages["report"])))
+	if says := text(); !strings.Contains(says, "What came out of third") || !strings.Contains(says, "What is not") {
+		t.Errorf("the report: %s", says)
+	}
+	// Without a link, without its cookie, and with one that was opened, there is nothing.
+	for _, url := range []string{base, link, pages["study"], "http://127.0.0.1:" + port + "/"} {
+		reply, err := http.Get(url)
+		n.check(err)
+		body, _ := io.ReadAll(reply.Body)
+		reply.Body.Close()
+		if reply.StatusCode != http.StatusForbidden || strings.Contains(string(body), "hospital") {
+			t.Errorf("%s without a session: %d %s", url, reply.StatusCode, body)
+		}
+	}
+	n.check(chromedp.Do(browser, chromedp.Navigate(base), chromedp.Click(chromedp.CSS("nav button"))))
+	until("You have left the page")
+	n.check(chromedp.Do(browser, chromedp.Navigate(base)))
+	until("opens with a link")
+	if log := n.log.String(); strings.Contains(log, "link=") || strings.Contains(log, strings.TrimSuffix(base[strings.Index(base, "/at/")+4:], "/")) {
+		t.Error("a link or a session is in the log")
+	}
+}
+
+// TestPageCommands: the link's command says what is lacking.
+func TestPageCommands(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "c")
+	if err := coordinator.Init(coordinator.InitOptions{Dir: dir, Address: "127.0.0.1:1", Listen: "127.0.0.1:1"}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, coordinator.ConfigFile)
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for metrics, says := range map[string]string{"": "has no metrics", "metrics: 127.0.0.1:0\n": "names no port", "metrics: 127.0.0.1:9\n": "http://127.0.0.1:9/open?link="} {
+		if err := os.WriteFile(file, slices.Concat(before, []byte(metrics)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out, log strings.Builder
+		code := Main(context.Background(), []string{"coordinator", "page", "--dir", dir}, &out, &log)
+		if all := fmt.Sprint(out.String(), log.String()); !strings.Contains(all, says) || (code == 0) != strings.Contains(says, "link=") {
+			t.Errorf("%q: %d %s", metrics, code, all)
+		}
+	}
+}
