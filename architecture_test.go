@@ -147,14 +147,15 @@ func TestImports(t *testing.T) {
 // otherWords lists, for a room, the names of mechanisms that mean something else
 // there, or stand there for a time.
 var otherWords = map[string]map[string]string{
-	"privacy":        {"auto": "", "laplace": "", "gaussian": "", "gaussian-zcdp": "", "dirichlet": "", "laplace-prior": "", "laplace-paper": "", "dirichlet-paper": "", "none": ""}, // noises have names of their own
-	"aggregation":    {"none": "a correction"},
-	"dataset":        {"auto": "a number of components that is chosen"},
-	"learners":       {"logistic": "a loss"},
-	"agent":          {"none": "no columns"},
-	"coordinator":    {"none": "no budget"},
-	"study":          {"auto": "the quieter noise", "laplace": "a noise that any kind of counts may ask for", "gaussian": "likewise"},
-	"study/simulate": {"none": "the mechanism without noise, which a run is compared with where its kind has it"},
+	"privacy":          {"auto": "", "laplace": "", "gaussian": "", "gaussian-zcdp": "", "dirichlet": "", "laplace-prior": "", "laplace-paper": "", "dirichlet-paper": "", "none": ""}, // noises have names of their own
+	"aggregation":      {"none": "a correction"},
+	"dataset":          {"auto": "a number of components that is chosen"},
+	"learners":         {"logistic": "a loss"},
+	"agent":            {"none": "no columns"},
+	"coordinator":      {"none": "no budget"},
+	"internal/webpage": {"none": "a request that no page made, as browsers say it"},
+	"study":            {"auto": "the quieter noise", "laplace": "a noise that any kind of counts may ask for", "gaussian": "likewise"},
+	"study/simulate":   {"none": "the mechanism without noise, which a run is compared with where its kind has it"},
 }
 
 // mayName says whether a room may name kinds or their mechanisms: the table of

@@ -207,10 +207,10 @@ func (l *ledgerLook) show(o *overview) {
 			}
 		}
 	}
-	if len(l.points) < 2 || highest == 0 {
+	if len(l.points) == 0 || highest == 0 {
 		return
 	}
-	o.PlotsEntries, o.From, o.To = len(l.points), fmt.Sprintf("charge %d", l.points[0].entry), fmt.Sprintf("charge %d", l.points[len(l.points)-1].entry)
+	o.From, o.To = fmt.Sprintf("charge %d", l.points[0].entry), fmt.Sprintf("charge %d", l.points[len(l.points)-1].entry)
 	for i, u := range l.units {
 		if u.limit == 0 && l.totals[u.unit].Charges == 0 {
 			continue
@@ -222,18 +222,16 @@ func (l *ledgerLook) show(o *overview) {
 // curve is a unit's line in a box of 400 by 100. The caller holds mu.
 func (l *ledgerLook) curve(i int, u unitLimit, highest float64) ledgerCurve {
 	var points []string
-	x := func(k int) float64 { return 400 * float64(k) / float64(len(l.points)-1) }
+	x := func(k int) float64 { return 400 * float64(k) / float64(len(l.points)) }
 	y := func(epsilon float64) float64 { return 98 - 96*min(epsilon, highest)/highest }
-	before := math.NaN()
+	before := y(0)
 	for k, p := range l.points {
 		if math.IsInf(p.epsilon[i], 0) {
 			break
 		}
-		if !math.IsNaN(before) { // spending goes up in steps
-			points = append(points, fmt.Sprintf("%.1f,%.1f", x(k), before))
-		}
-		before = y(p.epsilon[i])
-		points = append(points, fmt.Sprintf("%.1f,%.1f", x(k), before))
+		at := y(p.epsilon[i]) // spending goes up in steps, each as wide as a charge
+		points = append(points, fmt.Sprintf("%.1f,%.1f %.1f,%.1f %.1f,%.1f", x(k), before, x(k), at, x(k+1), at))
+		before = at
 	}
 	c := ledgerCurve{Class: fmt.Sprintf("u%d", i%4), Points: strings.Join(points, " "), Limit: -1, Words: fmt.Sprintf("%s: ε = %s now", u.unit, epsilonWords(l.totals[u.unit].Epsilon(u.delta)))}
 	if u.limit > 0 {

@@ -16,18 +16,17 @@ import (
 
 // overview is what the first page shows.
 type overview struct {
-	Troubles     []string
-	Studies      []studyLine
-	MoreStudies  int
-	Members      []memberLine
-	MoreMembers  int
-	Counts       string // of members
-	Units        []ledgerUnit
-	LedgerSays   string
-	Charges      int
-	Plot         []ledgerCurve
-	From, To     string // ends of the plot
-	PlotsEntries int
+	Troubles    []string
+	Studies     []studyLine
+	MoreStudies int
+	Members     []memberLine
+	MoreMembers int
+	Counts      string // of members
+	Units       []ledgerUnit
+	LedgerSays  string
+	Charges     int
+	Plot        []ledgerCurve
+	From, To    string // ends of the plot
 }
 
 // studyLine is one study at a glance.

@@ -160,7 +160,7 @@ func TestCoordinatorPage(t *testing.T) {
 		}
 	}
 	n.check(chromedp.Do(browser, chromedp.Navigate(pages["study"])))
-	for _, says := range []string{"hospital-c: a person there has to approve it", "hospital-d: has not called", "at least 3 must", "hospital-a"} {
+	for _, says := range []string{"hospital-c: a person there has to approve it", "hospital-d: has not called", "at least 3 must", "hospital-a", "2 of 4"} {
 		if !strings.Contains(text(), says) {
 			t.Errorf("the study's page does not say %q:\n%s", says, text())
 		}
