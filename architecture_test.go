@@ -54,6 +54,7 @@ var rooms = map[string][]string{
 	"study/simulate":         {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
 	"protocol":               {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":            {},
+	"aggregator":             {"internal/database", "protocol", "study", "study/bodies", "aggregation/shares", "privacy"},
 	"agent":                  {"internal/folder", "dataset/files", "dataset/mapping", "internal/clock", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
 	"coordinator":            {"internal/folder", "internal/clock", "internal/database", "internal/webpage", "internal/yamlfile", "protocol", "protocol/pb", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
 	"deploy":                 {},
@@ -293,7 +294,7 @@ var machineTime = map[string]string{
 func TestClocksAreGiven(t *testing.T) {
 	asks := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 	seen := map[string]bool{}
-	for _, room := range []string{"agent", "coordinator", "protocol", "internal/clock"} {
+	for _, room := range []string{"agent", "aggregator", "coordinator", "protocol", "internal/clock"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -332,7 +333,7 @@ func TestClocksAreGiven(t *testing.T) {
 // TestLocksSayWhatTheyGuard: beside each lock stands what it guards.
 func TestLocksSayWhatTheyGuard(t *testing.T) {
 	lock := regexp.MustCompile(`sync\.(RW)?Mutex$`)
-	for _, room := range []string{"agent", "coordinator", "protocol", "cmd/caucus", "cmd/paperlab", "privacy", "privacy/journal"} {
+	for _, room := range []string{"agent", "aggregator", "coordinator", "protocol", "cmd/caucus", "cmd/paperlab", "privacy", "privacy/journal"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)

@@ -114,6 +114,56 @@ var mutants = []mutant{
 		found: "TestLiars",
 	},
 	{
+		name: "a helper signs whatever set it is shown", room: "aggregator", file: "helper.go",
+		old: "said != mine", new: "said != mine && said.Contributions < 0",
+		found: "TestDishonestCoordinator",
+	},
+	{
+		name: "a helper leaves the minimum to the coordinator", room: "aggregator", file: "helper.go",
+		old: "if err := enough(t, mine); err != nil {", new: "if err := enough(t, mine); err != nil && mine.Contributions < 0 {",
+		found: "TestTooFew",
+	},
+	{
+		name: "a helper takes a second commitment", room: "aggregator", file: "helper.go",
+		old: "!r.Theirs.equal(coordinators)", new: "!r.Theirs.equal(coordinators) && r.keyed()",
+		found: "TestDishonestCoordinator",
+	},
+	{
+		name: "the half of a verify key is not held against its commitment", room: "aggregator", file: "helper.go",
+		old: "commitment(plan, shares.Coordinator, coordinators) != committed.Commitment", new: "committed.Commitment == (Digest{})",
+		found: "TestDishonestCoordinator",
+	},
+	{
+		name: "the set is left out of the terms of a server's release", room: "aggregator", file: "server.go",
+		old: "\trequest.From = r.Set.from(request.From)\n", new: "",
+		found: "TestSecondSet",
+	},
+	{
+		name: "a store that was put back goes on", room: "aggregator", file: "server.go",
+		old: "steps < s.mark.steps || ", new: "",
+		found: "TestPutBack",
+	},
+	{
+		name: "what left is not remembered outside", room: "aggregator", file: "server.go",
+		old: "s.remember(steps, 0)", new: "s.remember(0, 0)",
+		found: "TestPutBack",
+	},
+	{
+		name: "a helper reconciles with the key that was sealed to", room: "aggregator", file: "server.go",
+		old: "s.config.Role == shares.Helper && s.mark.sealing == s.pin()", new: "s.config.Role > shares.Helper && s.mark.sealing == s.pin()",
+		found: "TestPutBack",
+	},
+	{
+		name: "a helper adds what it did not verify", room: "aggregator", file: "helper.go",
+		old: "if c.share, err = p.Finish(o.Message); err != nil {", new: "if c.share, err = p.Finish(o.Message); err != nil && c.weight < 0 {",
+		found: "TestDishonestCoordinator",
+	},
+	{
+		name: "a share is sealed without what it belongs to", room: "protocol", file: "sealing.go",
+		old: "sender.Seal(b.bytes(), share)", new: "sender.Seal(ShareBinding{}.bytes(), share)",
+		found: "TestSealedShare",
+	},
+	{
 		name: "a share times a matrix takes all its numbers for positive", room: "aggregation/shares", file: "matrix.go",
 		old: "a < 0 {\n\t\t\t\t\tto", new: "a < -1<<62 {\n\t\t\t\t\tto",
 		found: "TestMatrix",

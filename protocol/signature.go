@@ -25,6 +25,14 @@ const (
 	SuccessionDocument Document = "caucus succession 1"
 	// AmendmentDocument changes when a study ends.
 	AmendmentDocument Document = "caucus amendment 1"
+	// AcceptanceDocument is one of two aggregators' agreement to a study.
+	AcceptanceDocument Document = "caucus acceptance 1"
+	// RevealDocument opens a study between two aggregators.
+	RevealDocument Document = "caucus reveal 1"
+	// SetDocument names the contributions that two aggregators release the sum of.
+	SetDocument Document = "caucus set 1"
+	// ShareDocument is an aggregator's release of its share of the sum.
+	ShareDocument Document = "caucus share 1"
 	// ApprovalDocument is a person's, at a party.
 	ApprovalDocument Document = "caucus approval 1"
 )

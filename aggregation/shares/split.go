@@ -29,6 +29,9 @@ var ErrPart = errors.New("invalid share")
 // server's input share of the draft.
 type Parts [2][]byte
 
+// Head is what both parts of an upload have alike, nonce and public share.
+func Head(part []byte) []byte { return part[:min(headSize, len(part))] }
+
 // Split splits a vector of the form. The random bytes, 16 for the nonce and 128 for the
 // shares, must be the operating system's; the same bytes give the same parts.
 //

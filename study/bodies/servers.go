@@ -3,6 +3,7 @@ package bodies
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"caucus/aggregation/shares"
 	"caucus/privacy"
@@ -40,6 +41,22 @@ func matrixOf(q any) *shares.Matrix {
 	return nil
 }
 
+// Split makes a party's share of the statistic into two parts, one for each server: see
+// shares.Form.Split. The weight is public.
+func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (weight int64, parts shares.Parts, err error) {
+	q, ok := s.Statistic.(Provable)
+	if !ok {
+		return 0, parts, errors.New("split contribution: nothing is proved of a share of it")
+	}
+	vector, weight := s.Local(in)
+	form, err := FormOf(q, weight, s.Plan().MostSites())
+	if err != nil {
+		return 0, parts, fmt.Errorf("split contribution: %w", err)
+	}
+	parts, err = form.Split(shares.ContextOf(s.Hash(), string(party)), vector, random)
+	return weight, parts, err
+}
+
 var errNoHelper = errors.New("contribute to a study with noise by aggregators: this version has no helper that could take a share, and nothing is sent without one")
 
 // ShareRequest makes the release of a server's share of the sum of all contributions, or of
@@ -61,7 +78,16 @@ func ShareRequest(q Statistic, role shares.Role, share shares.Share, weight int6
 		return study.Request{}, err
 	}
 	s, err := privacy.NewShare(residues, t.Bound)
-	return study.Request{Output: fmt.Sprintf("%s/%v", t.Output, role), Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}, err
+	return study.Request{Output: shareOutput(t, role), Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}, err
+}
+
+// ShareID is the id of that release.
+func ShareID(plan study.Hash, t study.ReleaseTerms, role shares.Role) string {
+	return study.ReleaseID(plan, shareOutput(t, role))
+}
+
+func shareOutput(t study.ReleaseTerms, role shares.Role) string {
+	return fmt.Sprintf("%s/%v", t.Output, role)
 }
 
 // joined adds what the two servers released: the sum with both noises.

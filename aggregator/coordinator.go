@@ -1,0 +1,398 @@
+package aggregator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"caucus/aggregation/shares"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// coordinator locks a coordinator and reads what it knows of a study.
+func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
+	if s.config.Role != shares.Coordinator {
+		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
+	}
+	s.mu.Lock()
+	t, r, err = s.known(ctx, h)
+	return t, r, s.mu.Unlock, err
+}
+
+// OpenStudy agrees with the helper on a study, so that parties may contribute, and gives
+// the helper's acceptance for them. It may be called again.
+func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (Signed, error) {
+	t, r, unlock, err := s.coordinator(ctx, plan)
+	defer unlock()
+	if err != nil {
+		return Signed{}, err
+	}
+	fail := func(err error) (Signed, error) { return Signed{}, fmt.Errorf("open study %s: %w", plan, err) }
+	if r.Own.Document == nil {
+		h, own, err := s.newAcceptance(t, nil)
+		if err != nil {
+			return fail(err)
+		}
+		if r, err = s.update(ctx, plan, "acceptance stored", func(_ *transaction, r *record) error {
+			r.Half, r.Own = h, own
+			return nil
+		}); err != nil {
+			return fail(err)
+		}
+	}
+	if r.Theirs.Document == nil {
+		theirs, err := helper.Accept(ctx, plan, r.Own)
+		if err != nil {
+			return fail(err)
+		}
+		said, err := s.readAcceptance(t, theirs)
+		if err != nil {
+			return fail(err)
+		}
+		if said.Coordinator == nil || *said.Coordinator != r.Own.digest() {
+			return fail(fmt.Errorf("%w: the helper accepted it with another coordinator's commitment", ErrConflict))
+		}
+		if r, err = s.update(ctx, plan, "helper's acceptance stored", func(_ *transaction, r *record) error {
+			r.Theirs = theirs
+			return nil
+		}); err != nil {
+			return fail(err)
+		}
+	}
+	if r.keyed() {
+		return r.Theirs, nil
+	}
+	reveal, err := sign(s.config.Signer, protocol.RevealDocument, Reveal{plan, r.Theirs.digest()})
+	if err != nil {
+		return fail(err)
+	}
+	theirs, err := helper.Reveal(ctx, plan, r.Half, reveal)
+	if err != nil {
+		return fail(err)
+	}
+	committed, err := s.readAcceptance(t, r.Theirs)
+	if err != nil {
+		return fail(err)
+	}
+	if commitment(plan, shares.Helper, theirs) != committed.Commitment {
+		return fail(fmt.Errorf("%w: the helper committed to another half of the verify key", ErrConflict))
+	}
+	other := half(theirs)
+	r, err = s.update(ctx, plan, "key stored", func(_ *transaction, r *record) error {
+		r.OtherHalf = &other
+		return nil
+	})
+	return r.Theirs, err
+}
+
+// Receive keeps a party's upload; once it returns nil, and not before, a receipt may leave.
+// The same again is no error, another is ErrConflict.
+func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.PartyID, data []byte) error {
+	t, r, unlock, err := s.coordinator(ctx, plan)
+	defer unlock()
+	if err != nil {
+		return err
+	}
+	fail := func(err error) error { return fmt.Errorf("receive contribution to study %s: %w", plan, err) }
+	if !s.enrolled(t, party) {
+		return fail(study.ErrNotEnrolled)
+	}
+	u, err := parseUpload(t.of, data)
+	if err != nil {
+		return fail(err)
+	}
+	c := contribution{party: party, digest: u.offer(party, nil).digest(), weight: u.weight, upload: data}
+	var old contribution
+	var found bool
+	if err := s.view(ctx, plan, func(tx *transaction) error { old, found, err = tx.contribution(party); return err }); err != nil {
+		return fail(err)
+	}
+	switch {
+	case found && old.digest == c.digest:
+		return nil
+	case found:
+		return fail(fmt.Errorf("%w: %w", ErrConflict, study.ErrOtherBytes))
+	case !r.keyed() || r.Closed:
+		return fail(study.ErrNotOpen)
+	}
+	_, err = s.update(ctx, plan, "upload stored", func(tx *transaction, _ *record) error { return tx.addContribution(c) })
+	return err
+}
+
+// CloseStudy takes no more contributions. How a study ends is its caller's to know.
+func (s *Server) CloseStudy(ctx context.Context, plan study.Hash) error {
+	_, r, unlock, err := s.coordinator(ctx, plan)
+	defer unlock()
+	if err != nil || r.Closed {
+		return err
+	}
+	if !r.keyed() {
+		return fmt.Errorf("close study %s: %w: it is not open", plan, ErrOrder)
+	}
+	_, err = s.update(ctx, plan, "close stored", func(_ *transaction, r *record) error { r.Closed = true; return nil })
+	return err
+}
+
+// Advance does what is left to do of an open study: contributions are checked with the
+// helper, and once it is closed the set is sealed and both shares are released. It says
+// whether both are there. It may be called again, after any error.
+func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (released bool, err error) {
+	t, r, unlock, err := s.coordinator(ctx, plan)
+	defer unlock()
+	if err != nil {
+		return false, err
+	}
+	if !r.keyed() {
+		return false, fmt.Errorf("advance study %s: %w: it is not open", plan, ErrOrder)
+	}
+	for !r.sealed() {
+		left, err := s.verify(ctx, t, r, helper)
+		if err != nil {
+			return false, err
+		}
+		if left == 0 {
+			break
+		}
+	}
+	if !r.Closed {
+		return false, nil
+	}
+	if !r.sealed() {
+		if err := s.seal(ctx, t, r, helper); err != nil {
+			return false, err
+		}
+	}
+	if _, err := s.release(ctx, plan); err != nil {
+		return false, err
+	}
+	if r.ShareOther.Document != nil {
+		return true, nil
+	}
+	theirs, err := helper.Share(ctx, plan)
+	if err != nil {
+		return false, err
+	}
+	if _, r, err = s.known(ctx, plan); err != nil { // the set is stored by now
+		return false, err
+	}
+	if _, err := readShare(t, theirs, s.config.Other, shares.Helper, r.Set); err != nil {
+		return false, err
+	}
+	_, err = s.update(ctx, plan, "helper's share stored", func(_ *transaction, r *record) error {
+		r.ShareOther = theirs
+		return nil
+	})
+	return err == nil, err
+}
+
+// verify checks a batch of what waits with the helper, and says how many there were.
+func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int, error) {
+	plan := t.Hash()
+	fail := func(err error) (int, error) {
+		return 0, fmt.Errorf("check contributions to study %s: %w", plan, err)
+	}
+	var waits []contribution
+	err := s.view(ctx, plan, func(tx *transaction) (err error) {
+		waits, err = tx.contributions("verdict = $2", waiting)
+		return err
+	})
+	if err != nil || len(waits) == 0 {
+		return 0, err
+	}
+	offers := make([]Offer, len(waits))
+	prepared := make([]*shares.Preparation, len(waits))
+	forms := make([]shares.Form, len(waits))
+	messages := map[study.PartyID][]byte{} // that are not stored yet
+	for i, c := range waits {
+		u, err := parseUpload(t.of, c.upload)
+		if err != nil {
+			return fail(err)
+		}
+		if forms[i], err = formOf(t.of, u.weight); err != nil {
+			return fail(err)
+		}
+		var message []byte
+		// What cannot be prepared is offered without a message, and refused by both.
+		if prepared[i], err = forms[i].Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)), shares.Coordinator, u.part); err == nil {
+			message = prepared[i].Message()
+		}
+		switch {
+		case c.message == nil && message != nil:
+			messages[c.party] = message
+		case !bytes.Equal(c.message, message):
+			return fail(fmt.Errorf("%w: %s was prepared otherwise before, by another version", ErrConflict, c.party))
+		}
+		offers[i] = u.offer(c.party, message)
+	}
+	if len(messages) > 0 {
+		if _, err := s.update(ctx, plan, "message stored", func(tx *transaction, _ *record) error {
+			for _, p := range slices.Sorted(maps.Keys(messages)) {
+				if err := tx.prepared(p, messages[p]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return fail(err)
+		}
+	}
+	answers, err := helper.Prepare(ctx, plan, offers)
+	if err != nil {
+		return fail(err)
+	}
+	if len(answers) != len(offers) {
+		return fail(fmt.Errorf("the helper answered %d of %d", len(answers), len(offers)))
+	}
+	verdicts := make([]verdict, len(offers))
+	given := make([]shares.Share, len(offers))
+	disagree := ""
+	for i, a := range answers {
+		verdicts[i] = refused
+		if a.Party != offers[i].Party {
+			return fail(errors.New("the helper answered of another party"))
+		}
+		if !a.Accepted {
+			continue
+		}
+		var err error = shares.ErrProof
+		if prepared[i] != nil {
+			given[i], err = prepared[i].Finish(a.Message)
+		}
+		if err != nil { // it is in the helper's sum, and cannot be in this one
+			disagree = fmt.Sprintf("the helper accepted what %s sent, which does not check here", a.Party)
+		}
+		verdicts[i] = accepted
+	}
+	_, err = s.update(ctx, plan, "verdict stored", func(tx *transaction, r *record) error {
+		if r.Failed = disagree; disagree != "" {
+			return tx.wipe()
+		}
+		for i, c := range waits {
+			if err := tx.decide(c.party, verdicts[i]); err != nil {
+				return err
+			}
+			if verdicts[i] == accepted {
+				if err := accept(tx, forms[i], given[i], c.weight); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil && disagree != "" {
+		err = fmt.Errorf("%w: %s", ErrFailed, disagree)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return len(waits), nil
+}
+
+// seal has both servers sign the set. Too few fail the study, and nothing is spent.
+func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error {
+	plan := t.Hash()
+	fail := func(err error) error { return fmt.Errorf("seal study %s: %w", plan, err) }
+	if r.Set.Document == nil {
+		mine, err := s.setOf(ctx, plan, r)
+		if err != nil {
+			return fail(err)
+		}
+		few := enough(t, mine)
+		set, err := sign(s.config.Signer, protocol.SetDocument, mine)
+		if err != nil {
+			return fail(err)
+		}
+		r, err = s.update(ctx, plan, "set stored", func(tx *transaction, r *record) error {
+			if few != nil {
+				r.Failed = few.Error()
+				return tx.wipe()
+			}
+			r.Set = set
+			return nil
+		})
+		if err != nil || few != nil {
+			return fail(errors.Join(few, err))
+		}
+	}
+	theirs, err := helper.Seal(ctx, plan, r.Set)
+	if err != nil {
+		return fail(err)
+	}
+	if err := s.config.Other.Verify(protocol.SetDocument, r.Set.Document, theirs); err != nil {
+		return fail(err)
+	}
+	_, err = s.update(ctx, plan, "helper's set stored", func(_ *transaction, r *record) error {
+		r.SetTheirs = theirs
+		return nil
+	})
+	return err
+}
+
+// readShare reads a server's release and holds it against the task's terms and the set.
+func readShare(t task, share Signed, by protocol.Verifier, role shares.Role, set Signed) (privacy.Published, error) {
+	fail := func(err error) (privacy.Published, error) {
+		return privacy.Published{}, fmt.Errorf("the %v's share of study %s: %w", role, t.Hash(), err)
+	}
+	var said Share
+	if err := share.read(by, protocol.ShareDocument, &said); err != nil {
+		return fail(err)
+	}
+	if said.Plan != t.Hash() || said.Role != role.String() || said.Set != set.digest() {
+		return fail(fmt.Errorf("%w: it is of another plan, role or set", ErrConflict))
+	}
+	p, err := privacy.ParsePublished(said.Published)
+	if err != nil {
+		return fail(err)
+	}
+	var of Set
+	if err := study.DecodeStrictly(set.Document, &of); err != nil {
+		return fail(err)
+	}
+	terms, err := t.of.Statistic.Terms(of.Weight)
+	if err != nil {
+		return fail(err)
+	}
+	if p.ID != bodies.ShareID(t.Hash(), terms, role) || p.Mechanism != terms.Mechanism.Name() || !maps.Equal(p.Parameters, privacy.ParametersOf(terms.Mechanism)) || !p.Bound.Equal(terms.Bound) || len(p.Residues) != t.of.Statistic.ReleasedCells() {
+		return fail(fmt.Errorf("%w: it was released under other terms than plan and pool give", ErrConflict))
+	}
+	return p, nil
+}
+
+// Outcome is what both servers released, and how many it is of.
+type Outcome struct {
+	Set       Signed // signed by the coordinator
+	Helper    []byte // the helper's signature of the set
+	Shares    [2]Signed
+	Published [2]privacy.Published
+	Of        study.Summed // contributions and weight
+}
+
+// Released is the outcome of a study of which both shares are there.
+func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err error) {
+	t, r, unlock, err := s.coordinator(ctx, plan)
+	defer unlock()
+	if err != nil {
+		return o, err
+	}
+	if r.ShareOther.Document == nil {
+		return o, fmt.Errorf("study %s: %w: it is not released", plan, ErrOrder)
+	}
+	o = Outcome{Set: r.Set, Helper: r.SetTheirs, Shares: [2]Signed{r.Share, r.ShareOther}}
+	var set Set
+	if err := r.Set.read(s.config.Signer.Key(), protocol.SetDocument, &set); err != nil {
+		return o, err
+	}
+	o.Of = study.Summed{Contributions: int(set.Contributions), Weight: set.Weight}
+	for role, by := range []protocol.SignerKey{s.config.Signer.Key(), s.config.Other} {
+		if o.Published[role], err = readShare(t, o.Shares[role], by, shares.Role(role), r.Set); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}

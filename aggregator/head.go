@@ -1,0 +1,56 @@
+package aggregator
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"caucus/protocol"
+)
+
+// mark is how far a server is: transactions of its store, entries of its ledger, and the pin
+// of the sealing key that a helper has.
+type mark struct {
+	steps, entry int64
+	sealing      Digest
+}
+
+const markForm = "steps %d entry %d sealing %x\n"
+
+// InitHead writes the head file of a new server. It lies outside of what is backed up
+// together with store and ledger, so that it knows more than they do after a restore.
+// sealing is a helper's public sealing key; nil for a coordinator.
+func InitHead(path string, sealing []byte) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("make head file: %s is there already (%v): it may know of another server here", path, err)
+	}
+	return writeMark(path, mark{sealing: pinOf(sealing)})
+}
+
+func pinOf(sealing []byte) Digest {
+	if sealing == nil {
+		return Digest{}
+	}
+	return protocol.SealingPin(sealing)
+}
+
+func writeMark(path string, m mark) error {
+	if err := protocol.WriteSecret(path, fmt.Appendf(nil, markForm, m.steps, m.entry, m.sealing[:])); err != nil {
+		return fmt.Errorf("write head file: %w", err)
+	}
+	return nil
+}
+
+func readMark(path string) (m mark, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return m, fmt.Errorf("read head file: %w: it remembers how far this server was; without it nobody can tell whether its files were put back", err)
+	}
+	var pin []byte
+	if n, err := fmt.Sscanf(string(text), markForm, &m.steps, &m.entry, &pin); n != 3 || err != nil || m.steps < 0 || m.entry < 0 || len(pin) != len(m.sealing) {
+		return m, fmt.Errorf("read head file: %s is not one: restore it from where it was copied to, or reconcile", path)
+	}
+	m.sealing = Digest(pin)
+	return m, nil
+}

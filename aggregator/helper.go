@@ -1,0 +1,305 @@
+package aggregator
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"caucus/aggregation/shares"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// batch is the most contributions of one call, and of one transaction.
+const batch = 32
+
+// Peer is the helper as the coordinator sees it: a Server, or a connection to one that knows
+// the coordinator. Each call may be made again, and gives the same answer.
+type Peer interface {
+	// Accept is the helper's acceptance of a study, given the coordinator's.
+	Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error)
+	// Reveal opens the study: both halves of the verify key are told.
+	Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) (helpers [32]byte, err error)
+	// Prepare checks contributions, at most 32, and answers each.
+	Prepare(ctx context.Context, plan study.Hash, offers []Offer) ([]Answer, error)
+	// Seal signs the coordinator's set, if it is what the helper accepted.
+	Seal(ctx context.Context, plan study.Hash, set Signed) (signature []byte, err error)
+	// Share is the helper's release.
+	Share(ctx context.Context, plan study.Hash) (Signed, error)
+}
+
+var _ Peer = (*Server)(nil)
+
+// helper locks a helper and reads what it knows of a study.
+func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
+	if s.config.Role != shares.Helper {
+		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
+	}
+	s.mu.Lock()
+	t, r, err = s.known(ctx, h)
+	return t, r, s.mu.Unlock, err
+}
+
+// newAcceptance draws a half of a verify key and accepts.
+func (s *Server) newAcceptance(t task, coordinator *Digest) (h half, a Signed, err error) {
+	rand.Read(h[:]) // never fails: crypto/rand
+	terms, err := study.TermsDigest(t)
+	if err != nil {
+		return h, a, err
+	}
+	said := Acceptance{Plan: t.Hash(), Role: s.config.Role.String(), Terms: terms, Commitment: commitment(t.Hash(), s.config.Role, h), Coordinator: coordinator}
+	if s.config.Sealing != nil {
+		said.Sealing = s.config.Sealing.Public()
+	}
+	a, err = sign(s.config.Signer, protocol.AcceptanceDocument, said)
+	return h, a, err
+}
+
+// readAcceptance reads the other server's.
+func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
+	if err := a.read(s.config.Other, protocol.AcceptanceDocument, &said); err != nil {
+		return said, err
+	}
+	terms, err := study.TermsDigest(t)
+	if err != nil {
+		return said, err
+	}
+	if said.Plan != t.Hash() || said.Role != (1-s.config.Role).String() || said.Commitment == (Digest{}) {
+		return said, fmt.Errorf("%w: the other server's acceptance is of plan %s as %s", ErrConflict, said.Plan, said.Role)
+	}
+	if said.Terms != terms {
+		return said, fmt.Errorf("%w: the other server would release under other noise than this one computes from plan and pool: another version, or a processor that rounds differently", ErrConflict)
+	}
+	return said, nil
+}
+
+// Accept: see Peer. The half that it commits to is drawn once.
+func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error) {
+	t, r, unlock, err := s.helper(ctx, plan)
+	defer unlock()
+	if err != nil {
+		return Signed{}, err
+	}
+	if r.Own.Document != nil {
+		if !r.Theirs.equal(coordinators) {
+			return Signed{}, fmt.Errorf("accept study %s: %w: another acceptance of the coordinator's", plan, ErrConflict)
+		}
+		return r.Own, nil
+	}
+	if _, err := s.readAcceptance(t, coordinators); err != nil {
+		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
+	}
+	if s.config.Serves == nil {
+		return Signed{}, fmt.Errorf("accept study %s: this helper's policy serves no plan", plan)
+	}
+	if err := s.config.Serves(t); err != nil {
+		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
+	}
+	theirs := coordinators.digest()
+	h, own, err := s.newAcceptance(t, &theirs)
+	if err != nil {
+		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
+	}
+	r, err = s.update(ctx, plan, "acceptance stored", func(_ *transaction, r *record) error {
+		r.Half, r.Own, r.Theirs = h, own, coordinators
+		return nil
+	})
+	return r.Own, err
+}
+
+// Reveal: see Peer.
+func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) ([32]byte, error) {
+	t, r, unlock, err := s.helper(ctx, plan)
+	defer unlock()
+	none := [32]byte{}
+	if err != nil {
+		return none, err
+	}
+	fail := func(err error) ([32]byte, error) { return none, fmt.Errorf("open study %s: %w", plan, err) }
+	if r.Own.Document == nil {
+		return fail(fmt.Errorf("%w: it was not accepted", ErrOrder))
+	}
+	committed, err := s.readAcceptance(t, r.Theirs)
+	if err != nil {
+		return fail(err)
+	}
+	if commitment(plan, shares.Coordinator, coordinators) != committed.Commitment {
+		return fail(fmt.Errorf("%w: the coordinator committed to another half of the verify key", ErrConflict))
+	}
+	var said Reveal
+	if err := reveal.read(s.config.Other, protocol.RevealDocument, &said); err != nil {
+		return fail(err)
+	}
+	if said.Plan != plan || said.Helper != r.Own.digest() {
+		return fail(fmt.Errorf("%w: the coordinator opens it under another acceptance than this helper's", ErrConflict))
+	}
+	if r.keyed() {
+		return r.Half, nil
+	}
+	other := half(coordinators)
+	r, err = s.update(ctx, plan, "key stored", func(_ *transaction, r *record) error {
+		r.OtherHalf = &other
+		return nil
+	})
+	return r.Half, err
+}
+
+// Prepare: see Peer.
+func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []Offer) ([]Answer, error) {
+	t, r, unlock, err := s.helper(ctx, plan)
+	defer unlock()
+	if err != nil {
+		return nil, err
+	}
+	fail := func(err error) ([]Answer, error) {
+		return nil, fmt.Errorf("prepare contributions to study %s: %w", plan, err)
+	}
+	if !r.keyed() {
+		return fail(fmt.Errorf("%w: it has no verify key yet", ErrOrder))
+	}
+	if len(offers) > batch {
+		return fail(fmt.Errorf("%d at once, at most %d are taken", len(offers), batch))
+	}
+	answers := make([]Answer, len(offers))
+	var fresh []checked
+	for i, o := range offers {
+		if slices.ContainsFunc(offers[:i], func(p Offer) bool { return p.Party == o.Party }) {
+			return fail(fmt.Errorf("%w: party %s is in one call twice", ErrConflict, o.Party))
+		}
+		var c contribution
+		var found bool
+		if err := s.view(ctx, plan, func(tx *transaction) error { c, found, err = tx.contribution(o.Party); return err }); err != nil {
+			return fail(err)
+		}
+		switch {
+		case found && c.digest != o.digest():
+			return fail(fmt.Errorf("%w: party %s contributed something else", ErrConflict, o.Party))
+		case found && c.verdict == accepted && c.message == nil:
+			return fail(fmt.Errorf("%w: the study is over", ErrOrder))
+		case found:
+			answers[i] = Answer{o.Party, c.verdict == accepted, c.message}
+			continue
+		case r.Set.Document != nil:
+			return fail(fmt.Errorf("%w: its set is sealed", ErrConflict))
+		}
+		made, err := s.check(t, r, o)
+		if err != nil {
+			return fail(err)
+		}
+		answers[i] = Answer{o.Party, made.verdict == accepted, made.message}
+		fresh = append(fresh, made)
+	}
+	if len(fresh) == 0 {
+		return answers, nil
+	}
+	_, err = s.update(ctx, plan, "preparation stored", func(tx *transaction, _ *record) error {
+		for _, c := range fresh {
+			if err := tx.addContribution(c.contribution); err != nil {
+				return err
+			}
+			if c.verdict == accepted {
+				if err := accept(tx, c.form, c.share, c.weight); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return answers, nil
+}
+
+// checked is a contribution with this server's share of it, where it was accepted.
+type checked struct {
+	contribution
+	form  shares.Form
+	share shares.Share
+}
+
+// check opens, prepares and verifies what is offered. A contribution that does not check is
+// refused, which is an answer; an error is what an honest coordinator does not offer.
+func (s *Server) check(t task, r record, o Offer) (checked, error) {
+	c := checked{contribution: contribution{party: o.Party, digest: o.digest(), weight: o.Weight, verdict: refused}}
+	if !s.enrolled(t, o.Party) {
+		return c, fmt.Errorf("party %s is not on the roster", o.Party)
+	}
+	var err error
+	if c.form, err = formOf(t.of, o.Weight); err != nil {
+		return c, err
+	}
+	part, err := s.config.Sealing.OpenShare(o.binding(t.Hash()), o.Sealed)
+	if err != nil || !bytes.Equal(shares.Head(part), o.Head) || o.Message == nil {
+		return c, nil
+	}
+	p, err := c.form.Prepare(s.key(t.Hash(), r), shares.ContextOf(t.Hash(), string(o.Party)), shares.Helper, part)
+	if err != nil {
+		return c, nil
+	}
+	message := p.Message()
+	if c.share, err = p.Finish(o.Message); err != nil {
+		return c, nil
+	}
+	c.verdict, c.message = accepted, message
+	return c, nil
+}
+
+// Seal: see Peer.
+func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte, error) {
+	t, r, unlock, err := s.helper(ctx, plan)
+	defer unlock()
+	if err != nil {
+		return nil, err
+	}
+	fail := func(err error) ([]byte, error) { return nil, fmt.Errorf("seal study %s: %w", plan, err) }
+	if !r.keyed() {
+		return fail(fmt.Errorf("%w: it is not open", ErrOrder))
+	}
+	var said Set
+	if err := set.read(s.config.Other, protocol.SetDocument, &said); err != nil {
+		return fail(err)
+	}
+	if r.Set.Document != nil {
+		if !bytes.Equal(r.Set.Document, set.Document) {
+			return fail(fmt.Errorf("%w: another set", ErrConflict))
+		}
+		return r.Set.Signature, nil
+	}
+	mine, err := s.setOf(ctx, plan, r)
+	if err != nil {
+		return fail(err)
+	}
+	if said != mine {
+		return fail(fmt.Errorf("%w: the coordinator's set has %d contributions, this helper accepted %d, or they are not the same", ErrConflict, said.Contributions, mine.Contributions))
+	}
+	if err := enough(t, mine); err != nil {
+		return fail(err)
+	}
+	signature := s.config.Signer.Sign(protocol.SetDocument, set.Document)
+	_, err = s.update(ctx, plan, "set stored", func(_ *transaction, r *record) error {
+		r.Set, r.SetTheirs = Signed{set.Document, signature}, set.Signature
+		return nil
+	})
+	return signature, err
+}
+
+// enough says whether a set has the plan's minimum.
+func enough(t task, set Set) error {
+	if p := t.Plan(); set.Contributions < int64(p.Minimum) {
+		return fmt.Errorf("%w: the plan asks for %d, have %d", study.ErrTooFew, p.Minimum, set.Contributions)
+	}
+	return nil
+}
+
+// Share: see Peer.
+func (s *Server) Share(ctx context.Context, plan study.Hash) (Signed, error) {
+	_, _, unlock, err := s.helper(ctx, plan)
+	defer unlock()
+	if err != nil {
+		return Signed{}, err
+	}
+	return s.release(ctx, plan)
+}

@@ -1,0 +1,270 @@
+package aggregator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"caucus/aggregation/shares"
+	"caucus/study"
+)
+
+// life carries a study from its opening to its release, whatever dies on the way: each step is
+// asked for again until it is done.
+func (w *world) life(h study.Hash, uploads map[study.PartyID][]byte) {
+	w.t.Helper()
+	ctx := context.Background()
+	try := func(what string, step func(c *Server) error) {
+		w.t.Helper()
+		for range 20 {
+			must(0, w.start(shares.Coordinator))
+			must(0, w.start(shares.Helper))
+			err := w.run(step)
+			if err == nil {
+				return
+			}
+			if !errors.Is(err, errCut) {
+				w.t.Fatalf("%s: %v", what, err)
+			}
+		}
+		w.t.Fatalf("%s: it is never done", what)
+	}
+	try("open", func(c *Server) error { _, err := c.OpenStudy(ctx, h, link{w}); return err })
+	for i, p := range w.tasks[h].Plan().Roster {
+		if uploads[p] == nil {
+			continue
+		}
+		try("contribute", func(c *Server) error { return c.Receive(ctx, h, p, uploads[p]) })
+		if i%2 == 1 { // two are checked together, then the rest
+			try("check", func(c *Server) error { _, err := c.Advance(ctx, h, link{w}); return err })
+		}
+	}
+	try("close", func(c *Server) error { return c.CloseStudy(ctx, h) })
+	try("release", func(c *Server) error {
+		done, err := c.Advance(ctx, h, link{w})
+		if err == nil && !done {
+			err = errors.New("a closed study is not released")
+		}
+		return err
+	})
+	must(0, w.start(shares.Coordinator))
+	must(0, w.start(shares.Helper))
+}
+
+// sumsAt notes what both shares add up to when a server is about to ask its ledger: it is
+// the same each time, and what the parties sent.
+func (w *world) sumsAt(role shares.Role, effect string, h study.Hash, want []int64) {
+	if effect != "before ledger" || w.servers[1-role] == nil {
+		return
+	}
+	if w.heldBy(0, h).sum == nil || w.heldBy(1, h).sum == nil {
+		return // one has released, and forgot it
+	}
+	if got := w.sum(h); !slices.Equal(got, want) {
+		w.t.Errorf("the %v is about to release a sum of %v, want %v", role, got, want)
+	}
+}
+
+// TestKill: with either server killed at any of its effects, once, the study ends with one
+// release of each, of the sum of every contribution, counted once; and neither server ever
+// said two things of anything.
+func TestKill(t *testing.T) {
+	task := taskOf(4, 2)
+	h := task.Hash()
+	sum := func(parties int) []int64 {
+		out := make([]int64, task.Pool().Rows())
+		for i := range parties {
+			out[i]++
+		}
+		return out
+	}
+	type effect struct {
+		role shares.Role
+		name string
+	}
+	play := func(t *testing.T, kill effect, nth int) (seen map[effect]int) {
+		w := newWorld(t, task)
+		uploads := map[study.PartyID][]byte{}
+		for i, p := range task.Plan().Roster {
+			uploads[p] = uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())
+		}
+		// One who cheats is refused by both, and the others count.
+		cheat := votes(task, 3, false)
+		cheat[0] = 1
+		uploads["p3"] = uploadOf(task, "p3", cheat, 1, w.sealing.Public())
+		uploads["p3"][9+100] ^= 1
+		seen = map[effect]int{}
+		w.point = func(r shares.Role, name string) {
+			w.sumsAt(r, name, h, sum(3))
+			at := effect{r, name}
+			if seen[at]++; at == kill && seen[at] == nth {
+				panic(killed{r})
+			}
+		}
+		w.life(h, uploads)
+		o := must(w.servers[0].Released(t.Context(), h))
+		if o.Of.Contributions != 3 {
+			t.Errorf("%d contributions are in the release, want 3", o.Of.Contributions)
+		}
+		must(task.Finish(o.Of, o.Published[:]))
+		for r := range w.servers {
+			if n := w.charges(shares.Role(r)); n != 1 {
+				t.Errorf("the ledger of the %v has %d entries", shares.Role(r), n)
+			}
+		}
+		return seen
+	}
+	all := play(t, effect{}, 0)
+	if len(all) < 25 {
+		t.Errorf("only %d effects: %v", len(all), all)
+	}
+	for at, times := range all {
+		for n := 1; n <= times; n++ {
+			t.Run(strings.ReplaceAll(fmt.Sprintf("%v %s %d", at.role, at.name, n), " ", "_"), func(t *testing.T) { play(t, at, n) })
+		}
+	}
+}
+
+// TestSchedules: random orders of what parties, operator and processes do, with kills and
+// restores of either server's store, ledger, or both, break no rule: no server says two
+// things of one; a server that was put back to before something that it said says nothing; a
+// released sum is that of every contribution that both accepted, once. CAUCUS_SCHEDULES
+// plays more.
+func TestSchedules(t *testing.T) {
+	schedules := 40
+	if testing.Short() {
+		schedules = 10
+	}
+	if n, err := strconv.Atoi(os.Getenv("CAUCUS_SCHEDULES")); err == nil {
+		schedules = max(schedules, n)
+	}
+	task := taskOf(3, 2)
+	ends := map[string]int{}
+	for seed := range schedules {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { ends[schedule(t, task, uint64(seed))]++ })
+	}
+	if !testing.Short() && (ends["released"] == 0 || ends["behind"] == 0 || ends["open"] == 0) {
+		t.Errorf("the schedules ended so: %v; some rule was never tried", ends)
+	}
+	t.Logf("ended: %v", ends)
+}
+
+// schedule plays one, and says how it ended.
+func schedule(t *testing.T, task study.Task, seed uint64) string {
+	ctx, rng, h := t.Context(), rand.New(rand.NewPCG(seed, 3)), task.Hash()
+	w := newWorld(t, task)
+	var log []string
+	defer func() {
+		if t.Failed() {
+			t.Log(strings.Join(log, "\n"))
+		}
+	}()
+	var backups [2]map[string][]byte
+	var stale [2]bool // the files lack something that left
+	kill, nth := "", 0
+	marks := func(r shares.Role) mark { return must(readMark(w.head(int(r)))) }
+	w.point = func(r shares.Role, effect string) {
+		if fmt.Sprint(r, " ", effect) == kill {
+			if nth--; nth == 0 {
+				kill = ""
+				panic(killed{r})
+			}
+		}
+	}
+	uploads := map[study.PartyID][]byte{}
+	effects := []string{"before acceptance stored", "after acceptance stored", "remembered acceptance stored", "before key stored", "after key stored", "before preparation stored", "after preparation stored", "after upload stored", "after message stored", "before verdict stored", "after verdict stored", "after set stored", "after helper's set stored", "before ledger", "after ledger", "before share stored", "after share stored"}
+	for range 30 + rng.IntN(30) {
+		var err error
+		what := ""
+		switch rng.IntN(12) {
+		case 0, 1:
+			what = "open"
+			err = w.run(func(c *Server) error { _, err := c.OpenStudy(ctx, h, link{w}); return err })
+		case 2, 3, 4:
+			i := rng.IntN(3)
+			p := task.Plan().Roster[i]
+			if uploads[p] == nil { // a party makes one, and sends it again and again
+				uploads[p] = uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())
+			}
+			what = "contribute " + string(p)
+			err = w.run(func(c *Server) error { return c.Receive(ctx, h, p, uploads[p]) })
+		case 5, 6, 7:
+			what = "advance"
+			err = w.run(func(c *Server) error { _, err := c.Advance(ctx, h, link{w}); return err })
+		case 8:
+			if what = "close"; rng.IntN(3) > 0 {
+				continue
+			}
+			err = w.run(func(c *Server) error { return c.CloseStudy(ctx, h) })
+		case 9:
+			kill, nth = fmt.Sprint(shares.Role(rng.IntN(2)), " ", effects[rng.IntN(len(effects))]), 1+rng.IntN(2)
+			what = "kill at " + kill
+		case 10:
+			r := shares.Role(rng.IntN(2))
+			if what = fmt.Sprint("restart ", r); w.servers[r] == nil {
+				must(0, w.start(r))
+			}
+		case 11:
+			r := shares.Role(rng.IntN(2))
+			if backups[r] == nil || rng.IntN(3) == 0 {
+				if what = fmt.Sprint("backup ", r); stale[r] {
+					continue
+				}
+				backups[r] = w.copyOf(r)
+				continue
+			}
+			names := [][]string{{"shares.db"}, {"ledger.db"}, {"shares.db", "ledger.db"}}[rng.IntN(3)]
+			what = fmt.Sprint("restore ", r, names)
+			w.back(r, backups[r], names...)
+			must(0, w.start(r))
+			if stale[r] = w.servers[r].behind; stale[r] != behindOf(t, w, r, marks(r)) {
+				t.Errorf("the %v is behind: %v, its files say otherwise", r, stale[r])
+			}
+		}
+		log = append(log, fmt.Sprintf("%s: %v", what, err))
+		if t.Failed() {
+			return "failed"
+		}
+	}
+	kill = ""
+	for r := range w.servers {
+		must(0, w.start(shares.Role(r)))
+	}
+	err := w.run(func(c *Server) error { _, err := c.Advance(ctx, h, link{w}); return err })
+	switch {
+	case stale[0] || stale[1]:
+		if _, err := w.servers[0].Released(ctx, h); stale[0] && !errors.Is(err, ErrBehind) {
+			t.Errorf("a coordinator that was put back: %v", err)
+		}
+		if _, err := w.servers[1].Share(ctx, h); stale[1] && !errors.Is(err, ErrBehind) {
+			t.Errorf("a helper that was put back: %v", err)
+		}
+		return "behind"
+	case err != nil && !errors.Is(err, ErrOrder) && !errors.Is(err, study.ErrTooFew) && !errors.Is(err, ErrFailed):
+		t.Errorf("both servers run, and the study does not go on: %v", err)
+	}
+	o, err := w.servers[0].Released(ctx, h)
+	if err != nil {
+		return "open"
+	}
+	must(task.Finish(o.Of, o.Published[:]))
+	for r := range w.servers {
+		if n := w.charges(shares.Role(r)); n != 1 {
+			t.Errorf("the ledger of the %v has %d entries", shares.Role(r), n)
+		}
+	}
+	return "released"
+}
+
+// behindOf compares a server's files with its head file.
+func behindOf(t *testing.T, w *world, r shares.Role, m mark) bool {
+	var steps int64
+	must(0, w.servers[r].view(t.Context(), study.Hash{}, func(tx *transaction) (err error) { steps, err = tx.steps(); return err }))
+	return steps < m.steps || w.charges(r) < m.entry
+}

@@ -1,0 +1,412 @@
+package aggregator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"caucus/aggregation/shares"
+	"caucus/internal/database"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// What a caller must tell apart.
+var (
+	// ErrConflict: it was asked otherwise before, of the same study or party.
+	ErrConflict = errors.New("this server agreed to something else before")
+	// ErrBehind: its files were put back to an older state.
+	ErrBehind = errors.New("this server's files were put back to an older state than its head file knows: it says nothing of any study until its operator reconciles")
+	// ErrOrder: what must come before is not there.
+	ErrOrder = errors.New("it is not time for that")
+	// ErrFailed: the study is over without a release.
+	ErrFailed = errors.New("the study failed")
+)
+
+// Config of a Server.
+type Config struct {
+	Role shares.Role
+	// Store is the file of the studies, made by Create; Head that of InitHead.
+	Store, Head string
+	// Journal is the server's own ledger's, Limits what it may spend.
+	Journal privacy.Journal
+	Limits  map[privacy.Unit]privacy.Budget
+	// Signer signs for this server; Other is the key that the other signs with, which its
+	// operator got from the other's.
+	Signer *protocol.Signer
+	Other  protocol.SignerKey
+	// Sealing is a helper's; nil for a coordinator.
+	Sealing *protocol.SealingKey
+	// Task gives the task of a plan and its pool, both checked. It is called for each call.
+	Task func(context.Context, study.Hash) (study.Task, error)
+	// Serves is a helper's policy: an error says why it does not serve a plan. Nil serves none.
+	Serves func(study.Task) error
+	// Checkpoint, where not nil, is called between effects, for tests that stop there.
+	Checkpoint func(effect string)
+}
+
+// Server is one aggregator. It is safe for concurrent use; calls take turns.
+type Server struct {
+	config Config
+	db     *database.DB
+	ledger *privacy.Ledger
+
+	mu     sync.Mutex // one call at a time; guards what follows
+	mark   mark       // what the head file holds
+	behind bool
+	roster roster // of the study that was asked about last
+}
+
+// Create makes the store of a new server.
+func Create(path string) error {
+	if err := database.Create(path); err != nil {
+		return fmt.Errorf("make store of shares: %w", err)
+	}
+	db, err := file.Open(path)
+	if err != nil {
+		return fmt.Errorf("make store of shares: %w", err)
+	}
+	return db.Close()
+}
+
+// Open opens a server on its files. One whose files were put back opens, and says
+// nothing but ErrBehind.
+func Open(ctx context.Context, c Config) (*Server, error) {
+	fail := func(err error) (*Server, error) { return nil, fmt.Errorf("open %v: %w", c.Role, err) }
+	switch {
+	case c.Role > shares.Helper:
+		return fail(errors.New("there is no such role"))
+	case (c.Role == shares.Helper) != (c.Sealing != nil):
+		return fail(errors.New("a helper has a sealing key, a coordinator none"))
+	case c.Signer.Key() == c.Other:
+		return fail(errors.New("the other server has this one's key: a coordinator that is its own helper sees every contribution"))
+	}
+	if err := database.Check(c.Store); err != nil {
+		return fail(err)
+	}
+	s := &Server{config: c}
+	var err error
+	if s.mark, err = readMark(c.Head); err != nil {
+		return fail(err)
+	}
+	if s.ledger, err = privacy.Open(c.Journal, privacy.Config{Limits: c.Limits, LastSequence: s.mark.entry}); err != nil {
+		return fail(err)
+	}
+	ledger, err := privacy.HeadOf(ctx, c.Journal)
+	if err != nil {
+		return fail(err)
+	}
+	if s.db, err = file.Open(c.Store); err != nil {
+		return fail(err)
+	}
+	var steps int64
+	err = s.view(ctx, study.Hash{}, func(t *transaction) error { steps, err = t.steps(); return err })
+	if err != nil {
+		return fail(errors.Join(err, s.db.Close()))
+	}
+	s.behind = steps < s.mark.steps || ledger.Sequence < s.mark.entry
+	if !s.behind && s.mark.sealing != s.pin() {
+		return fail(errors.Join(errors.New("the sealing key is another than the head file knows: parties pinned that one"), s.db.Close()))
+	}
+	if !s.behind { // killed before the file was written
+		err = s.remember(steps, ledger.Sequence)
+	}
+	if err != nil {
+		return fail(errors.Join(err, s.db.Close()))
+	}
+	return s, nil
+}
+
+// Close closes the store.
+func (s *Server) Close() error { return s.db.Close() }
+
+func (s *Server) pin() Digest {
+	if s.config.Sealing == nil {
+		return Digest{}
+	}
+	return pinOf(s.config.Sealing.Public())
+}
+
+func (s *Server) point(effect string) {
+	if s.config.Checkpoint != nil {
+		s.config.Checkpoint(effect)
+	}
+}
+
+// remember writes the head file, before anything leaves.
+func (s *Server) remember(steps, entry int64) error {
+	m := s.mark
+	m.steps, m.entry = max(m.steps, steps), max(m.entry, entry)
+	if m == s.mark {
+		return nil
+	}
+	if err := writeMark(s.config.Head, m); err != nil {
+		return err
+	}
+	s.mark = m
+	return nil
+}
+
+// view reads what is stored of a study.
+func (s *Server) view(ctx context.Context, h study.Hash, fn func(*transaction) error) error {
+	tx, err := s.db.Read.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("read store of shares: %w", err)
+	}
+	defer tx.Rollback()
+	return fn(&transaction{ctx, tx, h})
+}
+
+// update changes what is stored of a study, in one transaction, and remembers that it did.
+// What fn fails with is undone; after another error what it wrote may be there or not.
+func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn func(*transaction, *record) error) (r record, err error) {
+	ctx = context.WithoutCancel(ctx)
+	tx, err := s.db.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return r, fmt.Errorf("write store of shares: %w", err)
+	}
+	defer tx.Rollback() // does nothing after a commit
+	t := &transaction{ctx, tx, h}
+	if r, err = t.record(); err != nil && !errors.Is(err, errNone) {
+		return r, err
+	}
+	if err := fn(t, &r); err != nil {
+		return r, err
+	}
+	if err := t.setRecord(r); err != nil {
+		return r, err
+	}
+	if err := t.run("UPDATE steps SET n = n + 1"); err != nil {
+		return r, err
+	}
+	steps, err := t.steps()
+	if err != nil {
+		return r, err
+	}
+	s.point("before " + effect)
+	if err := tx.Commit(); err != nil {
+		return r, fmt.Errorf("write store of shares: %w", err)
+	}
+	s.point("after " + effect)
+	if err := s.remember(steps, 0); err != nil {
+		return r, err
+	}
+	s.point("remembered " + effect)
+	return r, nil
+}
+
+// task is a study's, with the part of it that has the statistic.
+type task struct {
+	study.Task
+	of bodies.Task
+}
+
+// known is a study's task and record; the record of one that it does not know is empty.
+func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err error) {
+	fail := func(err error) (task, record, error) {
+		return t, r, fmt.Errorf("study %s: %w", h, err)
+	}
+	if s.behind {
+		return fail(ErrBehind)
+	}
+	if t.Task, err = s.config.Task(ctx, h); err != nil {
+		return fail(err)
+	}
+	var ok bool
+	if t.of, ok = bodies.Of(t.Task); !ok || t.Hash() != h || t.Plan().Noise != study.NoiseAggregators {
+		return fail(errors.New("its plan is none for two aggregators"))
+	}
+	err = s.view(ctx, h, func(tx *transaction) error { r, err = tx.record(); return err })
+	if err != nil && !errors.Is(err, errNone) {
+		return fail(err)
+	}
+	if r.Failed != "" {
+		return fail(fmt.Errorf("%w: %s", ErrFailed, r.Failed))
+	}
+	return t, r, nil
+}
+
+// roster is who may contribute to a study.
+type roster struct {
+	plan study.Hash
+	has  map[study.PartyID]bool
+}
+
+// enrolled says whether a party may contribute.
+func (s *Server) enrolled(t task, p study.PartyID) bool {
+	if s.roster.has == nil || s.roster.plan != t.Hash() {
+		s.roster = roster{t.Hash(), map[study.PartyID]bool{}}
+		for _, p := range t.Plan().Roster {
+			s.roster.has[p] = true
+		}
+	}
+	return s.roster.has[p]
+}
+
+// key is the verify key of a study whose halves are known.
+func (s *Server) key(h study.Hash, r record) shares.Key {
+	var halves [2]half
+	halves[s.config.Role], halves[1-s.config.Role] = r.Half, *r.OtherHalf
+	return keyOf(h, halves)
+}
+
+// helperAcceptance is the digest of the helper's acceptance, on either server.
+func (s *Server) helperAcceptance(r record) Digest {
+	if s.config.Role == shares.Helper {
+		return r.Own.digest()
+	}
+	return r.Theirs.digest()
+}
+
+// accept adds a share to the sum, of a contribution of that weight.
+func accept(t *transaction, form shares.Form, share shares.Share, weight int64) error {
+	row, err := t.sum()
+	if err != nil {
+		return err
+	}
+	sum := form.NewSum()
+	if row.sum != nil {
+		if sum, err = form.ParseShare(row.sum); err != nil {
+			return err
+		}
+	}
+	if err := sum.Add(share); err != nil {
+		return err
+	}
+	if row.sum, err = sum.MarshalBinary(); err != nil {
+		return err
+	}
+	row.weight, row.contributions = row.weight+weight, row.contributions+1
+	return t.setSum(row)
+}
+
+// setOf is the set of all that this server accepted.
+func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set Set, err error) {
+	set = Set{Plan: h, Helper: s.helperAcceptance(r)}
+	members := newDigester("caucus aggregated members 1")
+	err = s.view(ctx, h, func(t *transaction) error {
+		for after := ""; ; {
+			all, err := t.contributions("verdict = $2 AND party > $3", accepted, after)
+			if err != nil || len(all) == 0 {
+				return err
+			}
+			for _, c := range all {
+				after = string(c.party)
+				members.add([]byte(c.party))
+				members.add(c.digest[:])
+				set.Contributions, set.Weight = set.Contributions+1, set.Weight+c.weight
+			}
+		}
+	})
+	set.Members = Digest(members.Sum(nil))
+	return set, err
+}
+
+// release gives this server's share of the sum through its ledger: once, of the set that both
+// signed.
+func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
+	t, r, err := s.known(ctx, h)
+	if err != nil {
+		return Signed{}, err
+	}
+	fail := func(err error) (Signed, error) {
+		return Signed{}, fmt.Errorf("release share of study %s: %w", h, err)
+	}
+	if !r.sealed() {
+		return fail(fmt.Errorf("%w: the other server has not signed the set", ErrOrder))
+	}
+	if r.Share.Document != nil {
+		return r.Share, nil
+	}
+	var row sumRow
+	if err := s.view(ctx, h, func(tx *transaction) error { row, err = tx.sum(); return err }); err != nil {
+		return fail(err)
+	}
+	sum, err := shares.Form{Cells: t.of.Statistic.Cells()}.ParseShare(row.sum)
+	if err != nil {
+		return fail(err)
+	}
+	request, err := bodies.ShareRequest(t.of.Statistic, s.config.Role, sum, row.weight)
+	if err != nil {
+		return fail(err)
+	}
+	request.From = r.Set.from(request.From)
+	s.point("before ledger")
+	published, err := study.Settle(ctx, s.ledger, h, []study.Request{request})
+	if err != nil {
+		return fail(err)
+	}
+	s.point("after ledger")
+	if err := s.remember(0, published[0].Sequence); err != nil {
+		return fail(err)
+	}
+	out := Share{Plan: h, Role: s.config.Role.String(), Set: r.Set.digest()}
+	if out.Published, err = published[0].MarshalBinary(); err != nil {
+		return fail(err)
+	}
+	signed, err := sign(s.config.Signer, protocol.ShareDocument, out)
+	if err != nil {
+		return fail(err)
+	}
+	if _, err = s.update(ctx, h, "share stored", func(tx *transaction, r *record) error {
+		r.Share = signed
+		return tx.wipe()
+	}); err != nil {
+		return fail(err)
+	}
+	return signed, nil
+}
+
+// Reconcile lets a server speak again whose files were put back: every study that it has
+// not released fails here. A helper must have made another sealing key first, under which no
+// contribution that was sent before can be prepared again; parties pin that one. The
+// ledger is reconciled by itself (privacy.Ledger.Reconcile).
+func (s *Server) Reconcile(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fail := func(err error) error { return fmt.Errorf("reconcile %v: %w", s.config.Role, err) }
+	switch {
+	case !s.behind:
+		return fail(errors.New("its files are not behind its head file"))
+	case s.config.Role == shares.Helper && s.mark.sealing == s.pin():
+		return fail(errors.New("make a new sealing key first: contributions that were sealed to this one may have been prepared already, by this server as it was"))
+	}
+	tx, err := s.db.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return fail(err)
+	}
+	defer tx.Rollback()
+	hashes, err := hashesOf(ctx, tx)
+	if err != nil {
+		return fail(err)
+	}
+	for _, h := range hashes {
+		t := &transaction{ctx, tx, h}
+		r, err := t.record()
+		if err != nil {
+			return fail(err)
+		}
+		if r.Share.Document != nil || r.Failed != "" {
+			continue
+		}
+		r.Failed = fmt.Sprintf("the %v was put back to an older state", s.config.Role)
+		if err := errors.Join(t.setRecord(r), t.wipe()); err != nil {
+			return fail(err)
+		}
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE steps SET n = max(n, $1) + 1", s.mark.steps); err != nil {
+		return fail(err)
+	}
+	if err := tx.Commit(); err != nil {
+		return fail(err)
+	}
+	m := mark{s.mark.steps + 1, s.mark.entry, s.pin()}
+	if err := writeMark(s.config.Head, m); err != nil {
+		return fail(err)
+	}
+	s.mark, s.behind = m, false
+	return nil
+}

@@ -1,0 +1,188 @@
+package aggregator
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"caucus/internal/database"
+	"caucus/study"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// file is how a store is kept. Its mark is "Caus" in ASCII. What is deleted is overwritten.
+var file = database.SQLite{
+	Schema:  database.Schema{Name: "shares", Application: 0x43617573, Migrations: migrations},
+	Pragmas: []string{"foreign_keys(1)", "secure_delete(1)"},
+}
+
+// record is what was agreed of a study, and how far it is. It grows only.
+type record struct {
+	Half       half   `json:"half"` // its own
+	Own        Signed `json:"own"`
+	Theirs     Signed `json:"theirs"`
+	OtherHalf  *half  `json:"other_half,omitempty"`
+	Closed     bool   `json:"closed,omitempty"` // of a coordinator: it takes no more
+	Set        Signed `json:"set"`              // signed by this server
+	SetTheirs  []byte `json:"set_theirs,omitempty"`
+	Share      Signed `json:"share"`
+	ShareOther Signed `json:"share_other"` // of a coordinator: the helper's
+	Failed     string `json:"failed,omitempty"`
+}
+
+func (r record) keyed() bool  { return r.OtherHalf != nil }
+func (r record) sealed() bool { return r.SetTheirs != nil }
+
+// verdict on a contribution.
+type verdict int
+
+const (
+	waiting verdict = iota
+	accepted
+	refused
+)
+
+// contribution is a row.
+type contribution struct {
+	party   study.PartyID
+	digest  Digest
+	weight  int64
+	verdict verdict
+	upload  []byte
+	message []byte
+}
+
+// sumRow is this server's share of a sum.
+type sumRow struct {
+	sum                   []byte
+	weight, contributions int64
+}
+
+// transaction is on one study.
+type transaction struct {
+	ctx  context.Context
+	tx   *sql.Tx
+	hash study.Hash
+}
+
+var errNone = errors.New("no such study here")
+
+func (t *transaction) record() (r record, err error) {
+	var text []byte
+	err = t.tx.QueryRowContext(t.ctx, "SELECT record FROM studies WHERE hash = $1", t.hash[:]).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, errNone
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	return r, err
+}
+
+func (t *transaction) setRecord(r record) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return t.run("INSERT INTO studies (hash, record) VALUES ($1, $2) ON CONFLICT (hash) DO UPDATE SET record = excluded.record", t.hash[:], text)
+}
+
+func (t *transaction) run(query string, args ...any) error {
+	_, err := t.tx.ExecContext(t.ctx, query, args...)
+	return err
+}
+
+func (t *transaction) contribution(p study.PartyID) (c contribution, found bool, err error) {
+	all, err := t.contributions("party = $2", string(p))
+	if len(all) == 1 {
+		c, found = all[0], true
+	}
+	return c, found, err
+}
+
+// contributions are those for which a condition holds, by party.
+func (t *transaction) contributions(where string, args ...any) (all []contribution, err error) {
+	rows, err := t.tx.QueryContext(t.ctx, "SELECT party, digest, weight, verdict, upload, message FROM contributions WHERE study = $1 AND "+where+" ORDER BY party LIMIT "+fmt.Sprint(batch), append([]any{t.hash[:]}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c contribution
+		var digest []byte
+		if err := rows.Scan(&c.party, &digest, &c.weight, &c.verdict, &c.upload, &c.message); err != nil {
+			return nil, err
+		}
+		if len(digest) != len(c.digest) {
+			return nil, fmt.Errorf("the digest of %s has %d bytes", c.party, len(digest))
+		}
+		c.digest = Digest(digest)
+		all = append(all, c)
+	}
+	return all, rows.Err()
+}
+
+func (t *transaction) addContribution(c contribution) error {
+	return t.run("INSERT INTO contributions (study, party, digest, weight, verdict, upload, message) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		t.hash[:], string(c.party), c.digest[:], c.weight, c.verdict, c.upload, c.message)
+}
+
+// prepared keeps a contribution's message.
+func (t *transaction) prepared(p study.PartyID, message []byte) error {
+	return t.run("UPDATE contributions SET message = $3 WHERE study = $1 AND party = $2", t.hash[:], string(p), message)
+}
+
+// decide keeps a verdict, and forgets the upload and what was said of it.
+func (t *transaction) decide(p study.PartyID, v verdict) error {
+	return t.run("UPDATE contributions SET verdict = $3, upload = NULL, message = NULL WHERE study = $1 AND party = $2", t.hash[:], string(p), v)
+}
+
+func (t *transaction) sum() (s sumRow, err error) {
+	err = t.tx.QueryRowContext(t.ctx, "SELECT sum, weight, contributions FROM sums WHERE study = $1", t.hash[:]).Scan(&s.sum, &s.weight, &s.contributions)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return s, err
+}
+
+func (t *transaction) setSum(s sumRow) error {
+	return t.run("INSERT INTO sums (study, sum, weight, contributions) VALUES ($1, $2, $3, $4) ON CONFLICT (study) DO UPDATE SET sum = excluded.sum, weight = excluded.weight, contributions = excluded.contributions", t.hash[:], s.sum, s.weight, s.contributions)
+}
+
+// wipe deletes what a study that is over needs no more.
+func (t *transaction) wipe() error {
+	if err := t.run("DELETE FROM sums WHERE study = $1", t.hash[:]); err != nil {
+		return err
+	}
+	return t.run("UPDATE contributions SET upload = NULL, message = NULL WHERE study = $1", t.hash[:])
+}
+
+func (t *transaction) steps() (n int64, err error) {
+	err = t.tx.QueryRowContext(t.ctx, "SELECT n FROM steps").Scan(&n)
+	return n, err
+}
+
+// hashesOf are all studies of a store.
+func hashesOf(ctx context.Context, tx *sql.Tx) (all []study.Hash, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT hash FROM studies")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var b []byte
+		if err := rows.Scan(&b); err != nil {
+			return nil, err
+		}
+		if len(b) != len(study.Hash{}) {
+			return nil, fmt.Errorf("the hash of a study has %d bytes", len(b))
+		}
+		all = append(all, study.Hash(b))
+	}
+	return all, rows.Err()
+}

@@ -1,0 +1,592 @@
+package aggregator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"caucus/aggregation/shares"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// full is a world with an open study and every party's upload checked.
+func full(t *testing.T, parties int) (*world, study.Task, study.Hash) {
+	t.Helper()
+	ctx := t.Context()
+	task := taskOf(parties, 2)
+	w, h := newWorld(t, task), task.Hash()
+	w.opened(h)
+	for i, p := range task.Plan().Roster {
+		must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())))
+	}
+	must(w.servers[0].Advance(ctx, h, link{w}))
+	return w, task, h
+}
+
+// TestDishonestCoordinator: what a helper is asked by a coordinator that lies about plan,
+// key, contributions, set or minimum is refused, and changes nothing that it said before.
+func TestDishonestCoordinator(t *testing.T) {
+	ctx := t.Context()
+	task, other := taskOf(3, 2), taskOf(4, 2)
+	w, h := newWorld(t, task, other), task.Hash()
+	helper, signer := w.servers[1], w.signers[0]
+	wants := func(what string, err error, want error) {
+		t.Helper()
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+	own := Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{1})}
+	say := func(change func(*Acceptance)) Signed {
+		a := own
+		change(&a)
+		return must(sign(signer, protocol.AcceptanceDocument, a))
+	}
+	accept := func(a Signed) error { _, err := helper.Accept(ctx, h, a); return err }
+	wants("another plan's acceptance", accept(say(func(a *Acceptance) { a.Plan = other.Hash() })), ErrConflict)
+	wants("a helper's role", accept(say(func(a *Acceptance) { a.Role = "helper" })), ErrConflict)
+	wants("other noise", accept(say(func(a *Acceptance) { a.Terms = must(study.TermsDigest(other)) })), ErrConflict)
+	wants("no commitment", accept(say(func(a *Acceptance) { a.Commitment = Digest{} })), ErrConflict)
+	wants("another signer", accept(must(sign(must(protocol.NewSigner()), protocol.AcceptanceDocument, own))), protocol.ErrDamaged)
+	if _, err := helper.Accept(ctx, study.Hash{9}, say(func(*Acceptance) {})); err == nil {
+		t.Error("a plan that it does not know was accepted")
+	}
+	strict := helper.config.Serves
+	helper.config.Serves = func(study.Task) error { return errors.New("not for us") }
+	if err := accept(say(func(*Acceptance) {})); err == nil || helper.config.Serves == nil {
+		t.Error("a plan that its policy refuses was accepted")
+	}
+	helper.config.Serves = nil
+	if accept(say(func(*Acceptance) {})) == nil {
+		t.Error("without a policy it serves")
+	}
+	helper.config.Serves = strict
+	accepted := must(helper.Accept(ctx, h, say(func(*Acceptance) {})))
+	wants("a second commitment", accept(say(func(a *Acceptance) { a.Commitment = commitment(h, 0, half{2}) })), ErrConflict)
+	if again := must(helper.Accept(ctx, h, say(func(*Acceptance) {}))); !again.equal(accepted) {
+		t.Error("asked again it accepts otherwise: another half, another key")
+	}
+
+	reveal := must(sign(signer, protocol.RevealDocument, Reveal{h, accepted.digest()}))
+	open := func(x half, r Signed) error { _, err := helper.Reveal(ctx, h, x, r); return err }
+	_, err := helper.Prepare(ctx, h, nil)
+	wants("preparation without a key", err, ErrOrder)
+	wants("another half than was committed to", open(half{2}, reveal), ErrConflict)
+	wants("another acceptance", open(half{1}, must(sign(signer, protocol.RevealDocument, Reveal{h, Digest{1}}))), ErrConflict)
+	wants("an unsigned reveal", open(half{1}, Signed{Document: reveal.Document, Signature: accepted.Signature}), protocol.ErrDamaged)
+	must(0, open(half{1}, reveal))
+	wants("a second half", open(half{2}, reveal), ErrConflict)
+	must(0, open(half{1}, reveal))
+
+	// Contributions, with the coordinator's part prepared under the right key.
+	r := must(recordOf(helper, h))
+	key := helper.key(h, r)
+	made := func(task study.Task, p study.PartyID, party int) (upload, Offer) {
+		of := uploadOf(task, p, votes(task, party, false), 1, w.sealing.Public())
+		u := upload{weight: 1}
+		f := shares.Ballots(task.Pool().Rows(), 2, 1)
+		u.part, u.sealed = of[9:9+f.PartSize(0)], of[9+f.PartSize(0):]
+		prepared := must(f.Prepare(key, shares.ContextOf(task.Hash(), string(p)), 0, u.part))
+		return u, u.offer(p, prepared.Message())
+	}
+	u, honest := made(task, "p0", 0)
+	_, next := made(task, "p1", 1)
+	prepare := func(o ...Offer) ([]Answer, error) { return helper.Prepare(ctx, h, o) }
+	_, err = prepare(honest, honest)
+	wants("one party twice in a call", err, ErrConflict)
+	_, err = prepare(make([]Offer, batch+1)...)
+	if err == nil {
+		t.Error("a call of any size was taken")
+	}
+	for what, change := range map[string]func(*Offer){
+		"a party that is not on the roster": func(o *Offer) { o.Party = "stranger" },
+		"a weight that the plan refuses":    func(o *Offer) { o.Weight = 2 },
+	} {
+		o := honest
+		change(&o)
+		if _, err := prepare(o); err == nil {
+			t.Errorf("%s: it was answered", what)
+		}
+	}
+	stored := func() int64 { return w.heldBy(shares.Helper, h).contributions }
+	if stored() != 0 {
+		t.Fatal("what was refused is in the sum")
+	}
+	// What does not check is refused as a contribution: each on a party of its own study, so
+	// that none blocks another.
+	for what, change := range map[string]func(*Offer){
+		"another party's under this name": func(o *Offer) { party := o.Party; *o = next; o.Party = party },
+		"a share sealed for other bytes":  func(o *Offer) { o.Other[0] ^= 1 },
+		"another nonce":                   func(o *Offer) { o.Head = bytes.Clone(o.Head); o.Head[0] ^= 1 },
+		"a box that was changed":          func(o *Offer) { o.Sealed = bytes.Clone(o.Sealed); o.Sealed[len(o.Sealed)-1] ^= 1 },
+		"no message":                      func(o *Offer) { o.Message = nil },
+		"a message that was changed":      func(o *Offer) { o.Message = bytes.Clone(o.Message); o.Message[40] ^= 1 },
+		"another party's message":         func(o *Offer) { o.Message = next.Message },
+	} {
+		o := honest
+		change(&o)
+		c, err := helper.check(bothOf(task), r, o)
+		if err != nil || c.verdict != refused || c.message != nil {
+			t.Errorf("%s: verdict %v, message of %d bytes, %v", what, c.verdict, len(c.message), err)
+		}
+	}
+	answers := must(prepare(honest))
+	if !answers[0].Accepted || stored() != 1 {
+		t.Fatal("an honest contribution is refused")
+	}
+	if again := must(prepare(honest)); !bytes.Equal(again[0].Message, answers[0].Message) || stored() != 1 {
+		t.Error("asked again, the answer is another, or it was counted twice")
+	}
+	_, second := made(task, "p0", 0)
+	_, err = prepare(second)
+	wants("a second contribution of one party", err, ErrConflict)
+	if p := must(shares.Ballots(task.Pool().Rows(), 2, 1).Prepare(key, shares.ContextOf(h, "p0"), 0, u.part)); len(must(bytesOf(p.Finish(answers[0].Message)))) == 0 {
+		t.Error("the helper's message does not check")
+	}
+
+	set := must(helper.setOf(ctx, h, r))
+	seal := func(change func(*Set)) error {
+		s := set
+		change(&s)
+		_, err := helper.Seal(ctx, h, must(sign(signer, protocol.SetDocument, s)))
+		return err
+	}
+	wants("a set below the minimum", seal(func(*Set) {}), study.ErrTooFew)
+	must(prepare(next))
+	set = must(helper.setOf(ctx, h, r))
+	wants("more than it accepted", seal(func(s *Set) { s.Contributions = 3 }), ErrConflict)
+	wants("fewer", seal(func(s *Set) { s.Contributions = 1 }), ErrConflict)
+	wants("others", seal(func(s *Set) { s.Members[0] ^= 1 }), ErrConflict)
+	wants("another weight", seal(func(s *Set) { s.Weight = 7 }), ErrConflict)
+	wants("another plan's", seal(func(s *Set) { s.Plan = other.Hash() }), ErrConflict)
+	wants("under another acceptance", seal(func(s *Set) { s.Helper[0] ^= 1 }), ErrConflict)
+	_, err = helper.Share(ctx, h)
+	wants("a share before the set", err, ErrOrder)
+	must(0, seal(func(*Set) {}))
+	wants("a second set", seal(func(s *Set) { s.Contributions = 1 }), ErrConflict)
+	_, late := made(task, "p2", 2)
+	_, err = prepare(late)
+	wants("a contribution after the set", err, ErrConflict)
+	if w.charges(shares.Helper) != 0 {
+		t.Error("the helper's ledger was charged before it released")
+	}
+	first := must(helper.Share(ctx, h))
+	if again := must(helper.Share(ctx, h)); !again.equal(first) || w.charges(shares.Helper) != 1 {
+		t.Error("asked again it releases another share")
+	}
+	for name, call := range map[string]func() error{
+		"OpenStudy": func() error { _, err := helper.OpenStudy(ctx, h, nil); return err },
+		"Receive":   func() error { return helper.Receive(ctx, h, "p0", nil) },
+		"Advance":   func() error { _, err := helper.Advance(ctx, h, nil); return err },
+	} {
+		if call() == nil {
+			t.Errorf("a helper does what is the coordinator's: %s", name)
+		}
+	}
+}
+
+func bothOf(t study.Task) task { return task{t, must(bodiesOf(t))} }
+
+// liar changes what a helper says.
+type liar struct {
+	link
+	accept  func(Signed) Signed
+	reveal  func([32]byte) [32]byte
+	answers func([]Answer) []Answer
+	seal    func([]byte) []byte
+	share   func(Signed) Signed
+}
+
+func (l liar) Accept(ctx context.Context, h study.Hash, a Signed) (Signed, error) {
+	out, err := l.w.servers[1].Accept(ctx, h, a)
+	if err == nil && l.accept != nil {
+		out = l.accept(out)
+	}
+	return out, err
+}
+
+func (l liar) Reveal(ctx context.Context, h study.Hash, x [32]byte, s Signed) ([32]byte, error) {
+	out, err := l.w.servers[1].Reveal(ctx, h, x, s)
+	if err == nil && l.reveal != nil {
+		out = l.reveal(out)
+	}
+	return out, err
+}
+
+func (l liar) Prepare(ctx context.Context, h study.Hash, o []Offer) ([]Answer, error) {
+	out, err := l.w.servers[1].Prepare(ctx, h, o)
+	if err == nil && l.answers != nil {
+		out = l.answers(out)
+	}
+	return out, err
+}
+
+func (l liar) Seal(ctx context.Context, h study.Hash, s Signed) ([]byte, error) {
+	out, err := l.w.servers[1].Seal(ctx, h, s)
+	if err == nil && l.seal != nil {
+		out = l.seal(out)
+	}
+	return out, err
+}
+
+func (l liar) Share(ctx context.Context, h study.Hash) (Signed, error) {
+	out, err := l.w.servers[1].Share(ctx, h)
+	if err == nil && l.share != nil {
+		out = l.share(out)
+	}
+	return out, err
+}
+
+// TestDishonestHelper: a coordinator takes nothing of a helper that lies about its key, what
+// it accepted, the set or its release; what it cannot tell from a party that cheated is a
+// party refused, and no more than that.
+func TestDishonestHelper(t *testing.T) {
+	changed := func(b []byte) []byte { b = bytes.Clone(b); b[len(b)-1] ^= 1; return b }
+	resigned := func(w *world, kind protocol.Document, change func(map[string]any)) func(Signed) Signed {
+		return func(s Signed) Signed { return rewritten(w.signers[1], kind, s, change) }
+	}
+	for name, c := range map[string]struct {
+		lie  func(w *world, l *liar)
+		want error // of Advance or OpenStudy; nil: released, with so many
+		left int
+	}{
+		"honest": {func(*world, *liar) {}, nil, 3},
+		"an acceptance of other noise": {func(w *world, l *liar) {
+			l.accept = resigned(w, protocol.AcceptanceDocument, func(m map[string]any) { m["terms"] = "00" })
+		}, ErrConflict, 0},
+		"with another coordinator": {func(w *world, l *liar) {
+			l.accept = resigned(w, protocol.AcceptanceDocument, func(m map[string]any) { m["coordinator"] = fmt.Sprintf("%064d", 1) })
+		}, ErrConflict, 0},
+		"signed by another": {func(w *world, l *liar) {
+			l.accept = func(s Signed) Signed { return Signed{s.Document, changed(s.Signature)} }
+		}, protocol.ErrDamaged, 0},
+		"another half": {func(w *world, l *liar) { l.reveal = func(x [32]byte) [32]byte { x[0] ^= 1; return x } }, ErrConflict, 0},
+		"a message that was changed": {func(w *world, l *liar) {
+			l.answers = func(a []Answer) []Answer { a[1].Message = changed(a[1].Message); return a }
+		}, ErrFailed, 0},
+		"fewer answers":            {func(w *world, l *liar) { l.answers = func(a []Answer) []Answer { return a[:1] } }, errAny, 0},
+		"answers in another order": {func(w *world, l *liar) { l.answers = func(a []Answer) []Answer { a[0], a[1] = a[1], a[0]; return a } }, errAny, 0},
+		"a party that it refuses": {func(w *world, l *liar) {
+			l.answers = func(a []Answer) []Answer { a[0] = Answer{Party: a[0].Party}; return a }
+		}, ErrConflict, 0}, // its own set has it
+		"a signature of another set": {func(w *world, l *liar) { l.seal = changed }, protocol.ErrDamaged, 0},
+		"a share of another set": {func(w *world, l *liar) {
+			l.share = resigned(w, protocol.ShareDocument, func(m map[string]any) { m["set"] = fmt.Sprintf("%064d", 1) })
+		}, ErrConflict, 0},
+		"the coordinator's share": {func(w *world, l *liar) {
+			l.share = resigned(w, protocol.ShareDocument, func(m map[string]any) { m["published"] = ownShare(w) })
+		}, ErrConflict, 0},
+		"a share that was changed": {func(w *world, l *liar) {
+			l.share = func(s Signed) Signed { return Signed{changed(s.Document), s.Signature} }
+		}, protocol.ErrDamaged, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			task := taskOf(3, 2)
+			w, h := newWorld(t, task), task.Hash()
+			l := liar{link: link{w}}
+			c.lie(w, &l)
+			err := func() error {
+				if _, err := w.servers[0].OpenStudy(ctx, h, l); err != nil {
+					return err
+				}
+				for i, p := range task.Plan().Roster {
+					must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())))
+				}
+				must(0, w.servers[0].CloseStudy(ctx, h))
+				_, err := w.servers[0].Advance(ctx, h, l)
+				return err
+			}()
+			if c.want == errAny && err == nil || c.want != errAny && !errors.Is(err, c.want) {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+			if o, err := w.servers[0].Released(ctx, h); (err == nil) != (c.want == nil) || o.Of.Contributions != c.left {
+				t.Errorf("released of %d: %v", o.Of.Contributions, err)
+			}
+		})
+	}
+}
+
+var errAny = errors.New("any error")
+
+// ownShare is what the coordinator published.
+func ownShare(w *world) []byte {
+	for h := range w.tasks {
+		var s Share
+		must(0, study.DecodeStrictly(must(recordOf(w.servers[0], h)).Share.Document, &s))
+		return s.Published
+	}
+	return nil
+}
+
+// TestPutBack: a helper, or a coordinator, whose store or ledger was put back says nothing,
+// until its operator reconciles; a helper only with another sealing key, and then a plan that
+// the old store had not seen can be agreed again, under a second verify key, but no
+// contribution that was sent under the first can be prepared under it.
+func TestPutBack(t *testing.T) {
+	ctx := t.Context()
+	task := taskOf(3, 2)
+	w, h := newWorld(t, task), task.Hash()
+	before := w.copyOf(shares.Helper)
+	w.opened(h)
+	data := uploadOf(task, "p0", votes(task, 0, false), 1, w.sealing.Public())
+	must(0, w.servers[0].Receive(ctx, h, "p0", data))
+	must(w.servers[0].Advance(ctx, h, link{w}))
+	first := must(recordOf(w.servers[1], h))
+
+	w.back(shares.Helper, before, "shares.db")
+	must(0, w.start(shares.Helper))
+	helper := w.servers[1]
+	for name, call := range map[string]func() error{
+		"accept":  func() error { _, err := helper.Accept(ctx, h, first.Theirs); return err },
+		"reveal":  func() error { _, err := helper.Reveal(ctx, h, half{}, Signed{}); return err },
+		"prepare": func() error { _, err := helper.Prepare(ctx, h, nil); return err },
+		"seal":    func() error { _, err := helper.Seal(ctx, h, Signed{}); return err },
+		"share":   func() error { _, err := helper.Share(ctx, h); return err },
+	} {
+		if err := call(); !errors.Is(err, ErrBehind) {
+			t.Errorf("%s: %v, want ErrBehind", name, err)
+		}
+	}
+	if err := helper.Reconcile(ctx); err == nil {
+		t.Fatal("it reconciled with the key that contributions are sealed to")
+	}
+	w.stop(shares.Helper)
+	w.sealing = must(protocol.NewSealingKey())
+	must(0, w.start(shares.Helper))
+	helper = w.servers[1]
+	must(0, helper.Reconcile(ctx))
+	if helper.Reconcile(ctx) == nil {
+		t.Error("it reconciled twice")
+	}
+	w.stop(shares.Helper)
+	must(0, w.start(shares.Helper)) // and goes on after a restart
+	helper = w.servers[1]
+	// A coordinator that lies, and was not put back, proposes the plan anew.
+	own := must(sign(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{7})}))
+	accepted := must(helper.Accept(ctx, h, own))
+	must(helper.Reveal(ctx, h, half{7}, must(sign(w.signers[0], protocol.RevealDocument, Reveal{h, accepted.digest()}))))
+	f := shares.Ballots(task.Pool().Rows(), 2, 1)
+	u := upload{1, data[9 : 9+f.PartSize(0)], data[9+f.PartSize(0):]}
+	second := must(recordOf(helper, h))
+	message := must(f.Prepare(helper.key(h, second), shares.ContextOf(h, "p0"), 0, u.part)).Message()
+	answers, err := helper.Prepare(ctx, h, []Offer{u.offer("p0", message)})
+	if err != nil || answers[0].Accepted || answers[0].Message != nil {
+		t.Errorf("a contribution of before is prepared under a second key: %v, %v", answers, err)
+	}
+	if _, err := CheckAcceptance(task, accepted, Pins{w.signers[1].Key(), protocol.SealingPin(uploadKeyOf(first))}, w.signers[0].Key()); err == nil {
+		t.Error("a party that pinned the old key takes the new one from the coordinator")
+	}
+
+	// The coordinator alone, and a study that it does not know to be over.
+	w, task, h = full(t, 3)
+	before = w.copyOf(shares.Coordinator)
+	must(0, w.servers[0].CloseStudy(ctx, h))
+	w.back(shares.Coordinator, before, "shares.db")
+	must(0, w.start(shares.Coordinator))
+	if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, ErrBehind) {
+		t.Errorf("a coordinator that was put back goes on: %v", err)
+	}
+	must(0, w.servers[0].Reconcile(ctx))
+	if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, ErrFailed) {
+		t.Errorf("a study of before goes on: %v", err)
+	}
+
+	// The ledger alone: it would answer anew.
+	w, task, h = full(t, 3)
+	before = w.copyOf(shares.Helper)
+	must(0, w.servers[0].CloseStudy(ctx, h))
+	must(w.servers[0].Advance(ctx, h, link{w}))
+	w.back(shares.Helper, before, "ledger.db")
+	must(0, w.start(shares.Helper))
+	if _, err := w.servers[1].Share(ctx, h); !errors.Is(err, ErrBehind) {
+		t.Errorf("a helper with a ledger of before releases: %v", err)
+	}
+	// Both, and the head file's store half alone: the ledger says no by itself.
+	if _, err := privacy.Open(w.ledgers[1], privacy.Config{LastSequence: 1}); err != nil {
+		t.Error(err)
+	}
+}
+
+func uploadKeyOf(helpers record) []byte {
+	var a Acceptance
+	must(0, study.DecodeStrictly(helpers.Own.Document, &a))
+	return a.Sealing
+}
+
+// TestSecondSet: a helper whose store says another set than its ledger has answered for, as
+// if somebody wrote into it after the answer was drawn, draws no second one.
+func TestSecondSet(t *testing.T) {
+	ctx := t.Context()
+	w, _, h := full(t, 3)
+	must(0, w.servers[0].CloseStudy(ctx, h))
+	w.point = func(r shares.Role, effect string) {
+		if r == shares.Helper && effect == "after ledger" {
+			panic(killed{r})
+		}
+	}
+	if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, errCut) {
+		t.Fatal(err)
+	}
+	w.point = nil
+	must(0, w.start(shares.Helper))
+	honest := must(recordOf(w.servers[1], h)).Set
+	for _, set := range []Signed{{Document: []byte("{}")}, honest} {
+		must(w.servers[1].update(ctx, h, "test", func(_ *transaction, r *record) error { r.Set = set; return nil }))
+		_, err := w.servers[1].Share(ctx, h)
+		if bytes.Equal(set.Document, honest.Document) && err != nil || !bytes.Equal(set.Document, honest.Document) && !errors.Is(err, privacy.ErrConflict) {
+			t.Errorf("set %s: %v", set.Document, err)
+		}
+	}
+	if w.charges(shares.Helper) != 1 {
+		t.Error("it was charged twice")
+	}
+}
+
+// TestOpenRefuses: a coordinator that is its own helper, a helper without a key, a head file
+// that is missing, or of another key.
+func TestOpenRefuses(t *testing.T) {
+	ctx := t.Context()
+	w := newWorld(t)
+	for name, change := range map[string]func(*Config){
+		"its own helper":             func(c *Config) { c.Other = c.Signer.Key() },
+		"a helper without a key":     func(c *Config) { c.Sealing = nil },
+		"no head file":               func(c *Config) { c.Head += ".none" },
+		"no store":                   func(c *Config) { c.Store += ".none" },
+		"another sealing key":        func(c *Config) { c.Sealing = must(protocol.NewSealingKey()) },
+		"a coordinator with its key": func(c *Config) { c.Role = shares.Coordinator },
+	} {
+		c := w.config(shares.Helper)
+		change(&c)
+		if s, err := Open(ctx, c); err == nil {
+			s.Close()
+			t.Errorf("%s: it opened", name)
+		}
+	}
+	if InitHead(w.head(1), nil) == nil {
+		t.Error("a head file was written over")
+	}
+	for _, text := range []string{"", "steps -1 entry 0 sealing 00\n", "steps 1 entry 2 sealing 00ff\n", "steps x\n"} {
+		path := t.TempDir() + "/head"
+		must(0, protocol.WriteSecret(path, []byte(text)))
+		if _, err := readMark(path); err == nil {
+			t.Errorf("%q was read as a head file", text)
+		}
+	}
+}
+
+// TestCheckAcceptance: a party contributes only under its own pins, plan and noise, and
+// never where coordinator and helper are one.
+func TestCheckAcceptance(t *testing.T) {
+	task, other := taskOf(3, 2), taskOf(4, 2)
+	w, h := newWorld(t, task), task.Hash()
+	good := w.opened(h)
+	pins := Pins{w.signers[1].Key(), protocol.SealingPin(w.sealing.Public())}
+	check := func(task study.Task, a Signed, pins Pins) error {
+		_, err := CheckAcceptance(task, a, pins, w.signers[0].Key())
+		return err
+	}
+	must(0, check(task, good, pins))
+	changed := func(change func(map[string]any)) Signed {
+		return rewritten(w.signers[1], protocol.AcceptanceDocument, good, change)
+	}
+	if check(task, Signed{good.Document, w.signers[0].Sign(protocol.AcceptanceDocument, good.Document)}, Pins{w.signers[0].Key(), pins.Sealing}) == nil {
+		t.Error("a coordinator that is its own helper is taken")
+	}
+	for name, err := range map[string]error{
+		"another helper":          check(task, good, Pins{must(protocol.NewSigner()).Key(), pins.Sealing}),
+		"another sealing key":     check(task, good, Pins{pins.Signing, [32]byte{1}}),
+		"another plan":            check(other, good, pins),
+		"a coordinator's":         check(task, changed(func(m map[string]any) { m["role"] = "coordinator" }), pins),
+		"other noise":             check(task, changed(func(m map[string]any) { m["terms"] = "00" }), pins),
+		"no commitment":           check(task, changed(func(m map[string]any) { m["commitment"] = fmt.Sprintf("%064d", 0) }), pins),
+		"no coordinator's":        check(task, changed(func(m map[string]any) { delete(m, "coordinator") }), pins),
+		"a field it does not say": check(task, changed(func(m map[string]any) { m["more"] = 1 }), pins),
+	} {
+		if err == nil {
+			t.Errorf("%s: it was taken", name)
+		}
+	}
+}
+
+// TestTranscript: for any two vectors of a party, what either server is told and stores has
+// the same sizes, at each step.
+func TestTranscript(t *testing.T) {
+	ctx := t.Context()
+	var seen [2]string
+	for n := range seen {
+		task := taskOf(2, 4)
+		w, h := newWorld(t, task), task.Hash()
+		w.opened(h)
+		var sizes bytes.Buffer
+		w.point = func(r shares.Role, effect string) {
+			if effect[0] != 'r' { // remembered: the store can be read
+				return
+			}
+			must(0, w.servers[r].view(ctx, h, func(tx *transaction) error {
+				all, err := tx.contributions("TRUE")
+				for _, c := range all {
+					fmt.Fprintln(&sizes, r, effect, c.party, c.weight, c.verdict, len(c.upload), len(c.message))
+				}
+				row := must(tx.sum())
+				fmt.Fprintln(&sizes, r, effect, len(row.sum), row.weight, row.contributions)
+				return err
+			}))
+		}
+		for i, p := range task.Plan().Roster {
+			must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, n == 1), 1, w.sealing.Public())))
+		}
+		must(0, w.servers[0].CloseStudy(ctx, h))
+		must(w.servers[0].Advance(ctx, h, sized{link{w}, &sizes}))
+		seen[n] = sizes.String()
+	}
+	if seen[0] != seen[1] || len(seen[0]) < 500 {
+		t.Errorf("the servers see\n%s\nof one vector, and of another\n%s", seen[0], seen[1])
+	}
+}
+
+// sized notes the sizes of what passes between the servers.
+type sized struct {
+	link
+	to *bytes.Buffer
+}
+
+func (s sized) Prepare(ctx context.Context, h study.Hash, offers []Offer) ([]Answer, error) {
+	out, err := s.link.Prepare(ctx, h, offers)
+	for i, o := range offers {
+		fmt.Fprintln(s.to, o.Party, o.Weight, len(o.Head), len(o.Sealed), len(o.Message), out[i].Accepted, len(out[i].Message))
+	}
+	return out, err
+}
+
+// TestUploads: what is cut off, too long, of another version or weight is no upload.
+func TestUploads(t *testing.T) {
+	ctx := t.Context()
+	task := taskOf(2, 2)
+	w, h := newWorld(t, task), task.Hash()
+	data := uploadOf(task, "p0", votes(task, 0, false), 1, w.sealing.Public())
+	if err := w.servers[0].Receive(ctx, h, "p0", data); !errors.Is(err, study.ErrNotOpen) {
+		t.Errorf("before the servers agreed: %v", err)
+	}
+	w.opened(h)
+	for name, wrong := range map[string][]byte{
+		"nothing": nil, "cut off": data[:len(data)-1], "a header alone": data[:9], "too long": append(bytes.Clone(data), 0),
+		"another version": append([]byte{9}, data[1:]...), "another weight": append([]byte{1, 0, 0, 0, 0, 0, 0, 0, 2}, data[9:]...),
+		"a weight below 0": append([]byte{1, 255, 255, 255, 255, 255, 255, 255, 255}, data[9:]...),
+	} {
+		if err := w.servers[0].Receive(ctx, h, "p0", wrong); !errors.Is(err, study.ErrContribution) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := w.servers[0].Receive(ctx, h, "stranger", data); !errors.Is(err, study.ErrNotEnrolled) {
+		t.Errorf("a stranger's: %v", err)
+	}
+	must(0, w.servers[0].Receive(ctx, h, "p0", data))
+	if _, err := Contribute(taskWith(task, study.NoiseCoordinator), "p0", study.Inputs{}, w.sealing.Public()); err == nil {
+		t.Error("shares were made for a plan that has none")
+	}
+}

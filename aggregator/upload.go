@@ -1,0 +1,128 @@
+package aggregator
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"caucus/aggregation/shares"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/bodies"
+)
+
+// upload is what a party sends, once, to the coordinator: its part, and the helper's sealed.
+type upload struct {
+	weight int64
+	part   []byte
+	sealed []byte
+}
+
+const uploadVersion = 1
+
+func (u upload) bytes() []byte {
+	out := binary.BigEndian.AppendUint64([]byte{uploadVersion}, uint64(u.weight))
+	return append(append(out, u.part...), u.sealed...)
+}
+
+// parseUpload reads an upload of a task: its sizes follow from the weight, which is checked
+// against what the plan takes.
+func parseUpload(t bodies.Task, data []byte) (upload, error) {
+	fail := func(format string, args ...any) (upload, error) {
+		return upload{}, fmt.Errorf("%w: %s", study.ErrContribution, fmt.Sprintf(format, args...))
+	}
+	if len(data) < 9 || data[0] != uploadVersion {
+		return fail("it is cut off, or no upload of this version")
+	}
+	u := upload{weight: int64(binary.BigEndian.Uint64(data[1:]))}
+	form, err := formOf(t, u.weight)
+	if err != nil {
+		return upload{}, err
+	}
+	own, sealed := form.PartSize(shares.Coordinator), form.PartSize(shares.Helper)+protocol.SealOverhead
+	if len(data) != 9+own+sealed {
+		return fail("it has %d bytes, one of %d ballots or records has %d", len(data), u.weight, 9+own+sealed)
+	}
+	u.part, u.sealed = bytes.Clone(data[9:9+own]), bytes.Clone(data[9+own:])
+	return u, nil
+}
+
+// formOf is what a contribution of a weight is proved to be.
+func formOf(t bodies.Task, weight int64) (shares.Form, error) {
+	if least, most := t.Statistic.Weights(); weight < least || weight > most {
+		return shares.Form{}, fmt.Errorf("%w: it declares a weight of %d, the plan takes %d to %d", study.ErrContribution, weight, least, most)
+	}
+	q, ok := t.Statistic.(bodies.Provable)
+	if !ok {
+		return shares.Form{}, fmt.Errorf("nothing is proved of a share of what %s sends", t.Plan().Mechanism)
+	}
+	return bodies.FormOf(q, weight, t.Plan().MostSites())
+}
+
+// offer is what the helper is told of an upload.
+func (u upload) offer(party study.PartyID, message []byte) Offer {
+	return Offer{Party: party, Weight: u.weight, Head: bytes.Clone(shares.Head(u.part)), Other: sha256.Sum256(u.part), Sealed: u.sealed, Message: message}
+}
+
+// binding is what a share of this offer was sealed under.
+func (o Offer) binding(plan study.Hash) protocol.ShareBinding {
+	return protocol.ShareBinding{Plan: plan, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}
+}
+
+// Contribute makes a party's upload: its share of the statistic in two parts, the helper's
+// sealed to its key (CheckAcceptance gives it). It draws from the operating system, so a
+// second call gives another upload: keep the first before its first byte leaves, and send no
+// other.
+func Contribute(t study.Task, party study.PartyID, in study.Inputs, sealing []byte) ([]byte, error) {
+	of, ok := bodies.Of(t)
+	if !ok || t.Plan().Noise != study.NoiseAggregators {
+		return nil, fmt.Errorf("contribute shares: the plan is none for two aggregators")
+	}
+	weight, parts, err := of.Split(in, party, rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	u := upload{weight: weight, part: parts[shares.Coordinator]}
+	u.sealed, err = protocol.SealShare(sealing, u.offer(party, nil).binding(t.Hash()), parts[shares.Helper])
+	return u.bytes(), err
+}
+
+// Pins are what a party was told of a helper, by other ways than its coordinator's.
+type Pins struct {
+	Signing protocol.SignerKey
+	Sealing [sha256.Size]byte // protocol.SealingPin
+}
+
+// CheckAcceptance says whether a party may contribute to a study: its helper, known by pins,
+// agreed to this plan, under exactly the noise that the party computes, with both servers
+// committed to the verify key. It gives the key to seal to.
+func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Verifier) (sealing []byte, err error) {
+	fail := func(format string, args ...any) ([]byte, error) {
+		return nil, fmt.Errorf("the helper's acceptance: %w", fmt.Errorf(format, args...))
+	}
+	if coordinator.Verify(protocol.AcceptanceDocument, a.Document, a.Signature) == nil {
+		return fail("it is signed by the coordinator itself: a coordinator that is its own helper sees everything")
+	}
+	var said Acceptance
+	if err := a.read(pins.Signing, protocol.AcceptanceDocument, &said); err != nil {
+		return fail("it is not signed by the helper that this site's policy names: %w", err)
+	}
+	terms, err := study.TermsDigest(t)
+	switch {
+	case err != nil:
+		return fail("%w", err)
+	case said.Plan != t.Hash():
+		return fail("it is of another plan, %s", said.Plan)
+	case said.Role != shares.Helper.String():
+		return fail("it is a %s's", said.Role)
+	case said.Terms != terms:
+		return fail("the helper would add other noise than this site computes from the plan and its pool")
+	case said.Coordinator == nil || *said.Coordinator == Digest{} || said.Commitment == Digest{}:
+		return fail("the servers have not committed to a verify key")
+	case protocol.SealingPin(said.Sealing) != pins.Sealing:
+		return fail("it names another sealing key than this site's policy: get the helper's new one from its operator, not from the coordinator")
+	}
+	return said.Sealing, nil
+}

@@ -1,0 +1,359 @@
+package aggregator
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/shares"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/kinds"
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// taskOf is a party-level tally of so many parties and classes: party i votes for class 1 on
+// row i alone, so that a cell above 1 in the sum is a double count.
+func taskOf(parties, classes int) study.Task {
+	text := "label: {column: y, classes: [" + strings.Join(strings.Split("abcdefg"[:classes], ""), ", ") + "]}\nfeatures:\n  - {column: x, kind: numeric, min: 0, max: 1}\n"
+	schema := must(dataset.ParseSchema(strings.NewReader(text)))
+	p := study.Plan{
+		Name: "trial", Kind: "classify", Schema: schema, Map: dataset.Identity(schema),
+		Unit: privacy.Party, Epsilon: 8, Delta: 1e-6, Mechanism: "tally", Noise: study.NoiseAggregators, Shards: 1, Minimum: 2, Lambda: 1,
+		Simulated: true, // what daemons refuse may be tried here
+	}
+	for i := range parties {
+		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("p%d", i)))
+	}
+	rows := mat.NewDense(2*parties, schema.Dim(), nil)
+	for i := range 2 * parties {
+		rows.Set(i, 0, float64(i)/float64(2*parties))
+	}
+	pool := auxdata.Virtual(rows, p.Map)
+	p.Pool = pool.Digest
+	if err := kinds.Check(p); err != nil {
+		panic(err)
+	}
+	return must(kinds.NewTask(p, pool))
+}
+
+// votes are a party's, on its own row, or on the other row that is its own.
+func votes(t study.Task, party int, other bool) []int64 {
+	classes, rows := len(t.Plan().Schema.Classes()), t.Pool().Rows()
+	row := party
+	if other {
+		row += rows / 2
+	}
+	if classes == 2 {
+		v := make([]int64, rows)
+		v[row] = 1
+		return v
+	}
+	v := make([]int64, rows*classes)
+	for i := range rows {
+		class := 0
+		if i == row {
+			class = 1
+		}
+		v[i*classes+class] = 1
+	}
+	return v
+}
+
+// uploadOf is a party's upload of a vector, as Contribute makes it of records.
+func uploadOf(t study.Task, party study.PartyID, vector []int64, weight int64, sealing []byte) []byte {
+	of, _ := bodies.Of(t)
+	form := must(formOf(of, weight))
+	parts := must(form.Split(shares.ContextOf(t.Hash(), string(party)), vector, rand.Reader))
+	u := upload{weight: weight, part: parts[0]}
+	u.sealed = must(protocol.SealShare(sealing, u.offer(party, nil).binding(t.Hash()), parts[1]))
+	return u.bytes()
+}
+
+// killed is what a server's process dies of.
+type killed struct{ role shares.Role }
+
+var errCut = errors.New("the other server is gone")
+
+// world is two servers, each with files of its own.
+type world struct {
+	t       testing.TB
+	tasks   map[study.Hash]study.Task
+	dirs    [2]string
+	signers [2]*protocol.Signer
+	sealing *protocol.SealingKey
+	servers [2]*Server
+	ledgers [2]*journal.Journal
+	// point, where not nil, is told each effect; it may panic with killed.
+	point func(role shares.Role, effect string)
+	said  said
+}
+
+// said is all that a server ever let out, by what it is of.
+type said struct{ all [2]map[string]string }
+
+// note holds what leaves a server against what left it before.
+func (s *said) note(t testing.TB, r shares.Role, what string, is any) {
+	if s.all[r] == nil {
+		s.all[r] = map[string]string{}
+	}
+	now := fmt.Sprintf("%x", is)
+	if old, ok := s.all[r][what]; ok && old != now {
+		t.Errorf("the %v said two things of %s", r, what)
+	}
+	s.all[r][what] = now
+}
+
+func newWorld(t testing.TB, tasks ...study.Task) *world {
+	w := &world{t: t, tasks: map[study.Hash]study.Task{}, sealing: must(protocol.NewSealingKey())}
+	for _, task := range tasks {
+		w.tasks[task.Hash()] = task
+	}
+	for r := range w.dirs {
+		w.dirs[r], w.signers[r] = t.TempDir(), must(protocol.NewSigner())
+	}
+	for r := range w.dirs {
+		must(0, Create(w.path(r, "shares.db")))
+		var public []byte
+		if r == 1 {
+			public = w.sealing.Public()
+		}
+		must(0, InitHead(w.head(r), public))
+		must(0, w.start(shares.Role(r)))
+	}
+	t.Cleanup(func() {
+		for r := range w.servers {
+			w.stop(shares.Role(r))
+		}
+	})
+	return w
+}
+
+func (w *world) path(r int, name string) string { return filepath.Join(w.dirs[r], name) }
+func (w *world) head(r int) string              { return w.dirs[r] + ".head" }
+
+func (w *world) config(r shares.Role) Config {
+	c := Config{
+		Role: r, Store: w.path(int(r), "shares.db"), Head: w.head(int(r)), Signer: w.signers[r], Other: w.signers[1-r].Key(), Journal: w.ledgers[r],
+		Task: func(_ context.Context, h study.Hash) (study.Task, error) {
+			if t := w.tasks[h]; t != nil {
+				return t, nil
+			}
+			return nil, errors.New("no such plan")
+		},
+		Checkpoint: func(effect string) {
+			if w.point != nil {
+				w.point(r, effect)
+			}
+		},
+	}
+	if r == shares.Helper {
+		c.Sealing, c.Serves = w.sealing, func(study.Task) error { return nil }
+	}
+	return c
+}
+
+func (w *world) start(r shares.Role) (err error) {
+	if w.servers[r] != nil {
+		return nil
+	}
+	if w.ledgers[r], err = journal.OpenSQLite(w.path(int(r), "ledger.db")); err != nil {
+		return err
+	}
+	w.servers[r], err = Open(context.Background(), w.config(r))
+	if err != nil {
+		w.ledgers[r].Close()
+	}
+	return err
+}
+
+func (w *world) stop(r shares.Role) {
+	if s := w.servers[r]; s != nil {
+		must(0, s.Close())
+		must(0, w.ledgers[r].Close())
+		w.servers[r] = nil
+	}
+}
+
+// run runs fn on the coordinator; if its process dies in it, that is errCut and it is gone.
+func (w *world) run(fn func(c *Server) error) error {
+	return w.alive(shares.Coordinator, func(s *Server) error { return fn(s) })
+}
+
+func (w *world) alive(r shares.Role, fn func(*Server) error) (err error) {
+	if w.servers[r] == nil {
+		return errCut
+	}
+	defer func() {
+		if k, ok := recover().(killed); ok {
+			if k.role != r {
+				panic(k)
+			}
+			w.stop(r)
+			err = errCut
+		}
+	}()
+	return fn(w.servers[r])
+}
+
+// link is the stream from coordinator to helper: what either says is kept.
+type link struct{ w *world }
+
+func (l link) call(fn func(h *Server) error) error { return l.w.alive(shares.Helper, fn) }
+
+func (l link) Accept(ctx context.Context, plan study.Hash, a Signed) (out Signed, err error) {
+	l.w.said.note(l.w.t, 0, fmt.Sprint("acceptance ", plan), a.Document)
+	err = l.call(func(h *Server) error { out, err = h.Accept(ctx, plan, a); return err })
+	if err == nil {
+		l.w.said.note(l.w.t, 1, fmt.Sprint("acceptance ", plan), out.Document)
+	}
+	return out, err
+}
+
+func (l link) Reveal(ctx context.Context, plan study.Hash, half [32]byte, s Signed) (out [32]byte, err error) {
+	l.w.said.note(l.w.t, 0, fmt.Sprint("half ", plan), half)
+	err = l.call(func(h *Server) error { out, err = h.Reveal(ctx, plan, half, s); return err })
+	if err == nil {
+		l.w.said.note(l.w.t, 1, fmt.Sprint("half ", plan), out)
+	}
+	return out, err
+}
+
+func (l link) Prepare(ctx context.Context, plan study.Hash, offers []Offer) (out []Answer, err error) {
+	for _, o := range offers {
+		l.w.said.note(l.w.t, 0, fmt.Sprint("message ", plan, o.Party), o.Message)
+	}
+	err = l.call(func(h *Server) error { out, err = h.Prepare(ctx, plan, offers); return err })
+	if err == nil {
+		for _, a := range out {
+			l.w.said.note(l.w.t, 1, fmt.Sprint("message ", plan, a.Party), a)
+		}
+	}
+	return out, err
+}
+
+func (l link) Seal(ctx context.Context, plan study.Hash, set Signed) (out []byte, err error) {
+	l.w.said.note(l.w.t, 0, fmt.Sprint("set ", plan), set.Document)
+	err = l.call(func(h *Server) error { out, err = h.Seal(ctx, plan, set); return err })
+	if err == nil {
+		l.w.said.note(l.w.t, 1, fmt.Sprint("set ", plan), out)
+	}
+	return out, err
+}
+
+func (l link) Share(ctx context.Context, plan study.Hash) (out Signed, err error) {
+	err = l.call(func(h *Server) error { out, err = h.Share(ctx, plan); return err })
+	if err == nil {
+		l.w.said.note(l.w.t, 1, fmt.Sprint("share ", plan), out.Document)
+	}
+	return out, err
+}
+
+// heldBy is a server's share of the sum, as its store has it.
+func (w *world) heldBy(r shares.Role, h study.Hash) (row sumRow) {
+	w.t.Helper()
+	must(0, w.servers[r].view(context.Background(), h, func(t *transaction) (err error) { row, err = t.sum(); return err }))
+	return row
+}
+
+// sum is what both servers' shares add up to.
+func (w *world) sum(h study.Hash) []int64 {
+	w.t.Helper()
+	of, _ := bodies.Of(w.tasks[h])
+	var residues [2][][2]uint64
+	for r := range residues {
+		share := must(shares.Form{Cells: of.Statistic.Cells()}.ParseShare(w.heldBy(shares.Role(r), h).sum))
+		for _, x := range must(share.Residues()) {
+			residues[r] = append(residues[r], x)
+		}
+	}
+	return must(shares.Combine(residues[0], residues[1]))
+}
+
+// charges are how many entries a server's ledger has.
+func (w *world) charges(r shares.Role) int64 {
+	return must(privacy.HeadOf(context.Background(), w.ledgers[r])).Sequence
+}
+
+// copyOf copies a server's files, and back puts them back; not the head file.
+func (w *world) copyOf(r shares.Role) map[string][]byte {
+	running := w.servers[r] != nil
+	w.stop(r)
+	files := map[string][]byte{}
+	for _, e := range must(os.ReadDir(w.dirs[r])) {
+		files[e.Name()] = must(os.ReadFile(w.path(int(r), e.Name())))
+	}
+	if running {
+		must(0, w.start(r))
+	}
+	return files
+}
+
+func (w *world) back(r shares.Role, files map[string][]byte, names ...string) {
+	w.stop(r)
+	for _, e := range must(os.ReadDir(w.dirs[r])) {
+		if slices.Contains(names, strings.SplitN(e.Name(), "-", 2)[0]) {
+			must(0, os.Remove(w.path(int(r), e.Name())))
+		}
+	}
+	for name, data := range files {
+		if slices.Contains(names, strings.SplitN(name, "-", 2)[0]) {
+			must(0, os.WriteFile(w.path(int(r), name), data, 0o600))
+		}
+	}
+}
+
+func drawn(n int) *mathrand.Rand { return mathrand.New(mathrand.NewPCG(uint64(n), 7)) }
+
+func bodiesOf(t study.Task) (bodies.Task, error) {
+	of, ok := bodies.Of(t)
+	if !ok {
+		return of, errors.New("it has no statistic")
+	}
+	return of, nil
+}
+
+// rewritten is a document with a field changed, signed again.
+func rewritten(by *protocol.Signer, kind protocol.Document, s Signed, change func(map[string]any)) Signed {
+	m := map[string]any{}
+	must(0, json.Unmarshal(s.Document, &m))
+	change(m)
+	b := must(json.Marshal(m))
+	return Signed{b, by.Sign(kind, b)}
+}
+
+// bytesOf is a share as bytes.
+func bytesOf(s shares.Share, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s.MarshalBinary()
+}
+
+// taskWith is a task of the same plan with noise elsewhere.
+func taskWith(t study.Task, noise string) study.Task {
+	p := t.Plan()
+	p.Noise = noise
+	return must(kinds.NewTask(p, t.Pool()))
+}

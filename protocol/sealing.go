@@ -1,0 +1,132 @@
+package protocol
+
+import (
+	"bytes"
+	"crypto/hpke"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+
+	"caucus/study"
+)
+
+// What a helper's share is sealed with: HPKE (RFC 9180) to a key of ML-KEM-768 and X25519
+// together, so that who keeps sealed shares until there is a machine that breaks the one
+// still has the other before him.
+var (
+	sealingKEM  = hpke.MLKEM768X25519()
+	sealingKDF  = hpke.HKDFSHA256()
+	sealingAEAD = hpke.AES256GCM()
+)
+
+// sealingInfo is HPKE's info: a box for another purpose does not open.
+const sealingInfo = "caucus helper share 1"
+
+// SealOverhead is by how many bytes a sealed share is longer than the share.
+const SealOverhead = 1120 + 16
+
+// SealingKey opens what was sealed to its public part. It is a helper's.
+type SealingKey struct{ key hpke.PrivateKey }
+
+// NewSealingKey makes a key.
+func NewSealingKey() (*SealingKey, error) {
+	key, err := sealingKEM.GenerateKey()
+	if err != nil {
+		return nil, fmt.Errorf("make sealing key: %w", err)
+	}
+	return &SealingKey{key}, nil
+}
+
+// LoadSealingKey reads what Save wrote.
+func LoadSealingKey(path string) (*SealingKey, error) {
+	text, err := readSecret(path)
+	if err != nil {
+		return nil, fmt.Errorf("read sealing key: %w", err)
+	}
+	secret, err := hex.DecodeString(string(bytes.TrimSpace(text)))
+	if err != nil {
+		return nil, fmt.Errorf("read sealing key: %s is not hexadecimal", path)
+	}
+	key, err := sealingKEM.NewPrivateKey(secret)
+	if err != nil {
+		return nil, fmt.Errorf("read sealing key: %s: %w", path, err)
+	}
+	return &SealingKey{key}, nil
+}
+
+// Save writes the key with mode 0600.
+func (k *SealingKey) Save(path string) error {
+	secret, err := k.key.Bytes()
+	if err == nil {
+		err = WriteSecret(path, fmt.Appendf(nil, "%x\n", secret))
+	}
+	if err != nil {
+		return fmt.Errorf("save sealing key: %w", err)
+	}
+	return nil
+}
+
+// Public is what others seal to, 1216 bytes.
+func (k *SealingKey) Public() []byte { return k.key.PublicKey().Bytes() }
+
+// SealingPin is the SHA-256 of a public sealing key: what a party's policy pins.
+func SealingPin(public []byte) [sha256.Size]byte { return sha256.Sum256(public) }
+
+// ShareBinding says what a sealed share belongs to. It is authenticated with the share: a
+// box opens under its own binding only.
+type ShareBinding struct {
+	Plan   study.Hash
+	Party  study.PartyID
+	Weight int64 // ballots or records, public
+	// Head is nonce and public share, which both servers get alike.
+	Head []byte
+	// Other digests the part that the other server gets.
+	Other [sha256.Size]byte
+}
+
+// bytes are HPKE's associated data: each field of a fixed length, or its length before it.
+func (b ShareBinding) bytes() []byte {
+	out := append([]byte("helper"), b.Plan[:]...)
+	for _, field := range [][]byte{[]byte(b.Party), b.Head} {
+		out = binary.BigEndian.AppendUint32(out, uint32(len(field)))
+		out = append(out, field...)
+	}
+	out = binary.BigEndian.AppendUint64(out, uint64(b.Weight))
+	return append(out, b.Other[:]...)
+}
+
+// SealShare seals a helper's share to its public key.
+func SealShare(public []byte, b ShareBinding, share []byte) ([]byte, error) {
+	fail := func(err error) ([]byte, error) { return nil, fmt.Errorf("seal share: %w", err) }
+	to, err := sealingKEM.NewPublicKey(public)
+	if err != nil {
+		return fail(err)
+	}
+	enc, sender, err := hpke.NewSender(to, sealingKDF, sealingAEAD, []byte(sealingInfo))
+	if err != nil {
+		return fail(err)
+	}
+	box, err := sender.Seal(b.bytes(), share)
+	if err != nil {
+		return fail(err)
+	}
+	return append(enc, box...), nil
+}
+
+// OpenShare opens what was sealed under exactly this binding; an error wraps ErrDamaged.
+func (k *SealingKey) OpenShare(b ShareBinding, sealed []byte) ([]byte, error) {
+	const enc = SealOverhead - 16
+	if len(sealed) < SealOverhead {
+		return nil, fmt.Errorf("%w: a sealed share has %d bytes, at least %d are needed", ErrDamaged, len(sealed), SealOverhead)
+	}
+	from, err := hpke.NewRecipient(sealed[:enc], k.key, sealingKDF, sealingAEAD, []byte(sealingInfo))
+	if err != nil {
+		return nil, fmt.Errorf("%w: a sealed share: %w", ErrDamaged, err)
+	}
+	share, err := from.Open(b.bytes(), sealed[enc:])
+	if err != nil {
+		return nil, fmt.Errorf("%w: a share was sealed to another key, or for another plan, party, weight or upload", ErrDamaged)
+	}
+	return share, nil
+}

@@ -1,0 +1,78 @@
+package protocol
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"caucus/study"
+)
+
+// TestSealedShare: a share opens with the key that it was sealed to, kept in a file, and
+// under its own binding alone; its size is that of the share and a constant.
+func TestSealedShare(t *testing.T) {
+	made, err := NewSealingKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "sealing.key")
+	if err := made.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	key, err := LoadSealingKey(path)
+	if err != nil || !bytes.Equal(key.Public(), made.Public()) {
+		t.Fatalf("another key was read: %v", err)
+	}
+	binding := ShareBinding{Plan: study.Hash{1}, Party: "north", Weight: 7, Head: []byte("nonce and public share"), Other: [32]byte{2}}
+	share := []byte("144 bytes of a share")
+	sealed, err := SealShare(key.Public(), binding, share)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sealed) != len(share)+SealOverhead {
+		t.Errorf("sealed it has %d bytes more, SealOverhead says %d", len(sealed)-len(share), SealOverhead)
+	}
+	if got, err := key.OpenShare(binding, sealed); err != nil || !bytes.Equal(got, share) {
+		t.Errorf("opened: %q, %v", got, err)
+	}
+	refused := func(what string, k *SealingKey, b ShareBinding, sealed []byte) {
+		t.Helper()
+		if _, err := k.OpenShare(b, sealed); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v, want a refusal", what, err)
+		}
+	}
+	for what, change := range map[string]func(*ShareBinding){
+		"another plan":   func(b *ShareBinding) { b.Plan[5]++ },
+		"another party":  func(b *ShareBinding) { b.Party = "south" },
+		"another weight": func(b *ShareBinding) { b.Weight++ },
+		"another nonce":  func(b *ShareBinding) { b.Head = []byte("nonce and another share") },
+		"another part":   func(b *ShareBinding) { b.Other[3]++ },
+		// Fields that run into each other would read alike.
+		"party and head moved": func(b *ShareBinding) { b.Party, b.Head = b.Party+"n", b.Head[1:] },
+	} {
+		b := binding
+		b.Head = bytes.Clone(b.Head)
+		change(&b)
+		refused(what, key, b, sealed)
+	}
+	for at := range sealed {
+		changed := bytes.Clone(sealed)
+		changed[at] ^= 1
+		refused("a changed byte", key, binding, changed)
+	}
+	for _, n := range []int{0, 1, SealOverhead - 1, SealOverhead, len(sealed) - 1} {
+		refused("cut off", key, binding, sealed[:n])
+	}
+	other, err := NewSealingKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("another key", other, binding, sealed)
+	if SealingPin(other.Public()) == SealingPin(key.Public()) {
+		t.Error("two keys have one pin")
+	}
+	if _, err := SealShare([]byte("no key"), binding, share); err == nil {
+		t.Error("sealed to what is no key")
+	}
+}
