@@ -40,6 +40,7 @@ type Agent struct {
 	// preparation prepares contributions, one after the other.
 	preparation *preparation
 	clock       clock.Clock // Config.Clock, complete
+	counts      *counts
 	// jitter draws a wait from one.
 	jitter func(time.Duration) time.Duration
 }
@@ -74,7 +75,7 @@ func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Con
 	}
 	return &Agent{
 		state: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
-		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, reports: newReports(c.Quiet), preparation: &preparation{prepare: s.draft, clock: c.Clock}, clock: c.Clock, jitter: jitter,
+		said: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, reports: newReports(c.Quiet), preparation: &preparation{prepare: s.draft, clock: c.Clock}, clock: c.Clock, jitter: jitter, counts: newCounts(),
 	}, nil
 }
 
@@ -109,6 +110,11 @@ func (a *Agent) Run(ctx context.Context) error {
 		id := a.id // it may be renewed meanwhile
 		gossip.Go(func() { a.gossip(ctx, id) })
 	}
+	shut, err := a.shown()
+	if err != nil {
+		return err
+	}
+	defer shut()
 	a.run = newRun()
 	stepTime() // while nothing else is to do
 	a.log.Info("agent started")
@@ -124,6 +130,7 @@ func (a *Agent) Run(ctx context.Context) error {
 			a.log.Info("agent stopped")
 			return nil
 		}
+		a.polled(ctx, err)
 		wait := a.jitter(a.state.config.Poll)
 		if err != nil {
 			wait = backoff(failures, a.state.config.MaxBackoff)

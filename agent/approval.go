@@ -22,6 +22,9 @@ type Approver struct {
 	Name string
 	// Key signs the approval, where the policy names approvers.
 	Key *protocol.Signer
+	// Through says by what the person came, where it is not the command line; it stands
+	// beside the account.
+	Through string
 	// Shown is the start of what Review.Shown was when the person looked: where
 	// it is something else now, nothing is approved. Empty takes what it is now.
 	Shown string
@@ -129,6 +132,14 @@ func account() string {
 	return fmt.Sprintf("%s (uid %s)", u.Username, u.Uid)
 }
 
+// account is the user of the process, and by what a person came to it.
+func (who Approver) account() string {
+	if who.Through == "" {
+		return account()
+	}
+	return account() + ", through " + who.Through
+}
+
 // name is who an approver is, under a policy.
 func (who Approver) name() (string, error) {
 	name := who.Name
@@ -178,7 +189,7 @@ func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review,
 	case !strings.HasPrefix(r.Shown, who.Shown):
 		return fail(fmt.Errorf("its source was declared anew, and is %s now: look at it again (caucus agent preview %s)", r.Shown[:16], Printable(r.Study)))
 	}
-	yes := approval{Name: as, Account: account(), At: a.now().UTC(), Shown: r.Shown}
+	yes := approval{Name: as, Account: who.account(), At: a.now().UTC(), Shown: r.Shown}
 	if key, named := p.Approvers[as]; len(p.Approvers) > 0 {
 		switch {
 		case !named:
@@ -229,7 +240,7 @@ func (a *Agent) Refuse(ctx context.Context, name string, who Approver, reason st
 	case d.has(fileClosed):
 		return fail(fmt.Errorf("it is closed already: %s", r.Closed))
 	}
-	no := refusal{Name: as, Account: account(), At: a.now().UTC(), Reason: strings.TrimSpace(reason)}
+	no := refusal{Name: as, Account: who.account(), At: a.now().UTC(), Reason: strings.TrimSpace(reason)}
 	if err := a.state.audit.record(auditRefused, h, r.Study, "by", as, "account", no.Account); err != nil {
 		return fail(err)
 	}

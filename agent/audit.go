@@ -44,10 +44,11 @@ const (
 	auditDeclared = "declared" // a person said how a source is read and how many records it has
 )
 
-// Who says no, beside persons.
+// Who says no. A person has a name in the log; byPerson is for counts.
 const (
 	byPolicy = "policy"
 	byLedger = "ledger"
+	byPerson = "person"
 )
 
 // AuditFile is where an agent's audit log lies.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"caucus/internal/clock"
+	"caucus/internal/webpage"
 	"caucus/internal/yamlfile"
 	"caucus/protocol"
 )
@@ -47,6 +48,12 @@ type Config struct {
 	// operator is told one of few words with each poll: a person has to approve, no source
 	// is declared, it takes no part, the clocks are apart, the deadline is too near.
 	Quiet bool `yaml:"quiet"`
+	// Page is a loopback host:port for a page on which this site's own person reads what
+	// is asked, and approves or refuses, as caucus agent preview, approve and refuse do: for
+	// who has a link (caucus agent page). Empty is off. Metrics is one for Prometheus, without
+	// TLS; it names no study. Empty is off.
+	Page    string `yaml:"page"`
+	Metrics string `yaml:"metrics"`
 	// Policy is what the site allows.
 	Policy Policy `yaml:"policy"`
 	// Audit is where the audit log goes beside the state folder.
@@ -155,6 +162,17 @@ func (c Config) Validate() error {
 		if err := c.Data[name].Mapping.Inline.Validate(); err != nil {
 			return fmt.Errorf("data: %s: mapping: %w", name, err)
 		}
+	}
+	for _, at := range []struct{ field, address string }{{"page", c.Page}, {"metrics", c.Metrics}} {
+		if at.address == "" {
+			continue
+		}
+		if err := webpage.CheckAddress(at.address); err != nil {
+			return fmt.Errorf("%s: %w", at.field, err)
+		}
+	}
+	if c.Page != "" && c.Page == c.Metrics {
+		return fmt.Errorf("metrics: %q is the page's address: give each a port of its own", c.Metrics)
 	}
 	if err := c.Learner.validate(); err != nil {
 		return fmt.Errorf("learner: %w", err)

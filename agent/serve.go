@@ -213,6 +213,9 @@ func (a *Agent) decline(ctx context.Context, d dossier, h study.Hash) error {
 	if err := a.link.Decline(ctx, h); err != nil {
 		return err
 	}
+	if d.has(fileRefused) {
+		a.counts.refusals.WithLabelValues(byPerson).Inc()
+	}
 	return d.write(fileDeclined, nil)
 }
 
@@ -271,6 +274,9 @@ func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) 
 		return err
 	}
 	a.recorded[line] = true
+	if what == auditRefused {
+		a.counts.refused(args)
+	}
 	return nil
 }
 

@@ -10,14 +10,21 @@ import (
 
 // page is text for a person: names at the left, what is said of them at the
 // right.
-type page struct{ text strings.Builder }
+type page []pageLine
+
+// pageLine is a line of it; without a name it goes on with the one before.
+type pageLine struct{ Name, Text string }
 
 func (p *page) line(name, format string, args ...any) {
-	fmt.Fprintf(&p.text, "%-12s %s\n", name, Printable(fmt.Sprintf(format, args...)))
+	*p = append(*p, pageLine{name, Printable(fmt.Sprintf(format, args...))})
 }
 
-func (p *page) writeTo(w io.Writer) error {
-	_, err := io.WriteString(w, p.text.String())
+func (p page) writeTo(w io.Writer) error {
+	var text strings.Builder
+	for _, l := range p {
+		fmt.Fprintf(&text, "%-12s %s\n", l.Name, l.Text)
+	}
+	_, err := io.WriteString(w, text.String())
 	return err
 }
 

@@ -64,7 +64,10 @@ func sizeWords(n int) string {
 }
 
 // WriteText writes a review for people.
-func (r Review) WriteText(w io.Writer) error {
+func (r Review) WriteText(w io.Writer) error { return r.page().writeTo(w) }
+
+// page is a review as people read it, on a terminal and in a browser.
+func (r Review) page() page {
 	var b page
 	line := b.line
 	line("study", "%s (%s)", r.Study, r.Plan.String()[:16])
@@ -168,5 +171,5 @@ func (r Review) WriteText(w io.Writer) error {
 	for _, p := range r.Problems {
 		line("problem", "%s", p)
 	}
-	return b.writeTo(w)
+	return b
 }

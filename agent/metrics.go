@@ -1,0 +1,193 @@
+package agent
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// counts is what an agent shows of itself to those who watch its machine.
+//
+// Proof note. Claim: what is shown is a function of plans, policy, ledger, declarations,
+// persons, clocks and the coordinator's answers, and of no record.
+//   - What a study is at (standings) is read off the files of its dossier that are made
+//     at moments fixed before the records are read, or by persons and the coordinator.
+//     That a file was odd, late or without votes (fileUnread, fileOdd, fileLate, fileNoVotes)
+//     is none of them.
+//   - It is looked at when a poll is over, never in a window: a scrape gets what was seen
+//     then, and touches neither state nor ledger.
+//   - There are no metrics of the process: its time and memory are those of learning from
+//     the records (agent/window.go says why nobody may hear them).
+//
+// TestMetricsTellNothing would catch its being wrong.
+type counts struct {
+	registry *prometheus.Registry
+	polls    *prometheus.CounterVec // by outcome
+	refusals *prometheus.CounterVec // by who refused
+	last     atomic.Pointer[sighting]
+}
+
+// sighting is what was there when a poll was over.
+type sighting struct {
+	answered time.Time // by the coordinator, last
+	studies  map[string]int
+	ends     time.Time // the certificate
+	behind   bool
+	budgets  []budgetSeen
+	clock    func() time.Time
+}
+
+type budgetSeen struct {
+	unit, period string
+	spent, most  float64
+}
+
+var (
+	studiesMetric = prometheus.NewDesc("caucus_agent_studies", "Studies that this site knows, by how far they are here.", []string{"state"}, nil)
+	spentMetric   = prometheus.NewDesc("caucus_agent_budget_spent_epsilon", "What this site's ledger has spent at a unit, in all or this year, at the limit's delta.", []string{"unit", "period"}, nil)
+	limitMetric   = prometheus.NewDesc("caucus_agent_budget_epsilon", "What it may spend at a unit, in all or in a year.", []string{"unit", "period"}, nil)
+	behindMetric  = prometheus.NewDesc("caucus_agent_ledger_behind", "1 where the ledger is behind what was contributed, so that nothing is charged.", nil, nil)
+	expiryMetric  = prometheus.NewDesc("caucus_agent_certificate_expiry_seconds", "Time until this agent's certificate is over.", nil, nil)
+	answerMetric  = prometheus.NewDesc("caucus_agent_answered_timestamp_seconds", "When the coordinator answered last; not there where it has not since the start.", nil, nil)
+)
+
+func newCounts() *counts {
+	c := &counts{
+		registry: prometheus.NewRegistry(),
+		polls:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "caucus_agent_polls_total", Help: "Polls of the coordinator, by outcome."}, []string{"outcome"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "caucus_agent_refusals_total", Help: "Studies refused here since the start, by who refused."}, []string{"by"}),
+	}
+	for _, outcome := range []string{"answered", "failed"} {
+		c.polls.WithLabelValues(outcome)
+	}
+	for _, by := range []string{byPolicy, byLedger, byPerson} {
+		c.refusals.WithLabelValues(by)
+	}
+	c.registry.MustRegister(c.polls, c.refusals, c)
+	return c
+}
+
+// refused counts a line of the audit log: its arguments are names and values.
+func (c *counts) refused(args []any) {
+	for i := 0; i+1 < len(args); i += 2 {
+		if by, ok := args[i+1].(string); ok && args[i] == "by" {
+			c.refusals.WithLabelValues(by).Inc()
+		}
+	}
+}
+
+// Describe and Collect: see prometheus.Collector.
+func (c *counts) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{studiesMetric, spentMetric, limitMetric, behindMetric, expiryMetric, answerMetric} {
+		out <- d
+	}
+}
+
+func (c *counts) Collect(out chan<- prometheus.Metric) {
+	s := c.last.Load()
+	if s == nil {
+		return
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	for state, n := range s.studies {
+		gauge(studiesMetric, float64(n), state)
+	}
+	for _, b := range s.budgets {
+		gauge(spentMetric, b.spent, b.unit, b.period)
+		gauge(limitMetric, b.most, b.unit, b.period)
+	}
+	behind := 0.
+	if s.behind {
+		behind = 1
+	}
+	gauge(behindMetric, behind)
+	if !s.ends.IsZero() {
+		gauge(expiryMetric, s.ends.Sub(s.clock()).Seconds())
+	}
+	if !s.answered.IsZero() {
+		gauge(answerMetric, float64(s.answered.Unix()))
+	}
+}
+
+// polled looks at what there is once a poll is over, where somebody watches.
+func (a *Agent) polled(ctx context.Context, failed error) {
+	c := a.counts
+	outcome := "answered"
+	if failed != nil {
+		outcome = "failed"
+	}
+	c.polls.WithLabelValues(outcome).Inc()
+	if a.state.config.Metrics == "" {
+		return
+	}
+	s := &sighting{studies: a.standings(), clock: a.now}
+	if before := c.last.Load(); before != nil {
+		s.answered = before.answered
+	}
+	if failed == nil {
+		s.answered = a.now()
+	}
+	if _, ends, err := a.id.Validity(); err == nil {
+		s.ends = ends
+	}
+	if last, _, err := a.state.studies.ledgerEntry(); err == nil {
+		head, err := privacy.HeadOf(ctx, a.state.journal)
+		s.behind = err == nil && head.Sequence < last
+	}
+	if limits, err := a.state.spending(ctx); err == nil {
+		for _, limit := range limits {
+			period := "all"
+			if limit.year != "" {
+				period = "year"
+			}
+			for _, u := range privacy.Units() {
+				if most, ok := limit.most[u]; ok {
+					s.budgets = append(s.budgets, budgetSeen{u.String(), period, limit.spent[u].Epsilon(most.Delta), most.Epsilon})
+				}
+			}
+		}
+	}
+	c.last.Store(s)
+}
+
+// standings counts studies by how far they are, off their dossiers.
+func (a *Agent) standings() map[string]int {
+	out := map[string]int{}
+	steps := []struct {
+		state string
+		is    func(d dossier, h study.Hash) bool
+	}{
+		{"released", func(d dossier, _ study.Hash) bool { return d.has(fileRelease) }},
+		{"closed", func(d dossier, _ study.Hash) bool { return d.has(fileClosed) }},
+		{"received", func(d dossier, _ study.Hash) bool { return d.has(fileReceipt) }},
+		{"refused", func(d dossier, h study.Hash) bool {
+			return d.has(fileRefused) || d.has(fileDeclined) || a.refusedHere(h)
+		}},
+		{"prepared", func(d dossier, _ study.Hash) bool { return d.has(fileUpload) }},
+		{"charged", func(d dossier, _ study.Hash) bool { return d.has(fileRecords) }},
+		{"waiting", func(dossier, study.Hash) bool { return true }},
+	}
+	for _, step := range steps {
+		out[step.state] = 0 // so that an alert has something to look at
+	}
+	all, err := a.state.studies.all()
+	if err != nil {
+		return out
+	}
+	for _, h := range all {
+		for _, step := range steps {
+			if step.is(a.state.studies.of(h), h) {
+				out[step.state]++
+				break
+			}
+		}
+	}
+	return out
+}
