@@ -13,12 +13,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestDashboardAndAlerts: every metric that a rule or a panel asks for is one that the
-// coordinator has. Prometheus' own tool reads and runs the rules, and reads each query
+// TestDashboardAndAlerts: every metric that a rule or a panel asks for is one that a
+// daemon has. Prometheus' own tool reads and runs the rules, and reads each query
 // of the dashboard, where it is installed.
 func TestDashboardAndAlerts(t *testing.T) {
 	known := map[string]bool{"up": true}
-	for _, file := range []string{"../coordinator/metrics.go", "../coordinator/standing.go"} {
+	for _, file := range []string{"../coordinator/metrics.go", "../coordinator/standing.go", "../agent/metrics.go"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +44,8 @@ func TestDashboardAndAlerts(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"caucus_ledger_behind", "caucus_certificate_expiry_seconds", "caucus_budget_spent_epsilon", "caucus_refusals_total"} {
+	for _, name := range []string{"caucus_ledger_behind", "caucus_certificate_expiry_seconds", "caucus_budget_spent_epsilon", "caucus_refusals_total",
+		"caucus_agent_studies", "caucus_agent_budget_spent_epsilon", "caucus_agent_ledger_behind", "caucus_agent_certificate_expiry_seconds", "caucus_agent_polls_total", "caucus_agent_refusals_total"} {
 		if !asked[name] {
 			t.Errorf("nobody looks at %s", name)
 		}
@@ -105,23 +106,25 @@ func alerts(t *testing.T) (queries []string) {
 	return slices.Clip(queries)
 }
 
-// panels are the dashboard's queries.
+// panels are the dashboards' queries.
 func panels(t *testing.T) (queries []string) {
-	text, err := os.ReadFile("prometheus/dashboard.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var board struct {
-		Panels []struct {
-			Targets []struct{ Expr string }
+	for _, file := range []string{"prometheus/dashboard.json", "prometheus/dashboard-agent.json"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if err := json.Unmarshal(text, &board); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range board.Panels {
-		for _, target := range p.Targets {
-			queries = append(queries, target.Expr)
+		var board struct {
+			Panels []struct {
+				Targets []struct{ Expr string }
+			}
+		}
+		if err := json.Unmarshal(text, &board); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range board.Panels {
+			for _, target := range p.Targets {
+				queries = append(queries, target.Expr)
+			}
 		}
 	}
 	return queries

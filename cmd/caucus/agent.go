@@ -19,7 +19,7 @@ type agentCommand struct {
 
 func newAgent(c *console) *cobra.Command {
 	a := &agentCommand{console: c}
-	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.check(), a.run(), a.source(), a.mapFile(), a.studies(), a.preview(), a.compare(), a.approver(), a.approve(), a.refuse())
+	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.check(), a.run(), a.source(), a.mapFile(), a.studies(), a.preview(), a.compare(), a.approver(), a.approve(), a.refuse(), a.page())
 	g.PersistentFlags().StringVar(&a.config, "config", "agent.yaml", "the agent's configuration")
 	return g
 }

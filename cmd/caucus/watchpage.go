@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/agent"
 	"caucus/coordinator"
 	"caucus/internal/webpage"
 	"caucus/study"
@@ -64,4 +65,28 @@ func writeReport(w io.Writer, r study.Release) error {
 		return err
 	}
 	return page.write(w)
+}
+
+func (a *agentCommand) page() *cobra.Command {
+	return &cobra.Command{
+		Use:   "page",
+		Short: "Print a link that opens the agent's page in a browser, once",
+		Long: `Print a link to the page on which a person of this site reads what is asked of
+it and what would leave, says yes or no, and sees what was spent: as agent
+preview, approve and refuse do, for an agent that runs. It is served at page: of
+the configuration, a loopback address. Run this as the account that the agent
+runs as: who may write in its state folder may decide.`,
+		Example: "  caucus agent page --config agent.yaml",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			config, err := agent.LoadConfig(a.config)
+			if err != nil {
+				return err
+			}
+			if config.Page == "" {
+				return fmt.Errorf("%s has no page: write page: 127.0.0.1:7445 and start the agent again", a.config)
+			}
+			return a.printLink(config.State, config.Page)
+		},
+	}
 }

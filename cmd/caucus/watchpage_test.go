@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -185,6 +186,91 @@ func TestCoordinatorPage(t *testing.T) {
 	until("opens with a link")
 	if log := n.log.String(); strings.Contains(log, "link=") || strings.Contains(log, strings.TrimSuffix(base[strings.Index(base, "/at/")+4:], "/")) {
 		t.Error("a link or a session is in the log")
+	}
+}
+
+// TestAgentPage: a person opens the agent's page in a browser while it runs, reads what
+// would leave, and says yes by keyboard; the study is then carried out. Forms of another
+// page, also of one at another port of this machine, do nothing.
+func TestAgentPage(t *testing.T) {
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNetwork(t, nil)
+	browser := browse(t)
+	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
+	a.Policy.Approval, a.Page = agent.ApproveByPerson, "127.0.0.1:"+port
+	yes, no := n.open("readmission", 2, "hospital-a", "hospital-b"), n.open("unwanted", 2, "hospital-a", "hospital-b")
+	n.run(a)
+	n.run(b)
+	link, err := webpage.NewLink(a.State, a.Page, time.Now())
+	n.check(err)
+	text := func() string {
+		all, err := chromedp.Run(browser, chromedp.Evaluate[string]("document.body ? document.body.innerText : ''"))
+		if err != nil {
+			return "" // it loads
+		}
+		return all
+	}
+	until := func(url, what string) {
+		t.Helper()
+		for !strings.Contains(text(), what) {
+			if n.ctx.Err() != nil {
+				t.Fatalf("the page never says %q:\n%s", what, text())
+			}
+			time.Sleep(100 * time.Millisecond)
+			if url != "" {
+				n.check(chromedp.Do(browser, chromedp.Navigate(url)))
+			}
+		}
+	}
+	for err := error(nil); ; time.Sleep(50 * time.Millisecond) { // until it listens
+		if err = chromedp.Do(browser, chromedp.Navigate(link)); err == nil {
+			break
+		}
+		if n.ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	base, err := chromedp.Run(browser, chromedp.Location())
+	n.check(err)
+	until(base, "2 studies wait for you")
+	study := base + "study/" + yes.String()
+	for name, url := range map[string]string{"list": base, "study": study, "records": study + "?records=1"} {
+		for _, as := range daemonLooks {
+			lay(t, browser, url, "agent-"+name, as)
+		}
+		keyboard(t, browser)
+	}
+	// Other pages, of which one is at another port: the browser carries their forms, and
+	// the page takes none.
+	for _, host := range []string{"127.0.0.1", "localhost"} {
+		elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, `<form id="f" method="post" action="%sstudy/%s/refuse"><input name="name" value="mallory"></form><iframe src="%s"></iframe><script>document.getElementById("f").submit()</script>`, base, no, base)
+		}))
+		n.check(chromedp.Do(browser, chromedp.Navigate(strings.Replace(elsewhere.URL, "127.0.0.1", host, 1))))
+		until("", "This came from elsewhere")
+		elsewhere.Close()
+	}
+	if _, err := os.Stat(filepath.Join(a.State, "studies", no.String(), "refused")); err == nil {
+		t.Fatal("another page's form refused a study")
+	}
+	n.check(chromedp.Do(browser, chromedp.Navigate(study), chromedp.SendKeys(chromedp.CSS("form.act input[name=name]"), "alice\r")))
+	until("", "approved by alice")
+	n.check(chromedp.Do(browser, chromedp.Navigate(base+"study/"+no.String()), chromedp.SendKeys(chromedp.CSS("form.act input[name=name]:not([form])"), "alice")))
+	n.check(chromedp.Do(browser, chromedp.SendKeys(chromedp.CSS("form[action$=refuse] input[name=name]"), "bob"), chromedp.SendKeys(chromedp.CSS("input[name=reason]"), "the board meets in May"), chromedp.Click(chromedp.CSS("button.no"))))
+	until("", "refused by a person")
+	if r := n.wait(yes); r.Parties != 2 {
+		t.Errorf("%d parties", r.Parties)
+	}
+	until(study, "The release is here")
+	for _, as := range daemonLooks {
+		lay(t, browser, base, "agent-after", as)
+	}
+	if log := n.log.String(); strings.Contains(log, "link=") || strings.Contains(log, "the board meets") {
+		t.Error("a link or a reason is in the log")
 	}
 }
 

@@ -1,0 +1,316 @@
+package agent
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/internal/webpage"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// sitting is a person at an agent's page.
+type sitting struct {
+	t      *testing.T
+	client *http.Client
+	base   string
+}
+
+// sit opens the page of an agent.
+func sit(t *testing.T, a *Agent) *sitting {
+	t.Helper()
+	d, err := a.newDesk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.close)
+	server := httptest.NewServer(d.handler())
+	t.Cleanup(server.Close)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sitting{t: t, client: &http.Client{Jar: jar, Timeout: time.Minute}}
+	t.Cleanup(s.client.CloseIdleConnections)
+	link, err := webpage.NewLink(a.state.config.State, strings.TrimPrefix(server.URL, "http://"), a.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := s.client.Get(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply.Body.Close()
+	s.base = strings.TrimSuffix(reply.Request.URL.String(), "/")
+	return s
+}
+
+func (s *sitting) do(r *http.Request, err error) (int, string) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	reply, err := s.client.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return reply.StatusCode, string(text)
+}
+
+func (s *sitting) get(path string) (int, string) {
+	s.t.Helper()
+	return s.do(http.NewRequest("GET", s.base+path, nil))
+}
+
+// post sends a form as the page's own; change makes it another's.
+func (s *sitting) post(path string, form url.Values, change func(*http.Request)) (int, string) {
+	s.t.Helper()
+	r, err := http.NewRequest("POST", s.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", s.base[:strings.Index(s.base, "/at/")])
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if change != nil {
+		change(r)
+	}
+	return s.do(r, nil)
+}
+
+// shownOn is the digest that a study's page carries in its form, "" for none.
+func shownOn(page string) string {
+	_, after, _ := strings.Cut(page, `name="shown" value="`)
+	digest, _, _ := strings.Cut(after, `"`)
+	return digest
+}
+
+// TestDesk: a person reads on the page what would leave and says yes; nothing is sent
+// before, and nothing that was not shown is approved: no other declaration, no form of
+// another page, none that does not say what was shown or who it was.
+func TestDesk(t *testing.T) {
+	ctx := context.Background()
+	r := newRig(t, nil)
+	r.config.Policy.Approval = ApproveByPerson
+	a := r.agent(t)
+	round(t, a)
+	s := sit(t, a)
+	if code, text := s.get("/"); code != http.StatusOK || !strings.Contains(text, "1 study waits") || !strings.Contains(text, "illness") || !strings.Contains(text, "at most ε") {
+		t.Errorf("the list: %d %s", code, text)
+	}
+	at := "/study/" + r.hash.String()
+	code, page := s.get(at)
+	old := shownOn(page)
+	for _, says := range []string{"would leave", "each record is hidden at ε = 1", "declared with 61 records", "allows it once a person approves"} {
+		if !strings.Contains(page, says) {
+			t.Errorf("the study's page does not say %q: %d %s", says, code, page)
+		}
+	}
+	if strings.Contains(page, "now 61") || strings.Contains(page, "<dt>classes</dt>") || strings.Contains(page, "<script") {
+		t.Errorf("it reads the records unasked, or runs something: %s", page)
+	}
+	if _, page := s.get(at + "?records=1"); !strings.Contains(page, "<dt>classes</dt><dd>no 30, yes 31") || !strings.Contains(page, "martian") && !strings.Contains(page, "of no known level") {
+		t.Errorf("the records, asked for: %s", page)
+	}
+	if err := r.declare(); err != nil { // the same file again: another declaration?
+		t.Fatal(err)
+	}
+	data := r.config.Data["ward"].File
+	text, err := os.ReadFile(data)
+	if err == nil {
+		err = os.WriteFile(data, append(text, "33,f,no\n"...), 0o600)
+	}
+	if err == nil {
+		err = r.declare()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, page = s.get(at)
+	shown := shownOn(page)
+	if len(old) != 64 || len(shown) != 64 || old == shown {
+		t.Fatalf("shown %q, then %q", old, shown)
+	}
+	yes := url.Values{"name": {"alice"}, "shown": {shown}}
+	for what, bad := range map[string]struct {
+		form   url.Values
+		change func(*http.Request)
+	}{
+		"of what was shown before":         {url.Values{"name": {"alice"}, "shown": {old}}, nil},
+		"that does not say what was shown": {url.Values{"name": {"alice"}}, nil},
+		"of the start of what was shown":   {url.Values{"name": {"alice"}, "shown": {shown[:8]}}, nil},
+		"of nobody":                        {url.Values{"shown": {shown}}, nil},
+		"of no name":                       {url.Values{"name": {"../../alice"}, "shown": {shown}}, nil},
+		"of another page":                  {yes, func(r *http.Request) { r.Header.Set("Origin", "https://attacker.example") }},
+		"of another port":                  {yes, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }},
+		"without an origin":                {yes, func(r *http.Request) { r.Header.Del("Origin") }},
+		"under another name":               {yes, func(r *http.Request) { r.Host = "attacker.example"; r.Header.Set("Origin", "http://attacker.example") }},
+		"without a cookie":                 {yes, func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/at/", "/at/x", 1) }},
+		"in the address":                   {nil, func(r *http.Request) { r.URL.RawQuery = yes.Encode() }},
+		"too long":                         {url.Values{"name": {"alice"}, "shown": {shown}, "more": {strings.Repeat("x", mostForm)}}, nil},
+	} {
+		if code, text := s.post(at+"/approve", bad.form, bad.change); code < 400 {
+			t.Errorf("a form %s: %d %s", what, code, text)
+		}
+		round(t, a)
+		if by, _ := a.state.approvers(a.state.studies.of(r.hash), r.hash, r.study.Plan); len(by) > 0 || len(r.bodies) > 0 {
+			t.Fatalf("a form %s approves", what)
+		}
+	}
+	if code, text := s.do(http.NewRequest("GET", s.base+at+"/approve?"+yes.Encode(), nil)); code != http.StatusNotFound && code != http.StatusMethodNotAllowed {
+		t.Errorf("an address approves: %d %s", code, text)
+	}
+	if code, text := s.post(at+"/approve", yes, nil); code != http.StatusOK || !strings.Contains(text, "approved by alice") {
+		t.Errorf("approve: %d %s", code, text)
+	}
+	round(t, a)
+	if len(r.bodies) != 1 {
+		t.Fatalf("%d contributions after a yes", len(r.bodies))
+	}
+	audit, err := os.ReadFile(AuditFile(r.config))
+	if err != nil || !strings.Contains(string(audit), "through the agent's page") || !strings.Contains(string(audit), `"by":"alice"`) {
+		t.Errorf("the audit log: %v %s", err, audit)
+	}
+	if log := r.log.String(); strings.Contains(log, "link=") || strings.Contains(log, shown) {
+		t.Errorf("the log: %s", log)
+	}
+	r.state = study.Released
+	round(t, a)
+	if _, page := s.get(at); !strings.Contains(page, "The release is here") || strings.Contains(page, "<form class") {
+		t.Errorf("after the release: %s", page)
+	}
+	if _, _, err := a.Preview(ctx, "illness"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDeskAllowsNoMore: what the policy refuses, a page does not allow; where persons
+// sign with keys, a page takes no key, and its forms approve nothing; a no is for good.
+func TestDeskAllowsNoMore(t *testing.T) {
+	t.Run("policy", func(t *testing.T) {
+		r := newRig(t, nil)
+		r.config.Policy.Approval, r.config.Policy.Mechanisms = ApproveByPerson, nil
+		a := r.agent(t)
+		round(t, a)
+		s := sit(t, a)
+		_, page := s.get("/study/" + r.hash.String())
+		if strings.Contains(page, "/approve\"") || !strings.Contains(page, "refused here") {
+			t.Errorf("the page offers to approve: %s", page)
+		}
+		shown, err := a.state.outline(t.Context(), r.hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code, text := s.post("/study/"+r.hash.String()+"/approve", url.Values{"name": {"alice"}, "shown": {shown.Shown}}, nil); code != http.StatusConflict || !strings.Contains(text, "policy does not allow") {
+			t.Errorf("approve: %d %s", code, text)
+		}
+	})
+	t.Run("two persons", func(t *testing.T) {
+		r, keys := twoPersons(t)
+		a := r.agent(t)
+		round(t, a)
+		s := sit(t, a)
+		_, page := s.get("/study/" + r.hash.String())
+		if strings.Contains(page, "/approve\"") || !strings.Contains(page, "--key FILE") || !strings.Contains(page, "alice, bob, carol") {
+			t.Errorf("the page of signers: %s", page)
+		}
+		shown, err := a.state.outline(t.Context(), r.hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"alice", "bob", "mallory"} {
+			if code, text := s.post("/study/"+r.hash.String()+"/approve", url.Values{"name": {name}, "shown": {shown.Shown}}, nil); code != http.StatusConflict {
+				t.Errorf("%s approves without a key: %d %s", name, code, text)
+			}
+		}
+		if _, err := a.Approve(t.Context(), "illness", Approver{Name: "alice", Key: keys["alice"], Shown: shown.Shown}); err != nil {
+			t.Fatal(err)
+		}
+		if _, page := s.get("/study/" + r.hash.String()); !strings.Contains(page, "beside alice") {
+			t.Errorf("after one of two: %s", page)
+		}
+		round(t, a)
+		if len(r.bodies) != 0 {
+			t.Error("it was sent")
+		}
+	})
+	t.Run("no", func(t *testing.T) {
+		r := newRig(t, nil)
+		r.config.Policy.Approval = ApproveByPerson
+		a := r.agent(t)
+		round(t, a)
+		s := sit(t, a)
+		at := "/study/" + r.hash.String()
+		_, page := s.get(at)
+		const why = "the board meets in May"
+		if code, text := s.post(at+"/refuse", url.Values{"name": {"bob"}, "reason": {why}}, nil); code != http.StatusOK || !strings.Contains(text, "refused by bob") || strings.Contains(text, "<form class") {
+			t.Errorf("refuse: %d %s", code, text)
+		}
+		if code, _ := s.post(at+"/approve", url.Values{"name": {"alice"}, "shown": {shownOn(page)}}, nil); code != http.StatusConflict {
+			t.Errorf("approved after a no: %d", code)
+		}
+		round(t, a)
+		if r.declined != 1 || len(r.bodies) != 0 || strings.Contains(r.log.String(), why) {
+			t.Errorf("declined %d times, %d sent, log %s", r.declined, len(r.bodies), r.log)
+		}
+	})
+	t.Run("none", func(t *testing.T) {
+		r := newRig(t, nil)
+		a := r.agent(t)
+		s := sit(t, a)
+		for _, path := range []string{"/study/" + strings.Repeat("0", 64), "/study/illness", "/study/..%2f..%2fidentity.yaml", "/metrics", "/other"} {
+			if code, text := s.get(path); code != http.StatusNotFound {
+				t.Errorf("%s: %d %s", path, code, text)
+			}
+		}
+	})
+}
+
+// TestShownOnlyWhereSaid: an agent listens nowhere unless its config says so, and then on
+// loopback; a port that is taken ends it with a word about it.
+func TestShownOnlyWhereSaid(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.agent(t)
+	shut, err := a.shown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shut()
+	taken, err := webpage.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, set := range []func(*Config){func(c *Config) { c.Page = taken.Addr().String() }, func(c *Config) { c.Metrics = taken.Addr().String() }} {
+		c := r.config
+		set(&c)
+		b, err := newAgent(c, protocol.Identity{}, "site", func(Config, protocol.Identity) (link, error) { return r.coordinatorDouble, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "give another port") {
+			t.Errorf("a port that is taken: %v", err)
+		}
+	}
+	for text, says := range map[string]string{
+		"page: 0.0.0.0:1\n": "not a loopback", "metrics: example.org:1\n": "not a loopback", "page: here\n": "no host:port",
+		"page: 127.0.0.1:9\nmetrics: 127.0.0.1:9\n": "a port of its own",
+	} {
+		if _, err := ParseConfig([]byte("state: s\n" + text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"caucus/study"
+)
+
+// TestMetricsTellNothing: metrics are the same bytes whatever the source's file holds,
+// whether it can be read and whether it is there, at every step of a study; none is of the
+// process, and none names a study.
+func TestMetricsTellNothing(t *testing.T) {
+	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		change func(*rig)
+		says   []string
+	}{
+		"allowed": {func(*rig) {}, []string{
+			`caucus_agent_studies{state="released"} 1`, `caucus_agent_studies{state="waiting"} 0`, `caucus_agent_budget_spent_epsilon{period="all",unit="record"} 0.88`, `caucus_agent_budget_epsilon{period="all",unit="record"} 2`,
+			`caucus_agent_polls_total{outcome="answered"} 3`, `caucus_agent_ledger_behind 0`, "caucus_agent_answered_timestamp_seconds",
+		}},
+		"a person has to approve": {func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, []string{`caucus_agent_studies{state="waiting"} 1`, `caucus_agent_refusals_total{by="policy"} 0`}},
+		"the policy refuses":      {func(r *rig) { r.config.Policy.Kinds = nil }, []string{`caucus_agent_refusals_total{by="policy"} 1`}},
+		"the ledger refuses": {func(r *rig) {
+			for u, b := range r.config.Policy.Total {
+				b.Epsilon = 0.5
+				r.config.Policy.Total[u] = b
+			}
+		}, []string{`caucus_agent_refusals_total{by="ledger"} 1`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := ""
+			for file, spoil := range map[string]func(path string) error{
+				"as declared": func(string) error { return nil },
+				"garbage":     func(path string) error { return os.WriteFile(path, []byte("\x00\x01,;;\n\"\n"), 0o600) },
+				"other rows":  func(path string) error { return os.WriteFile(path, []byte("age,sex,ill\n1,f,yes\n"), 0o600) },
+				"gone":        os.Remove,
+			} {
+				r := newRig(t, nil)
+				r.config.Metrics = "127.0.0.1:0"
+				r.config.Clock.Now = func() time.Time { return at }
+				test.change(r)
+				if err := spoil(r.config.Data["ward"].File); err != nil {
+					t.Fatal(err)
+				}
+				a := r.agent(t)
+				text := ""
+				for step := range 3 {
+					if step == 2 && name == "allowed" {
+						r.state = study.Released
+					}
+					a.polled(context.Background(), a.Round(context.Background()))
+					text += metricsOf(t, a)
+					a.Finish(context.Background())
+				}
+				last := text[strings.LastIndex(text, "# HELP caucus_agent_answered"):]
+				for _, says := range test.says {
+					if !strings.Contains(last, says) {
+						t.Errorf("%s: metrics do not say %q:\n%s", file, says, last)
+					}
+				}
+				for _, bad := range []string{"process_", "go_", "illness", r.hash.String()[:8], "ward"} {
+					if strings.Contains(text, bad) {
+						t.Errorf("%s: metrics say %q", file, bad)
+					}
+				}
+				if problems, err := testutil.GatherAndLint(a.counts.registry); err != nil || len(problems) > 0 {
+					t.Errorf("names of metrics: %v %v", problems, err)
+				}
+				if want == "" {
+					want = text
+				}
+				if text != want {
+					t.Errorf("%s: metrics differ:\n%s\nand\n%s", file, text, want)
+				}
+			}
+		})
+	}
+}
+
+func metricsOf(t *testing.T, a *Agent) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(a.counts.registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("metrics: %d %s", w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// TestMetricsOfALedgerPutBack: a ledger that lacks what was contributed is seen.
+func TestMetricsOfALedgerPutBack(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.Metrics = "127.0.0.1:0"
+	a := r.agent(t)
+	round(t, a)
+	if err := a.state.studies.of(r.hash).write(fileLedger, []byte("7\n")); err != nil {
+		t.Fatal(err)
+	}
+	a.polled(t.Context(), nil)
+	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_ledger_behind 1") {
+		t.Error(text)
+	}
+}
