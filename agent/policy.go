@@ -72,6 +72,9 @@ type Policy struct {
 	MinimumParties int `yaml:"minimum_parties"`
 	// ClearColumns may leave in clear, by name.
 	ClearColumns []string `yaml:"clear_columns"`
+	// NamedResults allows studies whose readers see what this site sent, with its noise,
+	// under the site's name.
+	NamedResults bool `yaml:"named_results"`
 	// Approval is "person", "two-persons" or "policy".
 	Approval string `yaml:"approval"`
 	// Approvers are the persons who may approve, by name, with the public key
@@ -199,6 +202,9 @@ func (p Policy) Objections(plan study.Plan) []string {
 		if !slices.Contains(p.ClearColumns, c) {
 			object("column %q would leave in clear and the policy does not grant it", c)
 		}
+	}
+	if kinds.WordsOf(plan).Named && !p.NamedResults {
+		object("its readers would see this site's own numbers under its name, and the policy does not grant that (named_results: true)")
 	}
 	return out
 }

@@ -40,6 +40,7 @@ func Conclude(ctx context.Context, s *Study, t Task, of Summed, ledger *privacy.
 	r := Release{Manifest: Claim(t), Result: result}
 	r.Parties, r.Weight = of.Contributions, of.Weight
 	r.Contributed, r.Missing = s.Contributors()
+	r.Senders = of.Senders
 	r.Sealed = s.Reason
 	r.Result.Warnings = append(r.Result.Warnings, ConcludingWarnings(s.Plan, t.Pool(), r.Missing)...)
 	for i, p := range published {
@@ -70,6 +71,9 @@ func (s *Study) gathered(t Task, of Summed) (Summed, error) {
 	switch {
 	case keeps && of.Sum == nil && of.Bodies != nil:
 		of.Weight, of.Bodies = 0, s.Held(of.Bodies)
+		if t.Words().Named {
+			of.Senders = s.ByBody()
+		}
 	case !keeps && of.Sum != nil && of.Bodies == nil:
 		of.Weight = of.Sum.Weight()
 	default:

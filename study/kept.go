@@ -154,6 +154,9 @@ type Summed struct {
 	Weight int64
 	Sum    Sum
 	Bodies Bodies
+	// Senders are who sent each of the bodies, in their order, where the plan says that
+	// this is for readers to know (Words.Named); nil elsewhere.
+	Senders []PartyID
 }
 
 // MarshalBinary is the sum or the bodies in their canonical bytes.

@@ -35,6 +35,9 @@ type Words struct {
 	// Numbers is the most numbers that are made of a mapped record, 0 where that is
 	// not more than the map makes.
 	Numbers int
+	// Named: what each party sends is for every reader of the release to see, under the
+	// party's name. It passed the party's own ledger.
+	Named bool
 	// PerParty is the most records of one party that count; 0: unknown.
 	PerParty int64
 }

@@ -26,6 +26,9 @@ type Terms struct {
 	// Count asks for nothing but how many records the plan's condition holds for. Bins
 	// is then 0.
 	Count bool `json:"count,omitempty" yaml:"count"`
+	// Sites shows readers of the release the table of each site beside that of all, under
+	// the site's name, from what it released through its own ledger.
+	Sites bool `json:"sites,omitempty" yaml:"sites"`
 	// PerParty is the most records that one party counts; of more, a part chosen by
 	// keys. With it a guarantee for a record counts that often for a party. 0: unknown,
 	// and then the study guarantees nothing for a whole party.
@@ -38,6 +41,9 @@ func DefaultTerms() Terms { return Terms{Bins: 10} }
 const (
 	// maxBins: a percent of a range is finer than noise lets anyone see.
 	maxBins = 100
+	// mostSites keeps a release with the tables of all below a gigabyte, and in practice
+	// far below.
+	mostSites = 200
 	// maxCells keeps a contribution below a megabyte.
 	maxCells = 1 << 16
 	// muchNoise is the share of all records from which a count's noise is warned of: a
@@ -71,6 +77,12 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("map", "describe counts the schema's own columns: do not project them")
 	case p.Shards > 1:
 		return study.PlanError("shards", "%d: describe trains nothing at a site, so set shards to 1", p.Shards)
+	}
+	if t.Sites && p.Noise != study.NoiseSite {
+		return study.PlanError("describe.sites", "with noise %q no site's own numbers are released: use noise site, or leave sites out", p.Noise)
+	}
+	if t.Sites && p.MostSites() > mostSites {
+		return study.PlanError("describe.sites", "%d sites, each with a table of its own, at most %d are shown: leave sites out", p.MostSites(), mostSites)
 	}
 	if t.Count && p.Where == "" {
 		return study.PlanError("where", "describe.count asks how many records match, so say which: where: age >= 65")
@@ -172,6 +184,11 @@ func (Kind) Words(p study.Plan) study.Words {
 		Leaves: leaves + "; and the declared number of records" + p.AddedNoise(), Received: received,
 		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.LiesInSums(), PerParty: t.PerParty,
 	}
+	if t.Sites {
+		w.Named = true
+		w.Leaves += "; readers of the release see this site's own table, and how many records it declared, under its name"
+		w.NotProtected = []string{"what is true of a site as a whole: its own numbers, with its noise, are released under its name"}
+	}
 	return w
 }
 
@@ -183,7 +200,11 @@ type task struct {
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	q := newCounts(p)
-	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6465736372696265}, q}, nil
+	t := task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6465736372696265}, q}
+	if q.terms.Sites {
+		return eachSite{t}, nil
+	}
+	return t, nil
 }
 
 func (t task) Work(records int) (study.Work, error) {

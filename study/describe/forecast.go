@@ -41,6 +41,13 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 			break
 		}
 	}
+	if q.terms.Sites {
+		one, err := q.deviation(1)
+		if err != nil {
+			return "", "", err
+		}
+		line("of each site alone ± %.3g records a count, of its own; nothing is told of a part of it of fewer than %.3g records", one, leastTotal*one)
+	}
 	if q.group != nil {
 		line("of a group divide by the share of records that it has; nothing is told of one of fewer than %.3g records", leastTotal*sd)
 	}

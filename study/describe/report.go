@@ -19,17 +19,47 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 	}
 	out := study.Report{Lines: []study.ReportLine{{Name: "records", Text: fmt.Sprintf("%d, as the sites declared; noise of ± %.3g on each count", t.Records, t.NoiseSD)}}}
 	if t.Inside != nil {
-		text := fmt.Sprintf("%.0f", math.Max(0, t.Inside.Noisy))
-		if e := t.Inside.Share; e != nil {
-			n := float64(t.Records)
-			text += fmt.Sprintf(" (95 %% %.0f to %.0f), %s %% of the records (%s to %s)", e.NoiseLow*n, e.NoiseHigh*n, percent(e.Value), percent(e.Low), percent(e.High))
-		}
-		out.Lines = append(out.Lines, study.ReportLine{Name: "matching", Text: text})
+		out.Lines = append(out.Lines, study.ReportLine{Name: "matching", Text: t.matching()})
 	}
-	if len(t.Columns)+len(t.Groups) > 0 {
-		out.Tables = []study.ReportTable{t.one(), t.intervals()}
+	whole := len(t.Columns)+len(t.Groups) > 0
+	if whole {
+		out.Tables = []study.ReportTable{t.one("the records"), t.intervals()}
+	}
+	if len(t.Sites) > 0 {
+		out.Tables = append(out.Tables, t.eachSite())
+	}
+	for _, s := range t.Sites {
+		if whole {
+			out.Tables = append(out.Tables, s.one(fmt.Sprintf("the records of %s", s.Party)))
+		}
 	}
 	return out, nil
+}
+
+// matching is how many records the study is about, in words.
+func (t Table) matching() string {
+	text := fmt.Sprintf("%.0f", math.Max(0, t.Inside.Noisy))
+	if e := t.Inside.Share; e != nil {
+		n := float64(t.Records)
+		text += fmt.Sprintf(" (95 %% %.0f to %.0f), %s %% of the records (%s to %s)", e.NoiseLow*n, e.NoiseHigh*n, percent(e.Value), percent(e.Low), percent(e.High))
+	}
+	return text
+}
+
+// eachSite lists the sites: how many records each has, and how many match.
+func (t Table) eachSite() study.ReportTable {
+	out := study.ReportTable{Title: fmt.Sprintf("each site, with noise of ± %.3g on each count of its own", t.Sites[0].NoiseSD), Head: []string{"site", "records"}}
+	if t.Inside != nil {
+		out.Head = append(out.Head, "matching")
+	}
+	for _, s := range t.Sites {
+		row := []string{string(s.Party), strconv.FormatInt(s.Records, 10)}
+		if t.Inside != nil {
+			row = append(row, s.matching())
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
 }
 
 // groups name what the table has a column for.
@@ -45,12 +75,12 @@ func (t Table) groups() []string {
 }
 
 // one is the table one: numbers by mean and quartiles, texts by n (%).
-func (t Table) one() study.ReportTable {
+func (t Table) one(title string) study.ReportTable {
 	about := ""
 	if t.By != "" {
 		about = ", by " + t.By
 	}
-	out := study.ReportTable{Title: "the records" + about, Head: append([]string{""}, t.groups()...)}
+	out := study.ReportTable{Title: title + about, Head: append([]string{""}, t.groups()...)}
 	row := func(name string, cell func(g int) string) {
 		cells := []string{name}
 		for g := range t.groups() {

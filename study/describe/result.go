@@ -29,6 +29,9 @@ type Table struct {
 	// Columns are the features in the order of the schema, then the label, but for the
 	// grouping column.
 	Columns []Column `json:"columns,omitempty"`
+	// Sites are the tables of each site, where the plan shows them, in the order of their
+	// names; they have none themselves.
+	Sites []Site `json:"sites,omitempty"`
 }
 
 // Count is a number of records as released, and what share of another number it is;
@@ -278,19 +281,35 @@ func TableOf(r study.Release) (out Table, err error) {
 	if err := r.Result.DecodeBody(&out); err != nil {
 		return out, err
 	}
-	if (out.By == "") != (len(out.Groups) == 0) {
-		return Table{}, fmt.Errorf("read table: grouped by column %q, in %d groups: it was changed", out.By, len(out.Groups))
+	for _, s := range out.Sites {
+		if err := s.check(); err != nil {
+			return Table{}, fmt.Errorf("site %s: %w", s.Party, err)
+		}
+		if len(s.Sites) > 0 || (s.Inside == nil) != (out.Inside == nil) || len(s.Columns) != len(out.Columns) {
+			return Table{}, fmt.Errorf("read table: that of site %s is not of the form of all: it was changed", s.Party)
+		}
 	}
-	groups := max(len(out.Groups), 1)
-	for _, c := range out.Columns {
+	if err := out.check(); err != nil {
+		return Table{}, err
+	}
+	return out, nil
+}
+
+// check says whether the parts of a table belong together.
+func (t Table) check() error {
+	if (t.By == "") != (len(t.Groups) == 0) {
+		return fmt.Errorf("read table: grouped by column %q, in %d groups: it was changed", t.By, len(t.Groups))
+	}
+	groups := max(len(t.Groups), 1)
+	for _, c := range t.Columns {
 		cells := len(c.Cells())
 		ok := len(c.Groups) == groups && (len(c.Edges) == 0) != (len(c.Levels) == 0) && (c.Edges == nil || len(c.Edges) > 2)
 		for _, s := range c.Groups {
 			ok = ok && len(s.Noisy) == cells && len(s.Counts) == cells && len(s.Shares) == cells && (len(s.Quantiles) == 0 || len(s.Quantiles) == len(quartiles))
 		}
 		if !ok {
-			return Table{}, fmt.Errorf("read table: column %q does not have %d cells in each of %d groups: it was changed", c.Column, cells, groups)
+			return fmt.Errorf("read table: column %q does not have %d cells in each of %d groups: it was changed", c.Column, cells, groups)
 		}
 	}
-	return out, nil
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"caucus/study/describe"
 	"caucus/study/kinds"
 	"caucus/study/simulate"
+	"caucus/study/verify"
 )
 
 func describePlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
@@ -49,6 +51,14 @@ func TestDescribeRefusals(t *testing.T) {
 			p.Where = "outcome == x"
 			p.KindTerms = encoded(describe.Terms{Count: true, Bins: 4})
 		}, ""},
+		"each site, by the coordinator": {func(p *study.Plan) {
+			p.Noise = study.NoiseCoordinator
+			p.KindTerms = encoded(describe.Terms{Bins: 4, Sites: true})
+		}, "no site's own numbers are released"},
+		"each of too many sites": {func(p *study.Plan) {
+			p.Roster, p.Minimum = nil, 201
+			p.KindTerms = encoded(describe.Terms{Bins: 4, Sites: true})
+		}, "at most 200"},
 		"by a number":          {func(p *study.Plan) { p.KindTerms = encoded(describe.Terms{Bins: 4, By: "age"}) }, "neither the label nor a text"},
 		"by what is not there": {func(p *study.Plan) { p.KindTerms = encoded(describe.Terms{Bins: 4, By: "height"}) }, "neither the label nor a text"},
 		"bins left out":        {func(p *study.Plan) { p.KindTerms = []byte(`{}`) }, "canonical"},
@@ -141,5 +151,73 @@ func TestDescribeProposed(t *testing.T) {
 	s.Map.Project = 5
 	if _, err := kinds.Propose(s, schema, table); err == nil || !strings.Contains(err.Error(), "do not project") {
 		t.Errorf("projected: %v", err)
+	}
+}
+
+// TestDescribeEachSite: each site has a table of its own under its name, from what it
+// released itself, and they add up to that of all; a release that gives one site's numbers
+// another's name is found at either site, and a plan that does not say so names nobody.
+func TestDescribeEachSite(t *testing.T) {
+	schema, _, pool, records := wards(t, 1200)
+	p := about(describePlan(schema, pool), "age >= 60")
+	plain := genuine(t, p, pool, records)
+	if table, err := describe.TableOf(plain); err != nil || table.Sites != nil || plain.Senders != nil {
+		t.Fatalf("a plan that shows no sites has those of %v: %v", plain.Senders, err)
+	}
+	p.KindTerms = encoded(describe.Terms{Bins: 4, Sites: true})
+	r := genuine(t, p, pool, records)
+	table, err := describe.TableOf(r)
+	if err != nil || len(table.Sites) != 2 || table.Sites[0].Party != "a" || table.Sites[1].Party != "b" {
+		t.Fatalf("%d sites: %v", len(table.Sites), err)
+	}
+	if one, all := table.Sites[0].NoiseSD, table.NoiseSD; math.Abs(all/one-math.Sqrt2) > 1e-9 {
+		t.Errorf("noise of ± %v on a site's count, ± %v on that of both", one, all)
+	}
+	together, inside, known := 0.0, 0.0, int64(0)
+	for _, s := range table.Sites {
+		together, inside, known = together+s.Columns[0].Groups[0].Noisy[2], inside+s.Inside.Noisy, known+s.Records
+	}
+	if together != table.Columns[0].Groups[0].Noisy[2] || inside != table.Inside.Noisy || known != table.Records {
+		t.Errorf("the sites' numbers do not add up to those of all: %v, %v and %v", together, inside, known)
+	}
+
+	all, _, err := study.ParseBodies(r.Sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, at := map[study.PartyID][]byte{}, 0
+	for body := range all {
+		sent[r.Senders[at]] = body
+		at++
+	}
+	swapped := reread(t, r)
+	slices.Reverse(swapped.Senders)
+	if p, err = r.DecodedPlan(); err != nil {
+		t.Fatal(err)
+	}
+	made, err := taskOf(t, p, pool).Finish(study.Summed{Contributions: 2, Bodies: all, Senders: swapped.Senders}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	swapped.Result.Body = made.Body
+	stranger := reread(t, r)
+	stranger.Senders[0] = "c" // on the roster, and missing
+	for name, x := range map[string]struct {
+		release study.Release
+		claims  bool // hold
+		own     bool
+	}{"as it is": {r, true, true}, "swapped": {swapped, true, false}, "a stranger": {stranger, false, false}} {
+		if bad := fails(verify.Claims(x.release, pool)); (len(bad) == 0) != x.claims {
+			t.Errorf("%s: claims: %q", name, bad)
+		}
+		for _, party := range []study.PartyID{"a", "b"} {
+			if x.release.Senders[0] == "c" {
+				continue
+			}
+			bad := fails(verify.Site{Party: party, Upload: sent[party]}.Sent(x.release))
+			if (len(bad) == 0) != x.own {
+				t.Errorf("%s: at %s: %q", name, party, bad)
+			}
+		}
 	}
 }

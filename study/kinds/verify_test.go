@@ -14,6 +14,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
 	"caucus/study/ratio"
@@ -148,7 +149,14 @@ func TestVerifyEveryKind(t *testing.T) {
 			p.Noise, p.Delta, p.KindTerms = study.NoiseCoordinator, 1e-6, encoded(reweigh.Terms{PerParty: 3})
 			return p
 		}()},
-		"logistic": {plan: func() study.Plan { p := reweighPlan(schema, wardPool); p.Mechanism = "logistic"; return p }()},
+		"logistic":      {plan: func() study.Plan { p := reweighPlan(schema, wardPool); p.Mechanism = "logistic"; return p }()},
+		"reweigh, some": {plan: about(reweighPlan(schema, wardPool), "age >= 60")},
+		"ratio, some":   {plan: about(ratioPlan(schema, pool, m, ratio.FeaturesNoisyEmbedding), "age >= 60")},
+		"describe, each site": {plan: func() study.Plan {
+			p := about(describePlan(schema, wardPool), "age >= 60")
+			p.KindTerms = encoded(describe.Terms{Bins: 3, Sites: true})
+			return p
+		}()},
 		"describe": {plan: describePlan(schema, wardPool)},
 		"evaluate": {plan: evaluatePlan(t, schema, wardPool, nil)},
 		"evaluate, central": {plan: func() study.Plan {

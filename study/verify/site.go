@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"slices"
 
@@ -73,6 +74,31 @@ func (s Site) Receipts(r study.Release) []Finding {
 	return f
 }
 
+// Sent holds what a release shows under the site's name against what the site sent.
+func (s Site) Sent(r study.Release) []Finding {
+	var f findings
+	const about = "own numbers"
+	at := slices.Index(r.Senders, s.Party)
+	if at < 0 || s.Upload == nil {
+		return nil
+	}
+	all, _, err := study.ParseBodies(r.Sum)
+	if err != nil {
+		f.add(Fails, about, "%v", err)
+		return f
+	}
+	for body, err := range all {
+		if err == nil && at == 0 {
+			if !f.claims(about, bytes.Equal(body, s.Upload), "what the release shows under this party's name (%s) is not what it sent", s.Party) {
+				return f
+			}
+		}
+		at--
+	}
+	f.add(Holds, about, "what the release shows under this party's name (%s) is what it sent, byte for byte", s.Party)
+	return f
+}
+
 // Charges holds the site's own ledger against a release: whether it was charged
 // exactly what plan and pool declare for the study.
 func (s Site) Charges(r study.Release, pool *auxdata.Pool) []Finding {
@@ -128,6 +154,6 @@ func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 func CompareSite(r protocol.SignedRelease, pool *auxdata.Pool, s Site) []Finding {
 	var f findings
 	f.signedBy(r, s.Keys)
-	f = append(append(f, s.Receipts(r.Release)...), s.Ending(r.Release)...)
+	f = append(append(append(f, s.Receipts(r.Release)...), s.Sent(r.Release)...), s.Ending(r.Release)...)
 	return append(f, s.Charges(r.Release, pool)...)
 }

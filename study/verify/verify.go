@@ -319,6 +319,9 @@ func (f *findings) whole(r study.Release, t study.Task, published []privacy.Publ
 		return
 	}
 	f.add(Holds, "release", "made again as a whole from plan, pool, roster and what was published, it is the same in every field: nothing else is in it")
+	if len(r.Senders) > 0 {
+		f.add(Word, "senders", "which of the numbers are whose: each party can check its own, with its agent.yaml")
+	}
 	if r.Forecast != nil {
 		f.add(Holds, "forecast", "it follows from plan, pool and M")
 	}

@@ -1,0 +1,92 @@
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// eachSite is the task of a plan that shows each site's table beside that of all. What a
+// site sends is what it would send without that: a release of its own, whose proof says
+// nothing of who sees it. So a table of it is post-processing, and so is their sum. The
+// bodies are kept, because a sum would not have them apart.
+type eachSite struct{ task }
+
+// Site is the table of one site's records, with that site's noise alone.
+type Site struct {
+	Party study.PartyID `json:"party"`
+	Table `json:"table"`
+}
+
+// Check: see study.Keeper.
+func (t eachSite) Check(body []byte) error {
+	sum, err := t.task.NewSum()
+	if err != nil {
+		return err
+	}
+	return sum.Check(body)
+}
+
+// PublicBodies: each passed its party's own ledger, and the plan says who sees them.
+func (t eachSite) PublicBodies() bool { return true }
+
+// NewSum: see study.Keeper.
+func (t eachSite) NewSum() (study.Sum, error) { return nil, study.ErrKept }
+
+// Finish makes a table of each body and one of their sum.
+func (t eachSite) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
+	fail := func(err error) (study.Result, error) { return study.Result{}, fmt.Errorf("finish describe: %w", err) }
+	if of.Bodies == nil {
+		return fail(fmt.Errorf("it takes the bodies of the contributions"))
+	}
+	all, err := t.task.NewSum()
+	if err != nil {
+		return fail(err)
+	}
+	var sites []Site
+	for body, err := range of.Bodies {
+		if err != nil {
+			return fail(err)
+		}
+		if len(sites) == len(of.Senders) {
+			return fail(fmt.Errorf("%d parties are named as senders, and there are more bodies", len(sites)))
+		}
+		one, err := t.task.NewSum()
+		if err == nil {
+			err = one.Add(body)
+		}
+		if err == nil {
+			err = all.Merge(one)
+		}
+		if err != nil {
+			return fail(err)
+		}
+		table, err := t.tableOf(one, 1)
+		if err != nil {
+			return fail(err)
+		}
+		sites = append(sites, Site{of.Senders[len(sites)], table})
+	}
+	if len(sites) != len(of.Senders) {
+		return fail(fmt.Errorf("%d parties are named as senders of %d bodies", len(of.Senders), len(sites)))
+	}
+	together, err := t.tableOf(all, len(sites))
+	if err != nil {
+		return fail(err)
+	}
+	slices.SortFunc(sites, func(a, b Site) int { return cmp.Compare(a.Party, b.Party) })
+	together.Sites = sites
+	return study.NewResult(together, nil)
+}
+
+// tableOf is the table of a sum of so many contributions.
+func (t eachSite) tableOf(sum study.Sum, contributions int) (out Table, err error) {
+	made, err := t.task.Finish(study.Summed{Contributions: contributions, Weight: sum.Weight(), Sum: sum}, nil)
+	if err == nil {
+		err = made.DecodeBody(&out)
+	}
+	return out, err
+}
