@@ -175,6 +175,14 @@ func TestObjections(t *testing.T) {
 			plan.Kind, plan.Mechanism = "reweigh", "entropy"
 			p.Kinds, p.Mechanisms = []string{"reweigh"}, []string{"entropy"}
 		}, ""},
+		{"numbers under its name", func(p *Policy, plan *study.Plan) {
+			plan.Kind, plan.Mechanism, plan.KindTerms = "describe", "laplace", []byte(`{"bins":10,"sites":true}`)
+			p.Kinds, p.Mechanisms = []string{"describe"}, []string{"laplace"}
+		}, "named_results: true"},
+		{"numbers under its name, granted", func(p *Policy, plan *study.Plan) {
+			plan.Kind, plan.Mechanism, plan.KindTerms = "describe", "laplace", []byte(`{"bins":10,"sites":true}`)
+			p.Kinds, p.Mechanisms, p.NamedResults = []string{"describe"}, []string{"laplace"}, true
+		}, ""},
 		{"columns in clear", func(p *Policy, plan *study.Plan) {
 			plan.Kind = "labels"
 			p.Kinds = []string{"labels"}

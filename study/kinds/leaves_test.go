@@ -13,6 +13,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/describe"
 	"caucus/study/kinds"
 	"caucus/study/ratio"
 	"caucus/study/verify"
@@ -143,7 +144,12 @@ func TestVerifyEveryLeaf(t *testing.T) {
 		"reweigh, central":  {plan: central},
 		"describe":          {plan: describePlan(schema, wardPool)},
 		"describe, central": {plan: counted},
-		"evaluate":          {plan: evaluatePlan(t, schema, wardPool, nil)},
+		"describe, each site": {plan: func() study.Plan {
+			p := describePlan(schema, wardPool)
+			p.KindTerms = encoded(describe.Terms{Bins: 2, Sites: true})
+			return p
+		}()},
+		"evaluate": {plan: evaluatePlan(t, schema, wardPool, nil)},
 		// One unit of the sum's lattice moves the result by less than the tolerance.
 		"logistic": {func() study.Plan { p := reweighPlan(schema, wardPool); p.Mechanism = "logistic"; return p }(), []string{".sum"}},
 	}
