@@ -32,7 +32,7 @@ type simulateClassify struct {
 	unit, noise, mechanism, bound, learner string
 	lambda, out, poolRelease               string
 	seed                                   uint64
-	tilt, realShares                       bool
+	tilt, realShares, testParties          bool
 	voters                                 voterFlags
 }
 
@@ -75,6 +75,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.StringVar(&s.poolRelease, "pool-release", "", "the reweigh release that --pool has its weights from, or was made from: what both cost is then stated together")
 	f.IntVar(&s.poolRows, "pool-rows", 10000, "most rows of that pool; 0 for no limit")
 	f.BoolVar(&s.tilt, "tilt", false, "tilt the pool where a cross release shows that it differs")
+	f.BoolVar(&s.testParties, "hold-out-parties", false, "test on all records of a quarter of the parties that the party column names: nobody is on both sides")
 	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits, learners and simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first repeat's release here, for caucus predict")
@@ -178,7 +179,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	sim := simulate.Classify{
 		Split: simulate.Split{
 			Schema: data.schema, Train: data.train, Test: data.test, Pool: data.pool, PoolWeight: data.poolWeight,
-			PoolFraction: s.poolFraction, PoolRows: s.poolRows, Parties: s.parties, Voters: voters, Seed: s.seed,
+			TestParties: s.testParties, PoolFraction: s.poolFraction, PoolRows: s.poolRows, Parties: s.parties, Voters: voters, Seed: s.seed,
 		},
 		Proposal: proposal, Repeats: s.repeats, Shares: s.realShares,
 	}

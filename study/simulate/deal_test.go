@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -176,5 +178,41 @@ func TestPoolWeightsCount(t *testing.T) {
 	split.PoolWeight = make([]float64, 200)
 	if _, err := deal(t, split).Task(of); err == nil {
 		t.Error("weights of 0 are taken")
+	}
+}
+
+// TestHeldOutParties: nobody of the test set has a record in the pool or at a party, and
+// what cannot be held out is refused.
+func TestHeldOutParties(t *testing.T) {
+	schema, records := hospital(t, 2000)
+	split := simulate.Split{Schema: schema, Train: records, TestParties: true, PoolFraction: .25, Parties: 5, Seed: 3}
+	if records.Party == nil {
+		records.Party = make([]string, records.Len())
+	}
+	for i := range records.Party { // whose record it is shows in its first feature
+		records.Party[i] = string(rune('a' + i%12))
+		records.X.Set(i, 0, float64(i%12))
+	}
+	d := deal(t, split)
+	test := map[float64]bool{}
+	for i := range d.Test.Len() {
+		test[d.Test.X.At(i, 0)] = true
+	}
+	if len(test) != 3 {
+		t.Errorf("%d of 12 parties are tested on, want 3", len(test))
+	}
+	for name, x := range map[string]*mat.Dense{"pool": d.Pool, "parties": d.Private.X} {
+		n, _ := x.Dims()
+		for i := range n {
+			if test[x.At(i, 0)] {
+				t.Fatalf("the %s have a record of a party that is tested on", name)
+			}
+		}
+	}
+	for i := range records.Party {
+		records.Party[i] = "one"
+	}
+	if _, err := split.Deal(0); err == nil {
+		t.Error("a quarter of one party was held out")
 	}
 }

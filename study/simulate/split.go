@@ -19,8 +19,11 @@ import (
 type Split struct {
 	Schema dataset.Schema
 	// Train is split into the pool and the parties' records, unless Pool is given.
-	// Test, where nil, is a quarter of Train set aside first.
+	// Test, where nil, is a quarter of Train set aside first: of its records or, with
+	// TestParties, all records of a quarter of the parties that its records name, so that
+	// nobody is on both sides.
 	Train, Test, Pool *dataset.Records
+	TestParties       bool
 	// PoolWeight is one positive weight a row of Pool; nil: all weigh the same.
 	PoolWeight []float64
 	// PoolFraction of Train becomes the pool, at most PoolRows rows (0: no limit).
@@ -64,6 +67,10 @@ func (s Split) Check() error {
 		return fmt.Errorf("simulate: %d parties: give at least 1", s.Parties)
 	case s.Parties == 0 && s.Train.Party == nil:
 		return fmt.Errorf("simulate: give the number of parties, or name a party column")
+	case s.TestParties && s.Test != nil:
+		return fmt.Errorf("simulate: there are test records already: hold no parties out")
+	case s.TestParties && len(partiesOf(s.Train)) < 4:
+		return fmt.Errorf("simulate: the records name %d parties, a quarter of which cannot be held out: name a party column with at least 4", len(partiesOf(s.Train)))
 	}
 	return s.checkPool()
 }
@@ -80,9 +87,7 @@ func (s Split) checkPool() error {
 func (s Split) CheckProposal(of study.Proposal) error {
 	parties := s.Parties
 	if parties == 0 {
-		named := slices.Clone(s.Train.Party)
-		slices.Sort(named)
-		parties = len(slices.Compact(named))
+		parties = len(partiesOf(s.Train))
 	}
 	return checkProposal(of, s.Schema, study.Size{Parties: parties, Records: s.Train.Len()})
 }
@@ -117,7 +122,12 @@ func (s Split) divide(repeat int) (*Deal, error) {
 	rng := rand.New(rand.NewPCG(s.Seed, uint64(repeat)))
 	d := &Deal{Schema: s.Schema, Test: s.Test, PoolWeight: s.PoolWeight, Voters: s.Voters, rng: rng}
 	rows := rng.Perm(s.Train.Len())
-	if s.Test == nil {
+	switch {
+	case s.TestParties:
+		var test []int
+		test, rows = s.heldOut(rows, rng)
+		d.Test = s.Train.Select(test)
+	case s.Test == nil:
 		n := len(rows) / 4
 		d.Test, rows = s.Train.Select(rows[:n]), rows[n:]
 	}
@@ -135,6 +145,28 @@ func (s Split) divide(repeat int) (*Deal, error) {
 	}
 	d.Pool, d.Private = pool.X, s.Train.Select(rows)
 	return d, nil
+}
+
+// heldOut are those of the rows whose parties are tested on, and the others.
+func (s Split) heldOut(rows []int, rng *rand.Rand) (test, rest []int) {
+	names := partiesOf(s.Train)
+	rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	names = names[:len(names)/4]
+	for _, row := range rows {
+		if slices.Contains(names, s.Train.Party[row]) {
+			test = append(test, row)
+		} else {
+			rest = append(rest, row)
+		}
+	}
+	return test, rest
+}
+
+// partiesOf are the names of the records' parties, sorted.
+func partiesOf(r *dataset.Records) []string {
+	names := slices.Clone(r.Party)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // deal gives each party its rows.
