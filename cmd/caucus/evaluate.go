@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"caucus/dataset"
 	"caucus/internal/yamlfile"
 	"caucus/study"
+	"caucus/study/classifier"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
 )
@@ -80,9 +83,11 @@ func recalibrated(c *console, r study.Release, name string) (study.Release, erro
 	}
 	line := model.Calibration
 	c.note("note: recalibrated by study %s: slope %.3f (95 %% %.3f to %.3f), intercept %.3f; the release itself is as it was signed", p.Name, line.Slope, line.Low, line.High, line.Intercept[0])
+	warnings := slices.DeleteFunc(slices.Clone(r.Result.Warnings), func(w string) bool { return strings.HasPrefix(w, classifier.NotProbabilities) })
+	warnings = append(warnings, fmt.Sprintf("recalibrated by study %s (%s): slope %.3f (95 %% %.3f to %.3f), intercept %.3f", p.Name, by.PlanHash, line.Slope, line.Low, line.High, line.Intercept[0]))
 	r.Result, err = study.NewResult(struct {
 		Classifier any `json:"classifier"`
-	}{model}, nil)
+	}{model}, warnings)
 	return r, err
 }
 

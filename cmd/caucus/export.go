@@ -10,6 +10,7 @@ import (
 
 	"caucus/study/classifier"
 	"caucus/study/export"
+	"caucus/study/kinds"
 )
 
 // exportedModel is the JSON document of export.
@@ -26,7 +27,7 @@ type exportedModel struct {
 }
 
 func newExport(c *console) *cobra.Command {
-	var to, out string
+	var to, out, calibration string
 	var table export.Table
 	cmd := &cobra.Command{
 		Use:   "export RELEASE",
@@ -34,8 +35,11 @@ func newExport(c *console) *cobra.Command {
 		Long: `Write schema, encoding, feature map, weights, calibration and warnings of a
 release as one file that needs nothing else: a program of Python or R without
 a package, an SQL query for PostgreSQL or SQLite, PMML, ONNX, or JSON. It
-gives the numbers of caucus predict.`,
+gives the numbers of caucus predict. With --calibration, the release of an
+evaluate study of that release, its calibration line is put into the weights,
+and the numbers are probabilities.`,
 		Example: `  caucus export release.json --to onnx --out readmission.onnx
+  caucus export release.json --calibration evaluation.json --to r --out readmission.R
   caucus export release.json --to sql --table patients --id patient_id --out readmission.sql`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -57,6 +61,14 @@ gives the numbers of caucus predict.`,
 			r, err := readRelease(args[0])
 			if err != nil {
 				return err
+			}
+			if calibration != "" {
+				if _, err := kinds.Usable(r); err != nil {
+					return err
+				}
+				if r, err = recalibrated(c, r, calibration); err != nil {
+					return err
+				}
 			}
 			m, err := export.New(r)
 			if err != nil {
@@ -94,6 +106,7 @@ gives the numbers of caucus predict.`,
 	f := cmd.Flags()
 	f.StringVar(&to, "to", "", strings.Join(export.Names(), ", ")+" (default as the ending of --out says)")
 	f.StringVar(&out, "out", "", "file to write; - is stdout")
+	f.StringVar(&calibration, "calibration", "", "release of an evaluate study of that release: its calibration line makes probabilities of the numbers")
 	f.StringVar(&table.Name, "table", "records", "sql: table of the records")
 	f.StringArrayVar(&table.Keep, "id", nil, "sql: column to keep beside the predictions; may be repeated (default those that the model reads)")
 	return cmd

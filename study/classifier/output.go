@@ -26,6 +26,9 @@ const (
 // Outputs are all there are.
 func Outputs() []Output { return []Output{Probability, VoteShare, Score} }
 
+// NotProbabilities begins the warning that says why a calibration failed.
+const NotProbabilities = "the classifier gives scores, not probabilities: "
+
 // Words say what a number is to somebody who reads it.
 func (o Output) Words() string {
 	switch o {
