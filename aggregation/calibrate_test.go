@@ -16,14 +16,17 @@ import (
 // linear: the fit on a pool of its own, and the slope that would really make the fit's
 // scores into probabilities, by the true ones of many fresh rows.
 type calibrationTrial struct {
-	fit        CrossFit
-	calibrator calibrator
-	true       float64
+	fit   CrossFit
+	truth learners.Linear
+	true  float64
 }
 
-const calibrationSd = 2e-3 // of the noise on each class sum's mean
+const (
+	calibrationSd    = 2e-3 // of the noise on each class sum's mean
+	calibrationRidge = 2e-3
+)
 
-func newCalibrationTrial(t *testing.T, seed uint64) calibrationTrial {
+func newCalibrationTrial(t *testing.T, seed uint64, lambda float64) calibrationTrial {
 	t.Helper()
 	const classes, d, n, rows, fresh = 2, 16, 4000, 3000, 4000
 	r := rand.New(rand.NewPCG(seed, 7))
@@ -63,7 +66,7 @@ func newCalibrationTrial(t *testing.T, seed uint64) calibrationTrial {
 	for j, v := range CrossSums(x, y, classes) {
 		sums[j] = float64(v) + crossScale*n*calibrationSd*r.NormFloat64()
 	}
-	fit, of, err := fitCross(&auxdata.Pool{X: draw(rows)}, sums, CrossTerms{Classes: classes, Deviation: calibrationSd, Records: n, Lambda: 2e-3}, r)
+	fit, err := FitCross(&auxdata.Pool{X: draw(rows)}, sums, CrossTerms{Classes: classes, Deviation: calibrationSd, Records: n, Lambda: lambda}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +84,7 @@ func newCalibrationTrial(t *testing.T, seed uint64) calibrationTrial {
 	if !ok {
 		t.Fatal("the fit says nothing of the truth: choose another world")
 	}
-	return calibrationTrial{fit: fit, calibrator: of, true: best.Slope}
+	return calibrationTrial{fit: fit, truth: truth, true: best.Slope}
 }
 
 // TestCalibration: on average the slope that is found from noisy sums is the true one,
@@ -93,7 +96,7 @@ func TestCalibration(t *testing.T) {
 	const trials = 40
 	var off, plain []float64
 	for seed := range uint64(trials) {
-		trial := newCalibrationTrial(t, seed)
+		trial := newCalibrationTrial(t, seed, calibrationRidge)
 		c := trial.fit.Calibration
 		if c == nil {
 			t.Fatal("no calibration")
@@ -119,8 +122,8 @@ func TestCalibration(t *testing.T) {
 // draws has a standard error of √(2tr((H⁻¹Σ)²)/n); 7 of these are exceeded with
 // probability 1e-11, and a tenth is for what is not linear.
 func TestFlatteryDrawn(t *testing.T) {
-	trial := newCalibrationTrial(t, 1)
-	c := trial.calibrator
+	trial := newCalibrationTrial(t, 1, calibrationRidge)
+	c := trial.fit.equations
 	noise := c.noise(c.fit.Model.Probabilities(c.x))
 	mean, square := c.flattery(noise, nil)
 	drawn, _ := c.drawnFlattery(noise, rand.New(rand.NewPCG(1, 1)))

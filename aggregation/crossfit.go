@@ -23,6 +23,8 @@ type CrossFit struct {
 	Remains Drift
 	// Calibration is nil where its equations have no solution.
 	Calibration *Calibration
+
+	equations calibrator
 }
 
 // CrossTerms are what a fit to cross sums goes by.
@@ -44,12 +46,7 @@ type CrossTerms struct {
 // pool. Where the records' mean shows that the pool differs, the pool is tilted to it, or
 // the residual counts as noise.
 func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) (CrossFit, error) {
-	fit, _, err := fitCross(pool, sums, o, rng)
-	return fit, err
-}
-
-func fitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) (CrossFit, calibrator, error) {
-	fail := func(err error) (CrossFit, calibrator, error) { return CrossFit{}, calibrator{}, err }
+	fail := func(err error) (CrossFit, error) { return CrossFit{}, err }
 	d, sd := pool.Dim(), o.Deviation
 	means, err := CrossMeans(sums, o.Classes, d, o.Records)
 	if err != nil {
@@ -101,5 +98,6 @@ func fitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 	if found, ok := c.calibrate(rng); ok {
 		out.Calibration = &found
 	}
-	return out, c, nil
+	out.equations = c
+	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"strconv"
+	"strings"
 )
 
 // KNorm adds integer noise with P[y] ∝ e^{−N(y)/(F·Scale)}, where
@@ -94,6 +95,27 @@ func (m KNorm) Name() string { return "k-norm" }
 
 func (m KNorm) parameters() map[string]string {
 	return map[string]string{"scale": m.Scale.RatString(), "blocks": strconv.FormatInt(m.Blocks, 10)}
+}
+
+// ReadKNorm is the mechanism of such parameters (ParametersOf).
+func ReadKNorm(parameters map[string]string) (KNorm, error) {
+	fail := func(name string) (KNorm, error) {
+		return KNorm{}, fmt.Errorf("read K-norm: its %s %q is no such number", name, parameters[name])
+	}
+	text := parameters["scale"]
+	if len(text) > 40 || strings.Trim(text, "0123456789/") != "" { // no exponent, which may be long to compute
+		return fail("scale")
+	}
+	scale, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return fail("scale")
+	}
+	blocks, err := strconv.ParseInt(parameters["blocks"], 10, 64)
+	if err != nil {
+		return fail("blocks")
+	}
+	m := KNorm{Scale: scale, Blocks: blocks}
+	return m, m.check()
 }
 
 func (m KNorm) check() error {

@@ -59,6 +59,7 @@ type releasePage struct {
 	Contributed      []study.PartyID
 	Missing          []study.PartyID
 	Guarantee        string
+	Removal          string
 	NotProtected     []string
 	Unit             privacy.Unit
 	Costs            []study.ReleaseCost
@@ -102,7 +103,7 @@ func newReleasePage(r study.Release, measured *study.ReportChart, found []verify
 	page := releasePage{
 		Title: "What came out of " + p.Name, Answer: report.Answer, Warnings: r.Result.Warnings, Lines: report.Lines,
 		Parties: r.Parties, Contributed: r.Contributed, Missing: r.Missing,
-		Guarantee: guaranteeWords(p, r.Manifest), NotProtected: r.NotProtected, Unit: p.Unit, Costs: r.Costs, Totals: r.Totals,
+		Guarantee: guaranteeWords(p, r.Manifest), Removal: removalWords(p, r.Costs), NotProtected: r.NotProtected, Unit: p.Unit, Costs: r.Costs, Totals: r.Totals,
 		NotVerified: "It was not verified here. caucus verify recomputes all that it claims from the public pool.",
 		Study:       p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Plan: r.PlanHash.String(), Version: version(),
 	}

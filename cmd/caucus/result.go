@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"caucus/agent"
@@ -27,6 +28,9 @@ func describeRelease(w io.Writer, r study.Release) error {
 		line("about", "%s", agent.Printable(p.About()))
 	}
 	line("guarantee", "%s", guaranteeOf(p))
+	if words := removalWords(p, r.Costs); words != "" {
+		line("", "%s", words)
+	}
 	line("parties", "%d contributed: %s", r.Parties, partyList(r.Contributed))
 	if len(r.Missing) > 0 {
 		line("missing", "%s", partyList(r.Missing))
@@ -71,6 +75,19 @@ func guaranteeOf(p study.Plan) string {
 		s += ": each label is hidden, the features beside it are not"
 	}
 	return s
+}
+
+// removalWords say what a guarantee would be called by the relation that other tools state
+// theirs by, "" where that is not proved.
+func removalWords(p study.Plan, costs []study.ReleaseCost) string {
+	epsilon, ok := kinds.UnderRemoval(p, costs)
+	if !ok {
+		return ""
+	}
+	if math.Abs(epsilon-p.Epsilon) < 5e-4*p.Epsilon {
+		return fmt.Sprintf("it is for replacing a %s; by add-or-remove, as many tools state theirs, it is the same", p.Unit)
+	}
+	return fmt.Sprintf("it is for replacing a %s; by add-or-remove, as many tools state theirs, the same noise is ε = %.3g", p.Unit, epsilon)
 }
 
 // listedParties is how many names a line holds.

@@ -30,6 +30,7 @@ type task struct {
 // experiments is the registry: one row an experiment.
 func experiments() []experiment {
 	return []experiment{
+		coefficientsExperiment(),
 		forecastExperiment(),
 		hammExperiment(),
 		iyerFig1Experiment(),

@@ -280,6 +280,9 @@ type Result struct {
 	Drift *aggregation.Drift `json:"drift,omitempty"`
 	// EffectiveRows is Kish's effective sample size of a tilted pool.
 	EffectiveRows float64 `json:"effective_rows,omitempty"`
+	// Coefficients are the classifier's in the schema's units; nil where it has none
+	// with a known error.
+	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
 }
 
 // classifierResult is the result of a fit.

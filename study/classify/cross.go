@@ -123,7 +123,11 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 	case drift.Found():
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
 	}
-	return study.NewResult(Result{Classifier: model, Drift: &fit.Drift, EffectiveRows: fit.EffectiveRows}, warnings)
+	out := Result{Classifier: model, Drift: &fit.Drift, EffectiveRows: fit.EffectiveRows}
+	if model.Output == classifier.Probability {
+		out.Coefficients = classifier.NewCoefficients(c.plan, c.pool, fit)
+	}
+	return study.NewResult(out, warnings)
 }
 
 // mostSlopeSD is how unsure a slope may be, of itself, for numbers to be called
@@ -135,7 +139,7 @@ const mostSlopeSD = 0.15
 func (c *cross) classifier(fit aggregation.CrossFit) (classifier.Classifier, []string) {
 	scores := func(format string, args ...any) (classifier.Classifier, []string) {
 		model, warnings := classifier.New(c.plan, fit.Fit, classifier.Score)
-		return model, append(warnings, "the classifier gives scores, not probabilities: "+fmt.Sprintf(format, args...))
+		return model, append(warnings, classifier.NotProbabilities+fmt.Sprintf(format, args...))
 	}
 	of := fit.Calibration
 	switch {

@@ -1,18 +1,35 @@
 package classify
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"caucus/study"
 	"caucus/study/classifier"
 )
 
-// Report says what classifier came out.
+// Report says what classifier came out, and what it hangs on where that can be told.
 func (Kind) Report(r study.Release) (out study.Report, err error) {
 	c, ok := classifier.Of(r.Result)
 	if !ok {
 		return out, fmt.Errorf("read classifier: this release holds none")
 	}
 	out.Answer = classifier.Answer(c, r)
+	of := CoefficientsOf(r)
+	out.Lines = []study.ReportLine{{Name: "coefficients", Text: of.Words(c)}}
+	if of != nil {
+		out.Tables = of.Tables()
+	}
 	return out, nil
+}
+
+// CoefficientsOf are those of a classify release; nil where it has none.
+func CoefficientsOf(r study.Release) *classifier.Coefficients {
+	var body struct {
+		Coefficients *classifier.Coefficients `json:"coefficients"`
+	}
+	if json.Unmarshal(r.Result.Body, &body) != nil {
+		return nil
+	}
+	return body.Coefficients
 }

@@ -145,3 +145,12 @@ func Report(r study.Release) (study.Report, error) {
 	}
 	return k.Report(r)
 }
+
+// UnderRemoval is study.UnderRemoval for a plan's kind.
+func UnderRemoval(p study.Plan, costs []study.ReleaseCost) (epsilon float64, ok bool) {
+	kind, err := Named(p.Kind)
+	if err != nil {
+		return 0, false
+	}
+	return study.UnderRemoval(kind, p, costs)
+}

@@ -1,0 +1,131 @@
+package aggregation
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/learners"
+)
+
+// OneStep is a fit of two classes to noisy sums, freed of its ridge by one step of
+// Newton's method: an estimate of the weights of the best classifier there is on the
+// mapped features, with a known law.
+//
+// That classifier W₀ solves E[p(x)x] = E[yx], p(x) = σ(W₀·x). The released moments mu
+// are E[yx] up to an error ν of known covariance Σ: privacy noise, and that pool and
+// records are samples (calibrator.noise). From any W near W₀, with H the Hessian of
+// the risk at W and + the pseudo-inverse,
+//
+//	W + H⁺(mu − Ê[p(x)x]) = W₀ + H⁺ν + (1 − H⁺H̄)(W − W₀),
+//
+// H̄ the mean Hessian between the two. The last term is of second order; the ridge's
+// pull on W, which is of first order, is gone. What is left is as noisy as the data
+// are: H⁺ΣH⁺, where the ridge held the noise down. H and Σ of that are taken at the
+// estimate: at W, which is shrunk, they make the error too small, by a tenth where
+// classes are told apart well. W is the fit after calibration, which is less shrunk, so
+// that less is left to the step.
+type OneStep struct {
+	w *mat.VecDense
+	// again is what a second step would add.
+	again *mat.VecDense
+	cov   *mat.SymDense // d×d
+	// seen are the directions in which the pool varies, d×p, orthonormal.
+	seen *mat.Dense
+}
+
+const (
+	// stepCut is the least curvature, of the largest, of a direction in which the pool
+	// varies: below it rounding, 1e-14 of the largest, would reach what verify compares.
+	stepCut = 1e-8
+	// unseenMost is how much of a contrast may be in directions that the pool does not
+	// have.
+	unseenMost = 1e-3
+)
+
+// OneStep frees the fit of its ridge; false of more than two classes and where no
+// model was better than noise.
+func (f CrossFit) OneStep() (OneStep, bool) {
+	c := f.equations
+	if c.classes != 2 || f.Lambda == 0 {
+		return OneStep{}, false
+	}
+	model := f.Model
+	d, _ := c.mu.Dims()
+	if f.Calibration != nil {
+		model = f.Calibration.Apply(model, c.x.At(0, d-1))
+	}
+	seen, w, _ := c.newton(model)
+	for j := range seen.RawMatrix().Cols { // scaled by 1/√curvature
+		column := seen.ColView(j).(*mat.VecDense)
+		column.ScaleVec(1/mat.Norm(column, 2), column)
+	}
+	out := OneStep{w: w, seen: seen, cov: mat.NewSymDense(d, nil)}
+	root, again, p := c.newton(learners.Linear{W: mat.NewDense(d, 1, mat.Col(nil, 0, w)), Classes: 2})
+	out.cov.SymOuterK(1, times(root, times(root.T(), c.noise(p).Factor)))
+	again.SubVec(again, w)
+	out.again = again
+	return out, true
+}
+
+// newton is a step W + H⁺(mu − Ê[p(x)x]) from a model, with a root of H⁺ (d×p, whose
+// product with its transpose it is) and the model's probabilities.
+func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense, p *mat.Dense) {
+	n, d := c.x.Dims()
+	p = m.Probabilities(c.x)
+	off, total := mat.NewVecDense(d, mat.Col(nil, 0, c.mu)), 0.0
+	for i := range n {
+		total += at(c.weight, i)
+	}
+	for i := range n {
+		off.AddScaledVec(off, -at(c.weight, i)*p.At(i, 1)/total, c.x.RowView(i))
+	}
+	root = metricOfSecondMoment(curvatureOf(c.x, c.weight, p)).whitener(1, 0, stepCut)
+	in := mat.NewVecDense(root.RawMatrix().Cols, nil)
+	in.MulVec(root.T(), off)
+	w = mat.NewVecDense(d, nil)
+	w.MulVec(root, in)
+	w.AddVec(w, m.W.ColView(0))
+	return root, w, p
+}
+
+// Contrast is the estimate of ⟨W₀, by⟩, the difference of the second class's log-odds
+// between rows that differ by so much, and its standard deviation; by has d numbers.
+type Contrast struct {
+	Value, SD float64
+	// Again is how far a second step would move it: where that is not small beside SD,
+	// neither is what the first one left.
+	Again float64
+	// Seen: the pool varies along it. Of other directions a fit can say nothing.
+	Seen bool
+}
+
+// Along is a contrast.
+func (o OneStep) Along(by []float64) Contrast {
+	v := mat.NewVecDense(len(by), by)
+	var in, back mat.VecDense
+	in.MulVec(o.seen.T(), v)
+	back.MulVec(o.seen, &in)
+	back.SubVec(v, &back)
+	norm := mat.Norm(v, 2)
+	return Contrast{
+		Value: mat.Dot(o.w, v), SD: math.Sqrt(math.Max(0, mat.Inner(v, o.cov, v))), Again: mat.Dot(o.again, v),
+		Seen: norm > 0 && mat.Norm(&back, 2) <= unseenMost*norm,
+	}
+}
+
+// InverseCovariance is the pseudo-inverse of the covariance of rows x under weights (nil:
+// equal), d×d: nothing along directions in which they do not vary.
+func InverseCovariance(x *mat.Dense, weight []float64) *mat.Dense {
+	n, d := x.Dims()
+	mean, total := mat.NewVecDense(d, nil), 0.0
+	for i := range n {
+		mean.AddScaledVec(mean, at(weight, i), x.RowView(i))
+		total += at(weight, i)
+	}
+	mean.ScaleVec(1/total, mean)
+	s := secondMoment(x, weight)
+	s.SymRankOne(s, -1, mean)
+	w := metricOfSecondMoment(s).whitener(1, 0, stepCut)
+	return times(w, w.T())
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/classify"
+	"caucus/study/kinds"
+)
+
+// shownRelease is the JSON document of release show.
+type shownRelease struct {
+	Release   string `json:"release"`
+	Study     string `json:"study"`
+	Kind      string `json:"kind"`
+	Mechanism string `json:"mechanism"`
+	Answer    string `json:"answer"`
+	Guarantee string `json:"guarantee"`
+	// ByRemoval is the ε that the same noise has where a unit is taken away instead of
+	// replaced; absent where that is not proved.
+	ByRemoval  *float64                `json:"epsilon_add_or_remove,omitempty"`
+	Parties    int                     `json:"parties"`
+	Missing    []study.PartyID         `json:"missing,omitempty"`
+	Output     classifier.Output       `json:"output,omitempty"`
+	Calibrated *classifier.Calibration `json:"calibration,omitempty"`
+	// Coefficients are in the schema's units; Why says what they are, or why there are none.
+	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
+	Why          string                   `json:"coefficients_are,omitempty"`
+	Warnings     []string                 `json:"warnings,omitempty"`
+}
+
+func newRelease(c *console) *cobra.Command {
+	return group("release", "Read a release's file", showRelease(c))
+}
+
+func showRelease(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show RELEASE",
+		Short: "Say what a release holds, coefficients in the schema's units",
+		Long: `Say what a release holds: who took part, the guarantee, what its numbers are and,
+of a classifier from released sums (mechanism cross), what each column's difference
+does to the odds: per 10 years, per level against a reference. The feature map is
+folded back, and the ridge taken off by one step; intervals are of privacy noise and
+of sampling, and stand only where their coverage was measured (docs/coefficients.md).`,
+		Example: "  caucus release show release.json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("release show takes one release: caucus release show release.json")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := readRelease(args[0])
+			if err != nil {
+				return err
+			}
+			p, err := kinds.Usable(r)
+			if err != nil {
+				return err
+			}
+			report, err := kinds.Report(r)
+			if err != nil {
+				return err
+			}
+			doc := shownRelease{
+				Release: args[0], Study: p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Answer: report.Answer, Guarantee: guaranteeOf(p),
+				Parties: r.Parties, Missing: r.Missing, Warnings: r.Result.Warnings,
+			}
+			if epsilon, ok := kinds.UnderRemoval(p, r.Costs); ok {
+				doc.ByRemoval = &epsilon
+			}
+			if of, ok := classifier.Of(r.Result); ok {
+				doc.Output, doc.Calibrated, doc.Coefficients = of.Output, of.Calibration, classify.CoefficientsOf(r)
+				doc.Why = doc.Coefficients.Words(of)
+			}
+			for _, m := range r.Result.Warnings {
+				c.note("warning: %s", m)
+			}
+			return c.print(doc, func(w io.Writer) error { return describeRelease(w, r) })
+		},
+	}
+}

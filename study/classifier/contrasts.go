@@ -1,0 +1,241 @@
+package classifier
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/auxdata"
+	"caucus/dataset"
+)
+
+// Contrast is a difference between two records that are otherwise alike, in the
+// schema's own terms: Column is Per units larger, or (of a column that counts by its
+// logarithm) 1 + it is Times as large, or it is Level and not Against.
+type Contrast struct {
+	Column  string  `json:"column"`
+	Per     float64 `json:"per,omitempty"`
+	Times   float64 `json:"times,omitempty"`
+	Level   string  `json:"level,omitempty"`
+	Against string  `json:"against,omitempty"`
+}
+
+// contrasted is a contrast as the map makes it: by is the mean over the pool of how far
+// it moves a record's mapped row, Dim numbers, so that a linear classifier's mean
+// difference in log-odds is its inner product with the weights, whatever the map: scaled,
+// projected, cut or bent. Of a map that is linear where the pool is, the difference is
+// the same for all records.
+type contrasted struct {
+	Contrast
+	by []float64
+	// kept is how much of the contrast the map keeps: its variance in a regression on
+	// mapped rows, by'Cov(m)⁺by, of that in one on all columns, e'Cov(x)⁺e, e the contrast
+	// itself. Both are the same where the map drops nothing and bends nothing. Where it
+	// drops what little tells two columns apart that go together, the contrast of one
+	// with the other held is lost, though each column may be kept nearly whole.
+	kept float64
+	// rows of the pool have the level, or differ in the number; of 0 nothing is known.
+	rows int
+}
+
+const (
+	// contrastRows of the pool, evenly chosen, stand for it.
+	contrastRows = 500
+	// contrastColumns are the most encoded columns whose contrasts a person would read;
+	// pictures have more.
+	contrastColumns = 300
+	// contrastStep is half the step, of a column's range, that a slope is taken over.
+	contrastStep = 0.005
+)
+
+// What stands for a level of a number that may be missing.
+const (
+	missing = "missing"
+	// PoolMean is the mean of the pool's rows that have the number.
+	PoolMean = "its mean in the pool"
+)
+
+// contrastsOf are the contrasts of a schema's columns, each level against the one that
+// most of the pool's rows have. They are public: map and pool are.
+func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrasted {
+	if n, d := pool.Encoded.Dims(); n == 0 || d > contrastColumns {
+		return nil
+	}
+	keeps := newKeeping(pool)
+	base, weight := sampleOf(pool)
+	mean := func(change func(row []float64)) []float64 {
+		x := mat.DenseCopyOf(base)
+		n, _ := x.Dims()
+		for i := range n {
+			change(x.RawRowView(i))
+		}
+		return meanRow(m.Apply(x), weight)
+	}
+	difference := func(a, b []float64, scale float64) []float64 {
+		out := make([]float64, len(a))
+		for j := range a {
+			out[j] = (a[j] - b[j]) * scale
+		}
+		return out
+	}
+	var all []contrasted
+	for _, code := range s.ColumnCodes() {
+		f, at := code.Feature, code.First
+		if f.Kind == dataset.Numeric {
+			up := mean(func(row []float64) { row[at] += contrastStep })
+			down := mean(func(row []float64) { row[at] -= contrastStep })
+			c := contrasted{Contrast: Contrast{Column: code.Column}, rows: differing(pool.Encoded, at)}
+			of := 0.0
+			c.Per, c.Times, of = unitOf(f)
+			c.by = difference(up, down, of/(2*contrastStep))
+			c.kept = keeps.share(c.by, map[int]float64{at: of})
+			all = append(all, c)
+			if f.Missing {
+				known := knownMean(base, weight, at)
+				there := mean(func(row []float64) { row[at], row[at+1] = known, 0 })
+				gone := mean(func(row []float64) { row[at], row[at+1] = 0.5, 1 })
+				c := contrasted{
+					Contrast: Contrast{Column: code.Column, Level: missing, Against: PoolMean},
+					by:       difference(gone, there, 1), rows: having(pool.Encoded, at+1),
+				}
+				c.kept = keeps.share(c.by, map[int]float64{at: 0.5 - known, at + 1: 1})
+				all = append(all, c)
+			}
+			continue
+		}
+		names := f.Levels
+		if code.Width > len(names) {
+			names = append(names[:len(names):len(names)], "other")
+		}
+		set := func(k int) []float64 {
+			return mean(func(row []float64) {
+				clear(row[at : at+code.Width])
+				row[at+k] = 1
+			})
+		}
+		reference := 0
+		for k := range names {
+			if having(pool.Encoded, at+k) > having(pool.Encoded, at+reference) {
+				reference = k
+			}
+		}
+		against := set(reference)
+		for k, level := range names {
+			if k == reference {
+				continue
+			}
+			c := contrasted{
+				Contrast: Contrast{Column: code.Column, Level: level, Against: names[reference]},
+				by:       difference(set(k), against, 1), rows: having(pool.Encoded, at+k),
+			}
+			c.kept = keeps.share(c.by, map[int]float64{at + k: 1, at + reference: -1})
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// unitOf is the power of ten nearest to an eighth of a number's range, which is what a
+// person would count it in (age: 10 years), or twofold where it counts by its logarithm;
+// of is that in the encoded column.
+func unitOf(f dataset.Feature) (per, times, of float64) {
+	if f.Log {
+		return 0, 2, math.Ln2 / (math.Log1p(f.Max) - math.Log1p(f.Min))
+	}
+	width := f.Max - f.Min
+	per = math.Pow(10, math.Round(math.Log10(width/8)))
+	return per, 0, per / width
+}
+
+// keeping compares contrasts of mapped rows with those of all columns.
+type keeping struct{ mapped, columns *mat.Dense } // pseudo-inverses of covariances
+
+func newKeeping(pool *auxdata.Pool) keeping {
+	return keeping{aggregation.InverseCovariance(pool.X, pool.Weight), aggregation.InverseCovariance(pool.Encoded, pool.Weight)}
+}
+
+// share is contrasted.kept of a contrast that is by in mapped rows, and in encoded ones
+// is so much in each column.
+func (k keeping) share(by []float64, in map[int]float64) float64 {
+	v := mat.NewVecDense(len(by), by)
+	whole := 0.0
+	for i, a := range in {
+		for j, b := range in {
+			whole += a * b * k.columns.At(i, j)
+		}
+	}
+	if !(whole > 0) {
+		return 0
+	}
+	return mat.Inner(v, k.mapped, v) / whole
+}
+
+// sampleOf are rows of a pool, evenly chosen, with their weights.
+func sampleOf(pool *auxdata.Pool) (*mat.Dense, []float64) {
+	n, d := pool.Encoded.Dims()
+	rows := min(n, contrastRows)
+	x, weight := mat.NewDense(rows, d, nil), make([]float64, rows)
+	for i := range rows {
+		from := i * n / rows
+		x.SetRow(i, pool.Encoded.RawRowView(from))
+		weight[i] = 1
+		if pool.Weight != nil {
+			weight[i] = pool.Weight[from]
+		}
+	}
+	return x, weight
+}
+
+func meanRow(x *mat.Dense, weight []float64) []float64 {
+	n, d := x.Dims()
+	out, total := make([]float64, d), 0.0
+	for i := range n {
+		total += weight[i]
+	}
+	for i := range n {
+		for j, v := range x.RawRowView(i) {
+			out[j] += weight[i] / total * v
+		}
+	}
+	return out
+}
+
+// knownMean is the mean of an encoded number over the rows that have it.
+func knownMean(x *mat.Dense, weight []float64, at int) float64 {
+	n, _ := x.Dims()
+	sum, total := 0.0, 0.0
+	for i := range n {
+		if x.At(i, at+1) == 0 {
+			sum += weight[i] * x.At(i, at)
+			total += weight[i]
+		}
+	}
+	if total == 0 {
+		return 0.5
+	}
+	return sum / total
+}
+
+// having counts the rows with a 1 in a column of zeros and ones.
+func having(x *mat.Dense, column int) (rows int) {
+	n, _ := x.Dims()
+	for i := range n {
+		if x.At(i, column) == 1 {
+			rows++
+		}
+	}
+	return rows
+}
+
+// differing counts the rows that have another number than most.
+func differing(x *mat.Dense, column int) int {
+	n, _ := x.Dims()
+	counts, most := map[float64]int{}, 0
+	for i := range n {
+		v := x.At(i, column)
+		counts[v]++
+		most = max(most, counts[v])
+	}
+	return n - most
+}
