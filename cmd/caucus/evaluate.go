@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -12,16 +13,29 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/evaluate"
+	"caucus/study/export"
 	"caucus/study/kinds"
 )
 
-// readModel reads a model to judge: a release file, or the coefficients of a linear model.
+// readModel reads a model to judge: a release file, what export makes of one as JSON, or
+// the coefficients of a linear model.
 func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read model: %w", err)
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) { // a release is JSON
+		if isExported(text) {
+			m, err := export.Parse(text)
+			if err != nil {
+				return nil, fmt.Errorf("read model %s: %w", name, err)
+			}
+			judged, err := m.Judged(schema)
+			if err != nil {
+				return nil, fmt.Errorf("read model %s: %w", name, err)
+			}
+			return judged, nil
+		}
 		r, err := readRelease(name)
 		if err != nil {
 			return nil, fmt.Errorf("read model: %w", err)
@@ -48,6 +62,14 @@ func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 		return nil, fmt.Errorf("read model %s: %w", name, err)
 	}
 	return m, nil
+}
+
+// isExported says whether a JSON text is what export writes.
+func isExported(text []byte) bool {
+	var of struct {
+		Form *int `json:"caucus_model"`
+	}
+	return json.Unmarshal(text, &of) == nil && of.Form != nil
 }
 
 // withModel puts the model that a study file names into its terms.

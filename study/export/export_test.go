@@ -19,8 +19,10 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/describe"
+	"caucus/study/evaluate"
 	"caucus/study/export"
 )
 
@@ -267,4 +269,118 @@ func TestRefusals(t *testing.T) {
 	if _, name, err := export.Named("", "model.ONNX"); err != nil || name != "onnx" {
 		t.Errorf("by its ending: %q, %v", name, err)
 	}
+}
+
+// TestReadBack: what is exported as JSON is judged as the release is, in every form that
+// is read back, and whatever is not of the study's schema, or was damaged, is refused.
+func TestReadBack(t *testing.T) {
+	for _, f := range fixtures(t) {
+		text, err := json.Marshal(model(t, f.release))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := export.Parse(text)
+		if err != nil {
+			t.Fatal(f.name, err)
+		}
+		got, err := m.Judged(f.schema)
+		if strings.HasPrefix(f.name, "fourier") {
+			if err == nil || !strings.Contains(err.Error(), "give the release itself") {
+				t.Errorf("%s: %v", f.name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", f.name, err)
+			continue
+		}
+		want, err := evaluate.ModelOf(f.release, f.schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, _, err := f.schema.Encode(f.records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var scores [2][]float64
+		for i, of := range []*evaluate.Model{got, want} {
+			x := of.Map.Apply(records.X)
+			for r := range records.Len() {
+				for k := range of.Weights[0] {
+					z := 0.0
+					for j, v := range x.RawRowView(r) {
+						z += v * of.Weights[j][k]
+					}
+					scores[i] = append(scores[i], z)
+				}
+			}
+		}
+		most := 1.0
+		for _, z := range scores[1] {
+			most = max(most, math.Abs(z))
+		}
+		for i, z := range scores[1] {
+			if math.Abs(scores[0][i]-z) > 1e-6*most {
+				t.Errorf("%s: score %d is %v, the release's %v", f.name, i, scores[0][i], z)
+				break
+			}
+		}
+		if got.Output != want.Output || got.Release != nil {
+			t.Errorf("%s: output %q of release %v, want %q of none", f.name, got.Output, got.Release, want.Output)
+		}
+		other := f.schema
+		other.Features = append([]dataset.Feature{}, f.schema.Features...)
+		other.Features[0].Max = 96
+		if _, err := m.Judged(other); err == nil || !strings.Contains(err.Error(), "another schema") {
+			t.Errorf("%s: of other bounds: %v", f.name, err)
+		}
+	}
+	text, _ := json.Marshal(model(t, fixtures(t)[0].release))
+	for name, broken := range map[string]string{
+		"another form":  strings.Replace(string(text), `"caucus_model":1`, `"caucus_model":2`, 1),
+		"unknown words": strings.Replace(string(text), `"caucus_model":1`, `"caucus_model":1,"more":1`, 1),
+		"encoded":       strings.Replace(string(text), `"encoded":`, `"encoded":1`, 1),
+		"bytes after":   string(text) + "{}",
+	} {
+		m, err := export.Parse([]byte(broken))
+		if err == nil {
+			_, err = m.Judged(fixtures(t)[0].schema)
+		}
+		if err == nil {
+			t.Errorf("%s: it is read", name)
+		}
+	}
+}
+
+// FuzzReadBack: whatever is read is refused or a model that can be applied.
+func FuzzReadBack(f *testing.F) {
+	all := fixtures(f)
+	for _, of := range all {
+		text, err := json.Marshal(model(f, of.release))
+		if err != nil {
+			f.Fatal(err)
+		}
+		if len(text) < 1<<14 { // of large ones hardly any are tried
+			f.Add(text)
+		}
+	}
+	schema := all[0].schema
+	records, _, err := schema.Encode(all[0].records)
+	if err != nil {
+		f.Fatal(err)
+	}
+	one := records.Select([]int{0})
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := export.Parse(text)
+		if err != nil {
+			return
+		}
+		got, err := m.Judged(schema)
+		if err != nil {
+			return
+		}
+		if x := got.Map.Apply(one.X).RawRowView(0); len(x) != len(got.Weights) {
+			t.Errorf("%d weights for %d features", len(got.Weights), len(x))
+		}
+	})
 }

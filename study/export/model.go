@@ -124,11 +124,7 @@ func New(r study.Release) (Model, error) {
 		},
 		Classes: p.Schema.Classes(), Output: c.Output, Missing: p.Schema.Missing, Encoded: p.Schema.Dim(), Warnings: r.Result.Warnings,
 	}
-	for _, code := range p.Schema.ColumnCodes() {
-		f := code.Feature
-		column := Column{Name: code.Column, Kind: f.Kind, At: code.First, Min: f.Min, Max: f.Max, Log: f.Log, Flag: f.Missing, Levels: f.Levels, Other: code.Other, code: code}
-		m.Columns = append(m.Columns, column)
-	}
+	m.Columns = columnsOf(p.Schema)
 	if m.Steps, err = stepsOf(p.Map); err != nil {
 		return Model{}, err
 	}
@@ -137,6 +133,15 @@ func New(r study.Release) (Model, error) {
 	}
 	m.Steps = fold(append(m.Steps, last(c)))
 	return m, m.check()
+}
+
+// columnsOf are those of a schema.
+func columnsOf(s dataset.Schema) (all []Column) {
+	for _, code := range s.ColumnCodes() {
+		f := code.Feature
+		all = append(all, Column{Name: code.Column, Kind: f.Kind, At: code.First, Min: f.Min, Max: f.Max, Log: f.Log, Flag: f.Missing, Levels: f.Levels, Other: code.Other, code: code})
+	}
+	return all
 }
 
 // stepsOf are those of a map, without the division by the norm.
