@@ -59,7 +59,7 @@ func TestDrawTellsNothing(t *testing.T) {
 					c := c
 					c.heard = heard{r.coordinatorDouble, &spoken{from: time.Now()}}
 					a.link = &c
-					ctx, cancel := context.WithTimeout(context.Background(), 9900*time.Millisecond)
+					ctx, cancel := c.s.listening()
 					defer cancel()
 					if err := a.Run(ctx); err != nil {
 						t.Fatal(err)
