@@ -145,7 +145,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "what left is not remembered outside", room: "aggregator", file: "server.go",
-		old: "s.remember(steps, 0)", new: "s.remember(0, 0)",
+		old: "s.remember(steps, 0)", new: "s.remember(min(steps, 0), 0)",
 		found: "TestPutBack",
 	},
 	{
@@ -157,6 +157,16 @@ var mutants = []mutant{
 		name: "a helper adds what it did not verify", room: "aggregator", file: "helper.go",
 		old: "if c.share, err = p.Finish(o.Message); err != nil {", new: "if c.share, err = p.Finish(o.Message); err != nil && c.weight < 0 {",
 		found: "TestDishonestCoordinator",
+	},
+	{
+		name: "an upload gets in after the close", room: "aggregator", file: "coordinator.go",
+		old: "!r.keyed() || r.Closed || r.Failed", new: "!r.keyed() || r.Failed",
+		found: "TestReceiveWaitsForNobody",
+	},
+	{
+		name: "either end of a pinned connection takes any key", room: "protocol", file: "pinned.go", in: "aggregator",
+		old: "!ok || !key.Equal", new: "!ok && !key.Equal",
+		found: "TestPins",
 	},
 	{
 		name: "a share is sealed without what it belongs to", room: "protocol", file: "sealing.go",

@@ -20,9 +20,9 @@ func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r recor
 	if s.config.Role != shares.Coordinator {
 		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
 	}
-	s.mu.Lock()
+	s.turn.Lock()
 	t, r, err = s.known(ctx, h)
-	return t, r, s.mu.Unlock, err
+	return t, r, s.turn.Unlock, err
 }
 
 // OpenStudy agrees with the helper on a study, so that parties may contribute, and gives
@@ -94,8 +94,10 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 // Receive keeps a party's upload; once it returns nil, and not before, a receipt may leave.
 // The same again is no error, another is ErrConflict.
 func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.PartyID, data []byte) error {
-	t, r, unlock, err := s.coordinator(ctx, plan)
-	defer unlock()
+	if s.config.Role != shares.Coordinator {
+		return errors.New("this server is the helper")
+	}
+	t, _, err := s.known(ctx, plan)
 	if err != nil {
 		return err
 	}
@@ -108,22 +110,31 @@ func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.Party
 		return fail(err)
 	}
 	c := contribution{party: party, digest: u.offer(party, nil).digest(), weight: u.weight, upload: data}
-	var old contribution
-	var found bool
-	if err := s.view(ctx, plan, func(tx *transaction) error { old, found, err = tx.contribution(party); return err }); err != nil {
+	_, err = s.update(ctx, plan, "upload stored", func(tx *transaction, r *record) error {
+		old, found, err := tx.contribution(party)
+		switch {
+		case err != nil:
+			return err
+		case found && old.digest == c.digest:
+			return errStored
+		case found:
+			return fmt.Errorf("%w: %w", ErrConflict, study.ErrOtherBytes)
+		case !r.keyed() || r.Closed || r.Failed != "": // whatever happened since it was read
+			return study.ErrNotOpen
+		}
+		return tx.addContribution(c)
+	})
+	if errors.Is(err, errStored) {
+		err = s.current(ctx)
+	}
+	if err != nil {
 		return fail(err)
 	}
-	switch {
-	case found && old.digest == c.digest:
-		return nil
-	case found:
-		return fail(fmt.Errorf("%w: %w", ErrConflict, study.ErrOtherBytes))
-	case !r.keyed() || r.Closed:
-		return fail(study.ErrNotOpen)
-	}
-	_, err = s.update(ctx, plan, "upload stored", func(tx *transaction, _ *record) error { return tx.addContribution(c) })
-	return err
+	return nil
 }
+
+// errStored: these bytes are there.
+var errStored = errors.New("stored already")
 
 // CloseStudy takes no more contributions. How a study ends is its caller's to know.
 func (s *Server) CloseStudy(ctx context.Context, plan study.Hash) error {
@@ -207,19 +218,22 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 	}
 	offers := make([]Offer, len(waits))
 	prepared := make([]*shares.Preparation, len(waits))
-	forms := make([]shares.Form, len(waits))
 	messages := map[study.PartyID][]byte{} // that are not stored yet
 	for i, c := range waits {
 		u, err := parseUpload(t.of, c.upload)
 		if err != nil {
 			return fail(err)
 		}
-		if forms[i], err = formOf(t.of, u.weight); err != nil {
+		if u.offer(c.party, nil).digest() != c.digest {
+			return fail(fmt.Errorf("%w: what %s sent is not what was stored", protocol.ErrDamaged, c.party))
+		}
+		form, err := formOf(t.of, u.weight)
+		if err != nil {
 			return fail(err)
 		}
 		var message []byte
 		// What cannot be prepared is offered without a message, and refused by both.
-		if prepared[i], err = forms[i].Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)), shares.Coordinator, u.part); err == nil {
+		if prepared[i], err = form.Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)), shares.Coordinator, u.part); err == nil {
 			message = prepared[i].Message()
 		}
 		switch {
@@ -250,7 +264,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 		return fail(fmt.Errorf("the helper answered %d of %d", len(answers), len(offers)))
 	}
 	verdicts := make([]verdict, len(offers))
-	given := make([]shares.Share, len(offers))
+	var all []given
 	disagree := ""
 	for i, a := range answers {
 		verdicts[i] = refused
@@ -261,13 +275,15 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 			continue
 		}
 		var err error = shares.ErrProof
+		var share shares.Share
 		if prepared[i] != nil {
-			given[i], err = prepared[i].Finish(a.Message)
+			share, err = prepared[i].Finish(a.Message)
 		}
 		if err != nil { // it is in the helper's sum, and cannot be in this one
 			disagree = fmt.Sprintf("the helper accepted what %s sent, which does not check here", a.Party)
 		}
 		verdicts[i] = accepted
+		all = append(all, given{share, waits[i].weight})
 	}
 	_, err = s.update(ctx, plan, "verdict stored", func(tx *transaction, r *record) error {
 		if r.Failed = disagree; disagree != "" {
@@ -277,13 +293,8 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 			if err := tx.decide(c.party, verdicts[i]); err != nil {
 				return err
 			}
-			if verdicts[i] == accepted {
-				if err := accept(tx, forms[i], given[i], c.weight); err != nil {
-					return err
-				}
-			}
 		}
-		return nil
+		return accept(tx, t.of, all)
 	})
 	if err == nil && disagree != "" {
 		err = fmt.Errorf("%w: %s", ErrFailed, disagree)

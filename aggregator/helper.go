@@ -37,9 +37,9 @@ func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, un
 	if s.config.Role != shares.Helper {
 		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
 	}
-	s.mu.Lock()
+	s.turn.Lock()
 	t, r, err = s.known(ctx, h)
-	return t, r, s.mu.Unlock, err
+	return t, r, s.turn.Unlock, err
 }
 
 // newAcceptance draws a half of a verify key and accepts.
@@ -92,10 +92,10 @@ func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signe
 		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
 	}
 	if s.config.Serves == nil {
-		return Signed{}, fmt.Errorf("accept study %s: this helper's policy serves no plan", plan)
+		return Signed{}, fmt.Errorf("accept study %s: %w: this helper's policy serves no plan", plan, protocol.ErrDenied)
 	}
 	if err := s.config.Serves(t); err != nil {
-		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
+		return Signed{}, fmt.Errorf("accept study %s: %w: %w", plan, protocol.ErrDenied, err)
 	}
 	theirs := coordinators.digest()
 	h, own, err := s.newAcceptance(t, &theirs)
@@ -195,17 +195,16 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []Offer) (
 		return answers, nil
 	}
 	_, err = s.update(ctx, plan, "preparation stored", func(tx *transaction, _ *record) error {
+		var all []given
 		for _, c := range fresh {
 			if err := tx.addContribution(c.contribution); err != nil {
 				return err
 			}
 			if c.verdict == accepted {
-				if err := accept(tx, c.form, c.share, c.weight); err != nil {
-					return err
-				}
+				all = append(all, given{c.share, c.weight})
 			}
 		}
-		return nil
+		return accept(tx, t.of, all)
 	})
 	if err != nil {
 		return fail(err)
@@ -216,7 +215,6 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []Offer) (
 // checked is a contribution with this server's share of it, where it was accepted.
 type checked struct {
 	contribution
-	form  shares.Form
 	share shares.Share
 }
 
@@ -227,15 +225,15 @@ func (s *Server) check(t task, r record, o Offer) (checked, error) {
 	if !s.enrolled(t, o.Party) {
 		return c, fmt.Errorf("party %s is not on the roster", o.Party)
 	}
-	var err error
-	if c.form, err = formOf(t.of, o.Weight); err != nil {
+	form, err := formOf(t.of, o.Weight)
+	if err != nil {
 		return c, err
 	}
 	part, err := s.config.Sealing.OpenShare(o.binding(t.Hash()), o.Sealed)
 	if err != nil || !bytes.Equal(shares.Head(part), o.Head) || o.Message == nil {
 		return c, nil
 	}
-	p, err := c.form.Prepare(s.key(t.Hash(), r), shares.ContextOf(t.Hash(), string(o.Party)), shares.Helper, part)
+	p, err := form.Prepare(s.key(t.Hash(), r), shares.ContextOf(t.Hash(), string(o.Party)), shares.Helper, part)
 	if err != nil {
 		return c, nil
 	}

@@ -48,13 +48,16 @@ type Config struct {
 	Checkpoint func(effect string)
 }
 
-// Server is one aggregator. It is safe for concurrent use; calls take turns.
+// Server is one aggregator. It is safe for concurrent use; calls take turns, but for
+// Receive, which waits for no other server.
 type Server struct {
 	config Config
 	db     *database.DB
 	ledger *privacy.Ledger
 
-	mu     sync.Mutex // one call at a time; guards what follows
+	turn sync.Mutex // one call at a time; guards nothing else
+
+	mu     sync.Mutex // one writing transaction at a time; guards what follows
 	mark   mark       // what the head file holds
 	behind bool
 	roster roster // of the study that was asked about last
@@ -136,7 +139,7 @@ func (s *Server) point(effect string) {
 	}
 }
 
-// remember writes the head file, before anything leaves.
+// remember writes the head file, before anything leaves. The lock mu is held.
 func (s *Server) remember(steps, entry int64) error {
 	m := s.mark
 	m.steps, m.entry = max(m.steps, steps), max(m.entry, entry)
@@ -164,6 +167,8 @@ func (s *Server) view(ctx context.Context, h study.Hash, fn func(*transaction) e
 // What fn fails with is undone; after another error what it wrote may be there or not.
 func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn func(*transaction, *record) error) (r record, err error) {
 	ctx = context.WithoutCancel(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	tx, err := s.db.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return r, fmt.Errorf("write store of shares: %w", err)
@@ -198,6 +203,24 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	return r, nil
 }
 
+// current says that nothing was put back, and that the head file knows of every transaction:
+// one whose commit or whose note in the file failed may be there all the same, and what
+// it stored is about to be told.
+func (s *Server) current(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.behind {
+		return ErrBehind
+	}
+	return s.view(ctx, study.Hash{}, func(t *transaction) error {
+		steps, err := t.steps()
+		if err != nil {
+			return err
+		}
+		return s.remember(steps, 0)
+	})
+}
+
 // task is a study's, with the part of it that has the statistic.
 type task struct {
 	study.Task
@@ -209,8 +232,8 @@ func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err
 	fail := func(err error) (task, record, error) {
 		return t, r, fmt.Errorf("study %s: %w", h, err)
 	}
-	if s.behind {
-		return fail(ErrBehind)
+	if err := s.current(ctx); err != nil {
+		return fail(err)
 	}
 	if t.Task, err = s.config.Task(ctx, h); err != nil {
 		return fail(err)
@@ -237,6 +260,8 @@ type roster struct {
 
 // enrolled says whether a party may contribute.
 func (s *Server) enrolled(t task, p study.PartyID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.roster.has == nil || s.roster.plan != t.Hash() {
 		s.roster = roster{t.Hash(), map[study.PartyID]bool{}}
 		for _, p := range t.Plan().Roster {
@@ -261,25 +286,37 @@ func (s *Server) helperAcceptance(r record) Digest {
 	return r.Theirs.digest()
 }
 
-// accept adds a share to the sum, of a contribution of that weight.
-func accept(t *transaction, form shares.Form, share shares.Share, weight int64) error {
+// given is a share of an accepted contribution, with its weight.
+type given struct {
+	share  shares.Share
+	weight int64
+}
+
+// accept adds shares to the sum, all in one writing.
+func accept(t *transaction, of bodies.Task, all []given) error {
+	if len(all) == 0 {
+		return nil
+	}
 	row, err := t.sum()
 	if err != nil {
 		return err
 	}
+	form := shares.Form{Cells: of.Statistic.Cells()}
 	sum := form.NewSum()
 	if row.sum != nil {
 		if sum, err = form.ParseShare(row.sum); err != nil {
 			return err
 		}
 	}
-	if err := sum.Add(share); err != nil {
-		return err
+	for _, g := range all {
+		if err := sum.Add(g.share); err != nil {
+			return err
+		}
+		row.weight, row.contributions = row.weight+g.weight, row.contributions+1
 	}
 	if row.sum, err = sum.MarshalBinary(); err != nil {
 		return err
 	}
-	row.weight, row.contributions = row.weight+weight, row.contributions+1
 	return t.setSum(row)
 }
 
@@ -340,7 +377,10 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 		return fail(err)
 	}
 	s.point("after ledger")
-	if err := s.remember(0, published[0].Sequence); err != nil {
+	s.mu.Lock()
+	err = s.remember(0, published[0].Sequence)
+	s.mu.Unlock()
+	if err != nil {
 		return fail(err)
 	}
 	out := Share{Plan: h, Role: s.config.Role.String(), Set: r.Set.digest()}
@@ -360,11 +400,32 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	return signed, nil
 }
 
+// Cancel ends a study without a release, for a reason that may be public. A helper that
+// released its share, and a coordinator that has both, cannot end it so.
+func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	_, r, err := s.known(ctx, plan)
+	if err != nil {
+		return err
+	}
+	if r.ShareOther.Document != nil || s.config.Role == shares.Helper && r.Share.Document != nil {
+		return fmt.Errorf("cancel study %s: %w: it is released", plan, ErrOrder)
+	}
+	_, err = s.update(ctx, plan, "failure stored", func(t *transaction, r *record) error {
+		r.Failed = reason
+		return t.wipe()
+	})
+	return err
+}
+
 // Reconcile lets a server speak again whose files were put back: every study that it has
 // not released fails here. A helper must have made another sealing key first, under which no
 // contribution that was sent before can be prepared again; parties pin that one. The
 // ledger is reconciled by itself (privacy.Ledger.Reconcile).
 func (s *Server) Reconcile(ctx context.Context) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fail := func(err error) error { return fmt.Errorf("reconcile %v: %w", s.config.Role, err) }

@@ -1,14 +1,17 @@
 package aggregator
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"embed"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"caucus/internal/database"
+	"caucus/protocol"
 	"caucus/study"
 )
 
@@ -61,6 +64,11 @@ type contribution struct {
 type sumRow struct {
 	sum                   []byte
 	weight, contributions int64
+}
+
+// digest finds a sum that is not what was written.
+func (s sumRow) digest() Digest {
+	return hashed("caucus share of a sum 1", s.sum, binary.BigEndian.AppendUint64(nil, uint64(s.weight)), binary.BigEndian.AppendUint64(nil, uint64(s.contributions)))
 }
 
 // transaction is on one study.
@@ -143,15 +151,20 @@ func (t *transaction) decide(p study.PartyID, v verdict) error {
 }
 
 func (t *transaction) sum() (s sumRow, err error) {
-	err = t.tx.QueryRowContext(t.ctx, "SELECT sum, weight, contributions FROM sums WHERE study = $1", t.hash[:]).Scan(&s.sum, &s.weight, &s.contributions)
+	var digest []byte
+	err = t.tx.QueryRowContext(t.ctx, "SELECT sum, digest, weight, contributions FROM sums WHERE study = $1", t.hash[:]).Scan(&s.sum, &digest, &s.weight, &s.contributions)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
+		return sumRow{}, nil
+	}
+	if want := s.digest(); err == nil && !bytes.Equal(digest, want[:]) {
+		err = fmt.Errorf("%w: the sum in the store of shares is not what was written", protocol.ErrDamaged)
 	}
 	return s, err
 }
 
 func (t *transaction) setSum(s sumRow) error {
-	return t.run("INSERT INTO sums (study, sum, weight, contributions) VALUES ($1, $2, $3, $4) ON CONFLICT (study) DO UPDATE SET sum = excluded.sum, weight = excluded.weight, contributions = excluded.contributions", t.hash[:], s.sum, s.weight, s.contributions)
+	digest := s.digest()
+	return t.run("INSERT INTO sums (study, sum, digest, weight, contributions) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (study) DO UPDATE SET sum = excluded.sum, digest = excluded.digest, weight = excluded.weight, contributions = excluded.contributions", t.hash[:], s.sum, digest[:], s.weight, s.contributions)
 }
 
 // wipe deletes what a study that is over needs no more.

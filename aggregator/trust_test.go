@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"caucus/aggregation/shares"
-	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -323,162 +322,6 @@ func ownShare(w *world) []byte {
 	return nil
 }
 
-// TestPutBack: a helper, or a coordinator, whose store or ledger was put back says nothing,
-// until its operator reconciles; a helper only with another sealing key, and then a plan that
-// the old store had not seen can be agreed again, under a second verify key, but no
-// contribution that was sent under the first can be prepared under it.
-func TestPutBack(t *testing.T) {
-	ctx := t.Context()
-	task := taskOf(3, 2)
-	w, h := newWorld(t, task), task.Hash()
-	before := w.copyOf(shares.Helper)
-	w.opened(h)
-	data := uploadOf(task, "p0", votes(task, 0, false), 1, w.sealing.Public())
-	must(0, w.servers[0].Receive(ctx, h, "p0", data))
-	must(w.servers[0].Advance(ctx, h, link{w}))
-	first := must(recordOf(w.servers[1], h))
-
-	w.back(shares.Helper, before, "shares.db")
-	must(0, w.start(shares.Helper))
-	helper := w.servers[1]
-	for name, call := range map[string]func() error{
-		"accept":  func() error { _, err := helper.Accept(ctx, h, first.Theirs); return err },
-		"reveal":  func() error { _, err := helper.Reveal(ctx, h, half{}, Signed{}); return err },
-		"prepare": func() error { _, err := helper.Prepare(ctx, h, nil); return err },
-		"seal":    func() error { _, err := helper.Seal(ctx, h, Signed{}); return err },
-		"share":   func() error { _, err := helper.Share(ctx, h); return err },
-	} {
-		if err := call(); !errors.Is(err, ErrBehind) {
-			t.Errorf("%s: %v, want ErrBehind", name, err)
-		}
-	}
-	if err := helper.Reconcile(ctx); err == nil {
-		t.Fatal("it reconciled with the key that contributions are sealed to")
-	}
-	w.stop(shares.Helper)
-	w.sealing = must(protocol.NewSealingKey())
-	must(0, w.start(shares.Helper))
-	helper = w.servers[1]
-	must(0, helper.Reconcile(ctx))
-	if helper.Reconcile(ctx) == nil {
-		t.Error("it reconciled twice")
-	}
-	w.stop(shares.Helper)
-	must(0, w.start(shares.Helper)) // and goes on after a restart
-	helper = w.servers[1]
-	// A coordinator that lies, and was not put back, proposes the plan anew.
-	own := must(sign(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{7})}))
-	accepted := must(helper.Accept(ctx, h, own))
-	must(helper.Reveal(ctx, h, half{7}, must(sign(w.signers[0], protocol.RevealDocument, Reveal{h, accepted.digest()}))))
-	f := shares.Ballots(task.Pool().Rows(), 2, 1)
-	u := upload{1, data[9 : 9+f.PartSize(0)], data[9+f.PartSize(0):]}
-	second := must(recordOf(helper, h))
-	message := must(f.Prepare(helper.key(h, second), shares.ContextOf(h, "p0"), 0, u.part)).Message()
-	answers, err := helper.Prepare(ctx, h, []Offer{u.offer("p0", message)})
-	if err != nil || answers[0].Accepted || answers[0].Message != nil {
-		t.Errorf("a contribution of before is prepared under a second key: %v, %v", answers, err)
-	}
-	if _, err := CheckAcceptance(task, accepted, Pins{w.signers[1].Key(), protocol.SealingPin(uploadKeyOf(first))}, w.signers[0].Key()); err == nil {
-		t.Error("a party that pinned the old key takes the new one from the coordinator")
-	}
-
-	// The coordinator alone, and a study that it does not know to be over.
-	w, task, h = full(t, 3)
-	before = w.copyOf(shares.Coordinator)
-	must(0, w.servers[0].CloseStudy(ctx, h))
-	w.back(shares.Coordinator, before, "shares.db")
-	must(0, w.start(shares.Coordinator))
-	if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, ErrBehind) {
-		t.Errorf("a coordinator that was put back goes on: %v", err)
-	}
-	must(0, w.servers[0].Reconcile(ctx))
-	if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, ErrFailed) {
-		t.Errorf("a study of before goes on: %v", err)
-	}
-
-	// The ledger alone: it would answer anew.
-	w, task, h = full(t, 3)
-	before = w.copyOf(shares.Helper)
-	must(0, w.servers[0].CloseStudy(ctx, h))
-	must(w.servers[0].Advance(ctx, h, link{w}))
-	w.back(shares.Helper, before, "ledger.db")
-	must(0, w.start(shares.Helper))
-	if _, err := w.servers[1].Share(ctx, h); !errors.Is(err, ErrBehind) {
-		t.Errorf("a helper with a ledger of before releases: %v", err)
-	}
-	// Both, and the head file's store half alone: the ledger says no by itself.
-	if _, err := privacy.Open(w.ledgers[1], privacy.Config{LastSequence: 1}); err != nil {
-		t.Error(err)
-	}
-}
-
-func uploadKeyOf(helpers record) []byte {
-	var a Acceptance
-	must(0, study.DecodeStrictly(helpers.Own.Document, &a))
-	return a.Sealing
-}
-
-// TestSecondSet: a helper whose store says another set than its ledger has answered for, as
-// if somebody wrote into it after the answer was drawn, draws no second one.
-func TestSecondSet(t *testing.T) {
-	ctx := t.Context()
-	w, _, h := full(t, 3)
-	must(0, w.servers[0].CloseStudy(ctx, h))
-	w.point = func(r shares.Role, effect string) {
-		if r == shares.Helper && effect == "after ledger" {
-			panic(killed{r})
-		}
-	}
-	if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, errCut) {
-		t.Fatal(err)
-	}
-	w.point = nil
-	must(0, w.start(shares.Helper))
-	honest := must(recordOf(w.servers[1], h)).Set
-	for _, set := range []Signed{{Document: []byte("{}")}, honest} {
-		must(w.servers[1].update(ctx, h, "test", func(_ *transaction, r *record) error { r.Set = set; return nil }))
-		_, err := w.servers[1].Share(ctx, h)
-		if bytes.Equal(set.Document, honest.Document) && err != nil || !bytes.Equal(set.Document, honest.Document) && !errors.Is(err, privacy.ErrConflict) {
-			t.Errorf("set %s: %v", set.Document, err)
-		}
-	}
-	if w.charges(shares.Helper) != 1 {
-		t.Error("it was charged twice")
-	}
-}
-
-// TestOpenRefuses: a coordinator that is its own helper, a helper without a key, a head file
-// that is missing, or of another key.
-func TestOpenRefuses(t *testing.T) {
-	ctx := t.Context()
-	w := newWorld(t)
-	for name, change := range map[string]func(*Config){
-		"its own helper":             func(c *Config) { c.Other = c.Signer.Key() },
-		"a helper without a key":     func(c *Config) { c.Sealing = nil },
-		"no head file":               func(c *Config) { c.Head += ".none" },
-		"no store":                   func(c *Config) { c.Store += ".none" },
-		"another sealing key":        func(c *Config) { c.Sealing = must(protocol.NewSealingKey()) },
-		"a coordinator with its key": func(c *Config) { c.Role = shares.Coordinator },
-	} {
-		c := w.config(shares.Helper)
-		change(&c)
-		if s, err := Open(ctx, c); err == nil {
-			s.Close()
-			t.Errorf("%s: it opened", name)
-		}
-	}
-	if InitHead(w.head(1), nil) == nil {
-		t.Error("a head file was written over")
-	}
-	for _, text := range []string{"", "steps -1 entry 0 sealing 00\n", "steps 1 entry 2 sealing 00ff\n", "steps x\n"} {
-		path := t.TempDir() + "/head"
-		must(0, protocol.WriteSecret(path, []byte(text)))
-		if _, err := readMark(path); err == nil {
-			t.Errorf("%q was read as a head file", text)
-		}
-	}
-}
-
 // TestCheckAcceptance: a party contributes only under its own pins, plan and noise, and
 // never where coordinator and helper are one.
 func TestCheckAcceptance(t *testing.T) {
@@ -561,6 +404,23 @@ func (s sized) Prepare(ctx context.Context, h study.Hash, offers []Offer) ([]Ans
 		fmt.Fprintln(s.to, o.Party, o.Weight, len(o.Head), len(o.Sealed), len(o.Message), out[i].Accepted, len(out[i].Message))
 	}
 	return out, err
+}
+
+// FuzzUpload: no bytes that a party sends are more than refused.
+func FuzzUpload(f *testing.F) {
+	task := taskOf(2, 3)
+	f.Add(uploadOf(task, "p0", votes(task, 0, false), 1, must(protocol.NewSealingKey()).Public()))
+	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1})
+	of := must(bodiesOf(task))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		u, err := parseUpload(of, data)
+		if err != nil {
+			return
+		}
+		if again := u.bytes(); !bytes.Equal(again, data) {
+			t.Errorf("an upload is written otherwise than it was read")
+		}
+	})
 }
 
 // TestUploads: what is cut off, too long, of another version or weight is no upload.

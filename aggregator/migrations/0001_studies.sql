@@ -19,10 +19,11 @@ CREATE TABLE contributions (
 
 CREATE INDEX contributions_by_verdict ON contributions (study, verdict, party);
 
--- The sum of this server's shares of what was accepted, until the release.
+-- The sum of this server's shares of what was accepted, until the release, and its SHA-256.
 CREATE TABLE sums (
     study         BYTEA  PRIMARY KEY REFERENCES studies (hash),
     sum           BYTEA  NOT NULL,
+    digest        BYTEA  NOT NULL,
     weight        BIGINT NOT NULL,
     contributions BIGINT NOT NULL
 );

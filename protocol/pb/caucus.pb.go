@@ -1781,6 +1781,358 @@ func (*UploadPoolReply) Descriptor() ([]byte, []int) {
 	return file_caucus_proto_rawDescGZIP(), []int{28}
 }
 
+type HelperDocument struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Plan          []byte                 `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"` // SHA-256 of the plan
+	Document      []byte                 `protobuf:"bytes,2,opt,name=document,proto3" json:"document,omitempty"`
+	Signature     []byte                 `protobuf:"bytes,3,opt,name=signature,proto3" json:"signature,omitempty"`
+	Half          []byte                 `protobuf:"bytes,4,opt,name=half,proto3" json:"half,omitempty"` // of the verify key, where one is told
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelperDocument) Reset() {
+	*x = HelperDocument{}
+	mi := &file_caucus_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelperDocument) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelperDocument) ProtoMessage() {}
+
+func (x *HelperDocument) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelperDocument.ProtoReflect.Descriptor instead.
+func (*HelperDocument) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *HelperDocument) GetPlan() []byte {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *HelperDocument) GetDocument() []byte {
+	if x != nil {
+		return x.Document
+	}
+	return nil
+}
+
+func (x *HelperDocument) GetSignature() []byte {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
+func (x *HelperDocument) GetHalf() []byte {
+	if x != nil {
+		return x.Half
+	}
+	return nil
+}
+
+type HelperHalf struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Half          []byte                 `protobuf:"bytes,1,opt,name=half,proto3" json:"half,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelperHalf) Reset() {
+	*x = HelperHalf{}
+	mi := &file_caucus_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelperHalf) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelperHalf) ProtoMessage() {}
+
+func (x *HelperHalf) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelperHalf.ProtoReflect.Descriptor instead.
+func (*HelperHalf) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *HelperHalf) GetHalf() []byte {
+	if x != nil {
+		return x.Half
+	}
+	return nil
+}
+
+type HelperOffers struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Plan          []byte                 `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
+	Offers        []*HelperOffer         `protobuf:"bytes,2,rep,name=offers,proto3" json:"offers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelperOffers) Reset() {
+	*x = HelperOffers{}
+	mi := &file_caucus_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelperOffers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelperOffers) ProtoMessage() {}
+
+func (x *HelperOffers) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelperOffers.ProtoReflect.Descriptor instead.
+func (*HelperOffers) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *HelperOffers) GetPlan() []byte {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *HelperOffers) GetOffers() []*HelperOffer {
+	if x != nil {
+		return x.Offers
+	}
+	return nil
+}
+
+type HelperOffer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Party         string                 `protobuf:"bytes,1,opt,name=party,proto3" json:"party,omitempty"`
+	Weight        int64                  `protobuf:"varint,2,opt,name=weight,proto3" json:"weight,omitempty"`
+	Head          []byte                 `protobuf:"bytes,3,opt,name=head,proto3" json:"head,omitempty"`   // nonce and public share
+	Other         []byte                 `protobuf:"bytes,4,opt,name=other,proto3" json:"other,omitempty"` // SHA-256 of the coordinator's part
+	Sealed        []byte                 `protobuf:"bytes,5,opt,name=sealed,proto3" json:"sealed,omitempty"`
+	Message       []byte                 `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelperOffer) Reset() {
+	*x = HelperOffer{}
+	mi := &file_caucus_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelperOffer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelperOffer) ProtoMessage() {}
+
+func (x *HelperOffer) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelperOffer.ProtoReflect.Descriptor instead.
+func (*HelperOffer) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *HelperOffer) GetParty() string {
+	if x != nil {
+		return x.Party
+	}
+	return ""
+}
+
+func (x *HelperOffer) GetWeight() int64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *HelperOffer) GetHead() []byte {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
+func (x *HelperOffer) GetOther() []byte {
+	if x != nil {
+		return x.Other
+	}
+	return nil
+}
+
+func (x *HelperOffer) GetSealed() []byte {
+	if x != nil {
+		return x.Sealed
+	}
+	return nil
+}
+
+func (x *HelperOffer) GetMessage() []byte {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+type HelperAnswers struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Answers       []*HelperAnswer        `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelperAnswers) Reset() {
+	*x = HelperAnswers{}
+	mi := &file_caucus_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelperAnswers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelperAnswers) ProtoMessage() {}
+
+func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelperAnswers.ProtoReflect.Descriptor instead.
+func (*HelperAnswers) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *HelperAnswers) GetAnswers() []*HelperAnswer {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
+type HelperAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Party         string                 `protobuf:"bytes,1,opt,name=party,proto3" json:"party,omitempty"`
+	Accepted      bool                   `protobuf:"varint,2,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	Message       []byte                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelperAnswer) Reset() {
+	*x = HelperAnswer{}
+	mi := &file_caucus_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelperAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelperAnswer) ProtoMessage() {}
+
+func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelperAnswer.ProtoReflect.Descriptor instead.
+func (*HelperAnswer) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *HelperAnswer) GetParty() string {
+	if x != nil {
+		return x.Party
+	}
+	return ""
+}
+
+func (x *HelperAnswer) GetAccepted() bool {
+	if x != nil {
+		return x.Accepted
+	}
+	return false
+}
+
+func (x *HelperAnswer) GetMessage() []byte {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
 type CreateStudyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Part:
@@ -1794,7 +2146,7 @@ type CreateStudyRequest struct {
 
 func (x *CreateStudyRequest) Reset() {
 	*x = CreateStudyRequest{}
-	mi := &file_caucus_proto_msgTypes[29]
+	mi := &file_caucus_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1806,7 +2158,7 @@ func (x *CreateStudyRequest) String() string {
 func (*CreateStudyRequest) ProtoMessage() {}
 
 func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[29]
+	mi := &file_caucus_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1819,7 +2171,7 @@ func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStudyRequest.ProtoReflect.Descriptor instead.
 func (*CreateStudyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{29}
+	return file_caucus_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CreateStudyRequest) GetPart() isCreateStudyRequest_Part {
@@ -1873,7 +2225,7 @@ type PlanHeader struct {
 
 func (x *PlanHeader) Reset() {
 	*x = PlanHeader{}
-	mi := &file_caucus_proto_msgTypes[30]
+	mi := &file_caucus_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1885,7 +2237,7 @@ func (x *PlanHeader) String() string {
 func (*PlanHeader) ProtoMessage() {}
 
 func (x *PlanHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[30]
+	mi := &file_caucus_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1898,7 +2250,7 @@ func (x *PlanHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanHeader.ProtoReflect.Descriptor instead.
 func (*PlanHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{30}
+	return file_caucus_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PlanHeader) GetHash() []byte {
@@ -1925,7 +2277,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_caucus_proto_msgTypes[31]
+	mi := &file_caucus_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1937,7 +2289,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[31]
+	mi := &file_caucus_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1950,7 +2302,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{31}
+	return file_caucus_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ClockRequest) GetVouch() bool {
@@ -1972,7 +2324,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_caucus_proto_msgTypes[32]
+	mi := &file_caucus_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2336,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[32]
+	mi := &file_caucus_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2349,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{32}
+	return file_caucus_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ClockReply) GetUnixMillis() int64 {
@@ -2024,7 +2376,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_caucus_proto_msgTypes[33]
+	mi := &file_caucus_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2036,7 +2388,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[33]
+	mi := &file_caucus_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2049,7 +2401,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{33}
+	return file_caucus_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *CancelRequest) GetStudy() string {
@@ -2083,7 +2435,7 @@ type AmendRequest struct {
 
 func (x *AmendRequest) Reset() {
 	*x = AmendRequest{}
-	mi := &file_caucus_proto_msgTypes[34]
+	mi := &file_caucus_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2095,7 +2447,7 @@ func (x *AmendRequest) String() string {
 func (*AmendRequest) ProtoMessage() {}
 
 func (x *AmendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[34]
+	mi := &file_caucus_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2108,7 +2460,7 @@ func (x *AmendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendRequest.ProtoReflect.Descriptor instead.
 func (*AmendRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{34}
+	return file_caucus_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *AmendRequest) GetStudy() string {
@@ -2275,7 +2627,31 @@ const file_caucus_proto_rawDesc = "" +
 	"PoolHeader\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\fR\x06digest\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\"\x11\n" +
-	"\x0fUploadPoolReply\"w\n" +
+	"\x0fUploadPoolReply\"r\n" +
+	"\x0eHelperDocument\x12\x12\n" +
+	"\x04plan\x18\x01 \x01(\fR\x04plan\x12\x1a\n" +
+	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x1c\n" +
+	"\tsignature\x18\x03 \x01(\fR\tsignature\x12\x12\n" +
+	"\x04half\x18\x04 \x01(\fR\x04half\" \n" +
+	"\n" +
+	"HelperHalf\x12\x12\n" +
+	"\x04half\x18\x01 \x01(\fR\x04half\"R\n" +
+	"\fHelperOffers\x12\x12\n" +
+	"\x04plan\x18\x01 \x01(\fR\x04plan\x12.\n" +
+	"\x06offers\x18\x02 \x03(\v2\x16.caucus.v1.HelperOfferR\x06offers\"\x97\x01\n" +
+	"\vHelperOffer\x12\x14\n" +
+	"\x05party\x18\x01 \x01(\tR\x05party\x12\x16\n" +
+	"\x06weight\x18\x02 \x01(\x03R\x06weight\x12\x12\n" +
+	"\x04head\x18\x03 \x01(\fR\x04head\x12\x14\n" +
+	"\x05other\x18\x04 \x01(\fR\x05other\x12\x16\n" +
+	"\x06sealed\x18\x05 \x01(\fR\x06sealed\x12\x18\n" +
+	"\amessage\x18\x06 \x01(\fR\amessage\"B\n" +
+	"\rHelperAnswers\x121\n" +
+	"\aanswers\x18\x01 \x03(\v2\x17.caucus.v1.HelperAnswerR\aanswers\"Z\n" +
+	"\fHelperAnswer\x12\x14\n" +
+	"\x05party\x18\x01 \x01(\tR\x05party\x12\x1a\n" +
+	"\baccepted\x18\x02 \x01(\bR\baccepted\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\fR\amessage\"w\n" +
 	"\x12CreateStudyRequest\x12/\n" +
 	"\x06header\x18\x01 \x01(\v2\x15.caucus.v1.PlanHeaderH\x00R\x06header\x12(\n" +
 	"\x05chunk\x18\x02 \x01(\v2\x10.caucus.v1.ChunkH\x00R\x05chunkB\x06\n" +
@@ -2327,7 +2703,13 @@ const file_caucus_proto_rawDesc = "" +
 	"\n" +
 	"AmendStudy\x12\x17.caucus.v1.AmendRequest\x1a\x12.caucus.v1.Summary\x124\n" +
 	"\x05Waive\x12\x17.caucus.v1.StudyRequest\x1a\x12.caucus.v1.Summary\x127\n" +
-	"\x05Clock\x12\x17.caucus.v1.ClockRequest\x1a\x15.caucus.v1.ClockReplyB\x14Z\x12caucus/protocol/pbb\x06proto3"
+	"\x05Clock\x12\x17.caucus.v1.ClockRequest\x1a\x15.caucus.v1.ClockReply2\xbf\x02\n" +
+	"\x06Helper\x12>\n" +
+	"\x06Accept\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocument\x12:\n" +
+	"\x06Reveal\x12\x19.caucus.v1.HelperDocument\x1a\x15.caucus.v1.HelperHalf\x12<\n" +
+	"\aPrepare\x12\x17.caucus.v1.HelperOffers\x1a\x18.caucus.v1.HelperAnswers\x12<\n" +
+	"\x04Seal\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocument\x12=\n" +
+	"\x05Share\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocumentB\x14Z\x12caucus/protocol/pbb\x06proto3"
 
 var (
 	file_caucus_proto_rawDescOnce sync.Once
@@ -2341,7 +2723,7 @@ func file_caucus_proto_rawDescGZIP() []byte {
 	return file_caucus_proto_rawDescData
 }
 
-var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_caucus_proto_goTypes = []any{
 	(*EnrolRequest)(nil),       // 0: caucus.v1.EnrolRequest
 	(*EnrolReply)(nil),         // 1: caucus.v1.EnrolReply
@@ -2372,12 +2754,18 @@ var file_caucus_proto_goTypes = []any{
 	(*UploadPoolRequest)(nil),  // 26: caucus.v1.UploadPoolRequest
 	(*PoolHeader)(nil),         // 27: caucus.v1.PoolHeader
 	(*UploadPoolReply)(nil),    // 28: caucus.v1.UploadPoolReply
-	(*CreateStudyRequest)(nil), // 29: caucus.v1.CreateStudyRequest
-	(*PlanHeader)(nil),         // 30: caucus.v1.PlanHeader
-	(*ClockRequest)(nil),       // 31: caucus.v1.ClockRequest
-	(*ClockReply)(nil),         // 32: caucus.v1.ClockReply
-	(*CancelRequest)(nil),      // 33: caucus.v1.CancelRequest
-	(*AmendRequest)(nil),       // 34: caucus.v1.AmendRequest
+	(*HelperDocument)(nil),     // 29: caucus.v1.HelperDocument
+	(*HelperHalf)(nil),         // 30: caucus.v1.HelperHalf
+	(*HelperOffers)(nil),       // 31: caucus.v1.HelperOffers
+	(*HelperOffer)(nil),        // 32: caucus.v1.HelperOffer
+	(*HelperAnswers)(nil),      // 33: caucus.v1.HelperAnswers
+	(*HelperAnswer)(nil),       // 34: caucus.v1.HelperAnswer
+	(*CreateStudyRequest)(nil), // 35: caucus.v1.CreateStudyRequest
+	(*PlanHeader)(nil),         // 36: caucus.v1.PlanHeader
+	(*ClockRequest)(nil),       // 37: caucus.v1.ClockRequest
+	(*ClockReply)(nil),         // 38: caucus.v1.ClockReply
+	(*CancelRequest)(nil),      // 39: caucus.v1.CancelRequest
+	(*AmendRequest)(nil),       // 40: caucus.v1.AmendRequest
 }
 var file_caucus_proto_depIdxs = []int32{
 	4,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
@@ -2394,53 +2782,65 @@ var file_caucus_proto_depIdxs = []int32{
 	23, // 11: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
 	27, // 12: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
 	12, // 13: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
-	30, // 14: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
-	12, // 15: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	0,  // 16: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
-	0,  // 17: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
-	2,  // 18: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
-	7,  // 19: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
-	11, // 20: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
-	13, // 21: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	15, // 22: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
-	11, // 23: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	17, // 24: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
-	19, // 25: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	21, // 26: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	24, // 27: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	26, // 28: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	29, // 29: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	7,  // 30: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	33, // 31: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	7,  // 32: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
-	34, // 33: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
-	7,  // 34: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	31, // 35: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	1,  // 36: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 37: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	5,  // 38: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	8,  // 39: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	12, // 40: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	10, // 41: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	16, // 42: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	12, // 43: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	18, // 44: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
-	20, // 45: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	22, // 46: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	25, // 47: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	28, // 48: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 49: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	6,  // 50: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	6,  // 51: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	6,  // 52: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
-	6,  // 53: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
-	6,  // 54: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	32, // 55: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	36, // [36:56] is the sub-list for method output_type
-	16, // [16:36] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	32, // 14: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
+	34, // 15: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
+	36, // 16: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	12, // 17: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
+	0,  // 18: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
+	0,  // 19: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
+	2,  // 20: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
+	7,  // 21: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
+	11, // 22: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
+	13, // 23: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
+	15, // 24: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	11, // 25: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	17, // 26: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
+	19, // 27: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	21, // 28: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	24, // 29: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	26, // 30: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	35, // 31: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	7,  // 32: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	39, // 33: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	7,  // 34: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
+	40, // 35: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	7,  // 36: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	37, // 37: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	29, // 38: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
+	29, // 39: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
+	31, // 40: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
+	29, // 41: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
+	29, // 42: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
+	1,  // 43: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 44: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 45: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 46: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 47: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 48: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 49: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 50: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 51: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
+	20, // 52: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	22, // 53: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	25, // 54: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	28, // 55: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 56: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 57: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 58: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 59: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 60: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 61: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	38, // 62: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	29, // 63: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
+	30, // 64: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
+	33, // 65: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
+	29, // 66: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
+	29, // 67: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
+	43, // [43:68] is the sub-list for method output_type
+	18, // [18:43] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_caucus_proto_init() }
@@ -2456,7 +2856,7 @@ func file_caucus_proto_init() {
 		(*UploadPoolRequest_Header)(nil),
 		(*UploadPoolRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[29].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[35].OneofWrappers = []any{
 		(*CreateStudyRequest_Header)(nil),
 		(*CreateStudyRequest_Chunk)(nil),
 	}
@@ -2466,9 +2866,9 @@ func file_caucus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_caucus_proto_rawDesc), len(file_caucus_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   35,
+			NumMessages:   41,
 			NumExtensions: 0,
-			NumServices:   3,
+			NumServices:   4,
 		},
 		GoTypes:           file_caucus_proto_goTypes,
 		DependencyIndexes: file_caucus_proto_depIdxs,

@@ -1056,3 +1056,277 @@ var Administration_ServiceDesc = grpc.ServiceDesc{
 	},
 	Metadata: "caucus.proto",
 }
+
+const (
+	Helper_Accept_FullMethodName  = "/caucus.v1.Helper/Accept"
+	Helper_Reveal_FullMethodName  = "/caucus.v1.Helper/Reveal"
+	Helper_Prepare_FullMethodName = "/caucus.v1.Helper/Prepare"
+	Helper_Seal_FullMethodName    = "/caucus.v1.Helper/Seal"
+	Helper_Share_FullMethodName   = "/caucus.v1.Helper/Share"
+)
+
+// HelperClient is the client API for Helper service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// Helper is what one of a study's two aggregators, the coordinator, asks of the other, each
+// known to the other by the key that it signs with. Each call may be made again, and gives
+// the same answer. Documents are JSON, as aggregator/documents.go has them.
+type HelperClient interface {
+	// Accept takes the coordinator's acceptance of a plan, and gives the helper's.
+	Accept(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperDocument, error)
+	// Reveal takes the coordinator's half of the verify key and its signed word that the
+	// study opens, and gives the helper's half.
+	Reveal(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperHalf, error)
+	// Prepare takes up to 32 contributions and answers each.
+	Prepare(ctx context.Context, in *HelperOffers, opts ...grpc.CallOption) (*HelperAnswers, error)
+	// Seal takes the signed set of contributions, and gives the helper's signature of it.
+	Seal(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperDocument, error)
+	// Share gives the helper's release of its share of the sum.
+	Share(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperDocument, error)
+}
+
+type helperClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewHelperClient(cc grpc.ClientConnInterface) HelperClient {
+	return &helperClient{cc}
+}
+
+func (c *helperClient) Accept(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperDocument, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HelperDocument)
+	err := c.cc.Invoke(ctx, Helper_Accept_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *helperClient) Reveal(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperHalf, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HelperHalf)
+	err := c.cc.Invoke(ctx, Helper_Reveal_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *helperClient) Prepare(ctx context.Context, in *HelperOffers, opts ...grpc.CallOption) (*HelperAnswers, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HelperAnswers)
+	err := c.cc.Invoke(ctx, Helper_Prepare_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *helperClient) Seal(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperDocument, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HelperDocument)
+	err := c.cc.Invoke(ctx, Helper_Seal_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *helperClient) Share(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperDocument, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HelperDocument)
+	err := c.cc.Invoke(ctx, Helper_Share_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// HelperServer is the server API for Helper service.
+// All implementations must embed UnimplementedHelperServer
+// for forward compatibility.
+//
+// Helper is what one of a study's two aggregators, the coordinator, asks of the other, each
+// known to the other by the key that it signs with. Each call may be made again, and gives
+// the same answer. Documents are JSON, as aggregator/documents.go has them.
+type HelperServer interface {
+	// Accept takes the coordinator's acceptance of a plan, and gives the helper's.
+	Accept(context.Context, *HelperDocument) (*HelperDocument, error)
+	// Reveal takes the coordinator's half of the verify key and its signed word that the
+	// study opens, and gives the helper's half.
+	Reveal(context.Context, *HelperDocument) (*HelperHalf, error)
+	// Prepare takes up to 32 contributions and answers each.
+	Prepare(context.Context, *HelperOffers) (*HelperAnswers, error)
+	// Seal takes the signed set of contributions, and gives the helper's signature of it.
+	Seal(context.Context, *HelperDocument) (*HelperDocument, error)
+	// Share gives the helper's release of its share of the sum.
+	Share(context.Context, *HelperDocument) (*HelperDocument, error)
+	mustEmbedUnimplementedHelperServer()
+}
+
+// UnimplementedHelperServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedHelperServer struct{}
+
+func (UnimplementedHelperServer) Accept(context.Context, *HelperDocument) (*HelperDocument, error) {
+	return nil, status.Error(codes.Unimplemented, "method Accept not implemented")
+}
+func (UnimplementedHelperServer) Reveal(context.Context, *HelperDocument) (*HelperHalf, error) {
+	return nil, status.Error(codes.Unimplemented, "method Reveal not implemented")
+}
+func (UnimplementedHelperServer) Prepare(context.Context, *HelperOffers) (*HelperAnswers, error) {
+	return nil, status.Error(codes.Unimplemented, "method Prepare not implemented")
+}
+func (UnimplementedHelperServer) Seal(context.Context, *HelperDocument) (*HelperDocument, error) {
+	return nil, status.Error(codes.Unimplemented, "method Seal not implemented")
+}
+func (UnimplementedHelperServer) Share(context.Context, *HelperDocument) (*HelperDocument, error) {
+	return nil, status.Error(codes.Unimplemented, "method Share not implemented")
+}
+func (UnimplementedHelperServer) mustEmbedUnimplementedHelperServer() {}
+func (UnimplementedHelperServer) testEmbeddedByValue()                {}
+
+// UnsafeHelperServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to HelperServer will
+// result in compilation errors.
+type UnsafeHelperServer interface {
+	mustEmbedUnimplementedHelperServer()
+}
+
+func RegisterHelperServer(s grpc.ServiceRegistrar, srv HelperServer) {
+	// If the following call panics, it indicates UnimplementedHelperServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&Helper_ServiceDesc, srv)
+}
+
+func _Helper_Accept_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HelperDocument)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HelperServer).Accept(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Helper_Accept_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HelperServer).Accept(ctx, req.(*HelperDocument))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Helper_Reveal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HelperDocument)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HelperServer).Reveal(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Helper_Reveal_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HelperServer).Reveal(ctx, req.(*HelperDocument))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Helper_Prepare_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HelperOffers)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HelperServer).Prepare(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Helper_Prepare_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HelperServer).Prepare(ctx, req.(*HelperOffers))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Helper_Seal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HelperDocument)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HelperServer).Seal(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Helper_Seal_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HelperServer).Seal(ctx, req.(*HelperDocument))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Helper_Share_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HelperDocument)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HelperServer).Share(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Helper_Share_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HelperServer).Share(ctx, req.(*HelperDocument))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// Helper_ServiceDesc is the grpc.ServiceDesc for Helper service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var Helper_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "caucus.v1.Helper",
+	HandlerType: (*HelperServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Accept",
+			Handler:    _Helper_Accept_Handler,
+		},
+		{
+			MethodName: "Reveal",
+			Handler:    _Helper_Reveal_Handler,
+		},
+		{
+			MethodName: "Prepare",
+			Handler:    _Helper_Prepare_Handler,
+		},
+		{
+			MethodName: "Seal",
+			Handler:    _Helper_Seal_Handler,
+		},
+		{
+			MethodName: "Share",
+			Handler:    _Helper_Share_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "caucus.proto",
+}

@@ -1,0 +1,58 @@
+package aggregator
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/shares"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// BenchmarkChecked times both servers together, in one process, from stored uploads to sums:
+// opening boxes, both preparations, both proofs, and what is written. Half of it is one
+// server's.
+//
+//	go test ./aggregator -run '^$' -bench Checked -cpu 1
+func BenchmarkChecked(b *testing.B) {
+	for _, rows := range []int{2000} {
+		b.Run(fmt.Sprintf("N=%d/K=2", rows), func(b *testing.B) {
+			ctx := context.Background()
+			task := wide(rows, b.N)
+			w, h := newWorld(b, task), task.Hash()
+			w.opened(h)
+			for i, p := range task.Plan().Roster {
+				must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i%rows, false), 1, w.sealing.Public())))
+			}
+			b.ResetTimer()
+			must(w.servers[0].Advance(ctx, h, w.servers[1]))
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ballots/s")
+			if n := w.heldBy(shares.Helper, h).contributions; n != int64(b.N) {
+				b.Fatalf("%d of %d were accepted", n, b.N)
+			}
+		})
+	}
+}
+
+// wide is a tally on a pool of so many rows.
+func wide(rows, parties int) study.Task {
+	p := taskOf(2, 2).Plan()
+	p.Roster = nil
+	for i := range max(parties, 2) {
+		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("p%07d", i)))
+	}
+	p.Roster = p.Roster[:max(parties, 1)]
+	p.Minimum, p.Map = 1, dataset.Identity(p.Schema)
+	x := mat.NewDense(rows, p.Schema.Dim(), nil)
+	for i := range rows {
+		x.Set(i, 0, float64(i)/float64(rows))
+	}
+	pool := auxdata.Virtual(x, p.Map)
+	p.Pool = pool.Digest
+	return must(kinds.NewTask(p, pool))
+}

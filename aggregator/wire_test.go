@@ -1,0 +1,162 @@
+package aggregator
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/aggregation/shares"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// served is a helper behind a listener on this machine.
+func (w *world) served(t *testing.T) (address string, log *bytes.Buffer) {
+	t.Helper()
+	on := must(net.Listen("tcp", "127.0.0.1:0"))
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	log = &bytes.Buffer{}
+	helper := w.servers[1]
+	go func() { done <- helper.Serve(ctx, on, slog.New(slog.NewTextHandler(log, nil))) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("serving ended with %v", err)
+		}
+	})
+	return on.Addr().String(), log
+}
+
+func (w *world) dial(t *testing.T, address string) *Remote {
+	t.Helper()
+	r := must(Dial(address, w.signers[0], w.signers[1].Key()))
+	t.Cleanup(func() { must(0, r.Close()) })
+	return r
+}
+
+// TestWire: a study of two servers that speak over mutual TLS, with more contributions than
+// a call takes, ends as it does where one calls the other.
+func TestWire(t *testing.T) {
+	ctx := t.Context()
+	const parties = batch + 3
+	task := taskOf(parties, 3)
+	w, h := newWorld(t, task), task.Hash()
+	address, _ := w.served(t)
+	helper := w.dial(t, address)
+	must(w.servers[0].OpenStudy(ctx, h, helper))
+	for i, p := range task.Plan().Roster {
+		data := uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())
+		if i == 1 { // one share that does not check
+			data[len(data)-1] ^= 1
+		}
+		if i == 2 { // one whose own part does not
+			data[9+100] ^= 1
+		}
+		must(0, w.servers[0].Receive(ctx, h, p, data))
+	}
+	must(0, w.servers[0].CloseStudy(ctx, h))
+	if !must(w.servers[0].Advance(ctx, h, helper)) {
+		t.Fatal("it is not released")
+	}
+	o := must(w.servers[0].Released(ctx, h))
+	must(task.Finish(o.Of, o.Published[:]))
+	if o.Of.Contributions != parties-2 {
+		t.Errorf("%d contributions, want %d", o.Of.Contributions, parties-2)
+	}
+}
+
+// TestWireErrors: what a helper refuses means at the coordinator what it meant there; what is
+// its own affair is in its log and nowhere else.
+func TestWireErrors(t *testing.T) {
+	ctx := t.Context()
+	task := taskOf(3, 2)
+	w, h := newWorld(t, task), task.Hash()
+	address, log := w.served(t)
+	helper := w.dial(t, address)
+	_, err := helper.Prepare(ctx, h, nil)
+	if !errors.Is(err, ErrOrder) {
+		t.Errorf("before its time: %v", err)
+	}
+	if _, err := helper.Accept(ctx, h, Signed{[]byte("{}"), nil}); !errors.Is(err, protocol.ErrDamaged) {
+		t.Errorf("an acceptance that nobody signed: %v", err)
+	}
+	w.servers[1].config.Serves = func(study.Task) error { return errors.New("no study of this kind") }
+	own := must(sign(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{1})}))
+	if _, err := helper.Accept(ctx, h, own); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "no study of this kind") {
+		t.Errorf("what its policy refuses: %v", err)
+	}
+	if _, err := helper.Share(ctx, study.Hash{1}); err == nil || strings.Contains(err.Error(), "no such plan") || !strings.Contains(log.String(), "no such plan") {
+		t.Errorf("its own affair: %v; its log: %s", err, log)
+	}
+	for name, err := range map[string]error{
+		"plan":   second(helper.helper.Share(ctx, nil)),
+		"offers": second(helper.Prepare(ctx, h, make([]Offer, batch+1))),
+	} {
+		if err == nil {
+			t.Errorf("%s of another size: it was answered", name)
+		}
+	}
+	w.servers[1].behind = true
+	if _, err := helper.Share(ctx, h); !errors.Is(err, ErrBehind) {
+		t.Errorf("a helper that was put back: %v", err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// TestPins: neither end speaks with the holder of another key, or with whoever has a
+// certificate of the right key and not the key, or with none.
+func TestPins(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	task := taskOf(3, 2)
+	w, h := newWorld(t, task), task.Hash()
+	address, _ := w.served(t)
+	stranger := must(protocol.NewSigner())
+	for name, dial := range map[string]func() (*Remote, error){
+		"a stranger calls":                 func() (*Remote, error) { return Dial(address, stranger, w.signers[1].Key()) },
+		"the helper is not who was pinned": func() (*Remote, error) { return Dial(address, w.signers[0], stranger.Key()) },
+	} {
+		r := must(dial())
+		_, err := r.Share(ctx, h)
+		if !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, protocol.ErrDenied) {
+			t.Errorf("%s: %v, want no connection", name, err)
+		}
+		must(0, r.Close())
+	}
+	if _, err := Dial(address, w.signers[0], w.signers[0].Key()); err == nil {
+		t.Error("a coordinator dials itself as its helper")
+	}
+	// The coordinator's certificate, shown by someone who has not its key.
+	stolen := must(protocol.PinnedTLS(w.signers[0], w.signers[1].Key()))
+	theirs := must(protocol.PinnedTLS(stranger, w.signers[1].Key()))
+	stolen.Certificates[0].PrivateKey = theirs.Certificates[0].PrivateKey
+	none := must(protocol.PinnedTLS(stranger, w.signers[1].Key()))
+	none.Certificates = nil
+	for name, config := range map[string]*tls.Config{"a stolen certificate": stolen, "no certificate": none} {
+		config.NextProtos = []string{"h2"}
+		c, err := tls.Dial("tcp", address, config)
+		if err == nil { // in TLS 1.3 a client is done before it is refused
+			must(0, c.SetReadDeadline(time.Now().Add(20*time.Second)))
+			_, err = io.ReadAll(c)
+			c.Close()
+			if err == nil {
+				err = fmt.Errorf("nothing was said")
+			} else if !strings.Contains(err.Error(), "tls:") {
+				t.Errorf("%s: %v, want an alert", name, err)
+			}
+		}
+	}
+	if w.heldBy(shares.Helper, h).sum != nil {
+		t.Error("somebody got through")
+	}
+}

@@ -1,0 +1,54 @@
+package protocol
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// PinnedTLS is either end of a connection between two signers that know each other's key and
+// share no authority: TLS 1.3, each with a certificate that it made for its own signing key, and
+// only with the holder of the other's. Nothing else of a certificate is looked at: it has no
+// date, a pinned key is good until it is taken back.
+//
+// The same key signs documents. Those signatures are Ed25519ctx, of a context of their own,
+// so that none is one of TLS, and the other way round.
+func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
+	if own.Key() == other {
+		return nil, errors.New("both ends have one key")
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Caucus " + own.Key().String()[:16]},
+		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // RFC 5280: no date
+		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, own.key.Public(), own.key)
+	if err != nil {
+		return nil, fmt.Errorf("make certificate of a signing key: %w", err)
+	}
+	return &tls.Config{
+		MinVersion:   tls.VersionTLS13,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: own.key}},
+		ClientAuth:   tls.RequireAnyClientCert,
+		// No authority signed the other's certificate: VerifyConnection holds its key against
+		// the pin, at both ends and on every connection.
+		InsecureSkipVerify:     true,
+		SessionTicketsDisabled: true,
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if len(s.PeerCertificates) == 0 {
+				return errors.New("the other end has no certificate")
+			}
+			key, ok := s.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
+			if !ok || !key.Equal(ed25519.PublicKey(other[:])) {
+				return errors.New("the other end has another key than the one that was pinned")
+			}
+			return nil
+		},
+	}, nil
+}
