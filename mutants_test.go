@@ -145,8 +145,13 @@ var mutants = []mutant{
 	},
 	{
 		name: "what left is not remembered outside", room: "aggregator", file: "server.go",
-		old: "s.remember(steps, 0)", new: "s.remember(min(steps, 0), 0)",
-		found: "TestPutBack",
+		old: "if err := s.remember(steps, 0); err != nil {", new: "if err := s.remember(min(steps, 0), 0); err != nil {",
+		found: "TestHeadIsWrittenFirst",
+	},
+	{
+		name: "what was stored is told though the head file does not know of it", room: "aggregator", file: "server.go",
+		old: "return s.remember(steps, 0)", new: "return s.remember(min(steps, 0), 0)",
+		found: "TestHeadIsWrittenFirst",
 	},
 	{
 		name: "a helper reconciles with the key that was sealed to", room: "aggregator", file: "server.go",
