@@ -19,6 +19,8 @@ import (
 type Agent struct {
 	state *state
 	link  link
+	// looking keeps it from taking up studies that were not charged before: see Look.
+	looking bool
 	// dial makes a link anew, after the certificate was renewed.
 	dial func(Config, protocol.Identity) (link, error)
 	id   protocol.Identity
@@ -238,7 +240,7 @@ func (a *Agent) Round(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == nil:
+		case err == nil, errors.Is(err, protocol.ErrCarried):
 		case protocol.Retry(err):
 			unreachable = errors.Join(unreachable, err)
 		default:

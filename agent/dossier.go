@@ -40,6 +40,10 @@ const (
 	// the study was over here because it was over.
 	fileAmendments = "amendments.json"
 	fileEnded      = "ended"
+	// fileNotice is the newest notice that was carried here, and fileAnswer the answer that
+	// is carried away, as it was first written: see protocol.Courier.
+	fileNotice = "notice.json"
+	fileAnswer = "answer.json"
 )
 
 // early says whether an upload is there before its moment, as after a restart. A
@@ -160,7 +164,7 @@ func (d dossiers) tidy() error {
 		return err
 	}
 	for _, f := range all {
-		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileOdd, fileNoVotes, fileLedger, fileRecords, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease, fileAmendments, fileEnded} {
+		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileOdd, fileNoVotes, fileLedger, fileRecords, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease, fileAmendments, fileEnded, fileNotice, fileAnswer} {
 			stale, err := filepath.Glob(filepath.Join(f.dir, "."+name+"-*"))
 			if err != nil {
 				return err

@@ -48,15 +48,43 @@ func Enrol(ctx context.Context, c Config, invitation string) (protocol.Caller, e
 	fail := func(err error) (protocol.Caller, error) {
 		return protocol.Caller{}, fmt.Errorf("enrol: %w", err)
 	}
-	if c.State == "" {
-		return fail(errors.New("state: name the folder that keeps the agent's identity and ledger"))
-	}
 	i, err := protocol.ParseInvitation(invitation)
 	if err != nil {
 		return fail(err)
 	}
 	if i.Role != protocol.RoleParty {
 		return fail(fmt.Errorf("the invitation is for role %s; an agent needs one for a party", i.Role))
+	}
+	var who protocol.Caller
+	err = enrolling(c, func() error {
+		if err := ownFolder(c, i.Name); err != nil {
+			return err
+		}
+		e, err := newEnrolment(c)
+		if err != nil {
+			return err
+		}
+		id, err := protocol.Enrol(ctx, i, e, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now})
+		if err != nil {
+			return err
+		}
+		if err := id.Save(IdentityFile(c)); err != nil {
+			return err
+		}
+		if err := os.Remove(enrolmentFile(c)); err != nil {
+			return err
+		}
+		who, err = id.Caller()
+		return err
+	})
+	return who, err
+}
+
+// enrolling runs fn while this process holds the state folder, which it makes.
+func enrolling(c Config, fn func() error) error {
+	fail := func(err error) error { return fmt.Errorf("enrol: %w", err) }
+	if c.State == "" {
+		return fail(errors.New("state: name the folder that keeps the agent's identity and ledger"))
 	}
 	if err := os.MkdirAll(c.State, 0o700); err != nil {
 		return fail(err)
@@ -66,31 +94,35 @@ func Enrol(ctx context.Context, c Config, invitation string) (protocol.Caller, e
 		return fail(err)
 	}
 	defer unlock()
-	if _, party, err := identity(c); err == nil && string(party) != i.Name {
-		return fail(fmt.Errorf("%s belongs to party %s, and so does its ledger; the invitation is for %s: give that party a state folder of its own", c.State, party, i.Name))
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := fn(); err != nil {
 		return fail(err)
 	}
+	return nil
+}
+
+// ownFolder refuses a state folder that is another party's.
+func ownFolder(c Config, name string) error {
+	_, party, err := identity(c)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case string(party) != name:
+		return fmt.Errorf("%s belongs to party %s, and so does its ledger; this is for %s: give that party a state folder of its own", c.State, party, name)
+	}
+	return nil
+}
+
+// newEnrolment is the key that is to be certified, made and on the disk.
+func newEnrolment(c Config) (protocol.Enrolment, error) {
 	e, err := protocol.LoadEnrolment(enrolmentFile(c))
 	if errors.Is(err, fs.ErrNotExist) {
 		if e, err = protocol.NewEnrolment(); err == nil {
 			err = e.Save(enrolmentFile(c))
 		}
 	}
-	if err != nil {
-		return fail(err)
-	}
-	id, err := protocol.Enrol(ctx, i, e, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now})
-	if err != nil {
-		return fail(err)
-	}
-	if err := id.Save(IdentityFile(c)); err != nil {
-		return fail(err)
-	}
-	if err := os.Remove(enrolmentFile(c)); err != nil {
-		return fail(err)
-	}
-	return id.Caller()
+	return e, err
 }
 
 // identity reads who this agent is.

@@ -68,6 +68,9 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return a.ended(d, o, fmt.Sprintf("the study is %s and this party's contribution is not in it", o.State))
 	case d.has(fileUpload):
 		return a.send(ctx, d, o)
+	case a.looking && o.State == study.Open:
+		_, err := a.learn(ctx, d, o.Hash)
+		return err
 	case o.Mine:
 		return a.forgotten(ctx, d, o)
 	case o.State != study.Open:
@@ -207,7 +210,7 @@ var errRefused = errors.New("refused here")
 // decline tells the coordinator, once, that this party takes no part in a study:
 // the same message whether a person refused, the policy or the ledger.
 func (a *Agent) decline(ctx context.Context, d dossier, h study.Hash) error {
-	if d.has(fileDeclined) {
+	if d.has(fileDeclined) && a.courier() == nil { // what was carried may never have arrived
 		return nil
 	}
 	if err := a.link.Decline(ctx, h); err != nil {
@@ -373,7 +376,7 @@ func (a *Agent) prepareNext(ctx context.Context) {
 			err = a.send(ctx, d, w.offer)
 		}
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, protocol.ErrCarried) {
 		a.logOnce(w.study, slog.LevelWarn, err.Error())
 	}
 }
@@ -428,8 +431,10 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 	if err := a.unforked(ctx, d, o); err != nil {
 		return err
 	}
-	if err := a.recordOnce(auditSending, o.Hash, o.Name); err != nil {
-		return err
+	if c := a.courier(); c == nil || c.Answers() {
+		if err := a.recordOnce(auditSending, o.Hash, o.Name); err != nil {
+			return err
+		}
 	}
 	r, err := a.link.Contribute(ctx, o.Hash, body)
 	if slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {

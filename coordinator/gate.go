@@ -135,7 +135,7 @@ func allowed(method string) []protocol.Role {
 func moves(method string) bool {
 	switch method {
 	case pb.Studies_Show_FullMethodName, pb.Studies_DownloadPool_FullMethodName, pb.Studies_DownloadRelease_FullMethodName,
-		pb.Studies_Contribute_FullMethodName, pb.Administration_UploadPool_FullMethodName, pb.Administration_CreateStudy_FullMethodName:
+		pb.Studies_Contribute_FullMethodName, pb.Administration_UploadPool_FullMethodName, pb.Administration_CreateStudy_FullMethodName, pb.Administration_AcceptAnswer_FullMethodName:
 		return true
 	}
 	return strings.HasPrefix(method, "/grpc.reflection.")

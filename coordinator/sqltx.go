@@ -292,7 +292,7 @@ func (t *sqlTx) SetState(h study.Hash, s study.State, reason string) error {
 	if _, err := t.run("UPDATE contributions SET body = NULL WHERE study = $1 AND body IS NOT NULL", h[:]); err != nil {
 		return err
 	}
-	for _, table := range []string{"sums", "losses"} {
+	for _, table := range []string{"sums", "losses", "seal_keys"} {
 		if _, err := t.run("DELETE FROM "+table+" WHERE study = $1", h[:]); err != nil {
 			return err
 		}

@@ -39,6 +39,7 @@ type Tx interface {
 	poolTx
 	studyTx
 	contributionTx
+	courierTx
 	witnessTx
 	clockTx
 	// Try runs fn in a savepoint. What fn fails with is undone, and the
@@ -122,7 +123,8 @@ type studyTx interface {
 	// Study gives one with its plan, errNone if there is none.
 	Study(study.Hash) (studyRow, error)
 	AddStudy(studyRow) error
-	// SetState also deletes ballots and sum where the state is a last one.
+	// SetState also deletes ballots, sum and the key of carried answers where the state
+	// is a last one.
 	SetState(h study.Hash, s study.State, reason string) error
 	AddRelease(study.Hash, releaseRow) error
 	Release(study.Hash) (releaseRow, error)
@@ -183,6 +185,19 @@ type contributionTx interface {
 	Sum(study.Hash) (sum []byte, contributions int, err error)
 	// SetSum stores a sum and forgets the bodies of those now in it.
 	SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error
+}
+
+// courierTx is about what is carried instead of sent.
+type courierTx interface {
+	// SealKey is a study's private key for answers, and the signer's key under which it
+	// was made; errNone if there is none.
+	SealKey(study.Hash) (private []byte, signer protocol.SignerKey, err error)
+	// SetSealKey keeps another one in its place.
+	SetSealKey(h study.Hash, private []byte, signer protocol.SignerKey) error
+	// ReceiptKey is what a party's receipt is encrypted under, errNone if none of its
+	// answers was carried here.
+	ReceiptKey(study.Hash, study.PartyID) ([]byte, error)
+	SetReceiptKey(h study.Hash, p study.PartyID, key []byte) error
 }
 
 type contribution struct {

@@ -208,7 +208,6 @@ func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreaming
 // stored when.
 func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb.Signed]) error {
 	ctx := stream.Context()
-	party := study.PartyID(callerOf(ctx).Name)
 	first, err := stream.Recv()
 	if err != nil {
 		return received(err)
@@ -222,16 +221,15 @@ func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeReque
 	if c == nil {
 		return fmt.Errorf("contribute to study: %w: no study has plan %x", study.ErrOtherPlan, h.PlanHash)
 	}
-	receipt, answered, err := c.known(ctx, party, digest, s.config.Clock.Now())
-	if err != nil {
-		s.scheduler.nudge() // the deadline may have passed
-		return err
-	}
-	if !answered {
-		receipt, err = s.take(stream, c, party, digest, h.Size)
-		if err != nil {
-			return err
+	receipt, err := s.offer(ctx, c, callerOf(ctx), digest, h.Size, func() (body []byte, done func(), err error) {
+		if done, err = s.upload(ctx); err != nil {
+			return nil, nil, err
 		}
+		body, err = assemble(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
+		return body, done, err
+	})
+	if err != nil {
+		return err
 	}
 	if err := stream.SendAndClose(&pb.Signed{Document: receipt.Document, Signature: receipt.Signature}); err != nil {
 		return err
@@ -250,6 +248,11 @@ func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.Decline
 	if c == nil {
 		return nil, fmt.Errorf("decline study: %w: no study has plan %x", study.ErrOtherPlan, r.PlanHash)
 	}
+	return &pb.DeclineReply{}, s.decline(ctx, c, caller)
+}
+
+// decline keeps that a party takes no part in an open study.
+func (s *Server) decline(ctx context.Context, c *runningStudy, caller protocol.Caller) error {
 	err := c.view(ctx, func(m *study.Study) error {
 		switch {
 		case !c.roster[study.PartyID(caller.Name)]:
@@ -270,26 +273,31 @@ func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.Decline
 		})
 	}
 	if err != nil || !first {
-		return &pb.DeclineReply{}, err
+		return err
 	}
 	s.config.Log.Info("study declined", "study", c.hash, "party", caller.Name)
-	return &pb.DeclineReply{}, nil
+	return nil
 }
 
-// take receives and checks a body and contributes it.
-func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb.Signed], c *runningStudy, party study.PartyID, digest study.BodyDigest, size uint64) (protocol.Receipt, error) {
+// offer is the one door for contributions, whether a party calls or its answer was
+// carried: a body is received, if it is still to be, checked and contributed. body gives
+// the bytes, and lets go of their place in memory when done.
+func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Caller, digest study.BodyDigest, size uint64, body func() (data []byte, done func(), err error)) (protocol.Receipt, error) {
 	fail := func(err error) (protocol.Receipt, error) { return protocol.Receipt{}, err }
-	ctx := stream.Context()
+	party := study.PartyID(caller.Name)
+	receipt, answered, err := c.known(ctx, party, digest, s.config.Clock.Now())
+	if err != nil {
+		s.scheduler.nudge() // the deadline may have passed
+		return fail(err)
+	}
+	if answered {
+		return receipt, nil
+	}
 	done, err := c.uploading(party)
 	if err != nil {
 		return fail(err)
 	}
 	defer done()
-	release, err := s.upload(ctx)
-	if err != nil {
-		return fail(err)
-	}
-	defer release()
 	aggregator, err := c.aggregator(ctx)
 	if err != nil {
 		return fail(err)
@@ -297,7 +305,10 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 	if most := min(aggregator.task.MaxBody(), s.config.Limits.Body); size > uint64(most) {
 		return fail(fmt.Errorf("%w: the contribution has %d bytes, this study takes at most %d", protocol.ErrTooLarge, size, most))
 	}
-	data, err := assemble(ctx, stream.Recv, size, s.config.Limits, s.config.Clock)
+	data, release, err := body()
+	if release != nil {
+		defer release()
+	}
 	if err != nil {
 		return fail(err)
 	}
@@ -308,12 +319,12 @@ func (s *Server) take(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb
 		return fail(err)
 	}
 	now := s.config.Clock.Now()
-	receipt, err := protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC(), Ledger: s.scheduler.releaser.head.now()}.Sign(s.signer)
+	receipt, err = protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC(), Ledger: s.scheduler.releaser.head.now()}.Sign(s.signer)
 	if err != nil {
 		return fail(err)
 	}
 	arrived := s.config.Clock.Elapsed()
-	stored, err := c.contribute(ctx, callerOf(ctx), receipt, data, now)
+	stored, err := c.contribute(ctx, caller, receipt, data, now)
 	s.scheduler.nudge()
 	if err != nil {
 		return fail(err)

@@ -71,6 +71,15 @@ func (s Shown) Head(key Verifier) (privacy.Head, error) {
 			return fail(err)
 		}
 		return a.Ledger, nil
+	case NoticeDocument:
+		if err := key.Verify(s.Kind, s.Document, s.Signature); err != nil {
+			return privacy.Head{}, err
+		}
+		var n Notice
+		if err := decodeNotice(s.Document, &n); err != nil {
+			return fail(err)
+		}
+		return n.Ledger, nil
 	case ReleaseDocument:
 		r, err := ParseRelease(s.Document, s.Signature, key)
 		var last privacy.Head

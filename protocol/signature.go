@@ -33,6 +33,8 @@ const (
 	SetDocument Document = "caucus set 1"
 	// ShareDocument is an aggregator's release of its share of the sum.
 	ShareDocument Document = "caucus share 1"
+	// NoticeDocument says how a study stands for a party that cannot call.
+	NoticeDocument Document = "caucus notice 1"
 	// ApprovalDocument is a person's, at a party.
 	ApprovalDocument Document = "caucus approval 1"
 )

@@ -19,28 +19,47 @@ type agentCommand struct {
 
 func newAgent(c *console) *cobra.Command {
 	a := &agentCommand{console: c}
-	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.check(), a.run(), a.source(), a.mapFile(), a.studies(), a.preview(), a.compare(), a.approver(), a.approve(), a.refuse(), a.page())
+	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.check(), a.run(), a.source(), a.mapFile(), a.studies(), a.preview(), a.compare(), a.approver(), a.approve(), a.refuse(), a.page(), a.answer(), a.accept())
 	g.PersistentFlags().StringVar(&a.config, "config", "agent.yaml", "the agent's configuration")
 	return g
 }
 
 func (a *agentCommand) enrol() *cobra.Command {
-	var invitation string
+	var invitation, request, accept, coordinator string
 	cmd := &cobra.Command{
 		Use:   "enrol",
 		Short: "Turn an invitation into this agent's identity",
 		Long: `Make a key on this machine and have the coordinator certify it. The invitation
 works once and expires; it is a secret, so it is read from a file. If enrolment
-is interrupted, run it again with the same invitation.`,
-		Example: "  caucus agent enrol --config agent.yaml --invitation invitation.txt",
-		Args:    noArguments,
+is interrupted, run it again with the same invitation.
+
+Where no network reaches the coordinator, files are carried and no invitation is
+needed: --request writes what the operator hands to caucus party invite, --accept
+reads what comes back. Neither is a secret; the key stays here. You read the
+fingerprint of your key to the operator, who reads you the coordinator's.`,
+		Example: `  caucus agent enrol --config agent.yaml --invitation invitation.txt
+  caucus agent enrol --config agent.yaml --request st-mary.request
+  caucus agent enrol --config agent.yaml --accept st-mary.enrolment --coordinator 7k3f-…`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if invitation == "" {
-				return usagef("agent enrol needs --invitation FILE (- for standard input)")
+			given := 0
+			for _, f := range []string{invitation, request, accept} {
+				if f != "" {
+					given++
+				}
+			}
+			if given != 1 {
+				return usagef("agent enrol needs --invitation FILE (- for standard input), or --request FILE, or --accept FILE")
 			}
 			config, err := agent.LoadConfig(a.config)
 			if err != nil {
 				return err
+			}
+			if request != "" {
+				return a.enrolRequest(config, request)
+			}
+			if accept != "" {
+				return a.enrolAccept(cmd.InOrStdin(), config, accept, coordinator)
 			}
 			text, err := readSecret(cmd.InOrStdin(), invitation)
 			if err != nil {
@@ -57,7 +76,11 @@ is interrupted, run it again with the same invitation.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&invitation, "invitation", "", "file that holds the invitation, - for standard input")
+	f := cmd.Flags()
+	f.StringVar(&invitation, "invitation", "", "file that holds the invitation, - for standard input")
+	f.StringVar(&request, "request", "", "by carried files: write this agent's request for a certificate to this file")
+	f.StringVar(&accept, "accept", "", "by carried files: read what caucus party invite --request made of it")
+	f.StringVar(&coordinator, "coordinator", "", "with --accept: the coordinator's fingerprint, as its operator reads it to you")
 	return cmd
 }
 

@@ -29,15 +29,27 @@ func newParty(c *console) *cobra.Command {
 
 func (o *operator) invite() *cobra.Command {
 	var options protocol.InviteOptions
-	var role, out string
+	var role, out, request, key string
 	cmd := &cobra.Command{
 		Use:   "invite NAME",
 		Short: "Make an invitation that works once and expires",
 		Long: `Make an invitation. Who has it first becomes the party, so send it by a way you
-trust. With --out it is written to a file that only you can read.`,
-		Example: "  caucus party invite st-mary --profile operator.yaml --out st-mary.invitation",
-		Args:    one("party invite", "NAME"),
+trust. With --out it is written to a file that only you can read.
+
+For a party whose network reaches nobody there is no invitation: --request takes
+the file that caucus agent enrol --request wrote there, and --out is what to carry
+back. Neither is a secret. --key is the fingerprint that the party reads to you, by
+telephone say: without it whoever carried the file could have put in another key.`,
+		Example: `  caucus party invite st-mary --profile operator.yaml --out st-mary.invitation
+  caucus party invite st-mary --request st-mary.request --key 2hd5-… --out st-mary.enrolment`,
+		Args: one("party invite", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if request != "" || key != "" {
+				if role != string(protocol.RoleParty) || options.Valid != 0 || options.Address != "" {
+					return usagef("--request certifies a party's key: it takes no --role, --valid or --address")
+				}
+				return o.certify(cmd, args[0], request, key, out)
+			}
 			client, err := o.dial(cmd.Context())
 			if err != nil {
 				return err
@@ -93,6 +105,8 @@ trust. With --out it is written to a file that only you can read.`,
 	f.DurationVar(&options.Valid, "valid", 0, "how long it may be used (default: the coordinator's)")
 	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agent to dial (default: the coordinator's)")
 	f.StringVar(&out, "out", "", "write the invitation to this new file instead of stdout")
+	f.StringVar(&request, "request", "", "by carried files: the request that caucus agent enrol --request wrote")
+	f.StringVar(&key, "key", "", "with --request: the fingerprint of its key, as the party reads it to you")
 	return cmd
 }
 

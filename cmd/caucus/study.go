@@ -17,7 +17,7 @@ import (
 func newStudy(c *console) *cobra.Command {
 	o := &operator{console: c}
 	return o.flag(group("study", "Create studies and fetch what they release",
-		o.createStudy(), o.listStudies(), o.showStudy(), o.openStudy(), o.waitStudy(), o.resultStudy(), o.reportStudy(), o.closeStudy(), o.extendStudy(), o.cancelStudy(), o.waiveStudy()))
+		o.createStudy(), o.listStudies(), o.showStudy(), o.openStudy(), o.waitStudy(), o.resultStudy(), o.reportStudy(), o.closeStudy(), o.extendStudy(), o.cancelStudy(), o.waiveStudy(), o.packStudy(), o.acceptAnswer()))
 }
 
 func (o *operator) listStudies() *cobra.Command {

@@ -2505,6 +2505,466 @@ func (x *AmendRequest) GetSealWhenAll() bool {
 	return false
 }
 
+type CertifyRequest struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	SigningRequest []byte                 `protobuf:"bytes,2,opt,name=signing_request,json=signingRequest,proto3" json:"signing_request,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *CertifyRequest) Reset() {
+	*x = CertifyRequest{}
+	mi := &file_caucus_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CertifyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CertifyRequest) ProtoMessage() {}
+
+func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CertifyRequest.ProtoReflect.Descriptor instead.
+func (*CertifyRequest) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *CertifyRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CertifyRequest) GetSigningRequest() []byte {
+	if x != nil {
+		return x.SigningRequest
+	}
+	return nil
+}
+
+type CertifyReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Certificate   []byte                 `protobuf:"bytes,1,opt,name=certificate,proto3" json:"certificate,omitempty"` // DER
+	Coordinator   string                 `protobuf:"bytes,2,opt,name=coordinator,proto3" json:"coordinator,omitempty"` // host:port, as an invitation would name it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CertifyReply) Reset() {
+	*x = CertifyReply{}
+	mi := &file_caucus_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CertifyReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CertifyReply) ProtoMessage() {}
+
+func (x *CertifyReply) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CertifyReply.ProtoReflect.Descriptor instead.
+func (*CertifyReply) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *CertifyReply) GetCertificate() []byte {
+	if x != nil {
+		return x.Certificate
+	}
+	return nil
+}
+
+func (x *CertifyReply) GetCoordinator() string {
+	if x != nil {
+		return x.Coordinator
+	}
+	return ""
+}
+
+type NoticesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Study         string                 `protobuf:"bytes,1,opt,name=study,proto3" json:"study,omitempty"`
+	Parties       []string               `protobuf:"bytes,2,rep,name=parties,proto3" json:"parties,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoticesRequest) Reset() {
+	*x = NoticesRequest{}
+	mi := &file_caucus_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoticesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoticesRequest) ProtoMessage() {}
+
+func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoticesRequest.ProtoReflect.Descriptor instead.
+func (*NoticesRequest) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *NoticesRequest) GetStudy() string {
+	if x != nil {
+		return x.Study
+	}
+	return ""
+}
+
+func (x *NoticesRequest) GetParties() []string {
+	if x != nil {
+		return x.Parties
+	}
+	return nil
+}
+
+type NoticesReply struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Notices []*Notice              `protobuf:"bytes,1,rep,name=notices,proto3" json:"notices,omitempty"` // in the order of the parties
+	// The public key that answers are sealed to; none where the study takes none.
+	SealKey       []byte `protobuf:"bytes,2,opt,name=seal_key,json=sealKey,proto3" json:"seal_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoticesReply) Reset() {
+	*x = NoticesReply{}
+	mi := &file_caucus_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoticesReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoticesReply) ProtoMessage() {}
+
+func (x *NoticesReply) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoticesReply.ProtoReflect.Descriptor instead.
+func (*NoticesReply) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *NoticesReply) GetNotices() []*Notice {
+	if x != nil {
+		return x.Notices
+	}
+	return nil
+}
+
+func (x *NoticesReply) GetSealKey() []byte {
+	if x != nil {
+		return x.SealKey
+	}
+	return nil
+}
+
+// Notice is how a study stands for a party.
+type Notice struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Signed *Signed                `protobuf:"bytes,1,opt,name=signed,proto3" json:"signed,omitempty"`
+	// The party's receipt, encrypted for who wrote the answer; none where no answer
+	// was accepted.
+	Receipt       []byte `protobuf:"bytes,2,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Notice) Reset() {
+	*x = Notice{}
+	mi := &file_caucus_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Notice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Notice) ProtoMessage() {}
+
+func (x *Notice) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Notice.ProtoReflect.Descriptor instead.
+func (*Notice) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *Notice) GetSigned() *Signed {
+	if x != nil {
+		return x.Signed
+	}
+	return nil
+}
+
+func (x *Notice) GetReceipt() []byte {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+type AcceptAnswerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Part:
+	//
+	//	*AcceptAnswerRequest_Header
+	//	*AcceptAnswerRequest_Chunk
+	Part          isAcceptAnswerRequest_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcceptAnswerRequest) Reset() {
+	*x = AcceptAnswerRequest{}
+	mi := &file_caucus_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcceptAnswerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcceptAnswerRequest) ProtoMessage() {}
+
+func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcceptAnswerRequest.ProtoReflect.Descriptor instead.
+func (*AcceptAnswerRequest) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *AcceptAnswerRequest) GetPart() isAcceptAnswerRequest_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *AcceptAnswerRequest) GetHeader() *AnswerHeader {
+	if x != nil {
+		if x, ok := x.Part.(*AcceptAnswerRequest_Header); ok {
+			return x.Header
+		}
+	}
+	return nil
+}
+
+func (x *AcceptAnswerRequest) GetChunk() *Chunk {
+	if x != nil {
+		if x, ok := x.Part.(*AcceptAnswerRequest_Chunk); ok {
+			return x.Chunk
+		}
+	}
+	return nil
+}
+
+type isAcceptAnswerRequest_Part interface {
+	isAcceptAnswerRequest_Part()
+}
+
+type AcceptAnswerRequest_Header struct {
+	Header *AnswerHeader `protobuf:"bytes,1,opt,name=header,proto3,oneof"`
+}
+
+type AcceptAnswerRequest_Chunk struct {
+	Chunk *Chunk `protobuf:"bytes,2,opt,name=chunk,proto3,oneof"`
+}
+
+func (*AcceptAnswerRequest_Header) isAcceptAnswerRequest_Part() {}
+
+func (*AcceptAnswerRequest_Chunk) isAcceptAnswerRequest_Part() {}
+
+type AnswerHeader struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Size          uint64                 `protobuf:"varint,1,opt,name=size,proto3" json:"size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnswerHeader) Reset() {
+	*x = AnswerHeader{}
+	mi := &file_caucus_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnswerHeader) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnswerHeader) ProtoMessage() {}
+
+func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnswerHeader.ProtoReflect.Descriptor instead.
+func (*AnswerHeader) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *AnswerHeader) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+type AcceptAnswerReply struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Party    string                 `protobuf:"bytes,1,opt,name=party,proto3" json:"party,omitempty"`
+	PlanHash []byte                 `protobuf:"bytes,2,opt,name=plan_hash,json=planHash,proto3" json:"plan_hash,omitempty"`
+	// How the study stands for the party now.
+	Notice *Notice `protobuf:"bytes,3,opt,name=notice,proto3" json:"notice,omitempty"`
+	// The party takes no part.
+	Declined      bool `protobuf:"varint,4,opt,name=declined,proto3" json:"declined,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcceptAnswerReply) Reset() {
+	*x = AcceptAnswerReply{}
+	mi := &file_caucus_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcceptAnswerReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcceptAnswerReply) ProtoMessage() {}
+
+func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcceptAnswerReply.ProtoReflect.Descriptor instead.
+func (*AcceptAnswerReply) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *AcceptAnswerReply) GetParty() string {
+	if x != nil {
+		return x.Party
+	}
+	return ""
+}
+
+func (x *AcceptAnswerReply) GetPlanHash() []byte {
+	if x != nil {
+		return x.PlanHash
+	}
+	return nil
+}
+
+func (x *AcceptAnswerReply) GetNotice() *Notice {
+	if x != nil {
+		return x.Notice
+	}
+	return nil
+}
+
+func (x *AcceptAnswerReply) GetDeclined() bool {
+	if x != nil {
+		return x.Declined
+	}
+	return false
+}
+
 var File_caucus_proto protoreflect.FileDescriptor
 
 const file_caucus_proto_rawDesc = "" +
@@ -2676,7 +3136,33 @@ const file_caucus_proto_rawDesc = "" +
 	"\aminimum\x18\x03 \x01(\rR\aminimum\x12\x14\n" +
 	"\x05share\x18\x04 \x01(\x01R\x05share\x12#\n" +
 	"\rquiet_seconds\x18\x05 \x01(\rR\fquietSeconds\x12\"\n" +
-	"\rseal_when_all\x18\x06 \x01(\bR\vsealWhenAll2}\n" +
+	"\rseal_when_all\x18\x06 \x01(\bR\vsealWhenAll\"M\n" +
+	"\x0eCertifyRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
+	"\x0fsigning_request\x18\x02 \x01(\fR\x0esigningRequest\"R\n" +
+	"\fCertifyReply\x12 \n" +
+	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12 \n" +
+	"\vcoordinator\x18\x02 \x01(\tR\vcoordinator\"@\n" +
+	"\x0eNoticesRequest\x12\x14\n" +
+	"\x05study\x18\x01 \x01(\tR\x05study\x12\x18\n" +
+	"\aparties\x18\x02 \x03(\tR\aparties\"V\n" +
+	"\fNoticesReply\x12+\n" +
+	"\anotices\x18\x01 \x03(\v2\x11.caucus.v1.NoticeR\anotices\x12\x19\n" +
+	"\bseal_key\x18\x02 \x01(\fR\asealKey\"M\n" +
+	"\x06Notice\x12)\n" +
+	"\x06signed\x18\x01 \x01(\v2\x11.caucus.v1.SignedR\x06signed\x12\x18\n" +
+	"\areceipt\x18\x02 \x01(\fR\areceipt\"z\n" +
+	"\x13AcceptAnswerRequest\x121\n" +
+	"\x06header\x18\x01 \x01(\v2\x17.caucus.v1.AnswerHeaderH\x00R\x06header\x12(\n" +
+	"\x05chunk\x18\x02 \x01(\v2\x10.caucus.v1.ChunkH\x00R\x05chunkB\x06\n" +
+	"\x04part\"\"\n" +
+	"\fAnswerHeader\x12\x12\n" +
+	"\x04size\x18\x01 \x01(\x04R\x04size\"\x8d\x01\n" +
+	"\x11AcceptAnswerReply\x12\x14\n" +
+	"\x05party\x18\x01 \x01(\tR\x05party\x12\x1b\n" +
+	"\tplan_hash\x18\x02 \x01(\fR\bplanHash\x12)\n" +
+	"\x06notice\x18\x03 \x01(\v2\x11.caucus.v1.NoticeR\x06notice\x12\x1a\n" +
+	"\bdeclined\x18\x04 \x01(\bR\bdeclined2}\n" +
 	"\tEnrolment\x127\n" +
 	"\x05Enrol\x12\x17.caucus.v1.EnrolRequest\x1a\x15.caucus.v1.EnrolReply\x127\n" +
 	"\x05Renew\x12\x17.caucus.v1.EnrolRequest\x1a\x15.caucus.v1.EnrolReply2\xb7\x03\n" +
@@ -2688,7 +3174,7 @@ const file_caucus_proto_rawDesc = "" +
 	"Contribute\x12\x1c.caucus.v1.ContributeRequest\x1a\x11.caucus.v1.Signed(\x01\x12=\n" +
 	"\aDecline\x12\x19.caucus.v1.DeclineRequest\x1a\x17.caucus.v1.DeclineReply\x12A\n" +
 	"\x0fDownloadRelease\x12\x1a.caucus.v1.DownloadRequest\x1a\x10.caucus.v1.Chunk0\x01\x12:\n" +
-	"\x06Gossip\x12\x18.caucus.v1.GossipRequest\x1a\x16.caucus.v1.GossipReply2\xbd\x05\n" +
+	"\x06Gossip\x12\x18.caucus.v1.GossipRequest\x1a\x16.caucus.v1.GossipReply2\x8b\a\n" +
 	"\x0eAdministration\x12:\n" +
 	"\x06Invite\x12\x18.caucus.v1.InviteRequest\x1a\x16.caucus.v1.InviteReply\x12I\n" +
 	"\vListMembers\x12\x1d.caucus.v1.ListMembersRequest\x1a\x1b.caucus.v1.ListMembersReply\x12:\n" +
@@ -2703,7 +3189,10 @@ const file_caucus_proto_rawDesc = "" +
 	"\n" +
 	"AmendStudy\x12\x17.caucus.v1.AmendRequest\x1a\x12.caucus.v1.Summary\x124\n" +
 	"\x05Waive\x12\x17.caucus.v1.StudyRequest\x1a\x12.caucus.v1.Summary\x127\n" +
-	"\x05Clock\x12\x17.caucus.v1.ClockRequest\x1a\x15.caucus.v1.ClockReply2\xbf\x02\n" +
+	"\x05Clock\x12\x17.caucus.v1.ClockRequest\x1a\x15.caucus.v1.ClockReply\x12=\n" +
+	"\aCertify\x12\x19.caucus.v1.CertifyRequest\x1a\x17.caucus.v1.CertifyReply\x12=\n" +
+	"\aNotices\x12\x19.caucus.v1.NoticesRequest\x1a\x17.caucus.v1.NoticesReply\x12N\n" +
+	"\fAcceptAnswer\x12\x1e.caucus.v1.AcceptAnswerRequest\x1a\x1c.caucus.v1.AcceptAnswerReply(\x012\xbf\x02\n" +
 	"\x06Helper\x12>\n" +
 	"\x06Accept\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocument\x12:\n" +
 	"\x06Reveal\x12\x19.caucus.v1.HelperDocument\x1a\x15.caucus.v1.HelperHalf\x12<\n" +
@@ -2723,49 +3212,57 @@ func file_caucus_proto_rawDescGZIP() []byte {
 	return file_caucus_proto_rawDescData
 }
 
-var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_caucus_proto_goTypes = []any{
-	(*EnrolRequest)(nil),       // 0: caucus.v1.EnrolRequest
-	(*EnrolReply)(nil),         // 1: caucus.v1.EnrolReply
-	(*ListRequest)(nil),        // 2: caucus.v1.ListRequest
-	(*Wait)(nil),               // 3: caucus.v1.Wait
-	(*Shown)(nil),              // 4: caucus.v1.Shown
-	(*ListReply)(nil),          // 5: caucus.v1.ListReply
-	(*Summary)(nil),            // 6: caucus.v1.Summary
-	(*StudyRequest)(nil),       // 7: caucus.v1.StudyRequest
-	(*StudyPart)(nil),          // 8: caucus.v1.StudyPart
-	(*Standing)(nil),           // 9: caucus.v1.Standing
-	(*Signed)(nil),             // 10: caucus.v1.Signed
-	(*DownloadRequest)(nil),    // 11: caucus.v1.DownloadRequest
-	(*Chunk)(nil),              // 12: caucus.v1.Chunk
-	(*ContributeRequest)(nil),  // 13: caucus.v1.ContributeRequest
-	(*ContributionHeader)(nil), // 14: caucus.v1.ContributionHeader
-	(*DeclineRequest)(nil),     // 15: caucus.v1.DeclineRequest
-	(*DeclineReply)(nil),       // 16: caucus.v1.DeclineReply
-	(*GossipRequest)(nil),      // 17: caucus.v1.GossipRequest
-	(*GossipReply)(nil),        // 18: caucus.v1.GossipReply
-	(*InviteRequest)(nil),      // 19: caucus.v1.InviteRequest
-	(*InviteReply)(nil),        // 20: caucus.v1.InviteReply
-	(*ListMembersRequest)(nil), // 21: caucus.v1.ListMembersRequest
-	(*ListMembersReply)(nil),   // 22: caucus.v1.ListMembersReply
-	(*Member)(nil),             // 23: caucus.v1.Member
-	(*RevokeRequest)(nil),      // 24: caucus.v1.RevokeRequest
-	(*RevokeReply)(nil),        // 25: caucus.v1.RevokeReply
-	(*UploadPoolRequest)(nil),  // 26: caucus.v1.UploadPoolRequest
-	(*PoolHeader)(nil),         // 27: caucus.v1.PoolHeader
-	(*UploadPoolReply)(nil),    // 28: caucus.v1.UploadPoolReply
-	(*HelperDocument)(nil),     // 29: caucus.v1.HelperDocument
-	(*HelperHalf)(nil),         // 30: caucus.v1.HelperHalf
-	(*HelperOffers)(nil),       // 31: caucus.v1.HelperOffers
-	(*HelperOffer)(nil),        // 32: caucus.v1.HelperOffer
-	(*HelperAnswers)(nil),      // 33: caucus.v1.HelperAnswers
-	(*HelperAnswer)(nil),       // 34: caucus.v1.HelperAnswer
-	(*CreateStudyRequest)(nil), // 35: caucus.v1.CreateStudyRequest
-	(*PlanHeader)(nil),         // 36: caucus.v1.PlanHeader
-	(*ClockRequest)(nil),       // 37: caucus.v1.ClockRequest
-	(*ClockReply)(nil),         // 38: caucus.v1.ClockReply
-	(*CancelRequest)(nil),      // 39: caucus.v1.CancelRequest
-	(*AmendRequest)(nil),       // 40: caucus.v1.AmendRequest
+	(*EnrolRequest)(nil),        // 0: caucus.v1.EnrolRequest
+	(*EnrolReply)(nil),          // 1: caucus.v1.EnrolReply
+	(*ListRequest)(nil),         // 2: caucus.v1.ListRequest
+	(*Wait)(nil),                // 3: caucus.v1.Wait
+	(*Shown)(nil),               // 4: caucus.v1.Shown
+	(*ListReply)(nil),           // 5: caucus.v1.ListReply
+	(*Summary)(nil),             // 6: caucus.v1.Summary
+	(*StudyRequest)(nil),        // 7: caucus.v1.StudyRequest
+	(*StudyPart)(nil),           // 8: caucus.v1.StudyPart
+	(*Standing)(nil),            // 9: caucus.v1.Standing
+	(*Signed)(nil),              // 10: caucus.v1.Signed
+	(*DownloadRequest)(nil),     // 11: caucus.v1.DownloadRequest
+	(*Chunk)(nil),               // 12: caucus.v1.Chunk
+	(*ContributeRequest)(nil),   // 13: caucus.v1.ContributeRequest
+	(*ContributionHeader)(nil),  // 14: caucus.v1.ContributionHeader
+	(*DeclineRequest)(nil),      // 15: caucus.v1.DeclineRequest
+	(*DeclineReply)(nil),        // 16: caucus.v1.DeclineReply
+	(*GossipRequest)(nil),       // 17: caucus.v1.GossipRequest
+	(*GossipReply)(nil),         // 18: caucus.v1.GossipReply
+	(*InviteRequest)(nil),       // 19: caucus.v1.InviteRequest
+	(*InviteReply)(nil),         // 20: caucus.v1.InviteReply
+	(*ListMembersRequest)(nil),  // 21: caucus.v1.ListMembersRequest
+	(*ListMembersReply)(nil),    // 22: caucus.v1.ListMembersReply
+	(*Member)(nil),              // 23: caucus.v1.Member
+	(*RevokeRequest)(nil),       // 24: caucus.v1.RevokeRequest
+	(*RevokeReply)(nil),         // 25: caucus.v1.RevokeReply
+	(*UploadPoolRequest)(nil),   // 26: caucus.v1.UploadPoolRequest
+	(*PoolHeader)(nil),          // 27: caucus.v1.PoolHeader
+	(*UploadPoolReply)(nil),     // 28: caucus.v1.UploadPoolReply
+	(*HelperDocument)(nil),      // 29: caucus.v1.HelperDocument
+	(*HelperHalf)(nil),          // 30: caucus.v1.HelperHalf
+	(*HelperOffers)(nil),        // 31: caucus.v1.HelperOffers
+	(*HelperOffer)(nil),         // 32: caucus.v1.HelperOffer
+	(*HelperAnswers)(nil),       // 33: caucus.v1.HelperAnswers
+	(*HelperAnswer)(nil),        // 34: caucus.v1.HelperAnswer
+	(*CreateStudyRequest)(nil),  // 35: caucus.v1.CreateStudyRequest
+	(*PlanHeader)(nil),          // 36: caucus.v1.PlanHeader
+	(*ClockRequest)(nil),        // 37: caucus.v1.ClockRequest
+	(*ClockReply)(nil),          // 38: caucus.v1.ClockReply
+	(*CancelRequest)(nil),       // 39: caucus.v1.CancelRequest
+	(*AmendRequest)(nil),        // 40: caucus.v1.AmendRequest
+	(*CertifyRequest)(nil),      // 41: caucus.v1.CertifyRequest
+	(*CertifyReply)(nil),        // 42: caucus.v1.CertifyReply
+	(*NoticesRequest)(nil),      // 43: caucus.v1.NoticesRequest
+	(*NoticesReply)(nil),        // 44: caucus.v1.NoticesReply
+	(*Notice)(nil),              // 45: caucus.v1.Notice
+	(*AcceptAnswerRequest)(nil), // 46: caucus.v1.AcceptAnswerRequest
+	(*AnswerHeader)(nil),        // 47: caucus.v1.AnswerHeader
+	(*AcceptAnswerReply)(nil),   // 48: caucus.v1.AcceptAnswerReply
 }
 var file_caucus_proto_depIdxs = []int32{
 	4,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
@@ -2786,61 +3283,72 @@ var file_caucus_proto_depIdxs = []int32{
 	34, // 15: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
 	36, // 16: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
 	12, // 17: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	0,  // 18: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
-	0,  // 19: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
-	2,  // 20: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
-	7,  // 21: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
-	11, // 22: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
-	13, // 23: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	15, // 24: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
-	11, // 25: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	17, // 26: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
-	19, // 27: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	21, // 28: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	24, // 29: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	26, // 30: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	35, // 31: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	7,  // 32: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	39, // 33: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	7,  // 34: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
-	40, // 35: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
-	7,  // 36: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	37, // 37: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	29, // 38: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
-	29, // 39: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
-	31, // 40: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
-	29, // 41: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
-	29, // 42: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
-	1,  // 43: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 44: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	5,  // 45: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	8,  // 46: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	12, // 47: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	10, // 48: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	16, // 49: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	12, // 50: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	18, // 51: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
-	20, // 52: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	22, // 53: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	25, // 54: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	28, // 55: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 56: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	6,  // 57: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	6,  // 58: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	6,  // 59: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
-	6,  // 60: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
-	6,  // 61: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	38, // 62: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	29, // 63: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
-	30, // 64: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
-	33, // 65: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
-	29, // 66: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
-	29, // 67: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
-	43, // [43:68] is the sub-list for method output_type
-	18, // [18:43] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	45, // 18: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
+	10, // 19: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
+	47, // 20: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
+	12, // 21: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
+	45, // 22: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
+	0,  // 23: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
+	0,  // 24: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
+	2,  // 25: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
+	7,  // 26: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
+	11, // 27: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
+	13, // 28: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
+	15, // 29: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	11, // 30: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	17, // 31: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
+	19, // 32: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	21, // 33: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	24, // 34: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	26, // 35: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	35, // 36: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	7,  // 37: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	39, // 38: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	7,  // 39: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
+	40, // 40: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	7,  // 41: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	37, // 42: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	41, // 43: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
+	43, // 44: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
+	46, // 45: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
+	29, // 46: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
+	29, // 47: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
+	31, // 48: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
+	29, // 49: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
+	29, // 50: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
+	1,  // 51: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 52: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 53: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 54: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 55: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 56: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 57: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 58: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 59: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
+	20, // 60: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	22, // 61: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	25, // 62: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	28, // 63: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 64: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 65: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 66: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 67: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 68: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 69: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	38, // 70: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	42, // 71: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
+	44, // 72: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
+	48, // 73: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
+	29, // 74: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
+	30, // 75: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
+	33, // 76: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
+	29, // 77: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
+	29, // 78: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
+	51, // [51:79] is the sub-list for method output_type
+	23, // [23:51] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_caucus_proto_init() }
@@ -2860,13 +3368,17 @@ func file_caucus_proto_init() {
 		(*CreateStudyRequest_Header)(nil),
 		(*CreateStudyRequest_Chunk)(nil),
 	}
+	file_caucus_proto_msgTypes[46].OneofWrappers = []any{
+		(*AcceptAnswerRequest_Header)(nil),
+		(*AcceptAnswerRequest_Chunk)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_caucus_proto_rawDesc), len(file_caucus_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   41,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

@@ -555,17 +555,20 @@ var Studies_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	Administration_Invite_FullMethodName      = "/caucus.v1.Administration/Invite"
-	Administration_ListMembers_FullMethodName = "/caucus.v1.Administration/ListMembers"
-	Administration_Revoke_FullMethodName      = "/caucus.v1.Administration/Revoke"
-	Administration_UploadPool_FullMethodName  = "/caucus.v1.Administration/UploadPool"
-	Administration_CreateStudy_FullMethodName = "/caucus.v1.Administration/CreateStudy"
-	Administration_OpenStudy_FullMethodName   = "/caucus.v1.Administration/OpenStudy"
-	Administration_CancelStudy_FullMethodName = "/caucus.v1.Administration/CancelStudy"
-	Administration_CloseStudy_FullMethodName  = "/caucus.v1.Administration/CloseStudy"
-	Administration_AmendStudy_FullMethodName  = "/caucus.v1.Administration/AmendStudy"
-	Administration_Waive_FullMethodName       = "/caucus.v1.Administration/Waive"
-	Administration_Clock_FullMethodName       = "/caucus.v1.Administration/Clock"
+	Administration_Invite_FullMethodName       = "/caucus.v1.Administration/Invite"
+	Administration_ListMembers_FullMethodName  = "/caucus.v1.Administration/ListMembers"
+	Administration_Revoke_FullMethodName       = "/caucus.v1.Administration/Revoke"
+	Administration_UploadPool_FullMethodName   = "/caucus.v1.Administration/UploadPool"
+	Administration_CreateStudy_FullMethodName  = "/caucus.v1.Administration/CreateStudy"
+	Administration_OpenStudy_FullMethodName    = "/caucus.v1.Administration/OpenStudy"
+	Administration_CancelStudy_FullMethodName  = "/caucus.v1.Administration/CancelStudy"
+	Administration_CloseStudy_FullMethodName   = "/caucus.v1.Administration/CloseStudy"
+	Administration_AmendStudy_FullMethodName   = "/caucus.v1.Administration/AmendStudy"
+	Administration_Waive_FullMethodName        = "/caucus.v1.Administration/Waive"
+	Administration_Clock_FullMethodName        = "/caucus.v1.Administration/Clock"
+	Administration_Certify_FullMethodName      = "/caucus.v1.Administration/Certify"
+	Administration_Notices_FullMethodName      = "/caucus.v1.Administration/Notices"
+	Administration_AcceptAnswer_FullMethodName = "/caucus.v1.Administration/AcceptAnswer"
 )
 
 // AdministrationClient is the client API for Administration service.
@@ -600,6 +603,15 @@ type AdministrationClient interface {
 	// Clock says what time it is at the coordinator and whether it believes that,
 	// and lets an operator vouch for it.
 	Clock(ctx context.Context, in *ClockRequest, opts ...grpc.CallOption) (*ClockReply, error)
+	// Certify makes a party of whoever holds the key of a signing request that was
+	// carried here: the operator answers for whose it is.
+	Certify(ctx context.Context, in *CertifyRequest, opts ...grpc.CallOption) (*CertifyReply, error)
+	// Notices says, signed, how a study stands for parties that nobody can call.
+	Notices(ctx context.Context, in *NoticesRequest, opts ...grpc.CallOption) (*NoticesReply, error)
+	// AcceptAnswer takes an answer file that was carried here: a header, then chunks in
+	// order. What is in it is taken as Contribute and Decline take it, for the party
+	// whose key signed it, whoever carried it.
+	AcceptAnswer(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[AcceptAnswerRequest, AcceptAnswerReply], error)
 }
 
 type administrationClient struct {
@@ -726,6 +738,39 @@ func (c *administrationClient) Clock(ctx context.Context, in *ClockRequest, opts
 	return out, nil
 }
 
+func (c *administrationClient) Certify(ctx context.Context, in *CertifyRequest, opts ...grpc.CallOption) (*CertifyReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CertifyReply)
+	err := c.cc.Invoke(ctx, Administration_Certify_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administrationClient) Notices(ctx context.Context, in *NoticesRequest, opts ...grpc.CallOption) (*NoticesReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(NoticesReply)
+	err := c.cc.Invoke(ctx, Administration_Notices_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administrationClient) AcceptAnswer(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[AcceptAnswerRequest, AcceptAnswerReply], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Administration_ServiceDesc.Streams[2], Administration_AcceptAnswer_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AcceptAnswerRequest, AcceptAnswerReply]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Administration_AcceptAnswerClient = grpc.ClientStreamingClient[AcceptAnswerRequest, AcceptAnswerReply]
+
 // AdministrationServer is the server API for Administration service.
 // All implementations must embed UnimplementedAdministrationServer
 // for forward compatibility.
@@ -758,6 +803,15 @@ type AdministrationServer interface {
 	// Clock says what time it is at the coordinator and whether it believes that,
 	// and lets an operator vouch for it.
 	Clock(context.Context, *ClockRequest) (*ClockReply, error)
+	// Certify makes a party of whoever holds the key of a signing request that was
+	// carried here: the operator answers for whose it is.
+	Certify(context.Context, *CertifyRequest) (*CertifyReply, error)
+	// Notices says, signed, how a study stands for parties that nobody can call.
+	Notices(context.Context, *NoticesRequest) (*NoticesReply, error)
+	// AcceptAnswer takes an answer file that was carried here: a header, then chunks in
+	// order. What is in it is taken as Contribute and Decline take it, for the party
+	// whose key signed it, whoever carried it.
+	AcceptAnswer(grpc.ClientStreamingServer[AcceptAnswerRequest, AcceptAnswerReply]) error
 	mustEmbedUnimplementedAdministrationServer()
 }
 
@@ -800,6 +854,15 @@ func (UnimplementedAdministrationServer) Waive(context.Context, *StudyRequest) (
 }
 func (UnimplementedAdministrationServer) Clock(context.Context, *ClockRequest) (*ClockReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Clock not implemented")
+}
+func (UnimplementedAdministrationServer) Certify(context.Context, *CertifyRequest) (*CertifyReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Certify not implemented")
+}
+func (UnimplementedAdministrationServer) Notices(context.Context, *NoticesRequest) (*NoticesReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Notices not implemented")
+}
+func (UnimplementedAdministrationServer) AcceptAnswer(grpc.ClientStreamingServer[AcceptAnswerRequest, AcceptAnswerReply]) error {
+	return status.Error(codes.Unimplemented, "method AcceptAnswer not implemented")
 }
 func (UnimplementedAdministrationServer) mustEmbedUnimplementedAdministrationServer() {}
 func (UnimplementedAdministrationServer) testEmbeddedByValue()                        {}
@@ -998,6 +1061,49 @@ func _Administration_Clock_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Administration_Certify_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CertifyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministrationServer).Certify(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Administration_Certify_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministrationServer).Certify(ctx, req.(*CertifyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Administration_Notices_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NoticesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministrationServer).Notices(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Administration_Notices_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministrationServer).Notices(ctx, req.(*NoticesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Administration_AcceptAnswer_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(AdministrationServer).AcceptAnswer(&grpc.GenericServerStream[AcceptAnswerRequest, AcceptAnswerReply]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Administration_AcceptAnswerServer = grpc.ClientStreamingServer[AcceptAnswerRequest, AcceptAnswerReply]
+
 // Administration_ServiceDesc is the grpc.ServiceDesc for Administration service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1041,6 +1147,14 @@ var Administration_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Clock",
 			Handler:    _Administration_Clock_Handler,
 		},
+		{
+			MethodName: "Certify",
+			Handler:    _Administration_Certify_Handler,
+		},
+		{
+			MethodName: "Notices",
+			Handler:    _Administration_Notices_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
@@ -1051,6 +1165,11 @@ var Administration_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "CreateStudy",
 			Handler:       _Administration_CreateStudy_Handler,
+			ClientStreams: true,
+		},
+		{
+			StreamName:    "AcceptAnswer",
+			Handler:       _Administration_AcceptAnswer_Handler,
 			ClientStreams: true,
 		},
 	},

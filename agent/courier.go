@@ -1,0 +1,180 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// By file: where a site's network reaches nobody, people carry what would be sent. The
+// agent is the same: Answer and Look make a round with a link that hears what one file says
+// and writes one file, so that policy, declaration, approvals, ledger, window, audit log
+// and the study's folder are those of any round.
+//
+// What is different by file:
+//   - no clock of the coordinator's is heard. What a file says about its time is a least
+//     one: where it is ahead of this machine's clock by more than maxDatedSkew, nothing is
+//     charged. The year of a charge is this machine's alone, which a coordinator cannot
+//     move at all;
+//   - who carries files decides when they arrive, and may carry none: a pack that is older
+//     than one that was read is refused, and whether an answer arrived is told by the next
+//     pack, which has the receipt.
+
+// ByFile makes an agent that hears what a pack says (caucus study pack) and writes its
+// answer to a file: out, or none where that is empty. All that is signed in the pack was
+// checked when it returns. Close the agent.
+func ByFile(c Config, pack []byte, out string) (*Agent, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("agent config: %w", err)
+	}
+	id, party, err := identity(c)
+	if err != nil {
+		return nil, err
+	}
+	dial := func(c Config, id protocol.Identity) (link, error) {
+		in := func(name string) func(study.Hash) string {
+			studies := dossiers{filepath.Join(c.State, "studies")}
+			return func(h study.Hash) string { return filepath.Join(studies.of(h).dir, name) }
+		}
+		return protocol.OpenCourier(pack, id, protocol.CourierOptions{
+			Out: out, Notice: in(fileNotice), Answer: in(fileAnswer), Memory: memoryFile(c), Now: c.Clock.Now, Wrote: c.Checkpoint,
+		})
+	}
+	return newAgent(c, id, party, dial)
+}
+
+// courier is the link of an agent by file; nil of one that calls.
+func (a *Agent) courier() *protocol.Courier {
+	c, _ := a.link.(*protocol.Courier)
+	return c
+}
+
+// Answered is what came of a pack.
+type Answered struct {
+	Study string     `json:"study"`
+	Plan  study.Hash `json:"plan"`
+	// Progress is how far the study is here.
+	Progress Progress `json:"standing"`
+	// Wrote: there is an answer to carry to the coordinator. Declined: it says that this
+	// site takes no part, and no reason.
+	Wrote    bool `json:"wrote"`
+	Declined bool `json:"declined"`
+	// Why says what keeps the study back or ended it, "" for nothing.
+	Why string `json:"why,omitempty"`
+}
+
+// Answer takes the pack's study as far as it goes: it decides, charges, prepares in its
+// window and writes the answer at its moment, or says why not. Repeated, also after a
+// crash, it goes on from where it was, charges nothing twice and writes the same bytes.
+func (a *Agent) Answer(ctx context.Context) (Answered, error) { return a.byFile(ctx, false) }
+
+// Look takes note of what a pack says of a study: its plan, so that persons can look at it
+// and approve it, amendments, the receipt, the release, or how it ended. It charges nothing
+// and answers nothing.
+func (a *Agent) Look(ctx context.Context) (Answered, error) { return a.byFile(ctx, true) }
+
+func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
+	if a.courier() == nil {
+		return Answered{}, errors.New("this agent calls its coordinator: it answers by itself")
+	}
+	unlock, err := lockState(a.state.config.State)
+	if err != nil {
+		return Answered{}, err
+	}
+	defer unlock()
+	if err := errors.Join(a.state.studies.tidy(), a.state.tidyScratch()); err != nil {
+		return Answered{}, fmt.Errorf("open state folder: %w", err)
+	}
+	a.looking = looking
+	if !looking {
+		stepTime() // while nothing else is to do
+	}
+	about := a.courier().About()
+	d := a.state.studies.of(about.Hash)
+	for again := true; again; {
+		if err := a.Round(ctx); err != nil {
+			return Answered{}, err
+		}
+		a.Finish(ctx)
+		// After a crash an upload may be there before its moment.
+		wrote, _ := a.courier().Answered()
+		if again = !looking && !wrote && d.has(fileUpload) && d.early(a.now()); again && !a.clock.Sleep(ctx, pollByFile) {
+			break
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return Answered{}, err
+	}
+	out := Answered{Study: about.Name, Plan: about.Hash, Why: a.said[about.Hash.String()]}
+	out.Wrote, out.Declined = a.courier().Answered()
+	review, err := a.state.outline(ctx, about.Hash)
+	if errors.Is(err, fs.ErrNotExist) { // it came to an end before this site knew of it
+		out.Progress = ProgressClosed
+	} else if err != nil {
+		return out, err
+	} else {
+		out.Progress = review.Progress
+	}
+	if why, err := d.read(fileClosed); err == nil && out.Progress == ProgressClosed {
+		out.Why = string(why)
+	}
+	return out, nil
+}
+
+// pollByFile is how often an upload's moment is looked for.
+const pollByFile = 100 * time.Millisecond
+
+// EnrolRequest makes this agent's key and what the coordinator has to certify, for a site
+// whose network reaches nobody. The key is on the disk before it returns, and stays the
+// same until EnrolAccept was given its certificate.
+func EnrolRequest(c Config) (file []byte, key protocol.Fingerprint, err error) {
+	err = enrolling(c, func() error {
+		e, err := newEnrolment(c)
+		if err != nil {
+			return err
+		}
+		file, key, err = e.RequestFile()
+		return err
+	})
+	return file, key, err
+}
+
+// EnrolAccept makes the identity of what the coordinator's operator handed back, and of the
+// coordinator whose fingerprint the operator read to whoever typed it. A party whose
+// certificate expired enrols again over the old identity, and keeps its ledger.
+func EnrolAccept(c Config, file []byte, typed string) (who protocol.Caller, err error) {
+	err = enrolling(c, func() error {
+		e, err := protocol.LoadEnrolment(enrolmentFile(c))
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no request that this could answer: write one first (caucus agent enrol --request): %w", err)
+		}
+		if err != nil {
+			return err
+		}
+		id, err := e.AcceptFile(file, typed)
+		if err != nil {
+			return err
+		}
+		if who, err = id.Caller(); err != nil {
+			return err
+		}
+		if who.Role != protocol.RoleParty {
+			return fmt.Errorf("the certificate is for role %s; an agent needs one for a party", who.Role)
+		}
+		if err := ownFolder(c, who.Name); err != nil {
+			return err
+		}
+		if err := id.Save(IdentityFile(c)); err != nil {
+			return err
+		}
+		return os.Remove(enrolmentFile(c))
+	})
+	return who, err
+}

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"caucus/agent"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// The verbs by which files are carried between a coordinator and a party whose network
+// reaches nobody: docs/courier.md.
+
+// enrolRequest writes an agent's request for a certificate.
+func (a *agentCommand) enrolRequest(config agent.Config, out string) error {
+	file, key, err := agent.EnrolRequest(config)
+	if err != nil {
+		return err
+	}
+	if err := protocol.WriteCarried(out, protocol.RequestFile, file); err != nil {
+		return err
+	}
+	return a.print(map[string]string{"file": out, "key": string(key)}, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "wrote %s: have it carried to the coordinator's operator\nkey %s: read this to the operator yourself\n", out, key)
+		return err
+	})
+}
+
+// enrolAccept makes an agent's identity of what was carried back.
+func (a *agentCommand) enrolAccept(stdin io.Reader, config agent.Config, name, coordinator string) error {
+	if coordinator == "" {
+		return usagef("agent enrol --accept needs --coordinator: the fingerprint that the operator reads to you, so that whoever carried the file cannot be the coordinator")
+	}
+	file, err := protocol.ReadCarried(name, stdin, protocol.EnrolmentFile)
+	if err != nil {
+		return err
+	}
+	who, err := agent.EnrolAccept(config, file, coordinator)
+	if err != nil {
+		return err
+	}
+	return a.print(map[string]string{"party": who.Name, "state": config.State}, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "enrolled as %s; next: caucus agent source declare, then caucus agent answer PACK\n", who.Name)
+		return err
+	})
+}
+
+// certify has the coordinator certify a carried request.
+func (o *operator) certify(cmd *cobra.Command, name, request, key, out string) error {
+	switch {
+	case request == "" || out == "":
+		return usagef("party invite by carried files needs --request FILE, --key FINGERPRINT and --out FILE")
+	case key == "":
+		return usagef("party invite --request needs --key: the fingerprint that %s reads to you, as caucus agent enrol --request printed it there", name)
+	}
+	file, err := protocol.ReadCarried(request, cmd.InOrStdin(), protocol.RequestFile)
+	if err != nil {
+		return err
+	}
+	der, is, err := protocol.ReadRequest(file)
+	if err != nil {
+		return err
+	}
+	if !is.Is(key) {
+		return fmt.Errorf("the key in %s is another one than the one whose fingerprint you gave: have it read to you again; if it stays another one, somebody changed the file", request)
+	}
+	client, err := o.dial(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	answer, coordinator, err := client.Certify(cmd.Context(), name, der)
+	if err != nil {
+		return err
+	}
+	if err := protocol.WriteCarried(out, protocol.EnrolmentFile, answer); err != nil {
+		return err
+	}
+	return o.print(map[string]string{"name": name, "file": out, "coordinator": string(coordinator)}, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "wrote %s: have it carried to %s\ncoordinator %s: read this to %s yourself\n", out, name, coordinator, name)
+		return err
+	})
+}
+
+func (o *operator) packStudy() *cobra.Command {
+	var out string
+	var parties []string
+	cmd := &cobra.Command{
+		Use:   "pack STUDY",
+		Short: "Write a study to a file that is carried to parties",
+		Long: `Write what parties would be sent if they could call: plan, amendments and public
+pool, how the study stands for each, receipts, and once there is a release that all
+of them may read, the release. All of it is signed and no part is a secret. Pack it
+again whenever something changed.`,
+		Example: "  caucus study pack readmission --out readmission.pack",
+		Args:    one("study pack", "STUDY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				return usagef("study pack needs --out FILE")
+			}
+			client, err := o.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			var of []study.PartyID
+			for _, p := range parties {
+				of = append(of, study.PartyID(p))
+			}
+			file, s, err := client.Pack(cmd.Context(), args[0], of)
+			if err != nil {
+				return err
+			}
+			if err := protocol.WriteCarried(out, protocol.PackFile, file); err != nil {
+				return err
+			}
+			if of == nil {
+				of = s.Plan.Roster
+			}
+			document := struct {
+				Study   string          `json:"study"`
+				Plan    study.Hash      `json:"plan"`
+				State   study.State     `json:"state"`
+				File    string          `json:"file"`
+				Bytes   int             `json:"bytes"`
+				Parties []study.PartyID `json:"parties"`
+			}{s.Name, s.Hash, s.State, out, len(file), of}
+			return o.print(document, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "wrote %s: study %s, %s, for %d parties\n", out, s.Name, s.State, len(of))
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "file to write")
+	cmd.Flags().StringSliceVar(&parties, "party", nil, "parties that it is for (default: all of the roster)")
+	return cmd
+}
+
+func (o *operator) acceptAnswer() *cobra.Command {
+	var receipt string
+	cmd := &cobra.Command{
+		Use:   "accept FILE",
+		Short: "Hand the coordinator an answer that was carried here",
+		Long: `Hand the coordinator an answer that caucus agent answer wrote. It takes what is in it
+as it would from the party's own call, and says why where it does not. The same file
+again has the same effect. --receipt is what to carry back; the next caucus study pack
+holds the receipt too.`,
+		Example: "  caucus study accept st-mary.answer --receipt st-mary.receipt",
+		Args:    one("study accept", "FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, err := protocol.ReadCarried(args[0], cmd.InOrStdin(), protocol.AnswerFile)
+			if err != nil {
+				return err
+			}
+			client, err := o.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			accepted, err := client.Accept(cmd.Context(), file)
+			if err != nil {
+				return err
+			}
+			if receipt != "" {
+				if err := protocol.WriteCarried(receipt, protocol.PackFile, accepted.File); err != nil {
+					return err
+				}
+			}
+			document := struct {
+				protocol.Accepted
+				Receipt string `json:"receipt,omitempty"`
+			}{accepted, receipt}
+			return o.print(document, func(w io.Writer) error {
+				said := "its contribution is in"
+				if accepted.Declined {
+					said = "it takes no part"
+				}
+				if receipt != "" {
+					said += "; wrote " + receipt + ": have it carried back"
+				}
+				_, err := fmt.Fprintf(w, "%s answers study %s: %s\n", accepted.Party, accepted.Name, said)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&receipt, "receipt", "", "file to write the receipt to")
+	return cmd
+}
+
+// byFile opens the agent for a pack.
+func (a *agentCommand) byFile(stdin io.Reader, pack, out string) (*agent.Agent, error) {
+	config, err := agent.LoadConfig(a.config)
+	if err != nil {
+		return nil, err
+	}
+	file, err := protocol.ReadCarried(pack, stdin, protocol.PackFile)
+	if err != nil {
+		return nil, err
+	}
+	config.Log, config.Checkpoint, config.Clock.Now = a.logger(), checkpoint, now
+	return agent.ByFile(config, file, out)
+}
+
+func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
+	type document struct {
+		agent.Answered
+		File string `json:"file,omitempty"`
+	}
+	d := document{Answered: r}
+	if r.Wrote {
+		d.File = out
+	}
+	return a.print(d, func(w io.Writer) error {
+		if r.Declined {
+			_, err := fmt.Fprintf(w, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator so, and no reason: have it carried, or mend it here and answer again\n", r.Study, strings.TrimSpace(r.Why), out)
+			return err
+		}
+		if r.Wrote {
+			_, err := fmt.Fprintf(w, "wrote %s: have it carried to the coordinator's operator\n", out)
+			return err
+		}
+		said := fmt.Sprintf("study %s: %s", r.Study, r.Progress)
+		if r.Why != "" {
+			said += ": " + strings.TrimSpace(r.Why)
+		}
+		_, err := fmt.Fprintln(w, said)
+		return err
+	})
+}
+
+func (a *agentCommand) answer() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "answer PACK",
+		Short: "Answer a study that was carried here, with a file",
+		Long: `Take part in a study whose pack was carried here (caucus study pack), and write the
+answer to a file, which only the coordinator can read. Policy, declaration,
+approvals, ledger and audit log are those of an agent that calls; like that one it
+takes as long as it takes whatever the records. Where a person has to approve first,
+it says so: caucus agent preview, caucus agent approve, then again. Run again, it
+charges nothing twice and writes the same bytes.`,
+		Example: "  caucus agent answer readmission.pack --out st-mary.answer --config agent.yaml",
+		Args:    one("agent answer", "PACK"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				return usagef("agent answer needs --out FILE; to read a receipt or a release run caucus agent accept")
+			}
+			ag, err := a.byFile(cmd.InOrStdin(), args[0], out)
+			if err != nil {
+				return err
+			}
+			defer ag.Close()
+			r, err := ag.Answer(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := a.printAnswered(r, out); err != nil {
+				return err
+			}
+			if r.Wrote || r.Progress == agent.ProgressReceived || r.Progress == agent.ProgressReleased {
+				return nil
+			}
+			return fmt.Errorf("no answer was written: study %s is %s", r.Study, r.Progress)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "file for the answer")
+	return cmd
+}
+
+func (a *agentCommand) accept() *cobra.Command {
+	return &cobra.Command{
+		Use:   "accept PACK",
+		Short: "Take note of a study, a receipt or a release that was carried here",
+		Long: `Check and keep what caucus study pack or caucus study accept wrote: a plan to look at
+and approve, amendments, this site's receipt, the release, or how the study ended. It
+charges nothing and answers nothing.`,
+		Example: "  caucus agent accept st-mary.receipt --config agent.yaml",
+		Args:    one("agent accept", "PACK"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ag, err := a.byFile(cmd.InOrStdin(), args[0], "")
+			if err != nil {
+				return err
+			}
+			defer ag.Close()
+			r, err := ag.Look(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.printAnswered(r, "")
+		},
+	}
+}

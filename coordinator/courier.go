@@ -1,0 +1,291 @@
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// Certify gives a certificate to a key that was carried here. Who asks is an operator, who
+// answers for whose key it is; the same key again gets another certificate.
+func (s *Server) Certify(ctx context.Context, r *pb.CertifyRequest) (*pb.CertifyReply, error) {
+	if err := protocol.CheckName(r.Name); err != nil {
+		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
+	}
+	if _, err := signingKey(r.SigningRequest); err != nil {
+		return nil, err
+	}
+	var der []byte
+	err := s.store.Update(ctx, func(tx Tx) error {
+		if err := ensureMember(tx, r.Name, protocol.RoleParty); err != nil {
+			return err
+		}
+		c, err := s.issue(tx, protocol.Caller{Name: r.Name, Role: protocol.RoleParty}, r.SigningRequest)
+		if err == nil {
+			der = c.Raw
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.config.Checkpoint("after enrolled")
+	s.config.Log.Info("enrolled by a carried request", "party", r.Name, "by", callerOf(ctx).Name)
+	return &pb.CertifyReply{Certificate: der, Coordinator: s.address()}, nil
+}
+
+// mostNotices bounds those of one call.
+const mostNotices = 1000
+
+// Notices says how a study stands for parties of its roster, signed.
+func (s *Server) Notices(ctx context.Context, r *pb.NoticesRequest) (*pb.NoticesReply, error) {
+	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Parties) > mostNotices {
+		return nil, fmt.Errorf("%w: %d parties at once, at most %d", protocol.ErrTooLarge, len(r.Parties), mostNotices)
+	}
+	public, err := s.sealKey(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	reply := &pb.NoticesReply{SealKey: public}
+	for _, p := range r.Parties {
+		n, err := s.notice(ctx, c, study.PartyID(p), public)
+		if err != nil {
+			return nil, err
+		}
+		reply.Notices = append(reply.Notices, n)
+	}
+	return reply, nil
+}
+
+// sealKey is the public key that answers to a study are sealed to, made when it is first
+// asked for and when the coordinator's own keys changed; nil where the study takes none.
+// Its private half goes with the study's bodies.
+func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
+	var state study.State
+	if err := c.view(ctx, func(m *study.Study) error { state = m.State; return nil }); err != nil {
+		return nil, err
+	}
+	if state == study.InDraft || protocol.Final(state) {
+		return nil, nil
+	}
+	var private []byte
+	err := s.store.Update(ctx, func(tx Tx) error {
+		row, err := tx.Study(c.hash)
+		if err != nil || protocol.Final(row.State) {
+			return err // it ended meanwhile
+		}
+		had, signer, err := tx.SealKey(c.hash)
+		if err == nil && signer == s.signer.Key() {
+			private = had
+			return nil
+		}
+		if err != nil && !errors.Is(err, errNone) {
+			return err
+		}
+		if private, err = protocol.NewSealKey(); err != nil {
+			return err
+		}
+		return tx.SetSealKey(c.hash, private, s.signer.Key())
+	})
+	if err != nil || private == nil {
+		return nil, err
+	}
+	return protocol.SealKeyOf(private)
+}
+
+// notice says how a study stands for one party, with its receipt where its answer was
+// carried here.
+func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyID, sealKey []byte) (*pb.Notice, error) {
+	head := s.scheduler.releaser.witness.current()
+	if head == nil {
+		return nil, fmt.Errorf("%w: this coordinator knows that it was put back to an older state, and signs nothing that is carried away: see caucus ledger verify", protocol.ErrUnavailable)
+	}
+	of, err := head.Head(s.keys)
+	if err != nil {
+		return nil, err
+	}
+	n := protocol.Notice{Plan: c.hash, Party: party, Ledger: of}
+	if sealKey != nil {
+		n.SealKey = protocol.SealKeyDigest(sealKey)
+	}
+	err = c.view(ctx, func(m *study.Study) error {
+		switch {
+		case !c.roster[party]:
+			return fmt.Errorf("make notice: %w: %s", study.ErrNotEnrolled, party)
+		case m.State == study.InDraft:
+			return fmt.Errorf("make notice: %w: it is a draft: open it first", study.ErrNotOpen)
+		}
+		told := summary(c, m, protocol.Caller{Name: string(party), Role: protocol.RoleParty})
+		n.At = s.config.Clock.Now().UTC()
+		n.State, n.Reason, n.Contributed, n.Mine, n.Lost, n.Amendments = m.State, m.Reason, int(told.Contributed), told.Mine, told.Lost, m.Chain.Len()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	signed, err := n.Sign(s.signer)
+	if err != nil {
+		return nil, err
+	}
+	reply := &pb.Notice{Signed: &pb.Signed{Document: signed.Document, Signature: signed.Signature}}
+	if !n.Mine {
+		return reply, nil
+	}
+	var receipt protocol.Receipt
+	var key []byte
+	err = s.store.View(ctx, func(tx Tx) error {
+		if key, err = tx.ReceiptKey(c.hash, party); err != nil {
+			return err
+		}
+		receipt, err = tx.Receipt(c.hash, party)
+		return err
+	})
+	if errors.Is(err, errNone) {
+		return reply, nil
+	}
+	if err == nil {
+		reply.Receipt, err = receipt.Seal(key)
+	}
+	return reply, err
+}
+
+// beside is how many bytes an answer may have beside the body in it: certificate,
+// signatures, and what the party shows.
+const beside = 256 << 10
+
+// AcceptAnswer takes what a party wrote and somebody carried here. Its party is who
+// signed it, its body goes through the door for all contributions.
+func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerRequest, pb.AcceptAnswerReply]) error {
+	ctx := stream.Context()
+	first, err := stream.Recv()
+	if err != nil {
+		return received(err)
+	}
+	h := first.GetHeader()
+	switch most := uint64(s.config.Limits.Body) + beside; {
+	case h == nil:
+		return fmt.Errorf("%w: an answer starts with a header", protocol.ErrInvalid)
+	case h.Size > most:
+		return fmt.Errorf("%w: the answer has %d bytes, at most %d are taken", protocol.ErrTooLarge, h.Size, most)
+	}
+	release, err := s.upload(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	file, err := assemble(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
+	if err != nil {
+		return err
+	}
+	answer, err := s.authority.ReadAnswer(file, s.config.Clock.Now())
+	if err != nil {
+		return err
+	}
+	if _, _, err := s.certificates.of(ctx, answer.Party); err != nil {
+		return err
+	}
+	c := s.registry.byHash(answer.Plan)
+	if c == nil {
+		return fmt.Errorf("accept answer: %w: no study has plan %s", study.ErrOtherPlan, answer.Plan)
+	}
+	opened, err := s.unseal(ctx, c, answer)
+	if err != nil {
+		return err
+	}
+	if err := s.scheduler.releaser.witness.look(ctx, answer.Party, opened.Shown); err != nil {
+		return err
+	}
+	s.presence.note(answer.Party, &pb.ListRequest{}, s.config.Clock.Now())
+	if err := s.accept(ctx, c, answer.Party, opened); err != nil {
+		return err
+	}
+	public, err := s.sealKey(ctx, c)
+	if err != nil {
+		return err
+	}
+	party := study.PartyID(answer.Party.Name)
+	notice, err := s.notice(ctx, c, party, public)
+	if err != nil {
+		return err
+	}
+	s.config.Log.Info("answer accepted", "study", c.hash, "party", party, "by", callerOf(ctx).Name)
+	if err := stream.SendAndClose(&pb.AcceptAnswerReply{Party: string(party), PlanHash: c.hash[:], Notice: notice, Declined: opened.Body == nil}); err != nil {
+		return err
+	}
+	s.config.Checkpoint("after receipt sent")
+	return nil
+}
+
+// accept takes what an answer holds.
+func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Caller, o protocol.Opened) error {
+	if o.Body == nil {
+		return s.decline(ctx, c, caller)
+	}
+	err := c.view(ctx, func(*study.Study) error {
+		if !c.roster[study.PartyID(caller.Name)] {
+			return fmt.Errorf("accept answer: %w: %s", study.ErrNotEnrolled, caller.Name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// Before the contribution: no receipt is without a key to send it under.
+	err = s.store.Update(ctx, func(tx Tx) error {
+		if err := s.certificates.within(tx, caller); err != nil {
+			return err
+		}
+		return tx.SetReceiptKey(c.hash, study.PartyID(caller.Name), o.ReceiptKey)
+	})
+	if err != nil {
+		return err
+	}
+	s.config.Checkpoint("receipt key stored")
+	_, err = s.offer(ctx, c, caller, sha256.Sum256(o.Body), uint64(len(o.Body)), func() ([]byte, func(), error) { return bytes.Clone(o.Body), nil, nil })
+	return err
+}
+
+// unseal opens an answer with its study's key.
+func (s *Server) unseal(ctx context.Context, c *runningStudy, a protocol.Answer) (protocol.Opened, error) {
+	var private []byte
+	err := s.store.View(ctx, func(tx Tx) (err error) {
+		private, _, err = tx.SealKey(c.hash)
+		return err
+	})
+	if errors.Is(err, errNone) {
+		return protocol.Opened{}, s.tooLate(ctx, c, study.PartyID(a.Party.Name))
+	}
+	if err != nil {
+		return protocol.Opened{}, err
+	}
+	public, err := protocol.SealKeyOf(private)
+	if err != nil {
+		return protocol.Opened{}, err
+	}
+	if !a.SealedTo(public) {
+		return protocol.Opened{}, fmt.Errorf("accept answer: %w: it is sealed to a key that this coordinator no longer has: its keys were changed, or the study was taken up again. Pack the study anew, and have %s write the answer again: it stays the same, and costs nothing more", protocol.ErrExpired, a.Party.Name)
+	}
+	return a.Open(private)
+}
+
+// tooLate says why a study has no key for answers.
+func (s *Server) tooLate(ctx context.Context, c *runningStudy, party study.PartyID) error {
+	return c.view(ctx, func(m *study.Study) error {
+		if _, mine := m.Received[party]; mine && m.State != study.Failed {
+			return fmt.Errorf("accept answer: %w: the study is %s, and a contribution of %s is in it already: caucus study pack tells it so", study.ErrNotOpen, m.State, party)
+		}
+		return fmt.Errorf("accept answer: %w: it comes too late, the study is %s, and %s is not in it", study.ErrNotOpen, m.State, party)
+	})
+}

@@ -1,0 +1,345 @@
+package protocol
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/ecdsa"
+	"crypto/hpke"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"caucus/study"
+)
+
+// An answer is what a party would send to a study by wire, in a file.
+//
+// Proof note. Claim: whoever carries an answer learns from it who answers which study,
+// when, and a size that follows from the plan, and can make nothing of it but that answer.
+//   - What is answered (a body, or that the party takes no part) is encrypted by HPKE (RFC
+//     9180) to a key that the coordinator made for this study and named in a notice that
+//     it signed: X25519 and ML-KEM-768 together, since who copies a file can keep it for
+//     as long as it takes. A yes is as long as a plan's bodies are, whatever the records
+//     (study.Task.MaxBody has no data in it, and bodies of a plan that differ in length
+//     by data are refused elsewhere: study/kinds TestLargestBody, agent/TestBytesOfAFileAndOfTheWire).
+//   - The plan's hash is HPKE's info and the party's name its associated data: a ciphertext
+//     opens for that plan and that party and no other, so nobody can bring another's votes
+//     as its own, which it does not even have to read.
+//   - The party's key, whose certificate is in the file, signs plan, party, recipient key
+//     and ciphertext; the prefix of what it signs begins no TLS handshake and no request
+//     for a certificate, which the same key signs too.
+//   - The receipt that comes back names the SHA-256 of the body, which few votes can be
+//     guessed by, so it is encrypted too: under a key that both ends derive from the
+//     same HPKE context (RFC 9180, 9.8), with a nonce of its own each time.
+//   - The recipient's key is deleted with the study's bodies, when it is released or has
+//     failed: an answer that was copied says nothing after that to who takes the
+//     coordinator's files.
+type Answer struct {
+	Plan   study.Hash
+	Party  Caller
+	sealTo keyDigest
+	sealed []byte
+}
+
+// sealSuite is the HPKE suite of answers.
+func sealSuite() (hpke.KEM, hpke.KDF, hpke.AEAD) {
+	return hpke.MLKEM768X25519(), hpke.HKDFSHA256(), hpke.AES256GCM()
+}
+
+const (
+	answerContext  = "caucus answer 1"
+	receiptContext = "caucus receipt key 1"
+	receiptKeySize = 32
+)
+
+// NewSealKey makes a study's key for answers: its private half is for the coordinator's
+// store.
+func NewSealKey() (private []byte, err error) {
+	kem, _, _ := sealSuite()
+	k, err := kem.GenerateKey()
+	if err != nil {
+		return nil, fmt.Errorf("make key for answers: %w", err)
+	}
+	return k.Bytes()
+}
+
+// SealKeyOf is the public half.
+func SealKeyOf(private []byte) (public []byte, err error) {
+	kem, _, _ := sealSuite()
+	k, err := kem.NewPrivateKey(private)
+	if err != nil {
+		return nil, fmt.Errorf("read key for answers: %w", err)
+	}
+	return k.PublicKey().Bytes(), nil
+}
+
+// SealKeyDigest is how a notice names the public half.
+func SealKeyDigest(public []byte) []byte { d := sha256.Sum256(public); return d[:] }
+
+// answered is what an answer holds, encrypted.
+type answered struct {
+	// Body is the contribution; nil where the party takes no part.
+	Body []byte
+	// Shown is the newest document of the coordinator's that the party has.
+	Shown Shown
+}
+
+func (a answered) encode() ([]byte, error) {
+	shown, err := json.Marshal(a.Shown)
+	if err != nil {
+		return nil, err
+	}
+	all := []part{{"shown", shown}}
+	if a.Body != nil {
+		all = append(all, part{"body", a.Body})
+	}
+	return sealedAnswer.encode(all), nil
+}
+
+func decodeAnswered(plain []byte) (a answered, err error) {
+	r := sealedAnswer.decode(plain)
+	shown := r.take("shown", 2*MaxShown)
+	if body, found := r.maybe("body", maxAnswer); found {
+		a.Body = append([]byte{}, body...)
+	}
+	if err := r.end(); err != nil {
+		return a, err
+	}
+	if err := study.DecodeStrictly(shown, &a.Shown); err != nil {
+		return a, fmt.Errorf("read %s: %w: %v", sealedAnswer, ErrDamaged, err)
+	}
+	return a, nil
+}
+
+func sealInfo(plan study.Hash) []byte { return append([]byte(answerContext+"\x00"), plan[:]...) }
+
+// seal encrypts to a study's key, and derives the key of the receipt.
+func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, receiptKey []byte, err error) {
+	kem, kdf, aead := sealSuite()
+	to, err := kem.NewPublicKey(public)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: the key for answers: %v", ErrDamaged, err)
+	}
+	plain, err := a.encode()
+	if err != nil {
+		return nil, nil, err
+	}
+	encapsulated, s, err := hpke.NewSender(to, kdf, aead, sealInfo(plan))
+	if err != nil {
+		return nil, nil, err
+	}
+	ciphertext, err := s.Seal([]byte(party), plain)
+	if err != nil {
+		return nil, nil, err
+	}
+	receiptKey, err = s.Export(receiptContext, receiptKeySize)
+	return append(encapsulated, ciphertext...), receiptKey, err
+}
+
+// encapsulation is how many bytes come before the ciphertext: X25519's and ML-KEM-768's.
+const encapsulation = 32 + 1088
+
+// Opened is an answer as the coordinator reads it.
+type Opened struct {
+	// Body is the contribution; nil where the party takes no part.
+	Body []byte
+	// Shown is what the party shows the coordinator of its own.
+	Shown Shown
+	// ReceiptKey is what the receipt is encrypted under.
+	ReceiptKey []byte
+}
+
+// SealedTo says whether the answer was sealed to this key.
+func (a Answer) SealedTo(public []byte) bool { return bytes.Equal(a.sealTo, SealKeyDigest(public)) }
+
+// Open decrypts an answer with the private half of its study's key.
+func (a Answer) Open(private []byte) (Opened, error) {
+	fail := func(err error) (Opened, error) {
+		return Opened{}, fmt.Errorf("open answer: %w: it was not sealed by %s for this study, or was changed: %v", ErrDamaged, a.Party.Name, err)
+	}
+	kem, kdf, aead := sealSuite()
+	k, err := kem.NewPrivateKey(private)
+	if err != nil {
+		return Opened{}, fmt.Errorf("read key for answers: %w", err)
+	}
+	if len(a.sealed) < encapsulation {
+		return fail(errors.New("it is too short"))
+	}
+	r, err := hpke.NewRecipient(a.sealed[:encapsulation], k, kdf, aead, sealInfo(a.Plan))
+	if err != nil {
+		return fail(err)
+	}
+	plain, err := r.Open([]byte(a.Party.Name), a.sealed[encapsulation:])
+	if err != nil {
+		return fail(err)
+	}
+	inner, err := decodeAnswered(plain)
+	if err != nil {
+		return fail(err)
+	}
+	o := Opened{Body: inner.Body, Shown: inner.Shown}
+	o.ReceiptKey, err = r.Export(receiptContext, receiptKeySize)
+	return o, err
+}
+
+// receiptAEAD encrypts receipts under the key that an answer gave.
+func receiptAEAD(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+func receiptData(plan study.Hash, party study.PartyID) []byte {
+	return slices.Concat([]byte(receiptContext+"\x00"), plan[:], []byte(party))
+}
+
+// Seal encrypts the receipt for whoever wrote the answer that the key is of.
+func (r Receipt) Seal(key []byte) ([]byte, error) {
+	aead, err := receiptAEAD(key)
+	if err != nil {
+		return nil, err
+	}
+	nonce := make([]byte, aead.NonceSize())
+	rand.Read(nonce)
+	plain := sealedReceipt.encode(signedParts("receipt", []Signed{{r.Document, r.Signature}}))
+	return aead.Seal(nonce, nonce, plain, receiptData(r.Plan, r.Party)), nil
+}
+
+// openReceipt reads what Receipt.Seal made, for one of these keys; its signature is not
+// checked.
+func openReceipt(sealed []byte, keys [][]byte, plan study.Hash, party study.PartyID) (Signed, error) {
+	fail := func(err error) (Signed, error) {
+		return Signed{}, fmt.Errorf("%w: the receipt is not for an answer that this site wrote: %v", ErrDamaged, err)
+	}
+	var plain []byte
+	err := errors.New("there is no key for it")
+	for i := len(keys) - 1; i >= 0 && err != nil; i-- {
+		var aead cipher.AEAD
+		if aead, err = receiptAEAD(keys[i]); err != nil {
+			continue
+		}
+		if len(sealed) < aead.NonceSize() {
+			return fail(errors.New("it is too short"))
+		}
+		plain, err = aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():], receiptData(plan, party))
+	}
+	if err != nil {
+		return fail(err)
+	}
+	r := sealedReceipt.decode(plain)
+	found := r.documents("receipt", 1)
+	if err := r.end(); err != nil || len(found) != 1 {
+		return fail(errors.Join(err, errors.New("there is none in it")))
+	}
+	return found[0], nil
+}
+
+// answerStatement is what a party signs.
+type answerStatement struct {
+	Plan    study.Hash    `json:"plan"`
+	Party   study.PartyID `json:"party"`
+	SealKey keyDigest     `json:"seal_key"` // SHA-256 of the key that it is sealed to
+	Sealed  keyDigest     `json:"sealed"`   // SHA-256 of the ciphertext
+}
+
+func answerDigest(statement []byte) []byte {
+	d := sha256.Sum256(append([]byte(answerContext+"\x00"), statement...))
+	return d[:]
+}
+
+// writeAnswer makes the file, which the identity's key signs.
+func writeAnswer(id Identity, plan study.Hash, sealKey, sealed []byte) ([]byte, error) {
+	leaf, err := id.leaf()
+	if err != nil {
+		return nil, err
+	}
+	caller, err := CallerOfCertificate(leaf)
+	if err != nil {
+		return nil, err
+	}
+	der, err := derOf("PRIVATE KEY", id.Key)
+	if err != nil {
+		return nil, err
+	}
+	key, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, err
+	}
+	signer, ok := key.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, errors.New("the identity's key is of another kind")
+	}
+	digest := sha256.Sum256(sealed)
+	statement, err := json.Marshal(answerStatement{plan, study.PartyID(caller.Name), SealKeyDigest(sealKey), digest[:]})
+	if err != nil {
+		return nil, err
+	}
+	signature, err := signer.Sign(rand.Reader, answerDigest(statement), crypto.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	return AnswerFile.encode([]part{{"statement", statement}, {"certificate", leaf.Raw}, {"signature", signature}, {"sealed", sealed}}), nil
+}
+
+// ReadAnswer reads an answer that is signed with the key of a certificate of this
+// authority's: whether the certificate still holds is not looked at.
+func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
+	fail := func(format string, args ...any) (Answer, error) {
+		return Answer{}, fmt.Errorf("read %s: %w: %s", AnswerFile, ErrDamaged, fmt.Sprintf(format, args...))
+	}
+	r := AnswerFile.decode(file)
+	text := r.take("statement", maxCarriedDocument)
+	der := r.take("certificate", maxCarriedDocument)
+	signature := r.take("signature", maxCarriedDocument)
+	sealed := r.take("sealed", maxAnswer)
+	if err := r.end(); err != nil {
+		return Answer{}, err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return fail("its certificate: %v", err)
+	}
+	pool, err := a.members(now)
+	if err != nil {
+		return Answer{}, err
+	}
+	chains, err := leaf.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	var invalid x509.CertificateInvalidError
+	if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
+		return Answer{}, fmt.Errorf("read %s: %w: the certificate of %s was good until %s: enrol again (caucus agent enrol --request) and write the answer anew: it stays the same", AnswerFile, ErrExpired, leaf.Subject.CommonName, leaf.NotAfter.Format(time.DateOnly))
+	}
+	if err != nil {
+		return Answer{}, fmt.Errorf("read %s: %w: its certificate is not of this coordinator: %v", AnswerFile, ErrDenied, err)
+	}
+	caller, err := callerOfChains(chains)
+	if err != nil {
+		return Answer{}, err
+	}
+	public, ok := leaf.PublicKey.(*ecdsa.PublicKey)
+	if !ok || !ecdsa.VerifyASN1(public, answerDigest(text), signature) {
+		return fail("it is not signed by %s, or was changed", caller.Name)
+	}
+	var s answerStatement
+	if err := study.DecodeStrictly(text, &s); err != nil {
+		return fail("its statement: %v", err)
+	}
+	if again, err := json.Marshal(s); err != nil || !bytes.Equal(again, text) {
+		return fail("its statement is not written in the canonical way")
+	}
+	switch digest := sha256.Sum256(sealed); {
+	case caller.Role != RoleParty || string(s.Party) != caller.Name:
+		return Answer{}, fmt.Errorf("read %s: %w: it says that it is of party %s, and is signed by %s %s", AnswerFile, ErrDenied, s.Party, caller.Role, caller.Name)
+	case !bytes.Equal(s.Sealed, digest[:]):
+		return fail("what it holds is not what %s signed", caller.Name)
+	}
+	return Answer{Plan: s.Plan, Party: caller, sealTo: s.SealKey, sealed: sealed}, nil
+}

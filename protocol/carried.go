@@ -1,0 +1,278 @@
+package protocol
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// FileKind is a kind of file that people carry between a party and its coordinator,
+// where no network does.
+//
+// A carried file is a line that says what it is, then parts, each a line with its name
+// and how many bytes it has, those bytes, and a line feed:
+//
+//	caucus study answer 1
+//	statement 231
+//	{"plan":…}
+//	signature 71
+//	…
+//
+// Which parts there are, and in which order, follows from the kind, so that the same
+// content is the same bytes and no bytes are looked at by nobody. Whoever carries a file
+// can read, change, keep and repeat it, or carry another one: what is in it counts by its
+// signatures alone, and what nobody else may read is encrypted.
+type FileKind string
+
+// The kinds of carried file.
+const (
+	RequestFile   FileKind = "enrolment request" // to the coordinator: a party's new key
+	EnrolmentFile FileKind = "enrolment"         // to the party: its certificate, and whom to trust
+	PackFile      FileKind = "study pack"        // to parties: a study and how it stands
+	AnswerFile    FileKind = "study answer"      // to the coordinator: a contribution, or that there is none
+	sealedAnswer  FileKind = "sealed answer"     // in an answer, encrypted
+	sealedReceipt FileKind = "sealed receipt"    // in a pack, encrypted
+)
+
+// What is read of a carried file at most. A pack is a pool, a plan, a release and what is
+// small beside them.
+const (
+	maxPack    = MaxPool + MaxPlan + maxCarriedRelease + 64<<20
+	maxAnswer  = 1 << 30
+	maxCarried = 1 << 20 // of the others
+	// maxCarriedRelease bounds a release that is carried, maxCarriedNotices for how many
+	// parties a pack is: a few hundred bytes each.
+	maxCarriedRelease = 256 << 20
+	maxCarriedNotices = 20_000
+	// maxCarriedDocument bounds a signed document beside plan and release, and a
+	// certificate; the largest is an amendment or a head's.
+	maxCarriedDocument = 64 << 10
+	maxPartName        = 40
+)
+
+func (k FileKind) most() int64 {
+	switch k {
+	case PackFile:
+		return maxPack
+	case AnswerFile, sealedAnswer:
+		return maxAnswer
+	}
+	return maxCarried
+}
+
+func (k FileKind) begins() string { return "caucus " + string(k) + " 1\n" }
+
+type part struct {
+	name string
+	data []byte
+}
+
+// encode writes a file of the kind.
+func (k FileKind) encode(all []part) []byte {
+	size := len(k.begins())
+	for _, p := range all {
+		size += len(p.name) + len(p.data) + 24
+	}
+	b := append(make([]byte, 0, size), k.begins()...)
+	for _, p := range all {
+		b = append(b, p.name...)
+		b = append(b, ' ')
+		b = strconv.AppendInt(b, int64(len(p.data)), 10)
+		b = append(b, '\n')
+		b = append(b, p.data...)
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// partReader takes the parts of a file in their order. After the first error all are
+// empty; end has it.
+type partReader struct {
+	kind FileKind
+	rest []part
+	err  error
+}
+
+// decode splits a file of the kind into its parts.
+func (k FileKind) decode(file []byte) *partReader {
+	r := &partReader{kind: k}
+	if int64(len(file)) > k.most() {
+		return r.fail("%w: it has %d bytes, at most %d are read", ErrTooLarge, len(file), k.most())
+	}
+	rest, ok := bytes.CutPrefix(file, []byte(k.begins()))
+	if !ok {
+		return r.fail("%w: %s", ErrInvalid, k.other(file))
+	}
+	for len(rest) > 0 {
+		line, _, found := bytes.Cut(rest[:min(len(rest), maxPartName+24)], []byte("\n"))
+		name, digits, spaced := strings.Cut(string(line), " ")
+		size, err := strconv.ParseUint(digits, 10, 40)
+		if !found || !spaced || err != nil || name == "" || len(name) > maxPartName || strconv.FormatUint(size, 10) != digits {
+			return r.fail("%w: after %d bytes comes no part", ErrDamaged, len(file)-len(rest))
+		}
+		data := rest[len(line)+1:]
+		if uint64(len(data)) < size+1 {
+			return r.fail("%w: it is cut off in its part %q, of which %d bytes are missing", ErrDamaged, name, size+1-uint64(len(data)))
+		}
+		if data[size] != '\n' {
+			return r.fail("%w: its part %q is not as long as it says", ErrDamaged, name)
+		}
+		r.rest = append(r.rest, part{name, data[:size:size]})
+		rest = data[size+1:]
+	}
+	return r
+}
+
+// other says what a file is that is not of the kind.
+func (k FileKind) other(file []byte) string {
+	line, _, _ := bytes.Cut(file[:min(len(file), 80)], []byte("\n"))
+	for _, is := range []FileKind{RequestFile, EnrolmentFile, PackFile, AnswerFile} {
+		if string(line)+"\n" == is.begins() {
+			return fmt.Sprintf("this is a caucus %s, and no caucus %s", is, k)
+		}
+		if bytes.HasPrefix(line, []byte("caucus "+string(is)+" ")) && is == k {
+			return fmt.Sprintf("this caucus %s was written by another version (%q): use the same version at both ends", k, line)
+		}
+	}
+	if bytes.HasPrefix(line, []byte(invitationPrefix)) {
+		return fmt.Sprintf("this is an invitation, and no caucus %s", k)
+	}
+	return fmt.Sprintf("this is no caucus %s, which begins with %q", k, strings.TrimSpace(k.begins()))
+}
+
+func (r *partReader) fail(format string, args ...any) *partReader {
+	if r.err == nil {
+		r.err = fmt.Errorf("read %s: %w", r.kind, fmt.Errorf(format, args...))
+	}
+	r.rest = nil
+	return r
+}
+
+// maybe takes the next part if it is of that name.
+func (r *partReader) maybe(name string, most int) (data []byte, found bool) {
+	if len(r.rest) == 0 || r.rest[0].name != name {
+		return nil, false
+	}
+	data = r.rest[0].data
+	if len(data) > most {
+		r.fail("%w: its part %q has %d bytes, at most %d are taken", ErrTooLarge, name, len(data), most)
+		return nil, false
+	}
+	r.rest = r.rest[1:]
+	return data, true
+}
+
+// take takes the next part, which must be of that name.
+func (r *partReader) take(name string, most int) []byte {
+	data, found := r.maybe(name, most)
+	if !found {
+		r.fail("%w: its part %q is missing", ErrDamaged, name)
+	}
+	return data
+}
+
+// documents takes pairs of a document and its signature.
+func (r *partReader) documents(name string, most int) (all []Signed) {
+	for len(all) < most {
+		document, found := r.maybe(name, maxCarriedDocument)
+		if !found {
+			break
+		}
+		all = append(all, Signed{document, r.take(name+".signature", maxCarriedDocument)})
+	}
+	return all
+}
+
+// end is the first error; a part that is left is one.
+func (r *partReader) end() error {
+	if len(r.rest) > 0 {
+		r.fail("%w: its part %q should not be there", ErrDamaged, r.rest[0].name)
+	}
+	return r.err
+}
+
+func signedParts(name string, all []Signed) (out []part) {
+	for _, s := range all {
+		out = append(out, part{name, s.Document}, part{name + ".signature", s.Signature})
+	}
+	return out
+}
+
+// ReadCarried reads a carried file, "-" for standard input, within what its kind may have.
+func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+			return nil, errors.Join(err, fmt.Errorf("read %s: it is no plain file", path))
+		}
+		stdin = file
+	}
+	b, err := io.ReadAll(io.LimitReader(stdin, k.most()+1))
+	if err == nil && int64(len(b)) > k.most() {
+		err = fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, k.most())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return b, nil
+}
+
+// WriteCarried writes a carried file, whole or not at all. It replaces another file of
+// the same kind, so that a command that was interrupted can be repeated, and nothing else.
+func WriteCarried(path string, k FileKind, file []byte) error {
+	there, err := os.Open(path)
+	if err == nil {
+		begins := make([]byte, len(k.begins()))
+		_, err = io.ReadFull(there, begins)
+		there.Close()
+		if err != nil || string(begins) != k.begins() {
+			return fmt.Errorf("write %s: there is another file already, and no caucus %s: give another name", path, k)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return WriteSecret(path, file)
+}
+
+// Fingerprint is 120 bits of a digest, for people to read to each other: who carries a
+// file cannot make another one of the same fingerprint.
+type Fingerprint string
+
+func fingerprint(of string, data ...[]byte) Fingerprint {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00", of)
+	for _, d := range data {
+		fmt.Fprintf(h, "%d\x00", len(d))
+		h.Write(d)
+	}
+	text := strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil)[:15]))
+	var groups []string
+	for ; text != ""; text = text[4:] {
+		groups = append(groups, text[:4])
+	}
+	return Fingerprint(strings.Join(groups, "-"))
+}
+
+// Is says whether a person typed this fingerprint, in whatever letters and groups.
+func (f Fingerprint) Is(typed string) bool {
+	plain := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r == '-' || r == ' ' {
+				return -1
+			}
+			return r
+		}, strings.ToLower(s))
+	}
+	return plain(typed) == plain(string(f))
+}

@@ -1,0 +1,334 @@
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"caucus/internal/clock"
+	"caucus/study"
+)
+
+// Errors of what is carried.
+var (
+	// ErrCarried: what would be sent is to be carried; whether it arrives is told by
+	// another file.
+	ErrCarried = errors.New("carried by file")
+	// ErrOlder: a newer file about the same study was read before.
+	ErrOlder = errors.New("older than what was read before")
+)
+
+// CourierOptions say where a courier keeps what it must not forget.
+type CourierOptions struct {
+	// Out is where an answer is written; empty where none is to be.
+	Out string
+	// Notice and Answer name, for a study, the file that keeps the newest notice that was
+	// read, and the one that keeps the answer as it was first written: it is a secret.
+	Notice, Answer func(study.Hash) string
+	// Memory is as in DialOptions.
+	Memory string
+	// Now is this machine's clock; nil is the system's.
+	Now func() time.Time
+	// Wrote is called with what is durable just after it is; nil is nobody.
+	Wrote func(effect string)
+}
+
+// Courier speaks to a coordinator by carried files as a Client does by wire: it hears
+// what one pack says, and what it would say it writes to one answer.
+type Courier struct {
+	opened
+	id      Identity
+	party   study.PartyID
+	options CourierOptions
+	memory  *memory
+	answers, declined bool // the file was written, and says that this party takes no part
+}
+
+// OpenCourier reads a pack as one party: all that is signed in it is checked. It refuses a
+// pack that is older than one that was read before.
+func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
+	if o.Wrote == nil {
+		o.Wrote = func(string) {}
+	}
+	o.Now = clock.Clock{Now: o.Now}.Complete().Now
+	caller, err := id.Caller()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: identity: %w", PackFile, err)
+	}
+	keys, err := id.Keys()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: identity: %w", PackFile, err)
+	}
+	p, err := decodePack(file)
+	if err != nil {
+		return nil, err
+	}
+	c := &Courier{id: id, party: study.PartyID(caller.Name), options: o}
+	if c.opened, err = openPack(p, keys, c.party); err != nil {
+		return nil, err
+	}
+	if c.memory, err = openMemory(o.Memory, c.keys); err != nil {
+		return nil, fmt.Errorf("read %s: %w", PackFile, err)
+	}
+	return c, c.keepNotice()
+}
+
+func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
+func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
+
+// keepNotice holds the notice against the newest that was read.
+func (c *Courier) keepNotice() error {
+	var held Signed
+	text, err := os.ReadFile(c.noticeFile())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("read what was carried before: %w", err)
+	default:
+		var before Notice
+		if err := json.Unmarshal(text, &held); err != nil {
+			return fmt.Errorf("read %s: %w", c.noticeFile(), err)
+		}
+		if err := decodeNotice(held.Document, &before); err != nil {
+			return fmt.Errorf("read %s: %w", c.noticeFile(), err)
+		}
+		if c.notice.At.Before(before.At) {
+			return fmt.Errorf("read %s: %w: it was made on %s, and one of %s was read here: ask the operator for a new one",
+				PackFile, ErrOlder, c.notice.At.Format(time.RFC3339), before.At.Format(time.RFC3339))
+		}
+		if bytes.Equal(held.Document, c.signed.Document) {
+			return nil
+		}
+	}
+	if text, err = json.Marshal(c.signed.Signed); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(c.noticeFile()), 0o700); err != nil {
+		return err
+	}
+	if err := WriteSecret(c.noticeFile(), append(text, '\n')); err != nil {
+		return fmt.Errorf("keep notice: %w", err)
+	}
+	c.options.Wrote("notice stored")
+	return nil
+}
+
+// Answers says whether an answer is to be written, or would be if there is one.
+func (c *Courier) Answers() bool { return c.options.Out != "" && c.signed.receipt == nil }
+
+// Answered says whether one was, and whether it says that this party takes no part.
+func (c *Courier) Answered() (wrote, declined bool) { return c.answers, c.declined }
+
+// About is the study that the pack is about.
+func (c *Courier) About() Study { return c.study }
+
+// Studies lists the one study. How far this clock is behind the file's is known; how far it
+// is ahead is not, since files take their time.
+func (c *Courier) Studies(context.Context) (Listing, error) {
+	l := Listing{Studies: []Summary{c.study.Summary}, Skew: c.notice.aheadOf(c.options.Now())}
+	shown := Shown{NoticeDocument, c.signed.Document, c.signed.Signature}
+	// A file about another study may be older than what is held, and prove nothing.
+	if _, before := c.memory.newest(); before.Sequence != c.notice.Ledger.Sequence {
+		l.Forgot = c.memory.keep(shown, c.notice.Ledger, c.keys)
+	} else if before.Hash != c.notice.Ledger.Hash && before.Sequence > 0 {
+		l.Back = fmt.Errorf("the coordinator signed two different entries %d of its ledger: it was put back to an older state and went on", before.Sequence)
+	}
+	return l, nil
+}
+
+// Study gives the study.
+func (c *Courier) Study(context.Context, string) (Study, error) { return c.study, nil }
+
+// Pool gives the pool, and keeps it as Client.Pool does.
+func (c *Courier) Pool(_ context.Context, s Study, folder string) ([]byte, error) {
+	whole := filepath.Join(folder, "pool-"+s.Plan.Pool.String()+".csv")
+	if folder != "" {
+		if data, err := os.ReadFile(whole); err == nil && sha256.Sum256(data) == s.Plan.Pool {
+			return data, nil
+		}
+	}
+	if c.pool == nil {
+		return nil, fmt.Errorf("%w: the pool of study %s is not in this file: ask the operator for one that caucus study pack made", ErrNotFound, s.Name)
+	}
+	if folder == "" {
+		return c.pool, nil
+	}
+	return c.pool, WriteSecret(whole, c.pool)
+}
+
+// keptAnswer is an answer as it was first written.
+type keptAnswer struct {
+	// Body is the SHA-256 of what it holds, Certificate of the certificate that it is
+	// signed under.
+	Body        keyDigest `json:"body"`
+	SealKey     keyDigest `json:"seal_key"`
+	Certificate keyDigest `json:"certificate"`
+	// ReceiptKeys decrypt the receipt, the newest last: any answer that was written may
+	// be the one that arrives.
+	ReceiptKeys [][]byte `json:"receipt_keys"`
+	File        []byte   `json:"file"`
+}
+
+// mostReceiptKeys bounds those that are kept: an answer is sealed anew only where a study
+// was taken up again, or the certificate is a new one.
+const mostReceiptKeys = 16
+
+// kept is the answer that was written before, nil where none was.
+func (c *Courier) kept() (*keptAnswer, error) {
+	text, err := os.ReadFile(c.answerFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var k keptAnswer
+	if err == nil {
+		err = json.Unmarshal(text, &k)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the answer that was written before: %w", err)
+	}
+	return &k, nil
+}
+
+// answer is what is carried, the same bytes as long as key and certificate are the same.
+func (c *Courier) answer(a answered) ([]byte, error) {
+	if c.sealKey == nil || len(c.notice.SealKey) == 0 {
+		return nil, fmt.Errorf("%w: this file has no key to seal an answer to: ask the operator for a new one (caucus study pack)", ErrInvalid)
+	}
+	leaf, err := c.id.leaf()
+	if err != nil {
+		return nil, err
+	}
+	body, certificate := sha256.Sum256(a.Body), sha256.Sum256(leaf.Raw)
+	had, err := c.kept()
+	if err != nil {
+		return nil, err
+	}
+	if had != nil && bytes.Equal(had.Body, body[:]) && bytes.Equal(had.SealKey, c.notice.SealKey) && bytes.Equal(had.Certificate, certificate[:]) {
+		return had.File, nil
+	}
+	a.Shown, _ = c.memory.newest()
+	k := keptAnswer{Body: body[:], SealKey: c.notice.SealKey, Certificate: certificate[:]}
+	sealed, key, err := a.seal(c.sealKey, c.notice.Plan, string(c.party))
+	if err != nil {
+		return nil, err
+	}
+	if had != nil {
+		k.ReceiptKeys = had.ReceiptKeys[max(0, len(had.ReceiptKeys)-mostReceiptKeys+1):]
+	}
+	k.ReceiptKeys = append(k.ReceiptKeys, key)
+	if k.File, err = writeAnswer(c.id, c.notice.Plan, c.sealKey, sealed); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(k)
+	if err == nil {
+		err = WriteSecret(c.answerFile(), append(text, '\n'))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep answer: %w", err)
+	}
+	c.options.Wrote("answer sealed")
+	return k.File, nil
+}
+
+// carry writes an answer, and says ErrCarried.
+func (c *Courier) carry(a answered) error {
+	if c.options.Out == "" {
+		return fmt.Errorf("%w: nothing was written, since no file was named for it", ErrCarried)
+	}
+	file, err := c.answer(a)
+	if err == nil {
+		err = WriteCarried(c.options.Out, AnswerFile, file)
+	}
+	if err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	c.answers, c.declined = true, a.Body == nil
+	c.options.Wrote("answer written")
+	return ErrCarried
+}
+
+// Contribute gives the receipt where the file has it; else it writes the answer, the same
+// bytes each time, and fails with ErrCarried.
+func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (Receipt, error) {
+	fail := func(err error) (Receipt, error) {
+		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)
+	}
+	if plan != c.notice.Plan {
+		return fail(study.ErrOtherPlan)
+	}
+	if c.signed.receipt == nil {
+		return fail(c.carry(answered{Body: append([]byte{}, body...)}))
+	}
+	had, err := c.kept()
+	if err == nil && had == nil {
+		err = fmt.Errorf("%w: there is a receipt, and this site wrote no answer", ErrDamaged)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	signed, err := openReceipt(c.signed.receipt, had.ReceiptKeys, plan, c.party)
+	if err != nil {
+		return fail(err)
+	}
+	r, err := ParseReceipt(signed.Document, signed.Signature, c.keys)
+	if err != nil {
+		return fail(err)
+	}
+	if r.Plan != plan || r.Party != c.party || r.Body != study.BodyDigest(sha256.Sum256(body)) || r.Size != len(body) {
+		return fail(fmt.Errorf("%w: the receipt is for something else", ErrDamaged))
+	}
+	_ = c.memory.keep(Shown{ReceiptDocument, r.Document, r.Signature}, r.Ledger, c.keys) // as Client.Contribute
+	return r, nil
+}
+
+// Decline writes an answer that says that this party takes no part, and fails with
+// ErrCarried.
+func (c *Courier) Decline(context.Context, study.Hash) error { return c.carry(answered{}) }
+
+// Release gives the release.
+func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
+	if readers := c.study.Plan.Readers; len(readers) > 0 && !slices.Contains(readers, string(c.party)) {
+		return SignedRelease{}, fmt.Errorf("%w: the plan names who reads the release, and not %s", ErrDenied, c.party)
+	}
+	if c.release.Document == nil {
+		return SignedRelease{}, fmt.Errorf("%w: the release of study %s is not in this file: ask the operator for one that caucus study pack made", ErrNotFound, c.study.Name)
+	}
+	r := SignedRelease{Document: c.release.Document, Signature: c.release.Signature, Signer: c.keys.Newest(), Successions: c.keys.Successions()}
+	var err error
+	if r.Release, err = ParseRelease(r.Document, r.Signature, c.keys); err != nil {
+		return SignedRelease{}, err
+	}
+	for _, k := range append([]SignerKey{c.keys.first}, c.keys.after()...) {
+		if r.Check(k) == nil {
+			r.Signer = k
+		}
+	}
+	return r, nil
+}
+
+// Report is for nobody: an answer says no more than what it is.
+func (c *Courier) Report(Report) {}
+
+// Keys are the coordinator's, as far as the file says.
+func (c *Courier) Keys() Keys { return c.keys }
+
+// Gossip is off.
+func (c *Courier) Gossip(context.Context) (GossipInfo, error) {
+	return GossipInfo{}, fmt.Errorf("%w: no gossip is carried by file", ErrNotFound)
+}
+
+// Renew says how it is done by file.
+func (c *Courier) Renew(context.Context) (Identity, error) {
+	return Identity{}, errors.New("by file a certificate is renewed by enrolling again in the same folder: caucus agent enrol --request")
+}
+
+// Close does nothing.
+func (c *Courier) Close() error { return nil }
