@@ -99,14 +99,17 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 	about := a.courier().About()
 	d := a.state.studies.of(about.Hash)
 	for again := true; again; {
+		received := d.has(fileReceipt)
 		if err := a.Round(ctx); err != nil {
 			return Answered{}, err
 		}
 		a.Finish(ctx)
-		// After a crash an upload may be there before its moment.
 		wrote, _ := a.courier().Answered()
-		if again = !looking && !wrote && d.has(fileUpload) && d.early(a.now()); again && !a.clock.Sleep(ctx, pollByFile) {
-			break
+		// A file may have the receipt and what comes after it; and after a crash an upload
+		// may be there before its moment.
+		again = d.has(fileReceipt) && !received
+		if !looking && !wrote && d.has(fileUpload) && d.early(a.now()) {
+			again = a.clock.Sleep(ctx, pollByFile)
 		}
 	}
 	if err := ctx.Err(); err != nil {
