@@ -2,8 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -41,4 +51,194 @@ func cutFile(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	b := ts.ReadFile(args[0])
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b[:len(b)-10]), 0o600))
+}
+
+const carriedAgent = `
+state: state-%s
+poll: 50ms
+max_backoff: 100ms
+data: {ward: {file: %s.csv, schema: schema.yaml}}
+policy:
+  kinds: [classify]
+  mechanisms: [cross]
+  noise: [site]
+  study: {record: {epsilon: 1, delta: 1e-6}}
+  total: {record: {epsilon: 5, delta: 1e-5}}
+  approval: policy
+`
+
+var carriedSites = []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"}
+
+// carriedWorld is a folder with a stopped coordinator, four enrolled hospitals, an open
+// study to which each site adds its noise, and its pack.
+func carriedWorld(ctx context.Context, t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := hospitals(dir); err != nil {
+		t.Fatal(err)
+	}
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := patiently(ctx, t, dir)
+	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen", "127.0.0.1:"+port)
+	stop := background(ctx, t, dir, "coordinator", "run", "--dir", "coordinator")
+	for _, name := range carriedSites {
+		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), fmt.Appendf(nil, carriedAgent, name, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var asks, gets map[string]string
+		unmarshal(t, must("agent", "enrol", "--config", name+".yaml", "--request", name+".request", "--json"), &asks)
+		unmarshal(t, must("party", "invite", name, "--request", name+".request", "--key", asks["key"], "--out", name+".enrolment", "--json"), &gets)
+		must("agent", "enrol", "--config", name+".yaml", "--accept", name+".enrolment", "--coordinator", gets["coordinator"])
+		must("agent", "source", "declare", "ward", "--config", name+".yaml")
+	}
+	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--project", "5",
+		"--noise", "site", "--mechanism", "cross", "--records", "70", "--force", "--closes-in", "24h", "--minimum", "4")
+	must("study", "open", "ward")
+	must("study", "pack", "ward", "--out", "ward.pack")
+	stop()
+	return dir
+}
+
+func unmarshal(t *testing.T, b []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(b, into); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+}
+
+// background runs a daemon until stop, or the test's end.
+func background(ctx context.Context, t *testing.T, dir string, args ...string) (stop func()) {
+	t.Helper()
+	running, cancel := context.WithCancel(ctx)
+	cmd := caucus(running, dir, args...)
+	if err := cmd.Start(); err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() { cancel(); _ = cmd.Wait() })
+	t.Cleanup(stop)
+	return stop
+}
+
+// TestCarriedIsSent: of a study of four hospitals whose contributions are made, two of
+// them carried in files, the release is that of all four sent by wire, to the last byte.
+func TestCarriedIsSent(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	dir := carriedWorld(ctx, t)
+	var answering sync.WaitGroup
+	for _, name := range carriedSites {
+		answering.Go(func() {
+			out, err := caucus(ctx, dir, "agent", "answer", "ward.pack", "--out", name+".answer", "--config", name+".yaml").CombinedOutput()
+			if err != nil {
+				t.Errorf("%s: %v\n%s", name, err, out)
+			}
+		})
+	}
+	answering.Wait()
+	releases := map[string][]byte{}
+	for way, carried := range map[string][]string{"sent": nil, "carried": carriedSites[2:]} {
+		world := t.TempDir()
+		if err := copyFolder(dir, world); err != nil {
+			t.Fatal(err)
+		}
+		must := patiently(ctx, t, world)
+		var stops []func()
+		stops = append(stops, background(ctx, t, world, "coordinator", "run", "--dir", "coordinator"))
+		must("party", "list")
+		for _, name := range carried {
+			must("study", "accept", name+".answer", "--receipt", name+".receipt")
+			must("agent", "accept", name+".receipt", "--config", name+".yaml")
+		}
+		for _, name := range carriedSites[:len(carriedSites)-len(carried)] {
+			stops = append(stops, background(ctx, t, world, "agent", "run", "--config", name+".yaml"))
+		}
+		must("study", "wait", "ward")
+		releases[way] = must("study", "result", "ward", "--json")
+		for _, stop := range stops {
+			stop()
+		}
+		for _, name := range carried {
+			if b, err := filepath.Glob(filepath.Join(world, "state-"+name, "studies", "*", "receipt.json")); err != nil || len(b) != 1 {
+				t.Errorf("%s has no receipt: %v", name, err)
+			}
+		}
+	}
+	if !bytes.Equal(releases["sent"], releases["carried"]) {
+		t.Errorf("sent by wire:\n%s\ncarried:\n%s", releases["sent"], releases["carried"])
+	}
+}
+
+// TestCarriedAnswerKilled: an agent that is killed at any effect of an answer goes on when
+// it is told again: the ledger is charged once, and what was written once is what is
+// written ever after.
+func TestCarriedAnswerKilled(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	dir := carriedWorld(ctx, t)
+	const most = 10 // effects of an answer, and one more
+	var lives sync.WaitGroup
+	ends := make([]bool, most+1) // whether the n-th was not killed any more
+	slots := make(chan struct{}, 4)
+	for n := 1; n <= most; n++ {
+		lives.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			world := t.TempDir()
+			if err := copyFolder(dir, world); err != nil {
+				t.Error(err)
+				return
+			}
+			answer := filepath.Join(world, "c.answer")
+			args := []string{"agent", "answer", "ward.pack", "--out", "c.answer", "--config", "hospital-c.yaml"}
+			cmd := caucus(ctx, world, args...)
+			cmd.Env = append(cmd.Env, fmt.Sprintf("CAUCUS_TEST_KILL_AT=%d", n))
+			err := cmd.Run()
+			var exit *exec.ExitError
+			switch {
+			case err == nil:
+				ends[n] = true
+				return
+			case !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL:
+				t.Errorf("life %d ended: %v", n, err)
+				return
+			}
+			before, _ := os.ReadFile(answer)
+			kept, _ := filepath.Glob(filepath.Join(world, "state-hospital-c", "studies", "*", "upload"))
+			var upload []byte
+			if len(kept) == 1 {
+				upload, _ = os.ReadFile(kept[0])
+			}
+			if out, err := caucus(ctx, world, args...).CombinedOutput(); err != nil {
+				t.Errorf("killed at effect %d, then: %v\n%s", n, err, out)
+				return
+			}
+			after, err := os.ReadFile(answer)
+			if err != nil || before != nil && !bytes.Equal(before, after) {
+				t.Errorf("killed at effect %d: another answer is written, %v", n, err)
+			}
+			kept, _ = filepath.Glob(filepath.Join(world, "state-hospital-c", "studies", "*", "upload"))
+			if b, err := os.ReadFile(kept[0]); err != nil || upload != nil && !bytes.Equal(b, upload) {
+				t.Errorf("killed at effect %d: another contribution is made, %v", n, err)
+			}
+			var doc ledgerDocument
+			out, err := caucus(ctx, world, "ledger", "--dir", "state-hospital-c", "--json").Output()
+			if err != nil || json.Unmarshal(out, &doc) != nil {
+				t.Errorf("ledger: %v", err)
+			}
+			for _, u := range doc.Units {
+				if u.Unit.String() == "record" && u.Charges != 1 {
+					t.Errorf("killed at effect %d: %d charges", n, u.Charges)
+				}
+			}
+		})
+	}
+	lives.Wait()
+	// notice, plan, pool, charged, time fixed, answered, upload, sealed, written
+	if cut := slices.Index(ends[1:], true); cut != most-1 {
+		t.Errorf("an answer has %d effects, want %d", cut, most-1)
+	}
 }
