@@ -45,10 +45,10 @@ type CourierOptions struct {
 // what one pack says, and what it would say it writes to one answer.
 type Courier struct {
 	opened
-	id      Identity
-	party   study.PartyID
-	options CourierOptions
-	memory  *memory
+	id                Identity
+	party             study.PartyID
+	options           CourierOptions
+	memory            *memory
 	answers, declined bool // the file was written, and says that this party takes no part
 }
 
