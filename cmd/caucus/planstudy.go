@@ -168,6 +168,9 @@ func (p *planCommand) run(cmd *cobra.Command, c *console) error {
 			doc.Sites, doc.Records, doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism, doc.Noise); err != nil {
 			return err
 		}
+		if err := printRemoval(w, task); err != nil {
+			return err
+		}
 		return printForecast(w, doc.Forecast)
 	})
 }

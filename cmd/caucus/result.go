@@ -90,6 +90,19 @@ func removalWords(p study.Plan, costs []study.ReleaseCost) string {
 	return fmt.Sprintf("it is for replacing a %s; by add-or-remove, as many tools state theirs, the same noise is ε = %.3g", p.Unit, epsilon)
 }
 
+// printRemoval prints removalWords of a task below its guarantee. What is proved of
+// removal does not hang on how many units a sum is over.
+func printRemoval(w io.Writer, t study.Task) error {
+	costs, err := study.CostsOf(t, 1)
+	if err != nil {
+		return err
+	}
+	if words := removalWords(t.Plan(), costs); words != "" {
+		_, err = fmt.Fprintf(w, "           %s\n", words)
+	}
+	return err
+}
+
 // listedParties is how many names a line holds.
 const listedParties = 12
 

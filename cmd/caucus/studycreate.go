@@ -322,8 +322,14 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 		doc.State = created.State
 	}
 	return o.print(doc, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\nparties    %d, at least %d until %s\npool       %d rows, %d features\nmap        %s\n",
-			doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta, doc.Parties, doc.Minimum, doc.Deadline.Format(time.RFC3339), doc.PoolRows, doc.Features, doc.Map)
+		_, err := fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\n", doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta)
+		if task, none := kinds.NewTask(p, made.Pool); err == nil && none == nil {
+			err = printRemoval(w, task)
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(w, "parties    %d, at least %d until %s\npool       %d rows, %d features\nmap        %s\n",
+				doc.Parties, doc.Minimum, doc.Deadline.Format(time.RFC3339), doc.PoolRows, doc.Features, doc.Map)
+		}
 		if err == nil && doc.Where != "" {
 			_, err = fmt.Fprintf(w, "about      %s\n", p.About())
 		}
