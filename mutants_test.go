@@ -300,6 +300,56 @@ var mutants = []mutant{
 		found: "TestWhereSets",
 	},
 	{
+		name: "a condition of many comparisons is given no time", room: "study", file: "work.go", in: "study/kinds",
+		old: "columns*CellSteps+a.plan.whereSteps()+", new: "columns*CellSteps+",
+		found: "TestWhereIsWork",
+	},
+	{
+		name: "a condition makes a set of one record, whose mean leaves exactly", room: "study/ratio", file: "ratio.go", in: "study/kinds",
+		old: "if p.Where != \"\" && t.Features == FeaturesEmbedding {", new: "if false {",
+		found: "TestWhereRefusals",
+	},
+	{
+		name: "a site's own numbers are shown under its name without its policy", room: "agent", file: "policy.go",
+		old: "kinds.WordsOf(plan).Named && !p.NamedResults", new: "kinds.WordsOf(plan).Named && p.NamedResults",
+		found: "TestObjections",
+	},
+	{
+		name: "nobody looks whose numbers stand under a site's name", room: "study/verify", file: "site.go", in: "study/kinds",
+		old: "bytes.Equal(body, s.Upload)", new: "bytes.Equal(body, body)",
+		found: "TestDescribeEachSite",
+	},
+	{
+		name: "who has not contributed may be said to have sent numbers", room: "study/verify", file: "rebuild.go", in: "study/kinds",
+		old: "!slices.Equal(sorted, want.Contributed)", new: "len(sorted) != len(want.Contributed)",
+		found: "TestDescribeEachSite",
+	},
+	{
+		name: "a reader's program believes any table", room: "study/describe", file: "result.go",
+		old: "if (t.By == \"\") != (len(t.Groups) == 0) {", new: "if false {",
+		found: "TestTableThatNobodyMade",
+	},
+	{
+		name: "weights next to nothing make time tell of records", room: "study/evaluate", file: "score.go",
+		old: "if math.Abs(w) < 1e-30 {", new: "if math.Abs(w) < 0 {",
+		found: "TestWeightsNextToNothing",
+	},
+	{
+		name: "scores of a column have no bounds", room: "study/evaluate", file: "terms.go",
+		old: "case !(math.Abs(f.Min) <= maxScore && math.Abs(f.Max) <= maxScore):", new: "case false:",
+		found: "TestScoresBeyond",
+	},
+	{
+		name: "scoring the pool is no work", room: "study/evaluate", file: "evaluate.go",
+		old: "float64(records+t.Pool().Rows()), float64(t.h", new: "float64(records), float64(t.h",
+		found: "TestWorkOfPool",
+	},
+	{
+		name: "a threshold lies inside a bin", room: "study/evaluate", file: "terms.go", in: "study/kinds",
+		old: "if !slices.ContainsFunc(edges, func(e float64) bool {", new: "if false && !slices.ContainsFunc(edges, func(e float64) bool {",
+		found: "TestEvaluateRefusals",
+	},
+	{
 		name: "a record that a study is not about keeps its label", room: "dataset", file: "outside.go",
 		old: "r.Outside[i], r.Y[i] = true, empty.Y[0]", new: "r.Outside[i], r.Y[i] = true, max(r.Y[i], empty.Y[0])",
 		found: "TestEncodeWhere",

@@ -409,12 +409,15 @@ func TestPerParty(t *testing.T) {
 func TestTableThatNobodyMade(t *testing.T) {
 	one := func() Summary { return Summary{Noisy: []float64{1}, Counts: []float64{1}, Shares: []*Estimate{nil}} }
 	for name, table := range map[string]Table{
-		"a number without bins":    {Columns: []Column{{Column: "age", Edges: []float64{}, Groups: []Summary{one()}}}},
-		"a number of no width":     {Columns: []Column{{Column: "age", Edges: []float64{1}, Groups: []Summary{one()}}}},
-		"neither number nor text":  {Columns: []Column{{Column: "age", Groups: []Summary{{}}}}},
-		"groups that are missing":  {By: "ward", Columns: []Column{{Column: "sex", Levels: []string{"f"}, Groups: []Summary{one()}}}},
-		"groups of nothing":        {Groups: []Group{{Level: "east"}}, Columns: []Column{{Column: "sex", Levels: []string{"f"}, Groups: []Summary{one()}}}},
-		"fewer summaries than are": {By: "ward", Groups: []Group{{Level: "east"}, {Level: "west"}}, Columns: []Column{{Column: "sex", Levels: []string{"f"}, Groups: []Summary{one()}}}},
+		"a number without bins":     {Columns: []Column{{Column: "age", Edges: []float64{}, Groups: []Summary{one()}}}},
+		"a number of no width":      {Columns: []Column{{Column: "age", Edges: []float64{1}, Groups: []Summary{one()}}}},
+		"neither number nor text":   {Columns: []Column{{Column: "age", Groups: []Summary{{}}}}},
+		"groups that are missing":   {By: "ward", Columns: []Column{{Column: "sex", Levels: []string{"f"}, Groups: []Summary{one()}}}},
+		"groups of nothing":         {Groups: []Group{{Level: "east"}}, Columns: []Column{{Column: "sex", Levels: []string{"f"}, Groups: []Summary{one()}}}},
+		"a site's of no form":       {Columns: []Column{{Column: "sex", Levels: []string{"f"}, Groups: []Summary{one()}}}, Sites: []Site{{"a", Table{Columns: []Column{{Column: "age", Groups: []Summary{{}}}}}}}},
+		"a site of sites":           {Sites: []Site{{"a", Table{Sites: []Site{{"b", Table{}}}}}}},
+		"a site's of other columns": {Sites: []Site{{"a", Table{Columns: []Column{{Column: "sex", Levels: []string{"f"}, Groups: []Summary{one()}}}}}}},
+		"fewer summaries than are":  {By: "ward", Groups: []Group{{Level: "east"}, {Level: "west"}}, Columns: []Column{{Column: "sex", Levels: []string{"f"}, Groups: []Summary{one()}}}},
 	} {
 		made, err := study.NewResult(table, nil)
 		if err != nil {
