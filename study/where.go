@@ -59,6 +59,16 @@ func (p Plan) whereSteps() float64 {
 	return CellSteps * float64(c.Comparisons())
 }
 
+// AboutFewer says of a forecast of so many records what a condition does to it, "" where
+// a plan has none: nobody knows beforehand how many it holds for, so the forecast is as if
+// it held for all.
+func (p Plan) AboutFewer(s Size) string {
+	if p.Where == "" {
+		return ""
+	}
+	return fmt.Sprintf("this is as if the condition held for all of the %d records, because how many it holds for is not known beforehand; where it holds for a tenth, noise moves shares, means and an AUC 10 times as far, and sampling √10 times (caucus study create --count asks how many)", s.Records)
+}
+
 // About says in words which records a study is about.
 func (p Plan) About() string {
 	if p.Where == "" {

@@ -339,6 +339,9 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 		if err == nil && doc.Forecast != nil {
 			err = printForecast(w, doc.Forecast)
 		}
+		if err == nil && made.Narrow != "" {
+			_, err = fmt.Fprintf(w, "           %s\n", made.Narrow)
+		}
 		if err == nil && doc.ShareError > 0 {
 			_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", doc.ShareError)
 		}

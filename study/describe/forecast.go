@@ -51,6 +51,9 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	if q.group != nil {
 		line("of a group divide by the share of records that it has; nothing is told of one of fewer than %.3g records", leastTotal*sd)
 	}
+	if narrow := t.Plan().AboutFewer(size); narrow != "" && !q.terms.Count {
+		line("%s", narrow)
+	}
 	costs, err := t.Plan().NoiseCosts(q.bound(), q.Cells())
 	if err != nil {
 		return "", "", err

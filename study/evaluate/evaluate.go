@@ -257,6 +257,9 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 			}
 		}
 	}
+	if narrow := p.AboutFewer(size); narrow != "" {
+		words += "\n" + narrow
+	}
 	return words + "\n" + p.NoiseWords(costs), warning, nil
 }
 

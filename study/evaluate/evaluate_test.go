@@ -112,6 +112,9 @@ func TestCellOf(t *testing.T) {
 	bins := h.scales[0].Bins()
 	at := func(p float64) int { return h.scales[0].Bin(h.score.cut(p)) }
 	run := cellsOfLevel(bins)
+	if of := h.groups[1].levels; of[1] != "40 to 65, or missing" || len(of) != 3 {
+		t.Errorf("groups of age are %q: a record that lacks it counts in one, which must say so", of)
+	}
 	for row, want := range map[string][2]int{
 		"20,1,.25,east,yes":  {at(.25), at(.25)},
 		"40,1,.25,west,no":   {run + bins + 1 + at(.25), run + bins + 1 + at(.25)},

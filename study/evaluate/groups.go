@@ -71,7 +71,11 @@ func groupsOf(s dataset.Schema, by Grouping) (groups, error) {
 		g.levels, g.flagged = append(g.levels, name), f.Missing
 		if g.flagged {
 			g.levels = append(g.levels, "missing")
+			return g, nil
 		}
+		middle := make([]float64, g.start+1) // what is missing is encoded so
+		middle[g.start] = 0.5
+		g.levels[g.of(middle)] += ", or missing"
 		return g, nil
 	}
 	return fail("the schema has no column %q of its own that is a feature", by.Column)

@@ -196,7 +196,7 @@ func TestDescribeEachSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger := reread(t, r)
-	stranger.Senders[0] = "c" // on the roster, and missing
+	stranger.Senders[0] = "c"                                 // on the roster, and missing
 	for _, x := range []*study.Release{&swapped, &stranger} { // whoever lies makes the result fit
 		made, err := taskOf(t, p, pool).Finish(study.Summed{Contributions: 2, Bodies: all, Senders: x.Senders}, nil)
 		if err != nil {

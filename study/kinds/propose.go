@@ -25,6 +25,8 @@ type Proposed struct {
 	// Forecast is nil where the mechanism has none; Warning says in words why a
 	// plan is not useful, "" if it is.
 	Forecast *study.Forecast
+	// Narrow says what the forecast does not know of a plan about some records.
+	Narrow string
 	// ShareError is, for ratio studies, how far noise moves one class share of a
 	// set on average.
 	ShareError float64
@@ -76,7 +78,7 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prop
 	out.Hash = study.HashOf(out.Canonical)
 	out.Size = p.Size(len(p.Roster))
 	if f, err := study.ForecastOf(task, out.Size); err == nil {
-		out.Forecast = f
+		out.Forecast, out.Narrow = f, p.AboutFewer(out.Size)
 		out.Warning = f.Warning(p, out.Size)
 	}
 	if t, ok := task.(study.ShareForecaster); ok {
