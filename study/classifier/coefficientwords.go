@@ -37,7 +37,7 @@ func (of *Coefficients) Words(c Classifier) string {
 		case c.Output == Score:
 			return "none: the numbers are scores, whose scale nobody knows"
 		}
-		return "none for this kind of classifier"
+		return "none: of more than two classes, or of a pool that was tilted, their error is not known"
 	}
 	told, noise := 0, 0
 	for _, e := range of.Of {

@@ -124,7 +124,7 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
 	}
 	out := Result{Classifier: model, Drift: &fit.Drift, EffectiveRows: fit.EffectiveRows}
-	if model.Output == classifier.Probability {
+	if model.Output == classifier.Probability && !fit.Tilted { // what a tilt does to intervals was not measured
 		out.Coefficients = classifier.NewCoefficients(c.plan, c.pool, fit)
 	}
 	return study.NewResult(out, warnings)
