@@ -41,9 +41,10 @@ func DefaultTerms() Terms { return Terms{Bins: 10} }
 const (
 	// maxBins: a percent of a range is finer than noise lets anyone see.
 	maxBins = 100
-	// mostSites keeps a release with the tables of all below a gigabyte, and in practice
-	// far below.
-	mostSites = 200
+	// mostSites and mostOfSites, numbers of all of them together, keep a release with the
+	// table of each at a hundred megabytes or so.
+	mostSites   = 200
+	mostOfSites = 1 << 18
 	// maxCells keeps a contribution below a megabyte.
 	maxCells = 1 << 16
 	// muchNoise is the share of all records from which a count's noise is warned of: a
@@ -89,6 +90,9 @@ func (Kind) Check(p study.Plan) error {
 	}
 	if err := t.check(p.Schema); err != nil {
 		return err
+	}
+	if n := p.MostSites() * int64(layoutOf(p, t).cells); t.Sites && n > mostOfSites {
+		return study.PlanError("describe.sites", "%d counts of all sites, at most %d are possible: use fewer bins or groups, or leave sites out", n, mostOfSites)
 	}
 	return study.CheckNoise(p)
 }

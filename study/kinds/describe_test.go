@@ -55,6 +55,10 @@ func TestDescribeRefusals(t *testing.T) {
 			p.Noise = study.NoiseCoordinator
 			p.KindTerms = encoded(describe.Terms{Bins: 4, Sites: true})
 		}, "no site's own numbers are released"},
+		"too much of each site": {func(p *study.Plan) {
+			p.Roster, p.Minimum = nil, 200
+			p.KindTerms = encoded(describe.Terms{Bins: 100, By: "sex", Sites: true})
+		}, "counts of all sites"},
 		"each of too many sites": {func(p *study.Plan) {
 			p.Roster, p.Minimum = nil, 201
 			p.KindTerms = encoded(describe.Terms{Bins: 4, Sites: true})
@@ -195,6 +199,8 @@ func TestDescribeEachSite(t *testing.T) {
 	if p, err = r.DecodedPlan(); err != nil {
 		t.Fatal(err)
 	}
+	long := reread(t, r) // no body is behind the last name
+	long.Senders = append([]study.PartyID{"c", "d"}, long.Senders...)
 	stranger := reread(t, r)
 	stranger.Senders[0] = "c"                                 // on the roster, and missing
 	for _, x := range []*study.Release{&swapped, &stranger} { // whoever lies makes the result fit
@@ -208,12 +214,12 @@ func TestDescribeEachSite(t *testing.T) {
 		release study.Release
 		claims  bool // hold
 		own     bool
-	}{"as it is": {r, true, true}, "swapped": {swapped, true, false}, "a stranger": {stranger, false, false}} {
+	}{"as it is": {r, true, true}, "swapped": {swapped, true, false}, "a stranger": {stranger, false, true}, "names without numbers": {long, false, false}} {
 		if bad := fails(verify.Claims(x.release, pool)); (len(bad) == 0) != x.claims {
 			t.Errorf("%s: claims: %q", name, bad)
 		}
 		for _, party := range []study.PartyID{"a", "b"} {
-			if x.release.Senders[0] == "c" {
+			if !slices.Contains(x.release.Senders, party) {
 				continue
 			}
 			bad := fails(verify.Site{Party: party, Upload: sent[party]}.Sent(x.release))
