@@ -76,8 +76,8 @@ type Answered struct {
 func (a *Agent) Answer(ctx context.Context) (Answered, error) { return a.byFile(ctx, false) }
 
 // Look takes note of what a pack says of a study: its plan, so that persons can look at it
-// and approve it, amendments, the receipt, the release, or how it ended. It charges nothing
-// and answers nothing.
+// and approve it, amendments, the receipt, the release, or how it ended. It answers nothing
+// and charges nothing, but what the coordinator has of this site and this folder forgot.
 func (a *Agent) Look(ctx context.Context) (Answered, error) { return a.byFile(ctx, true) }
 
 func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {

@@ -140,7 +140,7 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 		return nil, err
 	}
 	reply := &pb.Notice{Signed: &pb.Signed{Document: signed.Document, Signature: signed.Signature}}
-	if !n.Mine {
+	if !n.Mine || n.Lost { // its bytes are wanted again
 		return reply, nil
 	}
 	var receipt protocol.Receipt
@@ -198,7 +198,7 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	}
 	c := s.registry.byHash(answer.Plan)
 	if c == nil {
-		return fmt.Errorf("accept answer: %w: no study has plan %s", study.ErrOtherPlan, answer.Plan)
+		return fmt.Errorf("%w: no study has plan %s", study.ErrOtherPlan, answer.Plan)
 	}
 	opened, err := s.unseal(ctx, c, answer)
 	if err != nil {
@@ -235,7 +235,7 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 	}
 	err := c.view(ctx, func(*study.Study) error {
 		if !c.roster[study.PartyID(caller.Name)] {
-			return fmt.Errorf("accept answer: %w: %s", study.ErrNotEnrolled, caller.Name)
+			return fmt.Errorf("%w: %s", study.ErrNotEnrolled, caller.Name)
 		}
 		return nil
 	})
@@ -264,28 +264,35 @@ func (s *Server) unseal(ctx context.Context, c *runningStudy, a protocol.Answer)
 		private, _, err = tx.SealKey(c.hash)
 		return err
 	})
-	if errors.Is(err, errNone) {
-		return protocol.Opened{}, s.tooLate(ctx, c, study.PartyID(a.Party.Name))
-	}
-	if err != nil {
+	none := errors.Is(err, errNone)
+	if none {
+		if err := s.tooLate(ctx, c, study.PartyID(a.Party.Name)); err != nil {
+			return protocol.Opened{}, err
+		}
+	} else if err != nil {
 		return protocol.Opened{}, err
 	}
-	public, err := protocol.SealKeyOf(private)
-	if err != nil {
-		return protocol.Opened{}, err
+	var public []byte
+	if !none {
+		if public, err = protocol.SealKeyOf(private); err != nil {
+			return protocol.Opened{}, err
+		}
 	}
-	if !a.SealedTo(public) {
-		return protocol.Opened{}, fmt.Errorf("accept answer: %w: it is sealed to a key that this coordinator no longer has: its keys were changed, or the study was taken up again. Pack the study anew, and have %s write the answer again: it stays the same, and costs nothing more", protocol.ErrExpired, a.Party.Name)
+	if none || !a.SealedTo(public) {
+		return protocol.Opened{}, fmt.Errorf("%w: it is sealed to a key that this coordinator no longer has: its keys were changed, or the study was taken up again. Pack the study anew, and have %s write the answer again: it stays the same, and costs nothing more", protocol.ErrExpired, a.Party.Name)
 	}
 	return a.Open(private)
 }
 
-// tooLate says why a study has no key for answers.
+// tooLate says that a study is over, nil of one that takes answers.
 func (s *Server) tooLate(ctx context.Context, c *runningStudy, party study.PartyID) error {
 	return c.view(ctx, func(m *study.Study) error {
-		if _, mine := m.Received[party]; mine && m.State != study.Failed {
-			return fmt.Errorf("accept answer: %w: the study is %s, and a contribution of %s is in it already: caucus study pack tells it so", study.ErrNotOpen, m.State, party)
+		if !protocol.Final(m.State) {
+			return nil
 		}
-		return fmt.Errorf("accept answer: %w: it comes too late, the study is %s, and %s is not in it", study.ErrNotOpen, m.State, party)
+		if _, mine := m.Received[party]; mine && m.State != study.Failed {
+			return fmt.Errorf("%w: the study is %s, and a contribution of %s is in it already: caucus study pack tells it so", study.ErrNotOpen, m.State, party)
+		}
+		return fmt.Errorf("%w: it comes too late, the study is %s, and %s is not in it", study.ErrNotOpen, m.State, party)
 	})
 }

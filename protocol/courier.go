@@ -84,6 +84,10 @@ func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
 
+// farAhead is how far a notice may be ahead of this clock and still be the newest: nothing
+// is charged beyond it either.
+const farAhead = time.Hour
+
 // keepNotice holds the notice against the newest that was read.
 func (c *Courier) keepNotice() error {
 	var held Signed
@@ -107,6 +111,9 @@ func (c *Courier) keepNotice() error {
 		if bytes.Equal(held.Document, c.signed.Document) {
 			return nil
 		}
+	}
+	if c.notice.aheadOf(c.options.Now()) > farAhead {
+		return nil // one of a clock that was wrong must not make all later ones older
 	}
 	if text, err = json.Marshal(c.signed.Signed); err != nil {
 		return err

@@ -50,7 +50,17 @@ func (o *operator) extendStudy() *cobra.Command {
 	var deadline string
 	var closesIn time.Duration
 	var seal sealFlags
+	keepQuiet := false // a share without a quiet time leaves that as it is
 	cmd := o.about("extend", "Change when a study ends, or take up again one that failed", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+		if keepQuiet {
+			s, err := c.Study(ctx, ref)
+			if err != nil {
+				return s, err
+			}
+			if rule := s.Chain.Ending().Seal; rule != nil {
+				options.Seal.QuietSeconds = rule.QuietSeconds
+			}
+		}
 		return c.Amend(ctx, ref, options)
 	})
 	cmd.Long = `Change an open study's deadline, what seals it before that, or its minimum, down to the
@@ -84,6 +94,7 @@ it: its parties send the same bytes again, which costs them nothing more.`
 		if options.Seal, err = seal.rule(); err != nil {
 			return err
 		}
+		keepQuiet = options.Seal != nil && !cmd.Flags().Changed("seal-quiet")
 		if options.Minimum < 0 {
 			return usagef("--minimum %d is negative", options.Minimum)
 		}
