@@ -312,10 +312,17 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	chains, err := leaf.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
-	var invalid x509.CertificateInvalidError
-	if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
-		return Answer{}, fmt.Errorf("read %s: %w: the certificate of %s was good until %s: enrol again (caucus agent enrol --request) and write the answer anew: it stays the same", AnswerFile, ErrExpired, leaf.Subject.CommonName, leaf.NotAfter.Format(time.DateOnly))
+	verify := x509.VerifyOptions{Roots: pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	chains, err := leaf.Verify(verify)
+	if now.After(leaf.NotAfter) {
+		verify.CurrentTime = leaf.NotAfter // its name counts if it is ours
+		if old, bad := leaf.Verify(verify); bad != nil {
+			err = bad
+		} else if who, bad := callerOfChains(old); bad != nil {
+			err = bad
+		} else {
+			return Answer{}, fmt.Errorf("read %s: %w: the certificate of %s was good until %s: enrol again (caucus agent enrol --request) and write the answer anew: it stays the same", AnswerFile, ErrExpired, who.Name, leaf.NotAfter.Format(time.DateOnly))
+		}
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("read %s: %w: its certificate is not of this coordinator: %v", AnswerFile, ErrDenied, err)
@@ -337,7 +344,7 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	}
 	switch digest := sha256.Sum256(sealed); {
 	case caller.Role != RoleParty || string(s.Party) != caller.Name:
-		return Answer{}, fmt.Errorf("read %s: %w: it says that it is of party %s, and is signed by %s %s", AnswerFile, ErrDenied, s.Party, caller.Role, caller.Name)
+		return Answer{}, fmt.Errorf("read %s: %w: it says that it is of party %q, and is signed by %s %s", AnswerFile, ErrDenied, s.Party, caller.Role, caller.Name)
 	case !bytes.Equal(s.Sealed, digest[:]):
 		return fail("what it holds is not what %s signed", caller.Name)
 	}

@@ -11,6 +11,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"caucus/study"
 )
 
 // FileKind is a kind of file that people carry between a party and its coordinator,
@@ -55,6 +57,9 @@ const (
 	// certificate; the largest is an amendment or a head's.
 	maxCarriedDocument = 64 << 10
 	maxPartName        = 40
+	// maxParts bounds what a file of nothing but parts costs before anything of it is
+	// believed: a pack for the most parties, with the most amendments, has fewer.
+	maxParts = 3*maxCarriedNotices + 2*study.MaxAmendments + 16
 )
 
 func (k FileKind) most() int64 {
@@ -123,6 +128,9 @@ func (k FileKind) decode(file []byte) *partReader {
 		}
 		if data[size] != '\n' {
 			return r.fail("%w: its part %q is not as long as it says", ErrDamaged, name)
+		}
+		if len(r.rest) == maxParts {
+			return r.fail("%w: it has more than %d parts", ErrTooLarge, maxParts)
 		}
 		r.rest = append(r.rest, part{name, data[:size:size]})
 		rest = data[size+1:]

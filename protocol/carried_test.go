@@ -2,9 +2,16 @@ package protocol
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
+	"math/big"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +96,33 @@ func TestCarriedFiles(t *testing.T) {
 	}
 }
 
+// TestCarriedManyParts: a file of nothing but parts costs its reader a bounded list, however
+// long it is.
+func TestCarriedManyParts(t *testing.T) {
+	const parts = 1 << 20
+	file := append([]byte(PackFile.begins()), bytes.Repeat([]byte("a 0\n\n"), parts)...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := decodePack(file)
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a pack of %d parts: %v", parts, err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 32<<20 {
+		t.Errorf("%d bytes of parts cost %d bytes", len(file), took)
+	}
+	most := pack{plan: Signed{[]byte("{}"), []byte("s")}, release: Signed{[]byte("{}"), []byte("s")}, sealKey: []byte("k"), pool: []byte("p")}
+	for range maxCarriedNotices {
+		most.notices = append(most.notices, carriedNotice{Signed{[]byte("{}"), []byte("s")}, []byte("r")})
+	}
+	for range study.MaxAmendments {
+		most.amendments = append(most.amendments, Signed{[]byte("{}"), []byte("s")})
+	}
+	if _, err := decodePack(must(most.encode())); err != nil {
+		t.Errorf("the largest pack: %v", err)
+	}
+}
+
 // TestCarriedAnswer: an answer opens for its plan and its party only, whatever a carrier
 // or another party makes of it; nothing of what it holds shows in it, nor in the receipt.
 func TestCarriedAnswer(t *testing.T) {
@@ -148,6 +182,15 @@ func TestCarriedAnswer(t *testing.T) {
 	}
 	if _, err := authority.ReadAnswer(file, now.Add(MemberValidity+time.Hour)); !errors.Is(err, ErrExpired) {
 		t.Errorf("an expired certificate: %v", err)
+	}
+	// Who is no member is not heard, and writes on no terminal: of its own certificate it
+	// chooses name and dates.
+	own := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ann\x1b[2Jbob"}, NotBefore: now.Add(-2 * time.Hour), NotAfter: now.Add(-time.Hour)}
+	der := must(x509.CreateCertificate(rand.Reader, template, template, own.Public(), own))
+	forged := AnswerFile.encode([]part{{"statement", []byte("{}")}, {"certificate", der}, {"signature", nil}, {"sealed", nil}})
+	if _, err := authority.ReadAnswer(forged, now); !errors.Is(err, ErrDenied) || strings.ContainsRune(err.Error(), '\x1b') {
+		t.Errorf("a certificate that anybody made: %v", err)
 	}
 	// That it takes no part shows in nothing but the length.
 	none, _, err := answered{}.seal(public, plan, "ann")
