@@ -50,9 +50,7 @@ func TestTogetherWithAllOthers(t *testing.T) {
 	o := must(w.servers[0].Released(ctx, h))
 	released := [2][][2]uint64{}
 	for r, p := range o.Published {
-		for _, x := range p.Residues {
-			released[r] = append(released[r], x)
-		}
+		released[r] = append(released[r], p.Residues...)
 	}
 	// Noise of variance σ² squared over σ² has mean 1, and of n of them the mean has
 	// standard error √(2/n), the noise being near to normal: 7 are passed with
@@ -119,9 +117,7 @@ func TestTwoDraws(t *testing.T) {
 	for r, p := range o.Published {
 		var out [2][][2]uint64
 		out[1-r] = held[1-r]
-		for _, x := range p.Residues {
-			out[r] = append(out[r], x)
-		}
+		out[r] = append(out[r], p.Residues...)
 		noise[r] = must(shares.Combine(out[0], out[1])) // the sum is 0
 	}
 	// Of independent noises the mean product over the variance has standard error 1/√n: 7.

@@ -213,10 +213,9 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 		case 11:
 			r := shares.Role(rng.IntN(2))
 			if backups[r] == nil || rng.IntN(3) == 0 {
-				if what = fmt.Sprint("backup ", r); stale[r] {
-					continue
+				if !stale[r] {
+					backups[r] = w.copyOf(r)
 				}
-				backups[r] = w.copyOf(r)
 				continue
 			}
 			names := [][]string{{"shares.db"}, {"ledger.db"}, {"shares.db", "ledger.db"}}[rng.IntN(3)]

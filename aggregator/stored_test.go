@@ -72,7 +72,7 @@ func TestPutBack(t *testing.T) {
 	}
 
 	// The coordinator alone, and a study that it does not know to be over.
-	w, task, h = full(t, 3)
+	w, _, h = full(t, 3)
 	before = w.copyOf(shares.Coordinator)
 	must(0, w.servers[0].CloseStudy(ctx, h))
 	w.back(shares.Coordinator, before, "shares.db")
@@ -86,7 +86,7 @@ func TestPutBack(t *testing.T) {
 	}
 
 	// The ledger alone: it would answer anew.
-	w, task, h = full(t, 3)
+	w, _, h = full(t, 3)
 	before = w.copyOf(shares.Helper)
 	must(0, w.servers[0].CloseStudy(ctx, h))
 	must(w.servers[0].Advance(ctx, h, link{w}))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -149,9 +148,7 @@ func TestPins(t *testing.T) {
 			must(0, c.SetReadDeadline(time.Now().Add(20*time.Second)))
 			_, err = io.ReadAll(c)
 			c.Close()
-			if err == nil {
-				err = fmt.Errorf("nothing was said")
-			} else if !strings.Contains(err.Error(), "tls:") {
+			if err == nil || !strings.Contains(err.Error(), "tls:") {
 				t.Errorf("%s: %v, want an alert", name, err)
 			}
 		}

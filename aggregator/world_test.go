@@ -284,9 +284,7 @@ func (w *world) sum(h study.Hash) []int64 {
 	var residues [2][][2]uint64
 	for r := range residues {
 		share := must(shares.Form{Cells: of.Statistic.Cells()}.ParseShare(w.heldBy(shares.Role(r), h).sum))
-		for _, x := range must(share.Residues()) {
-			residues[r] = append(residues[r], x)
-		}
+		residues[r] = append(residues[r], must(share.Residues())...)
 	}
 	return must(shares.Combine(residues[0], residues[1]))
 }
