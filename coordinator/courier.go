@@ -116,7 +116,7 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 	if err != nil {
 		return nil, err
 	}
-	n := protocol.Notice{Plan: c.hash, Party: party, Ledger: of}
+	n := protocol.Notice{Plan: c.hash, Party: party, Ledger: of, Run: s.run}
 	if sealKey != nil {
 		n.SealKey = protocol.SealKeyDigest(sealKey)
 	}
@@ -204,10 +204,13 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	if err != nil {
 		return err
 	}
-	if err := s.scheduler.releaser.witness.look(ctx, answer.Party, opened.Shown); err != nil {
+	calls := s.ofThisRun(opened.Shown)
+	if err := s.scheduler.releaser.witness.look(ctx, answer.Party, opened.Shown, calls); err != nil {
 		return err
 	}
-	s.presence.note(answer.Party, &pb.ListRequest{}, s.config.Clock.Now())
+	if calls {
+		s.presence.note(answer.Party, &pb.ListRequest{}, s.config.Clock.Now())
+	}
 	if err := s.accept(ctx, c, answer.Party, opened); err != nil {
 		return err
 	}
@@ -226,6 +229,17 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	}
 	s.config.Checkpoint("after receipt sent")
 	return nil
+}
+
+// ofThisRun says whether an answer was written to a notice that this process signed: then
+// its site could show all that it heard before. Any other one may be as old as it likes,
+// and be handed to a coordinator that was put back since.
+func (s *Server) ofThisRun(shown protocol.Shown) bool {
+	if shown.Kind != protocol.NoticeDocument {
+		return false
+	}
+	n, err := protocol.ParseNotice(protocol.Signed{Document: shown.Document, Signature: shown.Signature}, s.keys)
+	return err == nil && bytes.Equal(n.Run, s.run)
 }
 
 // accept takes what an answer holds.

@@ -317,3 +317,45 @@ func TestCarriedKilled(t *testing.T) {
 		must(0, store.Close())
 	}
 }
+
+// TestCarriedAnswerIsNoCall: an answer that was written before the coordinator started
+// shows what its site knew then, however late it is carried here: a coordinator that is put
+// back to before a release, and is handed the same answers, does not release again for
+// them. One that answers a pack of this start does for its contributor's call.
+func TestCarriedAnswerIsNoCall(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	roster, pool := names(2), poolOf(4)
+	sites := []*site{w.certify("p0"), w.certify("p1")}
+	w.open(planOf(roster, pool, w.clock.Now().Add(time.Hour)), pool)
+	pack := w.pack()
+	files := [][]byte{sites[0].answer(t, pack, ballotFor(0, 4)), sites[1].answer(t, pack, ballotFor(1, 4))}
+	hand := func() {
+		for _, f := range files {
+			must(w.operator.Accept(ctx, f))
+		}
+	}
+	w.stop()
+	putBack := w.backup()
+	w.start()
+	hand()
+	if got := w.wait("trial", study.Folded); !slices.Equal(got.Awaited, []string{"p0", "p1"}) {
+		t.Errorf("with answers of before the start it waits for %v", got.Awaited)
+	}
+	must(w.operator.Waive(ctx, "trial"))
+	w.wait("trial", study.Released)
+	for _, s := range sites { // each hears of the release
+		must(must(s.open(w.pack())).Studies(ctx))
+	}
+	w.stop()
+
+	putBack()
+	w.start()
+	hand()
+	if got := w.wait("trial", study.Folded); !slices.Equal(got.Awaited, []string{"p0", "p1"}) {
+		t.Errorf("put back, and with the same answers, it waits for %v", got.Awaited)
+	}
+	if _, err := w.operator.Release(ctx, "trial"); !errors.Is(err, protocol.ErrNotFound) {
+		t.Errorf("a second release: %v", err)
+	}
+}

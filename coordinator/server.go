@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,6 +46,7 @@ type Server struct {
 	gate         *gate
 	presence     *presence
 	started      time.Time // when presence began to know who calls
+	run          []byte    // names this process in notices
 
 	gossipSecret []byte
 	gossip       *protocol.Gossip // nil: off
@@ -177,7 +179,8 @@ func (s *Server) assemble(j privacy.Journal) error {
 		registry: s.registry, releaser: releaser, clock: c.Clock, tick: c.Tick, log: c.Log,
 		wake: make(chan struct{}, 1), counts: s.counts, onError: s.noteDamage,
 	}
-	s.presence, s.started = newPresence(c.Log), c.Clock.Now()
+	s.presence, s.started, s.run = newPresence(c.Log), c.Clock.Now(), make([]byte, 16)
+	rand.Read(s.run)
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
 	s.gate = newGate(s.certificates, c, s.counts)
 	return nil

@@ -22,7 +22,7 @@ import (
 // what the caller shows.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := callerOf(ctx), s.scheduler.releaser.witness
-	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown)); err != nil {
+	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), true); err != nil {
 		return nil, explain(err)
 	}
 	s.presence.note(caller, r, s.config.Clock.Now())

@@ -94,8 +94,9 @@ func (w *witnesses) stop(why error, by string) {
 	w.behind = fmt.Errorf("%w: %s holds a document that this coordinator signed, and %v", privacy.ErrBehind, by, why)
 }
 
-// look takes what a caller shows, and that it called.
-func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown protocol.Shown) error {
+// look takes what is shown of a caller's, and that it calls: not where what it shows may be
+// older than the newest that it has.
+func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown protocol.Shown, calls bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if shown.Kind != "" && !(shown.Kind == w.signed.Kind && bytes.Equal(shown.Document, w.signed.Document) && bytes.Equal(shown.Signature, w.signed.Signature)) {
@@ -113,7 +114,7 @@ func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown prot
 	if len(w.unsaved) > 0 {
 		w.save(ctx)
 	}
-	if caller.Role == protocol.RoleParty {
+	if calls && caller.Role == protocol.RoleParty {
 		w.called[study.PartyID(caller.Name)] = true
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"caucus/internal/clock"
+	"caucus/privacy"
 	"caucus/study"
 )
 
@@ -221,7 +222,10 @@ func (c *Courier) answer(a answered) ([]byte, error) {
 	if had != nil && bytes.Equal(had.Body, body[:]) && bytes.Equal(had.SealKey, c.notice.SealKey) && bytes.Equal(had.Certificate, certificate[:]) {
 		return had.File, nil
 	}
-	a.Shown, _ = c.memory.newest()
+	var newest privacy.Head
+	if a.Shown, newest = c.memory.newest(); a.Shown.Kind == "" || newest == c.notice.Ledger {
+		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature} // says as much, and in which run
+	}
 	k := keptAnswer{Body: body[:], SealKey: c.notice.SealKey, Certificate: certificate[:]}
 	sealed, key, err := a.seal(c.sealKey, c.notice.Plan, string(c.party))
 	if err != nil {

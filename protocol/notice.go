@@ -32,6 +32,9 @@ type Notice struct {
 	// SealKey is the SHA-256 of the public key to which answers are sealed; empty where
 	// the study takes none.
 	SealKey keyDigest `json:"seal_key"`
+	// Run names the coordinator's process that signed it: who shows it knew, when it read
+	// it, all that it had heard before that process began.
+	Run keyDigest `json:"run"`
 }
 
 // keyDigest is hexadecimal in JSON.
