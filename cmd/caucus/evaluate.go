@@ -96,17 +96,20 @@ func recalibrated(c *console, r study.Release, name string) (study.Release, erro
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", name, err)
 	}
-	if p.Simulated {
-		c.note("note: this evaluation was simulated: its noise protected nobody")
-	}
 	model, err := evaluate.Recalibrated(r, by)
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", name, err)
 	}
 	line := model.Calibration
-	c.note("note: recalibrated by study %s: slope %.3f (95 %% %.3f to %.3f), intercept %.3f; the release itself is as it was signed", p.Name, line.Slope, line.Low, line.High, line.Intercept[0])
+	said := fmt.Sprintf("recalibrated by study %s: slope %.3f (95 %% %.3f to %.3f), intercept %.3f; plan %s", p.Name, line.Slope, line.Low, line.High, line.Intercept[0], by.PlanHash)
+	also := fmt.Sprintf("the numbers rest on that study's release too: what it may tell (%s) adds to what the classifier's may", guaranteeOf(p))
+	if p.Simulated {
+		also = "that study was simulated: its noise protected nobody"
+	}
+	c.note("note: %s; the release itself is as it was signed", said)
+	c.note("note: %s", also)
 	warnings := slices.DeleteFunc(slices.Clone(r.Result.Warnings), func(w string) bool { return strings.HasPrefix(w, classifier.NotProbabilities) })
-	warnings = append(warnings, fmt.Sprintf("recalibrated by study %s (%s): slope %.3f (95 %% %.3f to %.3f), intercept %.3f", p.Name, by.PlanHash, line.Slope, line.Low, line.High, line.Intercept[0]))
+	warnings = append(warnings, said, also)
 	r.Result, err = study.NewResult(struct {
 		Classifier any `json:"classifier"`
 	}{model}, warnings)
