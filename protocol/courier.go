@@ -79,8 +79,17 @@ func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if c.memory, err = openMemory(o.Memory, c.keys); err != nil {
 		return nil, fmt.Errorf("read %s: %w", PackFile, err)
 	}
+	if c.Answers() && c.study.State == study.Open && c.keyless() { // before anything is charged for it
+		return nil, fmt.Errorf("read %s: %w", PackFile, errNoKey)
+	}
 	return c, c.keepNotice()
 }
+
+// errNoKey is about a file and not about a study, which another file can still be answered to.
+var errNoKey = fmt.Errorf("%w: there is no key to seal an answer to: a carrier took it out, or this is a receipt: ask the operator for a new one (caucus study pack)", ErrDamaged)
+
+// keyless: what the file says can be taken note of, and not answered.
+func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealKey) == 0 }
 
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
@@ -207,8 +216,8 @@ func (c *Courier) kept() (*keptAnswer, error) {
 
 // answer is what is carried, the same bytes as long as key and certificate are the same.
 func (c *Courier) answer(a answered) ([]byte, error) {
-	if c.sealKey == nil || len(c.notice.SealKey) == 0 {
-		return nil, fmt.Errorf("%w: this file has no key to seal an answer to: ask the operator for a new one (caucus study pack)", ErrInvalid)
+	if c.keyless() {
+		return nil, errNoKey
 	}
 	leaf, err := c.id.leaf()
 	if err != nil {

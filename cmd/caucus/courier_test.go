@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -129,10 +130,38 @@ func TestCarriedIsSent(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	dir := carriedWorld(ctx, t)
+	pack, err := os.ReadFile(filepath.Join(dir, "ward.pack"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const keySize = 1216 // X25519's and ML-KEM-768's
+	head := fmt.Appendf(nil, "seal %d\n", keySize)
+	before, after, found := bytes.Cut(pack, head)
+	if !found {
+		t.Fatal("the pack has no key")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "keyless.pack"), slices.Concat(before, after[keySize+1:]), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var answering sync.WaitGroup
 	for _, name := range carriedSites {
 		answering.Go(func() {
-			out, err := caucus(ctx, dir, "agent", "answer", "ward.pack", "--out", name+".answer", "--config", name+".yaml").CombinedOutput()
+			// A carrier who takes the key out has nothing charged and nothing closed.
+			out, err := caucus(ctx, dir, "agent", "answer", "keyless.pack", "--out", name+".answer", "--config", name+".yaml").CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "no key to seal an answer to") {
+				t.Errorf("%s, without a key: %v\n%s", name, err, out)
+			}
+			var doc ledgerDocument
+			out, err = caucus(ctx, dir, "ledger", "--dir", "state-"+name, "--json").Output()
+			if err == nil {
+				err = json.Unmarshal(out, &doc)
+			}
+			for _, u := range doc.Units {
+				if err != nil || u.Charges != 0 {
+					t.Errorf("%s, without a key: %d charges, %v", name, u.Charges, err)
+				}
+			}
+			out, err = caucus(ctx, dir, "agent", "answer", "ward.pack", "--out", name+".answer", "--config", name+".yaml").CombinedOutput()
 			if err != nil {
 				t.Errorf("%s: %v\n%s", name, err, out)
 			}
