@@ -1,12 +1,13 @@
 package study
 
-// Report is what a kind says of a release to people: the answer, a chart, lines, then
+// Report is what a kind says of a release to people: the answer, charts, lines, then
 // tables. It may hold anybody's words; whoever shows it makes them harmless.
 type Report struct {
 	// Answer says in one sentence what came out, as a person would ask for it.
 	Answer string
-	// Chart is the one picture of it; nil where numbers say it better.
-	Chart  *ReportChart
+	// Charts are pictures of it, the one that says most first; none where numbers say it
+	// better.
+	Charts []*ReportChart
 	Lines  []ReportLine
 	Tables []ReportTable
 }

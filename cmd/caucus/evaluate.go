@@ -115,18 +115,3 @@ func recalibrated(c *console, r study.Release, name string) (study.Release, erro
 	}{model}, warnings)
 	return r, err
 }
-
-// writeEvaluationPage writes the page of an evaluate study's release.
-func writeEvaluationPage(name string, r study.Release) error {
-	if _, err := kinds.Usable(r); err != nil {
-		return err
-	}
-	e, err := evaluate.ResultOf(r)
-	if err != nil {
-		return fmt.Errorf("write page: the release is of kind %s, a page is of an evaluate study: %w", r.Kind, err)
-	}
-	if err := os.WriteFile(name, []byte(evaluationPage(e)), 0o644); err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	return nil
-}

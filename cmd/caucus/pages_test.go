@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +16,10 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"caucus/aggregation/validation"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/evaluate"
 	"caucus/study/verify"
 )
 
@@ -24,7 +27,8 @@ import (
 // are no text to a browser.
 const longName = `<script>alert(1)</script>an-exceedingly-long-name-without-any-place-to-break-it-which-somebody-chose-0123456789`
 
-// samplePages are a page of a release with all that it may hold, and a demo's.
+// samplePages are a page of a release with all that it may hold, a demo's, and those of
+// table one and of scores.
 func samplePages(t *testing.T) map[string][]byte {
 	t.Helper()
 	chart := &study.ReportChart{Title: "accuracy on test records", Note: spread(3), Percent: true, Bars: []study.ReportBar{
@@ -32,7 +36,7 @@ func samplePages(t *testing.T) map[string][]byte {
 	}}
 	release := releasePage{
 		Title: "What came out of " + longName, Answer: "It works.", Warnings: []string{"one of them " + longName},
-		Charts: []*dots{newDots(chart)}, Numbers: "scores", Lines: []study.ReportLine{{Name: "records", Text: longName}},
+		Charts: []*dots{newDots(chart)}, Curves: []*curves{newCurves(judgedSample())}, Numbers: "scores", Lines: []study.ReportLine{{Name: "records", Text: longName}},
 		Tables:  []pageTable{newPageTable(study.ReportTable{Title: "columns", Head: []string{"column", "share", "released"}, Rows: [][]string{{longName, "0.5", "123"}, {"b", "1", "2"}}})},
 		Parties: 3, Contributed: []study.PartyID{"a", "b", longName}, Missing: []study.PartyID{"d"}, Unit: privacy.Record,
 		Guarantee: "much", NotProtected: []string{longName}, Costs: []study.ReleaseCost{{Output: "sums", Mechanism: "discrete-gaussian", Epsilon: 1, Delta: 1e-6, Rho: .02}},
@@ -64,7 +68,68 @@ func samplePages(t *testing.T) map[string][]byte {
 		}
 		pages[name] = b.Bytes()
 	}
+	for name, args := range map[string][]string{
+		"describe": {"--records", "3000", "--by", "sex", "--epsilon", "4"},
+		"evaluate": {"--records", "3000", "--by", "sex", "--epsilon", "4"},
+	} {
+		file := filepath.Join(t.TempDir(), name+".html")
+		var out, log bytes.Buffer
+		if code := Main(context.Background(), append([]string{"simulate", name, "--report", file}, args...), &out, &log); code != 0 {
+			t.Fatalf("simulate %s exits with %d: %s", name, code, log.Bytes())
+		}
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[name] = page
+	}
 	return pages
+}
+
+// judgedSample are scores that are no probabilities, of somebody's long words, with bins
+// that noise drowned or left open.
+func judgedSample() evaluate.Judged {
+	known := func(v float64) validation.Number { return validation.Number{Value: v, Low: v - .2, High: v + .1} }
+	of := evaluate.Subgroup{Performance: validation.Performance{AUC: known(.8), Bins: []validation.BinShare{
+		{Mean: -3, Positives: 10, Negatives: 90, Observed: known(.1)},
+		{Mean: 0, Positives: -2, Negatives: 3, Observed: validation.Number{Unknown: "noise"}},
+		{Mean: 2, Positives: 40, Negatives: 30, Observed: validation.Number{Value: .6, NoLow: true, NoHigh: true}},
+	}}}
+	subgroup := of
+	subgroup.Level = longName
+	return evaluate.Judged{Class: longName, Edges: []float64{-1, 1}, Overall: of, Groupings: []evaluate.Subgroups{{Column: "ward", Levels: []evaluate.Subgroup{subgroup}}}}
+}
+
+// TestCurves: what a picture shows stands in its table, open intervals reach the ends of
+// all shares, and drowned bins are in neither.
+func TestCurves(t *testing.T) {
+	c := newCurves(judgedSample())
+	drowned := judgedSample()
+	drowned.Overall.AUC.Unknown = "noise"
+	if newCurves(drowned) != nil {
+		t.Error("noise alone is drawn")
+	}
+	var rows [][]string
+	for _, table := range []pageTable{c.Calibration.Plotted, c.ROC.Plotted} {
+		for _, row := range table.Rows {
+			rows = append(rows, []string{row[0].Text, row[1].Text})
+		}
+	}
+	want := [][]string{
+		{"-3.000", "0.100 (-0.100 to 0.200)"}, {"0.000", "unknown"}, {"2.000", "0.600 (any)"},
+		{"none", "0.000, 0.000"}, {"1.000", "0.244, 0.833"}, {"-1.000", "0.268, 0.833"}, {"all", "1.000, 1.000"},
+	}
+	if !reflect.DeepEqual(rows, want) {
+		t.Errorf("tables hold %q, want %q", rows, want)
+	}
+	picture := string(c.Calibration.Picture)
+	s := newSquare("", "", "", "", func(float64) string { return "" })
+	if bar := fmt.Sprintf("M%.1f %.1fV%.1f", s.x(1), s.y(0), s.y(1)); !strings.Contains(picture, bar) {
+		t.Errorf("no interval %s in the picture", bar)
+	}
+	if n := strings.Count(picture, "<circle"); n != 4 { // two bins of two sets of records
+		t.Errorf("the picture has %d points, want 4", n)
+	}
 }
 
 // TestPagesStandAlone: pages hold no script and ask for nothing from elsewhere, whatever

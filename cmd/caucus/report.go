@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/evaluate"
 	"caucus/study/kinds"
 	"caucus/study/verify"
 )
@@ -52,6 +54,7 @@ type releasePage struct {
 	Title, Answer    string
 	Warnings         []string
 	Charts           []*dots
+	Curves           []*curves
 	Numbers          string
 	Lines            []study.ReportLine
 	Tables           []pageTable
@@ -117,9 +120,20 @@ func newReleasePage(r study.Release, measured *study.ReportChart, found []verify
 		page.Warnings = append([]string{"This was a simulation: its noise protected nobody."}, page.Warnings...)
 		page.NotVerified = "There is nothing to verify: a simulation publishes nothing and protects nobody."
 	}
-	for _, c := range []*study.ReportChart{measured, report.Chart, expected(r.Forecast)} {
+	for _, c := range slices.Concat([]*study.ReportChart{measured}, report.Charts, []*study.ReportChart{expected(r.Forecast)}) {
 		if d := newDots(c); d != nil {
 			page.Charts = append(page.Charts, d)
+		}
+	}
+	if p.Kind == "evaluate" {
+		e, err := evaluate.ResultOf(r)
+		if err != nil {
+			return releasePage{}, err
+		}
+		for _, c := range e.Classes {
+			if drawn := newCurves(c); drawn != nil {
+				page.Curves = append(page.Curves, drawn)
+			}
 		}
 	}
 	if c, ok := classifier.Of(r.Result); ok {

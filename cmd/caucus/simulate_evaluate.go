@@ -18,12 +18,12 @@ import (
 // simulateEvaluate holds the flags of simulate evaluate.
 type simulateEvaluate struct {
 	source
-	model, unit, mechanism, noise, out, page string
-	by                                       []string
-	epsilon, delta, poolFraction             float64
-	parties, partyRecords, repeats           int
-	terms                                    evaluate.Terms
-	seed                                     uint64
+	model, unit, mechanism, noise, out, report string
+	by                                         []string
+	epsilon, delta, poolFraction               float64
+	parties, partyRecords, repeats             int
+	terms                                      evaluate.Terms
+	seed                                       uint64
 }
 
 // evaluateSummary is the JSON document of simulate evaluate.
@@ -49,7 +49,7 @@ test records. Without --train or --dataset it uses generated hospital data.`,
 		Example: `  caucus simulate evaluate --epsilon 1 --by sex
   caucus simulate evaluate --dataset adult --parties 12 --party-records 2500 --repeats 500
   caucus simulate classify --dataset adult --parties 12 --out release.json
-  caucus simulate evaluate --dataset adult --parties 12 --model release.json --page judged.html`,
+  caucus simulate evaluate --dataset adult --parties 12 --model release.json --report judged.html`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
 	}
@@ -73,7 +73,7 @@ test records. Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.repeats, "repeats", 1, "how often noise, and records with replacement, are drawn")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of the deal and of simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first release here")
-	f.StringVar(&s.page, "page", "", "write a page with calibration curve and ROC here")
+	f.StringVar(&s.report, "report", "", reportFlagHelp)
 	return cmd
 }
 
@@ -151,11 +151,8 @@ func (s *simulateEvaluate) run(cmd *cobra.Command, c *console) error {
 		}
 		c.note("wrote %s", s.out)
 	}
-	if s.page != "" {
-		if err := writeEvaluationPage(s.page, *found.Release); err != nil {
-			return err
-		}
-		c.note("wrote %s", s.page)
+	if err := c.reportSimulated(s.report, found.Release, measuredEvaluate(found)); err != nil {
+		return err
 	}
 	doc := evaluateSummary{found, time.Since(start).Seconds()}
 	return c.print(doc, func(w io.Writer) error { return printEvaluate(w, doc) })

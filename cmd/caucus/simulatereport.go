@@ -44,6 +44,22 @@ func measuredRatio(s simulate.RatioSummary) *study.ReportChart {
 	}
 }
 
+// measuredEvaluate compares the first release's AUC with that of the same records; nil
+// where noise leaves none.
+func measuredEvaluate(s simulate.EvaluateSummary) *study.ReportChart {
+	of := s.Classes[0]
+	for _, n := range of.Subgroups[0].Numbers {
+		if n.Number != "AUC" || !n.First.Bounded() {
+			continue
+		}
+		return &study.ReportChart{
+			Title: "AUC of the scores of class " + of.Class, Note: "the line is the 95 % interval of noise and sampling, of one draw",
+			Bars: []study.ReportBar{{Name: "released", Value: n.First.Value, Low: n.First.Low, High: n.First.High, Main: true}, study.Bar("the same records, without noise or bins", n.Truth, 0)},
+		}
+	}
+	return nil
+}
+
 func measuredReweigh(s simulate.ReweighSummary) *study.ReportChart {
 	released := study.Bar("answer with the released weights", s.Estimate, s.RMSE)
 	released.Main = true

@@ -228,7 +228,7 @@ func waitsFor(s protocol.Study) string {
 }
 
 func (o *operator) resultStudy() *cobra.Command {
-	var out, page string
+	var out string
 	cmd := &cobra.Command{
 		Use:   "result STUDY",
 		Short: "Fetch a study's release, for caucus predict",
@@ -261,18 +261,11 @@ read it; caucus verify checks all of it.`,
 				}
 				o.note("wrote %s; check it with: caucus verify %s --pool POOL", out, out)
 			}
-			if page != "" {
-				if err := writeEvaluationPage(page, r.Release); err != nil {
-					return err
-				}
-				o.note("wrote %s", page)
-			}
 			return o.print(r, func(w io.Writer) error {
 				return describeRelease(w, r.Release)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write the signed release to this file")
-	cmd.Flags().StringVar(&page, "page", "", "of an evaluate study: write a page with calibration curve and ROC to this file")
 	return cmd
 }

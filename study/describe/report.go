@@ -17,12 +17,13 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 	if err != nil {
 		return study.Report{}, err
 	}
-	out := study.Report{Lines: []study.ReportLine{{Name: "records", Text: fmt.Sprintf("%d, as the sites declared; noise of ± %.3g on each count", t.Records, t.NoiseSD)}}}
+	out := study.Report{Answer: t.answer(r.Parties), Lines: []study.ReportLine{{Name: "records", Text: fmt.Sprintf("%d, as the sites declared; noise of ± %.3g on each count", t.Records, t.NoiseSD)}}}
 	if t.Inside != nil {
 		out.Lines = append(out.Lines, study.ReportLine{Name: "matching", Text: t.matching()})
 	}
 	whole := len(t.Columns)+len(t.Groups) > 0
 	if whole {
+		out.Charts = t.charts()
 		out.Tables = []study.ReportTable{t.one("the records"), t.intervals()}
 	}
 	if len(t.Sites) > 0 {
@@ -34,6 +35,20 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 		}
 	}
 	return out, nil
+}
+
+// answer says in a sentence what the table is of.
+func (t Table) answer(parties int) string {
+	s := fmt.Sprintf("%d parties with %d records", parties, t.Records)
+	switch {
+	case len(t.Columns)+len(t.Groups) == 0 && t.Inside != nil:
+		return s + " counted those that match: " + t.matching() + "."
+	case t.By != "":
+		s += fmt.Sprintf(" made a table of %d columns by %s", len(t.Columns), t.By)
+	default:
+		s += fmt.Sprintf(" made a table of %d columns", len(t.Columns))
+	}
+	return s + fmt.Sprintf(" together; noise moves each count by ± %.3g.", t.NoiseSD)
 }
 
 // matching is how many records the study is about, in words.

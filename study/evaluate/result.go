@@ -118,8 +118,11 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 	if err != nil {
 		return study.Report{}, err
 	}
-	var out study.Report
+	out := study.Report{Answer: e.answer()}
 	for _, c := range e.Classes {
+		if chart := c.chart(); chart != nil {
+			out.Charts = append(out.Charts, chart)
+		}
 		out.Tables = append(out.Tables, c.table())
 		if t, ok := c.thresholds(); ok {
 			out.Tables = append(out.Tables, t)
@@ -129,9 +132,53 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 	return out, nil
 }
 
+// answer says how well the scores of the first class do.
+func (e Evaluation) answer() string {
+	c := e.Classes[0]
+	auc, slope := c.Overall.AUC, c.Overall.Slope
+	if !auc.Known() {
+		return fmt.Sprintf("How well the scores tell records of class %s from the others stays unknown: %s.", c.Class, auc.Unknown)
+	}
+	s := fmt.Sprintf("The scores tell records of class %s from the others with an AUC of %s, over %.0f records with a label.", c.Class, written(auc, 3), c.Overall.Records.Value)
+	switch {
+	case !c.Probability:
+	case slope.Known():
+		s += fmt.Sprintf(" As probabilities they have the slope %s: 1 is calibrated, less is too extreme.", written(slope, 2))
+	default:
+		s += " Whether they are probabilities stays unknown: " + slope.Unknown + "."
+	}
+	return s
+}
+
+// chart compares the AUC of everybody and of subgroups; nil where none is known.
+func (c Judged) chart() *study.ReportChart {
+	out := &study.ReportChart{Title: fmt.Sprintf("AUC of the scores of class %s", c.Class), Note: "with 95 % intervals of noise and sampling; .5 is chance"}
+	c.subgroups(func(name string, of Subgroup) {
+		n := of.AUC
+		if !n.Known() {
+			return
+		}
+		bar := study.ReportBar{Name: name, Value: n.Value, Low: n.Low, High: n.High, Main: name == allRecords}
+		if n.NoLow {
+			bar.Low = 0
+		}
+		if n.NoHigh {
+			bar.High = 1
+		}
+		out.Bars = append(out.Bars, bar)
+	})
+	if len(out.Bars) == 0 {
+		return nil
+	}
+	return out
+}
+
+// allRecords names them all, where subgroups have names.
+const allRecords = "everybody"
+
 // subgroups calls for everybody, then for each level.
 func (c Judged) subgroups(call func(name string, of Subgroup)) {
-	call("everybody", c.Overall)
+	call(allRecords, c.Overall)
 	for _, g := range c.Groupings {
 		for _, l := range g.Levels {
 			call(g.Column+" "+l.Level, l)

@@ -19,11 +19,12 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 		out.Lines = append(out.Lines, study.ReportLine{Name: name, Text: fmt.Sprintf(format, args...)})
 	}
 	out.Answer = classifier.Answer(l.Classifier, r)
-	out.Chart = &study.ReportChart{Title: "class shares of the records", Note: "corrected for the noise on the labels; ± is the standard error", Percent: true}
+	chart := &study.ReportChart{Title: "class shares of the records", Note: "corrected for the noise on the labels; ± is the standard error", Percent: true}
+	out.Charts = []*study.ReportChart{chart}
 	for k, name := range l.Classifier.Classes {
 		bar := study.Bar(name, l.Shares.Projected[k], l.Shares.Error[k])
 		bar.Main = true
-		out.Chart.Bars = append(out.Chart.Bars, bar)
+		chart.Bars = append(chart.Bars, bar)
 	}
 	line("", "loss %s, risk %s, correction %s", l.Loss, l.Risk, l.Correction)
 	line("records", "%d, each label as it was with probability %.4f, else one of the other classes", l.Records, l.Keep)

@@ -29,11 +29,12 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	if len(result.TrainingShares) != len(classes) {
 		return out, nil
 	}
-	out.Chart = &study.ReportChart{Title: "class shares of all sets of the study together", Note: "± is the standard deviation of the privacy noise", Percent: true}
+	chart := &study.ReportChart{Title: "class shares of all sets of the study together", Note: "± is the standard deviation of the privacy noise", Percent: true}
+	out.Charts = []*study.ReportChart{chart}
 	for k, name := range classes {
 		bar := study.Bar(name, result.TrainingShares[k], noiseOf(result, k))
 		bar.Main = true
-		out.Chart.Bars = append(out.Chart.Bars, bar)
+		chart.Bars = append(chart.Bars, bar)
 	}
 	return out, nil
 }

@@ -25,14 +25,15 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	if len(w.Residuals) == 0 {
 		return out, nil
 	}
-	out.Chart = &study.ReportChart{Title: "means of features: as released, in the weighted pool, and in the raw pool", Note: "the features that differ most; ± is the standard deviation of the noise"}
+	chart := &study.ReportChart{Title: "means of features: as released, in the weighted pool, and in the raw pool", Note: "the features that differ most; ± is the standard deviation of the noise"}
+	out.Charts = []*study.ReportChart{chart}
 	for i, d := range w.Residuals {
 		if i == mostCompared {
 			break
 		}
 		bar := study.Bar(d.Feature+", released", d.Released, d.Deviation)
 		bar.Main = true
-		out.Chart.Bars = append(out.Chart.Bars, bar, study.Bar(d.Feature+", weighted pool", d.Weighted, 0), study.Bar(d.Feature+", raw pool", d.Pool, 0))
+		chart.Bars = append(chart.Bars, bar, study.Bar(d.Feature+", weighted pool", d.Weighted, 0), study.Bar(d.Feature+", raw pool", d.Pool, 0))
 	}
 	return out, nil
 }

@@ -1,0 +1,128 @@
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"caucus/study"
+)
+
+// mostShown levels of a text are in its picture, the largest, and no more groups have
+// one for each column: the tables have all.
+const mostShown = 8
+
+// ofPopulation says what the lines of these pictures are.
+const ofPopulation = "lines are 95 % intervals of a population of which these records are a sample"
+
+// charts are a table one as pictures: the groups, then a picture each of the columns,
+// then what is missing of them. An estimate that is unknown, or known on one side alone,
+// is in none.
+func (t Table) charts() []*study.ReportChart {
+	var out []*study.ReportChart
+	add := func(c study.ReportChart) {
+		if len(c.Bars) > 0 {
+			out = append(out, &c)
+		}
+	}
+	if t.By != "" {
+		of := study.ReportChart{Title: t.By + ", share of the records", Note: ofPopulation, Percent: true}
+		for _, g := range t.Groups {
+			of.Bars = appendShare(of.Bars, g.Level, g.Share)
+		}
+		add(of)
+	}
+	if len(t.groups()) > mostShown {
+		return out
+	}
+	missed := study.ReportChart{Title: missing + ", share of the records", Note: ofPopulation, Percent: true}
+	for _, c := range t.Columns {
+		if c.Edges == nil {
+			add(t.levels(c))
+			continue
+		}
+		add(t.number(c))
+		if last := len(c.Edges) - 1; len(c.Cells()) > last {
+			for g, s := range c.Groups {
+				missed.Bars = appendShare(missed.Bars, t.barOf(c.Column, g), s.Shares[last])
+			}
+		}
+	}
+	add(missed)
+	return out
+}
+
+// levels is the picture of a text.
+func (t Table) levels(c Column) study.ReportChart {
+	out := study.ReportChart{Title: c.Column + ", share of the records", Note: ofPopulation, Percent: true}
+	if t.By != "" {
+		out.Title += " of each " + t.By
+	}
+	shown := make([]int, len(c.Levels))
+	count := make([]float64, len(c.Levels))
+	for k := range shown {
+		shown[k] = k
+		for _, s := range c.Groups {
+			count[k] += s.Counts[k]
+		}
+	}
+	if len(shown) > mostShown {
+		slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(count[b], count[a]) })
+		shown = shown[:mostShown]
+		slices.Sort(shown)
+		out.Note = fmt.Sprintf("the %d largest of %d; %s", mostShown, len(c.Levels), ofPopulation)
+	}
+	for _, k := range shown {
+		for g, s := range c.Groups {
+			out.Bars = appendShare(out.Bars, t.barOf(c.Levels[k], g), s.Shares[k])
+		}
+	}
+	return out
+}
+
+// number is the picture of a number.
+func (t Table) number(c Column) study.ReportChart {
+	out := study.ReportChart{Title: c.Column + ", mean and quartiles", Note: ofPopulation}
+	mean := "mean"
+	if c.Log {
+		mean = "geometric mean"
+	}
+	for g, s := range c.Groups {
+		out.Bars = appendBar(out.Bars, t.barOf(mean, g), s.Mean)
+	}
+	first, last := c.Edges[0], c.Edges[len(c.Edges)-1]
+	for i, name := range []string{"lower quartile", "median", "upper quartile"} {
+		for g, s := range c.Groups {
+			if i < len(s.Quantiles) && s.Quantiles[i].Low > first && s.Quantiles[i].High < last {
+				out.Bars = appendBar(out.Bars, t.barOf(name, g), &s.Quantiles[i].Estimate)
+			}
+		}
+	}
+	return out
+}
+
+// barOf names a number of a group.
+func (t Table) barOf(name string, g int) string {
+	if t.By == "" {
+		return name
+	}
+	return name + ", " + t.Groups[g].Level
+}
+
+// appendShare adds a share that is known, one that noise took below 0 as 0 (percent).
+func appendShare(bars []study.ReportBar, name string, e *Estimate) []study.ReportBar {
+	if e == nil {
+		return bars
+	}
+	shown := *e
+	shown.Value = max(shown.Value, 0)
+	return appendBar(bars, name, &shown)
+}
+
+// appendBar adds an estimate that is known.
+func appendBar(bars []study.ReportBar, name string, e *Estimate) []study.ReportBar {
+	if e == nil {
+		return bars
+	}
+	return append(bars, study.ReportBar{Name: name, Value: e.Value, Low: e.Low, High: e.High})
+}

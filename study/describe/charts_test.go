@@ -1,0 +1,38 @@
+package describe
+
+import (
+	"reflect"
+	"testing"
+)
+
+// TestCharts: what is unknown, or known on one side alone, is in no picture; a share
+// that noise took below 0 is shown as 0; of many levels the largest are shown.
+func TestCharts(t *testing.T) {
+	share := func(v float64) *Estimate { return &Estimate{Value: v, Low: max(v-.1, 0), High: v + .1} }
+	texts := Column{Column: "unit", Levels: []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}, Groups: []Summary{{
+		Counts: []float64{9, 1, 8, 7, 6, 5, 4, 3, 2, 0},
+		Shares: []*Estimate{share(.5), share(.01), nil, share(-.02), share(.1), share(.1), share(.1), share(.1), share(.01), share(0)},
+	}}}
+	number := Column{Column: "age", Edges: []float64{0, 50, 100}, Groups: []Summary{{
+		Noisy: []float64{5, 4, 1}, Counts: []float64{5, 4, 1}, Shares: []*Estimate{share(.5), share(.4), share(.1)},
+		Mean:      share(41),
+		Quantiles: []Quantile{{.25, Estimate{20, 0, 50, 0, 50}}, {.5, Estimate{45, 40, 50, 40, 50}}, {.75, Estimate{80, 50, 100, 50, 100}}},
+	}}}
+	got := map[string][]string{}
+	for _, c := range (Table{Records: 10, Columns: []Column{texts, number}}).charts() {
+		for _, b := range c.Bars {
+			if b.Value < 0 {
+				t.Errorf("%s: %s is %g", c.Title, b.Name, b.Value)
+			}
+			got[c.Title] = append(got[c.Title], b.Name)
+		}
+	}
+	want := map[string][]string{
+		"unit, share of the records":    {"a", "d", "e", "f", "g", "h", "i"},
+		"age, mean and quartiles":       {"mean", "median"},
+		"missing, share of the records": {"age"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("charts show %q, want %q", got, want)
+	}
+}
