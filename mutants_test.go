@@ -290,6 +290,11 @@ var mutants = []mutant{
 		found: "TestWhereWeighs",
 	},
 	{
+		name: "what a release says that it cost is believed when it is called by another name", room: "study", file: "removal.go", in: "study/kinds",
+		old: "!(math.Abs(whole-p.Epsilon) <= offCalibration*p.Epsilon)", new: "math.Abs(whole) < 0",
+		found: "TestUnderRemovalOfLies",
+	},
+	{
 		name: "how many records of a set a study is about leaves without noise", room: "study/ratio", file: "ratio.go", in: "study/kinds",
 		old: "t.Sets != SetsMade && p.Where == \"\"", new: "t.Sets != SetsMade",
 		found: "TestWhereHidesHowMany",

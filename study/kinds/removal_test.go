@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -105,6 +106,38 @@ func TestUnderRemoval(t *testing.T) {
 		got, ok := kinds.UnderRemoval(p, costs)
 		if ok != (of.want > 0) || ok && math.Abs(got-of.want) > 1e-3*of.want {
 			t.Errorf("%s: ε = %.6f, %v; want %.6f", name, got, ok, of.want)
+		}
+	}
+}
+
+// TestUnderRemovalOfLies: a release states its own costs; of those that are not of noise
+// for the plan's ε no figure is made, whatever they are.
+func TestUnderRemovalOfLies(t *testing.T) {
+	c := newClinic(t, []string{"no", "yes"}, 6)
+	for name, of := range map[string]struct {
+		delta float64
+		lie   func(*study.ReleaseCost)
+	}{
+		"below none":    {1e-6, func(c *study.ReleaseCost) { c.Cost.Rho = big.NewRat(-7, 2) }},
+		"next to none":  {1e-6, func(c *study.ReleaseCost) { c.Cost.Rho = big.NewRat(1, 1<<60) }},
+		"no number":     {1e-6, func(c *study.ReleaseCost) { c.Cost.Rho = new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 4000)) }},
+		"none":          {1e-6, func(c *study.ReleaseCost) { c.Cost.Rho = nil }},
+		"no bound":      {1e-6, func(c *study.ReleaseCost) { c.Bound.L2sq = -1 }},
+		"another noise": {1e-6, func(c *study.ReleaseCost) { c.Mechanism = privacy.DiscreteLaplace{}.Name() }},
+		"another scale": {0, func(c *study.ReleaseCost) { c.Parameters["scale"] = "1000000000000000" }},
+	} {
+		p := c.classify("cross", privacy.Record, study.NoiseSite, 1)
+		p.Delta = of.delta
+		costs, err := study.CostsOf(taskOf(t, p, c.pool), 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := kinds.UnderRemoval(p, costs); !ok {
+			t.Fatalf("%s: nothing is told of true costs", name)
+		}
+		of.lie(&costs[0])
+		if got, ok := kinds.UnderRemoval(p, costs); ok {
+			t.Errorf("%s: ε = %v", name, got)
 		}
 	}
 }
