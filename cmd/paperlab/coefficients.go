@@ -289,7 +289,7 @@ func shownCoefficients(r *results) (out []coefficientRow, all int) {
 			}
 			return v
 		}
-		if !(number("slope_sd") <= mostSlopeOff) || row["drift"] == "true" {
+		if !(number("slope_sd") <= mostSlopeOff) || row["drift"] == "true" || row["tilted"] == "true" {
 			continue
 		}
 		all++
