@@ -94,8 +94,9 @@ func (o *operator) packStudy() *cobra.Command {
 		Short: "Write a study to a file that is carried to parties",
 		Long: `Write what parties would be sent if they could call: plan, amendments and public
 pool, how the study stands for each, receipts, and once there is a release that all
-of them may read, the release. All of it is signed and no part is a secret. Pack it
-again whenever something changed.`,
+of them may read, the release. All of it is signed, and all but receipts can be read
+by whoever carries it: where a plan names who reads its release, have one of them
+carry it. Pack it again whenever something changed.`,
 		Example: "  caucus study pack readmission --out readmission.pack",
 		Args:    one("study pack", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -214,9 +215,10 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 	if r.Wrote {
 		d.File = out
 	}
+	r.Study, r.Why = agent.Printable(r.Study), agent.Printable(strings.TrimSpace(r.Why)) // the coordinator's words are in it
 	return a.print(d, func(w io.Writer) error {
 		if r.Declined {
-			_, err := fmt.Fprintf(w, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator so, and no reason: have it carried, or mend it here and answer again\n", r.Study, strings.TrimSpace(r.Why), out)
+			_, err := fmt.Fprintf(w, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator so, and no reason: have it carried, or mend it here and answer again\n", r.Study, r.Why, out)
 			return err
 		}
 		if r.Wrote {
@@ -225,7 +227,7 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 		}
 		said := fmt.Sprintf("study %s: %s", r.Study, r.Progress)
 		if r.Why != "" {
-			said += ": " + strings.TrimSpace(r.Why)
+			said += ": " + r.Why
 		}
 		_, err := fmt.Fprintln(w, said)
 		return err

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"caucus/agent"
 )
 
 // fingerprint keeps a fingerprint of the last command's JSON in a variable, as one person
@@ -274,5 +276,15 @@ func TestCarriedAnswerKilled(t *testing.T) {
 	// notice, plan, pool, charged, time fixed, answered, upload, sealed, written
 	if cut := slices.Index(ends[1:], true); cut != most-1 {
 		t.Errorf("an answer has %d effects, want %d", cut, most-1)
+	}
+}
+
+// TestAnsweredIsPrintable: a pack's reason is the coordinator's, and writes on no terminal
+// what it likes.
+func TestAnsweredIsPrintable(t *testing.T) {
+	var out bytes.Buffer
+	a := &agentCommand{console: &console{out: &out}}
+	if err := a.printAnswered(agent.Answered{Study: "ward", Progress: agent.ProgressClosed, Why: "failed: \x1b[2Jreleased\n"}, ""); err != nil || strings.ContainsRune(out.String(), '\x1b') || !strings.Contains(out.String(), "failed") {
+		t.Errorf("%q, %v", out.String(), err)
 	}
 }
