@@ -150,8 +150,19 @@ func TestRefusedTooLate(t *testing.T) {
 	round(t, a)
 	r.state = study.Sealed
 	round(t, a)
-	if d := a.state.studies.of(r.hash); len(r.bodies) != 0 || r.declined != 1 || !d.has(fileClosed) {
+	d := a.state.studies.of(r.hash)
+	if len(r.bodies) != 0 || r.declined != 1 || !d.has(fileClosed) {
 		t.Errorf("%d uploads of what was refused, declined %d times, closed %v", len(r.bodies), r.declined, d.has(fileClosed))
+	}
+	for written := range 2 { // no refusal reaches a file that is carried
+		if written == 1 {
+			if err := errors.Join(d.write(fileUpload, nil), d.write(fileAnswer, []byte("{}"))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := a.state.outline(context.Background(), r.hash); err != nil || strings.Contains(got.Refused, "get it back") != (written == 1) {
+			t.Errorf("with %d answers in files it is %q, %v", written, got.Refused, err)
+		}
 	}
 	r = newRig(t, nil)
 	a = r.agent(t)

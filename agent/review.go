@@ -202,6 +202,9 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 	r.NeedsPerson, r.Approved = r.Needed > 0, len(r.ApprovedBy) >= r.Needed
 	if no := s.refused(d); no != nil {
 		r.Refused = fmt.Sprintf("refused by %s on %s", no.Name, no.At.Format(time.DateOnly))
+		if d.has(fileUpload) && d.has(fileAnswer) && !d.has(fileReceipt) { // no refusal reaches a file
+			r.Refused += "; an answer was written to a file before that, and counts if whoever has it hands it in: get it back and destroy it"
+		}
 	}
 	if b, err := d.read(fileClosed); err == nil {
 		r.Closed = strings.TrimSpace(string(b))

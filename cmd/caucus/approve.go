@@ -140,7 +140,8 @@ func (a *agentCommand) refuse() *cobra.Command {
 		Long: `Keep one study from taking place here, whatever the policy allows and whoever
 approved it. It stays refused. The coordinator is told nothing but that
 this party takes no part; the reason stays in this site's state folder. What the
-coordinator has received cannot be taken back.`,
+coordinator has received cannot be taken back, nor what was written to a file that
+somebody carries (agent answer): get that file back.`,
 		Example: "  caucus agent refuse readmission --reason 'the board meets in May'",
 		Args:    one("agent refuse", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
