@@ -350,6 +350,21 @@ var mutants = []mutant{
 		found: "TestWorkOfPool",
 	},
 	{
+		name: "a program scores records at unit record", room: "study/evaluate", file: "terms.go",
+		old: "case t.Program && p.Unit != privacy.Party:", new: "case false:",
+		found: "TestProgramRefused",
+	},
+	{
+		name: "an answer of a program with a score beyond 1 is taken", room: "study/evaluate", file: "program.go",
+		old: "if !(p >= 0 && p <= 1) {", new: "if !(p >= 0) {",
+		found: "TestProgramAnswers",
+	},
+	{
+		name: "a late program's scores count", room: "study/evaluate", file: "program.go",
+		old: "recover() != nil || ctx.Err() != nil", new: "recover() != nil",
+		found: "TestProgramAnswers",
+	},
+	{
 		name: "a threshold lies inside a bin", room: "study/evaluate", file: "terms.go", in: "study/kinds",
 		old: "if !slices.ContainsFunc(edges, func(e float64) bool {", new: "if false && !slices.ContainsFunc(edges, func(e float64) bool {",
 		found: "TestEvaluateRefusals",

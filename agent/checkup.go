@@ -129,7 +129,7 @@ func (s *state) checkLocally(ctx context.Context, id protocol.Identity) []Findin
 
 // checkFolder looks at what lies in the state folder, and at the policy.
 func (s *state) checkFolder(ctx context.Context, id protocol.Identity) []Finding {
-	return append([]Finding{checkCertificate(id, s.config.now()), checkPolicy(s.config.Policy), s.checkLedger(ctx), checkDisk(s.config.State)}, s.config.checkLearner()...)
+	return append([]Finding{checkCertificate(id, s.config.now()), checkPolicy(s.config.Policy), s.checkLedger(ctx), checkDisk(s.config.State)}, append(s.config.checkLearner(), s.config.checkScorer()...)...)
 }
 
 // checkCertificate says how long an agent's own certificate lasts.

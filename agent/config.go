@@ -44,6 +44,10 @@ type Config struct {
 	// built-in classifier by its name, or a program of the site's own, as in
 	// {command: [python3, vote.py], timeout: 10m, memory: 4GiB}; see docs/classifier.md.
 	Learner Learner `yaml:"learner"`
+	// Scorer is the program of the site's own that scores records for plans which judge
+	// such scores (evaluate: {program: true}), as in {command: [python3, score.py],
+	// timeout: 10m, memory: 4GiB}; see docs/evaluate.md.
+	Scorer Program `yaml:"scorer"`
 	// Quiet keeps to this site why a study waits here. Otherwise the coordinator's
 	// operator is told one of few words with each poll: a person has to approve, no source
 	// is declared, it takes no part, the clocks are apart, the deadline is too near.
@@ -106,6 +110,7 @@ func LoadConfig(path string) (Config, error) {
 		c.Data[name] = s.below(folder)
 	}
 	c.Learner.below(folder)
+	c.Scorer.below(folder)
 	return c, nil
 }
 
@@ -176,6 +181,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Learner.validate(); err != nil {
 		return fmt.Errorf("learner: %w", err)
+	}
+	if err := c.Scorer.validate(); err != nil {
+		return fmt.Errorf("scorer: %w", err)
 	}
 	if err := c.Policy.Validate(); err != nil {
 		return fmt.Errorf("policy: %w", err)

@@ -27,7 +27,7 @@ const (
 	fileDeclined = "declined"     // the coordinator knows that this party takes no part
 	fileUnread   = "unread"       // empty records were used, and why
 	fileOdd      = "odd"          // in what the source's file was not as expected when it was read
-	fileNoVotes  = "no-votes"     // why the site's own classifier gave none
+	fileNoVotes  = "no-votes"     // why the site's own program gave none, or no scores
 	fileLedger   = "ledger.seq"   // the ledger's head when the upload was made
 	fileRecords  = "records"      // how many were declared when the ledger was charged
 	fileDue      = "due.json"     // when it was or is to be prepared, fixed before the records were read

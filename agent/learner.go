@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -29,12 +30,15 @@ type Learner struct {
 	Program
 }
 
-// Program is a classifier of the site's own: see command.Program, which says what it
-// is given and has to answer.
+// Program is a program of the site's own, one that votes or one that scores records:
+// command.Program says what it is given and has to answer. The zero Program is none.
 type Program struct {
-	Command []string      `yaml:"command"`
+	// Command is the program and its first arguments, run in this file's folder.
+	Command []string `yaml:"command"`
+	// Timeout is the longest it may take; 0 is ten minutes.
 	Timeout time.Duration `yaml:"timeout"`
-	Memory  Bytes         `yaml:"memory"`
+	// Memory is the most that each of its processes may have (Linux); 0 is 4GiB.
+	Memory Bytes `yaml:"memory"`
 
 	dir string // of the configuration, where it is run
 }
@@ -55,22 +59,30 @@ func (l Learner) validate() error {
 	if l.Name != "" && !slices.Contains(learners.Names(), l.Name) {
 		return fmt.Errorf("%q is none of %s; a program of your own is {command: [python3, vote.py]}", l.Name, strings.Join(learners.Names(), ", "))
 	}
-	if l.brought() {
-		return l.program("").Validate()
+	return l.Program.validate()
+}
+
+func (p Program) validate() error {
+	if p.brought() || p.Timeout != 0 || p.Memory != 0 {
+		return p.program("").Validate()
 	}
 	return nil
 }
 
-// brought says whether it is a program of the site's own.
-func (l Learner) brought() bool { return len(l.Command) > 0 }
+// brought says whether there is a program of the site's own.
+func (p Program) brought() bool { return len(p.Command) > 0 }
 
-func (l Learner) program(scratch string) command.Program {
-	return command.Program{Command: l.Command, Timeout: l.Timeout, Memory: int64(l.Memory), Dir: l.dir, Scratch: scratch}
+func (p Program) program(scratch string) command.Program {
+	return command.Program{Command: p.Command, Timeout: p.Timeout, Memory: int64(p.Memory), Dir: p.dir, Scratch: scratch}
+}
+
+func (p Program) String() string {
+	return fmt.Sprintf("this site's own program, %s, for at most %v", strings.Join(p.Command, " "), cmp.Or(p.Timeout, command.DefaultTimeout))
 }
 
 func (l Learner) String() string {
 	if l.brought() {
-		return fmt.Sprintf("this site's own program, %s, for at most %v", strings.Join(l.Command, " "), cmp.Or(l.Timeout, command.DefaultTimeout))
+		return l.Program.String()
 	}
 	return cmp.Or(l.Name, learners.Default)
 }
@@ -94,8 +106,20 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// chosen says whether a study lets this site choose the classifier.
+// chosen says whether a study lets this site choose the classifier, or what scores its
+// records.
 func chosen(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.Any }
+
+// chosenHere says what this site chose for a study that lets it, or why it takes no part.
+func (c Config) chosenHere(p study.Plan) (words string, err error) {
+	switch {
+	case !kinds.WordsOf(p).Scored:
+		return "any that a site chooses; here " + c.Learner.String(), nil
+	case !c.Scorer.brought():
+		return "a program of each site's own scores its records; here none", errors.New("a program of this site's own has to score its records, and none is named: write scorer: {command: [python3, score.py]}")
+	}
+	return "none is trained; records are scored by " + c.Scorer.String(), nil
+}
 
 // learnerTime is what this site's choice takes in a study that leaves it one: steps, and
 // beside them the time that a program has. Both follow from the configuration and from
@@ -105,6 +129,10 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 		return 0, 0, nil
 	}
 	p := t.Plan()
+	if kinds.WordsOf(p).Scored {
+		_, err := c.chosenHere(p)
+		return study.CellSteps * float64(records) * float64(len(p.Schema.FeatureColumns())), c.Scorer.program("").Limit(), err
+	}
 	if c.Learner.brought() { // files of all cells are written for it
 		cells := float64(records+t.Pool().Rows()) * float64(len(p.Schema.FeatureColumns())+1)
 		return study.CellSteps * cells, c.Learner.program("").Limit(), nil
@@ -131,6 +159,39 @@ func (s *state) voter(failed func(error)) study.Voter {
 	}}
 }
 
+// scorer is what scores this site's records; failed hears, for the site's eyes alone, why
+// a program gave no scores.
+func (s *state) scorer(failed func(error)) func(context.Context, dataset.Schema, *mat.Dense) ([]float64, error) {
+	if !s.config.Scorer.brought() {
+		return nil
+	}
+	return func(ctx context.Context, schema dataset.Schema, rows *mat.Dense) ([]float64, error) {
+		scores, err := s.config.Scorer.program(s.scratch).Score(ctx, schema, rows)
+		if err != nil {
+			failed(err)
+		}
+		return scores, err
+	}
+}
+
+// checkScorer says whether what scores this site's records can be run.
+func (c Config) checkScorer() []Finding {
+	const about = "scorer"
+	if !c.Scorer.brought() {
+		return nil
+	}
+	if _, err := c.Scorer.program("").Find(); err != nil {
+		return []Finding{problem(about, "%v: correct scorer: command:", err)}
+	}
+	if !slices.Contains(c.Policy.learners(), learners.Any) {
+		return []Finding{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", c.Scorer, oneOf(c.Policy.learners()))}
+	}
+	if !command.LimitsMemory {
+		return []Finding{warning(about, "%s; how much memory it takes is not limited on this system", c.Scorer)}
+	}
+	return []Finding{fine(about, "%s", c.Scorer)}
+}
+
 // checkLearner says whether what this site votes with can be run.
 func (c Config) checkLearner() []Finding {
 	const about = "learner"
@@ -153,8 +214,8 @@ func (c Config) checkLearner() []Finding {
 }
 
 // below puts a program into the folder of its configuration.
-func (l *Learner) below(folder string) {
-	if l.brought() {
-		l.dir, _ = filepath.Abs(folder) // an error is that of this process's own folder: then ""
+func (p *Program) below(folder string) {
+	if p.brought() {
+		p.dir, _ = filepath.Abs(folder) // an error is that of this process's own folder: then ""
 	}
 }

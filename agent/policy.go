@@ -39,7 +39,7 @@ type Policy struct {
 	Noise      []string `yaml:"noise"`
 	// Learners are the classifiers that this site trains; where none is named,
 	// the default (softmax) alone. All of them end within public bounds. any is for
-	// plans that let each site choose its own, also a program (learner, above).
+	// plans that let each site choose its own, also a program (learner, scorer, above).
 	Learners []string `yaml:"learners"`
 	// MaxPoolRows and MaxFeatures bound the public pool and the features of a
 	// record, mapped or not, that a study may ask this site to work on; 0 is

@@ -167,7 +167,10 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 		Objections: s.config.Policy.Objections(p),
 	}
 	if chosen(p) {
-		r.Learner = "any that a site chooses; here " + s.config.Learner.String()
+		var err error
+		if r.Learner, err = s.config.chosenHere(p); err != nil {
+			r.Objections = append(r.Objections, err.Error())
+		}
 	}
 	if chain, err := d.chain(p, h); err != nil {
 		r.Problems = append(r.Problems, fmt.Sprintf("its amendments cannot be read: %v", err))
@@ -192,7 +195,11 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 		r.Problems = append(r.Problems, "it got empty records: "+strings.TrimSpace(string(b)))
 	}
 	if b, err := d.read(fileNoVotes); err == nil {
-		r.Problems = append(r.Problems, "this site's own classifier gave no votes, a constant was sent in their place: "+strings.TrimSpace(string(b)))
+		gave := "this site's own classifier gave no votes, a constant was sent in their place: "
+		if kinds.WordsOf(p).Scored {
+			gave = "this site's own program gave no scores, all its records count as without one: "
+		}
+		r.Problems = append(r.Problems, gave+strings.TrimSpace(string(b)))
 	}
 	if b, err := d.read(fileOdd); err == nil {
 		r.Problems = append(r.Problems, "when its file was read: "+strings.TrimSpace(string(b)))

@@ -122,7 +122,8 @@ func (s *state) values(ctx context.Context, h study.Hash) ([]Output, error) {
 		Rng:      mathrand.New(mathrand.NewPCG(0, 0)), // no dice: see reviewData
 	}
 	var failed error
-	in.Voter = s.voter(func(why error) { failed = why })
+	fail := func(why error) { failed = why }
+	in.Voter, in.Scorer = s.voter(fail), s.scorer(fail)
 	made, err := t.Contribute(in)
 	if err = errors.Join(failed, err); err != nil {
 		return nil, err

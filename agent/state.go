@@ -223,7 +223,8 @@ func (s *state) draft(ctx context.Context, w window) draft {
 	var l late
 	in := s.inputs(s.records(w.plan, w.records))
 	in.Within = l.within(ctx, w.span.shard)
-	in.Voter = s.voter(func(why error) { s.noVotes(w.study, why) })
+	failed := func(why error) { s.noVotes(w.study, why) }
+	in.Voter, in.Scorer = s.voter(failed), s.scorer(failed)
 	d, err := w.task.Contribute(in)
 	if err != nil {
 		return draft{late: "all of it"}
@@ -231,7 +232,7 @@ func (s *state) draft(ctx context.Context, w window) draft {
 	return draft{Contribution: d, late: l.String()}
 }
 
-// noVotes notes why this site's own classifier gave no votes, in the study's folder and
+// noVotes notes why this site's own program gave no votes or scores, in the study's folder and
 // nowhere else: it may hang on a record, and logs may leave the machine (take has the
 // proof for what is noted so).
 func (s *state) noVotes(h study.Hash, why error) {

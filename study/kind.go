@@ -42,6 +42,10 @@ type Inputs struct {
 	Within func() (context.Context, context.CancelFunc)
 	// Voter is what the party votes with where the plan leaves that to it.
 	Voter Voter
+	// Scorer is what scores the party's records where the plan leaves that to it; nil
+	// scores none. Of encoded rows (N×Dim) it answers N numbers in [0,1]. What it answers
+	// is checked; with an error, or another answer, no record has a score.
+	Scorer func(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error)
 	// Study is the plan's hash, which goes into the keys; the task fills it in.
 	Study Hash
 }

@@ -28,8 +28,11 @@ type Words struct {
 	// Liar is what a party that lies can do to the result.
 	Liar string
 
-	// Learner names the classifier that is trained on a party's records; "" for none.
+	// Learner names the classifier that is trained on a party's records, or that scores
+	// them; "" for none.
 	Learner string
+	// Scored: a program of the party's own scores its records (Inputs.Scorer).
+	Scored bool
 	// SetColumn: the schema's party column names the set of each record.
 	SetColumn bool
 	// Numbers is the most numbers that are made of a mapped record, 0 where that is

@@ -21,10 +21,10 @@ import (
 	"caucus/dataset"
 )
 
-// Program is a classifier's command line and its limits. The zero value of a limit
-// is its default.
+// Program is a command line, of a classifier (Vote) or of what scores records (Score), and
+// its limits. The zero value of a limit is its default.
 type Program struct {
-	// Command is the program and its first arguments; the paths of the three files
+	// Command is the program and its first arguments; the paths of its files
 	// follow. A name without a folder is looked for where programs are.
 	Command []string
 	// Timeout is the longest it may take; 0 is DefaultTimeout.
@@ -57,7 +57,7 @@ const (
 // grace is how long what a killed program left open is waited for.
 const grace = 2 * time.Second
 
-// Limit is the longest that Vote takes beside writing and reading files.
+// Limit is the longest that Vote or Score takes beside writing and reading files.
 func (p Program) Limit() time.Duration { return cmp.Or(p.Timeout, DefaultTimeout) + 2*grace }
 
 // Validate says what is wrong and what to do.
@@ -126,9 +126,9 @@ func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.R
 		return nil, fmt.Errorf("run classifier: %w", err)
 	}
 	n, _ := rows.Dims()
-	answer, err := p.run(ctx, dir, longest(s.Classes(), n))
+	answer, err := p.run(ctx, dir, longest(s.Classes(), n), recordsFile, poolFile, schemaFile)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("classifier: %w", err)
 	}
 	return parse(answer, s.Classes(), n)
 }
@@ -147,6 +147,10 @@ func write(dir string, s dataset.Schema, labelled *dataset.Records, rows *mat.De
 	if err := writeCSV(filepath.Join(dir, poolFile), s, rows, "", nil); err != nil {
 		return err
 	}
+	return writeSchema(dir, s)
+}
+
+func writeSchema(dir string, s dataset.Schema) error {
 	text, err := json.MarshalIndent(told(s), "", "  ")
 	if err != nil {
 		return err
@@ -227,21 +231,18 @@ func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []
 	return out.Error()
 }
 
-// run returns what the program wrote to its standard output.
-func (p Program) run(ctx context.Context, dir string, most int) ([]byte, error) {
+// run returns what the program wrote to its standard output, at most so many bytes; its
+// arguments are files of a folder.
+func (p Program) run(ctx context.Context, dir string, most int, files ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.Timeout, DefaultTimeout))
 	defer cancel()
-	arguments := append(p.limited(), filepath.Join(dir, recordsFile), filepath.Join(dir, poolFile), filepath.Join(dir, schemaFile))
-	for i := len(arguments) - 3; i < len(arguments); i++ { // Dir may be another folder than this process's
-		path, err := filepath.Abs(arguments[i])
-		if err != nil {
-			return nil, fmt.Errorf("run classifier: %w", err)
-		}
-		arguments[i] = path
-	}
-	scratch, err := filepath.Abs(dir)
+	scratch, err := filepath.Abs(dir) // Dir may be another folder than this process's
 	if err != nil {
-		return nil, fmt.Errorf("run classifier: %w", err)
+		return nil, err
+	}
+	arguments := p.limited()
+	for _, name := range files {
+		arguments = append(arguments, filepath.Join(scratch, name))
 	}
 	cmd := exec.CommandContext(ctx, arguments[0], arguments[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = p.Dir, environment(scratch), grace
@@ -257,7 +258,7 @@ func (p Program) run(ctx context.Context, dir string, most int) ([]byte, error) 
 		err = nil
 	}
 	if err == nil && answer.over {
-		err = fmt.Errorf("it answered more than a class for each row, over %d bytes", most)
+		err = fmt.Errorf("it answered more than a line for each row, over %d bytes", most)
 	}
 	if err != nil {
 		return nil, failure(err, said.text)
@@ -280,9 +281,9 @@ func environment(scratch string) []string {
 func failure(err error, said []byte) error {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(said), "?"))
 	if text == "" {
-		return fmt.Errorf("classifier: %w", err)
+		return err
 	}
-	return fmt.Errorf("classifier: %w; it said: %s", err, text)
+	return fmt.Errorf("%w; it said: %s", err, text)
 }
 
 // longest is the most bytes that an answer has: a class, quotes and a line's end for
@@ -301,10 +302,7 @@ func parse(answer []byte, classes []string, rows int) ([]int, error) {
 	for k, c := range classes {
 		known[c] = k
 	}
-	lines := bytes.Split(answer, []byte("\n"))
-	if n := len(lines); n > 0 && len(lines[n-1]) == 0 {
-		lines = lines[:n-1]
-	}
+	lines := linesOf(answer)
 	if len(lines) != rows {
 		return nil, fmt.Errorf("classifier: it answered %d lines for %d rows of the pool: print one class a line, and nothing else, on the standard output", len(lines), rows)
 	}
@@ -318,6 +316,15 @@ func parse(answer []byte, classes []string, rows int) ([]int, error) {
 		votes[i] = k
 	}
 	return votes, nil
+}
+
+// linesOf are an answer's; an end after the last is none more.
+func linesOf(answer []byte) [][]byte {
+	lines := bytes.Split(answer, []byte("\n"))
+	if n := len(lines); len(lines[n-1]) == 0 {
+		lines = lines[:n-1]
+	}
+	return lines
 }
 
 // kept keeps the first or the last bytes of what is written; the rest is let go, so

@@ -123,7 +123,7 @@ func TestNoVotes(t *testing.T) {
 		`echo no; echo NO; echo no`:          "line 2",
 		`echo no; echo; echo no`:             "line 2",
 		`echo no; echo no; echo no; echo broken >&2; exit 3`: "exit status 3; it said: broken",
-		`yes no`:                    "more than a class for each row",
+		`yes no`:                    "more than a line for each row",
 		`kill -9 $$`:                "killed",
 		`exec not-a-program-at-all`: "it said",
 	} {
@@ -150,7 +150,7 @@ func TestNoVotes(t *testing.T) {
 func TestTooMuch(t *testing.T) {
 	s, records, pool := page(t)
 	p := shell(t, `head -c 5000000 /dev/zero`)
-	if _, err := p.Vote(context.Background(), s, records, pool); err == nil || !strings.Contains(err.Error(), "more than a class for each row") {
+	if _, err := p.Vote(context.Background(), s, records, pool); err == nil || !strings.Contains(err.Error(), "more than a line for each row") {
 		t.Error(err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package evaluate is about the kind of study that judges scores: a model's, or those
-// that sites have in a column, on their private records. Each site counts its records by
+// Package evaluate is about the kind of study that judges scores: a model's, those
+// that sites have in a column, or a program's of each site, on their private records. Each site counts its records by
 // bin of the score, label and public subgroup; all that is said of the score follows from
 // the noisy counts (aggregation/validation). The proof note stands at histograms.
 //

@@ -10,6 +10,7 @@ import (
 	"caucus/aggregation/validation"
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
@@ -138,6 +139,10 @@ func (t *Terms) cut(p study.Plan, pool *auxdata.Pool) {
 		with = append(with, s.cut(at))
 	}
 	t.Edges = nil
+	if t.Program {
+		t.Edges = append(t.Edges, evenEdges(t.Bins, with))
+		return
+	}
 	for _, scores := range s.all(pool.Encoded) {
 		z, w := known(scores, pool.Weight)
 		t.Edges = append(t.Edges, validation.Quantiles(z, w, t.Bins, with))
@@ -161,7 +166,9 @@ func known(z, weight []float64) (scores, weights []float64) {
 func (Kind) Words(p study.Plan) study.Words {
 	t := termsOf(p)
 	what := "a model that the plan carries"
-	if t.Model == nil {
+	if t.Program {
+		what = "the scores that a program of this site's own gives"
+	} else if t.Model == nil {
 		what = fmt.Sprintf("the scores in column %q", t.Score)
 	} else if t.Model.Release != nil {
 		what = "a model that the plan carries and says to be that of release " + t.Model.Release.String()[:16]
@@ -178,6 +185,9 @@ func (Kind) Words(p study.Plan) study.Words {
 	}
 	if t.Model != nil {
 		w.Numbers = t.Model.Map.Dim()
+	}
+	if t.Program {
+		w.Trained, w.Learner, w.Scored = programWords, learners.Any, true
 	}
 	if len(by) > 0 {
 		w.Leaves += ", for each level of " + strings.Join(by, ", ")
@@ -219,7 +229,11 @@ func (t task) Work(records int) (study.Work, error) {
 	if m := t.h.terms.Model; m != nil {
 		each += 3*study.MapSteps(m.Map) + 4*float64(len(m.Weights)*len(m.Weights[0]))
 	}
-	return study.Work{Rest: t.CommonWork(records) + n*each}, nil
+	w := study.Work{Rest: t.CommonWork(records) + n*each}
+	if t.h.terms.Program { // whoever brings it bounds it
+		w.Shards = 1
+	}
+	return w, nil
 }
 
 // ForecastNoise says how far the numbers of a release scatter, if records lie as the
@@ -246,6 +260,9 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		words += "; "
 	}
 	words += fmt.Sprintf("standard deviations of noise and sampling, of about %d records in all in %d bins", size.Records, len(t.h.terms.Edges[0])+1)
+	if t.h.terms.Program {
+		words += ", if they lie evenly between 0 and 1 and are right, which nobody knows beforehand"
+	}
 	if n := t.h.terms.histograms(); n > 1 {
 		words += fmt.Sprintf("; %d tables: each record counts in all of them, so the bound is %d times that of one", n, n)
 	}

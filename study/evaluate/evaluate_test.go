@@ -128,7 +128,9 @@ func TestCellOf(t *testing.T) {
 		",,,,":               {2*run + 2*(bins+1), run + 2*(bins+1)}, // a lacking age is the middle
 	} {
 		r := encode(t, s, row)
-		got := h.cellsOf(r.X.RawRowView(0), r.Y[0], make([]float64, 1), nil)
+		scores := make([]float64, 1)
+		h.score.of(r.X.RawRowView(0), scores)
+		got := h.cellsOf(r.X.RawRowView(0), h.classOf(r, 0), scores, nil)
 		if want[1] += 3 * run; got[0] != want[0] || got[1] != want[1] {
 			t.Errorf("%s is in %v, want %v", row, got, want)
 		}
@@ -196,14 +198,14 @@ func everyCount(t testing.TB, h *histograms) (each [][]int64) {
 	}
 	r := encode(t, h.plan.Schema, rows...)
 	for i := range r.Len() {
-		each = append(each, h.count(r.Select([]int{i})))
+		each = append(each, h.count(r.Select([]int{i}), nil))
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	odd := []float64{0, 1, .5, -7, 1e308, math.NaN(), math.Inf(1), math.Inf(-1)}
 	for range 60 {
 		x := mat.NewDense(1, h.plan.Schema.Dim(), nil)
 		x.Apply(func(_, _ int, _ float64) float64 { return odd[rng.IntN(len(odd))] }, x)
-		each = append(each, h.count(&dataset.Records{X: x, Y: []int{rng.IntN(9) - 3}}))
+		each = append(each, h.count(&dataset.Records{X: x, Y: []int{rng.IntN(9) - 3}}, nil))
 	}
 	return each
 }
@@ -344,10 +346,10 @@ func TestScoresStandAlone(t *testing.T) {
 			m.Weights = append(m.Weights, []float64{math.Sqrt(float64(j + 1)), -1 / float64(j+3), .1})
 		}
 		h := made(t, s, Terms{Model: m}, nil)
-		together := h.count(&dataset.Records{X: from.Encoded, Y: make([]int, from.Rows())})
+		together := h.count(&dataset.Records{X: from.Encoded, Y: make([]int, from.Rows())}, nil)
 		alone := make([]int64, h.Cells())
 		for i := range from.Rows() {
-			for c, n := range h.count(&dataset.Records{X: mat.NewDense(1, s.Dim(), slices.Clone(from.Encoded.RawRowView(i))), Y: []int{0}}) {
+			for c, n := range h.count(&dataset.Records{X: mat.NewDense(1, s.Dim(), slices.Clone(from.Encoded.RawRowView(i))), Y: []int{0}}, nil) {
 				alone[c] += n
 			}
 		}
@@ -412,7 +414,7 @@ func TestOverall(t *testing.T) {
 	by := made(t, s, Terms{Model: ageModel(t, s), Bins: 8, By: []Grouping{{Column: "ward"}, {Column: "chol", Edges: []float64{50, 150}}}}, nil)
 	values := func(h *histograms) Evaluation {
 		var v []float64
-		for _, n := range h.count(r) {
+		for _, n := range h.count(r, nil) {
 			v = append(v, float64(n))
 		}
 		return h.evaluate(v, 0, false)

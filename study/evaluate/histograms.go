@@ -34,6 +34,9 @@ import (
 //     one record and the plan, row by row (scorer.of), so that rounding moves a record to
 //     another cell and never into two, and moves no other record. No score is infinite for
 //     a model that was checked; one that is no number is missing.
+//   - Where a party's own program scores (program.go), at unit party alone, any score is
+//     any function of all that the party has: the lemma's second half asks for nothing
+//     but that each of at most c records is in one cell.
 //   - The caller guarantees that one party is behind a site. Of more records than a
 //     per-party number names, a site counts only so many (Local), chosen by keys; at unit
 //     party nothing else of a site's size leaves (Weights).
@@ -65,6 +68,9 @@ func newHistograms(p study.Plan, t Terms) *histograms {
 func (h *histograms) read(pool *auxdata.Pool) {
 	for at, scores := range h.score.all(pool.Encoded) {
 		z, w := known(scores, pool.Weight)
+		if h.terms.Program {
+			z, w = spread(h.terms.Bins)
+		}
 		h.scales[at] = validation.NewScale(h.terms.Edges[at], z, w, h.score.logOdds)
 	}
 	rows, _ := pool.Encoded.Dims()
@@ -120,12 +126,16 @@ func (h *histograms) each(call func(class, grouping, first int)) {
 	}
 }
 
-// cellsOf appends the cell of each histogram in which a record lies.
-func (h *histograms) cellsOf(row []float64, class int, scores []float64, to []int) []int {
-	if class >= len(h.plan.Schema.Label.Classes) {
-		class = -1
+// classOf is a record's class, -1 where it has none.
+func (h *histograms) classOf(r *dataset.Records, i int) int {
+	if class := r.Y[i]; class < len(h.plan.Schema.Label.Classes) {
+		return class
 	}
-	h.score.of(row, scores)
+	return -1
+}
+
+// cellsOf appends the cell of each histogram in which a record with these scores lies.
+func (h *histograms) cellsOf(row []float64, class int, scores []float64, to []int) []int {
 	h.each(func(at, g, first int) {
 		s := h.scales[at]
 		to = append(to, first+h.groups[g].of(row)*cellsOfLevel(s.Bins())+cellOf(s, scores[at], class, h.score.classes[at]))
@@ -133,13 +143,18 @@ func (h *histograms) cellsOf(row []float64, class int, scores []float64, to []in
 	return to
 }
 
-// count adds up the cells of all records.
-func (h *histograms) count(r *dataset.Records) []int64 {
+// count adds up the cells of all records; own are the scores that the party's program
+// gave, nil where the plan has others judged.
+func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	out := make([]int64, h.Cells())
 	scores := make([]float64, len(h.scales))
 	var cells []int
-	for i, class := range r.Y {
-		cells = h.cellsOf(r.X.RawRowView(i), class, scores, cells[:0])
+	for i := range r.Y {
+		row, class := r.X.RawRowView(i), h.classOf(r, i)
+		if h.score.of(row, scores); own != nil {
+			scores[0] = own[i]
+		}
+		cells = h.cellsOf(row, class, scores, cells[:0])
 		for _, c := range cells {
 			out[c]++
 		}
@@ -171,7 +186,7 @@ func (h *histograms) Local(in study.Inputs) ([]int64, int64) {
 	if h.plan.Unit == privacy.Party {
 		weight = 1
 	}
-	return h.count(records), weight
+	return h.count(records, h.own(in, records)), weight
 }
 
 func (h *histograms) AppendClear(vector []int64, weight int64) ([]byte, error) {

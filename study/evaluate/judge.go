@@ -23,8 +23,10 @@ func (j Judge) Cells() int { return j.h.Cells() }
 func (j Judge) CellsOf(r *dataset.Records) [][]int {
 	out := make([][]int, r.Len())
 	scores := make([]float64, len(j.h.scales))
-	for i, class := range r.Y {
-		out[i] = j.h.cellsOf(r.X.RawRowView(i), class, scores, nil)
+	for i := range r.Y {
+		row := r.X.RawRowView(i)
+		j.h.score.of(row, scores)
+		out[i] = j.h.cellsOf(row, j.h.classOf(r, i), scores, nil)
 	}
 	return out
 }

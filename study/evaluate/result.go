@@ -215,7 +215,7 @@ func (c Judged) thresholds() (study.ReportTable, bool) {
 
 func (c Judged) curve() study.ReportTable {
 	t := study.ReportTable{
-		Title: fmt.Sprintf("calibration of class %s: score (the pool's mean in a bin) and share of the class", c.Class),
+		Title: fmt.Sprintf("calibration of class %s: score (of the bin) and share of the class", c.Class),
 		Head:  []string{"score", "share", "of the class", "others"},
 	}
 	for _, b := range c.Overall.Bins {

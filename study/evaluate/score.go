@@ -31,6 +31,9 @@ func newScorer(p study.Plan, t Terms) *scorer {
 			}
 		}
 	}
+	if t.Program {
+		return s
+	}
 	if t.Model == nil {
 		s.feature, _ = scoreColumn(p.Schema, t.Score)
 		for _, b := range p.Schema.Blocks() {
@@ -63,6 +66,10 @@ func plain(w float64) float64 {
 // of writes the scores of one encoded record, NaN where it has none. It looks at no other
 // record: a matrix product over many may round a row by what stands beside it.
 func (s *scorer) of(row []float64, out []float64) {
+	if s.terms.Program { // the party's answers: histograms.own
+		out[0] = math.NaN()
+		return
+	}
 	if s.terms.Model == nil {
 		out[0] = s.inColumn(row)
 		return

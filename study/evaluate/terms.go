@@ -14,11 +14,14 @@ import (
 
 // Terms are the terms of an evaluate plan.
 type Terms struct {
-	// Model is judged, unless Score is given.
+	// Model is judged, unless Score or Program is given.
 	Model *Model `json:"model,omitempty" yaml:"-"`
 	// Score names a column whose scores are judged instead of a model: a number that may
 	// be missing, a probability where its range is 0 to 1.
 	Score string `json:"score,omitempty" yaml:"score"`
+	// Program: each party's own program scores its records, with probabilities. It is named
+	// at the party; unit party alone hides what one does.
+	Program bool `json:"program,omitempty" yaml:"program"`
 	// ModelFile is the file of the model that is judged: a release with a classifier, of
 	// the same schema, or the coefficients of a linear model.
 	ModelFile string `json:"-" yaml:"model"`
@@ -89,8 +92,10 @@ func (t Terms) check(p study.Plan) error {
 	}
 	classes := p.Schema.Classes()
 	switch {
-	case (t.Model == nil) == (t.Score == ""):
-		return fail("model", "give a model to judge (model: FILE, a release or a linear model), or score: COLUMN of the sites' own scores, not both")
+	case t.judged() != 1:
+		return fail("model", "give a model to judge (model: FILE, a release or a linear model), or score: COLUMN of the sites' own scores, or program: true for those that a program of each site gives; not both, nor all three")
+	case t.Program && p.Unit != privacy.Party:
+		return fail("program", "a program that a party brings is given many records and may keep those of other studies, so that one %s could move the scores of all: use unit party, or write the scores into a column and judge that (score: COLUMN)", p.Unit)
 	case len(t.Classes) == 0:
 		return fail("classes", "the label has %d classes: say which are judged, each against all others: %v", len(classes), classes)
 	case t.Bins < 2 || t.Bins > maxBins:
@@ -114,8 +119,8 @@ func (t Terms) check(p study.Plan) error {
 			return err
 		}
 	} else if len(t.Classes) != 1 {
-		return fail("classes", "a column has scores for one class: name that one, of %v", classes)
-	} else if _, err := scoreColumn(p.Schema, t.Score); err != nil {
+		return fail("classes", "a column or a program has scores for one class: name that one, of %v", classes)
+	} else if _, err := scoreColumn(p.Schema, t.Score); !t.Program && err != nil {
 		return err
 	}
 	logOdds := t.logOdds(p.Schema)
@@ -202,8 +207,21 @@ func (m *Model) check(s dataset.Schema) error {
 	return nil
 }
 
+// judged is how many of model, column and program are given.
+func (t Terms) judged() (n int) {
+	for _, given := range []bool{t.Model != nil, t.Score != "", t.Program} {
+		if given {
+			n++
+		}
+	}
+	return n
+}
+
 // logOdds says that scores are log-odds of probabilities.
 func (t Terms) logOdds(s dataset.Schema) bool {
+	if t.Program {
+		return true
+	}
 	if t.Model != nil {
 		return t.Model.Output != classifier.Score
 	}

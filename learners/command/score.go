@@ -1,0 +1,67 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+)
+
+// longestScore is the most bytes of a score's line: 17 digits with sign, exponent and end
+// are 25.
+const longestScore = 40
+
+// Score runs the program on rows (N×Dim encoded), without labels, and returns its score of
+// each: a probability, 0 to 1.
+//
+// It is run in Dir as Command RECORDS SCHEMA: RECORDS is as POOL in Vote, and SCHEMA as
+// there. It answers on its standard output, one line for each row, in order: a decimal
+// number from 0 to 1. Errors are as Vote's.
+func (p Program) Score(ctx context.Context, s dataset.Schema, rows *mat.Dense) (scores []float64, err error) {
+	dir, err := os.MkdirTemp(p.Scratch, "scorer-")
+	if err != nil {
+		return nil, fmt.Errorf("run scorer: %w", err)
+	}
+	defer func() {
+		if gone := os.RemoveAll(dir); err == nil && gone != nil {
+			scores, err = nil, fmt.Errorf("run scorer: remove its files: %w", gone)
+		}
+	}()
+	s.Missing = "" // an empty cell, whatever the site writes
+	if err := writeCSV(filepath.Join(dir, recordsFile), s, rows, "", nil); err != nil {
+		return nil, fmt.Errorf("run scorer: %w", err)
+	}
+	if err := writeSchema(dir, s); err != nil {
+		return nil, fmt.Errorf("run scorer: %w", err)
+	}
+	n, _ := rows.Dims()
+	answer, err := p.run(ctx, dir, (n+1)*longestScore, recordsFile, schemaFile)
+	if err != nil {
+		return nil, fmt.Errorf("scorer: %w", err)
+	}
+	return parseScores(answer, n)
+}
+
+// parseScores reads one number a line.
+func parseScores(answer []byte, rows int) ([]float64, error) {
+	lines := linesOf(answer)
+	if len(lines) != rows {
+		return nil, fmt.Errorf("scorer: it answered %d lines for %d records: print one number from 0 to 1 a line, and nothing else, on the standard output", len(lines), rows)
+	}
+	scores := make([]float64, rows)
+	for i, line := range lines {
+		text := strings.TrimSuffix(string(line), "\r")
+		p, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(p >= 0 && p <= 1) {
+			return nil, fmt.Errorf("scorer: line %d of its answer, %.60q, is no number from 0 to 1", i+1, text)
+		}
+		scores[i] = p
+	}
+	return scores, nil
+}
