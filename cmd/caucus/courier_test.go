@@ -77,7 +77,7 @@ var carriedSites = []string{"hospital-a", "hospital-b", "hospital-c", "hospital-
 func carriedWorld(ctx context.Context, t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := hospitals(dir); err != nil {
+	if _, err := hospitals(dir); err != nil {
 		t.Fatal(err)
 	}
 	port, err := freePort()

@@ -54,7 +54,7 @@ func keep(ctx context.Context, dir string, args ...string) (lives int, log strin
 // once and counted once.
 func TestKilledEverywhere(t *testing.T) {
 	dir := t.TempDir()
-	if err := hospitals(dir); err != nil {
+	if _, err := hospitals(dir); err != nil {
 		t.Fatal(err)
 	}
 	port, err := freePort()

@@ -69,7 +69,7 @@ func newNetwork(t *testing.T, change func(*coordinator.Config)) *network {
 	t.Helper()
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	dir := t.TempDir()
-	if err := hospitals(dir); err != nil {
+	if _, err := hospitals(dir); err != nil {
 		t.Fatal(err)
 	}
 	n := &network{t: t, dir: dir, log: &lines{}}

@@ -66,9 +66,11 @@ func setup(e *testscript.Env) error {
 	}
 	e.Setenv("PORT", port)
 	e.Setenv("CAUCUS_DATA", os.Getenv("CAUCUS_DATA"))
-	if err := hospitals(e.WorkDir); err != nil {
+	group, err := hospitals(e.WorkDir)
+	if err != nil {
 		return err
 	}
+	e.Setenv("GROUP", group)
 	if err := errors.Join(triage(e.WorkDir), sketches(e.WorkDir)); err != nil {
 		return err
 	}
@@ -93,23 +95,28 @@ func freePort() (string, error) {
 }
 
 // hospitals writes schema.yaml, pool.csv, fifth.csv and one file a hospital:
-// real ones where CAUCUS_DATA has them, else generated ones.
-func hospitals(dir string) error {
+// real ones where CAUCUS_DATA has them, else generated ones. It gives a column of text.
+func hospitals(dir string) (group string, err error) {
 	var table *dataset.Table
 	var schema dataset.Schema
 	if data := os.Getenv("CAUCUS_DATA"); data != "" {
 		known, err := dataset.LoadKnown("heart_disease")
 		if err != nil {
-			return err
+			return "", err
 		}
 		if table, err = known.Load(os.DirFS(data), "train"); err != nil {
-			return err
+			return "", err
 		}
 		schema = known.Schema.Meaning() // as the files written here have a header
 	} else {
 		c := dataset.DefaultHospitalConfig()
 		c.Sites, c.Records = 4, 920
 		table, schema = dataset.Hospitals(c)
+	}
+	for _, feature := range schema.Features {
+		if feature.Kind == dataset.Categorical {
+			group = feature.Column
+		}
 	}
 	files := map[string][]int{}
 	sites := map[string]string{}
@@ -130,17 +137,17 @@ func hospitals(dir string) error {
 	schema.Columns, schema.Party = nil, ""
 	text, err := schema.YAML()
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "schema.yaml"), text, 0o600); err != nil {
-		return err
+		return "", err
 	}
 	for name, rows := range files {
 		if err := writeHospital(filepath.Join(dir, name+".csv"), schema, table.Select(rows), name == "pool"); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return nil
+	return group, nil
 }
 
 // writeHospital writes records with their labels, a pool without. A hospital's

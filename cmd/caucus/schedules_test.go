@@ -149,7 +149,7 @@ policy:
 // draft: tally, with noise of the coordinator, and cross, with noise of the sites.
 func basis(t *testing.T, dir, dialled, listens string) {
 	t.Helper()
-	if err := hospitals(dir); err != nil {
+	if _, err := hospitals(dir); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)

@@ -23,7 +23,7 @@ func TestExampleStudy(t *testing.T) {
 	}
 	t.Setenv("CAUCUS_DATA", "") // the example is about the generated hospitals
 	dir := t.TempDir()
-	if err := hospitals(dir); err != nil {
+	if _, err := hospitals(dir); err != nil {
 		t.Fatal(err)
 	}
 	s.Pool = filepath.Join(dir, "pool.csv")
