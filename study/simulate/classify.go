@@ -136,6 +136,7 @@ type classifyRepeat struct {
 	output             classifier.Output
 	released, clear    learners.Calibrated
 	plan               study.Plan
+	size               study.Size
 	lambda             float64
 	poolRows, features int
 	kept               []dataset.Kept
@@ -182,7 +183,7 @@ func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 	if p.Weights != nil {
 		out.Totals = first.Release.Totals
 	}
-	if w := first.Release.Forecast.Warning(p, study.Size{Parties: len(p.Roster)}); w != "" {
+	if w := first.Release.Forecast.Warning(p, first.size); w != "" {
 		out.Warnings = append(out.Warnings, w)
 	}
 	return out, nil
@@ -223,11 +224,11 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 	if err != nil {
 		return classifyRepeat{}, err
 	}
-	out := classifyRepeat{Run: run, plan: p, poolRows: task.Pool().Rows(), features: task.Pool().Dim(), kept: p.Map.Kept(p.Schema, d.Pool)}
+	out := classifyRepeat{Run: run, plan: p, size: d.Size(), poolRows: task.Pool().Rows(), features: task.Pool().Dim(), kept: p.Map.Kept(p.Schema, d.Pool)}
 	if c, ok := classifier.Of(run.Release.Result); ok {
 		out.lambda, out.output = c.Lambda, c.Output
 	}
-	if out.Release.Forecast, err = study.ForecastOf(task, d.Size()); err != nil {
+	if out.Release.Forecast, err = study.ForecastOf(task, out.size); err != nil {
 		out.Release.Forecast = nil
 	}
 	x := d.TestX(task)
