@@ -45,21 +45,6 @@ func EpsilonOf(rho, delta float64) float64 {
 // δ = 0 gives 0: no ρ > 0 is pure ε.
 func RhoOf(g Budget) float64 { return rhoAt(g.Epsilon, g.Delta*mainShare) }
 
-// EpsilonAt is the ε of a cost at δ, by the conversion that calibration inverts: of noise
-// that was calibrated to a budget alone it is the budget's. A δ of 0 gives +Inf of what is
-// not pure.
-func EpsilonAt(c Cost, delta float64) float64 {
-	if c.Pure != nil {
-		epsilon, _ := c.Pure.Float64()
-		return epsilon
-	}
-	if c.Rho == nil || !(delta > 0) {
-		return math.Inf(1)
-	}
-	rho, _ := c.Rho.Float64()
-	return EpsilonOf(rho, delta*mainShare)
-}
-
 // rhoAt bisects; the lower end always satisfies the inequality.
 func rhoAt(epsilon, delta float64) float64 {
 	if !(epsilon > 0) || !(delta > 0) {

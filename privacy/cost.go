@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"strings"
 )
@@ -160,4 +161,19 @@ func ParseCost(text string) (Cost, error) {
 		cost = PureCost(unit, 0, x)
 	}
 	return cost, cost.Validate()
+}
+
+// EpsilonAt is the ε of a cost at δ, by the conversion that calibration inverts: of noise
+// that was calibrated to a budget alone it is the budget's. A δ of 0 gives +Inf of what is
+// not pure.
+func EpsilonAt(c Cost, delta float64) float64 {
+	if c.Pure != nil {
+		epsilon, _ := c.Pure.Float64()
+		return epsilon
+	}
+	if c.Rho == nil || !(delta > 0) {
+		return math.Inf(1)
+	}
+	rho, _ := c.Rho.Float64()
+	return EpsilonOf(rho, delta*mainShare)
 }
