@@ -360,7 +360,7 @@ var mutants = []mutant{
 		found: "TestProgramAnswers",
 	},
 	{
-		name: "a late program's scores count", room: "study/evaluate", file: "program.go",
+		name: "a late program's scores count", room: "study", file: "kind.go", in: "study/evaluate",
 		old: "recover() != nil || ctx.Err() != nil", new: "recover() != nil",
 		found: "TestProgramAnswers",
 	},

@@ -37,8 +37,8 @@ type Inputs struct {
 	ShardKey []byte
 	// Rng drives learners. It must not be used for noise.
 	Rng *rand.Rand
-	// Within makes the context that one classifier's training has, and its end;
-	// nil lets each take as long as it does.
+	// Within makes the context that one classifier's training, or one program, has, and
+	// its end; nil lets each take as long as it does. See InTime.
 	Within func() (context.Context, context.CancelFunc)
 	// Voter is what the party votes with where the plan leaves that to it.
 	Voter Voter
@@ -48,6 +48,23 @@ type Inputs struct {
 	Scorer func(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error)
 	// Study is the plan's hash, which goes into the keys; the task fills it in.
 	Study Hash
+}
+
+// InTime runs what works on a party's records, which may be anything, within its time. It
+// says whether the work was done: not where it panicked, nor where it was late.
+func (in Inputs) InTime(work func(context.Context)) (done bool) {
+	ctx, end := context.Background(), context.CancelFunc(func() {})
+	if in.Within != nil {
+		ctx, end = in.Within()
+	}
+	defer end()
+	defer func() {
+		if recover() != nil || ctx.Err() != nil {
+			done = false
+		}
+	}()
+	work(ctx)
+	return true
 }
 
 // Voter is a party's own choice of a classifier: a built-in learner by its name, "" for

@@ -46,16 +46,13 @@ func localTally(p study.Plan, pool *auxdata.Pool, in study.Inputs, classes int) 
 // are, it returns votes: a learner that fails or is late votes for class 0
 // everywhere.
 func voteOn(p study.Plan, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, rng *rand.Rand) (votes []int) {
-	ctx, done := context.Background(), context.CancelFunc(func() {})
-	if in.Within != nil {
-		ctx, done = in.Within()
+	if !in.InTime(func(ctx context.Context) { votes = votesOf(ctx, p, pool, in, records, rng) }) {
+		return make([]int, pool.Rows())
 	}
-	defer done()
-	defer func() {
-		if recover() != nil || ctx.Err() != nil {
-			votes = make([]int, pool.Rows())
-		}
-	}()
+	return votes
+}
+
+func votesOf(ctx context.Context, p study.Plan, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, rng *rand.Rand) []int {
 	if p.Learner == learners.Any && in.Voter.Vote != nil {
 		votes, err := in.Voter.Vote(ctx, p.Schema, records, pool.Encoded)
 		if err != nil || len(votes) != pool.Rows() {

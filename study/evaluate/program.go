@@ -53,20 +53,11 @@ func (h *histograms) own(in study.Inputs, r *dataset.Records) []float64 {
 }
 
 // answer is one probability for each row, or nothing.
-func (h *histograms) answer(in study.Inputs, rows *mat.Dense) (scores []float64) {
-	ctx, done := context.Background(), context.CancelFunc(func() {})
-	if in.Within != nil {
-		ctx, done = in.Within()
-	}
-	defer done()
-	defer func() {
-		if recover() != nil || ctx.Err() != nil {
-			scores = nil
-		}
-	}()
-	n, _ := rows.Dims()
-	scores, err := in.Scorer(ctx, h.plan.Schema, rows)
-	if err != nil || len(scores) != n {
+func (h *histograms) answer(in study.Inputs, rows *mat.Dense) []float64 {
+	var scores []float64
+	var err error
+	done := in.InTime(func(ctx context.Context) { scores, err = in.Scorer(ctx, h.plan.Schema, rows) })
+	if n, _ := rows.Dims(); !done || err != nil || len(scores) != n {
 		return nil
 	}
 	for _, p := range scores {
