@@ -49,30 +49,24 @@ const (
 	mostOdds = 10
 )
 
-const normal95 = 1.959963984540054 // a normal's 97.5 % quantile
-
 // NewCoefficients are those of a fit to released sums, nil where it has none: more than
 // two classes, or no model better than noise.
 func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit aggregation.CrossFit) *Coefficients {
-	of, ok := fit.OneStep()
-	if !ok {
+	all := Diagnose(p.Schema, p.Map, pool, fit)
+	if all == nil {
 		return nil
 	}
 	out := &Coefficients{Class: p.Schema.Classes()[1]}
-	for _, c := range contrastsOf(p.Schema, p.Map, pool) {
-		out.Of = append(out.Of, c.coefficient(of))
-	}
-	if out.Of == nil {
-		return nil
+	for _, d := range all {
+		out.Of = append(out.Of, d.Coefficient)
 	}
 	return out
 }
 
-func (c contrasted) coefficient(of aggregation.OneStep) Coefficient {
-	along := of.Along(c.by)
+func (c contrasted) coefficient(along aggregation.Contrast) Coefficient {
 	out := Coefficient{Contrast: c.Contrast, Untold: Untold(along, c.kept, c.rows)}
 	if out.Untold == "" {
-		off := normal95 * along.SD
+		off := aggregation.Normal95 * along.SD
 		out.LogOdds = &Estimate{Value: along.Value, SD: along.SD, Low: along.Value - off, High: along.Value + off}
 	}
 	return out
@@ -109,7 +103,8 @@ func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool, fit aggregati
 		return nil
 	}
 	for _, c := range contrastsOf(s, m, pool) {
-		all = append(all, Diagnosed{c.coefficient(of), of.Along(c.by), c.by, c.kept, c.rows})
+		along := of.Along(c.by)
+		all = append(all, Diagnosed{c.coefficient(along), along, c.by, c.kept, c.rows})
 	}
 	return all
 }

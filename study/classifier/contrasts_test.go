@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation"
 	"caucus/auxdata"
 	"caucus/dataset"
 )
@@ -119,7 +120,7 @@ func TestContrastsLost(t *testing.T) {
 // TestCoefficientWords: what people are told of an interval.
 func TestCoefficientWords(t *testing.T) {
 	estimate := func(value, sd float64) *Estimate {
-		return &Estimate{value, sd, value - normal95*sd, value + normal95*sd}
+		return &Estimate{value, sd, value - aggregation.Normal95*sd, value + aggregation.Normal95*sd}
 	}
 	c := Coefficients{Class: "yes", Of: []Coefficient{
 		{Contrast: Contrast{Column: "age", Per: 10}, LogOdds: estimate(math.Ln2, .1)},

@@ -82,20 +82,15 @@ func (o *Outlook) gathered(epsilon float64, parties int, records float64) (aggre
 		}
 		o.variance[epsilon] = variance
 	}
-	g := aggregation.Gathered{Parties: parties, Records: records, Draws: 1}
+	g := aggregation.Gathered{Parties: parties, Records: records, Draws: float64(o.plan.Draws(parties))}
 	if o.own > 0 { // without noise there is nothing to scale
 		g.Scale = variance / o.own
 	}
 	if most := float64(o.offer.MostRecords); most > 0 {
 		g.Records = math.Min(g.Records, most)
 	}
-	switch {
-	case o.offer.EachRecord:
+	if o.offer.EachRecord {
 		g.Draws = float64(parties) * g.Records
-	case o.plan.Noise == study.NoiseSite:
-		g.Draws = float64(parties)
-	case o.plan.Noise == study.NoiseAggregators:
-		g.Draws = study.Servers
 	}
 	return g, nil
 }
