@@ -111,7 +111,7 @@ func TestAnswerInterval(t *testing.T) {
 		t.Fatalf("no interval: %+v", a)
 	}
 	all := math.Sqrt(a.Noise*a.Noise + a.Left*a.Left + a.Sampling*a.Sampling + a.Records*a.Records + a.Shift*a.Shift)
-	if half := (*a.High - *a.Low) / 2; half < normal95*all || half > 2.6*all { // t of 6 degrees of freedom: 2.45
+	if half := (*a.High - *a.Low) / 2; half < Normal95*all || half > 2.6*all { // t of 6 degrees of freedom: 2.45
 		t.Errorf("an interval of ± %.4f for errors of %.4f", half, all)
 	}
 	if a.R2 < 0.5 || a.Moved == 0 || a.Records == 0 || a.Shift == 0 {

@@ -20,12 +20,14 @@ type Calibration struct {
 
 // Interval is the slope's 95 % interval: its logarithm is nearer to normal than it is.
 func (c Calibration) Interval() (low, high float64) {
-	by := math.Exp(normal95 * c.SlopeSD / c.Slope)
+	by := math.Exp(Normal95 * c.SlopeSD / c.Slope)
 	return c.Slope / by, c.Slope * by
 }
 
+// Normal95 is a normal's 97.5 % quantile: so many deviations either way hold 95 %.
+const Normal95 = 1.959963984540054
+
 const (
-	normal95 = 1.959963984540054 // a normal's 97.5 % quantile
 	// calibrationDraws give the correction of a fit in several columns, to a sixth of
 	// what one draw scatters by.
 	calibrationDraws = 32

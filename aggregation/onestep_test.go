@@ -42,7 +42,7 @@ func TestOneStep(t *testing.T) {
 				t.Errorf("weight %d: %+v", j, c)
 			}
 			weights++
-			if math.Abs(c.Value-trial.truth.W.At(j, 0)) <= normal95*c.SD {
+			if math.Abs(c.Value-trial.truth.W.At(j, 0)) <= Normal95*c.SD {
 				held++
 			}
 		}

@@ -1,6 +1,10 @@
 package describe
 
-import "math"
+import (
+	"math"
+
+	"caucus/aggregation"
+)
 
 // Estimate is a number with how sure it is. All of it comes from counts as they were
 // released: those that are shown, none below 0, are biased where few records are.
@@ -15,13 +19,9 @@ type Estimate struct {
 	NoiseHigh float64 `json:"noise_high"`
 }
 
-const (
-	// normal95 is the 97.5th percent point of the normal law.
-	normal95 = 1.959963984540054
-	// leastTotal is how many standard deviations of its noise a total must have for
-	// anything to be said of shares and means in it.
-	leastTotal = 4
-)
+// leastTotal is how many standard deviations of its noise a total must have for
+// anything to be said of shares and means in it.
+const leastTotal = 4
 
 // sampled is a total over records, with the variance of its noise.
 type sampled struct{ value, noise float64 }
@@ -37,7 +37,7 @@ func ratio(above, below sampled, perRecord float64) *Estimate {
 	}
 	e := Estimate{Value: above.value / n}
 	fieller := func(variance float64) (low, high float64) {
-		z2 := normal95 * normal95
+		z2 := aggregation.Normal95 * aggregation.Normal95
 		a, b := n*n-z2*below.noise, above.value*n
 		root := math.Sqrt(math.Max(0, z2*(n*n*variance+above.value*above.value*below.noise-z2*variance*below.noise)))
 		return (b - root) / a, (b + root) / a
@@ -134,7 +134,7 @@ func (n number) moments() (mean, sd *Estimate) {
 	noise /= n.total.value * n.total.value
 	sampling := math.Max(fourth-variance*variance, 0) / n.total.value
 	at := func(off float64) float64 { return math.Sqrt(math.Max(0, variance+off)) }
-	wide, narrow := normal95*math.Sqrt(noise+sampling), normal95*math.Sqrt(noise)
+	wide, narrow := aggregation.Normal95*math.Sqrt(noise+sampling), aggregation.Normal95*math.Sqrt(noise)
 	sd = &Estimate{at(0), at(-wide), at(wide), at(-narrow), at(narrow)}
 	return mean.within(0, 1), sd.within(0, 0.5)
 }
@@ -165,7 +165,7 @@ func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 			variance += total * p * (1 - p)
 		}
 		beyond[j] = below - p*total
-		if edge := normal95 * math.Sqrt(variance); math.Abs(beyond[j]) <= edge {
+		if edge := aggregation.Normal95 * math.Sqrt(variance); math.Abs(beyond[j]) <= edge {
 			beyond[j] = 0
 		}
 	}

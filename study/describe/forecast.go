@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"caucus/aggregation"
 	"caucus/study"
 )
 
@@ -22,15 +23,15 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	line("± %.3g records a count, the standard deviation of its noise, of about %d records in all", sd, size.Records)
 	if q.terms.Count {
-		line("a 95 %% interval of ± %.3g records, or ± %.2g %% of all", normal95*sd, 100*normal95*sd/all)
+		line("a 95 %% interval of ± %.3g records, or ± %.2g %% of all", aggregation.Normal95*sd, 100*aggregation.Normal95*sd/all)
 	} else {
-		line("a share of all records ± %.2g %% of noise in 95 of 100 draws, of a quarter of them ± %.2g %%", 100*normal95*sd/all, 400*normal95*sd/all)
+		line("a share of all records ± %.2g %% of noise in 95 of 100 draws, of a quarter of them ± %.2g %%", 100*aggregation.Normal95*sd/all, 400*aggregation.Normal95*sd/all)
 	}
 	for _, c := range q.columns {
 		if c.levels != nil {
 			continue
 		}
-		off := normal95 * sd * math.Sqrt(meanNoise(c.bins())) / all
+		off := aggregation.Normal95 * sd * math.Sqrt(meanNoise(c.bins())) / all
 		if c.log {
 			line("the geometric mean of %s ± %.2g %% of noise", c.name, 100*math.Expm1(off*(c.scale(1)-c.scale(0))))
 		} else {
