@@ -112,25 +112,37 @@ func (p Program) Find() (string, error) {
 // code but 0 or after its time there is no answer, and the error says why; what it
 // wrote to its standard error last is in it. It may hold what the records hold: it is
 // for the eyes of whose records they are.
-func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) (votes []int, err error) {
-	dir, err := os.MkdirTemp(p.Scratch, "voter-")
+func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error) {
+	n, _ := rows.Dims()
+	answer, err := p.ask(ctx, "classifier", longest(s.Classes(), n), func(dir string) error {
+		return write(dir, s, labelled, rows)
+	}, recordsFile, poolFile, schemaFile)
 	if err != nil {
-		return nil, fmt.Errorf("run classifier: %w", err)
+		return nil, err
+	}
+	return parse(answer, s.Classes(), n)
+}
+
+// ask runs the program on files that write writes into a folder of their own, which is
+// gone afterwards, and returns its answer, of at most so many bytes. What is its name in
+// errors.
+func (p Program) ask(ctx context.Context, what string, most int, write func(dir string) error, files ...string) (answer []byte, err error) {
+	dir, err := os.MkdirTemp(p.Scratch, what+"-")
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", what, err)
 	}
 	defer func() {
 		if gone := os.RemoveAll(dir); err == nil && gone != nil {
-			votes, err = nil, fmt.Errorf("run classifier: remove its files: %w", gone)
+			answer, err = nil, fmt.Errorf("run %s: remove its files: %w", what, gone)
 		}
 	}()
-	if err := write(dir, s, labelled, rows); err != nil {
-		return nil, fmt.Errorf("run classifier: %w", err)
+	if err := write(dir); err != nil {
+		return nil, fmt.Errorf("run %s: %w", what, err)
 	}
-	n, _ := rows.Dims()
-	answer, err := p.run(ctx, dir, longest(s.Classes(), n), recordsFile, poolFile, schemaFile)
-	if err != nil {
-		return nil, fmt.Errorf("classifier: %w", err)
+	if answer, err = p.run(ctx, dir, most, files...); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	return parse(answer, s.Classes(), n)
+	return answer, nil
 }
 
 // write writes the program's files.

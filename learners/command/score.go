@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -23,27 +22,17 @@ const longestScore = 40
 // It is run in Dir as Command RECORDS SCHEMA: RECORDS is as POOL in Vote, and SCHEMA as
 // there. It answers on its standard output, one line for each row, in order: a decimal
 // number from 0 to 1. Errors are as Vote's.
-func (p Program) Score(ctx context.Context, s dataset.Schema, rows *mat.Dense) (scores []float64, err error) {
-	dir, err := os.MkdirTemp(p.Scratch, "scorer-")
-	if err != nil {
-		return nil, fmt.Errorf("run scorer: %w", err)
-	}
-	defer func() {
-		if gone := os.RemoveAll(dir); err == nil && gone != nil {
-			scores, err = nil, fmt.Errorf("run scorer: remove its files: %w", gone)
-		}
-	}()
+func (p Program) Score(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error) {
 	s.Missing = "" // an empty cell, whatever the site writes
-	if err := writeCSV(filepath.Join(dir, recordsFile), s, rows, "", nil); err != nil {
-		return nil, fmt.Errorf("run scorer: %w", err)
-	}
-	if err := writeSchema(dir, s); err != nil {
-		return nil, fmt.Errorf("run scorer: %w", err)
-	}
 	n, _ := rows.Dims()
-	answer, err := p.run(ctx, dir, (n+1)*longestScore, recordsFile, schemaFile)
+	answer, err := p.ask(ctx, "scorer", (n+1)*longestScore, func(dir string) error {
+		if err := writeCSV(filepath.Join(dir, recordsFile), s, rows, "", nil); err != nil {
+			return err
+		}
+		return writeSchema(dir, s)
+	}, recordsFile, schemaFile)
 	if err != nil {
-		return nil, fmt.Errorf("scorer: %w", err)
+		return nil, err
 	}
 	return parseScores(answer, n)
 }
