@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -174,10 +173,7 @@ func EnrolAccept(c Config, file []byte, typed string) (who protocol.Caller, err 
 		if err := ownFolder(c, who.Name); err != nil {
 			return err
 		}
-		if err := id.Save(IdentityFile(c)); err != nil {
-			return err
-		}
-		return os.Remove(enrolmentFile(c))
+		return enrolled(c, id)
 	})
 	return who, err
 }

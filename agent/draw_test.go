@@ -51,13 +51,9 @@ func TestDrawTellsNothing(t *testing.T) {
 							time.Sleep(takes)
 						}
 					}
-					a, err := r.open()
-					if err != nil {
-						t.Fatal(err)
-					}
-					a.preparation.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
+					a, h := r.heard(t)
 					c := c
-					c.heard = heard{r.coordinatorDouble, &spoken{from: time.Now()}}
+					c.heard = h
 					a.link = &c
 					ctx, cancel := c.s.listening()
 					defer cancel()

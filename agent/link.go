@@ -68,16 +68,21 @@ func Enrol(ctx context.Context, c Config, invitation string) (protocol.Caller, e
 		if err != nil {
 			return err
 		}
-		if err := id.Save(IdentityFile(c)); err != nil {
-			return err
-		}
-		if err := os.Remove(enrolmentFile(c)); err != nil {
+		if err := enrolled(c, id); err != nil {
 			return err
 		}
 		who, err = id.Caller()
 		return err
 	})
 	return who, err
+}
+
+// enrolled keeps an identity, whose enrolment is over.
+func enrolled(c Config, id protocol.Identity) error {
+	if err := id.Save(IdentityFile(c)); err != nil {
+		return err
+	}
+	return os.Remove(enrolmentFile(c))
 }
 
 // enrolling runs fn while this process holds the state folder, which it makes.

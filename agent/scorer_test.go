@@ -58,13 +58,7 @@ func TestScorerFails(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := scoredRig(dir, c.line)
 			r.config.Poll = 150 * time.Millisecond
-			a, err := r.open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			a.preparation.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
-			h := heard{r.coordinatorDouble, &spoken{from: time.Now()}}
-			a.link = h
+			a, h := r.heard(t)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			if err := a.Run(ctx); err != nil {

@@ -49,6 +49,19 @@ type heard struct {
 	s *spoken
 }
 
+// heard is an agent of the rig, whose pauses have no chance in them, and what is heard of it.
+func (r *rig) heard(t *testing.T) (*Agent, heard) {
+	t.Helper()
+	a, err := r.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.preparation.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
+	h := heard{r.coordinatorDouble, &spoken{from: time.Now()}}
+	a.link = h
+	return a, h
+}
+
 func (h heard) note(what string) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -91,13 +104,7 @@ func TestTimeTellsNothing(t *testing.T) {
 					r := rigIn(dir, propose)
 					r.config.Poll = 150 * time.Millisecond
 					r.config.Policy.Learners = learners.Names()
-					a, err := r.open()
-					if err != nil {
-						t.Fatal(err)
-					}
-					a.preparation.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
-					h := heard{r.coordinatorDouble, &spoken{from: time.Now()}}
-					a.link = h
+					a, h := r.heard(t)
 					prepare := a.preparation.prepare
 					a.preparation.prepare = func(ctx context.Context, w window) draft {
 						made := prepare(ctx, w)
@@ -228,13 +235,7 @@ func TestWindowsFollow(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rigIn(dir, nil)
 			r.config.Poll = 4 * time.Second
-			a, err := r.open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			a.preparation.hurry, a.jitter = false, func(d time.Duration) time.Duration { return d }
-			h := heard{r.coordinatorDouble, &spoken{from: time.Now()}}
-			a.link = h
+			a, h := r.heard(t)
 			a.preparation.prepare = func(ctx context.Context, w window) draft {
 				h.note("read")
 				a.clock.Sleep(ctx, takes)
