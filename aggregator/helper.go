@@ -162,17 +162,25 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []Offer) (
 	if len(offers) > batch {
 		return fail(fmt.Errorf("%d at once, at most %d are taken", len(offers), batch))
 	}
+	before := make([]contribution, len(offers))
+	there := make([]bool, len(offers))
+	if err := s.view(ctx, plan, func(tx *transaction) (err error) {
+		for i, o := range offers {
+			if before[i], there[i], err = tx.contribution(o.Party); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return fail(err)
+	}
 	answers := make([]Answer, len(offers))
 	var fresh []checked
 	for i, o := range offers {
 		if slices.ContainsFunc(offers[:i], func(p Offer) bool { return p.Party == o.Party }) {
 			return fail(fmt.Errorf("%w: party %s is in one call twice", ErrConflict, o.Party))
 		}
-		var c contribution
-		var found bool
-		if err := s.view(ctx, plan, func(tx *transaction) error { c, found, err = tx.contribution(o.Party); return err }); err != nil {
-			return fail(err)
-		}
+		c, found := before[i], there[i]
 		switch {
 		case found && c.digest != o.digest():
 			return fail(fmt.Errorf("%w: party %s contributed something else", ErrConflict, o.Party))
