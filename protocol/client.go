@@ -179,7 +179,14 @@ type Study struct {
 	Awaited []string `json:"awaited"`
 	// Standings are what the missing said when they called last, for operators.
 	Standings []Standing `json:"standings,omitempty"`
+	// Helper is the helper's acceptance of a study with noise by aggregators, as the
+	// coordinator passed it on: nothing in it is checked here, which takes the helper's key
+	// (aggregator.CheckAcceptance). Empty where none was passed on.
+	Helper Signed `json:"-"`
 }
+
+// MaxAcceptance is the most bytes that a helper's acceptance has: one has about 2,100.
+const MaxAcceptance = 16 << 10
 
 // Listing is an answer to Studies.
 type Listing struct {
@@ -287,6 +294,10 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 				return Study{}, err
 			}
 			s.PoolBytes = part.PoolBytes
+			s.Helper = Signed{part.Helper.GetDocument(), part.Helper.GetSignature()}
+			if n := len(s.Helper.Document) + len(s.Helper.Signature); n > MaxAcceptance {
+				return Study{}, fmt.Errorf("%w: a helper's acceptance of %d bytes", ErrTooLarge, n)
+			}
 			for _, a := range part.Amendments {
 				s.Amendments = append(s.Amendments, study.SignedAmendment{Document: a.GetDocument(), Signature: a.GetSignature()})
 			}

@@ -580,7 +580,10 @@ type StudyPart struct {
 	// The plan's amendments, oldest first.
 	Amendments []*Signed `protobuf:"bytes,8,rep,name=amendments,proto3" json:"amendments,omitempty"`
 	// What the missing parties said when they called last; for operators.
-	Standings     []*Standing `protobuf:"bytes,9,rep,name=standings,proto3" json:"standings,omitempty"`
+	Standings []*Standing `protobuf:"bytes,9,rep,name=standings,proto3" json:"standings,omitempty"`
+	// In the first part, of a study with noise by aggregators that is open: the helper's
+	// acceptance, as the helper signed it. The coordinator answers for nothing in it.
+	Helper        *Signed `protobuf:"bytes,10,opt,name=helper,proto3" json:"helper,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -674,6 +677,13 @@ func (x *StudyPart) GetAmendments() []*Signed {
 func (x *StudyPart) GetStandings() []*Standing {
 	if x != nil {
 		return x.Standings
+	}
+	return nil
+}
+
+func (x *StudyPart) GetHelper() *Signed {
+	if x != nil {
+		return x.Helper
 	}
 	return nil
 }
@@ -3010,7 +3020,7 @@ const file_caucus_proto_rawDesc = "" +
 	"amendments\x18\f \x01(\rR\n" +
 	"amendments\"$\n" +
 	"\fStudyRequest\x12\x14\n" +
-	"\x05study\x18\x01 \x01(\tR\x05study\"\xd6\x02\n" +
+	"\x05study\x18\x01 \x01(\tR\x05study\"\x81\x03\n" +
 	"\tStudyPart\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.caucus.v1.SummaryR\asummary\x12\x1d\n" +
 	"\n" +
@@ -3023,7 +3033,9 @@ const file_caucus_proto_rawDesc = "" +
 	"\n" +
 	"amendments\x18\b \x03(\v2\x11.caucus.v1.SignedR\n" +
 	"amendments\x121\n" +
-	"\tstandings\x18\t \x03(\v2\x13.caucus.v1.StandingR\tstandings\"^\n" +
+	"\tstandings\x18\t \x03(\v2\x13.caucus.v1.StandingR\tstandings\x12)\n" +
+	"\x06helper\x18\n" +
+	" \x01(\v2\x11.caucus.v1.SignedR\x06helper\"^\n" +
 	"\bStanding\x12\x14\n" +
 	"\x05party\x18\x01 \x01(\tR\x05party\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\x12(\n" +
@@ -3274,81 +3286,82 @@ var file_caucus_proto_depIdxs = []int32{
 	12, // 6: caucus.v1.StudyPart.plan:type_name -> caucus.v1.Chunk
 	10, // 7: caucus.v1.StudyPart.amendments:type_name -> caucus.v1.Signed
 	9,  // 8: caucus.v1.StudyPart.standings:type_name -> caucus.v1.Standing
-	14, // 9: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
-	12, // 10: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	23, // 11: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	27, // 12: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
-	12, // 13: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
-	32, // 14: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
-	34, // 15: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
-	36, // 16: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
-	12, // 17: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	45, // 18: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
-	10, // 19: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
-	47, // 20: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
-	12, // 21: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
-	45, // 22: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
-	0,  // 23: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
-	0,  // 24: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
-	2,  // 25: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
-	7,  // 26: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
-	11, // 27: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
-	13, // 28: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	15, // 29: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
-	11, // 30: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	17, // 31: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
-	19, // 32: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	21, // 33: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	24, // 34: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	26, // 35: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	35, // 36: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	7,  // 37: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	39, // 38: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	7,  // 39: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
-	40, // 40: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
-	7,  // 41: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	37, // 42: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	41, // 43: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
-	43, // 44: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
-	46, // 45: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
-	29, // 46: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
-	29, // 47: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
-	31, // 48: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
-	29, // 49: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
-	29, // 50: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
-	1,  // 51: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 52: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	5,  // 53: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	8,  // 54: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	12, // 55: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	10, // 56: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	16, // 57: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	12, // 58: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	18, // 59: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
-	20, // 60: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	22, // 61: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	25, // 62: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	28, // 63: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 64: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	6,  // 65: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	6,  // 66: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	6,  // 67: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
-	6,  // 68: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
-	6,  // 69: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	38, // 70: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	42, // 71: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
-	44, // 72: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
-	48, // 73: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
-	29, // 74: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
-	30, // 75: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
-	33, // 76: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
-	29, // 77: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
-	29, // 78: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
-	51, // [51:79] is the sub-list for method output_type
-	23, // [23:51] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	10, // 9: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
+	14, // 10: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
+	12, // 11: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
+	23, // 12: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
+	27, // 13: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
+	12, // 14: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
+	32, // 15: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
+	34, // 16: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
+	36, // 17: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	12, // 18: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
+	45, // 19: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
+	10, // 20: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
+	47, // 21: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
+	12, // 22: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
+	45, // 23: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
+	0,  // 24: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
+	0,  // 25: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
+	2,  // 26: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
+	7,  // 27: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
+	11, // 28: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
+	13, // 29: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
+	15, // 30: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	11, // 31: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	17, // 32: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
+	19, // 33: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	21, // 34: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	24, // 35: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	26, // 36: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	35, // 37: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	7,  // 38: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	39, // 39: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	7,  // 40: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
+	40, // 41: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	7,  // 42: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	37, // 43: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	41, // 44: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
+	43, // 45: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
+	46, // 46: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
+	29, // 47: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
+	29, // 48: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
+	31, // 49: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
+	29, // 50: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
+	29, // 51: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
+	1,  // 52: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 53: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 54: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 55: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 56: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 57: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 58: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 59: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 60: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
+	20, // 61: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	22, // 62: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	25, // 63: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	28, // 64: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 65: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 66: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 67: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 68: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 69: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 70: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	38, // 71: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	42, // 72: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
+	44, // 73: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
+	48, // 74: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
+	29, // 75: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
+	30, // 76: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
+	33, // 77: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
+	29, // 78: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
+	29, // 79: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
+	52, // [52:80] is the sub-list for method output_type
+	24, // [24:52] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_caucus_proto_init() }
