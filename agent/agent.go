@@ -71,6 +71,11 @@ func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Con
 		s.close()
 		return nil, err
 	}
+	if err := c.Policy.Helper.another(l.Keys()); err != nil {
+		l.Close()
+		s.close()
+		return nil, fmt.Errorf("agent config: %w", err)
+	}
 	log := c.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

@@ -129,7 +129,9 @@ func (s *state) checkLocally(ctx context.Context, id protocol.Identity) []Findin
 
 // checkFolder looks at what lies in the state folder, and at the policy.
 func (s *state) checkFolder(ctx context.Context, id protocol.Identity) []Finding {
-	return append([]Finding{checkCertificate(id, s.config.now()), checkPolicy(s.config.Policy), s.checkLedger(ctx), checkDisk(s.config.State)}, append(s.config.checkLearner(), s.config.checkScorer()...)...)
+	all := append([]Finding{checkCertificate(id, s.config.now()), checkPolicy(s.config.Policy)}, checkHelper(s.config.Policy.Helper, id)...)
+	all = append(all, s.checkLedger(ctx), checkDisk(s.config.State))
+	return append(append(all, s.config.checkLearner()...), s.config.checkScorer()...)
 }
 
 // checkCertificate says how long an agent's own certificate lasts.
@@ -174,6 +176,23 @@ func checkPolicy(p Policy) Finding {
 	}
 	who := map[string]string{ApproveByPolicy: "nobody is asked", ApproveByPerson: "a person approves", ApproveByTwo: "two persons approve"}[p.Approval]
 	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "), strings.Join(p.Noise, ", "), strings.Join(most, ", "), who)
+}
+
+// checkHelper says which helper this site trusts, so that a person can hold its keys against
+// what the helper's own operator says.
+func checkHelper(h Helper, id protocol.Identity) []Finding {
+	const about = "helper"
+	if !h.named() {
+		return nil
+	}
+	keys, err := id.Keys()
+	if err == nil {
+		err = h.another(keys)
+	}
+	if err != nil {
+		return []Finding{problem(about, "%v", err)}
+	}
+	return []Finding{fine(about, "%s", h.words())}
 }
 
 // checkLedger walks the whole ledger, and says what is left of it.

@@ -32,11 +32,14 @@ const (
 // name is refused, so the zero Policy refuses everything.
 type Policy struct {
 	// Kinds, Mechanisms and Noise hold the allowed names: classify; cross,
-	// tally, …; site, coordinator. With noise: coordinator the site's exact
-	// votes or sums reach the coordinator.
+	// tally, …; site, coordinator, aggregators. With noise: coordinator the site's exact
+	// votes or sums reach the coordinator; with aggregators they do where it works together
+	// with the helper, and else nobody.
 	Kinds      []string `yaml:"kinds"`
 	Mechanisms []string `yaml:"mechanisms"`
 	Noise      []string `yaml:"noise"`
+	// Helper is the second server that this site trusts, for noise: aggregators.
+	Helper Helper `yaml:"helper"`
 	// Learners are the classifiers that this site trains; where none is named,
 	// the default (softmax) alone. All of them end within public bounds. any is for
 	// plans that let each site choose its own, also a program (learner, scorer, above).
@@ -114,9 +117,12 @@ func (p Policy) Validate() error {
 		}
 	}
 	for _, n := range p.Noise {
-		if n != study.NoiseSite && n != study.NoiseCoordinator {
-			return fmt.Errorf("noise: %q: want %s or %s", n, study.NoiseSite, study.NoiseCoordinator)
+		if n != study.NoiseSite && n != study.NoiseCoordinator && n != study.NoiseAggregators {
+			return fmt.Errorf("noise: %q: want %s, %s or %s", n, study.NoiseSite, study.NoiseCoordinator, study.NoiseAggregators)
 		}
+	}
+	if err := p.Helper.validate(slices.Contains(p.Noise, study.NoiseAggregators)); err != nil {
+		return fmt.Errorf("helper: %w", err)
 	}
 	for _, m := range p.Mechanisms {
 		if !slices.Contains(kinds.Mechanisms(), m) {
@@ -168,7 +174,9 @@ func (p Policy) Objections(plan study.Plan) []string {
 	}
 	allowed("kind", plan.Kind, p.Kinds)
 	allowed("mechanism", plan.Mechanism, p.Mechanisms)
-	allowed("noise", plan.Noise, p.Noise)
+	if no := p.noiseObjection(plan); no != "" {
+		object("%s", no)
+	}
 	if most, ok := p.Study[plan.Unit]; !ok {
 		object("unit %s is not allowed: the policy allows %s", plan.Unit, oneOf(unitNames(p.Study)))
 	} else {

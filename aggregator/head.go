@@ -32,7 +32,7 @@ func pinOf(sealing []byte) Digest {
 	if sealing == nil {
 		return Digest{}
 	}
-	return protocol.SealingPin(sealing)
+	return Digest(protocol.SealingPin(sealing))
 }
 
 func writeMark(path string, m mark) error {

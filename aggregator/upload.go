@@ -92,7 +92,7 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, sealing []by
 // Pins are what a party was told of a helper, by other ways than its coordinator's.
 type Pins struct {
 	Signing protocol.SignerKey
-	Sealing [sha256.Size]byte // protocol.SealingPin
+	Sealing protocol.KeyPin
 }
 
 // CheckAcceptance says whether a party may contribute to a study: its helper, known by pins,

@@ -70,8 +70,27 @@ func (k *SealingKey) Save(path string) error {
 // Public is what others seal to, 1216 bytes.
 func (k *SealingKey) Public() []byte { return k.key.PublicKey().Bytes() }
 
-// SealingPin is the SHA-256 of a public sealing key: what a party's policy pins.
-func SealingPin(public []byte) [sha256.Size]byte { return sha256.Sum256(public) }
+// KeyPin is the SHA-256 of a public sealing key: what a party's policy pins. As text it is
+// hexadecimal.
+type KeyPin [sha256.Size]byte
+
+// SealingPin is that of a public sealing key.
+func SealingPin(public []byte) KeyPin { return sha256.Sum256(public) }
+
+// String is the pin in hexadecimal.
+func (p KeyPin) String() string { return hex.EncodeToString(p[:]) }
+
+// MarshalText writes hexadecimal.
+func (p KeyPin) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, p[:]), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (p *KeyPin) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(p)) {
+		return fmt.Errorf("read pin of a sealing key: have %d characters, want %d", len(text), hex.EncodedLen(len(p)))
+	}
+	_, err := hex.Decode(p[:], text)
+	return err
+}
 
 // ShareBinding says what a sealed share belongs to. It is authenticated with the share: a
 // box opens under its own binding only.
