@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"caucus/protocol"
 	"caucus/study"
@@ -52,6 +53,9 @@ func Enrol(ctx context.Context, c Config, invitation string) (protocol.Caller, e
 	if err != nil {
 		return fail(err)
 	}
+	if i.Role == protocol.RoleToken {
+		return fail(errors.New("this is a join token: give it as --token"))
+	}
 	if i.Role != protocol.RoleParty {
 		return fail(fmt.Errorf("the invitation is for role %s; an agent needs one for a party", i.Role))
 	}
@@ -75,6 +79,67 @@ func Enrol(ctx context.Context, c Config, invitation string) (protocol.Caller, e
 		return err
 	})
 	return who, err
+}
+
+// Join takes a place of a join token, under a name within its prefix, or, where name is
+// empty, one that the coordinator gives. If it fails or is interrupted, run it again: the
+// key that was made is on the disk, and takes one place only. An agent that is enrolled
+// at this coordinator already is left as it is, so that whoever sets up machines may
+// repeat it; before says so.
+func Join(ctx context.Context, c Config, token, name string) (who protocol.Caller, before bool, err error) {
+	fail := func(err error) (protocol.Caller, bool, error) {
+		return protocol.Caller{}, false, fmt.Errorf("enrol: %w", err)
+	}
+	v, err := protocol.ParseInvitation(token)
+	if err != nil {
+		return fail(err)
+	}
+	if v.Role != protocol.RoleToken {
+		return fail(fmt.Errorf("this is no join token, but an invitation of %s %s: give it as --invitation", v.Role, v.Name))
+	}
+	err = enrolling(c, func() error {
+		had, party, err := identity(c)
+		switch {
+		case err == nil:
+			before = true
+			who, err = had.Caller()
+			return errors.Join(err, joined(c, had, string(party), v, name))
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+		e, err := newEnrolment(c)
+		if err != nil {
+			return err
+		}
+		id, err := protocol.Join(ctx, v, e, name, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now})
+		if err != nil {
+			return err
+		}
+		if err := enrolled(c, id); err != nil {
+			return err
+		}
+		who, err = id.Caller()
+		return err
+	})
+	return who, before, err
+}
+
+// joined refuses to leave an identity as it is that is not what a token and a name would
+// give: it is of another coordinator, of another name, or over.
+func joined(c Config, had protocol.Identity, party string, v protocol.Invitation, name string) error {
+	_, until, err := had.Validity()
+	if err != nil {
+		return err
+	}
+	switch {
+	case had.Signer != v.Signer:
+		return fmt.Errorf("%s belongs to party %s of another coordinator, and so does its ledger: give this one a state folder of its own", c.State, party)
+	case name != "" && name != party:
+		return fmt.Errorf("%s belongs to party %s, and so does its ledger; this is for %s: give that party a state folder of its own", c.State, party, name)
+	case !c.now().Before(until):
+		return fmt.Errorf("the certificate of %s ended on %s: ask the operator for an invitation of that name; a join token makes new parties only", party, until.Format(time.DateOnly))
+	}
+	return nil
 }
 
 // enrolled keeps an identity, whose enrolment is over.

@@ -30,19 +30,10 @@ func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteRep
 	if err := protocol.CheckName(r.Name); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
 	}
-	valid, now := time.Duration(r.ValidSeconds)*time.Second, s.config.Clock.Now()
-	if r.ValidSeconds == 0 {
-		valid = s.config.InvitationValid
-	}
-	if valid < time.Second || valid > 90*24*time.Hour {
-		return nil, fmt.Errorf("%w: an invitation is good for 1 second to 90 days", protocol.ErrInvalid)
-	}
-	address := r.Address
-	if address == "" {
-		address = s.address()
-	}
-	if err := protocol.CheckAddress(address); err != nil {
-		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
+	now := s.config.Clock.Now()
+	valid, address, err := s.invites(r.ValidSeconds, r.Address)
+	if err != nil {
+		return nil, err
 	}
 	v, serial, err := s.authority.Invite(protocol.Invitation{
 		Coordinator: address, Name: r.Name, Role: role, Expires: now.Add(valid).UTC(),
@@ -52,7 +43,7 @@ func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteRep
 		return nil, err
 	}
 	err = s.store.Update(ctx, func(tx Tx) error {
-		if err := ensureMember(tx, r.Name, role); err != nil {
+		if err := ensureMember(tx, r.Name, role, now); err != nil {
 			return err
 		}
 		return tx.AddInvitation(invitation{Serial: serial, Name: r.Name, Expires: v.Expires})
@@ -64,9 +55,29 @@ func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteRep
 	return &pb.InviteReply{Invitation: v.String(), ExpiresUnixMillis: v.Expires.UnixMilli()}, nil
 }
 
+// invites is how long an invitation or a join token is good, and whom it tells to dial.
+func (s *Server) invites(seconds int64, address string) (valid time.Duration, dial string, err error) {
+	valid = time.Duration(seconds) * time.Second
+	if seconds == 0 {
+		valid = s.config.InvitationValid
+	}
+	if valid < time.Second || valid > 90*24*time.Hour {
+		return 0, "", fmt.Errorf("%w: an invitation is good for 1 second to 90 days", protocol.ErrInvalid)
+	}
+	if dial = address; dial == "" {
+		dial = s.address()
+	}
+	if err := protocol.CheckAddress(dial); err != nil {
+		return 0, "", fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
+	}
+	return valid, dial, nil
+}
+
 // ensureMember makes a member, or finds the one of that name and role. Names that
-// differ in case only would be one file name, and to most people one name.
-func ensureMember(tx Tx, name string, role protocol.Role) error {
+// differ in case only would be one file name, and to most people one name. A name under
+// which somebody came by a join token is not given to another while that one may call:
+// whoever holds a token chooses names, and could have chosen it before.
+func ensureMember(tx Tx, name string, role protocol.Role, now time.Time) error {
 	had, err := tx.Namesake(name)
 	switch {
 	case errors.Is(err, errNone):
@@ -79,6 +90,17 @@ func ensureMember(tx Tx, name string, role protocol.Role) error {
 	is, err := tx.Member(name)
 	if err == nil && is != role {
 		err = fmt.Errorf("%w: %s is a member of role %s: give another name", protocol.ErrExists, name, is)
+	}
+	if err != nil {
+		return err
+	}
+	by, err := tx.CameBy(name)
+	if err != nil || by == "" {
+		return err
+	}
+	valid, err := tx.Outlasting(name, now)
+	if err == nil && valid > 0 {
+		err = fmt.Errorf("%w: %s is enrolled, by join token %s: revoke it first, or give another name", protocol.ErrExists, name, by)
 	}
 	return err
 }
@@ -101,7 +123,7 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 	for _, m := range members {
 		seen, runs := s.presence.member(m.Name, s.config.Clock.Now())
 		reply.Members = append(reply.Members, &pb.Member{
-			SeenUnixMillis: seen, Runs: runs,
+			SeenUnixMillis: seen, Runs: runs, Labels: m.Labels, Token: m.Token,
 			Name: m.Name, Role: string(m.Role), Status: m.Status, ExpiresUnixMillis: m.Expires.UnixMilli(),
 			Alive: slices.Contains(alive, m.Name),
 		})
@@ -129,7 +151,7 @@ func (s *Server) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeRep
 		s.certificates.refresh(context.WithoutCancel(ctx))
 		return nil, err
 	}
-	s.gate.evict(r.Name, revision)
+	s.gate.evict(revision, r.Name)
 	s.rekey(context.WithoutCancel(ctx))
 	s.config.Log.Info("revoked", "party", r.Name, "by", callerOf(ctx).Name)
 	return &pb.RevokeReply{}, nil

@@ -47,19 +47,26 @@ func (s *certificates) of(ctx context.Context, caller protocol.Caller) (until ti
 		if revision, err = tx.Revision(); err != nil {
 			return err
 		}
-		if caller.Role == protocol.RoleInvitation {
+		switch caller.Role {
+		case protocol.RoleInvitation:
 			until, err = s.invited(tx, caller)
+			return err
+		case protocol.RoleToken:
+			until, err = s.joining(tx, caller)
 			return err
 		}
 		c, err = lookUp(tx, caller, s.now())
 		until = c.Expires
 		return err
 	})
-	if err == nil && caller.Role != protocol.RoleInvitation {
+	if err == nil && !enrols(caller.Role) {
 		s.remember(c, revision)
 	}
 	return until, revision, err
 }
+
+// enrols says whether a role may enrol and nothing else: it is no member yet.
+func enrols(r protocol.Role) bool { return r == protocol.RoleInvitation || r == protocol.RoleToken }
 
 // remember keeps a certificate that was looked up at a revision, unless there
 // is a newer one.

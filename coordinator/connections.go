@@ -168,8 +168,11 @@ func (s *connections) admit(c *connection, caller protocol.Caller) {
 		return
 	}
 	name, most := memberOf(caller), s.limits.Connections
-	if caller.Role == protocol.RoleInvitation {
+	switch caller.Role {
+	case protocol.RoleInvitation:
 		most = min(most, invitationConnections)
+	case protocol.RoleToken:
+		most = tokenConnections
 	}
 	switch own := s.of[name]; {
 	case len(own) >= most:
@@ -223,13 +226,13 @@ func (s *connections) forget(c *connection) {
 // that its calls under way are told why they end.
 const farewell = 2 * time.Second
 
-// evict takes the places of a name at once, and closes its connections soon.
-func (s *connections) evict(name string) {
+// evict takes the places of names at once, and closes their connections soon.
+func (s *connections) evict(names map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, own := range s.of {
 		for c := range own {
-			if c.caller.Name == name {
+			if names[c.caller.Name] {
 				s.forget(c)
 				s.clock.AfterFunc(farewell, func() { c.Close() })
 			}

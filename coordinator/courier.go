@@ -25,7 +25,7 @@ func (s *Server) Certify(ctx context.Context, r *pb.CertifyRequest) (*pb.Certify
 	}
 	var der []byte
 	err := s.store.Update(ctx, func(tx Tx) error {
-		if err := ensureMember(tx, r.Name, protocol.RoleParty); err != nil {
+		if err := ensureMember(tx, r.Name, protocol.RoleParty, s.config.Clock.Now()); err != nil {
 			return err
 		}
 		c, err := s.issue(tx, protocol.Caller{Name: r.Name, Role: protocol.RoleParty}, r.SigningRequest)

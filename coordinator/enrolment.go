@@ -12,7 +12,7 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Enrol redeems an invitation: certificate and use are stored in one
+// Enrol redeems an invitation, or a place of a join token: certificate and use are stored in one
 // transaction, before the certificate leaves. The same key again gets the same
 // certificate.
 func (s *Server) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
@@ -20,6 +20,9 @@ func (s *Server) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 	key, err := signingKey(r.SigningRequest)
 	if err != nil {
 		return nil, err
+	}
+	if caller.Role == protocol.RoleToken {
+		return s.join(ctx, caller, key, r)
 	}
 	var der []byte
 	err = s.store.Update(ctx, func(tx Tx) error {

@@ -98,17 +98,21 @@ type call struct {
 // member yet: it is counted by itself, so that one that was lost or stolen takes
 // nothing from the party of that name.
 func memberOf(c protocol.Caller) string {
-	if c.Role == protocol.RoleInvitation {
+	if enrols(c.Role) {
 		return string(c.Role) + "/" + c.Serial
 	}
 	return string(c.Role) + "/" + c.Name
 }
 
-// An invitation needs one call; a second connection is for a retry.
+// An invitation needs one call; a second connection is for a retry. A join token has
+// many holders, who come at once where machines are set up in one go; who finds no place
+// tries again.
 const (
 	invitationConnections = 2
 	invitationCalls       = 2
 	invitationCall        = time.Minute // at most
+	tokenConnections      = 64
+	tokenCalls            = 64
 )
 
 // allowed says which roles may make a call.
@@ -116,7 +120,7 @@ func allowed(method string) []protocol.Role {
 	members := []protocol.Role{protocol.RoleParty, protocol.RoleOperator}
 	switch method {
 	case pb.Enrolment_Enrol_FullMethodName:
-		return []protocol.Role{protocol.RoleInvitation}
+		return []protocol.Role{protocol.RoleInvitation, protocol.RoleToken}
 	case pb.Studies_Contribute_FullMethodName, pb.Studies_Decline_FullMethodName:
 		return []protocol.Role{protocol.RoleParty}
 	case pb.Enrolment_Renew_FullMethodName:
@@ -256,7 +260,7 @@ func (g *gate) enterOnce(ctx context.Context, c *call) (until time.Time, err err
 			err = g.enter(c, revision)
 		}
 		if err != errRevision {
-			if c.caller.Role == protocol.RoleInvitation {
+			if enrols(c.caller.Role) {
 				until = g.clock.Now().Add(invitationCall)
 			}
 			return until, err
@@ -283,8 +287,11 @@ func (g *gate) enter(c *call, revision int64) error {
 	m.starts.fill(now, float64(g.limits.Burst), g.limits.Rate)
 	m.bytes.fill(now, float64(g.limits.Bytes), float64(g.limits.Bytes)/time.Hour.Seconds())
 	most := g.limits.Calls
-	if c.caller.Role == protocol.RoleInvitation {
+	switch c.caller.Role {
+	case protocol.RoleInvitation:
 		most = min(most, invitationCalls)
+	case protocol.RoleToken:
+		most = tokenCalls
 	}
 	switch {
 	case len(m.calls) >= most:
@@ -335,20 +342,24 @@ func (g *gate) uploading(member string) (done func(), err error) {
 	}, nil
 }
 
-// evict ends the calls and connections of a member that was revoked, whatever
-// they are doing. The revision is of that revocation, which is committed.
-func (g *gate) evict(name string, revision int64) {
+// evict ends the calls and connections of members and join tokens that were revoked,
+// whatever they are doing. The revision is of that revocation, which is committed.
+func (g *gate) evict(revision int64, names ...string) {
 	g.certificates.seen(revision)
+	gone := map[string]bool{}
+	for _, name := range names {
+		gone[name] = true
+	}
 	g.mu.Lock()
 	for _, m := range g.meter {
 		for c := range m.calls {
-			if c.caller.Name == name {
-				c.end(revoked(name))
+			if gone[c.caller.Name] {
+				c.end(revoked(c.caller.Name))
 			}
 		}
 	}
 	g.mu.Unlock()
-	g.connections.evict(name)
+	g.connections.evict(gone)
 }
 
 // callKey finds the call that the gate admitted.

@@ -188,5 +188,5 @@ func initSecrets(c Config, o InitOptions) error {
 		return err
 	}
 	defer store.Close()
-	return store.Update(context.Background(), func(tx Tx) error { return addOperator(tx, caller.Name, leaf) })
+	return store.Update(context.Background(), func(tx Tx) error { return addOperator(tx, caller.Name, leaf, now) })
 }

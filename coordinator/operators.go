@@ -42,7 +42,7 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 	if err != nil {
 		return fail(err)
 	}
-	err = store.Update(ctx, func(tx Tx) error { return addOperator(tx, name, leaf) })
+	err = store.Update(ctx, func(tx Tx) error { return addOperator(tx, name, leaf, now) })
 	if err := errors.Join(err, store.Close()); err != nil {
 		return fail(err)
 	}
@@ -50,8 +50,8 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 }
 
 // addOperator stores an operator's certificate, and the operator if need be.
-func addOperator(tx Tx, name string, leaf *x509.Certificate) error {
-	if err := ensureMember(tx, name, protocol.RoleOperator); err != nil {
+func addOperator(tx Tx, name string, leaf *x509.Certificate, now time.Time) error {
+	if err := ensureMember(tx, name, protocol.RoleOperator, now); err != nil {
 		return err
 	}
 	return tx.AddCertificate(certificate{Serial: leaf.SerialNumber.Text(16), Name: name, Expires: leaf.NotAfter})

@@ -159,7 +159,11 @@ func (t *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
 	var all []protocol.Member
 	err = t.each(func(scan func(...any) error) error {
 		var m protocol.Member
-		if err := scan(&m.Name, &m.Role); err != nil {
+		var labels string
+		if err := scan(&m.Name, &m.Role, &labels, &m.Token); err != nil {
+			return err
+		}
+		if m.Labels, err = labelsOf(labels); err != nil {
 			return err
 		}
 		d, ms := latest[m.Name], now.UnixMilli()
@@ -175,7 +179,7 @@ func (t *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
 		}
 		all = append(all, m)
 		return nil
-	}, "SELECT name, role FROM members ORDER BY name")
+	}, "SELECT m.name, m.role, m.labels, coalesce(j.token, '') FROM members m LEFT JOIN joined j ON j.name = m.name ORDER BY m.name")
 	return all, err
 }
 
@@ -196,7 +200,7 @@ func (t *sqlTx) AddCertificate(c certificate) error {
 }
 
 func (t *sqlTx) Outlasting(name string, at time.Time) (n int, err error) {
-	err = t.one([]any{&n}, "SELECT count(*) FROM certificates WHERE name = $1 AND expires > $2", name, at.UnixMilli())
+	err = t.one([]any{&n}, "SELECT count(*) FROM certificates WHERE name = $1 AND expires > $2 AND NOT revoked", name, at.UnixMilli())
 	return n, err
 }
 

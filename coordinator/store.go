@@ -36,6 +36,7 @@ var errNone = errors.New("no such row")
 // Tx is one transaction: who there is, which studies, what was contributed.
 type Tx interface {
 	memberTx
+	tokenTx
 	poolTx
 	studyTx
 	contributionTx
@@ -86,6 +87,25 @@ type memberTx interface {
 	Revoke(name string) error
 	// Revision is how many revocations there were.
 	Revision() (int64, error)
+}
+
+// tokenTx is about join tokens and who came by them.
+type tokenTx interface {
+	AddToken(token) error
+	// Token is errNone where there is none of that name; Tokens lists all, newest
+	// first. Used counts the places that Join took.
+	Token(id string) (token, error)
+	Tokens() ([]token, error)
+	// RevokeToken ends a token, and raises the revision.
+	RevokeToken(id string) error
+	// Joined finds what a key got by a token, errNone if it has not joined.
+	Joined(id string, signingKey [32]byte) (name string, certificate []byte, err error)
+	// Join keeps it: a name and a key take one place each, once.
+	Join(id string, signingKey [32]byte, name string, certificate []byte) error
+	// CameBy names the token by which a member came, "" for none.
+	CameBy(name string) (id string, err error)
+	// SetLabels replaces a member's labels.
+	SetLabels(name string, l protocol.Labels) error
 }
 
 type certificate struct {

@@ -26,7 +26,7 @@ func TestStores(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for what, test := range map[string]func(*testing.T, Store){
-				"transactions": storeTransactions, "members": storeMembers, "pools": storePools, "studies": storeStudies,
+				"transactions": storeTransactions, "members": storeMembers, "tokens": storeTokens, "pools": storePools, "studies": storeStudies,
 			} {
 				t.Run(what, func(t *testing.T) {
 					s := open(t)
@@ -117,6 +117,68 @@ func storeTransactions(t *testing.T, s Store) {
 	}
 	wg.Wait()
 	must(0, s.Scrub(context.Background()))
+}
+
+func storeTokens(t *testing.T, s Store) {
+	now := time.UnixMilli(1e12).UTC()
+	made := token{ID: "k", Serial: "5", Prefix: "dev-", Labels: protocol.Labels{"site": "ward"}, Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
+	update(t, s, func(tx Tx) error {
+		must(0, tx.AddToken(made))
+		must(0, tx.AddToken(token{ID: "l", Serial: "6", Prefix: "l-", Quota: 1, Created: now.Add(time.Second), Expires: now.Add(time.Hour), By: "op"}))
+		must(0, tx.AddMember("dev-1", protocol.RoleParty))
+		must(0, tx.SetLabels("dev-1", made.Labels))
+		return tx.Join("k", [32]byte{1}, "dev-1", []byte("certificate"))
+	})
+	for what, fn := range map[string]func(Tx) error{
+		"a key that joined": func(tx Tx) error {
+			must(0, tx.AddMember("dev-2", protocol.RoleParty))
+			return tx.Join("k", [32]byte{1}, "dev-2", nil)
+		},
+		"a name that joined":         func(tx Tx) error { return tx.Join("k", [32]byte{2}, "dev-1", []byte{}) },
+		"a name that joined another": func(tx Tx) error { return tx.Join("l", [32]byte{2}, "dev-1", []byte{}) },
+		"a name that is nobody's":    func(tx Tx) error { return tx.Join("k", [32]byte{2}, "dev-3", []byte{}) },
+		"a second serial":            func(tx Tx) error { return tx.AddToken(token{ID: "m", Serial: "5", Quota: 1}) },
+		"nobody's labels":            func(tx Tx) error { return tx.SetLabels("dev-3", nil) },
+		"a token that is not there":  func(tx Tx) error { return tx.RevokeToken("m") },
+	} {
+		if err := s.Update(context.Background(), fn); err == nil {
+			t.Errorf("%s was taken", what)
+		}
+	}
+	made.Used = 1
+	view(t, s, func(tx Tx) {
+		if k := must(tx.Token("k")); !reflect.DeepEqual(k, made) {
+			t.Errorf("token %+v, want %+v", k, made)
+		}
+		if all := must(tx.Tokens()); len(all) != 2 || all[0].ID != "l" || !reflect.DeepEqual(all[1], made) {
+			t.Errorf("tokens %+v", all)
+		}
+		name, certificate, err := tx.Joined("k", [32]byte{1})
+		if name != "dev-1" || string(certificate) != "certificate" || err != nil {
+			t.Errorf("joined %s %s: %v", name, certificate, err)
+		}
+		if _, _, err := tx.Joined("l", [32]byte{1}); !errors.Is(err, errNone) {
+			t.Errorf("who has not joined: %v", err)
+		}
+		if by := must(tx.CameBy("dev-1")); by != "k" {
+			t.Errorf("came by %q", by)
+		}
+		if by := must(tx.CameBy("nobody")); by != "" {
+			t.Errorf("came by %q", by)
+		}
+		if m := must(tx.Members(now))[0]; m.Token != "k" || m.Labels.String() != "site=ward" {
+			t.Errorf("member %+v", m)
+		}
+		if _, err := tx.Token("m"); !errors.Is(err, errNone) {
+			t.Errorf("no token: %v", err)
+		}
+	})
+	update(t, s, func(tx Tx) error { return tx.RevokeToken("k") })
+	view(t, s, func(tx Tx) {
+		if k := must(tx.Token("k")); !k.Revoked || must(tx.Revision()) == 0 {
+			t.Errorf("token %+v is not revoked", k)
+		}
+	})
 }
 
 func storeMembers(t *testing.T, s Store) {

@@ -56,6 +56,10 @@ type Member struct {
 	// started. Twice: it calls from two processes at once.
 	Seen  time.Time `json:"seen,omitzero"`
 	Twice bool      `json:"in_two_places,omitempty"`
+	// Labels are what operators find a party by. Token is the join token by which it
+	// came, empty where it was invited.
+	Labels Labels `json:"labels,omitempty"`
+	Token  string `json:"token,omitempty"`
 }
 
 // Called says at a moment of the coordinator's clock when a party called last; operators
@@ -82,7 +86,7 @@ func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	}
 	all := make([]Member, len(reply.Members))
 	for i, m := range reply.Members {
-		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(), m.Alive, timeOf(m.SeenUnixMillis), m.Runs > 1}
+		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(), m.Alive, timeOf(m.SeenUnixMillis), m.Runs > 1, m.Labels, m.Token}
 	}
 	return all, nil
 }

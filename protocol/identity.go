@@ -31,6 +31,7 @@ const (
 	RoleParty       Role = "party"
 	RoleOperator    Role = "operator"
 	RoleInvitation  Role = "invitation" // may enrol, once, and nothing else
+	RoleToken       Role = "token"      // may enrol parties, as many as its quota says, and nothing else
 	RoleCoordinator Role = "coordinator"
 )
 
@@ -85,7 +86,7 @@ func CallerOfCertificate(c *x509.Certificate) (Caller, error) {
 		role, name, ok := strings.Cut(strings.TrimPrefix(c.URIs[0].String(), identityURI), ":")
 		caller := Caller{Name: name, Role: Role(role), Serial: c.SerialNumber.Text(16)}
 		switch caller.Role {
-		case RoleParty, RoleOperator, RoleInvitation, RoleCoordinator:
+		case RoleParty, RoleOperator, RoleInvitation, RoleToken, RoleCoordinator:
 			if ok && CheckName(name) == nil && c.Subject.CommonName == name {
 				return caller, nil
 			}

@@ -15,12 +15,15 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Invitation lets its holder enrol, once, before it expires. It is a secret: a
+// Invitation lets its holder enrol, once, before it expires; of role RoleToken it is a
+// join token, and lets as many as its quota says: see Join. It is a secret: a
 // short-lived certificate with its key, and whom to trust.
 type Invitation struct {
-	Coordinator string    `json:"coordinator"`
-	Name        string    `json:"name"`
-	Role        Role      `json:"role"`
+	Coordinator string `json:"coordinator"`
+	Name        string `json:"name"`
+	Role        Role   `json:"role"`
+	// Prefix is what a join token's names begin with.
+	Prefix      string    `json:"prefix,omitempty"`
 	Expires     time.Time `json:"expires"`
 	CA          []byte    `json:"ca"`          // DER
 	Certificate []byte    `json:"certificate"` // DER
@@ -43,7 +46,11 @@ func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, err
 	if err != nil {
 		return fail(err)
 	}
-	c, err := a.issue(v.Name, RoleInvitation, key.Public(), now, v.Expires.Sub(now)+invitationCertificate, x509.ExtKeyUsageClientAuth)
+	role := RoleInvitation
+	if v.Role == RoleToken {
+		role = RoleToken
+	}
+	c, err := a.issue(v.Name, role, key.Public(), now, v.Expires.Sub(now)+invitationCertificate, x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return fail(err)
 	}
@@ -135,14 +142,22 @@ func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byt
 // gives the same certificate; another one finds the invitation used (ErrDenied)
 // or expired (ErrExpired).
 func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Identity, error) {
-	fail := func(err error) (Identity, error) { return Identity{}, fmt.Errorf("enrol as %s: %w", v.Name, err) }
+	id, err := redeem(ctx, v, e, "", o)
+	if err != nil {
+		return Identity{}, fmt.Errorf("enrol as %s: %w", v.Name, err)
+	}
+	return id, nil
+}
+
+// redeem makes the call with the invitation's own certificate.
+func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
 	key, err := x509.ParsePKCS8PrivateKey(v.Key)
 	if err != nil {
-		return fail(fmt.Errorf("%w: the invitation's key: %v", ErrInvalid, err))
+		return Identity{}, fmt.Errorf("%w: the invitation's key: %v", ErrInvalid, err)
 	}
 	keys, err := FollowKeys(v.Signer, v.Successions)
 	if err != nil {
-		return fail(err)
+		return Identity{}, err
 	}
 	ca := pemOf("CERTIFICATE", v.CA)
 	if o.Coordinator == "" {
@@ -150,21 +165,17 @@ func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Ident
 	}
 	c, err := dial(ca, tls.Certificate{Certificate: [][]byte{v.Certificate}, PrivateKey: key}, keys, o)
 	if err != nil {
-		return fail(err)
+		return Identity{}, err
 	}
 	defer c.Close()
-	certificate, err := c.enrol(ctx, e, c.enrolment.Enrol)
+	certificate, err := c.enrol(ctx, e, name, c.enrolment.Enrol)
 	if errors.Is(err, ErrDenied) && !c.now().Before(v.Expires) { // whoever refuses at the handshake cannot say why
 		err = fmt.Errorf("%w: the invitation was good until %s: ask for a new one", ErrExpired, v.Expires.Format("2006-01-02 15:04 MST"))
 	}
 	if err != nil {
-		return fail(err)
+		return Identity{}, err
 	}
-	id, err := e.identity(o.Coordinator, ca, keys, certificate)
-	if err != nil {
-		return fail(err)
-	}
-	return id, nil
+	return e.identity(o.Coordinator, ca, keys, certificate)
 }
 
 // Renew gets a certificate with a new date, for a new key.
@@ -173,7 +184,7 @@ func (c *Client) Renew(ctx context.Context) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	certificate, err := c.enrol(ctx, e, c.enrolment.Renew)
+	certificate, err := c.enrol(ctx, e, "", c.enrolment.Renew)
 	if err != nil {
 		return Identity{}, fmt.Errorf("renew certificate: %w", err)
 	}
@@ -198,14 +209,14 @@ func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey
 	return id, c, err
 }
 
-func (c *Client) enrol(ctx context.Context, e Enrolment, call enrolCall) ([]byte, error) {
+func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call enrolCall) ([]byte, error) {
 	request, err := e.Request()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	reply, err := call(ctx, &pb.EnrolRequest{SigningRequest: request})
+	reply, err := call(ctx, &pb.EnrolRequest{SigningRequest: request, Name: name})
 	if err != nil {
 		return nil, FromStatus(err)
 	}

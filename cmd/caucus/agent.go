@@ -25,7 +25,7 @@ func newAgent(c *console) *cobra.Command {
 }
 
 func (a *agentCommand) enrol() *cobra.Command {
-	var invitation, request, accept, coordinator string
+	var invitation, token, name, request, accept, coordinator string
 	cmd := &cobra.Command{
 		Use:   "enrol",
 		Short: "Turn an invitation into this agent's identity",
@@ -33,27 +33,38 @@ func (a *agentCommand) enrol() *cobra.Command {
 works once and expires; it is a secret, so it is read from a file. If enrolment
 is interrupted, run it again with the same invitation.
 
+A join token (caucus party token) enrols many agents, each with a key of its own: give it
+to all as --token. --name asks for a name within the token's prefix; without it the
+coordinator gives one. On an agent that is enrolled already it changes nothing.
+
 Where no network reaches the coordinator, files are carried and no invitation is
 needed: --request writes what the operator hands to caucus party invite, --accept
 reads what comes back. Neither is a secret; the key stays here. You read the
 fingerprint of your key to the operator, who reads you the coordinator's.`,
 		Example: `  caucus agent enrol --config agent.yaml --invitation invitation.txt
+  caucus agent enrol --config agent.yaml --token wards.token --name dev-17
   caucus agent enrol --config agent.yaml --request st-mary.request
   caucus agent enrol --config agent.yaml --accept st-mary.enrolment --coordinator 7k3f-…`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if name != "" && token == "" {
+				return usagef("--name goes with --token: elsewhere the operator says who this is")
+			}
 			given := 0
-			for _, f := range []string{invitation, request, accept} {
+			for _, f := range []string{invitation, token, request, accept} {
 				if f != "" {
 					given++
 				}
 			}
 			if given != 1 {
-				return usagef("agent enrol needs --invitation FILE (- for standard input), or --request FILE, or --accept FILE")
+				return usagef("agent enrol needs --invitation FILE (- for standard input), or --token FILE, or --request FILE, or --accept FILE")
 			}
 			config, err := agent.LoadConfig(a.config)
 			if err != nil {
 				return err
+			}
+			if token != "" {
+				return a.join(cmd, config, token, name)
 			}
 			if request != "" {
 				return a.enrolRequest(config, request)
@@ -78,10 +89,37 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&invitation, "invitation", "", "file that holds the invitation, - for standard input")
+	f.StringVar(&token, "token", "", "file that holds a join token, - for standard input")
+	f.StringVar(&name, "name", "", "with --token: the name to ask for (default: the coordinator gives one)")
 	f.StringVar(&request, "request", "", "by carried files: write this agent's request for a certificate to this file")
 	f.StringVar(&accept, "accept", "", "by carried files: read what caucus party invite --request made of it")
 	f.StringVar(&coordinator, "coordinator", "", "with --accept: the coordinator's fingerprint, as its operator reads it to you")
 	return cmd
+}
+
+// join enrols this agent by a join token.
+func (a *agentCommand) join(cmd *cobra.Command, config agent.Config, token, name string) error {
+	text, err := readSecret(cmd.InOrStdin(), token)
+	if err != nil {
+		return err
+	}
+	who, before, err := agent.Join(cmd.Context(), config, text, name)
+	if err != nil {
+		return err
+	}
+	document := struct {
+		Party  string `json:"party"`
+		State  string `json:"state"`
+		Before bool   `json:"enrolled_before,omitempty"`
+	}{who.Name, config.State, before}
+	return a.print(document, func(w io.Writer) error {
+		if before {
+			_, err := fmt.Fprintf(w, "is enrolled as %s already; nothing was changed\n", who.Name)
+			return err
+		}
+		_, err := fmt.Fprintf(w, "enrolled as %s; see what is still to do with: caucus agent check --config %s\n", who.Name, a.config)
+		return err
+	})
 }
 
 // maxInvitation bounds what is read of an invitation: it is a key, a

@@ -21,18 +21,19 @@ import (
 	"caucus/agent"
 )
 
-// fingerprint keeps a fingerprint of the last command's JSON in a variable, as one person
-// reads it to another.
-func fingerprint(ts *testscript.TestScript, neg bool, args []string) {
+// field keeps a text of the last command's JSON in a variable, as one person reads a
+// fingerprint to another.
+func field(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: fingerprint key variable")
+		ts.Fatalf("usage: field key variable")
 	}
-	var document map[string]string
+	var document map[string]any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &document))
-	if document[args[0]] == "" {
-		ts.Fatalf("there is no %s", args[0])
+	text, ok := document[args[0]].(string)
+	if !ok || text == "" {
+		ts.Fatalf("there is no text %s", args[0])
 	}
-	ts.Setenv(args[1], document[args[0]])
+	ts.Setenv(args[1], text)
 }
 
 // swapSealed makes a file of what one answer holds and another's signature: swap FROM

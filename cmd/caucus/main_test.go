@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "append": appendLine, "untouched": untouched, "doctor": doctor, "exports": exports, "proxy": proxy(), "fingerprint": fingerprint, "swap": swapSealed, "cut": cutFile},
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "append": appendLine, "untouched": untouched, "doctor": doctor, "exports": exports, "proxy": proxy(), "field": field, "swap": swapSealed, "cut": cutFile},
 	})
 }
 

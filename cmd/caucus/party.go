@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ func (o *operator) flag(g *cobra.Command) *cobra.Command {
 
 func newParty(c *console) *cobra.Command {
 	o := &operator{console: c}
-	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.enrol(), o.list(), o.revoke(), cards(c)))
+	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.token(), o.enrol(), o.list(), o.label(), o.revoke(), cards(c)))
 }
 
 func (o *operator) invite() *cobra.Command {
@@ -55,20 +56,8 @@ telephone say: without it whoever carried the file could have put in another key
 				return err
 			}
 			defer client.Close()
-			var file *os.File
-			if out != "" { // before there is an invitation that could be lost
-				if file, err = newSecret(out); err != nil {
-					return err
-				}
-				defer func() {
-					if file != nil { // it was not completed
-						file.Close()
-						os.Remove(out)
-					}
-				}()
-			}
 			options.Name, options.Role = args[0], protocol.Role(role)
-			invitation, expires, err := client.Invite(cmd.Context(), options)
+			invitation, expires, err := withSecretFile(out, func() (string, time.Time, error) { return client.Invite(cmd.Context(), options) })
 			if err != nil {
 				return err
 			}
@@ -81,13 +70,6 @@ telephone say: without it whoever carried the file could have put in another key
 			}{Name: options.Name, Role: role, Invitation: invitation, File: out, Expires: expires}
 			if out != "" {
 				document.Invitation = ""
-				if _, err := file.WriteString(invitation + "\n"); err != nil {
-					return err
-				}
-				if err := file.Close(); err != nil {
-					return err
-				}
-				file = nil // it is complete, and stays
 			}
 			return o.print(document, func(w io.Writer) error {
 				o.note("works once, until %s", expires.Format(time.RFC3339))
@@ -116,8 +98,12 @@ func newSecret(name string) (*os.File, error) {
 }
 
 func (o *operator) list() *cobra.Command {
-	return &cobra.Command{
+	var token string
+	var labels []string
+	cmd := &cobra.Command{
 		Use: "list", Short: "List parties and operators", Args: noArguments,
+		Example: `  caucus party list --label region=north
+  caucus party list --token kq3v8s2m`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := o.dial(cmd.Context())
 			if err != nil {
@@ -128,18 +114,42 @@ func (o *operator) list() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if members == nil {
-				members = []protocol.Member{}
+			wanted, err := protocol.ParseLabels(labels)
+			if err != nil {
+				return usageError{err}
 			}
-			return o.print(members, func(w io.Writer) error {
-				t := newTable(w, "name", "role", "status", "expires", "called")
-				for _, m := range members {
-					t.add(m.Name, fmt.Sprint(m.Role), fmt.Sprint(m.Status), m.Expires.Format(time.DateOnly), m.Called(time.Now()))
+			shown := []protocol.Member{}
+			for _, m := range members {
+				if (token == "" || m.Token == token) && m.Labels.Have(wanted) {
+					shown = append(shown, m)
 				}
-				return t.render()
+			}
+			return o.print(shown, func(w io.Writer) error {
+				return printMembers(w, shown)
 			})
 		},
 	}
+	cmd.Flags().StringVar(&token, "token", "", "those that came by this join token")
+	cmd.Flags().StringArrayVar(&labels, "label", nil, "those that have this label, KEY=VALUE; may be repeated")
+	return cmd
+}
+
+// printMembers shows labels and tokens where somebody has any.
+func printMembers(w io.Writer, all []protocol.Member) error {
+	groups := slices.ContainsFunc(all, func(m protocol.Member) bool { return len(m.Labels) > 0 || m.Token != "" })
+	header := []string{"name", "role", "status", "expires"}
+	if groups {
+		header = append(header, "labels", "token")
+	}
+	t := newTable(w, append(header, "called")...)
+	for _, m := range all {
+		row := []string{m.Name, string(m.Role), m.Status, m.Expires.Format(time.DateOnly)}
+		if groups {
+			row = append(row, m.Labels.String(), m.Token)
+		}
+		t.add(append(row, m.Called(time.Now()))...)
+	}
+	return t.render()
 }
 
 func (o *operator) revoke() *cobra.Command {

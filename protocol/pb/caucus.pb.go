@@ -33,8 +33,11 @@ type EnrolRequest struct {
 	// A PKCS#10 signing request, DER. Only its public key is used: the name is
 	// the invitation's or the certificate's.
 	SigningRequest []byte `protobuf:"bytes,1,opt,name=signing_request,json=signingRequest,proto3" json:"signing_request,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// With a join token: the name that the agent asks for, within the token's prefix;
+	// where empty the coordinator gives one.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EnrolRequest) Reset() {
@@ -72,6 +75,13 @@ func (x *EnrolRequest) GetSigningRequest() []byte {
 		return x.SigningRequest
 	}
 	return nil
+}
+
+func (x *EnrolRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
 }
 
 type EnrolReply struct {
@@ -1367,6 +1377,509 @@ func (x *InviteReply) GetExpiresUnixMillis() int64 {
 	return 0
 }
 
+type MakeTokenRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Quota uint32                 `protobuf:"varint,1,opt,name=quota,proto3" json:"quota,omitempty"`
+	// How long it may be used; 0 is the coordinator's default.
+	ValidSeconds int64 `protobuf:"varint,2,opt,name=valid_seconds,json=validSeconds,proto3" json:"valid_seconds,omitempty"`
+	// What the names of its parties begin with; where empty, the token's own name.
+	Prefix string            `protobuf:"bytes,3,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// host:port that the token tells to dial; the coordinator's where empty.
+	Address       string `protobuf:"bytes,5,opt,name=address,proto3" json:"address,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MakeTokenRequest) Reset() {
+	*x = MakeTokenRequest{}
+	mi := &file_caucus_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MakeTokenRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MakeTokenRequest) ProtoMessage() {}
+
+func (x *MakeTokenRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MakeTokenRequest.ProtoReflect.Descriptor instead.
+func (*MakeTokenRequest) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *MakeTokenRequest) GetQuota() uint32 {
+	if x != nil {
+		return x.Quota
+	}
+	return 0
+}
+
+func (x *MakeTokenRequest) GetValidSeconds() int64 {
+	if x != nil {
+		return x.ValidSeconds
+	}
+	return 0
+}
+
+func (x *MakeTokenRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *MakeTokenRequest) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *MakeTokenRequest) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+type MakeTokenReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"` // a secret for those who are to join
+	State         *TokenState            `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MakeTokenReply) Reset() {
+	*x = MakeTokenReply{}
+	mi := &file_caucus_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MakeTokenReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MakeTokenReply) ProtoMessage() {}
+
+func (x *MakeTokenReply) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MakeTokenReply.ProtoReflect.Descriptor instead.
+func (*MakeTokenReply) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *MakeTokenReply) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *MakeTokenReply) GetState() *TokenState {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+type TokenState struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Id                string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Prefix            string                 `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	Labels            map[string]string      `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Quota             uint32                 `protobuf:"varint,4,opt,name=quota,proto3" json:"quota,omitempty"`
+	Used              uint32                 `protobuf:"varint,5,opt,name=used,proto3" json:"used,omitempty"`
+	Status            string                 `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"` // open, full, expired, revoked
+	CreatedUnixMillis int64                  `protobuf:"varint,7,opt,name=created_unix_millis,json=createdUnixMillis,proto3" json:"created_unix_millis,omitempty"`
+	ExpiresUnixMillis int64                  `protobuf:"varint,8,opt,name=expires_unix_millis,json=expiresUnixMillis,proto3" json:"expires_unix_millis,omitempty"`
+	By                string                 `protobuf:"bytes,9,opt,name=by,proto3" json:"by,omitempty"` // the operator who made it
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *TokenState) Reset() {
+	*x = TokenState{}
+	mi := &file_caucus_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TokenState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TokenState) ProtoMessage() {}
+
+func (x *TokenState) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TokenState.ProtoReflect.Descriptor instead.
+func (*TokenState) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *TokenState) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *TokenState) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *TokenState) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *TokenState) GetQuota() uint32 {
+	if x != nil {
+		return x.Quota
+	}
+	return 0
+}
+
+func (x *TokenState) GetUsed() uint32 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *TokenState) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *TokenState) GetCreatedUnixMillis() int64 {
+	if x != nil {
+		return x.CreatedUnixMillis
+	}
+	return 0
+}
+
+func (x *TokenState) GetExpiresUnixMillis() int64 {
+	if x != nil {
+		return x.ExpiresUnixMillis
+	}
+	return 0
+}
+
+func (x *TokenState) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+type ListTokensRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTokensRequest) Reset() {
+	*x = ListTokensRequest{}
+	mi := &file_caucus_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTokensRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTokensRequest) ProtoMessage() {}
+
+func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
+func (*ListTokensRequest) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{24}
+}
+
+type ListTokensReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tokens        []*TokenState          `protobuf:"bytes,1,rep,name=tokens,proto3" json:"tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTokensReply) Reset() {
+	*x = ListTokensReply{}
+	mi := &file_caucus_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTokensReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTokensReply) ProtoMessage() {}
+
+func (x *ListTokensReply) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTokensReply.ProtoReflect.Descriptor instead.
+func (*ListTokensReply) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ListTokensReply) GetTokens() []*TokenState {
+	if x != nil {
+		return x.Tokens
+	}
+	return nil
+}
+
+type RevokeTokenRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Members       bool                   `protobuf:"varint,2,opt,name=members,proto3" json:"members,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeTokenRequest) Reset() {
+	*x = RevokeTokenRequest{}
+	mi := &file_caucus_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeTokenRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeTokenRequest) ProtoMessage() {}
+
+func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
+func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *RevokeTokenRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RevokeTokenRequest) GetMembers() bool {
+	if x != nil {
+		return x.Members
+	}
+	return false
+}
+
+type RevokeTokenReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Revoked       []string               `protobuf:"bytes,1,rep,name=revoked,proto3" json:"revoked,omitempty"` // members
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeTokenReply) Reset() {
+	*x = RevokeTokenReply{}
+	mi := &file_caucus_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeTokenReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeTokenReply) ProtoMessage() {}
+
+func (x *RevokeTokenReply) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeTokenReply.ProtoReflect.Descriptor instead.
+func (*RevokeTokenReply) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *RevokeTokenReply) GetRevoked() []string {
+	if x != nil {
+		return x.Revoked
+	}
+	return nil
+}
+
+type LabelRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Labels        map[string]string      `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LabelRequest) Reset() {
+	*x = LabelRequest{}
+	mi := &file_caucus_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LabelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LabelRequest) ProtoMessage() {}
+
+func (x *LabelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LabelRequest.ProtoReflect.Descriptor instead.
+func (*LabelRequest) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *LabelRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LabelRequest) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+type LabelReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LabelReply) Reset() {
+	*x = LabelReply{}
+	mi := &file_caucus_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LabelReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LabelReply) ProtoMessage() {}
+
+func (x *LabelReply) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LabelReply.ProtoReflect.Descriptor instead.
+func (*LabelReply) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{29}
+}
+
 type ListMembersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1375,7 +1888,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_caucus_proto_msgTypes[21]
+	mi := &file_caucus_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1387,7 +1900,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[21]
+	mi := &file_caucus_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1400,7 +1913,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{21}
+	return file_caucus_proto_rawDescGZIP(), []int{30}
 }
 
 type ListMembersReply struct {
@@ -1412,7 +1925,7 @@ type ListMembersReply struct {
 
 func (x *ListMembersReply) Reset() {
 	*x = ListMembersReply{}
-	mi := &file_caucus_proto_msgTypes[22]
+	mi := &file_caucus_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1937,7 @@ func (x *ListMembersReply) String() string {
 func (*ListMembersReply) ProtoMessage() {}
 
 func (x *ListMembersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[22]
+	mi := &file_caucus_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1950,7 @@ func (x *ListMembersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersReply.ProtoReflect.Descriptor instead.
 func (*ListMembersReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{22}
+	return file_caucus_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListMembersReply) GetMembers() []*Member {
@@ -1457,14 +1970,16 @@ type Member struct {
 	SeenUnixMillis    int64                  `protobuf:"varint,6,opt,name=seen_unix_millis,json=seenUnixMillis,proto3" json:"seen_unix_millis,omitempty"`          // when it called last; 0: never
 	// How many of its processes called in the last minutes: more than one is one
 	// identity in several places.
-	Runs          uint32 `protobuf:"varint,7,opt,name=runs,proto3" json:"runs,omitempty"`
+	Runs          uint32            `protobuf:"varint,7,opt,name=runs,proto3" json:"runs,omitempty"`
+	Labels        map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Token         string            `protobuf:"bytes,9,opt,name=token,proto3" json:"token,omitempty"` // the join token by which it came, if any
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_caucus_proto_msgTypes[23]
+	mi := &file_caucus_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1991,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[23]
+	mi := &file_caucus_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +2004,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{23}
+	return file_caucus_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Member) GetName() string {
@@ -1541,6 +2056,20 @@ func (x *Member) GetRuns() uint32 {
 	return 0
 }
 
+func (x *Member) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *Member) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
 type RevokeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1550,7 +2079,7 @@ type RevokeRequest struct {
 
 func (x *RevokeRequest) Reset() {
 	*x = RevokeRequest{}
-	mi := &file_caucus_proto_msgTypes[24]
+	mi := &file_caucus_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1562,7 +2091,7 @@ func (x *RevokeRequest) String() string {
 func (*RevokeRequest) ProtoMessage() {}
 
 func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[24]
+	mi := &file_caucus_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1575,7 +2104,7 @@ func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{24}
+	return file_caucus_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RevokeRequest) GetName() string {
@@ -1593,7 +2122,7 @@ type RevokeReply struct {
 
 func (x *RevokeReply) Reset() {
 	*x = RevokeReply{}
-	mi := &file_caucus_proto_msgTypes[25]
+	mi := &file_caucus_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1605,7 +2134,7 @@ func (x *RevokeReply) String() string {
 func (*RevokeReply) ProtoMessage() {}
 
 func (x *RevokeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[25]
+	mi := &file_caucus_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1618,7 +2147,7 @@ func (x *RevokeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeReply.ProtoReflect.Descriptor instead.
 func (*RevokeReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{25}
+	return file_caucus_proto_rawDescGZIP(), []int{34}
 }
 
 type UploadPoolRequest struct {
@@ -1634,7 +2163,7 @@ type UploadPoolRequest struct {
 
 func (x *UploadPoolRequest) Reset() {
 	*x = UploadPoolRequest{}
-	mi := &file_caucus_proto_msgTypes[26]
+	mi := &file_caucus_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1646,7 +2175,7 @@ func (x *UploadPoolRequest) String() string {
 func (*UploadPoolRequest) ProtoMessage() {}
 
 func (x *UploadPoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[26]
+	mi := &file_caucus_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1659,7 +2188,7 @@ func (x *UploadPoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadPoolRequest.ProtoReflect.Descriptor instead.
 func (*UploadPoolRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{26}
+	return file_caucus_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *UploadPoolRequest) GetPart() isUploadPoolRequest_Part {
@@ -1713,7 +2242,7 @@ type PoolHeader struct {
 
 func (x *PoolHeader) Reset() {
 	*x = PoolHeader{}
-	mi := &file_caucus_proto_msgTypes[27]
+	mi := &file_caucus_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +2254,7 @@ func (x *PoolHeader) String() string {
 func (*PoolHeader) ProtoMessage() {}
 
 func (x *PoolHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[27]
+	mi := &file_caucus_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +2267,7 @@ func (x *PoolHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolHeader.ProtoReflect.Descriptor instead.
 func (*PoolHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{27}
+	return file_caucus_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PoolHeader) GetDigest() []byte {
@@ -1763,7 +2292,7 @@ type UploadPoolReply struct {
 
 func (x *UploadPoolReply) Reset() {
 	*x = UploadPoolReply{}
-	mi := &file_caucus_proto_msgTypes[28]
+	mi := &file_caucus_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1775,7 +2304,7 @@ func (x *UploadPoolReply) String() string {
 func (*UploadPoolReply) ProtoMessage() {}
 
 func (x *UploadPoolReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[28]
+	mi := &file_caucus_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1788,7 +2317,7 @@ func (x *UploadPoolReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadPoolReply.ProtoReflect.Descriptor instead.
 func (*UploadPoolReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{28}
+	return file_caucus_proto_rawDescGZIP(), []int{37}
 }
 
 type HelperDocument struct {
@@ -1803,7 +2332,7 @@ type HelperDocument struct {
 
 func (x *HelperDocument) Reset() {
 	*x = HelperDocument{}
-	mi := &file_caucus_proto_msgTypes[29]
+	mi := &file_caucus_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +2344,7 @@ func (x *HelperDocument) String() string {
 func (*HelperDocument) ProtoMessage() {}
 
 func (x *HelperDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[29]
+	mi := &file_caucus_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1828,7 +2357,7 @@ func (x *HelperDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperDocument.ProtoReflect.Descriptor instead.
 func (*HelperDocument) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{29}
+	return file_caucus_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *HelperDocument) GetPlan() []byte {
@@ -1868,7 +2397,7 @@ type HelperHalf struct {
 
 func (x *HelperHalf) Reset() {
 	*x = HelperHalf{}
-	mi := &file_caucus_proto_msgTypes[30]
+	mi := &file_caucus_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1880,7 +2409,7 @@ func (x *HelperHalf) String() string {
 func (*HelperHalf) ProtoMessage() {}
 
 func (x *HelperHalf) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[30]
+	mi := &file_caucus_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1893,7 +2422,7 @@ func (x *HelperHalf) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperHalf.ProtoReflect.Descriptor instead.
 func (*HelperHalf) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{30}
+	return file_caucus_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *HelperHalf) GetHalf() []byte {
@@ -1913,7 +2442,7 @@ type HelperOffers struct {
 
 func (x *HelperOffers) Reset() {
 	*x = HelperOffers{}
-	mi := &file_caucus_proto_msgTypes[31]
+	mi := &file_caucus_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1925,7 +2454,7 @@ func (x *HelperOffers) String() string {
 func (*HelperOffers) ProtoMessage() {}
 
 func (x *HelperOffers) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[31]
+	mi := &file_caucus_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1938,7 +2467,7 @@ func (x *HelperOffers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperOffers.ProtoReflect.Descriptor instead.
 func (*HelperOffers) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{31}
+	return file_caucus_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *HelperOffers) GetPlan() []byte {
@@ -1969,7 +2498,7 @@ type HelperOffer struct {
 
 func (x *HelperOffer) Reset() {
 	*x = HelperOffer{}
-	mi := &file_caucus_proto_msgTypes[32]
+	mi := &file_caucus_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1981,7 +2510,7 @@ func (x *HelperOffer) String() string {
 func (*HelperOffer) ProtoMessage() {}
 
 func (x *HelperOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[32]
+	mi := &file_caucus_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1994,7 +2523,7 @@ func (x *HelperOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperOffer.ProtoReflect.Descriptor instead.
 func (*HelperOffer) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{32}
+	return file_caucus_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *HelperOffer) GetParty() string {
@@ -2048,7 +2577,7 @@ type HelperAnswers struct {
 
 func (x *HelperAnswers) Reset() {
 	*x = HelperAnswers{}
-	mi := &file_caucus_proto_msgTypes[33]
+	mi := &file_caucus_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2060,7 +2589,7 @@ func (x *HelperAnswers) String() string {
 func (*HelperAnswers) ProtoMessage() {}
 
 func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[33]
+	mi := &file_caucus_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2073,7 +2602,7 @@ func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperAnswers.ProtoReflect.Descriptor instead.
 func (*HelperAnswers) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{33}
+	return file_caucus_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *HelperAnswers) GetAnswers() []*HelperAnswer {
@@ -2094,7 +2623,7 @@ type HelperAnswer struct {
 
 func (x *HelperAnswer) Reset() {
 	*x = HelperAnswer{}
-	mi := &file_caucus_proto_msgTypes[34]
+	mi := &file_caucus_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2106,7 +2635,7 @@ func (x *HelperAnswer) String() string {
 func (*HelperAnswer) ProtoMessage() {}
 
 func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[34]
+	mi := &file_caucus_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2119,7 +2648,7 @@ func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperAnswer.ProtoReflect.Descriptor instead.
 func (*HelperAnswer) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{34}
+	return file_caucus_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *HelperAnswer) GetParty() string {
@@ -2156,7 +2685,7 @@ type CreateStudyRequest struct {
 
 func (x *CreateStudyRequest) Reset() {
 	*x = CreateStudyRequest{}
-	mi := &file_caucus_proto_msgTypes[35]
+	mi := &file_caucus_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2168,7 +2697,7 @@ func (x *CreateStudyRequest) String() string {
 func (*CreateStudyRequest) ProtoMessage() {}
 
 func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[35]
+	mi := &file_caucus_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2181,7 +2710,7 @@ func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStudyRequest.ProtoReflect.Descriptor instead.
 func (*CreateStudyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{35}
+	return file_caucus_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *CreateStudyRequest) GetPart() isCreateStudyRequest_Part {
@@ -2235,7 +2764,7 @@ type PlanHeader struct {
 
 func (x *PlanHeader) Reset() {
 	*x = PlanHeader{}
-	mi := &file_caucus_proto_msgTypes[36]
+	mi := &file_caucus_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2247,7 +2776,7 @@ func (x *PlanHeader) String() string {
 func (*PlanHeader) ProtoMessage() {}
 
 func (x *PlanHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[36]
+	mi := &file_caucus_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2260,7 +2789,7 @@ func (x *PlanHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanHeader.ProtoReflect.Descriptor instead.
 func (*PlanHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{36}
+	return file_caucus_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *PlanHeader) GetHash() []byte {
@@ -2287,7 +2816,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_caucus_proto_msgTypes[37]
+	mi := &file_caucus_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2299,7 +2828,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[37]
+	mi := &file_caucus_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2312,7 +2841,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{37}
+	return file_caucus_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ClockRequest) GetVouch() bool {
@@ -2334,7 +2863,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_caucus_proto_msgTypes[38]
+	mi := &file_caucus_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2346,7 +2875,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[38]
+	mi := &file_caucus_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2359,7 +2888,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{38}
+	return file_caucus_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ClockReply) GetUnixMillis() int64 {
@@ -2386,7 +2915,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_caucus_proto_msgTypes[39]
+	mi := &file_caucus_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2398,7 +2927,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[39]
+	mi := &file_caucus_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2411,7 +2940,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{39}
+	return file_caucus_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *CancelRequest) GetStudy() string {
@@ -2445,7 +2974,7 @@ type AmendRequest struct {
 
 func (x *AmendRequest) Reset() {
 	*x = AmendRequest{}
-	mi := &file_caucus_proto_msgTypes[40]
+	mi := &file_caucus_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2457,7 +2986,7 @@ func (x *AmendRequest) String() string {
 func (*AmendRequest) ProtoMessage() {}
 
 func (x *AmendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[40]
+	mi := &file_caucus_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2470,7 +2999,7 @@ func (x *AmendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendRequest.ProtoReflect.Descriptor instead.
 func (*AmendRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{40}
+	return file_caucus_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *AmendRequest) GetStudy() string {
@@ -2525,7 +3054,7 @@ type CertifyRequest struct {
 
 func (x *CertifyRequest) Reset() {
 	*x = CertifyRequest{}
-	mi := &file_caucus_proto_msgTypes[41]
+	mi := &file_caucus_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2537,7 +3066,7 @@ func (x *CertifyRequest) String() string {
 func (*CertifyRequest) ProtoMessage() {}
 
 func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[41]
+	mi := &file_caucus_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2550,7 +3079,7 @@ func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertifyRequest.ProtoReflect.Descriptor instead.
 func (*CertifyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{41}
+	return file_caucus_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *CertifyRequest) GetName() string {
@@ -2577,7 +3106,7 @@ type CertifyReply struct {
 
 func (x *CertifyReply) Reset() {
 	*x = CertifyReply{}
-	mi := &file_caucus_proto_msgTypes[42]
+	mi := &file_caucus_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2589,7 +3118,7 @@ func (x *CertifyReply) String() string {
 func (*CertifyReply) ProtoMessage() {}
 
 func (x *CertifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[42]
+	mi := &file_caucus_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2602,7 +3131,7 @@ func (x *CertifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertifyReply.ProtoReflect.Descriptor instead.
 func (*CertifyReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{42}
+	return file_caucus_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CertifyReply) GetCertificate() []byte {
@@ -2629,7 +3158,7 @@ type NoticesRequest struct {
 
 func (x *NoticesRequest) Reset() {
 	*x = NoticesRequest{}
-	mi := &file_caucus_proto_msgTypes[43]
+	mi := &file_caucus_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2641,7 +3170,7 @@ func (x *NoticesRequest) String() string {
 func (*NoticesRequest) ProtoMessage() {}
 
 func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[43]
+	mi := &file_caucus_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2654,7 +3183,7 @@ func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesRequest.ProtoReflect.Descriptor instead.
 func (*NoticesRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{43}
+	return file_caucus_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *NoticesRequest) GetStudy() string {
@@ -2682,7 +3211,7 @@ type NoticesReply struct {
 
 func (x *NoticesReply) Reset() {
 	*x = NoticesReply{}
-	mi := &file_caucus_proto_msgTypes[44]
+	mi := &file_caucus_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2694,7 +3223,7 @@ func (x *NoticesReply) String() string {
 func (*NoticesReply) ProtoMessage() {}
 
 func (x *NoticesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[44]
+	mi := &file_caucus_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2707,7 +3236,7 @@ func (x *NoticesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesReply.ProtoReflect.Descriptor instead.
 func (*NoticesReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{44}
+	return file_caucus_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *NoticesReply) GetNotices() []*Notice {
@@ -2737,7 +3266,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_caucus_proto_msgTypes[45]
+	mi := &file_caucus_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2749,7 +3278,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[45]
+	mi := &file_caucus_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2762,7 +3291,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{45}
+	return file_caucus_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Notice) GetSigned() *Signed {
@@ -2792,7 +3321,7 @@ type AcceptAnswerRequest struct {
 
 func (x *AcceptAnswerRequest) Reset() {
 	*x = AcceptAnswerRequest{}
-	mi := &file_caucus_proto_msgTypes[46]
+	mi := &file_caucus_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2804,7 +3333,7 @@ func (x *AcceptAnswerRequest) String() string {
 func (*AcceptAnswerRequest) ProtoMessage() {}
 
 func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[46]
+	mi := &file_caucus_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2817,7 +3346,7 @@ func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptAnswerRequest.ProtoReflect.Descriptor instead.
 func (*AcceptAnswerRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{46}
+	return file_caucus_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *AcceptAnswerRequest) GetPart() isAcceptAnswerRequest_Part {
@@ -2870,7 +3399,7 @@ type AnswerHeader struct {
 
 func (x *AnswerHeader) Reset() {
 	*x = AnswerHeader{}
-	mi := &file_caucus_proto_msgTypes[47]
+	mi := &file_caucus_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2882,7 +3411,7 @@ func (x *AnswerHeader) String() string {
 func (*AnswerHeader) ProtoMessage() {}
 
 func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[47]
+	mi := &file_caucus_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2895,7 +3424,7 @@ func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerHeader.ProtoReflect.Descriptor instead.
 func (*AnswerHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{47}
+	return file_caucus_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *AnswerHeader) GetSize() uint64 {
@@ -2919,7 +3448,7 @@ type AcceptAnswerReply struct {
 
 func (x *AcceptAnswerReply) Reset() {
 	*x = AcceptAnswerReply{}
-	mi := &file_caucus_proto_msgTypes[48]
+	mi := &file_caucus_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2931,7 +3460,7 @@ func (x *AcceptAnswerReply) String() string {
 func (*AcceptAnswerReply) ProtoMessage() {}
 
 func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[48]
+	mi := &file_caucus_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2944,7 +3473,7 @@ func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptAnswerReply.ProtoReflect.Descriptor instead.
 func (*AcceptAnswerReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{48}
+	return file_caucus_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *AcceptAnswerReply) GetParty() string {
@@ -2979,9 +3508,10 @@ var File_caucus_proto protoreflect.FileDescriptor
 
 const file_caucus_proto_rawDesc = "" +
 	"\n" +
-	"\fcaucus.proto\x12\tcaucus.v1\"7\n" +
+	"\fcaucus.proto\x12\tcaucus.v1\"K\n" +
 	"\fEnrolRequest\x12'\n" +
-	"\x0fsigning_request\x18\x01 \x01(\fR\x0esigningRequest\".\n" +
+	"\x0fsigning_request\x18\x01 \x01(\fR\x0esigningRequest\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\".\n" +
 	"\n" +
 	"EnrolReply\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"\x86\x01\n" +
@@ -3076,10 +3606,52 @@ const file_caucus_proto_rawDesc = "" +
 	"\n" +
 	"invitation\x18\x01 \x01(\tR\n" +
 	"invitation\x12.\n" +
-	"\x13expires_unix_millis\x18\x02 \x01(\x03R\x11expiresUnixMillis\"\x14\n" +
+	"\x13expires_unix_millis\x18\x02 \x01(\x03R\x11expiresUnixMillis\"\xfb\x01\n" +
+	"\x10MakeTokenRequest\x12\x14\n" +
+	"\x05quota\x18\x01 \x01(\rR\x05quota\x12#\n" +
+	"\rvalid_seconds\x18\x02 \x01(\x03R\fvalidSeconds\x12\x16\n" +
+	"\x06prefix\x18\x03 \x01(\tR\x06prefix\x12?\n" +
+	"\x06labels\x18\x04 \x03(\v2'.caucus.v1.MakeTokenRequest.LabelsEntryR\x06labels\x12\x18\n" +
+	"\aaddress\x18\x05 \x01(\tR\aaddress\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"S\n" +
+	"\x0eMakeTokenReply\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12+\n" +
+	"\x05state\x18\x02 \x01(\v2\x15.caucus.v1.TokenStateR\x05state\"\xdc\x02\n" +
+	"\n" +
+	"TokenState\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
+	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x129\n" +
+	"\x06labels\x18\x03 \x03(\v2!.caucus.v1.TokenState.LabelsEntryR\x06labels\x12\x14\n" +
+	"\x05quota\x18\x04 \x01(\rR\x05quota\x12\x12\n" +
+	"\x04used\x18\x05 \x01(\rR\x04used\x12\x16\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\x12.\n" +
+	"\x13created_unix_millis\x18\a \x01(\x03R\x11createdUnixMillis\x12.\n" +
+	"\x13expires_unix_millis\x18\b \x01(\x03R\x11expiresUnixMillis\x12\x0e\n" +
+	"\x02by\x18\t \x01(\tR\x02by\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x13\n" +
+	"\x11ListTokensRequest\"@\n" +
+	"\x0fListTokensReply\x12-\n" +
+	"\x06tokens\x18\x01 \x03(\v2\x15.caucus.v1.TokenStateR\x06tokens\">\n" +
+	"\x12RevokeTokenRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
+	"\amembers\x18\x02 \x01(\bR\amembers\",\n" +
+	"\x10RevokeTokenReply\x12\x18\n" +
+	"\arevoked\x18\x01 \x03(\tR\arevoked\"\x9a\x01\n" +
+	"\fLabelRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
+	"\x06labels\x18\x02 \x03(\v2#.caucus.v1.LabelRequest.LabelsEntryR\x06labels\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\f\n" +
+	"\n" +
+	"LabelReply\"\x14\n" +
 	"\x12ListMembersRequest\"?\n" +
 	"\x10ListMembersReply\x12+\n" +
-	"\amembers\x18\x01 \x03(\v2\x11.caucus.v1.MemberR\amembers\"\xcc\x01\n" +
+	"\amembers\x18\x01 \x03(\v2\x11.caucus.v1.MemberR\amembers\"\xd4\x02\n" +
 	"\x06Member\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x16\n" +
@@ -3087,7 +3659,12 @@ const file_caucus_proto_rawDesc = "" +
 	"\x13expires_unix_millis\x18\x04 \x01(\x03R\x11expiresUnixMillis\x12\x14\n" +
 	"\x05alive\x18\x05 \x01(\bR\x05alive\x12(\n" +
 	"\x10seen_unix_millis\x18\x06 \x01(\x03R\x0eseenUnixMillis\x12\x12\n" +
-	"\x04runs\x18\a \x01(\rR\x04runs\"#\n" +
+	"\x04runs\x18\a \x01(\rR\x04runs\x125\n" +
+	"\x06labels\x18\b \x03(\v2\x1d.caucus.v1.Member.LabelsEntryR\x06labels\x12\x14\n" +
+	"\x05token\x18\t \x01(\tR\x05token\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"#\n" +
 	"\rRevokeRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\r\n" +
 	"\vRevokeReply\"v\n" +
@@ -3186,11 +3763,16 @@ const file_caucus_proto_rawDesc = "" +
 	"Contribute\x12\x1c.caucus.v1.ContributeRequest\x1a\x11.caucus.v1.Signed(\x01\x12=\n" +
 	"\aDecline\x12\x19.caucus.v1.DeclineRequest\x1a\x17.caucus.v1.DeclineReply\x12A\n" +
 	"\x0fDownloadRelease\x12\x1a.caucus.v1.DownloadRequest\x1a\x10.caucus.v1.Chunk0\x01\x12:\n" +
-	"\x06Gossip\x12\x18.caucus.v1.GossipRequest\x1a\x16.caucus.v1.GossipReply2\x8b\a\n" +
+	"\x06Gossip\x12\x18.caucus.v1.GossipRequest\x1a\x16.caucus.v1.GossipReply2\x9c\t\n" +
 	"\x0eAdministration\x12:\n" +
 	"\x06Invite\x12\x18.caucus.v1.InviteRequest\x1a\x16.caucus.v1.InviteReply\x12I\n" +
 	"\vListMembers\x12\x1d.caucus.v1.ListMembersRequest\x1a\x1b.caucus.v1.ListMembersReply\x12:\n" +
-	"\x06Revoke\x12\x18.caucus.v1.RevokeRequest\x1a\x16.caucus.v1.RevokeReply\x12H\n" +
+	"\x06Revoke\x12\x18.caucus.v1.RevokeRequest\x1a\x16.caucus.v1.RevokeReply\x12C\n" +
+	"\tMakeToken\x12\x1b.caucus.v1.MakeTokenRequest\x1a\x19.caucus.v1.MakeTokenReply\x12F\n" +
+	"\n" +
+	"ListTokens\x12\x1c.caucus.v1.ListTokensRequest\x1a\x1a.caucus.v1.ListTokensReply\x12I\n" +
+	"\vRevokeToken\x12\x1d.caucus.v1.RevokeTokenRequest\x1a\x1b.caucus.v1.RevokeTokenReply\x127\n" +
+	"\x05Label\x12\x17.caucus.v1.LabelRequest\x1a\x15.caucus.v1.LabelReply\x12H\n" +
 	"\n" +
 	"UploadPool\x12\x1c.caucus.v1.UploadPoolRequest\x1a\x1a.caucus.v1.UploadPoolReply(\x01\x12B\n" +
 	"\vCreateStudy\x12\x1d.caucus.v1.CreateStudyRequest\x1a\x12.caucus.v1.Summary(\x01\x128\n" +
@@ -3224,7 +3806,7 @@ func file_caucus_proto_rawDescGZIP() []byte {
 	return file_caucus_proto_rawDescData
 }
 
-var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_caucus_proto_goTypes = []any{
 	(*EnrolRequest)(nil),        // 0: caucus.v1.EnrolRequest
 	(*EnrolReply)(nil),          // 1: caucus.v1.EnrolReply
@@ -3247,34 +3829,47 @@ var file_caucus_proto_goTypes = []any{
 	(*GossipReply)(nil),         // 18: caucus.v1.GossipReply
 	(*InviteRequest)(nil),       // 19: caucus.v1.InviteRequest
 	(*InviteReply)(nil),         // 20: caucus.v1.InviteReply
-	(*ListMembersRequest)(nil),  // 21: caucus.v1.ListMembersRequest
-	(*ListMembersReply)(nil),    // 22: caucus.v1.ListMembersReply
-	(*Member)(nil),              // 23: caucus.v1.Member
-	(*RevokeRequest)(nil),       // 24: caucus.v1.RevokeRequest
-	(*RevokeReply)(nil),         // 25: caucus.v1.RevokeReply
-	(*UploadPoolRequest)(nil),   // 26: caucus.v1.UploadPoolRequest
-	(*PoolHeader)(nil),          // 27: caucus.v1.PoolHeader
-	(*UploadPoolReply)(nil),     // 28: caucus.v1.UploadPoolReply
-	(*HelperDocument)(nil),      // 29: caucus.v1.HelperDocument
-	(*HelperHalf)(nil),          // 30: caucus.v1.HelperHalf
-	(*HelperOffers)(nil),        // 31: caucus.v1.HelperOffers
-	(*HelperOffer)(nil),         // 32: caucus.v1.HelperOffer
-	(*HelperAnswers)(nil),       // 33: caucus.v1.HelperAnswers
-	(*HelperAnswer)(nil),        // 34: caucus.v1.HelperAnswer
-	(*CreateStudyRequest)(nil),  // 35: caucus.v1.CreateStudyRequest
-	(*PlanHeader)(nil),          // 36: caucus.v1.PlanHeader
-	(*ClockRequest)(nil),        // 37: caucus.v1.ClockRequest
-	(*ClockReply)(nil),          // 38: caucus.v1.ClockReply
-	(*CancelRequest)(nil),       // 39: caucus.v1.CancelRequest
-	(*AmendRequest)(nil),        // 40: caucus.v1.AmendRequest
-	(*CertifyRequest)(nil),      // 41: caucus.v1.CertifyRequest
-	(*CertifyReply)(nil),        // 42: caucus.v1.CertifyReply
-	(*NoticesRequest)(nil),      // 43: caucus.v1.NoticesRequest
-	(*NoticesReply)(nil),        // 44: caucus.v1.NoticesReply
-	(*Notice)(nil),              // 45: caucus.v1.Notice
-	(*AcceptAnswerRequest)(nil), // 46: caucus.v1.AcceptAnswerRequest
-	(*AnswerHeader)(nil),        // 47: caucus.v1.AnswerHeader
-	(*AcceptAnswerReply)(nil),   // 48: caucus.v1.AcceptAnswerReply
+	(*MakeTokenRequest)(nil),    // 21: caucus.v1.MakeTokenRequest
+	(*MakeTokenReply)(nil),      // 22: caucus.v1.MakeTokenReply
+	(*TokenState)(nil),          // 23: caucus.v1.TokenState
+	(*ListTokensRequest)(nil),   // 24: caucus.v1.ListTokensRequest
+	(*ListTokensReply)(nil),     // 25: caucus.v1.ListTokensReply
+	(*RevokeTokenRequest)(nil),  // 26: caucus.v1.RevokeTokenRequest
+	(*RevokeTokenReply)(nil),    // 27: caucus.v1.RevokeTokenReply
+	(*LabelRequest)(nil),        // 28: caucus.v1.LabelRequest
+	(*LabelReply)(nil),          // 29: caucus.v1.LabelReply
+	(*ListMembersRequest)(nil),  // 30: caucus.v1.ListMembersRequest
+	(*ListMembersReply)(nil),    // 31: caucus.v1.ListMembersReply
+	(*Member)(nil),              // 32: caucus.v1.Member
+	(*RevokeRequest)(nil),       // 33: caucus.v1.RevokeRequest
+	(*RevokeReply)(nil),         // 34: caucus.v1.RevokeReply
+	(*UploadPoolRequest)(nil),   // 35: caucus.v1.UploadPoolRequest
+	(*PoolHeader)(nil),          // 36: caucus.v1.PoolHeader
+	(*UploadPoolReply)(nil),     // 37: caucus.v1.UploadPoolReply
+	(*HelperDocument)(nil),      // 38: caucus.v1.HelperDocument
+	(*HelperHalf)(nil),          // 39: caucus.v1.HelperHalf
+	(*HelperOffers)(nil),        // 40: caucus.v1.HelperOffers
+	(*HelperOffer)(nil),         // 41: caucus.v1.HelperOffer
+	(*HelperAnswers)(nil),       // 42: caucus.v1.HelperAnswers
+	(*HelperAnswer)(nil),        // 43: caucus.v1.HelperAnswer
+	(*CreateStudyRequest)(nil),  // 44: caucus.v1.CreateStudyRequest
+	(*PlanHeader)(nil),          // 45: caucus.v1.PlanHeader
+	(*ClockRequest)(nil),        // 46: caucus.v1.ClockRequest
+	(*ClockReply)(nil),          // 47: caucus.v1.ClockReply
+	(*CancelRequest)(nil),       // 48: caucus.v1.CancelRequest
+	(*AmendRequest)(nil),        // 49: caucus.v1.AmendRequest
+	(*CertifyRequest)(nil),      // 50: caucus.v1.CertifyRequest
+	(*CertifyReply)(nil),        // 51: caucus.v1.CertifyReply
+	(*NoticesRequest)(nil),      // 52: caucus.v1.NoticesRequest
+	(*NoticesReply)(nil),        // 53: caucus.v1.NoticesReply
+	(*Notice)(nil),              // 54: caucus.v1.Notice
+	(*AcceptAnswerRequest)(nil), // 55: caucus.v1.AcceptAnswerRequest
+	(*AnswerHeader)(nil),        // 56: caucus.v1.AnswerHeader
+	(*AcceptAnswerReply)(nil),   // 57: caucus.v1.AcceptAnswerReply
+	nil,                         // 58: caucus.v1.MakeTokenRequest.LabelsEntry
+	nil,                         // 59: caucus.v1.TokenState.LabelsEntry
+	nil,                         // 60: caucus.v1.LabelRequest.LabelsEntry
+	nil,                         // 61: caucus.v1.Member.LabelsEntry
 }
 var file_caucus_proto_depIdxs = []int32{
 	4,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
@@ -3289,79 +3884,93 @@ var file_caucus_proto_depIdxs = []int32{
 	10, // 9: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
 	14, // 10: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
 	12, // 11: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	23, // 12: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	27, // 13: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
-	12, // 14: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
-	32, // 15: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
-	34, // 16: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
-	36, // 17: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
-	12, // 18: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	45, // 19: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
-	10, // 20: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
-	47, // 21: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
-	12, // 22: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
-	45, // 23: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
-	0,  // 24: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
-	0,  // 25: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
-	2,  // 26: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
-	7,  // 27: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
-	11, // 28: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
-	13, // 29: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	15, // 30: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
-	11, // 31: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	17, // 32: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
-	19, // 33: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	21, // 34: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	24, // 35: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	26, // 36: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	35, // 37: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	7,  // 38: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	39, // 39: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	7,  // 40: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
-	40, // 41: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
-	7,  // 42: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	37, // 43: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	41, // 44: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
-	43, // 45: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
-	46, // 46: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
-	29, // 47: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
-	29, // 48: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
-	31, // 49: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
-	29, // 50: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
-	29, // 51: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
-	1,  // 52: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 53: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	5,  // 54: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	8,  // 55: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	12, // 56: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	10, // 57: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	16, // 58: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	12, // 59: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	18, // 60: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
-	20, // 61: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	22, // 62: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	25, // 63: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	28, // 64: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 65: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	6,  // 66: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	6,  // 67: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	6,  // 68: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
-	6,  // 69: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
-	6,  // 70: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	38, // 71: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	42, // 72: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
-	44, // 73: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
-	48, // 74: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
-	29, // 75: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
-	30, // 76: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
-	33, // 77: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
-	29, // 78: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
-	29, // 79: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
-	52, // [52:80] is the sub-list for method output_type
-	24, // [24:52] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	58, // 12: caucus.v1.MakeTokenRequest.labels:type_name -> caucus.v1.MakeTokenRequest.LabelsEntry
+	23, // 13: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
+	59, // 14: caucus.v1.TokenState.labels:type_name -> caucus.v1.TokenState.LabelsEntry
+	23, // 15: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
+	60, // 16: caucus.v1.LabelRequest.labels:type_name -> caucus.v1.LabelRequest.LabelsEntry
+	32, // 17: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
+	61, // 18: caucus.v1.Member.labels:type_name -> caucus.v1.Member.LabelsEntry
+	36, // 19: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
+	12, // 20: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
+	41, // 21: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
+	43, // 22: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
+	45, // 23: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	12, // 24: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
+	54, // 25: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
+	10, // 26: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
+	56, // 27: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
+	12, // 28: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
+	54, // 29: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
+	0,  // 30: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
+	0,  // 31: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
+	2,  // 32: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
+	7,  // 33: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
+	11, // 34: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
+	13, // 35: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
+	15, // 36: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	11, // 37: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	17, // 38: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
+	19, // 39: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	30, // 40: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	33, // 41: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	21, // 42: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
+	24, // 43: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
+	26, // 44: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
+	28, // 45: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
+	35, // 46: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	44, // 47: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	7,  // 48: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	48, // 49: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	7,  // 50: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
+	49, // 51: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	7,  // 52: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	46, // 53: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	50, // 54: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
+	52, // 55: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
+	55, // 56: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
+	38, // 57: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
+	38, // 58: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
+	40, // 59: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
+	38, // 60: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
+	38, // 61: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
+	1,  // 62: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 63: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 64: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 65: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 66: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 67: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 68: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 69: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 70: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
+	20, // 71: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	31, // 72: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	34, // 73: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	22, // 74: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
+	25, // 75: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
+	27, // 76: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
+	29, // 77: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
+	37, // 78: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 79: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 80: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 81: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 82: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 83: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 84: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	47, // 85: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	51, // 86: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
+	53, // 87: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
+	57, // 88: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
+	38, // 89: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
+	39, // 90: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
+	42, // 91: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
+	38, // 92: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
+	38, // 93: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
+	62, // [62:94] is the sub-list for method output_type
+	30, // [30:62] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_caucus_proto_init() }
@@ -3373,15 +3982,15 @@ func file_caucus_proto_init() {
 		(*ContributeRequest_Header)(nil),
 		(*ContributeRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[26].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[35].OneofWrappers = []any{
 		(*UploadPoolRequest_Header)(nil),
 		(*UploadPoolRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[35].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[44].OneofWrappers = []any{
 		(*CreateStudyRequest_Header)(nil),
 		(*CreateStudyRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[46].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[55].OneofWrappers = []any{
 		(*AcceptAnswerRequest_Header)(nil),
 		(*AcceptAnswerRequest_Chunk)(nil),
 	}
@@ -3391,7 +4000,7 @@ func file_caucus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_caucus_proto_rawDesc), len(file_caucus_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   49,
+			NumMessages:   62,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

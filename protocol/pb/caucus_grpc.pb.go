@@ -36,9 +36,10 @@ const (
 //
 // Enrolment turns invitations into certificates.
 type EnrolmentClient interface {
-	// Enrol is called with the invitation's own short-lived certificate. The
-	// invitation works once: the same signing request again gets the same
-	// certificate (an answer may be lost on the way), another one is refused.
+	// Enrol is called with the invitation's own short-lived certificate, or with a
+	// join token's. An invitation works once, a token as often as its quota says: the
+	// same key again gets the same certificate (an answer may be lost on the way) and
+	// takes no second place.
 	Enrol(ctx context.Context, in *EnrolRequest, opts ...grpc.CallOption) (*EnrolReply, error)
 	// Renew gives a member that is still valid a certificate with a new date.
 	// The old certificate stays valid until it expires.
@@ -79,9 +80,10 @@ func (c *enrolmentClient) Renew(ctx context.Context, in *EnrolRequest, opts ...g
 //
 // Enrolment turns invitations into certificates.
 type EnrolmentServer interface {
-	// Enrol is called with the invitation's own short-lived certificate. The
-	// invitation works once: the same signing request again gets the same
-	// certificate (an answer may be lost on the way), another one is refused.
+	// Enrol is called with the invitation's own short-lived certificate, or with a
+	// join token's. An invitation works once, a token as often as its quota says: the
+	// same key again gets the same certificate (an answer may be lost on the way) and
+	// takes no second place.
 	Enrol(context.Context, *EnrolRequest) (*EnrolReply, error)
 	// Renew gives a member that is still valid a certificate with a new date.
 	// The old certificate stays valid until it expires.
@@ -558,6 +560,10 @@ const (
 	Administration_Invite_FullMethodName       = "/caucus.v1.Administration/Invite"
 	Administration_ListMembers_FullMethodName  = "/caucus.v1.Administration/ListMembers"
 	Administration_Revoke_FullMethodName       = "/caucus.v1.Administration/Revoke"
+	Administration_MakeToken_FullMethodName    = "/caucus.v1.Administration/MakeToken"
+	Administration_ListTokens_FullMethodName   = "/caucus.v1.Administration/ListTokens"
+	Administration_RevokeToken_FullMethodName  = "/caucus.v1.Administration/RevokeToken"
+	Administration_Label_FullMethodName        = "/caucus.v1.Administration/Label"
 	Administration_UploadPool_FullMethodName   = "/caucus.v1.Administration/UploadPool"
 	Administration_CreateStudy_FullMethodName  = "/caucus.v1.Administration/CreateStudy"
 	Administration_OpenStudy_FullMethodName    = "/caucus.v1.Administration/OpenStudy"
@@ -582,6 +588,14 @@ type AdministrationClient interface {
 	// Revoke ends a member's certificates and invitations at once, for good. It
 	// may be invited again and then gets new ones.
 	Revoke(ctx context.Context, in *RevokeRequest, opts ...grpc.CallOption) (*RevokeReply, error)
+	// MakeToken makes a join token: an invitation for as many parties as its quota
+	// says. What they are named and labelled is the token's.
+	MakeToken(ctx context.Context, in *MakeTokenRequest, opts ...grpc.CallOption) (*MakeTokenReply, error)
+	ListTokens(ctx context.Context, in *ListTokensRequest, opts ...grpc.CallOption) (*ListTokensReply, error)
+	// RevokeToken ends a token, for good, and where asked all members whom it made.
+	RevokeToken(ctx context.Context, in *RevokeTokenRequest, opts ...grpc.CallOption) (*RevokeTokenReply, error)
+	// Label says anew by which labels a party is found.
+	Label(ctx context.Context, in *LabelRequest, opts ...grpc.CallOption) (*LabelReply, error)
 	// UploadPool stores the canonical bytes of a public pool under their digest:
 	// a header, then chunks in order. A pool that is there already is not sent
 	// again: the header is enough.
@@ -646,6 +660,46 @@ func (c *administrationClient) Revoke(ctx context.Context, in *RevokeRequest, op
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RevokeReply)
 	err := c.cc.Invoke(ctx, Administration_Revoke_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administrationClient) MakeToken(ctx context.Context, in *MakeTokenRequest, opts ...grpc.CallOption) (*MakeTokenReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MakeTokenReply)
+	err := c.cc.Invoke(ctx, Administration_MakeToken_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administrationClient) ListTokens(ctx context.Context, in *ListTokensRequest, opts ...grpc.CallOption) (*ListTokensReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTokensReply)
+	err := c.cc.Invoke(ctx, Administration_ListTokens_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administrationClient) RevokeToken(ctx context.Context, in *RevokeTokenRequest, opts ...grpc.CallOption) (*RevokeTokenReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RevokeTokenReply)
+	err := c.cc.Invoke(ctx, Administration_RevokeToken_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administrationClient) Label(ctx context.Context, in *LabelRequest, opts ...grpc.CallOption) (*LabelReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(LabelReply)
+	err := c.cc.Invoke(ctx, Administration_Label_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -782,6 +836,14 @@ type AdministrationServer interface {
 	// Revoke ends a member's certificates and invitations at once, for good. It
 	// may be invited again and then gets new ones.
 	Revoke(context.Context, *RevokeRequest) (*RevokeReply, error)
+	// MakeToken makes a join token: an invitation for as many parties as its quota
+	// says. What they are named and labelled is the token's.
+	MakeToken(context.Context, *MakeTokenRequest) (*MakeTokenReply, error)
+	ListTokens(context.Context, *ListTokensRequest) (*ListTokensReply, error)
+	// RevokeToken ends a token, for good, and where asked all members whom it made.
+	RevokeToken(context.Context, *RevokeTokenRequest) (*RevokeTokenReply, error)
+	// Label says anew by which labels a party is found.
+	Label(context.Context, *LabelRequest) (*LabelReply, error)
 	// UploadPool stores the canonical bytes of a public pool under their digest:
 	// a header, then chunks in order. A pool that is there already is not sent
 	// again: the header is enough.
@@ -830,6 +892,18 @@ func (UnimplementedAdministrationServer) ListMembers(context.Context, *ListMembe
 }
 func (UnimplementedAdministrationServer) Revoke(context.Context, *RevokeRequest) (*RevokeReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Revoke not implemented")
+}
+func (UnimplementedAdministrationServer) MakeToken(context.Context, *MakeTokenRequest) (*MakeTokenReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method MakeToken not implemented")
+}
+func (UnimplementedAdministrationServer) ListTokens(context.Context, *ListTokensRequest) (*ListTokensReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTokens not implemented")
+}
+func (UnimplementedAdministrationServer) RevokeToken(context.Context, *RevokeTokenRequest) (*RevokeTokenReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method RevokeToken not implemented")
+}
+func (UnimplementedAdministrationServer) Label(context.Context, *LabelRequest) (*LabelReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Label not implemented")
 }
 func (UnimplementedAdministrationServer) UploadPool(grpc.ClientStreamingServer[UploadPoolRequest, UploadPoolReply]) error {
 	return status.Error(codes.Unimplemented, "method UploadPool not implemented")
@@ -935,6 +1009,78 @@ func _Administration_Revoke_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdministrationServer).Revoke(ctx, req.(*RevokeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Administration_MakeToken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MakeTokenRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministrationServer).MakeToken(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Administration_MakeToken_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministrationServer).MakeToken(ctx, req.(*MakeTokenRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Administration_ListTokens_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTokensRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministrationServer).ListTokens(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Administration_ListTokens_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministrationServer).ListTokens(ctx, req.(*ListTokensRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Administration_RevokeToken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevokeTokenRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministrationServer).RevokeToken(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Administration_RevokeToken_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministrationServer).RevokeToken(ctx, req.(*RevokeTokenRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Administration_Label_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(LabelRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministrationServer).Label(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Administration_Label_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministrationServer).Label(ctx, req.(*LabelRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1122,6 +1268,22 @@ var Administration_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Revoke",
 			Handler:    _Administration_Revoke_Handler,
+		},
+		{
+			MethodName: "MakeToken",
+			Handler:    _Administration_MakeToken_Handler,
+		},
+		{
+			MethodName: "ListTokens",
+			Handler:    _Administration_ListTokens_Handler,
+		},
+		{
+			MethodName: "RevokeToken",
+			Handler:    _Administration_RevokeToken_Handler,
+		},
+		{
+			MethodName: "Label",
+			Handler:    _Administration_Label_Handler,
 		},
 		{
 			MethodName: "OpenStudy",

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"caucus/protocol"
+)
+
+// token makes a join token; its verbs list and revoke them.
+func (o *operator) token() *cobra.Command {
+	var options protocol.TokenOptions
+	var labels []string
+	var out string
+	cmd := &cobra.Command{
+		Use:   "token",
+		Short: "Make a join token: one secret that enrols many agents",
+		Long: `Make a join token: whoever holds it enrols an agent of its own, as often as --quota
+says, until it expires. Each agent makes its own key and gets its own name and
+certificate; what the token says of them, prefix and labels, none of them can change.
+
+Give the token only to those whom you would invite one by one: it is a secret, and a
+stolen one makes parties as long as places are left. caucus party list shows by which
+token each came; caucus party token revoke ends a token, with --members also whom it
+made. The coordinator keeps nothing from which a token could be made again.`,
+		Example: `  caucus party token --quota 200 --valid 72h --label site=ward --prefix dev- --out wards.token
+  caucus party token list
+  caucus party token revoke kq3v8s2m --members`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if options.Quota < 1 {
+				return usagef("party token needs --quota: how many agents it may enrol")
+			}
+			var err error
+			if options.Labels, err = protocol.ParseLabels(labels); err != nil {
+				return usageError{err}
+			}
+			client, err := o.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			text, made, err := withSecretFile(out, func() (string, protocol.Token, error) { return client.MakeToken(cmd.Context(), options) })
+			if err != nil {
+				return err
+			}
+			document := struct {
+				protocol.Token
+				Secret string `json:"secret,omitempty"`
+				File   string `json:"file,omitempty"`
+			}{made, text, out}
+			if out != "" {
+				document.Secret = ""
+			}
+			return o.print(document, func(w io.Writer) error {
+				o.note("join token %s enrols %d agents, named %s…%s, until %s", made.ID, made.Quota, made.Prefix, labelled(made.Labels), made.Expires.Format(time.RFC3339))
+				if out != "" {
+					_, err := fmt.Fprintf(w, "wrote %s\n", out)
+					return err
+				}
+				_, err := fmt.Fprintln(w, text)
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&options.Quota, "quota", 0, "how many agents it may enrol")
+	f.DurationVar(&options.Valid, "valid", 0, "how long it may be used (default: as an invitation's)")
+	f.StringVar(&options.Prefix, "prefix", "", "what the agents' names begin with, as dev- (default: the token's own name and a dash)")
+	f.StringArrayVar(&labels, "label", nil, "KEY=VALUE that each of them has, for rosters; may be repeated")
+	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agents to dial (default: the coordinator's)")
+	f.StringVar(&out, "out", "", "write the token to this new file instead of stdout")
+	cmd.AddCommand(o.listTokens(), o.revokeToken())
+	return cmd
+}
+
+// labelled says labels in a sentence.
+func labelled(l protocol.Labels) string {
+	if len(l) == 0 {
+		return ""
+	}
+	return ", labelled " + l.String()
+}
+
+// withSecretFile makes a secret once there is a file for it, where one is named: so none
+// is made that could be lost.
+func withSecretFile[T any](out string, made func() (string, T, error)) (text string, what T, err error) {
+	if out == "" {
+		return made()
+	}
+	file, err := newSecret(out)
+	if err != nil {
+		return "", what, err
+	}
+	if text, what, err = made(); err == nil {
+		_, err = file.WriteString(text + "\n")
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		os.Remove(out)
+	}
+	return text, what, err
+}
+
+func (o *operator) listTokens() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List join tokens, and how many came by each", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := o.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			all, err := client.Tokens(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if all == nil {
+				all = []protocol.Token{}
+			}
+			return o.print(all, func(w io.Writer) error {
+				t := newTable(w, "token", "status", "enrolled", "names", "labels", "expires", "made by")
+				for _, k := range all {
+					t.add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), k.Prefix+"…", k.Labels.String(), k.Expires.Format(time.RFC3339), k.By)
+				}
+				return t.render()
+			})
+		},
+	}
+}
+
+func (o *operator) revokeToken() *cobra.Command {
+	var members bool
+	cmd := &cobra.Command{
+		Use:   "revoke TOKEN",
+		Short: "End a join token, at once, and with --members all who came by it",
+		Args:  one("party token revoke", "TOKEN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := o.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			revoked, err := client.RevokeToken(cmd.Context(), args[0], members)
+			if err != nil {
+				return err
+			}
+			document := struct {
+				Token   string   `json:"token"`
+				Members []string `json:"members"`
+			}{args[0], append([]string{}, revoked...)}
+			return o.print(document, func(w io.Writer) error {
+				if !members {
+					_, err := fmt.Fprintf(w, "revoked join token %s; who came by it stays: caucus party list --token %s\n", args[0], args[0])
+					return err
+				}
+				_, err := fmt.Fprintf(w, "revoked join token %s and %d members: %s\n", args[0], len(revoked), strings.Join(revoked, ", "))
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&members, "members", false, "also end the certificates of all members that came by it")
+	return cmd
+}
+
+// label says which labels a party has.
+func (o *operator) label() *cobra.Command {
+	return &cobra.Command{
+		Use:   "label PARTY [KEY=VALUE…]",
+		Short: "Say which labels a party has, in place of those that it had",
+		Long: `Say which labels a party has, in place of those that it had; none takes them away.
+By labels a study's roster names groups (roster: {labels: {region: north}}) when it is
+created; studies that were created before keep the parties that they named. Labels are
+public: whoever sees a roster knows by what it was chosen.`,
+		Example: "  caucus party label st-mary region=north beds=900",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("party label needs a PARTY; see caucus party label --help")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			labels, err := protocol.ParseLabels(args[1:])
+			if err != nil {
+				return usageError{err}
+			}
+			client, err := o.dial(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			if err := client.Label(cmd.Context(), args[0], labels); err != nil {
+				return err
+			}
+			document := struct {
+				Party  string          `json:"party"`
+				Labels protocol.Labels `json:"labels"`
+			}{args[0], labels}
+			return o.print(document, func(w io.Writer) error {
+				if len(labels) == 0 {
+					_, err := fmt.Fprintf(w, "%s has no labels\n", args[0])
+					return err
+				}
+				_, err := fmt.Fprintf(w, "%s: %s\n", args[0], labels)
+				return err
+			})
+		},
+	}
+}

@@ -1,0 +1,306 @@
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"caucus/protocol"
+)
+
+// makeToken makes a join token and reads it as an agent would.
+func makeToken(t *testing.T, c *protocol.Client, o protocol.TokenOptions) (protocol.Invitation, protocol.Token) {
+	t.Helper()
+	text, k, err := c.MakeToken(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := must(protocol.ParseInvitation(text))
+	if v.Role != protocol.RoleToken || v.Name != k.ID || v.Prefix != k.Prefix || k.Status != protocol.TokenOpen || k.Used != 0 || k.By != "operator" {
+		t.Errorf("token %+v says %s %s, names %s", k, v.Role, v.Name, v.Prefix)
+	}
+	return v, k
+}
+
+// TestJoinTokens: who holds a token gets a name and a certificate of its own, once for
+// each key, with the labels of the token, within its prefix, quota and time; nobody
+// becomes somebody who is there.
+func TestJoinTokens(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	options := protocol.DialOptions{Now: w.clock.Now}
+	w.enrol("dev-old")
+	v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 4, Valid: time.Hour, Prefix: "dev-", Labels: protocol.Labels{"site": "ward"}})
+	join := func(e protocol.Enrolment, name string) (protocol.Identity, string, error) {
+		id, err := protocol.Join(ctx, v, e, name, options)
+		if err != nil {
+			return id, "", err
+		}
+		caller := must(id.Caller())
+		if caller.Role != protocol.RoleParty {
+			t.Errorf("joined as %+v", caller)
+		}
+		return id, caller.Name, nil
+	}
+	key := must(protocol.NewEnrolment())
+	first, name, err := join(key, "dev-17")
+	if err != nil || name != "dev-17" {
+		t.Fatalf("joined as %q: %v", name, err)
+	}
+	for _, wish := range []string{"dev-17", ""} { // an answer was lost
+		if again, _, err := join(key, wish); err != nil || !reflect.DeepEqual(again, first) {
+			t.Errorf("the same key again, as %q: another certificate, or %v", wish, err)
+		}
+	}
+	given := must(protocol.NewEnrolment())
+	if _, name, err = join(given, ""); err != nil || !strings.HasPrefix(name, "dev-") || len(name) != len("dev-")+drawnLength {
+		t.Errorf("was given the name %q: %v", name, err)
+	}
+	for what, c := range map[string]struct {
+		key  protocol.Enrolment
+		name string
+		want error
+	}{
+		"another name for one key":      {key, "dev-18", protocol.ErrExists},
+		"a name that is taken":          {must(protocol.NewEnrolment()), "dev-17", protocol.ErrExists},
+		"a name but for case":           {must(protocol.NewEnrolment()), "dev-OLD", protocol.ErrExists},
+		"a name of who was invited":     {must(protocol.NewEnrolment()), "dev-old", protocol.ErrExists},
+		"a name that is no name":        {must(protocol.NewEnrolment()), "dev-/..", protocol.ErrInvalid},
+		"the prefix and nothing beside": {must(protocol.NewEnrolment()), "dev-", protocol.ErrDenied},
+	} {
+		if _, _, err := join(c.key, c.name); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", what, err, c.want)
+		}
+	}
+	unbound := v
+	unbound.Prefix = "" // what the agent's side knows of it binds nobody
+	if _, err := protocol.Join(ctx, unbound, must(protocol.NewEnrolment()), "operator", options); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("a name beyond the prefix: %v", err)
+	}
+	if tokens := must(w.operator.Tokens(ctx)); len(tokens) != 1 || tokens[0].Used != 2 || tokens[0].Status != protocol.TokenOpen {
+		t.Errorf("tokens %+v", tokens)
+	}
+	for _, m := range must(w.operator.Members(ctx)) {
+		came := strings.HasPrefix(m.Name, "dev-") && m.Name != "dev-old"
+		if (m.Token == k.ID) != came || (m.Labels.String() == "site=ward") != came {
+			t.Errorf("member %+v", m)
+		}
+	}
+	// What it made may call, and what it is may not.
+	member := w.dial(first)
+	defer member.Close()
+	if _, err := member.Studies(ctx); err != nil {
+		t.Errorf("who joined calls: %v", err)
+	}
+	asMember := first
+	asMember.Certificate, asMember.Key = pemOfToken(v)
+	bare := w.dial(asMember)
+	defer bare.Close()
+	if _, err := bare.Studies(ctx); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("a token asks for studies: %v", err)
+	}
+	// A name that a token's holder chose is given to nobody beside it.
+	if _, _, err := inviteName(w, "dev-17"); !errors.Is(err, protocol.ErrExists) {
+		t.Errorf("invited under the name of who joined: %v", err)
+	}
+	if err := w.operator.Label(ctx, "dev-17", protocol.Labels{"site": "theatre"}); err != nil {
+		t.Error(err)
+	}
+	if err := w.operator.Label(ctx, "operator", nil); !errors.Is(err, protocol.ErrInvalid) {
+		t.Errorf("an operator is labelled: %v", err)
+	}
+	w.clock.add(2 * time.Hour)
+	if _, _, err := join(must(protocol.NewEnrolment()), ""); !errors.Is(err, protocol.ErrExpired) {
+		t.Errorf("expired: %v", err)
+	}
+	if again, _, err := join(key, ""); err != nil || !reflect.DeepEqual(again, first) {
+		t.Errorf("the same key after the end: %v", err)
+	}
+	w.clock.add(lostAnswer)
+	if _, _, err := join(key, ""); !errors.Is(err, protocol.ErrExpired) {
+		t.Errorf("a day after the end: %v", err)
+	}
+	for _, o := range []protocol.TokenOptions{
+		{}, {Quota: mostQuota + 1}, {Quota: 1, Prefix: "-x"}, {Quota: 1, Prefix: strings.Repeat("x", mostPrefix+1)},
+		{Quota: 1, Valid: 91 * 24 * time.Hour}, {Quota: 1, Labels: protocol.Labels{"a b": "c"}}, {Quota: 1, Address: "nowhere"},
+	} {
+		if _, _, err := w.operator.MakeToken(ctx, o); !errors.Is(err, protocol.ErrInvalid) {
+			t.Errorf("token %+v: %v", o, err)
+		}
+	}
+}
+
+// pemOfToken is a token's own certificate and key.
+func pemOfToken(v protocol.Invitation) (certificate, key string) {
+	text := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	return text("CERTIFICATE", v.Certificate), text("PRIVATE KEY", v.Key)
+}
+
+// TestTokenRevoked: a token that was stolen is ended, and whom it made is listed and ended
+// with it, calls and connections too.
+func TestTokenRevoked(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	options := protocol.DialOptions{Now: w.clock.Now}
+	v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 10})
+	_, other := makeToken(t, w.operator, protocol.TokenOptions{Quota: 10})
+	key := must(protocol.NewEnrolment())
+	thief := w.dial(must(protocol.Join(ctx, v, key, "", options)))
+	defer thief.Close()
+	if _, err := thief.Studies(ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.enrol("invited")
+	if gone := must(w.operator.RevokeToken(ctx, k.ID, false)); len(gone) != 0 {
+		t.Errorf("revoked %v with the token", gone)
+	}
+	for _, e := range []protocol.Enrolment{key, must(protocol.NewEnrolment())} {
+		if _, err := protocol.Join(ctx, v, e, "", options); !errors.Is(err, protocol.ErrDenied) {
+			t.Errorf("join by a revoked token: %v", err)
+		}
+	}
+	if _, err := thief.Studies(ctx); err != nil {
+		t.Errorf("who came by it was not to be revoked: %v", err)
+	}
+	if gone := must(w.operator.RevokeToken(ctx, k.ID, true)); len(gone) != 1 || !strings.HasPrefix(gone[0], k.Prefix) {
+		t.Errorf("revoked %v", gone)
+	}
+	if _, err := thief.Studies(ctx); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("who came by it calls: %v", err)
+	}
+	if _, err := w.parties["invited"].Studies(ctx); err != nil {
+		t.Errorf("who was invited calls: %v", err)
+	}
+	if _, err := w.operator.RevokeToken(ctx, "nobodys", true); !errors.Is(err, protocol.ErrNotFound) {
+		t.Errorf("revoke what is not there: %v", err)
+	}
+	statuses := map[string]string{}
+	for _, k := range must(w.operator.Tokens(ctx)) {
+		statuses[k.ID] = k.Status
+	}
+	if want := map[string]string{k.ID: protocol.TokenRevoked, other.ID: protocol.TokenOpen}; !reflect.DeepEqual(statuses, want) {
+		t.Errorf("tokens are %v, want %v", statuses, want)
+	}
+}
+
+// TestTokenIsNotKept: nothing in the coordinator's folder or log is the token's key, nor
+// enough to make it.
+func TestTokenIsNotKept(t *testing.T) {
+	w := newWorld(t, nil)
+	v, _ := makeToken(t, w.operator, protocol.TokenOptions{Quota: 2})
+	must(protocol.Join(context.Background(), v, must(protocol.NewEnrolment()), "", protocol.DialOptions{Now: w.clock.Now}))
+	w.stop()
+	private := must(x509.ParsePKCS8PrivateKey(v.Key)).(*ecdsa.PrivateKey)
+	secret := must(private.Bytes())
+	for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, "*"))) {
+		if b := must(os.ReadFile(path)); bytes.Contains(b, secret) || bytes.Contains(b, v.Key) || strings.Contains(string(b), v.String()) {
+			t.Errorf("%s holds the token's key", path)
+		}
+	}
+	if strings.Contains(w.log.String(), v.String()[40:80]) {
+		t.Error("the log holds the token")
+	}
+}
+
+// TestTokenQuota: of many who come at once as many join as the quota says, each as
+// somebody else; the others are told that the places are taken.
+func TestTokenQuota(t *testing.T) {
+	const quota, come = 7, 24
+	w := newWorld(t, nil)
+	v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: quota})
+	var mu sync.Mutex
+	names := map[string]int{}
+	var all sync.WaitGroup
+	for range come {
+		all.Go(func() {
+			e := must(protocol.NewEnrolment())
+			for range 2 { // and asks again
+				id, err := protocol.Join(context.Background(), v, e, "", protocol.DialOptions{Now: w.clock.Now})
+				mu.Lock()
+				switch {
+				case err == nil:
+					names[must(id.Caller()).Name]++
+				case !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), fmt.Sprintf("all %d places", quota)):
+					t.Error(err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if len(names) != quota {
+		t.Errorf("%d joined, want %d: %v", len(names), quota, names)
+	}
+	for name, n := range names {
+		if n != 2 {
+			t.Errorf("%s joined %d times, want twice", name, n)
+		}
+	}
+	if tokens := must(w.operator.Tokens(context.Background())); tokens[0].Used != quota || tokens[0].Status != protocol.TokenFull || tokens[0].ID != k.ID {
+		t.Errorf("tokens %+v", tokens)
+	}
+}
+
+// TestTokenKilled: the coordinator is killed before and after it stored that somebody
+// joined. Who asks again with the same key has one place and one certificate.
+func TestTokenKilled(t *testing.T) {
+	for _, kill := range []string{"before enrolled#2", "after enrolled#2"} {
+		w := newWorld(t, nil)
+		v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 3})
+		operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, OperatorFile)))
+		w.stop()
+		c := startChild(t, w.config.Dir, kill)
+		names, restarts := map[string]bool{}, 0
+		for i := range 4 {
+			e := must(protocol.NewEnrolment())
+			for try := 0; ; try++ {
+				id, err := protocol.Join(context.Background(), v, e, "", protocol.DialOptions{Coordinator: c.address, Timeout: 5 * time.Second})
+				if err == nil {
+					names[must(id.Caller()).Name] = true
+					break
+				}
+				if i == 3 && errors.Is(err, protocol.ErrDenied) {
+					break
+				}
+				if !protocol.Retry(err) || try > 100 {
+					t.Fatalf("killed %s: %v", kill, err)
+				}
+				if c.dead() {
+					c.end()
+					c = startChild(t, w.config.Dir, "")
+					restarts++
+				}
+			}
+		}
+		if len(names) != 3 || restarts != 1 {
+			t.Errorf("killed %s: %d joined after %d restarts: %v", kill, len(names), restarts, names)
+		}
+		client := must(protocol.Dial(operator, protocol.DialOptions{Coordinator: c.address}))
+		members := 0
+		for _, m := range must(client.Members(context.Background())) {
+			if m.Token == k.ID {
+				members++
+			}
+		}
+		if tokens := must(client.Tokens(context.Background())); members != 3 || tokens[0].Used != 3 {
+			t.Errorf("killed %s: %d members, tokens %+v", kill, members, tokens)
+		}
+		client.Close()
+		must(0, c.cmd.Process.Signal(syscall.SIGTERM))
+		c.end()
+	}
+}

@@ -1,0 +1,140 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"caucus/internal/clock"
+	"caucus/protocol/pb"
+)
+
+// A join token is an invitation for many: whoever holds it enrols a party of its own, as
+// often as the token's quota says. Its Name is the token's own; its Role is RoleToken. The
+// coordinator keeps the serial of its certificate, and nothing of its key.
+
+// TokenOptions say what a join token is good for.
+type TokenOptions struct {
+	// Quota is how many parties it enrols.
+	Quota int
+	// Valid is for how long; 0 leaves it to the coordinator.
+	Valid time.Duration
+	// Prefix is what the parties' names begin with; empty is the token's name and a dash.
+	Prefix string
+	// Labels are those of each party that it enrols.
+	Labels Labels
+	// Address, host:port, is what the token tells to dial; empty is the coordinator's own
+	// idea of it.
+	Address string
+}
+
+// Token statuses.
+const (
+	TokenOpen    = "open"
+	TokenFull    = "full"
+	TokenExpired = "expired"
+	TokenRevoked = "revoked"
+)
+
+// Token is what an operator is told of a join token.
+type Token struct {
+	ID      string    `json:"token"`
+	Prefix  string    `json:"prefix"`
+	Labels  Labels    `json:"labels,omitempty"`
+	Quota   int       `json:"quota"`
+	Used    int       `json:"used"`
+	Status  string    `json:"status"`
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires"`
+	By      string    `json:"by"` // the operator who made it
+}
+
+func tokenOf(t *pb.TokenState) Token {
+	return Token{
+		ID: t.GetId(), Prefix: t.GetPrefix(), Labels: t.GetLabels(), Quota: int(t.GetQuota()), Used: int(t.GetUsed()), Status: t.GetStatus(),
+		Created: time.UnixMilli(t.GetCreatedUnixMillis()).UTC(), Expires: time.UnixMilli(t.GetExpiresUnixMillis()).UTC(), By: t.GetBy(),
+	}
+}
+
+// MakeToken makes a join token. Its text is a secret for those who are to join.
+func (c *Client) MakeToken(ctx context.Context, o TokenOptions) (text string, t Token, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	reply, err := c.admin.MakeToken(ctx, &pb.MakeTokenRequest{
+		Quota: uint32(min(max(o.Quota, 0), 1<<31)), ValidSeconds: int64(o.Valid / time.Second), Prefix: o.Prefix, Labels: o.Labels, Address: o.Address,
+	})
+	if err != nil {
+		return "", Token{}, fmt.Errorf("make join token: %w", FromStatus(err))
+	}
+	return reply.Token, tokenOf(reply.State), nil
+}
+
+// Tokens lists all join tokens, newest first.
+func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	reply, err := c.admin.ListTokens(ctx, &pb.ListTokensRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("list join tokens: %w", FromStatus(err))
+	}
+	var all []Token
+	for _, t := range reply.Tokens {
+		all = append(all, tokenOf(t))
+	}
+	return all, nil
+}
+
+// RevokeToken ends a join token, and where asked all members that came by it, whose
+// names it gives.
+func (c *Client) RevokeToken(ctx context.Context, id string, members bool) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	reply, err := c.admin.RevokeToken(ctx, &pb.RevokeTokenRequest{Id: id, Members: members})
+	if err != nil {
+		return nil, fmt.Errorf("revoke join token %s: %w", id, FromStatus(err))
+	}
+	return reply.Revoked, nil
+}
+
+// Label says anew which labels a party has; those that it had are forgotten.
+func (c *Client) Label(ctx context.Context, name string, labels Labels) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	if _, err := c.admin.Label(ctx, &pb.LabelRequest{Name: name, Labels: labels}); err != nil {
+		return fmt.Errorf("label %s: %w", name, FromStatus(err))
+	}
+	return nil
+}
+
+// joinPatience is for how long Join tries again where the coordinator is busy with those
+// who hold the same token: 20 calls a second are taken of them.
+const joinPatience = 2 * time.Minute
+
+// Join redeems one place of a join token, under a name that begins with its prefix, or,
+// where name is empty, one that the coordinator gives. The same enrolment again, after a
+// lost answer, gives the same certificate and takes no second place.
+func Join(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
+	if v.Role != RoleToken {
+		return Identity{}, fmt.Errorf("join: %w: this is no join token, but an invitation of %s %s", ErrInvalid, v.Role, v.Name)
+	}
+	if name != "" && !strings.HasPrefix(name, v.Prefix) { // the coordinator refuses it too
+		return Identity{}, fmt.Errorf("join as %s: %w: this token's names begin with %s: leave the name away, and the coordinator gives one", name, ErrInvalid, v.Prefix)
+	}
+	sleeper, waited := clock.Clock{}.Complete(), time.Duration(0)
+	for wait := time.Second; ; wait = min(2*wait, 16*time.Second) {
+		id, err := redeem(ctx, v, e, name, o)
+		if err == nil {
+			return id, nil
+		}
+		if !errors.Is(err, ErrBusy) || waited > joinPatience {
+			return Identity{}, fmt.Errorf("join by token %s: %w", v.Name, err)
+		}
+		waited += wait
+		if !sleeper.Sleep(ctx, wait/2+rand.N(wait/2)) { // of many that were refused at once, not all come back at once
+			return Identity{}, ctx.Err()
+		}
+	}
+}
