@@ -33,7 +33,7 @@ func TestTogetherWithAllOthers(t *testing.T) {
 		}
 		must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, v, 1, w.sealing.Public())))
 	}
-	must(0, w.servers[0].CloseStudy(ctx, h))
+	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	var held [2][][2]uint64
 	w.point = func(_ shares.Role, effect string) {
 		if effect != "before ledger" || held[0] != nil {
@@ -102,7 +102,7 @@ func TestTwoDraws(t *testing.T) {
 	for _, p := range task.Plan().Roster {
 		must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, make([]int64, 2000), 1, w.sealing.Public())))
 	}
-	must(0, w.servers[0].CloseStudy(ctx, h))
+	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	var held [2][][2]uint64
 	w.point = func(_ shares.Role, effect string) {
 		if effect == "before ledger" && held[0] == nil {

@@ -62,7 +62,7 @@ func TestStudy(t *testing.T) {
 					t.Error("a study that is open is released")
 				}
 			}
-			must(0, w.servers[0].CloseStudy(ctx, h))
+			must(0, w.servers[0].CloseStudy(ctx, h, nil))
 			if got := w.sum(h); !slices.Equal(got, want) {
 				t.Fatalf("the shares add up to %v, want %v", got, want)
 			}
@@ -89,7 +89,7 @@ func TestStudy(t *testing.T) {
 				}))
 			}
 			again := must(w.servers[0].Released(ctx, h))
-			if !again.Shares[0].equal(o.Shares[0]) || !again.Shares[1].equal(o.Shares[1]) || !must(w.servers[0].Advance(ctx, h, link{w})) {
+			if !again.Shares[0].Equal(o.Shares[0]) || !again.Shares[1].Equal(o.Shares[1]) || !must(w.servers[0].Advance(ctx, h, link{w})) {
 				t.Error("asked again the release is another")
 			}
 			if err := w.servers[0].Receive(ctx, h, "p4", uploadOf(task, "p4", votes(task, 4, false), 1, sealing)); !errors.Is(err, study.ErrNotOpen) {
@@ -137,7 +137,7 @@ func TestRecords(t *testing.T) {
 				total += weight
 				must(0, w.servers[0].Receive(ctx, h, party, must(Contribute(task, party, in, w.sealing.Public()))))
 			}
-			must(0, w.servers[0].CloseStudy(ctx, h))
+			must(0, w.servers[0].CloseStudy(ctx, h, nil))
 			w.point = func(r shares.Role, effect string) {
 				if effect == "before ledger" && r == shares.Coordinator {
 					if got := w.sum(h); !slices.Equal(got, want) {
@@ -174,10 +174,10 @@ func TestTooFew(t *testing.T) {
 	must(0, w.servers[0].Receive(ctx, h, "p0", uploadOf(task, "p0", votes(task, 0, false), 1, w.sealing.Public())))
 	must(w.servers[0].Advance(ctx, h, link{w}))
 	mine := must(w.servers[0].setOf(ctx, h, must(recordOf(w.servers[0], h))))
-	if _, err := w.servers[1].Seal(ctx, h, must(sign(w.signers[0], protocol.SetDocument, mine))); !errors.Is(err, study.ErrTooFew) {
+	if _, err := w.servers[1].Seal(ctx, h, must(protocol.SignJSON(w.signers[0], protocol.SetDocument, mine))); !errors.Is(err, study.ErrTooFew) {
 		t.Errorf("the helper signs a set of one: %v", err)
 	}
-	must(0, w.servers[0].CloseStudy(ctx, h))
+	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, study.ErrTooFew) {
 		t.Errorf("released of one: %v", err)
 	}

@@ -3,6 +3,7 @@ package aggregator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -13,6 +14,30 @@ import (
 	"caucus/study"
 	"caucus/study/kinds"
 )
+
+// BenchmarkReceived times what a coordinator stores of uploads before they are checked, as
+// many at once as are handed over at once.
+//
+//	go test ./aggregator -run '^$' -bench Received -cpu 1
+func BenchmarkReceived(b *testing.B) {
+	for _, together := range []int{1, batch} {
+		b.Run(fmt.Sprintf("N=2000/K=2/%d", together), func(b *testing.B) {
+			ctx := context.Background()
+			task := wide(2000, b.N)
+			w, h := newWorld(b, task), task.Hash()
+			w.opened(h)
+			data := uploadOf(task, task.Plan().Roster[0], votes(task, 0, false), 1, w.sealing.Public())
+			b.ResetTimer()
+			for parties := range slices.Chunk(task.Plan().Roster, together) {
+				var all []Upload
+				for _, p := range parties {
+					all = append(all, Upload{p, data}) // it is not opened yet
+				}
+				must(0, w.servers[0].ReceiveAll(ctx, h, all))
+			}
+		})
+	}
+}
 
 // BenchmarkChecked times both servers together, in one process, from stored uploads to sums:
 // opening boxes, both preparations, both proofs, and what is written. Half of it is one

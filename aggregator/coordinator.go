@@ -55,7 +55,7 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 		if err != nil {
 			return fail(err)
 		}
-		if said.Coordinator == nil || *said.Coordinator != r.Own.digest() {
+		if said.Coordinator == nil || *said.Coordinator != r.Own.Digest() {
 			return fail(fmt.Errorf("%w: the helper accepted it with another coordinator's commitment", ErrConflict))
 		}
 		if r, err = s.update(ctx, plan, "helper's acceptance stored", func(_ *transaction, r *record) error {
@@ -68,7 +68,7 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	if r.keyed() {
 		return r.Theirs, nil
 	}
-	reveal, err := sign(s.config.Signer, protocol.RevealDocument, Reveal{plan, r.Theirs.digest()})
+	reveal, err := protocol.SignJSON(s.config.Signer, protocol.RevealDocument, Reveal{plan, r.Theirs.Digest()})
 	if err != nil {
 		return fail(err)
 	}
@@ -91,9 +91,21 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	return r.Theirs, err
 }
 
+// Upload is what a party sent.
+type Upload struct {
+	Party study.PartyID
+	Data  []byte
+}
+
 // Receive keeps a party's upload; once it returns nil, and not before, a receipt may leave.
 // The same again is no error, another is ErrConflict.
 func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.PartyID, data []byte) error {
+	return s.ReceiveAll(ctx, plan, []Upload{{party, data}})
+}
+
+// ReceiveAll keeps uploads as Receive does, in one transaction: all of them or, with an error,
+// none.
+func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Upload) error {
 	if s.config.Role != shares.Coordinator {
 		return errors.New("this server is the helper")
 	}
@@ -101,28 +113,44 @@ func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.Party
 	if err != nil {
 		return err
 	}
-	fail := func(err error) error { return fmt.Errorf("receive contribution to study %s: %w", plan, err) }
-	if !s.enrolled(t, party) {
-		return fail(study.ErrNotEnrolled)
+	var party study.PartyID
+	fail := func(err error) error {
+		return fmt.Errorf("receive contribution of %s to study %s: %w", party, plan, err)
 	}
-	u, err := parseUpload(t.of, data)
-	if err != nil {
-		return fail(err)
-	}
-	c := contribution{party: party, digest: u.offer(party, nil).digest(), weight: u.weight, upload: data}
-	_, err = s.update(ctx, plan, "upload stored", func(tx *transaction, r *record) error {
-		old, found, err := tx.contribution(party)
-		switch {
-		case err != nil:
-			return err
-		case found && old.digest == c.digest:
-			return errStored
-		case found:
-			return fmt.Errorf("%w: %w", ErrConflict, study.ErrOtherBytes)
-		case !r.keyed() || r.Closed || r.Failed != "": // whatever happened since it was read
-			return study.ErrNotOpen
+	all := make([]contribution, len(uploads))
+	for i, up := range uploads {
+		if party = up.Party; !s.enrolled(t, party) {
+			return fail(study.ErrNotEnrolled)
 		}
-		return tx.addContribution(c)
+		u, err := parseUpload(t.of, up.Data)
+		if err != nil {
+			return fail(err)
+		}
+		all[i] = contribution{party: party, digest: u.offer(party, nil).digest(), weight: u.weight, upload: up.Data}
+	}
+	_, err = s.update(ctx, plan, "upload stored", func(tx *transaction, r *record) error {
+		fresh := false
+		for _, c := range all {
+			party = c.party
+			switch had, found, err := tx.digestOf(c.party); {
+			case err != nil:
+				return err
+			case found && had == c.digest:
+				continue
+			case found:
+				return fmt.Errorf("%w: %w", ErrConflict, study.ErrOtherBytes)
+			case !r.keyed() || r.Closed || r.Failed != "": // whatever happened since it was read
+				return study.ErrNotOpen
+			}
+			fresh = true
+			if err := tx.addContribution(c); err != nil {
+				return err
+			}
+		}
+		if !fresh {
+			return errStored
+		}
+		return nil
 	})
 	if errors.Is(err, errStored) {
 		err = s.current(ctx)
@@ -136,8 +164,9 @@ func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.Party
 // errStored: these bytes are there.
 var errStored = errors.New("stored already")
 
-// CloseStudy takes no more contributions. How a study ends is its caller's to know.
-func (s *Server) CloseStudy(ctx context.Context, plan study.Hash) error {
+// CloseStudy takes no more contributions. How a study ends is its caller's to know; the plan's
+// amendments say which minimum the set must have, and the first call's count.
+func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][]byte) error {
 	_, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
 	if err != nil || r.Closed {
@@ -146,7 +175,10 @@ func (s *Server) CloseStudy(ctx context.Context, plan study.Hash) error {
 	if !r.keyed() {
 		return fmt.Errorf("close study %s: %w: it is not open", plan, ErrOrder)
 	}
-	_, err = s.update(ctx, plan, "close stored", func(_ *transaction, r *record) error { r.Closed = true; return nil })
+	_, err = s.update(ctx, plan, "close stored", func(_ *transaction, r *record) error {
+		r.Closed, r.Amendments = true, amendments
+		return nil
+	})
 	return err
 }
 
@@ -315,7 +347,7 @@ func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error 
 			return fail(err)
 		}
 		few := enough(t, mine)
-		set, err := sign(s.config.Signer, protocol.SetDocument, mine)
+		set, err := protocol.SignJSON(s.config.Signer, protocol.SetDocument, mine)
 		if err != nil {
 			return fail(err)
 		}
@@ -351,10 +383,10 @@ func readShare(t task, share Signed, by protocol.Verifier, role shares.Role, set
 		return privacy.Published{}, fmt.Errorf("the %v's share of study %s: %w", role, t.Hash(), err)
 	}
 	var said Share
-	if err := share.read(by, protocol.ShareDocument, &said); err != nil {
+	if err := share.Read(by, protocol.ShareDocument, &said); err != nil {
 		return fail(err)
 	}
-	if said.Plan != t.Hash() || said.Role != role.String() || said.Set != set.digest() {
+	if said.Plan != t.Hash() || said.Role != role.String() || said.Set != set.Digest() {
 		return fail(fmt.Errorf("%w: it is of another plan, role or set", ErrConflict))
 	}
 	p, err := privacy.ParsePublished(said.Published)
@@ -373,37 +405,4 @@ func readShare(t task, share Signed, by protocol.Verifier, role shares.Role, set
 		return fail(fmt.Errorf("%w: it was released under other terms than plan and pool give", ErrConflict))
 	}
 	return p, nil
-}
-
-// Outcome is what both servers released, and how many it is of.
-type Outcome struct {
-	Set       Signed // signed by the coordinator
-	Helper    []byte // the helper's signature of the set
-	Shares    [2]Signed
-	Published [2]privacy.Published
-	Of        study.Summed // contributions and weight
-}
-
-// Released is the outcome of a study of which both shares are there.
-func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err error) {
-	t, r, unlock, err := s.coordinator(ctx, plan)
-	defer unlock()
-	if err != nil {
-		return o, err
-	}
-	if r.ShareOther.Document == nil {
-		return o, fmt.Errorf("study %s: %w: it is not released", plan, ErrOrder)
-	}
-	o = Outcome{Set: r.Set, Helper: r.SetTheirs, Shares: [2]Signed{r.Share, r.ShareOther}}
-	var set Set
-	if err := r.Set.read(s.config.Signer.Key(), protocol.SetDocument, &set); err != nil {
-		return o, err
-	}
-	o.Of = study.Summed{Contributions: int(set.Contributions), Weight: set.Weight}
-	for role, by := range []protocol.SignerKey{s.config.Signer.Key(), s.config.Other} {
-		if o.Published[role], err = readShare(t, o.Shares[role], by, shares.Role(role), r.Set); err != nil {
-			return o, err
-		}
-	}
-	return o, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -53,13 +54,13 @@ func (s *Server) newAcceptance(t task, coordinator *Digest) (h half, a Signed, e
 	if s.config.Sealing != nil {
 		said.Sealing = s.config.Sealing.Public()
 	}
-	a, err = sign(s.config.Signer, protocol.AcceptanceDocument, said)
+	a, err = protocol.SignJSON(s.config.Signer, protocol.AcceptanceDocument, said)
 	return h, a, err
 }
 
 // readAcceptance reads the other server's.
 func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
-	if err := a.read(s.config.Other, protocol.AcceptanceDocument, &said); err != nil {
+	if err := a.Read(s.config.Other, protocol.AcceptanceDocument, &said); err != nil {
 		return said, err
 	}
 	terms, err := study.TermsDigest(t)
@@ -83,7 +84,7 @@ func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signe
 		return Signed{}, err
 	}
 	if r.Own.Document != nil {
-		if !r.Theirs.equal(coordinators) {
+		if !r.Theirs.Equal(coordinators) {
 			return Signed{}, fmt.Errorf("accept study %s: %w: another acceptance of the coordinator's", plan, ErrConflict)
 		}
 		return r.Own, nil
@@ -97,7 +98,7 @@ func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signe
 	if err := s.config.Serves(t); err != nil {
 		return Signed{}, fmt.Errorf("accept study %s: %w: %w", plan, protocol.ErrDenied, err)
 	}
-	theirs := coordinators.digest()
+	theirs := coordinators.Digest()
 	h, own, err := s.newAcceptance(t, &theirs)
 	if err != nil {
 		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
@@ -129,10 +130,10 @@ func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]b
 		return fail(fmt.Errorf("%w: the coordinator committed to another half of the verify key", ErrConflict))
 	}
 	var said Reveal
-	if err := reveal.read(s.config.Other, protocol.RevealDocument, &said); err != nil {
+	if err := reveal.Read(s.config.Other, protocol.RevealDocument, &said); err != nil {
 		return fail(err)
 	}
-	if said.Plan != plan || said.Helper != r.Own.digest() {
+	if said.Plan != plan || said.Helper != r.Own.Digest() {
 		return fail(fmt.Errorf("%w: the coordinator opens it under another acceptance than this helper's", ErrConflict))
 	}
 	if r.keyed() {
@@ -265,7 +266,7 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 		return fail(fmt.Errorf("%w: it is not open", ErrOrder))
 	}
 	var said Set
-	if err := set.read(s.config.Other, protocol.SetDocument, &said); err != nil {
+	if err := set.Read(s.config.Other, protocol.SetDocument, &said); err != nil {
 		return fail(err)
 	}
 	if r.Set.Document != nil {
@@ -278,7 +279,8 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 	if err != nil {
 		return fail(err)
 	}
-	if said != mine {
+	mine.Amendments = said.Amendments // which the coordinator signed, and enough holds against the plan
+	if b, err := json.Marshal(mine); err != nil || !bytes.Equal(b, set.Document) {
 		return fail(fmt.Errorf("%w: the coordinator's set has %d contributions, this helper accepted %d, or they are not the same", ErrConflict, said.Contributions, mine.Contributions))
 	}
 	if err := enough(t, mine); err != nil {
@@ -286,16 +288,21 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 	}
 	signature := s.config.Signer.Sign(protocol.SetDocument, set.Document)
 	_, err = s.update(ctx, plan, "set stored", func(_ *transaction, r *record) error {
-		r.Set, r.SetTheirs = Signed{set.Document, signature}, set.Signature
+		r.Set, r.SetTheirs = Signed{Document: set.Document, Signature: signature}, set.Signature
 		return nil
 	})
 	return signature, err
 }
 
-// enough says whether a set has the plan's minimum.
+// enough says whether a set has the minimum in force: the plan's, or that of its last
+// amendment, which never passes below the plan's floor.
 func enough(t task, set Set) error {
-	if p := t.Plan(); set.Contributions < int64(p.Minimum) {
-		return fmt.Errorf("%w: the plan asks for %d, have %d", study.ErrTooFew, p.Minimum, set.Contributions)
+	least, err := set.Minimum(t.Plan())
+	if err != nil {
+		return fmt.Errorf("%w: the minimum in force: %w", ErrConflict, err)
+	}
+	if set.Contributions < int64(least) {
+		return fmt.Errorf("%w: %d must contribute, have %d", study.ErrTooFew, least, set.Contributions)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (w *world) life(h study.Hash, uploads map[study.PartyID][]byte) {
 			try("check", func(c *Server) error { _, err := c.Advance(ctx, h, link{w}); return err })
 		}
 	}
-	try("close", func(c *Server) error { return c.CloseStudy(ctx, h) })
+	try("close", func(c *Server) error { return c.CloseStudy(ctx, h, nil) })
 	try("release", func(c *Server) error {
 		done, err := c.Advance(ctx, h, link{w})
 		if err == nil && !done {
@@ -201,7 +201,7 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 			if what = "close"; rng.IntN(3) > 0 {
 				continue
 			}
-			err = w.run(func(c *Server) error { return c.CloseStudy(ctx, h) })
+			err = w.run(func(c *Server) error { return c.CloseStudy(ctx, h, nil) })
 		case 9:
 			kill, nth = fmt.Sprint(shares.Role(rng.IntN(2)), " ", effects[rng.IntN(len(effects))]), 1+rng.IntN(2)
 			what = "kill at " + kill

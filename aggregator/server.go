@@ -31,9 +31,11 @@ type Config struct {
 	Role shares.Role
 	// Store is the file of the studies, made by Create; Head that of InitHead.
 	Store, Head string
-	// Journal is the server's own ledger's, Limits what it may spend.
+	// Journal is the server's own ledger's, Limits what it may spend. A coordinator that has
+	// a ledger open on it already gives that one, with its limits.
 	Journal privacy.Journal
 	Limits  map[privacy.Unit]privacy.Budget
+	Ledger  *privacy.Ledger
 	// Signer signs for this server; Other is the key that the other signs with, which its
 	// operator got from the other's.
 	Signer *protocol.Signer
@@ -44,8 +46,24 @@ type Config struct {
 	Task func(context.Context, study.Hash) (study.Task, error)
 	// Serves is a helper's policy: an error says why it does not serve a plan. Nil serves none.
 	Serves func(study.Task) error
+	// Shelf is a helper's, where the coordinator brings plans and pools; nil takes none.
+	Shelf Shelf
 	// Checkpoint, where not nil, is called between effects, for tests that stop there.
 	Checkpoint func(effect string)
+}
+
+// Shelf is where a helper keeps the plans that it is brought, with their pools: Config.Task
+// finds them there.
+type Shelf interface {
+	// Has says whether a plan is there, with its pool.
+	Has(study.Hash) bool
+	// Wants refuses a plan that the helper would not serve, by its canonical bytes alone. It
+	// gives the digest of its pool.
+	Wants(h study.Hash, canonical []byte) (pool [32]byte, err error)
+	// Keep keeps both, durably. They have the hash, and the pool the digest, that were asked for.
+	Keep(h study.Hash, canonical, pool []byte) error
+	// MostPool is the most bytes of a pool that is taken.
+	MostPool() int
 }
 
 // Server is one aggregator. It is safe for concurrent use; calls take turns, but for
@@ -95,8 +113,10 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	if s.mark, err = readMark(c.Head); err != nil {
 		return fail(err)
 	}
-	if s.ledger, err = privacy.Open(c.Journal, privacy.Config{Limits: c.Limits, LastSequence: s.mark.entry}); err != nil {
-		return fail(err)
+	if s.ledger = c.Ledger; s.ledger == nil {
+		if s.ledger, err = privacy.Open(c.Journal, privacy.Config{Limits: c.Limits, LastSequence: s.mark.entry}); err != nil {
+			return fail(err)
+		}
 	}
 	ledger, err := privacy.HeadOf(ctx, c.Journal)
 	if err != nil {
@@ -281,9 +301,9 @@ func (s *Server) key(h study.Hash, r record) shares.Key {
 // helperAcceptance is the digest of the helper's acceptance, on either server.
 func (s *Server) helperAcceptance(r record) Digest {
 	if s.config.Role == shares.Helper {
-		return r.Own.digest()
+		return r.Own.Digest()
 	}
-	return r.Theirs.digest()
+	return r.Theirs.Digest()
 }
 
 // given is a share of an accepted contribution, with its weight.
@@ -322,8 +342,8 @@ func accept(t *transaction, of bodies.Task, all []given) error {
 
 // setOf is the set of all that this server accepted.
 func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set Set, err error) {
-	set = Set{Plan: h, Helper: s.helperAcceptance(r)}
-	members := newDigester("caucus aggregated members 1")
+	set = Set{Plan: h, Helper: s.helperAcceptance(r), Amendments: r.Amendments}
+	members := protocol.NewMembers()
 	err = s.view(ctx, h, func(t *transaction) error {
 		for after := ""; ; {
 			all, err := t.contributions("verdict = $2 AND party > $3", accepted, after)
@@ -332,13 +352,12 @@ func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set Set, er
 			}
 			for _, c := range all {
 				after = string(c.party)
-				members.add([]byte(c.party))
-				members.add(c.digest[:])
+				members.AddMember(c.party, c.digest)
 				set.Contributions, set.Weight = set.Contributions+1, set.Weight+c.weight
 			}
 		}
 	})
-	set.Members = Digest(members.Sum(nil))
+	set.Members = members.Digest()
 	return set, err
 }
 
@@ -370,7 +389,7 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	if err != nil {
 		return fail(err)
 	}
-	request.From = r.Set.from(request.From)
+	request.From = from(r.Set, request.From)
 	s.point("before ledger")
 	published, err := study.Settle(ctx, s.ledger, h, []study.Request{request})
 	if err != nil {
@@ -383,11 +402,11 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	if err != nil {
 		return fail(err)
 	}
-	out := Share{Plan: h, Role: s.config.Role.String(), Set: r.Set.digest()}
+	out := Share{Plan: h, Role: s.config.Role.String(), Set: r.Set.Digest()}
 	if out.Published, err = published[0].MarshalBinary(); err != nil {
 		return fail(err)
 	}
-	signed, err := sign(s.config.Signer, protocol.ShareDocument, out)
+	signed, err := protocol.SignJSON(s.config.Signer, protocol.ShareDocument, out)
 	if err != nil {
 		return fail(err)
 	}

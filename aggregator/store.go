@@ -26,16 +26,18 @@ var file = database.SQLite{
 
 // record is what was agreed of a study, and how far it is. It grows only.
 type record struct {
-	Half       half   `json:"half"` // its own
-	Own        Signed `json:"own"`
-	Theirs     Signed `json:"theirs"`
-	OtherHalf  *half  `json:"other_half,omitempty"`
-	Closed     bool   `json:"closed,omitempty"` // of a coordinator: it takes no more
-	Set        Signed `json:"set"`              // signed by this server
-	SetTheirs  []byte `json:"set_theirs,omitempty"`
-	Share      Signed `json:"share"`
-	ShareOther Signed `json:"share_other"` // of a coordinator: the helper's
-	Failed     string `json:"failed,omitempty"`
+	Half      half   `json:"half"` // its own
+	Own       Signed `json:"own"`
+	Theirs    Signed `json:"theirs"`
+	OtherHalf *half  `json:"other_half,omitempty"`
+	Closed    bool   `json:"closed,omitempty"` // of a coordinator: it takes no more
+	// Amendments are the plan's, of a coordinator that closed it.
+	Amendments [][]byte `json:"amendments,omitempty"`
+	Set        Signed   `json:"set"` // signed by this server
+	SetTheirs  []byte   `json:"set_theirs,omitempty"`
+	Share      Signed   `json:"share"`
+	ShareOther Signed   `json:"share_other"` // of a coordinator: the helper's
+	Failed     string   `json:"failed,omitempty"`
 }
 
 func (r record) keyed() bool  { return r.OtherHalf != nil }
@@ -113,6 +115,49 @@ func (t *transaction) contribution(p study.PartyID) (c contribution, found bool,
 	return c, found, err
 }
 
+// digestOf is by what a party's contribution is known.
+func (t *transaction) digestOf(p study.PartyID) (d Digest, found bool, err error) {
+	var digest []byte
+	err = t.tx.QueryRowContext(t.ctx, "SELECT digest FROM contributions WHERE study = $1 AND party = $2", t.hash[:], string(p)).Scan(&digest)
+	if errors.Is(err, sql.ErrNoRows) {
+		return d, false, nil
+	}
+	if err == nil {
+		d, err = digestAs(p, digest)
+	}
+	return d, err == nil, err
+}
+
+func digestAs(p study.PartyID, b []byte) (Digest, error) {
+	if len(b) != len(Digest{}) {
+		return Digest{}, fmt.Errorf("the digest of %s has %d bytes", p, len(b))
+	}
+	return Digest(b), nil
+}
+
+// each walks all contributions, by party, without what they hold.
+func (t *transaction) each(yield func(study.PartyID, Digest, verdict)) error {
+	rows, err := t.tx.QueryContext(t.ctx, "SELECT party, digest, verdict FROM contributions WHERE study = $1 ORDER BY party", t.hash[:])
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var p study.PartyID
+		var b []byte
+		var v verdict
+		if err := rows.Scan(&p, &b, &v); err != nil {
+			return err
+		}
+		d, err := digestAs(p, b)
+		if err != nil {
+			return err
+		}
+		yield(p, d, v)
+	}
+	return rows.Err()
+}
+
 // contributions are those for which a condition holds, by party.
 func (t *transaction) contributions(where string, args ...any) (all []contribution, err error) {
 	rows, err := t.tx.QueryContext(t.ctx, "SELECT party, digest, weight, verdict, upload, message FROM contributions WHERE study = $1 AND "+where+" ORDER BY party LIMIT "+fmt.Sprint(batch), append([]any{t.hash[:]}, args...)...)
@@ -126,10 +171,9 @@ func (t *transaction) contributions(where string, args ...any) (all []contributi
 		if err := rows.Scan(&c.party, &digest, &c.weight, &c.verdict, &c.upload, &c.message); err != nil {
 			return nil, err
 		}
-		if len(digest) != len(c.digest) {
-			return nil, fmt.Errorf("the digest of %s has %d bytes", c.party, len(digest))
+		if c.digest, err = digestAs(c.party, digest); err != nil {
+			return nil, err
 		}
-		c.digest = Digest(digest)
 		all = append(all, c)
 	}
 	return all, rows.Err()

@@ -56,9 +56,9 @@ func TestPutBack(t *testing.T) {
 	must(0, w.start(shares.Helper)) // and goes on after a restart
 	helper = w.servers[1]
 	// A coordinator that lies, and was not put back, proposes the plan anew.
-	own := must(sign(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{7})}))
+	own := must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{7})}))
 	accepted := must(helper.Accept(ctx, h, own))
-	must(helper.Reveal(ctx, h, half{7}, must(sign(w.signers[0], protocol.RevealDocument, Reveal{h, accepted.digest()}))))
+	must(helper.Reveal(ctx, h, half{7}, must(protocol.SignJSON(w.signers[0], protocol.RevealDocument, Reveal{h, accepted.Digest()}))))
 	f := shares.Ballots(task.Pool().Rows(), 2, 1)
 	u := upload{1, data[9 : 9+f.PartSize(0)], data[9+f.PartSize(0):]}
 	second := must(recordOf(helper, h))
@@ -74,7 +74,7 @@ func TestPutBack(t *testing.T) {
 	// The coordinator alone, and a study that it does not know to be over.
 	w, _, h = full(t, 3)
 	before = w.copyOf(shares.Coordinator)
-	must(0, w.servers[0].CloseStudy(ctx, h))
+	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	w.back(shares.Coordinator, before, "shares.db")
 	must(0, w.start(shares.Coordinator))
 	if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, ErrBehind) {
@@ -88,7 +88,7 @@ func TestPutBack(t *testing.T) {
 	// The ledger alone: it would answer anew.
 	w, _, h = full(t, 3)
 	before = w.copyOf(shares.Helper)
-	must(0, w.servers[0].CloseStudy(ctx, h))
+	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	must(w.servers[0].Advance(ctx, h, link{w}))
 	w.back(shares.Helper, before, "ledger.db")
 	must(0, w.start(shares.Helper))
@@ -112,7 +112,7 @@ func uploadKeyOf(helpers record) []byte {
 func TestSecondSet(t *testing.T) {
 	ctx := t.Context()
 	w, _, h := full(t, 3)
-	must(0, w.servers[0].CloseStudy(ctx, h))
+	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	w.point = func(r shares.Role, effect string) {
 		if r == shares.Helper && effect == "after ledger" {
 			panic(killed{r})
@@ -201,7 +201,7 @@ func TestReceiveWaitsForNobody(t *testing.T) {
 	<-helper.asked // the one that came meanwhile
 	helper.answer <- struct{}{}
 	must(0, <-done)
-	must(0, w.servers[0].CloseStudy(ctx, h))
+	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	if err := send(2); !errors.Is(err, study.ErrNotOpen) {
 		t.Errorf("after the close: %v", err)
 	}
@@ -239,7 +239,7 @@ func TestDamage(t *testing.T) {
 	ctx := t.Context()
 	for _, r := range []shares.Role{shares.Coordinator, shares.Helper} {
 		w, _, h := full(t, 3)
-		must(0, w.servers[0].CloseStudy(ctx, h))
+		must(0, w.servers[0].CloseStudy(ctx, h, nil))
 		must(w.servers[r].db.Write.Exec("UPDATE sums SET sum = zeroblob(length(sum))"))
 		if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, protocol.ErrDamaged) || w.charges(r) != 0 {
 			t.Errorf("the %v's sum: %v", r, err)

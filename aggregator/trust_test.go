@@ -43,14 +43,14 @@ func TestDishonestCoordinator(t *testing.T) {
 	say := func(change func(*Acceptance)) Signed {
 		a := own
 		change(&a)
-		return must(sign(signer, protocol.AcceptanceDocument, a))
+		return must(protocol.SignJSON(signer, protocol.AcceptanceDocument, a))
 	}
 	accept := func(a Signed) error { _, err := helper.Accept(ctx, h, a); return err }
 	wants("another plan's acceptance", accept(say(func(a *Acceptance) { a.Plan = other.Hash() })), ErrConflict)
 	wants("a helper's role", accept(say(func(a *Acceptance) { a.Role = "helper" })), ErrConflict)
 	wants("other noise", accept(say(func(a *Acceptance) { a.Terms = must(study.TermsDigest(other)) })), ErrConflict)
 	wants("no commitment", accept(say(func(a *Acceptance) { a.Commitment = Digest{} })), ErrConflict)
-	wants("another signer", accept(must(sign(must(protocol.NewSigner()), protocol.AcceptanceDocument, own))), protocol.ErrDamaged)
+	wants("another signer", accept(must(protocol.SignJSON(must(protocol.NewSigner()), protocol.AcceptanceDocument, own))), protocol.ErrDamaged)
 	if _, err := helper.Accept(ctx, study.Hash{9}, say(func(*Acceptance) {})); err == nil {
 		t.Error("a plan that it does not know was accepted")
 	}
@@ -66,16 +66,16 @@ func TestDishonestCoordinator(t *testing.T) {
 	helper.config.Serves = strict
 	accepted := must(helper.Accept(ctx, h, say(func(*Acceptance) {})))
 	wants("a second commitment", accept(say(func(a *Acceptance) { a.Commitment = commitment(h, 0, half{2}) })), ErrConflict)
-	if again := must(helper.Accept(ctx, h, say(func(*Acceptance) {}))); !again.equal(accepted) {
+	if again := must(helper.Accept(ctx, h, say(func(*Acceptance) {}))); !again.Equal(accepted) {
 		t.Error("asked again it accepts otherwise: another half, another key")
 	}
 
-	reveal := must(sign(signer, protocol.RevealDocument, Reveal{h, accepted.digest()}))
+	reveal := must(protocol.SignJSON(signer, protocol.RevealDocument, Reveal{h, accepted.Digest()}))
 	open := func(x half, r Signed) error { _, err := helper.Reveal(ctx, h, x, r); return err }
 	_, err := helper.Prepare(ctx, h, nil)
 	wants("preparation without a key", err, ErrOrder)
 	wants("another half than was committed to", open(half{2}, reveal), ErrConflict)
-	wants("another acceptance", open(half{1}, must(sign(signer, protocol.RevealDocument, Reveal{h, Digest{1}}))), ErrConflict)
+	wants("another acceptance", open(half{1}, must(protocol.SignJSON(signer, protocol.RevealDocument, Reveal{h, Digest{1}}))), ErrConflict)
 	wants("an unsigned reveal", open(half{1}, Signed{Document: reveal.Document, Signature: accepted.Signature}), protocol.ErrDamaged)
 	must(0, open(half{1}, reveal))
 	wants("a second half", open(half{2}, reveal), ErrConflict)
@@ -151,7 +151,7 @@ func TestDishonestCoordinator(t *testing.T) {
 	seal := func(change func(*Set)) error {
 		s := set
 		change(&s)
-		_, err := helper.Seal(ctx, h, must(sign(signer, protocol.SetDocument, s)))
+		_, err := helper.Seal(ctx, h, must(protocol.SignJSON(signer, protocol.SetDocument, s)))
 		return err
 	}
 	wants("a set below the minimum", seal(func(*Set) {}), study.ErrTooFew)
@@ -174,7 +174,7 @@ func TestDishonestCoordinator(t *testing.T) {
 		t.Error("the helper's ledger was charged before it released")
 	}
 	first := must(helper.Share(ctx, h))
-	if again := must(helper.Share(ctx, h)); !again.equal(first) || w.charges(shares.Helper) != 1 {
+	if again := must(helper.Share(ctx, h)); !again.Equal(first) || w.charges(shares.Helper) != 1 {
 		t.Error("asked again it releases another share")
 	}
 	for name, call := range map[string]func() error{
@@ -261,7 +261,7 @@ func TestDishonestHelper(t *testing.T) {
 			l.accept = resigned(w, protocol.AcceptanceDocument, func(m map[string]any) { m["coordinator"] = fmt.Sprintf("%064d", 1) })
 		}, ErrConflict, 0},
 		"signed by another": {func(w *world, l *liar) {
-			l.accept = func(s Signed) Signed { return Signed{s.Document, changed(s.Signature)} }
+			l.accept = func(s Signed) Signed { return Signed{Document: s.Document, Signature: changed(s.Signature)} }
 		}, protocol.ErrDamaged, 0},
 		"another half": {func(w *world, l *liar) { l.reveal = func(x [32]byte) [32]byte { x[0] ^= 1; return x } }, ErrConflict, 0},
 		"a message that was changed": {func(w *world, l *liar) {
@@ -280,7 +280,7 @@ func TestDishonestHelper(t *testing.T) {
 			l.share = resigned(w, protocol.ShareDocument, func(m map[string]any) { m["published"] = ownShare(w) })
 		}, ErrConflict, 0},
 		"a share that was changed": {func(w *world, l *liar) {
-			l.share = func(s Signed) Signed { return Signed{changed(s.Document), s.Signature} }
+			l.share = func(s Signed) Signed { return Signed{Document: changed(s.Document), Signature: s.Signature} }
 		}, protocol.ErrDamaged, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -296,7 +296,7 @@ func TestDishonestHelper(t *testing.T) {
 				for i, p := range task.Plan().Roster {
 					must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())))
 				}
-				must(0, w.servers[0].CloseStudy(ctx, h))
+				must(0, w.servers[0].CloseStudy(ctx, h, nil))
 				_, err := w.servers[0].Advance(ctx, h, l)
 				return err
 			}()
@@ -337,7 +337,7 @@ func TestCheckAcceptance(t *testing.T) {
 	changed := func(change func(map[string]any)) Signed {
 		return rewritten(w.signers[1], protocol.AcceptanceDocument, good, change)
 	}
-	if check(task, Signed{good.Document, w.signers[0].Sign(protocol.AcceptanceDocument, good.Document)}, Pins{w.signers[0].Key(), pins.Sealing}) == nil {
+	if check(task, Signed{Document: good.Document, Signature: w.signers[0].Sign(protocol.AcceptanceDocument, good.Document)}, Pins{w.signers[0].Key(), pins.Sealing}) == nil {
 		t.Error("a coordinator that is its own helper is taken")
 	}
 	for name, err := range map[string]error{
@@ -383,7 +383,7 @@ func TestTranscript(t *testing.T) {
 		for i, p := range task.Plan().Roster {
 			must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, n == 1), 1, w.sealing.Public())))
 		}
-		must(0, w.servers[0].CloseStudy(ctx, h))
+		must(0, w.servers[0].CloseStudy(ctx, h, nil))
 		must(w.servers[0].Advance(ctx, h, sized{link{w}, &sizes}))
 		seen[n] = sizes.String()
 	}

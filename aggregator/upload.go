@@ -49,6 +49,31 @@ func parseUpload(t bodies.Task, data []byte) (upload, error) {
 	return u, nil
 }
 
+// CheckUpload refuses an upload that is not one of a task: by its size, which follows from the
+// weight that it declares. What is in it is proved to both servers later.
+func CheckUpload(t study.Task, data []byte) error {
+	of, ok := bodies.Of(t)
+	if !ok {
+		return fmt.Errorf("%w: the plan is none for two aggregators", study.ErrContribution)
+	}
+	_, err := parseUpload(of, data)
+	return err
+}
+
+// MaxUpload is the most bytes that an upload of a task has.
+func MaxUpload(t study.Task) (int, error) {
+	of, ok := bodies.Of(t)
+	if !ok {
+		return 0, fmt.Errorf("the plan is none for two aggregators")
+	}
+	_, most := of.Statistic.Weights()
+	form, err := formOf(of, most)
+	if err != nil {
+		return 0, err
+	}
+	return 9 + form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper) + protocol.SealOverhead, nil
+}
+
 // formOf is what a contribution of a weight is proved to be.
 func formOf(t bodies.Task, weight int64) (shares.Form, error) {
 	if least, most := t.Statistic.Weights(); weight < least || weight > most {
@@ -106,7 +131,7 @@ func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Ver
 		return fail("it is signed by the coordinator itself: a coordinator that is its own helper sees everything")
 	}
 	var said Acceptance
-	if err := a.read(pins.Signing, protocol.AcceptanceDocument, &said); err != nil {
+	if err := a.Read(pins.Signing, protocol.AcceptanceDocument, &said); err != nil {
 		return fail("it is not signed by the helper that this site's policy names: %w", err)
 	}
 	terms, err := study.TermsDigest(t)

@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -45,8 +47,15 @@ func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) e
 			}
 			return answer, asStatus(err)
 		}),
+		grpc.StreamInterceptor(func(on any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+			err := handle(on, stream)
+			if err != nil {
+				log.Warn("call refused", "call", info.FullMethod, "error", err)
+			}
+			return asStatus(err)
+		}),
 	)
-	pb.RegisterHelperServer(g, service{s: s})
+	pb.RegisterHelperServer(g, service{s: s, brings: &sync.Mutex{}})
 	stopped := context.AfterFunc(ctx, g.Stop)
 	defer stopped()
 	if err := g.Serve(on); err != nil && ctx.Err() == nil {
@@ -97,13 +106,17 @@ func asError(err error) error {
 			}
 		}
 	}
-	return fmt.Errorf("the helper: %w", protocol.FromStatus(err))
+	if meant := protocol.FromStatus(err); !errors.Is(meant, protocol.ErrUnavailable) {
+		return fmt.Errorf("the helper: %w", meant)
+	}
+	return fmt.Errorf("%w: %s", protocol.ErrHelper, s.Message())
 }
 
 // service is a helper as its coordinator calls it.
 type service struct {
 	pb.UnimplementedHelperServer
-	s *Server
+	s      *Server
+	brings *sync.Mutex
 }
 
 // fixed reads 32 bytes.
@@ -114,7 +127,9 @@ func fixed(what string, b []byte) (out [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(b), nil
 }
 
-func signedOf(d *pb.HelperDocument) Signed { return Signed{d.GetDocument(), d.GetSignature()} }
+func signedOf(d *pb.HelperDocument) Signed {
+	return Signed{Document: d.GetDocument(), Signature: d.GetSignature()}
+}
 
 func documentOf(s Signed) *pb.HelperDocument {
 	return &pb.HelperDocument{Document: s.Document, Signature: s.Signature}
@@ -127,6 +142,70 @@ func (v service) Accept(ctx context.Context, d *pb.HelperDocument) (*pb.HelperDo
 	}
 	out, err := v.s.Accept(ctx, plan, signedOf(d))
 	return documentOf(out), err
+}
+
+// Bring keeps a plan and its pool on the helper's shelf.
+func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.HelperBrought]) error {
+	shelf := v.s.config.Shelf
+	if shelf == nil {
+		return fmt.Errorf("bring plan: %w: this server takes none", protocol.ErrDenied)
+	}
+	first, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	head := first.GetHeader()
+	plan, err := fixed("plan", head.GetPlan())
+	if err != nil {
+		return err
+	}
+	if most := uint64(shelf.MostPool()); head.GetPlanSize() > protocol.MaxPlan || head.GetPoolSize() > most {
+		return fmt.Errorf("%w: a plan of %d bytes with a pool of %d: at most %d and %d are taken", protocol.ErrTooLarge, head.GetPlanSize(), head.GetPoolSize(), protocol.MaxPlan, most)
+	}
+	v.brings.Lock() // one pool at a time is in memory
+	defer v.brings.Unlock()
+	if shelf.Has(plan) {
+		return stream.SendAndClose(&pb.HelperBrought{})
+	}
+	canonical, err := assemble(head.GetPlanSize(), stream, (*pb.HelperPart).GetPlan)
+	if err != nil {
+		return err
+	}
+	if sha256.Sum256(canonical) != plan {
+		return fmt.Errorf("%w: the plan has another hash than %x", protocol.ErrDamaged, plan)
+	}
+	digest, err := shelf.Wants(plan, canonical)
+	if err != nil {
+		return fmt.Errorf("bring plan %x: %w: %w", plan, protocol.ErrDenied, err)
+	}
+	pool, err := assemble(head.GetPoolSize(), stream, (*pb.HelperPart).GetPool)
+	if err != nil {
+		return err
+	}
+	if sha256.Sum256(pool) != digest {
+		return fmt.Errorf("%w: the pool's digest is not the plan's", protocol.ErrDamaged)
+	}
+	v.s.point("before plan kept")
+	if err := shelf.Keep(plan, canonical, pool); err != nil {
+		return err
+	}
+	v.s.point("after plan kept")
+	return stream.SendAndClose(&pb.HelperBrought{})
+}
+
+// assemble receives chunks until the whole is there.
+func assemble(size uint64, stream grpc.ClientStreamingServer[pb.HelperPart, pb.HelperBrought], chunk func(*pb.HelperPart) *pb.Chunk) ([]byte, error) {
+	a := protocol.Assembly{Size: size}
+	for uint64(len(a.Data)) < size {
+		part, err := stream.Recv()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", protocol.ErrDamaged, err)
+		}
+		if err := a.Add(chunk(part)); err != nil {
+			return nil, err
+		}
+	}
+	return a.Whole()
 }
 
 func (v service) Reveal(ctx context.Context, d *pb.HelperDocument) (*pb.HelperHalf, error) {
@@ -219,6 +298,39 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 
 // Close ends the connection.
 func (r *Remote) Close() error { return r.connection.Close() }
+
+// Bring brings a plan and its pool to the helper, where it does not have them.
+func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []byte) error {
+	if err := r.bring(ctx, plan, canonical, pool); err != nil {
+		return fmt.Errorf("bring plan %s: %w", plan, asError(err))
+	}
+	return nil
+}
+
+func (r *Remote) bring(ctx context.Context, plan study.Hash, canonical, pool []byte) error {
+	stream, err := r.helper.Bring(ctx)
+	if err != nil {
+		return err
+	}
+	err = stream.Send(&pb.HelperPart{Part: &pb.HelperPart_Header{Header: &pb.HelperHeader{Plan: plan[:], PlanSize: uint64(len(canonical)), PoolSize: uint64(len(pool))}}})
+	for chunk := range protocol.Chunks(canonical, 0) {
+		if err != nil {
+			break // io.EOF: the answer is there already
+		}
+		err = stream.Send(&pb.HelperPart{Part: &pb.HelperPart_Plan{Plan: chunk}})
+	}
+	for chunk := range protocol.Chunks(pool, 0) {
+		if err != nil {
+			break
+		}
+		err = stream.Send(&pb.HelperPart{Part: &pb.HelperPart_Pool{Pool: chunk}})
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	_, err = stream.CloseAndRecv()
+	return err
+}
 
 // Accept: see Peer, as for the calls below.
 func (r *Remote) Accept(ctx context.Context, plan study.Hash, own Signed) (Signed, error) {

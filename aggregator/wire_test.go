@@ -62,7 +62,7 @@ func TestWire(t *testing.T) {
 		}
 		must(0, w.servers[0].Receive(ctx, h, p, data))
 	}
-	must(0, w.servers[0].CloseStudy(ctx, h))
+	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	if !must(w.servers[0].Advance(ctx, h, helper)) {
 		t.Fatal("it is not released")
 	}
@@ -85,11 +85,11 @@ func TestWireErrors(t *testing.T) {
 	if !errors.Is(err, ErrOrder) {
 		t.Errorf("before its time: %v", err)
 	}
-	if _, err := helper.Accept(ctx, h, Signed{[]byte("{}"), nil}); !errors.Is(err, protocol.ErrDamaged) {
+	if _, err := helper.Accept(ctx, h, Signed{Document: []byte("{}")}); !errors.Is(err, protocol.ErrDamaged) {
 		t.Errorf("an acceptance that nobody signed: %v", err)
 	}
 	w.servers[1].config.Serves = func(study.Task) error { return errors.New("no study of this kind") }
-	own := must(sign(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{1})}))
+	own := must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{1})}))
 	if _, err := helper.Accept(ctx, h, own); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "no study of this kind") {
 		t.Errorf("what its policy refuses: %v", err)
 	}
@@ -127,7 +127,7 @@ func TestPins(t *testing.T) {
 	} {
 		r := must(dial())
 		_, err := r.Share(ctx, h)
-		if !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, protocol.ErrDenied) {
+		if !errors.Is(err, protocol.ErrHelper) && !errors.Is(err, protocol.ErrDenied) {
 			t.Errorf("%s: %v, want no connection", name, err)
 		}
 		must(0, r.Close())

@@ -338,7 +338,7 @@ func rewritten(by *protocol.Signer, kind protocol.Document, s Signed, change fun
 	must(0, json.Unmarshal(s.Document, &m))
 	change(m)
 	b := must(json.Marshal(m))
-	return Signed{b, by.Sign(kind, b)}
+	return Signed{Document: b, Signature: by.Sign(kind, b)}
 }
 
 // bytesOf is a share as bytes.
@@ -355,3 +355,7 @@ func taskWith(t study.Task, noise string) study.Task {
 	p.Noise = noise
 	return must(kinds.NewTask(p, t.Pool()))
 }
+
+var roles = [2]shares.Role{shares.Coordinator, shares.Helper}
+
+var newTask = kinds.NewTask

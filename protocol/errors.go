@@ -17,6 +17,9 @@ var (
 	// ErrUnavailable: the other end is down, restarting, or cannot store now. Who
 	// calls says whether it tries again: a person's command does not.
 	ErrUnavailable = errors.New("the coordinator is not available")
+	// ErrHelper: the helper of a study with noise by aggregators is down, or cannot be
+	// reached by the coordinator now.
+	ErrHelper = errors.New("the helper is not available")
 	// ErrBusy: the caller goes beyond a limit of rate or concurrency.
 	ErrBusy = errors.New("too many calls at once: try again later")
 	// ErrDenied: the certificate does not allow this, or no longer.
@@ -61,6 +64,7 @@ var reasons = []struct {
 	{ErrExists, codes.AlreadyExists, "EXISTS"},
 	{ErrDamaged, codes.DataLoss, "DAMAGED"},
 	{ErrInvalid, codes.InvalidArgument, "INVALID"},
+	{ErrHelper, codes.Unavailable, "HELPER"},
 	{ErrUnavailable, codes.Unavailable, "UNAVAILABLE"},
 }
 

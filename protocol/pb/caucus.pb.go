@@ -2320,6 +2320,200 @@ func (*UploadPoolReply) Descriptor() ([]byte, []int) {
 	return file_caucus_proto_rawDescGZIP(), []int{37}
 }
 
+type HelperPart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Part:
+	//
+	//	*HelperPart_Header
+	//	*HelperPart_Plan
+	//	*HelperPart_Pool
+	Part          isHelperPart_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelperPart) Reset() {
+	*x = HelperPart{}
+	mi := &file_caucus_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelperPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelperPart) ProtoMessage() {}
+
+func (x *HelperPart) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelperPart.ProtoReflect.Descriptor instead.
+func (*HelperPart) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *HelperPart) GetPart() isHelperPart_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *HelperPart) GetHeader() *HelperHeader {
+	if x != nil {
+		if x, ok := x.Part.(*HelperPart_Header); ok {
+			return x.Header
+		}
+	}
+	return nil
+}
+
+func (x *HelperPart) GetPlan() *Chunk {
+	if x != nil {
+		if x, ok := x.Part.(*HelperPart_Plan); ok {
+			return x.Plan
+		}
+	}
+	return nil
+}
+
+func (x *HelperPart) GetPool() *Chunk {
+	if x != nil {
+		if x, ok := x.Part.(*HelperPart_Pool); ok {
+			return x.Pool
+		}
+	}
+	return nil
+}
+
+type isHelperPart_Part interface {
+	isHelperPart_Part()
+}
+
+type HelperPart_Header struct {
+	Header *HelperHeader `protobuf:"bytes,1,opt,name=header,proto3,oneof"`
+}
+
+type HelperPart_Plan struct {
+	Plan *Chunk `protobuf:"bytes,2,opt,name=plan,proto3,oneof"`
+}
+
+type HelperPart_Pool struct {
+	Pool *Chunk `protobuf:"bytes,3,opt,name=pool,proto3,oneof"`
+}
+
+func (*HelperPart_Header) isHelperPart_Part() {}
+
+func (*HelperPart_Plan) isHelperPart_Part() {}
+
+func (*HelperPart_Pool) isHelperPart_Part() {}
+
+type HelperHeader struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Plan          []byte                 `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"` // SHA-256 of the plan
+	PlanSize      uint64                 `protobuf:"varint,2,opt,name=plan_size,json=planSize,proto3" json:"plan_size,omitempty"`
+	PoolSize      uint64                 `protobuf:"varint,3,opt,name=pool_size,json=poolSize,proto3" json:"pool_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelperHeader) Reset() {
+	*x = HelperHeader{}
+	mi := &file_caucus_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelperHeader) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelperHeader) ProtoMessage() {}
+
+func (x *HelperHeader) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelperHeader.ProtoReflect.Descriptor instead.
+func (*HelperHeader) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *HelperHeader) GetPlan() []byte {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *HelperHeader) GetPlanSize() uint64 {
+	if x != nil {
+		return x.PlanSize
+	}
+	return 0
+}
+
+func (x *HelperHeader) GetPoolSize() uint64 {
+	if x != nil {
+		return x.PoolSize
+	}
+	return 0
+}
+
+type HelperBrought struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelperBrought) Reset() {
+	*x = HelperBrought{}
+	mi := &file_caucus_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelperBrought) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelperBrought) ProtoMessage() {}
+
+func (x *HelperBrought) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelperBrought.ProtoReflect.Descriptor instead.
+func (*HelperBrought) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{40}
+}
+
 type HelperDocument struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Plan          []byte                 `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"` // SHA-256 of the plan
@@ -2332,7 +2526,7 @@ type HelperDocument struct {
 
 func (x *HelperDocument) Reset() {
 	*x = HelperDocument{}
-	mi := &file_caucus_proto_msgTypes[38]
+	mi := &file_caucus_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2344,7 +2538,7 @@ func (x *HelperDocument) String() string {
 func (*HelperDocument) ProtoMessage() {}
 
 func (x *HelperDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[38]
+	mi := &file_caucus_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2357,7 +2551,7 @@ func (x *HelperDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperDocument.ProtoReflect.Descriptor instead.
 func (*HelperDocument) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{38}
+	return file_caucus_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *HelperDocument) GetPlan() []byte {
@@ -2397,7 +2591,7 @@ type HelperHalf struct {
 
 func (x *HelperHalf) Reset() {
 	*x = HelperHalf{}
-	mi := &file_caucus_proto_msgTypes[39]
+	mi := &file_caucus_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2409,7 +2603,7 @@ func (x *HelperHalf) String() string {
 func (*HelperHalf) ProtoMessage() {}
 
 func (x *HelperHalf) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[39]
+	mi := &file_caucus_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2422,7 +2616,7 @@ func (x *HelperHalf) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperHalf.ProtoReflect.Descriptor instead.
 func (*HelperHalf) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{39}
+	return file_caucus_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *HelperHalf) GetHalf() []byte {
@@ -2442,7 +2636,7 @@ type HelperOffers struct {
 
 func (x *HelperOffers) Reset() {
 	*x = HelperOffers{}
-	mi := &file_caucus_proto_msgTypes[40]
+	mi := &file_caucus_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2648,7 @@ func (x *HelperOffers) String() string {
 func (*HelperOffers) ProtoMessage() {}
 
 func (x *HelperOffers) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[40]
+	mi := &file_caucus_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2661,7 @@ func (x *HelperOffers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperOffers.ProtoReflect.Descriptor instead.
 func (*HelperOffers) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{40}
+	return file_caucus_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *HelperOffers) GetPlan() []byte {
@@ -2498,7 +2692,7 @@ type HelperOffer struct {
 
 func (x *HelperOffer) Reset() {
 	*x = HelperOffer{}
-	mi := &file_caucus_proto_msgTypes[41]
+	mi := &file_caucus_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2510,7 +2704,7 @@ func (x *HelperOffer) String() string {
 func (*HelperOffer) ProtoMessage() {}
 
 func (x *HelperOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[41]
+	mi := &file_caucus_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2523,7 +2717,7 @@ func (x *HelperOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperOffer.ProtoReflect.Descriptor instead.
 func (*HelperOffer) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{41}
+	return file_caucus_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *HelperOffer) GetParty() string {
@@ -2577,7 +2771,7 @@ type HelperAnswers struct {
 
 func (x *HelperAnswers) Reset() {
 	*x = HelperAnswers{}
-	mi := &file_caucus_proto_msgTypes[42]
+	mi := &file_caucus_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2589,7 +2783,7 @@ func (x *HelperAnswers) String() string {
 func (*HelperAnswers) ProtoMessage() {}
 
 func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[42]
+	mi := &file_caucus_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2602,7 +2796,7 @@ func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperAnswers.ProtoReflect.Descriptor instead.
 func (*HelperAnswers) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{42}
+	return file_caucus_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *HelperAnswers) GetAnswers() []*HelperAnswer {
@@ -2623,7 +2817,7 @@ type HelperAnswer struct {
 
 func (x *HelperAnswer) Reset() {
 	*x = HelperAnswer{}
-	mi := &file_caucus_proto_msgTypes[43]
+	mi := &file_caucus_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2635,7 +2829,7 @@ func (x *HelperAnswer) String() string {
 func (*HelperAnswer) ProtoMessage() {}
 
 func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[43]
+	mi := &file_caucus_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2648,7 +2842,7 @@ func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperAnswer.ProtoReflect.Descriptor instead.
 func (*HelperAnswer) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{43}
+	return file_caucus_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *HelperAnswer) GetParty() string {
@@ -2685,7 +2879,7 @@ type CreateStudyRequest struct {
 
 func (x *CreateStudyRequest) Reset() {
 	*x = CreateStudyRequest{}
-	mi := &file_caucus_proto_msgTypes[44]
+	mi := &file_caucus_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2697,7 +2891,7 @@ func (x *CreateStudyRequest) String() string {
 func (*CreateStudyRequest) ProtoMessage() {}
 
 func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[44]
+	mi := &file_caucus_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2710,7 +2904,7 @@ func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStudyRequest.ProtoReflect.Descriptor instead.
 func (*CreateStudyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{44}
+	return file_caucus_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *CreateStudyRequest) GetPart() isCreateStudyRequest_Part {
@@ -2764,7 +2958,7 @@ type PlanHeader struct {
 
 func (x *PlanHeader) Reset() {
 	*x = PlanHeader{}
-	mi := &file_caucus_proto_msgTypes[45]
+	mi := &file_caucus_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2776,7 +2970,7 @@ func (x *PlanHeader) String() string {
 func (*PlanHeader) ProtoMessage() {}
 
 func (x *PlanHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[45]
+	mi := &file_caucus_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2789,7 +2983,7 @@ func (x *PlanHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanHeader.ProtoReflect.Descriptor instead.
 func (*PlanHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{45}
+	return file_caucus_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *PlanHeader) GetHash() []byte {
@@ -2816,7 +3010,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_caucus_proto_msgTypes[46]
+	mi := &file_caucus_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2828,7 +3022,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[46]
+	mi := &file_caucus_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2841,7 +3035,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{46}
+	return file_caucus_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ClockRequest) GetVouch() bool {
@@ -2863,7 +3057,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_caucus_proto_msgTypes[47]
+	mi := &file_caucus_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2875,7 +3069,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[47]
+	mi := &file_caucus_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2888,7 +3082,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{47}
+	return file_caucus_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ClockReply) GetUnixMillis() int64 {
@@ -2915,7 +3109,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_caucus_proto_msgTypes[48]
+	mi := &file_caucus_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2927,7 +3121,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[48]
+	mi := &file_caucus_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2940,7 +3134,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{48}
+	return file_caucus_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CancelRequest) GetStudy() string {
@@ -2974,7 +3168,7 @@ type AmendRequest struct {
 
 func (x *AmendRequest) Reset() {
 	*x = AmendRequest{}
-	mi := &file_caucus_proto_msgTypes[49]
+	mi := &file_caucus_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2986,7 +3180,7 @@ func (x *AmendRequest) String() string {
 func (*AmendRequest) ProtoMessage() {}
 
 func (x *AmendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[49]
+	mi := &file_caucus_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2999,7 +3193,7 @@ func (x *AmendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendRequest.ProtoReflect.Descriptor instead.
 func (*AmendRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{49}
+	return file_caucus_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *AmendRequest) GetStudy() string {
@@ -3054,7 +3248,7 @@ type CertifyRequest struct {
 
 func (x *CertifyRequest) Reset() {
 	*x = CertifyRequest{}
-	mi := &file_caucus_proto_msgTypes[50]
+	mi := &file_caucus_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3066,7 +3260,7 @@ func (x *CertifyRequest) String() string {
 func (*CertifyRequest) ProtoMessage() {}
 
 func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[50]
+	mi := &file_caucus_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3079,7 +3273,7 @@ func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertifyRequest.ProtoReflect.Descriptor instead.
 func (*CertifyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{50}
+	return file_caucus_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *CertifyRequest) GetName() string {
@@ -3106,7 +3300,7 @@ type CertifyReply struct {
 
 func (x *CertifyReply) Reset() {
 	*x = CertifyReply{}
-	mi := &file_caucus_proto_msgTypes[51]
+	mi := &file_caucus_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3118,7 +3312,7 @@ func (x *CertifyReply) String() string {
 func (*CertifyReply) ProtoMessage() {}
 
 func (x *CertifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[51]
+	mi := &file_caucus_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3131,7 +3325,7 @@ func (x *CertifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertifyReply.ProtoReflect.Descriptor instead.
 func (*CertifyReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{51}
+	return file_caucus_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *CertifyReply) GetCertificate() []byte {
@@ -3158,7 +3352,7 @@ type NoticesRequest struct {
 
 func (x *NoticesRequest) Reset() {
 	*x = NoticesRequest{}
-	mi := &file_caucus_proto_msgTypes[52]
+	mi := &file_caucus_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3170,7 +3364,7 @@ func (x *NoticesRequest) String() string {
 func (*NoticesRequest) ProtoMessage() {}
 
 func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[52]
+	mi := &file_caucus_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3183,7 +3377,7 @@ func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesRequest.ProtoReflect.Descriptor instead.
 func (*NoticesRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{52}
+	return file_caucus_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *NoticesRequest) GetStudy() string {
@@ -3211,7 +3405,7 @@ type NoticesReply struct {
 
 func (x *NoticesReply) Reset() {
 	*x = NoticesReply{}
-	mi := &file_caucus_proto_msgTypes[53]
+	mi := &file_caucus_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3223,7 +3417,7 @@ func (x *NoticesReply) String() string {
 func (*NoticesReply) ProtoMessage() {}
 
 func (x *NoticesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[53]
+	mi := &file_caucus_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3236,7 +3430,7 @@ func (x *NoticesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesReply.ProtoReflect.Descriptor instead.
 func (*NoticesReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{53}
+	return file_caucus_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *NoticesReply) GetNotices() []*Notice {
@@ -3266,7 +3460,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_caucus_proto_msgTypes[54]
+	mi := &file_caucus_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3278,7 +3472,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[54]
+	mi := &file_caucus_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3291,7 +3485,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{54}
+	return file_caucus_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Notice) GetSigned() *Signed {
@@ -3321,7 +3515,7 @@ type AcceptAnswerRequest struct {
 
 func (x *AcceptAnswerRequest) Reset() {
 	*x = AcceptAnswerRequest{}
-	mi := &file_caucus_proto_msgTypes[55]
+	mi := &file_caucus_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3333,7 +3527,7 @@ func (x *AcceptAnswerRequest) String() string {
 func (*AcceptAnswerRequest) ProtoMessage() {}
 
 func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[55]
+	mi := &file_caucus_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3346,7 +3540,7 @@ func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptAnswerRequest.ProtoReflect.Descriptor instead.
 func (*AcceptAnswerRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{55}
+	return file_caucus_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *AcceptAnswerRequest) GetPart() isAcceptAnswerRequest_Part {
@@ -3399,7 +3593,7 @@ type AnswerHeader struct {
 
 func (x *AnswerHeader) Reset() {
 	*x = AnswerHeader{}
-	mi := &file_caucus_proto_msgTypes[56]
+	mi := &file_caucus_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3411,7 +3605,7 @@ func (x *AnswerHeader) String() string {
 func (*AnswerHeader) ProtoMessage() {}
 
 func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[56]
+	mi := &file_caucus_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3424,7 +3618,7 @@ func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerHeader.ProtoReflect.Descriptor instead.
 func (*AnswerHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{56}
+	return file_caucus_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *AnswerHeader) GetSize() uint64 {
@@ -3448,7 +3642,7 @@ type AcceptAnswerReply struct {
 
 func (x *AcceptAnswerReply) Reset() {
 	*x = AcceptAnswerReply{}
-	mi := &file_caucus_proto_msgTypes[57]
+	mi := &file_caucus_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3460,7 +3654,7 @@ func (x *AcceptAnswerReply) String() string {
 func (*AcceptAnswerReply) ProtoMessage() {}
 
 func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[57]
+	mi := &file_caucus_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3473,7 +3667,7 @@ func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptAnswerReply.ProtoReflect.Descriptor instead.
 func (*AcceptAnswerReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{57}
+	return file_caucus_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *AcceptAnswerReply) GetParty() string {
@@ -3676,7 +3870,18 @@ const file_caucus_proto_rawDesc = "" +
 	"PoolHeader\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\fR\x06digest\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\"\x11\n" +
-	"\x0fUploadPoolReply\"r\n" +
+	"\x0fUploadPoolReply\"\x97\x01\n" +
+	"\n" +
+	"HelperPart\x121\n" +
+	"\x06header\x18\x01 \x01(\v2\x17.caucus.v1.HelperHeaderH\x00R\x06header\x12&\n" +
+	"\x04plan\x18\x02 \x01(\v2\x10.caucus.v1.ChunkH\x00R\x04plan\x12&\n" +
+	"\x04pool\x18\x03 \x01(\v2\x10.caucus.v1.ChunkH\x00R\x04poolB\x06\n" +
+	"\x04part\"\\\n" +
+	"\fHelperHeader\x12\x12\n" +
+	"\x04plan\x18\x01 \x01(\fR\x04plan\x12\x1b\n" +
+	"\tplan_size\x18\x02 \x01(\x04R\bplanSize\x12\x1b\n" +
+	"\tpool_size\x18\x03 \x01(\x04R\bpoolSize\"\x0f\n" +
+	"\rHelperBrought\"r\n" +
 	"\x0eHelperDocument\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12\x1a\n" +
 	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x1c\n" +
@@ -3786,8 +3991,9 @@ const file_caucus_proto_rawDesc = "" +
 	"\x05Clock\x12\x17.caucus.v1.ClockRequest\x1a\x15.caucus.v1.ClockReply\x12=\n" +
 	"\aCertify\x12\x19.caucus.v1.CertifyRequest\x1a\x17.caucus.v1.CertifyReply\x12=\n" +
 	"\aNotices\x12\x19.caucus.v1.NoticesRequest\x1a\x17.caucus.v1.NoticesReply\x12N\n" +
-	"\fAcceptAnswer\x12\x1e.caucus.v1.AcceptAnswerRequest\x1a\x1c.caucus.v1.AcceptAnswerReply(\x012\xbf\x02\n" +
-	"\x06Helper\x12>\n" +
+	"\fAcceptAnswer\x12\x1e.caucus.v1.AcceptAnswerRequest\x1a\x1c.caucus.v1.AcceptAnswerReply(\x012\xfb\x02\n" +
+	"\x06Helper\x12:\n" +
+	"\x05Bring\x12\x15.caucus.v1.HelperPart\x1a\x18.caucus.v1.HelperBrought(\x01\x12>\n" +
 	"\x06Accept\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocument\x12:\n" +
 	"\x06Reveal\x12\x19.caucus.v1.HelperDocument\x1a\x15.caucus.v1.HelperHalf\x12<\n" +
 	"\aPrepare\x12\x17.caucus.v1.HelperOffers\x1a\x18.caucus.v1.HelperAnswers\x12<\n" +
@@ -3806,7 +4012,7 @@ func file_caucus_proto_rawDescGZIP() []byte {
 	return file_caucus_proto_rawDescData
 }
 
-var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
+var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 65)
 var file_caucus_proto_goTypes = []any{
 	(*EnrolRequest)(nil),        // 0: caucus.v1.EnrolRequest
 	(*EnrolReply)(nil),          // 1: caucus.v1.EnrolReply
@@ -3846,30 +4052,33 @@ var file_caucus_proto_goTypes = []any{
 	(*UploadPoolRequest)(nil),   // 35: caucus.v1.UploadPoolRequest
 	(*PoolHeader)(nil),          // 36: caucus.v1.PoolHeader
 	(*UploadPoolReply)(nil),     // 37: caucus.v1.UploadPoolReply
-	(*HelperDocument)(nil),      // 38: caucus.v1.HelperDocument
-	(*HelperHalf)(nil),          // 39: caucus.v1.HelperHalf
-	(*HelperOffers)(nil),        // 40: caucus.v1.HelperOffers
-	(*HelperOffer)(nil),         // 41: caucus.v1.HelperOffer
-	(*HelperAnswers)(nil),       // 42: caucus.v1.HelperAnswers
-	(*HelperAnswer)(nil),        // 43: caucus.v1.HelperAnswer
-	(*CreateStudyRequest)(nil),  // 44: caucus.v1.CreateStudyRequest
-	(*PlanHeader)(nil),          // 45: caucus.v1.PlanHeader
-	(*ClockRequest)(nil),        // 46: caucus.v1.ClockRequest
-	(*ClockReply)(nil),          // 47: caucus.v1.ClockReply
-	(*CancelRequest)(nil),       // 48: caucus.v1.CancelRequest
-	(*AmendRequest)(nil),        // 49: caucus.v1.AmendRequest
-	(*CertifyRequest)(nil),      // 50: caucus.v1.CertifyRequest
-	(*CertifyReply)(nil),        // 51: caucus.v1.CertifyReply
-	(*NoticesRequest)(nil),      // 52: caucus.v1.NoticesRequest
-	(*NoticesReply)(nil),        // 53: caucus.v1.NoticesReply
-	(*Notice)(nil),              // 54: caucus.v1.Notice
-	(*AcceptAnswerRequest)(nil), // 55: caucus.v1.AcceptAnswerRequest
-	(*AnswerHeader)(nil),        // 56: caucus.v1.AnswerHeader
-	(*AcceptAnswerReply)(nil),   // 57: caucus.v1.AcceptAnswerReply
-	nil,                         // 58: caucus.v1.MakeTokenRequest.LabelsEntry
-	nil,                         // 59: caucus.v1.TokenState.LabelsEntry
-	nil,                         // 60: caucus.v1.LabelRequest.LabelsEntry
-	nil,                         // 61: caucus.v1.Member.LabelsEntry
+	(*HelperPart)(nil),          // 38: caucus.v1.HelperPart
+	(*HelperHeader)(nil),        // 39: caucus.v1.HelperHeader
+	(*HelperBrought)(nil),       // 40: caucus.v1.HelperBrought
+	(*HelperDocument)(nil),      // 41: caucus.v1.HelperDocument
+	(*HelperHalf)(nil),          // 42: caucus.v1.HelperHalf
+	(*HelperOffers)(nil),        // 43: caucus.v1.HelperOffers
+	(*HelperOffer)(nil),         // 44: caucus.v1.HelperOffer
+	(*HelperAnswers)(nil),       // 45: caucus.v1.HelperAnswers
+	(*HelperAnswer)(nil),        // 46: caucus.v1.HelperAnswer
+	(*CreateStudyRequest)(nil),  // 47: caucus.v1.CreateStudyRequest
+	(*PlanHeader)(nil),          // 48: caucus.v1.PlanHeader
+	(*ClockRequest)(nil),        // 49: caucus.v1.ClockRequest
+	(*ClockReply)(nil),          // 50: caucus.v1.ClockReply
+	(*CancelRequest)(nil),       // 51: caucus.v1.CancelRequest
+	(*AmendRequest)(nil),        // 52: caucus.v1.AmendRequest
+	(*CertifyRequest)(nil),      // 53: caucus.v1.CertifyRequest
+	(*CertifyReply)(nil),        // 54: caucus.v1.CertifyReply
+	(*NoticesRequest)(nil),      // 55: caucus.v1.NoticesRequest
+	(*NoticesReply)(nil),        // 56: caucus.v1.NoticesReply
+	(*Notice)(nil),              // 57: caucus.v1.Notice
+	(*AcceptAnswerRequest)(nil), // 58: caucus.v1.AcceptAnswerRequest
+	(*AnswerHeader)(nil),        // 59: caucus.v1.AnswerHeader
+	(*AcceptAnswerReply)(nil),   // 60: caucus.v1.AcceptAnswerReply
+	nil,                         // 61: caucus.v1.MakeTokenRequest.LabelsEntry
+	nil,                         // 62: caucus.v1.TokenState.LabelsEntry
+	nil,                         // 63: caucus.v1.LabelRequest.LabelsEntry
+	nil,                         // 64: caucus.v1.Member.LabelsEntry
 }
 var file_caucus_proto_depIdxs = []int32{
 	4,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
@@ -3884,93 +4093,98 @@ var file_caucus_proto_depIdxs = []int32{
 	10, // 9: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
 	14, // 10: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
 	12, // 11: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	58, // 12: caucus.v1.MakeTokenRequest.labels:type_name -> caucus.v1.MakeTokenRequest.LabelsEntry
+	61, // 12: caucus.v1.MakeTokenRequest.labels:type_name -> caucus.v1.MakeTokenRequest.LabelsEntry
 	23, // 13: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
-	59, // 14: caucus.v1.TokenState.labels:type_name -> caucus.v1.TokenState.LabelsEntry
+	62, // 14: caucus.v1.TokenState.labels:type_name -> caucus.v1.TokenState.LabelsEntry
 	23, // 15: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
-	60, // 16: caucus.v1.LabelRequest.labels:type_name -> caucus.v1.LabelRequest.LabelsEntry
+	63, // 16: caucus.v1.LabelRequest.labels:type_name -> caucus.v1.LabelRequest.LabelsEntry
 	32, // 17: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	61, // 18: caucus.v1.Member.labels:type_name -> caucus.v1.Member.LabelsEntry
+	64, // 18: caucus.v1.Member.labels:type_name -> caucus.v1.Member.LabelsEntry
 	36, // 19: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
 	12, // 20: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
-	41, // 21: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
-	43, // 22: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
-	45, // 23: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
-	12, // 24: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	54, // 25: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
-	10, // 26: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
-	56, // 27: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
-	12, // 28: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
-	54, // 29: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
-	0,  // 30: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
-	0,  // 31: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
-	2,  // 32: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
-	7,  // 33: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
-	11, // 34: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
-	13, // 35: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	15, // 36: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
-	11, // 37: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	17, // 38: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
-	19, // 39: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	30, // 40: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	33, // 41: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	21, // 42: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
-	24, // 43: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
-	26, // 44: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
-	28, // 45: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
-	35, // 46: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	44, // 47: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	7,  // 48: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	48, // 49: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	7,  // 50: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
-	49, // 51: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
-	7,  // 52: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	46, // 53: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	50, // 54: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
-	52, // 55: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
-	55, // 56: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
-	38, // 57: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
-	38, // 58: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
-	40, // 59: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
-	38, // 60: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
-	38, // 61: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
-	1,  // 62: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 63: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	5,  // 64: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	8,  // 65: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	12, // 66: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	10, // 67: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	16, // 68: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	12, // 69: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	18, // 70: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
-	20, // 71: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	31, // 72: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	34, // 73: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	22, // 74: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
-	25, // 75: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
-	27, // 76: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
-	29, // 77: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
-	37, // 78: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 79: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	6,  // 80: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	6,  // 81: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	6,  // 82: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
-	6,  // 83: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
-	6,  // 84: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	47, // 85: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	51, // 86: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
-	53, // 87: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
-	57, // 88: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
-	38, // 89: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
-	39, // 90: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
-	42, // 91: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
-	38, // 92: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
-	38, // 93: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
-	62, // [62:94] is the sub-list for method output_type
-	30, // [30:62] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	39, // 21: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
+	12, // 22: caucus.v1.HelperPart.plan:type_name -> caucus.v1.Chunk
+	12, // 23: caucus.v1.HelperPart.pool:type_name -> caucus.v1.Chunk
+	44, // 24: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
+	46, // 25: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
+	48, // 26: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	12, // 27: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
+	57, // 28: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
+	10, // 29: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
+	59, // 30: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
+	12, // 31: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
+	57, // 32: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
+	0,  // 33: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
+	0,  // 34: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
+	2,  // 35: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
+	7,  // 36: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
+	11, // 37: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
+	13, // 38: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
+	15, // 39: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	11, // 40: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	17, // 41: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
+	19, // 42: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	30, // 43: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	33, // 44: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	21, // 45: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
+	24, // 46: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
+	26, // 47: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
+	28, // 48: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
+	35, // 49: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	47, // 50: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	7,  // 51: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	51, // 52: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	7,  // 53: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
+	52, // 54: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	7,  // 55: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	49, // 56: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	53, // 57: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
+	55, // 58: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
+	58, // 59: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
+	38, // 60: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
+	41, // 61: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
+	41, // 62: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
+	43, // 63: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
+	41, // 64: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
+	41, // 65: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
+	1,  // 66: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 67: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 68: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 69: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 70: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 71: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 72: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 73: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 74: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
+	20, // 75: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	31, // 76: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	34, // 77: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	22, // 78: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
+	25, // 79: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
+	27, // 80: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
+	29, // 81: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
+	37, // 82: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 83: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 84: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 85: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 86: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 87: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 88: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	50, // 89: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	54, // 90: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
+	56, // 91: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
+	60, // 92: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
+	40, // 93: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
+	41, // 94: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
+	42, // 95: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
+	45, // 96: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
+	41, // 97: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
+	41, // 98: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
+	66, // [66:99] is the sub-list for method output_type
+	33, // [33:66] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_caucus_proto_init() }
@@ -3986,11 +4200,16 @@ func file_caucus_proto_init() {
 		(*UploadPoolRequest_Header)(nil),
 		(*UploadPoolRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[44].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[38].OneofWrappers = []any{
+		(*HelperPart_Header)(nil),
+		(*HelperPart_Plan)(nil),
+		(*HelperPart_Pool)(nil),
+	}
+	file_caucus_proto_msgTypes[47].OneofWrappers = []any{
 		(*CreateStudyRequest_Header)(nil),
 		(*CreateStudyRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[55].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[58].OneofWrappers = []any{
 		(*AcceptAnswerRequest_Header)(nil),
 		(*AcceptAnswerRequest_Chunk)(nil),
 	}
@@ -4000,7 +4219,7 @@ func file_caucus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_caucus_proto_rawDesc), len(file_caucus_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   62,
+			NumMessages:   65,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

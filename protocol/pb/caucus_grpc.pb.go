@@ -1339,6 +1339,7 @@ var Administration_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
+	Helper_Bring_FullMethodName   = "/caucus.v1.Helper/Bring"
 	Helper_Accept_FullMethodName  = "/caucus.v1.Helper/Accept"
 	Helper_Reveal_FullMethodName  = "/caucus.v1.Helper/Reveal"
 	Helper_Prepare_FullMethodName = "/caucus.v1.Helper/Prepare"
@@ -1354,6 +1355,11 @@ const (
 // known to the other by the key that it signs with. Each call may be made again, and gives
 // the same answer. Documents are JSON, as aggregator/documents.go has them.
 type HelperClient interface {
+	// Bring takes a plan and its pool, so that the helper computes by itself what it is asked
+	// to agree to: a header, then the plan in chunks, then the pool. What is there already is not
+	// sent again: the header is enough. A plan that the helper would not serve is refused
+	// before its pool.
+	Bring(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[HelperPart, HelperBrought], error)
 	// Accept takes the coordinator's acceptance of a plan, and gives the helper's.
 	Accept(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperDocument, error)
 	// Reveal takes the coordinator's half of the verify key and its signed word that the
@@ -1374,6 +1380,19 @@ type helperClient struct {
 func NewHelperClient(cc grpc.ClientConnInterface) HelperClient {
 	return &helperClient{cc}
 }
+
+func (c *helperClient) Bring(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[HelperPart, HelperBrought], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Helper_ServiceDesc.Streams[0], Helper_Bring_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[HelperPart, HelperBrought]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Helper_BringClient = grpc.ClientStreamingClient[HelperPart, HelperBrought]
 
 func (c *helperClient) Accept(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperDocument, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -1433,6 +1452,11 @@ func (c *helperClient) Share(ctx context.Context, in *HelperDocument, opts ...gr
 // known to the other by the key that it signs with. Each call may be made again, and gives
 // the same answer. Documents are JSON, as aggregator/documents.go has them.
 type HelperServer interface {
+	// Bring takes a plan and its pool, so that the helper computes by itself what it is asked
+	// to agree to: a header, then the plan in chunks, then the pool. What is there already is not
+	// sent again: the header is enough. A plan that the helper would not serve is refused
+	// before its pool.
+	Bring(grpc.ClientStreamingServer[HelperPart, HelperBrought]) error
 	// Accept takes the coordinator's acceptance of a plan, and gives the helper's.
 	Accept(context.Context, *HelperDocument) (*HelperDocument, error)
 	// Reveal takes the coordinator's half of the verify key and its signed word that the
@@ -1454,6 +1478,9 @@ type HelperServer interface {
 // pointer dereference when methods are called.
 type UnimplementedHelperServer struct{}
 
+func (UnimplementedHelperServer) Bring(grpc.ClientStreamingServer[HelperPart, HelperBrought]) error {
+	return status.Error(codes.Unimplemented, "method Bring not implemented")
+}
 func (UnimplementedHelperServer) Accept(context.Context, *HelperDocument) (*HelperDocument, error) {
 	return nil, status.Error(codes.Unimplemented, "method Accept not implemented")
 }
@@ -1489,6 +1516,13 @@ func RegisterHelperServer(s grpc.ServiceRegistrar, srv HelperServer) {
 	}
 	s.RegisterService(&Helper_ServiceDesc, srv)
 }
+
+func _Helper_Bring_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(HelperServer).Bring(&grpc.GenericServerStream[HelperPart, HelperBrought]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Helper_BringServer = grpc.ClientStreamingServer[HelperPart, HelperBrought]
 
 func _Helper_Accept_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(HelperDocument)
@@ -1608,6 +1642,12 @@ var Helper_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Helper_Share_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Bring",
+			Handler:       _Helper_Bring_Handler,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "caucus.proto",
 }

@@ -1,0 +1,192 @@
+package aggregator
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// shelf keeps in memory what is brought.
+type shelf struct {
+	mu      sync.Mutex
+	pool    [32]byte // that the plan names
+	refuses error
+	kept    map[study.Hash][2]string
+	asked   int
+}
+
+func (s *shelf) Has(h study.Hash) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, has := s.kept[h]
+	return has
+}
+
+func (s *shelf) Wants(study.Hash, []byte) ([32]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	return s.pool, s.refuses
+}
+
+func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept[h] = [2]string{string(canonical), string(pool)}
+	return nil
+}
+
+func (s *shelf) MostPool() int { return 1 << 20 }
+
+// TestBring: plan and pool arrive whole at a helper that wants them, once; what is not what
+// the hash or the plan says, what is larger than the helper takes, and what its policy
+// refuses is not kept.
+func TestBring(t *testing.T) {
+	ctx := t.Context()
+	w := newWorld(t, taskOf(3, 2))
+	on := &shelf{kept: map[study.Hash][2]string{}}
+	w.servers[1].config.Shelf = on
+	address, _ := w.served(t)
+	helper := w.dial(t, address)
+	plan, pool := []byte("a plan"), make([]byte, 700<<10)
+	for i := range pool {
+		pool[i] = byte(i)
+	}
+	h := study.HashOf(plan)
+	on.pool = [32]byte(study.HashOf(pool))
+
+	if err := helper.Bring(ctx, study.Hash{1}, plan, pool); !errors.Is(err, protocol.ErrDamaged) {
+		t.Errorf("a plan with another hash: %v", err)
+	}
+	if err := helper.Bring(ctx, h, plan, pool[1:]); !errors.Is(err, protocol.ErrDamaged) {
+		t.Errorf("another pool: %v", err)
+	}
+	if err := helper.Bring(ctx, h, plan, make([]byte, 1<<20+1)); !errors.Is(err, protocol.ErrTooLarge) {
+		t.Errorf("a pool that is too large: %v", err)
+	}
+	if err := helper.Bring(ctx, h, nil, nil); !errors.Is(err, protocol.ErrDamaged) {
+		t.Errorf("nothing: %v", err)
+	}
+	on.refuses = errors.New("no such kind here")
+	if err := helper.Bring(ctx, h, plan, pool); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("what the policy refuses: %v", err)
+	}
+	on.refuses = nil
+	if len(on.kept) > 0 {
+		t.Fatalf("kept: %v", on.kept)
+	}
+	for range 2 {
+		must(0, helper.Bring(ctx, h, plan, pool))
+	}
+	if on.kept[h] != [2]string{string(plan), string(pool)} || on.asked != 3 {
+		t.Errorf("it was kept otherwise, or asked for %d times", on.asked)
+	}
+	w.servers[1].config.Shelf = nil
+	if err := helper.Bring(ctx, h, plan, pool); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("a server without a shelf: %v", err)
+	}
+}
+
+// amended is a task whose plan has a minimum of 4 and a floor of 3, and the document that
+// lowers its minimum.
+func amended(t *testing.T, minimum int) (study.Task, []byte) {
+	p := taskOf(5, 2).Plan()
+	p.Minimum, p.Floor, p.Deadline = 4, 3, time.Unix(1e9, 0).UTC()
+	task := must(newTask(p, taskOf(5, 2).Pool()))
+	e := p.Ending()
+	e.Minimum = minimum
+	return task, must(study.NewChain(p, task.Hash()).Next(e, false, p.Deadline, privacy.Head{}))
+}
+
+// TestAmendedMinimum: both servers hold the set against the minimum in force, which an
+// amendment of the plan's chain lowers, never below its floor; an amendment of another plan,
+// one below the floor, and none with too few, release nothing.
+func TestAmendedMinimum(t *testing.T) {
+	ctx := t.Context()
+	three, low := amended(t, 3)
+	_, under := amended(t, 2)
+	_, other := amended(t, 3)
+	other = append([]byte(nil), other...)
+	for i := range other { // of another plan's chain: one digit of its hash
+		if other[i] == '"' && i > 9 {
+			other[i-1] ^= 1
+			break
+		}
+	}
+	for name, try := range map[string]struct {
+		amendments [][]byte
+		released   bool
+	}{
+		"lowered":         {[][]byte{low}, true},
+		"not amended":     {nil, false},
+		"below the floor": {[][]byte{under}, false},
+		"of another plan": {[][]byte{other}, false},
+		"twice the first": {[][]byte{low, low}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, h := newWorld(t, three), three.Hash()
+			w.opened(h)
+			for i, p := range three.Plan().Roster[:3] {
+				must(0, w.servers[0].Receive(ctx, h, p, uploadOf(three, p, votes(three, i, false), 1, w.sealing.Public())))
+			}
+			must(w.servers[0].Advance(ctx, h, link{w})) // both have checked all three
+			set := must(w.servers[0].setOf(ctx, h, must(recordOf(w.servers[0], h))))
+			set.Amendments = try.amendments
+			// What a dishonest coordinator's helper would sign.
+			_, signs := w.servers[1].Seal(ctx, h, must(protocol.SignJSON(w.signers[0], protocol.SetDocument, set)))
+			if (signs == nil) != try.released {
+				t.Errorf("the helper's answer: %v", signs)
+			}
+			must(0, w.servers[0].CloseStudy(ctx, h, try.amendments))
+			done, err := w.servers[0].Advance(ctx, h, link{w})
+			if done != try.released || (err == nil) != try.released {
+				t.Errorf("released: %t, %v", done, err)
+			}
+			for r := range w.servers {
+				if n := w.charges(roles[r]); (n == 1) != try.released {
+					t.Errorf("the %v was charged %d times", roles[r], n)
+				}
+			}
+		})
+	}
+}
+
+// TestReceiveAll: uploads are kept together or not at all, whichever of them was there.
+func TestReceiveAll(t *testing.T) {
+	ctx := t.Context()
+	task := taskOf(4, 2)
+	w, h := newWorld(t, task), task.Hash()
+	w.opened(h)
+	var all []Upload
+	for i, p := range task.Plan().Roster {
+		all = append(all, Upload{p, uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())})
+	}
+	bad := Upload{"p3", all[3].Data[:100]}
+	if err := w.servers[0].ReceiveAll(ctx, h, []Upload{all[0], bad}); !errors.Is(err, study.ErrContribution) {
+		t.Errorf("one is cut off: %v", err)
+	}
+	stranger := Upload{"nobody", all[3].Data}
+	if err := w.servers[0].ReceiveAll(ctx, h, []Upload{all[0], stranger}); !errors.Is(err, study.ErrNotEnrolled) {
+		t.Errorf("one is not on the roster: %v", err)
+	}
+	if m := must(w.servers[0].Members(ctx, h)); len(m.Waiting) > 0 {
+		t.Fatalf("there are %v", m.Waiting)
+	}
+	must(0, w.servers[0].ReceiveAll(ctx, h, all[:2]))
+	other := Upload{"p1", uploadOf(task, "p1", votes(task, 1, false), 1, w.sealing.Public())}
+	if err := w.servers[0].ReceiveAll(ctx, h, []Upload{all[2], other}); !errors.Is(err, ErrConflict) {
+		t.Errorf("one is another than before: %v", err)
+	}
+	for range 2 {
+		must(0, w.servers[0].ReceiveAll(ctx, h, all))
+	}
+	if m := must(w.servers[0].Members(ctx, h)); fmt.Sprint(m.Waiting) != "[p0 p1 p2 p3]" {
+		t.Errorf("there are %v", m.Waiting)
+	}
+}

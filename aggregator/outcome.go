@@ -1,0 +1,119 @@
+package aggregator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"caucus/aggregation/shares"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Outcome is what both servers released, and what of.
+type Outcome struct {
+	Acceptances [2]Signed
+	Set         Signed // signed by the coordinator
+	Helper      []byte // the helper's signature of the set
+	Shares      [2]Signed
+	Published   [2]privacy.Published
+	Of          study.Summed // contributions and weight
+	Members     Members
+}
+
+// Members are those that contributed to a study, each list by their names.
+type Members struct {
+	// Accepted are in the sum; Digests say by what both servers know their contributions.
+	Accepted []study.PartyID
+	Digests  []Digest
+	// Refused sent what did not check.
+	Refused []study.PartyID
+	// Waiting are not checked yet.
+	Waiting []study.PartyID
+}
+
+// membersOf are those of a study's store.
+func (s *Server) membersOf(ctx context.Context, h study.Hash) (m Members, err error) {
+	err = s.view(ctx, h, func(t *transaction) error {
+		return t.each(func(p study.PartyID, d Digest, v verdict) {
+			switch v {
+			case accepted:
+				m.Accepted, m.Digests = append(m.Accepted, p), append(m.Digests, d)
+			case refused:
+				m.Refused = append(m.Refused, p)
+			default:
+				m.Waiting = append(m.Waiting, p)
+			}
+		})
+	})
+	return m, err
+}
+
+// Members are those that contributed to a study so far.
+func (s *Server) Members(ctx context.Context, plan study.Hash) (Members, error) {
+	if err := s.current(ctx); err != nil {
+		return Members{}, err
+	}
+	return s.membersOf(ctx, plan)
+}
+
+// Standing is how far a study is at a server, without its plan.
+type Standing struct {
+	// Acceptance is the helper's, once parties may contribute; without a document before.
+	Acceptance Signed
+	// Failed is why the study is over here without a release.
+	Failed string
+	// Closed: a coordinator takes no more.
+	Closed bool
+}
+
+// Standing of a study; the zero one where it is not known.
+func (s *Server) Standing(ctx context.Context, plan study.Hash) (at Standing, err error) {
+	if err := s.current(ctx); err != nil {
+		return at, err
+	}
+	var r record
+	err = s.view(ctx, plan, func(t *transaction) error { r, err = t.record(); return err })
+	if errors.Is(err, errNone) {
+		return at, nil
+	}
+	if at.Failed, at.Closed = r.Failed, r.Closed; r.keyed() {
+		if at.Acceptance = r.Theirs; s.config.Role == shares.Helper {
+			at.Acceptance = r.Own
+		}
+	}
+	return at, err
+}
+
+// Behind says whether the server's files were put back: it says nothing until Reconcile.
+func (s *Server) Behind() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.behind
+}
+
+// Released is the outcome of a study of which both shares are there.
+func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err error) {
+	t, r, unlock, err := s.coordinator(ctx, plan)
+	defer unlock()
+	if err != nil {
+		return o, err
+	}
+	if r.ShareOther.Document == nil {
+		return o, fmt.Errorf("study %s: %w: it is not released", plan, ErrOrder)
+	}
+	o = Outcome{Acceptances: [2]Signed{r.Own, r.Theirs}, Set: r.Set, Helper: r.SetTheirs, Shares: [2]Signed{r.Share, r.ShareOther}}
+	var set Set
+	if err := r.Set.Read(s.config.Signer.Key(), protocol.SetDocument, &set); err != nil {
+		return o, err
+	}
+	o.Of = study.Summed{Contributions: int(set.Contributions), Weight: set.Weight}
+	for role, by := range []protocol.SignerKey{s.config.Signer.Key(), s.config.Other} {
+		if o.Published[role], err = readShare(t, o.Shares[role], by, shares.Role(role), r.Set); err != nil {
+			return o, err
+		}
+	}
+	o.Members, err = s.membersOf(ctx, plan)
+	return o, err
+}
