@@ -125,7 +125,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "the set is left out of the terms of a server's release", room: "aggregator", file: "server.go",
-		old: "\trequest.From = r.Set.from(request.From)\n", new: "",
+		old: "\trequest.From = from(r.Set, request.From)\n", new: "",
 		found: "TestSecondSet",
 	},
 	{
