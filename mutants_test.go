@@ -105,8 +105,13 @@ var mutants = []mutant{
 	},
 	{
 		name: "a helper signs whatever set it is shown", room: "aggregator", file: "helper.go",
-		old: "said != mine", new: "said != mine && said.Contributions < 0",
+		old: "err != nil || !bytes.Equal(b, set.Document) {", new: "err != nil || !bytes.Equal(b, set.Document) && said.Contributions < 0 {",
 		found: "TestDishonestCoordinator",
+	},
+	{
+		name: "a set's amendments may pass below the plan's floor", room: "study", file: "ending.go", in: "aggregator",
+		old: "case e.Minimum < p.LeastSites():", new: "case e.Minimum < p.LeastSites() && e.Minimum < 1:",
+		found: "TestAmendedMinimum",
 	},
 	{
 		name: "a helper leaves the minimum to the coordinator", room: "aggregator", file: "helper.go",
@@ -115,7 +120,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a helper takes a second commitment", room: "aggregator", file: "helper.go",
-		old: "!r.Theirs.equal(coordinators)", new: "!r.Theirs.equal(coordinators) && r.keyed()",
+		old: "!r.Theirs.Equal(coordinators)", new: "!r.Theirs.Equal(coordinators) && r.keyed()",
 		found: "TestDishonestCoordinator",
 	},
 	{
@@ -144,7 +149,7 @@ var mutants = []mutant{
 		found: "TestHeadIsWrittenFirst",
 	},
 	{
-		name: "a helper reconciles with the key that was sealed to", room: "aggregator", file: "server.go",
+		name: "a helper reconciles with the key that was sealed to", room: "aggregator", file: "reconcile.go",
 		old: "s.config.Role == shares.Helper && s.mark.sealing == s.pin()", new: "s.config.Role > shares.Helper && s.mark.sealing == s.pin()",
 		found: "TestPutBack",
 	},

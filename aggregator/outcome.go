@@ -117,3 +117,38 @@ func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err 
 	o.Members, err = s.membersOf(ctx, plan)
 	return o, err
 }
+
+// Counts are how many studies and contributions a server has, by how far they are.
+type Counts struct {
+	Accepted, Open, Sealed, Released, Failed int // studies
+	Waiting, Right, Wrong                    int // contributions
+}
+
+// Counts looks through the store.
+func (s *Server) Counts(ctx context.Context) (n Counts, err error) {
+	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
+		hashes, err := hashesOf(ctx, t.tx)
+		if err != nil {
+			return err
+		}
+		for _, h := range hashes {
+			r, err := (&transaction{ctx, t.tx, h}).record()
+			switch {
+			case err != nil:
+				return err
+			case r.Failed != "":
+				n.Failed++
+			case r.Share.Document != nil:
+				n.Released++
+			case r.Set.Document != nil:
+				n.Sealed++
+			case r.keyed():
+				n.Open++
+			default:
+				n.Accepted++
+			}
+		}
+		return t.tx.QueryRowContext(ctx, "SELECT count(*) FILTER (WHERE verdict = $1), count(*) FILTER (WHERE verdict = $2), count(*) FILTER (WHERE verdict = $3) FROM contributions", waiting, accepted, refused).Scan(&n.Waiting, &n.Right, &n.Wrong)
+	})
+	return n, err
+}

@@ -116,7 +116,7 @@ func asError(err error) error {
 type service struct {
 	pb.UnimplementedHelperServer
 	s      *Server
-	brings *sync.Mutex
+	brings *sync.Mutex // one plan is brought at a time; guards nothing else
 }
 
 // fixed reads 32 bytes.

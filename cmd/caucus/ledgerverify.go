@@ -11,6 +11,7 @@ import (
 
 	"caucus/agent"
 	"caucus/coordinator"
+	"caucus/helper"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study/verify"
@@ -115,6 +116,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 	}
 	var key protocol.Verifier
 	switch {
+	case place.dir != "" && helper.In(place.dir): // it keeps no release, and its head file is its own
 	case place.dir != "":
 		e, err := coordinator.ReadEvidence(ctx, place.dir)
 		if err != nil {

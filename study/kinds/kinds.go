@@ -26,9 +26,25 @@ var kinds = map[string]study.Kind{
 	"reweigh":  reweigh.Kind{},
 }
 
-// aggregated are the kinds whose parties' parts can be split between two servers: those whose
-// parties' numbers add up. Of ratio and labels each party's are needed, and nothing is summed.
-var aggregated = []string{"classify", "describe", "evaluate", "reweigh"}
+// aggregated are the kinds whose parties' parts can be split between two servers, those whose
+// parties' numbers add up, with their mechanisms of which that holds. Of ratio and labels
+// each party's are needed, and nothing is summed.
+var aggregated = map[string][]string{
+	"classify": {"cross", "means", "moment", "tally"},
+	"describe": {"gaussian", "laplace"},
+	"evaluate": {"gaussian", "laplace"},
+	"reweigh":  {"entropy"},
+}
+
+// Aggregated are the kinds and the mechanisms that a plan with noise by two aggregators may
+// have, by their names.
+func Aggregated() (kinds, mechanisms []string) {
+	for _, kind := range slices.Sorted(maps.Keys(aggregated)) {
+		kinds, mechanisms = append(kinds, kind), append(mechanisms, aggregated[kind]...)
+	}
+	slices.Sort(mechanisms)
+	return kinds, slices.Compact(mechanisms)
+}
 
 // Default is the kind of a proposal that names none.
 const Default = "classify"
@@ -86,8 +102,9 @@ func Check(p study.Plan) error {
 	if err := p.CheckCommon(); err != nil {
 		return err
 	}
-	if p.Noise == study.NoiseAggregators && !slices.Contains(aggregated, p.Kind) {
-		return study.PlanError("noise", "nothing is proved of a share of what a %s study sends: %q takes %v", p.Kind, p.Noise, aggregated)
+	if p.Noise == study.NoiseAggregators && aggregated[p.Kind] == nil {
+		kinds, _ := Aggregated()
+		return study.PlanError("noise", "nothing is proved of a share of what a %s study sends: %q takes %v", p.Kind, p.Noise, kinds)
 	}
 	return kind.Check(p)
 }

@@ -1,0 +1,80 @@
+package aggregator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"caucus/aggregation/shares"
+	"caucus/privacy"
+)
+
+// LostEntries is how many entries of its ledger, known to the head file, a server lacks.
+func (s *Server) LostEntries(ctx context.Context) (int64, error) {
+	head, err := privacy.HeadOf(ctx, s.config.Journal)
+	if err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(0, s.mark.entry-head.Sequence), nil
+}
+
+// ReconcileLedger charges what the ledger lacks, whatever the limits say, and moves it beyond
+// every entry that the head file knows.
+func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost) error {
+	return s.ledger.Reconcile(ctx, lost, nil)
+}
+
+// Reconcile lets a server speak again whose files were put back: every study that it has
+// not released fails here. A helper must have made another sealing key first, under which no
+// contribution that was sent before can be prepared again; parties pin that one. The
+// ledger is reconciled by itself (privacy.Ledger.Reconcile).
+func (s *Server) Reconcile(ctx context.Context) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fail := func(err error) error { return fmt.Errorf("reconcile %v: %w", s.config.Role, err) }
+	switch {
+	case !s.behind:
+		return fail(errors.New("its files are not behind its head file"))
+	case s.config.Role == shares.Helper && s.mark.sealing == s.pin():
+		return fail(errors.New("make a new sealing key first: contributions that were sealed to this one may have been prepared already, by this server as it was"))
+	}
+	tx, err := s.db.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return fail(err)
+	}
+	defer tx.Rollback()
+	hashes, err := hashesOf(ctx, tx)
+	if err != nil {
+		return fail(err)
+	}
+	for _, h := range hashes {
+		t := &transaction{ctx, tx, h}
+		r, err := t.record()
+		if err != nil {
+			return fail(err)
+		}
+		if r.Share.Document != nil || r.Failed != "" {
+			continue
+		}
+		r.Failed = fmt.Sprintf("the %v was put back to an older state", s.config.Role)
+		if err := errors.Join(t.setRecord(r), t.wipe()); err != nil {
+			return fail(err)
+		}
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE steps SET n = max(n, $1) + 1", s.mark.steps); err != nil {
+		return fail(err)
+	}
+	if err := tx.Commit(); err != nil {
+		return fail(err)
+	}
+	m := mark{s.mark.steps + 1, s.mark.entry, s.pin()}
+	if err := writeMark(s.config.Head, m); err != nil {
+		return fail(err)
+	}
+	s.mark, s.behind = m, false
+	return nil
+}

@@ -1,0 +1,178 @@
+package helper
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+
+	"go.yaml.in/yaml/v3"
+
+	"caucus/internal/webpage"
+	"caucus/internal/yamlfile"
+	"caucus/privacy"
+	"caucus/protocol"
+)
+
+// Files in a helper's folder.
+const (
+	ConfigFile  = "helper.yaml"
+	LedgerFile  = "ledger.db" // a privacy journal: journal.OpenSQLite
+	storeFile   = "shares.db"
+	signerFile  = "signer.key"
+	sealingFile = "sealing.key"
+	shelfFolder = "plans"
+)
+
+// Config of a helper. Start from DefaultConfig, or read a file with LoadConfig.
+type Config struct {
+	// Listen is host:port to listen on; port 0 takes a free one.
+	Listen string `yaml:"listen"`
+	// Coordinator is the key that the coordinator signs with for its helper: its operator
+	// gives it (caucus coordinator helper prints it). Nobody else gets a connection.
+	Coordinator protocol.SignerKey `yaml:"coordinator"`
+	// Head is a file outside of the folder and of its backups, which remembers how far the
+	// helper was; another disk is better. A relative path is relative to the folder.
+	Head string `yaml:"head"`
+	// Policy says which studies this helper serves.
+	Policy Policy `yaml:"policy"`
+	// Budget limits what all its releases may cost together, for each unit; nil is no
+	// limit. A file says "budget: none" for that: one that does not speak of it was cut off.
+	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
+	// MaxPool is the most bytes of a public pool that the coordinator may bring.
+	MaxPool int `yaml:"max_pool"`
+	// Metrics is a loopback host:port for those who watch this machine, without TLS:
+	// /metrics for Prometheus, /livez and /readyz. It names no party and no study. Empty is
+	// off.
+	Metrics string `yaml:"metrics"`
+
+	// Dir is the folder, as Init made it.
+	Dir string `yaml:"-"`
+	// Log receives what happens; nil logs nothing.
+	Log *slog.Logger `yaml:"-"`
+	// Checkpoint, where not nil, is called between effects: tests kill the process there.
+	Checkpoint func(effect string) `yaml:"-"`
+}
+
+// DefaultConfig is a helper on all addresses, port 7444, that serves nothing yet.
+func DefaultConfig() Config {
+	return Config{Listen: ":7444", MaxPool: 256 << 20, Policy: DefaultPolicy()}
+}
+
+// LoadConfig reads a folder's file over the defaults and validates it. An unknown key is an
+// error.
+func LoadConfig(dir string) (Config, error) {
+	path := filepath.Join(dir, ConfigFile)
+	fail := func(err error) (Config, error) { return Config{}, fmt.Errorf("read helper config: %w", err) }
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fail(fmt.Errorf("%w: make the folder with helper init first", err))
+	case err == nil && info.Size() == 0:
+		return fail(fmt.Errorf("%s: it is empty, so something else emptied it: restore it from a backup of the folder", path))
+	}
+	file, err := yamlfile.Read(path)
+	if err != nil {
+		return fail(err)
+	}
+	c, err := readConfig(file)
+	if err != nil {
+		return fail(err)
+	}
+	c.Dir = dir
+	if err := c.checkHead(); err != nil {
+		return fail(file.Locate(err))
+	}
+	return c, nil
+}
+
+// In says whether a folder is a helper's.
+func In(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, ConfigFile))
+	return err == nil
+}
+
+// Pinned says whether a coordinator's key is there.
+func (c Config) Pinned() bool { return c.Coordinator != protocol.SignerKey{} }
+
+// ParseConfig reads YAML over the defaults and validates it, but for where its files lie.
+func ParseConfig(text []byte) (Config, error) {
+	file, err := yamlfile.Parse("", text)
+	if err != nil {
+		return Config{}, err
+	}
+	return readConfig(file)
+}
+
+func readConfig(file *yamlfile.Document) (Config, error) {
+	c := DefaultConfig()
+	switch limits := file.Find("budget"); {
+	case limits == nil:
+		return Config{}, file.Locate(errors.New("budget: not given: say what all releases may cost together, or budget: none"))
+	case limits.Kind == yaml.ScalarNode && limits.Value == "none":
+		file.Remove("budget")
+	case limits.Kind == yaml.ScalarNode:
+		return Config{}, file.Locate(fmt.Errorf("budget: %q: give limits for units, such as {record: {epsilon: 3, delta: 1e-5}}, or none", limits.Value))
+	case len(limits.Content) == 0:
+		return Config{}, file.Locate(errors.New("budget: it is empty: give limits for units, or none"))
+	}
+	if err := file.Decode(&c); err != nil {
+		return Config{}, err
+	}
+	return c, file.Locate(c.Validate())
+}
+
+// Validate says which field is wrong and what to do.
+func (c Config) Validate() error {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return fmt.Errorf("listen: %q is no host:port, such as 0.0.0.0:7444", c.Listen)
+	}
+	if c.Metrics != "" {
+		if err := webpage.CheckAddress(c.Metrics); err != nil {
+			return fmt.Errorf("metrics: %w", err)
+		}
+	}
+	for u, g := range c.Budget {
+		if err := g.Validate(); err != nil {
+			return fmt.Errorf("budget: %s: %w", u, err)
+		}
+	}
+	if c.MaxPool < 1 || c.MaxPool > protocol.MaxPool {
+		return fmt.Errorf("max_pool: %d: give 1 to %d bytes", c.MaxPool, protocol.MaxPool)
+	}
+	if err := c.Policy.Validate(); err != nil {
+		return fmt.Errorf("policy: %w", err)
+	}
+	return nil
+}
+
+// checkHead refuses a head file that would go back with the folder.
+func (c Config) checkHead() error {
+	if c.Head == "" {
+		return errors.New("head: not given: name the file that helper init made outside of the folder; it tells whether the folder was put back to an older state")
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return fmt.Errorf("head: %w", err)
+	}
+	path, err := filepath.Abs(c.headFile())
+	if err != nil {
+		return fmt.Errorf("head: %w", err)
+	}
+	if relative, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(relative) {
+		return fmt.Errorf("head: %s is in the helper's folder, and would be put back with it: name a file outside, such as ../%s", c.Head, filepath.Base(path))
+	}
+	return nil
+}
+
+func (c Config) path(file string) string { return filepath.Join(c.Dir, file) }
+
+// headFile is where Head lies.
+func (c Config) headFile() string {
+	if filepath.IsAbs(c.Head) {
+		return c.Head
+	}
+	return c.path(c.Head)
+}

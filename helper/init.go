@@ -1,0 +1,189 @@
+package helper
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"caucus/aggregator"
+	"caucus/internal/folder"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study/kinds"
+)
+
+// InitOptions say what to make.
+type InitOptions struct {
+	// Dir is made with mode 0700 if it is not there. It may hold nothing of a helper.
+	Dir string
+	// Listen is the host:port to listen on, :7444 where empty.
+	Listen string
+	// Head is the head file to make: see Config.Head. Where empty, it is Dir with .head after
+	// it.
+	Head string
+	// Coordinator is the key to pin; where empty, the operator writes it into the file later.
+	Coordinator string
+}
+
+// HeadFile is where the head file lies: Head, or beside Dir.
+func (o InitOptions) HeadFile() string {
+	if o.Head != "" {
+		return o.Head
+	}
+	dir, err := filepath.Abs(o.Dir) // "." has a name
+	if err != nil {
+		dir = filepath.Clean(o.Dir)
+	}
+	return dir + ".head"
+}
+
+// Pins are what others must be told of a helper, by other ways than its coordinator's.
+type Pins struct {
+	// Signing is its signing key: for the coordinator's configuration and each party's policy.
+	Signing protocol.SignerKey `json:"signing"`
+	// Sealing is the SHA-256 of its public sealing key, hexadecimal: for each party's policy.
+	Sealing string `json:"sealing"`
+}
+
+func pinsOf(signer *protocol.Signer, sealing *protocol.SealingKey) Pins {
+	return Pins{signer.Key(), fmt.Sprintf("%x", protocol.SealingPin(sealing.Public()))}
+}
+
+// ReadPins are those of a helper's folder.
+func ReadPins(c Config) (Pins, error) {
+	signer, err := protocol.LoadSigner(c.path(signerFile))
+	if err != nil {
+		return Pins{}, err
+	}
+	sealing, err := protocol.LoadSealingKey(c.path(sealingFile))
+	if err != nil {
+		return Pins{}, err
+	}
+	return pinsOf(signer, sealing), nil
+}
+
+// Init makes a helper's folder: its keys, an empty store and ledger, its head file and a
+// config file, which is written last: a folder without one was not finished, and Init does it
+// over.
+func Init(o InitOptions) (Pins, error) {
+	fail := func(err error) (Pins, error) {
+		return Pins{}, fmt.Errorf("make helper in %s: %w", o.Dir, err)
+	}
+	c := DefaultConfig()
+	if c.Dir = o.Dir; o.Listen != "" {
+		c.Listen = o.Listen
+	}
+	head, err := filepath.Abs(o.HeadFile())
+	if err != nil {
+		return fail(err)
+	}
+	c.Head = head
+	pinned := "# coordinator: "
+	if o.Coordinator != "" {
+		if err := c.Coordinator.UnmarshalText([]byte(o.Coordinator)); err != nil {
+			return fail(fmt.Errorf("coordinator: %q is no key: %w", o.Coordinator, err))
+		}
+		pinned = fmt.Sprintf("coordinator: %s", c.Coordinator)
+	}
+	if err := errors.Join(c.Validate(), c.checkHead()); err != nil {
+		return fail(err)
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return fail(err)
+	}
+	if _, err := os.Stat(c.path(ConfigFile)); !errors.Is(err, fs.ErrNotExist) {
+		return fail(errors.New("there is a helper already: give another folder, or run it"))
+	}
+	unlock, err := lock(o.Dir)
+	if err != nil {
+		return fail(err)
+	}
+	defer unlock()
+	pins, err := initFiles(c)
+	if err != nil {
+		return fail(err)
+	}
+	served, by := kinds.Aggregated()
+	if dir, err := filepath.Abs(o.Dir); err == nil && filepath.Dir(head) == filepath.Dir(dir) {
+		head = filepath.Join("..", filepath.Base(head)) // it moves with the folder
+	}
+	if err := protocol.WriteSecret(c.path(ConfigFile), fmt.Appendf(nil, configText, c.Listen, pinned, head, strings.Join(served, ", "), strings.Join(by, ", "))); err != nil {
+		return fail(err)
+	}
+	return pins, nil
+}
+
+// initFiles makes all but the config file, anew where an unfinished Init left something.
+func initFiles(c Config) (Pins, error) {
+	for _, pattern := range []string{storeFile + "*", LedgerFile + "*"} {
+		left, err := filepath.Glob(c.path(pattern))
+		if err != nil {
+			return Pins{}, err
+		}
+		for _, path := range left {
+			if err := os.Remove(path); err != nil {
+				return Pins{}, err
+			}
+		}
+	}
+	signer, err := protocol.NewSigner()
+	if err != nil {
+		return Pins{}, err
+	}
+	sealing, err := protocol.NewSealingKey()
+	if err != nil {
+		return Pins{}, err
+	}
+	if err := errors.Join(signer.Save(c.path(signerFile)), sealing.Save(c.path(sealingFile)), os.MkdirAll(c.path(shelfFolder), 0o700)); err != nil {
+		return Pins{}, err
+	}
+	ledger, err := journal.OpenSQLite(c.path(LedgerFile))
+	if err != nil {
+		return Pins{}, err
+	}
+	if err := ledger.Close(); err != nil {
+		return Pins{}, err
+	}
+	if err := aggregator.Create(c.path(storeFile)); err != nil {
+		return Pins{}, err
+	}
+	return pinsOf(signer, sealing), aggregator.InitHead(c.headFile(), sealing.Public())
+}
+
+const configText = `# A helper of Caucus: the second server of studies with noise: aggregators. Each key's
+# default is in the documentation.
+listen: %q
+# The coordinator that this helper serves: its operator gives the key, which
+# caucus coordinator helper prints. Until it is here the helper does not run.
+%s
+# How far this helper was, outside of this folder and of its backups: another disk is
+# better. To move it, stop the helper, move the file, and name it here.
+head: %q
+# Which studies are served. What is not named is refused; list what you agreed to.
+policy:
+  kinds: [%s]
+  mechanisms: [%s]
+  # The most that one study may cost, by its unit.
+  study:
+    record: {epsilon: 1, delta: 1e-6}
+    party: {epsilon: 1, delta: 1e-6}
+  minimum_parties: 3
+# What all releases may cost together, for example
+#   budget: {record: {epsilon: 3, delta: 1e-5}}
+budget: none
+`
+
+// lock makes sure that one process works on a folder.
+func lock(dir string) (release func(), err error) {
+	release, err = folder.Lock(dir)
+	if errors.Is(err, folder.ErrHeld) {
+		return nil, fmt.Errorf("lock folder %s: a helper runs on it: stop it first (%w)", dir, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock folder: %w", err)
+	}
+	return release, nil
+}

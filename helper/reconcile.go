@@ -1,0 +1,79 @@
+package helper
+
+import (
+	"context"
+	"fmt"
+
+	"caucus/privacy"
+	"caucus/protocol"
+)
+
+// Reconciled is what a reconciliation did.
+type Reconciled struct {
+	// Behind: the files were put back; with false nothing was done.
+	Behind bool `json:"behind"`
+	// Entries are those of the ledger that are lost, Charged what was charged for them.
+	Entries int64          `json:"entries"`
+	Charged []privacy.Cost `json:"charged"`
+	// Pins are the helper's from now on. The sealing key is another one.
+	Pins Pins `json:"pins"`
+}
+
+// Reconcile lets a helper speak again whose folder was put back to an older state. It is
+// stopped meanwhile. lost are the costs of the ledger's entries that are lost, as releases of
+// that time name them: one for each entry, or it is refused. A new sealing key takes the
+// place of the old one, and every study that this helper has not released fails here.
+func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled, err error) {
+	fail := func(err error) (Reconciled, error) { return r, fmt.Errorf("reconcile helper: %w", err) }
+	unlock, err := lock(c.Dir)
+	if err != nil {
+		return fail(err)
+	}
+	defer unlock()
+	s := &Server{config: c}
+	defer func() { // of the last one that was opened
+		if failed := s.Close(); err == nil {
+			err = failed
+		}
+	}()
+	if err := s.openFiles(); err != nil {
+		return fail(err)
+	}
+	if r.Pins = s.pins; !s.server.Behind() {
+		return r, nil
+	}
+	r.Behind = true
+	if r.Entries, err = s.server.LostEntries(ctx); err != nil {
+		return fail(err)
+	}
+	if int64(len(lost)) < r.Entries {
+		return fail(fmt.Errorf("the ledger lacks %d entries that this helper made, and the costs of %d were given: give each release of that time (--release), or what it cost (--charge)", r.Entries, len(lost)))
+	}
+	if err := s.Close(); err != nil {
+		return fail(err)
+	}
+	// From here on what was sealed to the old key is opened no more. The ledger comes last:
+	// killed before it, this is done over, with yet another key.
+	sealing, err := protocol.NewSealingKey()
+	if err != nil {
+		return fail(err)
+	}
+	if err := sealing.Save(c.path(sealingFile)); err != nil {
+		return fail(err)
+	}
+	again := &Server{config: c}
+	if err := again.openFiles(); err != nil {
+		return fail(err)
+	}
+	s = again
+	if err := s.server.Reconcile(ctx); err != nil {
+		return fail(err)
+	}
+	if err := s.server.ReconcileLedger(ctx, lost); err != nil {
+		return fail(err)
+	}
+	if r.Pins = s.pins; r.Entries > 0 {
+		r.Charged = lost
+	}
+	return r, nil
+}

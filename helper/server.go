@@ -1,0 +1,159 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+
+	"caucus/aggregation/shares"
+	"caucus/aggregator"
+	"caucus/internal/database"
+	"caucus/internal/webpage"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Server is a helper on its folder.
+type Server struct {
+	config   Config
+	server   *aggregator.Server
+	ledger   *journal.Journal
+	pins     Pins
+	listener net.Listener
+	watch    net.Listener // nil: off
+	watched  *http.Server
+	closers  []func() error // in the order they were opened
+	once     sync.Once
+	closed   error
+}
+
+// New opens a helper's folder and listens; Run then serves. One that is not run must be
+// closed.
+func New(c Config) (*Server, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{config: c}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start helper: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) open() error {
+	c := s.config
+	if err := errors.Join(c.Validate(), c.checkHead()); err != nil {
+		return err
+	}
+	if !c.Pinned() {
+		return fmt.Errorf("coordinator: %s names none: its operator gives the key, which caucus coordinator helper prints", ConfigFile)
+	}
+	unlock, err := lock(c.Dir)
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, func() error { unlock(); return nil })
+	if err := s.openFiles(); err != nil {
+		return err
+	}
+	if s.server.Behind() {
+		c.Log.Error("this helper's files were put back to an older state: it says nothing of any study until caucus helper reconcile")
+	}
+	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fmt.Errorf("%w: another program listens there: stop it, or change listen in %s", err, ConfigFile)
+		}
+		return err
+	}
+	s.closers = append(s.closers, func() error { return ignoreClosed(s.listener.Close()) })
+	if c.Metrics != "" {
+		if s.watch, err = webpage.Listen(c.Metrics); err != nil {
+			return fmt.Errorf("listen for metrics: %w", err)
+		}
+		s.watched = webpage.Server(webpage.Loopback(s.pages()), c.Log)
+		s.closers = append(s.closers, func() error { return errors.Join(s.watched.Close(), ignoreClosed(s.watch.Close())) })
+	}
+	return nil
+}
+
+// openFiles opens keys, ledger and store, as they are.
+func (s *Server) openFiles() error {
+	c := s.config
+	signer, err := protocol.LoadSigner(c.path(signerFile))
+	if err != nil {
+		return err
+	}
+	sealing, err := protocol.LoadSealingKey(c.path(sealingFile))
+	if err != nil {
+		return err
+	}
+	s.pins = pinsOf(signer, sealing)
+	// A ledger without entries would have forgotten what was spent.
+	if err := database.Check(c.path(LedgerFile)); err != nil {
+		return err
+	}
+	if s.ledger, err = journal.OpenSQLite(c.path(LedgerFile)); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.ledger.Close)
+	if _, err := privacy.Verify(context.Background(), s.ledger); err != nil {
+		return fmt.Errorf("%w: restore a backup of the whole folder", err)
+	}
+	on := &shelf{dir: c.path(shelfFolder), policy: c.Policy, maxPool: c.MaxPool}
+	s.server, err = aggregator.Open(context.Background(), aggregator.Config{
+		Role: shares.Helper, Store: c.path(storeFile), Head: c.headFile(), Journal: s.ledger, Limits: c.Budget,
+		Signer: signer, Other: c.Coordinator, Sealing: sealing, Task: on.task, Shelf: on, Checkpoint: c.Checkpoint,
+		Serves: func(t study.Task) error { return c.Policy.Check(t.Plan()) },
+	})
+	if err == nil {
+		s.closers = append(s.closers, s.server.Close)
+	}
+	return err
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// Addr is the host:port that the helper listens on.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Pins are what others are told of this helper.
+func (s *Server) Pins() Pins { return s.pins }
+
+// Run serves the coordinator until the context ends, then stops; calls under way end first.
+// It may be killed at any time: what it said is on its disk, and it goes on from there.
+func (s *Server) Run(ctx context.Context) error {
+	var under sync.WaitGroup
+	if s.watched != nil {
+		under.Go(func() { _ = s.watched.Serve(s.watch) })
+	}
+	s.config.Log.Info("helper runs", "address", s.Addr(), "behind", s.server.Behind())
+	err := s.server.Serve(ctx, s.listener, s.config.Log)
+	if s.watched != nil {
+		s.watched.Close()
+	}
+	under.Wait()
+	s.config.Log.Info("helper stopped")
+	return errors.Join(err, s.Close())
+}
+
+// Close releases what New opened. Run does it at its end.
+func (s *Server) Close() error {
+	s.once.Do(func() {
+		for i := len(s.closers) - 1; i >= 0; i-- {
+			s.closed = errors.Join(s.closed, s.closers[i]())
+		}
+	})
+	return s.closed
+}

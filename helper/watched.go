@@ -1,0 +1,92 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"caucus/privacy"
+)
+
+var (
+	studiesMetric       = prometheus.NewDesc("caucus_helper_studies", "Studies that this helper agreed to, by how far they are here.", []string{"state"}, nil)
+	contributionsMetric = prometheus.NewDesc("caucus_helper_contributions", "Contributions that were checked here, by verdict.", []string{"verdict"}, nil)
+	behindMetric        = prometheus.NewDesc("caucus_helper_behind", "1 where the files were put back to an older state, so that nothing is said of any study.", nil, nil)
+	spentMetric         = prometheus.NewDesc("caucus_helper_budget_spent_epsilon", "What this helper's ledger has spent at a unit, at the limit's delta.", []string{"unit"}, nil)
+	limitMetric         = prometheus.NewDesc("caucus_helper_budget_epsilon", "What it may spend at a unit.", []string{"unit"}, nil)
+)
+
+// lookTime bounds how long one look may take.
+const lookTime = 5 * time.Second
+
+// pages are for those who watch this machine. They name no party and no study.
+func (s *Server) pages() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(standing{s})
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTime}))
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		ctx, stop := context.WithTimeout(r.Context(), lookTime)
+		defer stop()
+		_, err := s.server.Counts(ctx)
+		if err == nil && s.server.Behind() {
+			err = errors.New("the files were put back to an older state: caucus helper reconcile")
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	return mux
+}
+
+// standing is how a helper stands, each time it is asked.
+type standing struct{ server *Server }
+
+// Describe and Collect: see prometheus.Collector.
+func (s standing) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{studiesMetric, contributionsMetric, behindMetric, spentMetric, limitMetric} {
+		out <- d
+	}
+}
+
+func (s standing) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), lookTime)
+	defer stop()
+	behind := 0.
+	if s.server.server.Behind() {
+		behind = 1
+	}
+	gauge(behindMetric, behind)
+	if n, err := s.server.server.Counts(ctx); err == nil {
+		for state, of := range map[string]int{"accepted": n.Accepted, "open": n.Open, "sealed": n.Sealed, "released": n.Released, "failed": n.Failed} {
+			gauge(studiesMetric, float64(of), state)
+		}
+		gauge(contributionsMetric, float64(n.Right), "accepted")
+		gauge(contributionsMetric, float64(n.Wrong), "refused")
+	}
+	ledger, err := privacy.Open(s.server.ledger, privacy.Config{Limits: s.server.config.Budget})
+	if err != nil {
+		return
+	}
+	spent, err := ledger.Totals(ctx)
+	if err != nil {
+		return
+	}
+	for _, u := range privacy.Units() {
+		if most, limited := s.server.config.Budget[u]; limited {
+			gauge(spentMetric, spent[u].Epsilon(most.Delta), u.String())
+			gauge(limitMetric, most.Epsilon, u.String())
+		}
+	}
+}
