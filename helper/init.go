@@ -44,12 +44,12 @@ func (o InitOptions) HeadFile() string {
 type Pins struct {
 	// Signing is its signing key: for the coordinator's configuration and each party's policy.
 	Signing protocol.SignerKey `json:"signing"`
-	// Sealing is the SHA-256 of its public sealing key, hexadecimal: for each party's policy.
-	Sealing string `json:"sealing"`
+	// Sealing is the pin of its sealing key: for each party's policy.
+	Sealing protocol.KeyPin `json:"sealing"`
 }
 
 func pinsOf(signer *protocol.Signer, sealing *protocol.SealingKey) Pins {
-	return Pins{signer.Key(), fmt.Sprintf("%x", protocol.SealingPin(sealing.Public()))}
+	return Pins{signer.Key(), protocol.SealingPin(sealing.Public())}
 }
 
 // ReadPins are those of a helper's folder.

@@ -25,16 +25,17 @@ type helperDocument struct {
 	Coordinator string `json:"coordinator"`
 }
 
-// pins says whom to give what.
+// writePins says whom to give what.
 func writePins(w io.Writer, p helper.Pins) error {
 	_, err := fmt.Fprintf(w, `
 signing key  %s
 sealing pin  %s
 
-Give the signing key to the coordinator's operator, who needs it and this machine's
-address. Give both to every site, by telephone or on paper and never through the
-coordinator: a site's policy names them under helper, and takes part with no other.
-`, p.Signing, p.Sealing)
+Give the signing key to the coordinator's operator, with this machine's address. Give both
+to every site, by telephone or on paper and never through the coordinator. A site's
+policy then says
+  helper: {name: "who runs it", signing: %s, sealing: %s}
+`, p.Signing, p.Sealing, p.Signing, p.Sealing)
 	return err
 }
 
