@@ -27,7 +27,10 @@ type Proposal struct {
 	Where string `yaml:"where"`
 	// Map is how the pool's features are mapped.
 	Map dataset.Components `yaml:"map"`
-	// Roster lists the parties that may contribute.
+	// Roster lists the parties that may contribute; all that are enrolled where it is
+	// left out. A study file may say by which labels they are found instead, as in
+	// {labels: {region: north}}: the plan then names who has all of them when the study is
+	// created, and nothing changes that later.
 	Roster []PartyID `yaml:"roster"`
 
 	// Unit is what is hidden: party, record or label; record where it is left out.

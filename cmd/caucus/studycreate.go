@@ -36,6 +36,8 @@ type studyFile struct {
 	PoolRelease string `yaml:"pool_release"`
 	// model is the file of the model that an evaluate study judges.
 	model string
+	// group is the labels of a roster that names no party.
+	group protocol.Labels
 	// ClosesIn is a deadline as a time from now, where none is given.
 	ClosesIn time.Duration `yaml:"closes_in"`
 }
@@ -73,7 +75,7 @@ type createdStudy struct {
 func (o *operator) createStudy() *cobra.Command {
 	s := studyFile{Proposal: study.Proposal{Map: dataset.Components{Project: dataset.Auto}}}
 	var unit string
-	var roster, readers []string
+	var roster, groups, readers []string
 	var delta float64
 	var force, dry, count bool
 	cmd := &cobra.Command{
@@ -105,6 +107,7 @@ it.`,
 	f.StringVar(&s.PoolRelease, "pool-release", "", "the reweigh release that the pool has its weights from, or was made from: the plan then states what both cost together")
 	componentsFlags(f, &s.Map)
 	f.StringSliceVar(&roster, "roster", nil, "parties that may contribute (default: all that are enrolled)")
+	f.StringArrayVar(&groups, "roster-label", nil, "KEY=VALUE: the enrolled parties that have this label now may contribute; may be repeated")
 	f.StringVar(&unit, "unit", "", "what the guarantee hides: party, record (default) or label")
 	f.Float64Var(&s.Epsilon, "epsilon", 1, "privacy budget ε")
 	f.Float64Var(&delta, "delta", 0, "privacy budget δ (default min(1e-6, 1/(10·units)))")
@@ -163,8 +166,17 @@ it.`,
 		if f.Changed("delta") {
 			s.Delta = &delta
 		}
-		if f.Changed("roster") {
+		if f.Changed("roster") && f.Changed("roster-label") {
+			return usagef("--roster names parties, --roster-label finds them: give one of them")
+		}
+		if f.Changed("roster-label") {
 			s.Roster = nil
+			if s.group, err = protocol.ParseLabels(groups); err != nil {
+				return usageError{err}
+			}
+		}
+		if f.Changed("roster") {
+			s.Roster, s.group = nil, nil
 			for _, p := range roster {
 				s.Roster = append(s.Roster, study.PartyID(p))
 			}
@@ -236,6 +248,9 @@ func decodeStudyFile(file *yamlfile.Document) (s studyFile, err error) {
 			file.Remove(name)
 		}
 	}
+	if s.group, err = takeGroup(file); err != nil {
+		return s, err
+	}
 	s.Map.Project = dataset.Auto
 	if err := file.Decode(&s); err != nil {
 		return s, err
@@ -276,7 +291,7 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 	}
 	defer client.Close()
 	if len(s.Roster) == 0 {
-		if s.Roster, err = enrolled(ctx, client); err != nil {
+		if s.Roster, err = o.roster(ctx, client, s.group); err != nil {
 			return err
 		}
 	}
@@ -353,22 +368,4 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 		}
 		return err
 	})
-}
-
-// enrolled are the parties that have a certificate.
-func enrolled(ctx context.Context, client *protocol.Client) ([]study.PartyID, error) {
-	members, err := client.Members(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var roster []study.PartyID
-	for _, m := range members {
-		if m.Role == protocol.RoleParty && m.Status == "enrolled" {
-			roster = append(roster, study.PartyID(m.Name))
-		}
-	}
-	if len(roster) == 0 {
-		return nil, errors.New("no party is enrolled yet: invite some with caucus party invite, or name a --roster")
-	}
-	return roster, nil
 }
