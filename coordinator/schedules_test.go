@@ -223,7 +223,7 @@ func play(s schedule, t *trial, dir string) *violation {
 func TestSchedules(t *testing.T) {
 	schedules := 10_000
 	if testing.Short() {
-		schedules = 200
+		schedules = 50
 	}
 	if n, err := strconv.Atoi(os.Getenv("CAUCUS_SCHEDULES")); err == nil {
 		schedules = max(schedules, n)

@@ -33,6 +33,9 @@ var bugs = map[string]plant{
 
 // TestPlantedBugs: each planted bug is found within 1,000 schedules.
 func TestPlantedBugs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it tests the search, which the long run has")
+	}
 	for what, p := range bugs {
 		t.Run(what, func(t *testing.T) {
 			found, _ := search(t, 1000, p, inMemory)
