@@ -94,13 +94,16 @@ func ensureMember(tx Tx, name string, role protocol.Role, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	by, err := tx.CameBy(name)
-	if err != nil || by == "" {
+	by, err := tx.Came(name)
+	if errors.Is(err, errNone) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	valid, err := tx.Outlasting(name, now)
 	if err == nil && valid > 0 {
-		err = fmt.Errorf("%w: %s is enrolled, by join token %s: revoke it first, or give another name", protocol.ErrExists, name, by)
+		err = fmt.Errorf("%w: %s is enrolled, by join token %s: revoke it first, or give another name", protocol.ErrExists, name, by.Token)
 	}
 	return err
 }

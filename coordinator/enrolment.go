@@ -85,9 +85,14 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 		if n >= mostRenewals {
 			return fmt.Errorf("%w: %s has had %d certificates in a day", protocol.ErrBusy, caller.Name, n)
 		}
-		c, err := s.issue(tx, caller, r.SigningRequest)
+		until, err := s.renewable(tx, caller)
+		if err != nil {
+			return err
+		}
+		c, err := s.authority.IssueUntil(caller, r.SigningRequest, s.config.Clock.Now(), until)
 		if err == nil {
 			der = c.Raw
+			err = tx.AddCertificate(certificate{Serial: c.SerialNumber.Text(16), Name: caller.Name, Expires: c.NotAfter})
 		}
 		return err
 	})

@@ -44,6 +44,7 @@ type Server struct {
 	scheduler    *scheduler
 	counts       *counts
 	gate         *gate
+	foreign      foreign
 	presence     *presence
 	started      time.Time // when presence began to know who calls
 	run          []byte    // names this process in notices
@@ -89,6 +90,10 @@ func (s *Server) open() error {
 	}
 	if _, err := os.Stat(c.path(ConfigFile)); err != nil {
 		return fmt.Errorf("%w: make the folder with coordinator init first", err)
+	}
+	s.foreign = foreign{c.Dir, c.Authorities}
+	if err := s.foreign.open(); err != nil {
+		return err
 	}
 	unlock, err := lockFolder(c.Dir)
 	if err != nil {
@@ -297,6 +302,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var under sync.WaitGroup
 	under.Go(func() { s.scheduler.run(ctx) })
 	under.Go(func() { s.scrubLater(ctx, firstWait, lastWait) })
+	under.Go(func() { s.sweep(ctx) })
 	if s.metrics != nil {
 		under.Go(func() { _ = s.metrics.Serve(s.metricsAt) })
 	}

@@ -121,7 +121,7 @@ func storeTransactions(t *testing.T, s Store) {
 
 func storeTokens(t *testing.T, s Store) {
 	now := time.UnixMilli(1e12).UTC()
-	made := token{ID: "k", Serial: "5", Prefix: "dev-", Labels: protocol.Labels{"site": "ward"}, Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
+	made := token{ID: "k", Serial: "5", Prefix: "dev-", Labels: protocol.Labels{"site": "ward"}, Authority: "hospital", Allow: []string{"dev-1", "dev-2"}, Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddToken(made))
 		must(0, tx.AddToken(token{ID: "l", Serial: "6", Prefix: "l-", Quota: 1, Created: now.Add(time.Second), Expires: now.Add(time.Hour), By: "op"}))
@@ -160,11 +160,14 @@ func storeTokens(t *testing.T, s Store) {
 		if _, _, err := tx.Joined("l", [32]byte{1}); !errors.Is(err, errNone) {
 			t.Errorf("who has not joined: %v", err)
 		}
-		if by := must(tx.CameBy("dev-1")); by != "k" {
-			t.Errorf("came by %q", by)
+		if _, err := tx.Vouched("dev-1"); !errors.Is(err, errNone) {
+			t.Errorf("nobody vouched: %v", err)
 		}
-		if by := must(tx.CameBy("nobody")); by != "" {
-			t.Errorf("came by %q", by)
+		if c := must(tx.Came("dev-1")); c.Token != "k" || c.SigningKey != [32]byte{1} || string(c.Certificate) != "certificate" {
+			t.Errorf("came by %+v", c)
+		}
+		if err := second(tx.Came("nobody")); !errors.Is(err, errNone) {
+			t.Errorf("nobody came: %v", err)
 		}
 		if m := must(tx.Members(now))[0]; m.Token != "k" || m.Labels.String() != "site=ward" {
 			t.Errorf("member %+v", m)
@@ -173,6 +176,22 @@ func storeTokens(t *testing.T, s Store) {
 			t.Errorf("no token: %v", err)
 		}
 	})
+	by := vouched{"dev-1", "hospital", []byte("leaf"), []byte("issuer")}
+	for range 2 {
+		update(t, s, func(tx Tx) error {
+			must(0, tx.SetVouched(by))
+			return tx.Rejoin("dev-1", [32]byte{3}, []byte("newer"))
+		})
+		view(t, s, func(tx Tx) {
+			if c := must(tx.Came("dev-1")); c.Token != "k" || c.SigningKey != [32]byte{3} || string(c.Certificate) != "newer" || must(tx.Token("k")).Used != 1 {
+				t.Errorf("came again by %+v", c)
+			}
+			if all := must(tx.AllVouched()); len(all) != 1 || !reflect.DeepEqual(all[0], by) || !reflect.DeepEqual(must(tx.Vouched("dev-1")), by) {
+				t.Errorf("vouched %+v, want %+v", all, by)
+			}
+		})
+		by.Certificate = []byte("another")
+	}
 	update(t, s, func(tx Tx) error { return tx.RevokeToken("k") })
 	view(t, s, func(tx Tx) {
 		if k := must(tx.Token("k")); !k.Revoked || must(tx.Revision()) == 0 {

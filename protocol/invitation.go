@@ -23,7 +23,10 @@ type Invitation struct {
 	Name        string `json:"name"`
 	Role        Role   `json:"role"`
 	// Prefix is what a join token's names begin with.
-	Prefix      string    `json:"prefix,omitempty"`
+	Prefix string `json:"prefix,omitempty"`
+	// Authority is where not empty the coordinator's name of another authority, whose
+	// certificate who joins must have.
+	Authority   string    `json:"authority,omitempty"`
 	Expires     time.Time `json:"expires"`
 	CA          []byte    `json:"ca"`          // DER
 	Certificate []byte    `json:"certificate"` // DER
@@ -142,7 +145,7 @@ func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byt
 // gives the same certificate; another one finds the invitation used (ErrDenied)
 // or expired (ErrExpired).
 func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Identity, error) {
-	id, err := redeem(ctx, v, e, "", o)
+	id, err := redeem(ctx, v, e, nil, o)
 	if err != nil {
 		return Identity{}, fmt.Errorf("enrol as %s: %w", v.Name, err)
 	}
@@ -150,7 +153,7 @@ func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Ident
 }
 
 // redeem makes the call with the invitation's own certificate.
-func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
+func redeem(ctx context.Context, v Invitation, e Enrolment, with func(*pb.EnrolRequest) error, o DialOptions) (Identity, error) {
 	key, err := x509.ParsePKCS8PrivateKey(v.Key)
 	if err != nil {
 		return Identity{}, fmt.Errorf("%w: the invitation's key: %v", ErrInvalid, err)
@@ -168,7 +171,7 @@ func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialO
 		return Identity{}, err
 	}
 	defer c.Close()
-	certificate, err := c.enrol(ctx, e, name, c.enrolment.Enrol)
+	certificate, err := c.enrol(ctx, e, with, c.enrolment.Enrol)
 	if errors.Is(err, ErrDenied) && !c.now().Before(v.Expires) { // whoever refuses at the handshake cannot say why
 		err = fmt.Errorf("%w: the invitation was good until %s: ask for a new one", ErrExpired, v.Expires.Format("2006-01-02 15:04 MST"))
 	}
@@ -184,7 +187,7 @@ func (c *Client) Renew(ctx context.Context) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	certificate, err := c.enrol(ctx, e, "", c.enrolment.Renew)
+	certificate, err := c.enrol(ctx, e, nil, c.enrolment.Renew)
 	if err != nil {
 		return Identity{}, fmt.Errorf("renew certificate: %w", err)
 	}
@@ -209,14 +212,21 @@ func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey
 	return id, c, err
 }
 
-func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call enrolCall) ([]byte, error) {
+// enrol has a key certified; with, where not nil, says more in the request.
+func (c *Client) enrol(ctx context.Context, e Enrolment, with func(*pb.EnrolRequest) error, call enrolCall) ([]byte, error) {
 	request, err := e.Request()
 	if err != nil {
 		return nil, err
 	}
+	r := &pb.EnrolRequest{SigningRequest: request}
+	if with != nil {
+		if err := with(r); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	reply, err := call(ctx, &pb.EnrolRequest{SigningRequest: request, Name: name})
+	reply, err := call(ctx, r)
 	if err != nil {
 		return nil, FromStatus(err)
 	}
