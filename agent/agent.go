@@ -76,6 +76,7 @@ func newAgent(c Config, id protocol.Identity, party study.PartyID, dial func(Con
 		s.close()
 		return nil, fmt.Errorf("agent config: %w", err)
 	}
+	s.coordinator = l.Keys()
 	log := c.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -295,7 +296,7 @@ func (a *Agent) useIdentity(id protocol.Identity, why string) error {
 		return err
 	}
 	a.link.Close()
-	a.link, a.id = l, id
+	a.link, a.id, a.state.coordinator = l, id, l.Keys()
 	a.log.Info(why)
 	return nil
 }

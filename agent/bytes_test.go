@@ -82,12 +82,14 @@ func plans() map[string]func(*study.Proposal) {
 			}
 		}
 	}
-	site, coordinator := study.NoiseSite, study.NoiseCoordinator
+	site, coordinator, aggregators := study.NoiseSite, study.NoiseCoordinator, study.NoiseAggregators
 	add("classify", nil, "cross", privacy.Record, site, 0)
 	add("classify", nil, "cross", privacy.Record, coordinator, 0)
 	add("classify", nil, "tally", privacy.Party, coordinator, 0)
 	add("classify", nil, "tally", privacy.Record, coordinator, 3)
 	add("classify", nil, "tally", privacy.Record, site, 3)
+	add("classify", nil, "tally", privacy.Record, aggregators, 3)
+	add("classify", nil, "cross", privacy.Record, aggregators, 0)
 	add("classify", nil, "moment", privacy.Party, site, 0)
 	add("classify", nil, "means", privacy.Party, coordinator, 0)
 	add("classify", nil, "means", privacy.Party, site, 0)
@@ -97,6 +99,7 @@ func plans() map[string]func(*study.Proposal) {
 	add("reweigh", nil, "logistic", privacy.Record, site, 0)
 	add("describe", nil, "gaussian", privacy.Record, site, 0)
 	add("describe", nil, "laplace", privacy.Record, coordinator, 0)
+	add("describe", nil, "laplace", privacy.Record, aggregators, 0)
 	judged := func(perParty int64) func(*study.Proposal) {
 		return func(p *study.Proposal) {
 			schema, err := dataset.ParseSchema(strings.NewReader(visitsYAML))
@@ -238,7 +241,7 @@ func visitsRig(t *testing.T, change func(*study.Proposal)) *rig {
 // what may leave the machine: messages, charges, the lines of the logs, and of
 // what was sent all but what the ledger published, with noise: byte by byte. Where
 // the coordinator adds the noise, of exact votes or sums their size, and how
-// many records they declare.
+// many records they declare; and so of shares, where two servers do.
 type seen struct {
 	said, charged, log, clear string
 }
@@ -253,6 +256,10 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 func lookAt(t *testing.T, r *rig, file string) seen {
 	t.Helper()
 	r.put(t, file)
+	var both *servers
+	if r.study.Plan.Noise == study.NoiseAggregators {
+		both = r.serve(t)
+	}
 	a, w := connect(t, r)
 	a.preparation.hurry = true // when it is sent is what TestTimeTellsNothing is about
 	round(t, a)
@@ -276,6 +283,13 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 	task, err := a.state.task(p)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if both != nil { // each share is random numbers: what can be compared is how many
+		if err := both.receive("site", w.body); err != nil {
+			t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
+		}
+		s.clear = fmt.Sprintf("%d bytes, of a weight of %d", len(w.body), binary.BigEndian.Uint64(w.body[1:9]))
+		return s
 	}
 	checker, err := study.NewChecker(task)
 	if err == nil {

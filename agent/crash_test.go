@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"caucus/privacy"
+	"caucus/protocol"
 	"caucus/study"
 )
 
@@ -21,7 +23,7 @@ import (
 func victim() {
 	dir := os.Getenv("AGENT_TEST_DIR")
 	n, _ := strconv.Atoi(os.Getenv("AGENT_TEST_VICTIM"))
-	r := rigIn(dir, victimStudy(os.Getenv("AGENT_TEST_NOISE")))
+	r := victimRig(dir, os.Getenv("AGENT_TEST_NOISE"))
 	received := filepath.Join(dir, "received")
 	if b, err := os.ReadFile(received); err == nil {
 		r.stored = b
@@ -56,10 +58,34 @@ func victim() {
 
 func victimStudy(noise string) func(*study.Proposal) {
 	return func(p *study.Proposal) {
-		if p.Noise = noise; noise == study.NoiseCoordinator {
+		if p.Noise = noise; noise != study.NoiseSite {
 			p.Mechanism = "tally"
 		}
 	}
+}
+
+// victimRig is the same in every process: a helper is made in the first, and the others find
+// its keys and what it said in a file.
+func victimRig(dir, noise string) *rig {
+	r := rigIn(dir, victimStudy(noise))
+	if noise != study.NoiseAggregators {
+		return r
+	}
+	type said struct {
+		Helper     Helper
+		Acceptance protocol.Signed
+	}
+	file := filepath.Join(dir, "helper")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		a := r.agree()
+		text = must(json.Marshal(said{a.helper(), a.signed()}))
+		must(0, os.WriteFile(file, text, 0o600))
+	}
+	var s said
+	must(0, json.Unmarshal(text, &s))
+	r.trust(s.Helper, s.Acceptance)
+	return r
 }
 
 // life runs an agent process that is killed at its n-th effect, 0 for never.
@@ -84,7 +110,7 @@ func life(t *testing.T, dir, noise string, n int) (killed bool) {
 // and starts it again: the coordinator gets one contribution, always the same
 // bytes, the ledger is charged once, and receipt and release arrive.
 func TestKilledBetweenEffects(t *testing.T) {
-	for _, noise := range []string{study.NoiseSite, study.NoiseCoordinator} {
+	for _, noise := range []string{study.NoiseSite, study.NoiseCoordinator, study.NoiseAggregators} {
 		t.Run(noise, func(t *testing.T) {
 			step := 1
 			if testing.Short() {
@@ -104,11 +130,11 @@ func TestKilledBetweenEffects(t *testing.T) {
 				if before != nil && !bytes.Equal(before, received) {
 					t.Errorf("killed at effect %d: other bytes were sent after the crash", n)
 				}
-				a := rigIn(dir, victimStudy(noise)).agent(t)
+				a := victimRig(dir, noise).agent(t)
 				if c := charges(t, a, privacy.Record); c != 1 {
 					t.Errorf("killed at effect %d: %d charges, want 1", n, c)
 				}
-				d := a.state.studies.of(rigIn(dir, victimStudy(noise)).hash)
+				d := a.state.studies.of(victimRig(dir, noise).hash)
 				if upload, err := d.read(fileUpload); err != nil || !bytes.Equal(upload, received) {
 					t.Errorf("killed at effect %d: the upload on disk is not what was received (%v)", n, err)
 				}

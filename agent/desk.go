@@ -169,7 +169,7 @@ type deskStudy struct {
 type deskBudget struct{ Unit, When, Spent, Limit, Delta string }
 
 // order puts what waits for a person first, and what is over last.
-var deskOrder = []Progress{ProgressWaiting, ProgressUndeclared, ProgressReady, ProgressPreparing, ProgressPrepared, ProgressReceived, ProgressReleased, ProgressRefused, ProgressDeclined, ProgressClosed}
+var deskOrder = []Progress{ProgressWaiting, ProgressUndeclared, ProgressHelper, ProgressReady, ProgressPreparing, ProgressPrepared, ProgressReceived, ProgressReleased, ProgressRefused, ProgressDeclined, ProgressClosed}
 
 func (d *desk) list(ctx context.Context, r *http.Request, to *bytes.Buffer) error {
 	all, _, err := d.agent.Studies(ctx)

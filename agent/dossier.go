@@ -30,6 +30,7 @@ const (
 	fileNoVotes  = "no-votes"     // why the site's own program gave none, or no scores
 	fileLedger   = "ledger.seq"   // the ledger's head when the upload was made
 	fileRecords  = "records"      // how many were declared when the ledger was charged
+	fileHelper   = "helper.json"  // the helper's acceptance, as the coordinator passed it on
 	fileDue      = "due.json"     // when it was or is to be prepared, fixed before the records were read
 	fileLate     = "late"         // what was not ready then
 	fileUpload   = "upload"       // the body; only these bytes are ever sent
@@ -164,7 +165,7 @@ func (d dossiers) tidy() error {
 		return err
 	}
 	for _, f := range all {
-		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileOdd, fileNoVotes, fileLedger, fileRecords, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease, fileAmendments, fileEnded, fileNotice, fileAnswer} {
+		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileOdd, fileNoVotes, fileLedger, fileRecords, fileHelper, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease, fileAmendments, fileEnded, fileNotice, fileAnswer} {
 			stale, err := filepath.Glob(filepath.Join(f.dir, "."+name+"-*"))
 			if err != nil {
 				return err

@@ -25,6 +25,7 @@ const (
 	ProgressWaiting    Progress = "waiting for approval"
 	ProgressRefused    Progress = "refused here"
 	ProgressDeclined   Progress = "refused by a person"
+	ProgressHelper     Progress = "waiting for its helper's word"
 	ProgressReady      Progress = "ready to contribute"
 	ProgressPreparing  Progress = "charged, being prepared"
 	ProgressPrepared   Progress = "prepared, not yet received"
@@ -70,6 +71,12 @@ type Review struct {
 	About    string `json:"about"`
 	Inside   *int   `json:"inside,omitempty"`
 	Protects string `json:"protects"`
+	// Helper names the second server by this site's policy, and says whether its acceptance
+	// of this very plan is here (Agreed) or why not; Sees says what each server, and both
+	// together, learn. Empty where the plan has no helper.
+	Helper string   `json:"helper,omitempty"`
+	Agreed bool     `json:"helper_agreed,omitempty"`
+	Sees   []string `json:"who_sees,omitempty"`
 	// Bytes leave: exactly these where the upload is prepared, else no more.
 	Bytes        int      `json:"bytes"`
 	Exact        bool     `json:"bytes_exact"`
@@ -162,8 +169,8 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 		Kind: p.Kind, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, Mechanism: p.Mechanism, Noise: p.Noise,
 		Leaves: kinds.WordsOf(p).Leaves, Where: p.Where, About: p.About(), Protects: protects(p),
 		Columns: p.Schema.FeatureColumns(), ClearColumns: kinds.WordsOf(p).InClear,
-		Needed: s.config.Policy.needed(),
-		Label:  labelWords(p.Schema.Label), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),
+		Sees: whoSees(p), Needed: s.config.Policy.needed(),
+		Label: labelWords(p.Schema.Label), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),
 		Objections: s.config.Policy.Objections(p),
 	}
 	if chosen(p) {
@@ -232,7 +239,7 @@ func (s *state) outline(ctx context.Context, h study.Hash) (Review, error) {
 		return Review{}, err
 	}
 	r := s.describe(d, h, p)
-	if r.Progress == ProgressUndeclared || r.Progress == ProgressWaiting || r.Progress == ProgressReady {
+	if r.Progress == ProgressUndeclared || r.Progress == ProgressWaiting || r.Progress == ProgressHelper || r.Progress == ProgressReady {
 		_, err = s.reviewCosts(ctx, &r, d, p)
 	}
 	return r, err
@@ -266,6 +273,7 @@ func (s *state) reviewCosts(ctx context.Context, r *Review, d dossier, p study.P
 		return nil, err
 	}
 	r.Pool = poolWords(t)
+	r.Helper, r.Agreed = s.helperWords(d, t)
 	r.Kept = t.Plan().Map.Kept(t.Plan().Schema, t.Pool().Encoded)
 	c, err := s.costOf(t)
 	if err != nil && r.Undeclared == "" {
@@ -344,6 +352,8 @@ func (s *state) progress(d dossier, r Review) Progress {
 		return ProgressUndeclared
 	case r.NeedsPerson && !r.Approved:
 		return ProgressWaiting
+	case r.Noise == study.NoiseAggregators && !r.Agreed:
+		return ProgressHelper
 	}
 	return ProgressReady
 }

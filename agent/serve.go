@@ -196,8 +196,11 @@ func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error)
 	return s, checkMap(s.Plan)
 }
 
-// keep stores a plan and its signature.
+// keep stores a plan and its signature, and what a helper said of it.
 func (a *Agent) keep(d dossier, s protocol.Study) error {
+	if err := d.keepHelper(s); err != nil {
+		return err
+	}
 	if err := d.write(filePlanSign, s.PlanSignature); err != nil {
 		return err
 	}
@@ -308,6 +311,15 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 		a.reports.say(o.Hash, protocol.WaitDeadline)
 		return nil
 	}
+	sealing, why, err := a.sealing(ctx, d, task)
+	if err != nil {
+		return err
+	}
+	if why != nil {
+		a.logOnce(o.Hash, slog.LevelWarn, "nothing is charged and nothing is sent: "+why.Error())
+		a.reports.say(o.Hash, protocol.WaitHelper)
+		return nil
+	}
 	err = a.recordOnce(auditAllowed, o.Hash, p.Name, "by", strings.Join(by, ", "), "unit", p.Unit.String(), "epsilon", p.Epsilon, "delta", p.Delta,
 		"kind", p.Kind, "mechanism", p.Mechanism, "noise", p.Noise)
 	if err != nil {
@@ -335,7 +347,7 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err := a.recordOnce(auditCharged, o.Hash, p.Name, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", head.Sequence); err != nil {
 		return err
 	}
-	w := window{study: o.Hash, plan: p, records: c.records, offer: o, span: c.span}
+	w := window{study: o.Hash, plan: p, records: c.records, offer: o, span: c.span, sealing: sealing}
 	if len(a.preparation.queue) == 0 {
 		w.task = task
 	}
@@ -430,6 +442,11 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 	}
 	if err := a.unforked(ctx, d, o); err != nil {
 		return err
+	}
+	if why := a.sealedOtherwise(d, o.Hash); why != nil {
+		a.logOnce(o.Hash, slog.LevelError, "the finished upload is not sent, and nothing more is charged: "+why.Error())
+		a.reports.say(o.Hash, protocol.WaitHelper)
+		return nil
 	}
 	if c := a.courier(); c == nil || c.Answers() {
 		if err := a.recordOnce(auditSending, o.Hash, o.Name); err != nil {

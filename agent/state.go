@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"caucus/aggregator"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -36,8 +37,10 @@ type state struct {
 	pools    string
 	sources  string // declarations
 	scratch  string // files of a site's own classifier while it runs
-	// party is who this agent is; it comes from the certificate.
-	party study.PartyID
+	// party is who this agent is; it comes from the certificate. coordinator are the keys
+	// that the coordinator signs with.
+	party       study.PartyID
+	coordinator protocol.Keys
 }
 
 // openState opens the state folder. Several processes may have it open: every
@@ -200,6 +203,7 @@ func (s *state) costOf(t study.Task) (c cost, err error) {
 	if err != nil {
 		return cost{}, err
 	}
+	w.Rest += aggregator.Steps(t, c.records)
 	w.Rest += study.CellSteps * float64(c.records) * source.cells()
 	draw := 0.0
 	for _, r := range c.reserved {
@@ -225,7 +229,7 @@ func (s *state) draft(ctx context.Context, w window) draft {
 	in.Within = l.within(ctx, w.span.shard)
 	failed := func(why error) { s.noVotes(w.study, why) }
 	in.Voter, in.Scorer = s.voter(failed), s.scorer(failed)
-	d, err := w.task.Contribute(in)
+	d, err := s.contribution(w, in)
 	if err != nil {
 		return draft{late: "all of it"}
 	}
@@ -249,7 +253,7 @@ func (s *state) settle(ctx context.Context, w window) ([]byte, error) {
 	made := w.made.Contribution
 	if made.Body == nil {
 		var err error
-		if made, err = w.task.Contribute(s.inputs(keyed.Exactly(kinds.RuleOf(w.plan), w.plan.Schema, none(w.plan), w.records, s.shardKey))); err != nil {
+		if made, err = s.contribution(w, s.inputs(keyed.Exactly(kinds.RuleOf(w.plan), w.plan.Schema, none(w.plan), w.records, s.shardKey))); err != nil {
 			return nil, err
 		}
 	}

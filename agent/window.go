@@ -58,6 +58,8 @@ type window struct {
 	task study.Task
 	// records is how many of them were declared.
 	records int
+	// sealing is the helper's key, where its share of what leaves is sealed to one.
+	sealing []byte
 	// offer is what the coordinator said of the study.
 	offer protocol.Summary
 	span  span

@@ -91,19 +91,24 @@ func (h heard) Decline(ctx context.Context, p study.Hash) error {
 // one label.
 func TestTimeTellsNothing(t *testing.T) {
 	stepTime() // by the real clock
-	proposals := map[string]func(*study.Proposal){"sums": nil}
+	proposals := map[string]func(*study.Proposal){"sums": nil, "shares": inShares("tally")}
 	for _, l := range learners.Names() {
 		proposals[l] = votes(l)
 	}
 	for name, propose := range proposals {
 		t.Run(name, func(t *testing.T) {
 			var first []string
+			size := 0
 			for _, takes := range []time.Duration{0, time.Millisecond, 300 * time.Millisecond, 900 * time.Millisecond, time.Hour} {
 				dir := t.TempDir()
 				synctest.Test(t, func(t *testing.T) {
 					r := rigIn(dir, propose)
 					r.config.Poll = 150 * time.Millisecond
 					r.config.Policy.Learners = learners.Names()
+					if name == "shares" {
+						helper := r.agree()
+						r.trust(helper.helper(), helper.signed())
+					}
 					a, h := r.heard(t)
 					prepare := a.preparation.prepare
 					a.preparation.prepare = func(ctx context.Context, w window) draft {
@@ -117,7 +122,10 @@ func TestTimeTellsNothing(t *testing.T) {
 						t.Fatal(err)
 					}
 					if first == nil {
-						first = h.s.all
+						first, size = h.s.all, len(r.stored)
+					}
+					if name == "shares" && len(r.stored) != size {
+						t.Errorf("records that take %v are sent in %d bytes, not in %d", takes, len(r.stored), size)
 					}
 					if !slices.Equal(h.s.all, first) {
 						t.Errorf("records that take %v are heard at other times:\n%q\n%q", takes, h.s.all, first)

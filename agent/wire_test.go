@@ -63,7 +63,7 @@ func (w *wire) List(context.Context, *pb.ListRequest) (*pb.ListReply, error) {
 func (w *wire) Show(_ *pb.StudyRequest, s grpc.ServerStreamingServer[pb.StudyPart]) error {
 	for chunk := range protocol.Chunks(w.rig.study.PlanBytes, 0) { // one is enough
 		chunk.Signature = w.signature
-		return s.Send(&pb.StudyPart{Summary: w.summary(), Plan: chunk})
+		return s.Send(&pb.StudyPart{Summary: w.summary(), Plan: chunk, Helper: protocol.SignedProto([]protocol.Signed{w.rig.study.Helper})[0]})
 	}
 	return nil
 }

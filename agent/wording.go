@@ -8,6 +8,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // protects says who learns what.
@@ -32,6 +33,23 @@ func protects(p study.Plan) string {
 		return fmt.Sprintf("%s at %s from everyone, coordinator and helper included unless the two work together%s", hides, budget, beside)
 	}
 	return fmt.Sprintf("%s at %s from readers of the release; the coordinator sees this party's contribution as it is", hides, budget)
+}
+
+// whoSees says what each of two servers learns, and both together; nothing of a plan without
+// a helper.
+func whoSees(p study.Plan) []string {
+	if p.Noise != study.NoiseAggregators {
+		return nil
+	}
+	budget := fmt.Sprintf("ε = %g", p.Epsilon)
+	if p.Delta > 0 {
+		budget += fmt.Sprintf(", δ = %g", p.Delta)
+	}
+	return []string{
+		"the coordinator holds one share of what this site sends, and passes on the helper's, which is sealed so that it cannot read it; either share alone is random numbers, the same whatever the records say",
+		"both together could add the two shares up, and would have this site's exact " + kinds.WordsOf(p).Received + ": whether the two organisations keep apart is for this site to judge",
+		budget + " holds against every reader, all other sites together, and either server beside them, because each adds the whole noise by itself; against both servers together nothing holds",
+	}
 }
 
 // labelWords says what is to be predicted, or estimated.
@@ -96,10 +114,18 @@ func (r Review) page() page {
 	line("leaves", "%s", r.Leaves)
 	if r.Exact {
 		line("size", "%s: exactly this upload, and nothing after it", sizeWords(r.Bytes))
+	} else if r.Noise == study.NoiseAggregators && r.Bytes > 0 {
+		line("size", "at most %s, in one upload; how many follows from the plan and the declared number of records", sizeWords(r.Bytes))
 	} else if r.Bytes > 0 {
 		line("size", "at most %s, in one upload; how many follows from the plan and from noise", sizeWords(r.Bytes))
 	}
 	line("protects", "%s", r.Protects)
+	for i, sees := range r.Sees {
+		line([]string{"who sees", ""}[min(i, 1)], "%s", sees)
+	}
+	if r.Helper != "" {
+		line("helper", "%s", r.Helper)
+	}
 	line("mechanism", "%s by %s %v, noise: %s", r.Mechanism, r.Sampler, r.Parameters, r.Noise)
 	line("label", "%s", r.Label)
 	line("columns", "%s", strings.Join(r.Columns, ", "))

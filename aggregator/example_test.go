@@ -10,7 +10,7 @@ import (
 
 // A party takes a helper's word under the keys alone that it was told of by other ways than
 // its coordinator's.
-func ExampleCheckAcceptance() {
+func ExampleCheckPins() {
 	helper, err := protocol.NewSigner()
 	if err != nil {
 		panic(err)
@@ -21,8 +21,8 @@ func ExampleCheckAcceptance() {
 	}
 	document := []byte(`{"plan":"…"}`)
 	signed := aggregator.Signed{Document: document, Signature: coordinator.Sign(protocol.AcceptanceDocument, document)}
-	var task study.Task // of the plan, made by the party
-	_, err = aggregator.CheckAcceptance(task, signed, aggregator.Pins{Signing: helper.Key()}, coordinator.Key())
+	var plan study.Hash
+	_, err = aggregator.CheckPins(plan, signed, aggregator.Pins{Signing: helper.Key()}, coordinator.Key())
 	fmt.Println(err)
 	// Output:
 	// the helper's acceptance: it is signed by the coordinator itself: a coordinator that is its own helper sees everything

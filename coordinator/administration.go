@@ -293,6 +293,9 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err := protocol.CheckName(plan.Name); err != nil {
 		return refuse("%v", err)
 	}
+	if plan.Noise == study.NoiseAggregators {
+		return refuse("noise: this coordinator has no helper: use %q, or %q where the parties trust it", study.NoiseSite, study.NoiseCoordinator)
+	}
 	if least := plan.LeastSites(); least < s.config.MinimumParties {
 		return refuse("minimum: with %d it could be sealed: this coordinator runs no study with less than %d contributions", least, s.config.MinimumParties)
 	}

@@ -20,9 +20,10 @@ type pack struct {
 	successions []Signed
 	plan        Signed
 	amendments  []Signed
-	sealKey     []byte // named by the notices
-	pool        []byte // nil where the party has it
-	release     Signed // none: no document
+	helper      []Signed // its acceptance: the helper's signature, which the party checks; at most one
+	sealKey     []byte   // named by the notices
+	pool        []byte   // nil where the party has it
+	release     Signed   // none: no document
 }
 
 func (p pack) encode() ([]byte, error) {
@@ -39,6 +40,7 @@ func (p pack) encode() ([]byte, error) {
 	}
 	all = append(all, signedParts("plan", []Signed{p.plan})...)
 	all = append(all, signedParts("amendment", p.amendments)...)
+	all = append(all, signedParts("helper", p.helper)...)
 	if p.sealKey != nil {
 		all = append(all, part{"seal", p.sealKey})
 	}
@@ -65,6 +67,7 @@ func decodePack(file []byte) (p pack, err error) {
 	}
 	p.plan = Signed{r.take("plan", MaxPlan), r.take("plan.signature", maxCarriedDocument)}
 	p.amendments = r.documents("amendment", study.MaxAmendments)
+	p.helper = r.documents("helper", 1)
 	p.sealKey, _ = r.maybe("seal", maxCarriedDocument)
 	if document, found := r.maybe("release", maxCarriedRelease); found {
 		p.release = Signed{document, r.take("release.signature", maxCarriedDocument)}
@@ -135,6 +138,9 @@ func (p *pack) ofStudy(s Study) {
 	p.plan, p.amendments = Signed{s.PlanBytes, s.PlanSignature}, nil
 	for _, a := range s.Amendments {
 		p.amendments = append(p.amendments, Signed{a.Document, a.Signature})
+	}
+	if p.helper = nil; s.Helper.Document != nil {
+		p.helper = []Signed{s.Helper}
 	}
 }
 
@@ -284,6 +290,9 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 			Contributed: n.Contributed, Minimum: chain.Ending().Minimum, Mine: n.Mine, Lost: n.Lost, Amendments: chain.Len(),
 		},
 		Plan: plan, PlanBytes: p.plan.Document, PlanSignature: p.plan.Signature, Amendments: amendments, Chain: chain, PoolBytes: uint64(len(p.pool)),
+	}
+	for _, a := range p.helper {
+		o.study.Helper = a
 	}
 	return o, nil
 }

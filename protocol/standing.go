@@ -12,13 +12,15 @@ import (
 // words.
 type Wait string
 
-// The words. Each follows from plan, policy, ledger, declaration, persons and clocks.
+// The words. Each follows from plan, policy, ledger, declaration, persons and clocks, and
+// from what this coordinator passes on of a helper.
 const (
 	WaitApproval Wait = "approval"
 	WaitSource   Wait = "source"
 	WaitDeclined Wait = "declined"
 	WaitClock    Wait = "clock"
 	WaitDeadline Wait = "deadline"
+	WaitHelper   Wait = "helper"
 )
 
 var waitWords = map[Wait]string{
@@ -26,6 +28,7 @@ var waitWords = map[Wait]string{
 	WaitSource:   "nobody there has declared the source that it asks for",
 	WaitDeclined: "it takes no part: its policy or its ledger does not allow it, or a person there refused",
 	WaitClock:    "its clock and the coordinator's are more than an hour apart",
+	WaitHelper:   "it has no acceptance of this study by the helper that its policy names, which this coordinator passes on: is it the same helper, with the same keys?",
 	WaitDeadline: "too little time is left before the deadline for it to prepare",
 }
 

@@ -27,7 +27,7 @@ type Manifest struct {
 	Neighbours string  `json:"neighbours"`
 	Epsilon    float64 `json:"epsilon"`
 	Delta      float64 `json:"delta"`
-	// Noise is where noise was added: "site", "coordinator" or, in simulations, "aggregators".
+	// Noise is where noise was added: "site", "coordinator" or "aggregators".
 	Noise string `json:"noise"`
 	// Parties is M, the number of contributions.
 	Parties     int       `json:"parties"`

@@ -36,7 +36,7 @@ const (
 	// NoiseCoordinator: the coordinator, once, on the sum.
 	NoiseCoordinator = "coordinator"
 	// NoiseAggregators: the coordinator and an independent helper, each in full, on its own
-	// secret share of the sum. It can be simulated; daemons have no helper yet.
+	// secret share of the sum.
 	NoiseAggregators = "aggregators"
 )
 
@@ -80,7 +80,7 @@ type Plan struct {
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Mechanism string       `json:"mechanism"`
-	// Noise is where noise is added: "site" or "coordinator"; "aggregators" in simulations.
+	// Noise is where noise is added: "site", "coordinator" or "aggregators".
 	Noise string `json:"noise"`
 	// Bound is "tight" or "paper" where a mechanism has both.
 	Bound string `json:"bound,omitempty"`
@@ -246,13 +246,9 @@ func (p Plan) CheckCommon() error {
 		return PlanError("lambda", "%v is negative or not finite: give a ridge above 0, or 0 for auto", p.Lambda)
 	}
 	switch p.Noise {
-	case NoiseSite, NoiseCoordinator:
-	case NoiseAggregators:
-		if !p.Simulated {
-			return PlanError("noise", "%q needs a second server, a helper, which this version cannot run yet: it can only be simulated (--noise aggregators of the simulate commands); use %q, or %q where the parties trust the coordinator", p.Noise, NoiseSite, NoiseCoordinator)
-		}
+	case NoiseSite, NoiseCoordinator, NoiseAggregators:
 	default:
-		return PlanError("noise", "%q: want %q or %q, or in a simulation %q", p.Noise, NoiseSite, NoiseCoordinator, NoiseAggregators)
+		return PlanError("noise", "%q: want %q, %q or %q", p.Noise, NoiseSite, NoiseCoordinator, NoiseAggregators)
 	}
 	if p.Minimum < 1 || p.Minimum > maxUnits {
 		return PlanError("minimum", "%d: at least one contribution is needed", p.Minimum)

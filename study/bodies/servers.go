@@ -28,10 +28,14 @@ type Multiplied interface {
 // could make the released sum wrap.
 func FormOf(q Provable, weight, parties int64) (shares.Form, error) {
 	form := q.Form(weight)
+	return form, check(q, form, parties)
+}
+
+func check(q Provable, form shares.Form, parties int64) error {
 	if a := matrixOf(q); a != nil {
-		return form, a.Check(form, parties)
+		return a.Check(form, parties)
 	}
-	return form, form.Check(parties)
+	return form.Check(parties)
 }
 
 func matrixOf(q any) *shares.Matrix {
@@ -57,7 +61,39 @@ func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (wei
 	return weight, parts, err
 }
 
-var errNoHelper = errors.New("contribute to a study with noise by aggregators: this version has no helper that could take a share, and nothing is sent without one")
+var errShares = errors.New("contribute to a study with noise by aggregators: what leaves are shares, sealed for coordinator and helper (aggregator.Contribute), and never the contribution itself")
+
+// shareSize is the most bytes that both parts of a contribution have together, of the most
+// bits a cell that can be proved; 0 where nothing is.
+func (s Task) shareSize() int {
+	q, ok := s.Statistic.(Provable)
+	if !ok {
+		return 0
+	}
+	_, most := s.Statistic.Weights()
+	for form := q.Form(most); form.Bits > 0; form.Bits-- {
+		if check(q, form, s.Plan().MostSites()) == nil {
+			return form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper)
+		}
+	}
+	return 0
+}
+
+// bitSteps is what it takes a party to prove one bit, in steps of learners.Reference: 1.4 to
+// 2.4 µs were measured (docs/aggregators.md), a step is about a nanosecond there.
+const bitSteps = 4000
+
+// SplitSteps bounds what it takes a party of so many records to make its contribution into
+// shares, whatever it is, in the steps of study.Work; 0 where nothing is proved of one.
+func (s Task) SplitSteps(records int) float64 {
+	q, ok := s.Statistic.(Provable)
+	if !ok {
+		return 0
+	}
+	least, most := s.Statistic.Weights()
+	form := q.Form(min(max(int64(records), least), most))
+	return bitSteps * float64(form.Cells) * float64(form.Bits)
+}
 
 // ShareRequest makes the release of a server's share of the sum of all contributions, or of
 // its image under the statistic's public matrix, which is a share of that of the sum. Its

@@ -111,7 +111,7 @@ func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 
 func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	if s.Plan().Noise == study.NoiseAggregators {
-		return study.Contribution{}, errNoHelper // nothing leaves in clear where a plan says shares
+		return study.Contribution{}, errShares // nothing leaves in clear where a plan says shares
 	}
 	vector, weight := s.Local(in)
 	if s.Plan().Noise == study.NoiseCoordinator {
@@ -166,6 +166,9 @@ func (s Task) Charges(weight int64) ([]study.Charge, error) {
 // MaxBody: a number is at most 10 bytes, where it is released 9 and 5 for a weight
 // of its own; the rest is the header of a publication.
 func (s Task) MaxBody() int {
+	if s.Plan().Noise == study.NoiseAggregators {
+		return s.shareSize() + 4096 // its header, and what sealing adds
+	}
 	return 14*max(s.Statistic.Cells(), s.Statistic.ReleasedCells()) + 4096
 }
 

@@ -1,0 +1,351 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"caucus/aggregation/shares"
+	"caucus/aggregator"
+	"caucus/auxdata"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// agreed is a helper of a rig's study, and its acceptance.
+type agreed struct {
+	signer  *protocol.Signer
+	sealing *protocol.SealingKey
+	said    aggregator.Acceptance
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// task is the rig's study on its pool.
+func (r *rig) task() study.Task {
+	table := must(auxdata.ReadCSV(r.pool, r.study.Plan.Pool))
+	pool, _, err := auxdata.New(r.study.Plan.Schema, r.study.Plan.Map, table)
+	if err != nil {
+		panic(err)
+	}
+	return must(kinds.NewTask(r.study.Plan, pool))
+}
+
+// agree makes a helper that accepts the rig's study.
+func (r *rig) agree() agreed {
+	a := agreed{signer: must(protocol.NewSigner()), sealing: must(protocol.NewSealingKey())}
+	own := study.Hash{1}
+	a.said = aggregator.Acceptance{
+		Plan: r.hash, Role: shares.Helper.String(), Terms: must(study.TermsDigest(r.task())), Commitment: study.Hash{2}, Coordinator: &own, Sealing: a.sealing.Public(),
+	}
+	return a
+}
+
+// signed is the acceptance as the helper signs it.
+func (a agreed) signed() protocol.Signed {
+	document := must(json.Marshal(a.said))
+	return protocol.Signed{Document: document, Signature: a.signer.Sign(protocol.AcceptanceDocument, document)}
+}
+
+func (a agreed) helper() Helper {
+	return Helper{Name: "Data Trust", Signing: a.signer.Key(), Sealing: protocol.SealingPin(a.sealing.Public())}
+}
+
+// trust has the rig's policy name a helper, and its coordinator pass on what that agreed to.
+func (r *rig) trust(h Helper, acceptance protocol.Signed) {
+	r.config.Policy.Helper = h
+	r.config.Policy.Noise = append(slices.Clone(r.config.Policy.Noise), study.NoiseAggregators)
+	r.study.Helper = acceptance
+}
+
+// inShares is a study whose noise two servers add.
+func inShares(mechanism string) func(*study.Proposal) {
+	return func(p *study.Proposal) { p.Noise, p.Mechanism = study.NoiseAggregators, mechanism }
+}
+
+// sharesRig is a rig with such a study, and with a helper that agreed to it.
+func sharesRig(t *testing.T, mechanism string) (*rig, agreed) {
+	t.Helper()
+	r := newRig(t, inShares(mechanism))
+	a := r.agree()
+	r.trust(a.helper(), a.signed())
+	return r, a
+}
+
+// TestNoAcceptanceNoCharge: whatever the coordinator passes on in place of the acceptance of
+// the helper that the policy pins, nothing is charged and nothing is sent, the log and the
+// coordinator's operator hear why, and once the true one is there the study goes on.
+func TestNoAcceptanceNoCharge(t *testing.T) {
+	signed := func(a agreed, change func(*aggregator.Acceptance)) protocol.Signed {
+		change(&a.said)
+		return a.signed()
+	}
+	for name, c := range map[string]struct {
+		passes func(r *rig, a agreed) protocol.Signed
+		says   string
+	}{
+		"none": {func(*rig, agreed) protocol.Signed { return protocol.Signed{} }, "the coordinator passes none on"},
+		"garbage": {func(*rig, agreed) protocol.Signed {
+			return protocol.Signed{Document: []byte("{"), Signature: []byte{1}}
+		}, "not signed by the helper"},
+		"signed garbage": {func(_ *rig, a agreed) protocol.Signed {
+			return protocol.Signed{Document: []byte("{"), Signature: a.signer.Sign(protocol.AcceptanceDocument, []byte("{"))}
+		}, "damaged"},
+		"signed by the coordinator": {func(_ *rig, a agreed) protocol.Signed {
+			a.signer = wireSigner()
+			return a.signed()
+		}, "signed by the coordinator itself"},
+		"a helper of the coordinator's own": {func(r *rig, _ agreed) protocol.Signed { return r.agree().signed() }, "not signed by the helper"},
+		"another study's": {func(_ *rig, a agreed) protocol.Signed {
+			return signed(a, func(s *aggregator.Acceptance) { s.Plan = study.Hash{9} })
+		}, "of another plan"},
+		"less noise": {func(_ *rig, a agreed) protocol.Signed {
+			return signed(a, func(s *aggregator.Acceptance) { s.Terms = strings.Repeat("00", 32) })
+		}, "other noise"},
+		"no commitment": {func(_ *rig, a agreed) protocol.Signed {
+			return signed(a, func(s *aggregator.Acceptance) { s.Commitment = study.Hash{} })
+		}, "have not committed"},
+		"no commitment of the coordinator's": {func(_ *rig, a agreed) protocol.Signed {
+			return signed(a, func(s *aggregator.Acceptance) { s.Coordinator = nil })
+		}, "have not committed"},
+		"the coordinator's own acceptance": {func(_ *rig, a agreed) protocol.Signed {
+			return signed(a, func(s *aggregator.Acceptance) { s.Role = shares.Coordinator.String() })
+		}, "it is a coordinator's"},
+		"another key to seal to": {func(r *rig, a agreed) protocol.Signed {
+			return signed(a, func(s *aggregator.Acceptance) { s.Sealing = must(protocol.NewSealingKey()).Public() })
+		}, "another sealing key"},
+		"another document's signature": {func(_ *rig, a agreed) protocol.Signed {
+			s := a.signed()
+			s.Signature = a.signer.Sign(protocol.SetDocument, s.Document)
+			return s
+		}, "not signed by the helper"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, agreed := sharesRig(t, "tally")
+			good := r.study.Helper
+			r.study.Helper = c.passes(r, agreed)
+			a, w := connect(t, r)
+			a.preparation.hurry = true
+			round(t, a)
+			round(t, a) // what is said is said once
+			if n := charges(t, a, privacy.Record); n != 0 || w.body != nil {
+				t.Errorf("%d charges, %d bytes sent", n, len(w.body))
+			}
+			if n := strings.Count(r.log.String(), "nothing is charged and nothing is sent: the helper's acceptance: "); n != 1 || !strings.Contains(r.log.String(), c.says) {
+				t.Errorf("said %d times, want %q; log:\n%s", n, c.says, r.log)
+			}
+			if got := a.reports.said()[r.hash]; got != protocol.WaitHelper {
+				t.Errorf("the coordinator hears %q", got)
+			}
+			review := must(a.state.review(t.Context(), r.hash))
+			if review.Agreed || review.Progress != ProgressHelper || !strings.Contains(review.Helper, "nothing is charged or sent before it agreed") || !strings.Contains(review.Helper, "Data Trust") {
+				t.Errorf("preview: %q, %q", review.Progress, review.Helper)
+			}
+			r.study.Helper = good
+			round(t, a)
+			if n := charges(t, a, privacy.Record); n != 1 || w.body == nil {
+				t.Errorf("with the true acceptance: %d charges, %d bytes sent; log:\n%s", n, len(w.body), r.log)
+			}
+			if review := must(a.state.review(t.Context(), r.hash)); !review.Agreed || !strings.Contains(review.Helper, "it agreed to this plan") {
+				t.Errorf("preview: %q", review.Helper)
+			}
+		})
+	}
+}
+
+// TestSharesCostOneServersNoise: what is charged is what one honest server gives, which is
+// what a coordinator that adds the noise once would cost.
+func TestSharesCostOneServersNoise(t *testing.T) {
+	spent := map[string]string{}
+	for _, noise := range []string{study.NoiseAggregators, study.NoiseCoordinator} {
+		r, _ := sharesRig(t, "tally")
+		if noise == study.NoiseCoordinator {
+			r = newRig(t, func(p *study.Proposal) { p.Noise, p.Mechanism = noise, "tally" })
+		}
+		a := r.agent(t)
+		round(t, a)
+		if len(r.bodies) != 1 {
+			t.Fatalf("%s: %d uploads; log:\n%s", noise, len(r.bodies), r.log)
+		}
+		spent[noise] = fmt.Sprintf("%+v", must(a.state.ledger.Totals(t.Context())))
+	}
+	if spent[study.NoiseAggregators] != spent[study.NoiseCoordinator] {
+		t.Errorf("charged %s, by one server's noise %s", spent[study.NoiseAggregators], spent[study.NoiseCoordinator])
+	}
+}
+
+// TestHelperHasAnotherKey: the helper's files were put back, it has another sealing key, and
+// the site's policy names that. What was made for the old key is not sent, also where it was
+// never sent; it stays as it is, is charged once, and ends with the study.
+func TestHelperHasAnotherKey(t *testing.T) {
+	r, _ := sharesRig(t, "tally")
+	r.refuse = protocol.ErrUnavailable
+	a := r.agent(t)
+	round(t, a)
+	d := a.state.studies.of(r.hash)
+	upload := must(d.read(fileUpload))
+	if len(r.bodies) != 0 || !d.has(fileUpload) {
+		t.Fatalf("%d uploads, %v", len(r.bodies), d.has(fileUpload))
+	}
+	must(0, a.Close())
+	r.refuse = nil
+	r.config.Policy.Helper.Sealing = protocol.SealingPin(must(protocol.NewSealingKey()).Public())
+	a = r.agent(t)
+	round(t, a)
+	round(t, a)
+	if len(r.bodies) != 0 || charges(t, a, privacy.Record) != 1 || !bytes.Equal(upload, must(d.read(fileUpload))) {
+		t.Errorf("%d uploads, %d charges", len(r.bodies), charges(t, a, privacy.Record))
+	}
+	if n := strings.Count(r.log.String(), "the finished upload is not sent, and nothing more is charged"); n != 1 || !strings.Contains(r.log.String(), "another sealing key") {
+		t.Errorf("it is said %d times; log:\n%s", n, r.log)
+	}
+	if review := must(a.state.review(t.Context(), r.hash)); review.Agreed || !strings.Contains(review.Helper, "sealed to an earlier helper's key") {
+		t.Errorf("preview: %q", review.Helper)
+	}
+	r.state, r.study.Reason = study.Failed, "the helper was put back to an older state"
+	round(t, a)
+	if b, err := d.read(fileClosed); err != nil || !strings.Contains(string(b), "the study is failed") {
+		t.Errorf("it ended with %q, %v", b, err)
+	}
+	if len(r.bodies) != 0 || charges(t, a, privacy.Record) != 1 {
+		t.Errorf("at the end: %d uploads, %d charges", len(r.bodies), charges(t, a, privacy.Record))
+	}
+}
+
+// TestSentAgain: a coordinator that lost the upload gets the same bytes again, and a second
+// acceptance that is as good changes nothing about them.
+func TestSentAgain(t *testing.T) {
+	r, agreed := sharesRig(t, "cross")
+	a := r.agent(t)
+	round(t, a)
+	first := bytes.Clone(r.stored)
+	r.stored = nil
+	agreed.said.Commitment = study.Hash{7}
+	r.study.Helper = agreed.signed()
+	round(t, a)
+	if len(r.bodies) != 2 || !bytes.Equal(first, r.stored) || charges(t, a, privacy.Record) != 1 {
+		t.Errorf("%d uploads, the same: %v, %d charges", len(r.bodies), bytes.Equal(first, r.stored), charges(t, a, privacy.Record))
+	}
+}
+
+// servers are the two aggregators of a rig's study, each with files of its own.
+type servers struct {
+	rig  *rig
+	both [2]*aggregator.Server
+	hash study.Hash
+}
+
+// serve starts both and opens the study between them; the rig's policy pins the helper.
+func (r *rig) serve(t *testing.T) *servers {
+	t.Helper()
+	s := &servers{rig: r, hash: r.hash}
+	signers := [2]*protocol.Signer{wireSigner(), must(protocol.NewSigner())}
+	sealing := must(protocol.NewSealingKey())
+	for role := range s.both {
+		dir := t.TempDir()
+		c := aggregator.Config{
+			Role: shares.Role(role), Store: filepath.Join(dir, "shares.db"), Head: filepath.Join(dir, "head"), Signer: signers[role], Other: signers[1-role].Key(),
+			Journal: must(journal.OpenSQLite(filepath.Join(dir, "ledger.db"))),
+			Task:    func(context.Context, study.Hash) (study.Task, error) { return r.task(), nil },
+		}
+		var public []byte
+		if c.Role == shares.Helper {
+			c.Sealing, c.Serves, public = sealing, func(study.Task) error { return nil }, sealing.Public()
+		}
+		must(0, aggregator.Create(c.Store))
+		must(0, aggregator.InitHead(c.Head, public))
+		s.both[role] = must(aggregator.Open(t.Context(), c))
+		t.Cleanup(func() { s.both[role].Close(); c.Journal.(*journal.Journal).Close() })
+	}
+	acceptance := must(s.both[0].OpenStudy(t.Context(), r.hash, s.both[1]))
+	r.trust(Helper{Name: "Data Trust", Signing: signers[1].Key(), Sealing: protocol.SealingPin(sealing.Public())}, protocol.Signed(acceptance))
+	return s
+}
+
+// receive has the coordinator's half take an upload.
+func (s *servers) receive(party study.PartyID, body []byte) error {
+	return s.both[0].Receive(context.Background(), s.hash, party, body)
+}
+
+// release takes the study to its end, and says how many contributions both accepted.
+func (s *servers) release(t *testing.T) int {
+	t.Helper()
+	must(0, s.both[0].CloseStudy(t.Context(), s.hash, nil))
+	if released, err := s.both[0].Advance(t.Context(), s.hash, s.both[1]); err != nil || !released {
+		t.Fatalf("not released: %v", err)
+	}
+	return must(s.both[0].Released(t.Context(), s.hash)).Of.Contributions
+}
+
+// TestTwoServersTakeIt: over real TLS, what an agent sends for each kind of contribution is
+// received by the coordinator's half, and accepted by both: the proof holds, and the box opens.
+func TestTwoServersTakeIt(t *testing.T) {
+	for _, mechanism := range []string{"tally", "cross", "moment"} {
+		t.Run(mechanism, func(t *testing.T) {
+			r := newRig(t, inShares(mechanism))
+			r.config.Policy.Mechanisms = append(r.config.Policy.Mechanisms, "moment")
+			s := r.serve(t)
+			a, w := connect(t, r)
+			a.preparation.hurry = true
+			round(t, a)
+			if w.body == nil {
+				t.Fatalf("nothing was sent; log:\n%s", r.log)
+			}
+			must(0, s.receive("site", w.body))
+			task, in := r.task(), a.state.inputs(a.state.records(r.study.Plan, 61))
+			must(0, s.receive("other", must(aggregator.Contribute(task, "other", in, must(aggregator.CheckAcceptance(task, aggregator.Signed(r.study.Helper), r.config.Policy.Helper.pins(), wireSigner().Key()))))))
+			if err := s.receive("third", w.body); err != nil && !errors.Is(err, study.ErrContribution) { // stolen: refused at the latest by its proof
+				t.Fatal(err)
+			}
+			if n := s.release(t); n != 2 {
+				t.Errorf("%d contributions were accepted, want 2", n)
+			}
+		})
+	}
+}
+
+// TestSharesInWords: a person reads who holds what, what one server sees and what both see,
+// and against whom ε holds, before a yes and after it.
+func TestSharesInWords(t *testing.T) {
+	r, agreed := sharesRig(t, "tally")
+	r.config.Policy.Approval = ApproveByPerson
+	a := r.agent(t)
+	round(t, a)
+	review := must(a.state.review(t.Context(), r.hash))
+	var text strings.Builder
+	must(0, review.WriteText(&text))
+	for _, want := range []string{
+		"leaves       one vote for a class on each row of the public pool; in two secret shares, one for the coordinator and one for a helper",
+		"each record is hidden at ε = 1, δ = 1e-06 from everyone, coordinator and helper included unless the two work together",
+		"either share alone is random numbers", "both together could add the two shares up, and would have this site's exact votes",
+		"ε = 1, δ = 1e-06 holds against every reader", "against both servers together nothing holds",
+		"helper       Data Trust, signing key " + agreed.signer.Key().String()[:16], "it agreed to this plan and to its noise, and signed that",
+		"one upload; how many follows from the plan and the declared number of records", "noise: aggregators", "allows it once a person approves",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &text)
+		}
+	}
+	yes, err := a.Approve(t.Context(), "illness", Approver{Name: "alice"})
+	if err != nil || !yes.Approved || yes.Helper != review.Helper || len(yes.Sees) != 3 {
+		t.Errorf("approved: %v, %+v", err, yes)
+	}
+	round(t, a)
+	if len(r.bodies) != 1 {
+		t.Errorf("%d uploads", len(r.bodies))
+	}
+}
