@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregator"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/keyed"
@@ -81,11 +82,15 @@ type Output struct {
 	// have weights.
 	Most float64      `json:"one_moves,omitempty"`
 	Unit privacy.Unit `json:"unit"`
+	// Shared: they leave in two secret shares, and nobody gets them as they are.
+	Shared bool `json:"in_shares,omitempty"`
+
+	own bool // the noise is this site's to add
 }
 
 // Values are this site's own numbers for a study, before noise, for the eyes of
 // the site alone: of what it would release itself, or of what it would send where
-// the coordinator adds the noise. It sends, spends and keeps nothing, and draws
+// the coordinator or two servers add the noise. It sends, spends and keeps nothing, and draws
 // no noise.
 func (a *Agent) Values(ctx context.Context, h study.Hash) ([]Output, error) {
 	all, err := a.state.values(ctx, h)
@@ -124,18 +129,24 @@ func (s *state) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	var failed error
 	fail := func(why error) { failed = why }
 	in.Voter, in.Scorer = s.voter(fail), s.scorer(fail)
+	if p.Noise == study.NoiseAggregators {
+		asked, err := aggregator.Exact(t, in)
+		if err = errors.Join(failed, err); err != nil {
+			return nil, err
+		}
+		return unperturbed(ctx, h, asked, Output{Shared: true})
+	}
 	made, err := t.Contribute(in)
 	if err = errors.Join(failed, err); err != nil {
 		return nil, err
 	}
-	asked, own := made.Requests, true
+	asked := made.Requests
 	if len(asked) == 0 {
-		own = false
 		if asked, err = alone(t, made); err != nil {
 			return nil, err
 		}
 	}
-	return unperturbed(ctx, h, asked, own)
+	return unperturbed(ctx, h, asked, Output{own: len(made.Requests) > 0})
 }
 
 // alone is what an aggregator would be asked to release of one contribution.
@@ -159,14 +170,15 @@ func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 
 // unperturbed opens requests without noise: a ledger for simulation, gone with
 // this call, takes the mechanism that adds nothing, and what it publishes cannot
-// be sent (privacy.Unperturbed).
-func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, own bool) ([]Output, error) {
+// be sent (privacy.Unperturbed). Each output begins as the one that is given.
+func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like Output) ([]Output, error) {
 	var out []Output
 	exact := make([]study.Request, len(asked))
 	for i, r := range asked {
-		o := Output{Name: r.Output, Most: mostMoved(r.Sensitive.Bound()), Unit: r.Sensitive.Bound().Unit}
+		o := like
+		o.Name, o.Most, o.Unit = r.Output, mostMoved(r.Sensitive.Bound()), r.Sensitive.Bound().Unit
 		for j := range r.Sensitive.Len() {
-			if own {
+			if o.own {
 				o.SD = append(o.SD, math.Sqrt(privacy.VarianceOf(r.Mechanism, r.Sensitive.Bound(), j, r.Sensitive.Len())))
 			}
 		}
@@ -201,6 +213,9 @@ func (o Output) writeTo(b *page) {
 		in = fmt.Sprintf(", which count %s", unitsWords(o.Unit))
 	}
 	who := "the coordinator gets them as they are"
+	if o.Shared {
+		who = "coordinator and helper get a random share of each, and the numbers themselves only if they work together"
+	}
 	if len(o.SD) > 0 {
 		least, most := slices.Min(o.SD)/scale, slices.Max(o.SD)/scale
 		if who = fmt.Sprintf("the noise on each: ± %.3g", least); most > least {

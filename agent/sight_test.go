@@ -28,7 +28,10 @@ var diceCalls = map[string][]string{
 	"privacy.Simulation": {"unperturbed"},
 	"rand.Read":          {"shardKey", "freshRng", "newRun"},
 	"freshRng":           {"inputs"},
-	"s.inputs":           {"draft", "settle"},
+
+	"aggregator.Contribute": {"contribution"},
+	"s.contribution":        {"draft", "settle"},
+	"s.inputs":              {"draft", "settle"},
 }
 
 // TestPreviewTouchesNoDice: no function that a preview calls draws noise, shown

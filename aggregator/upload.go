@@ -115,6 +115,17 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, sealing []by
 	return u.bytes(), err
 }
 
+// Exact is what a party would share of its records, as it would be released without anybody
+// else's: for a preview by the party itself. No share is made of it.
+func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
+	of, ok := bodies.Of(t)
+	if !ok {
+		return nil, errors.New("show contribution: the plan is none for two aggregators")
+	}
+	vector, weight := of.Local(in)
+	return bodies.Requests(of.Statistic, vector, weight)
+}
+
 // sealSteps is what sealing takes: a third of a millisecond was measured, most of it for the
 // key.
 const sealSteps = 2e6
