@@ -24,6 +24,14 @@ func (c Calibration) Interval() (low, high float64) {
 	return c.Slope / by, c.Slope * by
 }
 
+// Error is the slope's standard deviation relative to it; 0 of none.
+func (c *Calibration) Error() float64 {
+	if c == nil {
+		return 0
+	}
+	return c.SlopeSD / c.Slope
+}
+
 // Normal95 is a normal's 97.5 % quantile: so many deviations either way hold 95 %.
 const Normal95 = 1.959963984540054
 
@@ -224,14 +232,7 @@ func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, squar
 		cov.SetSym(k, columns, cross)
 	}
 	cov.SetSym(columns, columns, along)
-	var factor mat.Cholesky
-	if !factor.Factorize(r.Curvature) {
-		return math.Inf(1)
-	}
-	row := mat.NewVecDense(columns+1, nil)
-	row.SetVec(columns, 1)
-	_ = factor.SolveVecTo(row, row)
-	return math.Sqrt(math.Max(0, mat.Inner(row, cov, row)))
+	return slopeDeviation(r, cov)
 }
 
 // recalibrated are the probabilities of scores after recalibration, N×classes.

@@ -201,6 +201,9 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 		return err
 	}
 	fmt.Fprintf(w, "its numbers are %s\n", s.Output.Words())
+	if s.Calibrated > 0 {
+		fmt.Fprintf(w, "probabilities in %d of %d repeats; the slope's 95 %% interval held what the test records say in %d\n", s.Calibrated, s.Repeats, s.Held)
+	}
 	fmt.Fprintf(w, "largest class alone: accuracy %.4f; ± over %d repeat(s)\n\nclass shares of the records\n", s.MajorityClass, s.Repeats)
 	shares := newTable(w, "class", "true", "estimated", "±")
 	for k, name := range classes {

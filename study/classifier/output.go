@@ -26,32 +26,15 @@ const (
 // Outputs are all there are.
 func Outputs() []Output { return []Output{Probability, VoteShare, Score} }
 
-// NotProbabilities begins the warning that says why a calibration failed.
-const NotProbabilities = "the classifier gives scores, not probabilities: "
-
 // Words say what a number is to somebody who reads it.
 func (o Output) Words() string {
 	switch o {
 	case Probability:
-		return "probabilities, calibrated on the records' released sums"
+		return "probabilities, calibrated on what was released of the records' outcomes"
 	case VoteShare:
 		return "shares of the parties' votes, not probabilities: voters may agree more or less than outcomes do"
 	}
 	return "scores, not probabilities: they order records and say nothing else"
-}
-
-// Calibration says how a fit's scores were made into probabilities: scores s, one a
-// column of Weights, became Slope·s + Intercept. The classifier's Weights hold the
-// result already; apply it to nothing.
-type Calibration struct {
-	// Intercept has one number a column of Weights.
-	Intercept []float64 `json:"intercept"`
-	Slope     float64   `json:"slope"`
-	// SlopeSD is the slope's standard deviation, of privacy noise and of sampling;
-	// Low and High are its 95 % interval.
-	SlopeSD float64 `json:"slope_sd"`
-	Low     float64 `json:"slope_low"`
-	High    float64 `json:"slope_high"`
 }
 
 // Values are the classifier's numbers for mapped rows x (N×d): N×classes, what Output

@@ -130,33 +130,13 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 	return study.NewResult(out, warnings)
 }
 
-// mostSlopeSD is how unsure a slope may be, of itself, for numbers to be called
-// probabilities: with twice that a fifth is taken for a quarter.
-const mostSlopeSD = 0.15
-
 // classifier is the fit's, its numbers probabilities where the released sums can say how
 // the scores become them.
 func (c *cross) classifier(fit aggregation.CrossFit) (classifier.Classifier, []string) {
-	scores := func(format string, args ...any) (classifier.Classifier, []string) {
-		model, warnings := classifier.New(c.plan, fit.Fit, classifier.Score)
-		return model, append(warnings, classifier.NotProbabilities+fmt.Sprintf(format, args...))
+	if fit.Calibration != nil && fit.Remains.Found() {
+		return classifier.NewScores(c.plan, fit.Fit, "the pool differs from the private records, so it cannot say how its numbers are to be read")
 	}
-	of := fit.Calibration
-	switch {
-	case fit.Lambda == 0:
-		return classifier.New(c.plan, fit.Fit, classifier.Score)
-	case of == nil:
-		return scores("the released sums leave no slope that makes its numbers into them")
-	case fit.Remains.Found():
-		return scores("the pool differs from the private records, so it cannot say how its numbers are to be read")
-	case !(of.SlopeSD <= mostSlopeSD*of.Slope):
-		return scores("by noise and sampling the slope that makes its numbers into them is known to %.2g of itself only, %.2g is asked for. Use more records or a larger ε", of.SlopeSD/of.Slope, mostSlopeSD)
-	}
-	fit.Model = of.Apply(fit.Model, c.pool.X.At(0, c.pool.Dim()-1))
-	model, warnings := classifier.New(c.plan, fit.Fit, classifier.Probability)
-	model.Calibration = &classifier.Calibration{Intercept: of.Intercept, Slope: of.Slope, SlopeSD: of.SlopeSD}
-	model.Calibration.Low, model.Calibration.High = of.Interval()
-	return model, warnings
+	return classifier.NewCalibrated(c.plan, fit.Fit, fit.Calibration, "the released sums", c.pool.X.At(0, c.pool.Dim()-1))
 }
 
 // records is how many records the sums are of: those that were declared, or where the

@@ -202,8 +202,11 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	released, err := bodies.ReleasedAtParties(p, t)
-	return task{study.Agree(Kind{}, p, pool), t, reader{released, termsOf(p).MaxRecords, p.Map.Dim(), len(p.Schema.Label.Classes)}}, err
+	received, err := bodies.ReleasedAtParties(p, t)
+	return task{study.Agree(Kind{}, p, pool), t, reader{
+		AtParties: received, most: termsOf(p).MaxRecords, dim: p.Map.Dim(), classes: len(p.Schema.Label.Classes),
+		empty: bodies.AppendFeatures(nil, p.Mapped(p.Schema.Empty())),
+	}}, err
 }
 
 func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
@@ -300,6 +303,9 @@ type Result struct {
 	// Path is the search for the ridge. Its held-out risks are corrected for the
 	// noise, but for AUC's, which are those of the noisy labels.
 	Path []aggregation.LabelPoint `json:"path,omitempty"`
+	// SlopeError is the standard deviation, relative to it, of the slope that makes the
+	// fit's scores into probabilities; 0 where none was found, or looked for.
+	SlopeError float64 `json:"slope_error,omitempty"`
 }
 
 // ResultOf is what the release of a labels study says. It refuses one whose shares
@@ -354,11 +360,11 @@ func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	if err != nil {
 		return study.Result{}, err
 	}
-	c, warnings := classifier.New(p, aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda}, classifier.Score)
+	c, warnings, slopeError := l.calibrated(fit, x, y, o, rng)
 	r := Result{
 		Classifier: c,
 		Records:    len(y), Keep: o.Channel.Keep, Loss: termsOf(p).Loss, Risk: termsOf(p).Risk, Correction: termsOf(p).Correction,
-		Shares: aggregation.DebiasedShares(y, o.Channel), Path: fit.Path,
+		Shares: aggregation.DebiasedShares(y, o.Channel), Path: fit.Path, SlopeError: slopeError,
 	}
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
 }
@@ -397,7 +403,7 @@ func (l task) Work(records int) (study.Work, error) {
 
 // unseen are what a labels study fits to features in clear, which are for the
 // coordinator alone.
-const unseen = "the classifier's weights, its ridge and the search for it, the number of records, and the classes' shares before projection"
+const unseen = "the classifier's weights, their calibration, its ridge and the search for it, the number of records, and the classes' shares before projection"
 
 func (t task) Recompute(of study.Summed, _ []privacy.Published, claimed study.Result) (study.Result, string, error) {
 	r, err := t.restate(of.Contributions, claimed)
@@ -441,11 +447,14 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 			}
 		}
 	}
-	fitted, warnings := classifier.New(p, aggregation.Fit{Model: model, Lambda: lambda}, classifier.Score)
+	fitted, warnings, err := readAs(p, aggregation.Fit{Model: model, Lambda: lambda}, l)
+	if err != nil {
+		return study.Result{}, err
+	}
 	r := Result{
 		Classifier: fitted,
 		Records:    l.Records, Keep: o.Channel.Keep, Loss: termsOf(p).Loss, Risk: termsOf(p).Risk, Correction: termsOf(p).Correction,
-		Shares: aggregation.LabelSharesOf(l.Shares.Share, float64(l.Records), o.Channel), Path: path,
+		Shares: aggregation.LabelSharesOf(l.Shares.Share, float64(l.Records), o.Channel), Path: path, SlopeError: l.SlopeError,
 	}
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
 }

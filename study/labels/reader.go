@@ -1,6 +1,7 @@
 package labels
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ type reader struct {
 	most    int // records of a contribution
 	dim     int // features of a record
 	classes int
+	// empty are the features of a record without any: see records.
+	empty []byte
 }
 
 func (l task) Check(body []byte) error {
@@ -80,41 +83,44 @@ func (s reader) parseLabels(body []byte, n int) ([]int64, error) {
 	return r.Values, err
 }
 
-// records are all contributed records: features, N×dim, and noisy labels. It walks
-// the bodies twice, first to count, so that the matrix is made once and each body can
-// go when it was read.
+// records are all contributed records: features, N×dim, and noisy labels. Left out are
+// those whose features are an empty record's. An agent fills up its number with these,
+// and sends one for each record that the plan is not about; their labels are uniform and
+// would pull each class's share to 1/K. That one is empty is in the clear features alone.
+// It walks the bodies twice, first to count, so that the matrix is made once and each
+// body can go when it was read.
 func (s reader) records(all study.Bodies) (*mat.Dense, []int, error) {
 	var y []int
+	err := s.each(all, func(_ []byte, label int64) { y = append(y, int(label)) })
+	if err != nil || len(y) == 0 {
+		return &mat.Dense{}, nil, err
+	}
+	x, at := mat.NewDense(len(y), s.dim, nil), 0
+	err = s.each(all, func(features []byte, _ int64) {
+		row := x.RawRowView(at)
+		for j := range row {
+			row[j] = float64(int16(binary.BigEndian.Uint16(features[2*j:]))) / bodies.FeatureUnit
+		}
+		at++
+	})
+	return x, y, err
+}
+
+// each calls do for every record that is not empty.
+func (s reader) each(all study.Bodies, do func(features []byte, label int64)) error {
 	for body, err := range all {
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		_, labels, err := s.parse(body)
+		features, labels, err := s.parse(body)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		for _, k := range labels {
-			y = append(y, int(k))
+		for i, k := range labels {
+			if of := features[2*s.dim*i : 2*s.dim*(i+1)]; !bytes.Equal(of, s.empty) {
+				do(of, k)
+			}
 		}
 	}
-	if len(y) == 0 {
-		return &mat.Dense{}, nil, nil
-	}
-	x := mat.NewDense(len(y), s.dim, nil)
-	data := x.RawMatrix().Data
-	at := 0
-	for body, err := range all {
-		if err != nil {
-			return nil, nil, err
-		}
-		features, _, err := s.parse(body)
-		if err != nil {
-			return nil, nil, err
-		}
-		for ; len(features) > 0; features = features[2:] {
-			data[at] = float64(int16(binary.BigEndian.Uint16(features))) / bodies.FeatureUnit
-			at++
-		}
-	}
-	return x, y, nil
+	return nil
 }

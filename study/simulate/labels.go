@@ -56,10 +56,15 @@ type LabelsSummary struct {
 	// Unperturbed is the same fit on the true labels.
 	Unperturbed   learners.Measures `json:"unperturbed"`
 	MajorityClass float64           `json:"majority_class"`
-	// Output, Brier and Slope are as in ClassifySummary.
+	// Output, Brier and Slope are as in ClassifySummary; Brier and Slope are over the
+	// repeats whose numbers are what Output says.
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
+	// Calibrated is how many repeats gave probabilities, Held how many of these had the
+	// slope that the test records tell in its interval.
+	Calibrated int `json:"calibrated"`
+	Held       int `json:"slope_held"`
 	// Shares are the first repeat's: true ones of the records, and estimates.
 	TrueShares []float64               `json:"true_shares"`
 	Shares     aggregation.LabelShares `json:"shares"`
@@ -160,8 +165,20 @@ func (s Labels) summary(done []labelsRepeat) LabelsSummary {
 	out.Lambda, _ = over(done, func(r labelsRepeat) float64 { return r.result.Classifier.Lambda })
 	out.UploadBytes, _ = over(done, func(r labelsRepeat) float64 { return r.UploadBytes })
 	out.Output = l.Classifier.Output
-	out.Brier = compared(done, func(r labelsRepeat) float64 { return r.released.Brier }, func(r labelsRepeat) float64 { return r.clear.Brier })
-	out.Slope = compared(done, func(r labelsRepeat) float64 { return r.released.Slope }, func(r labelsRepeat) float64 { return r.clear.Slope })
+	var alike []labelsRepeat
+	for _, r := range done {
+		if of := r.result.Classifier.Calibration; of != nil {
+			out.Calibrated++
+			if slope := of.Slope * r.released.Slope; of.Low <= slope && slope <= of.High {
+				out.Held++
+			}
+		}
+		if r.result.Classifier.Output == out.Output {
+			alike = append(alike, r)
+		}
+	}
+	out.Brier = compared(alike, func(r labelsRepeat) float64 { return r.released.Brier }, func(r labelsRepeat) float64 { return r.clear.Brier })
+	out.Slope = compared(alike, func(r labelsRepeat) float64 { return r.released.Slope }, func(r labelsRepeat) float64 { return r.clear.Slope })
 	out.MajorityClass, _ = over(done, func(r labelsRepeat) float64 { return r.majority })
 	return out
 }

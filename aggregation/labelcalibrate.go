@@ -1,0 +1,190 @@
+package aggregation
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/learners"
+)
+
+// calibrationFolds are the parts of the records that a fit to noisy labels is held
+// against, each by a fit to the others.
+const calibrationFolds = 10
+
+// Calibrate makes the scores of a fit to noisy labels into probabilities of the true
+// ones, from the same labels; fit is FitLabels' of the same x, y and options. With u the
+// unbiased estimate of a record's class (learners.Channel.Unbiased), and p the
+// probabilities that scores s make after recalibration, it solves over the N records
+//
+//	Ê[pₖ] = Ê[uₖ],   Ê[Σₖ pₖsₖ] = Ê[Σₖ uₖsₖ],
+//
+// the equations of a fit by log loss to the true labels. With the fit's own scores they
+// would be circular: it was fitted to the noise in u, and agrees with it by
+// Σᵢ Var(uᵢ)·∂sᵢ/∂uᵢ/N on average. So s is each record's score by a fit to the nine tenths
+// of the records that it is not among (centred, because how far these fits' intercepts
+// differ is no matter of slope).
+//
+// A fit to fewer records is noisier, and noise in scores asks for a gentler slope, about
+// as one over their variance. T, the squares of how far the ten fits are from their mean,
+// estimates their variance (a grouped jackknife); that of the fit to all is T·9/10. So the
+// slope is multiplied by Var(s)/(Var(s) − T/10).
+//
+// Given the scores the errors of both right hand sides are sums over records, of known
+// variance: a noisy label is class k with probability rₖ = q + (keep−q)pₖ, so that
+// Cov u = (diag r − rrᵀ)/(keep−q)², privacy noise and the sampling of labels in one. That
+// s holds the noise of the other records' labels counts twice, in its own square and
+// because each pair of records errs together; the second is the variance of u times what
+// the ten fits scatter by.
+//
+// It is nil where there are too few records, and where the equations have no solution.
+func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {
+	x, y = labelledRows(x, y, o.Channel.Classes)
+	if len(y) < 2*calibrationFolds {
+		return nil
+	}
+	_, means := centred(fit.Model.Scores(x))
+	held, off, err := o.heldOut(x, y, fit.Lambda, rng)
+	if err != nil {
+		return nil
+	}
+	n, columns := held.Dims()
+	share, along := make([]float64, columns), 0.0
+	for i, k := range y {
+		for column, t := range held.RawRowView(i) {
+			u := o.Channel.Unbiased(k == column+o.Channel.Classes-columns)
+			share[column] += u / float64(n)
+			along += u * t / float64(n)
+		}
+	}
+	r, ok := learners.Recalibrate(held, nil, share, along)
+	if !ok {
+		return nil
+	}
+	sd := slopeDeviation(r, o.targetErrors(recalibrated(held, r, o.Channel.Classes), held, off))
+	all, scatter := inner(held, held), 0.0
+	for _, s := range off {
+		scatter += inner(s, s)
+	}
+	more := all / (all - scatter/calibrationFolds)
+	if !(more > 0) { // there is nothing but scatter
+		return nil
+	}
+	r.Slope *= more
+	out := &Calibration{Recalibration: r, SlopeSD: more * sd}
+	for k, mean := range means { // of scores as they are
+		out.Intercept[k] -= r.Slope * mean
+	}
+	return out
+}
+
+// centred takes each column's mean off scores, and says what it was.
+func centred(s *mat.Dense) (*mat.Dense, []float64) {
+	n, columns := s.Dims()
+	out, means := mat.NewDense(n, columns, nil), make([]float64, columns)
+	for i := range n {
+		for k, v := range s.RawRowView(i) {
+			means[k] += v / float64(n)
+		}
+	}
+	for i := range n {
+		for k, v := range s.RawRowView(i) {
+			out.Set(i, k, v-means[k])
+		}
+	}
+	return out, means
+}
+
+// heldOut are the centred scores of each record by the fit to the folds that it is not in,
+// N×columns, and how far each of the fits is from their mean on all records.
+func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) (held *mat.Dense, off []*mat.Dense, err error) {
+	n := len(y)
+	fold := make([]int, n)
+	for to, i := range rng.Perm(n) {
+		fold[i] = to % calibrationFolds
+	}
+	held = mat.NewDense(n, learners.Columns(o.Channel.Classes), nil)
+	for f := range calibrationFolds {
+		var in []int
+		for i := range y {
+			if fold[i] != f {
+				in = append(in, i)
+			}
+		}
+		tx, ty := pickLabelled(x, y, in)
+		risk, err := o.risk(tx, ty, rng)
+		if err != nil {
+			return nil, nil, err
+		}
+		s, _ := centred(o.solve(risk, lambda, labelFinal, labelIterations, o.start(tx, ty, lambda, rng)).Scores(x))
+		off = append(off, s)
+		for i := range n {
+			if fold[i] == f {
+				held.SetRow(i, s.RawRowView(i))
+			}
+		}
+	}
+	mean := mat.NewDense(n, learners.Columns(o.Channel.Classes), nil)
+	for _, s := range off {
+		mean.Add(mean, s)
+	}
+	mean.Scale(1./calibrationFolds, mean)
+	for _, s := range off {
+		s.Sub(s, mean)
+	}
+	return held, off, nil
+}
+
+// targetErrors is the covariance of the errors of the shares and of the mean along the
+// held-out scores, in that order, where p are the records' probabilities (N×classes).
+// The squares of how far the fits are off sum, times 9/10, to a fit's variance.
+func (o LabelOptions) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.SymDense {
+	n, columns := held.Dims()
+	keep, flip := o.Channel.Keep, o.Channel.Flip()
+	scale := 1 / ((keep - flip) * (keep - flip) * float64(n) * float64(n))
+	out := mat.NewSymDense(columns+1, nil)
+	add := func(k, l int, v float64) { out.SetSym(k, l, out.At(k, l)+scale*v) }
+	r := make([]float64, columns)
+	variance := func(t []float64) (square, mean float64) { // of ⟨noisy label, t⟩
+		for k, v := range t {
+			square += r[k] * v * v
+			mean += r[k] * v
+		}
+		return square - mean*mean, mean
+	}
+	for i := range n {
+		for k := range r {
+			r[k] = flip + (keep-flip)*p.At(i, k+o.Channel.Classes-columns)
+		}
+		t := held.RawRowView(i)
+		along, mean := variance(t)
+		for _, s := range off {
+			square, _ := variance(s.RawRowView(i))
+			along += square * (calibrationFolds - 1) / calibrationFolds
+		}
+		add(columns, columns, along)
+		for k := range r {
+			for l := k; l < columns; l++ {
+				add(k, l, -r[k]*r[l])
+			}
+			add(k, k, r[k])
+			add(k, columns, r[k]*(t[k]-mean))
+		}
+	}
+	return out
+}
+
+// slopeDeviation is the standard deviation of a slope whose equations' right hand sides,
+// shares and the mean along the scores, have errors of this covariance.
+func slopeDeviation(r learners.Recalibration, errors *mat.SymDense) float64 {
+	columns := len(r.Intercept)
+	var factor mat.Cholesky
+	if !factor.Factorize(r.Curvature) {
+		return math.Inf(1)
+	}
+	row := mat.NewVecDense(columns+1, nil)
+	row.SetVec(columns, 1)
+	_ = factor.SolveVecTo(row, row)
+	return math.Sqrt(math.Max(0, mat.Inner(row, errors, row)))
+}

@@ -1,0 +1,52 @@
+package labels
+
+import (
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/classifier"
+)
+
+const (
+	// released and balanced: see classifier.WhyScores and NewScores.
+	released = "the privatised labels"
+	balanced = "risk ber tells classes apart as if they were equally many, and probabilities tell them apart elsewhere. Use risk accuracy or auc for these"
+)
+
+// calibrated is the classifier of a fit, its numbers probabilities where the privatised
+// labels can say how its scores become them, and the relative error of the slope.
+func (l task) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int, o aggregation.LabelOptions, rng *rand.Rand) (classifier.Classifier, []string, float64) {
+	p, of := l.Plan(), aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda}
+	if o.Risk == aggregation.RiskBER {
+		c, warnings := classifier.NewScores(p, of, balanced)
+		return c, warnings, 0
+	}
+	calibration := o.Calibrate(fit, x, y, rng)
+	c, warnings := classifier.NewCalibrated(p, of, calibration, released, l.Pool().X.At(0, l.Pool().Dim()-1))
+	return c, warnings, calibration.Error()
+}
+
+// readAs is the classifier of a claimed fit with the calibration that its slope's claimed
+// error allows it.
+func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Classifier, []string, error) {
+	why := classifier.WhyScores(released, claimed.SlopeError)
+	if termsOf(p).Risk == aggregation.RiskBER {
+		why = balanced
+	}
+	of := claimed.Classifier.Calibration
+	if why != "" {
+		c, warnings := classifier.NewScores(p, fit, why)
+		return c, warnings, nil
+	}
+	_, columns := fit.Model.W.Dims()
+	if of == nil || len(of.Intercept) != columns || !(of.Slope > 0) || of.SlopeSD/of.Slope != claimed.SlopeError {
+		return classifier.Classifier{}, nil, bodies.ErrForm
+	}
+	c, warnings := classifier.New(p, fit, classifier.Probability)
+	c.Calibration = of.Restated()
+	return c, warnings, nil
+}
