@@ -63,10 +63,19 @@ type Manifest struct {
 	Software string `json:"software,omitempty"`
 }
 
-// ManifestForm is the form this version writes and checks. Raise it with every
-// change of what a manifest says, its words included, and of the noise that a
-// plan and a pool call for: a release is checked against those of its own form.
-const ManifestForm = 7
+// ManifestForm is the form this version writes, OldestForm the oldest that it checks.
+// Raise ManifestForm with every change of what a release says: the manifest, its words
+// included, the noise that a plan and a pool call for, and a kind's result. A release is
+// checked against those of its own form. So with a new result comes what its task says
+// of the forms before (Earlier), or, where the change is none that this program can take
+// back, a new OldestForm: older releases then want the version that made them.
+//
+// Form 8: cross has coefficients, labels says what its numbers are. Form 7 was written
+// with and without coefficients.
+const (
+	ManifestForm = 8
+	OldestForm   = 7
+)
 
 // BoundInputs are public numbers of plan and pool.
 type BoundInputs struct {

@@ -20,6 +20,7 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 	p, pool := t.Plan(), t.Pool()
 	fail := func(err error) (study.Release, string, error) { return study.Release{}, "", err }
 	want = study.Release{Manifest: study.Claim(t)}
+	want.Form = r.Form // one that is checked: see Claims
 	if want.Plan, err = p.Canonical(); err != nil {
 		return fail(err)
 	}
@@ -70,6 +71,9 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 		want.Result, unseen, err = k.Recompute(of, published, r.Result)
 	} else {
 		want.Result, err = t.Finish(of, published)
+	}
+	if k, ok := t.(study.Earlier); err == nil && ok && r.Form < study.ManifestForm {
+		want.Result, err = k.As(r.Form, want.Result, r.Result)
 	}
 	if err != nil {
 		return fail(err)

@@ -76,8 +76,8 @@ func Claims(r study.Release, pool *auxdata.Pool) []Finding {
 		return f
 	}
 	f.add(Holds, "plan", "its bytes have the hash %s, and no term in it claims what no proof covers", r.PlanHash)
-	if r.Form != study.ManifestForm {
-		f.add(Fails, "manifest", "it has form %d, this program (form %d) cannot check it: use the version that made it, %s", r.Form, study.ManifestForm, r.Software)
+	if r.Form < study.OldestForm || r.Form > study.ManifestForm {
+		f.add(Fails, "manifest", "it has form %d, this program (forms %d to %d) cannot check it: use the version that made it, %s", r.Form, study.OldestForm, study.ManifestForm, r.Software)
 		return f
 	}
 	if r.Simulated || p.Simulated {

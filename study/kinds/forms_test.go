@@ -1,0 +1,192 @@
+package kinds_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/classify"
+	"caucus/study/kinds"
+	"caucus/study/labels"
+	"caucus/study/verify"
+)
+
+// TestEarlierForms: a release that a version before made holds as it is, with a result that
+// says less than this version's would; and what a release of this form must say, it cannot
+// leave out by calling itself an earlier one's but where that one did.
+func TestEarlierForms(t *testing.T) {
+	f, err := os.Open("testdata/form7/pool.csv.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	table, err := dataset.ReadCSV(f, dataset.Format{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, edits := range map[string][]func(*study.Release){
+		"cross": {
+			func(r *study.Release) { edit(t, r, func(b map[string]any) { weight(b, 0, .5) }) },
+			func(r *study.Release) { r.Form = 8 },
+			func(r *study.Release) { r.Form = 6 },
+		},
+		"labels": {
+			func(r *study.Release) {
+				edit(t, r, func(b map[string]any) { b["classifier"].(map[string]any)["output"] = "probability" })
+			},
+			func(r *study.Release) { r.Form = 8 },
+		},
+	} {
+		read := func() (r study.Release) {
+			text, err := os.ReadFile("testdata/form7/" + name + ".json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(text, &r); err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		r := read()
+		p, err := kinds.PlanOf(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool, err := study.PoolOf(p, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bad := fails(verify.Claims(r, pool)); r.Form != 7 || len(bad) > 0 {
+			t.Errorf("%s, form %d: %s", name, r.Form, strings.Join(bad, "\n"))
+		}
+		for i, change := range edits {
+			r := read()
+			change(&r)
+			if len(fails(verify.Claims(r, pool))) == 0 {
+				t.Errorf("%s: change %d is not found", name, i)
+			}
+		}
+	}
+}
+
+// telling gives records classes that the map's first feature tells well.
+func telling(m dataset.Map, records *dataset.Records) {
+	r := rand.New(rand.NewPCG(2, 2))
+	mapped := m.Apply(records.X)
+	for i := range records.Y {
+		records.Y[i] = 0
+		if mapped.At(i, 0) > .4*r.NormFloat64() {
+			records.Y[i] = 1
+		}
+	}
+}
+
+// TestCoefficientsCannotBeLeftOut of a release of this form, nor changed in one of either.
+func TestCoefficientsCannotBeLeftOut(t *testing.T) {
+	schema, pool, m, records := hospital(t, 8000)
+	telling(m, records)
+	p := testPlan(schema, pool, m)
+	p.Unit, p.Mechanism, p.Noise, p.Epsilon, p.Records = privacy.Record, "cross", study.NoiseSite, 8, 3000
+	genuine := genuine(t, p, pool, records)
+	if classify.CoefficientsOf(genuine) == nil {
+		t.Fatal("there are none")
+	}
+	without := func(b map[string]any) { delete(b, "coefficients") }
+	other := func(b map[string]any) { b["coefficients"].(map[string]any)["class"] = "none" }
+	for name, c := range map[string]struct {
+		form   int
+		change func(map[string]any)
+		holds  bool
+	}{
+		"as it is": {8, func(map[string]any) {}, true}, "left out": {8, without, false}, "changed": {8, other, false},
+		"form 7": {7, func(map[string]any) {}, true}, "form 7 without": {7, without, true}, "form 7, changed": {7, other, false},
+	} {
+		r := reread(t, genuine)
+		r.Form = c.form
+		edit(t, &r, c.change)
+		if bad := fails(verify.Claims(r, pool)); (len(bad) == 0) != c.holds {
+			t.Errorf("%s: %q", name, bad)
+		}
+	}
+}
+
+// TestLabelsCalibrated: a release of enough privatised labels says that its numbers are
+// probabilities, and by which slope; verify takes no other, though it cannot fit it.
+func TestLabelsCalibrated(t *testing.T) {
+	schema, pool, m, records := hospital(t, 3000)
+	telling(m, records)
+	p := labelPlan(schema, pool, m)
+	p.Epsilon, p.Records = 5, 1000
+	calibrated := genuine(t, p, pool, records)
+	said, err := labels.ResultOf(calibrated.Result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := said.Classifier.Calibration
+	if said.Classifier.Output != classifier.Probability || of == nil || said.SlopeError != of.SlopeSD/of.Slope {
+		t.Fatalf("%s, %+v, slope known to %g", said.Classifier.Output, of, said.SlopeError)
+	}
+	p.KindTerms = encoded(labels.Terms{Loss: "logistic", Risk: "ber", Correction: "backward", MaxRecords: 20_000})
+	balanced := genuine(t, p, pool, records)
+	p.KindTerms, p.Epsilon = encoded(labels.DefaultTerms()), .6
+	noisy := genuine(t, p, pool, records)
+	for name, r := range map[string]study.Release{"risk ber": balanced, "of itself only": noisy} {
+		c, ok := classifier.Of(r.Result)
+		if all := strings.Join(r.Result.Warnings, "\n"); !ok || c.Output != classifier.Score || !strings.Contains(all, classifier.NotProbabilities) || !strings.Contains(all, name) {
+			t.Errorf("%s: %s, %q", name, c.Output, r.Result.Warnings)
+		}
+	}
+	inside := func(b map[string]any) map[string]any { return b["classifier"].(map[string]any) }
+	line := func(b map[string]any) map[string]any { return inside(b)["calibration"].(map[string]any) }
+	for name, c := range map[string]struct {
+		of     study.Release
+		change func(map[string]any)
+	}{
+		"another slope":            {calibrated, func(b map[string]any) { line(b)["slope"] = 1.5 * of.Slope }},
+		"surer":                    {calibrated, func(b map[string]any) { line(b)["slope_sd"] = of.SlopeSD / 2 }},
+		"a narrower interval":      {calibrated, func(b map[string]any) { line(b)["slope_low"] = of.Slope }},
+		"no intercept":             {calibrated, func(b map[string]any) { line(b)["intercept"] = []any{} }},
+		"called scores":            {calibrated, func(b map[string]any) { inside(b)["output"] = "score"; delete(inside(b), "calibration") }},
+		"called shares":            {calibrated, func(b map[string]any) { inside(b)["output"] = "vote_share" }},
+		"called probabilities":     {noisy, func(b map[string]any) { inside(b)["output"] = "probability" }},
+		"a slope without a number": {noisy, func(b map[string]any) { b["slope_error"] = 0. }},
+	} {
+		r := reread(t, c.of)
+		edit(t, &r, c.change)
+		if len(fails(verify.Claims(r, pool))) == 0 {
+			t.Errorf("%s: verify finds nothing", name)
+		}
+	}
+}
+
+// TestLabelsLeaveOutEmpty: the records that a plan is not about come as empty ones with
+// uniform labels. They count in nothing, so that shares are those of the records it is about.
+func TestLabelsLeaveOutEmpty(t *testing.T) {
+	schema, pool, m, records := hospital(t, 2000)
+	p := labelPlan(schema, pool, m)
+	p.Epsilon = 60 // every label as it is
+	outside := records.Select(seq(0, records.Len()))
+	empty := schema.Empty()
+	want := 0
+	for i := range outside.Y {
+		if i%3 > 0 {
+			outside.X.SetRow(i, empty.X.RawRowView(0))
+			outside.Y[i] = -1
+		} else {
+			outside.Y[i], want = 1, want+1
+		}
+	}
+	said, err := labels.ResultOf(genuine(t, p, pool, outside).Result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said.Records != want || said.Shares.Share[1] < 1-1e-6 {
+		t.Errorf("%d records, shares %v; want %d, all of the second class", said.Records, said.Shares.Share, want)
+	}
+}
