@@ -2,7 +2,9 @@ package export_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,9 +18,11 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classify"
+	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/simulate"
 
-	"encoding/json"
+	"gonum.org/v1/gonum/mat"
 )
 
 // oddSchema has names and levels that a careless writer of code would run, numbers
@@ -129,6 +133,7 @@ func fixtures(t testing.TB) (all []fixture) {
 			}
 			all = append(all, fixture{fmt.Sprintf("%s-%d", name, classes), madeUp(t, s, records, m, outputs[name]), s, records})
 		}
+		all = append(all, fixture{fmt.Sprintf("labels-%d", classes), privatised(t, s), s, records})
 	}
 	return all
 }
@@ -178,6 +183,91 @@ func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map, 
 	}
 }
 
+// parties are three with so many records each, whose classes follow the scores of rule.
+func parties(t testing.TB, s dataset.Schema, records int, rule func(*dataset.Records) *mat.Dense) (all []study.Inputs) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, 9))
+	of, _, err := s.Encode(oddRecords(t, s, 3*records))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores := rule(of)
+	for i := range of.Y {
+		row, best := scores.RawRowView(i), math.Inf(-1)
+		for k, v := range row {
+			if v -= math.Log(rng.ExpFloat64()); v > best { // the largest after Gumbel noise: softmax
+				of.Y[i], best = k, v
+			}
+		}
+	}
+	for i := range 3 {
+		rows := make([]int, records)
+		for j := range rows {
+			rows[j] = i*records + j
+		}
+		all = append(all, study.Inputs{Records: of.Select(rows), ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+	}
+	return all
+}
+
+// rehearsed is the release of a study that is proposed, of virtual parties.
+func rehearsed(t testing.TB, p study.Proposal, s dataset.Schema, with []study.Inputs) study.Release {
+	t.Helper()
+	p.Epsilon, p.Minimum, p.Roster, p.Records = 20, 3, []study.PartyID{"a", "b", "c"}, with[0].Records.Len()
+	proposed, err := kinds.Propose(p, s, oddRecords(t, s, 240))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := simulate.Rehearse(t.Context(), proposed.Plan, proposed.Pool, with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// privatised is the release of a labels study whose numbers are probabilities.
+func privatised(t testing.TB, s dataset.Schema) study.Release {
+	t.Helper()
+	with := parties(t, s, 500, func(r *dataset.Records) *mat.Dense {
+		n, d := r.X.Dims()
+		of := mat.NewDense(n, len(s.Classes()), nil)
+		for i := range n {
+			for k := range len(s.Classes()) {
+				of.Set(i, k, 3*r.X.At(i, (5*k+1)%d)-2*r.X.At(i, k))
+			}
+		}
+		return of
+	})
+	r := rehearsed(t, study.Proposal{Name: "private labels", Kind: "labels", Lambda: 1e-3, Map: dataset.Components{Project: 8}}, s, with)
+	if c, ok := classifier.Of(r.Result); !ok || c.Output != classifier.Probability {
+		t.Fatalf("%s, %q: the world tells too little", c.Output, r.Result.Warnings)
+	}
+	return r
+}
+
+// judged is the release of an evaluate study of a release.
+func judged(t testing.TB, f fixture) study.Release {
+	t.Helper()
+	m, err := evaluate.ModelOf(f.release, f.schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms, err := study.EncodeTerms(evaluate.Terms{Model: m, Classes: f.schema.Classes()[1:]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := parties(t, f.schema, 1500, func(r *dataset.Records) *mat.Dense {
+		_, p, err := classifier.Predict(f.release, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var scores mat.Dense
+		scores.Scale(1.5, p)
+		return &scores
+	})
+	return rehearsed(t, study.Proposal{Name: "judged", Kind: "evaluate", KindTerms: terms}, f.schema, with)
+}
+
 // want are the probabilities and classes that caucus predict gives.
 func (f fixture) want(t testing.TB) (classes []int, shares [][]float64) {
 	t.Helper()
@@ -195,34 +285,45 @@ func (f fixture) want(t testing.TB) (classes []int, shares [][]float64) {
 	return classes, shares
 }
 
-// TestPeersFixture writes releases and records for .ci/peers, which has other
-// programs read the exports of them.
+// TestPeersFixture writes releases and records for .ci/peers, which has other programs read
+// the exports of them: of two classes once more with an evaluation beside the release, whose
+// calibration the exports then have.
 func TestPeersFixture(t *testing.T) {
 	dir := os.Getenv("CAUCUS_PEERS")
 	if dir == "" {
 		t.Skip("CAUCUS_PEERS names no folder: .ci/peers sets it")
 	}
-	for _, f := range fixtures(t) {
-		folder := filepath.Join(dir, f.name)
+	signed := func(r study.Release) []byte {
+		document, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := json.Marshal(protocol.SignedRelease{Document: document})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	write := func(folder string, files map[string][]byte) {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		document, err := json.Marshal(f.release)
-		if err != nil {
-			t.Fatal(err)
+		for name, b := range files {
+			if err := os.WriteFile(filepath.Join(folder, name), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
-		signed, err := json.Marshal(protocol.SignedRelease{Document: document})
-		if err != nil {
-			t.Fatal(err)
-		}
+	}
+	for _, f := range fixtures(t) {
 		var records bytes.Buffer
 		if err := f.records.WriteCSV(&records); err != nil {
 			t.Fatal(err)
 		}
-		for name, b := range map[string][]byte{"release.json": signed, "records.csv": []byte(strings.ReplaceAll(records.String(), " 7 ", "7"))} {
-			if err := os.WriteFile(filepath.Join(folder, name), b, 0o644); err != nil {
-				t.Fatal(err)
-			}
+		files := map[string][]byte{"release.json": signed(f.release), "records.csv": []byte(strings.ReplaceAll(records.String(), " 7 ", "7"))}
+		write(filepath.Join(dir, f.name), files)
+		if len(f.schema.Classes()) == 2 {
+			files["evaluation.json"] = signed(judged(t, f))
+			write(filepath.Join(dir, f.name+"-judged"), files)
 		}
 	}
 }

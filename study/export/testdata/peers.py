@@ -82,7 +82,8 @@ def sklearn():
         s = model.decision_function(X)
         return [[-v, v] for v in s] if s.ndim == 1 else s
 
-    for source in ("release.json", "model.json"):
+    recalibrated = (folder / "evaluation.json").exists()  # in the export alone
+    for source in ("model.json",) if recalibrated else ("release.json", "model.json"):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that shares and scores are no probabilities
