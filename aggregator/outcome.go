@@ -22,6 +22,17 @@ type Outcome struct {
 	Members     Members
 }
 
+// Document is what a release says of it, with the key that each server signed with.
+func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
+	a := study.Aggregated{Set: o.Set.Document, Members: o.Members.Digests, Refused: o.Members.Refused}
+	a.Sets = [2][]byte{o.Set.Signature, o.Helper}
+	for r := range keys {
+		a.Keys[r], a.Shares[r] = keys[r].String(), o.Shares[r].Signature
+		a.Acceptances[r] = study.Signed(o.Acceptances[r])
+	}
+	return a
+}
+
 // Members are those that contributed to a study, each list by their names.
 type Members struct {
 	// Accepted are in the sum; Digests say by what both servers know their contributions.

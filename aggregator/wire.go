@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
+	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
@@ -74,6 +75,7 @@ var meanings = []struct {
 	{ErrBehind, codes.FailedPrecondition, "BEHIND"},
 	{ErrOrder, codes.FailedPrecondition, "ORDER"},
 	{ErrFailed, codes.FailedPrecondition, "FAILED"},
+	{privacy.ErrBudget, codes.FailedPrecondition, "BUDGET"},
 }
 
 const domain = "caucus aggregator"

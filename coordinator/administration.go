@@ -302,6 +302,9 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if now := s.config.Clock.Now(); !now.Before(plan.Deadline) {
 		return refuse("deadline: %s is over by the coordinator's clock (%s)", plan.Deadline.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
+	if plan.Noise == study.NoiseAggregators && !s.sharing.helped() {
+		return refuse("noise: %q needs a helper, a second server that another organisation runs, and this coordinator has none: caucus coordinator helper says how; or use %q, or %q where the parties trust the coordinator", plan.Noise, study.NoiseSite, study.NoiseCoordinator)
+	}
 	data, err := readPool(ctx, s.store, plan.Pool)
 	if err != nil {
 		return err
@@ -310,8 +313,8 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err != nil {
 		return refuse("%v", err)
 	}
-	if aggregator.task.MaxBody() > s.config.Limits.Body {
-		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool (for labels: a smaller max_records), or raise limits: body", aggregator.task.MaxBody(), s.config.Limits.Body)
+	if aggregator.maxBody > s.config.Limits.Body {
+		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool (for labels: a smaller max_records), or raise limits: body", aggregator.maxBody, s.config.Limits.Body)
 	}
 	if err := study.CheckTerms(aggregator.task); err != nil {
 		return err
@@ -320,7 +323,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err != nil {
 		return refuse("%v", err)
 	}
-	if plan.Noise != study.NoiseCoordinator || len(s.config.Budget) == 0 {
+	if plan.Noise == study.NoiseSite || len(s.config.Budget) == 0 {
 		return nil
 	}
 	// Parties should not spend on a study that this ledger could not release.
@@ -376,6 +379,9 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 		return nil
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := c.agree(ctx); err != nil {
 		return nil, err
 	}
 	if _, err := c.step(ctx, study.Opened{}, nil); err != nil {

@@ -87,6 +87,12 @@ func (c *runningStudy) fold(ctx context.Context, s *study.Study) error {
 	if err != nil {
 		return fail(err)
 	}
+	if aggregator.shared {
+		if err := c.foldShares(ctx, s); err != nil {
+			return fail(err)
+		}
+		return nil
+	}
 	var total int
 	if _, keeps := aggregator.task.(study.Keeper); keeps {
 		total, err = count(s.Held(c.bodies(ctx, s)))
@@ -186,16 +192,10 @@ func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) 
 	if err != nil {
 		return fail(err)
 	}
-	summed, err := c.summed(ctx, s, aggregator.task)
+	release, err := c.conclude(ctx, s, aggregator, r)
 	if err != nil {
 		return fail(err)
 	}
-	c.point("before ledger")
-	release, err := study.Conclude(ctx, s, aggregator.task, summed, r.ledger)
-	if err != nil {
-		return fail(err)
-	}
-	c.point("after ledger")
 	release.Plan, release.Software, release.Amendments = c.row.Plan, r.software, c.amendments
 	// A release says what was to be expected of this many parties.
 	if release.Forecast, err = study.ForecastOf(aggregator.task, s.Plan.Size(release.Parties)); err != nil {
@@ -220,6 +220,23 @@ func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) 
 	return err
 }
 
+// conclude makes the release document, out of the ledger.
+func (c *runningStudy) conclude(ctx context.Context, s *study.Study, by *aggregator, r releaser) (study.Release, error) {
+	if by.shared {
+		return c.concludeShares(ctx, s, by.task, r.ledger)
+	}
+	summed, err := c.summed(ctx, s, by.task)
+	if err != nil {
+		return study.Release{}, err
+	}
+	c.point("before ledger")
+	release, err := study.Conclude(ctx, s, by.task, summed, r.ledger)
+	if err == nil {
+		c.point("after ledger")
+	}
+	return release, err
+}
+
 // giveUpReason says publicly why a study cannot be released. No such reason depends
 // on a value.
 func giveUpReason(err error) string {
@@ -228,6 +245,9 @@ func giveUpReason(err error) string {
 	}
 	if errors.Is(err, privacy.ErrConflict) {
 		return "the coordinator's ledger has answered for other contributions to this study than are stored: the store was put back to an older state; nothing more was spent"
+	}
+	if why := sharesReason(err); why != "" {
+		return why
 	}
 	return "the release cannot be made; the coordinator's log says why"
 }

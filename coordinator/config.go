@@ -69,6 +69,10 @@ type Config struct {
 	// Gossip says who seems alive; off where it is left out.
 	Gossip Gossip `yaml:"gossip"`
 
+	// Helper is the second server of studies with noise: aggregators; where it is left out
+	// there are none: caucus coordinator helper.
+	Helper Helper `yaml:"helper"`
+
 	// Head is a file outside of Dir and of its backups: Init names one beside the
 	// folder; another disk is better. The coordinator keeps in it how far its
 	// ledger is, and releases nothing after the whole folder was put back to an
@@ -139,6 +143,18 @@ type Gossip struct {
 	Parties bool `yaml:"parties"`
 }
 
+// Helper says where the second server of studies with noise: aggregators is.
+type Helper struct {
+	// Address is its host:port, and Key what it signs with: its operator gives both (caucus
+	// helper init prints the key). Nobody else is spoken with.
+	Address string             `yaml:"address"`
+	Key     protocol.SignerKey `yaml:"key"`
+	// Head is a file outside of the coordinator's folder and of its backups, which remembers
+	// how far this coordinator was with its shares: caucus coordinator helper makes it. A
+	// relative path is relative to the folder.
+	Head string `yaml:"head"`
+}
+
 // Files in a coordinator's folder.
 const (
 	ConfigFile   = "coordinator.yaml"
@@ -150,6 +166,8 @@ const (
 	signerFile   = "signer.key"
 	keyringFile  = "keyring.json" // which generation of these three is in use
 	gossipFile   = "gossip.key"
+	sharesFile   = "shares.db"      // of studies with noise: aggregators, where there is a helper
+	sharesKey    = "aggregator.key" // what this coordinator signs with for its helper
 )
 
 // DefaultConfig is a coordinator on all addresses, port 7443.
@@ -245,6 +263,9 @@ func (c Config) Validate() error {
 			return fmt.Errorf("budget: %s: %w", u, err)
 		}
 	}
+	if err := c.Helper.validate(c); err != nil {
+		return fmt.Errorf("helper: %w", err)
+	}
 	l := c.Limits
 	switch {
 	case c.Dir == "":
@@ -291,6 +312,35 @@ func (c Config) Validate() error {
 		return fmt.Errorf("limits: rate %v, burst %d: give a rate above 0 and a burst of at least 1", l.Rate, l.Burst)
 	}
 	return nil
+}
+
+// Named says whether there is a helper.
+func (h Helper) Named() bool { return h != Helper{} }
+
+func (h Helper) validate(c Config) error {
+	if !h.Named() {
+		return nil
+	}
+	if err := protocol.CheckAddress(h.Address); err != nil {
+		return err
+	}
+	switch {
+	case h.Key == protocol.SignerKey{}:
+		return errors.New("key: not given: it is the signing key that caucus helper init printed at the helper; its operator gives it")
+	case h.Head == "":
+		return errors.New("head: not given: caucus coordinator helper makes it")
+	case within(c.Dir, c.sharesHead()):
+		return fmt.Errorf("head: %s is in the coordinator's folder, and would be put back with it: name a file outside", h.Head)
+	}
+	return nil
+}
+
+// sharesHead is where Helper.Head lies.
+func (c Config) sharesHead() string {
+	if filepath.IsAbs(c.Helper.Head) {
+		return c.Helper.Head
+	}
+	return c.path(c.Helper.Head)
 }
 
 func (c Config) path(file string) string { return filepath.Join(c.Dir, file) }

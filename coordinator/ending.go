@@ -114,6 +114,9 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 		if err != nil {
 			return a, fmt.Errorf("amend study: %w: %w", protocol.ErrUnavailable, err)
 		}
+		if err := c.unshared(ctx); err != nil {
+			return a, err
+		}
 		charged, err = c.charged(ctx, func(id string) (bool, error) {
 			_, found, err := privacy.LineOf(ctx, r.journal, id)
 			return found, err

@@ -18,6 +18,7 @@ type registry struct {
 	certificates *certificates
 	watch        *clockWatch
 	point        func(string)
+	sharing      *sharing
 
 	mu      sync.Mutex // guards studies
 	studies []*runningStudy
@@ -42,7 +43,7 @@ func (r *registry) open(ctx context.Context, stop time.Duration) error {
 }
 
 func (r *registry) running(row studyRow) *runningStudy {
-	c := &runningStudy{hash: row.Hash, name: row.Name, store: r.store, certificates: r.certificates, watch: r.watch, point: r.point, batch: foldBatch, lead: make(chan struct{}, 1)}
+	c := &runningStudy{hash: row.Hash, name: row.Name, store: r.store, certificates: r.certificates, watch: r.watch, point: r.point, sharing: r.sharing, batch: foldBatch, lead: make(chan struct{}, 1)}
 	c.over.Store(protocol.Final(row.State))
 	return c
 }

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"caucus/aggregation/shares"
+	aggregators "caucus/aggregator"
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -26,6 +28,7 @@ type runningStudy struct {
 	certificates *certificates
 	watch        *clockWatch
 	point        func(string) // Config.Checkpoint, never nil
+	sharing      *sharing     // with the helper; never nil
 	batch        int          // how many contributions are added in one transaction
 
 	mu      sync.Mutex   // guards what follows, up to over: held over a step and its commit
@@ -43,6 +46,8 @@ type runningStudy struct {
 	// quietSince the elapsed time when that changed: see sealByRule.
 	counted    int
 	quietSince time.Duration
+	// trouble is why it waits for its helper, "" where it does not.
+	trouble string
 
 	keptMu sync.Mutex  // guards kept, and is held while it is made
 	kept   *aggregator // nil: to be made from the store
@@ -205,7 +210,9 @@ func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(
 
 // aggregator checks a study's contributions and makes its release.
 type aggregator struct {
-	task study.Task
+	task    study.Task
+	maxBody int
+	shared  bool // between two servers: a body is an upload for both
 
 	mu      sync.Mutex // guards checker, which checks one body at a time
 	checker study.Checker
@@ -213,6 +220,9 @@ type aggregator struct {
 
 // check says whether a body is a valid contribution.
 func (a *aggregator) check(body []byte) error {
+	if a.shared {
+		return aggregators.CheckUpload(a.task, body)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.checker.Check(body)
@@ -254,8 +264,13 @@ func newAggregator(plan study.Plan, data []byte) (*aggregator, error) {
 	if err != nil {
 		return nil, err
 	}
-	checker, err := study.NewChecker(task)
-	return &aggregator{task: task, checker: checker}, err
+	a := &aggregator{task: task, maxBody: task.MaxBody(), shared: plan.Noise == study.NoiseAggregators}
+	if a.shared {
+		a.maxBody, err = aggregators.MaxUpload(task)
+		return a, err
+	}
+	a.checker, err = study.NewChecker(task)
+	return a, err
 }
 
 // uploading lets a party upload once at a time.
@@ -375,6 +390,9 @@ func (c *runningStudy) cancelUnless(ctx context.Context, reason string, objects 
 	if err := objects(); err != nil {
 		return err
 	}
+	if err := c.forgetShares(ctx, reason); err != nil {
+		return err
+	}
 	_, err := c.step(ctx, study.Cancelled{Reason: reason}, nil)
 	return err
 }
@@ -402,7 +420,11 @@ func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool,
 		return false, err
 	}
 	for _, charge := range charges {
-		if found, err := holds(study.ReleaseID(c.hash, charge.Output)); found || err != nil {
+		output := charge.Output
+		if aggregator.shared {
+			output = study.ShareOutput(output, int(shares.Coordinator))
+		}
+		if found, err := holds(study.ReleaseID(c.hash, output)); found || err != nil {
 			return found, explain(err)
 		}
 	}
@@ -411,6 +433,6 @@ func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool,
 
 // permanent reports whether trying the same again cannot help.
 func permanent(err error) bool {
-	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !damaged(err) && !errors.Is(err, errDamagedSum) &&
+	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, protocol.ErrHelper) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !damaged(err) && !errors.Is(err, errDamagedSum) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && explain(err) == err
 }

@@ -127,6 +127,7 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 	switch {
 	case err == nil:
 		since(s.counts.folds, begun, s.clock.Elapsed())
+		c.troubled(nil)
 		c.wait = 0
 		_ = c.view(ctx, func(m *study.Study) error {
 			s.log.Info("study moved", "study", c.hash, "state", m.State, "parties", len(m.Received))
@@ -148,6 +149,7 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 	default:
 		c.wait = min(max(2*c.wait, firstWait), lastWait)
 		c.retry = s.clock.Elapsed() + c.wait
+		c.troubled(err)
 		level := slog.LevelWarn
 		if errors.Is(err, protocol.ErrDamaged) {
 			level = slog.LevelError

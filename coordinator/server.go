@@ -42,6 +42,7 @@ type Server struct {
 	certificates *certificates
 	registry     *registry
 	scheduler    *scheduler
+	sharing      *sharing
 	counts       *counts
 	gate         *gate
 	foreign      foreign
@@ -129,6 +130,9 @@ func (s *Server) open() error {
 	if err := s.assemble(j); err != nil {
 		return err
 	}
+	if err := s.openHelper(j); err != nil {
+		return err
+	}
 	return s.listen()
 }
 
@@ -172,7 +176,8 @@ func (s *Server) assemble(j privacy.Journal) error {
 	c, ctx := s.config, context.Background()
 	watch := &clockWatch{store: s.store, clock: c.Clock, log: c.Log}
 	s.certificates = newCertificates(s.store, c.Clock.Now)
-	s.registry = &registry{store: s.store, certificates: s.certificates, watch: watch, point: c.Checkpoint}
+	s.sharing = &sharing{}
+	s.registry = &registry{sharing: s.sharing, store: s.store, certificates: s.certificates, watch: watch, point: c.Checkpoint}
 	if err := s.registry.open(ctx, c.LongestStop); err != nil {
 		return err
 	}

@@ -49,12 +49,16 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 func summary(c *runningStudy, m *study.Study, caller protocol.Caller) *pb.Summary {
 	_, mine := m.Received[study.PartyID(caller.Name)]
 	_, lost := c.lost[study.PartyID(caller.Name)]
+	reason := m.Reason
+	if reason == "" && !protocol.Final(m.State) {
+		reason = c.trouble
+	}
 	contributed := len(m.Received)
 	if m.State == study.Open {
 		contributed = m.Have()
 	}
 	return &pb.Summary{
-		PlanHash: m.Hash[:], Name: m.Plan.Name, Kind: m.Plan.Kind, State: string(m.State), Reason: m.Reason,
+		PlanHash: m.Hash[:], Name: m.Plan.Name, Kind: m.Plan.Kind, State: string(m.State), Reason: reason,
 		DeadlineUnixMillis: m.Ending().Deadline.UnixMilli(), Roster: uint32(len(m.Plan.Roster)),
 		Contributed: uint32(contributed), Minimum: uint32(min(m.Ending().Minimum, math.MaxUint32)), Amendments: uint32(m.Chain.Len()),
 		Mine: mine && caller.Role == protocol.RoleParty, Lost: lost && caller.Role == protocol.RoleParty,
@@ -102,6 +106,9 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 		})
 	})
 	if err != nil {
+		return err
+	}
+	if first.Helper, err = c.acceptance(ctx); err != nil {
 		return err
 	}
 	part := first
@@ -302,7 +309,7 @@ func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Cal
 	if err != nil {
 		return fail(err)
 	}
-	if most := min(aggregator.task.MaxBody(), s.config.Limits.Body); size > uint64(most) {
+	if most := min(aggregator.maxBody, s.config.Limits.Body); size > uint64(most) {
 		return fail(fmt.Errorf("%w: the contribution has %d bytes, this study takes at most %d", protocol.ErrTooLarge, size, most))
 	}
 	data, release, err := body()

@@ -37,12 +37,7 @@ func Conclude(ctx context.Context, s *Study, t Task, of Summed, ledger *privacy.
 	if err != nil {
 		return fail(err)
 	}
-	r := Release{Manifest: Claim(t), Result: result}
-	r.Parties, r.Weight = of.Contributions, of.Weight
-	r.Contributed, r.Missing = s.Contributors()
-	r.Senders = of.Senders
-	r.Sealed = s.Reason
-	r.Result.Warnings = append(r.Result.Warnings, ConcludingWarnings(s.Plan, t.Pool(), r.Missing)...)
+	r := s.claimed(t, of, result)
 	for i, p := range published {
 		if p.Simulated != s.Plan.Simulated {
 			return fail(fmt.Errorf("a simulated ledger and a real plan do not go together"))
@@ -61,6 +56,17 @@ func Conclude(ctx context.Context, s *Study, t Task, of Summed, ledger *privacy.
 		}
 	}
 	return r, nil
+}
+
+// claimed is a release document without what it was made under.
+func (s *Study) claimed(t Task, of Summed, result Result) Release {
+	r := Release{Manifest: Claim(t), Result: result}
+	r.Parties, r.Weight = of.Contributions, of.Weight
+	r.Contributed, r.Missing = s.Contributors()
+	r.Senders = of.Senders
+	r.Sealed = s.Reason
+	r.Result.Warnings = append(r.Result.Warnings, ConcludingWarnings(s.Plan, t.Pool(), r.Missing)...)
+	return r
 }
 
 // gathered are all contributions as a task takes them: a sum, or exactly the bodies

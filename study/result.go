@@ -66,6 +66,9 @@ type Release struct {
 	// either. A simulated release has neither.
 	Published [][]byte `json:"published,omitempty"`
 	Sum       []byte   `json:"sum,omitempty"`
+	// Aggregated is what the two servers signed where each released its share of the sum:
+	// Published has one of each.
+	Aggregated *Aggregated `json:"aggregated,omitempty"`
 	// Senders are who sent each of the bodies in Sum, in their order, by the coordinator's
 	// word; none where the plan does not say that readers see that (Words.Named).
 	Senders []PartyID `json:"senders,omitempty"`

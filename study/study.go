@@ -142,6 +142,9 @@ type (
 	// Resealed: contributions to a sealed study were lost, nobody brought them
 	// again, and the ledger holds no entry of it.
 	Resealed struct{ Without []PartyID }
+	// Refuted: two aggregators refused what these parties sent, because it is not what they
+	// had to prove of it.
+	Refuted struct{ Parties []PartyID }
 	// Cancelled: an operator gave up, or an aggregator cannot go on.
 	Cancelled struct{ Reason string }
 )
@@ -157,6 +160,7 @@ func (FoldDone) event()       {}
 func (ReleaseDone) event()    {}
 func (SumLost) event()        {}
 func (Resealed) event()       {}
+func (Refuted) event()        {}
 func (Cancelled) event()      {}
 
 // Effect is something the driver must do.
@@ -249,6 +253,8 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 		return s.seal(s.Reason), nil // of the same contributions
 	case Resealed:
 		return s.resealed(e), nil
+	case Refuted:
+		return s.refuted(e), nil
 	case FoldDone:
 		if s.State != Sealed {
 			return nil, nil
@@ -418,6 +424,28 @@ func (s *Study) resealed(e Resealed) []Effect {
 	}
 	s.drop(e.Without)
 	return s.seal(s.Reason)
+}
+
+// refuted drops what two aggregators refused from a sealed study: it is in neither server's
+// sum. M is still fixed before any noise.
+func (s *Study) refuted(e Refuted) []Effect {
+	if s.State != Sealed {
+		return nil
+	}
+	var without []PartyID
+	for _, p := range slices.Sorted(slices.Values(e.Parties)) {
+		if _, had := s.Received[p]; had {
+			without = append(without, p)
+		}
+	}
+	if len(without) == 0 {
+		return nil
+	}
+	if have, least := len(s.Received)-len(without), s.Ending().Minimum; have < least {
+		return s.fail(fmt.Sprintf("minimum %d, have %d after both servers refused what %d sent, which is not what a contribution has to be proved to be; neither server spent anything", least, have, len(without)))
+	}
+	s.drop(without)
+	return append([]Effect{DropContributions{without}}, s.seal(s.Reason)...)
 }
 
 func (s *Study) enter(state State, reason string) []Effect {

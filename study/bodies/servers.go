@@ -114,16 +114,12 @@ func ShareRequest(q Statistic, role shares.Role, share shares.Share, weight int6
 		return study.Request{}, err
 	}
 	s, err := privacy.NewShare(residues, t.Bound)
-	return study.Request{Output: shareOutput(t, role), Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}, err
+	return study.Request{Output: study.ShareOutput(t.Output, int(role)), Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}, err
 }
 
 // ShareID is the id of that release.
 func ShareID(plan study.Hash, t study.ReleaseTerms, role shares.Role) string {
-	return study.ReleaseID(plan, shareOutput(t, role))
-}
-
-func shareOutput(t study.ReleaseTerms, role shares.Role) string {
-	return fmt.Sprintf("%s/%v", t.Output, role)
+	return study.ReleaseID(plan, study.ShareOutput(t.Output, int(role)))
 }
 
 // joined adds what the two servers released: the sum with both noises.

@@ -1,0 +1,317 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"caucus/aggregation/shares"
+	aggregators "caucus/aggregator"
+	"caucus/internal/database"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// Studies with noise: aggregators, as this coordinator runs them: one of the two servers is in
+// its folder, the other is the helper. Parties, receipts, deadlines and amendments are as of
+// any study; what a party sent is kept as it came until the study seals, and then given to both
+// servers. A study seals of what was received, and loses of that what both servers refuse.
+
+// sharing is this coordinator's half of the two servers, and its way to the other.
+type sharing struct {
+	server *aggregators.Server // nil: there is no helper
+	helper *aggregators.Remote
+	keys   [2]protocol.SignerKey
+}
+
+func (s *sharing) helped() bool { return s.server != nil }
+
+// openHelper opens this coordinator's half, where a helper is configured. It releases through
+// the coordinator's own ledger.
+func (s *Server) openHelper(j privacy.Journal) error {
+	c := s.config
+	if !c.Helper.Named() {
+		return nil
+	}
+	signer, err := protocol.LoadSigner(c.path(sharesKey))
+	if err != nil {
+		return fmt.Errorf("helper: %w: caucus coordinator helper makes it", err)
+	}
+	if err := database.Check(c.path(sharesFile)); err != nil {
+		return err
+	}
+	server, err := aggregators.Open(context.Background(), aggregators.Config{
+		Role: shares.Coordinator, Store: c.path(sharesFile), Head: c.sharesHead(), Journal: j, Ledger: s.scheduler.releaser.ledger,
+		Signer: signer, Other: c.Helper.Key, Checkpoint: c.Checkpoint,
+		Task: func(ctx context.Context, h study.Hash) (study.Task, error) {
+			study := s.registry.byHash(h)
+			if study == nil {
+				return nil, fmt.Errorf("%w: no study %s", protocol.ErrNotFound, h)
+			}
+			a, err := study.aggregator(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return a.task, nil
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("helper: %w", err)
+	}
+	s.closers = append(s.closers, server.Close)
+	if server.Behind() {
+		c.Log.Error("what this coordinator keeps of shares was put back to an older state: no study with noise by aggregators goes on until caucus coordinator helper --reconcile")
+	}
+	helper, err := aggregators.Dial(c.Helper.Address, signer, c.Helper.Key)
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, helper.Close)
+	*s.sharing = sharing{server, helper, [2]protocol.SignerKey{signer.Key(), c.Helper.Key}}
+	return nil
+}
+
+// isShared says whether a study is one of two servers, with its plan as it was signed.
+func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan study.Plan, is bool, err error) {
+	err = c.view(ctx, func(m *study.Study) error {
+		canonical, plan, is = c.row.Plan, m.Plan, m.Plan.Noise == study.NoiseAggregators
+		return nil
+	})
+	if err == nil && is && !c.sharing.helped() {
+		err = fmt.Errorf("%w: this coordinator has no helper any more: name it in %s again", protocol.ErrHelper, ConfigFile)
+	}
+	return canonical, plan, is, err
+}
+
+// agree has the helper agree to a draft before it opens, where the study is one of two
+// servers. Without it the study stays a draft.
+func (c *runningStudy) agree(ctx context.Context) error {
+	canonical, plan, is, err := c.isShared(ctx)
+	if err != nil || !is {
+		return err
+	}
+	pool, err := readPool(ctx, c.store, plan.Pool)
+	if err != nil {
+		return err
+	}
+	err = c.sharing.helper.Bring(ctx, c.hash, canonical, pool)
+	if err == nil {
+		_, err = c.sharing.server.OpenStudy(ctx, c.hash, c.sharing.helper)
+	}
+	c.troubled(err)
+	if err != nil {
+		return fmt.Errorf("open study: it stays a draft: %w", meaning(err))
+	}
+	return nil
+}
+
+// meaning lets what an aggregator says travel to whoever calls.
+func meaning(err error) error {
+	for _, e := range []error{aggregators.ErrConflict, aggregators.ErrBehind, aggregators.ErrOrder, aggregators.ErrFailed} {
+		if errors.Is(err, e) {
+			return fmt.Errorf("%w: %w", study.ErrNotOpen, err)
+		}
+	}
+	return err
+}
+
+// troubled remembers why a study waits for its helper, for those who look at it.
+func (c *runningStudy) troubled(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.trouble = ""; errors.Is(err, protocol.ErrHelper) || errors.Is(err, protocol.ErrDenied) || errors.Is(err, aggregators.ErrBehind) {
+		c.trouble = "waits for the helper: " + err.Error()
+	}
+}
+
+// acceptance is the helper's of a study that parties may contribute to; nil of others.
+func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
+	is, over := false, c.over.Load()
+	err := c.view(ctx, func(m *study.Study) error { is = m.Plan.Noise == study.NoiseAggregators; return nil })
+	if err != nil || !is || over || !c.sharing.helped() {
+		return nil, err
+	}
+	at, err := c.sharing.server.Standing(ctx, c.hash)
+	if errors.Is(err, aggregators.ErrBehind) || at.Acceptance.Document == nil {
+		return nil, nil
+	}
+	return &pb.Signed{Document: at.Acceptance.Document, Signature: at.Acceptance.Signature}, err
+}
+
+// passing marks what may be better later: whatever the two servers do not themselves say to be
+// the end of a study.
+func passing(err error) error {
+	for _, last := range []error{aggregators.ErrFailed, aggregators.ErrConflict, aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget, privacy.ErrConflict, protocol.ErrDenied, protocol.ErrNotFound} {
+		if err == nil || errors.Is(err, last) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", protocol.ErrHelper, err)
+}
+
+// sharesReason says publicly why a study of two servers cannot be released, "" of another
+// failure.
+func sharesReason(err error) string {
+	switch {
+	case errors.Is(err, aggregators.ErrFailed):
+		return "one of the two servers ended the study without a release, because it was put back to an older state or because the two disagree: its log says which; nothing was published"
+	case errors.Is(err, aggregators.ErrConflict), errors.Is(err, aggregators.ErrOrder):
+		return "the two servers do not agree about this study: one of them was put back to an older state, or does not follow the protocol; nothing was published"
+	}
+	return ""
+}
+
+// foldShares gives all contributions to this coordinator's half, each once, has them checked
+// with the helper, and seals the study without those that both refuse. What it does is done
+// over after a kill, with the same end.
+func (c *runningStudy) foldShares(ctx context.Context, s *study.Study) error {
+	if _, _, _, err := c.isShared(ctx); err != nil {
+		return err
+	}
+	if err := c.hand(ctx); err != nil {
+		return err
+	}
+	server := c.sharing.server
+	if _, err := server.Advance(ctx, c.hash, c.sharing.helper); err != nil {
+		return passing(err)
+	}
+	m, err := server.Members(ctx, c.hash)
+	if err != nil {
+		return passing(err)
+	}
+	if len(m.Refused) > 0 {
+		if _, err := c.step(ctx, study.Refuted{Parties: m.Refused}, nil); err != nil {
+			return err
+		}
+		var state study.State
+		if err := c.view(ctx, func(now *study.Study) error { state, *s = now.State, *now; return nil }); err != nil {
+			return err
+		}
+		if state == study.Failed {
+			return c.forgetShares(ctx, "too few contributions were left")
+		}
+	}
+	if received := slices.Sorted(maps.Keys(s.Received)); len(m.Waiting) > 0 || !slices.Equal(received, m.Accepted) {
+		return fmt.Errorf("%w: %d contributions were received, both servers hold %d", aggregators.ErrConflict, len(received), len(m.Accepted))
+	}
+	_, err = c.step(ctx, study.FoldDone{Contributions: len(m.Accepted)}, nil)
+	return err
+}
+
+// handed stands in place of the sum of a study whose contributions were given to the servers:
+// the numbers are there, and here is how many.
+const handed = "given to the two servers"
+
+// hand gives contributions to this coordinator's half, a batch in one transaction, before they
+// are deleted from the store. Given twice, after a kill, they are there once.
+func (c *runningStudy) hand(ctx context.Context) error {
+	for more := true; more; {
+		var batch []contribution
+		var n int
+		err := c.store.View(ctx, func(tx Tx) (err error) {
+			if _, n, err = tx.Sum(c.hash); err == nil {
+				batch, err = tx.Unfolded(c.hash, "", c.batch)
+			}
+			return err
+		})
+		if more = len(batch) > 0; err != nil || !more {
+			return err
+		}
+		all := make([]aggregators.Upload, len(batch))
+		for i, b := range batch {
+			if sha256.Sum256(b.Body) != b.Digest {
+				return fmt.Errorf("%w: that of %s", errDamagedBody, b.Party)
+			}
+			all[i] = aggregators.Upload{Party: b.Party, Data: b.Body}
+		}
+		if err := c.sharing.server.ReceiveAll(ctx, c.hash, all); err != nil {
+			return passing(err)
+		}
+		err = c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
+			c.point("before batch folded")
+			return tx.SetSum(c.hash, []byte(handed), n+len(batch), batch)
+		})
+		if err != nil {
+			return err
+		}
+		c.point("after batch folded")
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// concludeShares has both servers release, of the set that both signed, and makes the release
+// document.
+func (c *runningStudy) concludeShares(ctx context.Context, s *study.Study, t study.Task, ledger *privacy.Ledger) (study.Release, error) {
+	fail := func(err error) (study.Release, error) { return study.Release{}, passing(err) }
+	if _, _, _, err := c.isShared(ctx); err != nil {
+		return fail(err)
+	}
+	server := c.sharing.server
+	if err := server.CloseStudy(ctx, c.hash, s.Chain.Documents()); err != nil {
+		return fail(err)
+	}
+	if released, err := server.Advance(ctx, c.hash, c.sharing.helper); err != nil || !released {
+		return fail(err)
+	}
+	o, err := server.Released(ctx, c.hash)
+	if err != nil {
+		return fail(err)
+	}
+	return study.ConcludeShares(ctx, s, t, o.Of, o.Published[:], o.Document(c.sharing.keys), ledger)
+}
+
+// forgetShares ends a study that fails at this coordinator's half, if its contributions are
+// there: they are deleted. One that nobody's were given of is left as it is, and may be
+// taken up again.
+func (c *runningStudy) forgetShares(ctx context.Context, reason string) error {
+	_, _, is, err := c.isShared(ctx)
+	if err != nil || !is {
+		return ignoreHelper(err)
+	}
+	m, err := c.sharing.server.Members(ctx, c.hash)
+	if err != nil || len(m.Accepted)+len(m.Refused)+len(m.Waiting) == 0 {
+		return ignoreHelper(err)
+	}
+	err = c.sharing.server.Cancel(ctx, c.hash, reason)
+	if errors.Is(err, aggregators.ErrFailed) {
+		return nil
+	}
+	return ignoreHelper(err)
+}
+
+// ignoreHelper: a study can be given up where its shares cannot be reached.
+func ignoreHelper(err error) error {
+	if errors.Is(err, protocol.ErrHelper) || errors.Is(err, aggregators.ErrBehind) {
+		return nil
+	}
+	return err
+}
+
+// unshared refuses to take a failed study up again of which the two servers have contributions:
+// each is checked once, and those would count whether they come again or not.
+func (c *runningStudy) unshared(ctx context.Context) error {
+	_, _, is, err := c.isShared(ctx)
+	if err != nil || !is {
+		return err
+	}
+	at, err := c.sharing.server.Standing(ctx, c.hash)
+	if err != nil {
+		return err
+	}
+	m, err := c.sharing.server.Members(ctx, c.hash)
+	if err != nil {
+		return err
+	}
+	if at.Failed != "" || at.Closed || len(m.Accepted)+len(m.Refused)+len(m.Waiting) > 0 {
+		return fmt.Errorf("amend study: %w: its contributions were given to the two servers before it failed: make a new plan", study.ErrNotOpen)
+	}
+	return nil
+}
