@@ -56,7 +56,7 @@ var rooms = map[string][]string{
 	"protocol/pb":            {},
 	"aggregator":             {"internal/database", "protocol", "protocol/pb", "study", "study/bodies", "aggregation/shares", "privacy"},
 	"agent":                  {"aggregator", "internal/folder", "dataset/files", "dataset/mapping", "internal/clock", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
-	"coordinator":            {"internal/folder", "internal/clock", "internal/database", "internal/webpage", "internal/yamlfile", "protocol", "protocol/pb", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
+	"coordinator":            {"aggregation/shares", "aggregator", "internal/folder", "internal/clock", "internal/database", "internal/webpage", "internal/yamlfile", "protocol", "protocol/pb", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
 	"helper":                 {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
 	"deploy":                 {},
 	"cmd/caucus":             nil, // anything

@@ -84,8 +84,8 @@ var mutants = []mutant{
 		found: "TestShareThroughTheDoor",
 	},
 	{
-		name: "both servers release under one id", room: "study/bodies", file: "servers.go", in: "study/simulate",
-		old: "fmt.Sprintf(\"%s/%v\", t.Output, role)", new: "fmt.Sprintf(\"%s/%v\", t.Output, role*0)",
+		name: "both servers release under one id", room: "study", file: "aggregated.go", in: "study/simulate",
+		old: "return output + \"/\" + ServerNames[server]", new: "return output + \"/\" + ServerNames[server*0]",
 		found: "TestAggregators$",
 	},
 	{

@@ -93,6 +93,18 @@ func Create(path string) error {
 	return db.Close()
 }
 
+// Copy copies the store of a server, whole and of one moment, whether it runs or not.
+func Copy(ctx context.Context, from, to string) error {
+	db, err := file.Open(from)
+	if err == nil {
+		err = errors.Join(db.Copy(ctx, to), db.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("copy store of shares: %w", err)
+	}
+	return nil
+}
+
 // Open opens a server on its files. One whose files were put back opens, and says
 // nothing but ErrBehind.
 func Open(ctx context.Context, c Config) (*Server, error) {

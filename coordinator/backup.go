@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	aggregators "caucus/aggregator"
 	"caucus/internal/database"
 	"caucus/internal/folder"
 	"caucus/privacy"
@@ -40,7 +41,8 @@ type BackupReport struct {
 // while the coordinator runs or not. The head file beside the folder is not in it:
 // it must not go back with the rest.
 //
-// The store is copied before the ledger. So the copied ledger has all that the
+// The store is copied first, then what is kept of shares, then the ledger. So what the copied
+// store has given away is in the copied shares; what it has not, it gives again. And the copied ledger has all that the
 // copied store knows of, and what it has beyond that looks like a coordinator that
 // was killed just after its ledger's commit: it asks the ledger again and gets the
 // same answer.
@@ -69,6 +71,9 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 		return fail(err)
 	}
 	if err := errors.Join(store.Copy(ctx, filepath.Join(making, storeFile)), store.Close()); err != nil {
+		return fail(err)
+	}
+	if err := c.copyShares(ctx, making); err != nil {
 		return fail(err)
 	}
 	if err := database.Check(c.path(LedgerFile)); err != nil {
@@ -124,7 +129,18 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 // process that runs or was killed leaves beside its files.
 func inBackup(name string) bool {
 	return name != "lock" && name != BackupFile && !strings.HasPrefix(name, ".") &&
-		!strings.HasPrefix(name, storeFile) && !strings.HasPrefix(name, LedgerFile)
+		!strings.HasPrefix(name, storeFile) && !strings.HasPrefix(name, LedgerFile) && !strings.HasPrefix(name, sharesFile)
+}
+
+// copyShares copies what is kept of shares, where there is a helper.
+func (c Config) copyShares(ctx context.Context, to string) error {
+	if _, err := os.Stat(c.path(sharesFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := database.Check(c.path(sharesFile)); err != nil {
+		return err
+	}
+	return aggregators.Copy(ctx, c.path(sharesFile), filepath.Join(to, sharesFile))
 }
 
 // digests makes every file of a folder durable and gives its SHA-256.

@@ -147,12 +147,12 @@ type Gossip struct {
 type Helper struct {
 	// Address is its host:port, and Key what it signs with: its operator gives both (caucus
 	// helper init prints the key). Nobody else is spoken with.
-	Address string             `yaml:"address"`
-	Key     protocol.SignerKey `yaml:"key"`
+	Address string             `yaml:"address" json:"address"`
+	Key     protocol.SignerKey `yaml:"key" json:"key"`
 	// Head is a file outside of the coordinator's folder and of its backups, which remembers
 	// how far this coordinator was with its shares: caucus coordinator helper makes it. A
 	// relative path is relative to the folder.
-	Head string `yaml:"head"`
+	Head string `yaml:"head" json:"head"`
 }
 
 // Files in a coordinator's folder.

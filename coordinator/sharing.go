@@ -185,15 +185,13 @@ func (c *runningStudy) foldShares(ctx context.Context, s *study.Study) error {
 		return passing(err)
 	}
 	if len(m.Refused) > 0 {
-		if _, err := c.step(ctx, study.Refuted{Parties: m.Refused}, nil); err != nil {
-			return err
+		if len(m.Accepted) < s.Ending().Minimum { // it is about to fail
+			if err := c.forgetShares(ctx, study.ErrTooFew.Error()); err != nil {
+				return err
+			}
 		}
-		var state study.State
-		if err := c.view(ctx, func(now *study.Study) error { state, *s = now.State, *now; return nil }); err != nil {
+		if _, err := c.step(ctx, study.Refuted{Parties: m.Refused}, nil); err != nil || s.State != study.Sealed {
 			return err
-		}
-		if state == study.Failed {
-			return c.forgetShares(ctx, "too few contributions were left")
 		}
 	}
 	if received := slices.Sorted(maps.Keys(s.Received)); len(m.Waiting) > 0 || !slices.Equal(received, m.Accepted) {

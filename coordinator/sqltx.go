@@ -518,10 +518,11 @@ func (t *sqlTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
 
 func (t *sqlTx) Drop(h study.Hash, parties []study.PartyID) error {
 	for _, p := range parties {
-		for _, table := range []string{"losses", "contributions"} {
-			if err := t.exec("DELETE FROM "+table+" WHERE study = $1 AND party = $2", h[:], p); err != nil {
-				return err
-			}
+		if _, err := t.run("DELETE FROM losses WHERE study = $1 AND party = $2", h[:], p); err != nil {
+			return err
+		}
+		if err := t.exec("DELETE FROM contributions WHERE study = $1 AND party = $2", h[:], p); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -212,7 +212,7 @@ type contributionTx interface {
 	Lost(study.Hash) (map[study.PartyID]time.Time, error)
 	// Restore keeps the body of a contribution that was lost.
 	Restore(h study.Hash, p study.PartyID, body []byte) error
-	// Drop deletes contributions that are lost, their receipts too.
+	// Drop deletes contributions, lost or not, their receipts too.
 	Drop(h study.Hash, parties []study.PartyID) error
 	// Sum is the stored sum and how many contributions are in it; nil and 0 if
 	// none. A sum that is not what was stored is errDamagedSum.

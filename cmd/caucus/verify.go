@@ -33,8 +33,8 @@ type verification struct {
 // checker is what the verb verify was told.
 type checker struct {
 	*console
-	release, pool, schema, key, profile, config string
-	how                                         reading
+	release, pool, schema, key, helper, profile, config string
+	how                                                 reading
 
 	witness *agent.Evidence // with --config
 }
@@ -70,6 +70,7 @@ protects nobody.`,
 	v.how.flags(f)
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal")
+	f.StringVar(&v.helper, "helper", "", "the helper's signing key, in hexadecimal, of a study with noise by aggregators")
 	f.StringVar(&v.profile, "profile", os.Getenv("CAUCUS_PROFILE"), "operator profile that names the key (default $CAUCUS_PROFILE)")
 	f.StringVar(&v.config, "config", "", "an agent's configuration: its key, receipts, ledger and pool")
 	return cmd
@@ -109,6 +110,16 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 		}
 		site := v.witness.Site(ctx, r)
 		k.Site = &site
+		if pinned := c.Policy.Helper.Signing; pinned != (protocol.SignerKey{}) {
+			k.Helper, k.HelperFrom = &pinned, "from "+v.config
+		}
+	}
+	if v.helper != "" {
+		var key protocol.SignerKey
+		if err := key.UnmarshalText([]byte(v.helper)); err != nil {
+			return k, usagef("--helper: %v", err)
+		}
+		k.Helper, k.HelperFrom = &key, "--helper"
 	}
 	switch {
 	case v.key != "":
@@ -198,8 +209,11 @@ func (d verification) writeText(w io.Writer) error {
 	m := d.Manifest
 	fmt.Fprintf(w, "%s: %s by %s, %d of %d parties\n", d.Release, m.Kind, m.Mechanism, m.Parties, len(m.Contributed)+len(m.Missing))
 	by := "the coordinator"
-	if m.Noise == study.NoiseSite {
+	switch m.Noise {
+	case study.NoiseSite:
 		by = "each site"
+	case study.NoiseAggregators:
+		by = "the coordinator and a helper, each in full"
 	}
 	fmt.Fprintf(w, "It claims that each %s is hidden at ε = %g, δ = %g; noise added by %s\n", m.Unit, m.Epsilon, m.Delta, by)
 	for _, t := range verdictTitles {

@@ -63,7 +63,9 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 		}
 		want.Published = append(want.Published, b)
 	}
-	want.Ledger = r.Ledger[:len(published):len(published)] // held against what was published already
+	if len(published) > 0 {
+		want.Ledger, want.Aggregated = r.Ledger[:len(r.Costs):len(r.Costs)], r.Aggregated // held against what was published already
+	}
 	if want.Forecast, err = study.ForecastOf(t, p.Size(want.Parties)); err != nil {
 		want.Forecast = nil // this mechanism has none
 	}

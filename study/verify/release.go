@@ -21,6 +21,10 @@ type Known struct {
 	// those of Site are taken.
 	Keys     *protocol.Keys
 	KeysFrom string
+	// Helper is the key of the second server of a study with noise by aggregators, from
+	// somebody other than the release; HelperFrom says who.
+	Helper     *protocol.SignerKey
+	HelperFrom string
 	// Site is what a party of the study kept of it, nil where no party verifies.
 	Site *Site
 }
@@ -44,6 +48,7 @@ func Release(r protocol.SignedRelease, k Known) []Finding {
 		f.add(Fails, "plan", "no coordinator or agent runs it: %v", err)
 	}
 	f.ending(r.Release, p, k.Keys)
+	f = append(f, k.helper(r.Release)...)
 	switch {
 	case k.Pool == nil && p.Simulated: // whatever the pool is
 		f.add(Fails, "simulated", "this release is simulated, and protects nobody")

@@ -244,13 +244,17 @@ func (f *findings) cost(got, want study.ReleaseCost) {
 // published: the aggregator's publications and the lines of its ledger.
 func (f *findings) published(r study.Release, p study.Plan) []privacy.Published {
 	if r.Simulated || p.Simulated {
-		f.claims("published", len(r.Published) == 0 && len(r.Sum) == 0 && len(r.Ledger) == 0, "a simulated release carries a ledger's publications: it was put together from two")
+		f.claims("published", r.Aggregated == nil && len(r.Published) == 0 && len(r.Sum) == 0 && len(r.Ledger) == 0, "a simulated release carries a ledger's publications: it was put together from two")
 		return nil
 	}
 	if p.Noise == study.NoiseSite {
-		f.claims("ledger", len(r.Published) == 0 && len(r.Ledger) == 0, "each party released its own part, but the release names entries of a ledger of the coordinator")
+		f.claims("ledger", len(r.Published) == 0 && len(r.Ledger) == 0 && r.Aggregated == nil, "each party released its own part, but the release names entries of a ledger of the coordinator")
 		return nil
 	}
+	if p.Noise == study.NoiseAggregators {
+		return f.shared(r, p)
+	}
+	f.claims("servers", r.Aggregated == nil, "it says what two servers signed, of a study that one server or each site released")
 	if !f.claims("published", len(r.Published) == len(r.Costs) && len(r.Ledger) == len(r.Costs), "of %d publications the release holds %d, with %d lines of the coordinator's ledger: what was published cannot be checked", len(r.Costs), len(r.Published), len(r.Ledger)) {
 		return nil
 	}
@@ -341,6 +345,10 @@ func (f *findings) words(r study.Release, p study.Plan) {
 		f.add(Word, "noise", "that the noise was drawn at random from this law, once, and that nobody kept the sum without it: what was published looks the same with noise of another making")
 		f.add(Word, "parties", "that the sum is over the contributions of exactly these %d parties, each counted once: a party can show by its receipt that it contributed, not that it is in the sum", r.Parties)
 		f.add(Trust, "coordinator", "what the coordinator does with the parties' contributions, which it receives without noise")
+	} else if p.Noise == study.NoiseAggregators {
+		f.add(Word, "noise", "of both servers: that each drew its noise at random from this law, once. The noise of either alone carries ε: it is enough that one of them is honest")
+		f.add(Word, "parties", "of both servers: that the set of these %d parties is what each added up. A party finds its own contribution among the members that both signed", r.Parties)
+		f.add(Trust, "servers", "that coordinator and helper do not work together: both at once learn every contribution, and what they proved of it binds nobody")
 	} else {
 		f.add(Word, "parties", "that the sum is over the contributions of exactly these %d parties, each counted once. No dishonesty in this can weaken the guarantee: each part was noisy before it left", r.Parties)
 		f.add(Trust, "noise", "that each party's own agent drew its noise at random: a party answers for itself, and its ledger (caucus ledger verify) holds the charge")

@@ -1,0 +1,153 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// shared are the publications of two servers, each its share of the sum: what each signed, that
+// both agreed to this plan under one noise before it opened, and that both signed the set.
+func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
+	const about = "servers"
+	start := len(*f)
+	a := r.Aggregated
+	if !f.claims(about, a != nil, "two servers released it, but nothing that they signed is in it") {
+		return nil
+	}
+	if !f.claims("published", len(r.Costs) == 1 && len(r.Published) == study.Servers && len(r.Ledger) == 1, "two servers release one share each, and the coordinator's ledger has one line of it: the release holds %d publications and %d lines", len(r.Published), len(r.Ledger)) {
+		return nil
+	}
+	var keys [study.Servers]protocol.SignerKey
+	for i, text := range a.Keys {
+		err := keys[i].UnmarshalText([]byte(text))
+		f.claims(about, err == nil && keys[i].String() == text, "the %s's key is not written as keys are", study.ServerNames[i])
+	}
+	f.claims(about, keys[0] != keys[1], "both servers have one key: a coordinator that is its own helper saw every contribution")
+	if len(*f) > start {
+		return nil
+	}
+	f.accepted(r, p, keys)
+	f.set(r, p, keys)
+	var out []privacy.Published
+	for i, b := range r.Published {
+		share := protocol.Share{Plan: r.PlanHash, Role: study.ServerNames[i], Set: study.HashOf(a.Set), Published: b}
+		document, err := json.Marshal(share)
+		if err == nil {
+			err = keys[i].Verify(protocol.ShareDocument, document, a.Shares[i])
+		}
+		f.claims("published", err == nil, "the %s did not sign what is said to be its release of this set", study.ServerNames[i])
+		x, err := privacy.ParsePublished(b)
+		if err != nil {
+			f.add(Fails, "published", "the %s's release: %v", study.ServerNames[i], err)
+			continue
+		}
+		want := r.Costs[0]
+		f.claims("published", x.ID == study.ReleaseID(r.PlanHash, study.ShareOutput(want.Output, i)), "the %s's release is of another study, output or server", study.ServerNames[i])
+		f.claims("published", x.Residues != nil, "the %s's release is no share of a sum", study.ServerNames[i])
+		f.cost(study.CostOf(want.Output, x.Mechanism, x.Parameters, x.Bound, x.Cost, p), want)
+		out = append(out, x)
+	}
+	if len(*f) > start || len(out) != study.Servers {
+		return nil
+	}
+	line := r.Ledger[0]
+	if err := line.Check(); err != nil {
+		f.add(Fails, "ledger", "line %d: %v", line.Sequence, err)
+		return nil
+	}
+	if err := line.Answers(out[0]); err != nil {
+		f.add(Fails, "ledger", "%v", err)
+		return nil
+	}
+	f.add(Holds, about, "coordinator (key %s) and helper (key %s) each signed that they release under this plan's noise, and committed to the key that contributions are checked under, before the study opened", keys[0], keys[1])
+	f.add(Holds, about, "both signed that they release the sum of exactly the contributions of these %d parties, and each signed its release of that set", r.Parties)
+	f.add(Holds, "published", "%s: a share of %d noisy integers from each server, either of which costs what its noise proves under its bound; they add up to the sum with both noises", r.Costs[0].Output, out[0].Len())
+	f.add(Holds, "ledger", "the coordinator's ledger charged its share in entry %d, whose hash covers it, its cost and the coordinator's totals: %s. The helper's own ledger has its share", line.Sequence, line.Hash)
+	return out
+}
+
+// accepted: both servers agreed to the plan, the helper to the coordinator's acceptance.
+func (f *findings) accepted(r study.Release, p study.Plan, keys [study.Servers]protocol.SignerKey) {
+	const about = "servers"
+	for i, signed := range r.Aggregated.Acceptances {
+		var said protocol.Acceptance
+		name := study.ServerNames[i]
+		if err := protocol.Signed(signed).Read(keys[i], protocol.AcceptanceDocument, &said); err != nil {
+			f.add(Fails, about, "the %s's acceptance: %v", name, err)
+			continue
+		}
+		f.claims(about, canonical(said, signed.Document), "the %s's acceptance is not written in the canonical way", name)
+		f.claims(about, said.Plan == r.PlanHash && said.Role == name, "the %s's acceptance is of another plan or role", name)
+		f.claims(about, said.Terms == p.TermsDigest, "the %s agreed to other noise than the plan's", name)
+		f.claims(about, said.Commitment != study.Hash{}, "the %s committed to no verify key", name)
+		if i == 1 {
+			first := protocol.Signed(r.Aggregated.Acceptances[0]).Digest()
+			f.claims(about, said.Coordinator != nil && *said.Coordinator == first, "the helper agreed with another acceptance of the coordinator's")
+		} else {
+			f.claims(about, said.Coordinator == nil && said.Sealing == nil, "the coordinator's acceptance says what only a helper's does")
+		}
+	}
+}
+
+// canonical says whether a document is written as it is signed.
+func canonical(said any, document []byte) bool {
+	b, err := json.Marshal(said)
+	return err == nil && bytes.Equal(b, document)
+}
+
+// set: both servers signed the set, which is of the release's parties, weight and amendments, to
+// the last contribution, and has the minimum in force.
+func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protocol.SignerKey) {
+	const about = "set"
+	a := r.Aggregated
+	var said protocol.Set
+	for i, signature := range a.Sets {
+		said = protocol.Set{}
+		if err := (protocol.Signed{Document: a.Set, Signature: signature}).Read(keys[i], protocol.SetDocument, &said); err != nil {
+			f.add(Fails, about, "the %s did not sign the set: %v", study.ServerNames[i], err)
+			return
+		}
+	}
+	f.claims(about, canonical(said, a.Set), "it is not written in the canonical way")
+	f.claims(about, said.Plan == r.PlanHash && said.Helper == protocol.Signed(a.Acceptances[1]).Digest(), "it is of another plan, or was agreed on under another acceptance of the helper's")
+	f.claims(about, said.Contributions == int64(r.Parties) && said.Weight == r.Weight, "both servers signed a set of %d contributions over %d ballots or records, the manifest says %d over %d", said.Contributions, said.Weight, r.Parties, r.Weight)
+	if f.claims(about, len(a.Members) == len(r.Contributed), "it names %d contributions of %d parties", len(a.Members), len(r.Contributed)) {
+		members := protocol.NewMembers()
+		for i, party := range r.Contributed {
+			members.AddMember(party, a.Members[i])
+		}
+		f.claims(about, slices.IsSorted(r.Contributed) && members.Digest() == said.Members, "both servers signed the set of other parties or contributions than the release names")
+	}
+	same := len(said.Amendments) == len(r.Amendments)
+	for i := range said.Amendments {
+		same = same && bytes.Equal(said.Amendments[i], r.Amendments[i].Document)
+	}
+	f.claims(about, same, "both servers signed other amendments than the release names")
+	least, err := said.Minimum(p)
+	f.claims(about, err == nil && said.Contributions >= int64(least), "it has %d contributions, its amendments and the plan ask for %d (%v)", said.Contributions, least, err)
+	for i, party := range a.Refused {
+		f.claims(about, slices.Contains(r.Missing, party) && (i == 0 || a.Refused[i-1] < party), "%s is said to be refused, and is not among the missing, or is named twice", party)
+	}
+}
+
+// helper says whose key the helper's is, as far as somebody other than the release knows.
+func (k Known) helper(r study.Release) (f findings) {
+	if r.Aggregated == nil {
+		return nil
+	}
+	key := r.Aggregated.Keys[1]
+	switch {
+	case k.Helper == nil:
+		f.add(Trust, "helper", "that key %s belongs to an organisation other than the coordinator's: the file says so itself. Compare it with the helper in an agent's policy, or give --helper", key)
+	case k.Helper.String() != key:
+		f.add(Fails, "helper", "its helper signed with key %s, which is not the helper's, %s (%s)", key, *k.Helper, k.HelperFrom)
+	default:
+		f.add(Holds, "helper", "its helper signed with the key that was pinned (%s)", k.HelperFrom)
+	}
+	return f
+}
