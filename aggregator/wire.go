@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
@@ -303,10 +304,23 @@ func (r *Remote) Close() error { return r.connection.Close() }
 
 // Bring brings a plan and its pool to the helper, where it does not have them.
 func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []byte) error {
+	r.wake(ctx)
 	if err := r.bring(ctx, plan, canonical, pool); err != nil {
 		return fmt.Errorf("bring plan %s: %w", plan, asError(err))
 	}
 	return nil
+}
+
+// wake tries to connect now where that failed a while ago: a person asks, and has just started
+// the helper, say.
+func (r *Remote) wake(ctx context.Context) {
+	if r.connection.GetState() != connectivity.TransientFailure {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, 2*time.Second)
+	defer stop()
+	r.connection.ResetConnectBackoff()
+	r.connection.WaitForStateChange(ctx, connectivity.TransientFailure)
 }
 
 func (r *Remote) bring(ctx context.Context, plan study.Hash, canonical, pool []byte) error {

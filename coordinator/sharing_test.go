@@ -1,0 +1,388 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	aggregators "caucus/aggregator"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/helper"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/verify"
+)
+
+// sharedWorld is a coordinator with a helper beside it, each a process's worth of its own, over
+// mutual TLS on loopback.
+type sharedWorld struct {
+	*world
+	helper  helper.Config
+	stopped func() // of the helper; nil: it does not run
+	pool    []byte
+	plan    study.Plan
+	task    study.Task
+}
+
+func newSharedWorld(t testing.TB, parties int, change func(*study.Plan)) *sharedWorld {
+	t.Helper()
+	w := &sharedWorld{}
+	dir := filepath.Join(t.TempDir(), "helper")
+	pins := must(helper.Init(helper.InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
+	w.helper = must(helper.LoadConfig(dir))
+	w.helper.Policy.Study[privacy.Party] = privacy.Budget{Epsilon: 8, Delta: 1e-6}
+	w.helper.Policy.MinimumParties = 2
+	w.world = newWorld(t, nil)
+	w.stop() // it had no helper; now it gets one
+	must(0, w.startHelperFor(must(MakeHelper(w.config.Dir, "", "")).Key))
+	report := must(MakeHelper(w.config.Dir, w.helper.Listen, pins.Signing.String()))
+	w.config.Helper = *report.Helper
+	w.start()
+	w.operator.Close()
+	w.operator = w.dial(must(protocol.LoadIdentity(filepath.Join(w.config.Dir, OperatorFile))))
+	t.Cleanup(w.stopHelper)
+
+	roster := names(parties)
+	for _, p := range roster {
+		w.enrol(string(p))
+	}
+	w.pool = poolOf(30)
+	p := planOf(roster, w.pool, w.clock.Now().Add(time.Hour))
+	if p.Noise = study.NoiseAggregators; change != nil {
+		change(&p)
+	}
+	w.plan = withTerms(p, w.pool)
+	w.task = must(newAggregator(w.plan, w.pool)).task
+	return w
+}
+
+func (w *sharedWorld) startHelperFor(key protocol.SignerKey) error {
+	w.helper.Coordinator = key
+	return w.startHelper()
+}
+
+func (w *sharedWorld) startHelper() error {
+	w.helper.Log = slog.New(slog.NewJSONHandler(w.log, nil))
+	s, err := helper.New(w.helper)
+	if err != nil {
+		return err
+	}
+	w.helper.Listen = s.Addr() // the same after a restart
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	w.stopped = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			w.t.Errorf("helper: %v", err)
+		}
+	})
+	return nil
+}
+
+func (w *sharedWorld) stopHelper() {
+	if w.stopped != nil {
+		w.stopped()
+	}
+}
+
+// uploads are what parties send, sealed to the helper as its acceptance says.
+func (w *sharedWorld) uploads(s protocol.Study) (all [][]byte) {
+	w.t.Helper()
+	pins := must(helper.ReadPins(w.helper))
+	sealing := must(aggregators.CheckAcceptance(w.task, s.Helper, aggregators.Pins{Signing: pins.Signing, Sealing: pins.Sealing}, w.server.signer.Key()))
+	for i, p := range w.plan.Roster {
+		all = append(all, must(aggregators.Contribute(w.task, p, inputs(w.task, i), sealing)))
+	}
+	return all
+}
+
+// inputs are a party's records.
+func inputs(task study.Task, i int) study.Inputs {
+	r := rand.New(rand.NewPCG(7, uint64(i)))
+	var text strings.Builder
+	text.WriteString("a,b,y\n")
+	for range 20 {
+		fmt.Fprintf(&text, "%g,%g,%s\n", 10*r.Float64(), r.Float64(), []string{"no", "yes"}[r.IntN(2)])
+	}
+	encoded, _, err := task.Plan().Schema.EncodeLabelled(must(dataset.ReadCSV(strings.NewReader(text.String()), dataset.Format{})))
+	must(0, err)
+	return study.Inputs{Records: encoded, ShardKey: fmt.Append(nil, i), Rng: r}
+}
+
+// opened is the study as parties see it.
+func (w *sharedWorld) opened() protocol.Study {
+	w.t.Helper()
+	w.world.open(w.plan, w.pool)
+	return must(w.parties["p0"].Study(context.Background(), w.plan.Name))
+}
+
+// verified is the release, with nothing in it that fails.
+func (w *sharedWorld) verified() study.Release {
+	w.t.Helper()
+	r := must(w.operator.Release(context.Background(), w.plan.Name))
+	pins := must(helper.ReadPins(w.helper))
+	for _, f := range verify.Release(r, verify.Known{Pool: poolUnder(w.plan, w.pool), Keys: &w.server.keys, KeysFrom: "test", Helper: &pins.Signing, HelperFrom: "test"}) {
+		if f.Verdict == verify.Fails {
+			w.t.Errorf("%s: %s", f.About, f.Says)
+		}
+	}
+	return r.Release
+}
+
+func poolUnder(p study.Plan, data []byte) *auxdata.Pool {
+	pool, _, err := auxdata.New(p.Schema, p.Map, must(auxdata.ReadCSV(data, p.Pool)))
+	must(0, err)
+	return pool
+}
+
+// TestShared: a study of two servers goes through its life: the helper agrees before it opens,
+// what does not check is refused by both and named, and one release carries both servers'
+// shares and signatures, which verify adds up.
+func TestShared(t *testing.T) {
+	ctx := context.Background()
+	w := newSharedWorld(t, 4, nil)
+	s := w.opened()
+	all := w.uploads(s)
+	all[2][40] ^= 1 // a party's own part is not what it proved
+	for i, p := range w.plan.Roster {
+		receipt := must(w.parties[string(p)].Contribute(ctx, s.Hash, all[i]))
+		again := must(w.parties[string(p)].Contribute(ctx, s.Hash, all[i]))
+		if string(receipt.Document) != string(again.Document) {
+			t.Errorf("%s got two receipts", p)
+		}
+	}
+	w.wait("trial", study.Released)
+	r := w.verified()
+	if fmt.Sprint(r.Contributed, r.Missing, r.Aggregated.Refused) != "[p0 p1 p3] [p2] [p2]" {
+		t.Errorf("contributed %v, missing %v, refused %v", r.Contributed, r.Missing, r.Aggregated.Refused)
+	}
+	if bodies, sums := w.stored(); bodies != 0 || sums != 0 {
+		t.Errorf("of a study that is over %d bodies and %d sums are stored", bodies, sums)
+	}
+	if n := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 1 {
+		t.Errorf("the coordinator's ledger has %d entries", n)
+	}
+	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, []byte("else")); !errors.Is(err, study.ErrOtherBytes) {
+		t.Errorf("another contribution after the release: %v", err)
+	}
+}
+
+// TestSharedLeaves: whatever is changed in what a release says of its two servers, it does not
+// verify.
+func TestSharedLeaves(t *testing.T) {
+	ctx := context.Background()
+	w := newSharedWorld(t, 3, nil)
+	s := w.opened()
+	all := w.uploads(s)
+	all[2][40] ^= 1
+	for i, p := range w.plan.Roster {
+		must(w.parties[string(p)].Contribute(ctx, s.Hash, all[i]))
+	}
+	w.wait("trial", study.Released)
+	good := w.verified()
+	pool := poolUnder(w.plan, w.pool)
+	fails := func(what string, change func(r *study.Release)) {
+		t.Helper()
+		r := good
+		a := *good.Aggregated
+		a.Members, a.Refused = slices.Clone(a.Members), slices.Clone(a.Refused)
+		r.Published = slices.Clone(r.Published)
+		r.Aggregated = &a
+		change(&r)
+		if !verify.AnyFails(verify.Claims(r, pool)) {
+			t.Errorf("%s: it verifies", what)
+		}
+	}
+	flip := func(b []byte) []byte {
+		b = slices.Clone(b)
+		b[len(b)/2] ^= 1
+		return b
+	}
+	for i := range 2 {
+		fails("an acceptance", func(r *study.Release) {
+			r.Aggregated.Acceptances[i].Document = flip(r.Aggregated.Acceptances[i].Document)
+		})
+		fails("an acceptance's signature", func(r *study.Release) {
+			r.Aggregated.Acceptances[i].Signature = flip(r.Aggregated.Acceptances[i].Signature)
+		})
+		fails("a set's signature", func(r *study.Release) { r.Aggregated.Sets[i] = flip(r.Aggregated.Sets[i]) })
+		fails("a share's signature", func(r *study.Release) { r.Aggregated.Shares[i] = flip(r.Aggregated.Shares[i]) })
+		fails("a share", func(r *study.Release) { r.Published[i] = flip(r.Published[i]) })
+		fails("a key", func(r *study.Release) { r.Aggregated.Keys[i] = strings.ToUpper(r.Aggregated.Keys[i]) })
+		fails("one server twice", func(r *study.Release) {
+			r.Published[i], r.Aggregated.Shares[i] = r.Published[1-i], r.Aggregated.Shares[1-i]
+		})
+	}
+	fails("the set", func(r *study.Release) { r.Aggregated.Set = flip(r.Aggregated.Set) })
+	fails("a member", func(r *study.Release) { r.Aggregated.Members[0][3] ^= 1 })
+	fails("members in another order", func(r *study.Release) { slices.Reverse(r.Aggregated.Members) })
+	fails("a member less", func(r *study.Release) { r.Aggregated.Members = r.Aggregated.Members[1:] })
+	fails("somebody refused who contributed", func(r *study.Release) { r.Aggregated.Refused = []study.PartyID{"p0"} })
+	fails("somebody refused twice", func(r *study.Release) { r.Aggregated.Refused = []study.PartyID{"p2", "p2"} })
+	fails("nothing of the servers", func(r *study.Release) { r.Aggregated = nil })
+	fails("one publication", func(r *study.Release) { r.Published = r.Published[:1] })
+	fails("another party", func(r *study.Release) {
+		r.Contributed, r.Missing = []study.PartyID{"p0", "p2"}, []study.PartyID{"p1"}
+	})
+	// Another helper than the one that is pinned.
+	other := must(protocol.NewSigner()).Key()
+	signed := must(w.operator.Release(ctx, "trial"))
+	if !verify.AnyFails(verify.Release(signed, verify.Known{Pool: pool, Helper: &other})) {
+		t.Error("a helper that nobody pinned: it verifies")
+	}
+}
+
+// TestHelperDown: without its helper a study stays a draft, and a sealed one waits, each with
+// the reason shown; both go on by themselves once it runs, and kills of either lose nothing.
+func TestHelperDown(t *testing.T) {
+	ctx := context.Background()
+	w := newSharedWorld(t, 3, nil)
+	w.stopHelper()
+	must(0, w.operator.UploadPool(ctx, w.plan.Pool, w.pool))
+	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical())))
+	if _, err := w.operator.Open(ctx, "trial"); err == nil || !strings.Contains(err.Error(), "it stays a draft") || !strings.Contains(err.Error(), "the helper is not available") {
+		t.Errorf("opened without a helper: %v", err)
+	}
+	if s := must(w.operator.Study(ctx, "trial")); s.State != study.InDraft || !strings.Contains(s.Reason, "waits for the helper") {
+		t.Errorf("it is %s: %q", s.State, s.Reason)
+	}
+	must(0, w.startHelper())
+	s := w.opened()
+	if s.Reason != "" {
+		t.Errorf("an open study still says %q", s.Reason)
+	}
+	all := w.uploads(s)
+	w.stopHelper()
+	for i, p := range w.plan.Roster {
+		must(w.parties[string(p)].Contribute(ctx, s.Hash, all[i]))
+	}
+	for w.wait("trial", study.Sealed).Reason == "" { // it tries
+		time.Sleep(5 * time.Millisecond)
+	}
+	w.stop()
+	w.start()
+	must(0, w.startHelper())
+	w.clock.add(2 * lastWait)
+	w.wait("trial", study.Released)
+	if r := w.verified(); r.Parties != 3 {
+		t.Errorf("released of %d", r.Parties)
+	}
+}
+
+// TestSharedRefusals: what cannot be carried to its end is refused before parties see it.
+func TestSharedRefusals(t *testing.T) {
+	ctx := context.Background()
+	w := newSharedWorld(t, 3, nil)
+	w.stopHelper()
+	w.helper.Policy.MinimumParties = 3
+	must(0, w.startHelper())
+	must(0, w.operator.UploadPool(ctx, w.plan.Pool, w.pool))
+	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical())))
+	if _, err := w.operator.Open(ctx, "trial"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "minimum_parties: this helper asks for 3") {
+		t.Errorf("opened against the helper's policy: %v", err)
+	}
+	w.stop()
+	w.config.Helper = Helper{}
+	w.start()
+	p := w.plan
+	p.Name = "without"
+	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical())); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "caucus coordinator helper") {
+		t.Errorf("created without a helper: %v", err)
+	}
+	if _, err := w.operator.Open(ctx, "trial"); err == nil || !strings.Contains(err.Error(), "no helper any more") {
+		t.Errorf("opened without a helper: %v", err)
+	}
+}
+
+// TestSharedEndings: closing, a lowered minimum, a study that failed with too few and is taken up
+// again, and a cancelled one.
+func TestSharedEndings(t *testing.T) {
+	ctx := context.Background()
+	t.Run("closed at an amended minimum", func(t *testing.T) {
+		w := newSharedWorld(t, 4, func(p *study.Plan) { p.Minimum, p.Floor = 4, 2 })
+		s := w.opened()
+		all := w.uploads(s)
+		for i := range 2 {
+			must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, all[i]))
+		}
+		if _, err := w.operator.CloseStudy(ctx, "trial"); !errors.Is(err, study.ErrTooFew) {
+			t.Errorf("closed with too few: %v", err)
+		}
+		must(w.operator.Amend(ctx, "trial", protocol.AmendOptions{Minimum: 2}))
+		must(w.operator.CloseStudy(ctx, "trial"))
+		w.wait("trial", study.Released)
+		if r := w.verified(); r.Parties != 2 || len(r.Amendments) != 1 {
+			t.Errorf("released of %d after %d amendments", r.Parties, len(r.Amendments))
+		}
+	})
+	t.Run("failed, and taken up again", func(t *testing.T) {
+		w := newSharedWorld(t, 3, nil)
+		s := w.opened()
+		all := w.uploads(s)
+		must(w.parties["p0"].Contribute(ctx, s.Hash, all[0]))
+		w.clock.add(2 * time.Hour)
+		w.wait("trial", study.Failed)
+		must(w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}))
+		for i := range 3 {
+			must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, all[i]))
+		}
+		w.wait("trial", study.Released)
+		if r := w.verified(); r.Parties != 3 {
+			t.Errorf("released of %d", r.Parties)
+		}
+	})
+	t.Run("too few are left", func(t *testing.T) {
+		w := newSharedWorld(t, 2, nil)
+		s := w.opened()
+		all := w.uploads(s)
+		all[1][40] ^= 1
+		for i := range 2 {
+			must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, all[i]))
+		}
+		if s := w.wait("trial", study.Failed, study.Released); s.State != study.Failed || !strings.Contains(s.Reason, "both servers refused what 1 sent") {
+			t.Errorf("it is %s: %s", s.State, s.Reason)
+		}
+		if n := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 0 {
+			t.Errorf("the coordinator's ledger has %d entries", n)
+		}
+		if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err, study.ErrNotOpen) {
+			t.Errorf("taken up again after its contributions were given away: %v", err)
+		}
+	})
+	t.Run("cancelled while it waits", func(t *testing.T) {
+		w := newSharedWorld(t, 2, nil)
+		s := w.opened()
+		all := w.uploads(s)
+		w.stopHelper()
+		for i := range 2 {
+			must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, all[i]))
+		}
+		for w.wait("trial", study.Sealed).Reason == "" {
+			time.Sleep(5 * time.Millisecond)
+		}
+		for {
+			_, err := w.operator.Cancel(ctx, "trial", "no need")
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, protocol.ErrBusy) {
+				t.Fatal(err)
+			}
+		}
+		m := must(w.server.sharing.server.Standing(ctx, s.Hash))
+		if m.Failed == "" {
+			t.Error("its shares are still there")
+		}
+	})
+}
