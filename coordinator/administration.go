@@ -293,9 +293,6 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err := protocol.CheckName(plan.Name); err != nil {
 		return refuse("%v", err)
 	}
-	if plan.Noise == study.NoiseAggregators {
-		return refuse("noise: this coordinator has no helper: use %q, or %q where the parties trust it", study.NoiseSite, study.NoiseCoordinator)
-	}
 	if least := plan.LeastSites(); least < s.config.MinimumParties {
 		return refuse("minimum: with %d it could be sealed: this coordinator runs no study with less than %d contributions", least, s.config.MinimumParties)
 	}
@@ -303,7 +300,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 		return refuse("deadline: %s is over by the coordinator's clock (%s)", plan.Deadline.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	if plan.Noise == study.NoiseAggregators && !s.sharing.helped() {
-		return refuse("noise: %q needs a helper, a second server that another organisation runs, and this coordinator has none: caucus coordinator helper says how; or use %q, or %q where the parties trust the coordinator", plan.Noise, study.NoiseSite, study.NoiseCoordinator)
+		return refuse("noise: this coordinator has no helper, the second server that another organisation runs: caucus coordinator helper names one; or use %q, or %q where the parties trust the coordinator", study.NoiseSite, study.NoiseCoordinator)
 	}
 	data, err := readPool(ctx, s.store, plan.Pool)
 	if err != nil {
