@@ -17,10 +17,10 @@ func newHelper(c *console) *cobra.Command {
 
 // helperDocument is the JSON document of helper init and show.
 type helperDocument struct {
-	Dir    string      `json:"dir"`
-	Config string      `json:"config"`
-	Head   string      `json:"head"`
-	Pins   helper.Pins `json:"pins"`
+	Dir    string `json:"dir"`
+	Config string `json:"config"`
+	Head   string `json:"head"`
+	helper.Pins
 	// Coordinator is the key that is pinned, "" where none is yet.
 	Coordinator string `json:"coordinator"`
 }
@@ -109,8 +109,8 @@ killed at any time: what it had said is on the disk, and it goes on from there.`
 				return err
 			}
 			document := struct {
-				Address string      `json:"address"`
-				Pins    helper.Pins `json:"pins"`
+				Address string `json:"address"`
+				helper.Pins
 			}{server.Addr(), server.Pins()}
 			if err := c.print(document, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "listening on %s\n", document.Address)

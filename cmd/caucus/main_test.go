@@ -65,6 +65,10 @@ func setup(e *testscript.Env) error {
 		return err
 	}
 	e.Setenv("PORT", port)
+	if port, err = freePort(); err != nil {
+		return err
+	}
+	e.Setenv("HELPERPORT", port)
 	e.Setenv("CAUCUS_DATA", os.Getenv("CAUCUS_DATA"))
 	group, err := hospitals(e.WorkDir)
 	if err != nil {

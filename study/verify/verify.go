@@ -346,8 +346,8 @@ func (f *findings) words(r study.Release, p study.Plan) {
 		f.add(Word, "parties", "that the sum is over the contributions of exactly these %d parties, each counted once: a party can show by its receipt that it contributed, not that it is in the sum", r.Parties)
 		f.add(Trust, "coordinator", "what the coordinator does with the parties' contributions, which it receives without noise")
 	} else if p.Noise == study.NoiseAggregators {
-		f.add(Word, "noise", "of both servers: that each drew its noise at random from this law, once. The noise of either alone carries ε: it is enough that one of them is honest")
-		f.add(Word, "parties", "of both servers: that the set of these %d parties is what each added up. A party finds its own contribution among the members that both signed", r.Parties)
+		f.add(Word, "noise", "and the helper's: that each drew its noise at random from this law, once. The noise of either alone carries ε: it is enough that one of them is honest")
+		f.add(Word, "parties", "and the helper's: that the set of these %d parties is what each added up. A party finds its own contribution among the members that both signed", r.Parties)
 		f.add(Trust, "servers", "that coordinator and helper do not work together: both at once learn every contribution, and what they proved of it binds nobody")
 	} else {
 		f.add(Word, "parties", "that the sum is over the contributions of exactly these %d parties, each counted once. No dishonesty in this can weaken the guarantee: each part was noisy before it left", r.Parties)
