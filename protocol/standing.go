@@ -28,7 +28,7 @@ var waitWords = map[Wait]string{
 	WaitSource:   "nobody there has declared the source that it asks for",
 	WaitDeclined: "it takes no part: its policy or its ledger does not allow it, or a person there refused",
 	WaitClock:    "its clock and the coordinator's are more than an hour apart",
-	WaitHelper:   "it has no acceptance of this study by the helper that its policy names, which this coordinator passes on: is it the same helper, with the same keys?",
+	WaitHelper:   "the acceptance that it gets from here is not by the helper and the keys that its policy names, or there is none",
 	WaitDeadline: "too little time is left before the deadline for it to prepare",
 }
 
