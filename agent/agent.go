@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -131,7 +130,11 @@ func (a *Agent) Run(ctx context.Context) error {
 			a.log.Warn(f.Says, "about", f.About)
 		}
 	}
-	failures := 0
+	pace := pace{poll: a.state.config.Poll, most: a.state.config.MaxBackoff, jitter: a.jitter}
+	if !a.clock.Sleep(ctx, pace.first()) {
+		a.log.Info("agent stopped")
+		return nil
+	}
 	for {
 		err := a.Round(ctx)
 		if ctx.Err() != nil {
@@ -139,14 +142,12 @@ func (a *Agent) Run(ctx context.Context) error {
 			return nil
 		}
 		a.polled(ctx, err)
-		wait := a.jitter(a.state.config.Poll)
+		failed := pace.failures
+		wait := pace.next(err == nil)
 		if err != nil {
-			wait = backoff(failures, a.state.config.MaxBackoff)
-			failures++
 			a.log.Warn(advice(err), "error", err, "wait", wait.Round(time.Millisecond))
-		} else if failures > 0 {
-			a.log.Info("the coordinator can be reached again", "attempts", failures)
-			failures = 0
+		} else if failed > 0 {
+			a.log.Info("the coordinator can be reached again", "attempts", failed)
 		}
 		a.prepareUntilPoll(ctx, wait)
 	}
@@ -194,19 +195,6 @@ func advice(err error) string {
 	}
 	return "the coordinator cannot be reached; nothing is lost, the agent tries again"
 }
-
-// firstBackoff is the wait after the first failure: long enough for a restart
-// of a coordinator not to be noticed by more than a few attempts.
-const firstBackoff = time.Second
-
-// backoff doubles with each failure up to most, and is drawn from its upper
-// half.
-func backoff(failures int, most time.Duration) time.Duration {
-	return jitter(min(firstBackoff<<min(failures, 20), most))
-}
-
-// jitter is uniform in [d/2, d].
-func jitter(d time.Duration) time.Duration { return d - rand.N(d/2+1) }
 
 // Round asks for studies once and takes each as far as it goes now: what is to
 // be prepared leaves later, see Finish. It returns an

@@ -303,24 +303,20 @@ func TestPatience(t *testing.T) {
 	if err := a.Round(context.Background()); !errors.Is(err, protocol.ErrUnavailable) {
 		t.Fatalf("round = %v, want ErrUnavailable", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Millisecond)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	waits := 0
+	a.jitter = func(d time.Duration) time.Duration {
+		if waits++; waits == 2 { // the first is before the first poll
+			cancel()
+		}
+		return d
+	}
 	if err := a.Run(ctx); err != nil {
 		t.Errorf("run = %v, want nil after being told to stop", err)
 	}
 	if !strings.Contains(r.log.String(), "tries again") {
 		t.Errorf("the log does not say that the agent tries again:\n%s", r.log)
-	}
-}
-
-func TestBackoff(t *testing.T) {
-	const most = 5 * time.Minute
-	for failures, want := range map[int]time.Duration{0: time.Second, 1: 2 * time.Second, 5: 32 * time.Second, 20: most, 1000: most} {
-		for range 100 {
-			if got := backoff(failures, most); got > want || got < want/2 {
-				t.Fatalf("after %d failures: wait %v, want %v to %v", failures, got, want/2, want)
-			}
-		}
 	}
 }
 

@@ -30,8 +30,8 @@ type Config struct {
 	// on average.
 	Poll time.Duration `yaml:"poll"`
 	// MaxBackoff is the longest wait between attempts while the coordinator
-	// cannot be reached. Waits double from one second and are drawn from the
-	// upper half, so that agents do not come back all at once.
+	// cannot be reached. Waits double from Poll, if that is shorter, and are drawn from
+	// their upper half, so that agents do not come back all at once.
 	MaxBackoff time.Duration `yaml:"max_backoff"`
 	// Margin is how many times the time that it is bounded to take, by public
 	// numbers and this machine's speed, the preparation of a contribution is
