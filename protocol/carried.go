@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"caucus/study"
 )
@@ -213,17 +214,32 @@ func signedParts(name string, all []Signed) (out []part) {
 	return out
 }
 
+// openPlain opens a file for reading, and nothing else: whoever carries files could leave
+// a pipe in place of one, for which an open waits until somebody writes.
+func openPlain(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no plain file", path)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
 // ReadCarried reads a carried file, "-" for standard input, within what its kind may have.
 func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 	if path != "-" {
-		file, err := os.Open(path)
+		file, err := openPlain(path)
 		if err != nil {
 			return nil, err
 		}
 		defer file.Close()
-		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-			return nil, errors.Join(err, fmt.Errorf("read %s: it is no plain file", path))
-		}
 		stdin = file
 	}
 	b, err := io.ReadAll(io.LimitReader(stdin, k.most()+1))
@@ -239,7 +255,7 @@ func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 // WriteCarried writes a carried file, whole or not at all. It replaces another file of
 // the same kind, so that a command that was interrupted can be repeated, and nothing else.
 func WriteCarried(path string, k FileKind, file []byte) error {
-	there, err := os.Open(path)
+	there, err := openPlain(path)
 	if err == nil {
 		begins := make([]byte, len(k.begins()))
 		_, err = io.ReadFull(there, begins)
