@@ -44,6 +44,8 @@ type Agent struct {
 	counts      *counts
 	// jitter draws a wait from one.
 	jitter func(time.Duration) time.Duration
+	// unlock, where not nil, lets go of the state folder, which it holds while it is open.
+	unlock func()
 }
 
 // New opens the state folder of an enrolled party. It does not dial yet. Close
@@ -95,6 +97,9 @@ func (a *Agent) Close() error {
 	a.preparation.going.Wait()
 	err := a.link.Close()
 	a.state.close()
+	if a.unlock != nil {
+		a.unlock()
+	}
 	return err
 }
 

@@ -28,7 +28,7 @@ import (
 
 // ByFile makes an agent that hears what a pack says (caucus study pack) and writes its
 // answer to a file: out, or none where that is empty. All that is signed in the pack was
-// checked when it returns. Close the agent.
+// checked when it returns. It holds the state folder until it is closed.
 func ByFile(c Config, pack []byte, out string) (*Agent, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("agent config: %w", err)
@@ -46,7 +46,19 @@ func ByFile(c Config, pack []byte, out string) (*Agent, error) {
 			Out: out, Notice: in(fileNotice), Answer: in(fileAnswer), Memory: memoryFile(c), Now: c.Clock.Now, Wrote: c.Checkpoint,
 		})
 	}
-	return newAgent(c, id, party, dial)
+	// What the pack says is held against what was read before, and kept: by one process at
+	// a time.
+	unlock, err := lockState(c.State)
+	if err != nil {
+		return nil, err
+	}
+	a, err := newAgent(c, id, party, dial)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	a.unlock = unlock
+	return a, nil
 }
 
 // courier is the link of an agent by file; nil of one that calls.
@@ -83,11 +95,6 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 	if a.courier() == nil {
 		return Answered{}, errors.New("this agent calls its coordinator: it answers by itself")
 	}
-	unlock, err := lockState(a.state.config.State)
-	if err != nil {
-		return Answered{}, err
-	}
-	defer unlock()
 	if err := errors.Join(a.state.studies.tidy(), a.state.tidyScratch()); err != nil {
 		return Answered{}, fmt.Errorf("open state folder: %w", err)
 	}

@@ -1,0 +1,44 @@
+package agent
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/protocol"
+)
+
+// TestByFileHoldsTheFolder: a pack is held against what was read before, and kept, by one
+// process at a time: while another has the folder it is not even looked at, and who could
+// not read it lets go of the folder.
+func TestByFileHoldsTheFolder(t *testing.T) {
+	r := newRig(t, nil)
+	authority, err := protocol.NewAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _, err := authority.IssueOwn("127.0.0.1:7443", protocol.Caller{Name: "site", Role: protocol.RoleParty}, protocol.SignerKey{}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(r.config.State, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := id.Save(IdentityFile(r.config)); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := lockState(r.config.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ByFile(r.config, []byte("a pack"), ""); err == nil || !strings.Contains(err.Error(), "another agent runs on it") {
+		t.Errorf("while another has the folder: %v", err)
+	}
+	unlock()
+	for range 2 {
+		if _, err := ByFile(r.config, []byte("a pack"), ""); err == nil || !strings.Contains(err.Error(), "this is no caucus study pack") {
+			t.Errorf("a pack that is none: %v", err)
+		}
+	}
+}
