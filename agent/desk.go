@@ -41,9 +41,17 @@ type desk struct {
 	guard     *webpage.Guard
 	templates *template.Template
 
+	under context.Context // of decisions: it ends with the desk, not with a tab
+	stop  context.CancelFunc
+	grace time.Duration // how long the desk's end waits for a file that is being read
+
 	mu    sync.Mutex // guards agent: one request at a time
 	agent *Agent
 }
+
+// deskGrace is how long an agent that was told to stop waits for a file that a person
+// looks at: a network's disk may take for ever.
+const deskGrace = 3 * time.Second
 
 // deskLasts is how long a person may decide before a new link.
 const deskLasts = time.Hour
@@ -62,8 +70,9 @@ func (a *Agent) newDesk() (*desk, error) {
 		return nil, err
 	}
 	c := a.state.config
+	under, stop := context.WithCancel(context.Background())
 	return &desk{
-		templates: templates, agent: own,
+		templates: templates, agent: own, under: under, stop: stop, grace: deskGrace,
 		guard: &webpage.Guard{Dir: c.State, Command: "caucus agent page --config FILE", Lasts: deskLasts, Clock: c.Clock, Log: a.log},
 	}, nil
 }
@@ -131,10 +140,12 @@ func (d *desk) decide(do func(ctx context.Context, r *http.Request, h string) er
 			webpage.Say(w, http.StatusBadRequest, "Nothing was decided", "Say who you are: go back and write your name.")
 			return
 		}
-		ctx, stop := patient(w, r)
+		_, done := patient(w, r)
+		defer done()
+		ctx, stop := context.WithTimeout(d.under, sawRecords) // whoever closes the tab now has decided
 		defer stop()
 		d.mu.Lock()
-		err := do(context.WithoutCancel(ctx), r, h.String()) // whoever closes the tab now has decided
+		err := do(ctx, r, h.String())
 		d.mu.Unlock()
 		if err != nil {
 			webpage.Say(w, http.StatusConflict, "Nothing was decided", Printable(err.Error())+".")
@@ -262,9 +273,22 @@ func classOf(p Progress) string {
 	return "open"
 }
 
-// close ends it.
+// close ends it: what asks the coordinator at once, what reads a file within the grace.
+// A reading that takes longer is left to its end: it changes nothing.
 func (d *desk) close() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_ = d.agent.Close() // it sent nothing
+	d.stop()
+	over, stop := d.agent.clock.After(d.grace)
+	defer stop()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		_ = d.agent.Close() // it sent nothing
+	}()
+	select {
+	case <-closed:
+	case <-over:
+		d.agent.log.Warn("a file that somebody looks at on the page is still being read: the agent stops without waiting for it")
+	}
 }

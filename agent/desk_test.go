@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -312,5 +313,35 @@ func TestShownOnlyWhereSaid(t *testing.T) {
 		if _, err := ParseConfig([]byte("state: s\n" + text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// TestDeskEnds: an agent that is told to stop waits for no file that somebody looks at on
+// the page, nor for a decision that asks the coordinator.
+func TestDeskEnds(t *testing.T) {
+	r := newRig(t, nil)
+	d, err := r.agent(t).newDesk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.grace = time.Millisecond
+	d.mu.Lock() // a file is being read
+	deciding := make(chan error, 1)
+	decide := d.decide(func(ctx context.Context, _ *http.Request, _ string) error {
+		<-ctx.Done() // the coordinator does not answer
+		deciding <- ctx.Err()
+		return ctx.Err()
+	})
+	post := httptest.NewRequest("POST", "/study/x/approve", strings.NewReader("name=ann"))
+	post.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	post.SetPathValue("hash", r.hash.String())
+	go decide(httptest.NewRecorder(), post)
+	d.close()
+	if !strings.Contains(r.log.String(), "the agent stops without waiting for it") {
+		t.Error("it is not said that a file is still being read")
+	}
+	d.mu.Unlock()
+	if err := <-deciding; !errors.Is(err, context.Canceled) {
+		t.Errorf("a decision that waits ended with %v", err)
 	}
 }
