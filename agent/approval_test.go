@@ -185,6 +185,24 @@ func TestRefusedWhateverIsSaid(t *testing.T) {
 	}
 }
 
+// TestRefusedAndHandedIn: where a person refused what was in a carried answer already, and
+// that was handed in, it is not said that nothing counts.
+func TestRefusedAndHandedIn(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.agent(t)
+	r.refuse = study.ErrNotOpen
+	round(t, a)
+	d := a.state.studies.of(r.hash)
+	if _, err := a.Refuse(t.Context(), "illness", Approver{Name: "ann"}, "no"); err != nil || !d.has(fileUpload) {
+		t.Fatalf("prepared %v, refused: %v", d.has(fileUpload), err)
+	}
+	r.stored, r.state = []byte{1}, study.Sealed
+	round(t, a)
+	if why, err := d.read(fileClosed); err != nil || !strings.Contains(string(why), "says that this site's contribution is in it") {
+		t.Errorf("it is said to have ended because %s, %v", why, err)
+	}
+}
+
 // TestYear: a year has its limit beside the total; the next year starts anew; a
 // clock that is put back, or that runs ahead of the coordinator's, gives
 // nothing.

@@ -43,7 +43,11 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator says that it has this party's contribution, which a person refused and of which there is no receipt here: nothing is sent")
 		return nil
 	case d.has(fileRefused) && !d.has(fileReceipt) && (!o.Mine || d.has(fileUpload)) && o.State != study.Open:
-		return a.ended(d, o, fmt.Sprintf("the study is %s and a person of this site refused it", o.State))
+		why := fmt.Sprintf("the study is %s and a person of this site refused it", o.State)
+		if o.Mine {
+			why = fmt.Sprintf("the study is %s; the coordinator says that this site's contribution is in it, which a person refused once it was prepared: an answer file that was written before may have been handed in", o.State)
+		}
+		return a.ended(d, o, why)
 	case d.has(fileRefused) && !d.has(fileReceipt) && !o.Mine:
 		a.logOnce(o.Hash, slog.LevelInfo, "a person refused this study: nothing is sent")
 		a.reports.say(o.Hash, protocol.WaitDeclined)
