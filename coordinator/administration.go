@@ -435,7 +435,7 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 	witness := s.scheduler.releaser.witness
 	err = c.view(ctx, func(m *study.Study) error {
 		if m.State != study.Sealed && m.State != study.Folded {
-			return fmt.Errorf("waive witnesses: %w: it is %s, and waits for nobody", study.ErrNotOpen, m.State)
+			return fmt.Errorf("%w: there is nobody to waive: the study is %s. Only once it is sealed may its release wait for contributors that have not called since the coordinator started (waits for, in study show)", protocol.ErrInvalid, m.State)
 		}
 		contributed, _ := m.Contributors()
 		missing = witness.awaited(c.hash, contributed)
