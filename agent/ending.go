@@ -78,7 +78,7 @@ func (a *Agent) follow(ctx context.Context, d dossier, o protocol.Summary) (stop
 	if len(held) == 0 {
 		return false, nil
 	}
-	if o.State == study.Open && d.has(fileClosed) && d.endedAfter() < len(held) {
+	if o.State == study.Open && d.endedAfter() < len(held) { // whether it was killed before or after it was closed
 		if err := a.reopen(d, o); err != nil {
 			return true, err
 		}

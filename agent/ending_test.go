@@ -188,3 +188,38 @@ func TestForkedWhilePrepared(t *testing.T) {
 		t.Errorf("%d uploads, %d before; log:\n%s", len(r.bodies), before, r.log)
 	}
 }
+
+// TestReopenedAfterAKill: an agent that was killed between noting after how many amendments
+// a study was over and that it is over, takes the study up once, and closes it once.
+func TestReopenedAfterAKill(t *testing.T) {
+	for _, receipted := range []bool{true, false} {
+		r := newRig(t, nil)
+		a := r.agent(t)
+		if !receipted {
+			r.refuse = study.ErrNotOpen
+		}
+		round(t, a)
+		d := a.state.studies.of(r.hash)
+		if err := d.write(fileEnded, []byte("0\n")); err != nil { // and no more
+			t.Fatal(err)
+		}
+		before := len(r.bodies)
+		r.amendTo(t, true, later(time.Hour))
+		r.state, r.lost, r.refuse = study.Open, receipted, nil
+		for range 3 {
+			round(t, a)
+			r.lost = false
+		}
+		if n := len(r.bodies) - before; n != 1 || charges(t, a, privacy.Record) != 1 || d.has(fileEnded) || d.has(fileClosed) {
+			t.Errorf("with a receipt %v: %d uploads, %d charges; ended %v, closed %v", receipted, n, charges(t, a, privacy.Record), d.has(fileEnded), d.has(fileClosed))
+		}
+		r.refuse = study.ErrContribution // for good
+		r.lost = true
+		for range 3 {
+			round(t, a)
+		}
+		if n := len(r.bodies) - before; n != 1 || !d.has(fileClosed) {
+			t.Errorf("with a receipt %v: %d uploads after it was refused for good, closed %v", receipted, n, d.has(fileClosed))
+		}
+	}
+}
