@@ -15,7 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator"
+	"caucus/helper"
 	"caucus/protocol"
+	"caucus/study"
 )
 
 // caucus is a command line of this project, run by the test binary.
@@ -52,7 +55,13 @@ func keep(ctx context.Context, dir string, args ...string) (lives int, log strin
 // TestKilledEverywhere: coordinator and agents are killed again and again, all
 // at once, and still there is one release of all contributions, each charged
 // once and counted once.
-func TestKilledEverywhere(t *testing.T) {
+func TestKilledEverywhere(t *testing.T) { killedEverywhere(t, study.NoiseCoordinator) }
+
+// TestKilledWithHelper is the same of two servers: the helper is killed as often, at its own
+// effects, and each server's ledger has one charge.
+func TestKilledWithHelper(t *testing.T) { killedEverywhere(t, study.NoiseAggregators) }
+
+func killedEverywhere(t *testing.T, noise string) {
 	dir := t.TempDir()
 	if _, err := hospitals(dir); err != nil {
 		t.Fatal(err)
@@ -72,7 +81,7 @@ func TestKilledEverywhere(t *testing.T) {
 		lives     int
 		err       error
 	}
-	ends := make(chan end, 5)
+	ends := make(chan end, 6)
 	running, stop := context.WithCancel(ctx)
 	start := func(name string, args ...string) {
 		wg.Go(func() {
@@ -80,11 +89,29 @@ func TestKilledEverywhere(t *testing.T) {
 			ends <- end{name, log, lives, err}
 		})
 	}
+	servers, pins := []string{"coordinator"}, ""
+	if noise == study.NoiseAggregators {
+		port, err := freePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var named coordinator.HelperReport
+		if err := json.Unmarshal(must("coordinator", "helper", "--dir", "coordinator", "--json"), &named); err != nil {
+			t.Fatal(err)
+		}
+		var made helper.Pins
+		if err := json.Unmarshal(must("helper", "init", "--dir", "helper", "--listen", "127.0.0.1:"+port, "--coordinator", named.Key.String(), "--json"), &made); err != nil {
+			t.Fatal(err)
+		}
+		must("coordinator", "helper", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--key", made.Signing.String())
+		servers, pins = append(servers, "helper"), fmt.Sprintf("  helper: {name: trust, signing: %s, sealing: %s}\n", made.Signing, made.Sealing)
+		start("helper", "helper", "run", "--dir", "helper")
+	}
 	start("coordinator", "coordinator", "run", "--dir", "coordinator")
 
 	sites := []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"}
 	for _, name := range sites {
-		config := fmt.Sprintf(crashAgent, name, name)
+		config := fmt.Sprintf(crashAgent, name, name, noise) + pins
 		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(config), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +123,7 @@ func TestKilledEverywhere(t *testing.T) {
 		must("agent", "source", "declare", "ward", "--config", name+".yaml")
 	}
 	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--project", "5",
-		"--noise", "coordinator", "--mechanism", "tally", "--records", "70", "--force", "--closes-in", "10m", "--minimum", "4")
+		"--noise", noise, "--mechanism", "tally", "--records", "70", "--force", "--closes-in", "10m", "--minimum", "4")
 	for _, name := range sites {
 		start(name, "agent", "run", "--config", name+".yaml")
 	}
@@ -140,7 +167,7 @@ func TestKilledEverywhere(t *testing.T) {
 	if n := len(release.Costs); n != 1 {
 		t.Errorf("%d costs in the release, want 1", n)
 	}
-	for _, ledger := range append([]string{"coordinator"}, prefixed("state-", sites)...) {
+	for _, ledger := range append(servers, prefixed("state-", sites)...) {
 		var doc ledgerDocument
 		if err := json.Unmarshal(must("ledger", "--dir", ledger, "--json"), &doc); err != nil {
 			t.Fatal(err)
@@ -168,7 +195,7 @@ data: {ward: {file: %s.csv, schema: schema.yaml}}
 policy:
   kinds: [classify]
   mechanisms: [tally]
-  noise: [coordinator]
+  noise: [%s]
   study: {record: {epsilon: 1, delta: 1e-6}}
   total: {record: {epsilon: 5, delta: 1e-5}}
   approval: policy
