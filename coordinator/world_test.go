@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 		runChild()
 		return
 	}
+	if os.Getenv(helperFolder) != "" {
+		runHelper()
+		return
+	}
 	if os.Getenv(loadFolder) != "" {
 		runLoad()
 		return

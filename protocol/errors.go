@@ -178,5 +178,5 @@ func unavailable(text string) error {
 
 // Retry reports whether waiting may help.
 func Retry(err error) bool {
-	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrBusy) || errors.Is(err, ErrClock) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrHelper) || errors.Is(err, ErrBusy) || errors.Is(err, ErrClock) || errors.Is(err, context.DeadlineExceeded)
 }

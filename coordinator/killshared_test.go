@@ -1,0 +1,232 @@
+package coordinator
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	aggregators "caucus/aggregator"
+	"caucus/helper"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/verify"
+)
+
+// The environment that makes the test binary a helper to kill.
+const (
+	helperFolder = "CAUCUS_HELPER_CHILD"
+	helperKill   = "CAUCUS_HELPER_KILL"
+)
+
+// runHelper runs a helper that kills itself at an effect.
+func runHelper() {
+	config := must(helper.LoadConfig(os.Getenv(helperFolder)))
+	kill, times := os.Getenv(helperKill), map[string]int{}
+	var mu sync.Mutex
+	config.Checkpoint = func(effect string) {
+		mu.Lock()
+		defer mu.Unlock()
+		times[effect]++
+		now := fmt.Sprintf("%s#%d", effect, times[effect])
+		fmt.Println("effect", now)
+		if now == kill {
+			self, _ := os.FindProcess(os.Getpid())
+			self.Kill()
+			select {} // until it arrives
+		}
+	}
+	s := must(helper.New(config))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if err := s.Run(ctx); err != nil {
+		panic(err)
+	}
+}
+
+// keptHelper is a helper that is started again whenever it ends, until it is stopped.
+type keptHelper struct {
+	mu      sync.Mutex // guards cmd, stopped and starts
+	cmd     *exec.Cmd
+	stopped bool
+	starts  int
+	effects []string // once it is stopped
+	done    chan struct{}
+}
+
+func keepHelper(t *testing.T, dir, kill string) *keptHelper {
+	h := &keptHelper{done: make(chan struct{})}
+	t.Cleanup(func() { h.end() }) // also where the test ends early
+	go func() {
+		defer close(h.done)
+		for {
+			cmd := exec.Command(must(os.Executable()))
+			cmd.Env = append(os.Environ(), helperFolder+"="+dir, helperKill+"="+kill)
+			cmd.Stderr = os.Stderr
+			lines := bufio.NewScanner(must(cmd.StdoutPipe()))
+			h.mu.Lock()
+			if h.stopped {
+				h.mu.Unlock()
+				return
+			}
+			h.cmd, kill = cmd, ""
+			h.starts++
+			must(0, cmd.Start())
+			h.mu.Unlock()
+			for lines.Scan() {
+				if e, ok := strings.CutPrefix(lines.Text(), "effect "); ok {
+					h.effects = append(h.effects, e)
+				}
+			}
+			_ = cmd.Wait()
+		}
+	}()
+	return h
+}
+
+func (h *keptHelper) end() (effects []string, starts int) {
+	h.mu.Lock()
+	h.stopped = true
+	if h.cmd != nil {
+		_ = h.cmd.Process.Signal(syscall.SIGTERM)
+	}
+	h.mu.Unlock()
+	<-h.done
+	return h.effects, h.starts
+}
+
+// TestKillShared: a study of two servers in processes of their own, with either killed by SIGKILL
+// at each of its effects, then started again. Whatever was acknowledged is in the release, once;
+// each server's ledger has one charge, and all that both signed verifies. Without CAUCUS_LONG
+// some of the effects are tried, others each time one is added.
+func TestKillShared(t *testing.T) {
+	const parties = 4
+	w := newSharedWorld(t, 0, nil)
+	w.stopHelper()
+	identities := map[study.PartyID]protocol.Identity{}
+	roster := names(parties)
+	for _, p := range roster {
+		text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: string(p)})
+		must(0, err)
+		identities[p] = must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{}))
+	}
+	plan := planOf(roster, w.pool, time.Now().Add(time.Hour))
+	plan.Noise = study.NoiseAggregators
+	plan = withTerms(plan, w.pool)
+	task := must(newAggregator(plan, w.pool)).task
+	must(0, w.operator.UploadPool(context.Background(), plan.Pool, w.pool))
+	must(w.operator.CreateStudy(context.Background(), must(plan.Canonical())))
+	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, OperatorFile)))
+	w.stop()
+	sealing := must(protocol.LoadSealingKey(filepath.Join(w.helper.Dir, "sealing.key"))).Public()
+	var bodies [][]byte
+	for i, p := range roster {
+		bodies = append(bodies, must(aggregators.Contribute(task, p, inputs(task, i), sealing)))
+	}
+
+	// carry carries the study through on copies of both folders.
+	carry := func(killCoordinator, killHelper string) (effects, helpers []string) {
+		top := t.TempDir()
+		copyTo := func(from, to string) {
+			must(0, os.CopyFS(to, os.DirFS(from)))
+			must(0, filepath.Walk(to, func(path string, info os.FileInfo, err error) error {
+				if err == nil && !info.IsDir() {
+					err = os.Chmod(path, 0o600)
+				}
+				return err
+			}))
+		}
+		dir, second := filepath.Join(top, "coordinator"), filepath.Join(top, "helper")
+		copyTo(w.config.Dir, dir)
+		copyTo(w.helper.Dir, second)
+		for from, to := range map[string]string{w.config.headFile(): dir + ".head", w.config.sharesHead(): dir + ".shares.head", w.helper.Dir + ".head": second + ".head"} {
+			must(0, os.WriteFile(to, must(os.ReadFile(from)), 0o600))
+		}
+		l := must(net.Listen("tcp", "127.0.0.1:0")) // a free port
+		address := l.Addr().String()
+		must(0, l.Close())
+		settle := func(path, old, new string) {
+			text := strings.Replace(string(must(os.ReadFile(path))), old, new, 1)
+			if !strings.Contains(text, new) {
+				t.Fatalf("%s has no %q", path, old)
+			}
+			must(0, os.WriteFile(path, []byte(text), 0o600))
+		}
+		settle(filepath.Join(dir, ConfigFile), "address: "+w.config.Helper.Address, "address: "+address)
+		settle(filepath.Join(second, helper.ConfigFile), `listen: "127.0.0.1:0"`, "listen: "+address)
+		settle(filepath.Join(second, helper.ConfigFile), "# coordinator: ", "coordinator: "+w.server.sharing.keys[0].String())
+		settle(filepath.Join(second, helper.ConfigFile), "party: {epsilon: 1,", "party: {epsilon: 8,")
+		settle(filepath.Join(second, helper.ConfigFile), "minimum_parties: 3", "minimum_parties: 2")
+
+		h := keepHelper(t, second, killHelper)
+		effects, restarts := runKilled(t, dir, killCoordinator, plan, operator, identities, bodies)
+		helpers, starts := h.end()
+		if restarts != min(len(killCoordinator), 1) || starts != 1+min(len(killHelper), 1) {
+			t.Errorf("killed at %q, the helper at %q: started again %d and %d times", killCoordinator, killHelper, restarts, starts-1)
+		}
+		for _, folder := range []string{dir, second} {
+			j := must(journal.OpenSQLite(filepath.Join(folder, LedgerFile)))
+			if n := must(privacy.Verify(context.Background(), j))[privacy.Party].Charges; n != 1 {
+				t.Errorf("killed at %q, the helper at %q: %s has %d charges", killCoordinator, killHelper, folder, n)
+			}
+			must(0, j.Close())
+		}
+		store := must(openSQLite(filepath.Join(dir, storeFile)))
+		defer store.Close()
+		must(0, store.View(context.Background(), func(tx Tx) error {
+			row := must(tx.Release(task.Hash()))
+			r := must(protocol.ParseRelease(row.Document, row.Signature, must(protocol.LoadSigner(filepath.Join(dir, signerFile))).Key()))
+			if r.Parties != parties {
+				t.Errorf("killed at %q, the helper at %q: released of %d", killCoordinator, killHelper, r.Parties)
+			}
+			for _, f := range verify.Claims(r, poolUnder(plan, w.pool)) {
+				if f.Verdict == verify.Fails {
+					t.Errorf("killed at %q, the helper at %q: %s: %s", killCoordinator, killHelper, f.About, f.Says)
+				}
+			}
+			for _, p := range roster {
+				must(tx.Receipt(task.Hash(), p))
+			}
+			return nil
+		}))
+		return effects, helpers
+	}
+	all, helpers := carry("", "")
+	for _, e := range []string{"after study.Opened#1", "after upload stored#1", "after batch folded#1", "after message stored#1", "after verdict stored#1", "after set stored#1", "after ledger#1", "after share stored#1", "after helper's share stored#1", "after study.ReleaseDone#1"} {
+		if !slices.Contains(all, e) {
+			t.Errorf("effect %q is not among %q", e, all)
+		}
+	}
+	for _, e := range []string{"after plan kept#1", "after acceptance stored#1", "after key stored#1", "after preparation stored#1", "after set stored#1", "after ledger#1", "after share stored#1"} {
+		if !slices.Contains(helpers, e) {
+			t.Errorf("the helper's effect %q is not among %q", e, helpers)
+		}
+	}
+	every := 12
+	if os.Getenv("CAUCUS_LONG") != "" {
+		every = 1
+	}
+	t.Logf("%d effects of the coordinator, %d of the helper", len(all), len(helpers))
+	for i, e := range all {
+		if i%every == len(all)%every {
+			carry(e, "")
+		}
+	}
+	for i, e := range helpers {
+		if i%every == len(helpers)%every {
+			carry("", e)
+		}
+	}
+}
