@@ -38,13 +38,14 @@ func newDemo(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run real studies between a coordinator and agents on this machine",
-		Long: `Start a coordinator and agents that talk mutual TLS over loopback, enrol the
+		Long: `Start a coordinator, a helper and agents that talk mutual TLS over loopback, enrol the
 agents by invitation, run studies from draft to release, and report what they
 were worth, what they cost and what they protect.
 
 One study of each kind: classify by votes (hides a party) and by sums (hides a
 record), labels, ratio, reweigh, describe, and evaluate, which judges the release
-by sums. It uses the adult data set where --data-dir (or CAUCUS_DATA) has it, else
+by sums; and by sums once more, split between coordinator and helper, so that neither sees
+what an agent sent. It uses the adult data set where --data-dir (or CAUCUS_DATA) has it, else
 generated hospital data. Everything it starts it stops; only the report and the
 releases stay.`,
 		Args: noArguments,
@@ -163,7 +164,7 @@ func (d *demo) run(ctx context.Context) error {
 		Records: data.records, Pool: data.pool.Rows(), Test: data.test.Len(), Version: version(),
 		Command: fmt.Sprintf("caucus demo --parties %d --records %d --epsilon %g --seed %d", d.parties, d.records, d.epsilon, d.seed),
 	}
-	d.note("starting a coordinator and %d agents on %s", d.parties, data.name)
+	d.note("starting a coordinator, a helper and %d agents on %s", d.parties, data.name)
 	f, err := found(ctx, dir, data, demoPolicy(d.epsilon, data.schema), slog.New(slog.NewTextHandler(d.err, &slog.HandlerOptions{Level: slog.LevelError})))
 	if err != nil {
 		return err

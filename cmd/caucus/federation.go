@@ -15,13 +15,14 @@ import (
 	"caucus/agent"
 	"caucus/coordinator"
 	"caucus/dataset"
+	"caucus/helper"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
 )
 
-// federation is a coordinator and agents as real daemons in one process: they
+// federation is a coordinator, a helper and agents as real daemons in one process: they
 // talk mutual TLS over loopback and keep their stores and ledgers in files.
 type federation struct {
 	dir      string
@@ -40,7 +41,7 @@ func demoPolicy(epsilon float64, schema dataset.Schema) agent.Policy {
 	all := privacy.Budget{Epsilon: demoStudies * epsilon, Delta: 1e-4}
 	return agent.Policy{
 		Kinds: kinds.Names(), Mechanisms: kinds.Mechanisms(),
-		Noise: []string{study.NoiseSite, study.NoiseCoordinator},
+		Noise: []string{study.NoiseSite, study.NoiseCoordinator, study.NoiseAggregators},
 		Study: map[privacy.Unit]privacy.Budget{privacy.Party: one, privacy.Record: one, privacy.Label: one},
 		Total: map[privacy.Unit]privacy.Budget{privacy.Label: all},
 
@@ -50,7 +51,7 @@ func demoPolicy(epsilon float64, schema dataset.Schema) agent.Policy {
 
 // demoStudies is how many times a study's ε an agent of a demo may spend in all: its
 // studies are fewer, and their sum is told a little too high.
-const demoStudies = 8
+const demoStudies = 9
 
 // demoPoll is how often agents of a demo call: everything is on one machine.
 const demoPoll = 500 * time.Millisecond
@@ -63,22 +64,55 @@ func found(ctx context.Context, dir string, data demoData, policy agent.Policy, 
 	if err := coordinator.Init(coordinator.InitOptions{Dir: home, Listen: "127.0.0.1:0"}); err != nil {
 		return nil, err
 	}
-	config, err := coordinator.LoadConfig(filepath.Join(home, coordinator.ConfigFile))
+	second, pins, err := foundHelper(dir, home, policy, log)
 	if err != nil {
 		return nil, err
+	}
+	policy.Helper = agent.Helper{Name: "the demo's helper", Signing: pins.Signing, Sealing: pins.Sealing}
+	config, err := coordinator.LoadConfig(filepath.Join(home, coordinator.ConfigFile))
+	if err != nil {
+		return nil, errors.Join(err, second.Close())
 	}
 	config.Tick, config.WitnessWait, config.Log, config.Software = 200*time.Millisecond, 2*demoPoll, log, version()
 	server, err := coordinator.New(config)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, second.Close())
 	}
 	ctx, f.stop = context.WithCancel(ctx)
 	f.daemons, ctx = errgroup.WithContext(ctx)
+	f.daemons.Go(func() error { return second.Run(ctx) })
 	f.daemons.Go(func() error { return server.Run(ctx) })
 	if err := f.enrol(ctx, server.Addr(), home, data, policy); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	return f, nil
+}
+
+// foundHelper makes a helper and names it to the coordinator. In earnest another organisation
+// runs it, and its pins reach the agents by other ways.
+func foundHelper(dir, home string, policy agent.Policy, log *slog.Logger) (*helper.Server, helper.Pins, error) {
+	made, err := coordinator.MakeHelper(home, "", "")
+	if err != nil {
+		return nil, helper.Pins{}, err
+	}
+	folder := filepath.Join(dir, "helper")
+	pins, err := helper.Init(helper.InitOptions{Dir: folder, Listen: "127.0.0.1:0", Coordinator: made.Key.String()})
+	if err != nil {
+		return nil, pins, err
+	}
+	config, err := helper.LoadConfig(folder)
+	if err != nil {
+		return nil, pins, err
+	}
+	config.Log, config.Policy.Study, config.Policy.MinimumParties = log, policy.Study, policy.MinimumParties
+	s, err := helper.New(config)
+	if err != nil {
+		return nil, pins, err
+	}
+	if _, err := coordinator.MakeHelper(home, s.Addr(), pins.Signing.String()); err != nil {
+		return nil, pins, errors.Join(err, s.Close())
+	}
+	return s, pins, nil
 }
 
 func (f *federation) enrol(ctx context.Context, address, home string, data demoData, policy agent.Policy) error {
