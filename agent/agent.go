@@ -108,6 +108,9 @@ func (a *Agent) Close() error {
 // may use a state folder. Run closes the agent.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.Close()
+	if a.state.config.Courier {
+		return errors.New("courier: true in the config: this site calls nobody, so there is nothing to run: caucus agent answer PACK answers what was carried here")
+	}
 	unlock, err := lockState(a.state.config.State)
 	if err != nil {
 		return err

@@ -22,6 +22,9 @@ type Config struct {
 	// Coordinator is the host:port to dial, where it is not the one that the
 	// invitation named.
 	Coordinator string `yaml:"coordinator"`
+	// Courier says that this site's network reaches nobody: what would be sent is carried
+	// in files (docs/courier.md), and the coordinator is never called.
+	Courier bool `yaml:"courier"`
 	// State is the agent's own folder: identity, ledger, studies. Nobody else
 	// may read it.
 	State string `yaml:"state"`

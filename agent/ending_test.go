@@ -157,6 +157,24 @@ func TestAmendmentsAreBelieved(t *testing.T) {
 	}
 }
 
+// TestExtendedByDefault: a policy that does not speak of it lets a deadline move by 60 days,
+// and one that says 0s as far as the coordinator likes.
+func TestExtendedByDefault(t *testing.T) {
+	plan := study.Plan{Deadline: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	for text, days := range map[string]int{"policy: {}": 60, "policy: {max_extension: 0s}": 10_000, "policy: {max_extension: 5d}": 5} {
+		c, err := ParseConfig([]byte("state: s\n" + text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for more, refused := range map[time.Duration]bool{0: false, time.Hour: days < 10_000} {
+			e := study.Ending{Deadline: plan.Deadline.Add(time.Duration(days)*24*time.Hour + more)}
+			if no := c.Policy.endingObjection(plan, e); (no != "") != refused {
+				t.Errorf("%s, moved by %d days and %v: %q", text, days, more, no)
+			}
+		}
+	}
+}
+
 // TestAmendedBeforeItCame: a study that was amended beyond the policy before this site
 // first heard of it is refused before it is charged, as one that is amended later.
 func TestAmendedBeforeItCame(t *testing.T) {

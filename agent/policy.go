@@ -68,7 +68,7 @@ type Policy struct {
 	// before the first dated charge counts to that one's year.
 	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
 	// MaxExtension is the longest that amendments may move a study's deadline beyond
-	// its plan's; 0 is as long as the coordinator likes.
+	// its plan's: 60 days where it is left out; 0s is as long as the coordinator likes.
 	MaxExtension time.Duration `yaml:"max_extension"`
 	// MinimumParties is the least number of contributions, as a plan's minimum, or
 	// the floor to which that may be lowered, that a study must promise; at least 2.
@@ -87,7 +87,9 @@ type Policy struct {
 }
 
 // DefaultPolicy allows nothing; a person approves.
-func DefaultPolicy() Policy { return Policy{MinimumParties: 2, Approval: ApproveByPerson} }
+func DefaultPolicy() Policy {
+	return Policy{MinimumParties: 2, Approval: ApproveByPerson, MaxExtension: 60 * 24 * time.Hour}
+}
 
 // Validate says which field is wrong and what to do.
 func (p Policy) Validate() error {

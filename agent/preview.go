@@ -44,6 +44,9 @@ func (a *Agent) Studies(ctx context.Context) (all []Review, offline, err error) 
 // is held only while files are written, never while the network is waited for,
 // so an agent can start at any time.
 func (a *Agent) refresh(ctx context.Context) error {
+	if a.state.config.Courier {
+		return nil
+	}
 	if free, _ := a.whileLocked(func() error { return nil }); !free {
 		return nil
 	}
