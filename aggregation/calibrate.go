@@ -14,14 +14,15 @@ import (
 type Calibration struct {
 	learners.Recalibration
 	// SlopeSD is the slope's standard deviation: privacy noise, and that records and
-	// pool are samples.
-	SlopeSD float64
+	// pool are samples. Low and High are the slope's 95 % interval.
+	SlopeSD, Low, High float64
 }
 
-// Interval is the slope's 95 % interval: its logarithm is nearer to normal than it is.
-func (c Calibration) Interval() (low, high float64) {
-	by := math.Exp(Normal95 * c.SlopeSD / c.Slope)
-	return c.Slope / by, c.Slope * by
+// spread fills in the interval that follows from a slope's standard deviation: its
+// logarithm is nearer to normal than it is.
+func (c *Calibration) spread(sd float64) {
+	by := math.Exp(Normal95 * sd / c.Slope)
+	c.SlopeSD, c.Low, c.High = sd, c.Slope/by, c.Slope*by
 }
 
 // Error is the slope's standard deviation relative to it; 0 of none.
@@ -96,7 +97,7 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 			return Calibration{}, false
 		}
 		out.Recalibration = r
-		out.SlopeSD = c.deviation(r, noise, last, spread)
+		out.spread(c.deviation(r, noise, last, spread))
 		p = recalibrated(s, r, c.classes)
 	}
 	return out, true
@@ -232,7 +233,8 @@ func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, squar
 		cov.SetSym(k, columns, cross)
 	}
 	cov.SetSym(columns, columns, along)
-	return slopeDeviation(r, cov)
+	sd, _ := deviations(r, cov)
+	return sd
 }
 
 // recalibrated are the probabilities of scores after recalibration, N×classes.

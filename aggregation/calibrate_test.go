@@ -103,7 +103,7 @@ func TestCalibration(t *testing.T) {
 		}
 		sd := c.SlopeSD / c.Slope
 		off, plain = append(off, math.Log(c.Slope/trial.true)/sd), append(plain, math.Log(1/trial.true)/sd)
-		if low, high := c.Interval(); !(0 < low && low < c.Slope && c.Slope < high) {
+		if low, high := c.Low, c.High; !(0 < low && low < c.Slope && c.Slope < high) {
 			t.Errorf("slope %g has the interval %g to %g", c.Slope, low, high)
 		}
 	}

@@ -13,6 +13,9 @@ import (
 // against, each by a fit to the others.
 const calibrationFolds = 10
 
+// intervalRounds settle what an end of the interval and its errors say of each other.
+const intervalRounds = 6
+
 // Calibrate makes the scores of a fit to noisy labels into probabilities of the true
 // ones, from the same labels; fit is FitLabels' of the same x, y and options. With u the
 // unbiased estimate of a record's class (learners.Channel.Unbiased), and p the
@@ -38,6 +41,12 @@ const calibrationFolds = 10
 // because each pair of records errs together; the second is the variance of u times what
 // the ten fits scatter by.
 //
+// The interval holds the slopes under which the mean along the scores would be as far off
+// as it is in one of twenty draws, each slope by the errors that it implies itself: a
+// steeper one has surer probabilities, which tell less of it. With one error for all, a
+// slope that came out too small would look surer than it is, and those that are known best
+// would be those that are too small. SlopeSD is what the interval's length says.
+//
 // It is nil where there are too few records, and where the equations have no solution.
 func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {
 	x, y = labelledRows(x, y, o.Channel.Classes)
@@ -62,7 +71,11 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 	if !ok {
 		return nil
 	}
-	sd := slopeDeviation(r, o.targetErrors(recalibrated(held, r, o.Channel.Classes), held, off))
+	low, lowest := o.farthest(held, off, share, along, -1)
+	high, highest := o.farthest(held, off, share, along, 1)
+	if !lowest || !highest {
+		return nil
+	}
 	all, scatter := inner(held, held), 0.0
 	for _, s := range off {
 		scatter += inner(s, s)
@@ -72,11 +85,29 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 		return nil
 	}
 	r.Slope *= more
-	out := &Calibration{Recalibration: r, SlopeSD: more * sd}
+	out := &Calibration{Recalibration: r, Low: more * low, High: more * high}
+	out.SlopeSD = out.Slope * math.Log(high/low) / (2 * Normal95)
 	for k, mean := range means { // of scores as they are
 		out.Intercept[k] -= r.Slope * mean
 	}
 	return out
+}
+
+// farthest is the slope at an end of the interval, side −1 or 1: that of which the mean
+// along the scores is so far from what was found as its own errors are in one of forty
+// draws on this side. It is false where no slope is.
+func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float64, along, side float64) (float64, bool) {
+	to, slope := along, 0.0
+	for range intervalRounds {
+		r, ok := learners.Recalibrate(held, nil, share, to)
+		if !ok {
+			return 0, false
+		}
+		slope = r.Slope
+		_, sd := deviations(r, o.targetErrors(recalibrated(held, r, o.Channel.Classes), held, off))
+		to = along + side*Normal95*sd
+	}
+	return slope, true
 }
 
 // centred takes each column's mean off scores, and says what it was.
@@ -175,16 +206,18 @@ func (o LabelOptions) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.Sy
 	return out
 }
 
-// slopeDeviation is the standard deviation of a slope whose equations' right hand sides,
-// shares and the mean along the scores, have errors of this covariance.
-func slopeDeviation(r learners.Recalibration, errors *mat.SymDense) float64 {
+// deviations are the standard deviations of a slope whose equations' right hand sides,
+// shares and the mean along the scores, have errors of this covariance, and of that mean
+// itself where intercepts keep to the shares.
+func deviations(r learners.Recalibration, errors *mat.SymDense) (slope, along float64) {
 	columns := len(r.Intercept)
 	var factor mat.Cholesky
 	if !factor.Factorize(r.Curvature) {
-		return math.Inf(1)
+		return math.Inf(1), math.Inf(1)
 	}
 	row := mat.NewVecDense(columns+1, nil)
 	row.SetVec(columns, 1)
 	_ = factor.SolveVecTo(row, row)
-	return math.Sqrt(math.Max(0, mat.Inner(row, errors, row)))
+	slope = math.Sqrt(math.Max(0, mat.Inner(row, errors, row)))
+	return slope, slope / row.AtVec(columns)
 }

@@ -110,8 +110,33 @@ func recalibrated(c *console, r study.Release, name string) (study.Release, erro
 	c.note("note: %s", also)
 	warnings := slices.DeleteFunc(slices.Clone(r.Result.Warnings), func(w string) bool { return strings.HasPrefix(w, classifier.NotProbabilities) })
 	warnings = append(warnings, said, also)
-	r.Result, err = study.NewResult(struct {
-		Classifier any `json:"classifier"`
-	}{model}, warnings)
+	r.Result, err = withClassifier(r, model, warnings)
 	return r, err
+}
+
+// withClassifier is what a release says, in its kind's writing, with another classifier.
+// What said how the old one's numbers came about goes with it.
+func withClassifier(r study.Release, c classifier.Classifier, warnings []string) (study.Result, error) {
+	fail := func(err error) (study.Result, error) { return r.Result, fmt.Errorf("recalibrate: %w", err) }
+	var body map[string]any
+	if err := json.Unmarshal(r.Result.Body, &body); err != nil {
+		return fail(err)
+	}
+	body["classifier"] = c
+	for _, of := range []string{"coefficients", "slope_error"} {
+		delete(body, of)
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fail(err)
+	}
+	kind, err := kinds.Named(r.Kind)
+	if err != nil {
+		return fail(err)
+	}
+	typed := kind.Body()
+	if err := json.Unmarshal(text, typed); err != nil {
+		return fail(err)
+	}
+	return study.NewResult(typed, warnings)
 }

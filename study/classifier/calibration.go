@@ -63,14 +63,5 @@ func NewCalibrated(p study.Plan, fit aggregation.Fit, of *aggregation.Calibratio
 }
 
 func calibrationOf(of aggregation.Calibration) *Calibration {
-	c := &Calibration{Intercept: of.Intercept, Slope: of.Slope, SlopeSD: of.SlopeSD}
-	c.Low, c.High = of.Interval()
-	return c
-}
-
-// Restated is a calibration as one whose slope and intercept are given would be written.
-func (c Calibration) Restated() *Calibration {
-	var of aggregation.Calibration
-	of.Intercept, of.Slope, of.SlopeSD = c.Intercept, c.Slope, c.SlopeSD
-	return calibrationOf(of)
+	return &Calibration{Intercept: of.Intercept, Slope: of.Slope, SlopeSD: of.SlopeSD, Low: of.Low, High: of.High}
 }

@@ -256,16 +256,23 @@ func judged(t testing.TB, f fixture) study.Release {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := parties(t, f.schema, 1500, func(r *dataset.Records) *mat.Dense {
-		_, p, err := classifier.Predict(f.release, r)
+	with := parties(t, f.schema, 3000, func(r *dataset.Records) *mat.Dense {
+		c, _ := classifier.Of(f.release.Result)
+		linear, err := c.Linear()
 		if err != nil {
 			t.Fatal(err)
 		}
-		var scores mat.Dense
-		scores.Scale(1.5, p)
-		return &scores
+		both := mat.NewDense(r.Len(), 2, nil)
+		for i, s := range mat.Col(nil, 0, linear.Scores(m.Map.Apply(r.X))) {
+			both.Set(i, 1, .3*s)
+		}
+		return both
 	})
-	return rehearsed(t, study.Proposal{Name: "judged", Kind: "evaluate", KindTerms: terms}, f.schema, with)
+	by := rehearsed(t, study.Proposal{Name: "judged", Kind: "evaluate", KindTerms: terms}, f.schema, with)
+	if _, err := evaluate.Recalibrated(f.release, by); err != nil {
+		t.Fatalf("%s: %v", f.name, err)
+	}
+	return by
 }
 
 // want are the probabilities and classes that caucus predict gives.

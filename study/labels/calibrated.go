@@ -1,6 +1,7 @@
 package labels
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -45,11 +46,12 @@ func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Class
 		return c, warnings, nil
 	}
 	_, columns := fit.Model.W.Dims()
-	if of == nil || len(of.Intercept) != columns || !(of.Slope > 0) || of.SlopeSD/of.Slope != claimed.SlopeError {
+	if of == nil || len(of.Intercept) != columns || !(0 < of.Low && of.Low < of.Slope && of.Slope < of.High) || of.SlopeSD/of.Slope != claimed.SlopeError ||
+		!(math.Abs(math.Log(of.High/of.Low)/(2*aggregation.Normal95)-claimed.SlopeError) <= 1e-9) {
 		return classifier.Classifier{}, nil, bodies.ErrForm
 	}
 	c, warnings := classifier.New(p, fit, classifier.Probability)
-	c.Calibration = of.Restated()
+	c.Calibration = of
 	return c, warnings, nil
 }
 
