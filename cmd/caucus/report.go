@@ -187,11 +187,31 @@ func newPageTable(t study.ReportTable) pageTable {
 	for _, row := range t.Rows {
 		var cells []pageCell
 		for i, text := range row {
-			cells = append(cells, pageCell{t.Head[min(i, len(t.Head)-1)], text})
+			cells = append(cells, pageCell{t.Head[min(i, len(t.Head)-1)], inCell(text)})
 		}
 		out.Rows = append(out.Rows, cells)
 	}
 	return out
+}
+
+// longWord is how many letters a cell keeps on one line.
+const longWord = 32
+
+// inCell is a text that breaks where a table wants it to: a number stays with its ±, and
+// only a word too long for a column breaks inside.
+func inCell(text string) string {
+	var out strings.Builder
+	letters := 0
+	for _, r := range strings.ReplaceAll(text, " ± ", "\u00a0±\u00a0") {
+		if letters++; r == ' ' {
+			letters = 0
+		} else if letters > longWord {
+			out.WriteRune('\u200b')
+			letters = 1
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
 }
 
 // guaranteeWords say a plan's guarantee to somebody who does not know ε.

@@ -19,7 +19,7 @@ func (c Contrast) Words() string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	switch {
 	case c.Times > 0:
-		return fmt.Sprintf("%s: 1 + it %s times as large", c.Column, number(c.Times))
+		return fmt.Sprintf("1 + %s: %s times as large", c.Column, number(c.Times))
 	case c.Level != "":
 		return fmt.Sprintf("%s: %s, against %s", c.Column, c.Level, c.Against)
 	}
@@ -67,6 +67,7 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 	untold := study.ReportTable{Title: "no odds ratio", Head: []string{"column", "because"}}
 	type reason struct{ column, why string }
 	counts := map[reason]int{}
+	first := map[reason]string{} // in words
 	var reasons []reason
 	for _, e := range of.Of {
 		if v := e.LogOdds; v != nil {
@@ -85,13 +86,14 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 		k := reason{e.Column, e.Untold}
 		if counts[k] == 0 {
 			reasons = append(reasons, k)
+			first[k] = e.Words()
 		}
 		counts[k]++
 	}
 	for _, k := range reasons {
-		name := k.column
+		name := first[k]
 		if n := counts[k]; n > 1 {
-			name += fmt.Sprintf(" (%d levels)", n)
+			name = fmt.Sprintf("%s (%d levels)", k.column, n)
 		}
 		untold.Rows = append(untold.Rows, []string{name, k.why})
 	}

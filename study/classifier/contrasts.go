@@ -12,7 +12,7 @@ import (
 
 // Contrast is a difference between two records that are otherwise alike, in the
 // schema's own terms: Column is Per units larger, or (of a column that counts by its
-// logarithm) 1 + it is Times as large, or it is Level and not Against.
+// logarithm) 1 + its number is Times as large, or it is Level and not Against.
 type Contrast struct {
 	Column  string  `json:"column"`
 	Per     float64 `json:"per,omitempty"`

@@ -5,8 +5,8 @@
 # As a module:
 #
 #     import model
-#     model.values({"age": 61, "sex": "Female"})   # one number a class
-#     model.predict({"age": 61, "sex": "Female"})         # the class
+#     model.values(record)    # one number a class; a record is a dict of cells by column
+#     model.predict(record)   # the class
 #
 # Cells are numbers or texts; None, NaN and "" are missing, and so is a column that is
 # not given.

@@ -2,6 +2,7 @@ package labels
 
 import (
 	"fmt"
+	"slices"
 
 	"caucus/aggregation"
 	"caucus/study"
@@ -26,7 +27,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 		bar.Main = true
 		chart.Bars = append(chart.Bars, bar)
 	}
-	line("", "loss %s, risk %s, correction %s", l.Loss, l.Risk, l.Correction)
+	line("fitted by", "loss %s, risk %s, correction %s", l.Loss, l.Risk, l.Correction)
 	line("records", "%d, each label as it was with probability %.4f, else one of the other classes", l.Records, l.Keep)
 	if held, ok := l.Held(); ok {
 		switch l.Risk {
@@ -35,6 +36,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 		case aggregation.RiskAUC:
 			line("estimated", "area under the curve %.3f against the privatised labels, whose noise takes it towards 0.5", 1-held)
 		default:
+			out.Answer += fmt.Sprintf(" About %.1f %% ± %.1f %% of records are put into the right one, as far as the privatised labels tell; the largest class alone is %.1f %%.", 100*(1-held), 100*l.HeldError(), 100*slices.Max(l.Shares.Projected))
 			line("estimated", "accuracy %.3f ± %.3f, by cross-validation on the privatised labels, corrected for their noise", 1-held, l.HeldError())
 		}
 	}

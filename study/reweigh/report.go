@@ -25,7 +25,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	if len(w.Residuals) == 0 {
 		return out, nil
 	}
-	chart := &study.ReportChart{Title: "means of features: as released, in the weighted pool, and in the raw pool", Note: "the features that differ most; ± is the standard deviation of the noise"}
+	chart := &study.ReportChart{Title: "means of features: as released, in the weighted pool, and in the raw pool", Note: "numbers run from 0 to 1 between the schema's bounds, a level is 1 where a record has it; the features that differ most; ± is the standard deviation of the noise"}
 	out.Charts = []*study.ReportChart{chart}
 	for i, d := range w.Residuals {
 		if i == mostCompared {
