@@ -47,7 +47,7 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 		return fail(err)
 	}
 	if int64(len(lost)) < r.Entries {
-		return fail(fmt.Errorf("the ledger lacks %d entries that this helper made, and the costs of %d were given: give each release of that time (--release), or what it cost (--charge)", r.Entries, len(lost)))
+		return fail(fmt.Errorf("the ledger lacks %d entries that this helper made, and the costs of %d were given: give what each cost (--charge), as the releases of that time say it", r.Entries, len(lost)))
 	}
 	if err := s.Close(); err != nil {
 		return fail(err)

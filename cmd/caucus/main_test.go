@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "append": appendLine, "untouched": untouched, "doctor": doctor, "exports": exports, "proxy": proxy(), "field": field, "swap": swapSealed, "cut": cutFile},
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "complains": complains, "append": appendLine, "untouched": untouched, "doctor": doctor, "exports": exports, "proxy": proxy(), "field": field, "swap": swapSealed, "cut": cutFile},
 	})
 }
 
@@ -218,6 +218,21 @@ func says(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		if time.Now().After(end) {
 			ts.Fatalf("%s: does not say %q after %v: %v", strings.Join(args[1:], " "), args[0], patience, err)
+		}
+	}
+}
+
+// complains runs a command until it fails with a text on stderr, for patience at most.
+func complains(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: complains text command...")
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		if err := ts.Exec(args[1], args[2:]...); err != nil && strings.Contains(ts.ReadFile("stderr"), args[0]) {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("%s: does not complain of %q after %v", strings.Join(args[1:], " "), args[0], patience)
 		}
 	}
 }
