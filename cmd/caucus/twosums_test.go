@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"caucus/coordinator"
+	"caucus/helper"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+const countingAgent = `
+state: state-%[1]s
+poll: 100ms
+data: {ward: {file: %[1]s.csv, schema: schema.yaml}}
+policy:
+  kinds: [describe]
+  mechanisms: [laplace]
+  noise: [aggregators, coordinator]
+  study: {record: {epsilon: 30, delta: 0}}
+  total: {record: {epsilon: 64, delta: 1e-6}}
+  approval: policy
+  helper: {name: trust, signing: %[2]s, sealing: %[3]s}
+`
+
+const countingStudy = `
+kind: describe
+schema: schema.yaml
+pool: pool.csv
+epsilon: 30
+mechanism: laplace
+where: age >= 60
+describe: {count: true}
+records: 70
+minimum: 4
+closes_in: 10m
+`
+
+// TestTwoServersSum: of real daemons, coordinator, helper and four sites, what two servers
+// release is the sum that one coordinator releases, and the one that is counted in the files.
+// At ε = 30 a count has noise of a discrete Laplace law of scale 1/30, which is not 0 with
+// probability 2/(e³⁰ + 1) < 2e-13; there are three draws, so this fails wrongly with less than
+// 6e-13.
+func TestTwoServersSum(t *testing.T) {
+	dir := t.TempDir()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := hospitals(dir)
+	check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	must := patiently(ctx, t, dir)
+	port, err := freePort()
+	check(err)
+	second, err := freePort()
+	check(err)
+	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen", "127.0.0.1:"+port)
+	var named coordinator.HelperReport
+	check(json.Unmarshal(must("coordinator", "helper", "--dir", "coordinator", "--json"), &named))
+	var pins helper.Pins
+	check(json.Unmarshal(must("helper", "init", "--dir", "helper", "--listen", "127.0.0.1:"+second, "--coordinator", named.Key.String(), "--json"), &pins))
+	must("coordinator", "helper", "--dir", "coordinator", "--address", "127.0.0.1:"+second, "--key", pins.Signing.String())
+	policy := filepath.Join(dir, "helper", helper.ConfigFile)
+	text, err := os.ReadFile(policy)
+	check(err)
+	check(os.WriteFile(policy, bytes.Replace(text, []byte("record: {epsilon: 1,"), []byte("record: {epsilon: 30,"), 1), 0o600))
+
+	var wg sync.WaitGroup
+	running, stop := context.WithCancel(ctx)
+	defer wg.Wait()
+	defer stop()
+	start := func(args ...string) {
+		cmd := caucus(running, dir, args...)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		wg.Go(func() {
+			if err := cmd.Run(); running.Err() == nil {
+				t.Errorf("%v ended: %v\n%s", args, err, &said)
+			}
+		})
+	}
+	start("helper", "run", "--dir", "helper")
+	start("coordinator", "run", "--dir", "coordinator")
+	want, records := 0, 70 // as many as are declared of so many: a surplus would be cut, in each study another
+	for _, name := range []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"} {
+		file := filepath.Join(dir, name+".csv")
+		text, err := os.ReadFile(file)
+		check(err)
+		lines := strings.SplitAfter(string(text), "\n")[:records+1]
+		check(os.WriteFile(file, []byte(strings.Join(lines, "")), 0o600))
+		age := -1
+		for i, column := range strings.Split(strings.TrimSpace(lines[0]), ",") {
+			if column == "age" {
+				age = i
+			}
+		}
+		for _, line := range lines[1:] {
+			if years, err := strconv.ParseFloat(strings.Split(line, ",")[age], 64); err == nil && years >= 60 {
+				want++
+			}
+		}
+		config := name + ".yaml"
+		check(os.WriteFile(filepath.Join(dir, config), fmt.Appendf(nil, countingAgent, name, pins.Signing, pins.Sealing), 0o600))
+		check(os.WriteFile(filepath.Join(dir, name+".invitation"), must("party", "invite", name), 0o600))
+		must("agent", "enrol", "--config", config, "--invitation", name+".invitation")
+		must("agent", "source", "declare", "ward", "--config", config)
+		start("agent", "run", "--config", config)
+	}
+	if want < 10 {
+		t.Fatalf("%d records match: too few to tell anything", want)
+	}
+	noises := []string{study.NoiseAggregators, study.NoiseCoordinator}
+	for _, noise := range noises {
+		check(os.WriteFile(filepath.Join(dir, noise+".yaml"), []byte("name: "+noise+countingStudy), 0o600))
+		must("study", "create", noise+".yaml", "--noise", noise)
+		must("study", "open", noise)
+	}
+	for _, noise := range noises {
+		must("study", "wait", noise)
+		signed, err := protocol.ReadRelease(must("study", "result", noise, "--json"))
+		check(err)
+		var counted struct {
+			Body struct {
+				Records int64
+				Inside  struct{ Noisy float64 }
+			}
+		}
+		result, err := json.Marshal(signed.Release.Result)
+		check(err)
+		check(json.Unmarshal(result, &counted))
+		if got := counted.Body; got.Inside.Noisy != float64(want) || got.Records != int64(4*records) || signed.Release.Parties != 4 {
+			t.Errorf("noise: %s: %g of %d records match, want %d of %d", noise, got.Inside.Noisy, got.Records, want, 4*records)
+		}
+	}
+}
