@@ -58,7 +58,8 @@ type Config struct {
 	// Health and Reflection turn on these gRPC services, for members only.
 	Health     bool `yaml:"health"`
 	Reflection bool `yaml:"reflection"`
-	// Metrics is a loopback host:port for those who watch this machine, without TLS:
+	// Metrics is a loopback host:port, or a Unix socket as unix:/run/caucus/page.sock, for
+	// those who watch this machine, without TLS:
 	// /metrics for Prometheus, /livez and /readyz, which name no party and no study, and
 	// a page that does, for who has a link: caucus coordinator page. Empty is off.
 	Metrics string `yaml:"metrics"`
@@ -232,13 +233,8 @@ func readConfig(file *yamlfile.Document) (Config, error) {
 
 // Validate says which field is wrong and what to do.
 func (c Config) Validate() error {
-	for _, a := range []struct {
-		field, address string
-		needed         bool
-	}{{"listen", c.Listen, true}, {"metrics", c.Metrics, false}} {
-		if _, _, err := net.SplitHostPort(a.address); err != nil && (a.needed || a.address != "") {
-			return fmt.Errorf("%s: %q is no host:port, such as 127.0.0.1:7443", a.field, a.address)
-		}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return fmt.Errorf("listen: %q is no host:port, such as 127.0.0.1:7443", c.Listen)
 	}
 	if c.Gossip.Listen != "" {
 		if err := protocol.CheckGossipListen(c.Gossip.Listen); err != nil {

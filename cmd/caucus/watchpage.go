@@ -21,7 +21,11 @@ func (c *console) printLink(dir, address string) error {
 	if err != nil {
 		return err
 	}
-	c.note("opens once, within ten minutes, on this machine; elsewhere, carry the port over first: ssh -L %s:%s", address, address)
+	if path, is := webpage.Socket(address); is {
+		c.note("opens once, within ten minutes, where the socket was carried to: ssh -L %s:%s HOST (localhost on the machine itself)", webpage.CarriedTo, path)
+	} else {
+		c.note("opens once, within ten minutes, on this machine; elsewhere, carry the port over first: ssh -L %s:%s", address, address)
+	}
 	return c.print(map[string]string{"link": link}, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, link)
 		return err
@@ -36,7 +40,7 @@ func newCoordinatorPage(c *console) *cobra.Command {
 		Long: `Print a link to the page on which a coordinator that runs shows its studies as
 contributions arrive, its members and what they wait for, its budget and its
 releases. The page changes nothing. It is served at metrics: of coordinator.yaml,
-a loopback address. Run this as the account that the coordinator runs as: who
+a loopback address or a Unix socket. Run this as the account that the coordinator runs as: who
 may write in its folder may watch.`,
 		Example: "  caucus coordinator page --dir /var/lib/caucus/coordinator",
 		Args:    noArguments,

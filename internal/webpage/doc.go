@@ -19,5 +19,5 @@
 //
 // It does not defend against whoever is root on that machine, or against the person's
 // own browser and its extensions. There is no TLS: [CheckAddress] takes loopback
-// addresses only. From another machine, carry the port over: ssh -L.
+// addresses and Unix sockets only. From another machine, carry the port over: ssh -L.
 package webpage

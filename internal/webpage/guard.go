@@ -180,8 +180,11 @@ func words(d time.Duration) string {
 	return fmt.Sprintf("%d min", d/time.Minute)
 }
 
-// CheckAddress refuses what is not host:port on this machine.
+// CheckAddress refuses what is not host:port on this machine, nor a Unix socket.
 func CheckAddress(address string) error {
+	if path, is := Socket(address); is {
+		return checkSocket(path)
+	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%q is no host:port, such as 127.0.0.1:9443", address)
@@ -216,11 +219,18 @@ func Listen(address string) (net.Listener, error) {
 	if err := CheckAddress(address); err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := listen(address)
 	if err != nil {
 		return nil, err
 	}
 	return netutil.LimitListener(l, mostConnections), nil
+}
+
+func listen(address string) (net.Listener, error) {
+	if path, is := Socket(address); is {
+		return listenSocket(path)
+	}
+	return net.Listen("tcp", address)
 }
 
 // Server serves on loopback, and waits for nobody long.

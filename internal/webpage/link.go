@@ -33,7 +33,7 @@ func secret() string {
 }
 
 // NewLink makes the link that opens the page of the daemon of a folder at an address,
-// host:port, once. An older one that was not opened stops working. The daemon need not
+// host:port, once; of a Unix socket, where it is carried to CarriedTo. An older one that was not opened stops working. The daemon need not
 // run yet.
 func NewLink(dir, address string, now time.Time) (string, error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("make link: %w", err) }
@@ -42,6 +42,9 @@ func NewLink(dir, address string, now time.Time) (string, error) {
 	}
 	if strings.HasSuffix(address, ":0") {
 		return fail(fmt.Errorf("%s names no port: write one, such as 9443, so that the link can", address))
+	}
+	if _, is := Socket(address); is {
+		address = CarriedTo
 	}
 	token := secret()
 	digest := sha256.Sum256([]byte(token))

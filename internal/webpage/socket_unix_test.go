@@ -1,0 +1,82 @@
+//go:build unix
+
+package webpage
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSocket: a page on a Unix socket is for the account that serves it; a socket that was
+// left behind gives way, one in use and any other file do not; a link leads to where the
+// socket is carried.
+func TestSocket(t *testing.T) {
+	dir, err := os.MkdirTemp("", "s") // short, as a socket's path has to be
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "page")
+	address := "unix:" + path
+	left, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.(*net.UnixListener).SetUnlinkOnClose(false)
+	if l, err := Listen(address); err == nil || !strings.Contains(err.Error(), "another program listens there") {
+		t.Errorf("listens beside another: %v, %v", l, err)
+	}
+	left.Close()
+	l, err := Listen(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the socket has mode %v, %v", info.Mode(), err)
+	}
+	s := Server(Loopback(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page") })), slog.New(slog.DiscardHandler))
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}}
+	for host, want := range map[string]int{CarriedTo: http.StatusOK, "localhost": http.StatusOK, "example.org": http.StatusForbidden} {
+		reply, err := client.Get("http://" + host + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply.Body.Close()
+		if reply.StatusCode != want {
+			t.Errorf("asked for %s: %s", host, reply.Status)
+		}
+	}
+	client.CloseIdleConnections()
+	s.Close()
+	<-done
+	if all, err := os.ReadDir(dir); err != nil || len(all) != 0 {
+		t.Errorf("the server's end leaves %v, %v", all, err)
+	}
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(address); err == nil || !strings.Contains(err.Error(), "no socket") {
+		t.Errorf("in place of a file: %v", err)
+	}
+	link, err := NewLink(dir, address, time.Now())
+	if err != nil || !strings.HasPrefix(link, "http://"+CarriedTo+"/open?link=") {
+		t.Errorf("link %s, %v", link, err)
+	}
+	for _, bad := range []string{"unix:", "unix:page", "unix:/" + strings.Repeat("x", 100), "unix:/run/"} {
+		if err := CheckAddress(bad); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
