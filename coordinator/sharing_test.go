@@ -295,6 +295,13 @@ func TestSharedRefusals(t *testing.T) {
 	if _, err := w.operator.Open(ctx, "trial"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "minimum_parties: this helper asks for 3") {
 		t.Errorf("opened against the helper's policy: %v", err)
 	}
+	w.stopHelper()
+	w.helper.Policy.MinimumParties = 2
+	w.helper.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 1, Delta: 1e-6}}
+	must(0, w.startHelper())
+	if _, err := w.operator.Open(ctx, "trial"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "too little left at unit party") {
+		t.Errorf("opened against the helper's budget: %v", err)
+	}
 	w.stop()
 	w.config.Helper = Helper{}
 	w.start()

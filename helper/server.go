@@ -110,12 +110,41 @@ func (s *Server) openFiles() error {
 	s.server, err = aggregator.Open(context.Background(), aggregator.Config{
 		Role: shares.Helper, Store: c.path(storeFile), Head: c.headFile(), Journal: s.ledger, Limits: c.Budget,
 		Signer: signer, Other: c.Coordinator, Sealing: sealing, Task: on.task, Shelf: on, Checkpoint: c.Checkpoint,
-		Serves: func(t study.Task) error { return c.Policy.Check(t.Plan()) },
+		Serves: s.serves,
 	})
 	if err == nil {
 		s.closers = append(s.closers, s.server.Close)
 	}
 	return err
+}
+
+// serves refuses a study that the policy does not name, or that the ledger could not release as
+// it stands: parties should not spend on it. The ledger decides again when it releases.
+func (s *Server) serves(t study.Task) error {
+	if err := s.config.Policy.Check(t.Plan()); err != nil {
+		return err
+	}
+	ledger, err := privacy.Open(s.ledger, privacy.Config{Limits: s.config.Budget})
+	if err != nil {
+		return err
+	}
+	after, err := ledger.Totals(context.Background())
+	if err != nil {
+		return err
+	}
+	charges, err := t.Charges(0)
+	if err != nil {
+		return err
+	}
+	for _, c := range charges {
+		after = after.Plus(c.Exact)
+	}
+	for u, most := range s.config.Budget {
+		if !(after[u].Epsilon(most.Delta) <= most.Epsilon) {
+			return fmt.Errorf("budget: this helper's ledger has too little left at unit %s for it (epsilon %g, delta %g in all)", u, most.Epsilon, most.Delta)
+		}
+	}
+	return nil
 }
 
 func ignoreClosed(err error) error {
