@@ -109,6 +109,21 @@ var mutants = []mutant{
 		found: "TestDishonestCoordinator",
 	},
 	{
+		name: "a helper keeps whatever pool it is brought", room: "aggregator", file: "wire.go",
+		old: "if sha256.Sum256(pool) != digest {", new: "if sha256.Sum256(pool) != digest && pool == nil {",
+		found: "TestBring",
+	},
+	{
+		name: "a release may name other contributions than both servers signed", room: "study/verify", file: "aggregated.go", in: "coordinator",
+		old: "members.Digest() == said.Members", new: "members.Digest() != study.Hash{}",
+		found: "TestSharedLeaves",
+	},
+	{
+		name: "nobody looks whether a server signed its share", room: "study/verify", file: "aggregated.go", in: "coordinator",
+		old: "err = keys[i].Verify(protocol.ShareDocument, document, a.Shares[i])", new: "err, _ = keys[i].Verify(protocol.SetDocument, a.Set, a.Sets[i]), document",
+		found: "TestSharedLeaves",
+	},
+	{
 		name: "a set's amendments may pass below the plan's floor", room: "study", file: "ending.go", in: "aggregator",
 		old: "case e.Minimum < p.LeastSites():", new: "case e.Minimum < p.LeastSites() && e.Minimum < 1:",
 		found: "TestAmendedMinimum",
