@@ -45,7 +45,7 @@ const intervalRounds = 6
 // as it is in one of twenty draws, each slope by the errors that it implies itself: a
 // steeper one has surer probabilities, which tell less of it. With one error for all, a
 // slope that came out too small would look surer than it is, and those that are known best
-// would be those that are too small. SlopeSD is what the interval's length says.
+// would be those that are too small. So SlopeSD is what the interval's upper half says.
 //
 // It is nil where there are too few records, and where the equations have no solution.
 func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {
@@ -86,7 +86,7 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 	}
 	r.Slope *= more
 	out := &Calibration{Recalibration: r, Low: more * low, High: more * high}
-	out.SlopeSD = out.Slope * math.Log(high/low) / (2 * Normal95)
+	out.SlopeSD = out.Slope * math.Log(out.High/out.Slope) / Normal95
 	for k, mean := range means { // of scores as they are
 		out.Intercept[k] -= r.Slope * mean
 	}

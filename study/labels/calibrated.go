@@ -47,7 +47,7 @@ func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Class
 	}
 	_, columns := fit.Model.W.Dims()
 	if of == nil || len(of.Intercept) != columns || !(0 < of.Low && of.Low < of.Slope && of.Slope < of.High) || of.SlopeSD/of.Slope != claimed.SlopeError ||
-		!(math.Abs(math.Log(of.High/of.Low)/(2*aggregation.Normal95)-claimed.SlopeError) <= 1e-9) {
+		!(math.Abs(math.Log(of.High/of.Slope)/aggregation.Normal95-claimed.SlopeError) <= 1e-9) {
 		return classifier.Classifier{}, nil, bodies.ErrForm
 	}
 	c, warnings := classifier.New(p, fit, classifier.Probability)
