@@ -85,9 +85,9 @@ func (d *demo) cases(data demoData) []demoCase {
 		p.Data = demoSource
 		out = append(out, demoCase{Proposal: p, pool: data.pool, poolFile: demoPool, own: data.parties, judge: accuracy})
 	}
-	split := demoCase{
+	unseen := demoCase{
 		Proposal: study.Proposal{
-			Name: "split", Data: demoSource, Noise: study.NoiseAggregators, Unit: privacy.Record, Epsilon: d.epsilon, Mechanism: "cross", Map: dataset.Components{Project: demoProject},
+			Name: "unseen", Data: demoSource, Noise: study.NoiseAggregators, Unit: privacy.Record, Epsilon: d.epsilon, Mechanism: "cross", Map: dataset.Components{Project: demoProject},
 			Purpose: "hide every record as sums does, with less noise: each agent splits its exact sums between the coordinator and a helper, neither of which sees them, and each of the two adds noise in full to what it holds of all",
 		},
 		pool: data.pool, poolFile: demoPool, own: data.parties, judge: accuracy,
@@ -129,7 +129,7 @@ func (d *demo) cases(data demoData) []demoCase {
 			judges: judgedStudy, pool: data.pool, poolFile: demoPool, own: data.parties,
 			judge: func(r study.Release, pool *auxdata.Pool) (demoMeasure, error) { return judgeJudged(r, pool, data) },
 		},
-		split,
+		unseen,
 	)
 }
 
