@@ -103,6 +103,9 @@ func asError(err error) error {
 	for _, d := range s.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok && info.Domain == domain {
 			for _, m := range meanings {
+				if m.reason == info.Reason && m.err == privacy.ErrBudget { // its own, which its operator may raise
+					return fmt.Errorf("%w: %s", protocol.ErrHelper, s.Message())
+				}
 				if m.reason == info.Reason {
 					return fmt.Errorf("the helper: %w: %s", m.err, s.Message())
 				}

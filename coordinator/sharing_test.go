@@ -370,6 +370,27 @@ func TestSharedEndings(t *testing.T) {
 			t.Errorf("taken up again after its contributions were given away: %v", err)
 		}
 	})
+	t.Run("the helper's budget is too small by then", func(t *testing.T) {
+		w := newSharedWorld(t, 2, nil)
+		s := w.opened()
+		all := w.uploads(s)
+		w.stopHelper()
+		w.helper.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 1, Delta: 1e-6}}
+		must(0, w.startHelper())
+		for i := range 2 {
+			must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, all[i]))
+		}
+		for !strings.Contains(w.wait("trial", study.Sealed, study.Folded).Reason, "budget") {
+			time.Sleep(5 * time.Millisecond)
+			w.clock.add(2 * lastWait)
+		}
+		w.stopHelper()
+		w.helper.Budget = nil // its operator raises it
+		must(0, w.startHelper())
+		w.clock.add(2 * lastWait)
+		w.wait("trial", study.Released)
+		w.verified()
+	})
 	t.Run("cancelled while it waits", func(t *testing.T) {
 		w := newSharedWorld(t, 2, nil)
 		s := w.opened()
