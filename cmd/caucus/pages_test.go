@@ -44,6 +44,11 @@ func samplePages(t *testing.T) map[string][]byte {
 		Findings: []foundGroup{{"DOES NOT HOLD", "fails", []verify.Finding{{About: "signature", Verdict: verify.Fails, Says: longName}}}},
 		Study:    "s", Kind: "classify", Mechanism: "cross", Plan: strings.Repeat("0123456789abcdef", 4), Command: "caucus simulate " + longName,
 	}
+	many := study.ReportTable{Title: "columns by ward " + longName, Head: []string{"", "north", "south", "east", "west"}}
+	for i := range mostOpenRows + 1 {
+		many.Rows = append(many.Rows, []string{fmt.Sprintf("level %d", i), "12 (3.4)", "56 (7.8)", "90 (1.2)", "34 (5.6)"})
+	}
+	release.Tables = append(release.Tables, newPageTable(many))
 	alone := .79
 	demo := demoReport{
 		Data: "generated hospital data", Parties: 50, Epsilon: 1, Records: 12000, Pool: 100, Test: 50, Command: "caucus demo",
@@ -141,6 +146,9 @@ func TestPagesStandAlone(t *testing.T) {
 			if strings.Contains(text, bad) {
 				t.Errorf("%s holds %q", name, bad)
 			}
+		}
+		if folded := fmt.Sprintf(": %d rows</summary>", mostOpenRows+1); name == "release" && (strings.Count(string(page), folded) != 1 || strings.Count(string(page), "<details><summary>columns") != 1) {
+			t.Errorf("%s folds another table than the long one", name)
 		}
 		if name == "demo" && bytes.Index(page, []byte("<b>shares</b>")) > bytes.Index(page, []byte("<b>votes</b>")) {
 			t.Error("the study that does no better than one site stands before one that does")

@@ -81,6 +81,12 @@ type pageTable struct {
 	Rows  [][]pageCell
 }
 
+// Long says that a table is folded: on a telephone each row is as long as it has columns.
+func (t pageTable) Long() bool { return len(t.Rows) > mostOpenRows }
+
+// Long says the same of a picture, whose rows are many where there are many groups.
+func (d *dots) Long() bool { return len(d.Rows) > mostOpenRows }
+
 type pageCell struct{ Name, Text string }
 
 // foundGroup are the findings of one verdict.
@@ -91,6 +97,9 @@ type foundGroup struct {
 
 // mostListed parties and mostTableRows of a table are shown.
 const mostListed, mostTableRows = 60, 300
+
+// mostOpenRows of a table are shown before somebody asks for more: two screens or so.
+const mostOpenRows = 40
 
 // newReleasePage is the page of a release that was checked; measured, where not nil,
 // comes first. What a release says may be anybody's words: html/template escapes it.
