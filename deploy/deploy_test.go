@@ -73,7 +73,7 @@ func TestCompose(t *testing.T) {
 // they are at least whole.
 func TestUnits(t *testing.T) {
 	units, err := filepath.Glob("*.service")
-	if err != nil || len(units) != 2 {
+	if err != nil || len(units) != 3 {
 		t.Fatalf("units %v, %v", units, err)
 	}
 	for _, u := range units {

@@ -54,7 +54,7 @@ has both folders can read every contribution.
 Beside the folder it makes DIR.head, which remembers how far the helper was: keep it
 out of the backups, so that a folder that is put back to an older state is found out and
 no contribution is checked twice.`,
-		Example: "  caucus helper init --dir /var/lib/caucus-helper --coordinator 3f0c…",
+		Example: "  caucus helper init --dir /var/lib/caucus-helper/helper --coordinator 3f0c…",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if o.Dir == "" {
@@ -176,8 +176,8 @@ ways than the coordinator's.
 Where the ledger lost entries, --charge names what each of them cost, as
 UNIT:epsilon=E or UNIT:rho=R: caucus release show and caucus verify print it of the releases
 of that time.`,
-		Example: `  caucus helper reconcile --dir /var/lib/caucus-helper
-  caucus helper reconcile --dir /var/lib/caucus-helper --charge record:rho=0.0172`,
+		Example: `  caucus helper reconcile --dir /var/lib/caucus-helper/helper
+  caucus helper reconcile --dir /var/lib/caucus-helper/helper --charge record:rho=0.0172`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
