@@ -91,6 +91,36 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	return r.Theirs, err
 }
 
+// Confirm asks the helper whether it stands by its acceptance of an open study: ErrForgotten is
+// its answer where its files were put back, and parties would spend for nothing. It changes
+// nothing here; a helper that forgot the study may accept it anew, and that is not taken.
+func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) error {
+	fail := func(err error) error { return fmt.Errorf("ask for the helper's acceptance of study %s: %w", plan, err) }
+	if err := s.current(ctx); err != nil {
+		return fail(err)
+	}
+	var r record
+	err := s.view(ctx, plan, func(t *transaction) (err error) { r, err = t.record(); return err })
+	switch {
+	case err != nil && !errors.Is(err, errNone):
+		return fail(err)
+	case r.Failed != "":
+		return fail(fmt.Errorf("%w: %s", ErrFailed, r.Failed))
+	case !r.keyed():
+		return fail(fmt.Errorf("%w: it is not open", ErrOrder))
+	}
+	theirs, err := helper.Accept(ctx, plan, r.Own) // what was agreed never changes, so no turn is taken
+	switch {
+	case errors.Is(err, ErrFailed), errors.Is(err, protocol.ErrDenied): // it refuses only what it did not accept before
+		return fail(fmt.Errorf("%w: %w", ErrForgotten, err))
+	case err != nil:
+		return fail(err)
+	case !theirs.Equal(r.Theirs):
+		return fail(fmt.Errorf("%w: it accepts it anew", ErrForgotten))
+	}
+	return nil
+}
+
 // Upload is what a party sent.
 type Upload struct {
 	Party study.PartyID

@@ -24,6 +24,8 @@ var (
 	ErrOrder = errors.New("it is not time for that")
 	// ErrFailed: the study is over without a release.
 	ErrFailed = errors.New("the study failed")
+	// ErrForgotten: the helper does not stand by its acceptance of an open study any more.
+	ErrForgotten = errors.New("the helper's files were put back: it does not know what it agreed to any more")
 )
 
 // Config of a Server.

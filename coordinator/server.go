@@ -306,6 +306,9 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stop()
 	var under sync.WaitGroup
 	under.Go(func() { s.scheduler.run(ctx) })
+	if s.sharing.helped() {
+		under.Go(func() { s.scheduler.confirms(ctx) })
+	}
 	under.Go(func() { s.scrubLater(ctx, firstWait, lastWait) })
 	under.Go(func() { s.sweep(ctx) })
 	if s.metrics != nil {

@@ -91,17 +91,18 @@ func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan stu
 // agree has the helper agree to a draft before it opens, where the study is one of two
 // servers. Without it the study stays a draft.
 func (c *runningStudy) agree(ctx context.Context) error {
-	canonical, plan, is, err := c.isShared(ctx)
+	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {
 		return err
 	}
-	pool, err := readPool(ctx, c.store, plan.Pool)
-	if err != nil {
-		return err
-	}
-	err = c.sharing.helper.Bring(ctx, c.hash, canonical, pool)
-	if err == nil {
+	if err = c.bring(ctx); err == nil {
 		_, err = c.sharing.server.OpenStudy(ctx, c.hash, c.sharing.helper)
+	}
+	if err == nil { // what it said may be of a while ago
+		var over string
+		if over, err = c.confirm(ctx); over != "" {
+			err = fmt.Errorf("%w: %s", study.ErrNotOpen, over)
+		}
 	}
 	c.troubled(err)
 	if err != nil {
@@ -137,7 +138,7 @@ func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 		return nil, err
 	}
 	at, err := c.sharing.server.Standing(ctx, c.hash)
-	if errors.Is(err, aggregators.ErrBehind) || at.Acceptance.Document == nil {
+	if errors.Is(err, aggregators.ErrBehind) || at.Acceptance.Document == nil || at.Failed != "" {
 		return nil, nil
 	}
 	return &pb.Signed{Document: at.Acceptance.Document, Signature: at.Acceptance.Signature}, err
@@ -157,7 +158,10 @@ func passing(err error) error {
 // sharesReason says publicly why a study of two servers cannot be released, "" of another
 // failure.
 func sharesReason(err error) string {
+	var ended endedError
 	switch {
+	case errors.As(err, &ended):
+		return ended.reason
 	case errors.Is(err, aggregators.ErrFailed):
 		return "one of the two servers ended the study without a release, because it was put back to an older state or because the two disagree: its log says which; nothing was published"
 	case errors.Is(err, aggregators.ErrConflict), errors.Is(err, aggregators.ErrOrder):
@@ -172,6 +176,9 @@ func sharesReason(err error) string {
 func (c *runningStudy) foldShares(ctx context.Context, s *study.Study) error {
 	if _, _, _, err := c.isShared(ctx); err != nil {
 		return err
+	}
+	if over, err := c.confirm(ctx); err == nil && over != "" { // nothing is given to servers that forgot it
+		return endedError{over}
 	}
 	if err := c.hand(ctx); err != nil {
 		return err
@@ -248,7 +255,14 @@ func (c *runningStudy) hand(ctx context.Context) error {
 // concludeShares has both servers release, of the set that both signed, and makes the release
 // document.
 func (c *runningStudy) concludeShares(ctx context.Context, s *study.Study, t study.Task, ledger *privacy.Ledger) (study.Release, error) {
-	fail := func(err error) (study.Release, error) { return study.Release{}, passing(err) }
+	fail := func(err error) (study.Release, error) {
+		if err = passing(err); err != nil && permanent(err) {
+			if over, failed := c.confirm(ctx); failed == nil && over != "" {
+				err = endedError{over}
+			}
+		}
+		return study.Release{}, err
+	}
 	if _, _, _, err := c.isShared(ctx); err != nil {
 		return fail(err)
 	}
@@ -308,8 +322,14 @@ func (c *runningStudy) unshared(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if at.Failed != "" || at.Closed || len(m.Accepted)+len(m.Refused)+len(m.Waiting) > 0 {
+	if at.Closed || len(m.Accepted)+len(m.Refused)+len(m.Waiting) > 0 {
 		return fmt.Errorf("amend study: %w: its contributions were given to the two servers before it failed: make a new plan", study.ErrNotOpen)
+	}
+	if at.Failed == "" && at.Acceptance.Document == nil { // it never opened
+		return nil
+	}
+	if over, err := c.confirm(ctx); err == nil && over != "" {
+		return fmt.Errorf("amend study: %w: %s", study.ErrNotOpen, over)
 	}
 	return nil
 }

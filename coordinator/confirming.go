@@ -1,0 +1,135 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	aggregators "caucus/aggregator"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// A study of two servers that one of them can release no more fails at once, not when it seals:
+// each party that contributes meanwhile is charged for nothing.
+
+const (
+	// confirmEvery is how often the helper is asked about each open study.
+	confirmEvery = time.Minute
+	// confirmTime bounds one question.
+	confirmTime = 20 * time.Second
+)
+
+const (
+	helperForgot = "the helper's files were put back: it cannot release this study any more; make a new plan"
+	sharesForgot = "this coordinator's files of shares were put back: it cannot release this study any more; make a new plan"
+)
+
+// endedError says publicly why a study of two servers is over.
+type endedError struct{ reason string }
+
+func (e endedError) Error() string { return e.reason }
+
+// confirm says why one of the two servers can release a study no more, "" where both stand by
+// what they agreed to. An error says nothing of that: who cannot be asked may know it well.
+func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
+	ctx, stop := context.WithTimeout(ctx, confirmTime)
+	defer stop()
+	at, err := c.sharing.server.Standing(ctx, c.hash)
+	switch {
+	case err != nil:
+		return "", err
+	case at.Failed != "":
+		return at.Failed, nil
+	case at.Acceptance.Document == nil:
+		return sharesForgot, nil
+	}
+	err = c.sharing.server.Confirm(ctx, c.hash, c.sharing.helper)
+	if errors.Is(err, protocol.ErrNotFound) { // of the plan alone, which can be brought again
+		if err = c.bring(ctx); err == nil {
+			err = c.sharing.server.Confirm(ctx, c.hash, c.sharing.helper)
+		}
+	}
+	switch {
+	case errors.Is(err, aggregators.ErrForgotten), errors.Is(err, protocol.ErrDenied):
+		return helperForgot, nil
+	case errors.Is(err, aggregators.ErrConflict):
+		return sharesReason(err), nil
+	}
+	return "", err
+}
+
+// bring brings plan and pool to the helper, where it does not have them.
+func (c *runningStudy) bring(ctx context.Context) error {
+	canonical, plan, _, err := c.isShared(ctx)
+	if err != nil {
+		return err
+	}
+	pool, err := readPool(ctx, c.store, plan.Pool)
+	if err != nil {
+		return err
+	}
+	return c.sharing.helper.Bring(ctx, c.hash, canonical, pool)
+}
+
+// confirmOpen fails an open study that one of the two servers can release no more. It gives what
+// the helper could not be asked for.
+func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error) {
+	open := func() (is bool, err error) {
+		err = c.view(ctx, func(m *study.Study) error {
+			is = m.State == study.Open && m.Plan.Noise == study.NoiseAggregators
+			return nil
+		})
+		return is, err
+	}
+	if is, err := open(); err != nil || !is {
+		return "", err
+	}
+	over, err := c.confirm(ctx)
+	if over == "" {
+		if ctx.Err() == nil {
+			c.troubled(passing(err))
+		}
+		return "", err
+	}
+	err = c.cancelUnless(ctx, over, func() error {
+		if is, err := open(); err != nil || !is {
+			return errors.Join(err, study.ErrNotOpen)
+		}
+		// It is over here first: a study that one server forgot is not taken up again.
+		err := c.sharing.server.Cancel(ctx, c.hash, over)
+		if errors.Is(err, aggregators.ErrFailed) {
+			return nil
+		}
+		return ignoreHelper(err)
+	})
+	if err != nil {
+		return "", fmt.Errorf("end study %s: %s: %w", c.hash, over, err)
+	}
+	return over, nil
+}
+
+// confirms asks the helper about all open studies, again and again, until the context ends.
+func (s *scheduler) confirms(ctx context.Context) {
+	for next := s.clock.Elapsed(); ; {
+		if s.clock.Elapsed() >= next {
+			for _, c := range s.registry.all() {
+				if c.over.Load() || ctx.Err() != nil {
+					continue
+				}
+				ended, err := c.confirmOpen(ctx)
+				switch {
+				case ended != "":
+					s.log.Error("study fails", "study", c.hash, "error", ended)
+				case err != nil && ctx.Err() == nil:
+					s.log.Warn("whether both servers stand by a study is not known; it will be asked again", "study", c.hash, "error", err)
+				}
+			}
+			next = s.clock.Elapsed() + confirmEvery
+		}
+		if !s.clock.Sleep(ctx, s.tick) {
+			return
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/helper"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// backupHelper copies a stopped helper's folder, and gives what puts it back.
+func (w *sharedWorld) backupHelper() (putBack func()) {
+	w.t.Helper()
+	copied := filepath.Join(w.t.TempDir(), "backup")
+	must(0, os.CopyFS(copied, os.DirFS(w.helper.Dir)))
+	return func() {
+		w.t.Helper()
+		must(0, os.RemoveAll(w.helper.Dir))
+		must(0, os.CopyFS(w.helper.Dir, os.DirFS(copied)))
+		must(0, filepath.WalkDir(w.helper.Dir, func(path string, e os.DirEntry, err error) error {
+			mode := os.FileMode(0o600)
+			if e.IsDir() {
+				mode = 0o700
+			}
+			return errors.Join(err, os.Chmod(path, mode))
+		}))
+	}
+}
+
+// asked moves the clock until the helper was asked again about open studies.
+func (w *sharedWorld) asked() {
+	w.clock.add(confirmEvery)
+	time.Sleep(20 * time.Millisecond)
+}
+
+// TestHelperForgets: an open study whose helper was put back and reconciled fails at once, in
+// words, so that nobody else spends on it, whether the backup is of before the plan was there or
+// of after it was agreed to; it is not taken up again. Until the reconciliation, and with a
+// helper that does not answer, it stays open and goes on.
+func TestHelperForgets(t *testing.T) {
+	ctx := context.Background()
+	for name, agreed := range map[string]bool{"a backup of before": false, "a backup of after it agreed": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newSharedWorld(t, 3, func(p *study.Plan) { p.Deadline = p.Deadline.Add(500 * time.Hour) })
+			w.stopHelper()
+			putBack := w.backupHelper()
+			must(0, w.startHelper())
+			s := w.opened()
+			all := w.uploads(s)
+			w.stopHelper()
+			if agreed {
+				putBack = w.backupHelper()
+				must(0, w.startHelper())
+				// Something after the backup, so that the head file knows more.
+				other := w.plan
+				other.Name = "other"
+				must(w.operator.CreateStudy(ctx, must(other.Canonical())))
+				must(w.operator.Open(ctx, "other"))
+				w.stopHelper()
+			}
+			must(w.parties["p0"].Contribute(ctx, s.Hash, all[0]))
+
+			for w.state().Reason == "" { // it does not answer
+				w.asked()
+			}
+			putBack()
+			must(0, w.startHelper())
+			for !strings.Contains(w.state().Reason, "put back") { // it says nothing
+				w.asked()
+			}
+			if s := w.state(); s.State != study.Open {
+				t.Fatalf("with a helper that may still be put right it is %s: %s", s.State, s.Reason)
+			}
+			w.stopHelper()
+			must(helper.Reconcile(ctx, w.helper, nil))
+			must(0, w.startHelper())
+			for w.state().State == study.Open {
+				w.asked()
+			}
+			if s := w.state(); s.State != study.Failed || !strings.HasPrefix(s.Reason, helperForgot) {
+				t.Errorf("it is %s: %s", s.State, s.Reason)
+			}
+			if _, err := w.parties["p1"].Contribute(ctx, s.Hash, all[1]); !errors.Is(err, study.ErrNotOpen) {
+				t.Errorf("a contribution afterwards: %v", err)
+			}
+			if s := must(w.parties["p1"].Study(ctx, "trial")); s.Helper.Document != nil {
+				t.Error("parties are still given the helper's acceptance")
+			}
+			_, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(600 * time.Hour)})
+			if !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), helperForgot) {
+				t.Errorf("taken up again: %v", err)
+			}
+			// The next one, under the new keys, goes through.
+			w.plan.Name = "next"
+			w.plan.Deadline = w.clock.Now().Add(500 * time.Hour)
+			w.task = must(newAggregator(w.plan, w.pool)).task
+			next := w.opened()
+			for i, body := range w.uploads(next) {
+				must(w.parties[string(w.plan.Roster[i])].Contribute(ctx, next.Hash, body))
+			}
+			w.wait("next", study.Released)
+		})
+	}
+}
+
+// TestHelperLostPlans: a helper that lost no more than a plan's file is brought it again.
+func TestHelperLostPlans(t *testing.T) {
+	ctx := context.Background()
+	w := newSharedWorld(t, 3, nil)
+	s := w.opened()
+	all := w.uploads(s)
+	w.stopHelper()
+	must(0, os.RemoveAll(filepath.Join(w.helper.Dir, "plans", s.Hash.String())))
+	must(0, w.startHelper())
+	for i, p := range w.plan.Roster {
+		must(w.parties[string(p)].Contribute(ctx, s.Hash, all[i]))
+	}
+	w.wait("trial", study.Released)
+}
+
+// state is how the study stands.
+func (w *sharedWorld) state() protocol.Study {
+	return must(w.operator.Study(context.Background(), "trial"))
+}
