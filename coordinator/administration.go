@@ -76,7 +76,8 @@ func (s *Server) invites(seconds int64, address string) (valid time.Duration, di
 // ensureMember makes a member, or finds the one of that name and role. Names that
 // differ in case only would be one file name, and to most people one name. A name under
 // which somebody came by a join token is not given to another while that one may call:
-// whoever holds a token chooses names, and could have chosen it before.
+// whoever holds a token chooses names, and could have chosen it before. Who has the name
+// from then on came by an operator, and is no more the token's or another authority's.
 func ensureMember(tx Tx, name string, role protocol.Role, now time.Time) error {
 	had, err := tx.Namesake(name)
 	switch {
@@ -102,10 +103,13 @@ func ensureMember(tx Tx, name string, role protocol.Role, now time.Time) error {
 		return err
 	}
 	valid, err := tx.Outlasting(name, now)
-	if err == nil && valid > 0 {
-		err = fmt.Errorf("%w: %s is enrolled, by join token %s: revoke it first, or give another name", protocol.ErrExists, name, by.Token)
+	if err != nil {
+		return err
 	}
-	return err
+	if valid > 0 {
+		return fmt.Errorf("%w: %s is enrolled, by join token %s: revoke it first, or give another name", protocol.ErrExists, name, by.Token)
+	}
+	return tx.Replace(name)
 }
 
 // ListMembers lists parties and operators.

@@ -376,6 +376,9 @@ func (s *Server) sweepOnce(ctx context.Context) error {
 		gone = nil
 		for _, v := range listed {
 			now, err := tx.Vouched(v.Name)
+			if errors.Is(err, errNone) { // it was invited meanwhile
+				continue
+			}
 			if err != nil {
 				return err
 			}

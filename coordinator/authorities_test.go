@@ -265,4 +265,14 @@ func TestAuthorityRevokes(t *testing.T) {
 	if gone := must(w.operator.RevokeToken(ctx, k.ID, true)); len(gone) != 0 {
 		t.Errorf("revoked twice: %v", gone)
 	}
+	// By an invitation it comes back, and is its authority's no more.
+	v, _ = makeToken(t, w.operator, protocol.TokenOptions{Quota: 2, Authority: "hospital", Prefix: "dev-"})
+	w.enrol("dev-1.ward.example")
+	must(0, w.server.sweepOnce(ctx))
+	if _, err := join(third, must(protocol.NewEnrolment())); !errors.Is(err, protocol.ErrExists) {
+		t.Errorf("by a certificate in place of who was invited: %v", err)
+	}
+	if _, err := w.parties["dev-1.ward.example"].Renew(ctx); err != nil {
+		t.Errorf("who was invited is out again, or renews no further than its authority's certificate: %v", err)
+	}
 }

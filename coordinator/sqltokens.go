@@ -106,10 +106,17 @@ func (t *sqlTx) AllVouched() (all []vouched, err error) {
 
 func (t *sqlTx) Came(name string) (c came, err error) {
 	var key []byte
-	if err = t.one([]any{&c.Token, &key, &c.Certificate}, "SELECT token, signing_key, certificate FROM joined WHERE name = $1", name); err == nil {
+	if err = t.one([]any{&c.Token, &key, &c.Certificate}, "SELECT token, signing_key, certificate FROM joined WHERE name = $1 AND NOT replaced", name); err == nil {
 		c.SigningKey, err = digest32(key)
 	}
 	return c, err
+}
+
+func (t *sqlTx) Replace(name string) error {
+	if _, err := t.run("DELETE FROM vouched WHERE name = $1", name); err != nil {
+		return err
+	}
+	return t.exec("UPDATE joined SET replaced = TRUE WHERE name = $1", name)
 }
 
 func (t *sqlTx) SetLabels(name string, l protocol.Labels) error {

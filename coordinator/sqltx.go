@@ -179,7 +179,7 @@ func (t *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
 		}
 		all = append(all, m)
 		return nil
-	}, "SELECT m.name, m.role, m.labels, coalesce(j.token, '') FROM members m LEFT JOIN joined j ON j.name = m.name ORDER BY m.name")
+	}, "SELECT m.name, m.role, m.labels, coalesce(j.token, '') FROM members m LEFT JOIN joined j ON j.name = m.name AND NOT j.replaced ORDER BY m.name")
 	return all, err
 }
 

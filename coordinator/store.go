@@ -104,6 +104,9 @@ type tokenTx interface {
 	Join(id string, signingKey [32]byte, name string, certificate []byte) error
 	// Came is how a member came by a token, errNone for who did not.
 	Came(name string) (came, error)
+	// Replace says that a member is not who came by a token under its name: Came and
+	// Vouched know it no more. The place stays taken.
+	Replace(name string) error
 	// Rejoin keeps what a member that joined before got for another key: no place more.
 	Rejoin(name string, signingKey [32]byte, certificate []byte) error
 	// Vouched is by what a member joined that has a certificate of another authority,

@@ -192,6 +192,15 @@ func storeTokens(t *testing.T, s Store) {
 		})
 		by.Certificate = []byte("another")
 	}
+	update(t, s, func(tx Tx) error { return tx.Replace("dev-1") })
+	view(t, s, func(tx Tx) {
+		if came, vouched := second(tx.Came("dev-1")), second(tx.Vouched("dev-1")); !errors.Is(came, errNone) || !errors.Is(vouched, errNone) {
+			t.Errorf("who was invited anew came: %v, %v", came, vouched)
+		}
+		if m := must(tx.Members(now))[0]; m.Token != "" || must(tx.Token("k")).Used != 1 {
+			t.Errorf("member %+v, invited anew", m)
+		}
+	})
 	update(t, s, func(tx Tx) error { return tx.RevokeToken("k") })
 	view(t, s, func(tx Tx) {
 		if k := must(tx.Token("k")); !k.Revoked || must(tx.Revision()) == 0 {

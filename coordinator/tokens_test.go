@@ -197,6 +197,38 @@ func TestTokenRevoked(t *testing.T) {
 	}
 }
 
+// TestInvitedAnew: whom an operator invites under a name that somebody had by a token, who
+// is out, came by no token: it stays when the token goes with all who came by it, may be
+// invited again, and the place stays taken.
+func TestInvitedAnew(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 1, Prefix: "dev-"})
+	key := must(protocol.NewEnrolment())
+	must(protocol.Join(ctx, v, key, "dev-1", protocol.DialOptions{Now: w.clock.Now}))
+	must(0, w.operator.Revoke(ctx, "dev-1"))
+	w.enrol("dev-1")
+	for _, m := range must(w.operator.Members(ctx)) {
+		if m.Token != "" {
+			t.Errorf("member %+v", m)
+		}
+	}
+	if _, _, err := inviteName(w, "dev-1"); err != nil {
+		t.Errorf("invited once more: %v", err)
+	}
+	for _, key := range []protocol.Enrolment{key, must(protocol.NewEnrolment())} {
+		if _, err := protocol.Join(ctx, v, key, "", protocol.DialOptions{Now: w.clock.Now}); !errors.Is(err, protocol.ErrDenied) {
+			t.Errorf("the place is free again, or the first holder is back: %v", err)
+		}
+	}
+	if gone := must(w.operator.RevokeToken(ctx, k.ID, true)); len(gone) != 0 {
+		t.Errorf("revoked %v, who was invited", gone)
+	}
+	if _, err := w.parties["dev-1"].Studies(ctx); err != nil {
+		t.Errorf("who was invited calls: %v", err)
+	}
+}
+
 // TestTokenIsNotKept: nothing in the coordinator's folder or log is the token's key, nor
 // enough to make it.
 func TestTokenIsNotKept(t *testing.T) {
