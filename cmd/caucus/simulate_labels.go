@@ -201,8 +201,8 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 		return err
 	}
 	fmt.Fprintf(w, "its numbers are %s\n", s.Output.Words())
-	if s.Calibrated > 0 {
-		fmt.Fprintf(w, "probabilities in %d of %d repeats; the slope's 95 %% interval held what the test records say in %d\n", s.Calibrated, s.Repeats, s.Held)
+	if of := s.Probabilities; of != nil {
+		fmt.Fprintf(w, "probabilities in %d of %d repeats: slope %.3f ± %.3f, Brier %.4f; the slope's 95 %% interval held what the test records say in %d\n", of.Repeats, s.Repeats, of.Slope.Released, of.Slope.ReleasedSD, of.Brier.Released, of.Held)
 	}
 	fmt.Fprintf(w, "largest class alone: accuracy %.4f; ± over %d repeat(s)\n\nclass shares of the records\n", s.MajorityClass, s.Repeats)
 	shares := newTable(w, "class", "true", "estimated", "±")

@@ -56,15 +56,12 @@ type LabelsSummary struct {
 	// Unperturbed is the same fit on the true labels.
 	Unperturbed   learners.Measures `json:"unperturbed"`
 	MajorityClass float64           `json:"majority_class"`
-	// Output, Brier and Slope are as in ClassifySummary; Brier and Slope are over the
-	// repeats whose numbers are what Output says.
+	// Output, Brier and Slope are as in ClassifySummary.
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
-	// Calibrated is how many repeats gave probabilities, Held how many of these had the
-	// slope that the test records tell in its interval.
-	Calibrated int `json:"calibrated"`
-	Held       int `json:"slope_held"`
+	// Probabilities are the repeats whose numbers are that; nil of none.
+	Probabilities *Probabilities `json:"probabilities,omitempty"`
 	// Shares are the first repeat's: true ones of the records, and estimates.
 	TrueShares []float64               `json:"true_shares"`
 	Shares     aggregation.LabelShares `json:"shares"`
@@ -75,6 +72,15 @@ type LabelsSummary struct {
 	Warnings    []string        `json:"warnings,omitempty"`
 	// Release is the first repeat's, for trying predict.
 	Release *study.Release `json:"-"`
+}
+
+// Probabilities are what repeats come to whose numbers could be called so.
+type Probabilities struct {
+	Repeats int `json:"repeats"`
+	// Held is how many had the slope that the test records tell in its interval.
+	Held  int      `json:"slope_held"`
+	Brier Compared `json:"brier"`
+	Slope Compared `json:"slope"`
 }
 
 // labelsRepeat is the outcome of one repeat.
@@ -165,22 +171,29 @@ func (s Labels) summary(done []labelsRepeat) LabelsSummary {
 	out.Lambda, _ = over(done, func(r labelsRepeat) float64 { return r.result.Classifier.Lambda })
 	out.UploadBytes, _ = over(done, func(r labelsRepeat) float64 { return r.UploadBytes })
 	out.Output = l.Classifier.Output
-	var alike []labelsRepeat
+	out.Brier, out.Slope = calibration(done)
+	called := Probabilities{}
+	var of []labelsRepeat
 	for _, r := range done {
-		if of := r.result.Classifier.Calibration; of != nil {
-			out.Calibrated++
-			if slope := of.Slope * r.released.Slope; of.Low <= slope && slope <= of.High {
-				out.Held++
+		if c := r.result.Classifier.Calibration; c != nil {
+			of = append(of, r)
+			if slope := c.Slope * r.released.Slope; c.Low <= slope && slope <= c.High {
+				called.Held++
 			}
 		}
-		if r.result.Classifier.Output == out.Output {
-			alike = append(alike, r)
-		}
 	}
-	out.Brier = compared(alike, func(r labelsRepeat) float64 { return r.released.Brier }, func(r labelsRepeat) float64 { return r.clear.Brier })
-	out.Slope = compared(alike, func(r labelsRepeat) float64 { return r.released.Slope }, func(r labelsRepeat) float64 { return r.clear.Slope })
+	if called.Repeats = len(of); called.Repeats > 0 {
+		called.Brier, called.Slope = calibration(of)
+		out.Probabilities = &called
+	}
 	out.MajorityClass, _ = over(done, func(r labelsRepeat) float64 { return r.majority })
 	return out
+}
+
+func calibration(of []labelsRepeat) (brier, slope Compared) {
+	brier = compared(of, func(r labelsRepeat) float64 { return r.released.Brier }, func(r labelsRepeat) float64 { return r.clear.Brier })
+	slope = compared(of, func(r labelsRepeat) float64 { return r.released.Slope }, func(r labelsRepeat) float64 { return r.clear.Slope })
+	return brier, slope
 }
 
 // fit makes the public map of a deal's pool: what comes first, then random Fourier
