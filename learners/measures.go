@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -15,10 +16,10 @@ type Measures struct {
 	// recalls; a class without rows is left out. Under noise, which cannot tell
 	// one, a class counts for at least two standard errors of rows.
 	BER float64 `json:"ber"`
-	// AUC is the area under the curve, one class against the rest, mean over
-	// classes: the probability that a row of the class scores above one of the
-	// others, ties counting half. A class without rows, or with all of them, is
-	// left out; 1/2 where nothing is left.
+	// AUC is the area under the curve, one class against the rest by its
+	// probability, mean over classes: how often a row of the class is given more
+	// than one of the others, ties counting half. A class without rows, or with all
+	// of them, is left out; 1/2 where nothing is left.
 	AUC float64 `json:"auc"`
 }
 
@@ -70,7 +71,7 @@ func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 		if l.Classes == 2 {
 			class = 1
 		}
-		if a, ok := areaUnder(mat.Col(nil, k, s), y, class, l.Classes); ok {
+		if a, ok := areaUnder(odds(s, k), y, class, l.Classes); ok {
 			area += a
 			compared++
 		}
@@ -80,6 +81,22 @@ func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 		m.AUC = area / compared
 	}
 	return m
+}
+
+// odds are the log-odds of a class against the rest, of scores n×columns.
+func odds(s *mat.Dense, class int) []float64 {
+	out := mat.Col(nil, class, s)
+	n, columns := s.Dims()
+	if columns == 1 {
+		return out
+	}
+	others := make([]float64, 0, columns)
+	for i := range n {
+		row := s.RawRowView(i)
+		others = append(append(others[:0], row[:class]...), row[class+1:]...)
+		out[i] -= floats.LogSumExp(others)
+	}
+	return out
 }
 
 // areaUnder is the AUC of one class's scores, by rank sums; false where there is
