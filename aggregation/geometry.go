@@ -15,11 +15,12 @@ type geometry struct {
 	vectors  *mat.Dense // d−1 × directions
 	energy   float64    // mean square of the pool's rows
 	rows     float64    // effective
+	constant float64    // what each row's intercept is
 }
 
 func geometryOf(pool *auxdata.Pool) geometry {
 	n, d := pool.X.Dims()
-	g := geometry{energy: mat.Trace(secondMoment(pool.X, pool.Weight)), rows: pool.EffectiveRows()}
+	g := geometry{energy: mat.Trace(secondMoment(pool.X, pool.Weight)), rows: pool.EffectiveRows(), constant: pool.X.At(0, d-1)}
 	if d < 2 {
 		return g
 	}
@@ -63,6 +64,16 @@ func (g geometry) along(n Noise) []float64 {
 		out[j] = floats.Dot(f.RawRowView(j), f.RawRowView(j))
 	}
 	return out
+}
+
+// atConstant is the variance of noise on the intercept.
+func (g geometry) atConstant(n Noise) float64 {
+	if n.Factor == nil {
+		return 0
+	}
+	d, _ := n.Factor.Dims()
+	last := n.Factor.RawRowView(d - 1)
+	return floats.Dot(last, last)
 }
 
 // spread is how the variance of a score is shared among directions whose weights are of

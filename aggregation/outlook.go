@@ -46,44 +46,96 @@ type Agreement struct {
 //	kept² = a²(Σ f·g)² / (a² Σ f²·g + Σ f²·c/s),
 //
 // which falls as c grows, so more noise is never worth more; nor, with the best
-// ridge, which is taken. Nothing is drawn and nothing is solved. It leaves out that
+// ridge, which is taken. What is right is less than so good scores allow, since the
+// intercept is noisy too, the fit does not know how noisy its scores are, and may give
+// way to the zero model: see fitUnder and made. Nothing is drawn. It leaves out that
 // parties differ from each other and from the pool, and that truth is not linear.
 type Outlook struct {
 	of       Agreement
 	geometry geometry
-	noise    []float64   // along each direction
-	metric   []float64   // of the ridge in each: that of the noise, whatever its size
-	teachers []*teacher  // one a separation
-	along    [][]float64 // g, for each of outlookFlats
+	noising  *noising
+	problems [][]*problem      // of each separation
+	areas    map[float64]areas // of each tilt
+	fits     map[fitKey][][]noisyFit
 }
 
-// outlookFlats are where truth may lie among the pool's directions: see
-// geometry.spread.
-var outlookFlats = []float64{-0.5, 0, 0.5}
+// problem is a teacher, where it lies (share of its variance along each direction), and
+// what sampling does to a classifier of a party's own.
+type problem struct {
+	*teacher
+	share []float64
+	alone *noising
+}
+
+// outlookPlaces are where truth may lie: flat among the pool's directions
+// (geometry.spread), from nearly all in the widest to as much in each, and, of more than
+// two classes, tilt towards frequent classes (farOf).
+var outlookPlaces = []struct{ flat, tilt float64 }{{-2, 0}, {-0.5, 0}, {1, 0}, {-0.5, -0.5}, {-0.5, 0.5}}
 
 // NewOutlook works out the reference problems on a pool.
 func NewOutlook(pool *auxdata.Pool, a Agreement) *Outlook {
-	o := &Outlook{of: a, geometry: geometryOf(pool)}
+	o := &Outlook{of: a, geometry: geometryOf(pool), areas: map[float64]areas{}, fits: map[fitKey][][]noisyFit{}}
 	if len(o.geometry.variance) == 0 {
 		return o
 	}
-	o.noise = o.geometry.along(a.Noise)
+	along, constant := o.geometry.along(a.Noise), o.geometry.atConstant(a.Noise)
 	if a.Noise.Centred {
-		floats.Scale(1-1/float64(len(a.Shares)), o.noise)
+		rest := 1 - 1/float64(len(a.Shares))
+		floats.Scale(rest, along)
+		constant *= rest
 	}
-	for j, s := range o.geometry.variance {
-		if total := floats.Sum(o.noise); total > 0 {
-			s = o.noise[j] * o.geometry.energy / total
-		}
-		o.metric = append(o.metric, math.Sqrt(s+1e-5*o.geometry.energy))
-	}
+	o.setNoise(along, constant)
 	for _, auc := range a.Separations {
-		o.teachers = append(o.teachers, newTeacher(a.Shares, auc, a.Telling == ByVotes))
-	}
-	for _, flat := range outlookFlats {
-		o.along = append(o.along, o.geometry.spread(flat))
+		o.separate(auc)
 	}
 	return o
+}
+
+// setNoise is the noise of the Agreement, and the fit's ridge in the metric of it,
+// whatever its size (sphere).
+func (o *Outlook) setNoise(along []float64, constant float64) {
+	g, total := o.geometry, floats.Sum(along)+constant
+	metric := func(variance, noise float64) float64 {
+		if total > 0 {
+			variance = noise * g.energy / total
+		}
+		return math.Sqrt(variance + 1e-5*g.energy)
+	}
+	square := g.constant * g.constant
+	n := &noising{along: along, constant: constant / square, pull: metric(square, constant) / square, lambdas: ridges(o.of.Lambda), zero: o.of.Lambda == 0}
+	for j, s := range g.variance {
+		n.metric = append(n.metric, metric(s, along[j]))
+	}
+	o.noising = n
+}
+
+// separate adds the problems of a separation.
+func (o *Outlook) separate(auc float64) {
+	var all []*problem
+	teachers := map[float64]*teacher{}
+	for _, place := range outlookPlaces {
+		if place.tilt != 0 && len(o.of.Shares) == 2 {
+			continue
+		}
+		if teachers[place.tilt] == nil {
+			var a areas
+			far := farOf(o.of.Shares, place.tilt)
+			if len(o.of.Shares) > 2 {
+				if o.areas[place.tilt] == nil {
+					o.areas[place.tilt] = areasOf(o.of.Shares, far)
+				}
+				a = o.areas[place.tilt]
+			}
+			teachers[place.tilt] = newTeacher(o.of.Shares, auc, far, a, o.of.Telling == ByVotes)
+		}
+		t := &problem{teachers[place.tilt], o.geometry.spread(place.flat), nil}
+		t.alone = &noising{constant: t.curvature, pull: 1, lambdas: ridges(0)}
+		for _, s := range o.geometry.variance {
+			t.alone.along, t.alone.metric = append(t.alone.along, s*t.curvature), append(t.alone.metric, 1)
+		}
+		all = append(all, t)
+	}
+	o.problems = append(o.problems, all)
 }
 
 // Gathered is what a study gathers.
@@ -96,45 +148,44 @@ type Gathered struct {
 	Draws float64
 }
 
-// Worths are what something is worth at a separation, one for each place of truth.
-type Worths []Worth
-
 // each asks what a classifier is worth at the i-th separation, wherever truth lies.
-func (o *Outlook) each(i int, kept func(problem) float64) (out Worths) {
-	if o.teachers == nil { // features that do not vary tell nothing
-		return Worths{{Accuracy: floats.Max(o.of.Shares), AUC: .5}}
+func (o *Outlook) each(i int, worth func(*problem) Range) (out []Range) {
+	if o.problems == nil { // features that do not vary tell nothing
+		return []Range{exactly(Worth{Accuracy: floats.Max(o.of.Shares), AUC: .5})}
 	}
-	for _, share := range o.along {
-		t := problem{o.teachers[i], share}
-		out = append(out, t.worth(kept(t)))
+	for _, t := range o.problems[i] {
+		out = append(out, worth(t))
 	}
 	return out
 }
 
-// problem is a teacher and where it lies: share of its variance along each direction.
-type problem struct {
-	*teacher
-	share []float64
-}
-
 // Truth is the best there is: what the reference problem's own scores are worth.
-func (o *Outlook) Truth(i int) Worths {
-	return o.each(i, func(problem) float64 { return 1 })
+func (o *Outlook) Truth(i int) []Range {
+	return o.each(i, func(t *problem) Range { return exactly(t.worth(1)) })
 }
 
-// Trained is a classifier of so many labelled records.
-func (o *Outlook) Trained(i int, records float64) Worths {
-	return o.each(i, func(t problem) float64 { return o.trained(t, records) })
+// Trained is a classifier of so many labelled records: a fit to moments that are
+// uncertain by sampling alone, each record by the variance that is left in its label.
+func (o *Outlook) Trained(i int, records float64) []Range {
+	return o.each(i, func(t *problem) Range {
+		all := []telling{{told: told{t.told, t.columns}}}
+		return o.worthOf(t.alone, t, all, 0, 1/records, func(_ telling, unit float64) float64 {
+			if unit == 0 {
+				return 1
+			}
+			return o.trained(t, 1/unit)
+		})
+	})
 }
 
 // Released is the classifier of a release.
-func (o *Outlook) Released(i int, g Gathered) Worths {
-	return o.each(i, func(t problem) float64 { return o.released(t, g) })
+func (o *Outlook) Released(i int, g Gathered) []Range {
+	return o.each(i, func(t *problem) Range { return o.released(t, g) })
 }
 
 // trained is what a classifier of so many records keeps of a teacher; its intercept is
 // one direction more that they have to tell.
-func (o *Outlook) trained(t problem, records float64) float64 {
+func (o *Outlook) trained(t *problem, records float64) float64 {
 	g := o.geometry
 	c, flat := make([]float64, len(g.variance)), make([]float64, len(g.variance))
 	for j, s := range g.variance {
@@ -147,47 +198,75 @@ func (o *Outlook) trained(t problem, records float64) float64 {
 	return best
 }
 
-// released is what the classifier of a release keeps.
-func (o *Outlook) released(t problem, size Gathered) float64 {
-	g, parties := o.geometry, float64(size.Parties)
-	told, sampled, weight := t.told, 0., parties
-	unit := size.Scale * size.Draws
+// telling is what moments tell where parties know so much: see qualities.
+type telling struct {
+	told
+	// sampled is how uncertain they are without noise, of a weight of 1, for each unit
+	// of variance along a direction; apart from it, the pool's rows leave fixed.
+	sampled, fixed float64
+}
+
+// qualitySteps are steps from parties that know nothing to such that know all there is.
+const qualitySteps = 12
+
+// qualities are what moments tell at each step of what parties know, and, of parties of so
+// many records, at how many steps they are.
+func (o *Outlook) qualities(t *problem, records float64) (all []telling, at float64) {
 	switch o.of.Telling {
-	case ByRecords:
-		weight = parties * size.Records
-		// Of labels given features the records alone are uncertain; the pool, of
-		// what features say of labels.
-		sampled = o.doubt()/weight + (o.doubt()-t.curvature)/g.rows
 	case ByVotes:
-		weight = parties * float64(o.of.Ballots)
-		voter := o.trained(t, size.Records/float64(o.of.Ballots))
-		told = interpolate(t.voted, voter)
-		if voter > 0 {
-			sampled = told * told * (1/(voter*voter) - 1) / (float64(len(g.variance)) * weight)
+		for k := range qualitySteps + 1 {
+			voter := float64(k) / qualitySteps
+			v := telling{told: told{interpolate(t.voted, voter), t.named(voter)}}
+			if voter > 0 {
+				v.sampled = v.covariance * v.covariance * (1/(voter*voter) - 1) / float64(len(o.geometry.variance))
+			}
+			all = append(all, v)
 		}
+		return all, qualitySteps * o.trained(t, records/float64(o.of.Ballots))
 	case ByDirections:
 		whole, wide := o.white()
-		length := told * told * float64(len(t.columns)) * floats.Dot(t.share, wide)
-		for k, share := range o.of.Shares {
-			if len(o.of.Shares) > 2 || k == 1 {
-				length += math.Pow(share-1/float64(len(o.of.Shares)), 2)
-			}
+		even := 1 / float64(len(o.of.Shares))
+		length := t.told * t.told * float64(len(t.columns)) * floats.Dot(t.share, wide)
+		for _, share := range t.columns {
+			length += math.Pow(share-even, 2)
 		}
-		loose := math.Max(o.square()*whole-length, 0) / size.Records
-		shrink := meansLength / math.Sqrt(length+loose)
-		told *= shrink
-		sampled = shrink * shrink * loose / (whole * float64(len(t.columns)) * parties)
+		loose := math.Max(o.square()*whole-length, 0) / records
+		for k := range qualitySteps + 1 {
+			clear := float64(k) / qualitySteps // of a direction's length, what all share
+			shrink := meansLength * clear / math.Sqrt(length)
+			v := telling{told: told{covariance: t.told * shrink}, sampled: meansLength * meansLength * (1 - clear*clear) / (whole * float64(len(t.columns)))}
+			for _, share := range t.columns {
+				v.shares = append(v.shares, even+shrink*(share-even))
+			}
+			all = append(all, v)
+		}
+		return all, qualitySteps * math.Sqrt(length/(length+loose))
 	}
-	unit /= weight * weight
-	c := make([]float64, len(g.variance))
-	for j, s := range g.variance {
-		c[j] = unit*o.noise[j] + s*sampled
+	// Of labels given features the records alone are uncertain; the pool, of what
+	// features say of labels.
+	return []telling{{told{t.told, t.columns}, o.doubt(), math.Max(o.doubt()-t.curvature, 0) / o.geometry.rows}}, 0
+}
+
+// released is what a release is worth.
+func (o *Outlook) released(t *problem, size Gathered) Range {
+	g, n, weight := o.geometry, o.noising, float64(size.Parties)
+	switch o.of.Telling {
+	case ByRecords:
+		weight *= size.Records
+	case ByVotes:
+		weight *= float64(o.of.Ballots)
 	}
-	best := 0.
-	for _, lambda := range ridges(o.of.Lambda) {
-		best = math.Max(best, o.kept(t, told, c, o.metric, lambda, 0))
-	}
-	return best
+	all, at := o.qualities(t, size.Records)
+	return o.worthOf(n, t, all, at, size.Scale*size.Draws/(weight*weight), func(m telling, unit float64) float64 {
+		c, best := make([]float64, len(g.variance)), 0.
+		for j, s := range g.variance {
+			c[j] = unit*n.along[j] + s*(m.sampled/weight+m.fixed)
+		}
+		for _, lambda := range n.lambdas {
+			best = math.Max(best, o.kept(t, m.covariance, c, n.metric, lambda, 0))
+		}
+		return best
+	})
 }
 
 // ridges are those that a fit chooses among.
@@ -203,7 +282,7 @@ func ridges(given float64) []float64 {
 }
 
 // kept is the formula of Outlook; blur is a variance that no ridge takes away.
-func (o *Outlook) kept(t problem, told float64, c, metric []float64, lambda, blur float64) float64 {
+func (o *Outlook) kept(t *problem, told float64, c, metric []float64, lambda, blur float64) float64 {
 	along, own, noise := 0., 0., blur
 	for j, s := range o.geometry.variance {
 		f := t.curvature * s / (t.curvature*s + lambda*metric[j])

@@ -34,6 +34,8 @@ type teacher struct {
 	// voted, at each kept in steps of 1/keptSteps, is as told, of the class that a
 	// classifier names: what votes tell. Only for forecasts of votes.
 	voted []float64
+	areas areas // of more than two classes, and how far each is, over apart
+	far   []float64
 }
 
 const (
@@ -43,11 +45,14 @@ const (
 	normalSpan   = 8.0
 )
 
-// newTeacher has classes of those shares separated to an AUC.
-func newTeacher(shares []float64, auc float64, votes bool) *teacher {
-	t := &teacher{shares: shares, columns: shares, apart: math.Sqrt2 * distuv.UnitNormal.Quantile(auc)}
+// newTeacher has classes of those shares separated to an AUC; more than two so far from
+// each other, and with those areas.
+func newTeacher(shares []float64, auc float64, far []float64, areas areas, votes bool) *teacher {
+	t := &teacher{shares: shares, columns: shares, far: far, areas: areas}
 	if len(shares) == 2 {
-		t.columns = shares[1:]
+		t.columns, t.apart = shares[1:], math.Sqrt2*distuv.UnitNormal.Quantile(auc)
+	} else {
+		t.apart = t.areas.apart(auc)
 	}
 	n := float64(len(t.columns))
 	t.total = 1
@@ -69,14 +74,26 @@ func newTeacher(shares []float64, auc float64, votes bool) *teacher {
 	return t
 }
 
-// normal sums a function over the standard normal.
-func normal(f func(x float64) float64) (sum float64) {
+// bell is the weight of each of the points of normal.
+var bell = func() (w [normalPoints]float64) {
 	const step = 2 * normalSpan / (normalPoints - 1)
-	for i := range normalPoints {
+	for i := range w {
 		x := -normalSpan + float64(i)*step
-		sum += step * math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) * f(x)
+		w[i] = step * math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
 	}
-	return sum
+	return w
+}()
+
+// normal sums a function over the standard normal.
+func normal(f func(x float64) float64) (sum float64) { return normalBy(1, f) }
+
+// normalBy is normal at every so manieth point.
+func normalBy(every int, f func(x float64) float64) (sum float64) {
+	const step = 2 * normalSpan / (normalPoints - 1)
+	for i := 0; i < normalPoints; i += every {
+		sum += bell[i] * f(-normalSpan+float64(i)*step)
+	}
+	return sum * float64(every)
 }
 
 func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
@@ -99,10 +116,18 @@ func (t *teacher) blurred(kept float64) float64 {
 	return t.apart / math.Sqrt(1+t.total*(1/(kept*kept)-1))
 }
 
+// area is the area under the curve of scores whose classes are so far apart.
+func (t *teacher) area(apart float64) float64 {
+	if t.areas != nil {
+		return t.areas.at(apart)
+	}
+	return phi(apart / math.Sqrt2)
+}
+
 // worth is that of the best rule on scores of which so much is kept.
 func (t *teacher) worth(kept float64) Worth {
 	apart, most := t.blurred(kept), floats.Max(t.shares)
-	w := Worth{Accuracy: most, AUC: phi(apart / math.Sqrt2)}
+	w := Worth{Accuracy: most, AUC: t.area(apart)}
 	if apart < 1e-6 {
 		return w
 	}
@@ -111,13 +136,19 @@ func (t *teacher) worth(kept float64) Worth {
 		w.Accuracy = math.Max(most, t.shares[1]*phi(apart/2+odds)+t.shares[0]*phi(apart/2-odds))
 		return w
 	}
+	odds := make([]float64, len(t.shares)) // of each class where all scores are 0
+	for k, share := range t.shares {
+		own := apart * t.far[k]
+		odds[k] = math.Log(share) - own*own/2
+	}
 	right := 0.
 	for k, share := range t.shares {
+		own := apart * t.far[k]
 		right += share * normal(func(x float64) float64 {
 			all := 1.
-			for j, other := range t.shares {
+			for j := range t.shares {
 				if j != k {
-					all *= phi(apart + x + math.Log(share/other)/apart)
+					all *= phi((own*(own+x) + odds[k] - odds[j]) / (apart * t.far[j]))
 				}
 			}
 			return all

@@ -335,7 +335,7 @@ func TestMeasures(t *testing.T) {
 		t.Errorf("BER %g, want %g", clear.BER, want)
 	}
 	area := 0.0
-	s := m.Scores(x)
+	s := m.Probabilities(x)
 	for k := range 3 {
 		pairs, won := 0.0, 0.0
 		for i := range y {

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -29,22 +29,15 @@ func forecastExperiment() experiment {
 	}
 }
 
-// forecastSet is a data set; the constants of a forecast were chosen on those with
-// Chosen, and the others only judge them.
-type forecastSet struct {
-	hammSet
-	Chosen bool
-}
-
-var forecastSets = []forecastSet{
-	{hammSet{Name: "adult", Records: 20_000}, true},
-	{hammSet{Name: "phishing"}, true},
-	{hammSet{Name: "wisdm_har"}, true},
-	{hammSet{Name: "hospitals"}, true},
-	{hammSet{Name: "heart_disease"}, false},
-	{hammSet{Name: "higgs_sample"}, false},
-	{hammSet{Name: "kddcup99", HoldOut: true, Records: 20_000}, false},
-	{hammSet{Name: "mnist", HoldOut: true, Records: 16_000}, false},
+var forecastSets = []hammSet{
+	{Name: "adult", Records: 20_000},
+	{Name: "phishing"},
+	{Name: "wisdm_har"},
+	{Name: "hospitals"},
+	{Name: "heart_disease"},
+	{Name: "higgs_sample"},
+	{Name: "kddcup99", HoldOut: true, Records: 20_000},
+	{Name: "mnist", HoldOut: true, Records: 16_000},
 }
 
 // What plans are drawn from.
@@ -67,7 +60,7 @@ const (
 
 // forecastPlan is a plan but for its ε.
 type forecastPlan struct {
-	set              forecastSet
+	set              hammSet
 	number           int
 	parties, records int
 	mechanism, noise string
@@ -80,7 +73,7 @@ func (p forecastPlan) key() string {
 }
 
 // forecastPlansOf draws plans that a set has the records for.
-func forecastPlansOf(l *lab, s forecastSet, most int) (out []forecastPlan) {
+func forecastPlansOf(l *lab, s hammSet, most int) (out []forecastPlan) {
 	rng := l.rng("forecast plans " + s.Name)
 	pick := func(of []int) int { return of[rng.IntN(len(of))] }
 	for len(out) < forecastPlans {
@@ -106,7 +99,7 @@ func forecastPlansOf(l *lab, s forecastSet, most int) (out []forecastPlan) {
 func forecastTasks(l *lab) (tasks []task, err error) {
 	sets := forecastSets
 	if l.Quick {
-		sets = []forecastSet{{hammSet{Name: "hospitals"}, true}}
+		sets = []hammSet{{Name: "hospitals"}}
 	}
 	for _, s := range sets {
 		data, err := l.records(s.Name)
@@ -135,23 +128,30 @@ func forecastTasks(l *lab) (tasks []task, err error) {
 // most.
 func forecastAside(have int) int { return min(forecastPool, have/4) }
 
+// rows are a deal's rows of a set in order: the pool's, aside of them, then the private
+// and test records up to have, then those that the deal leaves.
+func (p forecastPlan) rows(l *lab, data *source, number int) (rows []int, aside, have int, seed uint64) {
+	rng := l.rng(fmt.Sprintf("forecast deal %s %d", p.key(), number))
+	have = data.Train.Len()
+	if p.set.Records > 0 {
+		have = min(have, p.set.Records)
+	}
+	rows = rng.Perm(data.Train.Len())
+	return rows, forecastAside(have), have, rng.Uint64()
+}
+
 // deal is one of the plan's deals.
 func (p forecastPlan) deal(l *lab, number int) (*simulate.Deal, error) {
 	data, err := l.records(p.set.Name)
 	if err != nil {
 		return nil, err
 	}
-	rng := l.rng(fmt.Sprintf("forecast deal %s %d", p.key(), number))
-	have := data.Train.Len()
-	if p.set.Records > 0 {
-		have = min(have, p.set.Records)
-	}
-	rows := rng.Perm(data.Train.Len())[:have]
-	aside, private := forecastAside(have), p.parties*p.records
-	pool, rest := rows[:aside], rows[aside:]
+	rows, aside, have, seed := p.rows(l, data, number)
+	private := p.parties * p.records
+	pool, rest := rows[:aside], rows[aside:have]
 	return simulate.Split{
 		Schema: data.Schema, Pool: data.Train.Select(pool), Train: data.Train.Select(rest[:private]),
-		Test: data.Train.Select(rest[private:min(len(rest), private+forecastTest)]), Parties: p.parties, Seed: rng.Uint64(),
+		Test: data.Train.Select(rest[private:min(len(rest), private+forecastTest)]), Parties: p.parties, Seed: seed,
 	}.Deal(0)
 }
 
@@ -234,7 +234,7 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 					alone.AUC += m.AUC / float64(parties)
 				}
 			}
-			out.add("plan", p.key(), "deal", number, "set", p.set.Name, "chosen", p.set.Chosen, "mechanism", p.mechanism, "noise", p.noise,
+			out.add("plan", p.key(), "deal", number, "set", p.set.Name, "mechanism", p.mechanism, "noise", p.noise,
 				"parties", p.parties, "records", p.records, "features", t.Pool().Dim()-1, "epsilon", epsilon,
 				"released", released.Accuracy, "released_auc", released.AUC, "pooled", pooled.Accuracy, "pooled_auc", pooled.AUC,
 				"alone", alone.Accuracy, "alone_auc", alone.AUC, "majority", d.Majority(),
@@ -244,62 +244,81 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 	return nil
 }
 
-// said forecasts the plan at each ε, once as whoever knows the classes' shares alone,
-// and once as whoever also knows how far a classifier of all records separates them.
+// forecastPublished is how many records the classifier at most has whose AUC is taken to
+// be publicly known.
+const forecastPublished = 6000
+
+// published is how far a classifier of the set's records, but the deal's pool and test
+// records, separates the test records: what is publicly known of such features.
+func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Task, number int) (float64, error) {
+	data, err := l.records(p.set.Name)
+	if err != nil {
+		return 0, err
+	}
+	rows, aside, have, _ := p.rows(l, data, number)
+	private := p.parties * p.records
+	rest := slices.Concat(rows[aside:aside+private], rows[min(have, aside+private+forecastTest):])
+	rng := l.rng(fmt.Sprintf("forecast published %s %d", p.key(), number))
+	model, _ := classify.TrainLocal(context.Background(), t.Plan(), data.Train.Select(rest[:min(len(rest), forecastPublished)]), rng, false)
+	return min(max(judged(d, model, d.TestX(t)).AUC, .505), .9995), nil
+}
+
+// said forecasts the plan at each ε on its first deal's pool, once as whoever knows the
+// classes' shares alone, and once as whoever also knows how far such features separate
+// them.
 func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
-	for number := range forecastDeals {
+	d, err := p.deal(l, 0)
+	if err != nil {
+		return err
+	}
+	shares := sharesOf(d.Private.Y, len(d.Schema.Classes()))
+	for k := range shares {
+		shares[k] = max(shares[k], .5/float64(d.Private.Len()))
+	}
+	t, err := d.Task(p.proposal(1))
+	if err != nil {
+		return err
+	}
+	published, err := p.published(l, d, t, 0)
+	if err != nil {
+		return err
+	}
+	for _, auc := range []float64{0, published} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		d, err := p.deal(l, number)
+		plan := t.Plan()
+		plan.Shares, plan.AUC = shares, auc
+		of, err := kinds.NewTask(plan, t.Pool())
 		if err != nil {
 			return err
 		}
-		shares := sharesOf(d.Private.Y, len(d.Schema.Classes()))
-		for k := range shares {
-			shares[k] = max(shares[k], .5/float64(d.Private.Len()))
-		}
-		proposal := p.proposal(1)
-		t, err := d.Task(proposal)
+		o, err := study.OutlookOf(of)
 		if err != nil {
 			return err
 		}
-		rng := l.rng(fmt.Sprintf("forecast alone %s %d", p.key(), number))
-		pooled := trained(d, t, rng.Perm(d.Private.Len())[:min(d.Private.Len(), 6000)], rng)
-		for _, auc := range []float64{0, min(max(pooled.AUC, .505), .9995)} {
-			plan := t.Plan()
-			plan.Shares, plan.AUC = shares, auc
-			of, err := kinds.NewTask(plan, t.Pool())
+		for _, epsilon := range forecastEpsilons {
+			f, err := o.At(epsilon, d.Size())
 			if err != nil {
 				return err
 			}
-			o, err := study.OutlookOf(of)
-			if err != nil {
-				return err
+			given := "shares"
+			if auc > 0 {
+				given = "auc"
 			}
-			for _, epsilon := range forecastEpsilons {
-				f, err := o.At(epsilon, d.Size())
-				if err != nil {
-					return err
-				}
-				given := "shares"
-				if auc > 0 {
-					given = "auc"
-				}
-				row := []any{"plan", p.key(), "deal", number, "epsilon", epsilon, "given", given, "helps", f.Helps}
-				for _, line := range []struct {
+			row := []any{"plan", p.key(), "epsilon", epsilon, "given", given, "helps", f.Helps, "classes", len(shares)}
+			for _, line := range []struct {
+				name string
+				study.Line
+			}{{"released", f.Released}, {"unperturbed", f.Unperturbed}, {"pooled", f.Pooled}, {"alone", f.Alone}} {
+				for _, r := range []struct {
 					name string
-					study.Line
-				}{{"released", f.Released}, {"unperturbed", f.Unperturbed}, {"pooled", f.Pooled}, {"alone", f.Alone}} {
-					for _, r := range []struct {
-						name string
-						study.Range
-					}{{"", line.Accuracy}, {"_auc", line.AUC}} {
-						row = append(row, "f_"+line.name+r.name, r.Mid, "f_"+line.name+r.name+"_low", r.Low, "f_"+line.name+r.name+"_high", r.High)
-					}
+					study.Range
+				}{{"", line.Accuracy}, {"_auc", line.AUC}} {
+					row = append(row, "f_"+line.name+r.name, r.Mid, "f_"+line.name+r.name+"_low", r.Low, "f_"+line.name+r.name+"_high", r.High)
 				}
-				out.add(row...)
 			}
+			out.add(row...)
 		}
 	}
 	return nil
@@ -316,180 +335,4 @@ func judgedResult(d *simulate.Deal, t study.Task, r study.Result) (learners.Meas
 		return learners.Measures{}, err
 	}
 	return judged(d, model, d.TestX(t)), nil
-}
-
-// forecastCase is a plan at an ε, said and true, means over its deals.
-type forecastCase struct {
-	set            string
-	chosen         bool
-	said, measured map[string]float64
-	helps          map[string]bool // yes, by what was given: "shares" or "auc"
-	depends        bool            // by the shares alone
-	true           bool
-	close          bool // within a point of the other answer
-}
-
-// forecastCases joins what was said with what was measured.
-func forecastCases(r *results) (out []forecastCase) {
-	clear := map[string]map[string]string{}
-	truth, said := map[string][]map[string]string{}, map[string][]map[string]string{}
-	var order []string
-	for _, row := range r.rows {
-		at := row["plan"] + " " + row["epsilon"]
-		switch {
-		case row["unperturbed"] != "":
-			clear[row["plan"]+row["deal"]] = row
-		case row["given"] != "":
-			said[at+row["given"]] = append(said[at+row["given"]], row)
-		default:
-			if truth[at] == nil {
-				order = append(order, at)
-			}
-			truth[at] = append(truth[at], row)
-		}
-	}
-	mean := func(rows []map[string]string, column string) float64 {
-		return (&results{rows: rows}).over(column).Mean
-	}
-	for _, at := range order {
-		rows, with := truth[at], said[at+"auc"]
-		if len(with) == 0 {
-			continue
-		}
-		var without []map[string]string
-		for _, row := range rows {
-			without = append(without, clear[row["plan"]+row["deal"]])
-		}
-		c := forecastCase{set: rows[0]["set"], chosen: rows[0]["chosen"] == "true", said: map[string]float64{}, measured: map[string]float64{}, helps: map[string]bool{}}
-		for _, name := range []string{"released", "pooled", "alone", "released_auc", "pooled_auc", "alone_auc"} {
-			c.measured[name] = mean(rows, name)
-			for _, end := range []string{"", "_low", "_high"} {
-				c.said[name+end] = mean(with, "f_"+name+end)
-			}
-		}
-		majority := mean(rows, "majority")
-		judge := func(accuracy, _ float64) float64 { return accuracy - majority }
-		if c.measured["pooled"]-majority < study.LeastGap {
-			judge = func(_, auc float64) float64 { return auc - .5 }
-		}
-		had := judge(mean(without, "unperturbed"), mean(without, "unperturbed_auc"))
-		has, alone := judge(c.measured["released"], c.measured["released_auc"]), judge(c.measured["alone"], c.measured["alone_auc"])
-		c.true = had >= study.LeastGap && has >= had/4 && has >= alone
-		c.close = math.Abs(min(has-had/4, has-alone)) < .01
-		for _, given := range []string{"shares", "auc"} {
-			yes := 0
-			for _, row := range said[at+given] {
-				if row["helps"] == string(study.HelpsYes) {
-					yes++
-				}
-				c.depends = c.depends || row["helps"] == string(study.HelpsDepends)
-			}
-			c.helps[given] = 2*yes > len(said[at+given])
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-func forecastReport(_ *lab, r *results, p *page) error {
-	cases := forecastCases(r)
-	p.paragraph("%d plans (a set, a mechanism, parties, records, components and ε), each simulated with %d deals. A release *works* if it keeps a quarter of what the one without noise has over the largest class and is no worse than one party alone (by accuracy; by AUC where pooled records beat the largest class by less than a point). *Close*: within a point of the other answer. Constants were chosen on the sets marked \\*.", len(cases), forecastDeals)
-	for _, given := range []string{"auc", "shares"} {
-		title := "Given the classes' shares and the AUC of pooled records"
-		if given == "shares" {
-			title = "Given the classes' shares alone: a band of AUCs from .65 to .85"
-		}
-		p.section(title)
-		var rows [][]string
-		for _, group := range forecastGroups(cases) {
-			var yes, wrongYes, closeYes, no, wrongNo, closeNo, depends int
-			for _, c := range group.cases {
-				switch {
-				case given == "shares" && c.depends && !c.helps[given]:
-					depends++
-				case c.helps[given]:
-					yes++
-					if !c.true {
-						wrongYes++
-						if c.close {
-							closeYes++
-						}
-					}
-				default:
-					no++
-					if c.true {
-						wrongNo++
-						if c.close {
-							closeNo++
-						}
-					}
-				}
-			}
-			part := func(n, of, close int) string {
-				if of == 0 {
-					return "0 of 0"
-				}
-				return fmt.Sprintf("%d of %d (%.0f %%), %d close", n, of, 100*float64(n)/float64(of), close)
-			}
-			rows = append(rows, []string{group.name, part(wrongYes, yes, closeYes), part(wrongNo, no, closeNo), fmt.Sprint(depends)})
-		}
-		p.table([]string{"data", "said to help, does not", "said not to, works", "depends"}, rows)
-	}
-	p.section("How far off, given the AUC")
-	var rows [][]string
-	for _, group := range forecastGroups(cases) {
-		row := []string{group.name, fmt.Sprint(len(group.cases))}
-		for _, name := range []string{"released", "released_auc", "pooled", "alone", "alone_auc"} {
-			off, within, covered := 0., 0., 0.
-			n := float64(len(group.cases))
-			for _, c := range group.cases {
-				d := c.said[name] - c.measured[name]
-				off += d / n
-				if math.Abs(d) <= .02 {
-					within += 1 / n
-				}
-				if c.said[name+"_low"] <= c.measured[name] && c.measured[name] <= c.said[name+"_high"] {
-					covered += 1 / n
-				}
-			}
-			row = append(row, fmt.Sprintf("%+.3f, %.0f %%, %.0f %%", off, 100*within, 100*covered))
-		}
-		rows = append(rows, row)
-	}
-	p.paragraph("Each cell: mean of forecast less measured; share of plans within .02; share of plans whose measured number lies in the forecast's interval.")
-	p.table([]string{"data", "plans", "released", "released, AUC", "pooled", "alone", "alone, AUC"}, rows)
-	return nil
-}
-
-// forecastGroup is cases that are counted together.
-type forecastGroup struct {
-	name  string
-	cases []forecastCase
-}
-
-// forecastGroups are the sets, those that constants were chosen on, the others, and all.
-func forecastGroups(cases []forecastCase) []forecastGroup {
-	var out []forecastGroup
-	add := func(name string, in func(forecastCase) bool) {
-		g := forecastGroup{name: name}
-		for _, c := range cases {
-			if in(c) {
-				g.cases = append(g.cases, c)
-			}
-		}
-		if len(g.cases) > 0 {
-			out = append(out, g)
-		}
-	}
-	for _, s := range forecastSets {
-		name := s.Name
-		if s.Chosen {
-			name += " \\*"
-		}
-		add(name, func(c forecastCase) bool { return c.set == s.Name })
-	}
-	add("**chosen on**", func(c forecastCase) bool { return c.chosen })
-	add("**only judged**", func(c forecastCase) bool { return !c.chosen })
-	add("**all**", func(forecastCase) bool { return true })
-	return out
 }

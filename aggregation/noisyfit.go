@@ -1,0 +1,225 @@
+package aggregation
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// noising is the shape of noise on moments, and the fit that is made of them.
+type noising struct {
+	along    []float64 // variance along each direction
+	constant float64   // of the intercept's moment, in shares
+	metric   []float64 // of the ridge in each direction
+	pull     float64   // of the ridge on the intercept
+	lambdas  []float64
+	zero     bool // the zero model is chosen where nothing is better
+}
+
+// told is what moments tell: the root mean square over columns of the covariance of a
+// class with its score, and the share of each column's class.
+type told struct {
+	covariance float64
+	shares     []float64
+}
+
+// noisyFit is what FitVotes makes of a teacher's moments under noise of one size.
+type noisyFit struct {
+	// none is how likely the zero model is chosen, which names the first class.
+	none float64
+	// spread is the variance of the fit's scores over the pool, turned the deviation
+	// over draws of the noise of their correlation with the teacher's.
+	spread, turned float64
+	// starts are the intercepts: of two classes at each of normalNodes of the noise on
+	// it, of more one a class. loose is their deviation.
+	starts []float64
+	loose  float64
+}
+
+// probit is the scale at which Φ(x/probit) is nearest to the logistic curve: within
+// .0095. It makes the means over normal scores below closed.
+const probit = 1.702
+
+// Nodes and weights of Gauss and Hermite for the standard normal.
+var (
+	normalNodes   = []float64{-3.750439717725742, -2.366759410734541, -1.154405394739968, 0, 1.154405394739968, 2.366759410734541, 3.750439717725742}
+	normalWeights = []float64{0.000548268855972, 0.030757123967586, 0.240123178605013, 0.457142857142857, 0.240123178605013, 0.030757123967586, 0.000548268855972}
+)
+
+// scored are a fit's scores, normal in each of two classes: of share q and of the rest.
+type scored struct {
+	q, apart, deviation float64 // apart: between the classes' means; deviation: within
+	agreed              float64 // correlation with the teacher's
+}
+
+// scoresOf are scores of a variance that agree with the teacher's so far.
+func (t *teacher) scoresOf(q, variance, agreed float64) scored {
+	agreed = math.Min(1, agreed)
+	apart := agreed * t.apart / math.Sqrt(t.total) * math.Sqrt(variance)
+	return scored{q, apart, math.Sqrt(math.Max(variance-apart*apart*q*(1-q), 1e-9*variance)), agreed}
+}
+
+// intercept is the b at which scores name the class as often as the moments say; the
+// ridge pulls it to 0.
+func (s scored) intercept(named, pull float64) float64 {
+	wide := math.Sqrt(probit*probit + s.deviation*s.deviation)
+	reach := 8*wide + s.apart
+	low, high := -reach, reach
+	for range 30 {
+		b := (low + high) / 2
+		if s.q*quickPhi((b+s.apart*(1-s.q))/wide)+(1-s.q)*quickPhi((b-s.apart*s.q)/wide)+pull*b > named {
+			high = b
+		} else {
+			low = b
+		}
+	}
+	return (low + high) / 2
+}
+
+// towards is a step of Newton's from b to the intercept.
+func (s scored) towards(b, named, pull float64) float64 {
+	_, slope := s.slopes(b)
+	wide := math.Sqrt(probit*probit + s.deviation*s.deviation)
+	value := s.q*phi((b+s.apart*(1-s.q))/wide) + (1-s.q)*phi((b-s.apart*s.q)/wide) + pull*b - named
+	return b - math.Max(-wide, math.Min(wide, value/(slope+pull)))
+}
+
+// slopes are what moments move by, for each unit that a weight moves: along the
+// teacher's scores, and across them, where Stein's lemma has it.
+func (s scored) slopes(b float64) (along, across float64) {
+	wide := math.Sqrt(probit*probit + s.deviation*s.deviation)
+	up, down := (b+s.apart*(1-s.q))/wide, (b-s.apart*s.q)/wide
+	across = (s.q*math.Exp(-up*up/2) + (1-s.q)*math.Exp(-down*down/2)) / (wide * math.Sqrt(2*math.Pi))
+	between := s.apart * s.apart * s.q * (1 - s.q)
+	within := s.deviation * s.deviation
+	if s.apart == 0 {
+		return across, across
+	}
+	along = (within*across + s.apart*s.q*(1-s.q)*(phi(up)-phi(down))) / (within + between)
+	return along, across
+}
+
+// cost is the mean of log(1+exp(b+score)).
+func (s scored) cost(b float64) (sum float64) {
+	softplus := func(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+	for i, x := range normalNodes {
+		sum += normalWeights[i] * (s.q*softplus(b+s.apart*(1-s.q)+s.deviation*x) + (1-s.q)*softplus(b-s.apart*s.q+s.deviation*x))
+	}
+	return sum
+}
+
+func entropy(y float64) float64 {
+	if y <= 0 || y >= 1 {
+		return 0
+	}
+	return -y*math.Log(y) - (1-y)*math.Log(1-y)
+}
+
+// fitUnder fits under noise of a size.
+//
+// Where scores are normal in each class, with κ the mean slope of the curve at them, the
+// fit that the moment m leads to has the weight m/(κs + λ·metric) along a direction of
+// variance s: Stein's lemma, so there is no step of linearising. The variance of the
+// scores and κ follow from each other; λ from the least expected risk; and whether any
+// fit is chosen from how far that lies below the zero model's, in deviations of the
+// estimate that perturbed.fit compares. More than two classes are each taken against
+// the rest.
+func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFit {
+	g, k := o.geometry, float64(len(o.of.Shares))
+	columns, q, y := 1., t.columns[0], m.shares[0]
+	part, start := 1., math.Log(2)-entropy(y) // of a softmax in the sum over classes
+	if k > 2 {
+		columns, q, y = k, 1/k, 1/k
+		part, start = (k-1)/k, math.Log(k)
+		for _, y := range m.shares {
+			if y > 0 {
+				start += y * math.Log(y)
+			}
+		}
+	}
+	c, signal := make([]float64, len(n.along)), make([]float64, len(n.along))
+	floats.AddScaled(c, unit, n.along)
+	constant := unit * n.constant
+	for j, s := range g.variance {
+		signal[j] = m.covariance * m.covariance * t.share[j] * s
+	}
+	zero := math.Log(k)
+	best, sure, v := math.Inf(1), math.Inf(-1), 1e-4
+	var f noisyFit
+	var at scored // of the best fit, whose ridge on the intercept is:
+	var ridge, b float64
+	for _, lambda := range n.lambdas {
+		pull := lambda * n.pull
+		var s scored
+		var along, across, agreed float64
+		for range 40 {
+			s = t.scoresOf(q, v, agreed/math.Sqrt(v))
+			b = s.towards(b, y, pull)
+			along, across = s.slopes(b)
+			next := 0.
+			agreed = 0
+			for j, vary := range g.variance {
+				told, lost := along*vary+lambda*n.metric[j], across*vary+lambda*n.metric[j]
+				next += signal[j]*vary/(told*told) + c[j]*vary/(lost*lost)
+				agreed += m.covariance * t.share[j] * vary / told
+			}
+			next = math.Max(1e-12, math.Min(next, 1e5))
+			done := math.Abs(next-v) < 1e-3*v
+			v = math.Sqrt(v * next)
+			if done {
+				break
+			}
+		}
+		b = s.intercept(y, pull)
+		first := across / (across + pull)
+		won, correction, variance := 0., columns*constant*first/across, 0.
+		for j, vary := range g.variance {
+			h := across * vary
+			den := h + lambda*n.metric[j]
+			keep := h / den
+			won += signal[j] / (along*vary + lambda*n.metric[j])
+			correction += columns * c[j] / den
+			half := keep - keep*keep/2
+			variance += columns * half * half * (4*signal[j]/(h*h)*c[j] + 2*c[j]*c[j]/(h*h))
+		}
+		if n.zero && correction > zero {
+			break
+		}
+		for _, y := range m.shares {
+			w, half := (y-1/k)/across, first-first*first/2
+			variance += half * half * (4*w*w*constant + 2*constant*constant/(across*across))
+		}
+		risk := zero - start*(1-(1-first)*(1-first)) +
+			part*columns*(s.cost(b)-b*y-entropy(y)-won+constant*first*first/across/2)
+		sure = math.Max(sure, (zero-risk)/math.Sqrt(variance+1e-12))
+		if risk >= best {
+			continue
+		}
+		best = risk
+		f = noisyFit{spread: v, loose: math.Sqrt(constant) / (across + pull)}
+		for j, vary := range g.variance {
+			keep := 1 / (across*vary + lambda*n.metric[j])
+			f.turned += keep * keep * c[j] * vary * t.share[j]
+		}
+		f.turned = math.Sqrt(f.turned / v)
+		at, ridge = s, pull
+	}
+	if math.IsInf(best, 1) {
+		return noisyFit{none: 1}
+	}
+	if n.zero {
+		f.none = phi(-sure)
+	}
+	if k == 2 {
+		for _, x := range normalNodes {
+			f.starts = append(f.starts, at.intercept(y+x*math.Sqrt(constant), ridge))
+		}
+		return f
+	}
+	for i, y := range m.shares {
+		s := t.scoresOf(t.columns[i], f.spread, at.agreed)
+		s.apart *= t.far[i]
+		f.starts = append(f.starts, s.intercept(y, ridge))
+	}
+	return f
+}

@@ -1,0 +1,313 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"caucus/study"
+	"caucus/study/classifier"
+)
+
+// forecastCase is a plan at an ε, said and true, means over its deals.
+type forecastCase struct {
+	set            string
+	epsilon        string
+	said, measured map[string]float64
+	helps          map[string]study.Helps // by what was given: "shares" or "auc"
+	true           bool
+	close          bool // within a point of the other answer
+}
+
+// forecastRelease is one release: what was said of a number and what it came to.
+type forecastRelease struct {
+	set            string
+	many           bool // more than two classes
+	low, mid, high float64
+	measured       float64
+}
+
+// forecastRows are what was said and what was measured, by plan, ε and what was given.
+type forecastRows struct {
+	order       []string
+	truth, said map[string][]map[string]string
+	clear       map[string]map[string]string // by plan and deal
+}
+
+func forecastRowsOf(r *results) forecastRows {
+	f := forecastRows{truth: map[string][]map[string]string{}, said: map[string][]map[string]string{}, clear: map[string]map[string]string{}}
+	for _, row := range r.rows {
+		at := row["plan"] + " " + row["epsilon"]
+		switch {
+		case row["unperturbed"] != "":
+			f.clear[row["plan"]+row["deal"]] = row
+		case row["given"] != "":
+			f.said[at+row["given"]] = append(f.said[at+row["given"]], row)
+		default:
+			if f.truth[at] == nil {
+				f.order = append(f.order, at)
+			}
+			f.truth[at] = append(f.truth[at], row)
+		}
+	}
+	return f
+}
+
+// cases are plans at an ε.
+func (f forecastRows) cases() (out []forecastCase) {
+	mean := func(rows []map[string]string, column string) float64 {
+		return (&results{rows: rows}).over(column).Mean
+	}
+	for _, at := range f.order {
+		rows, with := f.truth[at], f.said[at+"auc"]
+		if len(with) == 0 {
+			continue
+		}
+		var without []map[string]string
+		for _, row := range rows {
+			without = append(without, f.clear[row["plan"]+row["deal"]])
+		}
+		c := forecastCase{set: rows[0]["set"], epsilon: rows[0]["epsilon"], said: map[string]float64{}, measured: map[string]float64{}, helps: map[string]study.Helps{}}
+		for _, name := range []string{"released", "pooled", "alone", "released_auc", "pooled_auc", "alone_auc"} {
+			c.measured[name], c.said[name] = mean(rows, name), mean(with, "f_"+name)
+		}
+		majority := mean(rows, "majority")
+		judge := func(accuracy, _ float64) float64 { return accuracy - majority }
+		if c.measured["pooled"]-majority < study.LeastGap {
+			judge = func(_, auc float64) float64 { return auc - .5 }
+		}
+		had := judge(mean(without, "unperturbed"), mean(without, "unperturbed_auc"))
+		has, alone := judge(c.measured["released"], c.measured["released_auc"]), judge(c.measured["alone"], c.measured["alone_auc"])
+		c.true = had >= study.LeastGap && has >= had/4 && has >= alone
+		c.close = math.Abs(min(has-had/4, has-alone)) < .01
+		for _, given := range []string{"shares", "auc"} {
+			c.helps[given] = study.Helps(f.said[at+given][0]["helps"])
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// releases are what was said, given the AUC, of one number of each release, without the
+// law's own error.
+func (f forecastRows) releases(name string) (out []forecastRelease) {
+	for _, at := range f.order {
+		for _, truth := range f.truth[at] {
+			if len(f.said[at+"auc"]) == 0 {
+				break
+			}
+			said := f.said[at+"auc"][0]
+			number := func(row map[string]string, column string) float64 {
+				v, _ := strconv.ParseFloat(row[column], 64)
+				return v
+			}
+			classes := int(number(said, "classes"))
+			off := classifier.LawError(classes)
+			out = append(out, forecastRelease{
+				set: truth["set"], many: classes > 2, mid: number(said, "f_"+name), measured: number(truth, name),
+				low: number(said, "f_"+name+"_low") + off, high: number(said, "f_"+name+"_high") - off,
+			})
+		}
+	}
+	return out
+}
+
+// covered is the share of releases that lie in their intervals, with so much either side.
+func covered(of []forecastRelease, off float64) float64 {
+	in := 0.
+	for _, r := range of {
+		if r.low-off <= r.measured+1e-9 && r.measured <= r.high+off+1e-9 {
+			in++
+		}
+	}
+	return in / float64(max(len(of), 1))
+}
+
+// width is half of how wide intervals are on average.
+func width(of []forecastRelease, off float64) float64 {
+	sum := 0.
+	for _, r := range of {
+		sum += (r.high-r.low)/2 + off
+	}
+	return sum / float64(max(len(of), 1))
+}
+
+// least is the least that has to be added for nine of ten, mean over sets, to be covered.
+func leastOff(of []forecastRelease, sets []string) float64 {
+	for off := 0.; off < .5; off += .005 {
+		total := 0.
+		for _, s := range sets {
+			total += covered(ofSet(of, s), off) / float64(len(sets))
+		}
+		if total >= .9 {
+			return off
+		}
+	}
+	return .5
+}
+
+func ofSet(of []forecastRelease, set string) (out []forecastRelease) {
+	for _, r := range of {
+		if r.set == set {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func forecastReport(_ *lab, r *results, p *page) error {
+	rows := forecastRowsOf(r)
+	cases := rows.cases()
+	p.paragraph("%d plans (a set, a mechanism, parties, records, components and ε), each simulated with %d deals. A release *works* if it keeps a quarter of what the one without noise has over the largest class and is no worse than one party alone (by accuracy; by AUC where pooled records beat the largest class by less than a point). *Close*: within a point of the other answer.", len(cases), forecastDeals)
+	for _, given := range []string{"auc", "shares"} {
+		title := "Given the classes' shares and the AUC that a classifier of the set's other records reaches"
+		if given == "shares" {
+			title = "Given the classes' shares alone: a band of AUCs from .65 to .85"
+		}
+		p.section(title)
+		var table [][]string
+		for _, group := range forecastGroups(cases) {
+			var said, wrong, close [3]int // yes, no, perhaps
+			for _, c := range group.cases {
+				at, off := 2, c.true
+				switch c.helps[given] {
+				case study.HelpsYes:
+					at, off = 0, !c.true
+				case study.HelpsNo:
+					at = 1
+				}
+				said[at]++
+				if off {
+					wrong[at]++
+					if c.close {
+						close[at]++
+					}
+				}
+			}
+			part := func(at int) string {
+				if said[at] == 0 {
+					return "0 of 0"
+				}
+				return fmt.Sprintf("%d of %d (%.0f %%), %d close", wrong[at], said[at], 100*float64(wrong[at])/float64(said[at]), close[at])
+			}
+			table = append(table, []string{group.name, part(0), part(1), fmt.Sprintf("%d of %d", wrong[2], said[2])})
+		}
+		p.table([]string{"data", "said to help, does not", "said not to, works", "said perhaps: works"}, table)
+	}
+	p.section("How far off, given the AUC")
+	names := []string{"released", "released_auc", "pooled", "pooled_auc", "alone", "alone_auc"}
+	var table [][]string
+	for _, group := range forecastGroups(cases) {
+		row := []string{group.name, fmt.Sprint(len(group.cases))}
+		for _, name := range names {
+			off, within := 0., 0.
+			for _, c := range group.cases {
+				d := c.said[name] - c.measured[name]
+				off += d
+				if math.Abs(d) <= .02 {
+					within++
+				}
+			}
+			n := float64(len(group.cases))
+			row = append(row, fmt.Sprintf("%+.3f, %.0f %%", off/n, 100*within/n))
+		}
+		table = append(table, row)
+	}
+	p.paragraph("Each cell: mean of forecast less measured; share of plans within .02. Means over the deals of a plan, and, *alone*, over its parties.")
+	p.table([]string{"data", "plans", "released", "released, AUC", "pooled", "pooled, AUC", "alone", "alone, AUC"}, table)
+	forecastIntervals(rows, p)
+	return nil
+}
+
+// forecastIntervals is how often single releases lie in their intervals.
+func forecastIntervals(rows forecastRows, p *page) {
+	p.section("How often a release lies in its interval, given the AUC")
+	p.paragraph("Each release on its own. *Held out*: with as much added for what the law leaves out as nine of ten releases of the other sets with as many classes (two, or more) need, mean over sets. *As printed*: with what forecasts add. In brackets half of the interval's mean width.")
+	kinds := []string{"released", "released_auc"}
+	var table [][]string
+	all := map[string][]forecastRelease{}
+	for _, name := range kinds {
+		all[name] = rows.releases(name)
+	}
+	total := make([]float64, 2*len(kinds))
+	sets := 0.
+	for _, s := range forecastSets {
+		row := []string{s.Name}
+		if len(ofSet(all["released"], s.Name)) == 0 {
+			continue
+		}
+		sets++
+		for k, name := range kinds {
+			here := ofSet(all[name], s.Name)
+			var others []string
+			for _, o := range forecastSets {
+				if there := ofSet(all[name], o.Name); o.Name != s.Name && len(there) > 0 && there[0].many == here[0].many {
+					others = append(others, o.Name)
+				}
+			}
+			held, printed := leastOff(all[name], others), forecastOff(here)
+			for i, off := range []float64{held, printed} {
+				row = append(row, fmt.Sprintf("%.0f %% (%.3f)", 100*covered(here, off), width(here, off)))
+				total[2*k+i] += covered(here, off)
+			}
+		}
+		table = append(table, row)
+	}
+	mean := []string{"**mean**"}
+	for _, v := range total {
+		mean = append(mean, fmt.Sprintf("%.0f %%", 100*v/sets))
+	}
+	p.table([]string{"data", "released, held out", "as printed", "AUC, held out", "as printed"}, append(table, mean))
+	p.section("What a narrower interval would cover")
+	table = nil
+	of := all["released"]
+	for _, most := range []float64{.02, .03, .05, .08, .12, .2} {
+		in, printed, already := 0., 0., 0.
+		for _, r := range of {
+			half := (r.high-r.low)/2 + forecastOff([]forecastRelease{r})
+			if half <= most {
+				already++
+			}
+			if math.Abs(r.mid-r.measured) <= most+1e-9 {
+				in++
+			}
+			if half <= most && r.low-forecastOff([]forecastRelease{r}) <= r.measured && r.measured <= r.high+forecastOff([]forecastRelease{r}) {
+				printed++
+			}
+		}
+		n := float64(len(of))
+		table = append(table, []string{fmt.Sprintf("%.2f", most), fmt.Sprintf("%.0f %%", 100*in/n), fmt.Sprintf("%.0f %%", 100*already/n), fmt.Sprintf("%.0f %%", 100*printed/max(already, 1))})
+	}
+	p.table([]string{"half-width", "released within so much of the forecast", "releases whose interval is no wider", "of those, covered"}, table)
+}
+
+// forecastOff is what forecasts add to intervals like these.
+func forecastOff(of []forecastRelease) float64 {
+	if of[0].many {
+		return classifier.LawError(3)
+	}
+	return classifier.LawError(2)
+}
+
+// forecastGroup is cases that are counted together.
+type forecastGroup struct {
+	name  string
+	cases []forecastCase
+}
+
+// forecastGroups are the sets, and all of them.
+func forecastGroups(cases []forecastCase) []forecastGroup {
+	var out []forecastGroup
+	for _, s := range forecastSets {
+		g := forecastGroup{name: s.Name}
+		for _, c := range cases {
+			if c.set == s.Name {
+				g.cases = append(g.cases, c)
+			}
+		}
+		if len(g.cases) > 0 {
+			out = append(out, g)
+		}
+	}
+	return append(out, forecastGroup{"**all**", cases})
+}
