@@ -70,11 +70,13 @@ type Manifest struct {
 // of the forms before (Earlier), or, where the change is none that this program can take
 // back, a new OldestForm: older releases then want the version that made them.
 //
-// Form 8: cross has coefficients, labels says what its numbers are. Form 7 was written
+// Form 8: cross has coefficients, labels says what its numbers are, forecasts are made as
+// they are now (ForecastForm; earlier ones are not checked). Form 7 was written
 // with and without coefficients.
 const (
 	ManifestForm = 8
 	OldestForm   = 7
+	ForecastForm = 8
 )
 
 // BoundInputs are public numbers of plan and pool.

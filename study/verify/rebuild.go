@@ -69,6 +69,9 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 	if want.Forecast, err = study.ForecastOf(t, p.Size(want.Parties)); err != nil {
 		want.Forecast = nil // this mechanism has none
 	}
+	if r.Form < study.ForecastForm {
+		want.Forecast = r.Forecast // made by another law
+	}
 	if k, ok := t.(study.Recomputer); ok {
 		want.Result, unseen, err = k.Recompute(of, published, r.Result)
 	} else {

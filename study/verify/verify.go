@@ -326,7 +326,11 @@ func (f *findings) whole(r study.Release, t study.Task, published []privacy.Publ
 	if len(r.Senders) > 0 {
 		f.add(Word, "senders", "which of the numbers are whose: each party can check its own, with its agent.yaml")
 	}
-	if r.Forecast != nil {
+	switch {
+	case r.Forecast == nil:
+	case r.Form < study.ForecastForm:
+		f.add(Unchecked, "forecast", "forecasts of form %d were made in another way: use the version that made the release, %s", r.Form, r.Software)
+	default:
 		f.add(Holds, "forecast", "it follows from plan, pool and M")
 	}
 	if unseen != "" {
