@@ -87,7 +87,7 @@ var bell = func() (w [normalPoints]float64) {
 // normal sums a function over the standard normal.
 func normal(f func(x float64) float64) (sum float64) { return normalBy(1, f) }
 
-// normalBy is normal at every so manieth point.
+// normalBy is normal at every so many points.
 func normalBy(every int, f func(x float64) float64) (sum float64) {
 	const step = 2 * normalSpan / (normalPoints - 1)
 	for i := 0; i < normalPoints; i += every {

@@ -80,7 +80,7 @@ const (
 
 // LeastGain is the least by which a release has to be expected to be better than what
 // makes it help: nobody would take part for less, and a forecast cannot tell less from
-// nothing (with half a point one yes in eight was wrong, docs/forecast.md).
+// nothing (half a point left more than one yes in ten wrong, docs/forecast.md).
 const LeastGain = 0.01
 
 // LeastGap is the least that features must tell, over the largest class.
