@@ -330,6 +330,31 @@ var mutants = []mutant{
 		found: "TestObjections",
 	},
 	{
+		name: "a study of two servers is charged whatever the coordinator passes on of a helper", room: "agent", file: "serve.go",
+		old: "\tif why != nil {\n\t\ta.logOnce(o.Hash, slog.LevelWarn, \"nothing is charged", new: "\tif false {\n\t\ta.logOnce(o.Hash, slog.LevelWarn, \"nothing is charged",
+		found: "TestNoAcceptanceNoCharge",
+	},
+	{
+		name: "a helper's acceptance is taken with any noise", room: "aggregator", file: "upload.go",
+		old: "err == nil && said.Terms != terms", new: "err == nil && said.Terms == \"\" && terms == \"\"",
+		found: "TestCheckAcceptance",
+	},
+	{
+		name: "a helper's acceptance is taken with any key to seal to", room: "aggregator", file: "upload.go",
+		old: "protocol.SealingPin(said.Sealing) != pins.Sealing", new: "len(said.Sealing) == 0",
+		found: "TestCheckAcceptance",
+	},
+	{
+		name: "an upload is sent whatever helper the policy names by then", room: "agent", file: "serve.go",
+		old: "why := a.sealedOtherwise(d, o.Hash); why != nil", new: "why := a.sealedOtherwise(d, o.Hash); why == errRefused",
+		found: "TestHelperHasAnotherKey",
+	},
+	{
+		name: "an acceptance that comes after the plan is not kept", room: "agent", file: "shares.go",
+		old: "|| d.has(fileUpload) {", new: "|| d.has(filePlan) {",
+		found: "TestNoAcceptanceNoCharge",
+	},
+	{
 		name: "nobody looks whose numbers stand under a site's name", room: "study/verify", file: "site.go", in: "study/kinds",
 		old: "at == 0 && bytes.Equal(body, s.Upload)", new: "at == 0 && bytes.Equal(body, body)",
 		found: "TestDescribeEachSite",

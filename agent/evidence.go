@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"caucus/aggregator"
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/privacy/journal"
@@ -64,6 +65,11 @@ func (e *Evidence) Site(ctx context.Context, r study.Release) verify.Site {
 	}
 	if body, err := d.read(fileUpload); err == nil {
 		s.Upload = body
+		if r.Aggregated != nil {
+			if known, err := aggregator.KnownBy(e.Party, body); err == nil {
+				s.Member = &known
+			}
+		}
 	}
 	if b, err := d.read(fileReceipt); err == nil {
 		var kept receipt

@@ -520,10 +520,13 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 // for this party before.
 func (a *Agent) witness(r study.Release) {
 	site := a.evidence().Site(context.Background(), r)
-	for _, f := range append(site.Receipts(r), site.Ending(r)...) {
+	for _, f := range append(append(site.Receipts(r), site.Shared(r)...), site.Ending(r)...) {
 		if f.Verdict == verify.Fails {
 			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
 		}
+	}
+	if two := r.Aggregated; two != nil && two.Keys[1] != a.state.config.Policy.Helper.Signing.String() {
+		a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: its second server signed with a key that is not the one of this site's helper (policy: helper: signing)")
 	}
 	a.warnIfLedgerWentBack()
 }

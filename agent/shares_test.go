@@ -19,6 +19,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/verify"
 )
 
 // agreed is a helper of a rig's study, and its acceptance.
@@ -313,6 +314,23 @@ func TestTwoServersTakeIt(t *testing.T) {
 			}
 			if n := s.release(t); n != 2 {
 				t.Errorf("%d contributions were accepted, want 2", n)
+			}
+			// The site finds what it sent in the set that both signed, and another's in its place.
+			members := must(s.both[1].Members(t.Context(), s.hash))
+			r2 := study.Release{Manifest: study.Manifest{PlanHash: r.hash, Contributed: members.Accepted}, Aggregated: &study.Aggregated{Members: members.Digests}}
+			verdict := func() verify.Verdict {
+				f := a.evidence().Site(t.Context(), r2).Shared(r2)
+				if len(f) != 1 {
+					t.Fatalf("findings %+v", f)
+				}
+				return f[0].Verdict
+			}
+			if got := verdict(); got != verify.Holds {
+				t.Errorf("of what was sent: %v", got)
+			}
+			slices.Reverse(r2.Aggregated.Members)
+			if got := verdict(); got != verify.Fails {
+				t.Errorf("of what another sent: %v", got)
 			}
 		})
 	}

@@ -115,6 +115,17 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, sealing []by
 	return u.bytes(), err
 }
 
+// KnownBy is by what both servers know a party's upload: it stands in the set that they sign
+// (study.Aggregated.Members).
+func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
+	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // of any form
+	if len(data) < 9+sealed || data[0] != uploadVersion {
+		return study.Hash{}, fmt.Errorf("%w: it is cut off, or no upload of this version", study.ErrContribution)
+	}
+	u := upload{weight: int64(binary.BigEndian.Uint64(data[1:])), part: data[9 : len(data)-sealed], sealed: data[len(data)-sealed:]}
+	return u.offer(party, nil).digest(), nil
+}
+
 // Exact is what a party would share of its records, as it would be released without anybody
 // else's: for a preview by the party itself. No share is made of it.
 func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {

@@ -63,6 +63,7 @@ func Release(r protocol.SignedRelease, k Known) []Finding {
 	}
 	if k.Site != nil {
 		f = append(f, k.Site.Receipts(r.Release)...)
+		f = append(f, k.Site.Shared(r.Release)...)
 		f = append(f, k.Site.Sent(r.Release)...)
 		f = append(f, k.Site.Ending(r.Release)...)
 		if k.Pool != nil && k.Pool.Digest == p.Pool {

@@ -29,6 +29,9 @@ type Site struct {
 	Amendments []study.SignedAmendment
 	// Upload is what the party sent, nil if it sent nothing or does not know.
 	Upload []byte
+	// Member is by what two servers know that contribution, where they add the noise; nil if
+	// the party sent nothing or does not know.
+	Member *study.Hash
 	// Ledger is the party's own; nil if it is not at hand.
 	Ledger Ledger
 }
@@ -58,6 +61,8 @@ func (s Site) Receipts(r study.Release) []Finding {
 		f.add(Fails, about, "the receipt kept here is %s's for plan %s: it is not for this study", receipt.Party, receipt.Plan)
 	case !counted && reopenedAfter(r, s.ReceiptAfter):
 		f.add(Word, about, "the coordinator signed a receipt for this party (%s), the study failed after that and was taken up again, and by the coordinator's word this party's contribution did not come again: the release does not count it", s.Party)
+	case !counted && r.Aggregated != nil && slices.Contains(r.Aggregated.Refused, s.Party):
+		f.add(Fails, about, "the coordinator signed a receipt for this party (%s), and then both servers refused its contribution, as one that no proof covers: either of the two, or the program here, did what it should not", s.Party)
 	case !counted:
 		f.add(Fails, about, "the coordinator signed a receipt for this party (%s) on %s, but the release does not count it", s.Party, receipt.Received.Format("2006-01-02"))
 	case s.Upload != nil && study.BodyDigest(sha256.Sum256(s.Upload)) != receipt.Body:
@@ -70,6 +75,20 @@ func (s Site) Receipts(r study.Release) []Finding {
 			}
 		}
 		f.add(Holds, about, "the coordinator signed for this party's contribution (%s), and the release counts it", s.Party)
+	}
+	return f
+}
+
+// Shared holds the set that two servers signed against what the site sent them.
+func (s Site) Shared(r study.Release) []Finding {
+	var f findings
+	const about = "shares"
+	at := slices.Index(r.Contributed, s.Party)
+	if r.Aggregated == nil || s.Member == nil || at < 0 {
+		return nil
+	}
+	if f.claims(about, at < len(r.Aggregated.Members) && r.Aggregated.Members[at] == *s.Member, "what both servers signed that they have of this party (%s) is not what it sent", s.Party) {
+		f.add(Holds, about, "both servers signed that what this party (%s) sent is in the sum, and no other bytes under its name", s.Party)
 	}
 	return f
 }
@@ -154,6 +173,6 @@ func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 func CompareSite(r protocol.SignedRelease, pool *auxdata.Pool, s Site) []Finding {
 	var f findings
 	f.signedBy(r, s.Keys)
-	f = append(append(append(f, s.Receipts(r.Release)...), s.Sent(r.Release)...), s.Ending(r.Release)...)
+	f = append(append(append(append(f, s.Receipts(r.Release)...), s.Shared(r.Release)...), s.Sent(r.Release)...), s.Ending(r.Release)...)
 	return append(f, s.Charges(r.Release, pool)...)
 }
