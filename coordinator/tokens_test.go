@@ -229,6 +229,28 @@ func TestInvitedAnew(t *testing.T) {
 	}
 }
 
+// TestLongLists: what an operator lists may be longer than other messages are.
+func TestLongLists(t *testing.T) {
+	w := newWorld(t, nil)
+	var names []string
+	for i := range mostAllowed {
+		names = append(names, fmt.Sprintf("%04d%s", i, strings.Repeat("x", 59)))
+	}
+	k := token{Quota: 1, Created: w.clock.Now(), Expires: w.clock.Now().Add(time.Hour), By: "operator", Authority: "hospital", Allow: names}
+	must(0, w.server.store.Update(context.Background(), func(tx Tx) error {
+		for i := range 20 {
+			k.ID, k.Serial = fmt.Sprint("token", i), fmt.Sprint(i)
+			if err := tx.AddToken(k); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	if all := must(w.operator.Tokens(context.Background())); len(all) != 20 || len(all[0].Allow) != mostAllowed {
+		t.Errorf("%d tokens", len(all))
+	}
+}
+
 // TestTokenIsNotKept: nothing in the coordinator's folder or log is the token's key, nor
 // enough to make it.
 func TestTokenIsNotKept(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"caucus/protocol/pb"
 	"caucus/study"
 )
@@ -62,6 +64,10 @@ type Member struct {
 	Token  string `json:"token,omitempty"`
 }
 
+// wholeList is room for what an operator is told of a million members in one message, and
+// of many tokens with thousands of names each; other messages stay below 4 MiB.
+var wholeList = grpc.MaxCallRecvMsgSize(512 << 20)
+
 // Called says at a moment of the coordinator's clock when a party called last; operators
 // call when they like.
 func (m Member) Called(now time.Time) string {
@@ -80,7 +86,7 @@ func (m Member) Called(now time.Time) string {
 func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	reply, err := c.admin.ListMembers(ctx, &pb.ListMembersRequest{})
+	reply, err := c.admin.ListMembers(ctx, &pb.ListMembersRequest{}, wholeList)
 	if err != nil {
 		return nil, fmt.Errorf("list members: %w", FromStatus(err))
 	}

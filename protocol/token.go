@@ -87,7 +87,7 @@ func (c *Client) MakeToken(ctx context.Context, o TokenOptions) (text string, t 
 func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	reply, err := c.admin.ListTokens(ctx, &pb.ListTokensRequest{})
+	reply, err := c.admin.ListTokens(ctx, &pb.ListTokensRequest{}, wholeList)
 	if err != nil {
 		return nil, fmt.Errorf("list join tokens: %w", FromStatus(err))
 	}
