@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // A page can be served on a Unix socket in place of a port: unix:/run/caucus/page.sock. No
@@ -16,8 +17,10 @@ import (
 
 const (
 	socketPrefix = "unix:"
-	// mostSocket is how long a socket's path may be on every system.
+	// mostSocket is how long a socket's path may be on every system, and mostFolder its
+	// folder, since a socket is made in a folder within that.
 	mostSocket = 100
+	mostFolder = mostSocket - len("/.s4294967295/s")
 )
 
 // CarriedTo is where links to a page on a socket expect it to have been carried.
@@ -27,8 +30,8 @@ const CarriedTo = "127.0.0.1:9443"
 func Socket(address string) (path string, is bool) { return strings.CutPrefix(address, socketPrefix) }
 
 func checkSocket(path string) error {
-	if !filepath.IsAbs(path) || len(path) > mostSocket || strings.HasSuffix(path, "/") {
-		return fmt.Errorf("%q is no path of a socket: give unix: and a whole path of at most %d letters, such as unix:/run/caucus/page.sock", socketPrefix+path, mostSocket)
+	if !filepath.IsAbs(path) || len(path) > mostSocket || len(filepath.Dir(path)) > mostFolder || strings.HasSuffix(path, "/") {
+		return fmt.Errorf("%q is no path of a socket: give unix: and a whole path of at most %d letters, %d without its last part, such as unix:/run/caucus/page.sock", socketPrefix+path, mostSocket, mostFolder)
 	}
 	return nil
 }
@@ -58,8 +61,12 @@ func listenSocket(path string) (net.Listener, error) {
 	case info.Mode().Type() != fs.ModeSocket:
 		return nil, fmt.Errorf("%s is there and no socket: give another path", path)
 	default:
-		if c, err := net.Dial("unix", path); err == nil {
+		c, err := net.Dial("unix", path)
+		if err == nil {
 			c.Close()
+		}
+		// Also who has no place for one more listens, and another account's is not ours.
+		if err == nil || errors.Is(err, syscall.EAGAIN) || errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("%s: another program listens there: stop it, or give another path", path)
 		}
 	}

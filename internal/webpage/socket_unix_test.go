@@ -4,6 +4,7 @@ package webpage
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -69,6 +71,34 @@ func TestSocket(t *testing.T) {
 	}
 	if _, err := Listen(address); err == nil || !strings.Contains(err.Error(), "no socket") {
 		t.Errorf("in place of a file: %v", err)
+	}
+	// Who has no place for one more connection is there all the same.
+	full := filepath.Join(dir, "full")
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err := errors.Join(err, syscall.Bind(fd, &syscall.SockaddrUnix{Name: full}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(fd)
+	for range 3 {
+		if l, err := Listen("unix:" + full); err == nil || !strings.Contains(err.Error(), "another program listens there") {
+			t.Errorf("listens beside one that is busy: %v, %v", l, err)
+		}
+		if c, err := net.Dial("unix", full); err == nil {
+			defer c.Close()
+		}
+	}
+	// The longest folder that is taken has room for a socket to be made.
+	deep := filepath.Join(dir, strings.Repeat("x", mostFolder-len(dir)-1))
+	if err := os.Mkdir(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	longest, err := Listen("unix:" + filepath.Join(deep, strings.Repeat("y", mostSocket-mostFolder-1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	longest.Close()
+	if err := CheckAddress("unix:" + deep + "x/y"); err == nil {
+		t.Error("a folder is taken in which no socket could be made")
 	}
 	link, err := NewLink(dir, address, time.Now())
 	if err != nil || !strings.HasPrefix(link, "http://"+CarriedTo+"/open?link=") {
