@@ -3,6 +3,8 @@ package coordinator
 import (
 	"context"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -23,7 +25,8 @@ type ForeignAuthority struct {
 	// Certificates is a PEM file of the authority's own certificates.
 	Certificates string `yaml:"certificates"`
 	// Revoked are files of lists of revoked certificates (CRL, PEM or DER), of each
-	// authority that issues for who joins. They are read anew whenever somebody joins or
+	// authority that issues for who joins, and of their root where it may revoke those.
+	// They are read anew whenever somebody joins or
 	// renews, and every ten minutes: keep them fresh. One that is over lets nobody join.
 	// Left out, nobody is asked.
 	Revoked []string `yaml:"revoked"`
@@ -83,12 +86,11 @@ func (f foreign) read(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-func (f foreign) roots(a ForeignAuthority) (*x509.CertPool, error) {
+func (f foreign) roots(a ForeignAuthority) (all []*x509.Certificate, err error) {
 	text, err := f.read(a.Certificates)
 	if err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
-	pool, found := x509.NewCertPool(), false
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != "CERTIFICATE" {
 			return nil, fmt.Errorf("certificates: %s holds a %s: give certificates alone", a.Certificates, strings.ToLower(block.Type))
@@ -100,13 +102,12 @@ func (f foreign) roots(a ForeignAuthority) (*x509.CertPool, error) {
 		if !c.IsCA {
 			return nil, fmt.Errorf("certificates: %s holds the certificate of %q, which is no authority", a.Certificates, c.Subject.CommonName)
 		}
-		pool.AddCert(c)
-		found = true
+		all = append(all, c)
 	}
-	if !found {
+	if len(all) == 0 {
 		return nil, fmt.Errorf("certificates: %s holds no certificate in PEM", a.Certificates)
 	}
-	return pool, nil
+	return all, nil
 }
 
 func (f foreign) lists(a ForeignAuthority) (all []*x509.RevocationList, err error) {
@@ -122,10 +123,16 @@ func (f foreign) lists(a ForeignAuthority) (all []*x509.RevocationList, err erro
 		if err != nil {
 			return nil, fmt.Errorf("revoked: %s is no list of revoked certificates: %w", path, err)
 		}
+		if slices.ContainsFunc(l.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(deltaList) }) {
+			return nil, fmt.Errorf("revoked: %s says only what changed since another list: give the whole one", path)
+		}
 		all = append(all, l)
 	}
 	return all, nil
 }
+
+// deltaList marks a list that says what changed since another (RFC 5280, 5.2.4).
+var deltaList = asn1.ObjectIdentifier{2, 5, 29, 27}
 
 // errListed: a certificate is on its issuer's list of revoked ones.
 var errListed = fmt.Errorf("%w: the authority has revoked the certificate", protocol.ErrDenied)
@@ -147,12 +154,21 @@ func (f foreign) standing(name string, leaf, issuer *x509.Certificate, now time.
 	if err != nil { // the operator's files: who calls is told no more, and tries again
 		return fmt.Errorf("%w: what %s has revoked cannot be read now: %w", protocol.ErrUnavailable, name, err)
 	}
+	roots, err := f.roots(a)
+	if err != nil {
+		return fmt.Errorf("%w: the certificates of %s cannot be read now: %w", protocol.ErrUnavailable, name, err)
+	}
 	fresh := false
 	for _, l := range lists {
+		for _, root := range roots { // whose own lists may name who issued it
+			if revokes(l, issuer) && issuer.CheckSignatureFrom(root) == nil && l.CheckSignatureFrom(root) == nil {
+				return fmt.Errorf("%w of who issued it", errListed)
+			}
+		}
 		if l.CheckSignatureFrom(issuer) != nil {
 			continue
 		}
-		if slices.ContainsFunc(l.RevokedCertificateEntries, func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(leaf.SerialNumber) == 0 }) {
+		if revokes(l, leaf) {
 			return errListed // also by a list that is over: nothing is taken back
 		}
 		fresh = fresh || !l.NextUpdate.IsZero() && now.Before(l.NextUpdate)
@@ -163,6 +179,19 @@ func (f foreign) standing(name string, leaf, issuer *x509.Certificate, now time.
 	return nil
 }
 
+// revokes says whether a list has a certificate's serial.
+func revokes(l *x509.RevocationList, c *x509.Certificate) bool {
+	return slices.ContainsFunc(l.RevokedCertificateEntries, func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(c.SerialNumber) == 0 })
+}
+
+func certificatePool(all []*x509.Certificate) *x509.CertPool {
+	pool := x509.NewCertPool()
+	for _, c := range all {
+		pool.AddCert(c)
+	}
+	return pool
+}
+
 // admit says as whom the holder of a certificate may join by a token, and who issued it.
 func (f foreign) admit(k token, leaf *x509.Certificate, between []*x509.Certificate, now time.Time) (name string, issuer *x509.Certificate, err error) {
 	a := f.authorities[k.Authority]
@@ -170,12 +199,9 @@ func (f foreign) admit(k token, leaf *x509.Certificate, between []*x509.Certific
 	if err != nil {
 		return "", nil, fmt.Errorf("%w: the certificates of %s cannot be read now: %w", protocol.ErrUnavailable, k.Authority, err)
 	}
-	pool := x509.NewCertPool()
-	for _, c := range between {
-		pool.AddCert(c)
-	}
+	top, under := certificatePool(roots), certificatePool(between)
 	// It must be meant to identify who calls: a certificate for a web server is not.
-	chains, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	chains, err := leaf.Verify(x509.VerifyOptions{Roots: top, Intermediates: under, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if err != nil {
 		return "", nil, fmt.Errorf("%w: %s did not certify it, or not for clients, or not for today: %v", protocol.ErrDenied, k.Authority, err)
 	}

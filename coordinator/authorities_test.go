@@ -276,3 +276,45 @@ func TestAuthorityRevokes(t *testing.T) {
 		t.Errorf("who was invited is out again, or renews no further than its authority's certificate: %v", err)
 	}
 }
+
+// TestAuthorityRevokesIssuer: by the root's list of what it revoked nobody joins, or
+// stays, whom an issuer certified that is on it.
+func TestAuthorityRevokesIssuer(t *testing.T) {
+	ctx := context.Background()
+	files := t.TempDir()
+	p := newPKI(t, files)
+	path := filepath.Join(files, "root.crl")
+	revoked := func(all ...x509.RevocationListEntry) {
+		l := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Now().Add(-time.Hour), NextUpdate: time.Now().Add(time.Hour), RevokedCertificateEntries: all}
+		must(0, os.WriteFile(path, must(x509.CreateRevocationList(rand.Reader, l, p.root, p.rootKey)), 0o600))
+	}
+	revoked()
+	w := newWorld(t, func(c *Config) {
+		c.Authorities = map[string]ForeignAuthority{"hospital": {Certificates: filepath.Join(files, "hospital.pem"), Revoked: []string{filepath.Join(files, "machines.crl"), path}}}
+	})
+	v, _ := makeToken(t, w.operator, protocol.TokenOptions{Quota: 2, Authority: "hospital", Prefix: "dev-"})
+	join := func(name string) (protocol.Identity, error) {
+		by, _ := p.certify(aKey(), func(c *x509.Certificate) { c.DNSNames = []string{name} })
+		return protocol.JoinVouched(ctx, v, must(protocol.NewEnrolment()), by, protocol.DialOptions{Now: w.clock.Now})
+	}
+	c := w.dial(must(join("dev-1")))
+	defer c.Close()
+	must(0, w.server.sweepOnce(ctx))
+	if _, err := c.Studies(ctx); err != nil {
+		t.Fatal(err)
+	}
+	delta := &x509.RevocationList{Number: big.NewInt(3), ThisUpdate: time.Now(), NextUpdate: time.Now().Add(time.Hour), ExtraExtensions: []pkix.Extension{{Id: deltaList, Critical: true, Value: []byte{2, 1, 1}}}}
+	must(0, os.WriteFile(filepath.Join(files, "machines.crl"), must(x509.CreateRevocationList(rand.Reader, delta, p.issuer, p.key)), 0o600))
+	if _, err := join("dev-2"); !errors.Is(err, protocol.ErrUnavailable) {
+		t.Errorf("joins by a list of what changed: %v", err)
+	}
+	p.list(time.Now().Add(time.Hour))
+	revoked(x509.RevocationListEntry{SerialNumber: p.issuer.SerialNumber, RevocationTime: time.Now()})
+	if _, err := join("dev-2"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "has revoked") {
+		t.Errorf("joins by an issuer that was revoked: %v", err)
+	}
+	must(0, w.server.sweepOnce(ctx))
+	if _, err := c.Studies(ctx); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("whose issuer was revoked calls: %v", err)
+	}
+}
