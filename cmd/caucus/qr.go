@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -44,7 +45,12 @@ standard input. Invitations and join tokens are secrets, and are not shown so.`,
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			if out != "" {
-				if err := os.WriteFile(out, code.PNG(), 0o600); err != nil {
+				picture, err := newSecret(out) // a new file: no other is overwritten
+				if err != nil {
+					return err
+				}
+				_, err = picture.Write(code.PNG())
+				if err := errors.Join(err, picture.Close()); err != nil {
 					return err
 				}
 			}
@@ -69,7 +75,7 @@ standard input. Invitations and join tokens are secrets, and are not shown so.`,
 		},
 	}
 	cmd.Flags().BoolVar(&plain, "text", false, "print the text that a scanner would read instead")
-	cmd.Flags().StringVar(&out, "out", "", "write a picture (PNG) to this file instead")
+	cmd.Flags().StringVar(&out, "out", "", "write a picture (PNG) to this new file instead")
 	return cmd
 }
 
