@@ -315,7 +315,7 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 		a.reports.say(o.Hash, protocol.WaitDeadline)
 		return nil
 	}
-	sealing, why, err := a.sealing(ctx, d, task)
+	agreed, why, err := a.agreement(ctx, d, task)
 	if err != nil {
 		return err
 	}
@@ -351,7 +351,7 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	if err := a.recordOnce(auditCharged, o.Hash, p.Name, "by", byLedger, "unit", p.Unit.String(), "year", year, "entry", head.Sequence); err != nil {
 		return err
 	}
-	w := window{study: o.Hash, plan: p, records: c.records, offer: o, span: c.span, sealing: sealing}
+	w := window{study: o.Hash, plan: p, records: c.records, offer: o, span: c.span, helper: agreed}
 	if len(a.preparation.queue) == 0 {
 		w.task = task
 	}

@@ -56,32 +56,32 @@ func (d dossier) helper() (a aggregator.Signed, err error) {
 	return a, nil
 }
 
-// sealing is the key that the helper's share of a study is sealed to, nil where the plan has
-// no helper; why says why there is none. What is kept is tried first, then the coordinator is
+// agreement is what this site makes its shares of a study under, empty where the plan has no
+// helper; why says why there is none. What is kept is tried first, then the coordinator is
 // asked again.
-func (a *Agent) sealing(ctx context.Context, d dossier, t study.Task) (key []byte, why, err error) {
+func (a *Agent) agreement(ctx context.Context, d dossier, t study.Task) (under aggregator.Agreement, why, err error) {
 	if t.Plan().Noise != study.NoiseAggregators {
-		return nil, nil, nil
+		return under, nil, nil
 	}
 	pins := a.state.config.Policy.Helper.pins()
 	if kept, err := d.helper(); err == nil {
-		if key, err := aggregator.CheckAcceptance(t, kept, pins, a.link.Keys()); err == nil {
-			return key, nil, nil
+		if under, err := aggregator.CheckAcceptance(t, kept, pins, a.link.Keys()); err == nil {
+			return under, nil, nil
 		}
 	}
 	s, err := a.fetch(ctx, t.Hash())
 	if err != nil {
-		return nil, nil, err
+		return under, nil, err
 	}
-	key, why = aggregator.CheckAcceptance(t, aggregator.Signed(s.Helper), pins, a.link.Keys())
+	under, why = aggregator.CheckAcceptance(t, aggregator.Signed(s.Helper), pins, a.link.Keys())
 	if why != nil {
-		return nil, why, nil
+		return under, why, nil
 	}
 	if err := d.keepHelper(s); err != nil {
-		return nil, nil, err
+		return under, nil, err
 	}
 	a.done("acceptance stored")
-	return key, nil, nil
+	return under, nil, nil
 }
 
 // helperWords says which helper this site's policy names, and whether it agreed to a study as
@@ -125,6 +125,6 @@ func (s *state) contribution(w window, in study.Inputs) (study.Contribution, err
 	if w.plan.Noise != study.NoiseAggregators {
 		return w.task.Contribute(in)
 	}
-	body, err := aggregator.Contribute(w.task, s.party, in, w.sealing)
+	body, err := aggregator.Contribute(w.task, s.party, in, w.helper)
 	return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return body, nil }}, err
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/aggregator"
 	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/study"
@@ -58,8 +59,8 @@ type window struct {
 	task study.Task
 	// records is how many of them were declared.
 	records int
-	// sealing is the helper's key, where its share of what leaves is sealed to one.
-	sealing []byte
+	// helper is what was agreed with it, where what leaves is in shares.
+	helper aggregator.Agreement
 	// offer is what the coordinator said of the study.
 	offer protocol.Summary
 	span  span

@@ -38,7 +38,7 @@ func TestStudy(t *testing.T) {
 			task := taskOf(5, classes)
 			w, h := newWorld(t, task), task.Hash()
 			acceptance := w.opened(h)
-			sealing, err := CheckAcceptance(task, acceptance, Pins{w.signers[1].Key(), protocol.SealingPin(w.sealing.Public())}, w.signers[0].Key())
+			agreed, err := CheckAcceptance(task, acceptance, Pins{w.signers[1].Key(), protocol.SealingPin(w.sealing.Public())}, w.signers[0].Key())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,11 +51,11 @@ func TestStudy(t *testing.T) {
 				for j, x := range v {
 					want[j] += x
 				}
-				data := uploadOf(task, p, v, 1, sealing)
+				data := uploadOf(task, p, v, 1, agreed.Sealing)
 				for range 2 { // the same again is no error
 					must(0, w.servers[0].Receive(ctx, h, p, data))
 				}
-				if err := w.servers[0].Receive(ctx, h, p, uploadOf(task, p, v, 1, sealing)); !errors.Is(err, ErrConflict) {
+				if err := w.servers[0].Receive(ctx, h, p, uploadOf(task, p, v, 1, agreed.Sealing)); !errors.Is(err, ErrConflict) {
 					t.Errorf("another upload of the same votes: %v", err)
 				}
 				if done := must(w.servers[0].Advance(ctx, h, link{w})); done {
@@ -92,7 +92,7 @@ func TestStudy(t *testing.T) {
 			if !again.Shares[0].Equal(o.Shares[0]) || !again.Shares[1].Equal(o.Shares[1]) || !must(w.servers[0].Advance(ctx, h, link{w})) {
 				t.Error("asked again the release is another")
 			}
-			if err := w.servers[0].Receive(ctx, h, "p4", uploadOf(task, "p4", votes(task, 4, false), 1, sealing)); !errors.Is(err, study.ErrNotOpen) {
+			if err := w.servers[0].Receive(ctx, h, "p4", uploadOf(task, "p4", votes(task, 4, false), 1, agreed.Sealing)); !errors.Is(err, study.ErrNotOpen) {
 				t.Errorf("a contribution after the release: %v", err)
 			}
 		})
@@ -135,7 +135,7 @@ func TestRecords(t *testing.T) {
 					want[j] += x
 				}
 				total += weight
-				must(0, w.servers[0].Receive(ctx, h, party, must(Contribute(task, party, in, w.sealing.Public()))))
+				must(0, w.servers[0].Receive(ctx, h, party, must(Contribute(task, party, in, Agreement{Sealing: w.sealing.Public()}))))
 			}
 			must(0, w.servers[0].CloseStudy(ctx, h, nil))
 			w.point = func(r shares.Role, effect string) {

@@ -127,7 +127,7 @@ type Upload struct {
 	Data  []byte
 }
 
-// Receive keeps a party's upload; once it returns nil, and not before, a receipt may leave.
+// Receive keeps a party's upload, which CheckUpload took; once it returns nil, and not before, a receipt may leave.
 // The same again is no error, another is ErrConflict.
 func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.PartyID, data []byte) error {
 	return s.ReceiveAll(ctx, plan, []Upload{{party, data}})

@@ -23,7 +23,9 @@
 //   - A store or ledger that was put back to an older state says nothing more (ErrBehind),
 //     until Reconcile: the head file, which lies elsewhere, counts every transaction, and is
 //     written before anything leaves. A helper reconciles with another sealing key, so that
-//     what was sealed to the first is never prepared again.
+//     what was sealed to the first is never prepared again. A coordinator that may have
+//     forgotten a study takes no upload that was made under another acceptance of the
+//     helper's than it now has (CheckUpload, as each comes).
 //   - What it stores and says of a contribution has a size that follows from the plan and the
 //     declared weight; uploads are deleted with the verdict, messages and sum with the release.
 //

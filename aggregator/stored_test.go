@@ -60,7 +60,7 @@ func TestPutBack(t *testing.T) {
 	accepted := must(helper.Accept(ctx, h, own))
 	must(helper.Reveal(ctx, h, half{7}, must(protocol.SignJSON(w.signers[0], protocol.RevealDocument, Reveal{h, accepted.Digest()}))))
 	f := shares.Ballots(task.Pool().Rows(), 2, 1)
-	u := upload{1, data[9 : 9+f.PartSize(0)], data[9+f.PartSize(0):]}
+	u := upload{weight: 1, part: data[9 : 9+f.PartSize(0)], sealed: data[9+f.PartSize(0) : len(data)-32]}
 	second := must(recordOf(helper, h))
 	message := must(f.Prepare(helper.key(h, second), shares.ContextOf(h, "p0"), 0, u.part)).Message()
 	answers, err := helper.Prepare(ctx, h, []Offer{u.offer("p0", message)})

@@ -88,7 +88,7 @@ func TestDishonestCoordinator(t *testing.T) {
 		of := uploadOf(task, p, votes(task, party, false), 1, w.sealing.Public())
 		u := upload{weight: 1}
 		f := shares.Ballots(task.Pool().Rows(), 2, 1)
-		u.part, u.sealed = of[9:9+f.PartSize(0)], of[9+f.PartSize(0):]
+		u.part, u.sealed = of[9:9+f.PartSize(0)], of[9+f.PartSize(0):len(of)-32]
 		prepared := must(f.Prepare(key, shares.ContextOf(task.Hash(), string(p)), 0, u.part))
 		return u, u.offer(p, prepared.Message())
 	}
@@ -446,7 +446,7 @@ func TestUploads(t *testing.T) {
 		t.Errorf("a stranger's: %v", err)
 	}
 	must(0, w.servers[0].Receive(ctx, h, "p0", data))
-	if _, err := Contribute(taskWith(task, study.NoiseCoordinator), "p0", study.Inputs{}, w.sealing.Public()); err == nil {
+	if _, err := Contribute(taskWith(task, study.NoiseCoordinator), "p0", study.Inputs{}, Agreement{}); err == nil {
 		t.Error("shares were made for a plan that has none")
 	}
 }

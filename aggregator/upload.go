@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"caucus/aggregation/shares"
 	"caucus/protocol"
@@ -19,13 +20,16 @@ type upload struct {
 	weight int64
 	part   []byte
 	sealed []byte
+	// acceptance is the helper's that it was made under. A study that is opened again, at a
+	// coordinator that was put back to before it, has another one, and another verify key.
+	acceptance Digest
 }
 
-const uploadVersion = 1
+const uploadVersion = 2
 
 func (u upload) bytes() []byte {
 	out := binary.BigEndian.AppendUint64([]byte{uploadVersion}, uint64(u.weight))
-	return append(append(out, u.part...), u.sealed...)
+	return slices.Concat(out, u.part, u.sealed, u.acceptance[:])
 }
 
 // parseUpload reads an upload of a task: its sizes follow from the weight, which is checked
@@ -43,21 +47,28 @@ func parseUpload(t bodies.Task, data []byte) (upload, error) {
 		return upload{}, err
 	}
 	own, sealed := form.PartSize(shares.Coordinator), form.PartSize(shares.Helper)+protocol.SealOverhead
-	if len(data) != 9+own+sealed {
-		return fail("it has %d bytes, one of %d ballots or records has %d", len(data), u.weight, 9+own+sealed)
+	size := 9 + own + sealed + len(u.acceptance)
+	if len(data) != size {
+		return fail("it has %d bytes, one of %d ballots or records has %d", len(data), u.weight, size)
 	}
-	u.part, u.sealed = bytes.Clone(data[9:9+own]), bytes.Clone(data[9+own:])
+	u.part, u.sealed, u.acceptance = bytes.Clone(data[9:9+own]), bytes.Clone(data[9+own:9+own+sealed]), Digest(data[9+own+sealed:])
 	return u, nil
 }
 
 // CheckUpload refuses an upload that is not one of a task: by its size, which follows from the
-// weight that it declares. What is in it is proved to both servers later.
-func CheckUpload(t study.Task, data []byte) error {
+// weight that it declares, and by the helper's acceptance that it was made under. One of
+// another acceptance may have been prepared under that one's verify key, by this coordinator
+// before it was put back: prepared again, under this one's, it would tell the helper what it
+// says. A coordinator checks it when it comes. What is in it is proved to both servers later.
+func CheckUpload(t study.Task, acceptance Signed, data []byte) error {
 	of, ok := bodies.Of(t)
 	if !ok {
 		return fmt.Errorf("%w: the plan is none for two aggregators", study.ErrContribution)
 	}
-	_, err := parseUpload(of, data)
+	u, err := parseUpload(of, data)
+	if err == nil && u.acceptance != acceptance.Digest() {
+		err = fmt.Errorf("%w: it was made when the helper had agreed to this study before, and may have been checked then: it takes a new plan", study.ErrContribution)
+	}
 	return err
 }
 
@@ -72,7 +83,7 @@ func MaxUpload(t study.Task) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return 9 + form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper) + protocol.SealOverhead, nil
+	return 9 + form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper) + protocol.SealOverhead + len(Digest{}), nil
 }
 
 // formOf is what a contribution of a weight is proved to be.
@@ -98,10 +109,10 @@ func (o Offer) binding(plan study.Hash) protocol.ShareBinding {
 }
 
 // Contribute makes a party's upload: its share of the statistic in two parts, the helper's
-// sealed to its key (CheckAcceptance gives it). It draws from the operating system, so a
+// sealed to its key, under what CheckAcceptance gives. It draws from the operating system, so a
 // second call gives another upload: keep the first before its first byte leaves, and send no
 // other.
-func Contribute(t study.Task, party study.PartyID, in study.Inputs, sealing []byte) ([]byte, error) {
+func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreement) ([]byte, error) {
 	of, ok := bodies.Of(t)
 	if !ok || t.Plan().Noise != study.NoiseAggregators {
 		return nil, fmt.Errorf("contribute shares: the plan is none for two aggregators")
@@ -110,8 +121,8 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, sealing []by
 	if err != nil {
 		return nil, err
 	}
-	u := upload{weight: weight, part: parts[shares.Coordinator]}
-	u.sealed, err = protocol.SealShare(sealing, u.offer(party, nil).binding(t.Hash()), parts[shares.Helper])
+	u := upload{weight: weight, part: parts[shares.Coordinator], acceptance: under.Acceptance}
+	u.sealed, err = protocol.SealShare(under.Sealing, u.offer(party, nil).binding(t.Hash()), parts[shares.Helper])
 	return u.bytes(), err
 }
 
@@ -157,22 +168,28 @@ type Pins struct {
 	Sealing protocol.KeyPin
 }
 
+// Agreement is what a party makes its upload under.
+type Agreement struct {
+	Sealing    []byte // the helper's public key
+	Acceptance Digest // of the helper's acceptance
+}
+
 // CheckAcceptance says whether a party may contribute to a study: its helper, known by pins,
 // agreed to this plan, under exactly the noise that the party computes, with both servers
-// committed to the verify key. It gives the key to seal to.
-func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Verifier) (sealing []byte, err error) {
+// committed to the verify key.
+func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Verifier) (Agreement, error) {
 	said, err := CheckPins(t.Hash(), a, pins, coordinator)
 	if err != nil {
-		return nil, err
+		return Agreement{}, err
 	}
 	terms, err := study.TermsDigest(t)
 	if err == nil && said.Terms != terms {
 		err = errors.New("the helper's acceptance: the helper would add other noise than this site computes from the plan and its pool")
 	}
 	if err != nil {
-		return nil, err
+		return Agreement{}, err
 	}
-	return said.Sealing, nil
+	return Agreement{said.Sealing, a.Digest()}, nil
 }
 
 // CheckPins is the part of CheckAcceptance that needs no pool: who agreed to which plan, and

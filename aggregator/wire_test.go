@@ -55,7 +55,7 @@ func TestWire(t *testing.T) {
 	for i, p := range task.Plan().Roster {
 		data := uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())
 		if i == 1 { // one share that does not check
-			data[len(data)-1] ^= 1
+			data[len(data)-33] ^= 1
 		}
 		if i == 2 { // one whose own part does not
 			data[9+100] ^= 1

@@ -124,6 +124,57 @@ func TestHelperLostPlans(t *testing.T) {
 	w.wait("trial", study.Released)
 }
 
+// TestOpenedAgain: a coordinator that was put back to before a study was opened, and opens it
+// again with a helper that says it knows nothing of it, takes no upload of before, which agents
+// send again: checked under a second verify key it would tell the helper what it says.
+func TestOpenedAgain(t *testing.T) {
+	ctx := context.Background()
+	w := newSharedWorld(t, 3, nil)
+	must(0, w.operator.UploadPool(ctx, w.plan.Pool, w.pool))
+	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical())))
+	w.stopHelper()
+	forget := w.backupHelper()
+	head := must(os.ReadFile(w.helper.Dir + ".head")) // which a helper that lies puts back too
+	must(0, w.startHelper())
+	w.stop()
+	putBack := w.backup()
+	w.start()
+	must(w.operator.Open(ctx, "trial"))
+	first := must(w.parties["p0"].Study(ctx, "trial"))
+	all := w.uploads(first)
+	for i, p := range w.plan.Roster[:2] {
+		must(w.parties[string(p)].Contribute(ctx, first.Hash, all[i]))
+	}
+
+	w.stop()
+	putBack()
+	if behind, err := ReconcileShares(ctx, w.config.Dir); err != nil || !behind {
+		t.Fatalf("reconciled: %t, %v", behind, err)
+	}
+	w.start()
+	if _, err := w.operator.Open(ctx, "trial"); err == nil {
+		t.Error("a helper that knows of the study agrees to it again")
+	}
+	w.stopHelper()
+	forget()
+	must(0, os.WriteFile(w.helper.Dir+".head", head, 0o600))
+	must(0, w.startHelper())
+	must(w.operator.Open(ctx, "trial"))
+	second := must(w.parties["p0"].Study(ctx, "trial"))
+	if second.Hash != first.Hash || second.Helper.Equal(first.Helper) {
+		t.Fatal("it is not the same study under another acceptance")
+	}
+	for i, p := range w.plan.Roster {
+		if _, err := w.parties[string(p)].Contribute(ctx, first.Hash, all[i]); !errors.Is(err, study.ErrContribution) || !strings.Contains(err.Error(), "a new plan") {
+			t.Errorf("an upload of before: %v", err)
+		}
+	}
+	for i, body := range w.uploads(second) {
+		must(w.parties[string(w.plan.Roster[i])].Contribute(ctx, second.Hash, body))
+	}
+	w.wait("trial", study.Released)
+}
+
 // state is how the study stands.
 func (w *sharedWorld) state() protocol.Study {
 	return must(w.operator.Study(context.Background(), "trial"))

@@ -249,6 +249,16 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 		}
 	}
 	attempt(operator, func(o *protocol.Client) error { _, err := o.Open(ctx, plan.Name); return err })
+	if plan.Noise == study.NoiseAggregators { // an upload names the acceptance that it was made under
+		attempt(parties[plan.Roster[0]], func(o *protocol.Client) error {
+			s, err := o.Study(ctx, plan.Name)
+			under := s.Helper.Digest()
+			for i, b := range bodies {
+				bodies[i] = append(bytes.Clone(b[:len(b)-len(under)]), under[:]...)
+			}
+			return err
+		})
+	}
 	for round := range 2 { // the second resends everything
 		for i, p := range plan.Roster {
 			attempt(parties[p], func(o *protocol.Client) error {

@@ -133,7 +133,7 @@ func TestKillShared(t *testing.T) {
 	sealing := must(protocol.LoadSealingKey(filepath.Join(w.helper.Dir, "sealing.key"))).Public()
 	var bodies [][]byte
 	for i, p := range roster {
-		bodies = append(bodies, must(aggregators.Contribute(task, p, inputs(task, i), sealing)))
+		bodies = append(bodies, must(aggregators.Contribute(task, p, inputs(task, i), aggregators.Agreement{Sealing: sealing})))
 	}
 
 	// carry carries the study through on copies of both folders.
@@ -171,7 +171,7 @@ func TestKillShared(t *testing.T) {
 		settle(filepath.Join(second, helper.ConfigFile), "minimum_parties: 3", "minimum_parties: 2")
 
 		h := keepHelper(t, second, killHelper)
-		effects, restarts := runKilled(t, dir, killCoordinator, plan, operator, identities, bodies)
+		effects, restarts := runKilled(t, dir, killCoordinator, plan, operator, identities, slices.Clone(bodies))
 		helpers, starts := h.end()
 		if restarts != min(len(killCoordinator), 1) || starts != 1+min(len(killHelper), 1) {
 			t.Errorf("killed at %q, the helper at %q: started again %d and %d times", killCoordinator, killHelper, restarts, starts-1)

@@ -144,6 +144,18 @@ func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	return &pb.Signed{Document: at.Acceptance.Document, Signature: at.Acceptance.Signature}, err
 }
 
+// checkUpload says whether a body is an upload for both servers, of the study as it was opened.
+func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byte) error {
+	agreed, err := c.acceptance(ctx)
+	if err == nil && agreed == nil {
+		err = fmt.Errorf("%w: this coordinator has no acceptance of the helper's just now", protocol.ErrUnavailable)
+	}
+	if err != nil {
+		return err
+	}
+	return aggregators.CheckUpload(t, aggregators.Signed{Document: agreed.Document, Signature: agreed.Signature}, body)
+}
+
 // passing marks what may be better later: whatever the two servers do not themselves say to be
 // the end of a study.
 func passing(err error) error {

@@ -322,7 +322,12 @@ func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Cal
 	if sha256.Sum256(data) != digest {
 		return fail(fmt.Errorf("%w: the contribution is not what its header announced", protocol.ErrDamaged))
 	}
-	if err := aggregator.check(data); err != nil {
+	if aggregator.shared {
+		err = c.checkUpload(ctx, aggregator.task, data)
+	} else {
+		err = aggregator.check(data)
+	}
+	if err != nil {
 		return fail(err)
 	}
 	now := s.config.Clock.Now()
