@@ -277,7 +277,7 @@ func TestReleaseWaits(t *testing.T) {
 		t.Errorf("after the waiver it waits for %v", got.Awaited)
 	}
 	w.wait("trial", study.Released)
-	if _, err := w.operator.Waive(ctx, "trial"); !errors.Is(err, study.ErrNotOpen) {
+	if _, err := w.operator.Waive(ctx, "trial"); !errors.Is(err, protocol.ErrInvalid) {
 		t.Errorf("waiving what is released: %v", err)
 	}
 	if text := w.log.String(); !strings.Contains(text, "as an operator says") || !strings.Contains(text, `"parties":["p1"]`) {
