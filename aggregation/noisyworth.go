@@ -21,6 +21,12 @@ type fitKey struct {
 	problem *problem
 }
 
+// worthKey names what those fits are worth, of a weight.
+type worthKey struct {
+	fitKey
+	weight float64
+}
+
 // Sizes of noise that are looked at, from none: what is unitLeast of the moments, and
 // unitSteps of unitStep times more.
 const (
@@ -30,14 +36,14 @@ const (
 )
 
 // worthOf is what a fit is worth to moments that tell what they do so many steps up all,
-// under noise of a size, and whose scores keep what kept says.
+// under noise of a size, and whose scores keep what kept says of that weight.
 //
 // A fit to noise alone may name the largest class by luck or by the zero model, and one
 // with a little signal less than that; so what is likely does not always rise with what
 // is gathered. A forecast does: Low is the least, and High the most, that it comes to on
 // the way from less to more, and Mid half way between the least of what is reached with
 // more, and the most with less.
-func (o *Outlook) worthOf(n *noising, t *problem, all []telling, at, unit float64, kept func(m telling, unit float64) float64) Range {
+func (o *Outlook) worthOf(n *noising, t *problem, all []telling, at, weight, unit float64, kept func(m telling, unit float64) float64) Range {
 	whole := 0.
 	for j, s := range o.geometry.variance {
 		whole += n.along[j] / s
@@ -51,8 +57,12 @@ func (o *Outlook) worthOf(n *noising, t *problem, all []telling, at, unit float6
 		o.fits[key] = make([][]noisyFit, len(all))
 	}
 	fits := o.fits[key]
-	worth := make([][]Range, len(all))
+	worth := o.worths[worthKey{key, weight}]
 	for a, m := range all {
+		if len(worth) == len(all) {
+			break // looked at before, by another size of noise
+		}
+		worth = append(worth, nil)
 		if fits[a] == nil {
 			for _, unit := range units {
 				fits[a] = append(fits[a], o.fitUnder(n, t, m.told, unit))
@@ -62,7 +72,10 @@ func (o *Outlook) worthOf(n *noising, t *problem, all []telling, at, unit float6
 			worth[a] = append(worth[a], t.made(f, kept(m, units[k])))
 		}
 	}
-	worth = rising(worth)
+	if o.worths[worthKey{key, weight}] == nil {
+		worth = rising(worth)
+		o.worths[worthKey{key, weight}] = worth
+	}
 	low := min(int(at), max(len(all)-2, 0))
 	high := min(low+1, len(all)-1)
 	return mix(between(units, worth[low], unit), between(units, worth[high], unit), at-float64(low))

@@ -57,6 +57,7 @@ type Outlook struct {
 	problems [][]*problem      // of each separation
 	areas    map[float64]areas // of each tilt
 	fits     map[fitKey][][]noisyFit
+	worths   map[worthKey][][]Range
 }
 
 // problem is a teacher, where it lies (share of its variance along each direction), and
@@ -74,7 +75,7 @@ var outlookPlaces = []struct{ flat, tilt float64 }{{-2, 0}, {-0.5, 0}, {1, 0}, {
 
 // NewOutlook works out the reference problems on a pool.
 func NewOutlook(pool *auxdata.Pool, a Agreement) *Outlook {
-	o := &Outlook{of: a, geometry: geometryOf(pool), areas: map[float64]areas{}, fits: map[fitKey][][]noisyFit{}}
+	o := &Outlook{of: a, geometry: geometryOf(pool), areas: map[float64]areas{}, fits: map[fitKey][][]noisyFit{}, worths: map[worthKey][][]Range{}}
 	if len(o.geometry.variance) == 0 {
 		return o
 	}
@@ -169,7 +170,7 @@ func (o *Outlook) Truth(i int) []Range {
 func (o *Outlook) Trained(i int, records float64) []Range {
 	return o.each(i, func(t *problem) Range {
 		all := []telling{{told: told{t.told, t.columns}}}
-		return o.worthOf(t.alone, t, all, 0, 1/records, func(_ telling, unit float64) float64 {
+		return o.worthOf(t.alone, t, all, 0, 0, 1/records, func(_ telling, unit float64) float64 {
 			if unit == 0 {
 				return 1
 			}
@@ -257,7 +258,7 @@ func (o *Outlook) released(t *problem, size Gathered) Range {
 		weight *= float64(o.of.Ballots)
 	}
 	all, at := o.qualities(t, size.Records)
-	return o.worthOf(n, t, all, at, size.Scale*size.Draws/(weight*weight), func(m telling, unit float64) float64 {
+	return o.worthOf(n, t, all, at, weight, size.Scale*size.Draws/(weight*weight), func(m telling, unit float64) float64 {
 		c, best := make([]float64, len(g.variance)), 0.
 		for j, s := range g.variance {
 			c[j] = unit*n.along[j] + s*(m.sampled/weight+m.fixed)
