@@ -318,3 +318,33 @@ func TestAuthorityRevokesIssuer(t *testing.T) {
 		t.Errorf("whose issuer was revoked calls: %v", err)
 	}
 }
+
+// TestJoinsAgainGossip: who takes the place of what it had before by a newer certificate
+// begins an epoch of the gossip, as a revocation does: the old holder hears no more, and
+// those who are told the new key are heard.
+func TestJoinsAgainGossip(t *testing.T) {
+	ctx := context.Background()
+	files := t.TempDir()
+	p := newPKI(t, files)
+	w := newWorld(t, func(c *Config) {
+		c.Authorities = map[string]ForeignAuthority{"hospital": {Certificates: filepath.Join(files, "hospital.pem")}}
+		c.Gossip = Gossip{Listen: "127.0.0.1:0", Parties: true}
+	})
+	v, _ := makeToken(t, w.operator, protocol.TokenOptions{Quota: 1, Authority: "hospital", Prefix: "dev-"})
+	var told [][]byte
+	for range 2 {
+		by, _ := p.certify(aKey(), nil)
+		c := w.dial(must(protocol.JoinVouched(ctx, v, must(protocol.NewEnrolment()), by, protocol.DialOptions{Now: w.clock.Now})))
+		defer c.Close()
+		info := must(c.Gossip(ctx))
+		told = append(told, info.Key)
+		g, err := protocol.JoinGossip(protocol.GossipConfig{Name: "dev-1.ward.example", Listen: "127.0.0.1:0", Key: info.Key, Join: info.Addresses})
+		if err != nil {
+			t.Fatalf("with the key that it is told: %v", err)
+		}
+		g.Close()
+	}
+	if reflect.DeepEqual(told[0], told[1]) {
+		t.Error("the old holder has the new key")
+	}
+}

@@ -282,11 +282,15 @@ func (s *Server) join(ctx context.Context, caller protocol.Caller, key [32]byte,
 		return nil
 	})
 	if err != nil {
+		if renewed { // it may be stored all the same
+			s.certificates.refresh(context.WithoutCancel(ctx))
+		}
 		return nil, err
 	}
 	s.config.Checkpoint("after enrolled")
 	if renewed { // whoever called by its certificates before is out
 		s.gate.evict(revision, name)
+		s.rekey(context.WithoutCancel(ctx))
 	}
 	s.config.Log.Info("enrolled by a join token", "party", name, "token", caller.Name, "again", renewed)
 	return &pb.EnrolReply{Certificate: der}, nil
