@@ -340,6 +340,11 @@ var mutants = []mutant{
 		found: "TestCheckAcceptance",
 	},
 	{
+		name: "an upload of before a study was opened again is taken", room: "aggregator", file: "upload.go", in: "coordinator",
+		old: "u.acceptance != acceptance.Digest()", new: "u.acceptance == (Digest{9})",
+		found: "TestOpenedAgain",
+	},
+	{
 		name: "a helper's acceptance is taken with any key to seal to", room: "aggregator", file: "upload.go",
 		old: "protocol.SealingPin(said.Sealing) != pins.Sealing", new: "len(said.Sealing) == 0",
 		found: "TestCheckAcceptance",

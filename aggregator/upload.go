@@ -130,9 +130,10 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreem
 // (study.Aggregated.Members).
 func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
 	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // of any form
-	if len(data) < 9+sealed || data[0] != uploadVersion {
+	if len(data) < 9+sealed+len(Digest{}) || data[0] != uploadVersion {
 		return study.Hash{}, fmt.Errorf("%w: it is cut off, or no upload of this version", study.ErrContribution)
 	}
+	data = data[:len(data)-len(Digest{})] // the acceptance is the coordinator's to check
 	u := upload{weight: int64(binary.BigEndian.Uint64(data[1:])), part: data[9 : len(data)-sealed], sealed: data[len(data)-sealed:]}
 	return u.offer(party, nil).digest(), nil
 }

@@ -170,6 +170,9 @@ func TestShared(t *testing.T) {
 	if fmt.Sprint(r.Contributed, r.Missing, r.Aggregated.Refused) != "[p0 p1 p3] [p2] [p2]" {
 		t.Errorf("contributed %v, missing %v, refused %v", r.Contributed, r.Missing, r.Aggregated.Refused)
 	}
+	if known := must(aggregators.KnownBy("p3", all[3])); r.Aggregated.Members[2] != known {
+		t.Errorf("p3 sent %s, the set has %s", known, r.Aggregated.Members[2])
+	}
 	if bodies, sums := w.stored(); bodies != 0 || sums != 0 {
 		t.Errorf("of a study that is over %d bodies and %d sums are stored", bodies, sums)
 	}
