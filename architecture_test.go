@@ -57,7 +57,7 @@ var rooms = map[string][]string{
 	"aggregator":             {"internal/database", "protocol", "protocol/pb", "study", "study/bodies", "aggregation/shares", "privacy"},
 	"agent":                  {"aggregator", "internal/folder", "dataset/files", "dataset/mapping", "internal/clock", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
 	"coordinator":            {"aggregation/shares", "aggregator", "internal/folder", "internal/clock", "internal/database", "internal/webpage", "internal/yamlfile", "protocol", "protocol/pb", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
-	"helper":                 {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
+	"helper":                 {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
 	"deploy":                 {},
 	"cmd/caucus":             nil, // anything
 	"cmd/paperlab":           nil,
@@ -149,16 +149,17 @@ func TestImports(t *testing.T) {
 // otherWords lists, for a room, the names of mechanisms that mean something else
 // there, or stand there for a time.
 var otherWords = map[string]map[string]string{
-	"privacy":          {"auto": "", "laplace": "", "gaussian": "", "gaussian-zcdp": "", "dirichlet": "", "laplace-prior": "", "laplace-paper": "", "dirichlet-paper": "", "none": ""}, // noises have names of their own
-	"aggregation":      {"none": "a correction"},
-	"dataset":          {"auto": "a number of components that is chosen"},
-	"learners":         {"logistic": "a loss"},
-	"agent":            {"none": "no columns"},
-	"coordinator":      {"none": "no budget"},
-	"helper":           {"none": "no budget, or no names in a list"},
-	"internal/webpage": {"none": "a request that no page made, as browsers say it"},
-	"study":            {"auto": "the quieter noise", "laplace": "a noise that any kind of counts may ask for", "gaussian": "likewise"},
-	"study/simulate":   {"none": "the mechanism without noise, which a run is compared with where its kind has it"},
+	"privacy":           {"auto": "", "laplace": "", "gaussian": "", "gaussian-zcdp": "", "dirichlet": "", "laplace-prior": "", "laplace-paper": "", "dirichlet-paper": "", "none": ""}, // noises have names of their own
+	"aggregation":       {"none": "a correction"},
+	"dataset":           {"auto": "a number of components that is chosen"},
+	"learners":          {"logistic": "a loss"},
+	"agent":             {"none": "no columns"},
+	"coordinator":       {"none": "no budget"},
+	"helper":            {"none": "no names in a list"},
+	"internal/yamlfile": {"none": "no limits"},
+	"internal/webpage":  {"none": "a request that no page made, as browsers say it"},
+	"study":             {"auto": "the quieter noise", "laplace": "a noise that any kind of counts may ask for", "gaussian": "likewise"},
+	"study/simulate":    {"none": "the mechanism without noise, which a run is compared with where its kind has it"},
 }
 
 // mayName says whether a room may name kinds or their mechanisms: the table of

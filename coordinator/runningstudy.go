@@ -249,15 +249,7 @@ func (c *runningStudy) aggregator(ctx context.Context) (*aggregator, error) {
 
 // newAggregator reads a pool's canonical bytes under a plan.
 func newAggregator(plan study.Plan, data []byte) (*aggregator, error) {
-	table, err := auxdata.ReadCSV(data, plan.Pool)
-	if err != nil {
-		return nil, err
-	}
-	pool, _, err := auxdata.New(plan.Schema, plan.Map, table)
-	if err != nil {
-		return nil, err
-	}
-	task, err := kinds.NewTask(plan, pool)
+	task, err := kinds.ReadTask(plan, data)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"go.yaml.in/yaml/v3"
-
 	"caucus/internal/webpage"
 	"caucus/internal/yamlfile"
 	"caucus/privacy"
@@ -108,15 +106,8 @@ func ParseConfig(text []byte) (Config, error) {
 
 func readConfig(file *yamlfile.Document) (Config, error) {
 	c := DefaultConfig()
-	switch limits := file.Find("budget"); {
-	case limits == nil:
-		return Config{}, file.Locate(errors.New("budget: not given: say what all releases may cost together, or budget: none"))
-	case limits.Kind == yaml.ScalarNode && limits.Value == "none":
-		file.Remove("budget")
-	case limits.Kind == yaml.ScalarNode:
-		return Config{}, file.Locate(fmt.Errorf("budget: %q: give limits for units, such as {record: {epsilon: 3, delta: 1e-5}}, or none", limits.Value))
-	case len(limits.Content) == 0:
-		return Config{}, file.Locate(errors.New("budget: it is empty: give limits for units, or none"))
+	if err := file.RequireLimits("budget"); err != nil {
+		return Config{}, err
 	}
 	if err := file.Decode(&c); err != nil {
 		return Config{}, err

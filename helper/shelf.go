@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 
-	"caucus/auxdata"
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
@@ -111,15 +110,7 @@ func (s *shelf) task(_ context.Context, h study.Hash) (study.Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read plan %s: %w", h, err)
 	}
-	table, err := auxdata.ReadCSV(data, plan.Pool)
-	if err != nil {
-		return nil, err
-	}
-	pool, _, err := auxdata.New(plan.Schema, plan.Map, table)
-	if err != nil {
-		return nil, err
-	}
-	task, err := kinds.NewTask(plan, pool)
+	task, err := kinds.ReadTask(plan, data)
 	if err != nil {
 		return nil, err
 	}

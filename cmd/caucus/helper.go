@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/helper"
-	"caucus/privacy"
 )
 
 func newHelper(c *console) *cobra.Command {
@@ -183,13 +182,9 @@ of that time.`,
 			if dir == "" {
 				return usagef("helper reconcile needs --dir DIR")
 			}
-			var lost []privacy.Cost
-			for _, text := range charges {
-				cost, err := privacy.ParseCost(text)
-				if err != nil {
-					return usagef("--charge %q: %v", text, err)
-				}
-				lost = append(lost, cost)
+			lost, err := costsOf(charges)
+			if err != nil {
+				return err
 			}
 			config, err := helper.LoadConfig(dir)
 			if err != nil {

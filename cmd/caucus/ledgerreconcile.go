@@ -43,13 +43,9 @@ nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R.`,
 			if err := place.check("reconcile"); err != nil {
 				return err
 			}
-			var lost []privacy.Cost
-			for _, text := range charges {
-				cost, err := privacy.ParseCost(text)
-				if err != nil {
-					return usagef("--charge %q: %v", text, err)
-				}
-				lost = append(lost, cost)
+			lost, err := costsOf(charges)
+			if err != nil {
+				return err
 			}
 			var doc reconciled
 			if place.config != "" {
@@ -113,4 +109,17 @@ func (d reconciled) writeText(w io.Writer) error {
 		fmt.Fprintf(w, "charged again: %s\n", cost)
 	}
 	return nil
+}
+
+// costsOf reads what --charge was given.
+func costsOf(charges []string) ([]privacy.Cost, error) {
+	var all []privacy.Cost
+	for _, text := range charges {
+		cost, err := privacy.ParseCost(text)
+		if err != nil {
+			return nil, usagef("--charge %q: %v", text, err)
+		}
+		all = append(all, cost)
+	}
+	return all, nil
 }

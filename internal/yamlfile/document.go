@@ -96,6 +96,22 @@ func (d *Document) Remove(key string) {
 	}
 }
 
+// RequireLimits asks for limits of all that is spent under a key at the top, or for "none",
+// which it takes away: a budget that somebody forgot must not read as no budget.
+func (d *Document) RequireLimits(key string) error {
+	switch limits := d.Find(key); {
+	case limits == nil:
+		return d.Locate(fmt.Errorf("%s: not given: say what all releases may cost together, or %[1]s: none", key))
+	case limits.Kind == yaml.ScalarNode && limits.Value == "none":
+		d.Remove(key)
+	case limits.Kind == yaml.ScalarNode:
+		return d.Locate(fmt.Errorf("%s: %q: give limits for units, such as {record: {epsilon: 3, delta: 1e-5}}, or none", key, limits.Value))
+	case len(limits.Content) == 0:
+		return d.Locate(fmt.Errorf("%s: it is empty: give limits for units, or none", key))
+	}
+	return nil
+}
+
 // Locate adds file and line to an error about what was read, which begins with
 // the keys that it is about: "limits: body: 0: give 1 or more". Nil stays nil.
 func (d *Document) Locate(err error) error {

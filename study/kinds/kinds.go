@@ -92,6 +92,19 @@ func NewTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return kind.New(p, pool)
 }
 
+// ReadTask is NewTask on the canonical bytes of the plan's pool.
+func ReadTask(p study.Plan, canonical []byte) (study.Task, error) {
+	table, err := auxdata.ReadCSV(canonical, p.Pool)
+	if err != nil {
+		return nil, err
+	}
+	pool, _, err := auxdata.New(p.Schema, p.Map, table)
+	if err != nil {
+		return nil, err
+	}
+	return NewTask(p, pool)
+}
+
 // Check refuses a plan that is incomplete, contradicts itself, or claims a
 // guarantee that no proof covers.
 func Check(p study.Plan) error {
