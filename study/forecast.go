@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // ErrNoForecast: a mechanism that perturbs solutions has no moments to forecast
@@ -127,15 +128,54 @@ func ForecastOf(t Task, size Size) (*Forecast, error) {
 	if size.Parties < 1 || size.Records < 0 {
 		return nil, fmt.Errorf("forecast study: %d parties with %d records in all: give at least one party", size.Parties, size.Records)
 	}
-	o, err := OutlookOf(t)
-	if err != nil {
-		return nil, err
+	return forecasts.of(asked{t.Hash(), size}, func() (*Forecast, error) {
+		o, err := OutlookOf(t)
+		if err != nil {
+			return nil, err
+		}
+		f, err := o.At(t.Plan().Epsilon, size)
+		if err != nil {
+			return nil, err
+		}
+		return f, o.Need(f, t.Plan().Epsilon, size)
+	})
+}
+
+// asked is what a forecast follows from: the plan's hash names its pool too.
+type asked struct {
+	plan Hash
+	size Size
+}
+
+// remembered are forecasts that were made, a few: making one takes some tenths of a second,
+// and whoever proposes, releases, verifies and shows a study asks for the same.
+type remembered struct {
+	sync.Mutex
+	made map[asked]Forecast
+}
+
+var forecasts = remembered{made: map[asked]Forecast{}}
+
+const mostRemembered = 64
+
+func (r *remembered) of(q asked, make func() (*Forecast, error)) (*Forecast, error) {
+	r.Lock()
+	f, known := r.made[q]
+	r.Unlock()
+	if known {
+		return &f, nil
 	}
-	f, err := o.At(t.Plan().Epsilon, size)
+	made, err := make()
 	if err != nil {
-		return nil, err
+		return made, err
 	}
-	return f, o.Need(f, t.Plan().Epsilon, size)
+	r.Lock()
+	defer r.Unlock()
+	if len(r.made) >= mostRemembered {
+		clear(r.made)
+	}
+	r.made[q] = *made
+	return made, nil
 }
 
 // Warning says in words why a plan is not expected to help, "" where it may.
