@@ -1,6 +1,7 @@
 package aggregation
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -155,35 +156,43 @@ func (t *teacher) made(f noisyFit, kept float64) Range {
 			}
 		}
 	}
-	return Range{
-		Worth{accuracy.quantile(.05), auc.quantile(.05)},
-		Worth{accuracy.mean(), auc.mean()},
-		Worth{accuracy.quantile(.95), auc.quantile(.95)},
-	}
+	a, b := accuracy.ends(), auc.ends()
+	return Range{Worth{a[0], b[0]}, Worth{accuracy.mean(), auc.mean()}, Worth{a[1], b[1]}}
 }
 
 // law is a discrete law.
-type law struct{ weights, values []float64 }
+type law []struct{ weight, value float64 }
 
 func (l *law) add(weight, value float64) {
-	l.weights, l.values = append(l.weights, weight), append(l.values, value)
+	*l = append(*l, struct{ weight, value float64 }{weight, value})
 }
 
-func (l *law) mean() float64 { return floats.Dot(l.weights, l.values) / floats.Sum(l.weights) }
-
-func (l *law) quantile(p float64) float64 {
-	order := make([]int, len(l.values))
-	for i := range order {
-		order[i] = i
+func (l law) mean() float64 {
+	sum, total := 0., 0.
+	for _, at := range l {
+		sum, total = sum+at.weight*at.value, total+at.weight
 	}
-	sort.SliceStable(order, func(a, b int) bool { return l.values[order[a]] < l.values[order[b]] })
-	below, total := 0., floats.Sum(l.weights)
-	for _, i := range order {
-		if below += l.weights[i]; below >= p*total {
-			return l.values[i]
+	return sum / total
+}
+
+// ends are what one in twenty is below, and above.
+func (l law) ends() (out [2]float64) {
+	slices.SortFunc(l, func(a, b struct{ weight, value float64 }) int { return cmp.Compare(a.value, b.value) })
+	total, below := 0., 0.
+	for _, at := range l {
+		total += at.weight
+	}
+	out[0], out[1] = math.NaN(), l[len(l)-1].value
+	for _, at := range l {
+		if below += at.weight; math.IsNaN(out[0]) && below >= .05*total {
+			out[0] = at.value
+		}
+		if below >= .95*total {
+			out[1] = at.value
+			break
 		}
 	}
-	return l.values[order[len(order)-1]]
+	return out
 }
 
 // within is how far the classes' means are apart in a score that is correlated with the
