@@ -158,10 +158,16 @@ func (s *Server) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeRep
 		s.certificates.refresh(context.WithoutCancel(ctx))
 		return nil, err
 	}
-	s.gate.evict(revision, r.Name)
-	s.rekey(context.WithoutCancel(ctx))
+	s.ended(ctx, revision, r.Name)
 	s.config.Log.Info("revoked", "party", r.Name, "by", callerOf(ctx).Name)
 	return &pb.RevokeReply{}, nil
+}
+
+// ended puts members and join tokens out whose certificates a committed revision ended: their
+// calls, their connections, and the gossip's key, which they know.
+func (s *Server) ended(ctx context.Context, revision int64, names ...string) {
+	s.gate.evict(revision, names...)
+	s.rekey(context.WithoutCancel(ctx))
 }
 
 // UploadPool stores a pool whole, in one transaction.

@@ -291,10 +291,7 @@ func (s *Server) joinVouched(tx Tx, k token, r *pb.EnrolRequest, key [32]byte) (
 			return fail(err)
 		}
 	}
-	c, err := s.authority.IssueUntil(protocol.Caller{Name: name, Role: protocol.RoleParty}, r.SigningRequest, now, leaf.NotAfter)
-	if err == nil {
-		err = tx.AddCertificate(certificate{Serial: c.SerialNumber.Text(16), Name: name, Expires: c.NotAfter})
-	}
+	c, err := s.issueUntil(tx, protocol.Caller{Name: name, Role: protocol.RoleParty}, r.SigningRequest, leaf.NotAfter)
 	if err == nil && renewed {
 		err = tx.Rejoin(name, key, c.Raw)
 	} else if err == nil {
@@ -429,8 +426,7 @@ func (s *Server) sweepOnce(ctx context.Context) error {
 		return errors.Join(trouble, err)
 	}
 	if len(gone) > 0 {
-		s.gate.evict(revision, gone...)
-		s.rekey(context.WithoutCancel(ctx))
+		s.ended(ctx, revision, gone...)
 		s.config.Log.Info("revoked, as the authority revoked by what they joined", "parties", gone)
 	}
 	return trouble

@@ -89,10 +89,9 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 		if err != nil {
 			return err
 		}
-		c, err := s.authority.IssueUntil(caller, r.SigningRequest, s.config.Clock.Now(), until)
+		c, err := s.issueUntil(tx, caller, r.SigningRequest, until)
 		if err == nil {
 			der = c.Raw
-			err = tx.AddCertificate(certificate{Serial: c.SerialNumber.Text(16), Name: caller.Name, Expires: c.NotAfter})
 		}
 		return err
 	})
@@ -104,7 +103,13 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 }
 
 func (s *Server) issue(tx Tx, c protocol.Caller, request []byte) (*x509.Certificate, error) {
-	leaf, err := s.authority.IssueMember(c, request, s.config.Clock.Now())
+	return s.issueUntil(tx, c, request, s.config.Clock.Now().Add(protocol.MemberValidity))
+}
+
+// issueUntil makes and stores a certificate that ends at a time, where that is before a
+// member's would.
+func (s *Server) issueUntil(tx Tx, c protocol.Caller, request []byte, until time.Time) (*x509.Certificate, error) {
+	leaf, err := s.authority.IssueUntil(c, request, s.config.Clock.Now(), until)
 	if err != nil {
 		return nil, err
 	}

@@ -199,8 +199,7 @@ func (s *Server) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (*pb
 		s.certificates.refresh(context.WithoutCancel(ctx))
 		return nil, err
 	}
-	s.gate.evict(revision, append([]string{r.Id}, reply.Revoked...)...)
-	s.rekey(context.WithoutCancel(ctx))
+	s.ended(ctx, revision, append([]string{r.Id}, reply.Revoked...)...)
 	s.config.Log.Info("join token revoked", "token", r.Id, "members", len(reply.Revoked), "by", callerOf(ctx).Name)
 	return reply, nil
 }
@@ -289,8 +288,7 @@ func (s *Server) join(ctx context.Context, caller protocol.Caller, key [32]byte,
 	}
 	s.config.Checkpoint("after enrolled")
 	if renewed { // whoever called by its certificates before is out
-		s.gate.evict(revision, name)
-		s.rekey(context.WithoutCancel(ctx))
+		s.ended(ctx, revision, name)
 	}
 	s.config.Log.Info("enrolled by a join token", "party", name, "token", caller.Name, "again", renewed)
 	return &pb.EnrolReply{Certificate: der}, nil
