@@ -8,12 +8,12 @@ import (
 
 // noising is the shape of noise on moments, and the fit that is made of them.
 type noising struct {
-	along    []float64 // variance along each direction
-	constant float64   // of the intercept's moment, in shares
-	metric   []float64 // of the ridge in each direction
-	pull     float64   // of the ridge on the intercept
-	lambdas  []float64
-	zero     bool // the zero model is chosen where nothing is better
+	along     []float64 // variance along each direction
+	constant  float64   // of the intercept's moment, in shares
+	metric    []float64 // of the ridge in each direction
+	pull      float64   // of the ridge on the intercept
+	lambdas   []float64
+	mayGiveUp bool // the constant model is chosen where nothing is better
 }
 
 // told is what moments tell: the root mean square over columns of the covariance of a
@@ -25,8 +25,10 @@ type told struct {
 
 // noisyFit is what FitVotes makes of a teacher's moments under noise of one size.
 type noisyFit struct {
-	// none is how likely the zero model is chosen, which names the first class.
-	none float64
+	// none is how likely the constant model is chosen, constant how likely that names each
+	// class for all records.
+	none     float64
+	constant []float64
 	// spread is the variance of the fit's scores over the pool, turned the deviation
 	// over draws of the noise of their correlation with the teacher's.
 	spread, turned float64
@@ -121,7 +123,7 @@ func entropy(y float64) float64 {
 // fit that the moment m leads to has the weight m/(κs + λ·metric) along a direction of
 // variance s: Stein's lemma, so there is no step of linearising. The variance of the
 // scores and κ follow from each other; λ from the least expected risk; and whether any
-// fit is chosen from how far that lies below the zero model's, in deviations of the
+// fit is chosen from how far that lies below the constant model's, in deviations of the
 // estimate that perturbed.fit compares. More than two classes are each taken against
 // the rest.
 func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFit {
@@ -144,6 +146,7 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 		signal[j] = m.covariance * m.covariance * t.share[j] * s
 	}
 	zero := math.Log(k)
+	base := math.Min(zero, zero-start+part*columns*constant/(y*(1-y))/2) // the constant model's
 	best, sure, v := math.Inf(1), math.Inf(-1), 1e-4
 	var f noisyFit
 	var at scored // of the best fit, whose ridge on the intercept is:
@@ -182,16 +185,16 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 			half := keep - keep*keep/2
 			variance += columns * half * half * (4*signal[j]/(h*h)*c[j] + 2*c[j]*c[j]/(h*h))
 		}
-		if n.zero && correction > zero {
+		if n.mayGiveUp && correction > zero {
 			break
 		}
 		for _, y := range m.shares {
-			w, half := (y-1/k)/across, first-first*first/2
+			w, half := (y-1/k)/across, (1-first)*(1-first)/2 // beside the constant model's ½
 			variance += half * half * (4*w*w*constant + 2*constant*constant/(across*across))
 		}
 		risk := zero - start*(1-(1-first)*(1-first)) +
 			part*columns*(s.cost(b)-b*y-entropy(y)-won+constant*first*first/across/2)
-		sure = math.Max(sure, (zero-risk)/math.Sqrt(variance+1e-12))
+		sure = math.Max(sure, (base-risk)/math.Sqrt(variance+1e-12))
 		if risk >= best {
 			continue
 		}
@@ -205,10 +208,14 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 		at, ridge = s, pull
 	}
 	if math.IsInf(best, 1) {
-		return noisyFit{none: 1}
+		f.none = 1
 	}
-	if n.zero {
+	if n.mayGiveUp {
 		f.none = phi(-sure)
+	}
+	f.constant = largest(m.shares, math.Sqrt(constant))
+	if f.none == 1 {
+		return f
 	}
 	if k == 2 {
 		for _, x := range normalNodes {
@@ -222,4 +229,28 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 		f.starts = append(f.starts, s.intercept(y, ridge))
 	}
 	return f
+}
+
+// largest is how likely each class's share is the largest, under noise of a deviation on
+// each of more than two, or on the second's of two, which alone is in shares.
+func largest(shares []float64, deviation float64) []float64 {
+	deviation = math.Max(deviation, 1e-9)
+	if len(shares) == 1 {
+		second := phi((shares[0] - .5) / deviation)
+		return []float64{1 - second, second}
+	}
+	out := make([]float64, len(shares))
+	for k, share := range shares {
+		out[k] = normalBy(4, func(x float64) float64 {
+			all := 1.
+			for j, other := range shares {
+				if j != k {
+					all *= phi((share-other)/deviation + x)
+				}
+			}
+			return all
+		})
+	}
+	floats.Scale(1/floats.Sum(out), out)
+	return out
 }

@@ -18,7 +18,7 @@ import (
 // seed is fixed: it never fails by chance, or always.
 func TestReleasedIsWhatFitVotesMakes(t *testing.T) {
 	const n, draws = 1000, 20
-	for _, c := range []struct{ share, auc float64 }{{.5, .9}, {.25, .8}} {
+	for _, c := range []struct{ share, auc float64 }{{.5, .9}, {.25, .8}, {.8, .8}} {
 		rng := rand.New(rand.NewPCG(4, 1))
 		apart := math.Sqrt2 * distuv.UnitNormal.Quantile(c.auc)
 		width := []float64{.15, .1, .07, .05, .03}
@@ -36,11 +36,12 @@ func TestReleasedIsWhatFitVotesMakes(t *testing.T) {
 			return row, class
 		}
 		x, y := mat.NewDense(n, len(width)+1, nil), make([]int, n)
-		mu := mat.NewDense(len(width)+1, 1, nil)
+		mu, share := mat.NewDense(len(width)+1, 1, nil), 0. // as it came out
 		for i := range n {
 			row, class := record()
 			x.SetRow(i, row)
 			y[i] = class
+			share += float64(class) / n
 			for j, v := range row {
 				mu.Set(j, 0, mu.At(j, 0)+v*float64(class)/n)
 			}
@@ -48,7 +49,7 @@ func TestReleasedIsWhatFitVotesMakes(t *testing.T) {
 		for _, sd := range []float64{.1, .03, .01, .003, .0003} {
 			noise := Isotropic(len(width)+1, sd)
 			pool := &auxdata.Pool{X: x}
-			o := NewOutlook(pool, Agreement{Shares: []float64{1 - c.share, c.share}, Separations: []float64{c.auc}, Noise: noise})
+			o := NewOutlook(pool, Agreement{Shares: []float64{1 - share, share}, Separations: []float64{c.auc}, Noise: noise})
 			// Flat 1 is the place where all directions tell alike. So many records leave
 			// nothing to sampling.
 			o.problems[0] = o.problems[0][2:3]

@@ -39,7 +39,7 @@ const (
 // worthOf is what a fit is worth to moments that tell what they do so many steps up all,
 // under noise of a size, and whose scores keep what kept says of that weight.
 //
-// A fit to noise alone may name the largest class by luck or by the zero model, and one
+// A fit to noise alone names the largest class by luck or as the constant model, and one
 // with a little signal less than that; so what is likely does not always rise with what
 // is gathered. A forecast does: Low is the least, and High the most, that it comes to on
 // the way from less to more, and Mid half way between the least of what is reached with
@@ -138,7 +138,9 @@ func join(f func(a, b float64) float64, a, b Range) Range {
 // made is what a noisy fit is worth of whose scores so much is kept on average.
 func (t *teacher) made(f noisyFit, kept float64) Range {
 	var accuracy, auc law
-	accuracy.add(f.none, t.shares[0])
+	for k, p := range f.constant {
+		accuracy.add(f.none*p, t.shares[k])
+	}
 	auc.add(f.none, .5)
 	if f.none < 1 {
 		for a, x := range normalNodes {

@@ -48,7 +48,7 @@ type Agreement struct {
 // which falls as c grows, so more noise is never worth more; nor, with the best
 // ridge, which is taken. What is right is less than so good scores allow, since the
 // intercept is noisy too, the fit does not know how noisy its scores are, and may give
-// way to the zero model: see fitUnder and made. Nothing is drawn. It leaves out that
+// way to the constant model: see fitUnder and made. Nothing is drawn. It leaves out that
 // parties differ from each other and from the pool, and that truth is not linear.
 type Outlook struct {
 	of       Agreement
@@ -103,7 +103,7 @@ func (o *Outlook) setNoise(along []float64, constant float64) {
 		return math.Sqrt(variance + 1e-5*g.energy)
 	}
 	square := g.constant * g.constant
-	n := &noising{along: along, constant: constant / square, pull: metric(square, constant) / square, lambdas: ridges(o.of.Lambda), zero: o.of.Lambda == 0}
+	n := &noising{along: along, constant: constant / square, pull: metric(square, constant) / square, lambdas: ridges(o.of.Lambda), mayGiveUp: o.of.Lambda == 0}
 	for j, s := range g.variance {
 		n.metric = append(n.metric, metric(s, along[j]))
 	}

@@ -12,8 +12,8 @@ import (
 // Fit is what a fit to released moments gives.
 type Fit struct {
 	Model learners.Linear
-	// Lambda is the ridge used; 0 means that the zero model was chosen, because
-	// the noise leaves nothing better.
+	// Lambda is the ridge used; 0 means that the constant model was chosen (the classes'
+	// released shares for every row), because the noise leaves nothing better.
 	Lambda float64
 	// Path is the search for λ, empty where λ was given.
 	Path []LambdaPoint
@@ -39,6 +39,9 @@ func fitVotes(x *mat.Dense, weight []float64, classes int, mu *mat.Dense, noise 
 		mu:      times(t, mu),
 		noise:   Noise{Factor: times(t, noise.Factor), Laplace: noise.Laplace, Centred: noise.Centred},
 		ceiling: math.Log(float64(classes)),
+	}
+	if noise.Factor != nil {
+		p.constant = constantOf(x, t)
 	}
 	w, chosen, path := p.fit(lambda, nil, rng)
 	return Fit{Model: learners.Linear{W: times(t, w), Classes: classes}, Lambda: chosen, Path: path}

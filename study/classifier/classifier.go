@@ -37,7 +37,7 @@ func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string)
 	}
 	var warnings []string
 	if fit.Lambda == 0 {
-		warnings = append(warnings, "the noise leaves nothing better than no model at all: every class scores the same. Use more parties, a larger ε or a finer unit")
+		warnings = append(warnings, "the noise leaves nothing better than the classes' released shares: every record is given the same class and the same numbers. Use more parties, a larger ε or a finer unit")
 	}
 	return Classifier{Weights: w, Classes: p.Schema.Classes(), Output: gives, Lambda: fit.Lambda, Path: fit.Path}, warnings
 }

@@ -56,7 +56,10 @@ func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Class
 }
 
 // As: see study.Earlier. In form 7 a release gives scores and says no word of them.
-func (t task) As(_ int, made, _ study.Result) (study.Result, error) {
+func (t task) As(form int, made, _ study.Result) (study.Result, error) {
+	if form > 7 {
+		return made, nil
+	}
 	made.Warnings = slices.DeleteFunc(slices.Clone(made.Warnings), func(w string) bool { return strings.HasPrefix(w, classifier.NotProbabilities) })
 	return made, nil
 }
