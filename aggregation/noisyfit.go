@@ -13,7 +13,7 @@ type noising struct {
 	metric    []float64 // of the ridge in each direction
 	pull      float64   // of the ridge on the intercept
 	lambdas   []float64
-	mayGiveUp bool // the constant model is chosen where nothing is better
+	mayGiveUp bool // the constant model is the answer where nothing is better than none
 }
 
 // told is what moments tell: the root mean square over columns of the covariance of a
@@ -25,8 +25,8 @@ type told struct {
 
 // noisyFit is what FitVotes makes of a teacher's moments under noise of one size.
 type noisyFit struct {
-	// none is how likely the constant model is chosen, constant how likely that names each
-	// class for all records.
+	// none is how likely no fit is chosen, constant how likely the constant model then names
+	// each class for all records.
 	none     float64
 	constant []float64
 	// spread is the variance of the fit's scores over the pool, turned the deviation
@@ -123,7 +123,7 @@ func entropy(y float64) float64 {
 // fit that the moment m leads to has the weight m/(κs + λ·metric) along a direction of
 // variance s: Stein's lemma, so there is no step of linearising. The variance of the
 // scores and κ follow from each other; λ from the least expected risk; and whether any
-// fit is chosen from how far that lies below the constant model's, in deviations of the
+// fit is chosen from how far that lies below the zero model's, in deviations of the
 // estimate that perturbed.fit compares. More than two classes are each taken against
 // the rest.
 func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFit {
@@ -146,7 +146,6 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 		signal[j] = m.covariance * m.covariance * t.share[j] * s
 	}
 	zero := math.Log(k)
-	base := math.Min(zero, zero-start+part*columns*constant/(y*(1-y))/2) // the constant model's
 	best, sure, v := math.Inf(1), math.Inf(-1), 1e-4
 	var f noisyFit
 	var at scored // of the best fit, whose ridge on the intercept is:
@@ -189,12 +188,12 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 			break
 		}
 		for _, y := range m.shares {
-			w, half := (y-1/k)/across, (1-first)*(1-first)/2 // beside the constant model's ½
+			w, half := (y-1/k)/across, first-first*first/2
 			variance += half * half * (4*w*w*constant + 2*constant*constant/(across*across))
 		}
 		risk := zero - start*(1-(1-first)*(1-first)) +
 			part*columns*(s.cost(b)-b*y-entropy(y)-won+constant*first*first/across/2)
-		sure = math.Max(sure, (base-risk)/math.Sqrt(variance+1e-12))
+		sure = math.Max(sure, (zero-risk)/math.Sqrt(variance+1e-12))
 		if risk >= best {
 			continue
 		}

@@ -33,9 +33,6 @@ type perturbed struct {
 	// score, where not nil, replaces the estimate of the risk without noise; its
 	// correction is NaN where smaller λ are not worth looking at.
 	score func(w *mat.Dense, lambda float64) (risk, correction float64)
-	// constant, where not nil, is the direction along which every row is 1: the model
-	// there is of the classes' shares alone (constantModel), and takes the zero model's place.
-	constant []float64
 	// ceiling is the value of G at 0: a fit whose noise alone costs more is
 	// worse than no fit.
 	ceiling float64
@@ -58,8 +55,8 @@ const (
 
 // LambdaPoint is one step of the search for λ.
 type LambdaPoint struct {
-	// Lambda is the ridge; 0 stands for the constant model, which is always on the
-	// grid: the classes' released shares, or nothing where there are none.
+	// Lambda is the ridge; 0 stands for the zero model, which is always on
+	// the grid.
 	Lambda float64 `json:"lambda"`
 	// Risk is the noisy risk at the fit, without ridge.
 	Risk float64 `json:"risk"`
@@ -96,9 +93,9 @@ func (p perturbed) excess(w *mat.Dense) float64 {
 // noisy risk by ⟨ν, W(mu)⟩ and the fresh draws estimate that expectation. Where
 // the pool hardly holds the fit, few of the draws decide that mean, so λ are
 // compared with its standard error added: else the λ whose draws happened to be
-// kind would win. The constant model, which noise hardly touches, is on the grid, and
-// chosen where no λ is better than it, and than the zero model, without that error. The
-// search ends at the first λ whose fit accept (nil: all) turns down.
+// kind would win. The zero model, which noise cannot touch, is on the grid, and
+// chosen where no λ is better without that error. The search ends at the
+// first λ whose fit accept (nil: all) turns down.
 func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.Rand) (w *mat.Dense, chosen float64, path []LambdaPoint) {
 	d, c := p.mu.Dims()
 	if lambda > 0 {
@@ -121,10 +118,6 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 		first.Risk, first.Correction = p.score(bestW, math.Inf(1))
 	}
 	zero, bestScore := first.Risk+first.Correction, math.Inf(1)
-	if p.constant != nil {
-		bestW, first = p.constantPoint(draws, noisy)
-		zero = math.Min(zero, first.Risk+first.Correction)
-	}
 	path = append(path, first)
 	var at *mat.Dense
 	for step, l := 0, lambdaTop; step < lambdaSteps; step, l = step+1, l*lambdaStep {
@@ -167,65 +160,6 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 		return bestW, 0, path
 	}
 	return p.solve(p.mu, best, finalGradient, bestW), best, path
-}
-
-// constantPoint is the constant model, and what it comes to beside the draws.
-func (p perturbed) constantPoint(draws, noisy []*mat.Dense) (*mat.Dense, LambdaPoint) {
-	w := p.constantModel(p.mu)
-	worth := make([]float64, len(draws))
-	for i, n := range draws {
-		worth[i] = inner(n, p.constantModel(noisy[i])) - inner(n, w)
-	}
-	return w, LambdaPoint{Risk: p.excess(w), Correction: stat.Mean(worth, nil)}
-}
-
-// constantModel gives every row the classes' shares that moments mu tell, none less than
-// two deviations of their noise, or than half of an even share where that is less: the
-// largest of the shares stays the largest, however much noise there is.
-func (p perturbed) constantModel(mu *mat.Dense) *mat.Dense {
-	d, columns := mu.Dims()
-	u := mat.NewVecDense(d, p.constant)
-	var share, noise mat.VecDense
-	share.MulVec(mu.T(), u)
-	noise.MulVec(p.noise.Factor.T(), u)
-	shares := append([]float64(nil), share.RawVector().Data...)
-	if columns == 1 {
-		shares = []float64{1 - shares[0], shares[0]}
-	}
-	even := 1 / float64(len(shares))
-	least := math.Max(leastShare, math.Min(2*mat.Norm(&noise, 2), even/2))
-	for k, s := range shares {
-		shares[k] = math.Log(math.Max(s, least))
-	}
-	if columns == 1 {
-		shares = []float64{shares[1] - shares[0]}
-	} else {
-		centre(shares, 0)
-	}
-	var w mat.Dense
-	w.Outer(1, u, mat.NewVecDense(columns, shares))
-	return &w
-}
-
-// leastShare is the least that the constant model gives a class.
-const leastShare = 1e-6
-
-// constantOf is the direction u with ⟨x, u⟩ = 1 for every row of x·t, nil where the last
-// column of x is no constant.
-func constantOf(x, t *mat.Dense) []float64 {
-	n, d := x.Dims()
-	last := x.At(0, d-1)
-	for i := range n {
-		if v := x.At(i, d-1); v != last || v == 0 {
-			return nil
-		}
-	}
-	unit, u := mat.NewVecDense(d, nil), mat.NewVecDense(d, nil)
-	unit.SetVec(d-1, 1/last)
-	if err := u.SolveVec(t, unit); err != nil {
-		return nil
-	}
-	return u.RawVector().Data
 }
 
 func inner(a, b *mat.Dense) float64 {

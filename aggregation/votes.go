@@ -12,8 +12,8 @@ import (
 // Fit is what a fit to released moments gives.
 type Fit struct {
 	Model learners.Linear
-	// Lambda is the ridge used; 0 means that the constant model was chosen (the classes'
-	// released shares for every row), because the noise leaves nothing better.
+	// Lambda is the ridge used; 0 means that the noise leaves nothing better than the zero
+	// model. Model is constantModel then.
 	Lambda float64
 	// Path is the search for λ, empty where λ was given.
 	Path []LambdaPoint
@@ -40,11 +40,34 @@ func fitVotes(x *mat.Dense, weight []float64, classes int, mu *mat.Dense, noise 
 		noise:   Noise{Factor: times(t, noise.Factor), Laplace: noise.Laplace, Centred: noise.Centred},
 		ceiling: math.Log(float64(classes)),
 	}
-	if noise.Factor != nil {
-		p.constant = constantOf(x, t)
-	}
 	w, chosen, path := p.fit(lambda, nil, rng)
-	return Fit{Model: learners.Linear{W: times(t, w), Classes: classes}, Lambda: chosen, Path: path}
+	w = times(t, w)
+	if chosen == 0 {
+		w = constantModel(x, mu, noise, classes)
+	}
+	return Fit{Model: learners.Linear{W: w, Classes: classes}, Lambda: chosen, Path: path}
+}
+
+// constantModel gives every row the classes' shares that the moments tell by the last
+// column of x, where that is constant: none less than two deviations of their noise, or
+// than half of an even share where that is less, so that the largest of the released shares
+// stays the largest. The zero model would name the first class, whatever was released.
+func constantModel(x, mu *mat.Dense, noise Noise, classes int) *mat.Dense {
+	d, columns := mu.Dims()
+	w, one := mat.NewDense(d, columns, nil), x.At(0, d-1)
+	if column := x.ColView(d - 1); !(mat.Max(column)-mat.Min(column) <= 1e-9*math.Abs(one)) || one == 0 {
+		return w
+	}
+	deviation := mat.Norm(noise.Factor.RowView(d-1), 2) / math.Abs(one)
+	least := math.Max(1e-6, math.Min(2*deviation, .5/float64(classes)))
+	odds := func(share float64) float64 { return math.Log(math.Max(share, least)) / one }
+	for k := range columns {
+		share := mu.At(d-1, k) / one
+		if w.Set(d-1, k, odds(share)); classes == 2 {
+			w.Set(d-1, k, odds(share)-odds(1-share))
+		}
+	}
+	return w
 }
 
 // sphere is the public transform T (d×d, symmetric) in whose coordinates the

@@ -27,6 +27,29 @@ type Classifier struct {
 	Path        []aggregation.LambdaPoint `json:"path,omitempty"`
 }
 
+// What is said of a classifier that noise left nothing to, and what was before form 9.
+const (
+	sharesAlone = "the noise leaves nothing better than the classes' released shares: every record is given the same class and the same numbers. Use more parties, a larger ε or a finer unit"
+	noModel     = "the noise leaves nothing better than no model at all: every class scores the same. Use more parties, a larger ε or a finer unit"
+)
+
+// WithoutShares makes such a classifier, and its warnings, one of before form 9.
+func (c *Classifier) WithoutShares(warnings []string) []string {
+	if c.Lambda > 0 {
+		return warnings
+	}
+	for _, row := range c.Weights {
+		clear(row)
+	}
+	warnings = slices.Clone(warnings)
+	for i, w := range warnings {
+		if w == sharesAlone {
+			warnings[i] = noModel
+		}
+	}
+	return warnings
+}
+
 // New is the classifier of a fit, which gives votes' shares or scores, with what is to
 // be said of it.
 func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string) {
@@ -37,7 +60,7 @@ func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string)
 	}
 	var warnings []string
 	if fit.Lambda == 0 {
-		warnings = append(warnings, "the noise leaves nothing better than the classes' released shares: every record is given the same class and the same numbers. Use more parties, a larger ε or a finer unit")
+		warnings = append(warnings, sharesAlone)
 	}
 	return Classifier{Weights: w, Classes: p.Schema.Classes(), Output: gives, Lambda: fit.Lambda, Path: fit.Path}, warnings
 }

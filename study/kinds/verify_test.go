@@ -290,7 +290,7 @@ func TestVerifyDoctored(t *testing.T) {
 		"no forecast":           {party, func(r *study.Release) { r.Forecast = nil }, nil, "forecast", "differs at forecast"},
 		"simulated":             {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.Simulated = true }); r.Simulated = true }, nil, "simulated", "protects nobody"},
 		"simulated stamp gone":  {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.Simulated = true }) }, nil, "simulated", "simulated: false, the plan says true"},
-		"a form of the future":  {party, func(r *study.Release) { r.Form = 9 }, nil, "manifest", "form 9"},
+		"a form of the future":  {party, func(r *study.Release) { r.Form = study.ManifestForm + 1 }, nil, "manifest", fmt.Sprintf("form %d", study.ManifestForm+1)},
 		"another pool's source": {party, func(r *study.Release) { r.WeightsPlan = &study.Hash{1} }, nil, "pool", "source of the pool's weights"},
 		"other terms":           {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.TermsDigest = strings.Repeat("0", 64) }) }, nil, "terms", "computes another bound or noise"},
 		"no terms":              {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.TermsDigest = "" }) }, nil, "terms", "computes another bound or noise"},
@@ -361,7 +361,7 @@ func TestWords(t *testing.T) {
 		}
 		all.WriteString("\n")
 	}
-	const want = "8 a2869e22e2fe17ae6491fbcb67a9da02336ea6c9f47fe97e56b1aca7d64a97d4"
+	const want = "9 a2869e22e2fe17ae6491fbcb67a9da02336ea6c9f47fe97e56b1aca7d64a97d4"
 	if got := fmt.Sprintf("%d %x", study.ManifestForm, sha256.Sum256([]byte(all.String()))); got != want {
 		t.Errorf("form and words are %s, want %s:\n%s", got, want, all.String())
 	}
