@@ -78,7 +78,7 @@ func BenchmarkFitVotes(b *testing.B) {
 			noise := TallyNoise(x, nil, variance, c.classes)
 			mu.Add(mu, noise.Draw(learners.Columns(c.classes), rng))
 			for b.Loop() {
-				FitVotes(x, nil, c.classes, mu, noise, 0, rng)
+				FitVotes(x, nil, mu, noise, FitTerms{Classes: c.classes}, rng)
 			}
 		})
 	}

@@ -66,7 +66,7 @@ func newCalibrationTrial(t *testing.T, seed uint64, lambda float64) calibrationT
 	for j, v := range CrossSums(x, y, classes) {
 		sums[j] = float64(v) + crossScale*n*calibrationSd*r.NormFloat64()
 	}
-	fit, err := FitCross(&auxdata.Pool{X: draw(rows)}, sums, CrossTerms{Classes: classes, Deviation: calibrationSd, Records: n, Lambda: lambda}, r)
+	fit, err := FitCross(&auxdata.Pool{X: draw(rows)}, sums, CrossTerms{FitTerms: FitTerms{Classes: classes, Lambda: lambda}, Deviation: calibrationSd, Records: n}, r)
 	if err != nil {
 		t.Fatal(err)
 	}

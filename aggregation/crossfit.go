@@ -29,12 +29,10 @@ type CrossFit struct {
 
 // CrossTerms are what a fit to cross sums goes by.
 type CrossTerms struct {
-	Classes int
+	FitTerms
 	// Deviation is of the noise on each class sum's mean, Records how many records the
 	// sums are over.
 	Deviation, Records float64
-	// Lambda is the ridge; 0 chooses it.
-	Lambda float64
 	// Tilt lets the pool be tilted where it differs, keeping at least the share Keep of
 	// its rows effective.
 	Tilt bool
@@ -90,7 +88,7 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 	mu := CrossMoments(means, target)
 	noise := CrossNoise(o.Classes, sd, pool.X, pool.Weight, out.EffectiveRows, o.Records, residual)
 	metric := sphere(pool.X, pool.Weight, noise)
-	out.Fit = fitVotes(pool.X, pool.Weight, o.Classes, mu, noise, o.Lambda, metric, rng)
+	out.Fit = fitVotes(pool.X, pool.Weight, mu, noise, o.FitTerms, metric, rng)
 	c := calibrator{
 		x: pool.X, weight: pool.Weight, classes: o.Classes, mu: mu, fit: out.Fit, metric: metric,
 		effective: out.EffectiveRows, records: o.Records * min(labelled, 1), own: []*mat.Dense{Isotropic(d, crossColumn(o.Classes, sd)).Factor},

@@ -87,7 +87,7 @@ func Expected(x, p *mat.Dense) func(learners.Linear) float64 {
 
 func (r *Reference) fit(mu *mat.Dense, noise Noise, lambda float64) learners.Linear {
 	rng := rand.New(rand.NewPCG(3, 4))
-	return FitVotes(r.X, nil, r.Classes, mu, noise, lambda, rng).Model
+	return FitVotes(r.X, nil, mu, noise, FitTerms{Classes: r.Classes, Lambda: lambda}, rng).Model
 }
 
 // UnderNoise is the mean score of some fits, each under fresh noise, scaled.

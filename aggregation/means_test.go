@@ -151,8 +151,8 @@ func TestMeansLearn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fit := FitVotes(pool, nil, classes, mu, m.Noise(1, parties), 0, rng)
-		own := FitVotes(pool, nil, classes, learners.Moments(pool, learners.OneHot(y[:1000], classes), nil), Noise{Factor: mat.NewDense(d, d, nil), Centred: classes > 2}, 1e-4, rng)
+		fit := FitVotes(pool, nil, mu, m.Noise(1, parties), FitTerms{Classes: classes}, rng)
+		own := FitVotes(pool, nil, learners.Moments(pool, learners.OneHot(y[:1000], classes), nil), Noise{Factor: mat.NewDense(d, d, nil), Centred: classes > 2}, FitTerms{Classes: classes, Lambda: 1e-4}, rng)
 		right := func(l learners.Linear) float64 {
 			total := 0.0
 			for i, k := range l.Predict(x) {

@@ -213,6 +213,9 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 		f.none = phi(-sure)
 	}
 	f.constant = largest(m.shares, math.Sqrt(constant))
+	if o.of.Public { // where noise could mistake the largest, it is not asked
+		f.constant = largest(m.shares, 0)
+	}
 	if f.none == 1 {
 		return f
 	}

@@ -59,7 +59,7 @@ func TestReleasedIsWhatFitVotesMakes(t *testing.T) {
 				var noisy mat.Dense
 				noisy.Add(mu, noise.Draw(1, rng))
 				right := 0.
-				for i, k := range FitVotes(x, nil, 2, &noisy, noise, 0, rng).Model.Predict(x) {
+				for i, k := range FitVotes(x, nil, &noisy, noise, FitTerms{Classes: 2}, rng).Model.Predict(x) {
 					if k == y[i] {
 						right++
 					}

@@ -23,9 +23,10 @@ const (
 
 // Agreement is what an outlook is about: public terms alone.
 type Agreement struct {
-	// Shares of the classes, each above 0, sum 1. Separations are the AUCs of
-	// the reference problems.
+	// Shares of the classes, each above 0, sum 1; Public where the fit is told them too
+	// (FitTerms). Separations are the AUCs of the reference problems.
 	Shares, Separations []float64
+	Public              bool
 	Telling             Telling
 	// Noise is what one draw leaves on the moments of a weight of 1: of one
 	// record, ballot or party. Ballots is how many a party casts.

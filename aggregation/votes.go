@@ -3,6 +3,7 @@ package aggregation
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -19,6 +20,17 @@ type Fit struct {
 	Path []LambdaPoint
 }
 
+// FitTerms are what a fit to moments goes by.
+type FitTerms struct {
+	Classes int
+	// Lambda is the ridge; 0 asks for the λ that minimises the estimated risk without
+	// noise.
+	Lambda float64
+	// Shares are the classes' as the public knows them, nil where it does not: where noise
+	// leaves nothing else to go by, a fit goes by these.
+	Shares []float64
+}
+
 // FitVotes fits soft-vote weighted ERM (Hamm, Cao & Belkin 2016, Eq. 8) for the
 // logistic (two classes) or softmax risk on pool rows x (N×d) under row weights
 // (nil: equal):
@@ -26,45 +38,56 @@ type Fit struct {
 //	(1/Σv) Σᵢ vᵢ Σₖ αᵢₖ ℓₖ(xᵢ; W) + (λ/2)‖W‖²  =  G(W) − ⟨mu, W⟩ + (λ/2)‖W‖²,
 //
 // where mu (d×learners.Columns(classes)) are the moments (1/Σv)Σᵢ vᵢ xᵢ αᵢᵀ of the vote
-// shares, released with the given noise. λ = 0 asks for the λ that minimises
-// the estimated risk without noise; rng then draws fresh public noise.
-func FitVotes(x *mat.Dense, weight []float64, classes int, mu *mat.Dense, noise Noise, lambda float64, rng *rand.Rand) Fit {
-	return fitVotes(x, weight, classes, mu, noise, lambda, sphere(x, weight, noise), rng)
+// shares, released with the given noise. Where λ is to be chosen, rng draws fresh public
+// noise.
+func FitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitTerms, rng *rand.Rand) Fit {
+	return fitVotes(x, weight, mu, noise, o, sphere(x, weight, noise), rng)
 }
 
 // fitVotes is FitVotes in the coordinates of a transform t.
-func fitVotes(x *mat.Dense, weight []float64, classes int, mu *mat.Dense, noise Noise, lambda float64, t *mat.Dense, rng *rand.Rand) Fit {
+func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitTerms, t *mat.Dense, rng *rand.Rand) Fit {
 	p := perturbed{
-		risk:    softmax{&learners.SoftmaxRisk{X: times(x, t), RowWeight: weight, Classes: classes}},
+		risk:    softmax{&learners.SoftmaxRisk{X: times(x, t), RowWeight: weight, Classes: o.Classes}},
 		mu:      times(t, mu),
 		noise:   Noise{Factor: times(t, noise.Factor), Laplace: noise.Laplace, Centred: noise.Centred},
-		ceiling: math.Log(float64(classes)),
+		ceiling: math.Log(float64(o.Classes)),
 	}
-	w, chosen, path := p.fit(lambda, nil, rng)
+	w, chosen, path := p.fit(o.Lambda, nil, rng)
 	w = times(t, w)
 	if chosen == 0 {
-		w = constantModel(x, mu, noise, classes)
+		w = constantModel(x, mu, noise, o)
 	}
-	return Fit{Model: learners.Linear{W: w, Classes: classes}, Lambda: chosen, Path: path}
+	return Fit{Model: learners.Linear{W: w, Classes: o.Classes}, Lambda: chosen, Path: path}
 }
 
-// constantModel gives every row the classes' shares that the moments tell by the last
-// column of x, where that is constant: none less than two deviations of their noise, or
-// than half of an even share where that is less, so that the largest of the released shares
-// stays the largest. The zero model would name the first class, whatever was released.
-func constantModel(x, mu *mat.Dense, noise Noise, classes int) *mat.Dense {
+// constantModel gives every row the same shares of the classes: those that the moments tell
+// by the last column of x, none less than two deviations of their noise, or than half of an
+// even share where that is less. Where noise leaves open which of them is the largest, and
+// the public knows the shares, it gives these. (The zero model would name the first class,
+// whatever was released.) It is the zero model where that column is no constant.
+func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) *mat.Dense {
 	d, columns := mu.Dims()
 	w, one := mat.NewDense(d, columns, nil), x.At(0, d-1)
 	if column := x.ColView(d - 1); !(mat.Max(column)-mat.Min(column) <= 1e-9*math.Abs(one)) || one == 0 {
 		return w
 	}
+	shares := make([]float64, columns)
+	for k := range shares {
+		shares[k] = mu.At(d-1, k) / one
+	}
 	deviation := mat.Norm(noise.Factor.RowView(d-1), 2) / math.Abs(one)
-	least := math.Max(1e-6, math.Min(2*deviation, .5/float64(classes)))
-	odds := func(share float64) float64 { return math.Log(math.Max(share, least)) / one }
+	apart := math.Sqrt2 * deviation // of two shares
+	if o.Classes == 2 {
+		shares, apart = []float64{1 - shares[0], shares[0]}, 2*deviation
+	}
+	if sorted := slices.Sorted(slices.Values(shares)); o.Shares != nil && sorted[o.Classes-1]-sorted[o.Classes-2] < 2*apart {
+		shares, deviation = o.Shares, 0
+	}
+	least := math.Max(1e-6, math.Min(2*deviation, .5/float64(o.Classes)))
+	odds := func(k int) float64 { return math.Log(math.Max(shares[k], least)) / one }
 	for k := range columns {
-		share := mu.At(d-1, k) / one
-		if w.Set(d-1, k, odds(share)); classes == 2 {
-			w.Set(d-1, k, odds(share)-odds(1-share))
+		if w.Set(d-1, k, odds(k)); o.Classes == 2 {
+			w.Set(d-1, k, odds(1)-odds(0))
 		}
 	}
 	return w

@@ -3,6 +3,7 @@ package study
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"time"
 
 	"caucus/dataset"
@@ -81,7 +82,8 @@ type Proposal struct {
 	// RecordsPerParty where it is left out.
 	Records int `yaml:"records"`
 	// Shares are the classes' shares as the public knows them, in the order of the
-	// schema: forecasts use them; left out, .75 and .25 of two classes, equal of more.
+	// schema. Forecasts use them; left out, .75 and .25 of two classes, equal of more. A
+	// release goes by them where noise leaves it nothing else.
 	Shares []float64 `yaml:"class_shares"`
 	// AUC is how far features are publicly known to separate the classes, as an area
 	// under the curve: forecasts use it; left out, they look at .65 to .85.
@@ -117,6 +119,21 @@ func MostDelta(units int) float64 { return 1 / (10 * float64(max(units, 1))) }
 
 // DefaultDelta is far below one over the number of units.
 func DefaultDelta(units int) float64 { return min(1e-6, MostDelta(units)) }
+
+// DeltaAt is the δ of a study like this one of another size. A plan that names none gets
+// another DefaultDelta there; one that names its own keeps it, as far as that many units
+// allow.
+func (p Plan) DeltaAt(s Size) float64 {
+	units := s.Parties
+	if p.Unit != privacy.Party { // the least that contribute, as Units has it
+		least := float64(p.Minimum) / float64(max(len(p.Roster), p.Minimum, 1))
+		units = int(math.Min(math.Ceil(least*float64(s.Parties))*s.Each(), maxUnits))
+	}
+	if p.Delta == DefaultDelta(p.Units()) {
+		return DefaultDelta(units)
+	}
+	return min(p.Delta, MostDelta(units))
+}
 
 // DefaultNoise is who adds the noise at a unit where a plan does not say.
 func DefaultNoise(u privacy.Unit) string {

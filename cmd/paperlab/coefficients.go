@@ -221,7 +221,7 @@ func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Task, rng 
 	for j, v := range aggregation.CrossSums(plan.Mapped(d.Private), d.Private.Y, 2) {
 		sums[j] = float64(v) + math.Sqrt(variance*float64(c.sites))*rng.NormFloat64()
 	}
-	fit, err := aggregation.FitCross(pool, sums, aggregation.CrossTerms{Classes: 2, Deviation: aggregation.CrossDeviation(variance, c.sites, n), Records: n, Tilt: true, Keep: .1}, rng)
+	fit, err := aggregation.FitCross(pool, sums, aggregation.CrossTerms{FitTerms: aggregation.FitTerms{Classes: 2}, Deviation: aggregation.CrossDeviation(variance, c.sites, n), Records: n, Tilt: true, Keep: .1}, rng)
 	if err != nil {
 		return err
 	}

@@ -155,9 +155,10 @@ func (p forecastPlan) deal(l *lab, number int) (*simulate.Deal, error) {
 	}.Deal(0)
 }
 
-func (p forecastPlan) proposal(epsilon float64) study.Proposal {
+func (p forecastPlan) proposal(epsilon float64, shares []float64) study.Proposal {
 	return study.Proposal{
-		Name: "forecast", Unit: p.unit, Epsilon: epsilon, Delta: atHammDelta(), Mechanism: p.mechanism, Noise: p.noise,
+		Shares: shares,
+		Name:   "forecast", Unit: p.unit, Epsilon: epsilon, Delta: atHammDelta(), Mechanism: p.mechanism, Noise: p.noise,
 		Map: dataset.Components{Project: p.project},
 	}
 }
@@ -197,6 +198,15 @@ func sharesOf(y []int, classes int) []float64 {
 	return out
 }
 
+// publicShares are the classes' shares that a plan names.
+func publicShares(d *simulate.Deal) []float64 {
+	shares := sharesOf(d.Private.Y, len(d.Schema.Classes()))
+	for k := range shares {
+		shares[k] = max(shares[k], .5/float64(d.Private.Len()))
+	}
+	return shares
+}
+
 // truth simulates the plan at each ε.
 func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 	for number := range forecastDeals {
@@ -208,7 +218,7 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 		rng := l.rng(fmt.Sprintf("forecast alone %s %d", p.key(), number))
 		var pooled, alone learners.Measures
 		for at, epsilon := range forecastEpsilons {
-			t, err := d.Task(p.proposal(epsilon))
+			t, err := d.Task(p.proposal(epsilon, publicShares(d)))
 			if err != nil {
 				return err
 			}
@@ -271,11 +281,8 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 	if err != nil {
 		return err
 	}
-	shares := sharesOf(d.Private.Y, len(d.Schema.Classes()))
-	for k := range shares {
-		shares[k] = max(shares[k], .5/float64(d.Private.Len()))
-	}
-	t, err := d.Task(p.proposal(1))
+	shares := publicShares(d)
+	t, err := d.Task(p.proposal(1, shares))
 	if err != nil {
 		return err
 	}

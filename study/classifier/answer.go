@@ -9,7 +9,7 @@ import (
 // Answer says in a sentence what a release's classifier is.
 func Answer(c Classifier, r study.Release) string {
 	if c.Lambda == 0 {
-		return "The noise leaves nothing better than the classes' released shares: every record is given the same class."
+		return "The noise leaves nothing better than the classes' shares: every record is given the same class."
 	}
 	label := "the class"
 	if p, err := r.DecodedPlan(); err == nil {

@@ -29,7 +29,7 @@ type Classifier struct {
 
 // What is said of a classifier that noise left nothing to, and what was before form 9.
 const (
-	sharesAlone = "the noise leaves nothing better than the classes' released shares: every record is given the same class and the same numbers. Use more parties, a larger ε or a finer unit"
+	sharesAlone = "the noise leaves nothing better than the classes' shares: every record is given the same class and the same numbers. Use more parties, a larger ε or a finer unit"
 	noModel     = "the noise leaves nothing better than no model at all: every class scores the same. Use more parties, a larger ε or a finer unit"
 )
 

@@ -9,6 +9,7 @@ import (
 
 	"caucus/aggregation"
 	"caucus/auxdata"
+	"caucus/privacy"
 	"caucus/study"
 )
 
@@ -19,8 +20,8 @@ type Offer struct {
 	Noise aggregation.Noise
 	// Ballots is how many a party casts, by votes.
 	Ballots int
-	// Variance is that of the mechanism calibrated for an ε, in any unit.
-	Variance func(epsilon float64) (float64, error)
+	// Variance is that of the mechanism calibrated for a budget, in any unit.
+	Variance func(privacy.Budget) (float64, error)
 	// MostRecords of a party count; 0 for all. EachRecord has noise of its own.
 	MostRecords int
 	EachRecord  bool
@@ -31,10 +32,10 @@ type Outlook struct {
 	plan     study.Plan
 	offer    Offer
 	law      *aggregation.Outlook
-	own      float64 // Variance at the plan's ε
+	own      float64 // Variance at the plan's budget
 	shares   []float64
 	levels   []float64
-	variance map[float64]float64
+	variance map[privacy.Budget]float64
 }
 
 // bandOfSeparations is what is looked at where a plan does not say how far features
@@ -47,7 +48,7 @@ const assumedShare = 0.75
 // NewOutlook works out a plan's outlook on its pool.
 func NewOutlook(p study.Plan, pool *auxdata.Pool, o Offer) (*Outlook, error) {
 	k := len(p.Schema.Classes())
-	out := &Outlook{plan: p, offer: o, levels: bandOfSeparations, shares: p.Shares, variance: map[float64]float64{}}
+	out := &Outlook{plan: p, offer: o, levels: bandOfSeparations, shares: p.Shares, variance: map[privacy.Budget]float64{}}
 	if p.AUC > 0 {
 		out.levels = []float64{p.AUC}
 	}
@@ -63,24 +64,24 @@ func NewOutlook(p study.Plan, pool *auxdata.Pool, o Offer) (*Outlook, error) {
 		}
 	}
 	var err error
-	if out.own, err = o.Variance(p.Epsilon); err != nil {
+	if out.own, err = o.Variance(p.Budget()); err != nil {
 		return nil, err
 	}
 	out.law = aggregation.NewOutlook(pool, aggregation.Agreement{
-		Shares: out.shares, Separations: out.levels, Telling: o.Telling, Noise: o.Noise, Ballots: max(o.Ballots, 1), Lambda: p.Lambda,
+		Shares: out.shares, Public: p.Shares != nil, Separations: out.levels, Telling: o.Telling, Noise: o.Noise, Ballots: max(o.Ballots, 1), Lambda: p.Lambda,
 	})
 	return out, nil
 }
 
-// gathered is what a study of a size gathers at an ε.
-func (o *Outlook) gathered(epsilon float64, parties int, records float64) (aggregation.Gathered, error) {
-	variance, ok := o.variance[epsilon]
+// gathered is what a study of a size gathers at a budget.
+func (o *Outlook) gathered(b privacy.Budget, parties int, records float64) (aggregation.Gathered, error) {
+	variance, ok := o.variance[b]
 	if !ok {
 		var err error
-		if variance, err = o.offer.Variance(epsilon); err != nil {
+		if variance, err = o.offer.Variance(b); err != nil {
 			return aggregation.Gathered{}, err
 		}
-		o.variance[epsilon] = variance
+		o.variance[b] = variance
 	}
 	g := aggregation.Gathered{Parties: parties, Records: records, Draws: float64(o.plan.Draws(parties))}
 	if o.own > 0 { // without noise there is nothing to scale
@@ -98,7 +99,8 @@ func (o *Outlook) gathered(epsilon float64, parties int, records float64) (aggre
 // At: see study.Outlook.
 func (o *Outlook) At(epsilon float64, s study.Size) (*study.Forecast, error) {
 	records := math.Max(s.Each(), 1)
-	g, err := o.gathered(epsilon, s.Parties, records)
+	// A larger study may allow less δ; the plan's own holds with whoever contributes.
+	g, err := o.gathered(privacy.Budget{Epsilon: epsilon, Delta: math.Min(o.plan.Delta, o.plan.DeltaAt(s))}, s.Parties, records)
 	if err != nil {
 		return nil, err
 	}
@@ -198,13 +200,15 @@ func (o *Outlook) gain(i int, released, unperturbed, lone []aggregation.Range) f
 }
 
 // Need: see study.Outlook. Each search is over the same steps whatever the plan asks
-// for, so plans that differ in what is searched for get one answer.
+// for, each at the δ of a study of that size, so plans that differ in what is searched for
+// get one answer.
 func (o *Outlook) Need(f *study.Forecast, epsilon float64, s study.Size) error {
 	middle, most := len(o.levels)/2, study.MostNeeded
 	records := math.Max(s.Each(), 1)
 	var failed error
 	helps := func(epsilon float64, parties int, records float64) bool {
-		g, err := o.gathered(epsilon, parties, records)
+		size := study.Size{Parties: parties, Records: int(records * float64(parties))}
+		g, err := o.gathered(privacy.Budget{Epsilon: epsilon, Delta: o.plan.DeltaAt(size)}, parties, records)
 		if err != nil {
 			failed = err
 			return false

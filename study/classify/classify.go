@@ -245,10 +245,10 @@ type offering interface {
 	offer() (classifier.Offer, error)
 }
 
-// varianceOf is the variance of the mechanism that terms at an ε are made under.
-func varianceOf(terms func(epsilon float64) (study.ReleaseTerms, error), cells int) func(float64) (float64, error) {
-	return func(epsilon float64) (float64, error) {
-		t, err := terms(epsilon)
+// varianceOf is the variance of the mechanism that terms at a budget are made under.
+func varianceOf(terms func(privacy.Budget) (study.ReleaseTerms, error), cells int) func(privacy.Budget) (float64, error) {
+	return func(b privacy.Budget) (float64, error) {
+		t, err := terms(b)
 		if err != nil {
 			return 0, err
 		}
@@ -302,6 +302,11 @@ func (t task) As(form int, made, claimed study.Result) (study.Result, error) {
 		out.Coefficients = nil
 	}
 	return study.NewResult(out, made.Warnings)
+}
+
+// fitTerms are what a plan says of a fit.
+func fitTerms(p study.Plan) aggregation.FitTerms {
+	return aggregation.FitTerms{Classes: len(p.Schema.Classes()), Lambda: p.Lambda, Shares: p.Shares}
 }
 
 // classifierResult is the result of a fit.

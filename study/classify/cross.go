@@ -107,7 +107,7 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 		return study.Result{}, err
 	}
 	fit, err := aggregation.FitCross(c.pool, total.Values, aggregation.CrossTerms{
-		Classes: c.classes, Deviation: sd, Records: records, Lambda: c.plan.Lambda, Tilt: c.plan.Tilt, Keep: keepRows,
+		FitTerms: fitTerms(c.plan), Deviation: sd, Records: records, Tilt: c.plan.Tilt, Keep: keepRows,
 	}, rng)
 	if err != nil {
 		return study.Result{}, err
@@ -179,9 +179,9 @@ func (c *cross) offer() (classifier.Offer, error) {
 	sd, err := c.deviation(1, 1)
 	return classifier.Offer{
 		Telling: aggregation.ByRecords, Noise: aggregation.CrossPrivacyNoise(c.classes, c.pool.Dim(), sd),
-		Variance: varianceOf(func(epsilon float64) (study.ReleaseTerms, error) {
+		Variance: varianceOf(func(b privacy.Budget) (study.ReleaseTerms, error) {
 			q := *c
-			q.plan.Epsilon = epsilon
+			q.plan.Epsilon, q.plan.Delta = b.Epsilon, b.Delta
 			return q.Terms(1)
 		}, c.Cells()),
 	}, err

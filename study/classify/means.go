@@ -100,7 +100,7 @@ func (m *means) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 	if err != nil {
 		return study.Result{}, err
 	}
-	fit := aggregation.FitVotes(m.pool.X, m.pool.Weight, len(m.plan.Schema.Classes()), mu, noise, m.plan.Lambda, rng)
+	fit := aggregation.FitVotes(m.pool.X, m.pool.Weight, mu, noise, fitTerms(m.plan), rng)
 	return classifierResult(m.plan, fit)
 }
 
@@ -116,9 +116,9 @@ func (m *means) offer() (classifier.Offer, error) {
 	noise, err := m.Noise(1, 1)
 	return classifier.Offer{
 		Telling: aggregation.ByDirections, Noise: noise,
-		Variance: varianceOf(func(epsilon float64) (study.ReleaseTerms, error) {
+		Variance: varianceOf(func(b privacy.Budget) (study.ReleaseTerms, error) {
 			q := *m
-			q.plan.Epsilon = epsilon
+			q.plan.Epsilon, q.plan.Delta = b.Epsilon, b.Delta
 			return q.Terms(1)
 		}, m.Cells()),
 	}, err

@@ -178,7 +178,7 @@ func (v *votes) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 		shares := aggregation.SharesOf(total.Values, v.pool.Rows(), v.classes, total.Weight)
 		mu = learners.Moments(v.pool.X, shares, v.pool.Weight)
 	}
-	fit := aggregation.FitVotes(v.pool.X, v.pool.Weight, v.classes, mu, noise, v.plan.Lambda, rng)
+	fit := aggregation.FitVotes(v.pool.X, v.pool.Weight, mu, noise, fitTerms(v.plan), rng)
 	return classifierResult(v.plan, fit)
 }
 
@@ -214,9 +214,9 @@ func (v *votes) offer() (classifier.Offer, error) {
 	noise, err := v.Noise(1, 1)
 	return classifier.Offer{
 		Telling: aggregation.ByVotes, Noise: noise, Ballots: v.plan.Shards,
-		Variance: varianceOf(func(epsilon float64) (study.ReleaseTerms, error) {
+		Variance: varianceOf(func(b privacy.Budget) (study.ReleaseTerms, error) {
 			q := *v
-			q.plan.Epsilon = epsilon
+			q.plan.Epsilon, q.plan.Delta = b.Epsilon, b.Delta
 			return q.Terms(1)
 		}, v.ReleasedCells()),
 	}, err

@@ -109,6 +109,28 @@ func TestForecastNeedsOneAnswer(t *testing.T) {
 	if g := need("means", .3, study.Size{Parties: f.NeedParties, Records: 24 * f.NeedParties}); g.Helps != study.HelpsYes {
 		t.Errorf("with the %d parties that it takes: helps %s", f.NeedParties, g.Helps)
 	}
+	// A study of more than 10⁵ units has another δ.
+	small := study.Size{Parties: 20, Records: 20 * 100}
+	asked := func(size study.Size) *study.Forecast {
+		f, err := study.ForecastOf(forecastTask(t, "cross", func(p *study.Plan) {
+			p.Epsilon, p.Roster, p.Minimum, p.Records = .1, nil, size.Parties, int(size.Each())
+			for i := range size.Parties {
+				p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("p%06d", i)))
+			}
+			p.Delta = study.DefaultDelta(p.Units())
+		}), size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	if f = asked(small); f.NeedParties*100 < 200_000 {
+		t.Fatalf("it takes %d parties: δ is the same", f.NeedParties)
+	}
+	large := study.Size{Parties: f.NeedParties, Records: 100 * f.NeedParties}
+	if g := asked(large); g.Helps != study.HelpsYes || g.NeedParties != f.NeedParties {
+		t.Errorf("with the %d parties that it takes: helps %s, it takes %d", f.NeedParties, g.Helps, g.NeedParties)
+	}
 	// Sites that have all that they need take nothing.
 	if f := need("cross", .05, study.Size{Parties: 3, Records: 3 * 100_000}); f.Helps != study.HelpsNo || f.Alone.Accuracy.Mid < f.Released.Accuracy.Mid {
 		t.Errorf("three large sites at ε = .05: %+v", f)

@@ -278,9 +278,9 @@ func (l task) Outlook() (study.Outlook, error) {
 	return classifier.NewOutlook(p, pool, classifier.Offer{
 		Telling: aggregation.ByRecords, Noise: aggregation.TallyNoise(pool.X, pool.Weight, rows, len(p.Schema.Label.Classes)),
 		MostRecords: termsOf(p).MaxRecords, EachRecord: true,
-		Variance: func(epsilon float64) (float64, error) {
+		Variance: func(b privacy.Budget) (float64, error) {
 			q := p
-			q.Epsilon = epsilon
+			q.Epsilon, q.Delta = b.Epsilon, b.Delta
 			t, err := releaseTerms(q)
 			if err != nil {
 				return 0, err
