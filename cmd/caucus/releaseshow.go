@@ -74,7 +74,11 @@ of sampling, and stand only where their coverage was measured (docs/coefficients
 			}
 			if of, ok := classifier.Of(r.Result); ok {
 				doc.Output, doc.Calibrated, doc.Coefficients = of.Output, of.Calibration, classify.CoefficientsOf(r)
-				doc.Why = doc.Coefficients.Words(of)
+			}
+			for _, l := range report.Lines {
+				if l.Name == "coefficients" {
+					doc.Why = l.Text
+				}
 			}
 			for _, m := range r.Result.Warnings {
 				c.note("warning: %s", m)
