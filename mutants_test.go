@@ -129,6 +129,16 @@ var mutants = []mutant{
 		found: "TestAmendedMinimum",
 	},
 	{
+		name: "a helper keeps as many plans as it is brought", room: "helper", file: "shelf.go",
+		old: "plans <= s.maxPlans && bytes <= s.maxStored", new: "plans <= s.maxPlans+1<<20 && bytes <= s.maxStored",
+		found: "TestRoom",
+	},
+	{
+		name: "a helper lets go of the plan of a study under way", room: "helper", file: "shelf.go",
+		old: "\t\tcase is:\n", new: "\t\tcase is && k.hash == h:\n",
+		found: "TestRoom",
+	},
+	{
 		name: "a helper leaves the minimum to the coordinator", room: "aggregator", file: "helper.go",
 		old: "if err := enough(t, mine); err != nil {", new: "if err := enough(t, mine); err != nil && mine.Contributions < 0 {",
 		found: "TestTooFew",

@@ -16,7 +16,9 @@ import (
 type shelf struct {
 	mu      sync.Mutex
 	pool    [32]byte // that the plan names
-	refuses error
+	refuses error    // for the plan
+	full    error    // for room
+	room    []int64
 	kept    map[study.Hash][2]string
 	asked   int
 }
@@ -33,6 +35,13 @@ func (s *shelf) Wants(study.Hash, []byte) ([32]byte, error) {
 	defer s.mu.Unlock()
 	s.asked++
 	return s.pool, s.refuses
+}
+
+func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.room = append(s.room, size)
+	return s.full
 }
 
 func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
@@ -77,19 +86,65 @@ func TestBring(t *testing.T) {
 	if err := helper.Bring(ctx, h, plan, pool); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("what the policy refuses: %v", err)
 	}
-	on.refuses = nil
+	on.refuses, on.full = nil, protocol.ErrDenied
+	if err := helper.Bring(ctx, h, plan, pool); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("what there is no room for: %v", err)
+	}
+	on.full = nil
 	if len(on.kept) > 0 {
 		t.Fatalf("kept: %v", on.kept)
 	}
 	for range 2 {
 		must(0, helper.Bring(ctx, h, plan, pool))
 	}
-	if on.kept[h] != [2]string{string(plan), string(pool)} || on.asked != 3 {
-		t.Errorf("it was kept otherwise, or asked for %d times", on.asked)
+	if on.kept[h] != [2]string{string(plan), string(pool)} || on.asked != 4 || fmt.Sprint(on.room) != fmt.Sprint([]int{len(plan) + len(pool) - 1, len(plan) + len(pool), len(plan) + len(pool)}) {
+		t.Errorf("it was kept otherwise, or asked for %d times, with room for %d", on.asked, on.room)
 	}
 	w.servers[1].config.Shelf = nil
 	if err := helper.Bring(ctx, h, plan, pool); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("a server without a shelf: %v", err)
+	}
+}
+
+// TestOverWithoutPlan: a study is under way at the helper from its acceptance to its release or
+// failure. Then the helper needs the plan no more: asked again it gives the same share, or the
+// reason.
+func TestOverWithoutPlan(t *testing.T) {
+	ctx := t.Context()
+	done, failed, never := taskOf(3, 2), taskOf(4, 2), taskOf(5, 2)
+	w := newWorld(t, done, failed, never)
+	underWay := func(want bool, tasks ...study.Task) {
+		t.Helper()
+		for _, task := range tasks {
+			if is := must(w.servers[1].underWay(ctx, task.Hash())); is != want {
+				t.Errorf("of %d parties: under way is %t", len(task.Plan().Roster), is)
+			}
+		}
+	}
+	underWay(false, done, failed, never)
+	for _, task := range []study.Task{done, failed} {
+		w.opened(task.Hash())
+	}
+	underWay(true, done, failed)
+	for i, p := range done.Plan().Roster {
+		must(0, w.servers[0].Receive(ctx, done.Hash(), p, uploadOf(done, p, votes(done, i, false), 1, w.sealing.Public())))
+	}
+	must(0, w.servers[0].CloseStudy(ctx, done.Hash(), nil))
+	if released, err := w.servers[0].Advance(ctx, done.Hash(), link{w}); !released || err != nil {
+		t.Fatalf("released: %t, %v", released, err)
+	}
+	share := must(w.servers[1].Share(ctx, done.Hash()))
+	must(0, w.servers[1].Cancel(ctx, failed.Hash(), "for no reason"))
+	underWay(false, done, failed)
+	clear(w.tasks)
+	if again, err := w.servers[1].Share(ctx, done.Hash()); err != nil || !again.Equal(share) {
+		t.Errorf("asked again without the plan: another share, or %v", err)
+	}
+	if _, err := w.servers[1].Share(ctx, failed.Hash()); !errors.Is(err, ErrFailed) {
+		t.Errorf("of one that failed: %v", err)
+	}
+	if _, err := w.servers[1].Share(ctx, never.Hash()); err == nil || errors.Is(err, ErrFailed) {
+		t.Errorf("of one that was never brought: %v", err)
 	}
 }
 

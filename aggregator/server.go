@@ -62,6 +62,10 @@ type Shelf interface {
 	// Wants refuses a plan that the helper would not serve, by its canonical bytes alone. It
 	// gives the digest of its pool.
 	Wants(h study.Hash, canonical []byte) (pool [32]byte, err error)
+	// Room makes room for a plan and its pool, of so many bytes together, or refuses them. It
+	// lets go of no plan of a study under way, and takes such a plan always. Nothing is
+	// accepted meanwhile.
+	Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error
 	// Keep keeps both, durably. They have the hash, and the pool the digest, that were asked for.
 	Keep(h study.Hash, canonical, pool []byte) error
 	// MostPool is the most bytes of a pool that is taken.
@@ -261,13 +265,30 @@ type task struct {
 	of bodies.Task
 }
 
-// known is a study's task and record; the record of one that it does not know is empty.
+// recorded is a study's record, without its plan: that of one that it does not know is empty.
+func (s *Server) recorded(ctx context.Context, h study.Hash) (r record, err error) {
+	if err = s.current(ctx); err == nil {
+		err = s.view(ctx, h, func(tx *transaction) error { r, err = tx.record(); return err })
+	}
+	if errors.Is(err, errNone) {
+		err = nil
+	}
+	if err == nil && r.Failed != "" {
+		err = fmt.Errorf("%w: %s", ErrFailed, r.Failed)
+	}
+	if err != nil {
+		err = fmt.Errorf("study %s: %w", h, err)
+	}
+	return r, err
+}
+
+// known is a study's task and record.
 func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err error) {
 	fail := func(err error) (task, record, error) {
 		return t, r, fmt.Errorf("study %s: %w", h, err)
 	}
-	if err := s.current(ctx); err != nil {
-		return fail(err)
+	if r, err = s.recorded(ctx, h); err != nil {
+		return t, r, err
 	}
 	if t.Task, err = s.config.Task(ctx, h); err != nil {
 		return fail(err)
@@ -276,14 +297,28 @@ func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err
 	if t.of, ok = bodies.Of(t.Task); !ok || t.Hash() != h || t.Plan().Noise != study.NoiseAggregators {
 		return fail(errors.New("its plan is none for two aggregators"))
 	}
-	err = s.view(ctx, h, func(tx *transaction) error { r, err = tx.record(); return err })
-	if err != nil && !errors.Is(err, errNone) {
-		return fail(err)
-	}
-	if r.Failed != "" {
-		return fail(fmt.Errorf("%w: %s", ErrFailed, r.Failed))
-	}
 	return t, r, nil
+}
+
+// underWay says whether a study was accepted here and is not over: neither released nor
+// failed. One that is over needs its plan no more.
+func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error) {
+	err = s.view(ctx, h, func(tx *transaction) error {
+		r, err := tx.record()
+		if is = err == nil && r.Share.Document == nil && r.Failed == ""; errors.Is(err, errNone) {
+			return nil
+		}
+		return err
+	})
+	return is, err
+}
+
+// room has a helper's shelf make room for a plan. Calls take turns with it: a plan that is
+// being accepted is not let go of.
+func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	return s.config.Shelf.Room(h, size, func(h study.Hash) (bool, error) { return s.underWay(ctx, h) })
 }
 
 // roster is who may contribute to a study.
@@ -378,6 +413,9 @@ func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set Set, er
 // release gives this server's share of the sum through its ledger: once, of the set that both
 // signed.
 func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
+	if r, err := s.recorded(ctx, h); err != nil || r.Share.Document != nil {
+		return r.Share, err
+	}
 	t, r, err := s.known(ctx, h)
 	if err != nil {
 		return Signed{}, err
@@ -387,9 +425,6 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	}
 	if !r.sealed() {
 		return fail(fmt.Errorf("%w: the other server has not signed the set", ErrOrder))
-	}
-	if r.Share.Document != nil {
-		return r.Share, nil
 	}
 	var row sumRow
 	if err := s.view(ctx, h, func(tx *transaction) error { row, err = tx.sum(); return err }); err != nil {
@@ -438,7 +473,7 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	_, r, err := s.known(ctx, plan)
+	r, err := s.recorded(ctx, plan)
 	if err != nil {
 		return err
 	}

@@ -184,6 +184,9 @@ func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 	if err != nil {
 		return fmt.Errorf("bring plan %x: %w: %w", plan, protocol.ErrDenied, err)
 	}
+	if err := v.s.room(stream.Context(), plan, int64(head.GetPlanSize()+head.GetPoolSize())); err != nil {
+		return fmt.Errorf("bring plan %x: %w", plan, err)
+	}
 	pool, err := assemble(head.GetPoolSize(), stream, (*pb.HelperPart).GetPool)
 	if err != nil {
 		return err

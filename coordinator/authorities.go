@@ -3,13 +3,8 @@ package coordinator
 import (
 	"context"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/asn1"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +22,8 @@ type ForeignAuthority struct {
 	// Revoked are files of lists of revoked certificates (CRL, PEM or DER), of each
 	// authority that issues for who joins, and of their root where it may revoke those.
 	// They are read anew whenever somebody joins or
-	// renews, and every ten minutes: keep them fresh. One that is over lets nobody join.
+	// renews, and every ten minutes: keep them fresh. One that is over, or that its disk
+	// does not give within ten seconds, lets nobody join or renew; others do not wait for it.
 	// Left out, nobody is asked.
 	Revoked []string `yaml:"revoked"`
 	// Name is where a certificate says who its holder is: dns, its only DNS name (left
@@ -44,123 +40,30 @@ const (
 // mostAllowed bounds the names of one token; they travel in one message.
 const mostAllowed = 4000
 
-// foreign reads authorities, whose files it looks up in a folder.
-type foreign struct {
-	dir         string
-	authorities map[string]ForeignAuthority
-}
-
-// check refuses authorities that nobody could join by.
-func (f foreign) check() error {
-	for name, a := range f.authorities {
-		if err := protocol.CheckName(name); err != nil {
-			return fmt.Errorf("authorities: %w", err)
-		}
-		if a.Certificates == "" {
-			return fmt.Errorf("authorities: %s: certificates: name a PEM file of the authority's own certificates", name)
-		}
-		if a.Name != "" && a.Name != nameDNS && a.Name != nameCommon {
-			return fmt.Errorf("authorities: %s: name: %q: want %s or %s", name, a.Name, nameDNS, nameCommon)
-		}
-	}
-	return nil
-}
-
-// open checks that all files can be read.
-func (f foreign) open() error {
-	for name, a := range f.authorities {
-		if _, err := f.roots(a); err != nil {
-			return fmt.Errorf("authorities: %s: %w", name, err)
-		}
-		if _, err := f.lists(a); err != nil {
-			return fmt.Errorf("authorities: %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-func (f foreign) read(path string) ([]byte, error) {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(f.dir, path)
-	}
-	return os.ReadFile(path)
-}
-
-func (f foreign) roots(a ForeignAuthority) (all []*x509.Certificate, err error) {
-	text, err := f.read(a.Certificates)
-	if err != nil {
-		return nil, fmt.Errorf("certificates: %w", err)
-	}
-	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != "CERTIFICATE" {
-			return nil, fmt.Errorf("certificates: %s holds a %s: give certificates alone", a.Certificates, strings.ToLower(block.Type))
-		}
-		c, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("certificates: %s: %w", a.Certificates, err)
-		}
-		if !c.IsCA {
-			return nil, fmt.Errorf("certificates: %s holds the certificate of %q, which is no authority", a.Certificates, c.Subject.CommonName)
-		}
-		all = append(all, c)
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("certificates: %s holds no certificate in PEM", a.Certificates)
-	}
-	return all, nil
-}
-
-func (f foreign) lists(a ForeignAuthority) (all []*x509.RevocationList, err error) {
-	for _, path := range a.Revoked {
-		b, err := f.read(path)
-		if err != nil {
-			return nil, fmt.Errorf("revoked: %w", err)
-		}
-		if block, _ := pem.Decode(b); block != nil {
-			b = block.Bytes
-		}
-		l, err := x509.ParseRevocationList(b)
-		if err != nil {
-			return nil, fmt.Errorf("revoked: %s is no list of revoked certificates: %w", path, err)
-		}
-		if slices.ContainsFunc(l.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(deltaList) }) {
-			return nil, fmt.Errorf("revoked: %s says only what changed since another list: give the whole one", path)
-		}
-		all = append(all, l)
-	}
-	return all, nil
-}
-
-// deltaList marks a list that says what changed since another (RFC 5280, 5.2.4).
-var deltaList = asn1.ObjectIdentifier{2, 5, 29, 27}
-
 // errListed: a certificate is on its issuer's list of revoked ones.
 var errListed = fmt.Errorf("%w: the authority has revoked the certificate", protocol.ErrDenied)
 
 // standing says whether a certificate is good now by its dates and by what its issuer
 // revoked; where lists are configured, one of that issuer must be there and not be over.
-func (f foreign) standing(name string, leaf, issuer *x509.Certificate, now time.Time) error {
-	a, known := f.authorities[name]
-	if !known {
-		return fmt.Errorf("%w: the coordinator's config knows no authority %s any more: ask the operator", protocol.ErrDenied, name)
+func (f authorityFiles) standing(leaf, issuer *x509.Certificate, now time.Time) error {
+	if err := f.configured(); err != nil {
+		return err
 	}
 	if !now.Before(leaf.NotAfter) || now.Before(leaf.NotBefore) {
-		return fmt.Errorf("%w: the certificate of %s is good from %s to %s: join again with another", protocol.ErrExpired, name, leaf.NotBefore.Format(time.DateOnly), leaf.NotAfter.Format(time.DateOnly))
+		return fmt.Errorf("%w: the certificate of %s is good from %s to %s: join again with another", protocol.ErrExpired, f.name, leaf.NotBefore.Format(time.DateOnly), leaf.NotAfter.Format(time.DateOnly))
 	}
-	if len(a.Revoked) == 0 {
+	if len(f.Revoked) == 0 {
 		return nil
 	}
-	lists, err := f.lists(a)
-	if err != nil { // the operator's files: who calls is told no more, and tries again
-		return fmt.Errorf("%w: what %s has revoked cannot be read now: %w", protocol.ErrUnavailable, name, err)
+	if f.noLists != nil { // the operator's files: who calls is told no more, and tries again
+		return fmt.Errorf("%w: what %s has revoked cannot be read now: %w", protocol.ErrUnavailable, f.name, f.noLists)
 	}
-	roots, err := f.roots(a)
-	if err != nil {
-		return fmt.Errorf("%w: the certificates of %s cannot be read now: %w", protocol.ErrUnavailable, name, err)
+	if err := f.certified(); err != nil {
+		return err
 	}
 	fresh := false
-	for _, l := range lists {
-		for _, root := range roots { // whose own lists may name who issued it
+	for _, l := range f.lists {
+		for _, root := range f.roots { // whose own lists may name who issued it
 			if revokes(l, issuer) && issuer.CheckSignatureFrom(root) == nil && l.CheckSignatureFrom(root) == nil {
 				return fmt.Errorf("%w of who issued it", errListed)
 			}
@@ -193,13 +96,11 @@ func certificatePool(all []*x509.Certificate) *x509.CertPool {
 }
 
 // admit says as whom the holder of a certificate may join by a token, and who issued it.
-func (f foreign) admit(k token, leaf *x509.Certificate, between []*x509.Certificate, now time.Time) (name string, issuer *x509.Certificate, err error) {
-	a := f.authorities[k.Authority]
-	roots, err := f.roots(a)
-	if err != nil {
-		return "", nil, fmt.Errorf("%w: the certificates of %s cannot be read now: %w", protocol.ErrUnavailable, k.Authority, err)
+func (f authorityFiles) admit(k token, leaf *x509.Certificate, between []*x509.Certificate, now time.Time) (name string, issuer *x509.Certificate, err error) {
+	if err := errors.Join(f.configured(), f.certified()); err != nil {
+		return "", nil, err
 	}
-	top, under := certificatePool(roots), certificatePool(between)
+	top, under := certificatePool(f.roots), certificatePool(between)
 	// It must be meant to identify who calls: a certificate for a web server is not.
 	chains, err := leaf.Verify(x509.VerifyOptions{Roots: top, Intermediates: under, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if err != nil {
@@ -209,10 +110,10 @@ func (f foreign) admit(k token, leaf *x509.Certificate, between []*x509.Certific
 		return "", nil, fmt.Errorf("%w: it is an authority's own certificate", protocol.ErrDenied)
 	}
 	issuer = chains[0][1]
-	if err := f.standing(k.Authority, leaf, issuer, now); err != nil {
+	if err := f.standing(leaf, issuer, now); err != nil {
 		return "", nil, err
 	}
-	if a.Name == nameCommon {
+	if f.Name == nameCommon {
 		name = leaf.Subject.CommonName
 	} else if len(leaf.DNSNames) == 1 {
 		name = leaf.DNSNames[0]
@@ -247,8 +148,9 @@ func (v vouched) certificates() (leaf, issuer *x509.Certificate, err error) {
 
 // joinVouched takes a place of a token that wants a certificate of another authority, or
 // gives a member that came by the same authority and name a new certificate in place of
-// all that it had: so that one holder at a time is the party.
-func (s *Server) joinVouched(tx Tx, k token, r *pb.EnrolRequest, key [32]byte) (name string, der []byte, renewed bool, err error) {
+// all that it had: so that one holder at a time is the party. The authority's files were read
+// before the transaction (consultJoin).
+func (s *Server) joinVouched(tx Tx, k token, files authorityFiles, r *pb.EnrolRequest, key [32]byte) (name string, der []byte, renewed bool, err error) {
 	fail := func(err error) (string, []byte, bool, error) { return "", nil, false, err }
 	now := s.config.Clock.Now()
 	if !now.Before(k.Expires) {
@@ -258,7 +160,10 @@ func (s *Server) joinVouched(tx Tx, k token, r *pb.EnrolRequest, key [32]byte) (
 	if err != nil {
 		return fail(err)
 	}
-	name, issuer, err := s.foreign.admit(k, leaf, between, now)
+	if err := files.of(k.Authority); err != nil {
+		return fail(err)
+	}
+	name, issuer, err := files.admit(k, leaf, between, now)
 	if err != nil {
 		return fail(err)
 	}
@@ -328,8 +233,9 @@ func mayReturn(tx Tx, had vouched, leaf *x509.Certificate) error {
 }
 
 // renewable says until when a member may have a certificate: no longer than that by which
-// it joined, where it joined by one.
-func (s *Server) renewable(tx Tx, caller protocol.Caller) (until time.Time, err error) {
+// it joined, where it joined by one. The authority's files were read before the transaction
+// (consultRenewal).
+func (s *Server) renewable(tx Tx, files authorityFiles, caller protocol.Caller) (until time.Time, err error) {
 	now := s.config.Clock.Now()
 	until = now.Add(protocol.MemberValidity)
 	v, err := tx.Vouched(caller.Name)
@@ -343,7 +249,10 @@ func (s *Server) renewable(tx Tx, caller protocol.Caller) (until time.Time, err 
 	if err != nil {
 		return until, err
 	}
-	if err := s.foreign.standing(v.Authority, leaf, issuer, now); err != nil {
+	if err := files.of(v.Authority); err != nil {
+		return until, err
+	}
+	if err := files.standing(leaf, issuer, now); err != nil {
 		return until, err
 	}
 	if leaf.NotAfter.Before(until) {
@@ -381,10 +290,16 @@ func (s *Server) sweepOnce(ctx context.Context) error {
 	}
 	var trouble error
 	var listed []vouched
+	said := map[string]authorityFiles{}
 	for _, v := range all {
+		files, read := said[v.Authority]
+		if !read {
+			files = s.foreign.consultLists(ctx, v.Authority)
+			said[v.Authority] = files
+		}
 		leaf, issuer, err := v.certificates()
 		if err == nil {
-			err = s.foreign.standing(v.Authority, leaf, issuer, s.config.Clock.Now())
+			err = files.standing(leaf, issuer, s.config.Clock.Now())
 		}
 		switch {
 		case errors.Is(err, errListed):

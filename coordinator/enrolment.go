@@ -71,8 +71,12 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 	if _, err := signingKey(r.SigningRequest); err != nil {
 		return nil, err
 	}
+	files, err := s.consultRenewal(ctx, caller.Name) // before the transaction: a disk may hang
+	if err != nil {
+		return nil, err
+	}
 	var der []byte
-	err := s.store.Update(ctx, func(tx Tx) error {
+	err = s.store.Update(ctx, func(tx Tx) error {
 		// Once more, in the transaction: who was revoked meanwhile must not come
 		// back by renewing.
 		if err := s.certificates.within(tx, caller); err != nil {
@@ -85,7 +89,7 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 		if n >= mostRenewals {
 			return fmt.Errorf("%w: %s has had %d certificates in a day", protocol.ErrBusy, caller.Name, n)
 		}
-		until, err := s.renewable(tx, caller)
+		until, err := s.renewable(tx, files, caller)
 		if err != nil {
 			return err
 		}

@@ -92,7 +92,7 @@ func (s *Server) open() error {
 	if _, err := os.Stat(c.path(ConfigFile)); err != nil {
 		return fmt.Errorf("%w: make the folder with coordinator init first", err)
 	}
-	s.foreign = foreign{c.Dir, c.Authorities}
+	s.foreign = newForeign(c.Dir, c.Authorities)
 	if err := s.foreign.open(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -315,6 +316,59 @@ func TestSharedRefusals(t *testing.T) {
 	}
 	if _, err := w.operator.Open(ctx, "trial"); err == nil || !strings.Contains(err.Error(), "no helper any more") {
 		t.Errorf("opened without a helper: %v", err)
+	}
+}
+
+// TestSharedRoom: a helper takes no more plans than its operator allows; the study stays a draft
+// and says why, one that is under way goes on, also where its plan is lost and brought again,
+// and once that is released another opens in its place.
+func TestSharedRoom(t *testing.T) {
+	ctx := context.Background()
+	w := newSharedWorld(t, 3, nil)
+	w.stopHelper()
+	w.helper.MaxPlans = 1
+	must(0, w.startHelper())
+	s := w.opened()
+	next := w.plan
+	next.Name, next.Lambda = "next", 2*w.plan.Lambda+1
+	next = withTerms(next, w.pool)
+	must(w.operator.CreateStudy(ctx, must(next.Canonical())))
+	if _, err := w.operator.Open(ctx, "next"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "max_plans") || !strings.Contains(err.Error(), "stays a draft") {
+		t.Errorf("a second plan at a helper that keeps one: %v", err)
+	}
+	if s := must(w.operator.Study(ctx, "next")); s.State != study.InDraft || !strings.Contains(s.Reason, "max_plans") {
+		t.Errorf("it is %s: %q", s.State, s.Reason)
+	}
+	all := w.uploads(s)
+	w.stopHelper()
+	plans := filepath.Join(w.helper.Dir, "plans")
+	must(0, os.RemoveAll(filepath.Join(plans, s.Hash.String())))
+	must(0, w.startHelper())
+	if _, err := w.operator.Open(ctx, "next"); err != nil { // its place is free by now
+		t.Errorf("a plan in place of one that was removed: %v", err)
+	}
+	for i, p := range w.plan.Roster {
+		must(w.parties[string(p)].Contribute(ctx, s.Hash, all[i]))
+	}
+	w.wait("trial", study.Released)
+	w.verified()
+	third := next
+	third.Name = "third"
+	must(w.operator.CreateStudy(ctx, must(third.Canonical())))
+	if _, err := w.operator.Open(ctx, "third"); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("beside one that is under way: %v", err)
+	}
+	if left := must(os.ReadDir(plans)); len(left) != 2 { // one was brought again, to its place
+		t.Errorf("the helper keeps %d plans", len(left))
+	}
+	w.stopHelper()
+	w.helper.MaxPlans = 2
+	must(0, w.startHelper())
+	if _, err := w.operator.Open(ctx, "third"); err != nil {
+		t.Errorf("in place of one that was released: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(plans, s.Hash.String())); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the plan of a study that was released is there: %v", err)
 	}
 }
 

@@ -233,12 +233,16 @@ func (s *Server) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply,
 // join takes a place of a join token for a key: member, certificate and place are stored
 // in one transaction, before the certificate leaves. The same key again gets the same.
 func (s *Server) join(ctx context.Context, caller protocol.Caller, key [32]byte, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
+	files, err := s.consultJoin(ctx, caller, key) // before the transaction: a disk may hang
+	if err != nil {
+		return nil, err
+	}
 	now := s.config.Clock.Now()
 	var der []byte
 	var name string
 	var renewed bool
 	var revision int64
-	err := s.store.Update(ctx, func(tx Tx) error {
+	err = s.store.Update(ctx, func(tx Tx) error {
 		k, err := heldToken(tx, caller)
 		if err != nil {
 			return err
@@ -250,7 +254,7 @@ func (s *Server) join(ctx context.Context, caller protocol.Caller, key [32]byte,
 		case !errors.Is(err, errNone):
 			return err
 		case k.Authority != "":
-			if name, der, renewed, err = s.joinVouched(tx, k, r, key); err == nil {
+			if name, der, renewed, err = s.joinVouched(tx, k, files, r, key); err == nil {
 				revision, err = tx.Revision()
 				s.config.Checkpoint("before enrolled")
 			}

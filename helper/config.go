@@ -42,6 +42,11 @@ type Config struct {
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
 	// MaxPool is the most bytes of a public pool that the coordinator may bring.
 	MaxPool int `yaml:"max_pool"`
+	// MaxPlans is the most plans that are kept, with their pools, and MaxStored the most bytes
+	// of all of them. Plans of studies that are over here, or that were never agreed to, make
+	// room, the oldest first; where those of studies under way leave none, no other is taken.
+	MaxPlans  int   `yaml:"max_plans"`
+	MaxStored int64 `yaml:"max_stored"`
 	// Metrics is a loopback host:port for those who watch this machine, without TLS:
 	// /metrics for Prometheus, /livez and /readyz. It names no party and no study. Empty is
 	// off.
@@ -57,7 +62,7 @@ type Config struct {
 
 // DefaultConfig is a helper on all addresses, port 7444, that serves nothing yet.
 func DefaultConfig() Config {
-	return Config{Listen: ":7444", MaxPool: 256 << 20, Policy: DefaultPolicy()}
+	return Config{Listen: ":7444", MaxPool: 256 << 20, MaxPlans: 200, MaxStored: 16 << 30, Policy: DefaultPolicy()}
 }
 
 // LoadConfig reads a folder's file over the defaults and validates it. An unknown key is an
@@ -132,6 +137,12 @@ func (c Config) Validate() error {
 	}
 	if c.MaxPool < 1 || c.MaxPool > protocol.MaxPool {
 		return fmt.Errorf("max_pool: %d: give 1 to %d bytes", c.MaxPool, protocol.MaxPool)
+	}
+	if c.MaxPlans < 1 {
+		return fmt.Errorf("max_plans: %d: give at least 1", c.MaxPlans)
+	}
+	if least := int64(c.MaxPool) + protocol.MaxPlan; c.MaxStored < least {
+		return fmt.Errorf("max_stored: %d: give at least %d bytes, or lower max_pool: one plan with the largest pool would not be taken", c.MaxStored, least)
 	}
 	if err := c.Policy.Validate(); err != nil {
 		return fmt.Errorf("policy: %w", err)

@@ -9,8 +9,8 @@
 //     ledger, and the plans that the coordinator brought with their pools. Only its owner may
 //     read it, and one process runs on it at a time. Beside it, or on another disk, lies
 //     the head file, which is in no backup of it;
-//   - that plan and pool are what their digests say, and that nothing is served that the policy
-//     does not name;
+//   - that plan and pool are what their digests say, that nothing is served that the policy
+//     does not name, and that no more of them are kept than Config.MaxPlans and MaxStored say;
 //   - Reconcile, after a restore: what the ledger lacks is charged, another sealing key is made,
 //     and every study under way fails here.
 //

@@ -106,7 +106,7 @@ func (s *Server) openFiles() error {
 	if _, err := privacy.Verify(context.Background(), s.ledger); err != nil {
 		return fmt.Errorf("%w: restore a backup of the whole folder", err)
 	}
-	on := &shelf{dir: c.path(shelfFolder), policy: c.Policy, maxPool: c.MaxPool}
+	on := &shelf{dir: c.path(shelfFolder), policy: c.Policy, maxPool: c.MaxPool, maxPlans: c.MaxPlans, maxStored: c.MaxStored}
 	s.server, err = aggregator.Open(context.Background(), aggregator.Config{
 		Role: shares.Helper, Store: c.path(storeFile), Head: c.headFile(), Journal: s.ledger, Limits: c.Budget,
 		Signer: signer, Other: c.Coordinator, Sealing: sealing, Task: on.task, Shelf: on, Checkpoint: c.Checkpoint,

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"caucus/protocol"
 	"caucus/study"
@@ -19,11 +20,13 @@ import (
 // their pools. Both are known by their digests, so nothing here can be put back to another
 // state; a file that is not what its name says is as good as none.
 type shelf struct {
-	dir     string
-	policy  Policy
-	maxPool int
+	dir       string
+	policy    Policy
+	maxPool   int
+	maxPlans  int
+	maxStored int64 // bytes of all
 
-	mu     sync.Mutex // guards recent, and is held while a task is made: pools are large
+	mu     sync.Mutex // guards recent, and is held while a task is made or a plan let go of
 	recent []study.Task
 }
 
@@ -78,6 +81,89 @@ func (s *shelf) Wants(h study.Hash, canonical []byte) (pool [sha256.Size]byte, e
 		return pool, fmt.Errorf("it has hash %s", hash)
 	}
 	return plan.Pool, s.policy.Check(plan)
+}
+
+// held is a plan's folder.
+type held struct {
+	hash  study.Hash
+	since time.Time
+	bytes int64
+}
+
+// held are the folders of all plans, the newest first.
+func (s *shelf) held() (all []held, err error) {
+	folders, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range folders {
+		var h held
+		if h.hash.UnmarshalText([]byte(f.Name())) != nil {
+			continue // no plan's
+		}
+		info, err := f.Info()
+		if err != nil {
+			return nil, err
+		}
+		h.since = info.ModTime()
+		files, err := os.ReadDir(s.folder(h.hash))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			info, err := f.Info()
+			if err != nil {
+				return nil, err
+			}
+			h.bytes += info.Size()
+		}
+		all = append(all, h)
+	}
+	slices.SortFunc(all, func(a, b held) int { return b.since.Compare(a.since) })
+	return all, nil
+}
+
+// Room: see aggregator.Shelf. What is not under way makes room, the oldest first: it can be
+// brought again.
+func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if is, err := underWay(h); err != nil || is { // its files were lost, its place was not
+		return err
+	}
+	all, err := s.held()
+	if err != nil {
+		return err
+	}
+	plans, bytes := 1, size // of it and of those that stay
+	fits := func() bool { return plans <= s.maxPlans && bytes <= s.maxStored }
+	var idle []held
+	for _, k := range all {
+		is, err := underWay(k.hash)
+		switch {
+		case err != nil:
+			return err
+		case is:
+			plans, bytes = plans+1, bytes+k.bytes
+		case k.hash != h: // what is there of it is written anew
+			idle = append(idle, k)
+		}
+	}
+	if !fits() {
+		return fmt.Errorf("%w: max_plans, max_stored: this helper keeps at most %d plans, with their pools of at most %d bytes together, and has %d of studies under way: wait until one of them is released, or ask the helper's operator for more",
+			protocol.ErrDenied, s.maxPlans, s.maxStored, plans-1)
+	}
+	for _, k := range idle {
+		if plans, bytes = plans+1, bytes+k.bytes; fits() {
+			continue
+		}
+		plans, bytes = plans-1, bytes-k.bytes
+		if err := os.RemoveAll(s.folder(k.hash)); err != nil {
+			return err
+		}
+		s.recent = slices.DeleteFunc(s.recent, func(t study.Task) bool { return t.Hash() == k.hash })
+	}
+	return nil
 }
 
 // Keep: see aggregator.Shelf. The plan is written last: a folder without one is done over.

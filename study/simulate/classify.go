@@ -242,10 +242,13 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 		}
 		*of.to = learners.CalibratedOf(model, x, d.Test.Y)
 	}
-	if out.accuracy, err = d.accuracies(task, run); err != nil {
-		return out, err
+	if out.accuracy, err = d.accuracies(ctx, task, run); err != nil {
+		return classifyRepeat{}, err
 	}
-	local := d.locally(ctx, task)
+	local, err := d.locally(ctx, task)
+	if err != nil {
+		return classifyRepeat{}, err
+	}
 	out.accuracy.LocalMean = stat.Mean(local, nil)
 	for v := range d.Voters {
 		var of []float64
@@ -261,8 +264,8 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 }
 
 // locally is what the first parties, at most maxLocal, get right alone, each with a
-// classifier of its own records.
-func (d *Deal) locally(ctx context.Context, t study.Task) []float64 {
+// classifier of its own records. An error says that ctx ended.
+func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
 	p, x := t.Plan(), d.TestX(t)
 	out := make([]float64, min(len(d.Parties), maxLocal))
 	for i := range out {
@@ -283,7 +286,7 @@ func (d *Deal) locally(ctx context.Context, t study.Task) []float64 {
 			out[i] = accuracy(model.Predict(on), d.Test.Y)
 		}
 	}
-	return out
+	return out, ctx.Err()
 }
 
 // labelledOf are the rows with a label.
@@ -296,8 +299,9 @@ func labelledOf(r *dataset.Records) (rows []int) {
 	return rows
 }
 
-// accuracies on the test records, of a run and of what it is compared with.
-func (d *Deal) accuracies(t study.Task, run Run) (a Accuracies, err error) {
+// accuracies on the test records, of a run and of what it is compared with. An error may say
+// that ctx ended.
+func (d *Deal) accuracies(ctx context.Context, t study.Task, run Run) (a Accuracies, err error) {
 	p, x := t.Plan(), d.TestX(t)
 	if a.Released, err = score(run.Release.Result, x, d.Test.Y); err != nil {
 		return a, err
@@ -314,11 +318,11 @@ func (d *Deal) accuracies(t study.Task, run Run) (a Accuracies, err error) {
 	}
 	pooled := p
 	pooled.Learner = learners.Default
-	if model, _ := classify.TrainLocal(context.Background(), pooled, d.Private.Select(all), d.rng, false); model != nil {
+	if model, _ := classify.TrainLocal(ctx, pooled, d.Private.Select(all), d.rng, false); model != nil {
 		a.Pooled = accuracy(model.Predict(x), d.Test.Y)
 	}
 	a.MajorityClass = d.Majority()
-	return a, nil
+	return a, ctx.Err()
 }
 
 // Majority is the share of the largest class among the labelled test records.
@@ -374,7 +378,7 @@ func (d *Deal) Votes(t study.Task) (*aggregation.Tally, error) {
 	}
 	sum, ballots := make([]int64, of.Statistic.Cells()), int64(0)
 	for i := range d.Parties {
-		vector, weight := d.share(of, i)
+		vector, weight := d.share(context.Background(), of, i)
 		for j, v := range vector {
 			sum[j] += v
 		}

@@ -52,7 +52,7 @@ type shared struct {
 
 // make takes both bodies of one share of the statistic.
 func (s *shared) make(ctx context.Context, m *machine, i int) (body, clear []byte, err error) {
-	vector, weight := s.deal.share(s.Task, i)
+	vector, weight := s.deal.share(ctx, s.Task, i)
 	central := s.Plan().Noise != study.NoiseSite
 	if central || !s.lean {
 		if clear, err = s.Statistic.AppendClear(vector, weight); err != nil {
@@ -87,7 +87,7 @@ type drafted struct {
 }
 
 func (s *drafted) make(ctx context.Context, m *machine, i int) (body, clear []byte, err error) {
-	draft, err := s.Contribute(s.deal.Inputs(i))
+	draft, err := s.Contribute(s.deal.inputs(ctx, i))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,10 +128,11 @@ type shares []struct {
 	weight int64
 }
 
-// share is party i's share of a statistic.
-func (d *Deal) share(t bodies.Task, i int) (vector []int64, weight int64) {
+// share is party i's share of a statistic. One that is kept is computed to its end, whatever
+// becomes of ctx.
+func (d *Deal) share(ctx context.Context, t bodies.Task, i int) (vector []int64, weight int64) {
 	if !d.Keep {
-		return t.Local(d.Inputs(i))
+		return t.Local(d.inputs(ctx, i))
 	}
 	p := t.Plan()
 	key := shareKey{pool: t.Pool(), unit: p.Unit, statistic: classify.Computes(p.Mechanism), learner: p.Learner, shards: p.Shards}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -170,6 +171,14 @@ func (d *Deal) Inputs(i int) study.Inputs {
 		Rng:      rand.New(rand.NewPCG(d.seed, uint64(i))),
 		Voter:    d.voter(i).Voter,
 	}
+}
+
+// inputs are the same, for as long as ctx: training that it ends is a constant ballot, in a
+// run that fails.
+func (d *Deal) inputs(ctx context.Context, i int) study.Inputs {
+	in := d.Inputs(i)
+	in.Within = func() (context.Context, context.CancelFunc) { return context.WithCancel(ctx) }
+	return in
 }
 
 // voter is what party i votes with where the plan lets it choose.

@@ -113,7 +113,7 @@ func TestAggregators(t *testing.T) {
 				}
 			}
 			for i := range d.Parties {
-				vector, weight := d.share(b, i)
+				vector, weight := d.share(t.Context(), b, i)
 				body, err := b.Statistic.AppendClear(vector, weight)
 				if err != nil {
 					t.Fatal(err)

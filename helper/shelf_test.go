@@ -1,0 +1,129 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// brought is a shelf on which plans of one byte with pools of ten were put, one a minute.
+type brought struct {
+	*shelf
+	t        *testing.T
+	underWay map[study.Hash]bool
+	minutes  int
+}
+
+func newBrought(t *testing.T, maxPlans int, maxStored int64) *brought {
+	return &brought{&shelf{dir: t.TempDir(), maxPlans: maxPlans, maxStored: maxStored}, t, map[study.Hash]bool{}, 0}
+}
+
+func (b *brought) bring(h study.Hash) error {
+	err := b.Room(h, 11, func(h study.Hash) (bool, error) { return b.underWay[h], nil })
+	if err == nil {
+		err = b.Keep(h, []byte("p"), []byte("0123456789"))
+	}
+	if err == nil {
+		b.minutes++
+		at := time.Unix(1e9, 0).Add(time.Duration(b.minutes) * time.Minute)
+		err = os.Chtimes(b.folder(h), at, at)
+	}
+	return err
+}
+
+// there are the first bytes of the plans that are kept.
+func (b *brought) there() (all []int) {
+	held, err := b.held()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, h := range held {
+		all = append(all, int(h.hash[0]))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestRoom: no more plans are kept, and no more bytes, than the helper's operator allows: those of
+// studies that are not under way make room, the oldest first, and where all are under way
+// another is refused and nothing is lost. A plan of a study under way always has its place.
+func TestRoom(t *testing.T) {
+	for name, b := range map[string]*brought{"by plans": newBrought(t, 3, 1<<20), "by bytes": newBrought(t, 100, 3*11+10)} {
+		t.Run(name, func(t *testing.T) {
+			b.t = t
+			if err := os.WriteFile(filepath.Join(b.dir, "notes.txt"), make([]byte, 1000), 0o600); err != nil { // no plan's
+				t.Fatal(err)
+			}
+			bring := func(n byte, want ...int) {
+				t.Helper()
+				if err := b.bring(study.Hash{n}); err != nil {
+					t.Fatalf("plan %d: %v", n, err)
+				}
+				if have := b.there(); !slices.Equal(have, want) {
+					t.Errorf("after plan %d there are %v, want %v", n, have, want)
+				}
+			}
+			bring(1, 1)
+			bring(2, 1, 2)
+			bring(3, 1, 2, 3)
+			b.underWay[study.Hash{1}] = true
+			bring(4, 1, 3, 4)
+			bring(3, 1, 3, 4) // once more, as one whose files are damaged
+			b.underWay[study.Hash{3}], b.underWay[study.Hash{4}] = true, true
+			err := b.bring(study.Hash{5})
+			if !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "max_plans") || !strings.Contains(err.Error(), "3 of studies under way") {
+				t.Errorf("a fourth: %v", err)
+			}
+			if have := b.there(); fmt.Sprint(have) != "[1 3 4]" {
+				t.Errorf("after a refusal there are %v", have)
+			}
+			bring(3, 1, 3, 4)
+			if err := os.RemoveAll(b.folder(study.Hash{3})); err != nil {
+				t.Fatal(err)
+			}
+			bring(3, 1, 3, 4) // by hand it was removed, and nobody took its place
+			b.underWay[study.Hash{1}] = false
+			bring(5, 3, 4, 5)
+			bring(6, 3, 4, 6)
+		})
+	}
+}
+
+// TestRoomFails: where it is not known what is under way, nothing is let go of.
+func TestRoomFails(t *testing.T) {
+	b := newBrought(t, 1, 1<<20)
+	if err := b.bring(study.Hash{1}); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("the store cannot be read")
+	if err := b.Room(study.Hash{2}, 11, func(h study.Hash) (bool, error) { return false, broken }); !errors.Is(err, broken) {
+		t.Errorf("have %v", err)
+	}
+	if len(b.there()) != 1 {
+		t.Error("a plan was let go of")
+	}
+	if _, err := b.task(context.Background(), study.Hash{2}); !errors.Is(err, protocol.ErrNotFound) {
+		t.Errorf("a plan that was not brought: %v", err)
+	}
+}
+
+// TestLimits: limits that would take nothing are refused with the key to change.
+func TestLimits(t *testing.T) {
+	for key, text := range map[string]string{"max_plans": "max_plans: 0", "max_stored": "max_stored: 1000000", "lower max_pool": "max_stored: 20000000\nmax_pool: 20000000"} {
+		if _, err := ParseConfig([]byte("budget: none\n" + text)); err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if c, err := ParseConfig([]byte("budget: none\nmax_plans: 1\nmax_stored: 300000000")); err != nil || c.MaxPlans != 1 || c.MaxStored != 3e8 {
+		t.Errorf("have %+v, %v", c, err)
+	}
+}
