@@ -223,7 +223,7 @@ func writeColumns(w io.Writer, t *dataset.Table, columns, weight []string) error
 		for j, name := range columns {
 			cell, ok := t.Cell(i, name)
 			if !ok {
-				return fmt.Errorf("write public pool: column %q of the schema is not in the table", name)
+				return fmt.Errorf("the public pool has no column %q, which its schema names: add it to the pool, or leave it out of the schema", name)
 			}
 			row[j] = cell
 		}

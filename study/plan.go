@@ -25,8 +25,17 @@ type PartyID string
 // ErrPlan is wrapped by every refusal of a plan.
 var ErrPlan = errors.New("plan refused")
 
+// Refusal says which field of a study file makes a plan be refused, and why.
+type Refusal struct{ Field, Why string }
+
+func (r *Refusal) Error() string { return fmt.Sprintf("%v: %s: %s", ErrPlan, r.Field, r.Why) }
+
+// Unwrap is ErrPlan.
+func (r *Refusal) Unwrap() error { return ErrPlan }
+
+// PlanError is a Refusal.
 func PlanError(field, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", ErrPlan, field, fmt.Sprintf(format, args...))
+	return &Refusal{field, fmt.Sprintf(format, args...)}
 }
 
 // Where noise is added.
@@ -286,7 +295,7 @@ func (p Plan) checkProspects() error {
 		return nil
 	}
 	if k := len(p.Schema.Classes()); len(p.Shares) != k {
-		return PlanError("class_shares", "%d shares for %d classes: give one for each, in the schema's order", len(p.Shares), k)
+		return PlanError("class_shares", "have %d, want %d: one for each class, in the schema's order", len(p.Shares), k)
 	}
 	total := 0.
 	for _, s := range p.Shares {
@@ -312,7 +321,7 @@ func (p Plan) checkDelta() error {
 		return PlanError("records", "%d: at unit %s say how many records each site is publicly known to hold at least; it bounds δ", p.Records, p.Unit)
 	}
 	if most := MostDelta(p.Units()); p.Delta > most {
-		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) that are publicly known to be in the study: it would allow giving a whole unit away; give %.3g or less", p.Delta, most, p.Units(), p.Unit, DefaultDelta(p.Units()))
+		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) that are publicly known to be in the study: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, p.Units(), p.Unit, DefaultDelta(p.Units()))
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func New(r study.Release) (Model, error) {
 	}
 	c, ok := classifier.Of(r.Result)
 	if !ok {
-		return Model{}, fmt.Errorf("export: a %s release holds no classifier; it is used with caucus itself (caucus result prints what it holds)", p.Kind)
+		return Model{}, fmt.Errorf("export: a %s release holds no classifier; it is used with caucus itself (caucus release show says what it holds)", p.Kind)
 	}
 	linear, err := c.Linear()
 	if err != nil {

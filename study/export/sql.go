@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -30,6 +31,15 @@ func (m Model) SQL(t Table) ([]byte, error) {
 	if len(t.Keep) == 0 {
 		for _, c := range m.Columns {
 			q.keep = append(q.keep, c.Name)
+		}
+	}
+	names := append(slices.Clone(q.keep), "predicted")
+	for _, class := range m.Classes {
+		names = append(names, string(m.Output)+"_"+class)
+	}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("export: the query would have two columns %q: keep each column of the table once, and none of the answer's name", name)
 		}
 	}
 	h, rest := m.head()

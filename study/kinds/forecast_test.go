@@ -198,7 +198,7 @@ func TestForecastTerms(t *testing.T) {
 		auc    float64
 		says   string
 	}{
-		{"classify", []float64{.5, .3, .2}, 0, "3 shares for 2 classes"},
+		{"classify", []float64{.5, .3, .2}, 0, "have 3, want 2"},
 		{"classify", []float64{1, 0}, 0, "above 0 and below 1"},
 		{"classify", []float64{.5, .3}, 0, "add up to 0.8"},
 		{"classify", nil, .4, "auc"},
