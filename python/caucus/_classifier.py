@@ -31,6 +31,9 @@ except ImportError:
             return self
 
 
+SIMULATED = "this release was simulated: its noise protected nobody"
+
+
 class Classifier(ClassifierMixin, BaseEstimator):
     """The classifier of a release.
 
@@ -39,7 +42,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
     Attributes, there from the start: classes_ (K texts, in the order of the columns of
     predict_proba), feature_names_in_ (columns that X must have), n_features_in_,
     output_ ("probability", "vote_share" or "score": what is told of a class),
-    warnings_ (what the release says of itself), about_ (its study, plan and guarantee).
+    warnings_ (what the release says of itself, and whether it was simulated), about_ (its
+    study, plan and guarantee; about_["simulated"] is true where its noise protected nobody).
     """
 
     def __init__(self, source=None):
@@ -48,15 +52,21 @@ class Classifier(ClassifierMixin, BaseEstimator):
             self._read()
 
     def _read(self):
-        with open(self.source, encoding="utf-8") as file:
-            document = json.load(file)
+        try:
+            with open(self.source, encoding="utf-8") as file:
+                document = json.load(file)
+        except ValueError as reason:  # no JSON, or no text
+            raise _damaged(self.source, reason) from None
         self._model = _steps(document, self.source)
         self.classes_ = np.array(self._model["classes"], dtype=object)
         self.feature_names_in_ = np.array([c["name"] for c in self._model["columns"]], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         self.output_ = self._model["output"]
         self.warnings_ = list(self._model["warnings"])
-        self.about_ = self._model["about"]
+        self.about_ = dict(self._model["about"])
+        self.about_["simulated"] = bool(self.about_.get("simulated"))
+        if self.about_["simulated"]:
+            self.warnings_.append(SIMULATED)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_model")
@@ -75,7 +85,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
         elif isinstance(X, dict):
             have, column = list(X), lambda n: list(X[n])
         elif isinstance(X, (list, tuple)) and all(isinstance(row, dict) for row in X):
-            have, column = names, lambda n: [row.get(n) for row in X]
+            some = {n for row in X for n in row} if X else names  # one row may lack a cell, not all of them
+            have, column = some, lambda n: [row.get(n) for row in X]
         else:
             X = np.asarray(X, dtype=object)
             if X.ndim != 2 or X.shape[1] != len(names):
@@ -115,13 +126,32 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return self.classes_[np.argmax(self._scores(X), axis=1)]
 
 
+def _damaged(source, reason):
+    return ValueError(
+        "%s is damaged, or neither a release nor what `caucus export --to json` wrote (%s): "
+        "fetch it again with `caucus study result STUDY --out FILE`, or export it again" % (source, reason)
+    )
+
+
 def _steps(document, source):
+    """The steps of a document, which was checked to compute one score a class."""
+    try:
+        model = _read_steps(document, source)
+        _model.check(model)
+    except (_model.Explained, _binary.NoBinary, _binary.CommandFailed):
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as reason:
+        raise _damaged(source, "%s: %s" % (type(reason).__name__, reason)) from None
+    return model
+
+
+def _read_steps(document, source):
     if "caucus_model" in document:
         return _model.of_export(document)
     if "release" in document:  # a release with its signature
         document = document["release"]
     if "manifest" not in document or "plan" not in document:
-        raise ValueError("%s is neither a release nor what `caucus export --to json` wrote" % source)
+        raise _model.Explained("%s is neither a release nor what `caucus export --to json` wrote" % source)
     try:
         return _model.of_release(document)
     except _model.NeedsExport as reason:
@@ -137,6 +167,8 @@ def _steps(document, source):
 def load(source):
     """The classifier of a release, or of what `caucus export --to json` wrote."""
     model = Classifier(os.fspath(source))
+    if model.about_["simulated"]:
+        _warnings.warn(SIMULATED, stacklevel=2)
     if model.output_ != "probability":
         _warnings.warn(
             "what this release tells of a class is a %s and no probability: use it to rank" % model.output_.replace("_", " "), stacklevel=2

@@ -10,7 +10,11 @@ FORM = 1
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 
 
-class NeedsExport(ValueError):
+class Explained(ValueError):
+    """A refusal that says by itself what to do."""
+
+
+class NeedsExport(Explained):
     """This package cannot read the release's map by itself."""
 
 
@@ -21,7 +25,7 @@ def of_release(document):
     if isinstance(body, dict) and "classifier" in body:
         found = body["classifier"]
     else:
-        raise ValueError("a %s release holds no classifier: use the caucus program with it" % plan.get("kind"))
+        raise Explained("a %s release holds no classifier: use the caucus program with it" % plan.get("kind"))
     schema = plan["schema"]
     classes = schema["label"]["classes"]
     columns, encoded = _columns(schema["features"])
@@ -45,6 +49,7 @@ def of_release(document):
         "about": {
             "study": plan["name"], "plan": manifest["plan_hash"], "kind": plan["kind"], "mechanism": plan["mechanism"],
             "unit": plan["unit"], "epsilon": plan["epsilon"], "delta": plan["delta"], "parties": manifest["parties"],
+            "simulated": plan.get("simulated", False),
         },
     }
 
@@ -52,7 +57,7 @@ def of_release(document):
 def of_export(document):
     """The steps of what `caucus export --to json` wrote."""
     if document["caucus_model"] != FORM:
-        raise ValueError("the file has form %s, this package reads form %d: use the same version of both" % (document["caucus_model"], FORM))
+        raise Explained("the file has form %s, this package reads form %d: use the same version of both" % (document["caucus_model"], FORM))
     steps = []
     for s in document["steps"]:
         if s["op"] == "standard":
@@ -64,7 +69,7 @@ def of_export(document):
         elif s["op"] == "ball":
             steps.append(("ball", None))
         else:
-            raise ValueError("this package does not know the step %r: use a newer one" % s["op"])
+            raise Explained("this package does not know the step %r: use a newer one" % s["op"])
     return {**document, "steps": steps, "missing": document.get("missing", ""), "warnings": document.get("warnings") or []}
 
 
@@ -161,6 +166,23 @@ def encode(model, columns, n):
         if c.get("flag"):
             x[:, c["at"] + 1] = lacking
     return x
+
+
+def check(model):
+    """Refuse a model whose parts do not fit each other: one empty row must get one finite
+    score a class."""
+    if model["output"] not in ("probability", "vote_share", "score"):
+        raise ValueError("its output is %r" % (model["output"],))
+    if not isinstance(model["about"], dict) or not model["columns"]:
+        raise ValueError("it does not say what it is of")
+    for op, given in model["steps"]:
+        for numbers in given if isinstance(given, tuple) else [given]:
+            if numbers is not None and not np.isfinite(np.asarray(numbers, dtype=float)).all():
+                raise ValueError("its step %s holds what is no number" % op)
+    row = {c["name"]: [None] for c in model["columns"]}
+    got = scores(model, encode(model, row, 1))
+    if got.shape != (1, len(model["classes"])) or not np.isfinite(got).all():
+        raise ValueError("it gives no score for each of its %d classes" % len(model["classes"]))
 
 
 def scores(model, x):

@@ -84,6 +84,60 @@ class Loads(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "holds no classifier"):
             self.load(counts)
 
+    def test_a_misspelt_column_is_no_missing_cell(self):
+        model = self.load(self.release())
+        with self.assertRaisesRegex(ValueError, "no column 'age'"):
+            model.predict_proba([{"Age": 70, "stage1": "1", "stage2": "1"}, {"Age": 71, "stage1": "1", "stage2": "2"}])
+        some = model.predict_proba([{"age": 70, "stage1": "1", "stage2": "1"}, {"stage1": "1", "stage2": "2"}])
+        none = model.predict_proba({"age": [70, None], "stage1": ["1", "1"], "stage2": ["1", "2"]})
+        self.assertEqual(some.tolist(), none.tolist())
+        self.assertEqual(model.predict_proba([]).shape, (0, 2))
+
+    def test_a_damaged_file_says_so(self):
+        def broken(change):
+            document = self.release()
+            change(document["release"])
+            return document
+
+        def weights(rows):
+            return lambda r: r["result"]["body"]["classifier"].update(weights=rows)
+
+        for name, document in {
+            "a number": 5,
+            "no columns": broken(lambda r: r["plan"]["schema"].update(features=[])),
+            "no classes": broken(lambda r: r["plan"]["schema"].update(label={})),
+            "too few weights": broken(weights([[4.0]] * 3)),
+            "too many": broken(weights([[4.0]] * 30)),
+            "ragged": broken(weights([[4.0], [1.0, 2.0]])),
+            "three classes": broken(weights([[4.0, 1.0, 2.0]] * 8)),
+            "no number": broken(weights([[float("nan")]] * 8)),
+            "text": broken(weights("abc")),
+            "no result": broken(lambda r: r.pop("result")),
+            "no output": broken(lambda r: r["result"]["body"]["classifier"].update(output="sure")),
+            "an export without steps": {"caucus_model": 1, "classes": ["no", "yes"]},
+        }.items():
+            with self.subTest(name), self.assertRaisesRegex(ValueError, "release.json is damaged.*caucus study result"):
+                self.load(document)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "cut.json"
+            for content in (b'{"release": {"mani', b"", b"\xff\xfe\x00"):
+                path.write_bytes(content)
+                with self.assertRaisesRegex(ValueError, "cut.json is damaged.*caucus study result"):
+                    caucus.load(path)
+
+    def test_a_simulated_release_says_so(self):
+        self.assertIs(self.load(self.release()).about_["simulated"], False)
+        simulated = self.release("probability")
+        simulated["release"]["plan"]["simulated"] = True
+        model = self.load(simulated)
+        self.assertIs(model.about_["simulated"], True)
+        self.assertIn("this release was simulated: its noise protected nobody", model.warnings_)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "release.json"
+            path.write_text(json.dumps(simulated), encoding="utf-8")
+            with self.assertWarnsRegex(UserWarning, "simulated: its noise protected nobody"):
+                caucus.load(path)
+
     def test_other_maps_and_commands_need_the_program(self):
         fourier = self.release()
         fourier["release"]["plan"]["map"]["kind"] = "fourier"
