@@ -98,6 +98,7 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 	f.StringVar(&certificate, "certificate", "", "with --token, where it wants one: this machine's certificate of another authority, PEM")
 	f.StringVar(&key, "key", "", "with --certificate: its key, PEM, not encrypted; it signs once and stays here")
 	f.StringVar(&request, "request", "", "by carried files: write this agent's request for a certificate to this file")
+	writes(f, "request")
 	f.StringVar(&accept, "accept", "", "by carried files: read what caucus party invite --request made of it")
 	f.StringVar(&coordinator, "coordinator", "", "with --accept: the coordinator's fingerprint, as its operator reads it to you")
 	return cmd

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/study/classifier"
-	"caucus/study/kinds"
 )
 
 func (a *agentCommand) compare() *cobra.Command {
@@ -22,11 +21,7 @@ site: nothing is sent, nothing is spent.`,
 		Example: "  caucus agent compare release.json --config agent.yaml",
 		Args:    one("agent compare", "RELEASE"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := readRelease(args[0])
-			if err != nil {
-				return err
-			}
-			p, err := kinds.Usable(r)
+			r, p, err := usableRelease(args[0])
 			if err != nil {
 				return err
 			}

@@ -68,7 +68,7 @@ changes nothing; what it says shows texts of the file.`,
 				a.note("not placed: %s: nothing in the file was found for it; idle columns are %s", strings.Join(drafted.Unplaced, ", "), strings.Join(drafted.Idle, ", "))
 			}
 			if out != "" {
-				if err := create(out, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+				if err := a.writeText(out, text); err != nil {
 					return err
 				}
 			}
@@ -90,6 +90,7 @@ changes nothing; what it says shows texts of the file.`,
 	f.StringVar(&schema, "schema", "", "schema whose columns are wanted")
 	f.StringVar(&file, "file", "", "the site's file: CSV (also packed), Excel, Parquet")
 	f.StringVar(&out, "out", "", "write the mapping to this file instead of stdout")
+	writes(f, "out", ".yaml", ".yml")
 	how.flags(f)
 	return cmd
 }

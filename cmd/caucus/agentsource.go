@@ -142,12 +142,15 @@ it to the operator where your site agrees. The act is in the audit log.`,
 				return err
 			}
 			defer ag.Close()
+			for _, s := range ag.Sources() {
+				a.reads(s.File)
+			}
 			c, err := ag.Card(args[0], agent.Approver{Name: p.as})
 			if err != nil {
 				return err
 			}
 			if out != "" {
-				if err := create(out, c.WriteYAML); err != nil {
+				if err := a.write(out, c.WriteYAML); err != nil {
 					return err
 				}
 			}
@@ -162,5 +165,6 @@ it to the operator where your site agrees. The act is in the audit log.`,
 	}
 	cmd.Flags().StringVar(&p.as, "as", "", "your name (default: your account's)")
 	cmd.Flags().StringVar(&out, "out", "", "write the card to this file instead of stdout")
+	writes(cmd.Flags(), "out", ".yaml", ".yml")
 	return cmd
 }

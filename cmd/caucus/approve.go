@@ -74,6 +74,7 @@ hands the key is in.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file for the key (default NAME.key)")
+	writes(cmd.Flags(), "out")
 	return cmd
 }
 

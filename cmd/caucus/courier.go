@@ -131,12 +131,13 @@ carry it. Pack it again whenever something changed.`,
 				Parties []study.PartyID `json:"parties"`
 			}{s.Name, s.Hash, s.State, out, len(file), of}
 			return o.print(document, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "wrote %s: study %s, %s, for %d parties\n", out, s.Name, s.State, len(of))
+				_, err := fmt.Fprintf(w, "wrote %s: study %s, %s, for %s\n", out, s.Name, s.State, counted(len(of), "parties"))
 				return err
 			})
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file to write")
+	writes(cmd.Flags(), "out")
 	cmd.Flags().StringSliceVar(&parties, "party", nil, "parties that it is for (default: all of the roster)")
 	return cmd
 }
@@ -189,6 +190,7 @@ holds the receipt too.`,
 		},
 	}
 	cmd.Flags().StringVar(&receipt, "receipt", "", "file to write the receipt to")
+	writes(cmd.Flags(), "receipt")
 	return cmd
 }
 
@@ -270,6 +272,7 @@ charges nothing twice and writes the same bytes.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file for the answer")
+	writes(cmd.Flags(), "out")
 	return cmd
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,7 +47,9 @@ archive (.gz or not), one folder a class, or IDX files as of MNIST.`,
 	f.StringVar(&p.labels, "labels", "", "IDX file of their labels")
 	f.StringSliceVar(&p.classes, "classes", nil, "the classes, in order")
 	f.StringVar(&p.out, "out", "", "CSV file to write")
+	writes(f, "out", ".csv")
 	f.StringVar(&p.schema, "schema", "", "schema file to write")
+	writes(f, "schema", ".yaml", ".yml")
 	return cmd
 }
 
@@ -79,20 +80,16 @@ func (p pictureFiles) run(c *console) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(p.schema, text, 0o644); err != nil {
+	if err := c.writeText(p.schema, text); err != nil {
 		return err
 	}
-	file, err := os.Create(p.out)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(table.WriteCSV(file), file.Close()); err != nil {
+	if err := c.write(p.out, table.WriteCSV); err != nil {
 		return err
 	}
 	doc := pictureTable{table.Rows(), pixels, p.classes, p.out, p.schema}
 	return c.print(doc, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%d pictures of %d pixels and colours in classes %s\ntry: caucus simulate labels --train %s --schema %s --pictures HEIGHTxWIDTHxCOLOURS\n",
-			doc.Pictures, doc.Columns, strings.Join(doc.Classes, ", "), p.out, p.schema)
+		_, err := fmt.Fprintf(w, "%s of %d pixels and colours in classes %s\ntry: caucus simulate labels --train %s --schema %s --pictures HEIGHTxWIDTHxCOLOURS\n",
+			counted(doc.Pictures, "pictures"), doc.Columns, strings.Join(doc.Classes, ", "), p.out, p.schema)
 		return err
 	})
 }

@@ -56,6 +56,7 @@ releases stay.`,
 	f.Float64Var(&d.epsilon, "epsilon", 1, "privacy budget ε of each study")
 	f.IntVar(&d.records, "records", 24_000, "how many records of the data to use: a quarter each for tests and the pool, half are the parties'")
 	f.StringVar(&d.out, "out", "caucus-demo", "folder for report.html and report.json")
+	writes(f, "out")
 	f.StringVar(&d.dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
 	f.Uint64Var(&d.seed, "seed", 1, "seed of the split and of generated data; never of a release")
 	return cmd
@@ -184,7 +185,7 @@ func (d *demo) run(ctx context.Context) error {
 		return err
 	}
 	r.Seconds = time.Since(start).Seconds()
-	if err := writeDemoReport(d.out, r); err != nil {
+	if err := d.writeDemoReport(d.out, r); err != nil {
 		return err
 	}
 	return d.print(r, func(w io.Writer) error { return printDemo(w, r, d.out) })
@@ -256,17 +257,13 @@ func printDemo(w io.Writer, r demoReport, out string) error {
 	return err
 }
 
-func writeDemoReport(dir string, r demoReport) error {
+func (c *console) writeDemoReport(dir string, r demoReport) error {
 	b, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "report.json"), append(b, '\n'), 0o644); err != nil {
+	if err := c.writeText(filepath.Join(dir, "report.json"), append(b, '\n')); err != nil {
 		return err
 	}
-	file, err := os.Create(filepath.Join(dir, "report.html"))
-	if err != nil {
-		return err
-	}
-	return errors.Join(writeDemoPage(file, r), file.Close())
+	return c.write(filepath.Join(dir, "report.html"), func(w io.Writer) error { return writeDemoPage(w, r) })
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"math/rand/v2"
-	"os"
 	"strconv"
 
 	"caucus/dataset"
@@ -34,7 +33,7 @@ func (d *demo) data() (demoData, error) {
 	out := demoData{name: "generated hospital data", group: "age >= 60"}
 	var table *dataset.Table
 	if known, err := dataset.LoadKnown("adult"); err == nil && d.dataDir != "" {
-		table, err = known.Load(os.DirFS(d.dataDir), "train")
+		table, err = known.Load(d.folder(d.dataDir), "train")
 		if err != nil {
 			d.note("note: %v; using generated hospital data", err)
 		} else {

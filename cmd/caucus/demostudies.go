@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -159,7 +158,7 @@ func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *dem
 			return releases, err
 		}
 		s.Release = fmt.Sprintf("release-%d-%s.json", i+1, c.Name)
-		if err := writeSigned(filepath.Join(d.out, s.Release), release); err != nil {
+		if err := d.writeSigned(filepath.Join(d.out, s.Release), release); err != nil {
 			return releases, err
 		}
 		r.Studies, releases = append(r.Studies, s), append(releases, release.Release)
@@ -182,7 +181,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 	if proposed.Warning != "" {
 		d.note("warning: study %s: %s", c.Name, proposed.Warning)
 	}
-	if err := os.WriteFile(filepath.Join(d.out, c.poolFile), proposed.PoolBytes, 0o644); err != nil {
+	if err := d.writeText(filepath.Join(d.out, c.poolFile), proposed.PoolBytes); err != nil {
 		return fail(err)
 	}
 	last := -1

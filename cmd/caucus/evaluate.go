@@ -36,12 +36,9 @@ func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 			}
 			return judged, nil
 		}
-		r, err := readRelease(name)
+		r, _, err := usableRelease(name)
 		if err != nil {
 			return nil, fmt.Errorf("read model: %w", err)
-		}
-		if _, err := kinds.Usable(r); err != nil {
-			return nil, fmt.Errorf("read model %s: %w", name, err)
 		}
 		m, err := evaluate.ModelOf(r, schema)
 		if err != nil {
@@ -88,13 +85,9 @@ func withModel(terms []byte, path string, schema dataset.Schema) ([]byte, error)
 // recalibrated is a release, for use and not for keeping, whose classifier has the
 // calibration line of an evaluation.
 func recalibrated(c *console, r study.Release, name string) (study.Release, error) {
-	by, err := readRelease(name)
+	by, p, err := usableRelease(name)
 	if err != nil {
 		return r, err
-	}
-	p, err := kinds.Usable(by)
-	if err != nil {
-		return r, fmt.Errorf("%s: %w", name, err)
 	}
 	model, err := evaluate.Recalibrated(r, by)
 	if err != nil {

@@ -3,14 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"caucus/study/classifier"
 	"caucus/study/export"
-	"caucus/study/kinds"
 )
 
 // exportedModel is the JSON document of export.
@@ -22,6 +20,8 @@ type exportedModel struct {
 	Output  classifier.Output `json:"output"`
 	Classes []string          `json:"classes"`
 	Columns []string          `json:"columns"`
+	// Simulated: the release's noise protected nobody.
+	Simulated bool `json:"simulated"`
 	// Warnings are the release's.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -58,14 +58,17 @@ and the numbers are probabilities.`,
 			if format.Binary && (out == "" || out == "-") {
 				return usagef("%s is no text: give a file, --out model%s", name, format.Ending)
 			}
-			r, err := readRelease(args[0])
+			if c.json && (out == "" || out == "-") {
+				return usagef("the model and --json both want stdout: name a file, --out model%s", format.Ending)
+			}
+			if err := checkEnding("out", out, format.Ending); err != nil {
+				return err
+			}
+			r, _, err := usableRelease(args[0])
 			if err != nil {
 				return err
 			}
 			if calibration != "" {
-				if _, err := kinds.Usable(r); err != nil {
-					return err
-				}
 				if r, err = recalibrated(c, r, calibration); err != nil {
 					return err
 				}
@@ -78,7 +81,7 @@ and the numbers are probabilities.`,
 			if err != nil {
 				return err
 			}
-			doc := exportedModel{Release: args[0], To: name, File: out, Bytes: len(b), Output: m.Output, Classes: m.Classes, Warnings: m.Warnings}
+			doc := exportedModel{Release: args[0], To: name, File: out, Bytes: len(b), Output: m.Output, Classes: m.Classes, Simulated: m.About.Simulated, Warnings: m.Warnings}
 			for _, column := range m.Columns {
 				doc.Columns = append(doc.Columns, column.Name)
 			}
@@ -86,10 +89,10 @@ and the numbers are probabilities.`,
 				c.note("warning: %s", w)
 			}
 			if m.About.Simulated {
-				c.note("note: this release was simulated: its noise protected nobody")
+				c.note(simulatedNote)
 			}
 			if out != "" && out != "-" {
-				if err := os.WriteFile(out, b, 0o644); err != nil {
+				if err := c.writeText(out, b); err != nil {
 					return err
 				}
 			}
@@ -106,6 +109,7 @@ and the numbers are probabilities.`,
 	f := cmd.Flags()
 	f.StringVar(&to, "to", "", strings.Join(export.Names(), ", ")+" (default as the ending of --out says)")
 	f.StringVar(&out, "out", "", "file to write; - is stdout")
+	writes(f, "out")
 	f.StringVar(&calibration, "calibration", "", "release of an evaluate study of that release: its calibration line makes probabilities of the numbers")
 	f.StringVar(&table.Name, "table", "records", "sql: table of the records")
 	f.StringArrayVar(&table.Keep, "id", nil, "sql: column to keep beside the predictions; may be repeated (default those that the model reads)")

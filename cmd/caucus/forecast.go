@@ -7,14 +7,15 @@ import (
 	"caucus/study"
 )
 
-// printForecast writes a forecast as a table, with what it rests on and what it means.
-func printForecast(w io.Writer, f *study.Forecast) error {
+// printForecast writes a forecast as a table, with what it rests on and what it means;
+// classes says where a person gives the class shares that were assumed.
+func printForecast(w io.Writer, f *study.Forecast, classes string) error {
 	rests := fmt.Sprintf("features that separate the classes to an AUC of %.2f", f.Separation.Mid)
 	if f.Separation.High > f.Separation.Low {
 		rests = fmt.Sprintf("features that separate the classes to an AUC of %.2f (%.2f to %.2f; --auc says it)", f.Separation.Mid, f.Separation.Low, f.Separation.High)
 	}
 	if f.SharesAssumed {
-		rests += ", class shares assumed (--classes says them)"
+		rests += ", class shares assumed (" + classes + ")"
 	}
 	if _, err := fmt.Fprintf(w, "forecast   for %s\n           %-20s %-22s %s\n", rests, "", "accuracy", "AUC"); err != nil {
 		return err

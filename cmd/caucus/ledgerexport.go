@@ -38,6 +38,7 @@ caucus ledger verify --export checks it offline.`,
 			if err != nil {
 				return err
 			}
+			c.reads(file)
 			defer j.Close()
 			doc := exported{Ledger: file, Lines: []privacy.Line{}}
 			chain, err := privacy.Walk(cmd.Context(), j, func(l privacy.Line) error {
@@ -50,10 +51,10 @@ caucus ledger verify --export checks it offline.`,
 			doc.Head = chain.Head().String()
 			lines := func(w io.Writer) error { return verify.WriteLines(w, doc.Lines) }
 			if out != "" {
-				if err := create(out, lines); err != nil {
+				if err := c.write(out, lines); err != nil {
 					return err
 				}
-				c.note("wrote %d entries to %s; the head is %s", len(doc.Lines), out, doc.Head)
+				c.note("wrote %s to %s; the head is %s", counted(len(doc.Lines), "entries"), out, doc.Head)
 				lines = func(io.Writer) error { return nil }
 			}
 			return c.print(doc, lines)
@@ -61,5 +62,6 @@ caucus ledger verify --export checks it offline.`,
 	}
 	place.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "write the lines to this file instead of stdout")
+	writes(cmd.Flags(), "out", ".jsonl", ".json")
 	return cmd
 }

@@ -44,6 +44,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 type console struct {
 	out, err io.Writer
 	json     bool
+	// inputs are what the command reads, as far as it is known: see checkOutputs.
+	inputs []given
 }
 
 // print writes exactly one JSON document with --json, and the text otherwise.
@@ -76,8 +78,9 @@ func newRoot(c *console) *cobra.Command {
 		Use:           "caucus",
 		Short:         "Learn across parties that may not pool their data",
 		SilenceErrors: true, SilenceUsage: true,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:              noArguments,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: c.checkOutputs,
 	}
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "write exactly one JSON document to stdout")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

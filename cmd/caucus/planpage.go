@@ -112,5 +112,5 @@ func writePlanPage(w io.Writer, doc planned) error {
 		Answer, Words string
 		Figures       []planFigure
 		Legend        template.HTML
-	}{doc, helpsWords(doc.Forecast), doc.featureWords(), figures, legend})
+	}{doc, helpsWords(doc.Forecast), doc.sitesWords() + ", " + doc.featureWords(), figures, legend})
 }

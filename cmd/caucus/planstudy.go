@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -77,7 +76,7 @@ right.`,
   caucus plan --sites 300 --records 24 --unit party --auc .8 --out plan.html
   caucus plan --sites 12 --records 2000 --schema schema.yaml --pool pool.csv --json`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd, c) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return refused(cmd, p.run(cmd, c)) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&p.sites, "sites", 0, "how many sites, or parties, take part")
@@ -96,6 +95,7 @@ right.`,
 	f.StringVar(&p.Noise, "noise", "", "site or coordinator (default: coordinator at unit party, else site)")
 	f.IntVar(&p.Shards, "shards", 0, "classifiers a site trains on disjoint shards of its records")
 	f.StringVar(&p.out, "out", "", "also draw it, into this file: .html or .svg")
+	writes(f, "out", ".html", ".svg")
 	return cmd
 }
 
@@ -116,6 +116,8 @@ func (p *planCommand) run(cmd *cobra.Command, c *console) error {
 		return usagef("--features is for plans without a schema: the schema says how many there are")
 	case p.schema == "" && f.Changed("features") && (p.features < 1 || p.features > mostMadeUp):
 		return usagef("--features %d: 1 to %d can be made up", p.features, mostMadeUp)
+	case p.schema == "" && len(p.Shares) == 1:
+		return usagef("--classes %g: give the share of each class, of two at least, as .73,.27", p.Shares[0])
 	case p.Epsilon == 0:
 		return usageError{errZeroEpsilon}
 	case p.out != "" && ext != ".html" && ext != ".svg":
@@ -145,7 +147,7 @@ func (p *planCommand) run(cmd *cobra.Command, c *console) error {
 		return err
 	}
 	if made.Forecast == nil {
-		return fmt.Errorf("plan: %w: choose tally, means, moment or cross", study.ErrNoForecast)
+		return usagef("--mechanism %s: %w: choose tally, means, moment or cross", made.Plan.Mechanism, study.ErrNoForecast)
 	}
 	doc := planned{
 		Sites: p.sites, Records: p.records, Features: made.Pool.Dim() - 1, Unit: made.Plan.Unit, Epsilon: made.Plan.Epsilon, Delta: made.Plan.Delta,
@@ -159,27 +161,31 @@ func (p *planCommand) run(cmd *cobra.Command, c *console) error {
 		return err
 	}
 	if p.out != "" {
-		if err := writePlanDrawing(p.out, doc); err != nil {
+		if err := c.writePlanDrawing(p.out, doc); err != nil {
 			return err
 		}
 	}
 	return c.print(doc, func(w io.Writer) error {
-		if _, err := fmt.Fprintf(w, "plan       %d sites of %d records each, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise at the %s\n",
-			doc.Sites, doc.Records, doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism, doc.Noise); err != nil {
+		if _, err := fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise at the %s\n",
+			doc.sitesWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism, doc.Noise); err != nil {
 			return err
 		}
 		if err := printRemoval(w, task); err != nil {
 			return err
 		}
-		return printForecast(w, doc.Forecast)
+		return printForecast(w, doc.Forecast, "--classes says them")
 	})
+}
+
+func (d planned) sitesWords() string {
+	return fmt.Sprintf("%s of %s each", counted(d.Sites, "sites"), counted(d.Records, "records"))
 }
 
 func (d planned) featureWords() string {
 	if d.MadeUp {
-		return fmt.Sprintf("%d features, made up", d.Features)
+		return counted(d.Features, "features") + ", made up"
 	}
-	return fmt.Sprintf("%d features of the pool", d.Features)
+	return counted(d.Features, "features") + " of the pool"
 }
 
 // public is the schema and the pool, given or made up.
@@ -273,16 +279,12 @@ func planCurves(t study.Task, sites, records int) (out []planCurve, err error) {
 	return out, nil
 }
 
-// writePlanDrawing writes a page or a picture, whole or not at all.
-func writePlanDrawing(name string, doc planned) error {
+// writePlanDrawing writes a page or a picture.
+func (c *console) writePlanDrawing(name string, doc planned) error {
+	if filepath.Ext(name) != ".svg" {
+		return c.write(name, func(w io.Writer) error { return writePlanPage(w, doc) })
+	}
 	var b strings.Builder
-	if filepath.Ext(name) == ".svg" {
-		drawPlan(&b, doc)
-	} else if err := writePlanPage(&b, doc); err != nil {
-		return err
-	}
-	if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
-		return fmt.Errorf("draw the plan: %w", err)
-	}
-	return nil
+	drawPlan(&b, doc)
+	return c.writeText(name, []byte(b.String()))
 }

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/kinds"
 	"caucus/study/reweigh"
 )
 
@@ -35,13 +33,9 @@ type madePool struct {
 // the plain pool of its study is refused: it was meant to be weighted. A
 // simulated release, which protects nobody, is for simulations only.
 func poolSource(release string, pool *dataset.Table, simulation bool) (*study.WeightSource, error) {
-	r, err := readRelease(release)
+	r, p, err := usableRelease(release)
 	if err != nil {
 		return nil, err
-	}
-	p, err := kinds.Usable(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", release, err)
 	}
 	if p.Simulated && !simulation {
 		return nil, fmt.Errorf("%s is simulated: it protects nobody, so its weights cost more than it says: give the release of a study between daemons", release)
@@ -54,19 +48,6 @@ func poolSource(release string, pool *dataset.Table, simulation bool) (*study.We
 		return nil, fmt.Errorf("%s: %w", release, err)
 	}
 	return source, nil
-}
-
-// create writes a new file.
-func create(name string, write func(io.Writer) error) error {
-	file, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	if err := write(file); err != nil {
-		file.Close()
-		return err
-	}
-	return file.Close()
 }
 
 func newPoolMake(c *console) *cobra.Command {
@@ -101,11 +82,7 @@ margins tell; see caucus simulate classify --pool.`,
 				}
 				margins = auxdata.Uniforms(s)
 			} else {
-				r, err := readRelease(release)
-				if err != nil {
-					return err
-				}
-				p, err := kinds.Usable(r)
+				r, p, err := usableRelease(release)
 				if err != nil {
 					return err
 				}
@@ -118,11 +95,11 @@ margins tell; see caucus simulate classify --pool.`,
 			if err != nil {
 				return err
 			}
-			if err := create(out, table.WriteCSV); err != nil {
+			if err := c.write(out, table.WriteCSV); err != nil {
 				return err
 			}
 			return c.print(doc, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "wrote %d rows to %s, drawn from %s\n", rows, out, doc.From)
+				_, err := fmt.Fprintf(w, "wrote %s to %s, drawn from %s\n", counted(rows, "rows"), out, doc.From)
 				return err
 			})
 		},
@@ -131,6 +108,7 @@ margins tell; see caucus simulate classify --pool.`,
 	f.StringVar(&schema, "schema", "", "schema to draw from")
 	f.StringVar(&release, "release", "", "reweigh release whose feature means to draw from")
 	f.StringVar(&out, "out", "", "CSV file to write")
+	writes(f, "out", ".csv")
 	f.IntVar(&rows, "rows", 5000, "number of rows")
 	f.Uint64Var(&seed, "seed", 1, "seed; the same gives the same pool")
 	return cmd
@@ -168,7 +146,7 @@ that a pool has; they cannot make rows that it lacks.`,
 				doc.Warnings = append(doc.Warnings, r.String())
 			}
 			return c.print(doc, func(w io.Writer) error {
-				fmt.Fprintf(w, "%d rows, %d of them distinct; %d features\n", doc.Rows, doc.Distinct, doc.Features)
+				fmt.Fprintf(w, "%s, %d of them distinct; %s\n", counted(doc.Rows, "rows"), doc.Distinct, counted(doc.Features, "features"))
 				for _, g := range doc.Gaps {
 					fmt.Fprintf(w, "gap: %s\n", g)
 				}
@@ -208,7 +186,7 @@ from (printed here), so that its release states what both cost together.`,
 				return err
 			}
 			weighted := q.weighed.Weighted
-			if err := create(out, func(w io.Writer) error { return auxdata.WriteWeighted(w, q.table, q.weight) }); err != nil {
+			if err := c.write(out, func(w io.Writer) error { return auxdata.WriteWeighted(w, q.table, q.weight) }); err != nil {
 				return err
 			}
 			source, err := reweigh.SourceOf(q.document)
@@ -217,7 +195,7 @@ from (printed here), so that its release states what both cost together.`,
 			}
 			doc := madePool{Out: out, Rows: q.table.Rows(), From: q.pool, Digest: &weighted.Digest, EffectiveRows: weighted.EffectiveRows(), Weights: source}
 			return c.print(doc, func(w io.Writer) error {
-				fmt.Fprintf(w, "wrote %d rows to %s\n", doc.Rows, out)
+				fmt.Fprintf(w, "wrote %s to %s\n", counted(doc.Rows, "rows"), out)
 				printWeights(w, q.document)
 				printTotals(w, q.document.Totals)
 				_, err := fmt.Fprintf(w, "study create takes the file with pool_release: %s, or with\nweights: {plan: %s, unit: %s, epsilon: %g, delta: %g, per_party: %d}\n",
@@ -232,5 +210,6 @@ from (printed here), so that its release states what both cost together.`,
 	q.how.flags(f)
 	f.StringVar(&q.schema, "schema", "", "schema of the pool file, where it is written differently from the study's")
 	f.StringVar(&out, "out", "", "CSV file to write")
+	writes(f, "out", ".csv")
 	return cmd
 }

@@ -7,8 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/study/classifier"
-	"caucus/study/kinds"
 )
+
+// simulatedNote warns whoever uses a simulated release.
+const simulatedNote = "note: this release was simulated: its noise protected nobody"
 
 // prediction is the JSON document of predict.
 type prediction struct {
@@ -16,12 +18,16 @@ type prediction struct {
 	Rows    int            `json:"rows"`
 	Classes []string       `json:"classes"`
 	Counts  map[string]int `json:"counts"`
+	// Simulated: the release's noise protected nobody.
+	Simulated bool `json:"simulated"`
 	// Output says what Values are: see classifier.Output.
 	Output classifier.Output `json:"output"`
 	Labels []string          `json:"labels"`
 	// Values has a row for each record, with a number for each class.
-	Values  [][]float64 `json:"values"`
-	Correct *float64    `json:"accuracy,omitempty"`
+	Values [][]float64 `json:"values"`
+	// Kept are the columns of the records that --id and --keep name, as texts.
+	Kept    map[string][]string `json:"kept,omitempty"`
+	Correct *float64            `json:"accuracy,omitempty"`
 }
 
 func newPredict(c *console) *cobra.Command {
@@ -50,29 +56,26 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 			if keep && len(ids) > 0 {
 				return usagef("--keep keeps every column: leave out --id")
 			}
-			r, err := readRelease(release)
+			r, p, err := usableRelease(release)
 			if err != nil {
 				return err
-			}
-			p, err := kinds.Usable(r)
-			if err != nil {
-				return err
-			}
-			if p.Simulated {
-				c.note("note: this release was simulated: its noise protected nobody")
-			}
-			if calibration != "" {
-				if r, err = recalibrated(c, r, calibration); err != nil {
-					return err
-				}
 			}
 			format, err := formatOf(schema)
 			if err != nil {
 				return err
 			}
+			how.keep = ids
 			table, err := how.table(c, data, p.Schema, format)
 			if err != nil {
 				return err
+			}
+			if p.Simulated {
+				c.note(simulatedNote)
+			}
+			if calibration != "" {
+				if r, err = recalibrated(c, r, calibration); err != nil {
+					return err
+				}
 			}
 			records, remarks, err := p.Schema.Encode(table)
 			if err != nil {
@@ -85,7 +88,7 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 			if err != nil {
 				return err
 			}
-			doc := prediction{Release: release, Rows: len(labels), Classes: p.Schema.Classes(), Counts: map[string]int{}}
+			doc := prediction{Release: release, Rows: len(labels), Simulated: p.Simulated, Classes: p.Schema.Classes(), Counts: map[string]int{}}
 			if of, ok := classifier.Of(r.Result); ok {
 				doc.Output = of.Output
 			}
@@ -109,8 +112,9 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 			if err != nil {
 				return usageError{err}
 			}
+			doc.Kept = answer.columns()
 			if out != "" && out != "-" {
-				if err := answer.file(out); err != nil {
+				if err := answer.file(c, out); err != nil {
 					return err
 				}
 			}
@@ -132,6 +136,7 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 	how.flags(f)
 	f.StringVar(&schema, "schema", "", "schema of that file, where it has no header or another delimiter")
 	f.StringVar(&out, "out", "-", "file for the predictions, CSV or, where it ends in .parquet, Parquet; - is stdout")
+	writes(f, "out", ".csv", ".parquet")
 	f.StringArrayVar(&ids, "id", nil, "column of the records to keep beside the predictions; may be repeated")
 	f.BoolVar(&keep, "keep", false, "keep all columns of the records")
 	return cmd

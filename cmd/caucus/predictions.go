@@ -2,10 +2,8 @@ package main
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,13 +21,11 @@ type predictions struct {
 	of    prediction
 }
 
-// table puts what is kept of the records beside the predictions.
+// table puts what is kept of the records, all of it columns that they have, beside the
+// predictions.
 func (p prediction) table(records *dataset.Table, keep []string) (predictions, error) {
 	t := predictions{names: []string{"row"}, of: p}
 	for _, name := range keep {
-		if !records.Has(name) {
-			return t, fmt.Errorf("--id %s: the file has no such column; it has %s", name, strings.Join(records.Columns(), ", "))
-		}
 		column := make([]string, records.Rows())
 		for i := range column {
 			column[i], _ = records.Cell(i, name)
@@ -48,17 +44,24 @@ func (p prediction) table(records *dataset.Table, keep []string) (predictions, e
 	return t, nil
 }
 
+// columns are those kept, by name; nil where there is none.
+func (t predictions) columns() map[string][]string {
+	var all map[string][]string
+	for i, column := range t.kept {
+		if all == nil {
+			all = map[string][]string{}
+		}
+		all[t.names[i+1]] = column
+	}
+	return all
+}
+
 // file writes Parquet or CSV, as the name's ending says.
-func (t predictions) file(name string) error {
-	file, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	write := t.csv
+func (t predictions) file(c *console, name string) error {
 	if strings.EqualFold(filepath.Ext(name), ".parquet") {
-		write = t.parquet
+		return c.write(name, t.parquet)
 	}
-	return errors.Join(write(file), file.Close())
+	return c.write(name, t.csv)
 }
 
 func (t predictions) csv(w io.Writer) error {

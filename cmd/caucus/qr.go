@@ -76,6 +76,7 @@ standard input. Invitations and join tokens are secrets, and are not shown so.`,
 	}
 	cmd.Flags().BoolVar(&plain, "text", false, "print the text that a scanner would read instead")
 	cmd.Flags().StringVar(&out, "out", "", "write a picture (PNG) to this new file instead")
+	writes(cmd.Flags(), "out", ".png")
 	return cmd
 }
 

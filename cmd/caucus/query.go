@@ -11,7 +11,6 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/kinds"
 	"caucus/study/reweigh"
 )
 
@@ -154,10 +153,7 @@ func (q *weighing) load(c *console) error {
 		return err
 	}
 	if q.release != "" {
-		if q.document, err = readRelease(q.release); err != nil {
-			return err
-		}
-		if q.plan, err = kinds.Usable(q.document); err != nil {
+		if q.document, q.plan, err = usableRelease(q.release); err != nil {
 			return err
 		}
 	}

@@ -3,13 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
 	"caucus/aggregation/ratio"
-	"caucus/study/kinds"
 	studyratio "caucus/study/ratio"
 )
 
@@ -62,11 +60,7 @@ compared with the estimate afterwards.`,
 			if release == "" || data == "" {
 				return usagef("ratio needs --release FILE and --data FILE")
 			}
-			r, err := readRelease(release)
-			if err != nil {
-				return err
-			}
-			p, err := kinds.Usable(r)
+			r, p, err := usableRelease(release)
 			if err != nil {
 				return err
 			}
@@ -116,8 +110,8 @@ compared with the estimate afterwards.`,
 				doc.Error = &off
 			}
 			if plot != "" {
-				if err := os.WriteFile(plot, []byte(ratioPlot(doc)), 0o644); err != nil {
-					return fmt.Errorf("write plot: %w", err)
+				if err := c.writeText(plot, []byte(ratioPlot(doc))); err != nil {
+					return err
 				}
 				c.note("wrote %s", plot)
 			}
@@ -130,6 +124,7 @@ compared with the estimate afterwards.`,
 	how.flags(f)
 	f.StringVar(&schema, "schema", "", "schema of that file, where it has no header or another delimiter")
 	f.StringVar(&plot, "plot", "", "write a plot of the shares and their intervals to this SVG file")
+	writes(f, "plot", ".svg")
 	return cmd
 }
 
@@ -141,7 +136,7 @@ func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) error {
 	if err := t.render(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%d records. Low to high are 95 %% intervals, privacy noise included; the last column is the class's share in the study's sets.\n%s\n%s\n", d.Rows, d.Assumption, d.Together)
+	fmt.Fprintf(w, "\n%s. Low to high are 95 %% intervals, privacy noise included; the last column is the class's share in the study's sets.\n%s\n%s\n", counted(d.Rows, "records"), d.Assumption, d.Together)
 	if d.Fit.Tested && !d.Drift {
 		fmt.Fprintf(w, "The file fits it: statistic %.2f, above %.2f would be doubtful.\n", d.Fit.Statistic, d.Fit.Threshold)
 	}

@@ -146,7 +146,7 @@ func TestRatioByDaemons(t *testing.T) {
 		t.Fatalf("release %+v", r)
 	}
 	release, plot := filepath.Join(n.dir, "release.json"), filepath.Join(n.dir, "plot.svg")
-	n.check(writeRelease(release, &r))
+	n.check((&console{}).writeRelease(release, &r))
 	var out, errs bytes.Buffer
 	code := Main(context.Background(), []string{"ratio", "--release", release, "--data", filepath.Join(n.dir, "hospital-a.csv"), "--plot", plot, "--json"}, &out, &errs)
 	if result.Model == nil { // the hospitals' shares happen to be alike

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -19,6 +20,9 @@ type reading struct {
 	mapping string
 	written files.Written
 	decimal string
+	// keep are columns that --id names: a file without one of them is refused before
+	// anything else is said of it.
+	keep []string
 }
 
 // flags are those of every command that reads a file of records.
@@ -82,6 +86,11 @@ func (r *reading) mapped(c *console, name string, s dataset.Schema, m mapping.Ma
 	lines, bound, err := m.ReadAll(rows, s)
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range r.keep {
+		if !lines.Table.Has(name) {
+			return nil, usagef("--id %s: the file has no such column; it has %s", name, strings.Join(lines.Table.Columns(), ", "))
+		}
 	}
 	for _, note := range bound.Notes {
 		c.note("note: %s", note)

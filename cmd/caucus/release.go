@@ -7,6 +7,7 @@ import (
 
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // readSigned reads a release file with its signature, unchecked.
@@ -28,24 +29,40 @@ func readRelease(name string) (study.Release, error) {
 	return r.Release, err
 }
 
+// usableRelease reads a release file to use what it holds, and holds that against the
+// plan in it.
+func usableRelease(name string) (study.Release, study.Plan, error) {
+	r, err := readRelease(name)
+	if err != nil {
+		return r, study.Plan{}, err
+	}
+	p, err := kinds.Usable(r)
+	if err != nil {
+		return r, p, unusable(name, err)
+	}
+	return r, p, nil
+}
+
+// unusable says what to do about a release file that does not hold what its plan says.
+func unusable(name string, err error) error {
+	return fmt.Errorf("%s cannot be used: it was damaged or changed, or another version of caucus wrote it: fetch it again with caucus study result STUDY --out FILE (%v)", name, err)
+}
+
 // writeSigned writes a release file: all that caucus verify needs beside the
 // pool.
-func writeSigned(name string, r protocol.SignedRelease) error {
+func (c *console) writeSigned(name string, r protocol.SignedRelease) error {
 	b, err := json.MarshalIndent(r, "", " ")
-	if err == nil {
-		err = os.WriteFile(name, append(b, '\n'), 0o644)
-	}
 	if err != nil {
 		return fmt.Errorf("write release: %w", err)
 	}
-	return nil
+	return c.writeText(name, append(b, '\n'))
 }
 
 // writeRelease writes a simulated release, which nobody signs.
-func writeRelease(name string, r *study.Release) error {
+func (c *console) writeRelease(name string, r *study.Release) error {
 	document, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("write release: %w", err)
 	}
-	return writeSigned(name, protocol.SignedRelease{Document: document})
+	return c.writeSigned(name, protocol.SignedRelease{Document: document})
 }

@@ -21,8 +21,10 @@ type shownRelease struct {
 	Guarantee string `json:"guarantee"`
 	// ByRemoval is the ε that the same noise has where a unit is taken away instead of
 	// replaced; absent where that is not proved.
-	ByRemoval  *float64                `json:"epsilon_add_or_remove,omitempty"`
-	Parties    int                     `json:"parties"`
+	ByRemoval *float64 `json:"epsilon_add_or_remove,omitempty"`
+	Parties   int      `json:"parties"`
+	// Simulated: its noise protected nobody.
+	Simulated  bool                    `json:"simulated"`
 	Missing    []study.PartyID         `json:"missing,omitempty"`
 	Output     classifier.Output       `json:"output,omitempty"`
 	Calibrated *classifier.Calibration `json:"calibration,omitempty"`
@@ -53,11 +55,7 @@ of sampling, and stand only where their coverage was measured (docs/coefficients
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := readRelease(args[0])
-			if err != nil {
-				return err
-			}
-			p, err := kinds.Usable(r)
+			r, p, err := usableRelease(args[0])
 			if err != nil {
 				return err
 			}
@@ -67,7 +65,7 @@ of sampling, and stand only where their coverage was measured (docs/coefficients
 			}
 			doc := shownRelease{
 				Release: args[0], Study: p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Answer: report.Answer, Guarantee: guaranteeOf(p),
-				Parties: r.Parties, Missing: r.Missing, Warnings: r.Result.Warnings,
+				Parties: r.Parties, Simulated: p.Simulated, Missing: r.Missing, Warnings: r.Result.Warnings,
 			}
 			if epsilon, ok := kinds.UnderRemoval(p, r.Costs); ok {
 				doc.ByRemoval = &epsilon
@@ -82,6 +80,9 @@ of sampling, and stand only where their coverage was measured (docs/coefficients
 			}
 			for _, m := range r.Result.Warnings {
 				c.note("warning: %s", m)
+			}
+			if p.Simulated {
+				c.note(simulatedNote)
 			}
 			return c.print(doc, func(w io.Writer) error { return describeRelease(w, r) })
 		},

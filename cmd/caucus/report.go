@@ -251,16 +251,12 @@ func (p releasePage) write(w io.Writer) error {
 	return t.ExecuteTemplate(plainWriter{w}, "release", p)
 }
 
-// file writes the page to a file; - is out.
-func (p releasePage) file(name string, out io.Writer) error {
+// file writes the page to a file; - is stdout.
+func (p releasePage) file(c *console, name string) error {
 	if name == "-" {
-		return p.write(out)
+		return p.write(c.out)
 	}
-	file, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(p.write(file), file.Close())
+	return c.write(name, p.write)
 }
 
 // reportSimulated writes the page of a simulation's release beside what it measured,
@@ -280,7 +276,7 @@ func (c *console) reportSimulated(name string, r *study.Release, measured *study
 		page.Answer = measuredWords(measured)
 	}
 	page.Command = "caucus " + strings.Join(os.Args[min(1, len(os.Args)):], " ")
-	if err := page.file(name, c.out); err != nil {
+	if err := page.file(c, name); err != nil {
 		return err
 	}
 	c.note("wrote %s", name)

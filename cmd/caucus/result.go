@@ -39,7 +39,7 @@ func describeRelease(w io.Writer, r study.Release) error {
 		line("simulated", "its noise protected nobody")
 	}
 	if c, ok := classifier.Of(r.Result); ok {
-		line("classifier", "%d classes, %d features, λ = %.3g", len(c.Classes), len(c.Weights), c.Lambda)
+		line("classifier", "%s, %s, λ = %.3g", counted(len(c.Classes), "classes"), counted(len(c.Weights), "features"), c.Lambda)
 		line("", "its numbers are %s", c.Output.Words())
 		if of := c.Calibration; of != nil {
 			line("", "the fit's scores were multiplied by %.3f (95 %% interval %.3f to %.3f) to make them so", of.Slope, of.Low, of.High)

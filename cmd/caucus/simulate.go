@@ -73,7 +73,7 @@ Without --train or --dataset it uses generated hospital data.`,
 		Example: `  caucus simulate classify --dataset adult --parties 12 --out release.json
   caucus simulate classify --parties 200 --unit party`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return refused(cmd, s.run(cmd, c)) },
 	}
 	s.flags(cmd)
 	f := cmd.Flags()
@@ -98,7 +98,9 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits, learners and simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first repeat's release here, for caucus predict")
+	writes(f, "out", ".json")
 	f.StringVar(&s.report, "report", "", reportFlagHelp)
+	writes(f, "report", ".html", ".htm")
 	return cmd
 }
 
@@ -217,7 +219,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	}
 	s.voters.warn(c)
 	if s.out != "" {
-		if err := writeRelease(s.out, summary.Release); err != nil {
+		if err := c.writeRelease(s.out, summary.Release); err != nil {
 			return err
 		}
 		c.note("wrote %s; use it with: caucus predict --release %s --data FILE", s.out, s.out)
@@ -232,8 +234,8 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 func printClassify(w io.Writer, s classifySummary) error {
 	a := s.Accuracy
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by the %s\n", s.Study, s.Mechanism, s.Unit, s.Noise)
-	fmt.Fprintf(w, "ε = %g, δ = %g; %d parties with %d shard(s) each; pool of %d rows, %d features, %d classes\n",
-		s.Epsilon, s.Delta, s.Parties, s.Shards, s.PoolRows, s.Features, s.Classes)
+	fmt.Fprintf(w, "ε = %g, δ = %g; %s with %s each; pool of %s, %s, %s\n",
+		s.Epsilon, s.Delta, counted(s.Parties, "parties"), counted(s.Shards, "shards"), counted(s.PoolRows, "rows"), counted(s.Features, "features"), counted(s.Classes, "classes"))
 	fmt.Fprintf(w, "map: %s\n", s.Map)
 	if words := dataset.KeptWords(s.Kept); words != "" {
 		fmt.Fprintf(w, "  %s\n", words)
@@ -244,7 +246,7 @@ func printClassify(w io.Writer, s classifySummary) error {
 		value float64
 		about string
 	}{
-		{"released", a.Released, fmt.Sprintf("± %.4f over %d repeat(s); λ = %.3g", a.ReleasedSD, s.Repeats, s.Lambda)},
+		{"released", a.Released, fmt.Sprintf("± %.4f over %s; λ = %.3g", a.ReleasedSD, counted(s.Repeats, "repeats"), s.Lambda)},
 		{"unperturbed", a.Unperturbed, "the same without noise"},
 		{"pooled", a.Pooled, "if all records could be pooled"},
 		{"one party alone", a.LocalMean, "mean over parties"},

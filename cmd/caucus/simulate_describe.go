@@ -76,7 +76,7 @@ Without --train or --dataset it uses generated hospital data.`,
   caucus simulate describe --dataset adult --parties 12 --count --where 'age >= 65 and sex == Female'
   caucus simulate describe --dataset adult --records 30000 --parties 12 --repeats 500`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return refused(cmd, s.run(cmd, c)) },
 	}
 	s.flags(cmd)
 	for _, unused := range []string{"test", "hold-out", "pool", "pool-where", "pool-mapping"} {
@@ -95,7 +95,9 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.parties, "parties", 0, "number of virtual parties; default: the party column's, else 10")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of the deal and of simulated noise")
 	f.StringVar(&s.out, "out", "", "write the release here")
+	writes(f, "out", ".json")
 	f.StringVar(&s.report, "report", "", reportFlagHelp)
+	writes(f, "report", ".html", ".htm")
 	return cmd
 }
 
@@ -179,7 +181,7 @@ func (s *simulateDescribe) run(cmd *cobra.Command, c *console) error {
 		}
 	}
 	if s.out != "" {
-		if err := writeRelease(s.out, &release); err != nil {
+		if err := c.writeRelease(s.out, &release); err != nil {
 			return err
 		}
 		c.note("wrote %s", s.out)
@@ -247,8 +249,8 @@ func printDescribe(w io.Writer, d describeSummary) error {
 	if d.Where != "" {
 		fmt.Fprintf(w, "of the records for which %s\n", d.Where)
 	}
-	fmt.Fprintf(w, "%d records of %d parties, %d columns; noise of standard deviation %.3g on each count, %.2g as a share\n",
-		d.Released.Records, d.Parties, len(d.Released.Columns), d.Released.NoiseSD, d.Released.ShareSD)
+	fmt.Fprintf(w, "%s of %s, %s; noise of standard deviation %.3g on each count, %.2g as a share\n",
+		counted(int(d.Released.Records), "records"), counted(d.Parties, "parties"), counted(len(d.Released.Columns), "columns"), d.Released.NoiseSD, d.Released.ShareSD)
 	for _, line := range strings.Split(d.Forecast, "\n") {
 		fmt.Fprintf(w, "forecast: %s\n", line)
 	}

@@ -51,7 +51,7 @@ test records. Without --train or --dataset it uses generated hospital data.`,
   caucus simulate classify --dataset adult --parties 12 --out release.json
   caucus simulate evaluate --dataset adult --parties 12 --model release.json --report judged.html`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return refused(cmd, s.run(cmd, c)) },
 	}
 	s.flags(cmd)
 	f := cmd.Flags()
@@ -73,7 +73,9 @@ test records. Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.repeats, "repeats", 1, "how often noise, and records with replacement, are drawn")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of the deal and of simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first release here")
+	writes(f, "out", ".json")
 	f.StringVar(&s.report, "report", "", reportFlagHelp)
+	writes(f, "report", ".html", ".htm")
 	return cmd
 }
 
@@ -146,7 +148,7 @@ func (s *simulateEvaluate) run(cmd *cobra.Command, c *console) error {
 		c.warnDelta(found.Delta, found.Parties)
 	}
 	if s.out != "" {
-		if err := writeRelease(s.out, found.Release); err != nil {
+		if err := c.writeRelease(s.out, found.Release); err != nil {
 			return err
 		}
 		c.note("wrote %s", s.out)
@@ -160,7 +162,8 @@ func (s *simulateEvaluate) run(cmd *cobra.Command, c *console) error {
 
 func printEvaluate(w io.Writer, d evaluateSummary) error {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by the %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise, d.Epsilon, d.Delta)
-	fmt.Fprintf(w, "%d records of %d parties in %d bins; noise of standard deviation %.3g on each count\nforecast: %s\n\n", d.Records, d.Parties, d.Bins, d.Released.NoiseSD, d.Forecast)
+	fmt.Fprintf(w, "%s of %s in %s; noise of standard deviation %.3g on each count\nforecast: %s\n\n",
+		counted(d.Records, "records"), counted(d.Parties, "parties"), counted(d.Bins, "bins"), d.Released.NoiseSD, d.Forecast)
 	head := []string{"class", "records", "number", "true", "released", "95 % interval"}
 	if d.Repeats > 1 {
 		head = append(head, "mean error", "bias", "± noise", "known", "covered", "anew")

@@ -56,7 +56,7 @@ Without --train or --dataset it uses generated hospital data.`,
   caucus simulate labels --dataset cifar10-airplane-horse --epsilon 0.5 --mechanism rr --loss barrier-hinge --risk auc
   caucus simulate labels --train animals.csv --schema animals.yaml --pictures 32x32x3 --epsilon 0.5`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return refused(cmd, s.run(cmd, c)) },
 	}
 	s.flags(cmd)
 	f := cmd.Flags()
@@ -77,7 +77,9 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits, maps and simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first repeat's release here, for caucus predict")
+	writes(f, "out", ".json")
 	f.StringVar(&s.report, "report", "", reportFlagHelp)
+	writes(f, "report", ".html", ".htm")
 	return cmd
 }
 
@@ -172,7 +174,7 @@ func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 		return err
 	}
 	if s.out != "" {
-		if err := writeRelease(s.out, summary.Release); err != nil {
+		if err := c.writeRelease(s.out, summary.Release); err != nil {
 			return err
 		}
 		c.note("wrote %s; use it with: caucus predict --release %s --data FILE", s.out, s.out)
@@ -186,8 +188,8 @@ func (s *simulateLabels) run(cmd *cobra.Command, c *console) error {
 
 func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	fmt.Fprintf(w, "%s, mechanism %s at ε = %g a label: kept with probability %.4f\n", s.Study, s.Mechanism, s.Epsilon, s.Keep)
-	fmt.Fprintf(w, "%d records of %d parties, %d features, %d classes; loss %s, risk %s, correction %s, λ = %.3g\n\n",
-		s.Records, s.Parties, s.Features, s.Classes, s.Loss, s.Risk, s.Correction, s.Lambda)
+	fmt.Fprintf(w, "%s of %s, %s, %s; loss %s, risk %s, correction %s, λ = %.3g\n\n",
+		counted(s.Records, "records"), counted(s.Parties, "parties"), counted(s.Features, "features"), counted(s.Classes, "classes"), s.Loss, s.Risk, s.Correction, s.Lambda)
 	t := newTable(w, "on test records", "released", "±", "with true labels")
 	row := func(name string, got, sd, clear float64) {
 		t.add(name, fmt.Sprintf("%.4f", got), fmt.Sprintf("%.4f", sd), fmt.Sprintf("%.4f", clear))
@@ -202,9 +204,9 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	}
 	fmt.Fprintf(w, "its numbers are %s\n", s.Output.Words())
 	if of := s.Probabilities; of != nil {
-		fmt.Fprintf(w, "probabilities in %d of %d repeats: slope %.3f ± %.3f, Brier %.4f; the slope's 95 %% interval held what the test records say in %d\n", of.Repeats, s.Repeats, of.Slope.Released, of.Slope.ReleasedSD, of.Brier.Released, of.Held)
+		fmt.Fprintf(w, "probabilities in %d of %s: slope %.3f ± %.3f, Brier %.4f; the slope's 95 %% interval held what the test records say in %d\n", of.Repeats, counted(s.Repeats, "repeats"), of.Slope.Released, of.Slope.ReleasedSD, of.Brier.Released, of.Held)
 	}
-	fmt.Fprintf(w, "largest class alone: accuracy %.4f; ± over %d repeat(s)\n\nclass shares of the records\n", s.MajorityClass, s.Repeats)
+	fmt.Fprintf(w, "largest class alone: accuracy %.4f; ± over %s\n\nclass shares of the records\n", s.MajorityClass, counted(s.Repeats, "repeats"))
 	shares := newTable(w, "class", "true", "estimated", "±")
 	for k, name := range classes {
 		shares.add(name, fmt.Sprintf("%.4f", s.TrueShares[k]), fmt.Sprintf("%.4f", s.Shares.Share[k]), fmt.Sprintf("%.4f", s.Shares.Error[k]))

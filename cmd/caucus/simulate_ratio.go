@@ -53,7 +53,7 @@ Without --train or --dataset it uses generated hospital data.`,
   caucus simulate ratio --records 30000 --features noisy-embedding --fourier 100 --sets 4 --set-size 5000 --made 0.8
   caucus simulate ratio --dataset adult --sets 4 --set-size 600 --skew 0.9 --features clear --fourier 0 --target-shares "0.9,0.1;0.1,0.9" --target-size 600`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return refused(cmd, s.run(cmd, c)) },
 	}
 	s.flags(cmd)
 	cmd.Flags().MarkHidden("party-column")
@@ -81,7 +81,9 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.repeats, "repeats", 1, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits, maps and simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first repeat's release here, for caucus ratio")
+	writes(f, "out", ".json")
 	f.StringVar(&s.report, "report", "", reportFlagHelp)
+	writes(f, "report", ".html", ".htm")
 	return cmd
 }
 
@@ -158,7 +160,7 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 		return err
 	}
 	if s.out != "" {
-		if err := writeRelease(s.out, summary.Release); err != nil {
+		if err := c.writeRelease(s.out, summary.Release); err != nil {
 			return err
 		}
 		c.note("wrote %s; use it with: caucus ratio --release %s --data FILE", s.out, s.out)
@@ -176,12 +178,13 @@ func printRatio(w io.Writer, s ratioSummary) error {
 		fmt.Fprintf(w, ", %s %s", k, s.Parameters[k])
 	}
 	fmt.Fprintf(w, "), unit %s, ε = %g, δ = %g\n", s.Unit, s.Epsilon, s.Delta)
-	sets := fmt.Sprintf("%d sets", s.Sets)
+	sets := counted(s.Sets, "sets")
 	if s.Made > 0 {
-		sets = fmt.Sprintf("%d parties, each making a set a class", s.Sets)
+		sets = counted(s.Sets, "parties") + ", each making a set a class"
 	}
 	fmt.Fprintf(w, "%s of about %.0f records, %d classes, features: %s, estimator %s, width %.3g\n\n", sets, s.SetSize, s.Classes, s.Features, s.Estimator, s.Width)
-	fmt.Fprintf(w, "mean L1 distance to the true shares of %d test sets of %d records, %d repeat(s)\n", s.Targets*max(1, len(s.ByShare)), s.TargetSize, s.Repeats)
+	fmt.Fprintf(w, "mean L1 distance to the true shares of %s of %s, %s\n",
+		counted(s.Targets*max(1, len(s.ByShare)), "test sets"), counted(s.TargetSize, "records"), counted(s.Repeats, "repeats"))
 	line := func(name string, l simulate.RatioL1) {
 		fmt.Fprintf(w, "  %-18s released %.4f ± %.4f   unperturbed %.4f   training ratio %.4f\n", name, l.Released, l.ReleasedSD, l.Unperturbed, l.TrainingRatio)
 	}

@@ -50,7 +50,7 @@ Without --train or --dataset it uses generated hospital data.`,
 		Example: `  caucus simulate reweigh --split sex=male --query 'readmitted == "yes"' --epsilon 0.5
   caucus simulate reweigh --dataset adult --split sex=Male --query 'income == ">50K"' --epsilon 0.1 --parties 12`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd, c) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return refused(cmd, s.run(cmd, c)) },
 	}
 	s.flags(cmd)
 	for _, unused := range []string{"test", "hold-out", "pool", "pool-where", "party-column"} {
@@ -75,7 +75,9 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.repeats, "repeats", 10, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits and simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first repeat's files to this folder: release, schema, pool, weighted pool, private records and those held out")
+	writes(f, "out")
 	f.StringVar(&s.report, "report", "", reportFlagHelp)
+	writes(f, "report", ".html", ".htm")
 	return cmd
 }
 
@@ -142,6 +144,11 @@ func (s *simulateReweigh) group(t *dataset.Table) (column, value string, marks [
 
 func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 	start := time.Now()
+	for _, name := range reweighFiles { // before the work, not after it
+		if err := c.notRead(filepath.Join(s.out, name)); s.out != "" && err != nil {
+			return err
+		}
+	}
 	if s.repeats < 1 {
 		return usagef("--repeats %d: give at least 1", s.repeats)
 	}
@@ -212,6 +219,9 @@ func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
 	return c.print(doc, func(w io.Writer) error { return printReweigh(w, doc, s, column+"="+value) })
 }
 
+// reweighFiles are what --out holds.
+var reweighFiles = []string{"release.json", "schema.yaml", "pool.csv", "weighted.csv", "private.csv", "test.csv"}
+
 // writeFiles writes the first repeat's files, for caucus query and for a study on
 // the weighted pool.
 func (s *simulateReweigh) writeFiles(c *console, schema dataset.Schema, t *dataset.Table, summary simulate.ReweighSummary) error {
@@ -227,7 +237,7 @@ func (s *simulateReweigh) writeFiles(c *console, schema dataset.Schema, t *datas
 	if err != nil {
 		return err
 	}
-	if err := writeRelease(filepath.Join(s.out, "release.json"), summary.Release); err != nil {
+	if err := c.writeRelease(filepath.Join(s.out, "release.json"), summary.Release); err != nil {
 		return err
 	}
 	for name, write := range map[string]func(io.Writer) error{
@@ -239,7 +249,7 @@ func (s *simulateReweigh) writeFiles(c *console, schema dataset.Schema, t *datas
 		"private.csv": t.Select(summary.PrivateRecords).WriteCSV,
 		"test.csv":    t.Select(summary.TestRecords).WriteCSV,
 	} {
-		if err := create(filepath.Join(s.out, name), write); err != nil {
+		if err := c.write(filepath.Join(s.out, name), write); err != nil {
 			return err
 		}
 	}
@@ -249,8 +259,8 @@ func (s *simulateReweigh) writeFiles(c *console, schema dataset.Schema, t *datas
 
 func printReweigh(w io.Writer, d reweighSummary, s *simulateReweigh, split string) error {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by the %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise, d.Epsilon, d.Delta)
-	fmt.Fprintf(w, "%d private records (mostly %s) of %d parties; pool of %d rows (mostly the others); %d features\n\n",
-		d.PrivateRows, split, d.Parties, d.PoolRows, d.Features)
+	fmt.Fprintf(w, "%s (mostly %s) of %s; pool of %s (mostly the others); %s\n\n",
+		counted(d.PrivateRows, "private records"), split, counted(d.Parties, "parties"), counted(d.PoolRows, "rows"), counted(d.Features, "features"))
 	fmt.Fprintf(w, "share of %s\n", s.query)
 	for _, r := range []struct {
 		name        string
@@ -269,8 +279,8 @@ func printReweigh(w io.Writer, d reweighSummary, s *simulateReweigh, split strin
 	} else {
 		fmt.Fprintf(w, "  %.0f %% of the answers have a 95 %% interval, %.4f wide on average; %.0f %% of these hold the truth; R² %.2f\n", 100*d.Intervals, d.Width, 100*d.Coverage, d.R2)
 	}
-	fmt.Fprintf(w, "\nover %d repeat(s); the pool counts as %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
-		d.Repeats, d.EffectiveRows, d.UploadBytes, d.Seconds)
+	fmt.Fprintf(w, "\nover %s; the pool counts as %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
+		counted(d.Repeats, "repeats"), d.EffectiveRows, d.UploadBytes, d.Seconds)
 	printWeights(w, *d.Release)
 	printTotals(w, d.Totals)
 	for _, m := range d.Warnings {

@@ -150,7 +150,7 @@ func (s *source) tables(c *console) (schema dataset.Schema, train, test *dataset
 		if s.dataDir == "" {
 			return schema, nil, nil, usagef("say where the data sets are: --data-dir DIR or CAUCUS_DATA; %s comes from %s", known.Name, known.Source)
 		}
-		dir := os.DirFS(s.dataDir)
+		dir := c.folder(s.dataDir)
 		if train, err = known.Load(dir, "train"); err != nil {
 			return schema, nil, nil, err
 		}

@@ -256,7 +256,7 @@ read it; caucus verify checks all of it.`,
 				o.note("missing: %v", r.Release.Missing)
 			}
 			if out != "" {
-				if err := writeSigned(out, r); err != nil {
+				if err := o.writeSigned(out, r); err != nil {
 					return err
 				}
 				o.note("wrote %s; check it with: caucus verify %s --pool POOL", out, out)
@@ -267,5 +267,6 @@ read it; caucus verify checks all of it.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write the signed release to this file")
+	writes(cmd.Flags(), "out", ".json")
 	return cmd
 }

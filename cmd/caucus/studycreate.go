@@ -192,7 +192,7 @@ it.`,
 		if s.Name == "" || s.Schema == "" || s.Pool == "" {
 			return usagef("study create needs a name, a schema and a pool: in a study FILE, or by --name, --schema and --pool")
 		}
-		return o.create(cmd.Context(), s, force, dry)
+		return refused(cmd, o.create(cmd.Context(), s, force, dry))
 	}
 	return cmd
 }
@@ -342,8 +342,8 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 			err = printRemoval(w, task)
 		}
 		if err == nil {
-			_, err = fmt.Fprintf(w, "parties    %d, at least %d until %s\npool       %d rows, %d features\nmap        %s\n",
-				doc.Parties, doc.Minimum, doc.Deadline.Format(time.RFC3339), doc.PoolRows, doc.Features, doc.Map)
+			_, err = fmt.Fprintf(w, "parties    %d, at least %d until %s\npool       %s, %s\nmap        %s\n",
+				doc.Parties, doc.Minimum, doc.Deadline.Format(time.RFC3339), counted(doc.PoolRows, "rows"), counted(doc.Features, "features"), doc.Map)
 		}
 		if err == nil && doc.Where != "" {
 			_, err = fmt.Fprintf(w, "about      %s\n", p.About())
@@ -352,7 +352,7 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 			_, err = fmt.Fprintf(w, "           %s\n", words)
 		}
 		if err == nil && doc.Forecast != nil {
-			err = printForecast(w, doc.Forecast)
+			err = printForecast(w, doc.Forecast, "class_shares, or --classes, says them")
 		}
 		if err == nil && made.Narrow != "" {
 			_, err = fmt.Fprintf(w, "           %s\n", made.Narrow)

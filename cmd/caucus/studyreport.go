@@ -45,6 +45,9 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 				return err
 			}
 			p, err := kinds.Usable(r.Release)
+			if err != nil && release != "" {
+				return unusable(release, err)
+			}
 			if err != nil {
 				return err
 			}
@@ -71,7 +74,7 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 			if out == "-" && o.json {
 				return usagef("--out - and --json both want stdout: name a file")
 			}
-			if err := page.file(out, o.out); err != nil {
+			if err := page.file(o.console, out); err != nil {
 				return err
 			}
 			return o.print(doc, func(w io.Writer) error {
@@ -86,6 +89,7 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 	f := cmd.Flags()
 	f.StringVar(&release, "release", "", "a release file, instead of a study of the coordinator")
 	f.StringVar(&out, "out", "report.html", "file to write; - is stdout")
+	writes(f, "out", ".html", ".htm")
 	f.StringVar(&v.pool, "pool", "", "CSV file of the public pool: the page has what verify finds")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal, for verify")
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")

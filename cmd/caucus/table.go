@@ -36,3 +36,17 @@ func (t table) add(cells ...string) {
 }
 
 func (t table) render() error { return t.w.Flush() }
+
+// counted is a number of things, named as many: 2 parties, 1 party.
+func counted(n int, things string) string {
+	if n != 1 {
+		return fmt.Sprintf("%d %s", n, things)
+	}
+	if stem, ok := strings.CutSuffix(things, "ies"); ok {
+		return "1 " + stem + "y"
+	}
+	if stem, ok := strings.CutSuffix(things, "sses"); ok {
+		return "1 " + stem + "ss"
+	}
+	return "1 " + strings.TrimSuffix(things, "s")
+}

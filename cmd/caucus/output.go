@@ -1,0 +1,188 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// outputEndings is the annotation of a flag that names what a command writes; its values
+// are the endings that belong to it, none where any does.
+const outputEndings = "caucus_output_endings"
+
+// writes says that a flag names what the command writes, and which endings belong to it.
+func writes(f *pflag.FlagSet, name string, endings ...string) {
+	if err := f.SetAnnotation(name, outputEndings, endings); err != nil {
+		panic(err) // there is no such flag
+	}
+}
+
+// knownEndings each mean a format to whoever reads the name.
+var knownEndings = []string{
+	".csv", ".tsv", ".gz", ".zst", ".zip", ".xls", ".xlsx", ".parquet", ".json", ".jsonl", ".yaml", ".yml",
+	".html", ".htm", ".svg", ".png", ".jpg", ".jpeg", ".pdf", ".onnx", ".pmml", ".py", ".r", ".sql",
+}
+
+// checkEnding refuses a name that says another format than what is written. An ending
+// that means none, as .bin, is anybody's to choose.
+func checkEnding(flag, name string, endings ...string) error {
+	ending := strings.ToLower(filepath.Ext(name))
+	same := func(e string) bool { return strings.EqualFold(e, ending) }
+	if len(endings) == 0 || slices.ContainsFunc(endings, same) || !slices.Contains(knownEndings, ending) {
+		return nil
+	}
+	return usagef("--%s %s: what is written is no %s file: give a name that ends in %s", flag, name, ending, strings.Join(endings, " or "))
+}
+
+// given is a file's name and who named it: a flag, or "" for an argument.
+type given struct{ flag, name string }
+
+// checkOutputs refuses, before anything is done, to write over what the command reads, to
+// write two things to one file, and a name that says another format. It keeps what the
+// flags and arguments name for write.
+func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
+	var outputs []given
+	endings := map[string][]string{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		all := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			all = list.GetSlice()
+		}
+		of, written := f.Annotations[outputEndings]
+		for _, name := range all {
+			switch {
+			case name == "" || name == "-":
+			case written:
+				outputs, endings[f.Name] = append(outputs, given{f.Name, name}), of
+			default:
+				c.inputs = append(c.inputs, given{f.Name, name})
+			}
+		}
+	})
+	// A study or a source is known by its name, and its file may well be called the same.
+	if !strings.Contains(cmd.Use, "STUDY") && !strings.Contains(cmd.Use, "NAME") {
+		for _, name := range args {
+			c.inputs = append(c.inputs, given{name: name})
+		}
+	}
+	for i, o := range outputs {
+		if err := c.notRead(o.name); err != nil {
+			return err
+		}
+		for _, other := range outputs[:i] {
+			if filepath.Clean(o.name) == filepath.Clean(other.name) || sameFile(o.name, other.name) {
+				return usagef("--%s and --%s both name %s: give each a file of its own", other.flag, o.flag, o.name)
+			}
+		}
+		if err := checkEnding(o.flag, o.name, endings[o.flag]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reads notes a file that the command reads and no flag names.
+func (c *console) reads(name string) { c.inputs = append(c.inputs, given{name: name}) }
+
+// notRead refuses a file that the command reads, by whatever name or link.
+func (c *console) notRead(name string) error {
+	for _, in := range c.inputs {
+		if !sameFile(in.name, name) {
+			continue
+		}
+		if in.flag == "" {
+			return usagef("%s would be written over what this command reads: give another name", name)
+		}
+		return usagef("%s would be written over what --%s names: give another name", name, in.flag)
+	}
+	return nil
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// readFolder is a folder that notes each file which is opened in it.
+type readFolder struct {
+	fs.FS
+	c   *console
+	dir string
+}
+
+// folder opens one whose files the command reads.
+func (c *console) folder(dir string) fs.FS { return readFolder{os.DirFS(dir), c, dir} }
+
+func (r readFolder) Open(name string) (fs.File, error) {
+	r.c.reads(filepath.Join(r.dir, filepath.FromSlash(name)))
+	return r.FS.Open(name)
+}
+
+// write writes a file for a person, whole or not at all: beside it, to the disk, and then
+// in its place. A file that is there already is replaced, as by the same command a moment
+// ago, unless the command reads it.
+func (c *console) write(name string, write func(io.Writer) error) error {
+	if err := c.notRead(name); err != nil {
+		return err
+	}
+	if err := writeWhole(name, write); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// newFileMode is that of a new file, before the person's umask.
+const newFileMode = 0o644
+
+func writeWhole(name string, write func(io.Writer) error) error {
+	place, mode := name, fs.FileMode(newFileMode)
+	there, err := os.OpenFile(name, os.O_WRONLY, 0) // as it stands: it may be one that nobody may write
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		info, err := there.Stat()
+		if err == nil && !info.Mode().IsRegular() { // a pipe or a device has no place to take
+			return errors.Join(write(there), there.Close())
+		}
+		if err = errors.Join(err, there.Close()); err != nil {
+			return err
+		}
+		mode = info.Mode().Perm()
+		if place, err = filepath.EvalSymlinks(name); err != nil {
+			return err
+		}
+	}
+	beside := filepath.Join(filepath.Dir(place), "."+filepath.Base(place)+"-"+rand.Text())
+	file, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(beside) // does nothing after the rename
+	if err = write(file); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(beside, place)
+}
+
+// writeText writes a file of a text.
+func (c *console) writeText(name string, text []byte) error {
+	return c.write(name, func(w io.Writer) error { _, err := w.Write(text); return err })
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// TestWrite: a file is written whole or left as it was, in its place and mode, through a
+// link, and nothing stays beside it.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "a.txt"), filepath.Join(dir, "link.txt")
+	says := func(text string) func(io.Writer) error {
+		return func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
+	}
+	check := func(when, want string, mode os.FileMode) {
+		t.Helper()
+		have, err := os.ReadFile(file)
+		if err != nil || string(have) != want {
+			t.Fatalf("%s: have %q, %v; want %q", when, have, err, want)
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != mode {
+			t.Fatalf("%s: have %v, %v; want mode %v", when, info.Mode(), err, mode)
+		}
+		files, err := os.ReadDir(dir)
+		if err != nil || len(files) > 2 {
+			t.Fatalf("%s: the folder has %v, %v", when, files, err)
+		}
+	}
+	c := &console{}
+	if err := c.write(file, says("first")); err != nil {
+		t.Fatal(err)
+	}
+	made, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("new", "first", made.Mode().Perm())
+	if err := errors.Join(os.Chmod(file, 0o600), os.Symlink("a.txt", link)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.write(link, says("second")); err != nil {
+		t.Fatal(err)
+	}
+	check("through a link", "second", 0o600)
+	broken := errors.New("no more")
+	err = c.write(file, func(w io.Writer) error { return errors.Join(says("half")(w), broken) })
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), file) {
+		t.Errorf("a write that fails: have %v", err)
+	}
+	check("after a write that failed", "second", 0o600)
+	if err := c.write(os.DevNull, says("gone")); err != nil {
+		t.Errorf("a device: %v", err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Fatalf("the device was replaced: %v, %v", info.Mode(), err)
+	}
+
+	c.reads(link)
+	var usage usageError
+	if err := c.write(file, says("third")); !errors.As(err, &usage) {
+		t.Errorf("over what is read: have %v, want a usage error", err)
+	}
+	check("after it was refused", "second", 0o600)
+}
+
+// TestFolderNotesWhatIsRead: what a command opens in a folder it does not write over.
+func TestFolderNotesWhatIsRead(t *testing.T) {
+	dir := t.TempDir()
+	read, other := filepath.Join(dir, "read.csv"), filepath.Join(dir, "other.csv")
+	if err := errors.Join(os.WriteFile(read, nil, 0o600), os.WriteFile(other, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	c := &console{}
+	file, err := c.folder(dir).Open("read.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	if err := c.writeText(read, nil); err == nil {
+		t.Error("what was read was written over")
+	}
+	if err := c.writeText(other, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOutputs: no flag of any command that names an input takes the place of an output
+// that exists, by name or by link; and each output takes no name of another format.
+func TestOutputs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const file, link = "there.bin", "link.bin"
+	if err := errors.Join(os.WriteFile(file, []byte("mine"), 0o600), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(cmd *cobra.Command, args ...string) error {
+		c := &console{}
+		err := c.checkOutputs(cmd, args)
+		var usage usageError
+		if err != nil && !errors.As(err, &usage) {
+			t.Errorf("%s: %v is no usage error", cmd.CommandPath(), err)
+		}
+		return err
+	}
+	walk(newRoot(&console{}), func(cmd *cobra.Command) {
+		cmd.InheritedFlags() // as Execute merges them
+		cmd.Flags().VisitAll(func(out *pflag.Flag) {
+			endings, written := out.Annotations[outputEndings]
+			if !written {
+				return
+			}
+			set := func(f *pflag.Flag, text string) {
+				if list, ok := f.Value.(pflag.SliceValue); ok {
+					if text == "" {
+						list.Replace(nil)
+					} else {
+						list.Replace([]string{text})
+					}
+					return
+				}
+				if err := f.Value.Set(text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := out.Value.String()
+			defer set(out, before)
+			set(out, file)
+			if err := refused(cmd); err != nil {
+				t.Errorf("%s --%s %s alone: %v", cmd.CommandPath(), out.Name, file, err)
+			}
+			cmd.Flags().VisitAll(func(in *pflag.Flag) {
+				if in == out || !strings.HasPrefix(in.Value.Type(), "string") {
+					return
+				}
+				was := in.Value.String()
+				for _, name := range []string{file, "./" + file, link} {
+					set(in, name)
+					if err := refused(cmd); err == nil {
+						t.Errorf("%s --%s %s --%s %s is taken", cmd.CommandPath(), in.Name, name, out.Name, file)
+					}
+				}
+				set(in, strings.Trim(was, "[]"))
+			})
+			for _, ending := range knownEndings {
+				own := len(endings) == 0 || slices.Contains(endings, ending)
+				set(out, "new"+ending)
+				if err := refused(cmd); (err == nil) != own {
+					t.Errorf("%s --%s new%s: %v", cmd.CommandPath(), out.Name, ending, err)
+				}
+			}
+		})
+	})
+
+	export := newExport(&console{})
+	export.Flags().Set("out", file)
+	if refused(export, link) == nil {
+		t.Error("an argument that is a file may be written over")
+	}
+	result, _, err := newRoot(&console{}).Find([]string{"study", "result"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result.Flags().Set("out", file)
+	if err := refused(result, file); err != nil {
+		t.Errorf("a study called as its file: %v", err)
+	}
+}
+
+// TestOutputsAreKnown: each flag that by its words names a file to write is one, or has a
+// rule of its own that overwrites nothing.
+func TestOutputsAreKnown(t *testing.T) {
+	ownRule := []string{"caucus party enrol --out", "caucus coordinator operator --out"}
+	found, verb := 0, regexp.MustCompile(`\bwrite\b`)
+	walk(newRoot(&console{}), func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			path := fmt.Sprintf("%s --%s", cmd.CommandPath(), f.Name)
+			_, written := f.Annotations[outputEndings]
+			if written {
+				found++
+			}
+			names := f.Value.Type() == "string" && (f.Name == "out" || verb.MatchString(f.Usage))
+			if names && !written && !slices.Contains(ownRule, path) {
+				t.Errorf("%s (%s) is not checked: call writes", path, f.Usage)
+			}
+		})
+	})
+	if found < 20 {
+		t.Errorf("%d outputs were found", found)
+	}
+}
+
+// TestOneWayOut: the command line makes files for people by write alone. A federation's
+// own folder, and secrets, which are new files, are made otherwise.
+func TestOneWayOut(t *testing.T) {
+	otherwise := map[string]string{"output.go": "write itself", "federation.go": "a demo's own folder", "party.go": "secrets"}
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 50 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "_test.go") || otherwise[name] != "" {
+			continue
+		}
+		for _, call := range []string{"os.Create(", "os.WriteFile(", "os.OpenFile("} {
+			if strings.Contains(string(text), call) {
+				t.Errorf("%s calls %s): use console.write", name, call)
+			}
+		}
+	}
+}
+
+func walk(cmd *cobra.Command, do func(*cobra.Command)) {
+	do(cmd)
+	for _, c := range cmd.Commands() {
+		walk(c, do)
+	}
+}

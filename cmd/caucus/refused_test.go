@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRefusedPlansAreUsageErrors: the same mistake ends in 2 whichever verb it is made in,
+// and is told by the flag.
+func TestRefusedPlansAreUsageErrors(t *testing.T) {
+	for _, c := range []struct{ line, says string }{
+		{"plan --sites 3 --classes .7,.2", "caucus: --classes: they add up to 0.9, not to 1"},
+		{"plan --sites 3 --classes .7", "give the share of each class, of two at least"},
+		{"plan --sites 3 --auc 1.2", "caucus: --auc: 1.2"},
+		{"plan --sites 0", "--sites 0"},
+		{"plan --sites 3 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"plan --sites 3 --mechanism nope", "caucus: --mechanism: \"nope\""},
+		{"plan --sites 3 --mechanism output --unit party", "--mechanism output: there is no forecast"},
+		{"plan --sites 3 --delta .1", "give less, such as 1e-06"},
+		{"simulate classify --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"simulate classify --records 400 --mechanism nope", "caucus: --mechanism: \"nope\""},
+		{"simulate describe --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"simulate evaluate --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"simulate labels --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"simulate ratio --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"simulate reweigh --records 400 --split sex=female --query age>=65 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+	} {
+		var out, problems bytes.Buffer
+		if code := Main(t.Context(), strings.Fields(c.line), &out, &problems); code != 2 || !strings.Contains(problems.String(), c.says) || out.Len() > 0 {
+			t.Errorf("caucus %s: have %d, %q and %q; want 2 and %q", c.line, code, out.String(), problems.String(), c.says)
+		}
+	}
+}
+
+// TestDamagedRelease: a release that does not hold what its plan says is told by its file,
+// and what to do, by every verb that uses one.
+func TestDamagedRelease(t *testing.T) {
+	t.Chdir(t.TempDir())
+	run := func(line string) (int, string) {
+		var out, problems bytes.Buffer
+		code := Main(t.Context(), strings.Fields(line), &out, &problems)
+		return code, problems.String()
+	}
+	if code, said := run("simulate classify --records 1000 --parties 3 --epsilon 8 --out whole.json"); code != 0 {
+		t.Fatal(said)
+	}
+	whole, err := readRelease("whole.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body map[string]json.RawMessage
+	if err := json.Unmarshal(whole.Result.Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	body["classifier"] = json.RawMessage("5")
+	if whole.Result.Body, err = json.Marshal(body); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&console{}).writeRelease("damaged.json", &whole); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(".", "data.csv"), []byte("age\n40\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"predict --release damaged.json --data data.csv", "ratio --release damaged.json --data data.csv", "release show damaged.json",
+		"export damaged.json --to r", "pool make --release damaged.json --out pool.csv", "pool weigh --release damaged.json --pool data.csv --out w.csv",
+		"query --release damaged.json --pool data.csv --where age>3", "study report --release damaged.json",
+	} {
+		if code, said := run(line); code != 1 || !strings.Contains(said, "damaged.json cannot be used: it was damaged or changed") || !strings.Contains(said, "caucus study result") {
+			t.Errorf("caucus %s: have %d and %q", line, code, said)
+		}
+	}
+}
+
+// TestCounted: one thing is one.
+func TestCounted(t *testing.T) {
+	for _, c := range []struct {
+		n            int
+		things, want string
+	}{{1, "sites", "1 site"}, {2, "sites", "2 sites"}, {0, "parties", "0 parties"}, {1, "parties", "1 party"}, {1, "classes", "1 class"}, {1, "entries", "1 entry"}} {
+		if have := counted(c.n, c.things); have != c.want {
+			t.Errorf("%d %s: have %q, want %q", c.n, c.things, have, c.want)
+		}
+	}
+}
