@@ -9,7 +9,6 @@ import (
 
 	"caucus/aggregation"
 	"caucus/auxdata"
-	"caucus/privacy"
 	"caucus/study"
 )
 
@@ -20,8 +19,9 @@ type Offer struct {
 	Noise aggregation.Noise
 	// Ballots is how many a party casts, by votes.
 	Ballots int
-	// Variance is that of the mechanism calibrated for a budget, in any unit.
-	Variance func(privacy.Budget) (float64, error)
+	// Variance is that of the mechanism calibrated for the plan at another ε and δ, in any
+	// unit.
+	Variance func(study.Plan) (float64, error)
 	// MostRecords of a party count; 0 for all. EachRecord has noise of its own.
 	MostRecords int
 	EachRecord  bool
@@ -35,7 +35,7 @@ type Outlook struct {
 	own      float64 // Variance at the plan's budget
 	shares   []float64
 	levels   []float64
-	variance map[privacy.Budget]float64
+	variance map[budget]float64
 }
 
 // bandOfSeparations is what is looked at where a plan does not say how far features
@@ -48,7 +48,7 @@ const assumedShare = 0.75
 // NewOutlook works out a plan's outlook on its pool.
 func NewOutlook(p study.Plan, pool *auxdata.Pool, o Offer) (*Outlook, error) {
 	k := len(p.Schema.Classes())
-	out := &Outlook{plan: p, offer: o, levels: bandOfSeparations, shares: p.Shares, variance: map[privacy.Budget]float64{}}
+	out := &Outlook{plan: p, offer: o, levels: bandOfSeparations, shares: p.Shares, variance: map[budget]float64{}}
 	if p.AUC > 0 {
 		out.levels = []float64{p.AUC}
 	}
@@ -64,7 +64,7 @@ func NewOutlook(p study.Plan, pool *auxdata.Pool, o Offer) (*Outlook, error) {
 		}
 	}
 	var err error
-	if out.own, err = o.Variance(p.Budget()); err != nil {
+	if out.own, err = o.Variance(p); err != nil {
 		return nil, err
 	}
 	out.law = aggregation.NewOutlook(pool, aggregation.Agreement{
@@ -73,12 +73,17 @@ func NewOutlook(p study.Plan, pool *auxdata.Pool, o Offer) (*Outlook, error) {
 	return out, nil
 }
 
+// budget is what a study's noise is calibrated for.
+type budget struct{ epsilon, delta float64 }
+
 // gathered is what a study of a size gathers at a budget.
-func (o *Outlook) gathered(b privacy.Budget, parties int, records float64) (aggregation.Gathered, error) {
+func (o *Outlook) gathered(b budget, parties int, records float64) (aggregation.Gathered, error) {
 	variance, ok := o.variance[b]
 	if !ok {
+		p := o.plan
+		p.Epsilon, p.Delta = b.epsilon, b.delta
 		var err error
-		if variance, err = o.offer.Variance(b); err != nil {
+		if variance, err = o.offer.Variance(p); err != nil {
 			return aggregation.Gathered{}, err
 		}
 		o.variance[b] = variance
@@ -100,7 +105,7 @@ func (o *Outlook) gathered(b privacy.Budget, parties int, records float64) (aggr
 func (o *Outlook) At(epsilon float64, s study.Size) (*study.Forecast, error) {
 	records := math.Max(s.Each(), 1)
 	// A larger study may allow less δ; the plan's own holds with whoever contributes.
-	g, err := o.gathered(privacy.Budget{Epsilon: epsilon, Delta: math.Min(o.plan.Delta, o.plan.DeltaAt(s))}, s.Parties, records)
+	g, err := o.gathered(budget{epsilon, math.Min(o.plan.Delta, o.plan.DeltaAt(s))}, s.Parties, records)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +213,7 @@ func (o *Outlook) Need(f *study.Forecast, epsilon float64, s study.Size) error {
 	var failed error
 	helps := func(epsilon float64, parties int, records float64) bool {
 		size := study.Size{Parties: parties, Records: int(records * float64(parties))}
-		g, err := o.gathered(privacy.Budget{Epsilon: epsilon, Delta: o.plan.DeltaAt(size)}, parties, records)
+		g, err := o.gathered(budget{epsilon, o.plan.DeltaAt(size)}, parties, records)
 		if err != nil {
 			failed = err
 			return false

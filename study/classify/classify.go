@@ -245,10 +245,10 @@ type offering interface {
 	offer() (classifier.Offer, error)
 }
 
-// varianceOf is the variance of the mechanism that terms at a budget are made under.
-func varianceOf(terms func(privacy.Budget) (study.ReleaseTerms, error), cells int) func(privacy.Budget) (float64, error) {
-	return func(b privacy.Budget) (float64, error) {
-		t, err := terms(b)
+// varianceOf is the variance of the mechanism that terms of a plan are made under.
+func varianceOf(terms func(study.Plan) (study.ReleaseTerms, error), cells int) func(study.Plan) (float64, error) {
+	return func(p study.Plan) (float64, error) {
+		t, err := terms(p)
 		if err != nil {
 			return 0, err
 		}

@@ -179,9 +179,9 @@ func (c *cross) offer() (classifier.Offer, error) {
 	sd, err := c.deviation(1, 1)
 	return classifier.Offer{
 		Telling: aggregation.ByRecords, Noise: aggregation.CrossPrivacyNoise(c.classes, c.pool.Dim(), sd),
-		Variance: varianceOf(func(b privacy.Budget) (study.ReleaseTerms, error) {
+		Variance: varianceOf(func(p study.Plan) (study.ReleaseTerms, error) {
 			q := *c
-			q.plan.Epsilon, q.plan.Delta = b.Epsilon, b.Delta
+			q.plan = p
 			return q.Terms(1)
 		}, c.Cells()),
 	}, err

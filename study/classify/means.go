@@ -116,9 +116,9 @@ func (m *means) offer() (classifier.Offer, error) {
 	noise, err := m.Noise(1, 1)
 	return classifier.Offer{
 		Telling: aggregation.ByDirections, Noise: noise,
-		Variance: varianceOf(func(b privacy.Budget) (study.ReleaseTerms, error) {
+		Variance: varianceOf(func(p study.Plan) (study.ReleaseTerms, error) {
 			q := *m
-			q.plan.Epsilon, q.plan.Delta = b.Epsilon, b.Delta
+			q.plan = p
 			return q.Terms(1)
 		}, m.Cells()),
 	}, err

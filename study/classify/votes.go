@@ -214,9 +214,9 @@ func (v *votes) offer() (classifier.Offer, error) {
 	noise, err := v.Noise(1, 1)
 	return classifier.Offer{
 		Telling: aggregation.ByVotes, Noise: noise, Ballots: v.plan.Shards,
-		Variance: varianceOf(func(b privacy.Budget) (study.ReleaseTerms, error) {
+		Variance: varianceOf(func(p study.Plan) (study.ReleaseTerms, error) {
 			q := *v
-			q.plan.Epsilon, q.plan.Delta = b.Epsilon, b.Delta
+			q.plan = p
 			return q.Terms(1)
 		}, v.ReleasedCells()),
 	}, err

@@ -278,10 +278,8 @@ func (l task) Outlook() (study.Outlook, error) {
 	return classifier.NewOutlook(p, pool, classifier.Offer{
 		Telling: aggregation.ByRecords, Noise: aggregation.TallyNoise(pool.X, pool.Weight, rows, len(p.Schema.Label.Classes)),
 		MostRecords: termsOf(p).MaxRecords, EachRecord: true,
-		Variance: func(b privacy.Budget) (float64, error) {
-			q := p
-			q.Epsilon, q.Delta = b.Epsilon, b.Delta
-			t, err := releaseTerms(q)
+		Variance: func(p study.Plan) (float64, error) {
+			t, err := releaseTerms(p)
 			if err != nil {
 				return 0, err
 			}
