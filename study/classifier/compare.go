@@ -40,20 +40,9 @@ const (
 // mechanisms at unit record the records may have taken part in the release; what it
 // then knows of any one of them is bounded by ε.
 func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
-	p, err := r.DecodedPlan()
+	c, model, p, err := Sound(r)
 	if err != nil {
-		return Comparison{}, err
-	}
-	c, ok := Of(r.Result)
-	if !ok {
-		return Comparison{}, fmt.Errorf("compare: this release holds no classifier")
-	}
-	if _, _, err := Predict(r, records.Select(nil)); err != nil { // whether it fits its plan
-		return Comparison{}, err
-	}
-	model, err := c.Linear()
-	if err != nil {
-		return Comparison{}, err
+		return Comparison{}, fmt.Errorf("compare: %w", err)
 	}
 	var labelled []int
 	counts := make([]float64, len(c.Classes))
