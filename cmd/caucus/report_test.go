@@ -57,8 +57,8 @@ func TestWithoutFolders(t *testing.T) {
 	t.Chdir(dir)
 	for line, want := range map[string]string{
 		"simulate classify --train " + dir + "/in/a.csv --report=in/r.html": "simulate classify --train a.csv --report=r.html",
-		"--voter python3 ./in/vote.py --query a/b == 1":                    "--voter python3 vote.py --query a/b == 1",
-		"--data-dir /nowhere/at/all --split sex=male":                      "--data-dir all --split sex=male",
+		"--voter python3 ./in/vote.py --query a/b == 1":                     "--voter python3 vote.py --query a/b == 1",
+		"--data-dir /nowhere/at/all --split sex=male":                       "--data-dir all --split sex=male",
 	} {
 		if got := withoutFolders(line); got != want {
 			t.Errorf("%q became %q, want %q", line, got, want)
