@@ -54,5 +54,5 @@ func (f *Forecast) Ways() string {
 	if need := f.Needs(); need != "" {
 		return "it would take " + need
 	}
-	return fmt.Sprintf("no ε up to %g, no number of such parties up to %d and none of records of each up to %d alone would change that", MostNeeded.Epsilon, MostNeeded.Parties, MostNeeded.Records)
+	return fmt.Sprintf("nothing within reach would change that: no ε up to %g, no number of such parties up to %d, no number of records at each up to %d", MostNeeded.Epsilon, MostNeeded.Parties, MostNeeded.Records)
 }

@@ -32,10 +32,10 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 	f := no(line(.80, .8), line(.83, .85), line(.83, .85), line(.82, .84))
-	if got := f.Ways(); !strings.HasPrefix(got, "no ε up to 10, ") {
+	if got := f.Ways(); !strings.HasPrefix(got, "nothing within reach would change that: no ε up to 10, ") {
 		t.Errorf("nothing within reach is told as %q", got)
 	}
-	if got := f.Warning(Plan{Epsilon: 1}, Size{Parties: 3, Records: 30}); !strings.Contains(got, ": each does better alone; no ε up to 10") {
+	if got := f.Warning(Plan{Epsilon: 1}, Size{Parties: 3, Records: 30}); !strings.Contains(got, ": each does better alone; nothing within reach would change that: no ε up to 10") {
 		t.Errorf("the refusal is %q", got)
 	}
 	f.NeedParties = 40

@@ -192,12 +192,12 @@ func expected(f *study.Forecast) *study.ReportChart {
 	}
 	released := bar("the release", f.Released.Accuracy)
 	released.Main = true
-	largest := "largest class"
+	largest, note := "largest class", "the line is the range over how well features may tell the classes apart, over draws of the noise, and of what the forecast leaves out"
 	if f.SharesAssumed {
-		largest = "largest class, assumed: the plan has no class shares"
+		largest, note = "largest class, assumed", note+"; the plan does not say how large the classes are"
 	}
 	return &study.ReportChart{
-		Title: "accuracy that was expected before any data were touched", Note: "the line is the range over how well features may tell the classes apart, over draws of the noise, and of what the forecast leaves out", Percent: true,
+		Title: "accuracy that was expected before any data were touched", Note: note, Percent: true,
 		Bars: []study.ReportBar{
 			released, bar("the same without noise", f.Unperturbed.Accuracy), bar("all records pooled", f.Pooled.Accuracy), bar("one party alone", f.Alone.Accuracy),
 			study.Bar(largest, f.Majority, 0),

@@ -21,7 +21,7 @@ import (
 // standard errors but for one run in 10⁹.
 func TestFlattered(t *testing.T) {
 	const parties, each, fresh, draws = 3, 60, 2000, 40
-	var gaps, said, rest []float64
+	var gaps, said, sure, rest []float64
 	for seed := range uint64(draws) {
 		table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 1, Records: 400 + parties*each + fresh, Seed: seed + 1})
 		next := 0
@@ -66,12 +66,12 @@ func TestFlattered(t *testing.T) {
 				t.Fatal(err)
 			}
 			gap := c.Released.Accuracy - float64(right)/float64(labelled)
-			gaps, said = append(gaps, gap), append(said, c.Flattered)
+			gaps, said, sure = append(gaps, gap), append(said, c.Flattered), append(sure, c.Sure)
 			rest = append(rest, gap-c.Flattered)
 		}
 	}
 	se := func(v []float64) float64 { return stat.StdDev(v, nil) / math.Sqrt(float64(len(v))) }
-	t.Logf("right more often by %.4f ± %.4f, said %.4f ± %.4f", stat.Mean(gaps, nil), se(gaps), stat.Mean(said, nil), se(said))
+	t.Logf("right more often by %.4f ± %.4f, said %.4f ± %.4f, where so many records tell %.4f", stat.Mean(gaps, nil), se(gaps), stat.Mean(said, nil), se(said), stat.Mean(sure, nil))
 	if over := stat.Mean(rest, nil); over > 6.1*se(rest) {
 		t.Errorf("the release is right more often on records it was fitted to by %.4f, and %.4f of that is not said", stat.Mean(gaps, nil), over)
 	}
