@@ -9,11 +9,12 @@ import (
 
 // Records are this site's own records as a plan's schema encodes them, for the eyes of
 // this site: nothing is charged for them and nothing of them may leave. The source has
-// to be declared, as for a study.
+// to be declared, as for a study; how many records a party has at least is for those that
+// take part.
 func (a *Agent) Records(p study.Plan) (*dataset.Records, error) {
 	d, err := a.state.declared(p)
 	if err == nil {
-		err = objection(d.Objections(p))
+		err = objection(d.lacks(p))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read this site's records: %w", err)

@@ -90,12 +90,18 @@ func (d Declaration) Shown() string {
 // Objections says where a plan asks for what a declared source does not have,
 // one reason a line. They depend on the plan and the declaration alone.
 func (d Declaration) Objections(p study.Plan) []string {
+	out := d.lacks(p)
+	if p.Records > d.Records {
+		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %d records, it was declared with %d", d.Source, p.Records, d.Records))
+	}
+	return out
+}
+
+// lacks says what a plan asks of each record that a declared source does not have.
+func (d Declaration) lacks(p study.Plan) []string {
 	out := p.Schema.Within(d.Schema)
 	if asksSets(p) && !d.has(p.Schema.Party) {
 		out = append(out, fmt.Sprintf("no column %q, which names the set of each record", p.Schema.Party))
-	}
-	if p.Records > d.Records {
-		out = append(out, fmt.Sprintf("the study says that each party has at least %d records, it was declared with %d", p.Records, d.Records))
 	}
 	for i := range out {
 		out[i] = fmt.Sprintf("source %s: %s", d.Source, out[i])

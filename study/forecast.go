@@ -188,10 +188,10 @@ func (f *Forecast) Warning(p Plan, size Size) string {
 	}
 	s := fmt.Sprintf("at unit %s, ε = %g and %d parties of %d records this plan is not expected to help: accuracy %.2f, where one party alone has %.2f, all records pooled %.2f and the largest class %.2f (AUC %.2f, alone %.2f)",
 		p.Unit, p.Epsilon, size.Parties, size.Records/max(size.Parties, 1), f.Released.Accuracy.Mid, f.Alone.Accuracy.Mid, f.Pooled.Accuracy.Mid, f.Majority, f.Released.AUC.Mid, f.Alone.AUC.Mid)
-	if need := f.Needs(); need != "" {
-		return s + "; it would take " + need + ", or a finer unit"
+	if f.Needs() != "" {
+		return s + "; " + f.Ways() + ", or a finer unit"
 	}
-	return s + "; no ε, number of parties or of records within reach would make it: a site does better alone"
+	return s + ": " + f.whyNot() + "; " + f.Ways()
 }
 
 // Needs says in words what it would take, "" where nothing within reach does.

@@ -112,6 +112,9 @@ type demoMeasure struct {
 	Unperturbed  float64 `json:"unperturbed"`
 	Baseline     float64 `json:"baseline"`
 	BaselineName string  `json:"baseline_name"`
+	// Sure is half the width of a 95 % interval of Released that so many records leave,
+	// in one draw of the noise: see sure.
+	Sure float64 `json:"sure_to"`
 	// Alone is the mean over sites of what each would say from its own records; null
 	// where that is the baseline.
 	Alone *float64 `json:"one_site_alone"`

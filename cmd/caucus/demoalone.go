@@ -102,29 +102,56 @@ func (d *demo) alone(data demoData, r *demoReport, releases []study.Release) err
 	return nil
 }
 
+// without is the better of what there is without a study.
+func (m demoMeasure) without() float64 {
+	switch {
+	case m.Alone == nil:
+		return m.Baseline
+	case m.Better == "high":
+		return max(m.Baseline, *m.Alone)
+	}
+	return min(m.Baseline, *m.Alone)
+}
+
 // gain is how much better a release is than the better of what there is without it, as a
 // share of that: what works leads the page.
 func (m demoMeasure) gain() float64 {
-	without := m.Baseline
-	better := func(a, b float64) bool { return a < b }
+	without := m.without()
 	if m.Better == "high" {
-		better = func(a, b float64) bool { return a > b }
+		return (m.Released - without) / max(1-without, 1e-9)
 	}
-	if m.Alone != nil && better(*m.Alone, without) {
-		without = *m.Alone
-	}
-	gain := (without - m.Released) / max(without, 1e-9)
-	if m.Better == "high" {
-		gain = (m.Released - without) / max(1-without, 1e-9)
-	}
-	return gain
+	return (without - m.Released) / max(without, 1e-9)
 }
+
+// standing says how a release does against what there is without it: a difference within
+// the error of so many records is none.
+func (m demoMeasure) standing() standing {
+	ahead := m.Released - m.without()
+	if m.Better == "low" {
+		ahead = -ahead
+	}
+	switch {
+	case ahead > m.Sure:
+		return better
+	case ahead < -m.Sure:
+		return worse
+	}
+	return level
+}
+
+type standing int
+
+const (
+	better standing = iota
+	level
+	worse
+)
 
 // chart compares a study's release with what there is without it.
 func (m demoMeasure) chart() *study.ReportChart {
-	released := study.Bar("released", m.Released, 0)
+	released := study.Bar("released", m.Released, m.Sure)
 	released.Main = true
-	c := &study.ReportChart{Title: m.Name + ", " + map[string]string{"high": "more", "low": "less"}[m.Better] + " is better", Percent: true, Bars: []study.ReportBar{released}}
+	c := &study.ReportChart{Title: m.Name + ", " + map[string]string{"high": "more", "low": "less"}[m.Better] + " is better", Note: "± is the 95 % binomial error of so many records", Percent: true, Bars: []study.ReportBar{released}}
 	if m.Alone != nil {
 		c.Bars = append(c.Bars, study.Bar("one site alone", *m.Alone, 0))
 	}

@@ -18,6 +18,12 @@ import (
 // What the releases of a demo's studies are measured by, one function a kind; accuracy
 // stands with the cases.
 
+// sure is half the width of the 95 % interval of a share that so many records tell:
+// 1.96 binomial standard errors.
+func sure(share float64, records int) float64 {
+	return 1.96 * math.Sqrt(share*(1-share)/float64(max(records, 1)))
+}
+
 // judgeShares compares the estimated class shares of test records, of which
 // each class has as many, with the truth.
 func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
@@ -31,7 +37,12 @@ func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
 	}
 	truth := ratio.SharesOfLabels(data.even.Y, nil, len(data.schema.Classes()))
 	off := func(shares []float64) float64 { return ratio.Measure(truth, shares, data.even.Len()).L1 }
+	total := 0.0
+	for _, share := range truth {
+		total += sure(share, data.even.Len())
+	}
 	return demoMeasure{
+		Sure: total,
 		Name: "error of class shares (L1)", Better: "low", Released: off(e.Shares),
 		Baseline: off(result.TrainingShares), BaselineName: "the parties' own shares",
 	}, nil
@@ -60,8 +71,17 @@ func judgeWeights(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasu
 	}
 	off := func(v float64) float64 { return max(v-data.truth, data.truth-v) }
 	return demoMeasure{
+		Sure: sure(data.truth, rowsOf(data.parties)),
 		Name: "error of a share", Better: "low", Released: off(answer.Estimate), Baseline: off(raw), BaselineName: "the raw pool",
 	}, nil
+}
+
+// rowsOf is how many records all parties have.
+func rowsOf(parties []*dataset.Table) (n int) {
+	for _, t := range parties {
+		n += t.Rows()
+	}
+	return n
 }
 
 // judgeCounts compares released shares of the features' cells with the truth.
@@ -100,7 +120,15 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasur
 		}
 		return math.Sqrt(sum / cells)
 	}
+	sum, cells := 0.0, 0.0
+	for _, column := range truth[:len(truth)-1] {
+		for _, share := range column {
+			s := sure(share, int(released.Records))
+			sum, cells = sum+s*s, cells+1
+		}
+	}
 	return demoMeasure{
+		Sure: math.Sqrt(sum / cells),
 		Name: "error of a share (rms)", Better: "low", Released: off(released), Baseline: off(raw), BaselineName: "the raw pool",
 	}, nil
 }
@@ -126,7 +154,7 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasur
 	}
 	m := demoMeasure{
 		Name: "error of AUC", Better: "low", Baseline: math.Abs(claimed - truth), BaselineName: "the model's own claim",
-		Alone: alone,
+		Alone: alone, Sure: sure(truth, rowsOf(data.parties)),
 	}
 	if auc := released.Classes[0].Overall.AUC; auc.Known() {
 		m.Released = math.Abs(auc.Value - truth)

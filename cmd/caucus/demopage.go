@@ -39,17 +39,13 @@ func writeDemoPage(w io.Writer, r demoReport) error {
 		demoReport: r, Title: fmt.Sprintf("%d parties learnt together without pooling their data", r.Parties), NearlyClear: nearlyClear,
 		Figure: template.HTML(figure.svg()), Legend: template.HTML(figure.legend()), // drawn from numbers, names escaped
 	}
-	var ahead, behind []string
+	var by [worse + 1][]string
 	for _, s := range r.ordered() {
 		page.Shown = append(page.Shown, shownStudy{s, newDots(s.Measure.chart())})
-		if s.Measure.gain() > 0 {
-			ahead = append(ahead, s.Name)
-		} else {
-			behind = append(behind, s.Name)
-		}
+		by[s.Measure.standing()] = append(by[s.Measure.standing()], s.Name)
 	}
-	page.Answer = fmt.Sprintf("At ε = %g, %d of %d studies did better than one site alone and than no study%s%s.",
-		r.Epsilon, len(ahead), len(r.Studies), listed(": ", ahead), listed("; these did not: ", behind))
+	page.Answer = fmt.Sprintf("At ε = %g, %d of %d studies did better than one site alone and than no study, by more than the error of so many records%s%s%s.",
+		r.Epsilon, len(by[better]), len(r.Studies), listed(": ", by[better]), listed("; level: ", by[level]), listed("; worse: ", by[worse]))
 	if len(r.Curves) > 0 {
 		for _, p := range r.Curves[0].Points {
 			page.Budgets = append(page.Budgets, p.Epsilon)

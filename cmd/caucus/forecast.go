@@ -44,24 +44,10 @@ func rangeWords(r study.Range) string {
 	return fmt.Sprintf("%.3f (%.3f to %.3f)", r.Mid, r.Low, r.High)
 }
 
-// helpsWords answers whether the study would help, and what it would take.
+// helpsWords answers whether the study would help and, where not, what it would take.
 func helpsWords(f *study.Forecast) string {
-	switch f.Helps {
-	case study.HelpsYes:
-		return "it helps: a site has more of the release than of its own records alone"
-	case study.HelpsDepends:
-		switch {
-		case f.Separation.Low == f.Separation.High:
-			return "perhaps: what a site has of it, over its own records alone, is too little to be sure of"
-		case f.HelpsFrom == f.Separation.Low:
-			return fmt.Sprintf("perhaps: it helps if features separate the classes to an AUC of %.2f to %.2f; --auc says how far yours do", f.Separation.Low, f.Separation.High)
-		case f.HelpsFrom > 0:
-			return fmt.Sprintf("perhaps: it helps where features separate the classes to an AUC of about %.2f; --auc says how far yours do", f.HelpsFrom)
-		}
-		return "perhaps, but by less than a point, however far features separate the classes"
+	if f.Helps == study.HelpsNo {
+		return f.Verdict() + "; " + f.Ways()
 	}
-	if need := f.Needs(); need != "" {
-		return "it does not help; it would take " + need
-	}
-	return "it does not help: a site does better alone, or nothing within reach is enough"
+	return f.Verdict()
 }

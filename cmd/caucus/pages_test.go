@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,8 +28,9 @@ import (
 // are no text to a browser.
 const longName = `<script>alert(1)</script>an-exceedingly-long-name-without-any-place-to-break-it-which-somebody-chose-0123456789`
 
-// samplePages are a page of a release with all that it may hold, a demo's, and those of
-// table one and of scores.
+// samplePages are a page of a release with all that it may hold, the same that was found
+// not to hold, a demo's, a plan's, and those of a simulated classifier, of table one and of
+// scores.
 func samplePages(t *testing.T) map[string][]byte {
 	t.Helper()
 	chart := &study.ReportChart{Title: "accuracy on test records", Note: spread(3), Percent: true, Bars: []study.ReportBar{
@@ -53,8 +55,8 @@ func samplePages(t *testing.T) map[string][]byte {
 	demo := demoReport{
 		Data: "generated hospital data", Parties: 50, Epsilon: 1, Records: 12000, Pool: 100, Test: 50, Command: "caucus demo",
 		Studies: []demoStudy{
-			{Name: "votes", About: "hide every party", Kind: "classify", Mechanism: "tally", Unit: privacy.Party, Noise: "coordinator", Epsilon: 1, Measure: demoMeasure{Name: "accuracy", Better: "high", Released: .77, Unperturbed: .8, Baseline: .64, BaselineName: "largest class", Alone: &alone}, Contributed: []study.PartyID{"a", "b"}, Warnings: []string{"a warning"}},
-			{Name: "sums", About: "hide every record", Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Noise: "site", Epsilon: 1, Measure: demoMeasure{Name: "accuracy", Better: "high", Released: .82, Unperturbed: .83, Baseline: .64, BaselineName: "largest class", Alone: &alone}},
+			{Name: "votes", About: "hide every party", Kind: "classify", Mechanism: "tally", Unit: privacy.Party, Noise: "coordinator", Epsilon: 1, Measure: demoMeasure{Name: "accuracy", Better: "high", Released: .77, Unperturbed: .8, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .05}, Contributed: []study.PartyID{"a", "b"}, Warnings: []string{"a warning"}},
+			{Name: "sums", About: "hide every record", Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Noise: "site", Epsilon: 1, Measure: demoMeasure{Name: "accuracy", Better: "high", Released: .82, Unperturbed: .83, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .009}},
 			{Name: "shares", About: "shares of sets", Kind: "ratio", Mechanism: "auto", Unit: privacy.Label, Noise: "site", Epsilon: 1, Measure: demoMeasure{Name: "error of class shares (L1)", Better: "low", Released: .01, Unperturbed: .01, Baseline: .5, BaselineName: "the parties' own shares"}},
 		},
 		Curves: []demoCurve{
@@ -62,9 +64,12 @@ func samplePages(t *testing.T) map[string][]byte {
 			{Study: "sums", Points: []demoPoint{{.3, .7, .02}, {1, .82, .02}, {10, .83, .01}}, Unperturbed: .84, Majority: .64, Alone: .79},
 		},
 	}
+	refused := release
+	refused.Failed = []verify.Finding{{About: "signature", Verdict: verify.Fails, Says: "the release was changed, said " + longName}}
 	pages := map[string][]byte{}
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"release": func(b *bytes.Buffer) error { return release.write(b) },
+		"refused": func(b *bytes.Buffer) error { return refused.write(b) },
 		"demo":    func(b *bytes.Buffer) error { return writeDemoPage(b, demo) },
 	} {
 		var b bytes.Buffer
@@ -74,13 +79,15 @@ func samplePages(t *testing.T) map[string][]byte {
 		pages[name] = b.Bytes()
 	}
 	for name, args := range map[string][]string{
-		"describe": {"--records", "3000", "--by", "sex", "--epsilon", "4"},
-		"evaluate": {"--records", "3000", "--by", "sex", "--epsilon", "4"},
+		"describe": {"simulate", "describe", "--records", "3000", "--by", "sex", "--epsilon", "4", "--report"},
+		"evaluate": {"simulate", "evaluate", "--records", "3000", "--by", "sex", "--epsilon", "4", "--report"},
+		"classify": {"simulate", "classify", "--records", "3000", "--parties", "3", "--epsilon", "4", "--repeats", "2", "--report"},
+		"plan":     {"plan", "--sites", "5", "--records", "500", "--out"},
 	} {
 		file := filepath.Join(t.TempDir(), name+".html")
 		var out, log bytes.Buffer
-		if code := Main(context.Background(), append([]string{"simulate", name, "--report", file}, args...), &out, &log); code != 0 {
-			t.Fatalf("simulate %s exits with %d: %s", name, code, log.Bytes())
+		if code := Main(context.Background(), append(args, file), &out, &log); code != 0 {
+			t.Fatalf("%v exits with %d: %s", args, code, log.Bytes())
 		}
 		page, err := os.ReadFile(file)
 		if err != nil {
@@ -103,6 +110,34 @@ func judgedSample() evaluate.Judged {
 	subgroup := of
 	subgroup.Level = longName
 	return evaluate.Judged{Class: longName, Edges: []float64{-1, 1}, Overall: of, Groupings: []evaluate.Subgroups{{Column: "ward", Levels: []evaluate.Subgroup{subgroup}}}}
+}
+
+// TestStandings: the demo calls a study better or worse only by more than the error of so
+// many records, and says level of the rest.
+func TestStandings(t *testing.T) {
+	alone := func(v float64) *float64 { return &v }
+	for _, c := range []struct {
+		m    demoMeasure
+		want standing
+	}{
+		{demoMeasure{Better: "high", Released: .829, Baseline: .76, Alone: alone(.827), Sure: sure(.829, 6000)}, level},
+		{demoMeasure{Better: "high", Released: .839, Baseline: .76, Alone: alone(.827), Sure: sure(.839, 6000)}, better},
+		{demoMeasure{Better: "high", Released: .77, Baseline: .76, Alone: alone(.827), Sure: sure(.77, 6000)}, worse},
+		{demoMeasure{Better: "low", Released: .01, Baseline: .5, Sure: .02}, better},
+		{demoMeasure{Better: "low", Released: .045, Baseline: .05, Alone: alone(.06), Sure: .01}, level},
+		{demoMeasure{Better: "low", Released: .08, Baseline: .05, Alone: alone(.06), Sure: .01}, worse},
+	} {
+		if got := c.m.standing(); got != c.want {
+			t.Errorf("%+v stands %d, want %d", c.m, got, c.want)
+		}
+	}
+	if got := sure(.8, 6400); math.Abs(got-.0098) > 1e-6 { // 1.96·.4/80
+		t.Errorf("a share of .8 of 6400 records is sure to %g", got)
+	}
+	page := string(samplePages(t)["demo"])
+	if want := "At ε = 1, 2 of 3 studies did better than one site alone and than no study, by more than the error of so many records: shares, sums; level: votes."; !strings.Contains(page, want) {
+		t.Errorf("the page does not say %q", want)
+	}
 }
 
 // TestCurves: what a picture shows stands in its table, open intervals reach the ends of
@@ -150,6 +185,17 @@ func TestPagesStandAlone(t *testing.T) {
 		if folded := fmt.Sprintf(": %d rows</summary>", mostOpenRows+1); name == "release" && (strings.Count(string(page), folded) != 1 || strings.Count(string(page), "<details><summary>columns") != 1) {
 			t.Errorf("%s folds another table than the long one", name)
 		}
+		banner, answer := bytes.Index(page, []byte(`class="bad" role="alert"`)), bytes.Index(page, []byte("It works."))
+		if name == "refused" && (banner < 0 || answer >= 0 || banner > bytes.Index(page, []byte("<section"))) || name != "refused" && banner >= 0 {
+			t.Errorf("%s: what does not hold leads a page, and no other (%d, %d)", name, banner, answer)
+		}
+		if name == "plan" {
+			for _, want := range []string{"shares are assumed, 0.75 and 0.25", "largest class, assumed", "one in twenty is below, one in twenty above), and 0.02 more"} {
+				if !strings.Contains(string(page), want) {
+					t.Errorf("%s does not say %q", name, want)
+				}
+			}
+		}
 		if name == "demo" && bytes.Index(page, []byte("<b>shares</b>")) > bytes.Index(page, []byte("<b>votes</b>")) {
 			t.Error("the study that does no better than one site stands before one that does")
 		}
@@ -177,13 +223,14 @@ const pageFaults = `(() => {
 		}
 	}
 	for (const l of document.querySelectorAll(".legend")) {
-		const r = l.getBoundingClientRect(), s = l.parentElement.querySelector(":scope > svg").getBoundingClientRect();
-		if (r.top < s.bottom - 1) faults.push("the legend lies on the picture");
+		const r = l.getBoundingClientRect(), s = l.parentElement.querySelector(":scope > svg");
+		if (s && r.top < s.getBoundingClientRect().bottom - 1) faults.push("the legend lies on the picture");
 	}
 	for (const table of document.querySelectorAll("table")) if (!table.querySelector("th[scope=col]")) faults.push("a table has no heads");
+	if (!document.querySelector("a.skip[href='#main']")) faults.push("nobody can skip to the content");
 	if (!document.documentElement.lang || !document.querySelector("main h1")) faults.push("no language or heading");
 	const figure = document.querySelector("td.n");
-	if (!document.querySelector("nav") && figure.getBoundingClientRect().bottom > 844 && width === 390) faults.push("the first figure is " + figure.getBoundingClientRect().bottom + " pixels down a phone");
+	if (!document.querySelector("nav, .bad") && figure.getBoundingClientRect().bottom > 844 && width === 390) faults.push("the first figure is " + figure.getBoundingClientRect().bottom + " pixels down a phone");
 	return faults;
 })()`
 

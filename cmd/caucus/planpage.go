@@ -6,9 +6,11 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 
 	"caucus/study"
+	"caucus/study/classifier"
 )
 
 //go:embed planpage.html
@@ -31,7 +33,9 @@ func planCharts(doc planned) (out []chart) {
 			{"accuracy", func(l study.Line) study.Range { return l.Accuracy }, func(p planPoint) float64 { return p.Majority }},
 			{"AUC", func(l study.Line) study.Range { return l.AUC }, func(planPoint) float64 { return .5 }},
 		} {
-			out = append(out, planChart(curve, measure.name, measure.of, measure.majority))
+			c := planChart(curve, measure.name, measure.of, measure.majority)
+			c.series[len(c.series)-1].name = doc.largest()
+			out = append(out, c)
 		}
 	}
 	return out
@@ -48,7 +52,7 @@ func planChart(curve planCurve, measure string, of func(study.Line) study.Range,
 		ticks: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 100000}, low: 1,
 	}
 	lines := []series{
-		{name: "released, from the worst case looked at to the best", colour: chartColours[0], style: shaded},
+		{name: "released, range", colour: chartColours[0], style: shaded},
 		{name: "released", colour: chartColours[0]},
 		{name: "one site alone", colour: chartColours[1], style: dashedLine},
 		{name: "all records pooled", colour: chartColours[2], style: dashedLine},
@@ -90,15 +94,48 @@ func drawPlan(b *strings.Builder, doc planned) {
 	b.WriteString("</svg>\n")
 }
 
+// largest is what the row of the largest class is called.
+func (d planned) largest() string {
+	if d.Forecast.SharesAssumed {
+		return "largest class, assumed"
+	}
+	return "largest class"
+}
+
+// assumed says in words what nobody said of the classes, "" where somebody did.
+func (d planned) assumed() string {
+	if !d.Forecast.SharesAssumed {
+		return ""
+	}
+	var shares []string
+	for _, share := range d.Forecast.Shares {
+		shares = append(shares, strconv.FormatFloat(share, 'g', 2, 64))
+	}
+	return "The classes' shares are assumed, " + strings.Join(shares, " and ") + ": all that is said here of accuracy and of the largest class hangs on them. --classes says what they are."
+}
+
+// bracketWords say what stands in brackets: what a forecast's ranges are over.
+func (d planned) bracketWords() string {
+	over := "all places of truth"
+	if d.Forecast.Separation.High > d.Forecast.Separation.Low {
+		over = fmt.Sprintf("all places of truth and separations from AUC %.2f to %.2f", d.Forecast.Separation.Low, d.Forecast.Separation.High)
+	}
+	return fmt.Sprintf("the range over %s that were looked at and, of the release, over draws of the noise (one in twenty is below, one in twenty above), and %.2f more either way for what the forecast's law leaves out.",
+		over, classifier.LawError(len(d.Forecast.Shares)))
+}
+
 // writePlanPage writes a page without outside assets.
 func writePlanPage(w io.Writer, doc planned) error {
-	t, err := template.New("plan").Funcs(template.FuncMap{
+	t, err := pages()
+	if err != nil {
+		return err
+	}
+	if t, err = t.Funcs(template.FuncMap{
 		"three": func(v float64) string { return fmt.Sprintf("%.3f", v) },
 		"span":  rangeWords,
-		"short": func(v float64) string { return fmt.Sprintf("%.2g", v) },
+		"brief": func(v float64) string { return fmt.Sprintf("%.2g", v) },
 		"axis":  func(s string) string { return planAxes[s] },
-	}).Parse(planPage)
-	if err != nil {
+	}).Parse(planPage); err != nil {
 		return err
 	}
 	var figures []planFigure
@@ -107,10 +144,10 @@ func writePlanPage(w io.Writer, doc planned) error {
 		figures = append(figures, planFigure{c.title, template.HTML(c.svg())}) // drawn from numbers, names escaped
 		legend = template.HTML(c.legend())
 	}
-	return t.Execute(w, struct {
+	return t.ExecuteTemplate(w, "plan", struct {
 		planned
-		Answer, Words string
-		Figures       []planFigure
-		Legend        template.HTML
-	}{doc, helpsWords(doc.Forecast), doc.sitesWords() + ", " + doc.featureWords(), figures, legend})
+		Title, Answer, Words, Assumed, Largest, Brackets string
+		Figures                                          []planFigure
+		Legend                                           template.HTML
+	}{doc, "What a study would be worth", helpsWords(doc.Forecast), doc.sitesWords() + ", " + doc.featureWords(), doc.assumed(), doc.largest(), doc.bracketWords(), figures, legend})
 }

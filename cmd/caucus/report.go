@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,7 +52,9 @@ func pages() (*template.Template, error) {
 
 // releasePage is what the page of a release shows.
 type releasePage struct {
-	Title, Answer    string
+	Title, Answer string
+	// Failed are what does not hold, and stand in place of the answer.
+	Failed           []verify.Finding
 	Warnings         []string
 	Charts           []*dots
 	Curves           []*curves
@@ -101,17 +104,20 @@ const mostListed, mostTableRows = 60, 300
 // mostOpenRows of a table are shown before somebody asks for more: two screens or so.
 const mostOpenRows = 40
 
-// newReleasePage is the page of a release that was checked; measured, where not nil,
-// comes first. What a release says may be anybody's words: html/template escapes it.
-func newReleasePage(r study.Release, measured *study.ReportChart, found []verify.Finding) (releasePage, error) {
+// newReleasePage is the page of a release; measured, where not nil, comes first. A release
+// that was found not to hold leads with that, and is shown as far as it can be. What a
+// release says may be anybody's words: html/template escapes it.
+func newReleasePage(r study.Release, measured *measurement, found []verify.Finding) (releasePage, error) {
 	p, err := kinds.Usable(r)
 	if err != nil {
 		return releasePage{}, err
 	}
+	failed := verify.AnyFails(found)
 	report, err := kinds.Report(r)
-	if err != nil {
+	if err != nil && !failed {
 		return releasePage{}, err
 	}
+	readable := err == nil
 	page := releasePage{
 		Title: "What came out of " + p.Name, Answer: report.Answer, Warnings: r.Result.Warnings, Lines: report.Lines,
 		Parties: r.Parties, Contributed: r.Contributed, Missing: r.Missing,
@@ -119,7 +125,15 @@ func newReleasePage(r study.Release, measured *study.ReportChart, found []verify
 		NotVerified: "It was not verified here. caucus verify recomputes all that it claims from the public pool.",
 		Study:       p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Plan: r.PlanHash.String(), Version: version(),
 	}
-	if page.Answer == "" {
+	var drawn *study.ReportChart
+	switch {
+	case failed:
+		page.Title = "What is said to have come out of " + p.Name
+		page.Failed = slices.DeleteFunc(slices.Clone(found), func(f verify.Finding) bool { return f.Verdict != verify.Fails })
+		page.Answer = fmt.Sprintf("Do not believe this release: %s: %s", page.Failed[0].About, page.Failed[0].Says)
+	case measured != nil:
+		page.Answer, drawn = measured.words(), measured.chart
+	case page.Answer == "":
 		page.Answer = fmt.Sprintf("%d parties contributed to this %s study; what it holds is below.", r.Parties, p.Kind)
 	}
 	if more := len(page.Contributed) - mostListed; more > 0 {
@@ -129,12 +143,12 @@ func newReleasePage(r study.Release, measured *study.ReportChart, found []verify
 		page.Warnings = append([]string{"This was a simulation: its noise protected nobody."}, page.Warnings...)
 		page.NotVerified = "There is nothing to verify: a simulation publishes nothing and protects nobody."
 	}
-	for _, c := range slices.Concat([]*study.ReportChart{measured}, report.Charts, []*study.ReportChart{expected(r.Forecast)}) {
+	for _, c := range slices.Concat([]*study.ReportChart{drawn}, report.Charts, []*study.ReportChart{expected(r.Forecast)}) {
 		if d := newDots(c); d != nil {
 			page.Charts = append(page.Charts, d)
 		}
 	}
-	if p.Kind == "evaluate" {
+	if p.Kind == "evaluate" && readable {
 		e, err := evaluate.ResultOf(r)
 		if err != nil {
 			return releasePage{}, err
@@ -145,7 +159,7 @@ func newReleasePage(r study.Release, measured *study.ReportChart, found []verify
 			}
 		}
 	}
-	if c, ok := classifier.Of(r.Result); ok {
+	if c, ok := classifier.Of(r.Result); ok && readable {
 		page.Numbers = "For each class it gives " + c.Output.Words() + "."
 		if k := c.Calibration; k != nil {
 			page.Numbers += fmt.Sprintf(" Scores were multiplied by %.2f (%.2f to %.2f with noise and sampling) to be probabilities.", k.Slope, k.Low, k.High)
@@ -178,11 +192,15 @@ func expected(f *study.Forecast) *study.ReportChart {
 	}
 	released := bar("the release", f.Released.Accuracy)
 	released.Main = true
+	largest, note := "largest class", "the line is the range over how well features may tell the classes apart, over draws of the noise, and of what the forecast leaves out"
+	if f.SharesAssumed {
+		largest, note = "largest class, assumed", note+"; the plan does not say how large the classes are"
+	}
 	return &study.ReportChart{
-		Title: "accuracy that was expected before any data were touched", Note: "the line is the range over how well the features may tell the classes apart", Percent: true,
+		Title: "accuracy that was expected before any data were touched", Note: note, Percent: true,
 		Bars: []study.ReportBar{
 			released, bar("the same without noise", f.Unperturbed.Accuracy), bar("all records pooled", f.Pooled.Accuracy), bar("one party alone", f.Alone.Accuracy),
-			study.Bar("largest class", f.Majority, 0),
+			study.Bar(largest, f.Majority, 0),
 		},
 	}
 }
@@ -261,7 +279,7 @@ func (p releasePage) file(c *console, name string) error {
 
 // reportSimulated writes the page of a simulation's release beside what it measured,
 // where a file is named.
-func (c *console) reportSimulated(name string, r *study.Release, measured *study.ReportChart) error {
+func (c *console) reportSimulated(name string, r *study.Release, measured *measurement) error {
 	if name == "" {
 		return nil
 	}
@@ -272,10 +290,7 @@ func (c *console) reportSimulated(name string, r *study.Release, measured *study
 	if err != nil {
 		return err
 	}
-	if measured != nil {
-		page.Answer = measuredWords(measured)
-	}
-	page.Command = "caucus " + strings.Join(os.Args[min(1, len(os.Args)):], " ")
+	page.Command = "caucus " + withoutFolders(strings.Join(os.Args[min(1, len(os.Args)):], " "))
 	if err := page.file(c, name); err != nil {
 		return err
 	}
@@ -283,20 +298,24 @@ func (c *console) reportSimulated(name string, r *study.Release, measured *study
 	return nil
 }
 
-// measuredWords say a chart in a sentence, the release first.
-func measuredWords(c *study.ReportChart) string {
-	var main string
-	var others []string
-	for _, b := range c.Bars {
-		words := b.Name + " " + chartTextOf(c, b.Value)
-		if b.Main {
-			main = words
-		} else {
-			others = append(others, words)
+// withoutFolders leaves of each path in a command line its last name: a page is passed on,
+// and where files lie on somebody's machine is nobody's business. A word is a path where
+// the folder that it names exists.
+func withoutFolders(line string) string {
+	words := strings.Split(line, " ")
+	for i, word := range words {
+		flag, path := "", word
+		if at := strings.IndexByte(word, '='); at >= 0 && strings.HasPrefix(word, "-") {
+			flag, path = word[:at+1], word[at+1:]
+		}
+		if !strings.ContainsRune(path, filepath.Separator) {
+			continue
+		}
+		if info, err := os.Stat(filepath.Dir(path)); filepath.IsAbs(path) || err == nil && info.IsDir() {
+			words[i] = flag + filepath.Base(path)
 		}
 	}
-	title, _, _ := strings.Cut(c.Title, ";")
-	return strings.ToUpper(title[:1]) + title[1:] + ": " + main + listed("; ", others) + "."
+	return strings.Join(words, " ")
 }
 
 const reportFlagHelp = "write a page for people here: what came out, the guarantee, who took part (HTML, one file)"

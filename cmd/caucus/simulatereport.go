@@ -3,23 +3,111 @@ package main
 import (
 	"fmt"
 	"math"
+	"strings"
 
+	"caucus/aggregation"
 	"caucus/study"
+	"caucus/study/classifier"
 	"caucus/study/simulate"
 )
 
-// What each simulation measured, as the chart that leads its report.
-
-func measuredClassify(s simulate.ClassifySummary) *study.ReportChart {
-	a := s.Accuracy
-	return accuracyChart(study.Bar("released", a.Released, a.ReleasedSD), s.Repeats,
-		study.Bar("the same without noise", a.Unperturbed, 0), study.Bar("all records pooled", a.Pooled, 0),
-		study.Bar("one party alone", a.LocalMean, 0), study.Bar("largest class", a.MajorityClass, 0))
+// measurement is what a simulation measured: its conclusion, and the numbers as the chart
+// that leads its report.
+type measurement struct {
+	conclusion string
+	chart      *study.ReportChart
 }
 
-func measuredLabels(s simulate.LabelsSummary) *study.ReportChart {
-	return accuracyChart(study.Bar("released", s.Accuracy, s.SD.Accuracy), s.Repeats,
-		study.Bar("with the true labels", s.Unperturbed.Accuracy, 0), study.Bar("largest class", s.MajorityClass, 0))
+// words are the conclusion, then the numbers.
+func (m measurement) words() string { return m.conclusion + " " + measuredWords(m.chart) }
+
+// measuredWords say a chart in a sentence, the release first.
+func measuredWords(c *study.ReportChart) string {
+	var main string
+	var others []string
+	for _, b := range c.Bars {
+		words := b.Name + " " + chartTextOf(c, b.Value)
+		if b.Main {
+			main = words
+		} else {
+			others = append(others, words)
+		}
+	}
+	title, _, _ := strings.Cut(c.Title, ";")
+	return capital(title) + ": " + main + listed("; ", others) + "."
+}
+
+// against is by how much a release is better than what there is without it.
+type against struct {
+	name string
+	gain float64
+}
+
+// concluded says of a release whether it is better than each of others, or level, or worse:
+// by more than its own standard deviation over repeats. One draw of the noise cannot tell.
+func concluded(repeats int, sd float64, amount func(float64) string, others ...against) string {
+	var all []string
+	for _, o := range others {
+		by := amount(math.Abs(o.gain))
+		switch {
+		case repeats < 2 && o.gain < 0:
+			all = append(all, by+" worse than "+o.name)
+		case repeats < 2:
+			all = append(all, by+" better than "+o.name)
+		case o.gain > sd:
+			all = append(all, fmt.Sprintf("better than %s by %s (± %s)", o.name, by, amount(sd)))
+		case o.gain < -sd:
+			all = append(all, fmt.Sprintf("worse than %s by %s (± %s)", o.name, by, amount(sd)))
+		default:
+			all = append(all, fmt.Sprintf("level with %s (%s apart, ± %s)", o.name, by, amount(sd)))
+		}
+	}
+	if repeats < 2 {
+		return "In one draw of the noise " + strings.Join(all, ", ") + "; --repeats 5 says how sure that is."
+	}
+	return capital(strings.Join(all, ", ")) + "."
+}
+
+// points are hundredths, as accuracies are compared.
+func points(v float64) string { return fmt.Sprintf("%.1f points", 100*v) }
+
+// ofError is how errors are compared.
+func ofError(v float64) string { return fmt.Sprintf("%.3g of error", v) }
+
+// capital begins a sentence.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// constantly says, before all else, that a release gives every record one class.
+func constantly(r *study.Release) string {
+	if r == nil {
+		return ""
+	}
+	if c, ok := classifier.Of(r.Result); ok && c.Lambda == 0 {
+		return "The noise left nothing to tell the classes apart by: the release below names one class for every record. "
+	}
+	return ""
+}
+
+func measuredClassify(s simulate.ClassifySummary) *measurement {
+	a := s.Accuracy
+	return &measurement{
+		constantly(s.Release) + concluded(s.Repeats, a.ReleasedSD, points, against{"one party alone", a.Released - a.LocalMean}, against{"naming the largest class", a.Released - a.MajorityClass}),
+		accuracyChart(study.Bar("released", a.Released, a.ReleasedSD), s.Repeats,
+			study.Bar("the same without noise", a.Unperturbed, 0), study.Bar("all records pooled", a.Pooled, 0),
+			study.Bar("one party alone", a.LocalMean, 0), study.Bar("largest class", a.MajorityClass, 0)),
+	}
+}
+
+func measuredLabels(s simulate.LabelsSummary) *measurement {
+	said := constantly(s.Release)
+	if s.Risk != aggregation.RiskAccuracy {
+		said += "By accuracy, which it was not fitted for: "
+	}
+	return &measurement{
+		said + concluded(s.Repeats, s.SD.Accuracy, points, against{"naming the largest class", s.Accuracy - s.MajorityClass}),
+		accuracyChart(study.Bar("released", s.Accuracy, s.SD.Accuracy), s.Repeats,
+			study.Bar("with the true labels", s.Unperturbed.Accuracy, 0), study.Bar("largest class", s.MajorityClass, 0)),
+	}
 }
 
 func accuracyChart(released study.ReportBar, repeats int, others ...study.ReportBar) *study.ReportChart {
@@ -35,32 +123,39 @@ func spread(repeats int) string {
 	return fmt.Sprintf("± is the standard deviation over %d draws", repeats)
 }
 
-func measuredRatio(s simulate.RatioSummary) *study.ReportChart {
+func measuredRatio(s simulate.RatioSummary) *measurement {
 	released := study.Bar("released", s.L1.Released, s.L1.ReleasedSD)
 	released.Main = true
-	return &study.ReportChart{
-		Title: "error of the class shares of new sets (L1; less is better)", Note: fmt.Sprintf("± is the standard deviation over %d sets", s.Targets*s.Repeats),
-		Bars: []study.ReportBar{released, study.Bar("the same without noise", s.L1.Unperturbed, 0), study.Bar("always the study's own shares", s.L1.TrainingRatio, 0)},
+	return &measurement{
+		concluded(s.Targets*s.Repeats, s.L1.ReleasedSD, ofError, against{"taking every set for the study's own shares", s.L1.TrainingRatio - s.L1.Released}),
+		&study.ReportChart{
+			Title: "error of the class shares of new sets (L1; less is better)", Note: fmt.Sprintf("± is the standard deviation over %d sets", s.Targets*s.Repeats),
+			Bars: []study.ReportBar{released, study.Bar("the same without noise", s.L1.Unperturbed, 0), study.Bar("always the study's own shares", s.L1.TrainingRatio, 0)},
+		},
 	}
 }
 
 // measuredEvaluate compares the first release's AUC with that of the same records; nil
 // where noise leaves none.
-func measuredEvaluate(s simulate.EvaluateSummary) *study.ReportChart {
+func measuredEvaluate(s simulate.EvaluateSummary) *measurement {
 	of := s.Classes[0]
 	for _, n := range of.Subgroups[0].Numbers {
 		if n.Number != "AUC" || !n.First.Bounded() {
 			continue
 		}
-		return &study.ReportChart{
+		said := fmt.Sprintf("The released interval holds the AUC of these records, %.3g from it.", math.Abs(n.First.Value-n.Truth))
+		if n.Truth < n.First.Low || n.Truth > n.First.High {
+			said = fmt.Sprintf("The released interval misses the AUC of these records, %.3g from it: one draw in twenty may.", math.Abs(n.First.Value-n.Truth))
+		}
+		return &measurement{said, &study.ReportChart{
 			Title: "AUC of the scores of class " + of.Class, Note: "the line is the 95 % interval of noise and sampling, of one draw",
 			Bars: []study.ReportBar{{Name: "released", Value: n.First.Value, Low: n.First.Low, High: n.First.High, Main: true}, study.Bar("the same records, without noise or bins", n.Truth, 0)},
-		}
+		}}
 	}
 	return nil
 }
 
-func measuredReweigh(s simulate.ReweighSummary) *study.ReportChart {
+func measuredReweigh(s simulate.ReweighSummary) *measurement {
 	released := study.Bar("answer with the released weights", s.Estimate, s.RMSE)
 	released.Main = true
 	c := &study.ReportChart{
@@ -71,5 +166,6 @@ func measuredReweigh(s simulate.ReweighSummary) *study.ReportChart {
 		c.Bars = append(c.Bars, study.Bar("the same without noise", s.Unperturbed, 0))
 	}
 	c.Bars = append(c.Bars, study.Bar("the raw pool", s.Unweighted, 0))
-	return c
+	sd := math.Sqrt(math.Max(s.RMSE*s.RMSE-s.Bias*s.Bias, 0))
+	return &measurement{concluded(s.Repeats, sd, ofError, against{"the raw pool", s.UnweightedRMSE - s.RMSE}), c}
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"caucus/protocol"
+	"caucus/study"
 	"caucus/study/kinds"
 	"caucus/study/verify"
 )
@@ -16,8 +19,8 @@ type reported struct {
 	Study  string `json:"study"`
 	File   string `json:"file"`
 	Answer string `json:"answer"`
-	// Verified: a pool was given and everything that can be checked holds; null
-	// where none was.
+	// Verified: a pool was given and everything that can be checked holds; null where
+	// none was, and false where without one something is found not to hold.
 	Verified *bool `json:"verified"`
 }
 
@@ -29,8 +32,12 @@ func (o *operator) reportStudy() *cobra.Command {
 		Short: "Write a page about a release for people: HTML, one file",
 		Long: `Write what came out of a study as one page that needs no other file: the
 answer in a sentence, a chart with its numbers, who took part and who was missing,
-the guarantee in words, what it holds, what was spent, and, with --pool, what
-verify finds. It fits a phone, paper, a keyboard and a screen reader.
+the guarantee in words, what it holds, what was spent, and what verify finds, of
+all that the release claims with --pool, else of its signature and terms. It fits a
+phone, paper, a keyboard and a screen reader.
+
+A release that does not hold leads with that: the page is still written, and study
+report exits 1.
 
 STUDY is fetched from the coordinator; --release reads a file instead.`,
 		Example: `  caucus study report readmission --pool pool.csv --out report.html
@@ -51,19 +58,16 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 			if err != nil {
 				return err
 			}
-			var found []verify.Finding
 			doc := reported{Study: p.Name, File: out}
-			if v.pool != "" {
-				v.release, v.profile = release, o.profile
-				known, err := v.trusted(cmd.Context(), r.Release)
-				if err != nil {
+			var found []verify.Finding
+			if v.pool != "" || !p.Simulated { // of a simulation the page says that there is nothing to verify
+				if found, err = v.of(cmd.Context(), r, p, release, o.profile); err != nil {
 					return err
 				}
-				if known.Pool, known.NoPool = v.readPool(p); known.NoPool != nil {
-					return known.NoPool
-				}
-				found = verify.Release(r, known)
-				holds := !verify.AnyFails(found)
+			}
+			failed := verify.AnyFails(found)
+			if v.pool != "" || failed {
+				holds := !failed
 				doc.Verified = &holds
 			}
 			page, err := newReleasePage(r.Release, nil, found)
@@ -77,13 +81,16 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 			if err := page.file(o.console, out); err != nil {
 				return err
 			}
-			return o.print(doc, func(w io.Writer) error {
+			if err := o.print(doc, func(w io.Writer) error {
 				if out == "-" {
 					return nil
 				}
-				_, err := fmt.Fprintf(w, "wrote %s: %s\n", out, page.Answer)
+				_, err := fmt.Fprintf(plainWriter{w}, "wrote %s: %s\n", out, page.Answer)
 				return err
-			})
+			}); err != nil {
+				return err
+			}
+			return failure(cmp.Or(release, p.Name), found)
 		},
 	}
 	f := cmd.Flags()
@@ -95,6 +102,22 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	v.how.flags(f)
 	return cmd
+}
+
+// of says what of a release holds, as far as the pool, where one was given, and the keys
+// at hand can tell.
+func (v *checker) of(ctx context.Context, r protocol.SignedRelease, p study.Plan, file, profile string) ([]verify.Finding, error) {
+	v.release, v.profile = file, profile
+	known, err := v.trusted(ctx, r.Release)
+	if err != nil {
+		return nil, err
+	}
+	if v.pool != "" {
+		if known.Pool, known.NoPool = v.readPool(p); known.NoPool != nil {
+			return nil, known.NoPool
+		}
+	}
+	return verify.Release(r, known), nil
 }
 
 // released is a release of the coordinator's, or of a file.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"unicode"
 
@@ -98,7 +99,7 @@ func (v *checker) run(cmd *cobra.Command) error {
 }
 
 // trusted is what is known of the coordinator's keys and who says so, and at an
-// agent what it kept of the study.
+// agent what it kept of the study. Of files it keeps the last name: findings are passed on.
 func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known, err error) {
 	if v.config != "" {
 		c, err := agent.LoadConfig(v.config)
@@ -111,7 +112,7 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 		site := v.witness.Site(ctx, r)
 		k.Site = &site
 		if pinned := c.Policy.Helper.Signing; pinned != (protocol.SignerKey{}) {
-			k.Helper, k.HelperFrom = &pinned, "from "+v.config
+			k.Helper, k.HelperFrom = &pinned, "from "+filepath.Base(v.config)
 		}
 	}
 	if v.helper != "" {
@@ -131,14 +132,14 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 		k.Keys, k.KeysFrom = &keys, "--key"
 		return k, err
 	case v.witness != nil:
-		k.KeysFrom = "from " + v.config
+		k.KeysFrom = "from " + filepath.Base(v.config)
 	case v.profile != "":
 		id, err := protocol.LoadIdentity(v.profile)
 		if err != nil {
 			return k, err
 		}
 		keys, err := id.Keys()
-		k.Keys, k.KeysFrom = &keys, "from "+v.profile
+		k.Keys, k.KeysFrom = &keys, "from "+filepath.Base(v.profile)
 		return k, err
 	}
 	return k, nil
@@ -184,9 +185,14 @@ func (v *checker) tell(r protocol.SignedRelease, found []verify.Finding) error {
 	if err := v.print(doc, doc.writeText); err != nil {
 		return err
 	}
+	return failure(v.release, found)
+}
+
+// failure is the first of the findings that fail, of a release called name; nil for none.
+func failure(name string, found []verify.Finding) error {
 	for _, f := range found {
 		if f.Verdict == verify.Fails {
-			return fmt.Errorf("%s does not hold: %s: %s", v.release, f.About, f.Says)
+			return fmt.Errorf("%s does not hold: %s: %s", name, f.About, f.Says)
 		}
 	}
 	return nil

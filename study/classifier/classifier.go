@@ -115,24 +115,33 @@ func Right(predicted, y []int) (right, labelled int) {
 	return right, labelled
 }
 
+// Sound is a release's classifier, as a model too, and the plan it was made under.
+// Whoever uses or shows one asks here: it refuses a classifier that was damaged, that does
+// not say what its numbers are, or that is of another map or other classes than the plan's.
+func Sound(r study.Release) (c Classifier, model learners.Linear, p study.Plan, err error) {
+	c, ok := Of(r.Result)
+	if !ok {
+		return c, model, p, fmt.Errorf("read classifier: this release holds none")
+	}
+	if p, err = r.DecodedPlan(); err != nil {
+		return c, model, p, err
+	}
+	if model, err = c.Linear(); err != nil {
+		return c, model, p, err
+	}
+	if rows, _ := model.W.Dims(); rows != p.Map.Dim() || !slices.Equal(c.Classes, p.Schema.Classes()) {
+		return c, model, p, fmt.Errorf("read classifier: it has %d weights of classes %v, the plan's map and schema have %d and %v: the release was damaged", rows, c.Classes, p.Map.Dim(), p.Schema.Classes())
+	}
+	return c, model, p, nil
+}
+
 // Predict applies a release's classifier to records with the plan's schema and map:
 // classes, and a row of numbers for each record, one a class, which are what the
 // classifier's Output says.
 func Predict(r study.Release, records *dataset.Records) ([]int, *mat.Dense, error) {
-	c, ok := Of(r.Result)
-	if !ok {
-		return nil, nil, fmt.Errorf("predict: this release holds no classifier")
-	}
-	p, err := r.DecodedPlan()
+	c, model, p, err := Sound(r)
 	if err != nil {
 		return nil, nil, err
-	}
-	model, err := c.Linear()
-	if err != nil {
-		return nil, nil, err
-	}
-	if rows, _ := model.W.Dims(); rows != p.Map.Dim() || !slices.Equal(c.Classes, p.Schema.Classes()) {
-		return nil, nil, fmt.Errorf("predict: the classifier has %d weights of classes %v, the plan's map and schema have %d and %v: the release was damaged", rows, c.Classes, p.Map.Dim(), p.Schema.Classes())
 	}
 	x := p.Mapped(records)
 	values, err := c.Values(x)

@@ -28,6 +28,11 @@ type Comparison struct {
 	// width of its 95 % interval: 1.96 standard errors of the mean over records.
 	Gain float64 `json:"gain"`
 	Sure float64 `json:"gain_sure_to"`
+	// Fitted is the accuracy of the site's own classifier on the records that it was
+	// fitted to, and Flattered about the most by which the released one's may be too high
+	// here, if these records took part in it: see flattered.
+	Fitted    float64 `json:"alone_fitted"`
+	Flattered float64 `json:"released_flattered_by_up_to"`
 }
 
 const (
@@ -36,24 +41,13 @@ const (
 	leastCompared = 20
 )
 
-// Compare judges a release on records that were encoded by its plan's schema. With
-// mechanisms at unit record the records may have taken part in the release; what it
-// then knows of any one of them is bounded by ε.
+// Compare judges a release on records that were encoded by its plan's schema. They may
+// have taken part in the release, and the site's own classifier is judged on others than
+// it was fitted to: Flattered says by how much that can matter.
 func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
-	p, err := r.DecodedPlan()
+	c, model, p, err := Sound(r)
 	if err != nil {
-		return Comparison{}, err
-	}
-	c, ok := Of(r.Result)
-	if !ok {
-		return Comparison{}, fmt.Errorf("compare: this release holds no classifier")
-	}
-	if _, _, err := Predict(r, records.Select(nil)); err != nil { // whether it fits its plan
-		return Comparison{}, err
-	}
-	model, err := c.Linear()
-	if err != nil {
-		return Comparison{}, err
+		return Comparison{}, fmt.Errorf("compare: %w", err)
 	}
 	var labelled []int
 	counts := make([]float64, len(c.Classes))
@@ -110,8 +104,27 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 		out.Gain += d / n
 		squares += d * d
 	}
+	all := make([]int, records.Len())
+	for i := range all {
+		all[i] = i
+	}
+	fitted, _, err := alone(x, records.Y, all, all, len(c.Classes), comparisonFolds)
+	if err != nil {
+		return Comparison{}, err
+	}
+	out.Fitted = fitted.Accuracy
+	out.Flattered = flattered(out.Fitted-out.Alone.Accuracy, r.Parties)
 	out.Sure = 1.96 * math.Sqrt(math.Max(squares/n-out.Gain*out.Gain, 0)/(n-1))
 	return out, nil
+}
+
+// flattered is by how much a classifier of all parties' records is too good on those of one
+// of them, where one of that party's alone is by so much. What a fit of p numbers to n
+// records gains on those over new ones falls like p/n (Hastie, Tibshirani & Friedman,
+// section 7.4), and that of all parties has as many times more records as there are
+// parties, where they are alike. Votes, and noise, leave less of it.
+func flattered(own float64, parties int) float64 {
+	return math.Max(own, 0) / float64(max(parties, 1))
 }
 
 func trueLabels(classes int) learners.Channel { return learners.Channel{Classes: classes, Keep: 1} }

@@ -2,7 +2,6 @@ package classify
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"caucus/study"
 	"caucus/study/classifier"
@@ -10,9 +9,9 @@ import (
 
 // Report says what classifier came out, and what it hangs on where that can be told.
 func (Kind) Report(r study.Release) (out study.Report, err error) {
-	c, ok := classifier.Of(r.Result)
-	if !ok {
-		return out, fmt.Errorf("read classifier: this release holds none")
+	c, _, _, err := classifier.Sound(r)
+	if err != nil {
+		return out, err
 	}
 	out.Answer = classifier.Answer(c, r)
 	of := CoefficientsOf(r)

@@ -109,12 +109,8 @@ func New(r study.Release) (Model, error) {
 	if !ok {
 		return Model{}, fmt.Errorf("export: a %s release holds no classifier; it is used with caucus itself (caucus release show says what it holds)", p.Kind)
 	}
-	linear, err := c.Linear()
-	if err != nil {
-		return Model{}, err
-	}
-	if rows, _ := linear.W.Dims(); rows != p.Map.Dim() || len(c.Classes) != len(p.Schema.Classes()) {
-		return Model{}, fmt.Errorf("export: the classifier has %d weights of %d classes, the plan's map and schema have %d and %d: the release was damaged", rows, len(c.Classes), p.Map.Dim(), len(p.Schema.Classes()))
+	if _, _, _, err := classifier.Sound(r); err != nil {
+		return Model{}, fmt.Errorf("export: %w", err)
 	}
 	m := Model{
 		Form: ModelForm,

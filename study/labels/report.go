@@ -16,6 +16,9 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	if err != nil {
 		return out, err
 	}
+	if _, _, _, err = classifier.Sound(r); err != nil {
+		return out, err
+	}
 	line := func(name, format string, args ...any) {
 		out.Lines = append(out.Lines, study.ReportLine{Name: name, Text: fmt.Sprintf(format, args...)})
 	}

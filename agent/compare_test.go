@@ -1,0 +1,31 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"caucus/study"
+)
+
+// TestRecordsOfASmallSite: who has too few records for a study still compares its release
+// with its own; who lacks a column of it does not.
+func TestRecordsOfASmallSite(t *testing.T) {
+	r := newRig(t, func(p *study.Proposal) { p.Records = 2000 })
+	a := r.agent(t)
+	p := r.study.Plan
+	d, err := a.state.declared(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(d.Objections(p), "; "); !strings.Contains(got, "at least 2000 records") {
+		t.Fatalf("objections are %q: this test cannot fail", got)
+	}
+	records, err := a.Records(p)
+	if err != nil || records.Len() != 61 {
+		t.Errorf("%v, %v: want the 61 records of its file", records, err)
+	}
+	p.Schema.Label.Column = "dead"
+	if _, err := a.Records(p); err == nil || !strings.Contains(err.Error(), `dead`) {
+		t.Errorf("of a label that the source lacks: %v", err)
+	}
+}
