@@ -61,7 +61,7 @@ of sampling, and stand only where their coverage was measured (docs/coefficients
 			}
 			report, err := kinds.Report(r)
 			if err != nil {
-				return err
+				return unusable(args[0], err)
 			}
 			doc := shownRelease{
 				Release: args[0], Study: p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Answer: report.Answer, Guarantee: guaranteeOf(p),
