@@ -20,12 +20,13 @@ type shownRelease struct {
 	Answer    string `json:"answer"`
 	Guarantee string `json:"guarantee"`
 	// ByRemoval is the ε that the same noise has where a unit is taken away instead of
-	// replaced; absent where that is not proved.
-	ByRemoval  *float64                `json:"epsilon_add_or_remove,omitempty"`
-	Parties    int                     `json:"parties"`
-	Missing    []study.PartyID         `json:"missing,omitempty"`
-	Output     classifier.Output       `json:"output,omitempty"`
-	Calibrated *classifier.Calibration `json:"calibration,omitempty"`
+	// replaced; absent where that is not stated. ByRemovalIs says it in words, or why not.
+	ByRemoval   *float64                `json:"epsilon_add_or_remove,omitempty"`
+	ByRemovalIs string                  `json:"add_or_remove"`
+	Parties     int                     `json:"parties"`
+	Missing     []study.PartyID         `json:"missing,omitempty"`
+	Output      classifier.Output       `json:"output,omitempty"`
+	Calibrated  *classifier.Calibration `json:"calibration,omitempty"`
 	// Coefficients are in the schema's units; Why says what they are, or why there are none.
 	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
 	Why          string                   `json:"coefficients_are,omitempty"`
@@ -66,10 +67,10 @@ of sampling, and stand only where their coverage was measured (docs/coefficients
 				return err
 			}
 			doc := shownRelease{
-				Release: args[0], Study: p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Answer: report.Answer, Guarantee: guaranteeOf(p),
+				Release: args[0], Study: p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Answer: report.Answer, Guarantee: guaranteeOf(p), ByRemovalIs: removalWords(p, r.Costs),
 				Parties: r.Parties, Missing: r.Missing, Warnings: r.Result.Warnings,
 			}
-			if epsilon, ok := kinds.UnderRemoval(p, r.Costs); ok {
+			if epsilon, _ := kinds.UnderRemoval(p, r.Costs); epsilon > 0 {
 				doc.ByRemoval = &epsilon
 			}
 			if of, ok := classifier.Of(r.Result); ok {
