@@ -296,7 +296,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a record that comes into a study's condition moves no more than one that stays", room: "study/describe", file: "statistic.go",
-		old: "b.L1 = max(b.L1, step*(all+1)+2*mostWithin*numbers)", new: "b.L1 = max(b.L1, step)",
+		old: "L1: q.step*(all+1) + 2*mostWithin*numbers", new: "L1: q.step",
 		found: "TestBoundHolds",
 	},
 	{
