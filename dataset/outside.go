@@ -36,7 +36,7 @@ func (s Schema) checkComparison(of comparison) error {
 			return fmt.Errorf("%s %s: %s is a text, which is compared by == and !=", of.column, of.op, of.column)
 		}
 		if _, known := newLevels(levels).find(of.value); !known {
-			return fmt.Errorf("%q is no level of %s: it has %s", of.value, of.column, listNames(levels))
+			return noLevel(of, levels)
 		}
 		return nil
 	}

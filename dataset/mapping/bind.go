@@ -235,7 +235,7 @@ func (b *Bound) noColumn(name string) error {
 		}
 		return fmt.Errorf("the file has no column %q, and none of the others that are looked for: %s", name, hint)
 	}
-	if near := nearest(name, b.columns); near != "" {
+	if near := dataset.Nearest(name, b.columns); near != "" {
 		return fmt.Errorf("the file has no column %q; did you mean %q?", name, near)
 	}
 	return fmt.Errorf("the file has no column %q; it has %s", name, few(b.columns))

@@ -81,7 +81,7 @@ func (d *drafter) place(name, column string) {
 
 func (d *drafter) sameName(name string) string {
 	for _, same := range []func(a, b string) bool{
-		func(a, b string) bool { return a == b }, strings.EqualFold, func(a, b string) bool { return bare(a) == bare(b) },
+		func(a, b string) bool { return a == b }, strings.EqualFold, func(a, b string) bool { return dataset.Bare(a) == dataset.Bare(b) },
 	} {
 		if i := slices.IndexFunc(d.free, func(c string) bool { return same(c, name) }); i >= 0 {
 			return d.free[i]
@@ -105,7 +105,7 @@ func (d *drafter) synonym(name string) string {
 }
 
 func (d *drafter) nearName(name string) string {
-	near := nearest(name, d.free)
+	near := dataset.Nearest(name, d.free)
 	if near != "" && d.fits(near, d.kinds[name]) {
 		d.note("%s is taken to be the file's %q, whose name is nearly the same", name, near)
 		return near

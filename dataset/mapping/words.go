@@ -3,6 +3,8 @@ package mapping
 import (
 	"slices"
 	"strings"
+
+	"caucus/dataset"
 )
 
 // sameThing lists names that columns have for the same thing in the languages
@@ -49,7 +51,7 @@ func withoutUnit(name string) string {
 	if i := strings.IndexAny(name, "([{"); i > 0 {
 		name = name[:i]
 	}
-	return bare(name)
+	return dataset.Bare(name)
 }
 
 // levelFor is the level that a text stands for, "" where that is not clear: the
@@ -70,12 +72,12 @@ func levelFor(text string, levels []string) string {
 		}
 		return found
 	}
-	if l := one(func(l string) bool { return bare(l) == bare(text) }); l != "" {
+	if l := one(func(l string) bool { return dataset.Bare(l) == dataset.Bare(text) }); l != "" {
 		return l
 	}
 	return one(func(l string) bool {
 		return slices.ContainsFunc(sameWord, func(words []string) bool {
-			return slices.Contains(words, bare(l)) && slices.Contains(words, bare(text))
+			return slices.Contains(words, dataset.Bare(l)) && slices.Contains(words, dataset.Bare(text))
 		})
 	})
 }

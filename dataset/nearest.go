@@ -1,22 +1,22 @@
-package mapping
+package dataset
 
 import "strings"
 
-// nearest is the text that is most like another, "" where none is: the same but
+// Nearest is the text that is most like another, "" where none is: the same but
 // for case, spaces and signs, or a few letters away.
-func nearest(text string, among []string) string {
-	want := bare(text)
+func Nearest(text string, among []string) string {
+	want := Bare(text)
 	best, least := "", 1+len([]rune(want))/4
 	for _, other := range among {
-		if d := distance(want, bare(other), least); d < least {
+		if d := distance(want, Bare(other), least); d < least {
 			best, least = other, d
 		}
 	}
 	return best
 }
 
-// bare is a name in small letters, without spaces and signs.
-func bare(text string) string {
+// Bare is a name in small letters, without spaces and signs.
+func Bare(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" _-.,:;/()[]\"'", r) {
 			return -1

@@ -1,0 +1,89 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Ask answers a condition for every row of a public table, which may have more columns
+// than the schema; the zero schema has none. The schema's columns are compared as it
+// means them (see [Schema.EncodeWhere]), others as they stand, and so are those of which
+// a comparison names a cell that is no level. It refuses what can hold for no row, which
+// is a slip of whoever asks: what CheckWhere refuses, and of other columns a number that
+// is compared with a text, an order of texts, and a text that no row has.
+func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
+	stands := map[string]bool{}
+	var err error
+	c.root.visit(func(of comparison) {
+		col := t.column(of.column)
+		if col == nil || err != nil { // Rows lists the columns there are
+			return
+		}
+		_, known := s.featureOf(of.column)
+		if known = known || of.column == s.Label.Column; known {
+			if err = s.checkComparison(of); err == nil {
+				return
+			}
+		} else {
+			err = col.checkComparison(of)
+		}
+		if stands[of.column] = true; col.has(of) {
+			err = nil
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("answer %q: %w", c.text, err)
+	}
+	asked := *t
+	asked.columns = slices.Clone(t.columns)
+	for _, name := range c.Columns() {
+		_, known := s.featureOf(name)
+		if col := asked.column(name); col != nil && !stands[name] && (known || name == s.Label.Column) {
+			col.values = s.meanings(name, col.values)
+		}
+	}
+	return c.Rows(&asked)
+}
+
+// has says whether a comparison with == or != names a cell of the column, or an empty one.
+func (c *column) has(of comparison) bool {
+	is := comparison{of.column, "==", of.value}
+	v, isNumber := parseFinite(of.value)
+	return (of.op == "==" || of.op == "!=") &&
+		(of.value == "" || slices.ContainsFunc(c.values, func(cell string) bool { return is.holds(strings.TrimSpace(cell), v, isNumber) }))
+}
+
+// checkComparison refuses a comparison that no schema gives a meaning and no cell of the
+// column can meet. A column is of numbers where all that it holds are, but for one text
+// that may say what is missing.
+func (c *column) checkComparison(of comparison) error {
+	var texts []string
+	numbers := 0
+	for _, v := range c.values {
+		if _, ok := parseFinite(v); ok {
+			numbers++
+		} else if v = strings.TrimSpace(v); v != "" {
+			texts = append(texts, v)
+		}
+	}
+	if numbers > 0 && len(texts) <= 1 {
+		if _, ok := parseFinite(of.value); !ok {
+			return fmt.Errorf("%q: %s holds numbers, so compare it with one", of.value, of.column)
+		}
+		return nil
+	}
+	if of.op != "==" && of.op != "!=" {
+		return fmt.Errorf("%s %s: %s holds texts, which are compared by == and !=", of.column, of.op, of.column)
+	}
+	return noLevel(of, c.values)
+}
+
+// noLevel says that a column has no such text, and which one may be meant.
+func noLevel(of comparison, levels []string) error {
+	meant := ""
+	if near := Nearest(of.value, levels); near != "" {
+		meant = fmt.Sprintf("do you mean %q? ", near)
+	}
+	return fmt.Errorf("%q is no level of %s: %sit has %s", of.value, of.column, meant, listNames(levels))
+}
