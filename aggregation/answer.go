@@ -48,7 +48,8 @@ const leastR2 = 0.25
 // weights are calibrated to x; of n records drawn from the same law it leaves 1/n.
 //
 // The interval holds all of that and Untold's shift, by Student's t: the shift is known
-// from as many columns as Untold left out.
+// from as many columns as Untold left out. No part is said to be more than the answer can
+// be off by, which first order alone would say of much noise.
 func (l *WeightLaw) Answer(b []float64, u Untold) Answer {
 	n, d := l.x.Dims()
 	total, mean := 0.0, 0.0
@@ -84,6 +85,11 @@ func (l *WeightLaw) Answer(b []float64, u Untold) Answer {
 		a.Left += slope.AtVec(j) * gap
 	}
 	a.Left = math.Abs(a.Left)
+	least, most := slices.Min(b), slices.Max(b)
+	farthest := max(a.Estimate-least, most-a.Estimate) // that the true mean can be
+	for _, part := range []*float64{&a.Noise, &a.Left, &a.Sampling, &a.Records, &a.Shift} {
+		*part = min(*part, farthest)
+	}
 	switch {
 	case u.Columns == 0:
 		a.Doubt = "the release does not say the features' means, from which one could tell how far pool and private records differ"
@@ -92,9 +98,9 @@ func (l *WeightLaw) Answer(b []float64, u Untold) Answer {
 	case !(a.R2 >= leastR2):
 		a.Doubt = "the features tell too little of the query in the pool: how the private records differ in the rest, nothing says"
 	default:
-		sd := math.Sqrt(a.Noise*a.Noise + a.Left*a.Left + squares + a.Records*a.Records + a.Shift*a.Shift)
+		sd := math.Sqrt(a.Noise*a.Noise + a.Left*a.Left + a.Sampling*a.Sampling + a.Records*a.Records + a.Shift*a.Shift)
 		by := sd * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(u.Columns)}.Quantile(0.975)
-		low, high := max(a.Estimate-by, slices.Min(b)), min(a.Estimate+by, slices.Max(b))
+		low, high := max(a.Estimate-by, least), min(a.Estimate+by, most)
 		a.Low, a.High = &low, &high
 	}
 	return a

@@ -122,6 +122,14 @@ func TestAnswerInterval(t *testing.T) {
 	if a := LawOf(x, WeightFit{Beta: fit.Beta, Weight: onesOf(n), Lambda: 1e-3}, noise).Answer(told, u); math.Abs(a.Records/a.Sampling-1) > 1e-9 {
 		t.Errorf("sampling %g of the pool and %g of as many records", a.Sampling, a.Records)
 	}
+	// Of a share nothing is off by more than the share and what it lacks to 1, however
+	// large the noise and the shift.
+	far := u
+	far.Shift = 50
+	a = LawOf(x, fit, Isotropic(6, 1e3*d.scale())).Answer(told, far)
+	if most := max(a.Estimate, 1-a.Estimate); a.Noise != most || a.Shift != most || *a.Low != 0 || *a.High != 1 {
+		t.Errorf("much noise: %+v", a)
+	}
 	zero := fit
 	zero.Lambda = 0
 	for _, c := range []struct {

@@ -26,11 +26,27 @@ type queryAnswer struct {
 	Estimate      float64 `json:"estimate"`
 	Unweighted    float64 `json:"unweighted"`
 	EffectiveRows float64 `json:"effective_rows"`
-	// Answer is what a release says of it; none without one.
-	Answer *aggregation.Answer `json:"answer,omitempty"`
+	// Of says whom Estimate is a share of: the private records, or where nothing weighs
+	// it the pool.
+	Of string `json:"of"`
+	// Answer is how sure a release is of it; NoInterval why there is no interval.
+	Answer     *aggregation.Answer `json:"answer,omitempty"`
+	NoInterval string              `json:"no_interval,omitempty"`
 	// Bias says in words what no interval covers.
-	Bias string `json:"bias,omitempty"`
+	Bias string `json:"bias"`
 }
+
+// Of of a queryAnswer.
+const (
+	ofPrivate = "the private records"
+	ofPool    = "the pool itself, which without weights says nothing of the private records"
+)
+
+// What is said where no release is at hand.
+const (
+	noRelease = "give --release with the pool as it was before it was weighed: a weighted pool does not hold how far noise moved its weights"
+	noWeights = "give --release, or a pool from caucus pool weigh: this is no estimate of the private records"
+)
 
 // biasNote is of every answer from weights.
 const biasNote = "the interval allows for a bias like that which the study's own features show when they are left out; whoever knows of a stronger reason for the private records to differ should allow for more"
@@ -44,8 +60,9 @@ func newQuery(c *console) *cobra.Command {
 		Long: `Estimate the share of the private records for which a condition holds: its
 weighted share among the rows of the public pool. The weights are the pool file's
 own (a column ` + auxdata.WeightColumn + `, see caucus pool weigh), or those of a reweigh release; with the
-release the answer's standard deviation is told too. The pool file may have more
-columns than the study used, such as an outcome.
+release the answer has an interval, or the reason why it has none. The pool file may
+have more columns than the study used, such as an outcome. A condition that no row
+can meet, such as a level that there is not, is refused.
 
 It costs nothing: ask as often as you like.`,
 		Example: `  caucus query --pool weighted.csv --where 'income == ">50K"'
@@ -63,9 +80,9 @@ It costs nothing: ask as often as you like.`,
 			if err := q.load(c); err != nil {
 				return err
 			}
-			holds, err := condition.Rows(q.table)
+			holds, err := q.plan.Schema.Ask(condition, q.table)
 			if err != nil {
-				return err
+				return usageError{err}
 			}
 			share, err := auxdata.ShareOf(holds, q.weight)
 			if err != nil {
@@ -74,6 +91,10 @@ It costs nothing: ask as often as you like.`,
 			doc := queryAnswer{
 				Where: where, Rows: share.Rows, Matching: share.Matching, Weighted: q.weight != nil,
 				Estimate: share.Weighted, Unweighted: share.Plain, EffectiveRows: share.EffectiveRows,
+				Of: ofPrivate, NoInterval: noRelease, Bias: noIntervalNote,
+			}
+			if q.weight == nil {
+				doc.Of, doc.NoInterval = ofPool, noWeights
 			}
 			if q.weighed != nil {
 				doc.About = q.weighed.Plan.Where
@@ -87,20 +108,20 @@ It costs nothing: ask as often as you like.`,
 				if err != nil {
 					return err
 				}
-				if doc.Answer, doc.Bias = &a, biasNote; a.Doubt != "" {
-					doc.Bias = noIntervalNote
+				if doc.Answer, doc.NoInterval = &a, a.Doubt; a.Doubt == "" {
+					doc.Bias = biasNote
 				}
-			}
-			if q.weight == nil {
-				c.note("warning: the pool has no weights: the answer is about the pool itself. Give --release, or a pool from caucus pool weigh")
 			}
 			return c.print(doc, func(w io.Writer) error {
 				about := ""
 				if doc.About != "" {
 					about = " for which " + agent.Printable(doc.About)
 				}
-				fmt.Fprintf(w, "%.4f of the private records%s: %s\n", doc.Estimate, about, where)
+				fmt.Fprintf(w, "%.4f of %s%s: %s\n", doc.Estimate, doc.Of, about, where)
 				fmt.Fprintf(w, "%.4f of the pool (%d of %d rows, which count as %.0f)\n", doc.Unweighted, doc.Matching, doc.Rows, doc.EffectiveRows)
+				if doc.NoInterval != "" {
+					fmt.Fprintf(w, "no interval: %s\n", doc.NoInterval)
+				}
 				if doc.Answer != nil {
 					printAnswer(w, *doc.Answer)
 				}
@@ -119,11 +140,9 @@ It costs nothing: ask as often as you like.`,
 
 const noIntervalNote = "there is no interval: what the features do not tell of the query may differ by any amount"
 
-// printAnswer says how sure an answer is, and of what it is not.
+// printAnswer says how sure an answer is.
 func printAnswer(w io.Writer, a aggregation.Answer) {
-	if a.Doubt != "" {
-		fmt.Fprintf(w, "no interval: %s\n", a.Doubt)
-	} else {
+	if a.Doubt == "" {
 		fmt.Fprintf(w, "%.4f to %.4f: 95 %% interval\n", *a.Low, *a.High)
 	}
 	fmt.Fprintf(w, "the features tell %.0f %% of the query's variance in the pool (R²); the weights move the pool by %.2f (their standard deviation)\n", 100*a.R2, a.Moved)
