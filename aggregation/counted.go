@@ -23,12 +23,18 @@ func (d *FeatureDesign) CountedSums(x *mat.Dense) []int64 {
 // the largest of these: for G groups (G+1)s and (G+1)s², which only numbers reach, as a
 // text moves by twice that where both are summed.
 func (d *FeatureDesign) CountedBound() (l1, l2sq int64) {
-	l1, l2sq = int64(len(d.groups)+1)*featureScale, int64(len(d.groups)+1)*featureScale*featureScale
-	if d.mapped {
-		l1 = int64(math.Ceil(math.Sqrt(float64(len(d.names))/2)*featureScale*(1+1e-12))) + featureScale
-		l2sq = featureScale*featureScale/2 + featureScale*featureScale
-	}
+	l1, l2sq = d.GoneBound()
 	return max(l1, d.L1), max(l2sq, d.L2sq)
+}
+
+// GoneBound bounds what one record that is summed adds to CountedSums: see CountedBound.
+func (d *FeatureDesign) GoneBound() (l1, l2sq int64) {
+	if d.mapped {
+		return int64(math.Ceil(math.Sqrt(float64(len(d.names))/2)*featureScale*(1+1e-12))) + featureScale,
+			featureScale*featureScale/2 + featureScale*featureScale
+	}
+	n := int64(len(d.groups) + 1)
+	return n * featureScale, n * featureScale * featureScale
 }
 
 // Counted is how many of so many records a clear sum's last number says that it is of; ok

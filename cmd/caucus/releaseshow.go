@@ -20,9 +20,10 @@ type shownRelease struct {
 	Answer    string `json:"answer"`
 	Guarantee string `json:"guarantee"`
 	// ByRemoval is the ε that the same noise has where a unit is taken away instead of
-	// replaced; absent where that is not proved.
-	ByRemoval *float64 `json:"epsilon_add_or_remove,omitempty"`
-	Parties   int      `json:"parties"`
+	// replaced; absent where that is not stated. ByRemovalIs says it in words, or why not.
+	ByRemoval   *float64 `json:"epsilon_add_or_remove,omitempty"`
+	ByRemovalIs string   `json:"add_or_remove"`
+	Parties     int      `json:"parties"`
 	// Simulated: its noise protected nobody.
 	Simulated  bool                    `json:"simulated"`
 	Missing    []study.PartyID         `json:"missing,omitempty"`
@@ -64,10 +65,10 @@ of sampling, and stand only where their coverage was measured (docs/coefficients
 				return err
 			}
 			doc := shownRelease{
-				Release: args[0], Study: p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Answer: report.Answer, Guarantee: guaranteeOf(p),
+				Release: args[0], Study: p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Answer: report.Answer, Guarantee: guaranteeOf(p), ByRemovalIs: removalWords(p, r.Costs),
 				Parties: r.Parties, Simulated: p.Simulated, Missing: r.Missing, Warnings: r.Result.Warnings,
 			}
-			if epsilon, ok := kinds.UnderRemoval(p, r.Costs); ok {
+			if epsilon, _ := kinds.UnderRemoval(p, r.Costs); epsilon > 0 {
 				doc.ByRemoval = &epsilon
 			}
 			if of, ok := classifier.Of(r.Result); ok {

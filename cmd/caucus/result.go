@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"caucus/agent"
@@ -28,9 +27,7 @@ func describeRelease(w io.Writer, r study.Release) error {
 		line("about", "%s", agent.Printable(p.About()))
 	}
 	line("guarantee", "%s", guaranteeOf(p))
-	if words := removalWords(p, r.Costs); words != "" {
-		line("", "%s", words)
-	}
+	line("", "%s", removalWords(p, r.Costs))
 	line("parties", "%d contributed: %s", r.Parties, partyList(r.Contributed))
 	if len(r.Missing) > 0 {
 		line("missing", "%s", partyList(r.Missing))
@@ -78,16 +75,17 @@ func guaranteeOf(p study.Plan) string {
 }
 
 // removalWords say what a guarantee would be called by the relation that other tools state
-// theirs by, "" where that is not proved.
+// theirs by, or why that is not stated.
 func removalWords(p study.Plan, costs []study.ReleaseCost) string {
-	epsilon, ok := kinds.UnderRemoval(p, costs)
-	if !ok {
-		return ""
+	epsilon, why := kinds.UnderRemoval(p, costs)
+	words := fmt.Sprintf("it is for replacing a %s; by add-or-remove, as many tools state theirs, ", p.Unit)
+	switch {
+	case epsilon == 0:
+		return words + "it is not stated: " + why
+	case why != "":
+		return words + "it is the same: " + why
 	}
-	if math.Abs(epsilon-p.Epsilon) < 5e-4*p.Epsilon {
-		return fmt.Sprintf("it is for replacing a %s; by add-or-remove, as many tools state theirs, it is the same", p.Unit)
-	}
-	return fmt.Sprintf("it is for replacing a %s; by add-or-remove, as many tools state theirs, the same noise is ε = %.3g", p.Unit, epsilon)
+	return words + fmt.Sprintf("the same noise is ε = %.3g", epsilon)
 }
 
 // printRemoval prints removalWords of a task below its guarantee. What is proved of
@@ -97,9 +95,7 @@ func printRemoval(w io.Writer, t study.Task) error {
 	if err != nil {
 		return err
 	}
-	if words := removalWords(t.Plan(), costs); words != "" {
-		_, err = fmt.Fprintf(w, "           %s\n", words)
-	}
+	_, err = fmt.Fprintf(w, "           %s\n", removalWords(t.Plan(), costs))
 	return err
 }
 

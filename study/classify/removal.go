@@ -23,21 +23,27 @@ import (
 //     replacement moves at most 2R: a quarter of MeansL2sq, half of MeansL1.
 //   - The rest is not proved here: a shard that loses a record casts another ballot, which
 //     is what replacing is; moments mix rows; a label has no place to be empty at.
-func (Kind) Removal(p study.Plan, b privacy.Bound) (privacy.Bound, bool) {
+func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	half := func(v int64) int64 { return (v + 1) / 2 }
+	why := ""
 	b.KeepsSum = false
 	switch {
+	case p.Unit == privacy.Label:
+		return study.OfLabels()
 	case p.Mechanism == "cross" && p.Unit == privacy.Record:
 		b.L2sq, b.L1, b.Cells = half(b.L2sq), half(b.L1), (b.Cells+1)/2
 	case p.Mechanism == "tally" && p.Unit == privacy.Party:
-		if len(p.Schema.Classes()) > 2 {
+		if b.L1 = 0; len(p.Schema.Classes()) > 2 { // not proved in L1: no such noise is on votes
 			b.L2sq = half(b.L2sq)
+		} else {
+			why = "of two classes a vote is one count, which a ballot moves by 1 whether it comes, goes or changes"
 		}
-		b.L1 = 0 // not proved: no L1 noise is on votes
 	case p.Mechanism == "means" && p.Unit == privacy.Party:
 		b.L2sq, b.L1 = half(half(b.L2sq)), half(b.L1)
+	case p.Shards > 1:
+		return study.Unproved("a shard that loses a record casts another ballot, which is what replacing the record does")
 	default:
-		return privacy.Bound{}, false
+		return study.Unproved("it is not proved of mechanism %s at unit %s", p.Mechanism, p.Unit)
 	}
-	return b, true
+	return study.Removal{Bound: &b, Why: why}
 }

@@ -179,9 +179,8 @@ func (l layout) count(r *dataset.Records) []int64 {
 
 // bound: see the proof note of counts.
 func (q *counts) bound() privacy.Bound {
-	var d, numbers, all int64
+	var d, numbers int64
 	for _, c := range q.whole() {
-		all++
 		if c.cells()*c.groups > 1 {
 			d++
 		}
@@ -199,11 +198,25 @@ func (q *counts) bound() privacy.Bound {
 		L1: 2*step*d + 4*mostWithin*numbers, L2sq: 2*step*step*d + 8*mostWithin*mostWithin*numbers, Cells: int(2*d + sums),
 	}
 	if q.inside {
-		b.L1 = max(b.L1, step*(all+1)+2*mostWithin*numbers)
-		b.L2sq = max(b.L2sq, step*step*(all+1)+2*mostWithin*mostWithin*numbers)
-		b.Cells = max(b.Cells, int(all+1+2*numbers))
+		gone := q.gone()
+		b.L1, b.L2sq, b.Cells = max(b.L1, gone.L1), max(b.L2sq, gone.L2sq), max(b.Cells, gone.Cells)
 	}
 	return b
+}
+
+// gone bounds what a record that the study is about adds, where others add nothing.
+func (q *counts) gone() privacy.Bound {
+	var numbers int64
+	all := int64(len(q.whole()))
+	for _, c := range q.whole() {
+		if c.levels == nil {
+			numbers++
+		}
+	}
+	return privacy.Bound{
+		Unit: q.plan.Unit, PerParty: q.terms.PerParty,
+		L1: q.step*(all+1) + 2*mostWithin*numbers, L2sq: q.step*q.step*(all+1) + 2*mostWithin*mostWithin*numbers, Cells: int(all + 1 + 2*numbers),
+	}
 }
 
 func (q *counts) Cells() int         { return q.cells }

@@ -177,10 +177,10 @@ func Report(r study.Release) (study.Report, error) {
 }
 
 // UnderRemoval is study.UnderRemoval for a plan's kind.
-func UnderRemoval(p study.Plan, costs []study.ReleaseCost) (epsilon float64, ok bool) {
+func UnderRemoval(p study.Plan, costs []study.ReleaseCost) (epsilon float64, why string) {
 	kind, err := Named(p.Kind)
 	if err != nil {
-		return 0, false
+		return 0, err.Error()
 	}
 	return study.UnderRemoval(kind, p, costs)
 }

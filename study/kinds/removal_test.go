@@ -5,12 +5,17 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classify"
+	"caucus/study/describe"
+	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/ratio"
+	"caucus/study/reweigh"
 )
 
 // TestRemovalHolds: taking a unit's part away moves the integers by no more than is
@@ -43,10 +48,11 @@ func TestRemovalHolds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, ok := classify.Kind{}.Removal(p, terms.Bound)
-			if !ok {
-				t.Fatalf("%s: not proved", of.mechanism)
+			proved := classify.Kind{}.Removal(p, terms.Bound)
+			if proved.Bound == nil {
+				t.Fatalf("%s: %s", of.mechanism, proved.Why)
 			}
+			b := *proved.Bound
 			most := 0.0
 			for range 400 {
 				rows := []visit{anyVisit(classes), anyVisit(classes), anyVisit(classes)}
@@ -65,6 +71,119 @@ func TestRemovalHolds(t *testing.T) {
 				t.Errorf("%s: nothing moves more than %.3f of the bound", of.mechanism, most)
 			}
 		}
+	}
+}
+
+// TestRemovalOfTables: of every kind of tables and sums, an empty record at a record's
+// place, or nothing at a party's, moves what is released by no more than is proved of it,
+// and some record or party by nearly all of it. All records of a small world are tried.
+func TestRemovalOfTables(t *testing.T) {
+	c := newClinic(t, []string{"no", "yes", "maybe"}, 6)
+	var visits []visit
+	for _, label := range []string{"no", "yes", "maybe", ""} {
+		for _, a := range []string{"", "0", "5", "7.4999", "9", "10"} {
+			for _, ward := range []string{"east", "west", "north", ""} {
+				visits = append(visits, visit{label: label, a: a, b: "1", ward: ward})
+			}
+		}
+	}
+	const where = "a >= 5"
+	atParty := func(p study.Plan) study.Plan {
+		terms := termsIn[evaluate.Terms](p)
+		terms.PerParty = 3
+		p.Unit, p.KindTerms = privacy.Party, encoded(terms)
+		return p
+	}
+	byWard := func(t *evaluate.Terms) {
+		t.By = []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{5}}}
+	}
+	binned := reweigh.Terms{Bins: 3, Pairs: [][2]string{{"a", "ward"}}}
+	for name, of := range map[string]struct {
+		plan  study.Plan
+		part  float64 // of the bound for replacing, in L1: 1 is all of it
+		least float64 // of the bound, that some record moves
+	}{
+		"describe":                  {c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), 1, .85},
+		"describe, by ward":         {c.describe("gaussian", study.NoiseCoordinator, describe.Terms{Bins: 3, By: "ward"}), 1, .85},
+		"describe, of some":         {about(c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), where), .7, .9},
+		"describe, of some by ward": {about(c.describe("gaussian", study.NoiseSite, describe.Terms{Bins: 3, By: "ward"}), where), .7, .9},
+		"count":                     {about(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), where), 1, 1},
+		"evaluate":                  {c.evaluate("laplace", study.NoiseSite, byWard), 1, 1},
+		"evaluate, of some":         {about(c.evaluate("gaussian", study.NoiseSite, nil), where), 1, 1},
+		"evaluate, parties":         {atParty(c.evaluate("laplace", study.NoiseSite, byWard)), .5, 1},
+		"reweigh":                   {c.reweigh("entropy", binned), 1, .7},
+		"reweigh, of some":          {about(c.reweigh("entropy", binned), where), .75, .7},
+	} {
+		if err := kinds.Check(of.plan); err != nil {
+			t.Fatal(name, err)
+		}
+		kind, err := kinds.Named(of.plan.Kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vector := func(rows []visit) []int64 {
+			records, _, err := of.plan.Encode(of.plan.Schema, c.table(t, rows))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, _ := statisticOf(t, of.plan, c.pool).Local(c.inputs(records, 0))
+			return v
+		}
+		terms, err := statisticOf(t, of.plan, c.pool).Terms(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proved := kind.(study.Remover).Removal(of.plan, terms.Bound)
+		if proved.Bound == nil {
+			t.Fatalf("%s: %s", name, proved.Why)
+		}
+		b, most := *proved.Bound, 0.
+		if part := float64(b.L1) / float64(terms.Bound.L1); part > of.part+1e-9 || (part == 1) != (proved.Why != "") || b.L2sq > terms.Bound.L2sq {
+			t.Errorf("%s: L1 %d and L2² %d of %d and %d, %q", name, b.L1, b.L2sq, terms.Bound.L1, terms.Bound.L2sq, proved.Why)
+		}
+		for _, v := range visits {
+			with, without := vector([]visit{well, v}), vector([]visit{well, {}})
+			if of.plan.Unit == privacy.Party {
+				with = vector([]visit{v, v, v})
+				without = make([]int64, len(with))
+			}
+			l1, l2sq := distance(with, without, b)
+			if l1 > float64(b.L1) || l2sq > float64(b.L2sq) {
+				t.Errorf("%s: %+v moves L1 %v and L2² %v, proved are %d and %d", name, v, l1, l2sq, b.L1, b.L2sq)
+			}
+			most = max(most, l1/float64(b.L1))
+		}
+		if most < of.least {
+			t.Errorf("%s: nothing moves more than %.3f of the bound", name, most)
+		}
+	}
+}
+
+// TestRemovalNotStated: what is not proved has a reason, of every kind.
+func TestRemovalNotStated(t *testing.T) {
+	c := newClinic(t, []string{"no", "yes"}, 6)
+	for name, of := range map[string]struct {
+		plan study.Plan
+		says string
+	}{
+		"labels":         {c.labels("rr"), "nothing takes away"},
+		"ratio, clear":   {c.ratio(ratio.FeaturesClear, ratio.SetsParty, "laplace"), "nothing takes away"},
+		"ratio, records": {c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsParty, "gaussian-zcdp"), "the sizes of sets"},
+		"logistic":       {c.reweigh("logistic", reweigh.Terms{}), "mechanism logistic"},
+		"moment":         {c.classify("moment", privacy.Party, study.NoiseCoordinator, 1), "mechanism moment"},
+		"shards":         {c.classify("tally", privacy.Record, study.NoiseCoordinator, 2), "casts another ballot"},
+		"cross, labels":  {c.classify("cross", privacy.Label, study.NoiseSite, 1), "nothing takes away"},
+	} {
+		costs, err := study.CostsOf(taskOf(t, of.plan, c.pool), 1)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got, why := kinds.UnderRemoval(of.plan, costs); got != 0 || !strings.Contains(why, of.says) {
+			t.Errorf("%s: ε = %v, %q", name, got, why)
+		}
+	}
+	if got, why := kinds.UnderRemoval(c.classify("cross", privacy.Record, study.NoiseSite, 1), nil); got != 0 || !strings.Contains(why, "one publication") {
+		t.Errorf("of no costs: ε = %v, %q", got, why)
 	}
 }
 
@@ -103,9 +222,9 @@ func TestUnderRemoval(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		got, ok := kinds.UnderRemoval(p, costs)
-		if ok != (of.want > 0) || ok && math.Abs(got-of.want) > 1e-3*of.want {
-			t.Errorf("%s: ε = %.6f, %v; want %.6f", name, got, ok, of.want)
+		got, why := kinds.UnderRemoval(p, costs)
+		if math.Abs(got-of.want) > 1e-3*of.want || (why == "") != (of.want > 0 && of.want < 1) {
+			t.Errorf("%s: ε = %.6f, %q; want %.6f", name, got, why, of.want)
 		}
 	}
 }
@@ -132,12 +251,12 @@ func TestUnderRemovalOfLies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := kinds.UnderRemoval(p, costs); !ok {
-			t.Fatalf("%s: nothing is told of true costs", name)
+		if got, why := kinds.UnderRemoval(p, costs); got == 0 {
+			t.Fatalf("%s: of true costs: %s", name, why)
 		}
 		of.lie(&costs[0])
-		if got, ok := kinds.UnderRemoval(p, costs); ok {
-			t.Errorf("%s: ε = %v", name, got)
+		if got, why := kinds.UnderRemoval(p, costs); got != 0 || !strings.Contains(why, "are not those of noise") {
+			t.Errorf("%s: ε = %v, %q", name, got, why)
 		}
 	}
 }

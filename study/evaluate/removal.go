@@ -1,0 +1,25 @@
+package evaluate
+
+import (
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// Removal: see study.Remover.
+//
+// Proof note.
+//   - Neighbours: a record counts, or an empty one stands at its place; a party's records
+//     count, or nothing stands there. Public: plan, the number of parties, and at unit
+//     record how many records each site has.
+//   - Lemma, unit record: the empty record is counted as one without label in each of the
+//     H histograms, also where the plan has a condition, so taking one away is a
+//     replacement: a record with a label moves 2 in each, all of the bound.
+//   - Lemma, unit party: of at most c records each histogram has entries of at least 0
+//     that add up to at most c: cH in L1, c²H in L2², half of what replacing may move.
+func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
+	if p.Unit != privacy.Party {
+		return study.Unchanged(b)
+	}
+	b.L1, b.L2sq = (b.L1+1)/2, (b.L2sq+1)/2
+	return study.Removal{Bound: &b}
+}

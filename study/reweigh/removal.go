@@ -1,0 +1,35 @@
+package reweigh
+
+import (
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// Removal: see study.Remover.
+//
+// Proof note.
+//   - Neighbours: a record counts, or an empty one stands at its place. Public: plan, pool,
+//     and how many records each site has.
+//   - Lemma, entropy: the empty record is encoded and mapped as any other, so taking one
+//     away is a replacement. Where the plan is about some records an empty place is none of
+//     them (about), so a record's entries and its count come or go: what
+//     aggregation.FeatureDesign.GoneBound bounds, never more than replacing.
+//   - The coefficients of logistic are of a fit to all records of a site, which does not
+//     split into a part of each: not proved.
+func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
+	d, err := designOf(p)
+	switch {
+	case err != nil || p.Mechanism != "entropy":
+		return study.Unproved("it is not proved of the coefficients that mechanism %s releases", p.Mechanism)
+	case p.Unit != privacy.Record:
+		return study.OfLabels()
+	case p.Where == "":
+		return study.Unchanged(b)
+	}
+	l1, l2sq := d.GoneBound()
+	if l1 == b.L1 && l2sq == b.L2sq {
+		return study.Removal{Bound: &b, Why: "a record's numbers and its count move as much when it comes or goes as when another takes its place"}
+	}
+	b.L1, b.L2sq = l1, l2sq
+	return study.Removal{Bound: &b}
+}
