@@ -120,11 +120,8 @@ func (m *Model) Bootstrap(target Set, draws int, rng *rand.Rand) (Estimate, erro
 			cov.SetSym(k, k, half*half*within.At(k, k)/total.At(k, k))
 		}
 	}
-	out.Sd, out.Low, out.High, out.Method = nil, nil, nil, "bootstrap"
+	out.Method = "bootstrap"
 	out.interval(cov, m.options.Confidence, m.system.pull())
-	if out.Fit.Tested && out.Fit.Statistic > out.Fit.Threshold {
-		out.unbounded()
-	}
 	return out, nil
 }
 

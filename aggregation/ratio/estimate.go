@@ -3,6 +3,7 @@ package ratio
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -14,12 +15,14 @@ type Estimate struct {
 	Low       []float64 `json:"low"`    // per class, each at the model's confidence
 	High      []float64 `json:"high"`
 	Free      []float64 `json:"free"` // before the simplex constraint; intervals are centred here
-	Sd        []float64 `json:"sd"`   // standard error of Free
+	Sd        []float64 `json:"sd"`   // standard error of Free, where there are intervals
 	Fit       Goodness  `json:"fit"`
 	Gap       float64   `json:"gap"`       // certificate of the quadratic program
 	Condition float64   `json:"condition"` // maxsing(P̂)/minsing(Â)
 	Method    string    `json:"method"`    // "formula" or "bootstrap"
-	Warnings  []Warning `json:"warnings,omitempty"`
+	// NoInterval says why nothing is known of the errors: Low and High are then 0 and 1.
+	NoInterval string    `json:"no_interval,omitempty"`
+	Warnings   []Warning `json:"warnings,omitempty"`
 }
 
 // Goodness tells whether any mixture of the classes explains the target.
@@ -31,6 +34,27 @@ type Goodness struct {
 	Threshold float64 `json:"threshold"`
 	Tested    bool    `json:"tested"` // false for a target of one row
 }
+
+func (g Goodness) doubted() bool { return g.Tested && g.Statistic > g.Threshold }
+
+// spread is the factor by which a target that fits badly widens a variance. If the class
+// means of its population are off at random, like those of a sample of it (the random
+// shifts of Jeong & Rothenhäusler 2022), Statistic exceeds 1 by as much as the variance
+// grows; shifts in what tells the classes apart weigh shiftWeight times as much.
+func (g Goodness) spread() float64 {
+	if !g.Tested {
+		return 1
+	}
+	return 1 + shiftWeight*max(g.Statistic-1, 0)
+}
+
+// shiftWeight was chosen on digits by other writers, and judged on other sets:
+// docs/ratio.md.
+const shiftWeight = 2
+
+// faintError is the standard error of a share above which an interval of two of them on
+// either side leaves next to nothing of [0,1] out.
+const faintError = 0.25
 
 // fitAlarm is how often a sound target is doubted.
 const fitAlarm = 1e-3
@@ -99,19 +123,14 @@ func (m *Model) Estimate(target Set) (Estimate, error) {
 		out.Warnings = append(out.Warnings, Warning{LooseInterval, float64(len(m.sets)), float64(2*m.classes + 2),
 			"the intervals are upper bounds: give the target's rows, or more sets, for tight ones"})
 	}
-	out.interval(cov, m.options.Confidence, m.system.pull())
-	out.Fit = m.fit(point, view)
-	if out.Fit.Tested && out.Fit.Statistic > out.Fit.Threshold {
+	if out.Fit = m.fit(point, view); out.Fit.doubted() {
 		out.Warnings = append(out.Warnings, Warning{NoFit, out.Fit.Statistic, out.Fit.Threshold,
-			"no mixture of the classes looks like this set: its records differ in more than class ratios, so the estimate may be off by any amount, and the intervals say so"})
-		out.unbounded()
+			"no mixture of the classes looks like this set: its records differ in more than class ratios, so the estimate may be off by any amount, and there are no intervals"})
 	}
-	for _, sd := range out.Sd {
-		if sd > 0.25 {
-			out.Warnings = append(out.Warnings, Warning{FaintClasses, sd, 0.25,
-				"the standard error of a share is above 0.25: the estimate says little; use more rows, more different sets or another width"})
-			break
-		}
+	out.interval(cov, m.options.Confidence, m.system.pull())
+	if sd := slices.Max(out.Sd); sd > faintError {
+		out.Warnings = append(out.Warnings, Warning{FaintClasses, sd, faintError,
+			"the standard error of a share is above 0.25: the estimate says little; use more rows, more different sets or another width"})
 	}
 	return out, nil
 }
@@ -259,21 +278,32 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 }
 
 // interval fills Sd, Low and High: Free ± (z·Sd + pull), clipped to [0,1], and
-// always containing the estimate.
+// always containing the estimate. There is none for a target that was doubted; nor where
+// the pull, which is a bound and has no law, is beyond the standard error of a class, as
+// Free ± z·Sd would hold too little, and with the pull holds always; nor where a standard
+// error is above faintError, as most of [0,1] holds always too.
 func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float64) {
+	e.Sd, e.Low, e.High, e.NoInterval = nil, nil, nil, ""
 	z := distuv.UnitNormal.Quantile(0.5 + confidence/2)
+	pulled := false
 	for k, s := range e.Shares {
-		sd := math.Sqrt(max(cov.At(k, k), 0))
+		sd := math.Sqrt(max(cov.At(k, k), 0) * e.Fit.spread())
 		e.Sd = append(e.Sd, sd)
 		half := z*sd + pull[k]
 		e.Low = append(e.Low, min(max(e.Free[k]-half, 0), s))
 		e.High = append(e.High, max(min(e.Free[k]+half, 1), s))
+		pulled = pulled || pull[k] > sd
 	}
-}
-
-// unbounded makes the intervals say that nothing is known: their errors are those of
-// sampling and noise on a mixture of the classes, which a doubted target is not.
-func (e *Estimate) unbounded() {
+	switch {
+	case e.Fit.doubted():
+		e.NoInterval = "no mixture of the classes looks like this set"
+	case pulled:
+		e.NoInterval = "most of the difference between some classes is noise, so the estimate is drawn towards the training shares by nobody knows how much"
+	case slices.Max(e.Sd) > faintError:
+		e.NoInterval = "the classes hardly differ in these sets, so that the standard error of a share is above 0.25"
+	default:
+		return
+	}
 	for k := range e.Shares {
 		e.Low[k], e.High[k] = 0, 1
 	}

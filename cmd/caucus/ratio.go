@@ -27,17 +27,20 @@ type ratioEstimate struct {
 	// Together says how the errors of several files go.
 	Together string          `json:"together"`
 	Warnings []ratio.Warning `json:"warnings"`
+	// NoInterval says why the classes have no intervals.
+	NoInterval string `json:"no_interval,omitempty"`
 	// Error compares with the file's labels, where it has some.
 	Error *ratio.Error `json:"error,omitempty"`
 }
 
-// ratioClass is one class's share with its 95 % interval.
+// ratioClass is one class's share with its 95 % interval; without one low is 0, high is 1,
+// and there is no standard error.
 type ratioClass struct {
 	Class    string  `json:"class"`
 	Share    float64 `json:"share"`
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
-	SD       float64 `json:"sd"`
+	SD       float64 `json:"sd,omitempty"`
 	Training float64 `json:"training"` // the class's share in the study's sets
 }
 
@@ -51,7 +54,7 @@ func newRatio(c *console) *cobra.Command {
 		Use:   "ratio",
 		Short: "Estimate the class ratios of an unlabelled file from a ratio release, here and offline",
 		Long: `Estimate which share of a file's records belongs to each class, with 95 %
-intervals. The release carries schema, feature map and model; the records stay
+intervals or the reason why there are none. The release carries schema, feature map and model; the records stay
 on this machine. Labels in the file, if any, are not used; they are only
 compared with the estimate afterwards.`,
 		Example: "  caucus ratio --release release.json --data ward.csv",
@@ -94,9 +97,14 @@ compared with the estimate afterwards.`,
 				Release: release, Data: data, Rows: records.Len(), Fit: e.Fit, Condition: e.Condition,
 				Drift:    e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold,
 				Together: together, Assumption: studyratio.Assumption, Warnings: append([]ratio.Warning{}, e.Warnings...),
+				NoInterval: e.NoInterval,
 			}
 			for k, name := range p.Schema.Classes() {
-				doc.Classes = append(doc.Classes, ratioClass{name, e.Shares[k], e.Low[k], e.High[k], e.Sd[k], result.TrainingShares[k]})
+				of := ratioClass{name, e.Shares[k], e.Low[k], e.High[k], e.Sd[k], result.TrainingShares[k]}
+				if e.NoInterval != "" {
+					of.SD = 0
+				}
+				doc.Classes = append(doc.Classes, of)
 			}
 			labelled := 0
 			for _, y := range records.Y {
@@ -131,12 +139,20 @@ compared with the estimate afterwards.`,
 func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) error {
 	t := newTable(w, "class", "share", "low", "high", "in the sets")
 	for _, k := range d.Classes {
-		t.add(k.Class, fmt.Sprintf("%.4f", k.Share), fmt.Sprintf("%.4f", k.Low), fmt.Sprintf("%.4f", k.High), fmt.Sprintf("%.4f", k.Training))
+		low, high := fmt.Sprintf("%.4f", k.Low), fmt.Sprintf("%.4f", k.High)
+		if d.NoInterval != "" {
+			low, high = "-", "-"
+		}
+		t.add(k.Class, fmt.Sprintf("%.4f", k.Share), low, high, fmt.Sprintf("%.4f", k.Training))
 	}
 	if err := t.render(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%s. Low to high are 95 %% intervals, privacy noise included; the last column is the class's share in the study's sets.\n%s\n%s\n", counted(d.Rows, "records"), d.Assumption, d.Together)
+	intervals := "Low to high are 95 % intervals, privacy noise included"
+	if d.NoInterval != "" {
+		intervals = "No interval: " + d.NoInterval
+	}
+	fmt.Fprintf(w, "\n%s. %s; the last column is the class's share in the study's sets.\n%s\n%s\n", counted(d.Rows, "records"), intervals, d.Assumption, d.Together)
 	if d.Fit.Tested && !d.Drift {
 		fmt.Fprintf(w, "The file fits it: statistic %.2f, above %.2f would be doubtful.\n", d.Fit.Statistic, d.Fit.Threshold)
 	}

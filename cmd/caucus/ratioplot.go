@@ -15,7 +15,15 @@ func ratioPlot(d ratioEstimate) string {
 	var b strings.Builder
 	words := make([]string, len(d.Classes))
 	for k, c := range d.Classes {
+		if d.NoInterval != "" {
+			words[k] = fmt.Sprintf("%s %.3f (no interval; %.3f in the sets)", c.Class, c.Share, c.Training)
+			continue
+		}
 		words[k] = fmt.Sprintf("%s %.3f (%.3f to %.3f; %.3f in the sets)", c.Class, c.Share, c.Low, c.High, c.Training)
+	}
+	interval := "95 % interval"
+	if d.NoInterval != "" {
+		interval = "no interval"
 	}
 	openSVG(&b, left+width+40, float64(height), "Class shares with 95 % intervals", strings.Join(words, "; "))
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="white"/>`+"\n")
@@ -26,11 +34,13 @@ func ratioPlot(d ratioEstimate) string {
 	for k, class := range d.Classes {
 		y := 20 + line*k + line/2
 		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", left-10, y+4, html.EscapeString(class.Class))
-		fmt.Fprintf(&b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#4477aa" stroke-width="3"/>`+"\n", x(class.Low), y, x(class.High), y)
+		if d.NoInterval == "" {
+			fmt.Fprintf(&b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#4477aa" stroke-width="3"/>`+"\n", x(class.Low), y, x(class.High), y)
+		}
 		fmt.Fprintf(&b, `<circle cx="%.1f" cy="%d" r="5" fill="#4477aa"/>`+"\n", x(class.Share), y)
 		fmt.Fprintf(&b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#cc6677" stroke-width="2"/>`+"\n", x(class.Training), y-8, x(class.Training), y+8)
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#4477aa">● share in this file, 95 %% interval</text><text x="%d" y="%d" fill="#cc6677">| share in the study's sets</text>`+"\n", left, height-24, left+260, height-24)
+	fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#4477aa">● share in this file, %s</text><text x="%d" y="%d" fill="#cc6677">| share in the study's sets</text>`+"\n", left, height-24, interval, left+260, height-24)
 	if d.Drift {
 		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#aa3377">no mixture of the classes looks like this file: doubt the estimate</text>`+"\n", left, height-6)
 	}

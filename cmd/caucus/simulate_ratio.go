@@ -192,7 +192,7 @@ func printRatio(w io.Writer, s ratioSummary) error {
 	for _, b := range s.ByShare {
 		line(fmt.Sprint(b.Shares), b.L1)
 	}
-	fmt.Fprintf(w, "\nAE %.4f, RAE %.4f, NKLD %.4f; intervals held the true share %.0f %% of the time (meant: 95 %%)\n", s.AE, s.RAE, s.NKLD, 100*s.Coverage)
+	fmt.Fprintf(w, "\nAE %.4f, RAE %.4f, NKLD %.4f; %.0f %% of the files had intervals, which held the true share %.0f %% of the time (meant: 95 %%)\n", s.AE, s.RAE, s.NKLD, 100*s.Intervals, 100*s.Coverage)
 	fmt.Fprintf(w, "%.0f %% of the test sets look like no mixture of the classes; condition number %.3g; %.0f bytes a party; %.1f s\n", 100*s.Doubted, s.Condition, s.UploadBytes, s.Seconds)
 	for _, m := range s.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", m)

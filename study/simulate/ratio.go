@@ -86,12 +86,14 @@ type RatioSummary struct {
 	Repeats    int                `json:"repeats"`
 	L1         RatioL1            `json:"l1"`
 	ByShare    []RatioShareResult `json:"by_share,omitempty"`
-	// AE, RAE and NKLD are the released estimates' other errors; Coverage is how
-	// often a class's interval, meant for 95 %, held its share.
-	AE       float64 `json:"ae"`
-	RAE      float64 `json:"rae"`
-	NKLD     float64 `json:"nkld"`
-	Coverage float64 `json:"coverage"`
+	// AE, RAE and NKLD are the released estimates' other errors; Coverage is how often a
+	// class's interval, meant for 95 %, held its share, of the share Intervals of targets
+	// that have intervals.
+	AE        float64 `json:"ae"`
+	RAE       float64 `json:"rae"`
+	NKLD      float64 `json:"nkld"`
+	Coverage  float64 `json:"coverage"`
+	Intervals float64 `json:"intervals"`
 	// Doubted is the share of targets that no mixture of the classes explained.
 	Doubted   float64 `json:"doubted"`
 	Condition float64 `json:"condition"`
@@ -160,7 +162,7 @@ type ratioTrial struct {
 	share                           int // index into TargetShares
 	released, unperturbed, training ratio.Error
 	covered                         float64
-	doubted                         bool
+	doubted, interval               bool
 }
 
 // ratioRepeat is the outcome of one repeat.
@@ -228,11 +230,15 @@ func (s Ratio) summary(done []ratioRepeat) (RatioSummary, error) {
 		out.AE += t.released.AE / n
 		out.RAE += t.released.RAE / n
 		out.NKLD += t.released.NKLD / n
-		out.Coverage += t.covered / n
+		if t.interval {
+			out.Coverage += t.covered
+			out.Intervals++
+		}
 		if t.doubted {
 			out.Doubted += 1 / n
 		}
 	}
+	out.Coverage, out.Intervals = out.Coverage/max(out.Intervals, 1), out.Intervals/n
 	return out, nil
 }
 
@@ -411,6 +417,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 				t.covered += 1 / float64(c)
 			}
 		}
+		t.interval = released.Low != nil && released.NoInterval == ""
 		t.doubted = released.Fit.Tested && released.Fit.Statistic > released.Fit.Threshold
 		of.trials = append(of.trials, t)
 	}
