@@ -25,7 +25,7 @@ func TestIyerQuick(t *testing.T) {
 	out := t.TempDir()
 	r := &runner{lab: &lab{Quick: true, Seed: 1}, out: out, now: time.Now, note: t.Logf, command: "test"}
 	r.lab.Workers = 2
-	if err := r.run(context.Background(), []experiment{iyerFig1Experiment(), iyerFig2Experiment(), iyerFig3Experiment()}); err != nil {
+	if err := r.run(context.Background(), []experiment{iyerFig1Experiment(), iyerFig2Experiment(), iyerFig3Experiment(), iyerCoverageExperiment()}); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(filepath.Join(out, "iyer-fig2", "results.csv"))

@@ -61,10 +61,10 @@ func iyerFig2Tasks(l *lab) ([]task, error) {
 	return tasks, nil
 }
 
-// ratioAnswer is a method's estimate; intervals are nil where it has none.
+// ratioAnswer is a method's estimate.
 type ratioAnswer struct {
-	shares, low, high []float64
-	doubted           bool
+	shares  []float64
+	doubted bool
 }
 
 // ratioMethod answers for the rows of a test set.
@@ -76,7 +76,7 @@ type ratioMethod struct {
 func byModel(m *ratio.Model) func(*mat.Dense) (ratioAnswer, error) {
 	return func(x *mat.Dense) (ratioAnswer, error) {
 		e, err := m.Estimate(ratio.Set{Rows: x})
-		return ratioAnswer{e.Shares, e.Low, e.High, e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold}, err
+		return ratioAnswer{e.Shares, e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold}, err
 	}
 }
 
@@ -168,15 +168,8 @@ func iyerFig2Draw(ctx context.Context, l *lab, d *ratioData, key string, draw in
 					return fmt.Errorf("%s: %w", m.name, err)
 				}
 				e := ratio.Measure(s.Shares, a.shares, len(s.Rows))
-				covered := ""
-				if a.low != nil {
-					covered = "0"
-					if a.low[1] <= s.Shares[1] && s.Shares[1] <= a.high[1] {
-						covered = "1"
-					}
-				}
 				out.add("set", d.Name, "draw", draw, "protocol", protocol, "sample", i, "share", math.Round(s.Shares[1]*1000)/1000,
-					"drift", math.Round(drift*5)/5, "method", m.name, "estimate", a.shares[1], "l1", e.L1, "ae", e.AE, "rae", e.RAE, "nkld", e.NKLD, "bias", e.Bias[1], "covered", covered, "doubted", a.doubted)
+					"drift", math.Round(drift*5)/5, "method", m.name, "estimate", a.shares[1], "l1", e.L1, "ae", e.AE, "rae", e.RAE, "nkld", e.NKLD, "bias", e.Bias[1], "doubted", a.doubted)
 			}
 		}
 	}
@@ -270,13 +263,9 @@ func iyerFig2Report(l *lab, r *results, p *page) error {
 				at := some.where("protocol", protocol, "method", m)
 				row = append(row, fmt.Sprintf("%.3f / %.3f / %.4f / %+.3f", at.over("ae").Mean, at.over("rae").Mean, at.over("nkld").Mean, at.over("bias").Mean))
 			}
-			coverage := ""
-			if c := some.where("method", m).over("covered"); c.N > 0 {
-				coverage = fmt.Sprintf("%.0f %%", 100*c.Mean)
-			}
-			rows = append(rows, append(row, coverage))
+			rows = append(rows, row)
 		}
-		p.table([]string{"method", "L1 at .1", "L1 at .5", "L1 at .9", "APP: AE / RAE / NKLD / bias", "UPP", "NPP", "coverage of 95 % intervals"}, rows)
+		p.table([]string{"method", "L1 at .1", "L1 at .5", "L1 at .9", "APP: AE / RAE / NKLD / bias", "UPP", "NPP"}, rows)
 		diagonal := figure{Title: set + ": estimated against true share", X: "true share of class 1", Y: "estimated share"}
 		diagonal.Lines = []reference{{Name: "truth", Identity: true}}
 		drift := figure{Title: set + ": error by drift", X: "L1 distance of the test shares to the training shares", Y: "mean L1 error"}

@@ -123,14 +123,8 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 				return err
 			}
 			off := ratio.Measure(s.Shares, e.Shares, len(s.Rows))
-			covered := 0.
-			for k := range e.Low {
-				if e.Low[k] <= s.Shares[k] && s.Shares[k] <= e.High[k] {
-					covered += 1 / float64(d.Classes)
-				}
-			}
 			out.add("set", d.Name, "draw", draw, "mechanism", mechanism, "epsilon", epsilon, "sample", i,
-				"l1", off.L1, "ae", off.AE, "rae", off.RAE, "nkld", off.NKLD, "covered", covered, "refused", m == nil)
+				"l1", off.L1, "ae", off.AE, "rae", off.RAE, "nkld", off.NKLD, "refused", m == nil)
 		}
 		return ctx.Err()
 	}
@@ -171,11 +165,10 @@ func iyerFig3Report(_ *lab, r *results, p *page) error {
 			for _, e := range iyerFig3Epsilons {
 				row = append(row, some.where("mechanism", m, "epsilon", e).over("l1").String())
 			}
-			coverage := some.where("mechanism", m).over("covered")
-			rows = append(rows, append(row, fmt.Sprintf("%.0f %%", 100*coverage.Mean)))
+			rows = append(rows, row)
 		}
 		p.section(set)
-		p.table(append(header, "coverage of 95 % intervals"), rows)
+		p.table(header, rows)
 		p.paragraph("Training ratio: %s.", some.where("mechanism", "training ratio").over("l1"))
 		if err := p.figure(set, f); err != nil {
 			return err

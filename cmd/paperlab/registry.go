@@ -33,6 +33,7 @@ func experiments() []experiment {
 		coefficientsExperiment(),
 		forecastExperiment(),
 		hammExperiment(),
+		iyerCoverageExperiment(),
 		iyerFig1Experiment(),
 		iyerFig2Experiment(),
 		iyerFig3Experiment(),
