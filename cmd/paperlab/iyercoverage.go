@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -32,8 +33,10 @@ type iyerCoverageCase struct {
 	Name  string
 	Sets  int     // as in figure 3; 0: four sets of clear rows, as in figure 2
 	Width float64 // of figure 3's kernel
-	// Others: test files come from the set's own test records, which other people made.
-	Others bool
+	// Fixed: test files come from the set's own test records in each draw, digits of other
+	// writers or one half of the tweets; Words says which.
+	Fixed bool
+	Words string
 	// Targets are the records of a test file, 0 for the set's own number.
 	Targets int
 	// Chosen: what an interval does where a file fits badly was chosen on this.
@@ -41,12 +44,13 @@ type iyerCoverageCase struct {
 }
 
 var iyerCoverageCases = []iyerCoverageCase{
-	{Name: "mnist-pca", Sets: 20, Width: 4, Others: true, Chosen: true},
-	{Name: "mnist-pca", Sets: 20, Width: 4, Others: true, Targets: 300},
+	{Name: "mnist-pca", Sets: 20, Width: 4, Fixed: true, Words: "by others", Chosen: true},
+	{Name: "mnist-pca", Sets: 20, Width: 4, Fixed: true, Words: "by others", Targets: 300},
 	{Name: "mnist-pca", Sets: 20, Width: 4},
 	{Name: "tweets", Sets: 6, Width: 2},
 	{Name: "activities-3", Sets: 6, Width: 2},
 	{Name: "adult"}, {Name: "youtube"}, {Name: "phishing"}, {Name: "higgs_sample"},
+	{Name: "tweets", Sets: 6, Width: 2, Fixed: true, Words: "of one split"},
 }
 
 // iyerCoverageCounts are the mechanisms of the counts, at figure 3's δ.
@@ -61,10 +65,7 @@ const (
 )
 
 func (c iyerCoverageCase) title() string {
-	words := c.Name
-	if c.Others {
-		words += " by others"
-	}
+	words := strings.TrimSpace(c.Name + " " + c.Words)
 	if c.Targets > 0 {
 		words += fmt.Sprintf(", files of %d", c.Targets)
 	}
@@ -102,7 +103,7 @@ func iyerCoverageDraw(ctx context.Context, l *lab, of iyerCoverageCase, d ratioD
 	if of.Targets > 0 {
 		d.Targets = of.Targets
 	}
-	if !of.Others {
+	if !of.Fixed {
 		var x mat.Dense
 		x.Stack(d.X, d.TestX)
 		share := float64(len(d.Y)) / float64(len(d.Y)+len(d.TestY))
