@@ -16,6 +16,8 @@ type Fit struct {
 	// Lambda is the ridge used; 0 means that the noise leaves nothing better than the zero
 	// model. Model is constantModel then.
 	Lambda float64
+	// Public: the model is FitTerms.Shares alone, and nothing of what was released.
+	Public bool
 	// Path is the search for λ, empty where λ was given.
 	Path []LambdaPoint
 }
@@ -53,11 +55,11 @@ func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitT
 		ceiling: math.Log(float64(o.Classes)),
 	}
 	w, chosen, path := p.fit(o.Lambda, nil, rng)
-	w = times(t, w)
+	w, public := times(t, w), false
 	if chosen == 0 {
-		w = constantModel(x, mu, noise, o)
+		w, public = constantModel(x, mu, noise, o)
 	}
-	return Fit{Model: learners.Linear{W: w, Classes: o.Classes}, Lambda: chosen, Path: path}
+	return Fit{Model: learners.Linear{W: w, Classes: o.Classes}, Lambda: chosen, Public: public, Path: path}
 }
 
 // constantModel gives every row the same shares of the classes: those that the moments tell
@@ -65,11 +67,11 @@ func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitT
 // even share where that is less. Where noise leaves open which of them is the largest, and
 // the public knows the shares, it gives these. (The zero model would name the first class,
 // whatever was released.) It is the zero model where that column is no constant.
-func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) *mat.Dense {
+func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, public bool) {
 	d, columns := mu.Dims()
 	w, one := mat.NewDense(d, columns, nil), x.At(0, d-1)
 	if column := x.ColView(d - 1); !(mat.Max(column)-mat.Min(column) <= 1e-9*math.Abs(one)) || one == 0 {
-		return w
+		return w, false
 	}
 	shares := make([]float64, columns)
 	for k := range shares {
@@ -81,7 +83,7 @@ func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) *mat.Dense {
 		shares, apart = []float64{1 - shares[0], shares[0]}, 2*deviation
 	}
 	if sorted := slices.Sorted(slices.Values(shares)); o.Shares != nil && sorted[o.Classes-1]-sorted[o.Classes-2] < 2*apart {
-		shares, deviation = o.Shares, 0
+		shares, deviation, public = o.Shares, 0, true
 	}
 	least := math.Max(1e-6, math.Min(2*deviation, .5/float64(o.Classes)))
 	odds := func(k int) float64 { return math.Log(math.Max(shares[k], least)) / one }
@@ -90,7 +92,7 @@ func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) *mat.Dense {
 			w.Set(d-1, k, odds(1)-odds(0))
 		}
 	}
-	return w
+	return w, public
 }
 
 // sphere is the public transform T (d×d, symmetric) in whose coordinates the

@@ -53,7 +53,10 @@ func TestConstantModel(t *testing.T) {
 			mu.Set(d-1, j, .7*share)
 		}
 		noise := Isotropic(d, .7*c.noise)
-		w := constantModel(rows, mu, noise, FitTerms{Classes: k, Shares: c.public})
+		w, public := constantModel(rows, mu, noise, FitTerms{Classes: k, Shares: c.public})
+		if public != (c.public != nil && c.want[0] == c.public[0]) {
+			t.Errorf("%s: public %v", name, public)
+		}
 		p := learners.Linear{W: w, Classes: k}.Probabilities(rows)
 		total := 0.
 		for _, v := range c.want {
@@ -70,8 +73,8 @@ func TestConstantModel(t *testing.T) {
 	// Under noise as large as this no fit is better than none.
 	mu := mat.NewDense(d, 1, []float64{.02, -.01, .03, .7 * .8})
 	fit := FitVotes(x, nil, mu, Isotropic(d, .3), FitTerms{Classes: 2, Shares: []float64{.3, .7}}, rand.New(rand.NewPCG(1, 1)))
-	if fit.Lambda != 0 {
-		t.Fatalf("the fit has ridge %g: this test cannot fail", fit.Lambda)
+	if fit.Lambda != 0 || !fit.Public {
+		t.Fatalf("the fit has ridge %g, public %v: this test cannot fail", fit.Lambda, fit.Public)
 	}
 	for _, class := range fit.Model.Predict(x) {
 		if class != 1 {

@@ -11,9 +11,12 @@ import (
 // means them (see [Schema.EncodeWhere]), others as they stand, and so are those of which
 // a comparison names a cell that is no level. It refuses what can hold for no row, which
 // is a slip of whoever asks: what CheckWhere refuses, and of other columns a number that
-// is compared with a text, an order of texts, and a text that no row has.
+// is compared with a text, an order of texts, and a text that no row has; and a column of
+// which one comparison names such a cell and another a level that no cell has, as they
+// cannot both be meant.
 func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	stands := map[string]bool{}
+	levels := map[string]comparison{} // that no cell of the column has
 	var err error
 	c.root.visit(func(of comparison) {
 		col := t.column(of.column)
@@ -23,6 +26,9 @@ func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 		_, known := s.featureOf(of.column)
 		if known = known || of.column == s.Label.Column; known {
 			if err = s.checkComparison(of); err == nil {
+				if (of.op == "==" || of.op == "!=") && !col.has(of) {
+					levels[of.column] = of
+				}
 				return
 			}
 		} else {
@@ -34,6 +40,11 @@ func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("answer %q: %w", c.text, err)
+	}
+	for name := range stands {
+		if of, both := levels[name]; both {
+			return nil, fmt.Errorf("answer %q: %q is how the schema calls cells of %s, another comparison names a cell as it stands: ask for one of them at a time", c.text, of.value, name)
+		}
 	}
 	asked := *t
 	asked.columns = slices.Clone(t.columns)

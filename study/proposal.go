@@ -126,8 +126,8 @@ func DefaultDelta(units int) float64 { return min(1e-6, MostDelta(units)) }
 func (p Plan) DeltaAt(s Size) float64 {
 	units := s.Parties
 	if p.Unit != privacy.Party { // the least that contribute, as Units has it
-		least := float64(p.Minimum) / float64(max(len(p.Roster), p.Minimum, 1))
-		units = int(math.Min(math.Ceil(least*float64(s.Parties))*s.Each(), maxUnits))
+		sites := max(len(p.Roster), p.Minimum, 1)
+		units = int(math.Min(float64((p.Minimum*s.Parties+sites-1)/sites)*s.Each(), maxUnits))
 	}
 	if p.Delta == DefaultDelta(p.Units()) {
 		return DefaultDelta(units)

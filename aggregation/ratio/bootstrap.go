@@ -120,7 +120,7 @@ func (m *Model) Bootstrap(target Set, draws int, rng *rand.Rand) (Estimate, erro
 			cov.SetSym(k, k, half*half*within.At(k, k)/total.At(k, k))
 		}
 	}
-	out.Method = "bootstrap"
+	out.Method, out.NoInterval = "bootstrap", "" // the formula's reasons are not its own
 	out.interval(cov, m.options.Confidence, m.system.pull())
 	return out, nil
 }

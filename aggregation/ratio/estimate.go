@@ -294,7 +294,7 @@ func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float6
 		half := z*sd + pull[k]
 		e.Low = append(e.Low, min(max(e.Free[k]-half, 0), s))
 		e.High = append(e.High, max(min(e.Free[k]+half, 1), s))
-		pulled = pulled || pull[k] > sd
+		pulled = pulled || pull[k] > sd/2
 	}
 	switch {
 	case e.NoInterval != "": // it has a reason of its own
@@ -302,7 +302,7 @@ func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float6
 		e.NoInterval = "no mixture of the classes looks like this set"
 	case pulled:
 		e.NoInterval = "most of the difference between some classes is noise, so the estimate is drawn towards the training shares by nobody knows how much"
-	case slices.Max(e.Sd) > faintError:
+	case !(slices.Max(e.Sd) <= faintError): // NaN is none either
 		e.NoInterval = "the classes hardly differ in these sets, so that the standard error of a share is above 0.15"
 	default:
 		return

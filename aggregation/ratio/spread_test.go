@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -62,6 +63,22 @@ func TestShiftedCoverage(t *testing.T) {
 	t.Logf("%d of %d have an interval: held %.3f, without the misfit %.3f", printed, trials, with, without)
 	if printed < trials/2 || with < .9 || without > with-.05 {
 		t.Errorf("%d of %d have an interval: held %.3f, without the misfit %.3f", printed, trials, with, without)
+	}
+}
+
+// TestPulled: a pull of more than half a standard error leaves no interval, one of less
+// widens it; nor is there one where the error is no number.
+func TestPulled(t *testing.T) {
+	for _, c := range []struct {
+		variance, pull float64
+		none           bool
+	}{{.0025, .02, false}, {.0025, .03, true}, {.0025, .055, true}, {.04, 0, true}, {math.NaN(), 0, true}} {
+		e := Estimate{Free: []float64{.4, .6}, Shares: []float64{.4, .6}}
+		e.interval(mat.NewSymDense(2, []float64{c.variance, 0, 0, c.variance}), .95, []float64{c.pull, c.pull})
+		want := .4 - 1.959964*math.Sqrt(c.variance) - c.pull
+		if none := e.NoInterval != ""; none != c.none || none && e.Low[0] != 0 || !none && math.Abs(e.Low[0]-want) > 1e-6 {
+			t.Errorf("variance %v, pull %v: low %v, %q", c.variance, c.pull, e.Low[0], e.NoInterval)
+		}
 	}
 }
 

@@ -85,7 +85,12 @@ func removalWords(p study.Plan, costs []study.ReleaseCost) string {
 	case why != "":
 		return words + "it is the same: " + why
 	}
-	return words + fmt.Sprintf("the same noise is ε = %.3g", epsilon)
+	words += fmt.Sprintf("the same noise is ε = %.3g", epsilon)
+	if p.Unit == privacy.Party {
+		return words
+	}
+	// See study.Remover.
+	return words + fmt.Sprintf(" for a site that counts all its records; one that holds more than it declared puts another in the place of one that is gone: ε = %g", p.Epsilon)
 }
 
 // printRemoval prints removalWords of a task below its guarantee. What is proved of

@@ -29,7 +29,8 @@ type Classifier struct {
 
 // What is said of a classifier that noise left nothing to, and what was before form 9.
 const (
-	sharesAlone = "the noise leaves nothing better than the classes' shares: every record is given the same class and the same numbers. Use more parties, a larger ε or a finer unit"
+	sharesAlone = "the noise leaves nothing better than the classes' released shares: every record is given the same class and the same numbers. Use more parties, a larger ε or a finer unit"
+	publicAlone = "the noise leaves nothing of what the parties released: every record is given the class shares that the plan names, and nothing else is in the classifier. Use more parties, a larger ε or a finer unit"
 	noModel     = "the noise leaves nothing better than no model at all: every class scores the same. Use more parties, a larger ε or a finer unit"
 )
 
@@ -43,7 +44,7 @@ func (c *Classifier) WithoutShares(warnings []string) []string {
 	}
 	warnings = slices.Clone(warnings)
 	for i, w := range warnings {
-		if w == sharesAlone {
+		if w == sharesAlone || w == publicAlone {
 			warnings[i] = noModel
 		}
 	}
@@ -59,7 +60,10 @@ func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string)
 		w[i] = mat.Row(nil, i, fit.Model.W)[:c]
 	}
 	var warnings []string
-	if fit.Lambda == 0 {
+	switch {
+	case fit.Public:
+		warnings = append(warnings, publicAlone)
+	case fit.Lambda == 0:
 		warnings = append(warnings, sharesAlone)
 	}
 	return Classifier{Weights: w, Classes: p.Schema.Classes(), Output: gives, Lambda: fit.Lambda, Path: fit.Path}, warnings
