@@ -292,7 +292,7 @@ func (o *Outlook) kept(t *problem, told float64, c, metric []float64, lambda, bl
 		own += f * f * t.share[j]
 		noise += f * f * c[j] / s
 	}
-	if !(along > 0) || told == 0 {
+	if !(along > 0) || told < 1e-100 { // its square is 0, as votes for a rare class may tell
 		return 0
 	}
 	return math.Min(1, told*along/math.Sqrt(told*told*own+noise))

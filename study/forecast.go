@@ -2,6 +2,7 @@ package study
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -137,7 +138,13 @@ func ForecastOf(t Task, size Size) (*Forecast, error) {
 		if err != nil {
 			return nil, err
 		}
-		return f, o.Need(f, t.Plan().Epsilon, size)
+		if err := o.Need(f, t.Plan().Epsilon, size); err != nil {
+			return nil, err
+		}
+		if _, err := json.Marshal(f); err != nil { // a release that had it could not be written
+			return nil, fmt.Errorf("forecast study: %w", err)
+		}
+		return f, nil
 	})
 }
 

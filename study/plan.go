@@ -81,7 +81,7 @@ type Plan struct {
 	Records int `json:"records,omitempty"`
 	// Shares are the classes' shares as the public knows them, in the order of the
 	// schema; AUC is how far features are publicly known to separate the classes.
-	// Forecasts use them; nothing else does.
+	// Forecasts use them; of the shares see Proposal.
 	Shares []float64 `json:"class_shares,omitempty"`
 	AUC    float64   `json:"auc,omitempty"`
 

@@ -1,6 +1,7 @@
 package kinds_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -134,6 +135,30 @@ func TestForecastNeedsOneAnswer(t *testing.T) {
 	// Sites that have all that they need take nothing.
 	if f := need("cross", .05, study.Size{Parties: 3, Records: 3 * 100_000}); f.Helps != study.HelpsNo || f.Alone.Accuracy.Mid < f.Released.Accuracy.Mid {
 		t.Errorf("three large sites at ε = .05: %+v", f)
+	}
+}
+
+// A forecast is of numbers, whatever classes are rare and however little is told: one that is
+// none could not be written into a release, whose parties have paid.
+func TestForecastIsOfNumbers(t *testing.T) {
+	for _, mechanism := range []string{"cross", "tally", "moment"} {
+		for _, share := range []float64{.5, .03, .02, 1e-5} {
+			for _, auc := range []float64{0, .6, .9999} {
+				o, err := study.OutlookOf(forecastTask(t, mechanism, func(p *study.Plan) { p.Shares, p.AUC = []float64{1 - share, share}, auc }))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, records := range []int{1, 500} {
+					f, err := o.At(1, study.Size{Parties: 20, Records: 20 * records})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := json.Marshal(f); err != nil {
+						t.Errorf("%s, share %g, AUC %g, %d records: %v", mechanism, share, auc, records, err)
+					}
+				}
+			}
+		}
 	}
 }
 
