@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"caucus/study/simulate"
 )
 
 // TestInCell: what belongs together stays on a line, and nothing is longer than one.
@@ -24,26 +26,47 @@ func TestInCell(t *testing.T) {
 }
 
 // TestConcluded: a release is better or worse only by more than its own deviation over
-// repeats, and one draw says how much, and not how sure.
+// repeats; one draw says by how much, and not how sure. Both are sentences with a subject,
+// for readers who know no flag.
 func TestConcluded(t *testing.T) {
+	const repeated, once = "; ± is its standard deviation.", "; other draws may differ."
 	for _, c := range []struct {
 		repeats  int
 		gain, sd float64
+		by       compared
 		want     string
 	}{
-		{3, .021, .004, "Better than it by 2.1 points (± 0.4 points)."},
-		{3, .021, .030, "Level with it (2.1 points apart, ± 3.0 points)."},
-		{3, -.021, .030, "Level with it (2.1 points apart, ± 3.0 points)."},
-		{3, -.021, .004, "Worse than it by 2.1 points (± 0.4 points)."},
-		{1, .021, 0, "In one draw of the noise 2.1 points better than it; --repeats 5 says how sure that is."},
-		{1, -.021, 0, "In one draw of the noise 2.1 points worse than it; --repeats 5 says how sure that is."},
+		{3, .021, .004, byAccuracy, "The release was 2.1 points ± 0.4 points better than it" + repeated},
+		{3, .021, .030, byAccuracy, "The release was level with it (2.1 points ± 3.0 points apart)" + repeated},
+		{3, -.021, .030, byAccuracy, "The release was level with it (2.1 points ± 3.0 points apart)" + repeated},
+		{3, -.021, .004, byAccuracy, "The release was 2.1 points ± 0.4 points worse than it" + repeated},
+		{1, .021, 0, byAccuracy, "In the one draw of the noise that was made the release was 2.1 points better than it" + once},
+		{1, -.021, 0, byAccuracy, "In the one draw of the noise that was made the release was 2.1 points worse than it" + once},
+		{3, .12, .01, byError, "The release was better than it (its error is less by 0.12 ± 0.01)" + repeated},
+		{3, -.12, .01, byError, "The release was worse than it (its error is more by 0.12 ± 0.01)" + repeated},
+		{3, .000415, .01, byError, "The release was level with it (their errors differ by 0.000415 ± 0.01)" + repeated},
+		{1, -.12, 0, byError, "In the one draw of the noise that was made the release was worse than it (its error is more by 0.12)" + once},
 	} {
-		if got := concluded(c.repeats, c.sd, points, against{"it", c.gain}); got != c.want {
-			t.Errorf("%+v: %q", c, got)
+		if got := concluded(c.repeats, c.sd, c.by, against{"it", c.gain}); got != c.want {
+			t.Errorf("%+v: %q", c.want, got)
 		}
 	}
-	if got, want := concluded(2, .01, points, against{"one", .02}, against{"other", .1}), "Better than one by 2.0 points (± 1.0 points), better than other by 10.0 points (± 1.0 points)."; got != want {
+	if got, want := concluded(2, .01, byAccuracy, against{"one", .02}, against{"other", .1}), "The release was 2.0 points ± 1.0 points better than one and 10.0 points ± 1.0 points better than other"+repeated; got != want {
 		t.Errorf("of two it is said %q", got)
+	}
+}
+
+// TestMeasuredRatio: the headline closes what it opens, and less is better by the chart.
+func TestMeasuredRatio(t *testing.T) {
+	var s simulate.RatioSummary
+	s.Targets, s.Repeats = 10, 2
+	s.L1.Released, s.L1.Unperturbed, s.L1.TrainingRatio = .128, .12, .3
+	m := measuredRatio(s)
+	if got := m.words(); strings.Count(got, "(") != strings.Count(got, ")") || !strings.Contains(got, "Error of the class shares of new sets (L1): released 0.128; ") {
+		t.Errorf("it says %q", got)
+	}
+	if !strings.HasPrefix(m.chart.Note, "less is better; ") {
+		t.Errorf("the chart's note is %q", m.chart.Note)
 	}
 }
 
