@@ -173,9 +173,11 @@ func (p *planCommand) run(cmd *cobra.Command, c *console) error {
 		if err := printRemoval(w, task); err != nil {
 			return err
 		}
-		return printForecast(w, doc.Forecast, "--classes says them")
+		return printForecast(w, doc.Forecast, doc.size(), "--classes says them")
 	})
 }
+
+func (d planned) size() study.Size { return study.Size{Parties: d.Sites, Records: d.Sites * d.Records} }
 
 func (d planned) sitesWords() string {
 	return fmt.Sprintf("%s of %s each", counted(d.Sites, "sites"), counted(d.Records, "records"))

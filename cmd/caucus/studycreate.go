@@ -352,7 +352,7 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 			_, err = fmt.Fprintf(w, "           %s\n", words)
 		}
 		if err == nil && doc.Forecast != nil {
-			err = printForecast(w, doc.Forecast, "class_shares, or --classes, says them")
+			err = printForecast(w, doc.Forecast, made.Size, "class_shares, or --classes, says them")
 		}
 		if err == nil && made.Narrow != "" {
 			_, err = fmt.Fprintf(w, "           %s\n", made.Narrow)
