@@ -70,21 +70,29 @@ func TestMeasuredRatio(t *testing.T) {
 	}
 }
 
-// TestWithoutFolders: a command line on a page keeps the last name of each file, and what
-// only looks like a path.
-func TestWithoutFolders(t *testing.T) {
+// TestCommandLine: a command line on a page keeps the last name of each file, and what only
+// looks like a path; pasted into a shell it is the same arguments again.
+func TestCommandLine(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "in"), 0o700); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"in", "my dir", "my dir/sub x"} {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Chdir(dir)
-	for line, want := range map[string]string{
-		"simulate classify --train " + dir + "/in/a.csv --report=in/r.html": "simulate classify --train a.csv --report=r.html",
-		"--voter python3 ./in/vote.py --query a/b == 1":                     "--voter python3 vote.py --query a/b == 1",
-		"--data-dir /nowhere/at/all --split sex=male":                       "--data-dir all --split sex=male",
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"simulate", "classify", "--train", dir + "/in/a.csv", "--report=in/r.html"}, "simulate classify --train a.csv --report=r.html"},
+		{[]string{"--train", "my dir/sub x/mine.csv", "--schema=" + dir + "/my dir/s y.yaml"}, "--train mine.csv '--schema=s y.yaml'"},
+		{[]string{"--voter", "python3 ./in/vote.py", "--query", "a/b == 1"}, "--voter 'python3 vote.py' --query 'a/b == 1'"},
+		{[]string{"--voter", "/nowhere/python3 " + dir + "/in/vote.py"}, "--voter 'python3 vote.py'"},
+		{[]string{"--data-dir", "/nowhere/at/all", "--split", "sex=male"}, "--data-dir all --split sex=male"},
+		{[]string{"--query", `age >= 65 and sex == "male"`, "--name", "it's", ""}, `--query 'age >= 65 and sex == "male"' --name 'it'\''s' ''`},
 	} {
-		if got := withoutFolders(line); got != want {
-			t.Errorf("%q became %q, want %q", line, got, want)
+		if got := commandLine(append([]string{"/usr/bin/caucus"}, c.args...)); got != "caucus "+c.want {
+			t.Errorf("%q became %q, want %q", c.args, got, c.want)
 		}
 	}
 }
