@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
+
+	"caucus/privacy"
 )
 
 // ErrNoForecast: a mechanism that perturbs solutions has no moments to forecast
@@ -195,25 +196,11 @@ func (f *Forecast) Warning(p Plan, size Size) string {
 	}
 	s := fmt.Sprintf("at unit %s, ε = %g and %d parties of %d records this plan is not expected to help: accuracy %.2f, where one party alone has %.2f, all records pooled %.2f and the largest class %.2f (AUC %.2f, alone %.2f)",
 		p.Unit, p.Epsilon, size.Parties, size.Records/max(size.Parties, 1), f.Released.Accuracy.Mid, f.Alone.Accuracy.Mid, f.Pooled.Accuracy.Mid, f.Majority, f.Released.AUC.Mid, f.Alone.AUC.Mid)
-	if f.Needs() != "" {
-		return s + "; " + f.Ways() + ", or a finer unit"
+	s += ": " + f.whyNot() + "; " + f.Ways(size)
+	if p.Unit != privacy.Label && f.needs(false) != "" {
+		s += "; a finer unit takes less noise"
 	}
-	return s + ": " + f.whyNot() + "; " + f.Ways()
-}
-
-// Needs says in words what it would take, "" where nothing within reach does.
-func (f *Forecast) Needs() string {
-	var ways []string
-	if f.NeedEpsilon > 0 {
-		ways = append(ways, fmt.Sprintf("about ε = %.2g", f.NeedEpsilon))
-	}
-	if f.NeedParties > 0 {
-		ways = append(ways, fmt.Sprintf("%d parties, each with as many records", f.NeedParties))
-	}
-	if f.NeedRecords > 0 {
-		ways = append(ways, fmt.Sprintf("%d records at each", f.NeedRecords))
-	}
-	return strings.Join(ways, ", or ")
+	return s
 }
 
 // Each is how many records a party has.

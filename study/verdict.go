@@ -1,6 +1,9 @@
 package study
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // ByAUC says whether a forecast is told by AUC: where all records pooled would hardly
 // beat the largest class by accuracy, as with rare classes.
@@ -49,10 +52,45 @@ func (f *Forecast) whyNot() string {
 	return "it is too little better than a site alone, or than naming the largest class"
 }
 
-// Ways says in words what would make a study help that does not.
-func (f *Forecast) Ways() string {
-	if need := f.Needs(); need != "" {
-		return "it would take " + need
+// Ways says in words what would make a study of a size help that does not: one thing
+// changed, all others as they are. Of a band of separations it is about the middle.
+func (f *Forecast) Ways(size Size) string {
+	band := f.Separation.High > f.Separation.Low
+	// NeedRecords is the least that helps: sites with more than that know more alone.
+	fewer := f.NeedRecords > 0 && float64(f.NeedRecords) < size.Each()
+	if need := f.needs(fewer); need != "" {
+		words := "it would take " + need
+		if band {
+			words = "for it perhaps to help it would take " + need
+		}
+		if fewer {
+			words += fmt.Sprintf("; sites with only %d records each would gain, as they know less alone", f.NeedRecords)
+		}
+		return words
 	}
-	return fmt.Sprintf("nothing within reach would change that: no ε up to %g, no number of such parties up to %d, no number of records at each up to %d", MostNeeded.Epsilon, MostNeeded.Parties, MostNeeded.Records)
+	words := fmt.Sprintf("none of these alone would change that: an ε up to %g, up to %d such parties", MostNeeded.Epsilon, MostNeeded.Parties)
+	if fewer {
+		words += fmt.Sprintf("; it is more for sites with only %d records each, which know less alone", f.NeedRecords)
+	} else {
+		words += fmt.Sprintf(", up to %d records at each", MostNeeded.Records)
+	}
+	if band {
+		words = fmt.Sprintf("at an AUC of %.2f ", f.Separation.Mid) + words
+	}
+	return words
+}
+
+// needs says in words what it would take more of, "" where nothing within reach does alone.
+func (f *Forecast) needs(fewer bool) string {
+	var ways []string
+	if f.NeedEpsilon > 0 {
+		ways = append(ways, fmt.Sprintf("about ε = %.2g", f.NeedEpsilon))
+	}
+	if f.NeedParties > 0 {
+		ways = append(ways, fmt.Sprintf("%d parties, each with as many records", f.NeedParties))
+	}
+	if f.NeedRecords > 0 && !fewer {
+		ways = append(ways, fmt.Sprintf("%d records at each", f.NeedRecords))
+	}
+	return strings.Join(ways, ", or ")
 }

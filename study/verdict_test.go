@@ -6,7 +6,8 @@ import (
 )
 
 // TestVerdict: whoever is told that a study does not help is told which of the reasons
-// holds, and what it would take or that nothing within reach does.
+// holds, and what it would take or that nothing within reach does alone; nobody
+// is told to have fewer records.
 func TestVerdict(t *testing.T) {
 	line := func(accuracy, auc float64) Line {
 		return Line{Accuracy: Range{accuracy, accuracy, accuracy}, AUC: Range{auc, auc, auc}}
@@ -32,14 +33,27 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 	f := no(line(.80, .8), line(.83, .85), line(.83, .85), line(.82, .84))
-	if got := f.Ways(); !strings.HasPrefix(got, "nothing within reach would change that: no ε up to 10, ") {
-		t.Errorf("nothing within reach is told as %q", got)
-	}
-	if got := f.Warning(Plan{Epsilon: 1}, Size{Parties: 3, Records: 30}); !strings.Contains(got, ": each does better alone; nothing within reach would change that: no ε up to 10") {
+	f.Separation = Range{.8, .8, .8}
+	size := Size{Parties: 3, Records: 1500}
+	if got := f.Warning(Plan{Epsilon: 1}, size); !strings.HasSuffix(got, ": each does better alone; none of these alone would change that: an ε up to 10, up to 100000 such parties, up to 1000000 records at each") {
 		t.Errorf("the refusal is %q", got)
 	}
-	f.NeedParties = 40
-	if got := f.Ways(); got != "it would take 40 parties, each with as many records" {
-		t.Errorf("what it would take is %q", got)
+	band := Range{.65, .75, .85}
+	for _, c := range []struct {
+		separation       Range
+		parties, records int
+		want             string
+	}{
+		{f.Separation, 0, 0, "none of these alone would change that: an ε up to 10, up to 100000 such parties, up to 1000000 records at each"},
+		{band, 0, 0, "at an AUC of 0.75 none of these alone would change that: an ε up to 10, up to 100000 such parties, up to 1000000 records at each"},
+		{f.Separation, 40, 0, "it would take 40 parties, each with as many records"},
+		{band, 40, 900, "for it perhaps to help it would take 40 parties, each with as many records, or 900 records at each"},
+		{f.Separation, 40, 3, "it would take 40 parties, each with as many records; sites with only 3 records each would gain, as they know less alone"},
+		{f.Separation, 0, 3, "none of these alone would change that: an ε up to 10, up to 100000 such parties; it is more for sites with only 3 records each, which know less alone"},
+	} {
+		f.Separation, f.NeedParties, f.NeedRecords = c.separation, c.parties, c.records
+		if got := f.Ways(size); got != c.want {
+			t.Errorf("%v, %d parties or %d records: %q", c.separation, c.parties, c.records, got)
+		}
 	}
 }

@@ -114,7 +114,7 @@ func (m demoMeasure) without() float64 {
 }
 
 // gain is how much better a release is than the better of what there is without it, as a
-// share of that: what works leads the page.
+// share of that: what works best leads the page.
 func (m demoMeasure) gain() float64 {
 	without := m.without()
 	if m.Better == "high" {
@@ -139,6 +139,7 @@ func (m demoMeasure) standing() standing {
 	return level
 }
 
+// standing is how a release does, best first.
 type standing int
 
 const (
@@ -159,10 +160,13 @@ func (m demoMeasure) chart() *study.ReportChart {
 	return c
 }
 
-// best first: the studies as the page has them.
+// ordered has the best studies first: what is better before what is level and that before
+// what is worse, each by its gain.
 func (r demoReport) ordered() []demoStudy {
 	all := slices.Clone(r.Studies)
-	slices.SortStableFunc(all, func(a, b demoStudy) int { return cmp.Compare(b.Measure.gain(), a.Measure.gain()) })
+	slices.SortStableFunc(all, func(a, b demoStudy) int {
+		return cmp.Or(cmp.Compare(a.Measure.standing(), b.Measure.standing()), cmp.Compare(b.Measure.gain(), a.Measure.gain()))
+	})
 	return all
 }
 

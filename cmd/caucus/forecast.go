@@ -9,7 +9,7 @@ import (
 
 // printForecast writes a forecast as a table, with what it rests on and what it means;
 // classes says where a person gives the class shares that were assumed.
-func printForecast(w io.Writer, f *study.Forecast, classes string) error {
+func printForecast(w io.Writer, f *study.Forecast, size study.Size, classes string) error {
 	rests := fmt.Sprintf("features that separate the classes to an AUC of %.2f", f.Separation.Mid)
 	if f.Separation.High > f.Separation.Low {
 		rests = fmt.Sprintf("features that separate the classes to an AUC of %.2f (%.2f to %.2f; --auc says it)", f.Separation.Mid, f.Separation.Low, f.Separation.High)
@@ -31,7 +31,7 @@ func printForecast(w io.Writer, f *study.Forecast, classes string) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "           %s\n", helpsWords(f))
+	_, err := fmt.Fprintf(w, "           %s\n", helpsWords(f, size))
 	return err
 }
 
@@ -45,9 +45,9 @@ func rangeWords(r study.Range) string {
 }
 
 // helpsWords answers whether the study would help and, where not, what it would take.
-func helpsWords(f *study.Forecast) string {
+func helpsWords(f *study.Forecast, size study.Size) string {
 	if f.Helps == study.HelpsNo {
-		return f.Verdict() + "; " + f.Ways()
+		return f.Verdict() + "; " + f.Ways(size)
 	}
 	return f.Verdict()
 }

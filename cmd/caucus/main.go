@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -84,13 +85,32 @@ func newRoot(c *console) *cobra.Command {
 	}
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "write exactly one JSON document to stdout")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%v; see %s --help", err, cmd.CommandPath())
+		return usagef("%s; see %s --help", plainly(err), cmd.CommandPath())
 	})
 	root.Version = version()
 	root.SetVersionTemplate("caucus {{.Version}}\n")
 	root.AddCommand(newCoordinator(c), newHelper(c), newAgent(c), newParty(c), newStudy(c), newPlan(c),
 		newDemo(c), newSimulate(c), newPredict(c), newExport(c), newRatio(c), newQuery(c), newPool(c), newRelease(c), newVerify(c), newPrivacy(c), newDataset(c), newLedger(c), newQR(c), newMan(c), newVersion(c))
 	return root
+}
+
+// unread is how the library says that a value is no number.
+var unread = regexp.MustCompile(`strconv\.\w+: parsing ("(?:[^"\\]|\\.)*"): (value out of range|invalid syntax)`)
+
+// plainly is an error of a flag in words: of a value that is of no such kind it says so.
+func plainly(err error) string {
+	return unread.ReplaceAllStringFunc(err.Error(), func(found string) string {
+		m := unread.FindStringSubmatch(found)
+		switch {
+		case m[2] == "value out of range":
+			return m[1] + " is too large"
+		case strings.HasPrefix(found, "strconv.ParseBool"):
+			return m[1] + " is neither true nor false"
+		case strings.HasPrefix(found, "strconv.ParseFloat"):
+			return m[1] + " is no number"
+		}
+		return m[1] + " is no whole number"
+	})
 }
 
 // noArguments refuses any, and names the verbs that somebody may have meant.

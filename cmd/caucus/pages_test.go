@@ -202,6 +202,29 @@ func TestPagesStandAlone(t *testing.T) {
 	}
 }
 
+// TestOrdered: what is level stands above what is worse, however large its loss by share;
+// among equals the greater gain is first.
+func TestOrdered(t *testing.T) {
+	alone := .8
+	var r demoReport
+	for _, s := range []demoStudy{
+		{Name: "worse", Measure: demoMeasure{Better: "high", Released: .72, Alone: &alone, Sure: .01}},      // loses .4 of what is left
+		{Name: "level", Measure: demoMeasure{Better: "low", Released: .018, Baseline: .01, Sure: .02}},      // loses .8, of very little
+		{Name: "better", Measure: demoMeasure{Better: "high", Released: .82, Alone: &alone, Sure: .01}},     // gains .1
+		{Name: "level too", Measure: demoMeasure{Better: "high", Released: .801, Alone: &alone, Sure: .01}}, // gains .005
+		{Name: "best", Measure: demoMeasure{Better: "low", Released: .01, Baseline: .5, Sure: .02}},         // gains .98
+	} {
+		r.Studies = append(r.Studies, s)
+	}
+	var names []string
+	for _, s := range r.ordered() {
+		names = append(names, s.Name)
+	}
+	if got, want := strings.Join(names, ", "), "best, better, level too, level, worse"; got != want {
+		t.Errorf("ordered %s, want %s", got, want)
+	}
+}
+
 // pageFaults is what a browser is asked of a page: elements over its edge, pictures
 // without words, tables without heads, texts of a drawing outside it, a legend on it.
 const pageFaults = `(() => {

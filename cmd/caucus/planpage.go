@@ -80,7 +80,7 @@ func drawPlan(b *strings.Builder, doc planned) {
 	charts := planCharts(doc)
 	const legendHeight = 30
 	height := chartHeight * float64(len(charts)/2)
-	openSVG(b, 2*chartWidth, height+legendHeight, "What a study would be worth", helpsWords(doc.Forecast))
+	openSVG(b, 2*chartWidth, height+legendHeight, "What a study would be worth", helpsWords(doc.Forecast, doc.size()))
 	for i, c := range charts {
 		svg := strings.Replace(c.svg(), "<svg ", fmt.Sprintf(`<svg x="%.0f" y="%.0f" width="%.0f" height="%.0f" `, float64(i%2)*chartWidth, float64(i/2)*chartHeight, chartWidth, chartHeight), 1)
 		b.WriteString(svg)
@@ -149,5 +149,5 @@ func writePlanPage(w io.Writer, doc planned) error {
 		Title, Answer, Words, Assumed, Largest, Brackets string
 		Figures                                          []planFigure
 		Legend                                           template.HTML
-	}{doc, "What a study would be worth", helpsWords(doc.Forecast), doc.sitesWords() + ", " + doc.featureWords(), doc.assumed(), doc.largest(), doc.bracketWords(), figures, legend})
+	}{doc, "What a study would be worth", helpsWords(doc.Forecast, doc.size()), doc.sitesWords() + ", " + doc.featureWords(), doc.assumed(), doc.largest(), doc.bracketWords(), figures, legend})
 }

@@ -119,13 +119,13 @@ func (p *planCommand) run(cmd *cobra.Command, c *console) error {
 	case p.schema == "" && len(p.Shares) == 1:
 		return usagef("--classes %g: give the share of each class, of two at least, as .73,.27", p.Shares[0])
 	case p.Epsilon == 0:
-		return usageError{errZeroEpsilon}
+		return errZeroEpsilonFlag
 	case p.out != "" && ext != ".html" && ext != ".svg":
 		return usagef("--out %s: a drawing is .html or .svg; --json writes the numbers to stdout", p.out)
 	}
-	unit, err := privacy.ParseUnit(p.unit)
+	unit, err := unitOf(p.unit)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	p.Unit = unit
 	if f.Changed("delta") {
@@ -173,9 +173,11 @@ func (p *planCommand) run(cmd *cobra.Command, c *console) error {
 		if err := printRemoval(w, task); err != nil {
 			return err
 		}
-		return printForecast(w, doc.Forecast, "--classes says them")
+		return printForecast(w, doc.Forecast, doc.size(), "--classes says them")
 	})
 }
+
+func (d planned) size() study.Size { return study.Size{Parties: d.Sites, Records: d.Sites * d.Records} }
 
 func (d planned) sitesWords() string {
 	return fmt.Sprintf("%s of %s each", counted(d.Sites, "sites"), counted(d.Records, "records"))

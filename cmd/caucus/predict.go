@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,7 @@ func newPredict(c *console) *cobra.Command {
 	var ids []string
 	var keep bool
 	var how reading
+	var saving sync.Mutex // held while a file is written
 	cmd := &cobra.Command{
 		Use:   "predict",
 		Short: "Use a release on a file of records, here and offline",
@@ -49,7 +51,7 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
   caucus predict --release release.json --data patients.parquet --keep --out predictions.parquet
   caucus predict --release release.json --calibration evaluation.json --data patients.csv`,
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if release == "" || data == "" {
 				return usagef("predict needs --release FILE and --data FILE")
 			}
@@ -88,7 +90,7 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 			if err != nil {
 				return err
 			}
-			doc := prediction{Release: release, Rows: len(labels), Simulated: p.Simulated, Classes: p.Schema.Classes(), Counts: map[string]int{}}
+			doc := prediction{Release: release, Rows: len(labels), Simulated: p.Simulated, Classes: p.Schema.Classes(), Counts: map[string]int{}, Labels: []string{}, Values: [][]float64{}}
 			if of, ok := classifier.Of(r.Result); ok {
 				doc.Output = of.Output
 			}
@@ -114,7 +116,10 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 			}
 			doc.Kept = answer.columns()
 			if out != "" && out != "-" {
-				if err := answer.file(c, out); err != nil {
+				saving.Lock()
+				err := answer.file(cmd.Context(), c, out)
+				saving.Unlock()
+				if err != nil {
 					return err
 				}
 			}
@@ -128,6 +133,13 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 				return answer.csv(w)
 			})
 		},
+	}
+	run := endsAtOnce(cmd.RunE)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := run(cmd, args)
+		saving.Lock() // what is being written stops soon, and leaves nothing
+		defer saving.Unlock()
+		return err
 	}
 	f := cmd.Flags()
 	f.StringVar(&release, "release", "", "release document of a classify study")

@@ -67,6 +67,10 @@ compared with the estimate afterwards.`,
 			if err != nil {
 				return err
 			}
+			result, err := studyratio.ResultOf(r)
+			if err != nil {
+				return fmt.Errorf("%s: %w", release, err)
+			}
 			format, err := formatOf(schema)
 			if err != nil {
 				return err
@@ -86,10 +90,6 @@ compared with the estimate afterwards.`,
 				c.note("note: the study is about records for which %s: its estimate is right of a file of such records", agent.Printable(p.Where))
 			}
 			e, err := studyratio.Estimate(r, records)
-			if err != nil {
-				return err
-			}
-			result, err := studyratio.ResultOf(r)
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -290,7 +291,7 @@ func (c *console) reportSimulated(name string, r *study.Release, measured *measu
 	if err != nil {
 		return err
 	}
-	page.Command = "caucus " + withoutFolders(strings.Join(os.Args[min(1, len(os.Args)):], " "))
+	page.Command = commandLine(os.Args)
 	if err := page.file(c, name); err != nil {
 		return err
 	}
@@ -298,24 +299,55 @@ func (c *console) reportSimulated(name string, r *study.Release, measured *measu
 	return nil
 }
 
-// withoutFolders leaves of each path in a command line its last name: a page is passed on,
-// and where files lie on somebody's machine is nobody's business. A word is a path where
-// the folder that it names exists.
-func withoutFolders(line string) string {
-	words := strings.Split(line, " ")
+// commandLine is what a person types for a process's arguments, without folders: a page is
+// passed on, and where files lie on somebody's machine is nobody's business.
+func commandLine(args []string) string {
+	words := []string{"caucus"}
+	for _, arg := range args[min(1, len(args)):] {
+		words = append(words, quoted(withoutFolders(arg)))
+	}
+	return strings.Join(words, " ")
+}
+
+// withoutFolders leaves of a path in an argument its last name: of the argument, or of what
+// stands after its first =, else of each of its words, as in a command that it names. A path
+// is absolute, or its folder exists.
+func withoutFolders(arg string) string {
+	if last, ok := lastName(arg); ok {
+		return last
+	}
+	if name, value, ok := strings.Cut(arg, "="); ok && !strings.ContainsRune(name, ' ') {
+		return name + "=" + withoutFolders(value)
+	}
+	words := strings.Split(arg, " ")
 	for i, word := range words {
-		flag, path := "", word
-		if at := strings.IndexByte(word, '='); at >= 0 && strings.HasPrefix(word, "-") {
-			flag, path = word[:at+1], word[at+1:]
-		}
-		if !strings.ContainsRune(path, filepath.Separator) {
-			continue
-		}
-		if info, err := os.Stat(filepath.Dir(path)); filepath.IsAbs(path) || err == nil && info.IsDir() {
-			words[i] = flag + filepath.Base(path)
+		if len(words) > 1 {
+			words[i] = withoutFolders(word)
+		} else if filepath.IsAbs(word) {
+			words[i] = filepath.Base(word)
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// lastName is that of a path whose folder exists.
+func lastName(path string) (string, bool) {
+	if !strings.ContainsRune(path, filepath.Separator) {
+		return "", false
+	}
+	info, err := os.Stat(filepath.Dir(path))
+	return filepath.Base(path), err == nil && info.IsDir()
+}
+
+// plainWord is what a POSIX shell takes for itself without quotes.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// quoted is an argument as a POSIX shell reads it back.
+func quoted(arg string) string {
+	if plainWord.MatchString(arg) {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
 const reportFlagHelp = "write a page for people here: what came out, the guarantee, who took part (HTML, one file)"

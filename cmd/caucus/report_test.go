@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"caucus/study/simulate"
 )
 
 // TestInCell: what belongs together stays on a line, and nothing is longer than one.
@@ -24,44 +26,73 @@ func TestInCell(t *testing.T) {
 }
 
 // TestConcluded: a release is better or worse only by more than its own deviation over
-// repeats, and one draw says how much, and not how sure.
+// repeats; one draw says by how much, and not how sure. Both are sentences with a subject,
+// for readers who know no flag.
 func TestConcluded(t *testing.T) {
+	const repeated, once = "; ± is its standard deviation.", "; other draws may differ."
 	for _, c := range []struct {
 		repeats  int
 		gain, sd float64
+		by       compared
 		want     string
 	}{
-		{3, .021, .004, "Better than it by 2.1 points (± 0.4 points)."},
-		{3, .021, .030, "Level with it (2.1 points apart, ± 3.0 points)."},
-		{3, -.021, .030, "Level with it (2.1 points apart, ± 3.0 points)."},
-		{3, -.021, .004, "Worse than it by 2.1 points (± 0.4 points)."},
-		{1, .021, 0, "In one draw of the noise 2.1 points better than it; --repeats 5 says how sure that is."},
-		{1, -.021, 0, "In one draw of the noise 2.1 points worse than it; --repeats 5 says how sure that is."},
+		{3, .021, .004, byAccuracy, "The release was 2.1 points ± 0.4 points better than it" + repeated},
+		{3, .021, .030, byAccuracy, "The release was level with it (2.1 points ± 3.0 points apart)" + repeated},
+		{3, -.021, .030, byAccuracy, "The release was level with it (2.1 points ± 3.0 points apart)" + repeated},
+		{3, -.021, .004, byAccuracy, "The release was 2.1 points ± 0.4 points worse than it" + repeated},
+		{1, .021, 0, byAccuracy, "In the one draw of the noise that was made the release was 2.1 points better than it" + once},
+		{1, -.021, 0, byAccuracy, "In the one draw of the noise that was made the release was 2.1 points worse than it" + once},
+		{3, .12, .01, byError, "The release was better than it (its error is less by 0.12 ± 0.01)" + repeated},
+		{3, -.12, .01, byError, "The release was worse than it (its error is more by 0.12 ± 0.01)" + repeated},
+		{3, .000415, .01, byError, "The release was level with it (their errors differ by 0.000415 ± 0.01)" + repeated},
+		{1, -.12, 0, byError, "In the one draw of the noise that was made the release was worse than it (its error is more by 0.12)" + once},
 	} {
-		if got := concluded(c.repeats, c.sd, points, against{"it", c.gain}); got != c.want {
-			t.Errorf("%+v: %q", c, got)
+		if got := concluded(c.repeats, c.sd, c.by, against{"it", c.gain}); got != c.want {
+			t.Errorf("%+v: %q", c.want, got)
 		}
 	}
-	if got, want := concluded(2, .01, points, against{"one", .02}, against{"other", .1}), "Better than one by 2.0 points (± 1.0 points), better than other by 10.0 points (± 1.0 points)."; got != want {
+	if got, want := concluded(2, .01, byAccuracy, against{"one", .02}, against{"other", .1}), "The release was 2.0 points ± 1.0 points better than one and 10.0 points ± 1.0 points better than other"+repeated; got != want {
 		t.Errorf("of two it is said %q", got)
 	}
 }
 
-// TestWithoutFolders: a command line on a page keeps the last name of each file, and what
-// only looks like a path.
-func TestWithoutFolders(t *testing.T) {
+// TestMeasuredRatio: the headline closes what it opens, and less is better by the chart.
+func TestMeasuredRatio(t *testing.T) {
+	var s simulate.RatioSummary
+	s.Targets, s.Repeats = 10, 2
+	s.L1.Released, s.L1.Unperturbed, s.L1.TrainingRatio = .128, .12, .3
+	m := measuredRatio(s)
+	if got := m.words(); strings.Count(got, "(") != strings.Count(got, ")") || !strings.Contains(got, "Error of the class shares of new sets (L1): released 0.128; ") {
+		t.Errorf("it says %q", got)
+	}
+	if !strings.HasPrefix(m.chart.Note, "less is better; ") {
+		t.Errorf("the chart's note is %q", m.chart.Note)
+	}
+}
+
+// TestCommandLine: a command line on a page keeps the last name of each file, and what only
+// looks like a path; pasted into a shell it is the same arguments again.
+func TestCommandLine(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "in"), 0o700); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"in", "my dir", "my dir/sub x"} {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Chdir(dir)
-	for line, want := range map[string]string{
-		"simulate classify --train " + dir + "/in/a.csv --report=in/r.html": "simulate classify --train a.csv --report=r.html",
-		"--voter python3 ./in/vote.py --query a/b == 1":                     "--voter python3 vote.py --query a/b == 1",
-		"--data-dir /nowhere/at/all --split sex=male":                       "--data-dir all --split sex=male",
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"simulate", "classify", "--train", dir + "/in/a.csv", "--report=in/r.html"}, "simulate classify --train a.csv --report=r.html"},
+		{[]string{"--train", "my dir/sub x/mine.csv", "--schema=" + dir + "/my dir/s y.yaml"}, "--train mine.csv '--schema=s y.yaml'"},
+		{[]string{"--voter", "python3 ./in/vote.py", "--query", "a/b == 1"}, "--voter 'python3 vote.py' --query 'a/b == 1'"},
+		{[]string{"--voter", "/nowhere/python3 " + dir + "/in/vote.py"}, "--voter 'python3 vote.py'"},
+		{[]string{"--data-dir", "/nowhere/at/all", "--split", "sex=male"}, "--data-dir all --split sex=male"},
+		{[]string{"--query", `age >= 65 and sex == "male"`, "--name", "it's", ""}, `--query 'age >= 65 and sex == "male"' --name 'it'\''s' ''`},
 	} {
-		if got := withoutFolders(line); got != want {
-			t.Errorf("%q became %q, want %q", line, got, want)
+		if got := commandLine(append([]string{"/usr/bin/caucus"}, c.args...)); got != "caucus "+c.want {
+			t.Errorf("%q became %q, want %q", c.args, got, c.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -36,9 +37,14 @@ func endsAtOnce(run func(*cobra.Command, []string) error) func(*cobra.Command, [
 		case err := <-done:
 			return err
 		case <-cmd.Context().Done():
-			return fmt.Errorf("stopped before it was done: %w", cmd.Context().Err())
+			return errStopped(cmd.Context())
 		}
 	}
+}
+
+// errStopped says that a context ended what was asked for.
+func errStopped(ctx context.Context) error {
+	return fmt.Errorf("stopped before it was done: %w", ctx.Err())
 }
 
 // simulateClassify holds the flags of simulate classify.
@@ -114,16 +120,16 @@ func (c *console) warnDelta(delta float64, units int) {
 // proposal is what the flags propose; what they leave out takes the defaults of a real
 // study.
 func (s *simulateClassify) proposal(cmd *cobra.Command) (study.Proposal, error) {
-	unit, err := privacy.ParseUnit(s.unit)
+	unit, err := unitOf(s.unit)
 	if err != nil {
-		return study.Proposal{}, usageError{err}
+		return study.Proposal{}, err
 	}
 	p := study.Proposal{
 		Name: simulationName, Kind: "classify", Unit: unit, Epsilon: s.epsilon, Mechanism: s.mechanism, Noise: s.noise,
 		Bound: s.bound, Shards: s.shards, Learner: s.learner, Tilt: s.tilt, Map: s.components,
 	}
 	if s.epsilon == 0 {
-		return p, usageError{errZeroEpsilon}
+		return p, errZeroEpsilonFlag
 	}
 	if cmd.Flags().Changed("delta") {
 		p.Delta = &s.delta

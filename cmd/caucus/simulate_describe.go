@@ -108,7 +108,7 @@ func (s *simulateDescribe) plan(cmd *cobra.Command, schema dataset.Schema, parti
 		Minimum: parties, Records: records / parties, Seed: s.seed,
 	}
 	if s.epsilon == 0 {
-		return study.Plan{}, usageError{errZeroEpsilon}
+		return study.Plan{}, errZeroEpsilonFlag
 	}
 	for i := range parties {
 		of.Roster = append(of.Roster, study.PartyID(fmt.Sprintf("party-%05d", i+1)))

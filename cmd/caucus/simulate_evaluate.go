@@ -105,11 +105,11 @@ func (s *simulateEvaluate) run(cmd *cobra.Command, c *console) error {
 		return usagef("--parties %d: give at least 1", s.parties)
 	}
 	if s.epsilon == 0 {
-		return usageError{errZeroEpsilon}
+		return errZeroEpsilonFlag
 	}
-	unit, err := privacy.ParseUnit(s.unit)
+	unit, err := unitOf(s.unit)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if s.terms.By, err = groupings(s.by); err != nil {
 		return err

@@ -92,7 +92,7 @@ func (s *simulateLabels) proposal() (study.Proposal, error) {
 	}
 	p := study.Proposal{Name: simulationName, Kind: "labels", Epsilon: s.epsilon, Mechanism: s.mechanism, Map: s.components}
 	if s.epsilon == 0 {
-		return p, usageError{errZeroEpsilon}
+		return p, errZeroEpsilonFlag
 	}
 	var err error
 	if p.KindTerms, err = study.EncodeTerms(terms); err != nil {

@@ -111,7 +111,7 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	start := time.Now()
 	s.source.seed = s.seed
 	if s.epsilon == 0 {
-		return usageError{errZeroEpsilon}
+		return errZeroEpsilonFlag
 	}
 	sim := simulate.Ratio{
 		Proposal: study.Proposal{Name: simulationName, Kind: "ratio", Epsilon: s.epsilon, Mechanism: s.mechanism, Map: s.components},

@@ -84,15 +84,15 @@ Without --train or --dataset it uses generated hospital data.`,
 // proposal is what the flags propose; what they leave out takes the defaults of a real
 // study.
 func (s *simulateReweigh) proposal(cmd *cobra.Command) (study.Proposal, error) {
-	unit, err := privacy.ParseUnit(s.unit)
+	unit, err := unitOf(s.unit)
 	if err != nil {
-		return study.Proposal{}, usageError{err}
+		return study.Proposal{}, err
 	}
 	p := study.Proposal{
 		Name: simulationName, Kind: "reweigh", Unit: unit, Epsilon: s.epsilon, Mechanism: s.mechanism, Noise: s.noise, Map: s.components,
 	}
 	if s.epsilon == 0 {
-		return p, usageError{errZeroEpsilon}
+		return p, errZeroEpsilonFlag
 	}
 	if cmd.Flags().Changed("delta") {
 		p.Delta = &s.delta

@@ -33,8 +33,7 @@ func measuredWords(c *study.ReportChart) string {
 			others = append(others, words)
 		}
 	}
-	title, _, _ := strings.Cut(c.Title, ";")
-	return capital(title) + ": " + main + listed("; ", others) + "."
+	return capital(c.Title) + ": " + main + listed("; ", others) + "."
 }
 
 // against is by how much a release is better than what there is without it.
@@ -43,36 +42,43 @@ type against struct {
 	gain float64
 }
 
-// concluded says of a release whether it is better than each of others, or level, or worse:
-// by more than its own standard deviation over repeats. One draw of the noise cannot tell.
-func concluded(repeats int, sd float64, amount func(float64) string, others ...against) string {
-	var all []string
-	for _, o := range others {
-		by := amount(math.Abs(o.gain))
-		switch {
-		case repeats < 2 && o.gain < 0:
-			all = append(all, by+" worse than "+o.name)
-		case repeats < 2:
-			all = append(all, by+" better than "+o.name)
-		case o.gain > sd:
-			all = append(all, fmt.Sprintf("better than %s by %s (± %s)", o.name, by, amount(sd)))
-		case o.gain < -sd:
-			all = append(all, fmt.Sprintf("worse than %s by %s (± %s)", o.name, by, amount(sd)))
-		default:
-			all = append(all, fmt.Sprintf("level with %s (%s apart, ± %s)", o.name, by, amount(sd)))
-		}
-	}
-	if repeats < 2 {
-		return "In one draw of the noise " + strings.Join(all, ", ") + "; --repeats 5 says how sure that is."
-	}
-	return capital(strings.Join(all, ", ")) + "."
+// compared says in words how a release does against something, by an amount.
+type compared struct {
+	amount func(float64) string
+	// better, worse and level have the name for %[1]s and the amount for %[2]s.
+	better, worse, level string
 }
 
-// points are hundredths, as accuracies are compared.
-func points(v float64) string { return fmt.Sprintf("%.1f points", 100*v) }
+// byAccuracy compares shares of right answers, byError how far off answers are.
+var (
+	byAccuracy = compared{func(v float64) string { return fmt.Sprintf("%.1f points", 100*v) },
+		"%[2]s better than %[1]s", "%[2]s worse than %[1]s", "level with %[1]s (%[2]s apart)"}
+	byError = compared{func(v float64) string { return fmt.Sprintf("%.3g", v) },
+		"better than %[1]s (its error is less by %[2]s)", "worse than %[1]s (its error is more by %[2]s)", "level with %[1]s (their errors differ by %[2]s)"}
+)
 
-// ofError is how errors are compared.
-func ofError(v float64) string { return fmt.Sprintf("%.3g of error", v) }
+// concluded says of a release whether it is better than each of others, or level, or worse:
+// by more than its own standard deviation over repeats. One draw of the noise cannot tell.
+func concluded(repeats int, sd float64, by compared, others ...against) string {
+	var all []string
+	for _, o := range others {
+		form, amount := by.level, by.amount(math.Abs(o.gain))
+		switch {
+		case repeats < 2 && o.gain < 0 || o.gain < -sd:
+			form = by.worse
+		case repeats < 2 || o.gain > sd:
+			form = by.better
+		}
+		if repeats > 1 {
+			amount += " ± " + by.amount(sd)
+		}
+		all = append(all, fmt.Sprintf(form, o.name, amount))
+	}
+	if repeats < 2 {
+		return "In the one draw of the noise that was made the release was " + strings.Join(all, " and ") + "; other draws may differ."
+	}
+	return fmt.Sprintf("The release was %s; ± is its standard deviation.", strings.Join(all, " and "))
+}
 
 // capital begins a sentence.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
@@ -91,7 +97,7 @@ func constantly(r *study.Release) string {
 func measuredClassify(s simulate.ClassifySummary) *measurement {
 	a := s.Accuracy
 	return &measurement{
-		constantly(s.Release) + concluded(s.Repeats, a.ReleasedSD, points, against{"one party alone", a.Released - a.LocalMean}, against{"naming the largest class", a.Released - a.MajorityClass}),
+		constantly(s.Release) + concluded(s.Repeats, a.ReleasedSD, byAccuracy, against{"one party alone", a.Released - a.LocalMean}, against{"naming the largest class", a.Released - a.MajorityClass}),
 		accuracyChart(study.Bar("released", a.Released, a.ReleasedSD), s.Repeats,
 			study.Bar("the same without noise", a.Unperturbed, 0), study.Bar("all records pooled", a.Pooled, 0),
 			study.Bar("one party alone", a.LocalMean, 0), study.Bar("largest class", a.MajorityClass, 0)),
@@ -101,10 +107,10 @@ func measuredClassify(s simulate.ClassifySummary) *measurement {
 func measuredLabels(s simulate.LabelsSummary) *measurement {
 	said := constantly(s.Release)
 	if s.Risk != aggregation.RiskAccuracy {
-		said += "By accuracy, which it was not fitted for: "
+		said += "It was not fitted for accuracy, by which it is judged here. "
 	}
 	return &measurement{
-		said + concluded(s.Repeats, s.SD.Accuracy, points, against{"naming the largest class", s.Accuracy - s.MajorityClass}),
+		said + concluded(s.Repeats, s.SD.Accuracy, byAccuracy, against{"naming the largest class", s.Accuracy - s.MajorityClass}),
 		accuracyChart(study.Bar("released", s.Accuracy, s.SD.Accuracy), s.Repeats,
 			study.Bar("with the true labels", s.Unperturbed.Accuracy, 0), study.Bar("largest class", s.MajorityClass, 0)),
 	}
@@ -127,9 +133,9 @@ func measuredRatio(s simulate.RatioSummary) *measurement {
 	released := study.Bar("released", s.L1.Released, s.L1.ReleasedSD)
 	released.Main = true
 	return &measurement{
-		concluded(s.Targets*s.Repeats, s.L1.ReleasedSD, ofError, against{"taking every set for the study's own shares", s.L1.TrainingRatio - s.L1.Released}),
+		concluded(s.Targets*s.Repeats, s.L1.ReleasedSD, byError, against{"taking every set for the study's own shares", s.L1.TrainingRatio - s.L1.Released}),
 		&study.ReportChart{
-			Title: "error of the class shares of new sets (L1; less is better)", Note: fmt.Sprintf("± is the standard deviation over %d sets", s.Targets*s.Repeats),
+			Title: "error of the class shares of new sets (L1)", Note: fmt.Sprintf("less is better; ± is the standard deviation over %d sets", s.Targets*s.Repeats),
 			Bars: []study.ReportBar{released, study.Bar("the same without noise", s.L1.Unperturbed, 0), study.Bar("always the study's own shares", s.L1.TrainingRatio, 0)},
 		},
 	}
@@ -167,5 +173,5 @@ func measuredReweigh(s simulate.ReweighSummary) *measurement {
 	}
 	c.Bars = append(c.Bars, study.Bar("the raw pool", s.Unweighted, 0))
 	sd := math.Sqrt(math.Max(s.RMSE*s.RMSE-s.Bias*s.Bias, 0))
-	return &measurement{concluded(s.Repeats, sd, ofError, against{"the raw pool", s.UnweightedRMSE - s.RMSE}), c}
+	return &measurement{concluded(s.Repeats, sd, byError, against{"the raw pool", s.UnweightedRMSE - s.RMSE}), c}
 }

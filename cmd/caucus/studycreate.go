@@ -154,14 +154,12 @@ it.`,
 			s.Seal = rule
 		}
 		if unit != "" {
-			u, err := privacy.ParseUnit(unit)
-			if err != nil {
-				return usageError{err}
+			if s.Unit, err = unitOf(unit); err != nil {
+				return err
 			}
-			s.Unit = u
 		}
 		if f.Changed("epsilon") && s.Epsilon == 0 { // 0 left out means the default
-			return usageError{errZeroEpsilon}
+			return errZeroEpsilonFlag
 		}
 		if f.Changed("delta") {
 			s.Delta = &delta
@@ -207,8 +205,20 @@ func (s *studyFile) onlyCount() error {
 	return err
 }
 
-// errZeroEpsilon: a zero that was written must not become the default.
-var errZeroEpsilon = errors.New("epsilon: 0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
+// A zero that was written must not become the default: in a study file, and by a flag.
+var (
+	errZeroEpsilon     = errors.New("epsilon: 0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
+	errZeroEpsilonFlag = usagef("--%w", errZeroEpsilon)
+)
+
+// unitOf reads the flag --unit.
+func unitOf(name string) (privacy.Unit, error) {
+	u, err := privacy.ParseUnit(name)
+	if err != nil {
+		return u, usagef("--unit %q: use label, record or party", name)
+	}
+	return u, nil
+}
 
 // readStudyFile reads YAML; an unknown key is an error. Paths are relative to
 // the file's folder.
@@ -352,7 +362,7 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 			_, err = fmt.Fprintf(w, "           %s\n", words)
 		}
 		if err == nil && doc.Forecast != nil {
-			err = printForecast(w, doc.Forecast, "class_shares, or --classes, says them")
+			err = printForecast(w, doc.Forecast, made.Size, "class_shares, or --classes, says them")
 		}
 		if err == nil && made.Narrow != "" {
 			_, err = fmt.Fprintf(w, "           %s\n", made.Narrow)

@@ -78,12 +78,12 @@ protects nobody.`,
 }
 
 func (v *checker) run(cmd *cobra.Command) error {
-	if v.pool == "" && v.config == "" {
-		return usagef("verify needs --pool FILE, the public pool of the study, or --config FILE of an agent that took part")
-	}
 	r, err := readSigned(v.release)
 	if err != nil {
 		return err
+	}
+	if v.pool == "" && v.config == "" {
+		return usagef("verify needs --pool FILE, the public pool of the study, or --config FILE of an agent that took part")
 	}
 	known, err := v.trusted(cmd.Context(), r.Release)
 	if err != nil {

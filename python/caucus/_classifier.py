@@ -95,7 +95,12 @@ class Classifier(ClassifierMixin, BaseEstimator):
         lacking = [n for n in names if n not in have]
         if lacking:
             raise ValueError("the records have no column %s" % ", ".join(map(repr, lacking)))
-        columns = {n: column(n) for n in names}
+        try:
+            if isinstance(X, dict) and any(isinstance(X[n], (str, bytes)) for n in names):
+                raise TypeError("a text is one cell")
+            columns = {n: column(n) for n in names}
+        except TypeError:  # cells where columns are wanted
+            raise ValueError("give each column as a list of cells, {%r: [...]}, or each record as a dict in a list, [{%r: ...}]" % (names[0], names[0])) from None
         return columns, len(columns[names[0]])
 
     def decision_function(self, X):

@@ -30,6 +30,8 @@ def of_release(document):
     classes = schema["label"]["classes"]
     columns, encoded = _columns(schema["features"])
     steps = _map_steps(plan["map"])
+    if found["classes"] != classes:
+        raise ValueError("its classifier is of the classes %r, its schema of %r" % (found["classes"], classes))
     width = len(found["weights"]) - 1
     factor = (1 - 1e-12) / math.sqrt(2)
     weights = np.zeros((width + 1, len(classes)))
@@ -173,6 +175,8 @@ def check(model):
     score a class."""
     if model["output"] not in ("probability", "vote_share", "score"):
         raise ValueError("its output is %r" % (model["output"],))
+    if not isinstance(model["warnings"], list) or not all(isinstance(w, str) for w in model["warnings"]):
+        raise ValueError("its warnings are %r" % (model["warnings"],))
     if not isinstance(model["about"], dict) or not model["columns"]:
         raise ValueError("it does not say what it is of")
     for op, given in model["steps"]:

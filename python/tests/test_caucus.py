@@ -93,6 +93,12 @@ class Loads(unittest.TestCase):
         self.assertEqual(some.tolist(), none.tolist())
         self.assertEqual(model.predict_proba([]).shape, (0, 2))
 
+    def test_cells_are_no_columns(self):
+        model = self.load(self.release())
+        for one in {"age": 50, "stage1": 1, "stage2": 2}, {"age": "50", "stage1": "1", "stage2": "2"}:
+            with self.assertRaisesRegex(ValueError, "each column as a list of cells, {'age': "):
+                model.predict_proba(one)
+
     def test_a_damaged_file_says_so(self):
         def broken(change):
             document = self.release()
@@ -113,6 +119,8 @@ class Loads(unittest.TestCase):
             "no number": broken(weights([[float("nan")]] * 8)),
             "text": broken(weights("abc")),
             "no result": broken(lambda r: r.pop("result")),
+            "weights of other classes": broken(lambda r: r["plan"]["schema"]["label"].update(classes=["no", "yes", "perhaps"])),
+            "a number for warnings": broken(lambda r: r["result"].update(warnings=5)),
             "no output": broken(lambda r: r["result"]["body"]["classifier"].update(output="sure")),
             "an export without steps": {"caucus_model": 1, "classes": ["no", "yes"]},
         }.items():
