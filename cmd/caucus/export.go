@@ -111,6 +111,7 @@ and the numbers are probabilities.`,
 	f.StringVar(&out, "out", "", "file to write; - is stdout")
 	writes(f, "out")
 	f.StringVar(&calibration, "calibration", "", "release of an evaluate study of that release: its calibration line makes probabilities of the numbers")
+	reads(f, "calibration")
 	f.StringVar(&table.Name, "table", "records", "sql: table of the records")
 	f.StringArrayVar(&table.Keep, "id", nil, "sql: column to keep beside the predictions; may be repeated (default those that the model reads)")
 	return cmd

@@ -46,6 +46,8 @@ type console struct {
 	json     bool
 	// inputs are what the command reads, as far as it is known: see checkOutputs.
 	inputs []given
+	// owned are the folders of daemons that it reads.
+	owned []string
 }
 
 // print writes exactly one JSON document with --json, and the text otherwise.

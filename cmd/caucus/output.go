@@ -26,6 +26,19 @@ func writes(f *pflag.FlagSet, name string, endings ...string) {
 	}
 }
 
+// inputFile is the annotation of a flag that names a file which the command reads.
+const inputFile = "caucus_input_file"
+
+// reads says that flags name files which the command reads. Folders are not marked: a
+// folder notes what is opened in it.
+func reads(f *pflag.FlagSet, flags ...string) {
+	for _, name := range flags {
+		if err := f.SetAnnotation(name, inputFile, nil); err != nil {
+			panic(err) // there is no such flag
+		}
+	}
+}
+
 // knownEndings each mean a format to whoever reads the name.
 var knownEndings = []string{
 	".csv", ".tsv", ".gz", ".zst", ".zip", ".xls", ".xlsx", ".parquet", ".json", ".jsonl", ".yaml", ".yml",
@@ -58,12 +71,13 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 			all = list.GetSlice()
 		}
 		of, written := f.Annotations[outputEndings]
+		_, read := f.Annotations[inputFile]
 		for _, name := range all {
 			switch {
 			case name == "" || name == "-":
 			case written:
 				outputs, endings[f.Name] = append(outputs, given{f.Name, name}), of
-			default:
+			case read:
 				c.inputs = append(c.inputs, given{f.Name, name})
 			}
 		}
@@ -79,7 +93,7 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		for _, other := range outputs[:i] {
-			if filepath.Clean(o.name) == filepath.Clean(other.name) || sameFile(o.name, other.name) {
+			if where(o.name) == where(other.name) || sameFile(o.name, other.name) {
 				return usagef("--%s and --%s both name %s: give each a file of its own", other.flag, o.flag, o.name)
 			}
 		}
@@ -93,8 +107,18 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 // reads notes a file that the command reads and no flag names.
 func (c *console) reads(name string) { c.inputs = append(c.inputs, given{name: name}) }
 
-// notRead refuses a file that the command reads, by whatever name or link.
+// owns notes a daemon's folder that the command reads: keys and ledger lie there, and
+// nothing for people.
+func (c *console) owns(dir string) { c.owned = append(c.owned, dir) }
+
+// notRead refuses a file that the command reads, by whatever name or link, and a file in a
+// daemon's folder.
 func (c *console) notRead(name string) error {
+	for _, dir := range c.owned {
+		if in, err := filepath.Rel(where(dir), where(name)); err == nil && filepath.IsLocal(in) {
+			return usagef("%s would be written into %s, a daemon's own folder: give a name elsewhere", name, dir)
+		}
+	}
 	for _, in := range c.inputs {
 		if !sameFile(in.name, name) {
 			continue
@@ -107,13 +131,45 @@ func (c *console) notRead(name string) error {
 	return nil
 }
 
+// sameFile says whether two names are of one file. A folder or a device is none.
 func sameFile(a, b string) bool {
 	x, err := os.Stat(a)
-	if err != nil {
+	if err != nil || !x.Mode().IsRegular() {
 		return false
 	}
 	y, err := os.Stat(b)
 	return err == nil && os.SameFile(x, y)
+}
+
+// place follows links from a name to where its file is, or will be.
+func place(name string) (string, error) {
+	for range 40 { // as many as Linux follows
+		to, err := os.Readlink(name)
+		if err != nil {
+			return name, nil // it is no link
+		}
+		if !filepath.IsAbs(to) {
+			folder, _ := filepath.Split(name) // not cleaned: a folder before .. may be a link
+			to = folder + to
+		}
+		name = to
+	}
+	return "", errors.New("too many links")
+}
+
+// where is the one name that a file has, whether or not it is there yet.
+func where(name string) string {
+	at, err := place(filepath.Clean(name))
+	if err != nil {
+		at = name
+	}
+	if at, err = filepath.Abs(at); err != nil {
+		return filepath.Clean(name)
+	}
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(at)); err == nil {
+		return filepath.Join(folder, filepath.Base(at))
+	}
+	return at
 }
 
 // readFolder is a folder that notes each file which is opened in it.

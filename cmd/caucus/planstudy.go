@@ -86,6 +86,7 @@ right.`,
 	f.IntVar(&p.features, "features", 0, "how many features, where no schema is given (default 12)")
 	f.StringVar(&p.schema, "schema", "", "schema file, with --pool")
 	f.StringVar(&p.pool, "pool", "", "file of the public pool, with --schema")
+	reads(f, "schema", "pool")
 	p.reading.flags(f)
 	componentsFlags(f, &p.Map)
 	f.StringVar(&p.unit, "unit", "record", "what the guarantee hides: party, record or label")

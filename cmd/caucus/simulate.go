@@ -92,6 +92,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	componentsFlags(f, &s.components)
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.25, "share of the training records that becomes the pool, without labels")
 	f.StringVar(&s.poolRelease, "pool-release", "", "the reweigh release that --pool has its weights from, or was made from: what both cost is then stated together")
+	reads(f, "pool-release")
 	f.IntVar(&s.poolRows, "pool-rows", 10000, "most rows of that pool; 0 for no limit")
 	f.BoolVar(&s.tilt, "tilt", false, "tilt the pool where a cross release shows that it differs")
 	f.BoolVar(&s.testParties, "hold-out-parties", false, "test on all records of a quarter of the parties that the party column names: nobody is on both sides")

@@ -100,6 +100,7 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 	f.StringVar(&v.pool, "pool", "", "CSV file of the public pool: the page has what verify finds")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal, for verify")
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
+	reads(f, "release", "pool", "schema")
 	v.how.flags(f)
 	return cmd
 }
