@@ -48,6 +48,8 @@ type console struct {
 	inputs []given
 	// owned are the folders of daemons that it reads.
 	owned []string
+	// unfinished are the temporary files that it writes.
+	unfinished unfinished
 }
 
 // print writes exactly one JSON document with --json, and the text otherwise.

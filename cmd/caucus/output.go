@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -145,8 +144,8 @@ func sameFile(a, b string) bool {
 func place(name string) (string, error) {
 	for range 40 { // as many as Linux follows
 		to, err := os.Readlink(name)
-		if err != nil {
-			return name, nil // it is no link
+		if _, open := openNumber(name); open || err != nil {
+			return name, nil // it is no link, or one to what is open
 		}
 		if !filepath.IsAbs(to) {
 			folder, _ := filepath.Split(name) // not cleaned: a folder before .. may be a link
@@ -187,55 +186,17 @@ func (r readFolder) Open(name string) (fs.File, error) {
 	return r.FS.Open(name)
 }
 
-// write writes a file for a person, whole or not at all: beside it, to the disk, and then
-// in its place. A file that is there already is replaced, as by the same command a moment
-// ago, unless the command reads it.
+// write writes a file for a person, whole or not at all: see writeWhole. A file that is
+// there already is replaced, as by the same command a moment ago, unless the command
+// reads it.
 func (c *console) write(name string, write func(io.Writer) error) error {
 	if err := c.notRead(name); err != nil {
 		return err
 	}
-	if err := writeWhole(name, write); err != nil {
+	if err := c.writeWhole(name, write); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
-}
-
-// newFileMode is that of a new file, before the person's umask.
-const newFileMode = 0o644
-
-func writeWhole(name string, write func(io.Writer) error) error {
-	place, mode := name, fs.FileMode(newFileMode)
-	there, err := os.OpenFile(name, os.O_WRONLY, 0) // as it stands: it may be one that nobody may write
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return err
-	default:
-		info, err := there.Stat()
-		if err == nil && !info.Mode().IsRegular() { // a pipe or a device has no place to take
-			return errors.Join(write(there), there.Close())
-		}
-		if err = errors.Join(err, there.Close()); err != nil {
-			return err
-		}
-		mode = info.Mode().Perm()
-		if place, err = filepath.EvalSymlinks(name); err != nil {
-			return err
-		}
-	}
-	beside := filepath.Join(filepath.Dir(place), "."+filepath.Base(place)+"-"+rand.Text())
-	file, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(beside) // does nothing after the rename
-	if err = write(file); err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(beside, place)
 }
 
 // writeText writes a file of a text.

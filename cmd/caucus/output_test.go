@@ -66,12 +66,47 @@ func TestWrite(t *testing.T) {
 		t.Fatalf("the device was replaced: %v, %v", info.Mode(), err)
 	}
 
+	group := os.FileMode(0o664) // a umask of 022 would take a bit of it
+	if err := errors.Join(os.Chmod(file, group), c.write(file, says("for a group"))); err != nil {
+		t.Fatal(err)
+	}
+	check("for a group", "for a group", group)
+	if err := errors.Join(os.Remove(file), c.write(link, says("second"))); err != nil {
+		t.Errorf("through a link to nothing: %v", err)
+	}
+	check("through a link to nothing", "second", made.Mode().Perm())
+	if err := c.write(filepath.Join(t.TempDir(), strings.Repeat("n", 255)), says("long")); err != nil {
+		t.Errorf("a name of 255 letters: %v", err)
+	}
+	gone := filepath.Join(dir, "gone", "a.txt")
+	if err := c.write(gone, says("no")); err == nil || strings.Contains(err.Error(), temporaryPrefix) || !strings.Contains(err.Error(), gone) {
+		t.Errorf("in no folder: %v", err)
+	}
+
 	c.reads(link)
 	var usage usageError
 	if err := c.write(file, says("third")); !errors.As(err, &usage) {
 		t.Errorf("over what is read: have %v, want a usage error", err)
 	}
-	check("after it was refused", "second", 0o600)
+	check("after it was refused", "second", made.Mode().Perm())
+}
+
+// TestStopWhileWriting: what is stopped while it writes leaves nothing behind, and what
+// was there as it was.
+func TestStopWhileWriting(t *testing.T) {
+	dir := t.TempDir()
+	c, writing, done := &console{}, make(chan bool), make(chan bool)
+	go c.write(filepath.Join(dir, "a.txt"), func(io.Writer) error { writing <- true; <-done; return nil })
+	<-writing
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("while it writes the folder has %v, %v", files, err)
+	}
+	c.unfinished.stop()
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+		t.Errorf("after it was stopped the folder has %v, %v", files, err)
+	}
+	c.unfinished.mu.Unlock()
+	close(done)
 }
 
 // TestFolderNotesWhatIsRead: what a command opens in a folder it does not write over.
@@ -228,7 +263,7 @@ func TestInputsAreKnown(t *testing.T) {
 // TestOneWayOut: the command line makes files for people by write alone. A federation's
 // own folder, and secrets, which are new files, are made otherwise.
 func TestOneWayOut(t *testing.T) {
-	otherwise := map[string]string{"output.go": "write itself", "federation.go": "a demo's own folder", "party.go": "secrets"}
+	otherwise := map[string]string{"whole.go": "write itself", "federation.go": "a demo's own folder", "party.go": "secrets"}
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 50 {
 		t.Fatal(files, err)

@@ -21,14 +21,15 @@ import (
 func newSimulate(c *console) *cobra.Command {
 	g := group("simulate", "Run a study among virtual parties and measure what it is worth", newSimulateClassify(c), newSimulateRatio(c), newSimulateReweigh(c), newSimulateLabels(c), newSimulateDescribe(c), newSimulateEvaluate(c))
 	for _, verb := range g.Commands() {
-		verb.RunE = endsAtOnce(verb.RunE)
+		verb.RunE = endsAtOnce(c, verb.RunE)
 	}
 	return g
 }
 
 // endsAtOnce lets a verb that keeps nothing end with its context, whatever it is at: reading a
-// file or a long fit asks no context. It is left where it is, since the process ends.
-func endsAtOnce(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+// file or a long fit asks no context. It is left where it is, since the process ends; of
+// what it writes only whole files stay.
+func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		done := make(chan error, 1)
 		go func() { done <- run(cmd, args) }()
@@ -36,6 +37,7 @@ func endsAtOnce(run func(*cobra.Command, []string) error) func(*cobra.Command, [
 		case err := <-done:
 			return err
 		case <-cmd.Context().Done():
+			c.unfinished.stop()
 			return fmt.Errorf("stopped before it was done: %w", cmd.Context().Err())
 		}
 	}
