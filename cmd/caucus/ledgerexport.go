@@ -63,6 +63,6 @@ caucus ledger verify --export checks it offline.`,
 	}
 	place.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "write the lines to this file instead of stdout")
-	writes(cmd.Flags(), "out", ".jsonl", ".json")
+	writes(cmd.Flags(), "out", asStdout, ".jsonl", ".json")
 	return cmd
 }

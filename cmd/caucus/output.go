@@ -14,13 +14,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// outputEndings is the annotation of a flag that names what a command writes; its values
-// are the endings that belong to it, none where any does.
-const outputEndings = "caucus_output_endings"
+// outputTakes is the annotation of a flag that names what a command writes; its values
+// are the endings that belong to it, none where any does, and asStdout or asFolder.
+const outputTakes = "caucus_output_takes"
 
-// writes says that a flag names what the command writes, and which endings belong to it.
-func writes(f *pflag.FlagSet, name string, endings ...string) {
-	if err := f.SetAnnotation(name, outputEndings, endings); err != nil {
+const (
+	// asStdout: the flag takes -, for the one document that the command writes.
+	asStdout = "-"
+	// asFolder: it names a folder, which the command makes.
+	asFolder = "/"
+)
+
+// writes says that a flag names what the command writes, and what it takes.
+func writes(f *pflag.FlagSet, name string, takes ...string) {
+	if err := f.SetAnnotation(name, outputTakes, takes); err != nil {
 		panic(err) // there is no such flag
 	}
 }
@@ -46,7 +53,8 @@ var knownEndings = []string{
 
 // checkEnding refuses a name that says another format than what is written. An ending
 // that means none, as .bin, is anybody's to choose.
-func checkEnding(flag, name string, endings ...string) error {
+func checkEnding(flag, name string, takes ...string) error {
+	endings := slices.DeleteFunc(slices.Clone(takes), func(t string) bool { return t == asStdout || t == asFolder })
 	ending := strings.ToLower(filepath.Ext(name))
 	same := func(e string) bool { return strings.EqualFold(e, ending) }
 	if len(endings) == 0 || slices.ContainsFunc(endings, same) || !slices.Contains(knownEndings, ending) {
@@ -59,24 +67,23 @@ func checkEnding(flag, name string, endings ...string) error {
 type given struct{ flag, name string }
 
 // checkOutputs refuses, before anything is done, to write over what the command reads, to
-// write two things to one file, and a name that says another format. It keeps what the
-// flags and arguments name for write.
+// write two things to one file, a file that has no folder, and a name that says another
+// format. It keeps what the flags and arguments name for write.
 func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
-	var outputs []given
-	endings := map[string][]string{}
+	var outputs []*pflag.Flag
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, written := f.Annotations[outputTakes]; written && f.Value.String() != "" {
+			outputs = append(outputs, f)
+		}
+		if _, read := f.Annotations[inputFile]; !read {
+			return
+		}
 		all := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			all = list.GetSlice()
 		}
-		of, written := f.Annotations[outputEndings]
-		_, read := f.Annotations[inputFile]
 		for _, name := range all {
-			switch {
-			case name == "" || name == "-":
-			case written:
-				outputs, endings[f.Name] = append(outputs, given{f.Name, name}), of
-			case read:
+			if name != "" && name != "-" {
 				c.inputs = append(c.inputs, given{f.Name, name})
 			}
 		}
@@ -88,17 +95,68 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 		}
 	}
 	for i, o := range outputs {
-		if err := c.notRead(o.name); err != nil {
+		name, takes := o.Value.String(), o.Annotations[outputTakes]
+		if err := c.checkStdout(o); err != nil {
+			return err
+		}
+		if name == "-" {
+			continue
+		}
+		if err := c.notRead(name); err != nil {
 			return err
 		}
 		for _, other := range outputs[:i] {
-			if where(o.name) == where(other.name) || sameFile(o.name, other.name) {
-				return usagef("--%s and --%s both name %s: give each a file of its own", other.flag, o.flag, o.name)
+			if also := other.Value.String(); where(name) == where(also) || sameFile(name, also) {
+				return usagef("--%s and --%s both name %s: give each a file of its own", other.Name, o.Name, name)
 			}
 		}
-		if err := checkEnding(o.flag, o.name, endings[o.flag]...); err != nil {
+		if err := checkEnding(o.Name, name, takes...); err != nil {
 			return err
 		}
+		if err := checkPlace(o.Name, name, slices.Contains(takes, asFolder)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkStdout refuses - where stdout has the command's answer. Where nothing given means
+// stdout already, it is what - means.
+func (c *console) checkStdout(f *pflag.Flag) error {
+	name := f.Value.String()
+	n, open := openNumber(name)
+	switch {
+	case name == "-" && !slices.Contains(f.Annotations[outputTakes], asStdout):
+		return usagef("--%s -: what this command says is on stdout: name a file", f.Name)
+	case c.json && f.Changed && (name == "-" || open && n == 1):
+		return usagef("--%s %s and --json both want stdout: name a file", f.Name, name)
+	case name == "-" && f.DefValue == "":
+		return f.Value.Set("")
+	}
+	return nil
+}
+
+// checkPlace refuses a file in a folder that is not there, and a folder for a file.
+func checkPlace(flag, name string, folder bool) error {
+	at, err := place(name)
+	if err != nil {
+		return usagef("--%s %s: %w", flag, name, err)
+	}
+	if _, open := openNumber(at); open {
+		return nil
+	}
+	info, err := os.Stat(at)
+	switch {
+	case folder && err == nil && !info.IsDir():
+		return usagef("--%s %s: it is a file: name a folder", flag, name)
+	case folder:
+		return nil
+	case err == nil && info.IsDir():
+		return usagef("--%s %s: it is a folder: name a file", flag, name)
+	}
+	above := filepath.Dir(at)
+	if info, err := os.Stat(above); err != nil || !info.IsDir() {
+		return usagef("--%s %s: there is no folder %s", flag, name, above)
 	}
 	return nil
 }

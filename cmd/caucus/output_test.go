@@ -135,7 +135,7 @@ func TestFolderNotesWhatIsRead(t *testing.T) {
 func TestOutputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const file, link = "there.bin", "link.bin"
-	if err := errors.Join(os.WriteFile(file, []byte("mine"), 0o600), os.Symlink(file, link)); err != nil {
+	if err := errors.Join(os.WriteFile(file, []byte("mine"), 0o600), os.Symlink(file, link), os.Mkdir("folder", 0o700), os.Symlink("missing/file", "dangling")); err != nil {
 		t.Fatal(err)
 	}
 	refused := func(cmd *cobra.Command, args ...string) error {
@@ -150,7 +150,7 @@ func TestOutputs(t *testing.T) {
 	walk(newRoot(&console{}), func(cmd *cobra.Command) {
 		cmd.InheritedFlags() // as Execute merges them
 		cmd.Flags().VisitAll(func(out *pflag.Flag) {
-			endings, written := out.Annotations[outputEndings]
+			takes, written := out.Annotations[outputTakes]
 			if !written {
 				return
 			}
@@ -169,13 +169,48 @@ func TestOutputs(t *testing.T) {
 			}
 			before := out.Value.String()
 			defer set(out, before)
+			if slices.Contains(takes, asFolder) {
+				set(out, file)
+				if refused(cmd) == nil {
+					t.Errorf("%s --%s takes a file for a folder", cmd.CommandPath(), out.Name)
+				}
+				set(out, "folder")
+				if dir := cmd.Flags().Lookup("data-dir"); dir != nil {
+					was := dir.Value.String()
+					defer set(dir, was)
+					set(dir, "folder")
+				}
+				if err := refused(cmd); err != nil {
+					t.Errorf("%s --%s folder: %v", cmd.CommandPath(), out.Name, err)
+				}
+				return
+			}
+			for _, name := range []string{"folder", "missing/new", "there.bin/new", "dangling"} {
+				set(out, name)
+				if refused(cmd) == nil {
+					t.Errorf("%s --%s %s is taken", cmd.CommandPath(), out.Name, name)
+				}
+			}
+			set(out, "-")
+			if err := refused(cmd); (err == nil) != slices.Contains(takes, asStdout) {
+				t.Errorf("%s --%s -: %v", cmd.CommandPath(), out.Name, err)
+			}
+			for _, name := range []string{"-", "/dev/stdout"} {
+				set(out, name)
+				changed := out.Changed
+				out.Changed = true
+				if err := (&console{json: true}).checkOutputs(cmd, nil); err == nil {
+					t.Errorf("%s --%s %s --json is taken", cmd.CommandPath(), out.Name, name)
+				}
+				out.Changed = changed
+			}
 			set(out, file)
 			if err := refused(cmd); err != nil {
 				t.Errorf("%s --%s %s alone: %v", cmd.CommandPath(), out.Name, file, err)
 			}
 			cmd.Flags().VisitAll(func(in *pflag.Flag) {
 				_, read := in.Annotations[inputFile]
-				_, written := in.Annotations[outputEndings]
+				_, written := in.Annotations[outputTakes]
 				if in == out || !strings.HasPrefix(in.Value.Type(), "string") {
 					return
 				}
@@ -189,7 +224,8 @@ func TestOutputs(t *testing.T) {
 				set(in, strings.Trim(was, "[]"))
 			})
 			for _, ending := range knownEndings {
-				own := len(endings) == 0 || slices.Contains(endings, ending)
+				every := !slices.ContainsFunc(takes, func(t string) bool { return strings.HasPrefix(t, ".") })
+				own := every || slices.Contains(takes, ending)
 				set(out, "new"+ending)
 				if err := refused(cmd); (err == nil) != own {
 					t.Errorf("%s --%s new%s: %v", cmd.CommandPath(), out.Name, ending, err)
@@ -221,7 +257,7 @@ func TestOutputsAreKnown(t *testing.T) {
 	walk(newRoot(&console{}), func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			path := fmt.Sprintf("%s --%s", cmd.CommandPath(), f.Name)
-			_, written := f.Annotations[outputEndings]
+			_, written := f.Annotations[outputTakes]
 			if written {
 				found++
 			}
@@ -248,7 +284,7 @@ func TestInputsAreKnown(t *testing.T) {
 		writes, unknown := false, []string(nil)
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			_, read := f.Annotations[inputFile]
-			_, written := f.Annotations[outputEndings]
+			_, written := f.Annotations[outputTakes]
 			writes = writes || written
 			if strings.HasPrefix(f.Value.Type(), "string") && !read && !written && !slices.Contains(noFile, f.Name) {
 				unknown = append(unknown, f.Name)

@@ -88,7 +88,7 @@ authority, such as a hospital's own, and is named as that names it (docs/operate
 	f.StringVar(&allow, "allow", "", "with --authority: file of the names that may join, one a line (default: all that begin with --prefix)")
 	reads(f, "allow")
 	f.StringVar(&out, "out", "", "write the token to this new file instead of stdout")
-	writes(f, "out")
+	writes(f, "out", asStdout)
 	cmd.AddCommand(o.listTokens(), o.revokeToken())
 	return cmd
 }
