@@ -21,6 +21,7 @@ func newAgent(c *console) *cobra.Command {
 	a := &agentCommand{console: c}
 	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.check(), a.run(), a.source(), a.mapFile(), a.studies(), a.preview(), a.compare(), a.approver(), a.approve(), a.refuse(), a.page(), a.answer(), a.accept())
 	g.PersistentFlags().StringVar(&a.config, "config", "agent.yaml", "the agent's configuration")
+	reads(g.PersistentFlags(), "config")
 	return g
 }
 
@@ -100,6 +101,7 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 	f.StringVar(&request, "request", "", "by carried files: write this agent's request for a certificate to this file")
 	writes(f, "request")
 	f.StringVar(&accept, "accept", "", "by carried files: read what caucus party invite --request made of it")
+	reads(f, "invitation", "token", "certificate", "key", "accept")
 	f.StringVar(&coordinator, "coordinator", "", "with --accept: the coordinator's fingerprint, as its operator reads it to you")
 	return cmd
 }
@@ -152,6 +154,7 @@ func (a *agentCommand) open() (*agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.owns(config.State)
 	config.Log, config.Checkpoint, config.Clock.Now = a.logger(), checkpoint, now
 	return agent.New(config)
 }

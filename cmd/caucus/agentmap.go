@@ -89,8 +89,9 @@ changes nothing; what it says shows texts of the file.`,
 	f := cmd.Flags()
 	f.StringVar(&schema, "schema", "", "schema whose columns are wanted")
 	f.StringVar(&file, "file", "", "the site's file: CSV (also packed), Excel, Parquet")
+	reads(f, "schema", "file")
 	f.StringVar(&out, "out", "", "write the mapping to this file instead of stdout")
-	writes(f, "out", ".yaml", ".yml")
+	writes(f, "out", asStdout, ".yaml", ".yml")
 	how.flags(f)
 	return cmd
 }

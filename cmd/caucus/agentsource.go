@@ -165,6 +165,6 @@ it to the operator where your site agrees. The act is in the audit log.`,
 	}
 	cmd.Flags().StringVar(&p.as, "as", "", "your name (default: your account's)")
 	cmd.Flags().StringVar(&out, "out", "", "write the card to this file instead of stdout")
-	writes(cmd.Flags(), "out", ".yaml", ".yml")
+	writes(cmd.Flags(), "out", asStdout, ".yaml", ".yml")
 	return cmd
 }

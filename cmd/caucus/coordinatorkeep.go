@@ -73,7 +73,7 @@ folder is not in it, and must not be put back with it: it tells how old a backup
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
 	cmd.Flags().StringVar(&out, "out", "", "folder to make")
-	writes(cmd.Flags(), "out")
+	writes(cmd.Flags(), "out", asFolder)
 	return cmd
 }
 

@@ -45,6 +45,7 @@ archive (.gz or not), one folder a class, or IDX files as of MNIST.`,
 	f.StringVar(&p.part, "part", "", "folder of the archive that holds the class folders, such as train")
 	f.StringVar(&p.images, "images", "", "IDX file of images")
 	f.StringVar(&p.labels, "labels", "", "IDX file of their labels")
+	reads(f, "archive", "images", "labels")
 	f.StringSliceVar(&p.classes, "classes", nil, "the classes, in order")
 	f.StringVar(&p.out, "out", "", "CSV file to write")
 	writes(f, "out", ".csv")

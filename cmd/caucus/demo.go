@@ -56,7 +56,7 @@ releases stay.`,
 	f.Float64Var(&d.epsilon, "epsilon", 1, "privacy budget ε of each study")
 	f.IntVar(&d.records, "records", 24_000, "how many records of the data to use: a quarter each for tests and the pool, half are the parties'")
 	f.StringVar(&d.out, "out", "caucus-demo", "folder for report.html and report.json")
-	writes(f, "out")
+	writes(f, "out", asFolder)
 	f.StringVar(&d.dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
 	f.Uint64Var(&d.seed, "seed", 1, "seed of the split and of generated data; never of a release")
 	return cmd

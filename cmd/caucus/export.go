@@ -55,10 +55,10 @@ and the numbers are probabilities.`,
 			if name != "sql" && (cmd.Flags().Changed("table") || cmd.Flags().Changed("id")) {
 				return usagef("--table and --id are for --to sql")
 			}
-			if format.Binary && (out == "" || out == "-") {
+			if format.Binary && out == "" {
 				return usagef("%s is no text: give a file, --out model%s", name, format.Ending)
 			}
-			if c.json && (out == "" || out == "-") {
+			if c.json && out == "" {
 				return usagef("the model and --json both want stdout: name a file, --out model%s", format.Ending)
 			}
 			if err := checkEnding("out", out, format.Ending); err != nil {
@@ -91,13 +91,13 @@ and the numbers are probabilities.`,
 			if m.About.Simulated {
 				c.note(simulatedNote)
 			}
-			if out != "" && out != "-" {
+			if out != "" {
 				if err := c.writeText(out, b); err != nil {
 					return err
 				}
 			}
 			return c.print(doc, func(w io.Writer) error {
-				if out == "" || out == "-" {
+				if out == "" {
 					_, err := w.Write(b)
 					return err
 				}
@@ -109,8 +109,9 @@ and the numbers are probabilities.`,
 	f := cmd.Flags()
 	f.StringVar(&to, "to", "", strings.Join(export.Names(), ", ")+" (default as the ending of --out says)")
 	f.StringVar(&out, "out", "", "file to write; - is stdout")
-	writes(f, "out")
+	writes(f, "out", asStdout)
 	f.StringVar(&calibration, "calibration", "", "release of an evaluate study of that release: its calibration line makes probabilities of the numbers")
+	reads(f, "calibration")
 	f.StringVar(&table.Name, "table", "records", "sql: table of the records")
 	f.StringArrayVar(&table.Keep, "id", nil, "sql: column to keep beside the predictions; may be repeated (default those that the model reads)")
 	return cmd

@@ -82,6 +82,7 @@ while the daemon runs.`,
 	f := cmd.Flags()
 	f.StringVar(&dir, "dir", "", "folder that holds ledger.db")
 	f.StringVar(&config, "config", "", "an agent's configuration")
+	reads(f, "config")
 	f.Float64Var(&delta, "delta", defaultLedgerDelta, "δ at which ε is shown, where no limit names one")
 	cmd.AddCommand(newLedgerVerify(c), newLedgerExport(c), newLedgerCompare(c), newLedgerReconcile(c))
 	return cmd
@@ -93,6 +94,7 @@ type ledgerPlace struct{ dir, config string }
 func (p *ledgerPlace) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.dir, "dir", "", "a coordinator's folder")
 	f.StringVar(&p.config, "config", "", "an agent's configuration")
+	reads(f, "config")
 }
 
 // check refuses none and both.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +39,7 @@ caucus ledger verify --export checks it offline.`,
 			if err != nil {
 				return err
 			}
-			c.reads(file)
+			c.owns(filepath.Dir(file))
 			defer j.Close()
 			doc := exported{Ledger: file, Lines: []privacy.Line{}}
 			chain, err := privacy.Walk(cmd.Context(), j, func(l privacy.Line) error {
@@ -62,6 +63,6 @@ caucus ledger verify --export checks it offline.`,
 	}
 	place.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "write the lines to this file instead of stdout")
-	writes(cmd.Flags(), "out", ".jsonl", ".json")
+	writes(cmd.Flags(), "out", asStdout, ".jsonl", ".json")
 	return cmd
 }

@@ -47,6 +47,10 @@ type console struct {
 	json     bool
 	// inputs are what the command reads, as far as it is known: see checkOutputs.
 	inputs []given
+	// owned are the folders of daemons that it reads.
+	owned []string
+	// unfinished are the temporary files that it writes.
+	unfinished unfinished
 }
 
 // print writes exactly one JSON document with --json, and the text otherwise.

@@ -40,6 +40,6 @@ func newMan(c *console) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "folder for the pages; it is made where it is not there")
-	writes(cmd.Flags(), "out")
+	writes(cmd.Flags(), "out", asFolder)
 	return cmd
 }

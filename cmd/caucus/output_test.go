@@ -66,12 +66,47 @@ func TestWrite(t *testing.T) {
 		t.Fatalf("the device was replaced: %v, %v", info.Mode(), err)
 	}
 
+	group := os.FileMode(0o664) // a umask of 022 would take a bit of it
+	if err := errors.Join(os.Chmod(file, group), c.write(file, says("for a group"))); err != nil {
+		t.Fatal(err)
+	}
+	check("for a group", "for a group", group)
+	if err := errors.Join(os.Remove(file), c.write(link, says("second"))); err != nil {
+		t.Errorf("through a link to nothing: %v", err)
+	}
+	check("through a link to nothing", "second", made.Mode().Perm())
+	if err := c.write(filepath.Join(t.TempDir(), strings.Repeat("n", 255)), says("long")); err != nil {
+		t.Errorf("a name of 255 letters: %v", err)
+	}
+	gone := filepath.Join(dir, "gone", "a.txt")
+	if err := c.write(gone, says("no")); err == nil || strings.Contains(err.Error(), temporaryPrefix) || !strings.Contains(err.Error(), gone) {
+		t.Errorf("in no folder: %v", err)
+	}
+
 	c.reads(link)
 	var usage usageError
 	if err := c.write(file, says("third")); !errors.As(err, &usage) {
 		t.Errorf("over what is read: have %v, want a usage error", err)
 	}
-	check("after it was refused", "second", 0o600)
+	check("after it was refused", "second", made.Mode().Perm())
+}
+
+// TestStopWhileWriting: what is stopped while it writes leaves nothing behind, and what
+// was there as it was.
+func TestStopWhileWriting(t *testing.T) {
+	dir := t.TempDir()
+	c, writing, done := &console{}, make(chan bool), make(chan bool)
+	go c.write(filepath.Join(dir, "a.txt"), func(io.Writer) error { writing <- true; <-done; return nil })
+	<-writing
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("while it writes the folder has %v, %v", files, err)
+	}
+	c.unfinished.stop()
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+		t.Errorf("after it was stopped the folder has %v, %v", files, err)
+	}
+	c.unfinished.mu.Unlock()
+	close(done)
 }
 
 // TestFolderNotesWhatIsRead: what a command opens in a folder it does not write over.
@@ -100,7 +135,7 @@ func TestFolderNotesWhatIsRead(t *testing.T) {
 func TestOutputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const file, link = "there.bin", "link.bin"
-	if err := errors.Join(os.WriteFile(file, []byte("mine"), 0o600), os.Symlink(file, link)); err != nil {
+	if err := errors.Join(os.WriteFile(file, []byte("mine"), 0o600), os.Symlink(file, link), os.Mkdir("folder", 0o700), os.Symlink("missing/file", "dangling")); err != nil {
 		t.Fatal(err)
 	}
 	refused := func(cmd *cobra.Command, args ...string) error {
@@ -115,7 +150,7 @@ func TestOutputs(t *testing.T) {
 	walk(newRoot(&console{}), func(cmd *cobra.Command) {
 		cmd.InheritedFlags() // as Execute merges them
 		cmd.Flags().VisitAll(func(out *pflag.Flag) {
-			endings, written := out.Annotations[outputEndings]
+			takes, written := out.Annotations[outputTakes]
 			if !written {
 				return
 			}
@@ -134,25 +169,63 @@ func TestOutputs(t *testing.T) {
 			}
 			before := out.Value.String()
 			defer set(out, before)
+			if slices.Contains(takes, asFolder) {
+				set(out, file)
+				if refused(cmd) == nil {
+					t.Errorf("%s --%s takes a file for a folder", cmd.CommandPath(), out.Name)
+				}
+				set(out, "folder")
+				if dir := cmd.Flags().Lookup("data-dir"); dir != nil {
+					was := dir.Value.String()
+					defer set(dir, was)
+					set(dir, "folder")
+				}
+				if err := refused(cmd); err != nil {
+					t.Errorf("%s --%s folder: %v", cmd.CommandPath(), out.Name, err)
+				}
+				return
+			}
+			for _, name := range []string{"folder", "missing/new", "there.bin/new", "dangling"} {
+				set(out, name)
+				if refused(cmd) == nil {
+					t.Errorf("%s --%s %s is taken", cmd.CommandPath(), out.Name, name)
+				}
+			}
+			set(out, "-")
+			if err := refused(cmd); (err == nil) != slices.Contains(takes, asStdout) {
+				t.Errorf("%s --%s -: %v", cmd.CommandPath(), out.Name, err)
+			}
+			for _, name := range []string{"-", "/dev/stdout"} {
+				set(out, name)
+				changed := out.Changed
+				out.Changed = true
+				if err := (&console{json: true}).checkOutputs(cmd, nil); err == nil {
+					t.Errorf("%s --%s %s --json is taken", cmd.CommandPath(), out.Name, name)
+				}
+				out.Changed = changed
+			}
 			set(out, file)
 			if err := refused(cmd); err != nil {
 				t.Errorf("%s --%s %s alone: %v", cmd.CommandPath(), out.Name, file, err)
 			}
 			cmd.Flags().VisitAll(func(in *pflag.Flag) {
+				_, read := in.Annotations[inputFile]
+				_, written := in.Annotations[outputTakes]
 				if in == out || !strings.HasPrefix(in.Value.Type(), "string") {
 					return
 				}
 				was := in.Value.String()
 				for _, name := range []string{file, "./" + file, link} {
 					set(in, name)
-					if err := refused(cmd); err == nil {
-						t.Errorf("%s --%s %s --%s %s is taken", cmd.CommandPath(), in.Name, name, out.Name, file)
+					if err := refused(cmd); (err != nil) != (read || written) {
+						t.Errorf("%s --%s %s --%s %s: %v", cmd.CommandPath(), in.Name, name, out.Name, file, err)
 					}
 				}
 				set(in, strings.Trim(was, "[]"))
 			})
 			for _, ending := range knownEndings {
-				own := len(endings) == 0 || slices.Contains(endings, ending)
+				every := !slices.ContainsFunc(takes, func(t string) bool { return strings.HasPrefix(t, ".") })
+				own := every || slices.Contains(takes, ending)
 				set(out, "new"+ending)
 				if err := refused(cmd); (err == nil) != own {
 					t.Errorf("%s --%s new%s: %v", cmd.CommandPath(), out.Name, ending, err)
@@ -184,7 +257,7 @@ func TestOutputsAreKnown(t *testing.T) {
 	walk(newRoot(&console{}), func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			path := fmt.Sprintf("%s --%s", cmd.CommandPath(), f.Name)
-			_, written := f.Annotations[outputEndings]
+			_, written := f.Annotations[outputTakes]
 			if written {
 				found++
 			}
@@ -199,10 +272,34 @@ func TestOutputsAreKnown(t *testing.T) {
 	}
 }
 
+// TestInputsAreKnown: of a command that writes a file, each flag that takes a text names a
+// file that is read, a file that is written, or no file.
+func TestInputsAreKnown(t *testing.T) {
+	noFile := strings.Fields(`address analysis as authority bound by class classes coordinator correction data-dir dataset decimal
+		delimiter dir encoding estimator expected features id key label lambda learner loss mechanism name noise pair part party
+		party-column pictures pool-where prefix protocol query risk role score set-shares sheet split table target-shares to unit
+		voter where`)
+	walk(newRoot(&console{}), func(cmd *cobra.Command) {
+		cmd.InheritedFlags() // as Execute merges them
+		writes, unknown := false, []string(nil)
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			_, read := f.Annotations[inputFile]
+			_, written := f.Annotations[outputTakes]
+			writes = writes || written
+			if strings.HasPrefix(f.Value.Type(), "string") && !read && !written && !slices.Contains(noFile, f.Name) {
+				unknown = append(unknown, f.Name)
+			}
+		})
+		if writes && len(unknown) > 0 {
+			t.Errorf("%s: %v are not known: call reads for those that name files", cmd.CommandPath(), unknown)
+		}
+	})
+}
+
 // TestOneWayOut: the command line makes files for people by write alone. A federation's
 // own folder, and secrets, which are new files, are made otherwise.
 func TestOneWayOut(t *testing.T) {
-	otherwise := map[string]string{"output.go": "write itself", "federation.go": "a demo's own folder", "party.go": "secrets"}
+	otherwise := map[string]string{"whole.go": "write itself", "federation.go": "a demo's own folder", "party.go": "secrets"}
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 50 {
 		t.Fatal(files, err)

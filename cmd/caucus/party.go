@@ -20,6 +20,7 @@ type operator struct {
 
 func (o *operator) flag(g *cobra.Command) *cobra.Command {
 	g.PersistentFlags().StringVar(&o.profile, "profile", os.Getenv("CAUCUS_PROFILE"), "operator profile, as coordinator init wrote it (default $CAUCUS_PROFILE)")
+	reads(g.PersistentFlags(), "profile")
 	return g
 }
 
@@ -87,8 +88,9 @@ telephone say: without it whoever carried the file could have put in another key
 	f.DurationVar(&options.Valid, "valid", 0, "how long it may be used (default: the coordinator's)")
 	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agent to dial (default: the coordinator's)")
 	f.StringVar(&out, "out", "", "write the invitation to this new file instead of stdout")
-	writes(f, "out")
+	writes(f, "out", asStdout)
 	f.StringVar(&request, "request", "", "by carried files: the request that caucus agent enrol --request wrote")
+	reads(f, "request")
 	f.StringVar(&key, "key", "", "with --request: the fingerprint of its key, as the party reads it to you")
 	return cmd
 }

@@ -86,8 +86,9 @@ authority, such as a hospital's own, and is named as that names it (docs/operate
 	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agents to dial (default: the coordinator's)")
 	f.StringVar(&options.Authority, "authority", "", "who joins must also have a certificate of this authority of the coordinator's config, and is named by it")
 	f.StringVar(&allow, "allow", "", "with --authority: file of the names that may join, one a line (default: all that begin with --prefix)")
+	reads(f, "allow")
 	f.StringVar(&out, "out", "", "write the token to this new file instead of stdout")
-	writes(f, "out")
+	writes(f, "out", asStdout)
 	cmd.AddCommand(o.listTokens(), o.revokeToken())
 	return cmd
 }

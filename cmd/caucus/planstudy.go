@@ -86,6 +86,7 @@ right.`,
 	f.IntVar(&p.features, "features", 0, "how many features, where no schema is given (default 12)")
 	f.StringVar(&p.schema, "schema", "", "schema file, with --pool")
 	f.StringVar(&p.pool, "pool", "", "file of the public pool, with --schema")
+	reads(f, "schema", "pool")
 	p.reading.flags(f)
 	componentsFlags(f, &p.Map)
 	f.StringVar(&p.unit, "unit", "record", "what the guarantee hides: party, record or label")
@@ -105,7 +106,7 @@ var mostPlanned = study.MostNeeded
 
 func (p *planCommand) run(cmd *cobra.Command, c *console) error {
 	f := cmd.Flags()
-	switch ext := filepath.Ext(p.out); {
+	switch {
 	case p.sites < 1 || p.sites > mostPlanned.Parties:
 		return usagef("--sites %d: say how many sites take part, 1 to %d", p.sites, mostPlanned.Parties)
 	case p.records < 1 || p.records > mostPlanned.Records:
@@ -120,8 +121,6 @@ func (p *planCommand) run(cmd *cobra.Command, c *console) error {
 		return usagef("--classes %g: give the share of each class, of two at least, as .73,.27", p.Shares[0])
 	case p.Epsilon == 0:
 		return errZeroEpsilonFlag
-	case p.out != "" && ext != ".html" && ext != ".svg":
-		return usagef("--out %s: a drawing is .html or .svg; --json writes the numbers to stdout", p.out)
 	}
 	unit, err := unitOf(p.unit)
 	if err != nil {
@@ -281,9 +280,9 @@ func planCurves(t study.Task, sites, records int) (out []planCurve, err error) {
 	return out, nil
 }
 
-// writePlanDrawing writes a page or a picture.
+// writePlanDrawing writes a picture where the name ends in .svg, else a page.
 func (c *console) writePlanDrawing(name string, doc planned) error {
-	if filepath.Ext(name) != ".svg" {
+	if !strings.EqualFold(filepath.Ext(name), ".svg") {
 		return c.write(name, func(w io.Writer) error { return writePlanPage(w, doc) })
 	}
 	var b strings.Builder

@@ -107,6 +107,7 @@ margins tell; see caucus simulate classify --pool.`,
 	f := cmd.Flags()
 	f.StringVar(&schema, "schema", "", "schema to draw from")
 	f.StringVar(&release, "release", "", "reweigh release whose feature means to draw from")
+	reads(f, "schema", "release")
 	f.StringVar(&out, "out", "", "CSV file to write")
 	writes(f, "out", ".csv")
 	f.IntVar(&rows, "rows", 5000, "number of rows")
@@ -209,6 +210,7 @@ from (printed here), so that its release states what both cost together.`,
 	f.StringVar(&q.pool, "pool", "", "the pool of that study")
 	q.how.flags(f)
 	f.StringVar(&q.schema, "schema", "", "schema of the pool file, where it is written differently from the study's")
+	reads(f, "release", "pool", "schema")
 	f.StringVar(&out, "out", "", "CSV file to write")
 	writes(f, "out", ".csv")
 	return cmd

@@ -147,8 +147,9 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 	f.StringVar(&data, "data", "", "file of records: CSV (also packed), Excel, Parquet")
 	how.flags(f)
 	f.StringVar(&schema, "schema", "", "schema of that file, where it has no header or another delimiter")
+	reads(f, "release", "calibration", "data", "schema")
 	f.StringVar(&out, "out", "-", "file for the predictions, CSV or, where it ends in .parquet, Parquet; - is stdout")
-	writes(f, "out", ".csv", ".parquet")
+	writes(f, "out", asStdout, ".csv", ".parquet")
 	f.StringArrayVar(&ids, "id", nil, "column of the records to keep beside the predictions; may be repeated")
 	f.BoolVar(&keep, "keep", false, "keep all columns of the records")
 	return cmd

@@ -131,6 +131,7 @@ compared with the estimate afterwards.`,
 	f.StringVar(&data, "data", "", "CSV file of records without labels (may be .gz)")
 	how.flags(f)
 	f.StringVar(&schema, "schema", "", "schema of that file, where it has no header or another delimiter")
+	reads(f, "release", "data", "schema")
 	f.StringVar(&plot, "plot", "", "write a plot of the shares and their intervals to this SVG file")
 	writes(f, "plot", ".svg")
 	return cmd

@@ -28,6 +28,7 @@ type reading struct {
 // flags are those of every command that reads a file of records.
 func (r *reading) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.mapping, "mapping", "", "YAML file that says how the file is written and what of it each column of the schema is (draft one with: caucus agent map)")
+	reads(f, "mapping")
 	f.StringVar(&r.written.Delimiter, "delimiter", "", "what separates the cells of text (default the mapping's or the schema's, else a comma)")
 	f.StringVar(&r.written.Encoding, "encoding", "", "encoding of text, such as latin1 or utf-16 (default utf-8)")
 	f.StringVar(&r.decimal, "decimal", "", "sign before a number's fraction, a comma or a point")

@@ -22,14 +22,15 @@ import (
 func newSimulate(c *console) *cobra.Command {
 	g := group("simulate", "Run a study among virtual parties and measure what it is worth", newSimulateClassify(c), newSimulateRatio(c), newSimulateReweigh(c), newSimulateLabels(c), newSimulateDescribe(c), newSimulateEvaluate(c))
 	for _, verb := range g.Commands() {
-		verb.RunE = endsAtOnce(verb.RunE)
+		verb.RunE = endsAtOnce(c, verb.RunE)
 	}
 	return g
 }
 
 // endsAtOnce lets a verb that keeps nothing end with its context, whatever it is at: reading a
-// file or a long fit asks no context. It is left where it is, since the process ends.
-func endsAtOnce(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+// file or a long fit asks no context. It is left where it is, since the process ends; of
+// what it writes only whole files stay.
+func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		done := make(chan error, 1)
 		go func() { done <- run(cmd, args) }()
@@ -37,6 +38,7 @@ func endsAtOnce(run func(*cobra.Command, []string) error) func(*cobra.Command, [
 		case err := <-done:
 			return err
 		case <-cmd.Context().Done():
+			c.unfinished.stop()
 			return errStopped(cmd.Context())
 		}
 	}
@@ -98,6 +100,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	componentsFlags(f, &s.components)
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.25, "share of the training records that becomes the pool, without labels")
 	f.StringVar(&s.poolRelease, "pool-release", "", "the reweigh release that --pool has its weights from, or was made from: what both cost is then stated together")
+	reads(f, "pool-release")
 	f.IntVar(&s.poolRows, "pool-rows", 10000, "most rows of that pool; 0 for no limit")
 	f.BoolVar(&s.tilt, "tilt", false, "tilt the pool where a cross release shows that it differs")
 	f.BoolVar(&s.testParties, "hold-out-parties", false, "test on all records of a quarter of the parties that the party column names: nobody is on both sides")

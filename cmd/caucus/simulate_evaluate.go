@@ -56,6 +56,7 @@ test records. Without --train or --dataset it uses generated hospital data.`,
 	s.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&s.model, "model", "", "what is judged: a release with a classifier, or coefficients of a linear model (YAML)")
+	reads(f, "model")
 	f.StringVar(&s.terms.Score, "score", "", "judge the scores in this column instead of a model")
 	f.StringSliceVar(&s.terms.Classes, "class", nil, "class whose scores are judged, several for a table each (default: of two the second)")
 	f.Float64SliceVar(&s.terms.Thresholds, "threshold", nil, "probabilities at and above which a record is called one of the class")

@@ -75,7 +75,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.repeats, "repeats", 10, "repeats with other splits and noise")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of splits and simulated noise")
 	f.StringVar(&s.out, "out", "", "write the first repeat's files to this folder: release, schema, pool, weighted pool, private records and those held out")
-	writes(f, "out")
+	writes(f, "out", asFolder)
 	f.StringVar(&s.report, "report", "", reportFlagHelp)
 	writes(f, "report", ".html", ".htm")
 	return cmd

@@ -45,6 +45,7 @@ func (s *source) flags(cmd *cobra.Command) {
 	f.BoolVar(&s.holdOut, "hold-out", false, "test on a quarter of the records, even where the known data set has a test file of its own")
 	f.StringVar(&s.pool, "pool", "", "file of the public pool; default: a fraction of the records")
 	f.StringVar(&s.schema, "schema", "", "YAML schema of the files (draft one with: caucus dataset schema)")
+	reads(f, "pool-mapping", "train", "test", "pool", "schema")
 	f.StringVar(&s.known, "dataset", "", "a known data set: "+strings.Join(dataset.KnownNames(), ", "))
 	f.StringVar(&s.dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
 	f.IntVar(&s.records, "records", 24000, "how many records to generate where no files are given")

@@ -75,9 +75,6 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 				return err
 			}
 			doc.Answer = page.Answer
-			if out == "-" && o.json {
-				return usagef("--out - and --json both want stdout: name a file")
-			}
 			if err := page.file(o.console, out); err != nil {
 				return err
 			}
@@ -96,10 +93,11 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 	f := cmd.Flags()
 	f.StringVar(&release, "release", "", "a release file, instead of a study of the coordinator")
 	f.StringVar(&out, "out", "report.html", "file to write; - is stdout")
-	writes(f, "out", ".html", ".htm")
+	writes(f, "out", asStdout, ".html", ".htm")
 	f.StringVar(&v.pool, "pool", "", "CSV file of the public pool: the page has what verify finds")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal, for verify")
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
+	reads(f, "release", "pool", "schema")
 	v.how.flags(f)
 	return cmd
 }

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"testing"
+)
+
+// TestWriteInPlace: a file whose folder takes no other is written over, and stays as it
+// was where what it should hold cannot be made. Here it is the name of this process.
+func TestWriteInPlace(t *testing.T) {
+	const file = "/proc/self/comm"
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &console{}
+	defer c.writeText(file, before)
+	broken := errors.New("no more")
+	for _, said := range []error{nil, broken} {
+		err := c.write(file, func(w io.Writer) error {
+			text := "written"
+			if said != nil {
+				text = "half"
+			}
+			_, err := io.WriteString(w, text)
+			return errors.Join(said, err)
+		})
+		if !errors.Is(err, said) {
+			t.Errorf("have %v, want %v", err, said)
+		}
+		if have, err := os.ReadFile(file); string(have) != "written\n" {
+			t.Errorf("have %q, %v", have, err)
+		}
+	}
+}
+
+// TestWriteOpen: the name of an open file is that file, at the place where it is.
+func TestWriteOpen(t *testing.T) {
+	for _, name := range []string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"} {
+		var out bytes.Buffer
+		c := &console{out: &out}
+		if err := c.writeText(name, []byte("here")); err != nil || out.String() != "here" {
+			t.Errorf("%s: have %q, %v", name, out.String(), err)
+		}
+	}
+}
