@@ -134,7 +134,7 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 			})
 		},
 	}
-	run := endsAtOnce(cmd.RunE)
+	run := endsAtOnce(c, cmd.RunE)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
 		saving.Lock() // what is being written stops soon, and leaves nothing
