@@ -206,16 +206,13 @@ func TestPagesStandAlone(t *testing.T) {
 // among equals the greater gain is first.
 func TestOrdered(t *testing.T) {
 	alone := .8
-	var r demoReport
-	for _, s := range []demoStudy{
+	r := demoReport{Studies: []demoStudy{
 		{Name: "worse", Measure: demoMeasure{Better: "high", Released: .72, Alone: &alone, Sure: .01}},      // loses .4 of what is left
 		{Name: "level", Measure: demoMeasure{Better: "low", Released: .018, Baseline: .01, Sure: .02}},      // loses .8, of very little
 		{Name: "better", Measure: demoMeasure{Better: "high", Released: .82, Alone: &alone, Sure: .01}},     // gains .1
 		{Name: "level too", Measure: demoMeasure{Better: "high", Released: .801, Alone: &alone, Sure: .01}}, // gains .005
 		{Name: "best", Measure: demoMeasure{Better: "low", Released: .01, Baseline: .5, Sure: .02}},         // gains .98
-	} {
-		r.Studies = append(r.Studies, s)
-	}
+	}}
 	var names []string
 	for _, s := range r.ordered() {
 		names = append(names, s.Name)
