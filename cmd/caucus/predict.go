@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +35,6 @@ func newPredict(c *console) *cobra.Command {
 	var ids []string
 	var keep bool
 	var how reading
-	var saving sync.Mutex // held while a file is written
 	cmd := &cobra.Command{
 		Use:   "predict",
 		Short: "Use a release on a file of records, here and offline",
@@ -51,7 +49,7 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
   caucus predict --release release.json --data patients.parquet --keep --out predictions.parquet
   caucus predict --release release.json --calibration evaluation.json --data patients.csv`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			if release == "" || data == "" {
 				return usagef("predict needs --release FILE and --data FILE")
 			}
@@ -116,10 +114,7 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 			}
 			doc.Kept = answer.columns()
 			if out != "" && out != "-" {
-				saving.Lock()
-				err := answer.file(cmd.Context(), c, out)
-				saving.Unlock()
-				if err != nil {
+				if err := answer.file(c, out); err != nil {
 					return err
 				}
 			}
@@ -134,13 +129,7 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 			})
 		},
 	}
-	run := endsAtOnce(c, cmd.RunE)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		err := run(cmd, args)
-		saving.Lock() // what is being written stops soon, and leaves nothing
-		defer saving.Unlock()
-		return err
-	}
+	cmd.RunE = endsAtOnce(c, cmd.RunE)
 	f := cmd.Flags()
 	f.StringVar(&release, "release", "", "release document of a classify study")
 	f.StringVar(&calibration, "calibration", "", "release of an evaluate study of that release: its calibration line makes probabilities of the numbers")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -58,45 +57,17 @@ func (t predictions) columns() map[string][]string {
 }
 
 // file writes Parquet or CSV, as the name's ending says.
-// It stops with its context, and leaves no part of a file.
-func (t predictions) file(ctx context.Context, c *console, name string) error {
-	write := t.csv
+func (t predictions) file(c *console, name string) error {
 	if strings.EqualFold(filepath.Ext(name), ".parquet") {
-		write = t.parquet
+		return c.write(name, t.parquet)
 	}
-	return c.write(name, func(w io.Writer) error { return write(untilStopped{ctx, w}) })
-}
-
-// untilStopped writes until its context ends.
-type untilStopped struct {
-	context.Context
-	io.Writer
-}
-
-// Write refuses once the context has ended.
-func (u untilStopped) Write(b []byte) (int, error) {
-	if u.Err() != nil {
-		return 0, errStopped(u)
-	}
-	return u.Writer.Write(b)
-}
-
-// stopped asks a writer, every so many rows, whether it takes any more.
-func stopped(w io.Writer, row int) error {
-	if row%1024 > 0 {
-		return nil
-	}
-	_, err := w.Write(nil)
-	return err
+	return c.write(name, t.csv)
 }
 
 func (t predictions) csv(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.Write(t.names) // errors stay with the writer
 	for i, label := range t.of.Labels {
-		if err := stopped(w, i); err != nil {
-			return err
-		}
 		row := []string{strconv.Itoa(i + 1)}
 		for _, column := range t.kept {
 			row = append(row, column[i])
@@ -140,9 +111,6 @@ func (t predictions) parquet(w io.Writer) error {
 	}
 	out := parquet.NewWriter(w, parquet.NewSchema("predictions", group))
 	for i, label := range t.of.Labels {
-		if err := stopped(w, i); err != nil {
-			return err
-		}
 		row := parquet.Row{parquet.Int64Value(int64(i + 1))}
 		for _, column := range t.kept {
 			row = append(row, parquet.ByteArrayValue([]byte(column[i])))

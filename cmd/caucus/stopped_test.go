@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 // TestStops: a simulation, or a prediction, that is told to stop ends within seconds, with status 1 and
@@ -30,15 +33,34 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestStoppedFile: an answer that is stopped is no file, in part or whole.
+// TestStoppedFile: a verb that is stopped while it writes its answer ends, and leaves no file,
+// in part or whole, also where its writer goes on until it notices.
 func TestStoppedFile(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
 	for _, name := range []string{"answer.csv", "answer.parquet"} {
 		dir := t.TempDir()
-		answer := predictions{names: []string{"row", "predicted", "score_a"}, of: prediction{Labels: []string{"a"}, Values: [][]float64{{1}}}}
-		if err := answer.file(ctx, &console{}, filepath.Join(dir, name)); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", name, err)
+		ctx, stop := context.WithCancel(t.Context())
+		c := &console{}
+		cmd := &cobra.Command{}
+		cmd.SetContext(ctx)
+		ended := make(chan error, 1)
+		go func() {
+			ended <- endsAtOnce(c, func(*cobra.Command, []string) error {
+				return c.write(filepath.Join(dir, name), func(w io.Writer) error {
+					if _, err := w.Write([]byte("row")); err != nil {
+						return err
+					}
+					stop()
+					return ctx.Err()
+				})
+			})(cmd, nil)
+		}()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s: it does not end", name)
 		}
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("%s: %v is left", name, left)
