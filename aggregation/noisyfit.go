@@ -212,10 +212,11 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 	if n.mayGiveUp {
 		f.none = phi(-sure)
 	}
-	f.constant = largest(m.shares, math.Sqrt(constant))
+	mistaken := math.Sqrt(constant)
 	if o.of.Public { // where noise could mistake the largest, it is not asked
-		f.constant = largest(m.shares, 0)
+		mistaken = 0
 	}
+	f.constant = largest(m.shares, mistaken)
 	if f.none == 1 {
 		return f
 	}

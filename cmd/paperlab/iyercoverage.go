@@ -111,11 +111,7 @@ func iyerCoverageDraw(ctx context.Context, l *lab, of iyerCoverageCase, d ratioD
 	}
 	shares := iyerFig2Shares
 	if of.Sets > 0 {
-		shares = make([][]float64, of.Sets)
-		for i := range shares {
-			shares[i] = slices.Repeat([]float64{iyerFig3Minor}, d.Classes)
-			shares[i][i%d.Classes] = 1 - iyerFig3Minor*float64(d.Classes-1)
-		}
+		shares = iyerFig3Shares(of.Sets, d.Classes)
 	}
 	rows, err := d.drawSets(shares, rng)
 	if err != nil {

@@ -65,14 +65,19 @@ func iyerFig3Tasks(l *lab) ([]task, error) {
 	return tasks, nil
 }
 
+// iyerFig3Shares are those of so many sets, each with one class that is frequent, in turn.
+func iyerFig3Shares(sets, classes int) [][]float64 {
+	shares := make([][]float64, sets)
+	for i := range shares {
+		shares[i] = slices.Repeat([]float64{iyerFig3Minor}, classes)
+		shares[i][i%classes] = 1 - iyerFig3Minor*float64(classes-1)
+	}
+	return shares
+}
+
 func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key string, draw int, out *results) error {
 	rng := l.rng(key)
-	shares := make([][]float64, of.Sets)
-	for i := range shares {
-		shares[i] = slices.Repeat([]float64{iyerFig3Minor}, d.Classes)
-		shares[i][i%d.Classes] = 1 - iyerFig3Minor*float64(d.Classes-1)
-	}
-	rows, err := d.drawSets(shares, rng)
+	rows, err := d.drawSets(iyerFig3Shares(of.Sets, d.Classes), rng)
 	if err != nil {
 		return err
 	}
