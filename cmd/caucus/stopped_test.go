@@ -42,9 +42,10 @@ func TestStoppedFile(t *testing.T) {
 		c := &console{}
 		cmd := &cobra.Command{}
 		cmd.SetContext(ctx)
-		ended := make(chan error, 1)
+		ended, returned := make(chan error, 1), make(chan struct{})
 		go func() {
 			ended <- endsAtOnce(c, func(*cobra.Command, []string) error {
+				defer close(returned)
 				return c.write(filepath.Join(dir, name), func(w io.Writer) error {
 					if _, err := w.Write([]byte("row")); err != nil {
 						return err
@@ -65,6 +66,10 @@ func TestStoppedFile(t *testing.T) {
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("%s: %v is left", name, left)
 		}
+		// Let the writer go: it waits for the end of a process, if it did not end before the stop.
+		c.unfinished.mu.TryLock()
+		c.unfinished.mu.Unlock()
+		<-returned
 	}
 }
 
