@@ -139,6 +139,21 @@ var mutants = []mutant{
 		found: "TestRoom",
 	},
 	{
+		name: "a study whose contributions are being checked makes room", room: "aggregator", file: "server.go",
+		old: "is, err = tx.contributed()", new: "is, err = false, nil",
+		found: "TestOverWithoutPlan",
+	},
+	{
+		name: "a helper ends what it has released", room: "aggregator", file: "helper.go",
+		old: "case r.Own.Document == nil, r.Share.Document != nil:", new: "case r.Own.Document == nil:",
+		found: "TestEnd",
+	},
+	{
+		name: "the helper is told of a study that goes on", room: "aggregator", file: "coordinator.go",
+		old: "\tcase err == nil:\n\t\treturn fail(fmt.Errorf(\"%w: it did not fail here\", ErrOrder))\n\tcase !errors.Is(err, ErrFailed):", new: "\tcase err != nil && !errors.Is(err, ErrFailed):",
+		found: "TestTell",
+	},
+	{
 		name: "a helper leaves the minimum to the coordinator", room: "aggregator", file: "helper.go",
 		old: "if err := enough(t, mine); err != nil {", new: "if err := enough(t, mine); err != nil && mine.Contributions < 0 {",
 		found: "TestTooFew",

@@ -106,9 +106,40 @@ func TestBring(t *testing.T) {
 	}
 }
 
-// TestOverWithoutPlan: a study is under way at the helper from its acceptance to its release or
-// failure. Then the helper needs the plan no more: asked again it gives the same share, or the
-// reason.
+// TestBroughtAgain: a plan that the helper agreed to it takes again, whatever its policy says by
+// now; and one that it did not agree to it does not.
+func TestBroughtAgain(t *testing.T) {
+	ctx := t.Context()
+	agreed, other := taskOf(3, 2), taskOf(4, 2)
+	w := newWorld(t, agreed, other)
+	pool := []byte("a pool")
+	on := &shelf{kept: map[study.Hash][2]string{}, pool: [32]byte(study.HashOf(pool)), refuses: errors.New("no such kind any more")}
+	w.servers[1].config.Shelf = on
+	address, _ := w.served(t)
+	helper := w.dial(t, address)
+	bring := func(task study.Task) error {
+		return helper.Bring(ctx, task.Hash(), must(task.Plan().Canonical()), pool)
+	}
+	if err := bring(agreed); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("before it agreed: %v", err)
+	}
+	w.opened(agreed.Hash())
+	if err := bring(agreed); err != nil || !on.Has(agreed.Hash()) {
+		t.Errorf("after it agreed: %v", err)
+	}
+	if err := bring(other); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("another: %v", err)
+	}
+	must(0, helper.End(ctx, agreed.Hash()))
+	clear(on.kept)
+	if err := bring(agreed); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("after its end: %v", err)
+	}
+}
+
+// TestOverWithoutPlan: a study is under way at the helper from the first contribution that it
+// checks to its release or failure. Before, it says again without the plan that it agreed;
+// after, the same share, or the reason.
 func TestOverWithoutPlan(t *testing.T) {
 	ctx := t.Context()
 	done, failed, never := taskOf(3, 2), taskOf(4, 2), taskOf(5, 2)
@@ -125,7 +156,15 @@ func TestOverWithoutPlan(t *testing.T) {
 	for _, task := range []study.Task{done, failed} {
 		w.opened(task.Hash())
 	}
-	underWay(true, done, failed)
+	underWay(false, done, failed)
+	clear(w.tasks)
+	for _, task := range []study.Task{done, failed} {
+		must(0, w.servers[0].Confirm(ctx, task.Hash(), link{w}))
+	}
+	w.tasks[done.Hash()], w.tasks[failed.Hash()] = done, failed
+	must(0, w.servers[0].Receive(ctx, failed.Hash(), "p0", uploadOf(failed, "p0", votes(failed, 0, false), 1, w.sealing.Public())))
+	must(w.servers[0].Advance(ctx, failed.Hash(), link{w}))
+	underWay(true, failed)
 	for i, p := range done.Plan().Roster {
 		must(0, w.servers[0].Receive(ctx, done.Hash(), p, uploadOf(done, p, votes(done, i, false), 1, w.sealing.Public())))
 	}

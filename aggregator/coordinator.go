@@ -121,6 +121,40 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	return nil
 }
 
+// Untold are the studies that failed here and of which the helper was not told (Tell).
+func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
+	if err = s.current(ctx); err == nil {
+		err = s.view(ctx, study.Hash{}, func(t *transaction) error { all, err = untoldOf(ctx, t.tx); return err })
+	}
+	if err != nil {
+		err = fmt.Errorf("list studies that failed: %w", err)
+	}
+	return all, err
+}
+
+// Tell tells the helper that a study failed here, which is for good, so that it forgets its
+// share too. It may be called again, after any error.
+func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
+	fail := func(err error) error { return fmt.Errorf("tell the helper that study %s failed: %w", plan, err) }
+	_, err := s.recorded(ctx, plan)
+	switch {
+	case err == nil:
+		return fail(fmt.Errorf("%w: it did not fail here", ErrOrder))
+	case !errors.Is(err, ErrFailed):
+		return fail(err)
+	}
+	if err := helper.End(ctx, plan); err != nil { // a failed study changes no more, so no turn is taken
+		return fail(err)
+	}
+	if _, err := s.update(ctx, plan, "told stored", func(_ *transaction, r *record) error {
+		r.Told = true
+		return nil
+	}); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
 // Upload is what a party sent.
 type Upload struct {
 	Party study.PartyID

@@ -27,7 +27,8 @@
 //     forgotten a study takes no upload that was made under another acceptance of the
 //     helper's than it now has (CheckUpload, as each comes).
 //   - What it stores and says of a contribution has a size that follows from the plan and the
-//     declared weight; uploads are deleted with the verdict, messages and sum with the release.
+//     declared weight; uploads are deleted with the verdict, messages and sum with the release
+//     or the failure, which a coordinator tells its helper (Tell).
 //
 // # What it does not do
 //

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -29,18 +30,27 @@ type Peer interface {
 	Seal(ctx context.Context, plan study.Hash, set Signed) (signature []byte, err error)
 	// Share is the helper's release.
 	Share(ctx context.Context, plan study.Hash) (Signed, error)
+	// End says that the coordinator ended the study without a release, for good.
+	End(ctx context.Context, plan study.Hash) error
 }
 
 var _ Peer = (*Server)(nil)
 
-// helper locks a helper and reads what it knows of a study.
-func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
+// asked locks a helper.
+func (s *Server) asked() (unlock func(), err error) {
 	if s.config.Role != shares.Helper {
-		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
+		return func() {}, fmt.Errorf("this server is the %v", s.config.Role)
 	}
 	s.turn.Lock()
-	t, r, err = s.known(ctx, h)
-	return t, r, s.turn.Unlock, err
+	return s.turn.Unlock, nil
+}
+
+// helper locks a helper and reads what it knows of a study.
+func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
+	if unlock, err = s.asked(); err == nil {
+		t, r, err = s.known(ctx, h)
+	}
+	return t, r, unlock, err
 }
 
 // newAcceptance draws a half of a verify key and accepts.
@@ -76,10 +86,15 @@ func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
 	return said, nil
 }
 
-// Accept: see Peer. The half that it commits to is drawn once.
+// Accept: see Peer. The half that it commits to is drawn once. What was accepted before is
+// said again without the plan.
 func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error) {
-	t, r, unlock, err := s.helper(ctx, plan)
+	unlock, err := s.asked()
 	defer unlock()
+	if err != nil {
+		return Signed{}, err
+	}
+	r, err := s.recorded(ctx, plan)
 	if err != nil {
 		return Signed{}, err
 	}
@@ -88,6 +103,10 @@ func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signe
 			return Signed{}, fmt.Errorf("accept study %s: %w: another acceptance of the coordinator's", plan, ErrConflict)
 		}
 		return r.Own, nil
+	}
+	t, _, err := s.known(ctx, plan)
+	if err != nil {
+		return Signed{}, err
 	}
 	if _, err := s.readAcceptance(t, coordinators); err != nil {
 		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
@@ -309,10 +328,37 @@ func enough(t task, set Set) error {
 
 // Share: see Peer. Once it is there it is given without the plan.
 func (s *Server) Share(ctx context.Context, plan study.Hash) (Signed, error) {
-	if s.config.Role != shares.Helper {
-		return Signed{}, fmt.Errorf("this server is the %v", s.config.Role)
+	unlock, err := s.asked()
+	defer unlock()
+	if err != nil {
+		return Signed{}, err
 	}
-	s.turn.Lock()
-	defer s.turn.Unlock()
 	return s.release(ctx, plan)
+}
+
+// endedThere is why a study failed at the helper whose coordinator ended it.
+const endedThere = "the coordinator ended it without a release"
+
+// End: see Peer. A study that this helper released, failed, or never agreed to stays as it is,
+// and what its ledger was charged stays charged.
+func (s *Server) End(ctx context.Context, plan study.Hash) error {
+	unlock, err := s.asked()
+	defer unlock()
+	if err != nil {
+		return err
+	}
+	r, err := s.recorded(ctx, plan)
+	switch {
+	case errors.Is(err, ErrFailed):
+		return nil
+	case err != nil:
+		return err
+	case r.Own.Document == nil, r.Share.Document != nil:
+		return nil
+	}
+	_, err = s.update(ctx, plan, "end stored", func(t *transaction, r *record) error {
+		r.Failed = endedThere
+		return t.wipe()
+	})
+	return err
 }

@@ -181,11 +181,11 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 		}
 	}
 	uploads := map[study.PartyID][]byte{}
-	effects := []string{"before acceptance stored", "after acceptance stored", "remembered acceptance stored", "before key stored", "after key stored", "before preparation stored", "after preparation stored", "after upload stored", "after message stored", "before verdict stored", "after verdict stored", "after set stored", "after helper's set stored", "before ledger", "after ledger", "before share stored", "after share stored"}
+	effects := []string{"before acceptance stored", "after acceptance stored", "remembered acceptance stored", "before key stored", "after key stored", "before preparation stored", "after preparation stored", "after upload stored", "after message stored", "before verdict stored", "after verdict stored", "after set stored", "after helper's set stored", "before ledger", "after ledger", "before share stored", "after share stored", "after failure stored", "before end stored", "after end stored", "after told stored"}
 	for range 30 + rng.IntN(30) {
 		var err error
 		what := ""
-		switch rng.IntN(12) {
+		switch rng.IntN(13) {
 		case 0, 1:
 			what = "open"
 			err = w.run(func(c *Server) error { _, err := c.OpenStudy(ctx, h, link{w}); return err })
@@ -227,6 +227,24 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 			must(0, w.start(r))
 			if stale[r] = w.servers[r].behind; stale[r] != behindOf(t, w, r, marks(r)) {
 				t.Errorf("the %v is behind: %v, its files say otherwise", r, stale[r])
+			}
+		case 12:
+			switch rng.IntN(20) {
+			case 0:
+				what = "cancel"
+				err = w.run(func(c *Server) error { return c.Cancel(ctx, h, "no need") })
+			case 1: // a coordinator that lies says it of any
+				what = "end"
+				err = link{w}.End(ctx, h)
+			default:
+				what = "tell"
+				err = w.run(func(c *Server) error {
+					all, err := c.Untold(ctx)
+					for _, h := range all {
+						err = errors.Join(err, c.Tell(ctx, h, link{w}))
+					}
+					return err
+				})
 			}
 		}
 		log = append(log, fmt.Sprintf("%s: %v", what, err))

@@ -60,7 +60,7 @@ type Shelf interface {
 	// Has says whether a plan is there, with its pool.
 	Has(study.Hash) bool
 	// Wants refuses a plan that the helper would not serve, by its canonical bytes alone. It
-	// gives the digest of its pool.
+	// gives the digest of its pool, also of one that only the policy refuses.
 	Wants(h study.Hash, canonical []byte) (pool [32]byte, err error)
 	// Room makes room for a plan and its pool, of so many bytes together, or refuses them. It
 	// lets go of no plan of a study under way, and takes such a plan always. Nothing is
@@ -300,17 +300,28 @@ func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err
 	return t, r, nil
 }
 
-// underWay says whether a study was accepted here and is not over: neither released nor
-// failed. One that is over needs its plan no more.
+// underWay says whether contributions to a study were checked here and it is not over: neither
+// released nor failed. Only then is its plan needed here: one that gathers may fail at the
+// coordinator and be taken up again, and its plan can be brought again.
 func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error) {
 	err = s.view(ctx, h, func(tx *transaction) error {
 		r, err := tx.record()
-		if is = err == nil && r.Share.Document == nil && r.Failed == ""; errors.Is(err, errNone) {
+		if errors.Is(err, errNone) {
 			return nil
+		}
+		if err == nil && r.Share.Document == nil && r.Failed == "" {
+			is, err = tx.contributed()
 		}
 		return err
 	})
 	return is, err
+}
+
+// agreed says whether a study was accepted here and did not fail: its plan is taken again,
+// whatever the policy says by now.
+func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
+	r, err := s.recorded(ctx, h)
+	return err == nil && r.Own.Document != nil
 }
 
 // room has a helper's shelf make room for a plan. Calls take turns with it: a plan that is

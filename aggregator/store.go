@@ -38,6 +38,7 @@ type record struct {
 	Share      Signed   `json:"share"`
 	ShareOther Signed   `json:"share_other"` // of a coordinator: the helper's
 	Failed     string   `json:"failed,omitempty"`
+	Told       bool     `json:"told,omitempty"` // of a coordinator: the helper knows that it failed
 }
 
 func (r record) keyed() bool  { return r.OtherHalf != nil }
@@ -113,6 +114,12 @@ func (t *transaction) contribution(p study.PartyID) (c contribution, found bool,
 		c, found = all[0], true
 	}
 	return c, found, err
+}
+
+// contributed says whether there is any contribution.
+func (t *transaction) contributed() (any bool, err error) {
+	err = t.tx.QueryRowContext(t.ctx, "SELECT EXISTS (SELECT 1 FROM contributions WHERE study = $1)", t.hash[:]).Scan(&any)
+	return any, err
 }
 
 // digestOf is by what a party's contribution is known.
@@ -225,8 +232,20 @@ func (t *transaction) steps() (n int64, err error) {
 }
 
 // hashesOf are all studies of a store.
-func hashesOf(ctx context.Context, tx *sql.Tx) (all []study.Hash, err error) {
-	rows, err := tx.QueryContext(ctx, "SELECT hash FROM studies")
+func hashesOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
+	return hashesBy(ctx, tx, "SELECT hash FROM studies")
+}
+
+// untoldOf are those that failed, and whose helper does not know it. The condition is that of
+// the index of migration 2.
+func untoldOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
+	return hashesBy(ctx, tx, untoldQuery)
+}
+
+const untoldQuery = "SELECT hash FROM studies WHERE json_extract(CAST(record AS TEXT), '$.failed') IS NOT NULL AND json_extract(CAST(record AS TEXT), '$.told') IS NULL"
+
+func hashesBy(ctx context.Context, tx *sql.Tx, query string) (all []study.Hash, err error) {
+	rows, err := tx.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}

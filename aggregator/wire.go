@@ -181,7 +181,7 @@ func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 		return fmt.Errorf("%w: the plan has another hash than %x", protocol.ErrDamaged, plan)
 	}
 	digest, err := shelf.Wants(plan, canonical)
-	if err != nil {
+	if err != nil && (digest == [sha256.Size]byte{} || !v.s.agreed(stream.Context(), plan)) {
 		return fmt.Errorf("bring plan %x: %w: %w", plan, protocol.ErrDenied, err)
 	}
 	if err := v.s.room(stream.Context(), plan, int64(head.GetPlanSize()+head.GetPoolSize())); err != nil {
@@ -276,6 +276,14 @@ func (v service) Share(ctx context.Context, d *pb.HelperDocument) (*pb.HelperDoc
 	}
 	out, err := v.s.Share(ctx, plan)
 	return documentOf(out), err
+}
+
+func (v service) End(ctx context.Context, d *pb.HelperDocument) (*pb.HelperEnded, error) {
+	plan, err := fixed("plan", d.GetPlan())
+	if err != nil {
+		return nil, err
+	}
+	return &pb.HelperEnded{}, v.s.End(ctx, plan)
 }
 
 // Remote is a helper at the other end of a connection. It is a Peer.
@@ -396,4 +404,10 @@ func (r *Remote) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 func (r *Remote) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 	out, err := r.helper.Share(ctx, &pb.HelperDocument{Plan: plan[:]})
 	return signedOf(out), asError(err)
+}
+
+// End says that a study is over.
+func (r *Remote) End(ctx context.Context, plan study.Hash) error {
+	_, err := r.helper.End(ctx, &pb.HelperDocument{Plan: plan[:]})
+	return asError(err)
 }

@@ -270,6 +270,10 @@ func (l link) Share(ctx context.Context, plan study.Hash) (out Signed, err error
 	return out, err
 }
 
+func (l link) End(ctx context.Context, plan study.Hash) error {
+	return l.call(func(h *Server) error { return h.End(ctx, plan) })
+}
+
 // heldBy is a server's share of the sum, as its store has it.
 func (w *world) heldBy(r shares.Role, h study.Hash) (row sumRow) {
 	w.t.Helper()

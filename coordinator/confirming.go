@@ -45,12 +45,7 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	case at.Acceptance.Document == nil:
 		return sharesForgot, nil
 	}
-	err = c.sharing.server.Confirm(ctx, c.hash, c.sharing.helper)
-	if errors.Is(err, protocol.ErrNotFound) { // of the plan alone, which can be brought again
-		if err = c.bring(ctx); err == nil {
-			err = c.sharing.server.Confirm(ctx, c.hash, c.sharing.helper)
-		}
-	}
+	err = c.brought(ctx, func() error { return c.sharing.server.Confirm(ctx, c.hash, c.sharing.helper) })
 	switch {
 	case errors.Is(err, aggregators.ErrForgotten), errors.Is(err, protocol.ErrDenied):
 		return helperForgot, nil
@@ -58,6 +53,23 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 		return sharesReason(err), nil
 	}
 	return "", err
+}
+
+// brought asks the helper, and again where it has no such plan once it was brought: another
+// study's plan took its place, or its operator removed it. Where that is refused there is no
+// room just now, since what the helper agreed to its policy refuses no more; or the helper
+// forgot that it agreed.
+func (c *runningStudy) brought(ctx context.Context, ask func() error) error {
+	err := ask()
+	if !errors.Is(err, protocol.ErrNotFound) {
+		return err
+	}
+	if err := c.bring(ctx); errors.Is(err, protocol.ErrDenied) {
+		return fmt.Errorf("%w: %w", protocol.ErrHelper, err)
+	} else if err != nil {
+		return err
+	}
+	return ask()
 }
 
 // bring brings plan and pool to the helper, where it does not have them.
@@ -126,10 +138,30 @@ func (s *scheduler) confirms(ctx context.Context) {
 					s.log.Warn("whether both servers stand by a study is not known; it will be asked again", "study", c.hash, "error", err)
 				}
 			}
+			s.tellEnded(ctx)
 			next = s.clock.Elapsed() + confirmEvery
 		}
 		if !s.clock.Sleep(ctx, s.tick) {
 			return
 		}
+	}
+}
+
+// tellEnded tells the helper of each study that failed for good at this coordinator's half, so
+// that it forgets its share and has room for others. What it does not answer to is told the
+// next time, also after a restart: which are told is in the store of shares.
+func (s *scheduler) tellEnded(ctx context.Context) {
+	sharing := s.registry.sharing
+	untold, err := sharing.server.Untold(ctx)
+	for _, h := range untold {
+		one, stop := context.WithTimeout(ctx, confirmTime)
+		err = sharing.server.Tell(one, h, sharing.helper)
+		if stop(); err != nil {
+			break // most likely the next would not be answered either
+		}
+		s.log.Info("the helper knows that a study is over", "study", h)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("the helper does not know of every study that is over; it will be told again", "error", err)
 	}
 }

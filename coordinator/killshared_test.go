@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
 	"caucus/helper"
 	"caucus/privacy"
@@ -107,6 +108,43 @@ func (h *keptHelper) end() (effects []string, starts int) {
 	return h.effects, h.starts
 }
 
+// copied copies the folders of both servers, which are stopped, for processes that find each
+// other there.
+func (w *sharedWorld) copied(t *testing.T) (dir, second string) {
+	top := t.TempDir()
+	copyTo := func(from, to string) {
+		must(0, os.CopyFS(to, os.DirFS(from)))
+		must(0, filepath.Walk(to, func(path string, info os.FileInfo, err error) error {
+			if err == nil && !info.IsDir() {
+				err = os.Chmod(path, 0o600)
+			}
+			return err
+		}))
+	}
+	dir, second = filepath.Join(top, "coordinator"), filepath.Join(top, "helper")
+	copyTo(w.config.Dir, dir)
+	copyTo(w.helper.Dir, second)
+	for from, to := range map[string]string{w.config.headFile(): dir + ".head", w.config.sharesHead(): dir + ".shares.head", w.helper.Dir + ".head": second + ".head"} {
+		must(0, os.WriteFile(to, must(os.ReadFile(from)), 0o600))
+	}
+	l := must(net.Listen("tcp", "127.0.0.1:0")) // a free port
+	address := l.Addr().String()
+	must(0, l.Close())
+	settle := func(path, old, new string) {
+		text := strings.Replace(string(must(os.ReadFile(path))), old, new, 1)
+		if !strings.Contains(text, new) {
+			t.Fatalf("%s has no %q", path, old)
+		}
+		must(0, os.WriteFile(path, []byte(text), 0o600))
+	}
+	settle(filepath.Join(dir, ConfigFile), "address: "+w.config.Helper.Address, "address: "+address)
+	settle(filepath.Join(second, helper.ConfigFile), `listen: "127.0.0.1:0"`, "listen: "+address)
+	settle(filepath.Join(second, helper.ConfigFile), "# coordinator: ", "coordinator: "+w.server.sharing.keys[0].String())
+	settle(filepath.Join(second, helper.ConfigFile), "party: {epsilon: 1,", "party: {epsilon: 8,")
+	settle(filepath.Join(second, helper.ConfigFile), "minimum_parties: 3", "minimum_parties: 2")
+	return dir, second
+}
+
 // TestKillShared: a study of two servers in processes of their own, with either killed by SIGKILL
 // at each of its effects, then started again. Whatever was acknowledged is in the release, once;
 // each server's ledger has one charge, and all that both signed verifies. Without CAUCUS_LONG
@@ -138,38 +176,7 @@ func TestKillShared(t *testing.T) {
 
 	// carry carries the study through on copies of both folders.
 	carry := func(killCoordinator, killHelper string) (effects, helpers []string) {
-		top := t.TempDir()
-		copyTo := func(from, to string) {
-			must(0, os.CopyFS(to, os.DirFS(from)))
-			must(0, filepath.Walk(to, func(path string, info os.FileInfo, err error) error {
-				if err == nil && !info.IsDir() {
-					err = os.Chmod(path, 0o600)
-				}
-				return err
-			}))
-		}
-		dir, second := filepath.Join(top, "coordinator"), filepath.Join(top, "helper")
-		copyTo(w.config.Dir, dir)
-		copyTo(w.helper.Dir, second)
-		for from, to := range map[string]string{w.config.headFile(): dir + ".head", w.config.sharesHead(): dir + ".shares.head", w.helper.Dir + ".head": second + ".head"} {
-			must(0, os.WriteFile(to, must(os.ReadFile(from)), 0o600))
-		}
-		l := must(net.Listen("tcp", "127.0.0.1:0")) // a free port
-		address := l.Addr().String()
-		must(0, l.Close())
-		settle := func(path, old, new string) {
-			text := strings.Replace(string(must(os.ReadFile(path))), old, new, 1)
-			if !strings.Contains(text, new) {
-				t.Fatalf("%s has no %q", path, old)
-			}
-			must(0, os.WriteFile(path, []byte(text), 0o600))
-		}
-		settle(filepath.Join(dir, ConfigFile), "address: "+w.config.Helper.Address, "address: "+address)
-		settle(filepath.Join(second, helper.ConfigFile), `listen: "127.0.0.1:0"`, "listen: "+address)
-		settle(filepath.Join(second, helper.ConfigFile), "# coordinator: ", "coordinator: "+w.server.sharing.keys[0].String())
-		settle(filepath.Join(second, helper.ConfigFile), "party: {epsilon: 1,", "party: {epsilon: 8,")
-		settle(filepath.Join(second, helper.ConfigFile), "minimum_parties: 3", "minimum_parties: 2")
-
+		dir, second := w.copied(t)
 		h := keepHelper(t, second, killHelper)
 		effects, restarts := runKilled(t, dir, killCoordinator, plan, operator, identities, slices.Clone(bodies))
 		helpers, starts := h.end()
@@ -227,6 +234,68 @@ func TestKillShared(t *testing.T) {
 	for i, e := range helpers {
 		if i%every == len(helpers)%every {
 			carry("", e)
+		}
+	}
+}
+
+// TestKillTold: the helper is told of a study that was cancelled by processes of their own, with
+// either killed by SIGKILL at each of its effects, then started again. It fails at both, its
+// shares are deleted, and neither is charged.
+func TestKillTold(t *testing.T) {
+	ctx := context.Background()
+	w := newSharedWorld(t, 3, nil)
+	s := w.opened()
+	w.checked(s, w.uploads(s))
+	w.stopHelper()
+	w.cancelled(s)
+	w.stop()
+	// ask opens a server's part of a stopped folder.
+	ask := func(dir string, role shares.Role, head, key string, about func(*aggregators.Server)) {
+		t.Helper()
+		c := aggregators.Config{Role: role, Store: filepath.Join(dir, sharesFile), Head: head, Signer: must(protocol.LoadSigner(filepath.Join(dir, key)))}
+		if role == shares.Helper {
+			c.Sealing = must(protocol.LoadSealingKey(filepath.Join(dir, "sealing.key")))
+		}
+		c.Journal = must(journal.OpenSQLite(filepath.Join(dir, LedgerFile)))
+		a := must(aggregators.Open(ctx, c))
+		about(a)
+		must(0, a.Close())
+		if n := must(privacy.Verify(ctx, c.Journal))[privacy.Party].Charges; n != 0 {
+			t.Errorf("the %v was charged %d times", role, n)
+		}
+		must(0, c.Journal.(*journal.Journal).Close())
+	}
+	carry := func(killCoordinator, killHelper string) (effects, helpers []string) {
+		dir, second := w.copied(t)
+		h := keepHelper(t, second, killHelper)
+		for told := false; !told; killCoordinator = "" { // it tells when it starts, then each minute
+			c := startChild(t, dir, killCoordinator)
+			late := time.AfterFunc(2*time.Second, func() { _ = c.cmd.Process.Signal(syscall.SIGTERM) })
+			for c.lines.Scan() {
+				e, _ := strings.CutPrefix(c.lines.Text(), "effect ")
+				if effects = append(effects, e); e == "remembered told stored#1" {
+					_ = c.cmd.Process.Signal(syscall.SIGTERM)
+				}
+			}
+			_ = c.cmd.Wait()
+			late.Stop()
+			ask(dir, shares.Coordinator, dir+".shares.head", sharesKey, func(a *aggregators.Server) { told = len(must(a.Untold(ctx))) == 0 })
+		}
+		helpers, _ = h.end()
+		ask(second, shares.Helper, second+".head", "signer.key", func(a *aggregators.Server) {
+			if n := must(a.Counts(ctx)); n != (aggregators.Counts{Failed: 1, Right: 3}) {
+				t.Errorf("killed at %q, the helper at %q: it has %+v", killCoordinator, killHelper, n)
+			}
+		})
+		return effects, helpers
+	}
+	carry("", "")
+	for _, at := range []string{"before ", "after ", "remembered "} {
+		for _, kill := range [][2]string{{at + "told stored#1", ""}, {"", at + "end stored#1"}} {
+			effects, helpers := carry(kill[0], kill[1])
+			if !slices.Contains(append(effects, helpers...), kill[0]+kill[1]) {
+				t.Errorf("nothing was killed at %q: the effects are %q and %q", kill, effects, helpers)
+			}
 		}
 	}
 }

@@ -96,7 +96,10 @@ func (c *runningStudy) agree(ctx context.Context) error {
 		return err
 	}
 	if err = c.bring(ctx); err == nil {
-		_, err = c.sharing.server.OpenStudy(ctx, c.hash, c.sharing.helper)
+		err = c.brought(ctx, func() error {
+			_, err := c.sharing.server.OpenStudy(ctx, c.hash, c.sharing.helper)
+			return err
+		})
 	}
 	if err == nil { // what it said may be of a while ago
 		var over string
@@ -159,7 +162,7 @@ func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byt
 // passing marks what may be better later: whatever the two servers do not themselves say to be
 // the end of a study.
 func passing(err error) error {
-	for _, last := range []error{aggregators.ErrFailed, aggregators.ErrConflict, aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget, privacy.ErrConflict, protocol.ErrDenied, protocol.ErrNotFound} {
+	for _, last := range []error{aggregators.ErrFailed, aggregators.ErrConflict, aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget, privacy.ErrConflict, protocol.ErrDenied} {
 		if err == nil || errors.Is(err, last) {
 			return err
 		}
@@ -196,7 +199,7 @@ func (c *runningStudy) foldShares(ctx context.Context, s *study.Study) error {
 		return err
 	}
 	server := c.sharing.server
-	if _, err := server.Advance(ctx, c.hash, c.sharing.helper); err != nil {
+	if _, err := c.advanceShares(ctx); err != nil {
 		return passing(err)
 	}
 	m, err := server.Members(ctx, c.hash)
@@ -218,6 +221,15 @@ func (c *runningStudy) foldShares(ctx context.Context, s *study.Study) error {
 	}
 	_, err = c.step(ctx, study.FoldDone{Contributions: len(m.Accepted)}, nil)
 	return err
+}
+
+// advanceShares does with the helper what is left to do of a study.
+func (c *runningStudy) advanceShares(ctx context.Context) (released bool, err error) {
+	err = c.brought(ctx, func() error {
+		released, err = c.sharing.server.Advance(ctx, c.hash, c.sharing.helper)
+		return err
+	})
+	return released, err
 }
 
 // handed stands in place of the sum of a study whose contributions were given to the servers:
@@ -282,7 +294,7 @@ func (c *runningStudy) concludeShares(ctx context.Context, s *study.Study, t stu
 	if err := server.CloseStudy(ctx, c.hash, s.Chain.Documents()); err != nil {
 		return fail(err)
 	}
-	if released, err := server.Advance(ctx, c.hash, c.sharing.helper); err != nil || !released {
+	if released, err := c.advanceShares(ctx); err != nil || !released {
 		return fail(err)
 	}
 	o, err := server.Released(ctx, c.hash)

@@ -19,6 +19,7 @@ import (
 	"caucus/dataset"
 	"caucus/helper"
 	"caucus/privacy"
+	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/verify"
@@ -319,56 +320,178 @@ func TestSharedRefusals(t *testing.T) {
 	}
 }
 
-// TestSharedRoom: a helper takes no more plans than its operator allows; the study stays a draft
-// and says why, one that is under way goes on, also where its plan is lost and brought again,
-// and once that is released another opens in its place.
+// TestSharedRoom: a helper keeps no more plans than its operator allows. That of a study that
+// gathers makes room for another, and is brought again once the study seals: both are released.
 func TestSharedRoom(t *testing.T) {
+	w := newSharedWorld(t, 3, nil)
+	w.stopHelper()
+	w.helper.MaxPlans = 1
+	must(0, w.startHelper())
+	plans := filepath.Join(w.helper.Dir, "plans")
+	kept := func(s protocol.Study) {
+		t.Helper()
+		all := must(os.ReadDir(plans))
+		if len(all) != 1 || all[0].Name() != s.Hash.String() {
+			t.Errorf("the helper keeps %v, want the plan of %s", all, s.Name)
+		}
+	}
+	first := w.opened()
+	all := w.uploads(first)
+	next := w.another()
+	kept(next)
+	w.asked() // about both: that they were agreed to it knows without their plans
+	kept(next)
+	w.contributed(first, all)
+	w.wait("trial", study.Released)
+	kept(first)
+	w.contributed(next, w.uploads(next))
+	w.wait("next", study.Released)
+	w.verified()
+}
+
+// another is a second study of the same parties, opened.
+func (w *sharedWorld) another() protocol.Study {
+	w.t.Helper()
+	w.plan.Name, w.plan.Lambda = "next", 2*w.plan.Lambda+1
+	w.plan = withTerms(w.plan, w.pool)
+	w.task = must(newAggregator(w.plan, w.pool)).task
+	return w.opened()
+}
+
+// startHelperWith starts the helper again with so much budget at unit party; 0 is no limit.
+func (w *sharedWorld) startHelperWith(epsilon float64) {
+	w.t.Helper()
+	w.stopHelper()
+	if w.helper.Budget = nil; epsilon > 0 {
+		w.helper.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: epsilon, Delta: 1e-6}}
+	}
+	must(0, w.startHelper())
+}
+
+// contributed has all parties contribute.
+func (w *sharedWorld) contributed(s protocol.Study, uploads [][]byte) {
+	w.t.Helper()
+	for i, p := range w.plan.Roster {
+		must(w.parties[string(p)].Contribute(context.Background(), s.Hash, uploads[i]))
+	}
+}
+
+// checked has all contribute, and both servers check it: the study is tried again, and its set
+// signed, only once the clock moves.
+func (w *sharedWorld) checked(s protocol.Study, uploads [][]byte) {
+	w.t.Helper()
+	w.stopHelper()
+	w.contributed(s, uploads)
+	for w.wait(s.Name, study.Sealed).Reason == "" {
+		time.Sleep(5 * time.Millisecond)
+	}
+	must(0, w.startHelper())
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		_, err := w.server.sharing.server.Advance(context.Background(), s.Hash, w.server.sharing.helper)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, protocol.ErrHelper) || time.Now().After(until) {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// waits has all contribute, and waits until the study waits for the helper, for a reason.
+func (w *sharedWorld) waits(s protocol.Study, uploads [][]byte, reason string) {
+	w.t.Helper()
+	w.contributed(s, uploads)
+	for !strings.Contains(w.wait(s.Name, study.Sealed, study.Folded).Reason, reason) {
+		time.Sleep(5 * time.Millisecond)
+		w.clock.add(2 * lastWait)
+	}
+}
+
+// cancelled cancels a study, once it is not tried just now.
+func (w *sharedWorld) cancelled(s protocol.Study) {
+	w.t.Helper()
+	for {
+		_, err := w.operator.Cancel(context.Background(), s.Name, "no need")
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, protocol.ErrBusy) {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// told waits until the helper was told of every study that failed for good.
+func (w *sharedWorld) told() {
+	w.t.Helper()
+	for len(must(w.server.sharing.server.Untold(context.Background()))) > 0 {
+		w.asked()
+	}
+}
+
+// TestPlanLostWhileReleasing: a plan that is removed at the helper while the two servers release
+// is brought again, and the study is released, whatever the helper's policy says by then.
+func TestPlanLostWhileReleasing(t *testing.T) {
+	w := newSharedWorld(t, 3, nil)
+	s := w.opened()
+	all := w.uploads(s)
+	w.startHelperWith(1)
+	w.waits(s, all, "budget") // both have signed the set
+	w.stopHelper()
+	must(0, os.RemoveAll(filepath.Join(w.helper.Dir, "plans", s.Hash.String())))
+	w.helper.Policy.Kinds = []string{"describe"}
+	w.startHelperWith(0)
+	w.clock.add(2 * lastWait)
+	w.wait("trial", study.Released)
+	w.verified()
+}
+
+// TestHelperIsToldOfTheEnd: a study that is cancelled after its contributions were given to the
+// two servers leaves the helper's shelf, as soon as the helper can be told, also after a
+// restart of the coordinator. Until then a sealed study that finds no room waits and says why.
+func TestHelperIsToldOfTheEnd(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 3, nil)
 	w.stopHelper()
 	w.helper.MaxPlans = 1
 	must(0, w.startHelper())
-	s := w.opened()
-	next := w.plan
-	next.Name, next.Lambda = "next", 2*w.plan.Lambda+1
-	next = withTerms(next, w.pool)
-	must(w.operator.CreateStudy(ctx, must(next.Canonical())))
-	if _, err := w.operator.Open(ctx, "next"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "max_plans") || !strings.Contains(err.Error(), "stays a draft") {
-		t.Errorf("a second plan at a helper that keeps one: %v", err)
-	}
-	if s := must(w.operator.Study(ctx, "next")); s.State != study.InDraft || !strings.Contains(s.Reason, "max_plans") {
-		t.Errorf("it is %s: %q", s.State, s.Reason)
-	}
-	all := w.uploads(s)
-	w.stopHelper()
-	plans := filepath.Join(w.helper.Dir, "plans")
-	must(0, os.RemoveAll(filepath.Join(plans, s.Hash.String())))
-	must(0, w.startHelper())
-	if _, err := w.operator.Open(ctx, "next"); err != nil { // its place is free by now
-		t.Errorf("a plan in place of one that was removed: %v", err)
-	}
-	for i, p := range w.plan.Roster {
-		must(w.parties[string(p)].Contribute(ctx, s.Hash, all[i]))
-	}
-	w.wait("trial", study.Released)
-	w.verified()
-	third := next
+	first := w.opened()
+	uploads := w.uploads(first)
+	next := w.another()
+	w.checked(next, w.uploads(next))
+	third := w.plan
 	third.Name = "third"
 	must(w.operator.CreateStudy(ctx, must(third.Canonical())))
-	if _, err := w.operator.Open(ctx, "third"); !errors.Is(err, protocol.ErrDenied) {
-		t.Errorf("beside one that is under way: %v", err)
+	if _, err := w.operator.Open(ctx, "third"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "max_plans") || !strings.Contains(err.Error(), "stays a draft") {
+		t.Errorf("a plan at a helper that keeps one, which is under way: %v", err)
 	}
-	if left := must(os.ReadDir(plans)); len(left) != 2 { // one was brought again, to its place
-		t.Errorf("the helper keeps %d plans", len(left))
+	w.contributed(first, uploads)
+	for !strings.Contains(w.wait("trial", study.Sealed).Reason, "max_plans") {
+		time.Sleep(5 * time.Millisecond)
 	}
 	w.stopHelper()
-	w.helper.MaxPlans = 2
-	must(0, w.startHelper())
-	if _, err := w.operator.Open(ctx, "third"); err != nil {
-		t.Errorf("in place of one that was released: %v", err)
+	w.cancelled(next)
+	w.asked() // it does not answer
+	w.stop()
+	w.start()
+	if left := must(w.server.sharing.server.Untold(ctx)); !slices.Equal(left, []study.Hash{next.Hash}) {
+		t.Errorf("untold are %v", left)
 	}
-	if _, err := os.Stat(filepath.Join(plans, s.Hash.String())); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the plan of a study that was released is there: %v", err)
+	must(0, w.startHelper())
+	w.told()
+	if _, err := w.server.sharing.helper.Share(ctx, next.Hash); !errors.Is(err, aggregators.ErrFailed) || !strings.Contains(err.Error(), "the coordinator ended it") {
+		t.Errorf("the helper's share of a study that was cancelled: %v", err)
+	}
+	w.clock.add(2 * lastWait)
+	w.wait("trial", study.Released)
+	if _, err := w.operator.Open(ctx, "third"); err != nil {
+		t.Errorf("in the place of one that is over: %v", err)
+	}
+	w.stopHelper()
+	j := must(journal.OpenSQLite(filepath.Join(w.helper.Dir, helper.LedgerFile)))
+	defer j.Close()
+	if n := must(privacy.Verify(ctx, j))[privacy.Party].Charges; n != 1 {
+		t.Errorf("the helper was charged %d times, for one release", n)
 	}
 }
 
@@ -431,19 +554,9 @@ func TestSharedEndings(t *testing.T) {
 		w := newSharedWorld(t, 2, nil)
 		s := w.opened()
 		all := w.uploads(s)
-		w.stopHelper()
-		w.helper.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 1, Delta: 1e-6}}
-		must(0, w.startHelper())
-		for i := range 2 {
-			must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, all[i]))
-		}
-		for !strings.Contains(w.wait("trial", study.Sealed, study.Folded).Reason, "budget") {
-			time.Sleep(5 * time.Millisecond)
-			w.clock.add(2 * lastWait)
-		}
-		w.stopHelper()
-		w.helper.Budget = nil // its operator raises it
-		must(0, w.startHelper())
+		w.startHelperWith(1)
+		w.waits(s, all, "budget")
+		w.startHelperWith(0) // its operator raises it
 		w.clock.add(2 * lastWait)
 		w.wait("trial", study.Released)
 		w.verified()
@@ -459,15 +572,7 @@ func TestSharedEndings(t *testing.T) {
 		for w.wait("trial", study.Sealed).Reason == "" {
 			time.Sleep(5 * time.Millisecond)
 		}
-		for {
-			_, err := w.operator.Cancel(ctx, "trial", "no need")
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, protocol.ErrBusy) {
-				t.Fatal(err)
-			}
-		}
+		w.cancelled(s)
 		m := must(w.server.sharing.server.Standing(ctx, s.Hash))
 		if m.Failed == "" {
 			t.Error("its shares are still there")

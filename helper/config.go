@@ -43,8 +43,9 @@ type Config struct {
 	// MaxPool is the most bytes of a public pool that the coordinator may bring.
 	MaxPool int `yaml:"max_pool"`
 	// MaxPlans is the most plans that are kept, with their pools, and MaxStored the most bytes
-	// of all of them. Plans of studies that are over here, or that were never agreed to, make
-	// room, the oldest first; where those of studies under way leave none, no other is taken.
+	// of all of them. A plan makes room, the oldest first, and is brought again when it is
+	// needed, unless contributions to its study were checked here and it is neither released
+	// nor failed; where those leave no room, no other is taken.
 	MaxPlans  int   `yaml:"max_plans"`
 	MaxStored int64 `yaml:"max_stored"`
 	// Metrics is a loopback host:port for those who watch this machine, without TLS:

@@ -2567,6 +2567,42 @@ func (*HelperBrought) Descriptor() ([]byte, []int) {
 	return file_caucus_proto_rawDescGZIP(), []int{40}
 }
 
+type HelperEnded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelperEnded) Reset() {
+	*x = HelperEnded{}
+	mi := &file_caucus_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelperEnded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelperEnded) ProtoMessage() {}
+
+func (x *HelperEnded) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelperEnded.ProtoReflect.Descriptor instead.
+func (*HelperEnded) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{41}
+}
+
 type HelperDocument struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Plan          []byte                 `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"` // SHA-256 of the plan
@@ -2579,7 +2615,7 @@ type HelperDocument struct {
 
 func (x *HelperDocument) Reset() {
 	*x = HelperDocument{}
-	mi := &file_caucus_proto_msgTypes[41]
+	mi := &file_caucus_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2591,7 +2627,7 @@ func (x *HelperDocument) String() string {
 func (*HelperDocument) ProtoMessage() {}
 
 func (x *HelperDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[41]
+	mi := &file_caucus_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2604,7 +2640,7 @@ func (x *HelperDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperDocument.ProtoReflect.Descriptor instead.
 func (*HelperDocument) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{41}
+	return file_caucus_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *HelperDocument) GetPlan() []byte {
@@ -2644,7 +2680,7 @@ type HelperHalf struct {
 
 func (x *HelperHalf) Reset() {
 	*x = HelperHalf{}
-	mi := &file_caucus_proto_msgTypes[42]
+	mi := &file_caucus_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2656,7 +2692,7 @@ func (x *HelperHalf) String() string {
 func (*HelperHalf) ProtoMessage() {}
 
 func (x *HelperHalf) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[42]
+	mi := &file_caucus_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2669,7 +2705,7 @@ func (x *HelperHalf) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperHalf.ProtoReflect.Descriptor instead.
 func (*HelperHalf) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{42}
+	return file_caucus_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *HelperHalf) GetHalf() []byte {
@@ -2689,7 +2725,7 @@ type HelperOffers struct {
 
 func (x *HelperOffers) Reset() {
 	*x = HelperOffers{}
-	mi := &file_caucus_proto_msgTypes[43]
+	mi := &file_caucus_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2701,7 +2737,7 @@ func (x *HelperOffers) String() string {
 func (*HelperOffers) ProtoMessage() {}
 
 func (x *HelperOffers) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[43]
+	mi := &file_caucus_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2714,7 +2750,7 @@ func (x *HelperOffers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperOffers.ProtoReflect.Descriptor instead.
 func (*HelperOffers) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{43}
+	return file_caucus_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *HelperOffers) GetPlan() []byte {
@@ -2745,7 +2781,7 @@ type HelperOffer struct {
 
 func (x *HelperOffer) Reset() {
 	*x = HelperOffer{}
-	mi := &file_caucus_proto_msgTypes[44]
+	mi := &file_caucus_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2757,7 +2793,7 @@ func (x *HelperOffer) String() string {
 func (*HelperOffer) ProtoMessage() {}
 
 func (x *HelperOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[44]
+	mi := &file_caucus_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2770,7 +2806,7 @@ func (x *HelperOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperOffer.ProtoReflect.Descriptor instead.
 func (*HelperOffer) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{44}
+	return file_caucus_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *HelperOffer) GetParty() string {
@@ -2824,7 +2860,7 @@ type HelperAnswers struct {
 
 func (x *HelperAnswers) Reset() {
 	*x = HelperAnswers{}
-	mi := &file_caucus_proto_msgTypes[45]
+	mi := &file_caucus_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2836,7 +2872,7 @@ func (x *HelperAnswers) String() string {
 func (*HelperAnswers) ProtoMessage() {}
 
 func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[45]
+	mi := &file_caucus_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2849,7 +2885,7 @@ func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperAnswers.ProtoReflect.Descriptor instead.
 func (*HelperAnswers) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{45}
+	return file_caucus_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *HelperAnswers) GetAnswers() []*HelperAnswer {
@@ -2870,7 +2906,7 @@ type HelperAnswer struct {
 
 func (x *HelperAnswer) Reset() {
 	*x = HelperAnswer{}
-	mi := &file_caucus_proto_msgTypes[46]
+	mi := &file_caucus_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2882,7 +2918,7 @@ func (x *HelperAnswer) String() string {
 func (*HelperAnswer) ProtoMessage() {}
 
 func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[46]
+	mi := &file_caucus_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2895,7 +2931,7 @@ func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperAnswer.ProtoReflect.Descriptor instead.
 func (*HelperAnswer) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{46}
+	return file_caucus_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *HelperAnswer) GetParty() string {
@@ -2932,7 +2968,7 @@ type CreateStudyRequest struct {
 
 func (x *CreateStudyRequest) Reset() {
 	*x = CreateStudyRequest{}
-	mi := &file_caucus_proto_msgTypes[47]
+	mi := &file_caucus_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2944,7 +2980,7 @@ func (x *CreateStudyRequest) String() string {
 func (*CreateStudyRequest) ProtoMessage() {}
 
 func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[47]
+	mi := &file_caucus_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2957,7 +2993,7 @@ func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStudyRequest.ProtoReflect.Descriptor instead.
 func (*CreateStudyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{47}
+	return file_caucus_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *CreateStudyRequest) GetPart() isCreateStudyRequest_Part {
@@ -3011,7 +3047,7 @@ type PlanHeader struct {
 
 func (x *PlanHeader) Reset() {
 	*x = PlanHeader{}
-	mi := &file_caucus_proto_msgTypes[48]
+	mi := &file_caucus_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3023,7 +3059,7 @@ func (x *PlanHeader) String() string {
 func (*PlanHeader) ProtoMessage() {}
 
 func (x *PlanHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[48]
+	mi := &file_caucus_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3036,7 +3072,7 @@ func (x *PlanHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanHeader.ProtoReflect.Descriptor instead.
 func (*PlanHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{48}
+	return file_caucus_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *PlanHeader) GetHash() []byte {
@@ -3063,7 +3099,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_caucus_proto_msgTypes[49]
+	mi := &file_caucus_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3075,7 +3111,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[49]
+	mi := &file_caucus_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3088,7 +3124,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{49}
+	return file_caucus_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ClockRequest) GetVouch() bool {
@@ -3110,7 +3146,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_caucus_proto_msgTypes[50]
+	mi := &file_caucus_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3122,7 +3158,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[50]
+	mi := &file_caucus_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3135,7 +3171,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{50}
+	return file_caucus_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ClockReply) GetUnixMillis() int64 {
@@ -3162,7 +3198,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_caucus_proto_msgTypes[51]
+	mi := &file_caucus_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3174,7 +3210,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[51]
+	mi := &file_caucus_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3187,7 +3223,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{51}
+	return file_caucus_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CancelRequest) GetStudy() string {
@@ -3221,7 +3257,7 @@ type AmendRequest struct {
 
 func (x *AmendRequest) Reset() {
 	*x = AmendRequest{}
-	mi := &file_caucus_proto_msgTypes[52]
+	mi := &file_caucus_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3233,7 +3269,7 @@ func (x *AmendRequest) String() string {
 func (*AmendRequest) ProtoMessage() {}
 
 func (x *AmendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[52]
+	mi := &file_caucus_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3246,7 +3282,7 @@ func (x *AmendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendRequest.ProtoReflect.Descriptor instead.
 func (*AmendRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{52}
+	return file_caucus_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *AmendRequest) GetStudy() string {
@@ -3301,7 +3337,7 @@ type CertifyRequest struct {
 
 func (x *CertifyRequest) Reset() {
 	*x = CertifyRequest{}
-	mi := &file_caucus_proto_msgTypes[53]
+	mi := &file_caucus_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3313,7 +3349,7 @@ func (x *CertifyRequest) String() string {
 func (*CertifyRequest) ProtoMessage() {}
 
 func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[53]
+	mi := &file_caucus_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3326,7 +3362,7 @@ func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertifyRequest.ProtoReflect.Descriptor instead.
 func (*CertifyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{53}
+	return file_caucus_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *CertifyRequest) GetName() string {
@@ -3353,7 +3389,7 @@ type CertifyReply struct {
 
 func (x *CertifyReply) Reset() {
 	*x = CertifyReply{}
-	mi := &file_caucus_proto_msgTypes[54]
+	mi := &file_caucus_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3365,7 +3401,7 @@ func (x *CertifyReply) String() string {
 func (*CertifyReply) ProtoMessage() {}
 
 func (x *CertifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[54]
+	mi := &file_caucus_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3378,7 +3414,7 @@ func (x *CertifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertifyReply.ProtoReflect.Descriptor instead.
 func (*CertifyReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{54}
+	return file_caucus_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *CertifyReply) GetCertificate() []byte {
@@ -3405,7 +3441,7 @@ type NoticesRequest struct {
 
 func (x *NoticesRequest) Reset() {
 	*x = NoticesRequest{}
-	mi := &file_caucus_proto_msgTypes[55]
+	mi := &file_caucus_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3417,7 +3453,7 @@ func (x *NoticesRequest) String() string {
 func (*NoticesRequest) ProtoMessage() {}
 
 func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[55]
+	mi := &file_caucus_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3430,7 +3466,7 @@ func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesRequest.ProtoReflect.Descriptor instead.
 func (*NoticesRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{55}
+	return file_caucus_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *NoticesRequest) GetStudy() string {
@@ -3458,7 +3494,7 @@ type NoticesReply struct {
 
 func (x *NoticesReply) Reset() {
 	*x = NoticesReply{}
-	mi := &file_caucus_proto_msgTypes[56]
+	mi := &file_caucus_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3470,7 +3506,7 @@ func (x *NoticesReply) String() string {
 func (*NoticesReply) ProtoMessage() {}
 
 func (x *NoticesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[56]
+	mi := &file_caucus_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3483,7 +3519,7 @@ func (x *NoticesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesReply.ProtoReflect.Descriptor instead.
 func (*NoticesReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{56}
+	return file_caucus_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *NoticesReply) GetNotices() []*Notice {
@@ -3513,7 +3549,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_caucus_proto_msgTypes[57]
+	mi := &file_caucus_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3525,7 +3561,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[57]
+	mi := &file_caucus_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3538,7 +3574,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{57}
+	return file_caucus_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Notice) GetSigned() *Signed {
@@ -3568,7 +3604,7 @@ type AcceptAnswerRequest struct {
 
 func (x *AcceptAnswerRequest) Reset() {
 	*x = AcceptAnswerRequest{}
-	mi := &file_caucus_proto_msgTypes[58]
+	mi := &file_caucus_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3580,7 +3616,7 @@ func (x *AcceptAnswerRequest) String() string {
 func (*AcceptAnswerRequest) ProtoMessage() {}
 
 func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[58]
+	mi := &file_caucus_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3593,7 +3629,7 @@ func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptAnswerRequest.ProtoReflect.Descriptor instead.
 func (*AcceptAnswerRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{58}
+	return file_caucus_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *AcceptAnswerRequest) GetPart() isAcceptAnswerRequest_Part {
@@ -3646,7 +3682,7 @@ type AnswerHeader struct {
 
 func (x *AnswerHeader) Reset() {
 	*x = AnswerHeader{}
-	mi := &file_caucus_proto_msgTypes[59]
+	mi := &file_caucus_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3658,7 +3694,7 @@ func (x *AnswerHeader) String() string {
 func (*AnswerHeader) ProtoMessage() {}
 
 func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[59]
+	mi := &file_caucus_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3671,7 +3707,7 @@ func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerHeader.ProtoReflect.Descriptor instead.
 func (*AnswerHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{59}
+	return file_caucus_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *AnswerHeader) GetSize() uint64 {
@@ -3695,7 +3731,7 @@ type AcceptAnswerReply struct {
 
 func (x *AcceptAnswerReply) Reset() {
 	*x = AcceptAnswerReply{}
-	mi := &file_caucus_proto_msgTypes[60]
+	mi := &file_caucus_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3707,7 +3743,7 @@ func (x *AcceptAnswerReply) String() string {
 func (*AcceptAnswerReply) ProtoMessage() {}
 
 func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[60]
+	mi := &file_caucus_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3720,7 +3756,7 @@ func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptAnswerReply.ProtoReflect.Descriptor instead.
 func (*AcceptAnswerReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{60}
+	return file_caucus_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *AcceptAnswerReply) GetParty() string {
@@ -3941,7 +3977,8 @@ const file_caucus_proto_rawDesc = "" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12\x1b\n" +
 	"\tplan_size\x18\x02 \x01(\x04R\bplanSize\x12\x1b\n" +
 	"\tpool_size\x18\x03 \x01(\x04R\bpoolSize\"\x0f\n" +
-	"\rHelperBrought\"r\n" +
+	"\rHelperBrought\"\r\n" +
+	"\vHelperEnded\"r\n" +
 	"\x0eHelperDocument\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12\x1a\n" +
 	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x1c\n" +
@@ -4051,14 +4088,15 @@ const file_caucus_proto_rawDesc = "" +
 	"\x05Clock\x12\x17.caucus.v1.ClockRequest\x1a\x15.caucus.v1.ClockReply\x12=\n" +
 	"\aCertify\x12\x19.caucus.v1.CertifyRequest\x1a\x17.caucus.v1.CertifyReply\x12=\n" +
 	"\aNotices\x12\x19.caucus.v1.NoticesRequest\x1a\x17.caucus.v1.NoticesReply\x12N\n" +
-	"\fAcceptAnswer\x12\x1e.caucus.v1.AcceptAnswerRequest\x1a\x1c.caucus.v1.AcceptAnswerReply(\x012\xfb\x02\n" +
+	"\fAcceptAnswer\x12\x1e.caucus.v1.AcceptAnswerRequest\x1a\x1c.caucus.v1.AcceptAnswerReply(\x012\xb5\x03\n" +
 	"\x06Helper\x12:\n" +
 	"\x05Bring\x12\x15.caucus.v1.HelperPart\x1a\x18.caucus.v1.HelperBrought(\x01\x12>\n" +
 	"\x06Accept\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocument\x12:\n" +
 	"\x06Reveal\x12\x19.caucus.v1.HelperDocument\x1a\x15.caucus.v1.HelperHalf\x12<\n" +
 	"\aPrepare\x12\x17.caucus.v1.HelperOffers\x1a\x18.caucus.v1.HelperAnswers\x12<\n" +
 	"\x04Seal\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocument\x12=\n" +
-	"\x05Share\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocumentB\x14Z\x12caucus/protocol/pbb\x06proto3"
+	"\x05Share\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocument\x128\n" +
+	"\x03End\x12\x19.caucus.v1.HelperDocument\x1a\x16.caucus.v1.HelperEndedB\x14Z\x12caucus/protocol/pbb\x06proto3"
 
 var (
 	file_caucus_proto_rawDescOnce sync.Once
@@ -4072,7 +4110,7 @@ func file_caucus_proto_rawDescGZIP() []byte {
 	return file_caucus_proto_rawDescData
 }
 
-var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 65)
+var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
 var file_caucus_proto_goTypes = []any{
 	(*EnrolRequest)(nil),        // 0: caucus.v1.EnrolRequest
 	(*EnrolReply)(nil),          // 1: caucus.v1.EnrolReply
@@ -4115,30 +4153,31 @@ var file_caucus_proto_goTypes = []any{
 	(*HelperPart)(nil),          // 38: caucus.v1.HelperPart
 	(*HelperHeader)(nil),        // 39: caucus.v1.HelperHeader
 	(*HelperBrought)(nil),       // 40: caucus.v1.HelperBrought
-	(*HelperDocument)(nil),      // 41: caucus.v1.HelperDocument
-	(*HelperHalf)(nil),          // 42: caucus.v1.HelperHalf
-	(*HelperOffers)(nil),        // 43: caucus.v1.HelperOffers
-	(*HelperOffer)(nil),         // 44: caucus.v1.HelperOffer
-	(*HelperAnswers)(nil),       // 45: caucus.v1.HelperAnswers
-	(*HelperAnswer)(nil),        // 46: caucus.v1.HelperAnswer
-	(*CreateStudyRequest)(nil),  // 47: caucus.v1.CreateStudyRequest
-	(*PlanHeader)(nil),          // 48: caucus.v1.PlanHeader
-	(*ClockRequest)(nil),        // 49: caucus.v1.ClockRequest
-	(*ClockReply)(nil),          // 50: caucus.v1.ClockReply
-	(*CancelRequest)(nil),       // 51: caucus.v1.CancelRequest
-	(*AmendRequest)(nil),        // 52: caucus.v1.AmendRequest
-	(*CertifyRequest)(nil),      // 53: caucus.v1.CertifyRequest
-	(*CertifyReply)(nil),        // 54: caucus.v1.CertifyReply
-	(*NoticesRequest)(nil),      // 55: caucus.v1.NoticesRequest
-	(*NoticesReply)(nil),        // 56: caucus.v1.NoticesReply
-	(*Notice)(nil),              // 57: caucus.v1.Notice
-	(*AcceptAnswerRequest)(nil), // 58: caucus.v1.AcceptAnswerRequest
-	(*AnswerHeader)(nil),        // 59: caucus.v1.AnswerHeader
-	(*AcceptAnswerReply)(nil),   // 60: caucus.v1.AcceptAnswerReply
-	nil,                         // 61: caucus.v1.MakeTokenRequest.LabelsEntry
-	nil,                         // 62: caucus.v1.TokenState.LabelsEntry
-	nil,                         // 63: caucus.v1.LabelRequest.LabelsEntry
-	nil,                         // 64: caucus.v1.Member.LabelsEntry
+	(*HelperEnded)(nil),         // 41: caucus.v1.HelperEnded
+	(*HelperDocument)(nil),      // 42: caucus.v1.HelperDocument
+	(*HelperHalf)(nil),          // 43: caucus.v1.HelperHalf
+	(*HelperOffers)(nil),        // 44: caucus.v1.HelperOffers
+	(*HelperOffer)(nil),         // 45: caucus.v1.HelperOffer
+	(*HelperAnswers)(nil),       // 46: caucus.v1.HelperAnswers
+	(*HelperAnswer)(nil),        // 47: caucus.v1.HelperAnswer
+	(*CreateStudyRequest)(nil),  // 48: caucus.v1.CreateStudyRequest
+	(*PlanHeader)(nil),          // 49: caucus.v1.PlanHeader
+	(*ClockRequest)(nil),        // 50: caucus.v1.ClockRequest
+	(*ClockReply)(nil),          // 51: caucus.v1.ClockReply
+	(*CancelRequest)(nil),       // 52: caucus.v1.CancelRequest
+	(*AmendRequest)(nil),        // 53: caucus.v1.AmendRequest
+	(*CertifyRequest)(nil),      // 54: caucus.v1.CertifyRequest
+	(*CertifyReply)(nil),        // 55: caucus.v1.CertifyReply
+	(*NoticesRequest)(nil),      // 56: caucus.v1.NoticesRequest
+	(*NoticesReply)(nil),        // 57: caucus.v1.NoticesReply
+	(*Notice)(nil),              // 58: caucus.v1.Notice
+	(*AcceptAnswerRequest)(nil), // 59: caucus.v1.AcceptAnswerRequest
+	(*AnswerHeader)(nil),        // 60: caucus.v1.AnswerHeader
+	(*AcceptAnswerReply)(nil),   // 61: caucus.v1.AcceptAnswerReply
+	nil,                         // 62: caucus.v1.MakeTokenRequest.LabelsEntry
+	nil,                         // 63: caucus.v1.TokenState.LabelsEntry
+	nil,                         // 64: caucus.v1.LabelRequest.LabelsEntry
+	nil,                         // 65: caucus.v1.Member.LabelsEntry
 }
 var file_caucus_proto_depIdxs = []int32{
 	4,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
@@ -4153,27 +4192,27 @@ var file_caucus_proto_depIdxs = []int32{
 	10, // 9: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
 	14, // 10: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
 	12, // 11: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	61, // 12: caucus.v1.MakeTokenRequest.labels:type_name -> caucus.v1.MakeTokenRequest.LabelsEntry
+	62, // 12: caucus.v1.MakeTokenRequest.labels:type_name -> caucus.v1.MakeTokenRequest.LabelsEntry
 	23, // 13: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
-	62, // 14: caucus.v1.TokenState.labels:type_name -> caucus.v1.TokenState.LabelsEntry
+	63, // 14: caucus.v1.TokenState.labels:type_name -> caucus.v1.TokenState.LabelsEntry
 	23, // 15: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
-	63, // 16: caucus.v1.LabelRequest.labels:type_name -> caucus.v1.LabelRequest.LabelsEntry
+	64, // 16: caucus.v1.LabelRequest.labels:type_name -> caucus.v1.LabelRequest.LabelsEntry
 	32, // 17: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	64, // 18: caucus.v1.Member.labels:type_name -> caucus.v1.Member.LabelsEntry
+	65, // 18: caucus.v1.Member.labels:type_name -> caucus.v1.Member.LabelsEntry
 	36, // 19: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
 	12, // 20: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
 	39, // 21: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
 	12, // 22: caucus.v1.HelperPart.plan:type_name -> caucus.v1.Chunk
 	12, // 23: caucus.v1.HelperPart.pool:type_name -> caucus.v1.Chunk
-	44, // 24: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
-	46, // 25: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
-	48, // 26: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	45, // 24: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
+	47, // 25: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
+	49, // 26: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
 	12, // 27: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	57, // 28: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
+	58, // 28: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
 	10, // 29: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
-	59, // 30: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
+	60, // 30: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
 	12, // 31: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
-	57, // 32: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
+	58, // 32: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
 	0,  // 33: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
 	0,  // 34: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
 	2,  // 35: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
@@ -4191,57 +4230,59 @@ var file_caucus_proto_depIdxs = []int32{
 	26, // 47: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
 	28, // 48: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
 	35, // 49: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	47, // 50: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	48, // 50: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
 	7,  // 51: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	51, // 52: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	52, // 52: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
 	7,  // 53: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
-	52, // 54: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	53, // 54: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
 	7,  // 55: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	49, // 56: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	53, // 57: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
-	55, // 58: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
-	58, // 59: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
+	50, // 56: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	54, // 57: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
+	56, // 58: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
+	59, // 59: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
 	38, // 60: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
-	41, // 61: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
-	41, // 62: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
-	43, // 63: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
-	41, // 64: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
-	41, // 65: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
-	1,  // 66: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 67: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	5,  // 68: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	8,  // 69: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	12, // 70: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	10, // 71: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	16, // 72: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	12, // 73: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	18, // 74: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
-	20, // 75: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	31, // 76: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	34, // 77: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	22, // 78: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
-	25, // 79: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
-	27, // 80: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
-	29, // 81: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
-	37, // 82: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 83: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	6,  // 84: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	6,  // 85: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	6,  // 86: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
-	6,  // 87: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
-	6,  // 88: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	50, // 89: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	54, // 90: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
-	56, // 91: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
-	60, // 92: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
-	40, // 93: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
-	41, // 94: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
-	42, // 95: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
-	45, // 96: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
-	41, // 97: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
-	41, // 98: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
-	66, // [66:99] is the sub-list for method output_type
-	33, // [33:66] is the sub-list for method input_type
+	42, // 61: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
+	42, // 62: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
+	44, // 63: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
+	42, // 64: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
+	42, // 65: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
+	42, // 66: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
+	1,  // 67: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 68: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 69: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 70: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 71: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 72: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 73: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 74: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 75: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
+	20, // 76: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	31, // 77: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	34, // 78: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	22, // 79: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
+	25, // 80: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
+	27, // 81: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
+	29, // 82: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
+	37, // 83: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 84: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 85: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 86: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 87: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 88: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 89: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	51, // 90: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	55, // 91: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
+	57, // 92: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
+	61, // 93: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
+	40, // 94: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
+	42, // 95: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
+	43, // 96: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
+	46, // 97: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
+	42, // 98: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
+	42, // 99: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
+	41, // 100: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
+	67, // [67:101] is the sub-list for method output_type
+	33, // [33:67] is the sub-list for method input_type
 	33, // [33:33] is the sub-list for extension type_name
 	33, // [33:33] is the sub-list for extension extendee
 	0,  // [0:33] is the sub-list for field type_name
@@ -4265,11 +4306,11 @@ func file_caucus_proto_init() {
 		(*HelperPart_Plan)(nil),
 		(*HelperPart_Pool)(nil),
 	}
-	file_caucus_proto_msgTypes[47].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[48].OneofWrappers = []any{
 		(*CreateStudyRequest_Header)(nil),
 		(*CreateStudyRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[58].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[59].OneofWrappers = []any{
 		(*AcceptAnswerRequest_Header)(nil),
 		(*AcceptAnswerRequest_Chunk)(nil),
 	}
@@ -4279,7 +4320,7 @@ func file_caucus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_caucus_proto_rawDesc), len(file_caucus_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   65,
+			NumMessages:   66,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

@@ -1345,6 +1345,7 @@ const (
 	Helper_Prepare_FullMethodName = "/caucus.v1.Helper/Prepare"
 	Helper_Seal_FullMethodName    = "/caucus.v1.Helper/Seal"
 	Helper_Share_FullMethodName   = "/caucus.v1.Helper/Share"
+	Helper_End_FullMethodName     = "/caucus.v1.Helper/End"
 )
 
 // HelperClient is the client API for Helper service.
@@ -1371,6 +1372,9 @@ type HelperClient interface {
 	Seal(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperDocument, error)
 	// Share gives the helper's release of its share of the sum.
 	Share(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperDocument, error)
+	// End says that a study ended at the coordinator without a release, for good: the helper
+	// deletes its share of the sum. One that it has released stays as it is.
+	End(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperEnded, error)
 }
 
 type helperClient struct {
@@ -1444,6 +1448,16 @@ func (c *helperClient) Share(ctx context.Context, in *HelperDocument, opts ...gr
 	return out, nil
 }
 
+func (c *helperClient) End(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperEnded, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HelperEnded)
+	err := c.cc.Invoke(ctx, Helper_End_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // HelperServer is the server API for Helper service.
 // All implementations must embed UnimplementedHelperServer
 // for forward compatibility.
@@ -1468,6 +1482,9 @@ type HelperServer interface {
 	Seal(context.Context, *HelperDocument) (*HelperDocument, error)
 	// Share gives the helper's release of its share of the sum.
 	Share(context.Context, *HelperDocument) (*HelperDocument, error)
+	// End says that a study ended at the coordinator without a release, for good: the helper
+	// deletes its share of the sum. One that it has released stays as it is.
+	End(context.Context, *HelperDocument) (*HelperEnded, error)
 	mustEmbedUnimplementedHelperServer()
 }
 
@@ -1495,6 +1512,9 @@ func (UnimplementedHelperServer) Seal(context.Context, *HelperDocument) (*Helper
 }
 func (UnimplementedHelperServer) Share(context.Context, *HelperDocument) (*HelperDocument, error) {
 	return nil, status.Error(codes.Unimplemented, "method Share not implemented")
+}
+func (UnimplementedHelperServer) End(context.Context, *HelperDocument) (*HelperEnded, error) {
+	return nil, status.Error(codes.Unimplemented, "method End not implemented")
 }
 func (UnimplementedHelperServer) mustEmbedUnimplementedHelperServer() {}
 func (UnimplementedHelperServer) testEmbeddedByValue()                {}
@@ -1614,6 +1634,24 @@ func _Helper_Share_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Helper_End_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HelperDocument)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HelperServer).End(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Helper_End_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HelperServer).End(ctx, req.(*HelperDocument))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Helper_ServiceDesc is the grpc.ServiceDesc for Helper service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1640,6 +1678,10 @@ var Helper_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Share",
 			Handler:    _Helper_Share_Handler,
+		},
+		{
+			MethodName: "End",
+			Handler:    _Helper_End_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
