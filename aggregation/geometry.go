@@ -76,14 +76,30 @@ func (g geometry) atConstant(n Noise) float64 {
 	return floats.Dot(last, last)
 }
 
-// spread is how the variance of a score is shared among directions whose weights are of
+// spread is how the variance of scores is shared among directions whose weights are of
 // size variance^(−flat/2): at 0 all features count alike, so that wide directions tell
-// most; at 1 all directions tell equally much.
-func (g geometry) spread(flat float64) []float64 {
-	var share []float64
-	for _, s := range g.variance {
-		share = append(share, math.Pow(s, 1-flat))
+// most; at 1 all directions tell equally much. Independent scores of so many classes lie
+// in as many directions, less one, and no more than that much of each is in any.
+func (g geometry) spread(flat float64, classes int) []float64 {
+	n := len(g.variance)
+	share, from := make([]float64, n), make([]float64, n+1) // from: what is left from a direction on
+	for j := n - 1; j >= 0; j-- {
+		share[j] = math.Pow(g.variance[j]/g.variance[0], 1-flat)
+		from[j] = from[j+1] + share[j]
 	}
-	floats.Scale(1/floats.Sum(share), share)
+	places := min(classes-1, n)
+	most, left, full := 1/float64(places), 1., 0 // the widest are full first, as flat is at most 1
+	for full < places && share[full]*left >= most*from[full]*(1-1e-12) {
+		share[full] = most
+		left -= most
+		full++
+	}
+	for j := full; j < n; j++ {
+		if full == places {
+			share[j] = 0
+		} else {
+			share[j] *= left / from[full]
+		}
+	}
 	return share
 }

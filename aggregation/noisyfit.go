@@ -25,13 +25,15 @@ type told struct {
 
 // noisyFit is what FitVotes makes of a teacher's moments under noise of one size.
 type noisyFit struct {
-	// none is how likely no fit is chosen, constant how likely the constant model then names
-	// each class for all records.
-	none     float64
-	constant []float64
-	// spread is the variance of the fit's scores over the pool, turned the deviation
-	// over draws of the noise of their correlation with the teacher's.
-	spread, turned float64
+	// sure is how far the best fit is expected to lie below the constant model, in deviations
+	// of the estimate that decides between them; aligned is that estimate's correlation with
+	// the noise along the teacher's scores. constant is how likely the constant model, where
+	// it is chosen, names each class for all records.
+	sure, aligned float64
+	constant      []float64
+	// spread is the variance of the fit's scores over the pool, along the part of the noise
+	// in them that lies along the teacher's, as a deviation, over all of it.
+	spread, along float64
 	// starts are the intercepts: of two classes at each of normalNodes of the noise on
 	// it, of more one a class. loose is their deviation.
 	starts []float64
@@ -83,7 +85,7 @@ func (s scored) towards(b, named, pull float64) float64 {
 	_, slope := s.slopes(b)
 	wide := math.Sqrt(probit*probit + s.deviation*s.deviation)
 	value := s.q*phi((b+s.apart*(1-s.q))/wide) + (1-s.q)*phi((b-s.apart*s.q)/wide) + pull*b - named
-	return b - math.Max(-wide, math.Min(wide, value/(slope+pull)))
+	return b - math.Max(-wide, math.Min(wide, value/math.Max(slope+pull, 1e-300)))
 }
 
 // slopes are what moments move by, for each unit that a weight moves: along the
@@ -146,17 +148,21 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 		signal[j] = m.covariance * m.covariance * t.share[j] * s
 	}
 	zero := math.Log(k)
-	best, sure, v := math.Inf(1), math.Inf(-1), 1e-4
-	var f noisyFit
-	var at scored // of the best fit, whose ridge on the intercept is:
-	var ridge, b float64
+	best, v := math.Inf(1), 1e-4
+	f := noisyFit{sure: math.Inf(-1)}
+	var at scored              // of the best fit, whose ridge on the intercept is:
+	var ridge, left, b float64 // left: of an intercept, by it
 	for _, lambda := range n.lambdas {
 		pull := lambda * n.pull
+		own := pull // of the intercept below: of a softmax's there is a closed form, lost
+		if k > 2 {
+			own = 0
+		}
 		var s scored
 		var along, across, agreed float64
 		for range 40 {
 			s = t.scoresOf(q, v, agreed/math.Sqrt(v))
-			b = s.towards(b, y, pull)
+			b = s.towards(b, y, own)
 			along, across = s.slopes(b)
 			next := 0.
 			agreed = 0
@@ -172,9 +178,9 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 				break
 			}
 		}
-		b = s.intercept(y, pull)
+		b = s.intercept(y, own)
 		first := across / (across + pull)
-		won, correction, variance := 0., columns*constant*first/across, 0.
+		won, correction, variance, shifted := 0., columns*constant*first/across, 0., 0.
 		for j, vary := range g.variance {
 			h := across * vary
 			den := h + lambda*n.metric[j]
@@ -182,42 +188,51 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 			won += signal[j] / (along*vary + lambda*n.metric[j])
 			correction += columns * c[j] / den
 			half := keep - keep*keep/2
-			variance += columns * half * half * (4*signal[j]/(h*h)*c[j] + 2*c[j]*c[j]/(h*h))
+			shifted += columns * half * half * 4 * signal[j] / (h * h) * c[j]
+			variance += columns * half * half * 2 * c[j] * c[j] / (h * h)
 		}
 		if n.mayGiveUp && correction > zero {
 			break
 		}
+		variance += shifted
 		for _, y := range m.shares {
 			w, half := (y-1/k)/across, first-first*first/2
 			variance += half * half * (4*w*w*constant + 2*constant*constant/(across*across))
 		}
-		risk := zero - start*(1-(1-first)*(1-first)) +
+		lost := 0.
+		if k > 2 {
+			lost = start * (1 - first) * (1 - first)
+		}
+		risk := zero - start + lost +
 			part*columns*(s.cost(b)-b*y-entropy(y)-won+constant*first*first/across/2)
-		sure = math.Max(sure, (zero-risk)/math.Sqrt(variance+1e-12))
+		if sure := (zero - risk) / math.Sqrt(variance+1e-12); sure > f.sure {
+			f.sure, f.aligned = sure, math.Sqrt(shifted/(variance+1e-12))
+		}
 		if risk >= best {
 			continue
 		}
 		best = risk
-		f = noisyFit{spread: v, loose: math.Sqrt(constant) / (across + pull)}
+		f.spread, f.along, f.loose = v, 0, math.Sqrt(constant)/(across+pull)
+		whole := 0.
 		for j, vary := range g.variance {
 			keep := 1 / (across*vary + lambda*n.metric[j])
-			f.turned += keep * keep * c[j] * vary * t.share[j]
+			whole += keep * keep * c[j] * vary
+			f.along += keep * keep * c[j] * vary * t.share[j]
 		}
-		f.turned = math.Sqrt(f.turned / v)
-		at, ridge = s, pull
+		if whole > 0 {
+			f.along = math.Sqrt(f.along / whole)
+		}
+		at, ridge, left = s, pull, first
 	}
-	if math.IsInf(best, 1) {
-		f.none = 1
-	}
-	if n.mayGiveUp {
-		f.none = phi(-sure)
+	if !n.mayGiveUp {
+		f.sure, f.aligned = math.Inf(1), 0
 	}
 	mistaken := math.Sqrt(constant)
 	if o.of.Public { // where noise could mistake the largest, it is not asked
 		mistaken = 0
 	}
 	f.constant = largest(m.shares, mistaken)
-	if f.none == 1 {
+	if math.IsInf(best, 1) {
 		return f
 	}
 	if k == 2 {
@@ -229,9 +244,16 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 	for i, y := range m.shares {
 		s := t.scoresOf(t.columns[i], f.spread, at.agreed)
 		s.apart *= t.far[i]
-		f.starts = append(f.starts, s.intercept(y, ridge))
+		// Of a class against the rest, turned to one of a softmax, which the ridge pulls together.
+		f.starts = append(f.starts, left*(s.intercept(y, 0)+math.Log(math.Max(1-y, 1e-9))))
 	}
 	return f
+}
+
+// chosen is how likely the fit is where the noise along the teacher's scores is x, in its
+// deviations.
+func (f noisyFit) chosen(x float64) float64 {
+	return phi((f.sure + f.aligned*x) / math.Sqrt(math.Max(1-f.aligned*f.aligned, 1e-6)))
 }
 
 // largest is how likely each class's share is the largest, under noise of a deviation on

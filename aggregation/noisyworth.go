@@ -106,7 +106,7 @@ func rising(w [][]Range) [][]Range {
 		}
 		for k := range columns {
 			mid := mix(above[a][k], below[a][k], .5).Mid
-			above[a][k] = Range{above[a][k].Low, mid, below[a][k].High}
+			above[a][k] = Range{joinWorth(math.Min, above[a][k].Low, mid), mid, joinWorth(math.Max, below[a][k].High, mid)}
 		}
 	}
 	return above
@@ -131,33 +131,49 @@ func mix(a, b Range, part float64) Range {
 }
 
 func join(f func(a, b float64) float64, a, b Range) Range {
-	w := func(a, b Worth) Worth { return Worth{f(a.Accuracy, b.Accuracy), f(a.AUC, b.AUC)} }
-	return Range{w(a.Low, b.Low), w(a.Mid, b.Mid), w(a.High, b.High)}
+	return Range{joinWorth(f, a.Low, b.Low), joinWorth(f, a.Mid, b.Mid), joinWorth(f, a.High, b.High)}
 }
 
-// made is what a noisy fit is worth of whose scores so much is kept on average.
+func joinWorth(f func(a, b float64) float64, a, b Worth) Worth {
+	return Worth{f(a.Accuracy, b.Accuracy), f(a.AUC, b.AUC)}
+}
+
+// made is what a noisy fit is worth of whose scores so much is kept.
 func (t *teacher) made(f noisyFit, kept float64) Range {
-	var accuracy, auc law
-	for k, p := range f.constant {
-		accuracy.add(f.none*p, t.shares[k])
+	// agreed is the correlation with the teacher's scores where the noise along them is x.
+	clear := kept / math.Sqrt(math.Max(1-kept*kept, 1e-12))
+	rest := math.Sqrt(math.Max(1-f.along*f.along, 1e-12))
+	agreed := func(x float64) float64 {
+		u := (clear + f.along*x) / rest
+		return u / math.Sqrt(1+u*u)
 	}
-	auc.add(f.none, .5)
-	if f.none < 1 {
-		for a, x := range normalNodes {
-			r := math.Max(-1, math.Min(1, kept+f.turned*x))
-			apart, deviation := t.within(r)
-			auc.add((1-f.none)*normalWeights[a], t.area(apart/deviation))
-			if len(t.shares) > 2 {
-				if math.Abs(x) < 3 { // the outermost weigh nothing
-					accuracy.add((1-f.none)*normalWeights[a], t.ruledMany(r, f))
-				}
-				continue
+	var accuracy, auc law
+	none := 0.
+	for i, weight := range bell {
+		x := normalPoint(i)
+		p := weight * f.chosen(x)
+		apart, deviation := t.within(agreed(x))
+		auc.add(p, t.area(apart/deviation))
+		none += weight - p
+	}
+	for a, x := range normalNodes {
+		p := normalWeights[a] * f.chosen(x)
+		switch {
+		case p == 0:
+		case len(t.shares) > 2:
+			if math.Abs(x) < 3 { // the outermost weigh nothing
+				accuracy.add(p, t.ruledMany(agreed(x), f))
 			}
+		default:
 			for b := range f.starts {
-				accuracy.add((1-f.none)*normalWeights[a]*normalWeights[b], t.ruled(r, -f.starts[b]/math.Sqrt(f.spread)))
+				accuracy.add(p*normalWeights[b], t.ruled(agreed(x), -f.starts[b]/math.Sqrt(f.spread)))
 			}
 		}
 	}
+	for k, p := range f.constant {
+		accuracy.add(none*p, t.shares[k])
+	}
+	auc.add(none, .5)
 	a, b := accuracy.ends(), auc.ends()
 	return Range{Worth{a[0], b[0]}, Worth{accuracy.mean(), auc.mean()}, Worth{a[1], b[1]}}
 }
@@ -177,22 +193,27 @@ func (l law) mean() float64 {
 	return sum / total
 }
 
-// ends are what one in twenty is below, and above.
+// ends are what one in twenty is below, and above, each value standing for those half way to
+// its neighbours.
 func (l law) ends() (out [2]float64) {
 	slices.SortFunc(l, func(a, b struct{ weight, value float64 }) int { return cmp.Compare(a.value, b.value) })
-	total, below := 0., 0.
+	total := 0.
 	for _, at := range l {
 		total += at.weight
 	}
-	out[0], out[1] = math.NaN(), l[len(l)-1].value
-	for _, at := range l {
-		if below += at.weight; math.IsNaN(out[0]) && below >= .05*total {
-			out[0] = at.value
+	for i, part := range []float64{.05, .95} {
+		sum, last, value := 0., 0., l[0].value // last: the sum at the middle of the one before
+		for k, at := range l {
+			middle := sum + at.weight/2
+			if middle > part*total {
+				if k > 0 {
+					value += (at.value - value) * (part*total - last) / (middle - last)
+				}
+				break
+			}
+			sum, last, value = sum+at.weight, middle, at.value
 		}
-		if below >= .95*total {
-			out[1] = at.value
-			break
-		}
+		out[i] = value
 	}
 	return out
 }

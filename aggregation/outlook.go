@@ -24,10 +24,13 @@ const (
 // Agreement is what an outlook is about: public terms alone.
 type Agreement struct {
 	// Shares of the classes, each above 0, sum 1; Public where the fit is told them too
-	// (FitTerms). Separations are the AUCs of the reference problems.
-	Shares, Separations []float64
-	Public              bool
-	Telling             Telling
+	// (FitTerms).
+	Shares []float64
+	Public bool
+	// Reached says how far features separate the classes, each for reference problems of
+	// its own.
+	Reached []Reached
+	Telling Telling
 	// Noise is what one draw leaves on the moments of a weight of 1: of one
 	// record, ballot or party. Ballots is how many a party casts.
 	Noise   Noise
@@ -55,28 +58,33 @@ type Outlook struct {
 	of       Agreement
 	geometry geometry
 	noising  *noising
-	problems [][]*problem      // of each separation
-	areas    map[float64]areas // of each tilt
-	fits     map[fitKey][][]noisyFit
-	worths   map[worthKey][][]Range
+	problems [][]*problem // of each Reached
+	// contradiction is what of the Reached cannot be true.
+	contradiction Contradiction
+	fits          map[fitKey][][]noisyFit
+	worths        map[worthKey][][]Range
 }
 
 // problem is a teacher, where it lies (share of its variance along each direction), and
 // what sampling does to a classifier of a party's own.
 type problem struct {
 	*teacher
-	share []float64
-	alone *noising
+	share  []float64
+	alone  *noising
+	voters []telling // of votes, once asked for
+	// lift is by how much more than the law's a classifier's accuracy is, over the largest
+	// class: more than two classes may be more, or less, than an AUC of each says.
+	lift float64
 }
 
 // outlookPlaces are where truth may lie: flat among the pool's directions
-// (geometry.spread), from nearly all in the widest to as much in each, and, of more than
-// two classes, tilt towards frequent classes (farOf).
-var outlookPlaces = []struct{ flat, tilt float64 }{{-2, 0}, {-0.5, 0}, {1, 0}, {-0.5, -0.5}, {-0.5, 0.5}}
+// (geometry.spread), from nearly all in the widest to nearly as much in each, and, of more
+// than two classes, tilt towards frequent classes (farOf).
+var outlookPlaces = []struct{ flat, tilt float64 }{{-3, 0}, {-1, 0}, {0.5, 0}, {-1, -0.5}, {-1, 0.5}}
 
 // NewOutlook works out the reference problems on a pool.
 func NewOutlook(pool *auxdata.Pool, a Agreement) *Outlook {
-	o := &Outlook{of: a, geometry: geometryOf(pool), areas: map[float64]areas{}, fits: map[fitKey][][]noisyFit{}, worths: map[worthKey][][]Range{}}
+	o := &Outlook{of: a, geometry: geometryOf(pool), fits: map[fitKey][][]noisyFit{}, worths: map[worthKey][][]Range{}}
 	if len(o.geometry.variance) == 0 {
 		return o
 	}
@@ -87,8 +95,8 @@ func NewOutlook(pool *auxdata.Pool, a Agreement) *Outlook {
 		constant *= rest
 	}
 	o.setNoise(along, constant)
-	for _, auc := range a.Separations {
-		o.separate(auc)
+	for _, r := range a.Reached {
+		o.problems = append(o.problems, o.reach(r))
 	}
 	return o
 }
@@ -111,35 +119,6 @@ func (o *Outlook) setNoise(along []float64, constant float64) {
 	o.noising = n
 }
 
-// separate adds the problems of a separation.
-func (o *Outlook) separate(auc float64) {
-	var all []*problem
-	teachers := map[float64]*teacher{}
-	for _, place := range outlookPlaces {
-		if place.tilt != 0 && len(o.of.Shares) == 2 {
-			continue
-		}
-		if teachers[place.tilt] == nil {
-			var a areas
-			far := farOf(o.of.Shares, place.tilt)
-			if len(o.of.Shares) > 2 {
-				if o.areas[place.tilt] == nil {
-					o.areas[place.tilt] = areasOf(o.of.Shares, far)
-				}
-				a = o.areas[place.tilt]
-			}
-			teachers[place.tilt] = newTeacher(o.of.Shares, auc, far, a, o.of.Telling == ByVotes)
-		}
-		t := &problem{teachers[place.tilt], o.geometry.spread(place.flat), nil}
-		t.alone = &noising{constant: t.curvature, pull: 1, lambdas: ridges(0)}
-		for _, s := range o.geometry.variance {
-			t.alone.along, t.alone.metric = append(t.alone.along, s*t.curvature), append(t.alone.metric, 1)
-		}
-		all = append(all, t)
-	}
-	o.problems = append(o.problems, all)
-}
-
 // Gathered is what a study gathers.
 type Gathered struct {
 	Parties int
@@ -156,7 +135,7 @@ func (o *Outlook) each(i int, worth func(*problem) Range) (out []Range) {
 		return []Range{exactly(Worth{Accuracy: floats.Max(o.of.Shares), AUC: .5})}
 	}
 	for _, t := range o.problems[i] {
-		out = append(out, worth(t))
+		out = append(out, t.lifted(worth(t)))
 	}
 	return out
 }
@@ -169,14 +148,16 @@ func (o *Outlook) Truth(i int) []Range {
 // Trained is a classifier of so many labelled records: a fit to moments that are
 // uncertain by sampling alone, each record by the variance that is left in its label.
 func (o *Outlook) Trained(i int, records float64) []Range {
-	return o.each(i, func(t *problem) Range {
-		all := []telling{{told: told{t.told, t.columns}}}
-		return o.worthOf(t.alone, t, all, 0, 0, 1/records, func(_ telling, unit float64) float64 {
-			if unit == 0 {
-				return 1
-			}
-			return o.trained(t, 1/unit)
-		})
+	return o.each(i, func(t *problem) Range { return o.trainedOn(t, records) })
+}
+
+func (o *Outlook) trainedOn(t *problem, records float64) Range {
+	all := []telling{{told: told{t.told, t.columns}}}
+	return o.worthOf(t.alone, t, all, 0, 0, 1/records, func(_ telling, unit float64) float64 {
+		if unit == 0 {
+			return 1
+		}
+		return o.trained(t, 1/unit)
 	})
 }
 
@@ -185,19 +166,31 @@ func (o *Outlook) Released(i int, g Gathered) []Range {
 	return o.each(i, func(t *problem) Range { return o.released(t, g) })
 }
 
-// trained is what a classifier of so many records keeps of a teacher; its intercept is
-// one direction more that they have to tell.
+// trained is what a classifier of so many records keeps of a teacher, with the best ridge.
+//
+// Features are drawn too: what is not learned of a label is noise to what is, and a fit
+// to n records of which it uses df = Σ f² degrees of freedom errs by 1/(1−df/n) more
+// (ridge regression by deterministic equivalents: Hastie, Montanari, Rosset & Tibshirani
+// 2022, theorem 5; Bordelon, Canatar & Pehlevan 2020). The intercept is one more, which moves
+// no record past another.
 func (o *Outlook) trained(t *problem, records float64) float64 {
-	g := o.geometry
-	c, flat := make([]float64, len(g.variance)), make([]float64, len(g.variance))
-	for j, s := range g.variance {
-		c[j], flat[j] = s*t.curvature/records, 1
-	}
 	best := 0.
-	for _, lambda := range ridges(0) {
-		best = math.Max(best, o.kept(t, t.told, c, flat, lambda, t.curvature/records))
+	for _, ridge := range ridges(0) {
+		along, own, free := 0., 0., 0.
+		for j, s := range o.geometry.variance {
+			f := t.curvature * s / (t.curvature*s + ridge)
+			along += f * t.share[j]
+			own += f * f * t.share[j]
+			free += f * f
+		}
+		if free+1 >= records {
+			continue
+		}
+		unlearned := math.Max(o.doubt()-t.curvature, 0) * (1 - 2*along + own)
+		noise := (t.curvature + unlearned) * free / (records - 1 - free)
+		best = math.Max(best, t.told*along/math.Sqrt(t.told*t.told*own+noise))
 	}
-	return best
+	return math.Min(1, best)
 }
 
 // telling is what moments tell where parties know so much: see qualities.
@@ -216,15 +209,10 @@ const qualitySteps = 12
 func (o *Outlook) qualities(t *problem, records float64) (all []telling, at float64) {
 	switch o.of.Telling {
 	case ByVotes:
-		for k := range qualitySteps + 1 {
-			voter := float64(k) / qualitySteps
-			v := telling{told: told{interpolate(t.voted, voter), t.named(voter)}}
-			if voter > 0 {
-				v.sampled = v.covariance * v.covariance * (1/(voter*voter) - 1) / float64(len(o.geometry.variance))
-			}
-			all = append(all, v)
+		if t.voters == nil {
+			t.voters = o.votersOf(t)
 		}
-		return all, qualitySteps * o.trained(t, records/float64(o.of.Ballots))
+		return t.voters, qualitySteps * o.trained(t, records/float64(o.of.Ballots))
 	case ByDirections:
 		whole, wide := o.white()
 		even := 1 / float64(len(o.of.Shares))
@@ -247,6 +235,19 @@ func (o *Outlook) qualities(t *problem, records float64) (all []telling, at floa
 	// Of labels given features the records alone are uncertain; the pool, of what
 	// features say of labels.
 	return []telling{{told{t.told, t.columns}, o.doubt(), math.Max(o.doubt()-t.curvature, 0) / o.geometry.rows}}, 0
+}
+
+// votersOf are what votes tell of voters who know so much.
+func (o *Outlook) votersOf(t *problem) (all []telling) {
+	for k := range qualitySteps + 1 {
+		voter := float64(k) / qualitySteps
+		v := telling{told: told{interpolate(t.voted, voter), t.named(voter)}}
+		if voter > 0 {
+			v.sampled = v.covariance * v.covariance * (1/(voter*voter) - 1) / float64(len(o.geometry.variance))
+		}
+		all = append(all, v)
+	}
+	return all
 }
 
 // released is what a release is worth.

@@ -76,22 +76,25 @@ func newTeacher(shares []float64, auc float64, far []float64, areas areas, votes
 
 // bell is the weight of each of the points of normal.
 var bell = func() (w [normalPoints]float64) {
-	const step = 2 * normalSpan / (normalPoints - 1)
 	for i := range w {
-		x := -normalSpan + float64(i)*step
-		w[i] = step * math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
+		x := normalPoint(i)
+		w[i] = normalStep * math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
 	}
 	return w
 }()
+
+const normalStep = 2 * normalSpan / (normalPoints - 1)
+
+// normalPoint is the i-th of the points of normal.
+func normalPoint(i int) float64 { return -normalSpan + float64(i)*normalStep }
 
 // normal sums a function over the standard normal.
 func normal(f func(x float64) float64) (sum float64) { return normalBy(1, f) }
 
 // normalBy is normal at every so many points.
 func normalBy(every int, f func(x float64) float64) (sum float64) {
-	const step = 2 * normalSpan / (normalPoints - 1)
 	for i := 0; i < normalPoints; i += every {
-		sum += bell[i] * f(-normalSpan+float64(i)*step)
+		sum += bell[i] * f(normalPoint(i))
 	}
 	return sum * float64(every)
 }

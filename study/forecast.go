@@ -20,9 +20,14 @@ var ErrNoForecast = errors.New("there is no forecast for this mechanism")
 // separates as far as Separation says (aggregation.Outlook). It leaves out that
 // parties differ from each other and from the pool.
 type Forecast struct {
-	// Separation is the AUC that the score reaches on all there is to know: the
-	// plan's, or the band in which most tables of people lie.
-	Separation Range `json:"separation"`
+	// Separation is the AUC that a classifier reaches: the plan's, or the band in which
+	// most tables of people lie. TrainedOn is how many records it was trained on, 0 for
+	// all there is to know; ItsAccuracy, of more than two classes, 0 where nobody says it.
+	Separation  Range   `json:"separation"`
+	TrainedOn   int     `json:"trained_on,omitempty"`
+	ItsAccuracy float64 `json:"its_accuracy,omitempty"`
+	// LawError is how much either way of every range is for what the law leaves out.
+	LawError float64 `json:"law_error"`
 	// Shares are the classes', the plan's; SharesAssumed says that it has none.
 	Shares        []float64 `json:"class_shares"`
 	SharesAssumed bool      `json:"class_shares_assumed,omitempty"`
@@ -155,7 +160,7 @@ type asked struct {
 	size Size
 }
 
-// remembered are forecasts that were made, a few: making one takes some tenths of a second,
+// remembered are forecasts that were made, a few: making one takes some tenths of a second, of many classes seconds,
 // and whoever proposes, releases, verifies and shows a study asks for the same.
 type remembered struct {
 	sync.Mutex

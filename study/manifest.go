@@ -70,14 +70,14 @@ type Manifest struct {
 // of the forms before (Earlier), or, where the change is none that this program can take
 // back, a new OldestForm: older releases then want the version that made them.
 //
-// Form 9: where noise leaves a classifier nothing better, it is the classes' shares, and
-// forecasts are made as they are now (ForecastForm; earlier ones are not checked). Form 8:
+// Form 10: forecasts are made as they are now (ForecastForm; earlier ones are not checked).
+// Form 9: where noise leaves a classifier nothing better, it is the classes' shares. Form 8:
 // cross has coefficients, labels says what its numbers are. Form 7 was written with and
 // without coefficients.
 const (
-	ManifestForm = 9
+	ManifestForm = 10
 	OldestForm   = 7
-	ForecastForm = 9
+	ForecastForm = 10
 )
 
 // BoundInputs are public numbers of plan and pool.

@@ -80,10 +80,13 @@ type Plan struct {
 	// At unit record and label it says how large δ may be; a forecast uses it.
 	Records int `json:"records,omitempty"`
 	// Shares are the classes' shares as the public knows them, in the order of the
-	// schema; AUC is how far features are publicly known to separate the classes.
-	// Forecasts use them; of the shares see Proposal.
-	Shares []float64 `json:"class_shares,omitempty"`
-	AUC    float64   `json:"auc,omitempty"`
+	// schema; AUC is how far features are publicly known to separate the classes, by a
+	// classifier that was TrainedOn so many records and, of more than two classes, reached
+	// Accuracy. Forecasts use them: see Proposal.
+	Shares    []float64 `json:"class_shares,omitempty"`
+	AUC       float64   `json:"auc,omitempty"`
+	Accuracy  float64   `json:"accuracy,omitempty"`
+	TrainedOn int       `json:"trained_on,omitempty"`
 
 	Unit      privacy.Unit `json:"unit"`
 	Epsilon   float64      `json:"epsilon"`
@@ -291,6 +294,9 @@ func (p Plan) checkProspects() error {
 	if p.AUC != 0 && !(p.AUC > .5 && p.AUC < 1) {
 		return PlanError("auc", "%v: an area under the curve that separates classes is above .5 and below 1", p.AUC)
 	}
+	if err := p.checkReached(); err != nil {
+		return err
+	}
 	if p.Shares == nil {
 		return nil
 	}
@@ -306,6 +312,23 @@ func (p Plan) checkProspects() error {
 	}
 	if math.Abs(total-1) > .01 {
 		return PlanError("class_shares", "they add up to %.4g, not to 1", total)
+	}
+	return nil
+}
+
+// checkReached refuses what is said beside the AUC and cannot be.
+func (p Plan) checkReached() error {
+	switch {
+	case p.Accuracy == 0 && p.TrainedOn == 0:
+		return nil
+	case p.Accuracy != 0 && len(p.Schema.Classes()) == 2:
+		return PlanError("accuracy", "%v: of two classes it follows from auc and class_shares: leave it out", p.Accuracy)
+	case p.Accuracy != 0 && !(p.Accuracy > 0 && p.Accuracy < 1):
+		return PlanError("accuracy", "%v: it is above 0 and below 1", p.Accuracy)
+	case p.TrainedOn < 0:
+		return PlanError("trained_on", "%d: give the number of records that the classifier was trained on whose auc the plan says", p.TrainedOn)
+	case p.AUC == 0:
+		return PlanError("auc", "it is left out: give it, as accuracy and trained_on are of the classifier whose AUC it is")
 	}
 	return nil
 }
@@ -344,8 +367,8 @@ func CheckTrainsNothing(p Plan) error {
 
 // CheckForeseesNothing refuses what only the forecast of a classifier reads.
 func CheckForeseesNothing(p Plan) error {
-	if p.Shares != nil || p.AUC != 0 {
-		return PlanError("class_shares", "class_shares and auc are for forecasts of a classifier, which a %s study does not make: leave them out", p.Kind)
+	if p.Shares != nil || p.AUC != 0 || p.Accuracy != 0 || p.TrainedOn != 0 {
+		return PlanError("class_shares", "class_shares, auc, accuracy and trained_on are for forecasts of a classifier, which a %s study does not make: leave them out", p.Kind)
 	}
 	return nil
 }

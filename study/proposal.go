@@ -88,6 +88,12 @@ type Proposal struct {
 	// AUC is how far features are publicly known to separate the classes, as an area
 	// under the curve: forecasts use it; left out, they look at .65 to .85.
 	AUC float64 `yaml:"auc"`
+	// Accuracy is what a classifier of that AUC is publicly known to reach, of more than
+	// two classes: some may be far apart and others close.
+	Accuracy float64 `yaml:"accuracy"`
+	// TrainedOn is how many records that classifier was trained on; left out, so many that
+	// more would not change what it reaches.
+	TrainedOn int `yaml:"trained_on"`
 	// Seed drives public randomness, never noise.
 	Seed uint64 `yaml:"seed"`
 }

@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/pflag"
+
 	"caucus/study"
 )
 
 // printForecast writes a forecast as a table, with what it rests on and what it means;
 // classes says where a person gives the class shares that were assumed.
 func printForecast(w io.Writer, f *study.Forecast, size study.Size, classes string) error {
-	rests := fmt.Sprintf("features that separate the classes to an AUC of %.2f", f.Separation.Mid)
+	rests := separationWords(f)
 	if f.Separation.High > f.Separation.Low {
-		rests = fmt.Sprintf("features that separate the classes to an AUC of %.2f (%.2f to %.2f; --auc says it)", f.Separation.Mid, f.Separation.Low, f.Separation.High)
+		rests += fmt.Sprintf(" (%.2f to %.2f; --auc says it)", f.Separation.Low, f.Separation.High)
 	}
 	if f.SharesAssumed {
 		rests += ", class shares assumed (" + classes + ")"
@@ -33,6 +35,25 @@ func printForecast(w io.Writer, f *study.Forecast, size study.Size, classes stri
 	}
 	_, err := fmt.Fprintf(w, "           %s\n", helpsWords(f, size))
 	return err
+}
+
+// separationWords say how far features are taken to separate the classes.
+func separationWords(f *study.Forecast) string {
+	words := fmt.Sprintf("features that separate the classes to an AUC of %.2f", f.Separation.Mid)
+	if f.ItsAccuracy > 0 {
+		words += fmt.Sprintf(" and an accuracy of %.2f", f.ItsAccuracy)
+	}
+	if f.TrainedOn > 0 {
+		words += ", by a classifier of " + counted(f.TrainedOn, "records")
+	}
+	return words
+}
+
+// reachedFlags say how far features are known to separate the classes.
+func reachedFlags(f *pflag.FlagSet, p *study.Proposal) {
+	f.Float64Var(&p.AUC, "auc", 0, "how far features are known to separate the classes, as an area under the curve: for the forecast (default: a band from .65 to .85)")
+	f.Float64Var(&p.Accuracy, "accuracy", 0, "what the classifier of that AUC is known to reach, of more than two classes: for the forecast")
+	f.IntVar(&p.TrainedOn, "trained-on", 0, "how many records the classifier of that AUC was trained on: for the forecast (default: so many that more would change nothing)")
 }
 
 func exactly(v float64) study.Range { return study.Range{Low: v, Mid: v, High: v} }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"caucus/study"
-	"caucus/study/classifier"
 )
 
 //go:embed planpage.html
@@ -121,7 +120,7 @@ func (d planned) bracketWords() string {
 		over = fmt.Sprintf("all places of truth and separations from AUC %.2f to %.2f", d.Forecast.Separation.Low, d.Forecast.Separation.High)
 	}
 	return fmt.Sprintf("the range over %s that were looked at and, of the release, over draws of the noise (one in twenty is below, one in twenty above), and %.2f more either way for what the forecast's law leaves out.",
-		over, classifier.LawError(len(d.Forecast.Shares)))
+		over, d.Forecast.LawError)
 }
 
 // writePlanPage writes a page without outside assets.
@@ -146,8 +145,8 @@ func writePlanPage(w io.Writer, doc planned) error {
 	}
 	return t.ExecuteTemplate(w, "plan", struct {
 		planned
-		Title, Answer, Words, Assumed, Largest, Brackets string
-		Figures                                          []planFigure
-		Legend                                           template.HTML
-	}{doc, "What a study would be worth", helpsWords(doc.Forecast, doc.size()), doc.sitesWords() + ", " + doc.featureWords(), doc.assumed(), doc.largest(), doc.bracketWords(), figures, legend})
+		Title, Answer, Words, Assumed, Largest, Separation, Brackets string
+		Figures                                                      []planFigure
+		Legend                                                       template.HTML
+	}{doc, "What a study would be worth", helpsWords(doc.Forecast, doc.size()), doc.sitesWords() + ", " + doc.featureWords(), doc.assumed(), doc.largest(), separationWords(doc.Forecast), doc.bracketWords(), figures, legend})
 }

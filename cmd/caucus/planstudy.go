@@ -82,7 +82,7 @@ right.`,
 	f.IntVar(&p.sites, "sites", 0, "how many sites, or parties, take part")
 	f.IntVar(&p.records, "records", study.RecordsPerParty, "records that each of them has")
 	f.Float64SliceVar(&p.Shares, "classes", nil, "the classes' public shares, as .73,.27 (default two classes of .75 and .25)")
-	f.Float64Var(&p.AUC, "auc", 0, "how far features are known to separate the classes, as an area under the curve (default: a band from .65 to .85)")
+	reachedFlags(f, &p.Proposal)
 	f.IntVar(&p.features, "features", 0, "how many features, where no schema is given (default 12)")
 	f.StringVar(&p.schema, "schema", "", "schema file, with --pool")
 	f.StringVar(&p.pool, "pool", "", "file of the public pool, with --schema")

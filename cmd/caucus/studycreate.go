@@ -123,7 +123,7 @@ it.`,
 	seal.add(f)
 	f.IntVar(&s.Records, "records", 0, "how many records each party is publicly known to hold at least (default 200): bounds δ, and the forecast uses it")
 	f.Float64SliceVar(&s.Shares, "classes", nil, "the classes' public shares in the schema's order, as .73,.27: for the forecast (default two classes: .75,.25; more: equal)")
-	f.Float64Var(&s.AUC, "auc", 0, "how far features are known to separate the classes, as an area under the curve: for the forecast (default: a band from .65 to .85)")
+	reachedFlags(f, &s.Proposal)
 	f.StringSliceVar(&readers, "readers", nil, "who may fetch the release (default: parties and operators)")
 	f.DurationVar(&s.ClosesIn, "closes-in", 0, "deadline from now (default a week)")
 	f.BoolVar(&force, "force", false, "create it even if it is not expected to be useful")

@@ -258,24 +258,29 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 // be publicly known.
 const forecastPublished = 6000
 
-// published is how far a classifier of the set's records, but the deal's pool and test
-// records, separates the test records: what is publicly known of such features.
-func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Task, number int) (float64, error) {
+// published is what a classifier of so many of the set's records, but the deal's pool and
+// test records, is worth on the test records: what is publicly known of such features.
+func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Task, number int) (m learners.Measures, trainedOn int, err error) {
 	data, err := l.records(p.set.Name)
 	if err != nil {
-		return 0, err
+		return m, 0, err
 	}
 	rows, aside, have, _ := p.rows(l, data, number)
 	private := p.parties * p.records
 	rest := slices.Concat(rows[aside:aside+private], rows[min(have, aside+private+forecastTest):])
 	rng := l.rng(fmt.Sprintf("forecast published %s %d", p.key(), number))
-	model, _ := classify.TrainLocal(context.Background(), t.Plan(), data.Train.Select(rest[:min(len(rest), forecastPublished)]), rng, false)
-	return min(max(judged(d, model, d.TestX(t)).AUC, .505), .9995), nil
+	rest = rest[:min(len(rest), forecastPublished)]
+	model, _ := classify.TrainLocal(context.Background(), t.Plan(), data.Train.Select(rest), rng, false)
+	m = judged(d, model, d.TestX(t))
+	m.AUC = min(max(m.AUC, .505), .9995)
+	return m, len(rest), nil
 }
 
-// said forecasts the plan at each ε on its first deal's pool, once as whoever knows the
-// classes' shares alone, and once as whoever also knows how far such features separate
-// them.
+// forecastGiven is what is publicly known besides the classes' shares: nothing, the AUC
+// of a classifier, or what else was published of it.
+var forecastGiven = []string{"shares", "auc", "all"}
+
+// said forecasts the plan at each ε on its first deal's pool, as whoever is given so much.
 func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 	d, err := p.deal(l, 0)
 	if err != nil {
@@ -286,16 +291,26 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 	if err != nil {
 		return err
 	}
-	published, err := p.published(l, d, t, 0)
+	published, trainedOn, err := p.published(l, d, t, 0)
 	if err != nil {
 		return err
 	}
-	for _, auc := range []float64{0, published} {
+	for _, given := range forecastGiven {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		plan := t.Plan()
-		plan.Shares, plan.AUC = shares, auc
+		plan.Shares = shares
+		switch given {
+		case "all":
+			plan.TrainedOn = trainedOn
+			if len(shares) > 2 {
+				plan.Accuracy = published.Accuracy
+			}
+			fallthrough
+		case "auc":
+			plan.AUC = published.AUC
+		}
 		of, err := kinds.NewTask(plan, t.Pool())
 		if err != nil {
 			return err
@@ -308,10 +323,6 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 			f, err := o.At(epsilon, d.Size())
 			if err != nil {
 				return err
-			}
-			given := "shares"
-			if auc > 0 {
-				given = "auc"
 			}
 			row := []any{"plan", p.key(), "epsilon", epsilon, "given", given, "helps", f.Helps, "classes", len(shares)}
 			for _, line := range []struct {

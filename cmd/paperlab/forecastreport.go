@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+
+	"gonum.org/v1/gonum/floats"
 
 	"caucus/study"
 	"caucus/study/classifier"
@@ -11,18 +14,19 @@ import (
 
 // forecastCase is a plan at an ε, said and true, means over its deals.
 type forecastCase struct {
-	set            string
-	epsilon        string
-	said, measured map[string]float64
-	helps          map[string]study.Helps // by what was given: "shares" or "auc"
-	true           bool
-	close          bool // within a point of the other answer
+	set, epsilon string
+	measured     map[string]float64
+	said         map[string]map[string]float64 // by what was given
+	helps        map[string]study.Helps        // the same
+	true         bool
+	close        bool // within a point of the other answer
 }
 
 // forecastRelease is one release: what was said of a number and what it came to.
 type forecastRelease struct {
 	set            string
 	many           bool // more than two classes
+	helps          study.Helps
 	low, mid, high float64
 	measured       float64
 }
@@ -53,23 +57,26 @@ func forecastRowsOf(r *results) forecastRows {
 	return f
 }
 
+// forecastNumbers are what is forecast and measured.
+var forecastNumbers = []string{"released", "released_auc", "pooled", "pooled_auc", "alone", "alone_auc"}
+
 // cases are plans at an ε.
 func (f forecastRows) cases() (out []forecastCase) {
 	mean := func(rows []map[string]string, column string) float64 {
 		return (&results{rows: rows}).over(column).Mean
 	}
 	for _, at := range f.order {
-		rows, with := f.truth[at], f.said[at+"auc"]
-		if len(with) == 0 {
+		rows := f.truth[at]
+		if len(f.said[at+forecastGiven[0]]) == 0 {
 			continue
 		}
 		var without []map[string]string
 		for _, row := range rows {
 			without = append(without, f.clear[row["plan"]+row["deal"]])
 		}
-		c := forecastCase{set: rows[0]["set"], epsilon: rows[0]["epsilon"], said: map[string]float64{}, measured: map[string]float64{}, helps: map[string]study.Helps{}}
-		for _, name := range []string{"released", "pooled", "alone", "released_auc", "pooled_auc", "alone_auc"} {
-			c.measured[name], c.said[name] = mean(rows, name), mean(with, "f_"+name)
+		c := forecastCase{set: rows[0]["set"], epsilon: rows[0]["epsilon"], said: map[string]map[string]float64{}, measured: map[string]float64{}, helps: map[string]study.Helps{}}
+		for _, name := range forecastNumbers {
+			c.measured[name] = mean(rows, name)
 		}
 		majority := mean(rows, "majority")
 		judge := func(accuracy, _ float64) float64 { return accuracy - majority }
@@ -80,23 +87,26 @@ func (f forecastRows) cases() (out []forecastCase) {
 		has, alone := judge(c.measured["released"], c.measured["released_auc"]), judge(c.measured["alone"], c.measured["alone_auc"])
 		c.true = had >= study.LeastGap && has >= had/4 && has >= alone
 		c.close = math.Abs(min(has-had/4, has-alone)) < .01
-		for _, given := range []string{"shares", "auc"} {
-			c.helps[given] = study.Helps(f.said[at+given][0]["helps"])
+		for _, given := range forecastGiven {
+			said := f.said[at+given]
+			c.helps[given], c.said[given] = study.Helps(said[0]["helps"]), map[string]float64{}
+			for _, name := range forecastNumbers {
+				c.said[given][name] = mean(said, "f_"+name)
+			}
 		}
 		out = append(out, c)
 	}
 	return out
 }
 
-// releases are what was said, given the AUC, of one number of each release, without the
-// law's own error.
-func (f forecastRows) releases(name string) (out []forecastRelease) {
+// releases are what was said of one number of each release, without the law's own error.
+func (f forecastRows) releases(given, name string) (out []forecastRelease) {
 	for _, at := range f.order {
 		for _, truth := range f.truth[at] {
-			if len(f.said[at+"auc"]) == 0 {
+			if len(f.said[at+given]) == 0 {
 				break
 			}
-			said := f.said[at+"auc"][0]
+			said := f.said[at+given][0]
 			number := func(row map[string]string, column string) float64 {
 				v, _ := strconv.ParseFloat(row[column], 64)
 				return v
@@ -104,7 +114,7 @@ func (f forecastRows) releases(name string) (out []forecastRelease) {
 			classes := int(number(said, "classes"))
 			off := classifier.LawError(classes)
 			out = append(out, forecastRelease{
-				set: truth["set"], many: classes > 2, mid: number(said, "f_"+name), measured: number(truth, name),
+				set: truth["set"], many: classes > 2, helps: study.Helps(said["helps"]), mid: number(said, "f_"+name), measured: number(truth, name),
 				low: number(said, "f_"+name+"_low") + off, high: number(said, "f_"+name+"_high") - off,
 			})
 		}
@@ -177,12 +187,13 @@ func forecastReport(_ *lab, r *results, p *page) error {
 	rows := forecastRowsOf(r)
 	cases := rows.cases()
 	p.paragraph("%d plans (a set, a mechanism, parties, records, components and ε), each simulated with %d deals. A release *works* if it keeps a quarter of what the one without noise has over the largest class and is no worse than one party alone (by accuracy; by AUC where pooled records beat the largest class by less than a point). *Close*: within a point of the other answer.", len(cases), forecastDeals)
-	for _, given := range []string{"auc", "shares"} {
-		title := "Given the classes' shares and the AUC that a classifier of the set's other records reaches"
-		if given == "shares" {
-			title = "Given the classes' shares alone: a band of AUCs from .65 to .85"
-		}
-		p.section(title)
+	titles := map[string]string{
+		"shares": "Given the classes' shares alone: a band of AUCs from .65 to .85",
+		"auc":    "Given the classes' shares and the AUC that a classifier of the set's other records reaches",
+		"all":    "Given also how many records it was trained on and, of more than two classes, its accuracy",
+	}
+	for _, given := range []string{"all", "auc", "shares"} {
+		p.section(titles[given])
 		var table [][]string
 		for _, group := range forecastGroups(cases) {
 			var said, wrong, close [3]int // yes, no, perhaps
@@ -212,46 +223,48 @@ func forecastReport(_ *lab, r *results, p *page) error {
 		}
 		p.table([]string{"data", "said to help, does not", "said not to, works", "said perhaps: works"}, table)
 	}
-	p.section("How far off, given the AUC")
-	names := []string{"released", "released_auc", "pooled", "pooled_auc", "alone", "alone_auc"}
-	var table [][]string
-	for _, group := range forecastGroups(cases) {
-		row := []string{group.name, fmt.Sprint(len(group.cases))}
-		for _, name := range names {
-			off, within := 0., 0.
-			for _, c := range group.cases {
-				d := c.said[name] - c.measured[name]
-				off += d
-				if math.Abs(d) <= .02 {
-					within++
-				}
-			}
-			n := float64(len(group.cases))
-			row = append(row, fmt.Sprintf("%+.3f, %.0f %%", off/n, 100*within/n))
-		}
-		table = append(table, row)
-	}
+	p.section("How far off")
 	p.paragraph("Each cell: mean of forecast less measured; share of plans within .02. Means over the deals of a plan, and, *alone*, over its parties.")
-	p.table([]string{"data", "plans", "released", "released, AUC", "pooled", "pooled, AUC", "alone", "alone, AUC"}, table)
+	for _, given := range []string{"all", "auc"} {
+		p.paragraph("%s.", titles[given])
+		var table [][]string
+		for _, group := range forecastGroups(cases) {
+			row := []string{group.name, fmt.Sprint(len(group.cases))}
+			for _, name := range forecastNumbers {
+				off, within := 0., 0.
+				for _, c := range group.cases {
+					d := c.said[given][name] - c.measured[name]
+					off += d
+					if math.Abs(d) <= .02 {
+						within++
+					}
+				}
+				n := float64(len(group.cases))
+				row = append(row, fmt.Sprintf("%+.3f, %.0f %%", off/n, 100*within/n))
+			}
+			table = append(table, row)
+		}
+		p.table([]string{"data", "plans", "released", "released, AUC", "pooled", "pooled, AUC", "alone", "alone, AUC"}, table)
+	}
 	forecastIntervals(rows, p)
 	return nil
 }
 
 // forecastIntervals is how often single releases lie in their intervals.
 func forecastIntervals(rows forecastRows, p *page) {
-	p.section("How often a release lies in its interval, given the AUC")
-	p.paragraph("Each release on its own. *Held out*: with as much added for what the law leaves out as nine of ten releases of the other sets with as many classes (two, or more) need, mean over sets. *As printed*: with what forecasts add. In brackets half of the interval's mean width.")
-	kinds := []string{"released", "released_auc"}
+	p.section("How often a release lies in its interval")
+	p.paragraph("Each release on its own. *Held out*: with as much added for what the law leaves out as nine of ten releases of the other sets with as many classes (two, or more) need, mean over sets. *As printed*: with what forecasts add. In brackets half of the interval's mean width. Given the AUC, and all that is published.")
+	kinds := [][2]string{{"auc", "released"}, {"auc", "released_auc"}, {"all", "released"}, {"all", "released_auc"}}
 	var table [][]string
-	all := map[string][]forecastRelease{}
+	all := map[[2]string][]forecastRelease{}
 	for _, name := range kinds {
-		all[name] = rows.releases(name)
+		all[name] = rows.releases(name[0], name[1])
 	}
 	total := make([]float64, 2*len(kinds))
 	sets := 0.
 	for _, s := range forecastSets {
 		row := []string{s.Name}
-		if len(ofSet(all["released"], s.Name)) == 0 {
+		if len(ofSet(all[kinds[0]], s.Name)) == 0 {
 			continue
 		}
 		sets++
@@ -263,7 +276,7 @@ func forecastIntervals(rows forecastRows, p *page) {
 					others = append(others, o.Name)
 				}
 			}
-			held, printed := leastOff(all[name], others), forecastOff(here)
+			held, printed := leastOff(all[name], others), forecastOff(here[0])
 			for i, off := range []float64{held, printed} {
 				row = append(row, fmt.Sprintf("%.0f %% (%.3f)", 100*covered(here, off), width(here, off)))
 				total[2*k+i] += covered(here, off)
@@ -275,24 +288,52 @@ func forecastIntervals(rows forecastRows, p *page) {
 	for _, v := range total {
 		mean = append(mean, fmt.Sprintf("%.0f %%", 100*v/sets))
 	}
-	p.table([]string{"data", "released, held out", "as printed", "AUC, held out", "as printed"}, append(table, mean))
+	p.table([]string{"data", "AUC: released, held out", "as printed", "its AUC, held out", "as printed", "all: released, held out", "as printed", "its AUC, held out", "as printed"}, append(table, mean))
+
+	p.section("Of those that anybody would begin")
+	p.paragraph("By what the forecast says of the plan, given all that is published: half of the interval around a release's accuracy, how many are no wider than .03 either way, how many releases lie inside, and how many lie within .03 of the forecast.")
+	table = nil
+	of := all[[2]string{"all", "released"}]
+	for _, group := range []struct {
+		name string
+		says []study.Helps
+	}{{"yes", []study.Helps{study.HelpsYes}}, {"perhaps", []study.Helps{study.HelpsDepends}}, {"yes or perhaps, two classes", nil}, {"no", []study.Helps{study.HelpsNo}}} {
+		var halves []float64
+		narrow, in, near := 0., 0., 0.
+		for _, r := range of {
+			if group.says != nil && !slices.Contains(group.says, r.helps) || group.says == nil && (r.many || r.helps == study.HelpsNo) {
+				continue
+			}
+			half := (r.high-r.low)/2 + forecastOff(r)
+			halves = append(halves, half)
+			if half <= .03+1e-9 {
+				narrow++
+			}
+			in += covered([]forecastRelease{r}, forecastOff(r))
+			if math.Abs(r.mid-r.measured) <= .03+1e-9 {
+				near++
+			}
+		}
+		if n := float64(len(halves)); n > 0 {
+			slices.Sort(halves)
+			table = append(table, []string{group.name, fmt.Sprint(len(halves)), fmt.Sprintf("%.3f", floats.Sum(halves)/n), fmt.Sprintf("%.3f", halves[len(halves)/2]), fmt.Sprintf("%.0f %%", 100*narrow/n), fmt.Sprintf("%.0f %%", 100*in/n), fmt.Sprintf("%.0f %%", 100*near/n)})
+		}
+	}
+	p.table([]string{"said", "releases", "half-width, mean", "median", "no wider than .03", "covered", "within .03 of the forecast"}, table)
+
 	p.section("What a narrower interval would cover")
-	p.paragraph("*Own mean*: if the mean of each plan's releases were known, which no law can know better: how many releases lie so near to it, from the scatter of a plan's deals.")
+	p.paragraph("*Own mean*: if the mean of each plan's releases were known, which no law can know better: how many releases lie so near to it, from the scatter of a plan's deals. Given all that is published.")
 	table = nil
 	scatter := rows.scatter("released")
-	of := all["released"]
 	for _, most := range []float64{.02, .03, .05, .08, .12, .2} {
 		in, printed, already := 0., 0., 0.
 		for _, r := range of {
-			half := (r.high-r.low)/2 + forecastOff([]forecastRelease{r})
-			if half <= most {
-				already++
-			}
 			if math.Abs(r.mid-r.measured) <= most+1e-9 {
 				in++
 			}
-			if half <= most && r.low-forecastOff([]forecastRelease{r}) <= r.measured && r.measured <= r.high+forecastOff([]forecastRelease{r}) {
-				printed++
+			if (r.high-r.low)/2+forecastOff(r) <= most+1e-9 {
+				already++
+				printed += covered([]forecastRelease{r}, forecastOff(r))
 			}
 		}
 		n := float64(len(of))
@@ -307,9 +348,9 @@ func forecastIntervals(rows forecastRows, p *page) {
 	p.table([]string{"half-width", "released within so much of the plan's own mean", "released within so much of the forecast", "releases whose interval is no wider", "of those, covered"}, table)
 }
 
-// forecastOff is what forecasts add to intervals like these.
-func forecastOff(of []forecastRelease) float64 {
-	if of[0].many {
+// forecastOff is what forecasts add to an interval like this.
+func forecastOff(of forecastRelease) float64 {
+	if of.many {
 		return classifier.LawError(3)
 	}
 	return classifier.LawError(2)

@@ -218,23 +218,28 @@ func TestForecastOfABand(t *testing.T) {
 // all refuse what no forecast can be made from.
 func TestForecastTerms(t *testing.T) {
 	for _, c := range []struct {
-		kind   string
-		shares []float64
-		auc    float64
-		says   string
+		kind  string
+		terms study.Proposal
+		says  string
 	}{
-		{"classify", []float64{.5, .3, .2}, 0, "have 3, want 2"},
-		{"classify", []float64{1, 0}, 0, "above 0 and below 1"},
-		{"classify", []float64{.5, .3}, 0, "add up to 0.8"},
-		{"classify", nil, .4, "auc"},
-		{"classify", nil, 1, "auc"},
-		{"describe", []float64{.5, .5}, 0, "class_shares and auc are for forecasts"},
-		{"ratio", nil, .7, "class_shares and auc are for forecasts"},
+		{"classify", study.Proposal{Shares: []float64{.5, .3, .2}}, "have 3, want 2"},
+		{"classify", study.Proposal{Shares: []float64{1, 0}}, "above 0 and below 1"},
+		{"classify", study.Proposal{Shares: []float64{.5, .3}}, "add up to 0.8"},
+		{"classify", study.Proposal{AUC: .4}, "auc"},
+		{"classify", study.Proposal{AUC: 1}, "auc"},
+		{"classify", study.Proposal{AUC: .8, Accuracy: .8}, "of two classes it follows"},
+		{"classify", study.Proposal{AUC: .8, TrainedOn: -1}, "trained_on"},
+		{"classify", study.Proposal{TrainedOn: 300}, "auc: it is left out"},
+		{"describe", study.Proposal{Shares: []float64{.5, .5}}, "are for forecasts"},
+		{"ratio", study.Proposal{AUC: .7}, "are for forecasts"},
+		{"ratio", study.Proposal{AUC: .7, TrainedOn: 300}, "are for forecasts"},
 	} {
 		table, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
-		_, err := kinds.Propose(study.Proposal{Name: "x", Kind: c.kind, Roster: roster(4), Records: 2000, Shares: c.shares, AUC: c.auc}, schema, table)
+		p := c.terms
+		p.Name, p.Kind, p.Roster, p.Records = "x", c.kind, roster(4), 2000
+		_, err := kinds.Propose(p, schema, table)
 		if !errors.Is(err, study.ErrPlan) || !strings.Contains(fmt.Sprint(err), c.says) {
-			t.Errorf("%s with shares %v, AUC %v: error %v, want one that says %q", c.kind, c.shares, c.auc, err, c.says)
+			t.Errorf("%s with %+v: error %v, want one that says %q", c.kind, c.terms, err, c.says)
 		}
 	}
 }

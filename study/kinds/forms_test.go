@@ -37,10 +37,11 @@ func TestEarlierForms(t *testing.T) {
 		form  int
 		edits []func(*study.Release)
 	}{
-		"form7/cross": {7, []func(*study.Release){weightOf, form(8), form(6)}},
-		"form8/cross": {8, []func(*study.Release){weightOf, form(9)}}, // of noise alone
-		"form9/noise": {9, []func(*study.Release){weightOf, form(8), form(7)}},
-		"form9/cross": {9, []func(*study.Release){weightOf, form(10)}},
+		"form7/cross":  {7, []func(*study.Release){weightOf, form(8), form(6)}},
+		"form8/cross":  {8, []func(*study.Release){weightOf, form(9)}}, // of noise alone
+		"form9/noise":  {9, []func(*study.Release){weightOf, form(8), form(7)}},
+		"form9/cross":  {9, []func(*study.Release){weightOf, form(10)}}, // of another forecast
+		"form10/cross": {10, []func(*study.Release){weightOf, form(11)}},
 		"form7/labels": {7, []func(*study.Release){func(r *study.Release) {
 			edit(t, r, func(b map[string]any) { b["classifier"].(map[string]any)["output"] = "probability" })
 		}, form(8)}},
@@ -106,7 +107,7 @@ func TestCoefficientsCannotBeLeftOut(t *testing.T) {
 		change func(map[string]any)
 		holds  bool
 	}{
-		"as it is": {9, func(map[string]any) {}, true}, "left out": {9, without, false}, "changed": {9, other, false},
+		"as it is": {10, func(map[string]any) {}, true}, "left out": {10, without, false}, "changed": {10, other, false},
 		"form 8": {8, func(map[string]any) {}, true}, "form 8 without": {8, without, false},
 		"form 7": {7, func(map[string]any) {}, true}, "form 7 without": {7, without, true}, "form 7, changed": {7, other, false},
 	} {

@@ -3,6 +3,7 @@ package kinds
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -77,7 +78,10 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prop
 	}
 	out.Hash = study.HashOf(out.Canonical)
 	out.Size = p.Size(len(p.Roster))
-	if f, err := study.ForecastOf(task, out.Size); err == nil {
+	switch f, err := study.ForecastOf(task, out.Size); {
+	case errors.Is(err, study.ErrPlan):
+		return out, err
+	case err == nil:
 		out.Forecast, out.Narrow = f, p.AboutFewer(out.Size)
 		out.Warning = f.Warning(p, out.Size)
 	}
@@ -134,7 +138,7 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	p := study.Plan{
 		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
 		Schema: schema.Meaning(), Where: s.Where, Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
-		Shares: s.Shares, AUC: s.AUC,
+		Shares: s.Shares, AUC: s.AUC, Accuracy: s.Accuracy, TrainedOn: s.TrainedOn,
 		Unit: s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Bound: s.Bound,
 		Shards: s.Shards, Lambda: s.Lambda, Learner: s.Learner, Tilt: s.Tilt,
 		Minimum: s.Minimum, Floor: s.Floor, Deadline: s.Deadline.UTC().Truncate(time.Second), Seal: s.Seal, Readers: s.Readers, Seed: s.Seed,
