@@ -38,7 +38,13 @@ type noisyFit struct {
 	// it, of more one a class. loose is their deviation.
 	starts []float64
 	loose  float64
+	// tried are the ridges that the fit may choose.
+	tried []slopes
 }
+
+// slopes are what moments move by, along the teacher's scores and across them, for each unit
+// that a weight moves of the fit of a ridge.
+type slopes struct{ along, across, lambda float64 }
 
 // probit is the scale at which Φ(x/probit) is nearest to the logistic curve: within
 // .0095. It makes the means over normal scores below closed.
@@ -178,6 +184,7 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 				break
 			}
 		}
+		f.tried = append(f.tried, slopes{along, across, lambda})
 		b = s.intercept(y, own)
 		first := across / (across + pull)
 		won, correction, variance, shifted := 0., columns*constant*first/across, 0., 0.

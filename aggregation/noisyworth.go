@@ -44,7 +44,7 @@ const (
 // is gathered. A forecast does: Low is the least, and High the most, that it comes to on
 // the way from less to more, and Mid half way between the least of what is reached with
 // more, and the most with less.
-func (o *Outlook) worthOf(n *noising, t *problem, all []telling, at, weight, unit float64, kept func(m telling, unit float64) float64) Range {
+func (o *Outlook) worthOf(n *noising, t *problem, all []telling, at, weight, unit float64, kept func(m telling, f noisyFit, unit float64) float64) Range {
 	whole := 0.
 	for j, s := range o.geometry.variance {
 		whole += n.along[j] / s
@@ -70,7 +70,7 @@ func (o *Outlook) worthOf(n *noising, t *problem, all []telling, at, weight, uni
 			}
 		}
 		for k, f := range fits[a] {
-			worth[a] = append(worth[a], t.made(f, kept(m, units[k])))
+			worth[a] = append(worth[a], t.made(f, kept(m, f, units[k])))
 		}
 	}
 	if o.worths[worthKey{key, weight}] == nil {

@@ -43,14 +43,14 @@ type Agreement struct {
 // records in one place, of one party's alone, and of a release.
 //
 // A fit in a direction of variance s of the pool, where the moments tell a and are
-// uncertain by c, keeps f = s/(s+ridge) of both, the ridge in the metric of the
-// noise (FitVotes). Over all directions, of which each has a share g of the teacher,
-// the fit's scores agree with the teacher's to
+// uncertain by c, keeps f = s/(κs+ridge) of what they tell and h = s/(ηs+ridge) of the
+// rest, the ridge in the metric of the noise (FitVotes), κ and η what moments move by for
+// each unit of a weight along the teacher's scores and across them. Over all directions,
+// of which each has a share g of the teacher, the fit's scores agree with the teacher's to
 //
-//	kept² = a²(Σ f·g)² / (a² Σ f²·g + Σ f²·c/s),
+//	kept² = a²(Σ f·g)² / (a² Σ f²·g + Σ h²·c/s)
 //
-// which falls as c grows, so more noise is never worth more; nor, with the best
-// ridge, which is taken. What is right is less than so good scores allow, since the
+// with the best ridge of those that the fit may choose. What is right is less than so good scores allow, since the
 // intercept is noisy too, the fit does not know how noisy its scores are, and may give
 // way to the constant model: see fitUnder and made. Nothing is drawn. It leaves out that
 // parties differ from each other and from the pool, and that truth is not linear.
@@ -78,9 +78,9 @@ type problem struct {
 }
 
 // outlookPlaces are where truth may lie: flat among the pool's directions
-// (geometry.spread), from nearly all in the widest to nearly as much in each, and, of more
-// than two classes, tilt towards frequent classes (farOf).
-var outlookPlaces = []struct{ flat, tilt float64 }{{-3, 0}, {-1, 0}, {0.5, 0}, {-1, -0.5}, {-1, 0.5}}
+// (geometry.spread), from nearly all in the widest to less in each than in a wider one, and,
+// of more than two classes, tilt towards frequent classes (farOf).
+var outlookPlaces = []struct{ flat, tilt float64 }{{-4, 0}, {-2, 0}, {-0.5, 0}, {-2, -0.5}, {-2, 0.5}}
 
 // NewOutlook works out the reference problems on a pool.
 func NewOutlook(pool *auxdata.Pool, a Agreement) *Outlook {
@@ -153,7 +153,7 @@ func (o *Outlook) Trained(i int, records float64) []Range {
 
 func (o *Outlook) trainedOn(t *problem, records float64) Range {
 	all := []telling{{told: told{t.told, t.columns}}}
-	return o.worthOf(t.alone, t, all, 0, 0, 1/records, func(_ telling, unit float64) float64 {
+	return o.worthOf(t.alone, t, all, 0, 0, 1/records, func(_ telling, _ noisyFit, unit float64) float64 {
 		if unit == 0 {
 			return 1
 		}
@@ -173,8 +173,15 @@ func (o *Outlook) Released(i int, g Gathered) []Range {
 // (ridge regression by deterministic equivalents: Hastie, Montanari, Rosset & Tibshirani
 // 2022, theorem 5; Bordelon, Canatar & Pehlevan 2020). The intercept is one more, which moves
 // no record past another.
+//
+// That is regression on labels, which tells as much as the normal law of classes does. A fit
+// by log loss does not know that law, and the further classes are apart the more it errs
+// (Efron 1975, §3), as far as the ridge lets it: loss is what its noise has besides.
 func (o *Outlook) trained(t *problem, records float64) float64 {
-	best := 0.
+	best, learned, loss := 0., t.told*t.told, 0.
+	if t.apart > 0 {
+		loss = math.Max(0, learned/(t.curvature*t.apart*t.apart*t.total)-(o.doubt()-learned))
+	}
 	for _, ridge := range ridges(0) {
 		along, own, free := 0., 0., 0.
 		for j, s := range o.geometry.variance {
@@ -186,9 +193,8 @@ func (o *Outlook) trained(t *problem, records float64) float64 {
 		if free+1 >= records {
 			continue
 		}
-		unlearned := math.Max(o.doubt()-t.curvature, 0) * (1 - 2*along + own)
-		noise := (t.curvature + unlearned) * free / (records - 1 - free)
-		best = math.Max(best, t.told*along/math.Sqrt(t.told*t.told*own+noise))
+		left := o.doubt() - learned*(2*along-own) + loss*own
+		best = math.Max(best, t.told*along/math.Sqrt(learned*own+left*free/(records-1-free)))
 	}
 	return math.Min(1, best)
 }
@@ -260,13 +266,13 @@ func (o *Outlook) released(t *problem, size Gathered) Range {
 		weight *= float64(o.of.Ballots)
 	}
 	all, at := o.qualities(t, size.Records)
-	return o.worthOf(n, t, all, at, weight, size.Scale*size.Draws/(weight*weight), func(m telling, unit float64) float64 {
+	return o.worthOf(n, t, all, at, weight, size.Scale*size.Draws/(weight*weight), func(m telling, f noisyFit, unit float64) float64 {
 		c, best := make([]float64, len(g.variance)), 0.
 		for j, s := range g.variance {
 			c[j] = unit*n.along[j] + s*(m.sampled/weight+m.fixed)
 		}
-		for _, lambda := range n.lambdas {
-			best = math.Max(best, o.kept(t, m.covariance, c, n.metric, lambda, 0))
+		for _, at := range f.tried {
+			best = math.Max(best, o.kept(t, m.covariance, c, n.metric, at))
 		}
 		return best
 	})
@@ -284,14 +290,14 @@ func ridges(given float64) []float64 {
 	return out
 }
 
-// kept is the formula of Outlook; blur is a variance that no ridge takes away.
-func (o *Outlook) kept(t *problem, told float64, c, metric []float64, lambda, blur float64) float64 {
-	along, own, noise := 0., 0., blur
+// kept is the formula of Outlook.
+func (o *Outlook) kept(t *problem, told float64, c, metric []float64, at slopes) float64 {
+	along, own, noise := 0., 0., 0.
 	for j, s := range o.geometry.variance {
-		f := t.curvature * s / (t.curvature*s + lambda*metric[j])
+		f, lost := s/(at.along*s+at.lambda*metric[j]), s/(at.across*s+at.lambda*metric[j])
 		along += f * t.share[j]
 		own += f * f * t.share[j]
-		noise += f * f * c[j] / s
+		noise += lost * lost * c[j] / s
 	}
 	if !(along > 0) || told < 1e-100 { // its square is 0, as votes for a rare class may tell
 		return 0

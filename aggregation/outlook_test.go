@@ -30,6 +30,14 @@ type reference struct {
 
 const referenceDirections = 16
 
+// even are shares of so many classes.
+func even(classes int) (shares []float64) {
+	for range classes {
+		shares = append(shares, 1/float64(classes))
+	}
+	return shares
+}
+
 func newReference(shares []float64, auc, flat float64) *reference {
 	k := len(shares)
 	r := &reference{shares: shares, auc: auc, flat: flat, far: farOf(shares, 0), rng: rand.New(rand.NewPCG(4, 1))}
@@ -139,6 +147,7 @@ func TestReleasedIsWhatFitVotesMakes(t *testing.T) {
 	for _, r := range []*reference{
 		newReference([]float64{.5, .5}, .9, 1), newReference([]float64{.5, .5}, .9, -1), newReference([]float64{.8, .2}, .97, -1), newReference([]float64{.75, .25}, .8, -3),
 		newReference([]float64{.25, .25, .25, .25}, .9, 1), newReference([]float64{.25, .25, .25, .25}, .9, -3), newReference([]float64{.6, .3, .1}, .9, 1),
+		newReference([]float64{.8, .2}, .99, -1), newReference(even(10), .98, 1),
 	} {
 		k := len(r.shares)
 		x, y := r.draw(n)
@@ -172,14 +181,13 @@ func TestReleasedIsWhatFitVotesMakes(t *testing.T) {
 }
 
 // A classifier of few records is worth what Trained says, where classes are as the
-// reference problem has them: within .05, and .03 of 200 records or more. With eight
-// classes and eight records of each it is worth up to .07 less, as cross-validation
-// takes a stronger ridge there than is best. The seed is fixed.
+// reference problem has them: within .04, and .03 of 200 records or more. The seed is fixed.
 func TestTrainedIsWhatRecordsTeach(t *testing.T) {
 	const draws = 30
 	for _, r := range []*reference{
 		newReference([]float64{.5, .5}, .9, 1), newReference([]float64{.75, .25}, .75, 1), newReference([]float64{.5, .5}, .9, -2), newReference([]float64{.75, .25}, .9, -.5),
-		newReference([]float64{.25, .25, .25, .25}, .9, 1), newReference([]float64{.8, .15, .05}, .95, 1), newReference([]float64{.7, .2, .1}, .85, 1), newReference([]float64{.125, .125, .125, .125, .125, .125, .125, .125}, .95, 1),
+		newReference([]float64{.25, .25, .25, .25}, .9, 1), newReference([]float64{.8, .15, .05}, .95, 1), newReference([]float64{.7, .2, .1}, .85, 1), newReference(even(8), .95, 1), newReference(even(10), .98, 1),
+		newReference([]float64{.8, .2}, .99, -.5), newReference([]float64{.5, .5}, .99, 1),
 	} {
 		k := len(r.shares)
 		pool, _ := r.draw(2000)
@@ -195,12 +203,9 @@ func TestTrainedIsWhatRecordsTeach(t *testing.T) {
 				}
 				m.add(model.(learners.Linear), testX, testY, k)
 			}
-			got, within := o.Trained(0, float64(n))[0].Mid, .05
-			switch {
-			case n >= 200:
+			got, within := o.Trained(0, float64(n))[0].Mid, .04
+			if n >= 200 {
 				within = .03
-			case k == 8:
-				within = .07
 			}
 			t.Logf("shares %.3g, AUC %.2f, flat %g, %d records: accuracy %.3f, drawn %.3f; AUC %.3f, drawn %.3f", r.shares, r.auc, r.flat, n, got.Accuracy, stat.Mean(m.accuracy, nil), got.AUC, stat.Mean(m.auc, nil))
 			if off(got.Accuracy, m.accuracy) > within || off(got.AUC, m.auc) > within {
