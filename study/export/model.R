@@ -109,5 +109,5 @@ if (sys.nframe() == 0L && !interactive()) {
   names(people)[1] <- sub("^\ufeff", "", names(people)[1])
   out <- caucus_predict(people)
   for (name in names(out)[-1]) out[[name]] <- format(out[[name]], digits = 17, trim = TRUE)
-  write.csv(cbind(row = seq_len(nrow(out)), out), row.names = FALSE, quote = FALSE)
+  write.csv(cbind(row = seq_len(nrow(out)), out), row.names = FALSE, quote = 2)
 }
