@@ -290,6 +290,42 @@ func TestWellFormed(t *testing.T) {
 	}
 }
 
+// TestPMMLNamesEachFieldOnce: columns and a label that are called as what the file makes
+// keep their names, and what it makes gets others.
+func TestPMMLNamesEachFieldOnce(t *testing.T) {
+	m := model(t, fixtures(t)[0].release)
+	m.About.Label = "caucus_predicted"
+	m.Columns[0].Name, m.Columns[1].Name = string(m.Output)+"_"+m.Classes[0], "caucus__x2"
+	markup, err := m.PMML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for d := xml.NewDecoder(bytes.NewReader(markup)); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, ok := token.(xml.StartElement)
+		if !ok || !strings.HasSuffix(e.Name.Local, "Field") || e.Name.Local == "MiningField" {
+			continue
+		}
+		for _, a := range e.Attr {
+			if a.Name.Local == "name" && seen[a.Value] {
+				t.Errorf("two fields are called %q", a.Value)
+			} else if a.Name.Local == "name" {
+				seen[a.Value] = true
+			}
+		}
+	}
+	if !seen["caucus_predicted"] || !seen[m.Columns[0].Name+"_"] {
+		t.Errorf("fields are %v", seen)
+	}
+}
+
 // TestRefusals: what cannot be exported says why.
 func TestRefusals(t *testing.T) {
 	f := fixtures(t)[0]
