@@ -187,12 +187,15 @@ class Loads(unittest.TestCase):
 
     def test_what_the_program_is_told(self):
         with mock.patch("caucus._binary.run", return_value={}) as run:
-            caucus.plan(5, 5400, [0.73, 0.27], features=12, force=True, pool=None)
+            caucus.plan(5, 5400, [0.73, 0.27], auc=0.8, trained_on=100, json=True, pool=None)
             run.assert_called_once_with(
-                "plan", "--sites", "5", "--records", "5400", "--classes", "0.73,0.27", "--features", "12", "--force")
+                "plan", "--sites", "5", "--records", "5400", "--classes", "0.73,0.27", "--auc", "0.8", "--trained-on", "100", "--json")
             run.reset_mock()
-            caucus.verify("release.json", pool="pool.csv", coordinator_key="k.pem")
-            run.assert_called_once_with("verify", "release.json", "--pool", "pool.csv", "--coordinator-key", "k.pem")
+            caucus.plan(5, 5400, [1 / 3] * 3)  # shares are passed on as they are
+            self.assertEqual(run.call_args.args[-1], ",".join(["0.3333333333333333"] * 3))
+            run.reset_mock()
+            caucus.verify("release.json", pool="pool.csv", key="5f")
+            run.assert_called_once_with("verify", "release.json", "--pool", "pool.csv", "--key", "5f")
 
 
 if __name__ == "__main__":
