@@ -67,6 +67,22 @@ func TestEncode(t *testing.T) {
 	}
 }
 
+// A number is written in decimals: what a program's source may hold is none.
+func TestEncodeDecimalsOnly(t *testing.T) {
+	s := parse(t, `
+label: {column: label, classes: [a, b]}
+features: [{column: n, kind: numeric, min: 0, max: 20}, {column: c, kind: categorical, levels: [16]}]
+`)
+	r, _, err := s.Encode(tableOf(t, "n c", "16 16.0", "1_6 1_6", "0x1p4 0x1p4", "0X10P0 0X10P0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := mat.NewDense(4, 3, []float64{.8, 1, 0, .5, 0, 1, .5, 0, 1, .5, 0, 1})
+	if !mat.Equal(r.X, want) {
+		t.Errorf("X =\n%v", mat.Formatted(r.X))
+	}
+}
+
 // "other" among the levels takes the unknown texts and needs no extra column.
 func TestEncodeOtherLevel(t *testing.T) {
 	s := parse(t, "label: {column: y, classes: [a, b]}\nfeatures: [{column: c, kind: categorical, levels: [u, other]}]\n")
@@ -123,7 +139,7 @@ features:
 missing: "-"
 `)
 	cell := rapid.OneOf(
-		rapid.SampledFrom([]string{"", "-", "a", "b", "c", "3", "3.00", "NaN", "-Inf", "1e400", "0x10", "-0"}),
+		rapid.SampledFrom([]string{"", "-", "a", "b", "c", "3", "3.00", "NaN", "-Inf", "1e400", "0x10", "0x1p4", "1_0", "-0"}),
 		rapid.Map(rapid.Float64Range(-50, 150), func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }),
 	)
 	rapid.Check(t, func(t *rapid.T) {
@@ -162,7 +178,7 @@ missing: "-"
 func dumbNumber(text string, lo, hi float64, log, flag bool) []float64 {
 	v, err := strconv.ParseFloat(text, 64)
 	out := []float64{0.5, 1}
-	if err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
+	if err == nil && !strings.ContainsAny(text, "_xX") && !math.IsNaN(v) && !math.IsInf(v, 0) {
 		v = math.Max(lo, math.Min(hi, v))
 		out = []float64{(v - lo) / (hi - lo), 0}
 		if log {
@@ -182,7 +198,7 @@ func dumbLevel(text string) []float64 {
 		out[0] = 1
 	case text == "b":
 		out[1] = 1
-	case err == nil && v == 3:
+	case err == nil && v == 3 && !strings.ContainsAny(text, "_xX"):
 		out[2] = 1
 	default:
 		out[3] = 1

@@ -67,7 +67,7 @@ func comparedWords(c classifier.Comparison) string {
 	case c.Gain < -c.Sure:
 		return fmt.Sprintf("this site does better alone, by %.3f ± %.3f in accuracy", -c.Gain, c.Sure)
 	}
-	return fmt.Sprintf("so many records cannot tell which is better: the release's accuracy is %+.3f ± %.3f of this site's own", c.Gain, c.Sure)
+	return fmt.Sprintf("so many records cannot tell which is better: the release's accuracy less this site's own is %+.3f ± %.3f", c.Gain, c.Sure)
 }
 
 // flatteredWords says that the two are not judged alike, and how much of that there is.

@@ -33,7 +33,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "caucus: %v\n", err)
+	fmt.Fprintf(plainWriter{stderr}, "caucus: %v\n", err)
 	var usage usageError
 	if errors.As(err, &usage) {
 		return 2
@@ -68,7 +68,9 @@ func (c *console) print(document any, text func(io.Writer) error) error {
 }
 
 // note writes a line for people, which never mixes with a document.
-func (c *console) note(format string, args ...any) { fmt.Fprintf(c.err, format+"\n", args...) }
+func (c *console) note(format string, args ...any) {
+	fmt.Fprintf(plainWriter{c.err}, format+"\n", args...)
+}
 
 // usageError is a command line that makes no sense, as opposed to work that
 // failed.

@@ -93,7 +93,7 @@ right.`,
 	f.Float64Var(&p.Epsilon, "epsilon", 1, "privacy budget ε")
 	f.Float64Var(&p.delta, "delta", 0, "privacy budget δ (default min(1e-6, 1/(10·units)))")
 	f.StringVar(&p.Mechanism, "mechanism", "", "default: tally at unit party, else cross")
-	f.StringVar(&p.Noise, "noise", "", "site or coordinator (default: coordinator at unit party, else site)")
+	f.StringVar(&p.Noise, "noise", "", "site, coordinator or aggregators (default: coordinator at unit party, else site)")
 	f.IntVar(&p.Shards, "shards", 0, "classifiers a site trains on disjoint shards of its records")
 	f.StringVar(&p.out, "out", "", "also draw it, into this file: .html or .svg")
 	writes(f, "out", ".html", ".svg")

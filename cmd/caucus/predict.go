@@ -60,6 +60,9 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 			if err != nil {
 				return err
 			}
+			if _, ok := classifier.Of(r.Result); !ok {
+				return fmt.Errorf("%s is of kind %s and holds no classifier: caucus release show says what it holds", release, p.Kind)
+			}
 			format, err := formatOf(schema)
 			if err != nil {
 				return err

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"caucus/study"
 )
 
 // TestRefusedPlansAreUsageErrors: the same mistake ends in 2 whichever verb it is made in,
@@ -85,6 +87,38 @@ func TestCounted(t *testing.T) {
 	}{{1, "sites", "1 site"}, {2, "sites", "2 sites"}, {0, "parties", "0 parties"}, {1, "parties", "1 party"}, {1, "classes", "1 class"}, {1, "entries", "1 entry"}} {
 		if have := counted(c.n, c.things); have != c.want {
 			t.Errorf("%d %s: have %q, want %q", c.n, c.things, have, c.want)
+		}
+	}
+}
+
+// TestReleaseIsNoCommand: what a release's maker wrote reaches a terminal as text, in
+// answers, notes and errors: it neither moves the cursor nor turns the line around.
+func TestReleaseIsNoCommand(t *testing.T) {
+	t.Chdir(t.TempDir())
+	run := func(line string) string {
+		var said bytes.Buffer
+		Main(t.Context(), strings.Fields(line), &said, &said)
+		return said.String()
+	}
+	run("simulate classify --records 1000 --parties 3 --epsilon 8 --out whole.json")
+	whole, err := readRelease("whole.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const evil = "\x1b[2J\u202eall holds"
+	changed := whole
+	changed.Result.Warnings = []string{evil}
+	changed.Contributed = append([]study.PartyID{evil}, whole.Contributed[1:]...)
+	damaged := whole
+	damaged.Result.Body = bytes.Replace(whole.Result.Body, []byte(`"classes":["no"`), []byte(`"classes":["\u001b[2Jall holds"`), 1)
+	for name, r := range map[string]study.Release{"changed.json": changed, "damaged.json": damaged} {
+		if err := (&console{}).writeRelease(name, &r); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{"release show " + name, "export --to python " + name} {
+			if said := run(line); strings.ContainsAny(said, "\x1b\u202e") || !strings.Contains(said, "all holds") {
+				t.Errorf("caucus %s: %.400q", line, said)
+			}
 		}
 	}
 }

@@ -42,6 +42,7 @@ func TestConcluded(t *testing.T) {
 		{3, -.021, .004, byAccuracy, "The release was 2.1 points ± 0.4 points worse than it" + repeated},
 		{1, .021, 0, byAccuracy, "In the one draw of the noise that was made the release was 2.1 points better than it" + once},
 		{1, -.021, 0, byAccuracy, "In the one draw of the noise that was made the release was 2.1 points worse than it" + once},
+		{1, .0003, 0, byAccuracy, "In the one draw of the noise that was made the release was level with it (0.0 points apart)" + once},
 		{3, .12, .01, byError, "The release was better than it (its error is less by 0.12 ± 0.01)" + repeated},
 		{3, -.12, .01, byError, "The release was worse than it (its error is more by 0.12 ± 0.01)" + repeated},
 		{3, .000415, .01, byError, "The release was level with it (their errors differ by 0.000415 ± 0.01)" + repeated},

@@ -18,6 +18,7 @@ func describeRelease(w io.Writer, r study.Release) error {
 	if err != nil {
 		return err
 	}
+	w = plainWriter{w}
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}

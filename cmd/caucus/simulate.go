@@ -255,7 +255,7 @@ func printClassify(w io.Writer, s classifySummary) error {
 		value float64
 		about string
 	}{
-		{"released", a.Released, fmt.Sprintf("± %.4f over %s; λ = %.3g", a.ReleasedSD, counted(s.Repeats, "repeats"), s.Lambda)},
+		{"released", a.Released, fmt.Sprintf("%sover %s; λ = %.3g", plusMinus(a.ReleasedSD, s.Repeats, " "), counted(s.Repeats, "repeats"), s.Lambda)},
 		{"unperturbed", a.Unperturbed, "the same without noise"},
 		{"pooled", a.Pooled, "if all records could be pooled"},
 		{"one party alone", a.LocalMean, "mean over parties"},
@@ -277,7 +277,7 @@ func printClassify(w io.Writer, s classifySummary) error {
 		{"slope", s.Slope, "1 for probabilities, less where they are too extreme"},
 		{"squared error", s.Brier, "of them, taken for probabilities (Brier)"},
 	} {
-		fmt.Fprintf(w, "  %-16s %.4f  ± %.4f; without noise %.4f; %s\n", r.name, r.value.Released, r.value.ReleasedSD, r.value.Unperturbed, r.about)
+		fmt.Fprintf(w, "  %-16s %.4f  %swithout noise %.4f; %s\n", r.name, r.value.Released, plusMinus(r.value.ReleasedSD, s.Repeats, "; "), r.value.Unperturbed, r.about)
 	}
 	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
 	printTotals(w, s.Totals)
@@ -286,6 +286,15 @@ func printClassify(w io.Writer, s classifySummary) error {
 	}
 	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
 	return err
+}
+
+// plusMinus is a standard deviation over repeats, and what stands behind it; nothing of one
+// repeat, which has none.
+func plusMinus(sd float64, repeats int, behind string) string {
+	if repeats < 2 {
+		return ""
+	}
+	return fmt.Sprintf("± %.4f%s", sd, behind)
 }
 
 // progress is a bar on a terminal, and nothing elsewhere.

@@ -192,7 +192,7 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 		counted(s.Records, "records"), counted(s.Parties, "parties"), counted(s.Features, "features"), counted(s.Classes, "classes"), s.Loss, s.Risk, s.Correction, s.Lambda)
 	t := newTable(w, "on test records", "released", "±", "with true labels")
 	row := func(name string, got, sd, clear float64) {
-		t.add(name, fmt.Sprintf("%.4f", got), fmt.Sprintf("%.4f", sd), fmt.Sprintf("%.4f", clear))
+		t.add(name, fmt.Sprintf("%.4f", got), strings.TrimPrefix(plusMinus(sd, s.Repeats, ""), "± "), fmt.Sprintf("%.4f", clear))
 	}
 	row("accuracy", s.Accuracy, s.SD.Accuracy, s.Unperturbed.Accuracy)
 	row("balanced error", s.BER, s.SD.BER, s.Unperturbed.BER)
@@ -204,9 +204,9 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	}
 	fmt.Fprintf(w, "its numbers are %s\n", s.Output.Words())
 	if of := s.Probabilities; of != nil {
-		fmt.Fprintf(w, "probabilities in %d of %s: slope %.3f ± %.3f, Brier %.4f; the slope's 95 %% interval held what the test records say in %d\n", of.Repeats, counted(s.Repeats, "repeats"), of.Slope.Released, of.Slope.ReleasedSD, of.Brier.Released, of.Held)
+		fmt.Fprintf(w, "probabilities in %d of %s: slope %.4f, %sBrier %.4f; the slope's 95 %% interval held what the test records say in %d\n", of.Repeats, counted(s.Repeats, "repeats"), of.Slope.Released, plusMinus(of.Slope.ReleasedSD, of.Repeats, "; "), of.Brier.Released, of.Held)
 	}
-	fmt.Fprintf(w, "largest class alone: accuracy %.4f; ± over %s\n\nclass shares of the records\n", s.MajorityClass, counted(s.Repeats, "repeats"))
+	fmt.Fprintf(w, "largest class alone: accuracy %.4f; over %s\n\nclass shares of the records\n", s.MajorityClass, counted(s.Repeats, "repeats"))
 	shares := newTable(w, "class", "true", "estimated", "±")
 	for k, name := range classes {
 		shares.add(name, fmt.Sprintf("%.4f", s.TrueShares[k]), fmt.Sprintf("%.4f", s.Shares.Share[k]), fmt.Sprintf("%.4f", s.Shares.Error[k]))

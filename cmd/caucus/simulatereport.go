@@ -58,12 +58,14 @@ var (
 )
 
 // concluded says of a release whether it is better than each of others, or level, or worse:
-// by more than its own standard deviation over repeats. One draw of the noise cannot tell.
+// by more than its own standard deviation over repeats. One draw of the noise cannot tell,
+// beyond that no digit that is shown differs.
 func concluded(repeats int, sd float64, by compared, others ...against) string {
 	var all []string
 	for _, o := range others {
 		form, amount := by.level, by.amount(math.Abs(o.gain))
 		switch {
+		case repeats < 2 && amount == by.amount(0):
 		case repeats < 2 && o.gain < 0 || o.gain < -sd:
 			form = by.worse
 		case repeats < 2 || o.gain > sd:

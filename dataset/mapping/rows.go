@@ -208,7 +208,7 @@ func (w words) has(text string) bool {
 // parseNumber reads a finite number with a decimal sign.
 func parseNumber(text, decimal string) (float64, bool) {
 	text = plainNumber(text, decimal)
-	if text == "" || !strings.ContainsAny(text[len(text)-1:], "0123456789.") { // neither Inf nor NaN nor 0x1p
+	if text == "" || !strings.ContainsAny(text[len(text)-1:], "0123456789.") || strings.ContainsAny(text, "_xX") { // neither Inf nor NaN, nor 1_0 or 0x1p4
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(text, 64)

@@ -45,14 +45,14 @@ def _run(*arguments):
 
 def verify(release, pool=None, **flags):
     """Recompute what a release claims; CommandFailed where it does not hold. Further
-    flags are those of `caucus verify`, such as coordinator_key="key.pem"."""
+    flags are those of `caucus verify`, such as key="5f3a…", the coordinator's public key."""
     return run("verify", release, *_flags({"pool": pool, **flags}))
 
 
 def plan(sites, records, classes, **flags):
     """Forecast a study from public numbers, as `caucus plan` does: classes are the
     shares of the classes; further flags are that command's, such as features=12."""
-    shares = ",".join(format(float(c), "g") for c in classes)
+    shares = ",".join(repr(float(c)) for c in classes)
     return run("plan", *_flags({"sites": sites, "records": records, "classes": shares, **flags}))
 
 

@@ -55,7 +55,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         try:
             with open(self.source, encoding="utf-8") as file:
                 document = json.load(file)
-        except ValueError as reason:  # no JSON, or no text
+        except (ValueError, RecursionError) as reason:  # no JSON, or no text, or nested without end
             raise _damaged(self.source, reason) from None
         self._model = _steps(document, self.source)
         self.classes_ = np.array(self._model["classes"], dtype=object)
@@ -95,6 +95,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
         lacking = [n for n in names if n not in have]
         if lacking:
             raise ValueError("the records have no column %s" % ", ".join(map(repr, lacking)))
+        twice = [n for n in names if list(have).count(n) > 1] if len(set(have)) < len(have) else []
+        if twice:
+            raise ValueError("the records have two columns %s: rename one" % ", ".join(map(repr, twice)))
         try:
             if isinstance(X, dict) and any(isinstance(X[n], (str, bytes)) for n in names):
                 raise TypeError("a text is one cell")

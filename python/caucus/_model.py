@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 FORM = 1
+MOST_COLUMNS = 100_000  # as in caucus: what names or encodes to more is no schema
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 
 
@@ -85,9 +86,13 @@ def _names(feature):
         stem = first.rstrip("0123456789")
         start, end = first[len(stem):], last[len(stem):] if last.startswith(stem) else last
         if dots and last.startswith(stem) and start.isdigit() and end.isdigit() and int(end) >= int(start):
+            if int(end) - int(start) >= MOST_COLUMNS:
+                raise ValueError("%r stands for more than %d columns" % (name, MOST_COLUMNS))
             names += [stem + str(i) for i in range(int(start), int(end) + 1)]
         else:
             names.append(name)
+        if len(names) > MOST_COLUMNS:
+            raise ValueError("it names more than %d columns" % MOST_COLUMNS)
     return names
 
 
@@ -105,12 +110,16 @@ def _columns(features):
                 c.update(min=f.get("min", 0.0), max=f.get("max", 0.0), log=f.get("log", False), flag=f.get("missing", False))
                 at += 2 if c["flag"] else 1
             columns.append(c)
+        if len(columns) > MOST_COLUMNS:
+            raise ValueError("it names more than %d columns" % MOST_COLUMNS)
     return columns, at
 
 
 def _map_steps(m):
     steps = _map_steps(m["first"]) if m.get("first") else []
     scale = m["scale"]
+    if not 0 < scale < math.inf:
+        raise ValueError("its map's scale is %r" % (scale,))
     if m["kind"] == "identity":
         return steps + [("scale", scale)]
     if m["kind"] == "pca":
@@ -130,9 +139,11 @@ def _number(text, missing):
 
 
 def _text(cell):
-    if cell is None or cell != cell:
-        return ""
-    return str(cell).strip()
+    try:
+        missing = cell is None or bool(cell != cell)
+    except TypeError:  # pandas' NA says neither yes nor no
+        missing = True
+    return "" if missing else str(cell).strip()
 
 
 def encode(model, columns, n):
@@ -183,6 +194,8 @@ def check(model):
         for numbers in given if isinstance(given, tuple) else [given]:
             if numbers is not None and not np.isfinite(np.asarray(numbers, dtype=float)).all():
                 raise ValueError("its step %s holds what is no number" % op)
+    if not 0 < model["encoded"] <= MOST_COLUMNS:
+        raise ValueError("it encodes to %r columns" % (model["encoded"],))
     row = {c["name"]: [None] for c in model["columns"]}
     got = scores(model, encode(model, row, 1))
     if got.shape != (1, len(model["classes"])) or not np.isfinite(got).all():

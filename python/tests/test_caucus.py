@@ -99,6 +99,36 @@ class Loads(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "each column as a list of cells, {'age': "):
                 model.predict_proba(one)
 
+    def test_a_cell_that_says_neither_yes_nor_no_is_missing(self):
+        class NA:  # as pandas'
+            def __ne__(self, other):
+                return self
+
+            def __bool__(self):
+                raise TypeError("boolean value of NA is ambiguous")
+
+        model = self.load(self.release())
+        cells = {"age": [NA(), None], "stage1": [NA(), ""], "stage2": ["1", "1"]}
+        first, second = model.predict_proba(cells).tolist()
+        self.assertEqual(first, second)
+
+    def test_two_columns_of_one_name_are_refused(self):
+        class Frame:  # a data frame gives both, as a frame of names
+            columns = ["age", "age", "stage1", "stage2"]
+
+            def __getitem__(self, name):
+                return ["age", "age"] if name == "age" else ["1", "2"]
+
+        with self.assertRaisesRegex(ValueError, "two columns 'age'"):
+            self.load(self.release()).predict(Frame())
+
+    def test_more_than_any_schema_has_is_refused_at_once(self):
+        for names in (["x0..x999999999999"], ["x0..x99999"] * 50):
+            document = self.release()
+            document["release"]["plan"]["schema"]["features"].append({"columns": names, "kind": "numeric", "min": 0, "max": 1})
+            with self.subTest(names[0]), self.assertRaisesRegex(ValueError, "more than 100000 columns"):
+                self.load(document)
+
     def test_a_damaged_file_says_so(self):
         def broken(change):
             document = self.release()
@@ -157,12 +187,15 @@ class Loads(unittest.TestCase):
 
     def test_what_the_program_is_told(self):
         with mock.patch("caucus._binary.run", return_value={}) as run:
-            caucus.plan(5, 5400, [0.73, 0.27], features=12, force=True, pool=None)
+            caucus.plan(5, 5400, [0.73, 0.27], auc=0.8, trained_on=100, json=True, pool=None)
             run.assert_called_once_with(
-                "plan", "--sites", "5", "--records", "5400", "--classes", "0.73,0.27", "--features", "12", "--force")
+                "plan", "--sites", "5", "--records", "5400", "--classes", "0.73,0.27", "--auc", "0.8", "--trained-on", "100", "--json")
             run.reset_mock()
-            caucus.verify("release.json", pool="pool.csv", coordinator_key="k.pem")
-            run.assert_called_once_with("verify", "release.json", "--pool", "pool.csv", "--coordinator-key", "k.pem")
+            caucus.plan(5, 5400, [1 / 3] * 3)  # shares are passed on as they are
+            self.assertEqual(run.call_args.args[-1], ",".join(["0.3333333333333333"] * 3))
+            run.reset_mock()
+            caucus.verify("release.json", pool="pool.csv", key="5f")
+            run.assert_called_once_with("verify", "release.json", "--pool", "pool.csv", "--key", "5f")
 
 
 if __name__ == "__main__":

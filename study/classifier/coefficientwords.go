@@ -62,7 +62,7 @@ func (of *Coefficients) Words(c Classifier) string {
 func (of *Coefficients) Tables() (out []study.ReportTable) {
 	ratios := study.ReportTable{
 		Title: fmt.Sprintf("odds of %s, all else alike", of.Class),
-		Head:  []string{"difference", "odds ratio", "95 % interval", "log-odds", "reading"},
+		Head:  []string{"difference", "odds ratio", "95 % interval", "log-odds ± sd", "reading"},
 	}
 	untold := study.ReportTable{Title: "no odds ratio", Head: []string{"column", "because"}}
 	type reason struct{ column, why string }

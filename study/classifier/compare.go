@@ -58,7 +58,10 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 		}
 	}
 	if len(labelled) < leastCompared {
-		return Comparison{}, fmt.Errorf("compare: %d records with a label: at least %d are needed", len(labelled), leastCompared)
+		return Comparison{}, fmt.Errorf("compare: at least %d records with a label are needed, there are %d", leastCompared, len(labelled))
+	}
+	if k := slices.IndexFunc(counts, func(n float64) bool { return n == float64(len(labelled)) }); k >= 0 {
+		return Comparison{}, fmt.Errorf("compare: all %d records with a label are of class %q: naming it is always right here, which tells nothing of two classifiers", len(labelled), c.Classes[k])
 	}
 	records = records.Select(labelled)
 	n := float64(records.Len())

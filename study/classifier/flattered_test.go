@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -14,6 +15,52 @@ import (
 	"caucus/study/kinds"
 	"caucus/study/simulate"
 )
+
+// seq is 0, 1, … below n.
+func seq(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// TestCompareNeedsTwoClasses: where all records are of one class nothing is compared, nor
+// is it of a few.
+func TestCompareNeedsTwoClasses(t *testing.T) {
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 1, Records: 700, Seed: 1})
+	encoded := func(from, to int) *dataset.Records {
+		r, _, err := schema.EncodeLabelled(table.Select(seq(to)[from:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	proposed, err := kinds.Propose(study.Proposal{
+		Name: "s", Mechanism: "cross", Epsilon: 8, Records: 100, Minimum: 3, Roster: []study.PartyID{"a", "b", "c"},
+	}, schema.Meaning(), table.Select(seq(400)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in []study.Inputs
+	for i := range 3 {
+		in = append(in, study.Inputs{Records: encoded(400+100*i, 500+100*i), ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+	}
+	release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := in[0].Records
+	if _, err := classifier.Compare(release, own.Select(seq(19))); err == nil || !strings.Contains(err.Error(), "at least 20 records with a label are needed, there are 19") {
+		t.Errorf("of 19 records: %v", err)
+	}
+	for i := range own.Y {
+		own.Y[i] = 1
+	}
+	if _, err := classifier.Compare(release, own); err == nil || !strings.Contains(err.Error(), `all 100 records with a label are of class "yes"`) {
+		t.Errorf("of one class: %v", err)
+	}
+}
 
 // TestFlattered: with next to no noise a release is right more often on a party's own
 // records, to which it was fitted, than on others from where they came; a comparison at the

@@ -130,33 +130,76 @@ func TestPython(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no python3; .ci/peers needs one and runs this again")
 	}
+	t.Setenv("PYTHONIOENCODING", "ascii") // what is written is UTF-8 wherever it runs
 	for _, f := range fixtures(t) {
-		m := model(t, f.release)
-		program, err := m.Python()
-		if err != nil {
+		f.runs(t, export.Model.Python, python, "model.py")
+	}
+}
+
+// TestR runs each program on a file.
+func TestR(t *testing.T) {
+	r, err := exec.LookPath("Rscript")
+	if err != nil {
+		t.Skip("there is no Rscript; .ci/peers installs one and runs this again")
+	}
+	for _, f := range fixtures(t) {
+		f.runs(t, export.Model.R, r, "--vanilla", "model.R")
+	}
+}
+
+// runs compares what a program writes of a file; the last word of the command is the
+// program's name.
+func (f fixture) runs(t *testing.T, write func(export.Model) ([]byte, error), command ...string) {
+	t.Helper()
+	m := model(t, f.release)
+	program, err := write(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var records bytes.Buffer
+	if err := f.records.WriteCSV(&records); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{command[len(command)-1]: program, "records.csv": records.Bytes()} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		dir := t.TempDir()
-		var records bytes.Buffer
-		if err := f.records.WriteCSV(&records); err != nil {
-			t.Fatal(err)
-		}
-		for name, b := range map[string][]byte{"model.py": program, "records.csv": records.Bytes()} {
-			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		cmd := exec.Command(python, "model.py", "records.csv")
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PYTHONIOENCODING=utf-8")
-		var problems bytes.Buffer
-		cmd.Stderr = &problems
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", f.name, err, problems.String())
-		}
-		predicted, got := readPredictions(t, out, len(m.Classes))
-		f.compare(t, m, predicted, got)
+	}
+	cmd := exec.Command(command[0], append(command[1:], "records.csv")...)
+	cmd.Dir = dir
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", f.name, err, problems.String())
+	}
+	predicted, got := readPredictions(t, out, len(m.Classes))
+	f.compare(t, m, predicted, got)
+}
+
+// TestPythonTakesNA: a module's record may hold a cell that says neither yes nor no of
+// being itself, as pandas' NA: it is missing.
+func TestPythonTakesNA(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	f := fixtures(t)[0]
+	program, err := model(t, f.release).Python()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program = append(program, `
+class NA:
+    def __ne__(self, other): return self
+    def __bool__(self): raise TypeError("boolean value of NA is ambiguous")
+names = [c["name"] for c in MODEL["columns"]]
+assert values({n: NA() for n in names}) == values({n: "" for n in names}) == values({})
+`...)
+	cmd := exec.Command(python, "-c", strings.Replace(string(program), `if __name__ == "__main__":`, "if False:", 1))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
@@ -244,6 +287,42 @@ func TestWellFormed(t *testing.T) {
 				t.Errorf("%s: a warning is code: %s", f.name, line)
 			}
 		}
+	}
+}
+
+// TestPMMLNamesEachFieldOnce: columns and a label that are called as what the file makes
+// keep their names, and what it makes gets others.
+func TestPMMLNamesEachFieldOnce(t *testing.T) {
+	m := model(t, fixtures(t)[0].release)
+	m.About.Label = "caucus_predicted"
+	m.Columns[0].Name, m.Columns[1].Name = string(m.Output)+"_"+m.Classes[0], "caucus__x2"
+	markup, err := m.PMML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for d := xml.NewDecoder(bytes.NewReader(markup)); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, ok := token.(xml.StartElement)
+		if !ok || !strings.HasSuffix(e.Name.Local, "Field") || e.Name.Local == "MiningField" {
+			continue
+		}
+		for _, a := range e.Attr {
+			if a.Name.Local == "name" && seen[a.Value] {
+				t.Errorf("two fields are called %q", a.Value)
+			} else if a.Name.Local == "name" {
+				seen[a.Value] = true
+			}
+		}
+	}
+	if !seen["caucus_predicted"] || !seen[m.Columns[0].Name+"_"] {
+		t.Errorf("fields are %v", seen)
 	}
 }
 

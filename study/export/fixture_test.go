@@ -30,7 +30,7 @@ import (
 // for them that is itself a number in numeric.
 func oddSchema(classes int, marker string) dataset.Schema {
 	return dataset.Schema{
-		Label: dataset.Label{Column: "outcome", Classes: []string{`no`, `yes"; DROP TABLE x; --`, `it's`, `<b>&amp;`}[:classes]},
+		Label: dataset.Label{Column: "outcome", Classes: []string{`no`, `yes"; DROP TABLE x; --`, `it's, größer`, `<b>&amp;`}[:classes]},
 		Features: []dataset.Feature{
 			{Column: "age", Kind: dataset.Numeric, Min: 18, Max: 95},
 			{Column: `sex`, Kind: dataset.Categorical, Levels: []string{"Female", "Male"}},

@@ -48,8 +48,8 @@ func Named(name, file string) (Format, string, error) {
 	return f, name, nil
 }
 
-// plainNumber is the finite number that a text is.
+// plainNumber is the finite decimal number that a text is, as encoding reads it.
 func plainNumber(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !strings.ContainsAny(text, "_xX")
 }

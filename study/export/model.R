@@ -11,7 +11,7 @@
 # Cells are numbers or texts; NA and "" are missing.
 
 caucus_number <- function(text) {
-  text <- trimws(text)
+  text <- trimws(text, whitespace = "[\\h\\v]")
   fine <- grepl("^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?$", text)
   value <- rep(NA_real_, length(text))
   value[fine] <- as.numeric(text[fine])
@@ -21,7 +21,7 @@ caucus_number <- function(text) {
 
 caucus_text <- function(cells) {
   text <- if (is.numeric(cells)) vapply(cells, format, "", digits = 17, trim = TRUE) else as.character(cells)
-  text <- enc2utf8(trimws(text))
+  text <- enc2utf8(trimws(text, whitespace = "[\\h\\v]"))
   text[is.na(cells)] <- ""
   text
 }
@@ -108,6 +108,9 @@ if (sys.nframe() == 0L && !interactive()) {
   people <- read.csv(args[1], colClasses = "character", check.names = FALSE, na.strings = character(0), strip.white = TRUE, encoding = "UTF-8")
   names(people)[1] <- sub("^\ufeff", "", names(people)[1])
   out <- caucus_predict(people)
-  for (name in names(out)[-1]) out[[name]] <- format(out[[name]], digits = 17, trim = TRUE)
-  write.csv(cbind(row = seq_len(nrow(out)), out), row.names = FALSE, quote = FALSE)
+  quoted <- function(texts) sprintf('"%s"', gsub('"', '""', texts, fixed = TRUE))
+  numbers <- lapply(unname(out[-1]), format, digits = 17, trim = TRUE)
+  lines <- do.call(paste, c(list(seq_len(nrow(out)), quoted(out$predicted)), numbers, sep = ","))
+  # UTF-8 in whatever locale, which write.csv would not keep.
+  writeLines(enc2utf8(c(paste(quoted(c("row", names(out))), collapse = ","), lines)), useBytes = TRUE)
 }

@@ -107,7 +107,7 @@ func New(r study.Release) (Model, error) {
 	}
 	c, ok := classifier.Of(r.Result)
 	if !ok {
-		return Model{}, fmt.Errorf("export: a %s release holds no classifier; it is used with caucus itself (caucus release show says what it holds)", p.Kind)
+		return Model{}, fmt.Errorf("export: a release of kind %s holds no classifier; it is used with caucus itself (caucus release show says what it holds)", p.Kind)
 	}
 	if _, _, _, err := classifier.Sound(r); err != nil {
 		return Model{}, fmt.Errorf("export: %w", err)

@@ -47,13 +47,18 @@ for _c in MODEL["columns"]:
                 _c["numbers"].setdefault(_n, _i)
 
 
+def _given(cell):
+    try:
+        return "" if cell is None or cell != cell else cell
+    except TypeError:  # pandas' NA says neither yes nor no
+        return ""
+
+
 def encode(record):
     """The encoded numbers, in [0, 1], of a record: a dict from column to cell."""
     x = [0.0] * MODEL["encoded"]
     for c in MODEL["columns"]:
-        cell = record.get(c["name"])
-        if cell is None or cell != cell:
-            cell = ""
+        cell = _given(record.get(c["name"]))
         if c["kind"] == "categorical":
             text = str(cell).strip()
             i = c["exact"].get(text)
@@ -126,6 +131,7 @@ def main():
         lacking = [c["name"] for c in MODEL["columns"] if c["name"] not in names]
         if lacking:
             sys.exit("%s has no column %s" % (sys.argv[1], ", ".join(lacking)))
+        sys.stdout.reconfigure(encoding="utf-8", newline="")
         out = csv.writer(sys.stdout, lineterminator="\n")
         out.writerow(["row", "predicted"] + [MODEL["output"] + "_" + c for c in MODEL["classes"]])
         for i, row in enumerate(rows, 1):

@@ -26,7 +26,7 @@ func (m Model) PMML() ([]byte, error) {
 	d.open("Output")
 	d.leaf("OutputField", "name", d.prefix+"predicted", "optype", "categorical", "dataType", "string", "feature", "predictedValue")
 	for _, class := range m.Classes {
-		d.output(string(m.Output)+"_"+class, class)
+		d.output(d.free(string(m.Output)+"_"+class), class)
 	}
 	d.close("Output")
 	d.open("LocalTransformations")
@@ -65,14 +65,24 @@ type field struct {
 	adds []float64
 }
 
-// unused is a prefix that no column begins with.
+// unused is a prefix that no column begins with, nor the label's.
 func (m Model) unused(prefix string) string {
-	for _, c := range m.Columns {
-		if strings.HasPrefix(c.Name, prefix) {
-			return m.unused(prefix + "_")
-		}
+	if m.named(func(name string) bool { return strings.HasPrefix(name, prefix) }) {
+		return m.unused(prefix + "_")
 	}
 	return prefix
+}
+
+// free is a name for what comes out that no column has, nor the label's.
+func (d *pmml) free(name string) string {
+	if d.named(func(n string) bool { return n == name }) {
+		return d.free(name + "_")
+	}
+	return name
+}
+
+func (m Model) named(is func(name string) bool) bool {
+	return is(m.About.Label) || slices.ContainsFunc(m.Columns, func(c Column) bool { return is(c.Name) })
 }
 
 func escaped(text string) string {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // JSON is the model as a document.
@@ -190,10 +191,11 @@ func (m Model) words() []string {
 }
 
 // oneLine is a text that cannot leave a line of comments, whatever a language takes
-// for the end of one: control characters and separators of lines become spaces.
+// for the end of one, nor be shown in another order: control characters, separators of
+// lines and signs of direction become spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r

@@ -27,6 +27,9 @@ const mostSQLColumns = 1600
 // MATERIALIZED keeps PostgreSQL from writing one part into the other, which would
 // double it at each use.
 func (m Model) SQL(t Table) ([]byte, error) {
+	if slices.Contains(strings.Split(t.Name, "."), "") || slices.Contains(t.Keep, "") {
+		return nil, fmt.Errorf("export: the table %q or a column of it to keep has an empty name", t.Name)
+	}
 	q := query{Model: m, keep: t.Keep}
 	if len(t.Keep) == 0 {
 		for _, c := range m.Columns {
