@@ -49,7 +49,8 @@ var (
 )
 
 const (
-	forecastPlans     = 16 // of each set, each at every ε
+	forecastHalves    = 2  // the second is of the next seed: a law that is mended with the first in sight is judged by it
+	forecastPlans     = 16 // of each set and half, each at every ε
 	forecastDeals     = 3  // of each plan, averaged
 	forecastPool      = 800
 	forecastTest      = 2500
@@ -61,23 +62,33 @@ const (
 // forecastPlan is a plan but for its ε.
 type forecastPlan struct {
 	set              hammSet
-	number           int
+	half, number     int // from 0
 	parties, records int
 	mechanism, noise string
 	unit             privacy.Unit
 	project          dataset.Count
 }
 
+// name names it among those of both halves.
+func (p forecastPlan) name() string { return fmt.Sprintf("%s-%s", forecastHalfNames[p.half], p.key()) }
+
+var forecastHalfNames = [forecastHalves]string{"first", "second"}
+
 func (p forecastPlan) key() string {
 	return fmt.Sprintf("%s-%02d-%s-%s-M%d-n%d-d%d", p.set.Name, p.number, p.mechanism, p.noise, p.parties, p.records, p.project)
 }
 
-// forecastPlansOf draws plans that a set has the records for.
-func forecastPlansOf(l *lab, s hammSet, most int) (out []forecastPlan) {
-	rng := l.rng("forecast plans " + s.Name)
+// rng is a generator of the plan's half.
+func (p forecastPlan) rng(l *lab, about string) *rand.Rand {
+	return (&lab{Seed: l.Seed + uint64(p.half)}).rng("forecast " + about)
+}
+
+// forecastPlansOf draws a half's plans that a set has the records for.
+func forecastPlansOf(l *lab, s hammSet, half, most int) (out []forecastPlan) {
+	rng := forecastPlan{half: half}.rng(l, "plans "+s.Name)
 	pick := func(of []int) int { return of[rng.IntN(len(of))] }
 	for len(out) < forecastPlans {
-		p := forecastPlan{set: s, number: len(out), parties: pick(forecastParties), records: pick(forecastRecords), project: forecastProject[rng.IntN(len(forecastProject))]}
+		p := forecastPlan{set: s, half: half, number: len(out), parties: pick(forecastParties), records: pick(forecastRecords), project: forecastProject[rng.IntN(len(forecastProject))]}
 		switch rng.IntN(4) {
 		case 0:
 			p.mechanism, p.unit, p.noise = "tally", privacy.Party, study.NoiseCoordinator
@@ -110,14 +121,17 @@ func forecastTasks(l *lab) (tasks []task, err error) {
 		if s.Records > 0 {
 			have = min(have, s.Records)
 		}
-		plans := forecastPlansOf(l, s, have-2*forecastAside(have))
+		var plans []forecastPlan
+		for half := range forecastHalves {
+			plans = append(plans, forecastPlansOf(l, s, half, have-2*forecastAside(have))...)
+		}
 		if l.Quick {
 			plans = plans[:4]
 		}
 		for _, p := range plans {
 			tasks = append(tasks,
-				task{Key: "truth-" + p.key(), Run: func(ctx context.Context, out *results) error { return p.truth(ctx, l, out) }},
-				task{Key: "said-" + p.key(), Run: func(ctx context.Context, out *results) error { return p.said(ctx, l, out) }},
+				task{Key: "truth-" + p.name(), Run: func(ctx context.Context, out *results) error { return p.truth(ctx, l, out) }},
+				task{Key: "said-" + p.name(), Run: func(ctx context.Context, out *results) error { return p.said(ctx, l, out) }},
 			)
 		}
 	}
@@ -131,7 +145,7 @@ func forecastAside(have int) int { return min(forecastPool, have/4) }
 // rows are a deal's rows of a set in order: the pool's, aside of them, then the private
 // and test records up to have, then those that the deal leaves.
 func (p forecastPlan) rows(l *lab, data *source, number int) (rows []int, aside, have int, seed uint64) {
-	rng := l.rng(fmt.Sprintf("forecast deal %s %d", p.key(), number))
+	rng := p.rng(l, fmt.Sprintf("deal %s %d", p.key(), number))
 	have = data.Train.Len()
 	if p.set.Records > 0 {
 		have = min(have, p.set.Records)
@@ -215,7 +229,7 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 			return err
 		}
 		d.Keep = true
-		rng := l.rng(fmt.Sprintf("forecast alone %s %d", p.key(), number))
+		rng := p.rng(l, fmt.Sprintf("alone %s %d", p.key(), number))
 		var pooled, alone learners.Measures
 		for at, epsilon := range forecastEpsilons {
 			t, err := d.Task(p.proposal(epsilon, publicShares(d)))
@@ -235,7 +249,7 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 				if err != nil {
 					return err
 				}
-				out.add("plan", p.key(), "deal", number, "epsilon", 0., "unperturbed", clear.Accuracy, "unperturbed_auc", clear.AUC)
+				out.add("plan", p.name(), "deal", number, "epsilon", 0., "unperturbed", clear.Accuracy, "unperturbed_auc", clear.AUC)
 				pooled = trained(d, t, rng.Perm(d.Private.Len())[:min(d.Private.Len(), 6000)], rng)
 				parties := min(p.parties, forecastMostAlone)
 				for i := range parties {
@@ -244,7 +258,7 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 					alone.AUC += m.AUC / float64(parties)
 				}
 			}
-			out.add("plan", p.key(), "deal", number, "set", p.set.Name, "mechanism", p.mechanism, "noise", p.noise,
+			out.add("plan", p.name(), "deal", number, "set", p.set.Name, "half", forecastHalfNames[p.half], "mechanism", p.mechanism, "noise", p.noise,
 				"parties", p.parties, "records", p.records, "features", t.Pool().Dim()-1, "epsilon", epsilon,
 				"released", released.Accuracy, "released_auc", released.AUC, "pooled", pooled.Accuracy, "pooled_auc", pooled.AUC,
 				"alone", alone.Accuracy, "alone_auc", alone.AUC, "majority", d.Majority(),
@@ -268,7 +282,7 @@ func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Task, number i
 	rows, aside, have, _ := p.rows(l, data, number)
 	private := p.parties * p.records
 	rest := slices.Concat(rows[aside:aside+private], rows[min(have, aside+private+forecastTest):])
-	rng := l.rng(fmt.Sprintf("forecast published %s %d", p.key(), number))
+	rng := p.rng(l, fmt.Sprintf("published %s %d", p.key(), number))
 	rest = rest[:min(len(rest), forecastPublished)]
 	model, _ := classify.TrainLocal(context.Background(), t.Plan(), data.Train.Select(rest), rng, false)
 	m = judged(d, model, d.TestX(t))
@@ -324,7 +338,7 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 			if err != nil {
 				return err
 			}
-			row := []any{"plan", p.key(), "epsilon", epsilon, "given", given, "helps", f.Helps, "classes", len(shares)}
+			row := []any{"plan", p.name(), "epsilon", epsilon, "given", given, "helps", f.Helps, "classes", len(shares)}
 			for _, line := range []struct {
 				name string
 				study.Line

@@ -14,17 +14,17 @@ import (
 
 // forecastCase is a plan at an ε, said and true, means over its deals.
 type forecastCase struct {
-	set, epsilon string
-	measured     map[string]float64
-	said         map[string]map[string]float64 // by what was given
-	helps        map[string]study.Helps        // the same
-	true         bool
-	close        bool // within a point of the other answer
+	set, half string
+	measured  map[string]float64
+	said      map[string]map[string]float64 // by what was given
+	helps     map[string]study.Helps        // the same
+	true      bool
+	close     bool // within a point of the other answer
 }
 
 // forecastRelease is one release: what was said of a number and what it came to.
 type forecastRelease struct {
-	set            string
+	set, half      string
 	many           bool // more than two classes
 	helps          study.Helps
 	low, mid, high float64
@@ -74,7 +74,7 @@ func (f forecastRows) cases() (out []forecastCase) {
 		for _, row := range rows {
 			without = append(without, f.clear[row["plan"]+row["deal"]])
 		}
-		c := forecastCase{set: rows[0]["set"], epsilon: rows[0]["epsilon"], said: map[string]map[string]float64{}, measured: map[string]float64{}, helps: map[string]study.Helps{}}
+		c := forecastCase{set: rows[0]["set"], half: rows[0]["half"], said: map[string]map[string]float64{}, measured: map[string]float64{}, helps: map[string]study.Helps{}}
 		for _, name := range forecastNumbers {
 			c.measured[name] = mean(rows, name)
 		}
@@ -114,7 +114,7 @@ func (f forecastRows) releases(given, name string) (out []forecastRelease) {
 			classes := int(number(said, "classes"))
 			off := classifier.LawError(classes)
 			out = append(out, forecastRelease{
-				set: truth["set"], many: classes > 2, helps: study.Helps(said["helps"]), mid: number(said, "f_"+name), measured: number(truth, name),
+				set: truth["set"], half: truth["half"], many: classes > 2, helps: study.Helps(said["helps"]), mid: number(said, "f_"+name), measured: number(truth, name),
 				low: number(said, "f_"+name+"_low") + off, high: number(said, "f_"+name+"_high") - off,
 			})
 		}
@@ -224,23 +224,24 @@ func forecastReport(_ *lab, r *results, p *page) error {
 		p.table([]string{"data", "said to help, does not", "said not to, works", "said perhaps: works"}, table)
 	}
 	p.section("How far off")
-	p.paragraph("Each cell: mean of forecast less measured; share of plans within .02. Means over the deals of a plan, and, *alone*, over its parties.")
+	p.paragraph("Each cell: mean of forecast less measured; mean of how far off it is; share of plans within .02. Means over the deals of a plan, and, *alone*, over its parties.")
 	for _, given := range []string{"all", "auc"} {
 		p.paragraph("%s.", titles[given])
 		var table [][]string
 		for _, group := range forecastGroups(cases) {
 			row := []string{group.name, fmt.Sprint(len(group.cases))}
 			for _, name := range forecastNumbers {
-				off, within := 0., 0.
+				off, far, within := 0., 0., 0.
 				for _, c := range group.cases {
 					d := c.said[given][name] - c.measured[name]
 					off += d
+					far += math.Abs(d)
 					if math.Abs(d) <= .02 {
 						within++
 					}
 				}
 				n := float64(len(group.cases))
-				row = append(row, fmt.Sprintf("%+.3f, %.0f %%", off/n, 100*within/n))
+				row = append(row, fmt.Sprintf("%+.3f; %.3f; %.0f %%", off/n, far/n, 100*within/n))
 			}
 			table = append(table, row)
 		}
@@ -294,14 +295,22 @@ func forecastIntervals(rows forecastRows, p *page) {
 	p.paragraph("By what the forecast says of the plan, given all that is published: half of the interval around a release's accuracy, how many are no wider than .03 either way, how many releases lie inside, and how many lie within .03 of the forecast.")
 	table = nil
 	of := all[[2]string{"all", "released"}]
+	begun := func(r forecastRelease) bool { return !r.many && r.helps != study.HelpsNo }
 	for _, group := range []struct {
 		name string
-		says []study.Helps
-	}{{"yes", []study.Helps{study.HelpsYes}}, {"perhaps", []study.Helps{study.HelpsDepends}}, {"yes or perhaps, two classes", nil}, {"no", []study.Helps{study.HelpsNo}}} {
+		has  func(forecastRelease) bool
+	}{
+		{"yes", func(r forecastRelease) bool { return r.helps == study.HelpsYes }},
+		{"perhaps", func(r forecastRelease) bool { return r.helps == study.HelpsDepends }},
+		{"yes or perhaps, two classes", begun},
+		{"first half of those", func(r forecastRelease) bool { return begun(r) && r.half == forecastHalfNames[0] }},
+		{"second half of those", func(r forecastRelease) bool { return begun(r) && r.half == forecastHalfNames[1] }},
+		{"no", func(r forecastRelease) bool { return r.helps == study.HelpsNo }},
+	} {
 		var halves []float64
 		narrow, in, near := 0., 0., 0.
 		for _, r := range of {
-			if group.says != nil && !slices.Contains(group.says, r.helps) || group.says == nil && (r.many || r.helps == study.HelpsNo) {
+			if !group.has(r) {
 				continue
 			}
 			half := (r.high-r.low)/2 + forecastOff(r)
@@ -362,7 +371,7 @@ type forecastGroup struct {
 	cases []forecastCase
 }
 
-// forecastGroups are the sets, and all of them.
+// forecastGroups are the sets, all of them, and each half of all.
 func forecastGroups(cases []forecastCase) []forecastGroup {
 	var out []forecastGroup
 	for _, s := range forecastSets {
@@ -376,5 +385,15 @@ func forecastGroups(cases []forecastCase) []forecastGroup {
 			out = append(out, g)
 		}
 	}
-	return append(out, forecastGroup{"**all**", cases})
+	out = append(out, forecastGroup{"**all**", cases})
+	for _, half := range forecastHalfNames {
+		g := forecastGroup{name: half + " half"}
+		for _, c := range cases {
+			if c.half == half {
+				g.cases = append(g.cases, c)
+			}
+		}
+		out = append(out, g)
+	}
+	return out
 }
