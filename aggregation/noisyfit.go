@@ -184,7 +184,6 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 				break
 			}
 		}
-		f.tried = append(f.tried, slopes{along, across, lambda})
 		b = s.intercept(y, own)
 		first := across / (across + pull)
 		won, correction, variance, shifted := 0., columns*constant*first/across, 0., 0.
@@ -201,6 +200,7 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 		if n.mayGiveUp && correction > zero {
 			break
 		}
+		f.tried = append(f.tried, slopes{along, across, lambda})
 		variance += shifted
 		for _, y := range m.shares {
 			w, half := (y-1/k)/across, first-first*first/2
@@ -248,9 +248,10 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 		}
 		return f
 	}
+	apart, deviation := t.within(at.agreed)
 	for i, y := range m.shares {
-		s := t.scoresOf(t.columns[i], f.spread, at.agreed)
-		s.apart *= t.far[i]
+		far := t.far[i] * math.Sqrt(f.spread)
+		s := scored{q: t.columns[i], apart: apart * t.far[i] * far, deviation: deviation * far}
 		// Of a class against the rest, turned to one of a softmax, which the ridge pulls together.
 		f.starts = append(f.starts, left*(s.intercept(y, 0)+math.Log(math.Max(1-y, 1e-9))))
 	}

@@ -28,12 +28,13 @@ type worthKey struct {
 	weight float64
 }
 
-// Sizes of noise that are looked at, from none: what is unitLeast of the moments, and
-// unitSteps of unitStep times more.
+// Sizes of noise that are looked at, from none: what is unitLeast of the moments over all
+// directions, and unitSteps of unitStep times more, or as many as it takes to unitMost of
+// them along the direction with the least noise, as far as unitsMost.
 const (
-	unitSteps = 19
-	unitStep  = 4.0
-	unitLeast = 1e-6
+	unitSteps, unitsMost = 19, 40
+	unitStep             = 4.0
+	unitLeast, unitMost  = 1e-6, 1e3
 )
 
 // worthOf is what a fit is worth to moments that tell what they do so many steps up all,
@@ -45,12 +46,15 @@ const (
 // the way from less to more, and Mid half way between the least of what is reached with
 // more, and the most with less.
 func (o *Outlook) worthOf(n *noising, t *problem, all []telling, at, weight, unit float64, kept func(m telling, f noisyFit, unit float64) float64) Range {
-	whole := 0.
+	whole, least := 0., math.Inf(1)
 	for j, s := range o.geometry.variance {
-		whole += n.along[j] / s
+		if n.along[j] > 0 {
+			whole += n.along[j] / s
+			least = math.Min(least, n.along[j]/s)
+		}
 	}
 	units := []float64{0}
-	for k := 0; k < unitSteps && whole > 0; k++ {
+	for k := 0; whole > 0 && (k < unitSteps || k < unitsMost && units[k] < t.told*t.told/least*unitMost); k++ {
 		units = append(units, t.told*t.told/whole*unitLeast*math.Pow(unitStep, float64(k)))
 	}
 	key := fitKey{n, t}

@@ -50,10 +50,11 @@ type Agreement struct {
 //
 //	kept² = a²(Σ f·g)² / (a² Σ f²·g + Σ h²·c/s)
 //
-// with the best ridge of those that the fit may choose. What is right is less than so good scores allow, since the
-// intercept is noisy too, the fit does not know how noisy its scores are, and may give
-// way to the constant model: see fitUnder and made. Nothing is drawn. It leaves out that
-// parties differ from each other and from the pool, and that truth is not linear.
+// with the best ridge of those that the fit may choose. What is right is less than so good
+// scores allow, since the intercept is noisy too, the fit does not know how noisy its scores
+// are, and may give way to the constant model: see fitUnder and made. Nothing is drawn. It
+// leaves out that parties differ from each other and from the pool, and that truth is not
+// linear.
 type Outlook struct {
 	of       Agreement
 	geometry geometry

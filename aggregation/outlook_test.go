@@ -307,3 +307,38 @@ func TestOutlookIsOfNumbers(t *testing.T) {
 		}
 	}
 }
+
+// Of all there is to know a classifier of even classes is as good as the truth, also where
+// some are further from the others.
+func TestAllRecordsTeachTheTruth(t *testing.T) {
+	pool, _ := newReference([]float64{.5, .5}, .8, 1).draw(200)
+	for _, classes := range []int{2, 3, 10} {
+		for _, auc := range []float64{.7, .98} {
+			o := NewOutlook(&auxdata.Pool{X: pool}, Agreement{Shares: even(classes), Reached: []Reached{{AUC: auc}}})
+			truth := o.Truth(0)
+			for i, got := range o.Trained(0, everyRecord) {
+				if want := truth[i].Mid; math.Abs(got.Mid.Accuracy-want.Accuracy) > .005 || math.Abs(got.Mid.AUC-want.AUC) > .005 {
+					t.Errorf("%d classes, AUC %v, place %d: %+v of all records, the truth %+v", classes, auc, i, got.Mid, want)
+				}
+			}
+		}
+	}
+}
+
+// Noise without end leaves nothing, also where features are nearly the same: no direction of
+// the pool is so thin that the others' noise is not looked at.
+func TestNoiseWithoutEndLeavesNothing(t *testing.T) {
+	wide, _ := newReference([]float64{.5, .5}, .8, -1).draw(300)
+	for _, thin := range []float64{1, .01, .0001} {
+		pool := mat.NewDense(300, 3, nil)
+		for i := range 300 {
+			pool.SetRow(i, []float64{wide.At(i, 0), wide.At(i, 0) + thin*wide.At(i, 1), .7})
+		}
+		o := NewOutlook(&auxdata.Pool{X: pool}, Agreement{Shares: []float64{.5, .5}, Reached: []Reached{{AUC: .9}}, Noise: Isotropic(3, 1)})
+		for i, got := range o.Released(0, Gathered{Parties: 10, Records: 100, Scale: 1e12, Draws: 1}) {
+			if got.Mid.Accuracy > .51 || got.Mid.AUC > .51 {
+				t.Errorf("features that differ by %g, place %d: %+v is left", thin, i, got.Mid)
+			}
+		}
+	}
+}
