@@ -62,11 +62,13 @@ type scored struct {
 	agreed              float64 // correlation with the teacher's
 }
 
-// scoresOf are scores of a variance that agree with the teacher's so far.
-func (t *teacher) scoresOf(q, variance, agreed float64) scored {
+// scoresOf are scores of a variance, mean over columns, that agree with the teacher's so
+// far; q is of the first column.
+func (t *teacher) scoresOf(variance, agreed float64) scored {
 	agreed = math.Min(1, agreed)
-	apart := agreed * t.apart / math.Sqrt(t.total) * math.Sqrt(variance)
-	return scored{q, apart, math.Sqrt(math.Max(variance-apart*apart*q*(1-q), 1e-9*variance)), agreed}
+	apart, deviation := t.within(agreed)
+	size := math.Sqrt(variance)
+	return scored{t.columns[0], apart * size, deviation * size, agreed}
 }
 
 // intercept is the b at which scores name the class as often as the moments say; the
@@ -133,13 +135,12 @@ func entropy(y float64) float64 {
 // scores and κ follow from each other; λ from the least expected risk; and whether any
 // fit is chosen from how far that lies below the zero model's, in deviations of the
 // estimate that perturbed.fit compares. More than two classes are each taken against
-// the rest.
+// the rest, and κ is the root mean square over them, as what moments tell is.
 func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFit {
 	g, k := o.geometry, float64(len(o.of.Shares))
-	columns, q, y := 1., t.columns[0], m.shares[0]
-	part, start := 1., math.Log(2)-entropy(y) // of a softmax in the sum over classes
+	columns := float64(len(m.shares))
+	part, start := 1., math.Log(2)-entropy(m.shares[0]) // of a softmax in the sum over classes
 	if k > 2 {
-		columns, q, y = k, 1/k, 1/k
 		part, start = (k-1)/k, math.Log(k)
 		for _, y := range m.shares {
 			if y > 0 {
@@ -156,8 +157,9 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 	zero := math.Log(k)
 	best, v := math.Inf(1), 1e-4
 	f := noisyFit{sure: math.Inf(-1)}
-	var at scored              // of the best fit, whose ridge on the intercept is:
-	var ridge, left, b float64 // left: of an intercept, by it
+	b := make([]float64, len(m.shares)) // the intercept of each column
+	var at scored                       // of the best fit, whose ridge on the intercept is:
+	var ridge, left float64             // left: of an intercept, by it
 	for _, lambda := range n.lambdas {
 		pull := lambda * n.pull
 		own := pull // of the intercept below: of a softmax's there is a closed form, lost
@@ -167,9 +169,15 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 		var s scored
 		var along, across, agreed float64
 		for range 40 {
-			s = t.scoresOf(q, v, agreed/math.Sqrt(v))
-			b = s.towards(b, y, own)
-			along, across = s.slopes(b)
+			s = t.scoresOf(v, agreed/math.Sqrt(v))
+			along, across = 0, 0
+			for i, y := range m.shares {
+				s.q = t.columns[i]
+				b[i] = s.towards(b[i], y, own)
+				a, c := s.slopes(b[i])
+				along, across = along+a*a/columns, across+c*c/columns
+			}
+			along, across = math.Sqrt(along), math.Sqrt(across)
 			next := 0.
 			agreed = 0
 			for j, vary := range g.variance {
@@ -184,7 +192,6 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 				break
 			}
 		}
-		b = s.intercept(y, own)
 		first := across / (across + pull)
 		won, correction, variance, shifted := 0., columns*constant*first/across, 0., 0.
 		for j, vary := range g.variance {
@@ -210,8 +217,14 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 		if k > 2 {
 			lost = start * (1 - first) * (1 - first)
 		}
+		cost := 0.
+		for i, y := range m.shares {
+			s.q = t.columns[i]
+			b[i] = s.intercept(y, own)
+			cost += s.cost(b[i]) - b[i]*y - entropy(y)
+		}
 		risk := zero - start + lost +
-			part*columns*(s.cost(b)-b*y-entropy(y)-won+constant*first*first/across/2)
+			part*(cost+columns*(constant*first*first/across/2-won))
 		if sure := (zero - risk) / math.Sqrt(variance+1e-12); sure > f.sure {
 			f.sure, f.aligned = sure, math.Sqrt(shifted/(variance+1e-12))
 		}
@@ -244,14 +257,12 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 	}
 	if k == 2 {
 		for _, x := range normalNodes {
-			f.starts = append(f.starts, at.intercept(y+x*math.Sqrt(constant), ridge))
+			f.starts = append(f.starts, at.intercept(m.shares[0]+x*math.Sqrt(constant), ridge))
 		}
 		return f
 	}
-	apart, deviation := t.within(at.agreed)
 	for i, y := range m.shares {
-		far := t.far[i] * math.Sqrt(f.spread)
-		s := scored{q: t.columns[i], apart: apart * t.far[i] * far, deviation: deviation * far}
+		s := scored{t.columns[i], at.apart * t.far[i] * t.far[i], at.deviation * t.far[i], at.agreed}
 		// Of a class against the rest, turned to one of a softmax, which the ridge pulls together.
 		f.starts = append(f.starts, left*(s.intercept(y, 0)+math.Log(math.Max(1-y, 1e-9))))
 	}

@@ -308,17 +308,17 @@ func TestOutlookIsOfNumbers(t *testing.T) {
 	}
 }
 
-// Of all there is to know a classifier of even classes is as good as the truth, also where
+// Of all there is to know a classifier is as good as the truth, also where a class is rare or
 // some are further from the others.
 func TestAllRecordsTeachTheTruth(t *testing.T) {
 	pool, _ := newReference([]float64{.5, .5}, .8, 1).draw(200)
-	for _, classes := range []int{2, 3, 10} {
+	for _, shares := range [][]float64{even(2), even(3), even(10), {.9, .1}, {.8, .15, .05}, {.9, .09, .009, .001}} {
 		for _, auc := range []float64{.7, .98} {
-			o := NewOutlook(&auxdata.Pool{X: pool}, Agreement{Shares: even(classes), Reached: []Reached{{AUC: auc}}})
+			o := NewOutlook(&auxdata.Pool{X: pool}, Agreement{Shares: shares, Reached: []Reached{{AUC: auc}}})
 			truth := o.Truth(0)
 			for i, got := range o.Trained(0, everyRecord) {
 				if want := truth[i].Mid; math.Abs(got.Mid.Accuracy-want.Accuracy) > .005 || math.Abs(got.Mid.AUC-want.AUC) > .005 {
-					t.Errorf("%d classes, AUC %v, place %d: %+v of all records, the truth %+v", classes, auc, i, got.Mid, want)
+					t.Errorf("shares %.3g, AUC %v, place %d: %+v of all records, the truth %+v", shares, auc, i, got.Mid, want)
 				}
 			}
 		}
