@@ -29,8 +29,8 @@ import (
 const longName = `<script>alert(1)</script>an-exceedingly-long-name-without-any-place-to-break-it-which-somebody-chose-0123456789`
 
 // samplePages are a page of a release with all that it may hold, the same that was found
-// not to hold, a demo's, a plan's, and those of a simulated classifier, of table one and of
-// scores.
+// not to hold and the same beside another study's pool, a demo's, a plan's, and those of a
+// simulated classifier, of table one and of scores.
 func samplePages(t *testing.T) map[string][]byte {
 	t.Helper()
 	chart := &study.ReportChart{Title: "accuracy on test records", Note: spread(3), Percent: true, Bars: []study.ReportBar{
@@ -65,11 +65,14 @@ func samplePages(t *testing.T) map[string][]byte {
 		},
 	}
 	refused := release
+	otherPool := release
+	otherPool.OtherPool = longName + " is not the pool of this study"
 	refused.Failed = []verify.Finding{{About: "signature", Verdict: verify.Fails, Says: "the release was changed, said " + longName}}
 	pages := map[string][]byte{}
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"release": func(b *bytes.Buffer) error { return release.write(b) },
 		"refused": func(b *bytes.Buffer) error { return refused.write(b) },
+		"pool":    func(b *bytes.Buffer) error { return otherPool.write(b) },
 		"demo":    func(b *bytes.Buffer) error { return writeDemoPage(b, demo) },
 	} {
 		var b bytes.Buffer

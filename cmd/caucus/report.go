@@ -55,7 +55,10 @@ func pages() (*template.Template, error) {
 type releasePage struct {
 	Title, Answer string
 	// Failed are what does not hold, and stand in place of the answer.
-	Failed           []verify.Finding
+	Failed []verify.Finding
+	// OtherPool says that the pool that was given is not the study's; it stands before the
+	// answer.
+	OtherPool        string
 	Warnings         []string
 	Charts           []*dots
 	Curves           []*curves

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -19,8 +20,8 @@ type reported struct {
 	Study  string `json:"study"`
 	File   string `json:"file"`
 	Answer string `json:"answer"`
-	// Verified: a pool was given and everything that can be checked holds; null where
-	// none was, and false where without one something is found not to hold.
+	// Verified: the study's pool was given and everything that can be checked holds; null
+	// where none was, or another, and false where even so something is found not to hold.
 	Verified *bool `json:"verified"`
 }
 
@@ -36,7 +37,8 @@ the guarantee in words, what it holds, what was spent, and what verify finds, of
 all that the release claims with --pool, else of its signature and terms. It fits a
 phone, paper, a keyboard and a screen reader.
 
-A release that does not hold leads with that: the page is still written, and study
+A release that does not hold leads with that, and so does a pool that is not the
+study's, which says nothing of the release: the page is still written, and study
 report exits 1.
 
 STUDY is fetched from the coordinator; --release reads a file instead.`,
@@ -60,13 +62,14 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 			}
 			doc := reported{Study: p.Name, File: out}
 			var found []verify.Finding
+			var other error                   // the pool that was given is not the study's
 			if v.pool != "" || !p.Simulated { // of a simulation the page says that there is nothing to verify
-				if found, err = v.of(cmd.Context(), r, p, release, o.profile); err != nil {
+				if found, other, err = v.of(cmd.Context(), r, p, release, o.profile); err != nil {
 					return err
 				}
 			}
 			failed := verify.AnyFails(found)
-			if v.pool != "" || failed {
+			if v.pool != "" && other == nil || failed {
 				holds := !failed
 				doc.Verified = &holds
 			}
@@ -74,7 +77,13 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 			if err != nil {
 				return err
 			}
+			if other != nil {
+				page.OtherPool = other.Error()
+			}
 			doc.Answer = page.Answer
+			if other != nil && !failed {
+				doc.Answer = "The pool that was given is not this study's."
+			}
 			if err := page.file(o.console, out); err != nil {
 				return err
 			}
@@ -82,12 +91,12 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 				if out == "-" {
 					return nil
 				}
-				_, err := fmt.Fprintf(plainWriter{w}, "wrote %s: %s\n", out, page.Answer)
+				_, err := fmt.Fprintf(plainWriter{w}, "wrote %s: %s\n", out, doc.Answer)
 				return err
 			}); err != nil {
 				return err
 			}
-			return failure(cmp.Or(release, p.Name), found)
+			return cmp.Or(failure(cmp.Or(release, p.Name), found), other)
 		},
 	}
 	f := cmd.Flags()
@@ -103,19 +112,24 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 }
 
 // of says what of a release holds, as far as the pool, where one was given, and the keys
-// at hand can tell.
-func (v *checker) of(ctx context.Context, r protocol.SignedRelease, p study.Plan, file, profile string) ([]verify.Finding, error) {
+// at hand can tell. A pool that is not the plan's is no reason to doubt the release: it is
+// then verified as without one, and other says so.
+func (v *checker) of(ctx context.Context, r protocol.SignedRelease, p study.Plan, file, profile string) (found []verify.Finding, other, err error) {
 	v.release, v.profile = file, profile
 	known, err := v.trusted(ctx, r.Release)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if v.pool != "" {
 		if known.Pool, known.NoPool = v.readPool(p); known.NoPool != nil {
-			return nil, known.NoPool
+			return nil, nil, known.NoPool
+		}
+		if given := known.Pool.Digest; given != p.Pool {
+			known.Pool, known.NoPool = nil, fmt.Errorf("the one given has digest %s, the plan is about pool %s", given, p.Pool)
+			other = fmt.Errorf("%s is not the pool of this study (it is another file, or its rows or their order were changed), so what rests on the pool was not checked: give the file that the study was made with, or the copy that an agent keeps", filepath.Base(v.pool))
 		}
 	}
-	return verify.Release(r, known), nil
+	return verify.Release(r, known), other, nil
 }
 
 // released is a release of the coordinator's, or of a file.
