@@ -69,7 +69,7 @@ and the numbers are probabilities.`,
 				return err
 			}
 			if calibration != "" {
-				if r, err = recalibrated(c, r, calibration); err != nil {
+				if r, _, err = recalibrated(r, calibration); err != nil { // warnings say it below
 					return err
 				}
 			}

@@ -76,8 +76,12 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 				c.note(simulatedNote)
 			}
 			if calibration != "" {
-				if r, err = recalibrated(c, r, calibration); err != nil {
+				var about []string
+				if r, about, err = recalibrated(r, calibration); err != nil {
 					return err
+				}
+				for _, a := range about {
+					c.note("note: %s", a)
 				}
 			}
 			records, remarks, err := p.Schema.Encode(table)
