@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -78,6 +79,9 @@ and the numbers are probabilities.`,
 				return err
 			}
 			b, err := format.Write(m, table)
+			if bad := (export.BadTable{}); errors.As(err, &bad) {
+				return usageError{err}
+			}
 			if err != nil {
 				return err
 			}
