@@ -349,18 +349,18 @@ func (r SourceReport) finding() Finding {
 	case r.Problem != "":
 		return problem(about, "%s; see caucus agent source check %s", r.Problem, r.Source)
 	case !r.Read:
-		return fine(about, "declared with %d records", r.Declared.Records)
+		return fine(about, "declared with %s", counted(r.Declared.Records, "record"))
 	case r.Found < r.Declared.Records:
-		return warning(about, "declared with %d records, the file has %d: the others are empty; declare it again if that stays so", r.Declared.Records, r.Found)
+		return warning(about, "declared with %s, the file has %d: the others are empty; declare it again if that stays so", counted(r.Declared.Records, "record"), r.Found)
 	}
 	now := "as it was then"
 	if r.Changed && r.Declared.Redeclare != RedeclareDaily {
-		return warning(about, "the file changed since it was declared on %s with %d records: declare it again, or write redeclare: daily where it is written anew", r.Declared.At.Format(time.DateOnly), r.Declared.Records)
+		return warning(about, "the file changed since it was declared on %s with %s: declare it again, or write redeclare: daily where it is written anew", r.Declared.At.Format(time.DateOnly), counted(r.Declared.Records, "record"))
 	}
 	if r.Changed {
 		now = "written anew since"
 	}
-	return fine(about, "declared with %d records on %s, %s: %d records, %d remarks", r.Declared.Records, r.Declared.At.Format(time.DateOnly), now, r.Found, len(r.Remarks))
+	return fine(about, "declared with %s on %s, %s: %s, %s", counted(r.Declared.Records, "record"), r.Declared.At.Format(time.DateOnly), now, counted(r.Found, "record"), counted(len(r.Remarks), "remark"))
 }
 
 // checkMapping says whether a source's mapping makes all columns of its schema

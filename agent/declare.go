@@ -92,7 +92,7 @@ func (d Declaration) Shown() string {
 func (d Declaration) Objections(p study.Plan) []string {
 	out := d.lacks(p)
 	if p.Records > d.Records {
-		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %d records, it was declared with %d", d.Source, p.Records, d.Records))
+		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, counted(p.Records, "record"), d.Records))
 	}
 	return out
 }
@@ -384,13 +384,21 @@ func RoundDown(n int) int {
 	return n / unit * unit
 }
 
+// counted is a number of things: 1 record, 2 records.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
 // WriteText writes a report for people.
 func (r SourceReport) WriteText(w io.Writer) error {
 	var t page
 	t.line("source", "%s, %s", r.Source, r.File)
 	switch {
 	case r.Declared != nil:
-		t.line("declared", "%d records for every study, by %s on %s", r.Declared.Records, r.Declared.By, r.Declared.At.Format(time.DateOnly))
+		t.line("declared", "%s for every study, by %s on %s", counted(r.Declared.Records, "record"), r.Declared.By, r.Declared.At.Format(time.DateOnly))
 		claim := "every column of a record was computed from that record alone"
 		if len(r.Declared.Vouched) > 0 {
 			claim += ", but for " + strings.Join(r.Declared.Vouched, ", ")
@@ -400,14 +408,14 @@ func (r SourceReport) WriteText(w io.Writer) error {
 		t.line("waits", "%s", r.Waits)
 	}
 	if r.Read {
-		t.line("found", "%s: %d records, %d columns", r.Form, r.Found, len(r.Columns))
+		t.line("found", "%s: %s, %s", r.Form, counted(r.Found, "record"), counted(len(r.Columns), "column"))
 		t.line("columns", "%s", strings.Join(r.Columns, ", "))
 	}
 	for _, m := range r.Remarks {
 		t.line("", "%s", m)
 	}
 	if t0 := r.Taken; t0 != nil {
-		t.line("taken", "on %s: %d records (file %s)", t0.Day, t0.Records, t0.Digest[:min(16, len(t0.Digest))])
+		t.line("taken", "on %s: %s (file %s)", t0.Day, counted(t0.Records, "record"), t0.Digest[:min(16, len(t0.Digest))])
 		for _, p := range t0.Problems {
 			t.line("", "%s", p)
 		}

@@ -61,6 +61,10 @@ func TestDeclare(t *testing.T) {
 	if err != nil || !now.Changed || now.Found != 1 || now.Declared.Records != 1200 || now.Problem != "" {
 		t.Errorf("after the file changed: %+v, %v", now, err)
 	}
+	var shown strings.Builder
+	if err := now.WriteText(&shown); err != nil || !strings.Contains(shown.String(), ": 1 record, 3 columns") || !strings.Contains(shown.String(), "1200 records for every study") {
+		t.Errorf("a person reads %v:\n%s", err, shown.String())
+	}
 	r.put(t, "age,sex\n30,f\n")
 	now, err = a.CheckSource("ward")
 	if err != nil || !strings.Contains(now.Problem, "not those that were declared") {

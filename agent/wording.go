@@ -144,9 +144,9 @@ func (r Review) page() page {
 	case r.Undeclared != "":
 		line("data", "%s", r.Undeclared)
 	case r.Found == 0:
-		line("data", "%s, declared with %d records", r.Source, r.Records)
+		line("data", "%s, declared with %s", r.Source, counted(r.Records, "record"))
 	default:
-		line("data", "%s, declared with %d records, now %d", r.Source, r.Records, r.Found)
+		line("data", "%s, declared with %s, now %d", r.Source, counted(r.Records, "record"), r.Found)
 	}
 	if r.Inside != nil {
 		line("", "of them the study is about %d; that number stays here", *r.Inside)

@@ -63,7 +63,7 @@ func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why str
 	whole, okWhole := costs[0].epsilonWith(costs[0].Bound, p.Delta)
 	epsilon, ok := costs[0].epsilonWith(*r.Bound, p.Delta)
 	if !ok || !okWhole || !(math.Abs(whole-p.Epsilon) <= offCalibration*p.Epsilon) || !(epsilon > 0 && epsilon <= whole) {
-		return 0, "the costs that the release states are not those of noise for its ε"
+		return 0, "its costs are not those of noise for its ε"
 	}
 	return epsilon, r.Why
 }

@@ -112,9 +112,11 @@ type demoMeasure struct {
 	Unperturbed  float64 `json:"unperturbed"`
 	Baseline     float64 `json:"baseline"`
 	BaselineName string  `json:"baseline_name"`
-	// Sure is half the width of a 95 % interval of Released that so many records leave,
-	// in one draw of the noise: see sure.
-	Sure float64 `json:"sure_to"`
+	// Sure is how far chance can move Released on so many records, and SureIs says what it
+	// is: of an accuracy half the width of its 95 % interval, of an error a stand-in. A
+	// smaller difference is none.
+	Sure   float64 `json:"sure_to"`
+	SureIs string  `json:"sure_is"`
 	// Alone is the mean over sites of what each would say from its own records; null
 	// where that is the baseline.
 	Alone *float64 `json:"one_site_alone"`

@@ -152,7 +152,7 @@ const (
 func (m demoMeasure) chart() *study.ReportChart {
 	released := study.Bar("released", m.Released, m.Sure)
 	released.Main = true
-	c := &study.ReportChart{Title: m.Name + ", " + map[string]string{"high": "more", "low": "less"}[m.Better] + " is better", Note: "± is the 95 % binomial error of so many records", Percent: true, Bars: []study.ReportBar{released}}
+	c := &study.ReportChart{Title: m.Name + ", " + map[string]string{"high": "more", "low": "less"}[m.Better] + " is better", Note: "± is " + m.SureIs, Percent: true, Bars: []study.ReportBar{released}}
 	if m.Alone != nil {
 		c.Bars = append(c.Bars, study.Bar("one site alone", *m.Alone, 0))
 	}

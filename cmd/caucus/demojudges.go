@@ -42,7 +42,7 @@ func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
 		total += sure(share, data.even.Len())
 	}
 	return demoMeasure{
-		Sure: total,
+		Sure: total, SureIs: "no interval, but the 95 % binomial errors of the classes' shares in so many records, added up",
 		Name: "error of class shares (L1)", Better: "low", Released: off(e.Shares),
 		Baseline: off(result.TrainingShares), BaselineName: "the parties' own shares",
 	}, nil
@@ -71,7 +71,7 @@ func judgeWeights(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasu
 	}
 	off := func(v float64) float64 { return max(v-data.truth, data.truth-v) }
 	return demoMeasure{
-		Sure: sure(data.truth, rowsOf(data.parties)),
+		Sure: sure(data.truth, rowsOf(data.parties)), SureIs: "no interval, but the 95 % binomial error of a share as large in so many records",
 		Name: "error of a share", Better: "low", Released: off(answer.Estimate), Baseline: off(raw), BaselineName: "the raw pool",
 	}, nil
 }
@@ -128,7 +128,7 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasur
 		}
 	}
 	return demoMeasure{
-		Sure: math.Sqrt(sum / cells),
+		Sure: math.Sqrt(sum / cells), SureIs: "no interval, but the root mean square of the 95 % binomial errors of the cells' shares in so many records",
 		Name: "error of a share (rms)", Better: "low", Released: off(released), Baseline: off(raw), BaselineName: "the raw pool",
 	}, nil
 }
@@ -155,6 +155,9 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasur
 	m := demoMeasure{
 		Name: "error of AUC", Better: "low", Baseline: math.Abs(claimed - truth), BaselineName: "the model's own claim",
 		Alone: alone, Sure: sure(truth, rowsOf(data.parties)),
+		// The error of an AUC hangs on the smaller class, and is mostly larger: J. Hanley and B.
+		// McNeil, "The meaning and use of the area under a ROC curve", 1982.
+		SureIs: "no interval, but the 95 % binomial error of a share as large in so many records, which is mostly less than the AUC's own",
 	}
 	if auc := released.Classes[0].Overall.AUC; auc.Known() {
 		m.Released = math.Abs(auc.Value - truth)

@@ -77,7 +77,7 @@ func (d *demo) cases(data demoData) []demoCase {
 		for _, share := range ratio.SharesOfLabels(data.test.Y, nil, len(data.schema.Classes())) {
 			largest = max(largest, share)
 		}
-		return demoMeasure{Name: "accuracy", Better: "high", Released: right, Sure: sure(right, data.test.Len()), Baseline: largest, BaselineName: "largest class"}, nil
+		return demoMeasure{Name: "accuracy", Better: "high", Released: right, Sure: sure(right, data.test.Len()), SureIs: "the 95 % binomial error of so many records", Baseline: largest, BaselineName: "largest class"}, nil
 	}
 	var out []demoCase
 	for _, p := range classifyProposals(d.epsilon) {

@@ -83,15 +83,16 @@ func withModel(terms []byte, path string, schema dataset.Schema) ([]byte, error)
 }
 
 // recalibrated is a release, for use and not for keeping, whose classifier has the
-// calibration line of an evaluation.
-func recalibrated(c *console, r study.Release, name string) (study.Release, error) {
+// calibration line of an evaluation; about says which line, and what the numbers rest on,
+// and is among the release's warnings.
+func recalibrated(r study.Release, name string) (out study.Release, about []string, err error) {
 	by, p, err := usableRelease(name)
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	model, err := evaluate.Recalibrated(r, by)
 	if err != nil {
-		return r, fmt.Errorf("%s: %w", name, err)
+		return r, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	line := model.Calibration
 	said := fmt.Sprintf("recalibrated by study %s: slope %.3f (95 %% %.3f to %.3f), intercept %.3f; plan %s", p.Name, line.Slope, line.Low, line.High, line.Intercept[0], by.PlanHash)
@@ -99,12 +100,10 @@ func recalibrated(c *console, r study.Release, name string) (study.Release, erro
 	if p.Simulated {
 		also = "that study was simulated: its noise protected nobody"
 	}
-	c.note("note: %s; the release itself is as it was signed", said)
-	c.note("note: %s", also)
+	about = []string{said + "; the release itself is as it was signed", also}
 	warnings := slices.DeleteFunc(slices.Clone(r.Result.Warnings), func(w string) bool { return strings.HasPrefix(w, classifier.NotProbabilities) })
-	warnings = append(warnings, said, also)
-	r.Result, err = withClassifier(r, model, warnings)
-	return r, err
+	r.Result, err = withClassifier(r, model, append(warnings, about...))
+	return r, about, err
 }
 
 // withClassifier is what a release says, in its kind's writing, with another classifier.

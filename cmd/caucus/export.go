@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -69,7 +70,7 @@ and the numbers are probabilities.`,
 				return err
 			}
 			if calibration != "" {
-				if r, err = recalibrated(c, r, calibration); err != nil {
+				if r, _, err = recalibrated(r, calibration); err != nil { // warnings say it below
 					return err
 				}
 			}
@@ -78,6 +79,9 @@ and the numbers are probabilities.`,
 				return err
 			}
 			b, err := format.Write(m, table)
+			if bad := (export.BadTable{}); errors.As(err, &bad) {
+				return usageError{err}
+			}
 			if err != nil {
 				return err
 			}

@@ -29,8 +29,8 @@ import (
 const longName = `<script>alert(1)</script>an-exceedingly-long-name-without-any-place-to-break-it-which-somebody-chose-0123456789`
 
 // samplePages are a page of a release with all that it may hold, the same that was found
-// not to hold, a demo's, a plan's, and those of a simulated classifier, of table one and of
-// scores.
+// not to hold and the same beside another study's pool, a demo's, a plan's, and those of a
+// simulated classifier, of table one and of scores.
 func samplePages(t *testing.T) map[string][]byte {
 	t.Helper()
 	chart := &study.ReportChart{Title: "accuracy on test records", Note: spread(3), Percent: true, Bars: []study.ReportBar{
@@ -55,9 +55,9 @@ func samplePages(t *testing.T) map[string][]byte {
 	demo := demoReport{
 		Data: "generated hospital data", Parties: 50, Epsilon: 1, Records: 12000, Pool: 100, Test: 50, Command: "caucus demo",
 		Studies: []demoStudy{
-			{Name: "votes", About: "hide every party", Kind: "classify", Mechanism: "tally", Unit: privacy.Party, Noise: "coordinator", Epsilon: 1, Measure: demoMeasure{Name: "accuracy", Better: "high", Released: .77, Unperturbed: .8, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .05}, Contributed: []study.PartyID{"a", "b"}, Warnings: []string{"a warning"}},
-			{Name: "sums", About: "hide every record", Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Noise: "site", Epsilon: 1, Measure: demoMeasure{Name: "accuracy", Better: "high", Released: .82, Unperturbed: .83, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .009}},
-			{Name: "shares", About: "shares of sets", Kind: "ratio", Mechanism: "auto", Unit: privacy.Label, Noise: "site", Epsilon: 1, Measure: demoMeasure{Name: "error of class shares (L1)", Better: "low", Released: .01, Unperturbed: .01, Baseline: .5, BaselineName: "the parties' own shares"}},
+			{Name: "votes", About: "hide every party", Kind: "classify", Mechanism: "tally", Unit: privacy.Party, Noise: "coordinator", Epsilon: 1, Measure: demoMeasure{Name: "accuracy", Better: "high", Released: .77, Unperturbed: .8, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .05, SureIs: "the 95 % binomial error"}, Contributed: []study.PartyID{"a", "b"}, Warnings: []string{"a warning"}},
+			{Name: "sums", About: "hide every record", Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Noise: "site", Epsilon: 1, Measure: demoMeasure{Name: "accuracy", Better: "high", Released: .82, Unperturbed: .83, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .009, SureIs: "the 95 % binomial error"}},
+			{Name: "shares", About: "shares of sets", Kind: "ratio", Mechanism: "auto", Unit: privacy.Label, Noise: "site", Epsilon: 1, Measure: demoMeasure{Name: "error of class shares (L1)", Better: "low", Released: .01, Unperturbed: .01, Baseline: .5, BaselineName: "the parties' own shares", SureIs: "no interval, but a stand-in"}},
 		},
 		Curves: []demoCurve{
 			{Study: "votes", Points: []demoPoint{{.3, .6, .02}, {1, .7, .02}, {10, .8, .01}}, Unperturbed: .82, Majority: .64, Alone: .79},
@@ -65,11 +65,14 @@ func samplePages(t *testing.T) map[string][]byte {
 		},
 	}
 	refused := release
+	otherPool := release
+	otherPool.OtherPool = longName + " is not the pool of this study"
 	refused.Failed = []verify.Finding{{About: "signature", Verdict: verify.Fails, Says: "the release was changed, said " + longName}}
 	pages := map[string][]byte{}
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"release": func(b *bytes.Buffer) error { return release.write(b) },
 		"refused": func(b *bytes.Buffer) error { return refused.write(b) },
+		"pool":    func(b *bytes.Buffer) error { return otherPool.write(b) },
 		"demo":    func(b *bytes.Buffer) error { return writeDemoPage(b, demo) },
 	} {
 		var b bytes.Buffer
@@ -137,6 +140,11 @@ func TestStandings(t *testing.T) {
 	page := string(samplePages(t)["demo"])
 	if want := "At ε = 1, 2 of 3 studies did better than one site alone and than no study, by more than the error of so many records: shares, sums; level: votes."; !strings.Contains(page, want) {
 		t.Errorf("the page does not say %q", want)
+	}
+	for _, want := range []string{"(1.96 binomial standard errors of an accuracy, a stand-in of an error)", "more is better; ± is the 95 % binomial error", "less is better; ± is no interval, but a stand-in"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -145,16 +146,21 @@ func (p *planCommand) run(cmd *cobra.Command, c *console) error {
 	if err != nil {
 		return err
 	}
-	if made.Forecast == nil {
-		return usagef("--mechanism %s: %w: choose tally, means, moment or cross", made.Plan.Mechanism, study.ErrNoForecast)
+	task, err := kinds.NewTask(made.Plan, made.Pool)
+	if err != nil {
+		return err
+	}
+	if _, err := study.ForecastOf(task, made.Size); errors.Is(err, study.ErrNoForecast) {
+		return usagef("--mechanism %s: %w: choose tally, means, moment or cross", made.Plan.Mechanism, err)
+	} else if err != nil {
+		return usagef("--epsilon %g: no forecast can be made: %w", made.Plan.Epsilon, err)
+	}
+	if all := made.Pool.Dim() - 1; int(p.Map.Project) > all {
+		c.note("note: --project %d: there are no more than %s, and all are kept", p.Map.Project, counted(all, "components"))
 	}
 	doc := planned{
 		Sites: p.sites, Records: p.records, Features: made.Pool.Dim() - 1, Unit: made.Plan.Unit, Epsilon: made.Plan.Epsilon, Delta: made.Plan.Delta,
 		Mechanism: made.Plan.Mechanism, Noise: made.Plan.Noise, MadeUp: p.schema == "", Forecast: made.Forecast,
-	}
-	task, err := kinds.NewTask(made.Plan, made.Pool)
-	if err != nil {
-		return err
 	}
 	if doc.Curves, err = planCurves(task, p.sites, p.records); err != nil {
 		return err

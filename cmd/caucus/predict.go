@@ -47,7 +47,8 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 .parquet.`,
 		Example: `  caucus predict --release release.json --data patients.csv --id patient
   caucus predict --release release.json --data patients.parquet --keep --out predictions.parquet
-  caucus predict --release release.json --calibration evaluation.json --data patients.csv`,
+  caucus predict --release release.json --calibration evaluation.json --data patients.csv
+  zcat patients.csv.gz | caucus predict --release release.json --data -`,
 		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if release == "" || data == "" {
@@ -76,13 +77,17 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 				c.note(simulatedNote)
 			}
 			if calibration != "" {
-				if r, err = recalibrated(c, r, calibration); err != nil {
+				var about []string
+				if r, about, err = recalibrated(r, calibration); err != nil {
 					return err
+				}
+				for _, a := range about {
+					c.note("note: %s", a)
 				}
 			}
 			records, remarks, err := p.Schema.Encode(table)
 			if err != nil {
-				return fmt.Errorf("%s: %w", data, err)
+				return fmt.Errorf("%s: %w", inputName(data), err)
 			}
 			for _, m := range remarks {
 				c.note("note: %s", m)
@@ -136,7 +141,7 @@ probability_, vote_share_ or score_. It is CSV, or Parquet where --out ends in
 	f := cmd.Flags()
 	f.StringVar(&release, "release", "", "release document of a classify study")
 	f.StringVar(&calibration, "calibration", "", "release of an evaluate study of that release: its calibration line makes probabilities of the numbers")
-	f.StringVar(&data, "data", "", "file of records: CSV (also packed), Excel, Parquet")
+	f.StringVar(&data, "data", "", "file of records: CSV (also packed), Excel, Parquet; - is standard input")
 	how.flags(f)
 	f.StringVar(&schema, "schema", "", "schema of that file, where it has no header or another delimiter")
 	reads(f, "release", "calibration", "data", "schema")

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -65,7 +67,19 @@ func (r *reading) howTo(f dataset.Format) (mapping.Mapping, error) {
 	return m, nil
 }
 
-// table reads a file under a schema; what the schema does not name is kept too.
+// stdinName is what a person gives in place of a file to have standard input read.
+const stdinName = "-"
+
+// inputName is what a message calls a file.
+func inputName(name string) string {
+	if name == stdinName {
+		return "standard input"
+	}
+	return name
+}
+
+// table reads a file under a schema, or standard input for -; what the schema does not name
+// is kept too.
 func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.Format) (*dataset.Table, error) {
 	m, err := r.howTo(f)
 	if err != nil {
@@ -73,13 +87,17 @@ func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.For
 	}
 	t, err := r.mapped(c, name, s, m)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", inputName(name), err)
 	}
 	return t, nil
 }
 
 func (r *reading) mapped(c *console, name string, s dataset.Schema, m mapping.Mapping) (*dataset.Table, error) {
-	rows, done, err := openRows(name, m)
+	open := openRows
+	if name == stdinName {
+		open = func(_ string, m mapping.Mapping) (dataset.Rows, func() error, error) { return readRows(os.Stdin, m) }
+	}
+	rows, done, err := open(name, m)
 	if err != nil {
 		return nil, err
 	}
@@ -111,13 +129,30 @@ func openRows(name string, m mapping.Mapping) (rows dataset.Rows, done func() er
 	if err != nil {
 		return nil, nil, err
 	}
+	return readRows(file, m)
+}
+
+// readRows gives the rows of an open file. What is none of known length, as a pipe is, and
+// standard input, which somebody may have begun to read, is read whole first.
+func readRows(file *os.File, m mapping.Mapping) (rows dataset.Rows, done func() error, err error) {
 	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	var from io.ReaderAt = file
+	size := info.Size()
+	if file == os.Stdin || !info.Mode().IsRegular() && !info.IsDir() {
+		var all []byte
+		all, err = io.ReadAll(file)
+		from, size = bytes.NewReader(all), int64(len(all))
+	}
 	var form files.Form
 	if err == nil {
-		form, err = files.Detect(file, info.Size(), m.Written)
+		form, err = files.Detect(from, size, m.Written)
 	}
 	if err == nil {
-		rows, err = files.OpenStrict(file, info.Size(), form, m.Written)
+		rows, err = files.OpenStrict(from, size, form, m.Written)
 	}
 	if err != nil {
 		file.Close()

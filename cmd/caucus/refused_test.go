@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,39 @@ func TestRefusedPlansAreUsageErrors(t *testing.T) {
 		var out, problems bytes.Buffer
 		if code := Main(t.Context(), strings.Fields(c.line), &out, &problems); code != 2 || !strings.Contains(problems.String(), c.says) || out.Len() > 0 {
 			t.Errorf("caucus %s: have %d, %q and %q; want 2 and %q", c.line, code, out.String(), problems.String(), c.says)
+		}
+	}
+}
+
+// TestExportOfAPredictedColumn: a query whose answer would have two columns of a name is a
+// wrong use, and --id the way out.
+func TestExportOfAPredictedColumn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	records := "predicted,y\n"
+	for i := range 40 {
+		records += fmt.Sprintf("%d,%d\n", i, i/20)
+	}
+	for name, text := range map[string]string{
+		"records.csv": records,
+		"schema.yaml": "label: {column: y, classes: [\"0\", \"1\"]}\nfeatures: [{column: predicted, kind: numeric, min: 0, max: 40}]\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		line, says string
+		code       int
+	}{
+		{"simulate classify --train records.csv --test records.csv --pool records.csv --schema schema.yaml --parties 2 --epsilon 8 --out release.json", "", 0},
+		{"export release.json --out model.sql", `two columns "predicted": say with --id which columns`, 2},
+		{"export release.json --out model.sql --id y --id y", `two columns "y": say with --id which columns`, 2},
+		{"export release.json --out model.sql --table wards.", "empty name", 2},
+		{"export release.json --out model.sql --id y", "", 0},
+	} {
+		var out, problems bytes.Buffer
+		if code := Main(t.Context(), strings.Fields(c.line), &out, &problems); code != c.code || !strings.Contains(problems.String(), c.says) {
+			t.Errorf("caucus %s: have %d and %q; want %d and %q", c.line, code, problems.String(), c.code, c.says)
 		}
 	}
 }

@@ -55,7 +55,12 @@ func pages() (*template.Template, error) {
 type releasePage struct {
 	Title, Answer string
 	// Failed are what does not hold, and stand in place of the answer.
-	Failed           []verify.Finding
+	Failed []verify.Finding
+	// OtherPool says that the pool that was given is not the study's; it stands before the
+	// answer.
+	OtherPool string
+	// Simulated: no party took part and nothing is protected, which the page says first.
+	Simulated        bool
 	Warnings         []string
 	Charts           []*dots
 	Curves           []*curves
@@ -140,9 +145,12 @@ func newReleasePage(r study.Release, measured *measurement, found []verify.Findi
 	if more := len(page.Contributed) - mostListed; more > 0 {
 		page.Contributed, page.More = page.Contributed[:mostListed], more
 	}
-	if p.Simulated {
-		page.Warnings = append([]string{"This was a simulation: its noise protected nobody."}, page.Warnings...)
-		page.NotVerified = "There is nothing to verify: a simulation publishes nothing and protects nobody."
+	if page.Simulated = p.Simulated; p.Simulated && !failed {
+		page.Title = "What a simulation gave"
+		if measured == nil {
+			page.Answer = "Simulated: " + page.Answer
+		}
+		page.NotVerified = "There is nothing to verify: a simulation publishes nothing and protects nobody. caucus verify refuses it."
 	}
 	for _, c := range slices.Concat([]*study.ReportChart{drawn}, report.Charts, []*study.ReportChart{expected(r.Forecast)}) {
 		if d := newDots(c); d != nil {

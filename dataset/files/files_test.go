@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/xuri/excelize/v2"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
@@ -287,6 +288,39 @@ func visits(t testing.TB, rows []visit) []byte {
 	return out.Bytes()
 }
 
+// TestParquetTimes: moments and times of day keep every digit, and say that they are of UTC
+// where they are; a moment of no zone at midnight is a date.
+func TestParquetTimes(t *testing.T) {
+	type times struct {
+		Local  int64            `parquet:"local,timestamp(microsecond:local)"`
+		Fine   int64            `parquet:"fine,timestamp(nanosecond:utc)"`
+		Old    deprecated.Int96 `parquet:"old"`
+		Clock  int64            `parquet:"clock,time(microsecond:local)"`
+		Coarse int32            `parquet:"coarse,time(millisecond:utc)"`
+	}
+	const day = 86400 * 1000000
+	var out bytes.Buffer
+	w := parquet.NewGenericWriter[times](&out)
+	_, err := w.Write([]times{
+		{Local: day + 1, Fine: 1, Old: deprecated.Int96{1, 0, 2440589}, Clock: 11045120000, Coarse: 86399999},
+		{Local: -1, Fine: -1, Old: deprecated.Int96{0, 0, 2440588}, Clock: day, Coarse: -1},
+		{Local: day, Fine: 1e9, Old: deprecated.Int96{0, 1 << 31, 2440588}},
+	})
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, got, _, err := read(out.Bytes(), Written{})
+	want := [][]string{
+		{"local", "fine", "old", "clock", "coarse"},
+		{"1970-01-02 00:00:00.000001", "1970-01-01 00:00:00.000000001Z", "1970-01-02 00:00:00.000000001", "03:04:05.12", "23:59:59.999Z"},
+		{"1969-12-31 23:59:59.999999", "1969-12-31 23:59:59.999999999Z", "1970-01-01", "", ""},
+		{"1970-01-02", "1970-01-01 00:00:01Z", "", "00:00:00", "00:00:00Z"},
+	}
+	if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
+
 func TestParquet(t *testing.T) {
 	crea := 0.30000000000000004
 	one := visit{Name: " Ann", Age: -3, Crea: &crea, Short: 0.1, Born: -7234, Came: 1678869000123, Price: -5, Alive: true, Big: 1 << 63, Codes: []string{"x", "y"}}
@@ -308,7 +342,7 @@ func TestParquet(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"name": {"Ann", "", "", "", ""}, "age": {"-3", "0", "0", "0", "7"}, "crea": {"0.30000000000000004", "", "", "", ""}, "short": {"0.1", "0", "0", "0", "0"},
-		"born": {"1950-03-13", "", "1970-01-01", "1970-01-01", "1970-01-01"}, "came": {"2023-03-15 08:30:00", "1969-12-31 23:59:59", "1970-01-01", "1970-01-01", "1970-01-01"},
+		"born": {"1950-03-13", "", "1970-01-01", "1970-01-01", "1970-01-01"}, "came": {"2023-03-15 08:30:00.123Z", "1969-12-31 23:59:59.999Z", "1970-01-01 00:00:00Z", "1970-01-01 00:00:00Z", "1970-01-01 00:00:00Z"},
 		"price": {"-0.05", "123.45", "0.00", "0.00", "0.00"}, "alive": {"true", "false", "false", "false", "false"}, "big": {"9223372036854775808", "0", "0", "0", "0"},
 		"address.town": {"Köln", "", "", "", ""},
 	} {

@@ -161,8 +161,17 @@ func textOf(t parquet.Type) func(parquet.Value) string {
 		case *format.DateType:
 			return func(v parquet.Value) string { return dayText(int64(v.Int32())) }
 		case *format.TimestampType:
-			unit := unitOf(l.Unit)
-			return func(v parquet.Value) string { return momentText(v.Int64(), unit) }
+			unit, zone := unitOf(l.Unit), ""
+			if l.IsAdjustedToUTC {
+				zone = "Z"
+			}
+			return func(v parquet.Value) string { return momentText(v.Int64(), unit, zone) }
+		case *format.TimeType:
+			unit, zone := unitOf(l.Unit), ""
+			if l.IsAdjustedToUTC {
+				zone = "Z"
+			}
+			return func(v parquet.Value) string { return timeText(v, unit, zone) }
 		case *format.DecimalType:
 			scale := int(l.Scale)
 			return func(v parquet.Value) string { return decimalText(v, scale) }
@@ -212,8 +221,14 @@ func plainText(v parquet.Value) string {
 		return numberText(v.Double(), 64)
 	case parquet.Int96: // nanoseconds of a day and a Julian day, as Spark and Impala write timestamps
 		n := v.Int96()
-		day := int64(n[2]) - 2440588
-		return momentOf(day, int64(uint64(n[1])<<32|uint64(n[0]))/1e9)
+		day, rest := dayText(int64(n[2])-2440588), int64(uint64(n[1])<<32|uint64(n[0]))
+		if rest < 0 || rest >= 86400e9 {
+			return ""
+		}
+		if day == "" || rest == 0 {
+			return day
+		}
+		return day + " " + fineClock(rest, 1e9)
 	}
 	return string(v.ByteArray())
 }
@@ -239,26 +254,41 @@ func dayText(days int64) string {
 	return dataset.Date(days).String()
 }
 
-// momentText is a moment in so many units a second since 1970, cut to seconds;
-// midnight is a date alone.
-func momentText(t, unit int64) string {
-	seconds := t / unit
-	if t%unit < 0 {
-		seconds--
+// momentText is a moment in so many units a second since 1970, in zone, "Z" or unsaid;
+// midnight is a date alone where the zone is unsaid.
+func momentText(t, unit int64, zone string) string {
+	perDay := 86400 * unit
+	day, rest := t/perDay, t%perDay
+	if rest < 0 {
+		day, rest = day-1, rest+perDay
 	}
-	day := seconds / 86400
-	if seconds%86400 < 0 {
-		day--
-	}
-	return momentOf(day, seconds-day*86400)
-}
-
-func momentOf(day, second int64) string {
 	text := dayText(day)
-	if text == "" || second == 0 {
+	if text == "" || rest == 0 && zone == "" {
 		return text
 	}
-	return text + " " + clockText(second)
+	return text + " " + fineClock(rest, unit) + zone
+}
+
+// timeText is a time of day in so many units a second; "" for what is none.
+func timeText(v parquet.Value, unit int64, zone string) string {
+	t := v.Int64()
+	if v.Kind() == parquet.Int32 {
+		t = int64(v.Int32())
+	}
+	if t < 0 || t >= 86400*unit {
+		return ""
+	}
+	return fineClock(t, unit) + zone
+}
+
+// fineClock is a time of day in so many units a second, a power of ten, with as many
+// digits of a second as it takes.
+func fineClock(t, unit int64) string {
+	text := clockText(t / unit)
+	if t%unit == 0 {
+		return text
+	}
+	return text + "." + strings.TrimRight(strconv.FormatInt(unit+t%unit, 10)[1:], "0")
 }
 
 func clockText(second int64) string {

@@ -190,6 +190,10 @@ def check(model):
         raise ValueError("its warnings are %r" % (model["warnings"],))
     if not isinstance(model["about"], dict) or not model["columns"]:
         raise ValueError("it does not say what it is of")
+    if len(set(model["classes"])) < len(model["classes"]):
+        raise ValueError("two of its classes are the same: %r" % (model["classes"],))
+    for c in model["columns"]:
+        _check_column(c, model["encoded"])
     for op, given in model["steps"]:
         for numbers in given if isinstance(given, tuple) else [given]:
             if numbers is not None and not np.isfinite(np.asarray(numbers, dtype=float)).all():
@@ -200,6 +204,21 @@ def check(model):
     got = scores(model, encode(model, row, 1))
     if got.shape != (1, len(model["classes"])) or not np.isfinite(got).all():
         raise ValueError("it gives no score for each of its %d classes" % len(model["classes"]))
+
+
+def _check_column(c, encoded):
+    """Refuse a column that names no place of a row's encoded numbers, or no bounds."""
+    if c["kind"] == "categorical":
+        last, other = c["at"] + len(c["levels"]) - 1, c["other"]
+    elif c["kind"] == "numeric":
+        last, other = c["at"] + bool(c.get("flag")), c["at"]
+        low, high = c.get("min", 0.0), c.get("max", 0.0)
+        if not -math.inf < low < high < math.inf or c.get("log") and low <= -1:
+            raise ValueError("column %r is bounded by %r and %r" % (c["name"], low, high))
+    else:
+        raise ValueError("column %r is of kind %r" % (c["name"], c["kind"]))
+    if not (0 <= c["at"] <= last < encoded and 0 <= other < encoded):
+        raise ValueError("column %r stands at %r of %r numbers" % (c["name"], c["at"], encoded))
 
 
 def scores(model, x):

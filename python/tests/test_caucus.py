@@ -138,6 +138,15 @@ class Loads(unittest.TestCase):
         def weights(rows):
             return lambda r: r["result"]["body"]["classifier"].update(weights=rows)
 
+        def exported(change, classes=("no", "yes")):
+            columns = [{"name": "age", "kind": "numeric", "at": 0, "min": 0, "max": 90}]
+            change(columns)
+            return {
+                "caucus_model": 1, "classes": list(classes), "output": "score", "columns": columns, "encoded": 2,
+                "steps": [{"op": "linear", "matrix": [[1, -1], [0, 1]], "offset": [0, 0]}], "about": {"study": "s"},
+            }
+
+        self.assertEqual(self.load(exported(lambda c: None)).predict({"age": [3]}).tolist(), ["no"])
         for name, document in {
             "a number": 5,
             "no columns": broken(lambda r: r["plan"]["schema"].update(features=[])),
@@ -153,6 +162,13 @@ class Loads(unittest.TestCase):
             "a number for warnings": broken(lambda r: r["result"].update(warnings=5)),
             "no output": broken(lambda r: r["result"]["body"]["classifier"].update(output="sure")),
             "an export without steps": {"caucus_model": 1, "classes": ["no", "yes"]},
+            "an export with min = max": exported(lambda c: c[0].update(min=5, max=5)),
+            "an export with a column before the first": exported(lambda c: c[0].update(at=-1)),
+            "an export with a flag behind the last": exported(lambda c: c[0].update(at=1, flag=True)),
+            "an export with a level before the first": exported(lambda c: c.append({"name": "sex", "kind": "categorical", "levels": ["f"], "at": -2, "other": 0})),
+            "an export with an unknown kind": exported(lambda c: c[0].update(kind="date")),
+            "two equal classes": exported(lambda c: None, ["yes", "yes"]),
+            "a release with min = max": broken(lambda r: r["plan"]["schema"]["features"][0].update(min=7, max=7)),
         }.items():
             with self.subTest(name), self.assertRaisesRegex(ValueError, "release.json is damaged.*caucus study result"):
                 self.load(document)

@@ -178,6 +178,49 @@ func (f fixture) runs(t *testing.T, write func(export.Model) ([]byte, error), co
 	f.compare(t, m, predicted, got)
 }
 
+// TestProgramsRefuseInOneLine: of a file that cannot be read, or is not of the model's
+// columns, each program says so in the last line that it writes, and fails.
+func TestProgramsRefuseInOneLine(t *testing.T) {
+	f := fixtures(t)[0]
+	m := model(t, f.release)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "other.csv"), []byte("a,b\n1,2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []struct {
+		write   func(export.Model) ([]byte, error)
+		command []string
+	}{
+		{export.Model.Python, []string{"python3", "model.py"}},
+		{export.Model.R, []string{"Rscript", "--vanilla", "model.R"}},
+	} {
+		if _, err := exec.LookPath(of.command[0]); err != nil {
+			t.Logf("there is no %s; .ci/peers has one and runs this again", of.command[0])
+			continue
+		}
+		program, err := of.write(m)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, of.command[len(of.command)-1]), program, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, says := range map[string]string{"nowhere.csv": "No such file", ".": "irectory", "other.csv": "no column"} {
+			cmd := exec.Command(of.command[0], append(of.command[1:], file)...)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "LC_ALL=C")
+			var problems bytes.Buffer
+			cmd.Stderr = &problems
+			out, err := cmd.Output()
+			lines := strings.Split(strings.TrimSpace(problems.String()), "\n") // warnings stand before
+			said := lines[len(lines)-1]
+			whole := !strings.Contains(problems.String(), "Traceback") && !strings.Contains(problems.String(), "Calls:")
+			if err == nil || len(out) > 0 || !whole || !strings.HasPrefix(said, file) || !strings.Contains(said, says) {
+				t.Errorf("%s of %s: %v\n%s%s", of.command[0], file, err, out, problems.String())
+			}
+		}
+	}
+}
+
 // TestPythonTakesNA: a module's record may hold a cell that says neither yes nor no of
 // being itself, as pandas' NA: it is missing.
 func TestPythonTakesNA(t *testing.T) {

@@ -103,11 +103,26 @@ caucus_predict <- function(records) {
 
 if (sys.nframe() == 0L && !interactive()) {
   args <- commandArgs(trailingOnly = TRUE)
-  if (length(args) != 1) stop("usage: Rscript model.R RECORDS.csv > predictions.csv")
+  refuse <- function(...) {
+    message(...)
+    quit(save = "no", status = 1)
+  }
+  if (length(args) != 1) refuse("usage: Rscript model.R RECORDS.csv > predictions.csv")
   for (w in caucus_model$warnings) message("warning: ", w)
-  people <- read.csv(args[1], colClasses = "character", check.names = FALSE, na.strings = character(0), strip.white = TRUE, encoding = "UTF-8")
+  said <- NULL # why a file cannot be opened is a warning
+  people <- tryCatch(
+    withCallingHandlers(
+      read.csv(args[1], colClasses = "character", check.names = FALSE, na.strings = character(0), strip.white = TRUE, encoding = "UTF-8"),
+      warning = function(w) {
+        said <<- conditionMessage(w)
+        invokeRestart("muffleWarning")
+      }
+    ),
+    error = function(e) refuse(args[1], " cannot be read: ", if (is.null(said)) conditionMessage(e) else said)
+  )
+  if (!is.null(said)) message("warning: ", args[1], ": ", said)
   names(people)[1] <- sub("^\ufeff", "", names(people)[1])
-  out <- caucus_predict(people)
+  out <- tryCatch(caucus_predict(people), error = function(e) refuse(args[1], ": ", conditionMessage(e)))
   quoted <- function(texts) sprintf('"%s"', gsub('"', '""', texts, fixed = TRUE))
   numbers <- lapply(unname(out[-1]), format, digits = 17, trim = TRUE)
   lines <- do.call(paste, c(list(seq_len(nrow(out)), quoted(out$predicted)), numbers, sep = ","))

@@ -124,18 +124,31 @@ def main():
         sys.exit("usage: python3 %s RECORDS.csv > predictions.csv" % sys.argv[0])
     for warning in MODEL.get("warnings", []):
         print("warning: " + warning, file=sys.stderr)
-    with open(sys.argv[1], newline="", encoding="utf-8-sig") as file:
-        rows = csv.DictReader(file, skipinitialspace=True)
-        names = [n.strip() for n in rows.fieldnames or []]
-        rows.fieldnames = names
-        lacking = [c["name"] for c in MODEL["columns"] if c["name"] not in names]
-        if lacking:
-            sys.exit("%s has no column %s" % (sys.argv[1], ", ".join(lacking)))
-        sys.stdout.reconfigure(encoding="utf-8", newline="")
-        out = csv.writer(sys.stdout, lineterminator="\n")
-        out.writerow(["row", "predicted"] + [MODEL["output"] + "_" + c for c in MODEL["classes"]])
-        for i, row in enumerate(rows, 1):
-            out.writerow([i, predict(row)] + [repr(p) for p in values(row)])
+    name = sys.argv[1]
+    try:
+        file = open(name, newline="", encoding="utf-8-sig")
+    except OSError as reason:
+        sys.exit("%s cannot be read: %s" % (name, reason.strerror))
+    with file:
+        try:
+            _answer(name, file)
+        except (UnicodeDecodeError, csv.Error) as reason:
+            sys.exit("%s is not CSV in UTF-8: %s" % (name, reason))
+
+
+def _answer(name, file):
+    """Write what the model says of the records of a file."""
+    rows = csv.DictReader(file, skipinitialspace=True)
+    names = [n.strip() for n in rows.fieldnames or []]
+    rows.fieldnames = names
+    lacking = [c["name"] for c in MODEL["columns"] if c["name"] not in names]
+    if lacking:
+        sys.exit("%s has no column %s" % (name, ", ".join(lacking)))
+    sys.stdout.reconfigure(encoding="utf-8", newline="")
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(["row", "predicted"] + [MODEL["output"] + "_" + c for c in MODEL["classes"]])
+    for i, row in enumerate(rows, 1):
+        out.writerow([i, predict(row)] + [repr(p) for p in values(row)])
 
 
 if __name__ == "__main__":

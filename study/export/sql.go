@@ -17,6 +17,11 @@ type Table struct {
 	Keep []string
 }
 
+// BadTable is a Table of which no query can be made; it says what to do.
+type BadTable struct{ Says string }
+
+func (e BadTable) Error() string { return "export: " + e.Says }
+
 // mostSQLColumns bounds the columns of a query: PostgreSQL has at most 1,664,
 // SQLite 2,000 unless built otherwise.
 const mostSQLColumns = 1600
@@ -25,10 +30,10 @@ const mostSQLColumns = 1600
 // its mathematical functions, or newer. Each part is a table of the WITH clause:
 // cells as text, numbers, what the columns add up to, the steps, the scores.
 // MATERIALIZED keeps PostgreSQL from writing one part into the other, which would
-// double it at each use.
+// double it at each use. A Table of which there is no query is a BadTable.
 func (m Model) SQL(t Table) ([]byte, error) {
 	if slices.Contains(strings.Split(t.Name, "."), "") || slices.Contains(t.Keep, "") {
-		return nil, fmt.Errorf("export: the table %q or a column of it to keep has an empty name", t.Name)
+		return nil, BadTable{fmt.Sprintf("the table %q or a column of it to keep has an empty name", t.Name)}
 	}
 	q := query{Model: m, keep: t.Keep}
 	if len(t.Keep) == 0 {
@@ -42,7 +47,7 @@ func (m Model) SQL(t Table) ([]byte, error) {
 	}
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			return nil, fmt.Errorf("export: the query would have two columns %q: keep each column of the table once, and none of the answer's name", name)
+			return nil, BadTable{fmt.Sprintf("the query would have two columns %q: say with --id which columns of the table it keeps, each once and none of an answer's name", name)}
 		}
 	}
 	h, rest := m.head()

@@ -51,7 +51,7 @@ func Release(r protocol.SignedRelease, k Known) []Finding {
 	f = append(f, k.helper(r.Release)...)
 	switch {
 	case k.Pool == nil && p.Simulated: // whatever the pool is
-		f.add(Fails, "simulated", "this release is simulated, and protects nobody")
+		f.add(Fails, AboutSimulated, "this release is simulated, and protects nobody")
 		f.add(Unchecked, "pool", "%v", k.noPool())
 		return f
 	case k.Pool == nil:

@@ -39,6 +39,10 @@ type Finding struct {
 	Says    string  `json:"says"`
 }
 
+// AboutSimulated is what a Finding is about that a simulation made a release: it always
+// fails, also where nothing else does.
+const AboutSimulated = "simulated"
+
 // AnyFails reports whether any finding fails.
 func AnyFails(all []Finding) bool {
 	return slices.ContainsFunc(all, func(f Finding) bool { return f.Verdict == Fails })
@@ -81,7 +85,7 @@ func Claims(r study.Release, pool *auxdata.Pool) []Finding {
 		return f
 	}
 	if r.Simulated || p.Simulated {
-		f.add(Fails, "simulated", "this release is simulated: anyone can repeat its noise, and it protects nobody. It is for trying out")
+		f.add(Fails, AboutSimulated, "this release is simulated: anyone can repeat its noise, and it protects nobody. It is for trying out")
 	}
 	f.terms(r, p)
 	f.roster(r, p)
@@ -135,7 +139,7 @@ func (f *findings) terms(r study.Release, p study.Plan) {
 		}
 		f.add(Fails, "not protected", "%s", why)
 	}
-	f.claims("simulated", r.Simulated == p.Simulated, "the manifest says simulated: %t, the plan says %t", r.Simulated, p.Simulated)
+	f.claims(AboutSimulated, r.Simulated == p.Simulated, "the manifest says simulated: %t, the plan says %t", r.Simulated, p.Simulated)
 	if len(*f) == start {
 		f.add(Holds, "terms", "kind, mechanism, unit, ε, δ, neighbours, where noise is added and what is not protected are the plan's")
 	}
