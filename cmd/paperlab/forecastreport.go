@@ -112,10 +112,9 @@ func (f forecastRows) releases(given, name string) (out []forecastRelease) {
 				return v
 			}
 			classes := int(number(said, "classes"))
-			off := classifier.LawError(classes)
 			out = append(out, forecastRelease{
 				set: truth["set"], half: truth["half"], many: classes > 2, helps: study.Helps(said["helps"]), mid: number(said, "f_"+name), measured: number(truth, name),
-				low: number(said, "f_"+name+"_low") + off, high: number(said, "f_"+name+"_high") - off,
+				low: number(said, "f_"+name+"_low") + classifier.LawError, high: number(said, "f_"+name+"_high") - classifier.LawError,
 			})
 		}
 	}
@@ -254,7 +253,7 @@ func forecastReport(_ *lab, r *results, p *page) error {
 // forecastIntervals is how often single releases lie in their intervals.
 func forecastIntervals(rows forecastRows, p *page) {
 	p.section("How often a release lies in its interval")
-	p.paragraph("Each release on its own. *Held out*: with as much added for what the law leaves out as nine of ten releases of the other sets with as many classes (two, or more) need, mean over sets. *As printed*: with what forecasts add. In brackets half of the interval's mean width. Given the AUC, and all that is published.")
+	p.paragraph("Each release on its own. *Held out*: with as much added for what the law leaves out as nine of ten releases of the other sets need, mean over sets. *As printed*: with what forecasts add. In brackets half of the interval's mean width. Given the AUC, and all that is published.")
 	kinds := [][2]string{{"auc", "released"}, {"auc", "released_auc"}, {"all", "released"}, {"all", "released_auc"}}
 	var table [][]string
 	all := map[[2]string][]forecastRelease{}
@@ -273,12 +272,11 @@ func forecastIntervals(rows forecastRows, p *page) {
 			here := ofSet(all[name], s.Name)
 			var others []string
 			for _, o := range forecastSets {
-				if there := ofSet(all[name], o.Name); o.Name != s.Name && len(there) > 0 && there[0].many == here[0].many {
+				if there := ofSet(all[name], o.Name); o.Name != s.Name && len(there) > 0 {
 					others = append(others, o.Name)
 				}
 			}
-			held, printed := leastOff(all[name], others), forecastOff(here[0])
-			for i, off := range []float64{held, printed} {
+			for i, off := range []float64{leastOff(all[name], others), classifier.LawError} {
 				row = append(row, fmt.Sprintf("%.0f %% (%.3f)", 100*covered(here, off), width(here, off)))
 				total[2*k+i] += covered(here, off)
 			}
@@ -313,12 +311,12 @@ func forecastIntervals(rows forecastRows, p *page) {
 			if !group.has(r) {
 				continue
 			}
-			half := (r.high-r.low)/2 + forecastOff(r)
+			half := (r.high-r.low)/2 + classifier.LawError
 			halves = append(halves, half)
 			if half <= .03+1e-9 {
 				narrow++
 			}
-			in += covered([]forecastRelease{r}, forecastOff(r))
+			in += covered([]forecastRelease{r}, classifier.LawError)
 			if math.Abs(r.mid-r.measured) <= .03+1e-9 {
 				near++
 			}
@@ -340,9 +338,9 @@ func forecastIntervals(rows forecastRows, p *page) {
 			if math.Abs(r.mid-r.measured) <= most+1e-9 {
 				in++
 			}
-			if (r.high-r.low)/2+forecastOff(r) <= most+1e-9 {
+			if (r.high-r.low)/2+classifier.LawError <= most+1e-9 {
 				already++
-				printed += covered([]forecastRelease{r}, forecastOff(r))
+				printed += covered([]forecastRelease{r}, classifier.LawError)
 			}
 		}
 		n := float64(len(of))
@@ -355,14 +353,6 @@ func forecastIntervals(rows forecastRows, p *page) {
 		table = append(table, []string{fmt.Sprintf("%.2f", most), fmt.Sprintf("%.0f %%", 100*near/float64(max(len(scatter), 1))), fmt.Sprintf("%.0f %%", 100*in/n), fmt.Sprintf("%.0f %%", 100*already/n), fmt.Sprintf("%.0f %%", 100*printed/max(already, 1))})
 	}
 	p.table([]string{"half-width", "released within so much of the plan's own mean", "released within so much of the forecast", "releases whose interval is no wider", "of those, covered"}, table)
-}
-
-// forecastOff is what forecasts add to an interval like this.
-func forecastOff(of forecastRelease) float64 {
-	if of.many {
-		return classifier.LawError(3)
-	}
-	return classifier.LawError(2)
 }
 
 // forecastGroup is cases that are counted together.

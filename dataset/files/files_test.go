@@ -289,7 +289,7 @@ func visits(t testing.TB, rows []visit) []byte {
 }
 
 // TestParquetTimes: moments and times of day keep every digit, and say that they are of UTC
-// where they are; a moment of no zone at midnight is a date.
+// where they are; a moment at midnight is a date.
 func TestParquetTimes(t *testing.T) {
 	type times struct {
 		Local  int64            `parquet:"local,timestamp(microsecond:local)"`
@@ -342,7 +342,7 @@ func TestParquet(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"name": {"Ann", "", "", "", ""}, "age": {"-3", "0", "0", "0", "7"}, "crea": {"0.30000000000000004", "", "", "", ""}, "short": {"0.1", "0", "0", "0", "0"},
-		"born": {"1950-03-13", "", "1970-01-01", "1970-01-01", "1970-01-01"}, "came": {"2023-03-15 08:30:00.123Z", "1969-12-31 23:59:59.999Z", "1970-01-01 00:00:00Z", "1970-01-01 00:00:00Z", "1970-01-01 00:00:00Z"},
+		"born": {"1950-03-13", "", "1970-01-01", "1970-01-01", "1970-01-01"}, "came": {"2023-03-15 08:30:00.123Z", "1969-12-31 23:59:59.999Z", "1970-01-01", "1970-01-01", "1970-01-01"},
 		"price": {"-0.05", "123.45", "0.00", "0.00", "0.00"}, "alive": {"true", "false", "false", "false", "false"}, "big": {"9223372036854775808", "0", "0", "0", "0"},
 		"address.town": {"Köln", "", "", "", ""},
 	} {

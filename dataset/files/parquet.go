@@ -255,7 +255,7 @@ func dayText(days int64) string {
 }
 
 // momentText is a moment in so many units a second since 1970, in zone, "Z" or unsaid;
-// midnight is a date alone where the zone is unsaid.
+// midnight is a date alone.
 func momentText(t, unit int64, zone string) string {
 	perDay := 86400 * unit
 	day, rest := t/perDay, t%perDay
@@ -263,7 +263,7 @@ func momentText(t, unit int64, zone string) string {
 		day, rest = day-1, rest+perDay
 	}
 	text := dayText(day)
-	if text == "" || rest == 0 && zone == "" {
+	if text == "" || rest == 0 {
 		return text
 	}
 	return text + " " + fineClock(rest, unit) + zone

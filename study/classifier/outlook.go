@@ -123,7 +123,7 @@ func (o *Outlook) At(epsilon float64, s study.Size) (*study.Forecast, error) {
 	clear.Scale = 0
 	f := &study.Forecast{
 		Separation: study.Range{Low: o.levels[0], Mid: o.levels[len(o.levels)/2], High: o.levels[len(o.levels)-1]},
-		TrainedOn:  o.plan.TrainedOn, ItsAccuracy: o.plan.Accuracy, LawError: LawError(len(o.shares)),
+		TrainedOn:  o.plan.TrainedOn, ItsAccuracy: o.plan.Accuracy, LawError: LawError,
 		Shares: o.shares, SharesAssumed: o.plan.Shares == nil, Majority: floats.Max(o.shares),
 	}
 	pooled := records * float64(s.Parties)
@@ -164,14 +164,13 @@ func (o *Outlook) all(of func(i int) []aggregation.Range) (out [][]aggregation.R
 
 // line is what all separations and teachers say of a classifier.
 func (o *Outlook) line(at [][]aggregation.Range) (l study.Line) {
-	off := LawError(len(o.shares))
 	middle := mean(at[len(at)/2])
 	of := func(pick func(aggregation.Worth) float64) study.Range {
 		r := study.Range{Low: math.Inf(1), Mid: pick(middle), High: math.Inf(-1)}
 		for _, w := range slices.Concat(at...) {
 			r.Low, r.High = math.Min(r.Low, pick(w.Low)), math.Max(r.High, pick(w.High))
 		}
-		r.Low, r.High = math.Max(0, r.Low-off), math.Min(1, r.High+off)
+		r.Low, r.High = math.Max(0, r.Low-LawError), math.Min(1, r.High+LawError)
 		return r
 	}
 	return study.Line{
@@ -192,13 +191,8 @@ func mean(all []aggregation.Range) (m aggregation.Worth) {
 // LawError is how far off the law behind a forecast may be where everything it is told is
 // true: classes are not normal, sites not alike. With so much either side, nine of ten
 // simulated releases lay inside; for each data set it was chosen on the others
-// (docs/forecast.md). Of more than two classes one AUC tells less.
-func LawError(classes int) float64 {
-	if classes > 2 {
-		return 0.04
-	}
-	return 0.02
-}
+// (docs/forecast.md).
+const LawError = 0.02
 
 // gain is by how much a release is worth more than what it takes to help (study.Helps),
 // below 0 where it is worth less, at the i-th separation.
