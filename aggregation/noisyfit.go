@@ -39,12 +39,12 @@ type noisyFit struct {
 	starts []float64
 	loose  float64
 	// tried are the ridges that the fit may choose.
-	tried []slopes
+	tried []attempt
 }
 
-// slopes are what moments move by, along the teacher's scores and across them, for each unit
-// that a weight moves of the fit of a ridge.
-type slopes struct{ along, across, lambda float64 }
+// attempt is a ridge, and what moments move by at its fit, along the teacher's scores and
+// across them, for each unit that a weight moves.
+type attempt struct{ along, across, lambda float64 }
 
 // probit is the scale at which Φ(x/probit) is nearest to the logistic curve: within
 // .0095. It makes the means over normal scores below closed.
@@ -207,7 +207,7 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 		if n.mayGiveUp && correction > zero {
 			break
 		}
-		f.tried = append(f.tried, slopes{along, across, lambda})
+		f.tried = append(f.tried, attempt{along, across, lambda})
 		variance += shifted
 		for _, y := range m.shares {
 			w, half := (y-1/k)/across, first-first*first/2

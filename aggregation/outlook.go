@@ -292,7 +292,7 @@ func ridges(given float64) []float64 {
 }
 
 // kept is the formula of Outlook.
-func (o *Outlook) kept(t *problem, told float64, c, metric []float64, at slopes) float64 {
+func (o *Outlook) kept(t *problem, told float64, c, metric []float64, at attempt) float64 {
 	along, own, noise := 0., 0., 0.
 	for j, s := range o.geometry.variance {
 		f, lost := s/(at.along*s+at.lambda*metric[j]), s/(at.across*s+at.lambda*metric[j])

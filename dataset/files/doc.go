@@ -31,8 +31,8 @@
 // under a date format is 2024-12-31, with a time of day 2024-12-31 08:30:00,
 // which is why a mapping's dates are ISO 8601 by default. Parquet's numbers are the
 // shortest text that gives the same number; its dates, timestamps and times of day are
-// written alike, with every digit of a second that they have, and a Z where they are
-// said to be of UTC; midnight is the date alone (a zone's name Parquet does not keep). Durations, for which it has no
-// type, are the whole numbers that they are written as. Booleans are TRUE and FALSE in
-// workbooks, as Excel exports them, and true and false in Parquet.
+// written alike, with every digit of a second that they have, and a Z where they are said
+// to be of UTC (a zone's name Parquet does not keep); midnight is the date alone. Durations,
+// for which it has no type, are the whole numbers that they are written as. Booleans are
+// TRUE and FALSE in workbooks, as Excel exports them, and true and false in Parquet.
 package files
