@@ -59,7 +59,6 @@ var (
 // scored are a fit's scores, normal in each of two classes: of share q and of the rest.
 type scored struct {
 	q, apart, deviation float64 // apart: between the classes' means; deviation: within
-	agreed              float64 // correlation with the teacher's
 }
 
 // scoresOf are scores of a variance, mean over columns, that agree with the teacher's so
@@ -68,7 +67,7 @@ func (t *teacher) scoresOf(variance, agreed float64) scored {
 	agreed = math.Min(1, agreed)
 	apart, deviation := t.within(agreed)
 	size := math.Sqrt(variance)
-	return scored{t.columns[0], apart * size, deviation * size, agreed}
+	return scored{t.columns[0], apart * size, deviation * size}
 }
 
 // intercept is the b at which scores name the class as often as the moments say; the
@@ -262,7 +261,7 @@ func (o *Outlook) fitUnder(n *noising, t *problem, m told, unit float64) noisyFi
 		return f
 	}
 	for i, y := range m.shares {
-		s := scored{t.columns[i], at.apart * t.far[i] * t.far[i], at.deviation * t.far[i], at.agreed}
+		s := scored{t.columns[i], at.apart * t.far[i] * t.far[i], at.deviation * t.far[i]}
 		// Of a class against the rest, turned to one of a softmax, which the ridge pulls together.
 		f.starts = append(f.starts, left*(s.intercept(y, 0)+math.Log(math.Max(1-y, 1e-9))))
 	}

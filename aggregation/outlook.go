@@ -62,6 +62,8 @@ type Outlook struct {
 	problems [][]*problem // of each Reached
 	// contradiction is what of the Reached cannot be true.
 	contradiction Contradiction
+	teachers      map[[2]float64]*teacher // by separation and tilt
+	areas         map[float64]areas       // of more than two classes, by tilt
 	fits          map[fitKey][][]noisyFit
 	worths        map[worthKey][][]Range
 }
@@ -70,9 +72,8 @@ type Outlook struct {
 // what sampling does to a classifier of a party's own.
 type problem struct {
 	*teacher
-	share  []float64
-	alone  *noising
-	voters []telling // of votes, once asked for
+	share []float64
+	alone *noising
 	// lift is by how much more than the law's a classifier's accuracy is, over the largest
 	// class: more than two classes may be more, or less, than an AUC of each says.
 	lift float64
@@ -85,7 +86,7 @@ var outlookPlaces = []struct{ flat, tilt float64 }{{-4, 0}, {-2, 0}, {-0.5, 0}, 
 
 // NewOutlook works out the reference problems on a pool.
 func NewOutlook(pool *auxdata.Pool, a Agreement) *Outlook {
-	o := &Outlook{of: a, geometry: geometryOf(pool), fits: map[fitKey][][]noisyFit{}, worths: map[worthKey][][]Range{}}
+	o := &Outlook{of: a, geometry: geometryOf(pool), teachers: map[[2]float64]*teacher{}, areas: map[float64]areas{}, fits: map[fitKey][][]noisyFit{}, worths: map[worthKey][][]Range{}}
 	if len(o.geometry.variance) == 0 {
 		return o
 	}
@@ -217,7 +218,7 @@ func (o *Outlook) qualities(t *problem, records float64) (all []telling, at floa
 	switch o.of.Telling {
 	case ByVotes:
 		if t.voters == nil {
-			t.voters = o.votersOf(t)
+			t.voters = o.votersOf(t.teacher)
 		}
 		return t.voters, qualitySteps * o.trained(t, records/float64(o.of.Ballots))
 	case ByDirections:
@@ -245,7 +246,7 @@ func (o *Outlook) qualities(t *problem, records float64) (all []telling, at floa
 }
 
 // votersOf are what votes tell of voters who know so much.
-func (o *Outlook) votersOf(t *problem) (all []telling) {
+func (o *Outlook) votersOf(t *teacher) (all []telling) {
 	for k := range qualitySteps + 1 {
 		voter := float64(k) / qualitySteps
 		v := telling{told: told{interpolate(t.voted, voter), t.named(voter)}}

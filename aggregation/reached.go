@@ -39,27 +39,21 @@ func (o *Outlook) Contradicts() Contradiction { return o.contradiction }
 // reaches what it is known to.
 func (o *Outlook) reach(r Reached) (all []*problem) {
 	many := len(o.of.Shares) > 2
-	tables := map[float64]areas{} // of each tilt
 	accuracy := 0.
 	for _, place := range outlookPlaces {
 		if place.tilt != 0 && !many {
 			continue
 		}
-		far := farOf(o.of.Shares, place.tilt)
-		if many && tables[place.tilt] == nil {
-			tables[place.tilt] = areasOf(o.of.Shares, far)
-		}
-		at := func(auc float64, votes bool) *problem {
-			return o.problem(newTeacher(o.of.Shares, auc, far, tables[place.tilt], votes), place.flat)
-		}
 		auc := r.AUC
 		if r.Records > 0 {
 			found := false
-			if auc, found = o.separation(r, func(auc float64) *problem { return at(auc, false) }); !found {
+			if auc, found = o.separation(r, func(auc float64) *problem {
+				return o.problem(o.newTeacher(auc, place.tilt, false), place.flat)
+			}); !found {
 				continue
 			}
 		}
-		t := at(auc, o.of.Telling == ByVotes)
+		t := o.problem(o.teacher(auc, place.tilt), place.flat)
 		all = append(all, t)
 		if many && r.Accuracy > 0 {
 			records := r.Records
@@ -75,6 +69,24 @@ func (o *Outlook) reach(r Reached) (all []*problem) {
 		o.lift(all, r.Accuracy, accuracy/float64(len(all)))
 	}
 	return all
+}
+
+// teacher is that of a separation and a tilt, one for all flats: what its votes tell is
+// worked out once.
+func (o *Outlook) teacher(auc, tilt float64) *teacher {
+	key := [2]float64{auc, tilt}
+	if o.teachers[key] == nil {
+		o.teachers[key] = o.newTeacher(auc, tilt, o.of.Telling == ByVotes)
+	}
+	return o.teachers[key]
+}
+
+func (o *Outlook) newTeacher(auc, tilt float64, votes bool) *teacher {
+	far := farOf(o.of.Shares, tilt)
+	if len(o.of.Shares) > 2 && o.areas[tilt] == nil {
+		o.areas[tilt] = areasOf(o.of.Shares, far)
+	}
+	return newTeacher(o.of.Shares, auc, far, o.areas[tilt], votes)
 }
 
 // everyRecord is as good as all there is to know.

@@ -34,8 +34,10 @@ type teacher struct {
 	// voted, at each kept in steps of 1/keptSteps, is as told, of the class that a
 	// classifier names: what votes tell. Only for forecasts of votes.
 	voted []float64
-	areas areas // of more than two classes, and how far each is, over apart
-	far   []float64
+	// voters is what an Outlook works out of voted, once asked for.
+	voters []telling
+	areas  areas // of more than two classes, and how far each is, over apart
+	far    []float64
 }
 
 const (
