@@ -60,7 +60,7 @@ func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 // has says whether a comparison with == or != names a cell of the column, or an empty one.
 func (c *column) has(of comparison) bool {
 	is := comparison{of.column, "==", of.value}
-	v, isNumber := parseFinite(of.value)
+	v, isNumber := ParseNumber(of.value)
 	return (of.op == "==" || of.op == "!=") &&
 		(of.value == "" || slices.ContainsFunc(c.values, func(cell string) bool { return is.holds(strings.TrimSpace(cell), v, isNumber) }))
 }
@@ -72,14 +72,14 @@ func (c *column) checkComparison(of comparison) error {
 	var texts []string
 	numbers := 0
 	for _, v := range c.values {
-		if _, ok := parseFinite(v); ok {
+		if _, ok := ParseNumber(v); ok {
 			numbers++
 		} else if v = strings.TrimSpace(v); v != "" {
 			texts = append(texts, v)
 		}
 	}
 	if numbers > 0 && len(texts) <= 1 {
-		if _, ok := parseFinite(of.value); !ok {
+		if _, ok := ParseNumber(of.value); !ok {
 			return fmt.Errorf("%q: %s holds numbers, so compare it with one", of.value, of.column)
 		}
 		return nil

@@ -58,7 +58,7 @@ func (e *cellEncoder) encode(text string) encoded {
 		}
 		return encoded{value: 1, at: int32(e.other), flag: -1, odd: odd}
 	}
-	v, ok := parseFinite(text)
+	v, ok := ParseNumber(text)
 	if !ok || text == e.schema.Missing {
 		c := encoded{value: 0.5, at: int32(e.first), flag: -1, odd: notANumber}
 		if e.schema.isMissing(text) {

@@ -113,7 +113,7 @@ func (c *column) identifies(rows int, missingText string) identity {
 	many := len(texts) > draftLevels && 10*len(texts) > rows
 	whole := true
 	for text := range texts {
-		v, ok := parseFinite(text)
+		v, ok := ParseNumber(text)
 		whole = whole && (!ok || v == math.Trunc(v))
 	}
 	switch {
@@ -130,9 +130,9 @@ func (c *column) counts(rows int) bool {
 	if rows < 3 {
 		return false
 	}
-	first, ok := parseFinite(c.values[c.codes.at(0)])
+	first, ok := ParseNumber(c.values[c.codes.at(0)])
 	for i := range rows {
-		v, fine := parseFinite(c.values[c.codes.at(i)])
+		v, fine := ParseNumber(c.values[c.codes.at(i)])
 		ok = ok && fine && v == first+float64(i)
 	}
 	return ok
@@ -182,7 +182,7 @@ func draftFeature(c *column, rows int, missingText string) (f Feature, why strin
 	for text, n := range texts {
 		if text == "" || text == missingText {
 			absent += n
-		} else if v, ok := parseFinite(text); ok {
+		} else if v, ok := ParseNumber(text); ok {
 			numbers = append(numbers, slices.Repeat([]float64{v}, n)...)
 		} else if decimalComma.MatchString(text) {
 			commas += n
@@ -217,7 +217,7 @@ func draftFeature(c *column, rows int, missingText string) (f Feature, why strin
 // firstText is the first of some that is no number.
 func firstText(levels []string) string {
 	for _, l := range levels {
-		if _, ok := parseFinite(l); !ok {
+		if _, ok := ParseNumber(l); !ok {
 			return l
 		}
 	}
@@ -306,8 +306,8 @@ func sortedTexts(texts map[string]int, missingText string) []string {
 	all := slices.Sorted(maps.Keys(texts))
 	all = slices.DeleteFunc(all, func(t string) bool { return t == "" || t == missingText })
 	slices.SortStableFunc(all, func(a, b string) int {
-		x, okA := parseFinite(a)
-		y, okB := parseFinite(b)
+		x, okA := ParseNumber(a)
+		y, okB := ParseNumber(b)
 		switch {
 		case okA && okB && x != y:
 			return int(math.Copysign(1, x-y))

@@ -248,13 +248,13 @@ func (l levels) find(text string) (int, bool) {
 }
 
 func canonicalNumber(text string) (string, bool) {
-	v, ok := parseFinite(text)
+	v, ok := ParseNumber(text)
 	return strconv.FormatFloat(v+0, 'g', -1, 64), ok // +0 turns -0 into 0
 }
 
-// parseFinite reads a finite decimal number. Go's own writings for programs are none in
+// ParseNumber reads a cell's finite decimal number. Go's own writings for programs are none in
 // a file of records: 1_0 is not 10 there, nor 0x1p4 16.
-func parseFinite(text string) (float64, bool) {
+func ParseNumber(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !strings.ContainsAny(text, "_xX")
 }

@@ -40,7 +40,7 @@ func (s Schema) checkComparison(of comparison) error {
 		}
 		return nil
 	}
-	v, ok := parseFinite(of.value)
+	v, ok := ParseNumber(of.value)
 	if !ok {
 		return fmt.Errorf("%q: %s is a number, so compare it with one", of.value, of.column)
 	}

@@ -64,7 +64,7 @@ func (c comparison) visit(f func(comparison)) { f(c) }
 func (c comparison) rows(t *Table) []bool {
 	col := t.column(c.column)
 	holds := make([]bool, len(col.values))
-	b, isNumber := parseFinite(c.value)
+	b, isNumber := ParseNumber(c.value)
 	for i, v := range col.values {
 		holds[i] = c.holds(strings.TrimSpace(v), b, isNumber)
 	}
@@ -80,7 +80,7 @@ func (c comparison) holds(cell string, b float64, isNumber bool) bool {
 	var a float64
 	numbers := isNumber
 	if numbers {
-		a, numbers = parseFinite(cell)
+		a, numbers = ParseNumber(cell)
 	}
 	switch c.op {
 	case "==":

@@ -160,8 +160,9 @@ type asked struct {
 	size Size
 }
 
-// remembered are forecasts that were made, a few: making one takes some tenths of a second, of many classes seconds,
-// and whoever proposes, releases, verifies and shows a study asks for the same.
+// remembered are forecasts that were made, a few: making one takes some tenths of a second,
+// of many classes seconds, and whoever proposes, releases, verifies and shows a study asks
+// for the same.
 type remembered struct {
 	sync.Mutex
 	made map[asked]Forecast

@@ -161,16 +161,10 @@ func textOf(t parquet.Type) func(parquet.Value) string {
 		case *format.DateType:
 			return func(v parquet.Value) string { return dayText(int64(v.Int32())) }
 		case *format.TimestampType:
-			unit, zone := unitOf(l.Unit), ""
-			if l.IsAdjustedToUTC {
-				zone = "Z"
-			}
+			unit, zone := unitOf(l.Unit), zoneOf(l.IsAdjustedToUTC)
 			return func(v parquet.Value) string { return momentText(v.Int64(), unit, zone) }
 		case *format.TimeType:
-			unit, zone := unitOf(l.Unit), ""
-			if l.IsAdjustedToUTC {
-				zone = "Z"
-			}
+			unit, zone := unitOf(l.Unit), zoneOf(l.IsAdjustedToUTC)
 			return func(v parquet.Value) string { return timeText(v, unit, zone) }
 		case *format.DecimalType:
 			scale := int(l.Scale)
@@ -221,14 +215,11 @@ func plainText(v parquet.Value) string {
 		return numberText(v.Double(), 64)
 	case parquet.Int96: // nanoseconds of a day and a Julian day, as Spark and Impala write timestamps
 		n := v.Int96()
-		day, rest := dayText(int64(n[2])-2440588), int64(uint64(n[1])<<32|uint64(n[0]))
+		rest := int64(uint64(n[1])<<32 | uint64(n[0]))
 		if rest < 0 || rest >= 86400e9 {
 			return ""
 		}
-		if day == "" || rest == 0 {
-			return day
-		}
-		return day + " " + fineClock(rest, 1e9)
+		return momentOf(int64(n[2])-2440588, rest, 1e9, "")
 	}
 	return string(v.ByteArray())
 }
@@ -254,14 +245,26 @@ func dayText(days int64) string {
 	return dataset.Date(days).String()
 }
 
-// momentText is a moment in so many units a second since 1970, in zone, "Z" or unsaid;
-// midnight is a date alone.
+// zoneOf is what stands behind a time that is said to be of UTC, or is not.
+func zoneOf(utc bool) string {
+	if utc {
+		return "Z"
+	}
+	return ""
+}
+
+// momentText is a moment in so many units a second since 1970.
 func momentText(t, unit int64, zone string) string {
 	perDay := 86400 * unit
 	day, rest := t/perDay, t%perDay
 	if rest < 0 {
 		day, rest = day-1, rest+perDay
 	}
+	return momentOf(day, rest, unit, zone)
+}
+
+// momentOf is a time of day, in so many units a second, on a day; midnight is a date alone.
+func momentOf(day, rest, unit int64, zone string) string {
 	text := dayText(day)
 	if text == "" || rest == 0 {
 		return text

@@ -3,10 +3,8 @@ package export
 import (
 	"fmt"
 	"maps"
-	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -46,10 +44,4 @@ func Named(name, file string) (Format, string, error) {
 		return Format{}, "", fmt.Errorf("say which language with --to: %s", strings.Join(Names(), ", "))
 	}
 	return f, name, nil
-}
-
-// plainNumber is the finite decimal number that a text is, as encoding reads it.
-func plainNumber(text string) (float64, bool) {
-	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !strings.ContainsAny(text, "_xX")
 }

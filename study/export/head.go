@@ -132,7 +132,7 @@ func (c Column) texts() [][]string {
 // writings are a text and, where it is a number, the shortest writings of it with and
 // without ".0".
 func writings(text string) []string {
-	v, ok := plainNumber(text)
+	v, ok := dataset.ParseNumber(text)
 	if !ok {
 		return []string{text}
 	}

@@ -175,7 +175,7 @@ func (g *graph) numbers(m Model, terms []numberTerm, sum string, width int) stri
 	row := func(v []float64) string { return g.constant(v, 1, n) }
 	raw := g.apply("Concat", inputs, intOf("axis", 1))
 	missing := g.apply("Or", []string{g.apply("IsNaN", []string{raw}), g.apply("IsInf", []string{raw})})
-	if v, ok := plainNumber(m.Missing); ok {
+	if v, ok := dataset.ParseNumber(m.Missing); ok {
 		missing = g.apply("Or", []string{missing, g.apply("Equal", []string{raw, g.constant([]float64{v}, 1, 1)})})
 	}
 	x := g.apply("Max", []string{g.apply("Min", []string{raw, row(high)}), row(low)})

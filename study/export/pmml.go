@@ -117,7 +117,7 @@ func (d *pmml) close(name string) {
 // text that is no number is missing in a column of numbers anyway (see mining).
 func (d *pmml) dictionary() {
 	d.open("DataDictionary")
-	_, markerIsNumber := plainNumber(d.Missing)
+	_, markerIsNumber := dataset.ParseNumber(d.Missing)
 	for _, c := range d.Columns {
 		optype, dataType, marked := "continuous", "double", markerIsNumber
 		if c.Kind == dataset.Categorical {
