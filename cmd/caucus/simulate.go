@@ -288,13 +288,20 @@ func printClassify(w io.Writer, s classifySummary) error {
 	return err
 }
 
-// plusMinus is a standard deviation over repeats, and what stands behind it; nothing of one
-// repeat, which has none.
-func plusMinus(sd float64, repeats int, behind string) string {
+// deviation is a standard deviation over repeats; nothing of one repeat, which has none.
+func deviation(sd float64, repeats int) string {
 	if repeats < 2 {
 		return ""
 	}
-	return fmt.Sprintf("± %.4f%s", sd, behind)
+	return fmt.Sprintf("%.4f", sd)
+}
+
+// plusMinus is the same with its sign, and what stands behind it.
+func plusMinus(sd float64, repeats int, behind string) string {
+	if d := deviation(sd, repeats); d != "" {
+		return "± " + d + behind
+	}
+	return ""
 }
 
 // progress is a bar on a terminal, and nothing elsewhere.

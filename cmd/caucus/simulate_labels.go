@@ -192,7 +192,7 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 		counted(s.Records, "records"), counted(s.Parties, "parties"), counted(s.Features, "features"), counted(s.Classes, "classes"), s.Loss, s.Risk, s.Correction, s.Lambda)
 	t := newTable(w, "on test records", "released", "±", "with true labels")
 	row := func(name string, got, sd, clear float64) {
-		t.add(name, fmt.Sprintf("%.4f", got), strings.TrimPrefix(plusMinus(sd, s.Repeats, ""), "± "), fmt.Sprintf("%.4f", clear))
+		t.add(name, fmt.Sprintf("%.4f", got), deviation(sd, s.Repeats), fmt.Sprintf("%.4f", clear))
 	}
 	row("accuracy", s.Accuracy, s.SD.Accuracy, s.Unperturbed.Accuracy)
 	row("balanced error", s.BER, s.SD.BER, s.Unperturbed.BER)

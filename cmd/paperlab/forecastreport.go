@@ -362,28 +362,24 @@ type forecastGroup struct {
 }
 
 // forecastGroups are the sets, all of them, and each half of all.
-func forecastGroups(cases []forecastCase) []forecastGroup {
-	var out []forecastGroup
-	for _, s := range forecastSets {
-		g := forecastGroup{name: s.Name}
+func forecastGroups(cases []forecastCase) (out []forecastGroup) {
+	add := func(name string, has func(forecastCase) bool) {
+		g := forecastGroup{name: name}
 		for _, c := range cases {
-			if c.set == s.Name {
+			if has(c) {
 				g.cases = append(g.cases, c)
 			}
 		}
-		if len(g.cases) > 0 {
+		if len(g.cases) > 0 { // a quick run has one set and one half
 			out = append(out, g)
 		}
 	}
-	out = append(out, forecastGroup{"**all**", cases})
+	for _, s := range forecastSets {
+		add(s.Name, func(c forecastCase) bool { return c.set == s.Name })
+	}
+	add("**all**", func(forecastCase) bool { return true })
 	for _, half := range forecastHalfNames {
-		g := forecastGroup{name: half + " half"}
-		for _, c := range cases {
-			if c.half == half {
-				g.cases = append(g.cases, c)
-			}
-		}
-		out = append(out, g)
+		add(half+" half", func(c forecastCase) bool { return c.half == half })
 	}
 	return out
 }
