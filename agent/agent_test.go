@@ -17,6 +17,7 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -24,6 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	testlevel.InMemory()
 	if role := os.Getenv("AGENT_TEST_VICTIM"); role != "" {
 		victim()
 		return
@@ -164,7 +166,7 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 	if change != nil {
 		change(&p)
 	}
-	made, err := kinds.Propose(p, schema, table)
+	made, _, err := kinds.Draft(p, schema, table)
 	must(err)
 	r := &rig{coordinatorDouble: &coordinatorDouble{state: study.Open, pool: made.PoolBytes}, log: new(bytes.Buffer), hash: made.Hash}
 	r.study = protocol.Study{

@@ -361,9 +361,6 @@ func toldOf(t *testing.T, r *rig) string {
 func TestBytesOfAFileAndOfTheWire(t *testing.T) {
 	all := plans()
 	for i, name := range slices.Sorted(maps.Keys(all)) {
-		if testing.Short() && i%4 > 0 {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			u := newRigOf(t, visitsYAML, all[name]).study.Plan.Unit
 			variants := variantsOf(t, u, i == 0)

@@ -81,9 +81,6 @@ func TestDrawTellsNothing(t *testing.T) {
 // The least of a few tries counts, and a fiftieth of the second that every window
 // adds is the machine's: it may put a draw of microseconds aside for longer.
 func TestDrawsAreGivenTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a race detector takes time of its own")
-	}
 	least := func(f func()) time.Duration {
 		least := time.Hour
 		for range 5 {

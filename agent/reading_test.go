@@ -249,9 +249,6 @@ func TestFilesAsTheyAre(t *testing.T) {
 // TestExpressionsBoundTime: the costliest expressions that are allowed, on the
 // costliest cells, take less than the steps that are counted for them.
 func TestExpressionsBoundTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a race detector takes time of its own")
-	}
 	for name, expression := range map[string]string{
 		"copies":       strings.Repeat("sex + ", 90) + "sex",
 		"copies right": strings.Repeat("sex + (", 60) + "sex" + strings.Repeat(")", 60),
@@ -296,9 +293,6 @@ func TestExpressionsBoundTime(t *testing.T) {
 // it, which are then given several times. The least of some tries, so that other
 // work on the machine does not count.
 func TestCellsBoundTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a race detector takes time of its own")
-	}
 	var rows [][]string
 	for i := range 4000 {
 		rows = append(rows, []string{fmt.Sprint(20 + i%70), []string{"f", "m"}[i%2], []string{"yes", "no"}[i/7%2]})

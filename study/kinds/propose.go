@@ -36,54 +36,18 @@ type Proposed struct {
 	Warning string
 }
 
-// Propose makes a plan: it fits the public map on the pool, fills in defaults
-// and forecasts.
+// Propose makes a plan, as Draft does, and forecasts what it is worth.
 func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, error) {
-	var out Proposed
-	var canonical bytes.Buffer
-	if pool.Rows() == 0 {
-		return out, auxdata.ErrEmpty
-	}
-	if err := auxdata.WriteCSV(&canonical, schema, pool); err != nil {
-		return out, err
-	}
-	out.PoolBytes = canonical.Bytes()
-	records, _, err := schema.Encode(pool)
-	if err != nil {
-		return out, fmt.Errorf("encode public pool: %w", err)
-	}
-	p, err := Complete(s, schema)
+	out, task, err := Draft(s, schema, pool)
 	if err != nil {
 		return out, err
 	}
-	if p.Map, err = FitMap(p, p.Size(len(p.Roster)), s.Map, records.X); err != nil {
-		return out, err
-	}
-	if out.Pool, out.Remarks, err = auxdata.New(schema, p.Map, pool); err != nil {
-		return out, err
-	}
-	if err := SetPool(&p, out.Pool); err != nil {
-		return out, err
-	}
-	task, err := NewTask(p, out.Pool)
-	if err != nil {
-		return out, err
-	}
-	if p.TermsDigest, err = study.TermsDigest(task); err != nil {
-		return out, err
-	}
-	out.Plan = p
-	if out.Canonical, err = p.Canonical(); err != nil {
-		return out, err
-	}
-	out.Hash = study.HashOf(out.Canonical)
-	out.Size = p.Size(len(p.Roster))
 	switch f, err := study.ForecastOf(task, out.Size); {
 	case errors.Is(err, study.ErrPlan):
 		return out, err
 	case err == nil:
-		out.Forecast, out.Narrow = f, p.AboutFewer(out.Size)
-		out.Warning = f.Warning(p, out.Size)
+		out.Forecast, out.Narrow = f, out.Plan.AboutFewer(out.Size)
+		out.Warning = f.Warning(out.Plan, out.Size)
 	}
 	if t, ok := task.(study.ShareForecaster); ok {
 		if out.ShareError, out.Warning, err = t.ShareError(); err != nil {
@@ -96,6 +60,49 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prop
 		}
 	}
 	return out, nil
+}
+
+// Draft makes a plan, and its task: it fits the public map on the pool and fills in
+// defaults.
+func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Proposed, task study.Task, err error) {
+	var canonical bytes.Buffer
+	if pool.Rows() == 0 {
+		return out, nil, auxdata.ErrEmpty
+	}
+	if err := auxdata.WriteCSV(&canonical, schema, pool); err != nil {
+		return out, nil, err
+	}
+	out.PoolBytes = canonical.Bytes()
+	records, _, err := schema.Encode(pool)
+	if err != nil {
+		return out, nil, fmt.Errorf("encode public pool: %w", err)
+	}
+	p, err := Complete(s, schema)
+	if err != nil {
+		return out, nil, err
+	}
+	if p.Map, err = FitMap(p, p.Size(len(p.Roster)), s.Map, records.X); err != nil {
+		return out, nil, err
+	}
+	if out.Pool, out.Remarks, err = auxdata.New(schema, p.Map, pool); err != nil {
+		return out, nil, err
+	}
+	if err := SetPool(&p, out.Pool); err != nil {
+		return out, nil, err
+	}
+	if task, err = NewTask(p, out.Pool); err != nil {
+		return out, nil, err
+	}
+	if p.TermsDigest, err = study.TermsDigest(task); err != nil {
+		return out, nil, err
+	}
+	out.Plan = p
+	if out.Canonical, err = p.Canonical(); err != nil {
+		return out, nil, err
+	}
+	out.Hash = study.HashOf(out.Canonical)
+	out.Size = p.Size(len(p.Roster))
+	return out, task, nil
 }
 
 // Complete makes the plan of a proposal, with every default filled in but for what
