@@ -246,9 +246,6 @@ func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 	if err == nil && int64(len(b)) > k.most() {
 		err = fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, k.most())
 	}
-	if err == nil {
-		b, err = unscanned(b)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
