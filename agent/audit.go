@@ -25,7 +25,7 @@ type Audit struct {
 }
 
 // What an audit log says happened. A line is on the disk before what it says
-// takes effect (allowed, sending, approved, refused, declared, card) or is built upon (charged,
+// takes effect (allowed, sending, approved, refused, declared) or is built upon (charged,
 // receipt): after a crash a line may be there twice, none is missing.
 const (
 	auditApproved = "approved" // a person said yes
@@ -40,7 +40,6 @@ const (
 	auditReopened = "reopened" // it had ended here, and an amendment takes it up again
 	auditReleased = "released" // the release is here
 	auditUnread   = "unread"   // the source could not be read as declared: empty records
-	auditCard     = "card"     // a person made a source's card for a catalogue
 	auditDeclared = "declared" // a person said how a source is read and how many records it has
 )
 

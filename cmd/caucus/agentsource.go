@@ -11,7 +11,7 @@ import (
 )
 
 func (a *agentCommand) source() *cobra.Command {
-	return group("source", "Declare the site's data sources, and look at them", a.sourceDeclare(), a.sourceCheck(), a.sourceList(), a.sourceCard())
+	return group("source", "Declare the site's data sources, and look at them", a.sourceDeclare(), a.sourceCheck(), a.sourceList())
 }
 
 func (a *agentCommand) sourceDeclare() *cobra.Command {
@@ -122,49 +122,4 @@ func (a *agentCommand) sourceList() *cobra.Command {
 			})
 		},
 	}
-}
-
-func (a *agentCommand) sourceCard() *cobra.Command {
-	var p person
-	var out string
-	cmd := &cobra.Command{
-		Use:   "card NAME",
-		Short: "Make a source's card for the operator's catalogue",
-		Long: `Write what a site may tell of a source: the columns of its schema with their bounds
-or codes, and the declared number of records, rounded down to two digits; nothing
-else. It is made of what was declared, not of the file, and it is not sent: hand
-it to the operator where your site agrees. The act is in the audit log.`,
-		Example: "  caucus agent source card ward --config agent.yaml --out ward.card.yaml",
-		Args:    one("agent source card", "NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ag, err := a.open()
-			if err != nil {
-				return err
-			}
-			defer ag.Close()
-			for _, s := range ag.Sources() {
-				a.reads(s.File)
-			}
-			c, err := ag.Card(args[0], agent.Approver{Name: p.as})
-			if err != nil {
-				return err
-			}
-			if out != "" {
-				if err := a.write(out, c.WriteYAML); err != nil {
-					return err
-				}
-			}
-			return a.print(c, func(w io.Writer) error {
-				if out == "" {
-					return c.WriteYAML(w)
-				}
-				_, err := fmt.Fprintf(w, "wrote %s\n", out)
-				return err
-			})
-		},
-	}
-	cmd.Flags().StringVar(&p.as, "as", "", "your name (default: your account's)")
-	cmd.Flags().StringVar(&out, "out", "", "write the card to this file instead of stdout")
-	writes(cmd.Flags(), "out", asStdout, ".yaml", ".yml")
-	return cmd
 }

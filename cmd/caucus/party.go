@@ -26,7 +26,7 @@ func (o *operator) flag(g *cobra.Command) *cobra.Command {
 
 func newParty(c *console) *cobra.Command {
 	o := &operator{console: c}
-	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.token(), o.enrol(), o.list(), o.label(), o.revoke(), cards(c)))
+	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.token(), o.enrol(), o.list(), o.label(), o.revoke()))
 }
 
 func (o *operator) invite() *cobra.Command {
