@@ -81,16 +81,12 @@ func Enrol(ctx context.Context, c Config, invitation string) (protocol.Caller, e
 	return who, err
 }
 
-// Joining is as whom to join: under a name within the token's prefix, or, where it is
-// empty, one that the coordinator gives; or by another authority's certificate and key,
-// files in PEM, as that names it.
-type Joining struct{ Name, Certificate, Key string }
-
-// Join takes a place of a join token. If it fails or is interrupted, run it again: the
+// Join takes a place of a join token, under a name within its prefix or, where name is empty,
+// one that the coordinator gives. If it fails or is interrupted, run it again: the
 // key that was made is on the disk, and takes one place only. An agent that is enrolled
 // at this coordinator already is left as it is, so that whoever sets up machines may
 // repeat it; before says so.
-func Join(ctx context.Context, c Config, token string, as Joining) (who protocol.Caller, before bool, err error) {
+func Join(ctx context.Context, c Config, token, name string) (who protocol.Caller, before bool, err error) {
 	fail := func(err error) (protocol.Caller, bool, error) {
 		return protocol.Caller{}, false, fmt.Errorf("enrol: %w", err)
 	}
@@ -101,28 +97,16 @@ func Join(ctx context.Context, c Config, token string, as Joining) (who protocol
 	if v.Role != protocol.RoleToken {
 		return fail(fmt.Errorf("this is no join token, but an invitation of %s %s: give it as --invitation", v.Role, v.Name))
 	}
-	if (as.Certificate == "") != (as.Key == "") {
-		return fail(errors.New("a certificate and its key go together: give --certificate and --key"))
-	}
-	var by *protocol.Voucher
-	if as.Certificate != "" {
-		if by, err = protocol.LoadVoucher(as.Certificate, as.Key); err != nil {
-			return fail(err)
-		}
-	}
 	err = enrolling(c, func() error {
 		had, party, err := identity(c)
 		switch {
 		case err == nil:
-			ending, err := joined(c, had, string(party), v, as.Name)
-			if err != nil {
+			if err := joined(c, had, string(party), v, name); err != nil {
 				return err
 			}
-			if !ending || by == nil {
-				before = true
-				who, err = had.Caller()
-				return err
-			}
+			before = true
+			who, err = had.Caller()
+			return err
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
@@ -130,13 +114,7 @@ func Join(ctx context.Context, c Config, token string, as Joining) (who protocol
 		if err != nil {
 			return err
 		}
-		options := protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now}
-		var id protocol.Identity
-		if by != nil {
-			id, err = protocol.JoinVouched(ctx, v, e, by, options)
-		} else {
-			id, err = protocol.Join(ctx, v, e, as.Name, options)
-		}
+		id, err := protocol.Join(ctx, v, e, name, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now})
 		if err != nil {
 			return err
 		}
@@ -153,22 +131,21 @@ func Join(ctx context.Context, c Config, token string, as Joining) (who protocol
 }
 
 // joined refuses an identity that is not what a token and a name would give: it is of
-// another coordinator, of another name, or over where the token cannot mend that. ending
-// says that it is over soon, a third of its life from now or less.
-func joined(c Config, had protocol.Identity, party string, v protocol.Invitation, name string) (ending bool, err error) {
-	from, until, err := had.Validity()
+// another coordinator, of another name, or over.
+func joined(c Config, had protocol.Identity, party string, v protocol.Invitation, name string) error {
+	_, until, err := had.Validity()
 	if err != nil {
-		return false, err
+		return err
 	}
 	switch {
 	case had.Signer != v.Signer:
-		return false, fmt.Errorf("%s belongs to party %s of another coordinator, and so does its ledger: give this one a state folder of its own", c.State, party)
+		return fmt.Errorf("%s belongs to party %s of another coordinator, and so does its ledger: give this one a state folder of its own", c.State, party)
 	case name != "" && name != party:
-		return false, fmt.Errorf("%s belongs to party %s, and so does its ledger; this is for %s: give that party a state folder of its own", c.State, party, name)
-	case v.Authority == "" && !c.now().Before(until):
-		return false, fmt.Errorf("the certificate of %s ended on %s: ask the operator for an invitation of that name; a join token makes new parties only", party, until.Format(time.DateOnly))
+		return fmt.Errorf("%s belongs to party %s, and so does its ledger; this is for %s: give that party a state folder of its own", c.State, party, name)
+	case !c.now().Before(until):
+		return fmt.Errorf("the certificate of %s ended on %s: ask the operator for an invitation of that name; a join token makes new parties only", party, until.Format(time.DateOnly))
 	}
-	return until.Sub(c.now()) <= until.Sub(from)/3, nil
+	return nil
 }
 
 // enrolled keeps an identity, whose enrolment is over.

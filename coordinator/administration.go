@@ -77,7 +77,7 @@ func (s *Server) invites(seconds int64, address string) (valid time.Duration, di
 // differ in case only would be one file name, and to most people one name. A name under
 // which somebody came by a join token is not given to another while that one may call:
 // whoever holds a token chooses names, and could have chosen it before. Who has the name
-// from then on came by an operator, and is no more the token's or another authority's.
+// from then on came by an operator, and is no more the token's.
 func ensureMember(tx Tx, name string, role protocol.Role, now time.Time) error {
 	had, err := tx.Namesake(name)
 	switch {
@@ -107,7 +107,7 @@ func ensureMember(tx Tx, name string, role protocol.Role, now time.Time) error {
 		return err
 	}
 	if valid > 0 {
-		return fmt.Errorf("%w: %s is enrolled, by join token %s: revoke it first, or give another name", protocol.ErrExists, name, by.Token)
+		return fmt.Errorf("%w: %s is enrolled, by join token %s: revoke it first, or give another name", protocol.ErrExists, name, by)
 	}
 	return tx.Replace(name)
 }

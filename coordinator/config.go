@@ -61,10 +61,6 @@ type Config struct {
 	// /metrics for Prometheus, /livez and /readyz, which name no party and no study, and
 	// a page that does, for who has a link: caucus coordinator page. Empty is off.
 	Metrics string `yaml:"metrics"`
-	// Authorities are others, such as a hospital's own, by whose certificates parties may
-	// join where a token of the operator's says so (caucus party token --authority), by
-	// names that the operator gives them. Relative paths are relative to Dir.
-	Authorities map[string]ForeignAuthority `yaml:"authorities"`
 	// Gossip says who seems alive; off where it is left out.
 	Gossip Gossip `yaml:"gossip"`
 
@@ -241,9 +237,6 @@ func (c Config) Validate() error {
 		if err := webpage.CheckAddress(c.Metrics); err != nil {
 			return fmt.Errorf("metrics: %w", err)
 		}
-	}
-	if err := (foreign{authorities: c.Authorities}).check(); err != nil {
-		return err
 	}
 	for u, g := range c.Budget {
 		if err := g.Validate(); err != nil {

@@ -71,12 +71,8 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 	if _, err := signingKey(r.SigningRequest); err != nil {
 		return nil, err
 	}
-	files, err := s.consultRenewal(ctx, caller.Name) // before the transaction: a disk may hang
-	if err != nil {
-		return nil, err
-	}
 	var der []byte
-	err = s.store.Update(ctx, func(tx Tx) error {
+	err := s.store.Update(ctx, func(tx Tx) error {
 		// Once more, in the transaction: who was revoked meanwhile must not come
 		// back by renewing.
 		if err := s.certificates.within(tx, caller); err != nil {
@@ -89,11 +85,7 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 		if n >= mostRenewals {
 			return fmt.Errorf("%w: %s has had %d certificates in a day", protocol.ErrBusy, caller.Name, n)
 		}
-		until, err := s.renewable(tx, files, caller)
-		if err != nil {
-			return err
-		}
-		c, err := s.issueUntil(tx, caller, r.SigningRequest, until)
+		c, err := s.issue(tx, caller, r.SigningRequest)
 		if err == nil {
 			der = c.Raw
 		}
@@ -106,14 +98,9 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 	return &pb.EnrolReply{Certificate: der}, nil
 }
 
+// issue makes and stores a certificate.
 func (s *Server) issue(tx Tx, c protocol.Caller, request []byte) (*x509.Certificate, error) {
-	return s.issueUntil(tx, c, request, s.config.Clock.Now().Add(protocol.MemberValidity))
-}
-
-// issueUntil makes and stores a certificate that ends at a time, where that is before a
-// member's would.
-func (s *Server) issueUntil(tx Tx, c protocol.Caller, request []byte, until time.Time) (*x509.Certificate, error) {
-	leaf, err := s.authority.IssueUntil(c, request, s.config.Clock.Now(), until)
+	leaf, err := s.authority.IssueMember(c, request, s.config.Clock.Now())
 	if err != nil {
 		return nil, err
 	}

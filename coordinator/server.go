@@ -45,7 +45,6 @@ type Server struct {
 	sharing      *sharing
 	counts       *counts
 	gate         *gate
-	foreign      foreign
 	presence     *presence
 	started      time.Time // when presence began to know who calls
 	run          []byte    // names this process in notices
@@ -91,10 +90,6 @@ func (s *Server) open() error {
 	}
 	if _, err := os.Stat(c.path(ConfigFile)); err != nil {
 		return fmt.Errorf("%w: make the folder with coordinator init first", err)
-	}
-	s.foreign = newForeign(c.Dir, c.Authorities)
-	if err := s.foreign.open(); err != nil {
-		return err
 	}
 	unlock, err := lockFolder(c.Dir)
 	if err != nil {
@@ -310,7 +305,6 @@ func (s *Server) Run(ctx context.Context) error {
 		under.Go(func() { s.scheduler.confirms(ctx) })
 	}
 	under.Go(func() { s.scrubLater(ctx, firstWait, lastWait) })
-	under.Go(func() { s.sweep(ctx) })
 	if s.metrics != nil {
 		under.Go(func() { _ = s.metrics.Serve(s.metricsAt) })
 	}

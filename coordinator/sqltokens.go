@@ -12,34 +12,22 @@ func (t *sqlTx) AddToken(k token) error {
 	if err != nil {
 		return err
 	}
-	allowed, err := json.Marshal(append([]string{}, k.Allow...))
-	if err != nil {
-		return err
-	}
-	return t.exec("INSERT INTO tokens (id, serial, prefix, labels, quota, created, expires, made_by, authority, allowed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-		k.ID, k.Serial, k.Prefix, labels, k.Quota, k.Created.UnixMilli(), k.Expires.UnixMilli(), k.By, k.Authority, string(allowed))
+	return t.exec("INSERT INTO tokens (id, serial, prefix, labels, quota, created, expires, made_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+		k.ID, k.Serial, k.Prefix, labels, k.Quota, k.Created.UnixMilli(), k.Expires.UnixMilli(), k.By)
 }
 
-const tokenColumns = `SELECT id, serial, prefix, labels, quota, created, expires, made_by, revoked, authority, allowed,
+const tokenColumns = `SELECT id, serial, prefix, labels, quota, created, expires, made_by, revoked,
 	(SELECT count(*) FROM joined j WHERE j.token = tokens.id) FROM tokens `
 
 func scanToken(scan func(...any) error) (k token, err error) {
-	var labels, allowed string
+	var labels string
 	var created, expires int64
-	if err = scan(&k.ID, &k.Serial, &k.Prefix, &labels, &k.Quota, &created, &expires, &k.By, &k.Revoked, &k.Authority, &allowed, &k.Used); err != nil {
+	if err = scan(&k.ID, &k.Serial, &k.Prefix, &labels, &k.Quota, &created, &expires, &k.By, &k.Revoked, &k.Used); err != nil {
 		return k, err
 	}
 	k.Created, k.Expires = instant(created), instant(expires)
-	if k.Labels, err = labelsOf(labels); err != nil {
-		return k, err
-	}
-	if err := json.Unmarshal([]byte(allowed), &k.Allow); err != nil {
-		return k, fmt.Errorf("read store: a join token's names, the file is damaged: %w", err)
-	}
-	if len(k.Allow) == 0 {
-		k.Allow = nil
-	}
-	return k, nil
+	k.Labels, err = labelsOf(labels)
+	return k, err
 }
 
 func (t *sqlTx) Token(id string) (k token, err error) {
@@ -80,42 +68,11 @@ func (t *sqlTx) Join(id string, signingKey [32]byte, name string, certificate []
 	return t.exec("INSERT INTO joined (token, signing_key, name, certificate) VALUES ($1, $2, $3, $4)", id, signingKey[:], name, certificate)
 }
 
-func (t *sqlTx) Rejoin(name string, signingKey [32]byte, certificate []byte) error {
-	return t.exec("UPDATE joined SET signing_key = $1, certificate = $2 WHERE name = $3", signingKey[:], certificate, name)
-}
-
-func (t *sqlTx) Vouched(name string) (vouched, error) {
-	v := vouched{Name: name}
-	return v, t.one([]any{&v.Authority, &v.Certificate, &v.Issuer}, "SELECT authority, certificate, issuer FROM vouched WHERE name = $1", name)
-}
-
-func (t *sqlTx) SetVouched(v vouched) error {
-	return t.exec(`INSERT INTO vouched (name, authority, certificate, issuer) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (name) DO UPDATE SET authority = excluded.authority, certificate = excluded.certificate, issuer = excluded.issuer`, v.Name, v.Authority, v.Certificate, v.Issuer)
-}
-
-func (t *sqlTx) AllVouched() (all []vouched, err error) {
-	err = t.each(func(scan func(...any) error) error {
-		var v vouched
-		err := scan(&v.Name, &v.Authority, &v.Certificate, &v.Issuer)
-		all = append(all, v)
-		return err
-	}, "SELECT name, authority, certificate, issuer FROM vouched ORDER BY name")
-	return all, err
-}
-
-func (t *sqlTx) Came(name string) (c came, err error) {
-	var key []byte
-	if err = t.one([]any{&c.Token, &key, &c.Certificate}, "SELECT token, signing_key, certificate FROM joined WHERE name = $1 AND NOT replaced", name); err == nil {
-		c.SigningKey, err = digest32(key)
-	}
-	return c, err
+func (t *sqlTx) Came(name string) (id string, err error) {
+	return id, t.one([]any{&id}, "SELECT token FROM joined WHERE name = $1 AND NOT replaced", name)
 }
 
 func (t *sqlTx) Replace(name string) error {
-	if _, err := t.run("DELETE FROM vouched WHERE name = $1", name); err != nil {
-		return err
-	}
 	return t.exec("UPDATE joined SET replaced = TRUE WHERE name = $1", name)
 }
 

@@ -102,27 +102,13 @@ type tokenTx interface {
 	Joined(id string, signingKey [32]byte) (name string, certificate []byte, err error)
 	// Join keeps it: a name and a key take one place each, once.
 	Join(id string, signingKey [32]byte, name string, certificate []byte) error
-	// Came is how a member came by a token, errNone for who did not.
-	Came(name string) (came, error)
-	// Replace says that a member is not who came by a token under its name: Came and
-	// Vouched know it no more. The place stays taken.
+	// Came is the token by which a member came, errNone for who came by none.
+	Came(name string) (id string, err error)
+	// Replace says that a member is not who came by a token under its name: Came knows
+	// it no more. The place stays taken.
 	Replace(name string) error
-	// Rejoin keeps what a member that joined before got for another key: no place more.
-	Rejoin(name string, signingKey [32]byte, certificate []byte) error
-	// Vouched is by what a member joined that has a certificate of another authority,
-	// errNone for who has not; SetVouched replaces it, AllVouched lists all.
-	Vouched(name string) (vouched, error)
-	SetVouched(vouched) error
-	AllVouched() ([]vouched, error)
 	// SetLabels replaces a member's labels.
 	SetLabels(name string, l protocol.Labels) error
-}
-
-// came is how somebody came by a token.
-type came struct {
-	Token       string
-	SigningKey  [32]byte
-	Certificate []byte // DER
 }
 
 type certificate struct {

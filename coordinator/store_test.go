@@ -5,15 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"caucus/auxdata"
+	"caucus/internal/database"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -121,7 +124,7 @@ func storeTransactions(t *testing.T, s Store) {
 
 func storeTokens(t *testing.T, s Store) {
 	now := time.UnixMilli(1e12).UTC()
-	made := token{ID: "k", Serial: "5", Prefix: "dev-", Labels: protocol.Labels{"site": "ward"}, Authority: "hospital", Allow: []string{"dev-1", "dev-2"}, Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
+	made := token{ID: "k", Serial: "5", Prefix: "dev-", Labels: protocol.Labels{"site": "ward"}, Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddToken(made))
 		must(0, tx.AddToken(token{ID: "l", Serial: "6", Prefix: "l-", Quota: 1, Created: now.Add(time.Second), Expires: now.Add(time.Hour), By: "op"}))
@@ -160,11 +163,8 @@ func storeTokens(t *testing.T, s Store) {
 		if _, _, err := tx.Joined("l", [32]byte{1}); !errors.Is(err, errNone) {
 			t.Errorf("who has not joined: %v", err)
 		}
-		if _, err := tx.Vouched("dev-1"); !errors.Is(err, errNone) {
-			t.Errorf("nobody vouched: %v", err)
-		}
-		if c := must(tx.Came("dev-1")); c.Token != "k" || c.SigningKey != [32]byte{1} || string(c.Certificate) != "certificate" {
-			t.Errorf("came by %+v", c)
+		if id := must(tx.Came("dev-1")); id != "k" {
+			t.Errorf("came by %q", id)
 		}
 		if err := second(tx.Came("nobody")); !errors.Is(err, errNone) {
 			t.Errorf("nobody came: %v", err)
@@ -176,26 +176,10 @@ func storeTokens(t *testing.T, s Store) {
 			t.Errorf("no token: %v", err)
 		}
 	})
-	by := vouched{"dev-1", "hospital", []byte("leaf"), []byte("issuer")}
-	for range 2 {
-		update(t, s, func(tx Tx) error {
-			must(0, tx.SetVouched(by))
-			return tx.Rejoin("dev-1", [32]byte{3}, []byte("newer"))
-		})
-		view(t, s, func(tx Tx) {
-			if c := must(tx.Came("dev-1")); c.Token != "k" || c.SigningKey != [32]byte{3} || string(c.Certificate) != "newer" || must(tx.Token("k")).Used != 1 {
-				t.Errorf("came again by %+v", c)
-			}
-			if all := must(tx.AllVouched()); len(all) != 1 || !reflect.DeepEqual(all[0], by) || !reflect.DeepEqual(must(tx.Vouched("dev-1")), by) {
-				t.Errorf("vouched %+v, want %+v", all, by)
-			}
-		})
-		by.Certificate = []byte("another")
-	}
 	update(t, s, func(tx Tx) error { return tx.Replace("dev-1") })
 	view(t, s, func(tx Tx) {
-		if came, vouched := second(tx.Came("dev-1")), second(tx.Vouched("dev-1")); !errors.Is(came, errNone) || !errors.Is(vouched, errNone) {
-			t.Errorf("who was invited anew came: %v, %v", came, vouched)
+		if err := second(tx.Came("dev-1")); !errors.Is(err, errNone) {
+			t.Errorf("who was invited anew came: %v", err)
 		}
 		if m := must(tx.Members(now))[0]; m.Token != "" || must(tx.Token("k")).Used != 1 {
 			t.Errorf("member %+v, invited anew", m)
@@ -457,4 +441,37 @@ func TestConfigRefuses(t *testing.T) {
 	if c.Limits.Burst != 5 || c.Limits.Rate != DefaultConfig("").Limits.Rate || c.Grace != 3*time.Second || len(c.Budget) != 1 {
 		t.Errorf("config %+v", c)
 	}
+}
+
+// TestAuthoritiesEnded: a store in which other authorities' certificates admitted parties
+// opens. Their tokens, which alone made nobody a party, make nobody; who came by such a
+// certificate is out; everybody else is as before.
+func TestAuthoritiesEnded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	before := fstest.MapFS{}
+	for _, name := range must(fs.Glob(migrations, "migrations/*.sql")) {
+		if name < "migrations/0011" {
+			before[name] = &fstest.MapFile{Data: must(migrations.ReadFile(name))}
+		}
+	}
+	old := sqliteFile
+	old.Migrations = before
+	must(0, database.Create(path))
+	db := must(old.Open(path))
+	must(db.Write.Exec(`INSERT INTO members (name, role) VALUES ('dev-1', 'party'), ('guest', 'party');
+		INSERT INTO certificates (serial, name, expires) VALUES ('1', 'dev-1', 2e12), ('2', 'guest', 2e12);
+		INSERT INTO tokens (id, serial, prefix, labels, quota, created, expires, made_by, authority, allowed) VALUES
+			('theirs', '3', 'dev-', '{}', 5, 1e12, 2e12, 'op', 'hospital', '["dev-1"]'), ('ours', '4', 'our-', '{}', 5, 1e12, 2e12, 'op', '', '[]');
+		INSERT INTO vouched (name, authority, certificate, issuer) VALUES ('dev-1', 'hospital', 'leaf', 'issuer')`))
+	must(0, db.Close())
+	s := must(openSQLite(path))
+	defer s.Close()
+	view(t, s, func(tx Tx) {
+		if theirs, ours := must(tx.Token("theirs")), must(tx.Token("ours")); !theirs.Revoked || ours.Revoked {
+			t.Errorf("tokens %+v and %+v", theirs, ours)
+		}
+		if dev, guest := must(tx.Certificate("1")), must(tx.Certificate("2")); !dev.Revoked || guest.Revoked {
+			t.Errorf("certificates %+v and %+v", dev, guest)
+		}
+	})
 }

@@ -26,10 +26,6 @@ type token struct {
 	Expires time.Time
 	By      string
 	Revoked bool
-	// Authority names the other authority whose certificate it wants, "" for none; Allow
-	// lists whom of those, all within Prefix where it is empty.
-	Authority string
-	Allow     []string
 }
 
 const (
@@ -73,7 +69,6 @@ func (k token) proto(now time.Time) *pb.TokenState {
 	return &pb.TokenState{
 		Id: k.ID, Prefix: k.Prefix, Labels: k.Labels, Quota: uint32(k.Quota), Used: uint32(k.Used), Status: k.status(now),
 		CreatedUnixMillis: k.Created.UnixMilli(), ExpiresUnixMillis: k.Expires.UnixMilli(), By: k.By,
-		Authority: k.Authority, Allow: k.Allow,
 	}
 }
 
@@ -96,58 +91,25 @@ func (s *Server) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.Mak
 		return nil, err
 	}
 	prefix := r.Prefix
-	if prefix == "" && r.Authority == "" {
+	if prefix == "" {
 		prefix = id + "-"
-	}
-	if err := s.wanted(r); err != nil {
-		return nil, err
 	}
 	if err := protocol.CheckName(prefix); prefix != "" && err != nil || len(prefix) > mostPrefix {
 		return nil, fmt.Errorf("%w: prefix %q: give 1 to %d letters, digits, dots, dashes or underscores, a letter or digit first", protocol.ErrInvalid, prefix, mostPrefix)
 	}
 	v, serial, err := s.authority.Invite(protocol.Invitation{
-		Coordinator: address, Name: id, Role: protocol.RoleToken, Prefix: prefix, Authority: r.Authority, Expires: now.Add(valid).UTC(),
+		Coordinator: address, Name: id, Role: protocol.RoleToken, Prefix: prefix, Expires: now.Add(valid).UTC(),
 		Signer: s.keys.First(), Successions: s.keys.Successions(),
 	}, now)
 	if err != nil {
 		return nil, err
 	}
-	k := token{ID: id, Serial: serial, Prefix: prefix, Labels: labels, Quota: int(r.Quota), Created: now, Expires: v.Expires, By: callerOf(ctx).Name, Authority: r.Authority, Allow: r.Allow}
+	k := token{ID: id, Serial: serial, Prefix: prefix, Labels: labels, Quota: int(r.Quota), Created: now, Expires: v.Expires, By: callerOf(ctx).Name}
 	if err := s.store.Update(ctx, func(tx Tx) error { return tx.AddToken(k) }); err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("join token made", "token", id, "prefix", prefix, "labelled", labels.String(), "quota", k.Quota, "expires", v.Expires, "authority", k.Authority, "by", k.By)
+	s.config.Log.Info("join token made", "token", id, "prefix", prefix, "labelled", labels.String(), "quota", k.Quota, "expires", v.Expires, "by", k.By)
 	return &pb.MakeTokenReply{Token: v.String(), State: k.proto(now)}, nil
-}
-
-// wanted refuses a token for certificates of another authority that does not say whom of
-// all that it certifies.
-func (s *Server) wanted(r *pb.MakeTokenRequest) error {
-	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("%w: %s", protocol.ErrInvalid, fmt.Sprintf(format, args...))
-	}
-	_, known := s.config.Authorities[r.Authority]
-	switch {
-	case r.Authority == "" && len(r.Allow) > 0:
-		return refuse("names to allow are those in certificates of another authority: name it")
-	case r.Authority == "":
-		return nil
-	case !known:
-		return refuse("authority %q is not in the coordinator's config: name its file there, under authorities", r.Authority)
-	case len(r.Allow) == 0 && r.Prefix == "":
-		return refuse("an authority certifies many: say for whom this token is, by a list of names to allow or a prefix of them")
-	case len(r.Allow) > mostAllowed:
-		return refuse("%d names to allow: at most %d go with one token", len(r.Allow), mostAllowed)
-	}
-	for _, name := range r.Allow {
-		if err := protocol.CheckName(name); err != nil {
-			return refuse("allow: %v", err)
-		}
-		if !strings.HasPrefix(name, r.Prefix) {
-			return refuse("allow: %s does not begin with the prefix %s", name, r.Prefix)
-		}
-	}
-	return nil
 }
 
 // ListTokens lists all join tokens, newest first.
@@ -233,16 +195,10 @@ func (s *Server) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply,
 // join takes a place of a join token for a key: member, certificate and place are stored
 // in one transaction, before the certificate leaves. The same key again gets the same.
 func (s *Server) join(ctx context.Context, caller protocol.Caller, key [32]byte, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
-	files, err := s.consultJoin(ctx, caller, key) // before the transaction: a disk may hang
-	if err != nil {
-		return nil, err
-	}
 	now := s.config.Clock.Now()
 	var der []byte
 	var name string
-	var renewed bool
-	var revision int64
-	err = s.store.Update(ctx, func(tx Tx) error {
+	err := s.store.Update(ctx, func(tx Tx) error {
 		k, err := heldToken(tx, caller)
 		if err != nil {
 			return err
@@ -252,12 +208,6 @@ func (s *Server) join(ctx context.Context, caller protocol.Caller, key [32]byte,
 		case err == nil:
 			return again(tx, name, der, r.Name)
 		case !errors.Is(err, errNone):
-			return err
-		case k.Authority != "":
-			if name, der, renewed, err = s.joinVouched(tx, k, files, r, key); err == nil {
-				revision, err = tx.Revision()
-				s.config.Checkpoint("before enrolled")
-			}
 			return err
 		case !now.Before(k.Expires):
 			return tokenExpired(k)
@@ -285,16 +235,10 @@ func (s *Server) join(ctx context.Context, caller protocol.Caller, key [32]byte,
 		return nil
 	})
 	if err != nil {
-		if renewed { // it may be stored all the same
-			s.certificates.refresh(context.WithoutCancel(ctx))
-		}
 		return nil, err
 	}
 	s.config.Checkpoint("after enrolled")
-	if renewed { // whoever called by its certificates before is out
-		s.ended(ctx, revision, name)
-	}
-	s.config.Log.Info("enrolled by a join token", "party", name, "token", caller.Name, "again", renewed)
+	s.config.Log.Info("enrolled by a join token", "party", name, "token", caller.Name)
 	return &pb.EnrolReply{Certificate: der}, nil
 }
 

@@ -180,16 +180,11 @@ func (a *Authority) PEM() string { return pemOf("CERTIFICATE", a.certificate.Raw
 // IssueMember makes a certificate for the public key of a signing request.
 // Only that key is taken from the request.
 func (a *Authority) IssueMember(c Caller, signingRequest []byte, now time.Time) (*x509.Certificate, error) {
-	return a.IssueUntil(c, signingRequest, now, now.Add(MemberValidity))
-}
-
-// IssueUntil is IssueMember for a certificate that ends at a time, where that is earlier.
-func (a *Authority) IssueUntil(c Caller, signingRequest []byte, now, until time.Time) (*x509.Certificate, error) {
 	request, err := ParseSigningRequest(signingRequest)
 	if err != nil {
 		return nil, err
 	}
-	return a.issue(c.Name, c.Role, request.PublicKey, now, min(MemberValidity, until.Sub(now)), x509.ExtKeyUsageClientAuth)
+	return a.issue(c.Name, c.Role, request.PublicKey, now, MemberValidity, x509.ExtKeyUsageClientAuth)
 }
 
 // ParseSigningRequest checks that a request is signed by the key in it, an

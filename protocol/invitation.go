@@ -23,10 +23,7 @@ type Invitation struct {
 	Name        string `json:"name"`
 	Role        Role   `json:"role"`
 	// Prefix is what a join token's names begin with.
-	Prefix string `json:"prefix,omitempty"`
-	// Authority is where not empty the coordinator's name of another authority, whose
-	// certificate who joins must have.
-	Authority   string    `json:"authority,omitempty"`
+	Prefix      string    `json:"prefix,omitempty"`
 	Expires     time.Time `json:"expires"`
 	CA          []byte    `json:"ca"`          // DER
 	Certificate []byte    `json:"certificate"` // DER
@@ -145,15 +142,16 @@ func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byt
 // gives the same certificate; another one finds the invitation used (ErrDenied)
 // or expired (ErrExpired).
 func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Identity, error) {
-	id, err := redeem(ctx, v, e, nil, o)
+	id, err := redeem(ctx, v, e, "", o)
 	if err != nil {
 		return Identity{}, fmt.Errorf("enrol as %s: %w", v.Name, err)
 	}
 	return id, nil
 }
 
-// redeem makes the call with the invitation's own certificate.
-func redeem(ctx context.Context, v Invitation, e Enrolment, with func(*pb.EnrolRequest) error, o DialOptions) (Identity, error) {
+// redeem makes the call with the invitation's own certificate, and asks for a name where it
+// is not empty.
+func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
 	key, err := x509.ParsePKCS8PrivateKey(v.Key)
 	if err != nil {
 		return Identity{}, fmt.Errorf("%w: the invitation's key: %v", ErrInvalid, err)
@@ -171,7 +169,7 @@ func redeem(ctx context.Context, v Invitation, e Enrolment, with func(*pb.EnrolR
 		return Identity{}, err
 	}
 	defer c.Close()
-	certificate, err := c.enrol(ctx, e, with, c.enrolment.Enrol)
+	certificate, err := c.enrol(ctx, e, name, c.enrolment.Enrol)
 	if errors.Is(err, ErrDenied) && !c.now().Before(v.Expires) { // whoever refuses at the handshake cannot say why
 		err = fmt.Errorf("%w: the invitation was good until %s: ask for a new one", ErrExpired, v.Expires.Format("2006-01-02 15:04 MST"))
 	}
@@ -187,7 +185,7 @@ func (c *Client) Renew(ctx context.Context) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	certificate, err := c.enrol(ctx, e, nil, c.enrolment.Renew)
+	certificate, err := c.enrol(ctx, e, "", c.enrolment.Renew)
 	if err != nil {
 		return Identity{}, fmt.Errorf("renew certificate: %w", err)
 	}
@@ -212,21 +210,15 @@ func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey
 	return id, c, err
 }
 
-// enrol has a key certified; with, where not nil, says more in the request.
-func (c *Client) enrol(ctx context.Context, e Enrolment, with func(*pb.EnrolRequest) error, call enrolCall) ([]byte, error) {
+// enrol has a key certified, under a name where it is not empty.
+func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call enrolCall) ([]byte, error) {
 	request, err := e.Request()
 	if err != nil {
 		return nil, err
 	}
-	r := &pb.EnrolRequest{SigningRequest: request}
-	if with != nil {
-		if err := with(r); err != nil {
-			return nil, err
-		}
-	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	reply, err := call(ctx, r)
+	reply, err := call(ctx, &pb.EnrolRequest{SigningRequest: request, Name: name})
 	if err != nil {
 		return nil, FromStatus(err)
 	}

@@ -26,11 +26,6 @@ type TokenOptions struct {
 	Prefix string
 	// Labels are those of each party that it enrols.
 	Labels Labels
-	// Authority names another authority that the coordinator's config knows: who joins
-	// must have a certificate of it, by which it is named. Allow lists those names; empty
-	// is all that begin with Prefix.
-	Authority string
-	Allow     []string
 	// Address, host:port, is what the token tells to dial; empty is the coordinator's own
 	// idea of it.
 	Address string
@@ -55,17 +50,12 @@ type Token struct {
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
 	By      string    `json:"by"` // the operator who made it
-	// Authority names the one whose certificates it wants beside it, and Allow whom of
-	// those.
-	Authority string   `json:"authority,omitempty"`
-	Allow     []string `json:"allow,omitempty"`
 }
 
 func tokenOf(t *pb.TokenState) Token {
 	return Token{
 		ID: t.GetId(), Prefix: t.GetPrefix(), Labels: t.GetLabels(), Quota: int(t.GetQuota()), Used: int(t.GetUsed()), Status: t.GetStatus(),
 		Created: time.UnixMilli(t.GetCreatedUnixMillis()).UTC(), Expires: time.UnixMilli(t.GetExpiresUnixMillis()).UTC(), By: t.GetBy(),
-		Authority: t.GetAuthority(), Allow: t.GetAllow(),
 	}
 }
 
@@ -75,7 +65,6 @@ func (c *Client) MakeToken(ctx context.Context, o TokenOptions) (text string, t 
 	defer cancel()
 	reply, err := c.admin.MakeToken(ctx, &pb.MakeTokenRequest{
 		Quota: uint32(min(max(o.Quota, 0), 1<<31)), ValidSeconds: int64(o.Valid / time.Second), Prefix: o.Prefix, Labels: o.Labels, Address: o.Address,
-		Authority: o.Authority, Allow: o.Allow,
 	})
 	if err != nil {
 		return "", Token{}, fmt.Errorf("make join token: %w", FromStatus(err))
@@ -126,25 +115,18 @@ const joinPatience = 2 * time.Minute
 
 // Join redeems one place of a join token, under a name that begins with its prefix, or,
 // where name is empty, one that the coordinator gives. The same enrolment again, after a
-// lost answer, gives the same certificate and takes no second place.
+// lost answer, gives the same certificate and takes no second place. Where too many ask it
+// waits, and asks again.
 func Join(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
 	if v.Role != RoleToken {
 		return Identity{}, fmt.Errorf("join: %w: this is no join token, but an invitation of %s %s", ErrInvalid, v.Role, v.Name)
 	}
-	if v.Authority != "" {
-		return Identity{}, fmt.Errorf("join: %w: this token is for those who have a certificate of %s: give that and its key (--certificate, --key)", ErrInvalid, v.Authority)
-	}
 	if name != "" && !strings.HasPrefix(name, v.Prefix) { // the coordinator refuses it too
 		return Identity{}, fmt.Errorf("join as %s: %w: this token's names begin with %s: leave the name away, and the coordinator gives one", name, ErrInvalid, v.Prefix)
 	}
-	return join(ctx, v, e, func(r *pb.EnrolRequest) error { r.Name = name; return nil }, o)
-}
-
-// join asks for a place of a token, and again while too many do.
-func join(ctx context.Context, v Invitation, e Enrolment, with func(*pb.EnrolRequest) error, o DialOptions) (Identity, error) {
 	sleeper, waited := clock.Clock{}.Complete(), time.Duration(0)
 	for wait := time.Second; ; wait = min(2*wait, 16*time.Second) {
-		id, err := redeem(ctx, v, e, with, o)
+		id, err := redeem(ctx, v, e, name, o)
 		if err == nil {
 			return id, nil
 		}

@@ -26,7 +26,7 @@ func newAgent(c *console) *cobra.Command {
 }
 
 func (a *agentCommand) enrol() *cobra.Command {
-	var invitation, token, name, certificate, key, request, accept, coordinator string
+	var invitation, token, name, request, accept, coordinator string
 	cmd := &cobra.Command{
 		Use:   "enrol",
 		Short: "Turn an invitation into this agent's identity",
@@ -36,8 +36,7 @@ is interrupted, run it again with the same invitation.
 
 A join token (caucus party token) enrols many agents, each with a key of its own: give it
 to all as --token. --name asks for a name within the token's prefix; without it the
-coordinator gives one. On an agent that is enrolled already it changes nothing. Where the
-token wants a certificate of another authority, give it with its key.
+coordinator gives one. On an agent that is enrolled already it changes nothing.
 
 Where no network reaches the coordinator, files are carried and no invitation is
 needed: --request writes what the operator hands to caucus party invite, --accept
@@ -51,9 +50,6 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if name != "" && token == "" {
 				return usagef("--name goes with --token: elsewhere the operator says who this is")
-			}
-			if (certificate != "" || key != "") && token == "" {
-				return usagef("--certificate and --key go with --token, where it wants a certificate of another authority")
 			}
 			given := 0
 			for _, f := range []string{invitation, token, request, accept} {
@@ -69,7 +65,7 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 				return err
 			}
 			if token != "" {
-				return a.join(cmd, config, token, agent.Joining{Name: name, Certificate: certificate, Key: key})
+				return a.join(cmd, config, token, name)
 			}
 			if request != "" {
 				return a.enrolRequest(config, request)
@@ -96,23 +92,21 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 	f.StringVar(&invitation, "invitation", "", "file that holds the invitation, - for standard input")
 	f.StringVar(&token, "token", "", "file that holds a join token, - for standard input")
 	f.StringVar(&name, "name", "", "with --token: the name to ask for (default: the coordinator gives one)")
-	f.StringVar(&certificate, "certificate", "", "with --token, where it wants one: this machine's certificate of another authority, PEM")
-	f.StringVar(&key, "key", "", "with --certificate: its key, PEM, not encrypted; it signs once and stays here")
 	f.StringVar(&request, "request", "", "by carried files: write this agent's request for a certificate to this file")
 	writes(f, "request")
 	f.StringVar(&accept, "accept", "", "by carried files: read what caucus party invite --request made of it")
-	reads(f, "invitation", "token", "certificate", "key", "accept")
+	reads(f, "invitation", "token", "accept")
 	f.StringVar(&coordinator, "coordinator", "", "with --accept: the coordinator's fingerprint, as its operator reads it to you")
 	return cmd
 }
 
 // join enrols this agent by a join token.
-func (a *agentCommand) join(cmd *cobra.Command, config agent.Config, token string, as agent.Joining) error {
+func (a *agentCommand) join(cmd *cobra.Command, config agent.Config, token, name string) error {
 	text, err := readSecret(cmd.InOrStdin(), token)
 	if err != nil {
 		return err
 	}
-	who, before, err := agent.Join(cmd.Context(), config, text, as)
+	who, before, err := agent.Join(cmd.Context(), config, text, name)
 	if err != nil {
 		return err
 	}

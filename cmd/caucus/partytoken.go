@@ -16,7 +16,7 @@ import (
 func (o *operator) token() *cobra.Command {
 	var options protocol.TokenOptions
 	var labels []string
-	var out, allow string
+	var out string
 	cmd := &cobra.Command{
 		Use:   "token",
 		Short: "Make a join token: one secret that enrols many agents",
@@ -27,12 +27,8 @@ certificate; what the token says of them, prefix and labels, none of them can ch
 Give the token only to those whom you would invite one by one: it is a secret, and a
 stolen one makes parties as long as places are left. caucus party list shows by which
 token each came; caucus party token revoke ends a token, with --members also whom it
-made. The coordinator keeps nothing from which a token could be made again.
-
-With --authority the token alone makes nobody: who joins also shows a certificate of that
-authority, such as a hospital's own, and is named as that names it (docs/operate.md).`,
+made. The coordinator keeps nothing from which a token could be made again.`,
 		Example: `  caucus party token --quota 200 --valid 72h --label site=ward --prefix dev- --out wards.token
-  caucus party token --quota 40 --authority st-mary-pki --allow machines.txt --out st-mary.token
   caucus party token list
   caucus party token revoke kq3v8s2m --members`,
 		Args: noArguments,
@@ -40,13 +36,7 @@ authority, such as a hospital's own, and is named as that names it (docs/operate
 			if options.Quota < 1 {
 				return usagef("party token needs --quota: how many agents it may enrol")
 			}
-			if allow != "" && options.Authority == "" {
-				return usagef("--allow lists names in certificates of another authority: it goes with --authority")
-			}
 			var err error
-			if options.Allow, err = readNames(allow); err != nil {
-				return err
-			}
 			if options.Labels, err = protocol.ParseLabels(labels); err != nil {
 				return usageError{err}
 			}
@@ -68,7 +58,7 @@ authority, such as a hospital's own, and is named as that names it (docs/operate
 				document.Secret = ""
 			}
 			return o.print(document, func(w io.Writer) error {
-				o.note("join token %s enrols %d agents, named %s%s, until %s", made.ID, made.Quota, namedBy(made), labelled(made.Labels), made.Expires.Format(time.RFC3339))
+				o.note("join token %s enrols %d agents, named %s…%s, until %s", made.ID, made.Quota, made.Prefix, labelled(made.Labels), made.Expires.Format(time.RFC3339))
 				if out != "" {
 					_, err := fmt.Fprintf(w, "wrote %s\n", out)
 					return err
@@ -84,45 +74,10 @@ authority, such as a hospital's own, and is named as that names it (docs/operate
 	f.StringVar(&options.Prefix, "prefix", "", "what the agents' names begin with, as dev- (default: the token's own name and a dash)")
 	f.StringArrayVar(&labels, "label", nil, "KEY=VALUE that each of them has, for rosters; may be repeated")
 	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agents to dial (default: the coordinator's)")
-	f.StringVar(&options.Authority, "authority", "", "who joins must also have a certificate of this authority of the coordinator's config, and is named by it")
-	f.StringVar(&allow, "allow", "", "with --authority: file of the names that may join, one a line (default: all that begin with --prefix)")
-	reads(f, "allow")
 	f.StringVar(&out, "out", "", "write the token to this new file instead of stdout")
 	writes(f, "out", asStdout)
 	cmd.AddCommand(o.listTokens(), o.revokeToken())
 	return cmd
-}
-
-// namedBy says how those who come by a token are named.
-func namedBy(k protocol.Token) string {
-	switch n := len(k.Allow); {
-	case k.Authority == "":
-		return k.Prefix + "…"
-	case n == 0:
-		return k.Prefix + "… by " + k.Authority
-	default:
-		return fmt.Sprintf("as %s does those %d", k.Authority, n)
-	}
-}
-
-// readNames reads a file of names, one a line; lines that begin with # are none.
-func readNames(path string) (names []string, err error) {
-	if path == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			names = append(names, line)
-		}
-	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%s names nobody: give names, one a line", path)
-	}
-	return names, nil
 }
 
 // labelled says labels in a sentence.
@@ -174,7 +129,7 @@ func (o *operator) listTokens() *cobra.Command {
 			return o.print(all, func(w io.Writer) error {
 				t := newTable(w, "token", "status", "enrolled", "names", "labels", "expires", "made by")
 				for _, k := range all {
-					t.add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), namedBy(k), k.Labels.String(), k.Expires.Format(time.RFC3339), k.By)
+					t.add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), k.Prefix+"…", k.Labels.String(), k.Expires.Format(time.RFC3339), k.By)
 				}
 				return t.render()
 			})

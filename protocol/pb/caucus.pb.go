@@ -35,12 +35,7 @@ type EnrolRequest struct {
 	SigningRequest []byte `protobuf:"bytes,1,opt,name=signing_request,json=signingRequest,proto3" json:"signing_request,omitempty"`
 	// With a join token: the name that the agent asks for, within the token's prefix;
 	// where empty the coordinator gives one.
-	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// With a token that wants a certificate of another authority: that certificate and
-	// those between it and the authority, DER, and a signature by its key that names the
-	// token, the coordinator and the signing request.
-	Chain         [][]byte `protobuf:"bytes,3,rep,name=chain,proto3" json:"chain,omitempty"`
-	Proof         []byte   `protobuf:"bytes,4,opt,name=proof,proto3" json:"proof,omitempty"`
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -87,20 +82,6 @@ func (x *EnrolRequest) GetName() string {
 		return x.Name
 	}
 	return ""
-}
-
-func (x *EnrolRequest) GetChain() [][]byte {
-	if x != nil {
-		return x.Chain
-	}
-	return nil
-}
-
-func (x *EnrolRequest) GetProof() []byte {
-	if x != nil {
-		return x.Proof
-	}
-	return nil
 }
 
 type EnrolReply struct {
@@ -1405,11 +1386,7 @@ type MakeTokenRequest struct {
 	Prefix string            `protobuf:"bytes,3,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// host:port that the token tells to dial; the coordinator's where empty.
-	Address string `protobuf:"bytes,5,opt,name=address,proto3" json:"address,omitempty"`
-	// The coordinator's name of another authority, whose certificate who joins must have;
-	// their parties are named as it named them, and are among allow where that is given.
-	Authority     string   `protobuf:"bytes,6,opt,name=authority,proto3" json:"authority,omitempty"`
-	Allow         []string `protobuf:"bytes,7,rep,name=allow,proto3" json:"allow,omitempty"`
+	Address       string `protobuf:"bytes,5,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1479,20 +1456,6 @@ func (x *MakeTokenRequest) GetAddress() string {
 	return ""
 }
 
-func (x *MakeTokenRequest) GetAuthority() string {
-	if x != nil {
-		return x.Authority
-	}
-	return ""
-}
-
-func (x *MakeTokenRequest) GetAllow() []string {
-	if x != nil {
-		return x.Allow
-	}
-	return nil
-}
-
 type MakeTokenReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"` // a secret for those who are to join
@@ -1556,8 +1519,6 @@ type TokenState struct {
 	CreatedUnixMillis int64                  `protobuf:"varint,7,opt,name=created_unix_millis,json=createdUnixMillis,proto3" json:"created_unix_millis,omitempty"`
 	ExpiresUnixMillis int64                  `protobuf:"varint,8,opt,name=expires_unix_millis,json=expiresUnixMillis,proto3" json:"expires_unix_millis,omitempty"`
 	By                string                 `protobuf:"bytes,9,opt,name=by,proto3" json:"by,omitempty"` // the operator who made it
-	Authority         string                 `protobuf:"bytes,10,opt,name=authority,proto3" json:"authority,omitempty"`
-	Allow             []string               `protobuf:"bytes,11,rep,name=allow,proto3" json:"allow,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1653,20 +1614,6 @@ func (x *TokenState) GetBy() string {
 		return x.By
 	}
 	return ""
-}
-
-func (x *TokenState) GetAuthority() string {
-	if x != nil {
-		return x.Authority
-	}
-	return ""
-}
-
-func (x *TokenState) GetAllow() []string {
-	if x != nil {
-		return x.Allow
-	}
-	return nil
 }
 
 type ListTokensRequest struct {
@@ -3791,12 +3738,10 @@ var File_caucus_proto protoreflect.FileDescriptor
 
 const file_caucus_proto_rawDesc = "" +
 	"\n" +
-	"\fcaucus.proto\x12\tcaucus.v1\"w\n" +
+	"\fcaucus.proto\x12\tcaucus.v1\"e\n" +
 	"\fEnrolRequest\x12'\n" +
 	"\x0fsigning_request\x18\x01 \x01(\fR\x0esigningRequest\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
-	"\x05chain\x18\x03 \x03(\fR\x05chain\x12\x14\n" +
-	"\x05proof\x18\x04 \x01(\fR\x05proof\".\n" +
+	"\x04name\x18\x02 \x01(\tR\x04nameJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05R\x05chainR\x05proof\".\n" +
 	"\n" +
 	"EnrolReply\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"\x86\x01\n" +
@@ -3891,21 +3836,19 @@ const file_caucus_proto_rawDesc = "" +
 	"\n" +
 	"invitation\x18\x01 \x01(\tR\n" +
 	"invitation\x12.\n" +
-	"\x13expires_unix_millis\x18\x02 \x01(\x03R\x11expiresUnixMillis\"\xaf\x02\n" +
+	"\x13expires_unix_millis\x18\x02 \x01(\x03R\x11expiresUnixMillis\"\x99\x02\n" +
 	"\x10MakeTokenRequest\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\rR\x05quota\x12#\n" +
 	"\rvalid_seconds\x18\x02 \x01(\x03R\fvalidSeconds\x12\x16\n" +
 	"\x06prefix\x18\x03 \x01(\tR\x06prefix\x12?\n" +
 	"\x06labels\x18\x04 \x03(\v2'.caucus.v1.MakeTokenRequest.LabelsEntryR\x06labels\x12\x18\n" +
-	"\aaddress\x18\x05 \x01(\tR\aaddress\x12\x1c\n" +
-	"\tauthority\x18\x06 \x01(\tR\tauthority\x12\x14\n" +
-	"\x05allow\x18\a \x03(\tR\x05allow\x1a9\n" +
+	"\aaddress\x18\x05 \x01(\tR\aaddress\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"S\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\x06\x10\aJ\x04\b\a\x10\bR\tauthorityR\x05allow\"S\n" +
 	"\x0eMakeTokenReply\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12+\n" +
-	"\x05state\x18\x02 \x01(\v2\x15.caucus.v1.TokenStateR\x05state\"\x90\x03\n" +
+	"\x05state\x18\x02 \x01(\v2\x15.caucus.v1.TokenStateR\x05state\"\xfa\x02\n" +
 	"\n" +
 	"TokenState\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
@@ -3916,13 +3859,11 @@ const file_caucus_proto_rawDesc = "" +
 	"\x06status\x18\x06 \x01(\tR\x06status\x12.\n" +
 	"\x13created_unix_millis\x18\a \x01(\x03R\x11createdUnixMillis\x12.\n" +
 	"\x13expires_unix_millis\x18\b \x01(\x03R\x11expiresUnixMillis\x12\x0e\n" +
-	"\x02by\x18\t \x01(\tR\x02by\x12\x1c\n" +
-	"\tauthority\x18\n" +
-	" \x01(\tR\tauthority\x12\x14\n" +
-	"\x05allow\x18\v \x03(\tR\x05allow\x1a9\n" +
+	"\x02by\x18\t \x01(\tR\x02by\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x13\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\n" +
+	"\x10\vJ\x04\b\v\x10\fR\tauthorityR\x05allow\"\x13\n" +
 	"\x11ListTokensRequest\"@\n" +
 	"\x0fListTokensReply\x12-\n" +
 	"\x06tokens\x18\x01 \x03(\v2\x15.caucus.v1.TokenStateR\x06tokens\">\n" +
