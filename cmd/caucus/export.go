@@ -35,7 +35,7 @@ func newExport(c *console) *cobra.Command {
 		Short: "Write a release's classifier as one file for where it is used",
 		Long: `Write schema, encoding, feature map, weights, calibration and warnings of a
 release as one file that needs nothing else: a program of Python or R without
-a package, an SQL query for PostgreSQL or SQLite, PMML, ONNX, or JSON. It
+a package, an SQL query for PostgreSQL or SQLite, ONNX, or JSON. It
 gives the numbers of caucus predict. With --calibration, the release of an
 evaluate study of that release, its calibration line is put into the weights,
 and the numbers are probabilities.`,

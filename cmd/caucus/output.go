@@ -48,7 +48,7 @@ func reads(f *pflag.FlagSet, flags ...string) {
 // knownEndings each mean a format to whoever reads the name.
 var knownEndings = []string{
 	".csv", ".tsv", ".gz", ".zst", ".zip", ".xls", ".xlsx", ".parquet", ".json", ".jsonl", ".yaml", ".yml",
-	".html", ".htm", ".svg", ".png", ".jpg", ".jpeg", ".pdf", ".onnx", ".pmml", ".py", ".r", ".sql",
+	".html", ".htm", ".svg", ".png", ".jpg", ".jpeg", ".pdf", ".onnx", ".py", ".r", ".sql",
 }
 
 // checkEnding refuses a name that says another format than what is written. An ending

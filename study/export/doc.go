@@ -1,7 +1,7 @@
 // Package export is about taking a release's classifier to where it is used: it
 // writes schema, encoding, map, weights and what must be said of them as one file
 // that needs nothing else, in a language of the reader's: JSON, Python, R, SQL,
-// PMML, ONNX.
+// ONNX.
 //
 // It takes a release that was checked and gives bytes. What it writes gives the
 // numbers of caucus predict to 1e-9, on missing cells, unknown levels and values

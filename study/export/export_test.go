@@ -5,10 +5,8 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -276,7 +274,7 @@ func TestIdentityIsFolded(t *testing.T) {
 	}
 }
 
-// TestWellFormed: JSON and PMML are read back with every name as it was, and code has
+// TestWellFormed: JSON is read back with every name as it was, and code has
 // names nowhere but in texts.
 func TestWellFormed(t *testing.T) {
 	for _, f := range fixtures(t) {
@@ -291,28 +289,6 @@ func TestWellFormed(t *testing.T) {
 		}
 		if len(back.Columns) != len(m.Columns) || back.Columns[3].Name != m.Columns[3].Name || back.Columns[3].Levels[1] != m.Columns[3].Levels[1] {
 			t.Errorf("%s: columns came back otherwise", f.name)
-		}
-		markup, err := m.PMML()
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := map[string]bool{}
-		for d := xml.NewDecoder(bytes.NewReader(markup)); ; {
-			token, err := d.Token()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", f.name, err)
-			}
-			if e, ok := token.(xml.StartElement); ok && e.Name.Local == "MiningField" {
-				found[e.Attr[0].Value] = true
-			}
-		}
-		for _, c := range m.Columns {
-			if !found[c.Name] {
-				t.Errorf("%s: PMML has no field %q", f.name, c.Name)
-			}
 		}
 		graph, err := m.ONNX()
 		if err != nil {
@@ -330,42 +306,6 @@ func TestWellFormed(t *testing.T) {
 				t.Errorf("%s: a warning is code: %s", f.name, line)
 			}
 		}
-	}
-}
-
-// TestPMMLNamesEachFieldOnce: columns and a label that are called as what the file makes
-// keep their names, and what it makes gets others.
-func TestPMMLNamesEachFieldOnce(t *testing.T) {
-	m := model(t, fixtures(t)[0].release)
-	m.About.Label = "caucus_predicted"
-	m.Columns[0].Name, m.Columns[1].Name = string(m.Output)+"_"+m.Classes[0], "caucus__x2"
-	markup, err := m.PMML()
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for d := xml.NewDecoder(bytes.NewReader(markup)); ; {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, ok := token.(xml.StartElement)
-		if !ok || !strings.HasSuffix(e.Name.Local, "Field") || e.Name.Local == "MiningField" {
-			continue
-		}
-		for _, a := range e.Attr {
-			if a.Name.Local == "name" && seen[a.Value] {
-				t.Errorf("two fields are called %q", a.Value)
-			} else if a.Name.Local == "name" {
-				seen[a.Value] = true
-			}
-		}
-	}
-	if !seen["caucus_predicted"] || !seen[m.Columns[0].Name+"_"] {
-		t.Errorf("fields are %v", seen)
 	}
 }
 

@@ -21,7 +21,6 @@ type Format struct {
 var formats = map[string]Format{
 	"json":   {Ending: ".json", Write: func(m Model, _ Table) ([]byte, error) { return m.JSON() }},
 	"onnx":   {Ending: ".onnx", Binary: true, Write: func(m Model, _ Table) ([]byte, error) { return m.ONNX() }},
-	"pmml":   {Ending: ".pmml", Write: func(m Model, _ Table) ([]byte, error) { return m.PMML() }},
 	"python": {Ending: ".py", Write: func(m Model, _ Table) ([]byte, error) { return m.Python() }},
 	"r":      {Ending: ".R", Write: func(m Model, _ Table) ([]byte, error) { return m.R() }},
 	"sql":    {Ending: ".sql", Write: Model.SQL},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"caucus/dataset"
@@ -62,6 +63,15 @@ func (m Model) ONNX() ([]byte, error) {
 	body.bytes(12, value(label, onnxString, 0))
 	body.bytes(12, value(told, onnxDouble, len(m.Classes)))
 	return m.onnxModel(body)
+}
+
+// unused is a prefix that no column begins with, nor the label's.
+func (m Model) unused(prefix string) string {
+	has := func(name string) bool { return strings.HasPrefix(name, prefix) }
+	if has(m.About.Label) || slices.ContainsFunc(m.Columns, func(c Column) bool { return has(c.Name) }) {
+		return m.unused(prefix + "_")
+	}
+	return prefix
 }
 
 // onnxModel is the ModelProto around a graph.

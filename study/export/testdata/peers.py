@@ -53,22 +53,6 @@ def onnx():
     hold(list(label), shares)
 
 
-def pmml():
-    import pandas as pd
-    from jpmml_evaluator import make_evaluator
-
-    evaluator = make_evaluator(str(folder / "model.pmml")).verify()
-    columns = json.loads((folder / "model.json").read_text(encoding="utf-8"))["columns"]
-    records = rows("records.csv")
-    frame = pd.DataFrame({
-        c["name"]: [r[c["name"]] if c["kind"] == "categorical" else number(r[c["name"]]) for r in records] for c in columns
-    })
-    answer = evaluator.evaluateAll(frame)
-    names = [n for n in rows("predictions.csv")[0] if n not in ("row", "patient", "predicted")]
-    label = [n for n in answer.columns if n.endswith("predicted")][0]
-    hold(list(answer[label]), answer[names].values.tolist())
-
-
 def sklearn():
     import caucus
     import pandas as pd
@@ -107,4 +91,4 @@ def answer():
     hold([g["predicted"] for g in got], [[g[n] for n in names] for g in got])
 
 
-{"onnx": onnx, "pmml": pmml, "sklearn": sklearn}.get(sys.argv[1], answer)()
+{"onnx": onnx, "sklearn": sklearn}.get(sys.argv[1], answer)()
