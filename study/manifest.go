@@ -1,8 +1,10 @@
 package study
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 
 	"caucus/auxdata"
 	"caucus/privacy"
@@ -63,22 +65,19 @@ type Manifest struct {
 	Software string `json:"software,omitempty"`
 }
 
-// ManifestForm is the form this version writes, OldestForm the oldest that it checks.
-// Raise ManifestForm with every change of what a release says: the manifest, its words
-// included, the noise that a plan and a pool call for, and a kind's result. A release is
-// checked against those of its own form. So with a new result comes what its task says
-// of the forms before (Earlier), or, where the change is none that this program can take
-// back, a new OldestForm: older releases then want the version that made them.
-//
-// Form 10: forecasts are made as they are now (ForecastForm; earlier ones are not checked).
-// Form 9: where noise leaves a classifier nothing better, it is the classes' shares. Form 8:
-// cross has coefficients, labels says what its numbers are. Form 7 was written with and
-// without coefficients.
-const (
-	ManifestForm = 10
-	OldestForm   = 7
-	ForecastForm = 10
-)
+// ManifestForm is the one form that this version writes and reads. Raise it with every
+// change of what a release says: the manifest, its words included, the noise that a plan and
+// a pool call for, the forecast, and a kind's result. No number is used again; a release of
+// another form wants the version that made it (CheckForm).
+const ManifestForm = 10
+
+// CheckForm refuses a release that another version wrote in another form.
+func (m Manifest) CheckForm() error {
+	if m.Form != ManifestForm {
+		return fmt.Errorf("it has form %d, and this program reads form %d alone: use the version that made it, %s", m.Form, ManifestForm, cmp.Or(m.Software, "which it does not name"))
+	}
+	return nil
+}
 
 // BoundInputs are public numbers of plan and pool.
 type BoundInputs struct {

@@ -63,13 +63,6 @@ type Recomputer interface {
 	Recompute(s Summed, released []privacy.Published, claimed Result) (made Result, unseen string, err error)
 }
 
-// Earlier is a task whose releases said less in an earlier form (OldestForm) than now.
-type Earlier interface {
-	// As is a result that was made now as a release of an earlier form may say it.
-	// Where that form was written both ways, claimed says which.
-	As(form int, made, claimed Result) (Result, error)
-}
-
 // ShareForecaster is a task that tells class shares of sets.
 type ShareForecaster interface {
 	// ShareError is how far noise moves a class share of a set on average, before

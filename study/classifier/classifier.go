@@ -27,29 +27,11 @@ type Classifier struct {
 	Path        []aggregation.LambdaPoint `json:"path,omitempty"`
 }
 
-// What is said of a classifier that noise left nothing to, and what was before form 9.
+// What is said of a classifier that noise left nothing to.
 const (
 	sharesAlone = "the noise leaves nothing better than the classes' released shares: every record is given the same class and the same numbers. Use more parties, a larger ε or a finer unit"
 	publicAlone = "the noise leaves nothing of what the parties released: every record is given the class shares that the plan names, and nothing else is in the classifier. Use more parties, a larger ε or a finer unit"
-	noModel     = "the noise leaves nothing better than no model at all: every class scores the same. Use more parties, a larger ε or a finer unit"
 )
-
-// WithoutShares makes such a classifier, and its warnings, one of before form 9.
-func (c *Classifier) WithoutShares(warnings []string) []string {
-	if c.Lambda > 0 {
-		return warnings
-	}
-	for _, row := range c.Weights {
-		clear(row)
-	}
-	warnings = slices.Clone(warnings)
-	for i, w := range warnings {
-		if w == sharesAlone || w == publicAlone {
-			warnings[i] = noModel
-		}
-	}
-	return warnings
-}
 
 // New is the classifier of a fit, which gives votes' shares or scores, with what is to
 // be said of it.

@@ -285,25 +285,6 @@ type Result struct {
 	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
 }
 
-// As: see study.Earlier. Before form 9 a search that found nothing better than no model
-// gave all classes the same; in form 7 a release of cross may lack coefficients.
-func (t task) As(form int, made, claimed study.Result) (study.Result, error) {
-	var out, said Result
-	if err := made.DecodeBody(&out); err != nil {
-		return made, err
-	}
-	if err := claimed.DecodeBody(&said); err != nil {
-		return made, err
-	}
-	if form < 9 {
-		made.Warnings = out.Classifier.WithoutShares(made.Warnings)
-	}
-	if form < 8 && said.Coefficients == nil {
-		out.Coefficients = nil
-	}
-	return study.NewResult(out, made.Warnings)
-}
-
 // fitTerms are what a plan says of a fit.
 func fitTerms(p study.Plan) aggregation.FitTerms {
 	return aggregation.FitTerms{Classes: len(p.Schema.Classes()), Lambda: p.Lambda, Shares: p.Shares}

@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -17,12 +18,10 @@ import (
 	"caucus/study/verify"
 )
 
-// TestEarlierForms: a release that a version before made holds as it is, with a result that
-// says other than this version's would; and what a release of this form must say, it cannot
-// leave out by calling itself an earlier one's but where that one did. One of this form that
-// was made once holds for good: a change of what a release says is a new form.
-func TestEarlierForms(t *testing.T) {
-	f, err := os.Open("testdata/form7/pool.csv.gz")
+// TestForm: a release of this form that was made once holds for good, since a change of what
+// a release says is a new form. One of another form is not read, and says who reads it.
+func TestForm(t *testing.T) {
+	f, err := os.Open("testdata/form10/pool.csv.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,49 +30,44 @@ func TestEarlierForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	weightOf := func(r *study.Release) { edit(t, r, func(b map[string]any) { weight(b, 0, .5) }) }
-	form := func(of int) func(*study.Release) { return func(r *study.Release) { r.Form = of } }
-	for name, c := range map[string]struct {
-		form  int
-		edits []func(*study.Release)
-	}{
-		"form7/cross":  {7, []func(*study.Release){weightOf, form(8), form(6)}},
-		"form8/cross":  {8, []func(*study.Release){weightOf, form(9)}}, // of noise alone
-		"form9/noise":  {9, []func(*study.Release){weightOf, form(8), form(7)}},
-		"form9/cross":  {9, []func(*study.Release){weightOf, form(10)}}, // of another forecast
-		"form10/cross": {10, []func(*study.Release){weightOf, form(11)}},
-		"form7/labels": {7, []func(*study.Release){func(r *study.Release) {
-			edit(t, r, func(b map[string]any) { b["classifier"].(map[string]any)["output"] = "probability" })
-		}, form(8)}},
-	} {
-		read := func() (r study.Release) {
-			text, err := os.ReadFile("testdata/" + name + ".json")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(text, &r); err != nil {
-				t.Fatal(err)
-			}
-			return r
+	text, err := os.ReadFile("testdata/form10/cross.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() (r study.Release) {
+		if err := json.Unmarshal(text, &r); err != nil {
+			t.Fatal(err)
 		}
+		return r
+	}
+	p, err := kinds.PlanOf(read())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := study.PoolOf(p, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bad := fails(verify.Claims(read(), pool)); len(bad) > 0 {
+		t.Error(strings.Join(bad, "\n"))
+	}
+	changed := read()
+	edit(t, &changed, func(b map[string]any) { weight(b, 0, .5) })
+	if len(fails(verify.Claims(changed, pool))) == 0 {
+		t.Error("a change is not found")
+	}
+	for form := range 12 {
 		r := read()
-		p, err := kinds.PlanOf(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pool, err := study.PoolOf(p, table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bad := fails(verify.Claims(r, pool)); r.Form != c.form || len(bad) > 0 {
-			t.Errorf("%s, form %d: %s", name, r.Form, strings.Join(bad, "\n"))
-		}
-		for i, change := range c.edits {
-			r := read()
-			change(&r)
-			if len(fails(verify.Claims(r, pool))) == 0 {
-				t.Errorf("%s: change %d is not found", name, i)
+		r.Form, r.Software = form, "v0.7.1"
+		_, err := kinds.Usable(r)
+		want := fmt.Sprintf("it has form %d, and this program reads form 10 alone: use the version that made it, v0.7.1", form)
+		bad := strings.Join(fails(verify.Claims(r, pool)), "\n")
+		if form == 10 {
+			if bad != "" || err != nil {
+				t.Errorf("form 10: %v, %s", err, bad)
 			}
+		} else if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(bad, want) {
+			t.Errorf("form %d: %v, %s", form, err, bad)
 		}
 	}
 }
@@ -90,7 +84,7 @@ func telling(m dataset.Map, records *dataset.Records) {
 	}
 }
 
-// TestCoefficientsCannotBeLeftOut of a release of this form, nor changed in one of either.
+// TestCoefficientsCannotBeLeftOut of a release, nor changed.
 func TestCoefficientsCannotBeLeftOut(t *testing.T) {
 	schema, pool, m, records := hospital(t, 8000)
 	telling(m, records)
@@ -103,16 +97,12 @@ func TestCoefficientsCannotBeLeftOut(t *testing.T) {
 	without := func(b map[string]any) { delete(b, "coefficients") }
 	other := func(b map[string]any) { b["coefficients"].(map[string]any)["class"] = "none" }
 	for name, c := range map[string]struct {
-		form   int
 		change func(map[string]any)
 		holds  bool
 	}{
-		"as it is": {10, func(map[string]any) {}, true}, "left out": {10, without, false}, "changed": {10, other, false},
-		"form 8": {8, func(map[string]any) {}, true}, "form 8 without": {8, without, false},
-		"form 7": {7, func(map[string]any) {}, true}, "form 7 without": {7, without, true}, "form 7, changed": {7, other, false},
+		"as it is": {func(map[string]any) {}, true}, "left out": {without, false}, "changed": {other, false},
 	} {
 		r := reread(t, genuine)
-		r.Form = c.form
 		edit(t, &r, c.change)
 		if bad := fails(verify.Claims(r, pool)); (len(bad) == 0) != c.holds {
 			t.Errorf("%s: %q", name, bad)

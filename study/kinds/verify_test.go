@@ -347,7 +347,7 @@ func TestVerifySimulated(t *testing.T) {
 }
 
 // TestWords holds the wording of a manifest. Whoever changes it raises
-// manifestForm, so that older releases are not measured by newer words.
+// study.ManifestForm, so that older releases are not measured by newer words.
 func TestWords(t *testing.T) {
 	schema, pool, m, _ := hospital(t, 400)
 	p := testPlan(schema, pool, m)

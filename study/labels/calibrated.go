@@ -3,8 +3,6 @@ package labels
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -53,13 +51,4 @@ func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Class
 	c, warnings := classifier.New(p, fit, classifier.Probability)
 	c.Calibration = of
 	return c, warnings, nil
-}
-
-// As: see study.Earlier. In form 7 a release gives scores and says no word of them.
-func (t task) As(form int, made, _ study.Result) (study.Result, error) {
-	if form > 7 {
-		return made, nil
-	}
-	made.Warnings = slices.DeleteFunc(slices.Clone(made.Warnings), func(w string) bool { return strings.HasPrefix(w, classifier.NotProbabilities) })
-	return made, nil
 }

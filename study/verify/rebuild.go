@@ -20,7 +20,6 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 	p, pool := t.Plan(), t.Pool()
 	fail := func(err error) (study.Release, string, error) { return study.Release{}, "", err }
 	want = study.Release{Manifest: study.Claim(t)}
-	want.Form = r.Form // one that is checked: see Claims
 	if want.Plan, err = p.Canonical(); err != nil {
 		return fail(err)
 	}
@@ -69,16 +68,10 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 	if want.Forecast, err = study.ForecastOf(t, p.Size(want.Parties)); err != nil {
 		want.Forecast = nil // this mechanism has none
 	}
-	if r.Form < study.ForecastForm {
-		want.Forecast = r.Forecast // made by another law
-	}
 	if k, ok := t.(study.Recomputer); ok {
 		want.Result, unseen, err = k.Recompute(of, published, r.Result)
 	} else {
 		want.Result, err = t.Finish(of, published)
-	}
-	if k, ok := t.(study.Earlier); err == nil && ok && r.Form < study.ManifestForm {
-		want.Result, err = k.As(r.Form, want.Result, r.Result)
 	}
 	if err != nil {
 		return fail(err)

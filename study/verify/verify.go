@@ -80,8 +80,8 @@ func Claims(r study.Release, pool *auxdata.Pool) []Finding {
 		return f
 	}
 	f.add(Holds, "plan", "its bytes have the hash %s, and no term in it claims what no proof covers", r.PlanHash)
-	if r.Form < study.OldestForm || r.Form > study.ManifestForm {
-		f.add(Fails, "manifest", "it has form %d, this program (forms %d to %d) cannot check it: use the version that made it, %s", r.Form, study.OldestForm, study.ManifestForm, r.Software)
+	if err := r.CheckForm(); err != nil {
+		f.add(Fails, "manifest", "%v", err)
 		return f
 	}
 	if r.Simulated || p.Simulated {
@@ -330,11 +330,7 @@ func (f *findings) whole(r study.Release, t study.Task, published []privacy.Publ
 	if len(r.Senders) > 0 {
 		f.add(Word, "senders", "which of the numbers are whose: each party can check its own, with its agent.yaml")
 	}
-	switch {
-	case r.Forecast == nil:
-	case r.Form < study.ForecastForm:
-		f.add(Unchecked, "forecast", "forecasts of form %d were made in another way: use the version that made the release, %s", r.Form, r.Software)
-	default:
+	if r.Forecast != nil {
 		f.add(Holds, "forecast", "it follows from plan, pool and M")
 	}
 	if unseen != "" {
