@@ -16,17 +16,14 @@ import (
 // by an operator, amended, or taken up again after it failed.
 
 // sealByRule seals an open study to which enough have contributed, once nobody more
-// came for as long as its rule says. That is counted from when this process noticed
-// the last one, by the time that passes.
+// came for as long as its rule says. That is counted from when the last contribution
+// was stored, or from when this process began to hold the study, by the time that passes.
 func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (sealed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
 	if err := c.load(ctx); err != nil || c.machine.State != study.Open || c.machine.Ending().Seal == nil {
 		return false, err
-	}
-	if have := c.machine.Have(); have != c.counted {
-		c.counted, c.quietSince = have, elapsed
 	}
 	if !c.machine.Enough() || elapsed-c.quietSince < c.machine.Ending().Seal.Quiet() {
 		return false, nil
@@ -160,7 +157,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 	if failed {
 		c.over.Store(false)
 		c.finished, c.inspected, c.retry, c.wait = nil, false, 0, 0
-		c.counted, c.quietSince = 0, 0 // who comes again now has not come before
+		c.quietSince = c.watch.clock.Elapsed()
 	}
 	c.machine = nil // it is read again, with what is wanted
 	if err := c.load(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,9 +18,20 @@ import (
 
 // TestSealedByRule: fifty-nine of sixty contribute, one never runs; the study seals
 // without waiting for its deadline, and the release says so.
+//
+// Quiet time counts from when the last contribution was stored, not from the
+// scheduler's first look after it: here the time passes before any look.
 func TestSealedByRule(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, nil)
+	var w *world
+	var stored atomic.Int64
+	w = newWorld(t, func(c *Config) {
+		c.Checkpoint = func(effect string) {
+			if effect == "after study.Contributed" && stored.Add(1) == 59 {
+				w.clock.add(61 * time.Second)
+			}
+		}
+	})
 	roster := names(60)
 	for _, p := range roster {
 		w.enrol(string(p))
@@ -28,13 +40,16 @@ func TestSealedByRule(t *testing.T) {
 	p := planOf(roster, pool, w.clock.Now().Add(time.Hour))
 	p.Seal = &study.SealRule{Share: 0.95, QuietSeconds: 60}
 	s := w.open(p, pool)
-	for i, name := range roster[:59] {
-		must(w.parties[string(name)].Contribute(ctx, s.Hash, ballotFor(i, 60)))
+	contribute := func(i int) {
+		must(w.parties[string(roster[i])].Contribute(ctx, s.Hash, ballotFor(i, 60)))
+	}
+	for i := range 58 { // 57 are enough
+		contribute(i)
 	}
 	if now := must(w.operator.Study(ctx, "trial")); now.State != study.Open {
 		t.Fatalf("it is %s before it was quiet", now.State)
 	}
-	w.clock.add(61 * time.Second)
+	contribute(58)
 	w.wait("trial", study.Released)
 	r := must(w.operator.Release(ctx, "trial")).Release
 	if r.Parties != 59 || r.Sealed != study.SealedByRule || len(r.Missing) != 1 {

@@ -168,6 +168,7 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 		c.machine = machine
 	}
 	for _, p := range stored {
+		c.quietSince = c.watch.clock.Elapsed()
 		c.point("after " + name)
 		p.answer, p.err = p.receipt, nil
 	}

@@ -43,7 +43,7 @@ func (r *registry) open(ctx context.Context, stop time.Duration) error {
 }
 
 func (r *registry) running(row studyRow) *runningStudy {
-	c := &runningStudy{hash: row.Hash, name: row.Name, store: r.store, certificates: r.certificates, watch: r.watch, point: r.point, sharing: r.sharing, batch: foldBatch, lead: make(chan struct{}, 1)}
+	c := &runningStudy{hash: row.Hash, name: row.Name, store: r.store, certificates: r.certificates, watch: r.watch, point: r.point, sharing: r.sharing, batch: foldBatch, lead: make(chan struct{}, 1), quietSince: r.watch.clock.Elapsed()}
 	c.over.Store(protocol.Final(row.State))
 	return c
 }

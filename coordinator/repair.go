@@ -193,6 +193,7 @@ func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller
 	if err != nil {
 		return protocol.Receipt{}, err
 	}
+	c.quietSince = c.watch.clock.Elapsed()
 	return c.receiptLocked(ctx, r.Party)
 }
 

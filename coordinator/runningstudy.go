@@ -42,9 +42,7 @@ type runningStudy struct {
 	// from then on, or from the start.
 	finished *finished
 	over     atomic.Bool
-	// counted is how many contributions were there when somebody last looked, and
-	// quietSince the elapsed time when that changed: see sealByRule.
-	counted    int
+	// quietSince is the elapsed time when the last contribution was stored: see sealByRule.
 	quietSince time.Duration
 	// trouble is why it waits for its helper, "" where it does not.
 	trouble string
