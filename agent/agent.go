@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"caucus/internal/clock"
@@ -118,12 +117,6 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer unlock()
 	if err := errors.Join(a.state.studies.tidy(), a.state.tidyScratch()); err != nil {
 		return fmt.Errorf("open state folder: %w", err)
-	}
-	if a.state.config.Gossip.Listen != "" {
-		var gossip sync.WaitGroup
-		defer gossip.Wait()
-		id := a.id // it may be renewed meanwhile
-		gossip.Go(func() { a.gossip(ctx, id) })
 	}
 	shut, err := a.shown()
 	if err != nil {

@@ -91,10 +91,6 @@ func (c *coordinatorDouble) Release(context.Context, string) (protocol.SignedRel
 	return protocol.SignedRelease{Document: []byte(`{"result":{}}`)}, nil
 }
 
-func (c *coordinatorDouble) Gossip(context.Context) (protocol.GossipInfo, error) {
-	return protocol.GossipInfo{}, errors.New("off")
-}
-
 func (c *coordinatorDouble) Renew(context.Context) (protocol.Identity, error) {
 	c.renewed++
 	return protocol.Identity{}, errors.New("not today")

@@ -13,7 +13,6 @@ import (
 	"caucus/internal/clock"
 	"caucus/internal/webpage"
 	"caucus/internal/yamlfile"
-	"caucus/protocol"
 )
 
 // Config of an agent. Start from DefaultConfig, or read a file with
@@ -65,9 +64,6 @@ type Config struct {
 	Policy Policy `yaml:"policy"`
 	// Audit is where the audit log goes beside the state folder.
 	Audit Audit `yaml:"audit"`
-	// Gossip, off by default, says that this agent is alive to whoever takes
-	// part. It makes the agent listen, and decides nothing.
-	Gossip Gossip `yaml:"gossip"`
 
 	// Log receives what happens; never a feature, a label or an unreleased
 	// number. Nil logs nothing.
@@ -81,12 +77,6 @@ type Config struct {
 }
 
 func (c Config) now() time.Time { return c.Clock.Complete().Now() }
-
-// Gossip says whether and where an agent takes part in the gossip.
-type Gossip struct {
-	// Listen is host:port for UDP and TCP; empty turns gossip off.
-	Listen string `yaml:"listen"`
-}
 
 // DefaultConfig allows nothing and knows no data.
 func DefaultConfig() Config {
@@ -128,6 +118,9 @@ func ParseConfig(text []byte) (Config, error) {
 
 func readConfig(file *yamlfile.Document) (Config, error) {
 	c := DefaultConfig()
+	if err := file.RefuseRemoved("gossip"); err != nil {
+		return Config{}, err
+	}
 	if err := file.Decode(&c); err != nil {
 		return Config{}, err
 	}
@@ -148,11 +141,6 @@ func (c Config) Validate() error {
 		return fmt.Errorf("max_backoff: %v: give 10ms to 24h", c.MaxBackoff)
 	case !(c.Margin >= 1 && c.Margin <= 1000):
 		return fmt.Errorf("margin: %v: give 1 to 1000; 8 is usual", c.Margin)
-	}
-	if c.Gossip.Listen != "" {
-		if err := protocol.CheckGossipListen(c.Gossip.Listen); err != nil {
-			return fmt.Errorf("gossip: listen: %w", err)
-		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Data)) {
 		if c.Data[name].File == "" {

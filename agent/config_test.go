@@ -115,7 +115,7 @@ func TestConfigErrors(t *testing.T) {
 		{"approval: policy", "approval: policy\n  max_time: 5", "no unit"},
 		{"state: state", "", "state"},
 		{"state: state", "state: state\ncoordinator: nowhere", "host:port"},
-		{"state: state", "state: state\ngossip: {listen: here}", "gossip"},
+		{"state: state", "state: state\ngossip: {listen: \":7946\"}", "line 3: gossip: it was removed, and nothing takes its place: delete the line"},
 		{"file: ward.csv", "file: ''", "name the file of its records"},
 		{"schema: ward.yaml", "schema: ''", "name the schema file"},
 		{"file: ward.csv", "file: ward.csv, colour: red", "colour"},

@@ -3,7 +3,7 @@
 //
 // It guarantees that
 //
-//   - it only dials out, and listens on nothing unless the site turns gossip on;
+//   - it only dials out; its page and its metrics listen where the site says so;
 //   - nothing leaves that the site's Policy does not allow, and the zero Policy
 //     allows nothing; a Policy may ask that a person approves each study;
 //   - what leaves is charged to the site's own ledger before the data file is

@@ -25,7 +25,6 @@ type link interface {
 	Contribute(ctx context.Context, plan study.Hash, body []byte) (protocol.Receipt, error)
 	Decline(ctx context.Context, plan study.Hash) error
 	Release(ctx context.Context, ref string) (protocol.SignedRelease, error)
-	Gossip(ctx context.Context) (protocol.GossipInfo, error)
 	Renew(ctx context.Context) (protocol.Identity, error)
 	Keys() protocol.Keys
 	Close() error

@@ -50,7 +50,7 @@ import (
 //
 // Assumed of the machine: that a window, several times what the work was
 // bounded by, is never too short because of what records say. Memory is not
-// bounded here. Gossip, where a site turns it on, goes on in a window.
+// bounded here.
 type window struct {
 	study study.Hash
 	plan  study.Plan

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -122,17 +121,12 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 	if err != nil {
 		return nil, err
 	}
-	var alive []string
-	if s.gossip != nil {
-		alive = s.gossip.Alive()
-	}
 	reply := &pb.ListMembersReply{}
 	for _, m := range members {
 		seen, runs := s.presence.member(m.Name, s.config.Clock.Now())
 		reply.Members = append(reply.Members, &pb.Member{
 			SeenUnixMillis: seen, Runs: runs, Labels: m.Labels, Token: m.Token,
 			Name: m.Name, Role: string(m.Role), Status: m.Status, ExpiresUnixMillis: m.Expires.UnixMilli(),
-			Alive: slices.Contains(alive, m.Name),
 		})
 	}
 	return reply, nil
@@ -158,16 +152,9 @@ func (s *Server) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeRep
 		s.certificates.refresh(context.WithoutCancel(ctx))
 		return nil, err
 	}
-	s.ended(ctx, revision, r.Name)
+	s.gate.evict(revision, r.Name)
 	s.config.Log.Info("revoked", "party", r.Name, "by", callerOf(ctx).Name)
 	return &pb.RevokeReply{}, nil
-}
-
-// ended puts members and join tokens out whose certificates a committed revision ended: their
-// calls, their connections, and the gossip's key, which they know.
-func (s *Server) ended(ctx context.Context, revision int64, names ...string) {
-	s.gate.evict(revision, names...)
-	s.rekey(context.WithoutCancel(ctx))
 }
 
 // UploadPool stores a pool whole, in one transaction.

@@ -338,9 +338,6 @@ func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	if err := copyFiles(from, making, report.Files); err != nil {
 		return fail(err)
 	}
-	if err := protocol.WriteSecret(filepath.Join(making, gossipFile), newGossipSecret()); err != nil {
-		return fail(err)
-	}
 	if err := os.Rename(making, dir); err != nil {
 		return fail(err)
 	}

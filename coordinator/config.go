@@ -61,9 +61,6 @@ type Config struct {
 	// /metrics for Prometheus, /livez and /readyz, which name no party and no study, and
 	// a page that does, for who has a link: caucus coordinator page. Empty is off.
 	Metrics string `yaml:"metrics"`
-	// Gossip says who seems alive; off where it is left out.
-	Gossip Gossip `yaml:"gossip"`
-
 	// Helper is the second server of studies with noise: aggregators; where it is left out
 	// there are none: caucus coordinator helper.
 	Helper Helper `yaml:"helper"`
@@ -128,16 +125,6 @@ type Limits struct {
 	Burst int     `yaml:"burst"`
 }
 
-// Gossip says whether and where a coordinator takes part in the gossip. It only
-// says who seems alive.
-type Gossip struct {
-	// Listen is host:port for UDP and TCP; empty turns gossip off.
-	Listen string `yaml:"listen"`
-	// Parties lets parties take part, those whose agent says so too. Whoever takes
-	// part reads the names and addresses of all that do.
-	Parties bool `yaml:"parties"`
-}
-
 // Helper says where the second server of studies with noise: aggregators is.
 type Helper struct {
 	// Address is its host:port, and Key what it signs with: its operator gives both (caucus
@@ -159,8 +146,7 @@ const (
 	caFile       = "ca.pem"
 	caKeyFile    = "ca.key"
 	signerFile   = "signer.key"
-	keyringFile  = "keyring.json" // which generation of these three is in use
-	gossipFile   = "gossip.key"
+	keyringFile  = "keyring.json"   // which generation of these three is in use
 	sharesFile   = "shares.db"      // of studies with noise: aggregators, where there is a helper
 	sharesKey    = "aggregator.key" // what this coordinator signs with for its helper
 )
@@ -209,7 +195,7 @@ func ParseConfig(text []byte) (Config, error) {
 
 func readConfig(file *yamlfile.Document) (Config, error) {
 	c := DefaultConfig(".")
-	if err := file.RequireLimits("budget"); err != nil {
+	if err := errors.Join(file.RefuseRemoved("gossip"), file.RequireLimits("budget")); err != nil {
 		return Config{}, err
 	}
 	if err := file.Decode(&c); err != nil {
@@ -222,11 +208,6 @@ func readConfig(file *yamlfile.Document) (Config, error) {
 func (c Config) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		return fmt.Errorf("listen: %q is no host:port, such as 127.0.0.1:7443", c.Listen)
-	}
-	if c.Gossip.Listen != "" {
-		if err := protocol.CheckGossipListen(c.Gossip.Listen); err != nil {
-			return fmt.Errorf("gossip: listen: %w", err)
-		}
 	}
 	if c.Address != "" {
 		if err := protocol.CheckAddress(c.Address); err != nil {

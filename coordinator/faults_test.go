@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -10,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -323,73 +321,6 @@ func TestNothingInTheLog(t *testing.T) {
 	}
 	if _, err := grpc_health_v1.NewHealthClient(newWorld(t, nil).raw(w.identity("other"))).Check(ctx, &grpc_health_v1.HealthCheckRequest{}); err == nil {
 		t.Error("health is on by default, or for strangers")
-	}
-}
-
-// TestGossip: what a party needs to join, only where it is on; whoever joins
-// is only a hint.
-func TestGossip(t *testing.T) {
-	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Gossip = Gossip{Listen: "127.0.0.1:0", Parties: true} })
-	c := w.enrol("site")
-	info := must(c.Gossip(ctx))
-	g, err := protocol.JoinGossip(protocol.GossipConfig{Name: "site", Listen: "127.0.0.1:0", Key: info.Key, Join: info.Addresses})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	for until := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		alive := map[string]bool{}
-		for _, m := range must(w.operator.Members(ctx)) {
-			alive[m.Name] = m.Alive
-		}
-		if alive["site"] && !alive["operator"] {
-			break
-		}
-		if time.Now().After(until) {
-			t.Fatalf("alive: %v", alive)
-		}
-	}
-	other := make([]byte, 32)
-	if stranger, err := protocol.JoinGossip(protocol.GossipConfig{Name: "x", Listen: "127.0.0.1:0", Key: other, Join: info.Addresses}); err == nil {
-		stranger.Close()
-		t.Error("joined with another key")
-	}
-	// A revocation begins an epoch: who was revoked has the old key and no new one.
-	for until := time.Now().Add(5 * time.Second); !slices.Contains(g.Alive(), "coordinator"); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("the party knows of %v", g.Alive())
-		}
-	}
-	stays := w.enrol("stays")
-	must(0, w.operator.Revoke(ctx, "site"))
-	if again, err := protocol.JoinGossip(protocol.GossipConfig{Name: "stays", Listen: "127.0.0.1:0", Key: info.Key, Join: info.Addresses}); err == nil {
-		again.Close()
-		t.Error("a party that was revoked joined under another's name")
-	}
-	next := must(stays.Gossip(ctx))
-	if bytes.Equal(next.Key, info.Key) {
-		t.Error("the key is the same after a revocation")
-	}
-	h, err := protocol.JoinGossip(protocol.GossipConfig{Name: "stays", Listen: "127.0.0.1:0", Key: next.Key, Join: next.Addresses})
-	if err != nil {
-		t.Fatalf("with the new key: %v", err)
-	}
-	defer h.Close()
-	must(0, g.Rekey(next.Key)) // as an agent that was not revoked would
-	must(0, g.Join(next.Addresses))
-	w.stop()
-	w.start()
-	if same := must(stays.Gossip(ctx)); !bytes.Equal(same.Key, next.Key) {
-		t.Error("the key is another after a restart")
-	}
-	off, operators := newWorld(t, nil), newWorld(t, func(c *Config) { c.Gossip.Listen = "127.0.0.1:0" })
-	if _, err := operators.enrol("site").Gossip(ctx); !errors.Is(err, protocol.ErrNotFound) {
-		t.Errorf("a party where the operator has not said so: %v", err)
-	}
-	must(operators.operator.Gossip(ctx))
-	if _, err := off.operator.Gossip(ctx); !errors.Is(err, protocol.ErrNotFound) {
-		t.Errorf("gossip that is off: %v", err)
 	}
 }
 

@@ -171,7 +171,6 @@ func initSecrets(c Config, o InitOptions) error {
 	if err := errors.Join(
 		authority.Save(c.path(caFile), c.path(caKeyFile)),
 		signer.Save(c.path(signerFile)),
-		protocol.WriteSecret(c.path(gossipFile), newGossipSecret()),
 		profile.Save(c.path(OperatorFile)),
 	); err != nil {
 		return err

@@ -49,10 +49,6 @@ type Server struct {
 	started      time.Time // when presence began to know who calls
 	run          []byte    // names this process in notices
 
-	gossipSecret []byte
-	gossip       *protocol.Gossip // nil: off
-	gossipMu     sync.Mutex       // guards gossip's key: one change at a time
-
 	uploads   chan struct{} // a place each for an upload in memory
 	listener  net.Listener
 	grpc      *grpc.Server
@@ -103,9 +99,6 @@ func (s *Server) open() error {
 	s.authority, s.signer, s.keys = ring.authority, ring.signer, ring.keys
 	if err := forgetOldKeys(c, len(s.keys.Successions())); err != nil {
 		return err
-	}
-	if s.gossipSecret, err = protocol.ReadSecret(c.path(gossipFile)); err != nil {
-		return fmt.Errorf("read gossip key: %w", err)
 	}
 	store, err := openSQLite(c.path(storeFile))
 	if err != nil {
@@ -239,12 +232,6 @@ func (s *Server) listen() error {
 			return err
 		}
 		s.closers = append(s.closers, func() error { return errors.Join(s.metrics.Close(), ignoreClosed(s.metricsAt.Close())) })
-	}
-	if c.Gossip.Listen != "" {
-		if err := s.openGossip(); err != nil {
-			return err
-		}
-		s.closers = append(s.closers, s.gossip.Close)
 	}
 	tls, err := protocol.ServerTLS(s.authority, c.Clock.Now, s.gate.handshake)
 	if err != nil {

@@ -415,6 +415,7 @@ func TestConfigRefuses(t *testing.T) {
 		"limits:\n  slowest: 0":            "line 2: limits: slowest: 0",
 		"unknown: 1":                       `unknown key "unknown"`,
 		"uploads: 3":                       "it belongs under limits",
+		"gossip: {listen: \":7946\"}":      "line 1: gossip: it was removed, and nothing takes its place: delete the line",
 		"listen: a:1\nlisten: b:1":         "line 2: key \"listen\" is there twice",
 		"budget: {party: {epsilon: 0}}":    "line 1: budget: party",
 		"budget: {patient: {epsilon: 1}}":  "use label, record or party",

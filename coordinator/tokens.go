@@ -161,7 +161,7 @@ func (s *Server) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (*pb
 		s.certificates.refresh(context.WithoutCancel(ctx))
 		return nil, err
 	}
-	s.ended(ctx, revision, append([]string{r.Id}, reply.Revoked...)...)
+	s.gate.evict(revision, append([]string{r.Id}, reply.Revoked...)...)
 	s.config.Log.Info("join token revoked", "token", r.Id, "members", len(reply.Revoked), "by", callerOf(ctx).Name)
 	return reply, nil
 }

@@ -95,7 +95,7 @@ func TestDamagedPages(t *testing.T) {
 func TestOpenFiles(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stop()
-	for _, file := range []string{storeFile, LedgerFile, gossipFile, caKeyFile, signerFile} {
+	for _, file := range []string{storeFile, LedgerFile, caKeyFile, signerFile} {
 		must(0, os.Chmod(w.config.path(file), 0o644))
 		w.refusesToStart(file, "chmod 600")
 		must(0, os.Chmod(w.config.path(file), 0o600))

@@ -52,8 +52,6 @@ type Member struct {
 	Role    Role      `json:"role"`
 	Status  string    `json:"status"`
 	Expires time.Time `json:"expires"` // its newest certificate or invitation
-	// Alive is a hint from gossip, where it is on.
-	Alive bool `json:"alive"`
 	// Seen is when it called last; zero where it has not since the coordinator
 	// started. Twice: it calls from two processes at once.
 	Seen  time.Time `json:"seen,omitzero"`
@@ -92,7 +90,7 @@ func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	}
 	all := make([]Member, len(reply.Members))
 	for i, m := range reply.Members {
-		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(), m.Alive, timeOf(m.SeenUnixMillis), m.Runs > 1, m.Labels, m.Token}
+		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(), timeOf(m.SeenUnixMillis), m.Runs > 1, m.Labels, m.Token}
 	}
 	return all, nil
 }
@@ -210,20 +208,3 @@ func (c *Client) changed(ctx context.Context, verb, ref string, call func() (*pb
 
 // Final reports whether a study's state will not change any more.
 func Final(s study.State) bool { return s == study.Released || s == study.Failed }
-
-// GossipInfo is what is needed to join the gossip.
-type GossipInfo struct {
-	Addresses []string
-	Key       []byte
-}
-
-// Gossip asks how to join; ErrNotFound where the coordinator has it off.
-func (c *Client) Gossip(ctx context.Context) (GossipInfo, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	reply, err := c.studies.Gossip(ctx, &pb.GossipRequest{})
-	if err != nil {
-		return GossipInfo{}, fmt.Errorf("ask for gossip: %w", FromStatus(err))
-	}
-	return GossipInfo{reply.Addresses, reply.Key}, nil
-}

@@ -340,11 +340,6 @@ func (c *Courier) Report(Report) {}
 // Keys are the coordinator's, as far as the file says.
 func (c *Courier) Keys() Keys { return c.keys }
 
-// Gossip is off.
-func (c *Courier) Gossip(context.Context) (GossipInfo, error) {
-	return GossipInfo{}, fmt.Errorf("%w: no gossip is carried by file", ErrNotFound)
-}
-
 // Renew says how it is done by file.
 func (c *Courier) Renew(context.Context) (Identity, error) {
 	return Identity{}, errors.New("by file a certificate is renewed by enrolling again in the same folder: caucus agent enrol --request")

@@ -1,7 +1,7 @@
 // Package protocol is about what is said between the daemons and operators, by
 // whom, and within which limits: the proto and its generated code (pb), who a
 // certificate says its holder is, mutual TLS, invitations, signatures, chunked
-// transfer, errors that keep their meaning across the wire, and gossip.
+// transfer, errors that keep their meaning across the wire.
 //
 // It is for the daemons and the command line. It guarantees that
 //
@@ -17,7 +17,7 @@
 //   - simulated plans, and plans whose δ would allow giving a unit away, do not
 //     pass.
 //
-// It decides nothing else. Gossip is a hint of who is alive, off by default.
+// It decides nothing else.
 package protocol
 
 //go:generate ./generate

@@ -271,37 +271,6 @@ func TestEnrolAgain(t *testing.T) {
 	}
 }
 
-// TestGossip: where both ends turn it on, the coordinator hears that an agent is
-// alive; studies go on without.
-func TestGossip(t *testing.T) {
-	port, err := freePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := newNetwork(t, func(c *coordinator.Config) { c.Gossip = coordinator.Gossip{Listen: "127.0.0.1:" + port, Parties: true} })
-	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
-	a.Gossip.Listen = "127.0.0.1:0"
-	h := n.open("ward", 2, "hospital-a", "hospital-b")
-	n.run(a)
-	n.run(b)
-	n.wait(h)
-	for {
-		members, err := n.operator.Members(n.ctx)
-		n.check(err)
-		alive := map[string]bool{}
-		for _, m := range members {
-			alive[m.Name] = m.Alive
-		}
-		if alive["hospital-b"] {
-			t.Fatal("an agent with gossip turned off is heard of")
-		}
-		if alive["hospital-a"] {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
 // TestMeansByDaemons: a party-level study of means through agents and a
 // coordinator: what a party is charged covers what the release says it cost.
 func TestMeansByDaemons(t *testing.T) {

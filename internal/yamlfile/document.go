@@ -96,6 +96,14 @@ func (d *Document) Remove(key string) {
 	}
 }
 
+// RefuseRemoved says of a key at the top, where it is there, that it does nothing any more.
+func (d *Document) RefuseRemoved(key string) error {
+	if name, _ := child(d.root, key); name == nil {
+		return nil
+	}
+	return d.Locate(fmt.Errorf("%s: it was removed, and nothing takes its place: delete the line", key))
+}
+
 // RequireLimits asks for limits of all that is spent under a key at the top, or for "none",
 // which it takes away: a budget that somebody forgot must not read as no budget.
 func (d *Document) RequireLimits(key string) error {

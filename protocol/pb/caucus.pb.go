@@ -1166,94 +1166,6 @@ func (*DeclineReply) Descriptor() ([]byte, []int) {
 	return file_caucus_proto_rawDescGZIP(), []int{16}
 }
 
-type GossipRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GossipRequest) Reset() {
-	*x = GossipRequest{}
-	mi := &file_caucus_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GossipRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GossipRequest) ProtoMessage() {}
-
-func (x *GossipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GossipRequest.ProtoReflect.Descriptor instead.
-func (*GossipRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{17}
-}
-
-type GossipReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Addresses     []string               `protobuf:"bytes,1,rep,name=addresses,proto3" json:"addresses,omitempty"` // host:port to join at
-	Key           []byte                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`             // 32 bytes, AES-256
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GossipReply) Reset() {
-	*x = GossipReply{}
-	mi := &file_caucus_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GossipReply) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GossipReply) ProtoMessage() {}
-
-func (x *GossipReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GossipReply.ProtoReflect.Descriptor instead.
-func (*GossipReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *GossipReply) GetAddresses() []string {
-	if x != nil {
-		return x.Addresses
-	}
-	return nil
-}
-
-func (x *GossipReply) GetKey() []byte {
-	if x != nil {
-		return x.Key
-	}
-	return nil
-}
-
 type InviteRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Name         string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1268,7 +1180,7 @@ type InviteRequest struct {
 
 func (x *InviteRequest) Reset() {
 	*x = InviteRequest{}
-	mi := &file_caucus_proto_msgTypes[19]
+	mi := &file_caucus_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1192,7 @@ func (x *InviteRequest) String() string {
 func (*InviteRequest) ProtoMessage() {}
 
 func (x *InviteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[19]
+	mi := &file_caucus_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1205,7 @@ func (x *InviteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteRequest.ProtoReflect.Descriptor instead.
 func (*InviteRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{19}
+	return file_caucus_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *InviteRequest) GetName() string {
@@ -1335,7 +1247,7 @@ type InviteReply struct {
 
 func (x *InviteReply) Reset() {
 	*x = InviteReply{}
-	mi := &file_caucus_proto_msgTypes[20]
+	mi := &file_caucus_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1259,7 @@ func (x *InviteReply) String() string {
 func (*InviteReply) ProtoMessage() {}
 
 func (x *InviteReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[20]
+	mi := &file_caucus_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1272,7 @@ func (x *InviteReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteReply.ProtoReflect.Descriptor instead.
 func (*InviteReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{20}
+	return file_caucus_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *InviteReply) GetInvitation() string {
@@ -1393,7 +1305,7 @@ type MakeTokenRequest struct {
 
 func (x *MakeTokenRequest) Reset() {
 	*x = MakeTokenRequest{}
-	mi := &file_caucus_proto_msgTypes[21]
+	mi := &file_caucus_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1405,7 +1317,7 @@ func (x *MakeTokenRequest) String() string {
 func (*MakeTokenRequest) ProtoMessage() {}
 
 func (x *MakeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[21]
+	mi := &file_caucus_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1418,7 +1330,7 @@ func (x *MakeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeTokenRequest.ProtoReflect.Descriptor instead.
 func (*MakeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{21}
+	return file_caucus_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *MakeTokenRequest) GetQuota() uint32 {
@@ -1466,7 +1378,7 @@ type MakeTokenReply struct {
 
 func (x *MakeTokenReply) Reset() {
 	*x = MakeTokenReply{}
-	mi := &file_caucus_proto_msgTypes[22]
+	mi := &file_caucus_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1390,7 @@ func (x *MakeTokenReply) String() string {
 func (*MakeTokenReply) ProtoMessage() {}
 
 func (x *MakeTokenReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[22]
+	mi := &file_caucus_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1403,7 @@ func (x *MakeTokenReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeTokenReply.ProtoReflect.Descriptor instead.
 func (*MakeTokenReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{22}
+	return file_caucus_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MakeTokenReply) GetToken() string {
@@ -1525,7 +1437,7 @@ type TokenState struct {
 
 func (x *TokenState) Reset() {
 	*x = TokenState{}
-	mi := &file_caucus_proto_msgTypes[23]
+	mi := &file_caucus_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1537,7 +1449,7 @@ func (x *TokenState) String() string {
 func (*TokenState) ProtoMessage() {}
 
 func (x *TokenState) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[23]
+	mi := &file_caucus_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1550,7 +1462,7 @@ func (x *TokenState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TokenState.ProtoReflect.Descriptor instead.
 func (*TokenState) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{23}
+	return file_caucus_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TokenState) GetId() string {
@@ -1624,7 +1536,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_caucus_proto_msgTypes[24]
+	mi := &file_caucus_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1636,7 +1548,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[24]
+	mi := &file_caucus_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1649,7 +1561,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{24}
+	return file_caucus_proto_rawDescGZIP(), []int{22}
 }
 
 type ListTokensReply struct {
@@ -1661,7 +1573,7 @@ type ListTokensReply struct {
 
 func (x *ListTokensReply) Reset() {
 	*x = ListTokensReply{}
-	mi := &file_caucus_proto_msgTypes[25]
+	mi := &file_caucus_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1673,7 +1585,7 @@ func (x *ListTokensReply) String() string {
 func (*ListTokensReply) ProtoMessage() {}
 
 func (x *ListTokensReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[25]
+	mi := &file_caucus_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1686,7 +1598,7 @@ func (x *ListTokensReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensReply.ProtoReflect.Descriptor instead.
 func (*ListTokensReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{25}
+	return file_caucus_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListTokensReply) GetTokens() []*TokenState {
@@ -1706,7 +1618,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_caucus_proto_msgTypes[26]
+	mi := &file_caucus_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1718,7 +1630,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[26]
+	mi := &file_caucus_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1731,7 +1643,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{26}
+	return file_caucus_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RevokeTokenRequest) GetId() string {
@@ -1757,7 +1669,7 @@ type RevokeTokenReply struct {
 
 func (x *RevokeTokenReply) Reset() {
 	*x = RevokeTokenReply{}
-	mi := &file_caucus_proto_msgTypes[27]
+	mi := &file_caucus_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1769,7 +1681,7 @@ func (x *RevokeTokenReply) String() string {
 func (*RevokeTokenReply) ProtoMessage() {}
 
 func (x *RevokeTokenReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[27]
+	mi := &file_caucus_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1782,7 +1694,7 @@ func (x *RevokeTokenReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenReply.ProtoReflect.Descriptor instead.
 func (*RevokeTokenReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{27}
+	return file_caucus_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RevokeTokenReply) GetRevoked() []string {
@@ -1802,7 +1714,7 @@ type LabelRequest struct {
 
 func (x *LabelRequest) Reset() {
 	*x = LabelRequest{}
-	mi := &file_caucus_proto_msgTypes[28]
+	mi := &file_caucus_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1814,7 +1726,7 @@ func (x *LabelRequest) String() string {
 func (*LabelRequest) ProtoMessage() {}
 
 func (x *LabelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[28]
+	mi := &file_caucus_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1827,7 +1739,7 @@ func (x *LabelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelRequest.ProtoReflect.Descriptor instead.
 func (*LabelRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{28}
+	return file_caucus_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *LabelRequest) GetName() string {
@@ -1852,7 +1764,7 @@ type LabelReply struct {
 
 func (x *LabelReply) Reset() {
 	*x = LabelReply{}
-	mi := &file_caucus_proto_msgTypes[29]
+	mi := &file_caucus_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1864,7 +1776,7 @@ func (x *LabelReply) String() string {
 func (*LabelReply) ProtoMessage() {}
 
 func (x *LabelReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[29]
+	mi := &file_caucus_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1877,7 +1789,7 @@ func (x *LabelReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelReply.ProtoReflect.Descriptor instead.
 func (*LabelReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{29}
+	return file_caucus_proto_rawDescGZIP(), []int{27}
 }
 
 type ListMembersRequest struct {
@@ -1888,7 +1800,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_caucus_proto_msgTypes[30]
+	mi := &file_caucus_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1900,7 +1812,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[30]
+	mi := &file_caucus_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1913,7 +1825,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{30}
+	return file_caucus_proto_rawDescGZIP(), []int{28}
 }
 
 type ListMembersReply struct {
@@ -1925,7 +1837,7 @@ type ListMembersReply struct {
 
 func (x *ListMembersReply) Reset() {
 	*x = ListMembersReply{}
-	mi := &file_caucus_proto_msgTypes[31]
+	mi := &file_caucus_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1937,7 +1849,7 @@ func (x *ListMembersReply) String() string {
 func (*ListMembersReply) ProtoMessage() {}
 
 func (x *ListMembersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[31]
+	mi := &file_caucus_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1950,7 +1862,7 @@ func (x *ListMembersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersReply.ProtoReflect.Descriptor instead.
 func (*ListMembersReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{31}
+	return file_caucus_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListMembersReply) GetMembers() []*Member {
@@ -1966,7 +1878,6 @@ type Member struct {
 	Role              string                 `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
 	Status            string                 `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`                                                   // invited, enrolled, expired (its invitation), revoked
 	ExpiresUnixMillis int64                  `protobuf:"varint,4,opt,name=expires_unix_millis,json=expiresUnixMillis,proto3" json:"expires_unix_millis,omitempty"` // of its newest certificate or invitation
-	Alive             bool                   `protobuf:"varint,5,opt,name=alive,proto3" json:"alive,omitempty"`                                                    // a hint from gossip, where it is on
 	SeenUnixMillis    int64                  `protobuf:"varint,6,opt,name=seen_unix_millis,json=seenUnixMillis,proto3" json:"seen_unix_millis,omitempty"`          // when it called last; 0: never
 	// How many of its processes called in the last minutes: more than one is one
 	// identity in several places.
@@ -1979,7 +1890,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_caucus_proto_msgTypes[32]
+	mi := &file_caucus_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1991,7 +1902,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[32]
+	mi := &file_caucus_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2004,7 +1915,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{32}
+	return file_caucus_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Member) GetName() string {
@@ -2033,13 +1944,6 @@ func (x *Member) GetExpiresUnixMillis() int64 {
 		return x.ExpiresUnixMillis
 	}
 	return 0
-}
-
-func (x *Member) GetAlive() bool {
-	if x != nil {
-		return x.Alive
-	}
-	return false
 }
 
 func (x *Member) GetSeenUnixMillis() int64 {
@@ -2079,7 +1983,7 @@ type RevokeRequest struct {
 
 func (x *RevokeRequest) Reset() {
 	*x = RevokeRequest{}
-	mi := &file_caucus_proto_msgTypes[33]
+	mi := &file_caucus_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2091,7 +1995,7 @@ func (x *RevokeRequest) String() string {
 func (*RevokeRequest) ProtoMessage() {}
 
 func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[33]
+	mi := &file_caucus_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2104,7 +2008,7 @@ func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{33}
+	return file_caucus_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RevokeRequest) GetName() string {
@@ -2122,7 +2026,7 @@ type RevokeReply struct {
 
 func (x *RevokeReply) Reset() {
 	*x = RevokeReply{}
-	mi := &file_caucus_proto_msgTypes[34]
+	mi := &file_caucus_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2134,7 +2038,7 @@ func (x *RevokeReply) String() string {
 func (*RevokeReply) ProtoMessage() {}
 
 func (x *RevokeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[34]
+	mi := &file_caucus_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2147,7 +2051,7 @@ func (x *RevokeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeReply.ProtoReflect.Descriptor instead.
 func (*RevokeReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{34}
+	return file_caucus_proto_rawDescGZIP(), []int{32}
 }
 
 type UploadPoolRequest struct {
@@ -2163,7 +2067,7 @@ type UploadPoolRequest struct {
 
 func (x *UploadPoolRequest) Reset() {
 	*x = UploadPoolRequest{}
-	mi := &file_caucus_proto_msgTypes[35]
+	mi := &file_caucus_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2175,7 +2079,7 @@ func (x *UploadPoolRequest) String() string {
 func (*UploadPoolRequest) ProtoMessage() {}
 
 func (x *UploadPoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[35]
+	mi := &file_caucus_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2188,7 +2092,7 @@ func (x *UploadPoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadPoolRequest.ProtoReflect.Descriptor instead.
 func (*UploadPoolRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{35}
+	return file_caucus_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *UploadPoolRequest) GetPart() isUploadPoolRequest_Part {
@@ -2242,7 +2146,7 @@ type PoolHeader struct {
 
 func (x *PoolHeader) Reset() {
 	*x = PoolHeader{}
-	mi := &file_caucus_proto_msgTypes[36]
+	mi := &file_caucus_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2254,7 +2158,7 @@ func (x *PoolHeader) String() string {
 func (*PoolHeader) ProtoMessage() {}
 
 func (x *PoolHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[36]
+	mi := &file_caucus_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2267,7 +2171,7 @@ func (x *PoolHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolHeader.ProtoReflect.Descriptor instead.
 func (*PoolHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{36}
+	return file_caucus_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PoolHeader) GetDigest() []byte {
@@ -2292,7 +2196,7 @@ type UploadPoolReply struct {
 
 func (x *UploadPoolReply) Reset() {
 	*x = UploadPoolReply{}
-	mi := &file_caucus_proto_msgTypes[37]
+	mi := &file_caucus_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2304,7 +2208,7 @@ func (x *UploadPoolReply) String() string {
 func (*UploadPoolReply) ProtoMessage() {}
 
 func (x *UploadPoolReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[37]
+	mi := &file_caucus_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2317,7 +2221,7 @@ func (x *UploadPoolReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadPoolReply.ProtoReflect.Descriptor instead.
 func (*UploadPoolReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{37}
+	return file_caucus_proto_rawDescGZIP(), []int{35}
 }
 
 type HelperPart struct {
@@ -2334,7 +2238,7 @@ type HelperPart struct {
 
 func (x *HelperPart) Reset() {
 	*x = HelperPart{}
-	mi := &file_caucus_proto_msgTypes[38]
+	mi := &file_caucus_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2346,7 +2250,7 @@ func (x *HelperPart) String() string {
 func (*HelperPart) ProtoMessage() {}
 
 func (x *HelperPart) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[38]
+	mi := &file_caucus_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2359,7 +2263,7 @@ func (x *HelperPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperPart.ProtoReflect.Descriptor instead.
 func (*HelperPart) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{38}
+	return file_caucus_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *HelperPart) GetPart() isHelperPart_Part {
@@ -2429,7 +2333,7 @@ type HelperHeader struct {
 
 func (x *HelperHeader) Reset() {
 	*x = HelperHeader{}
-	mi := &file_caucus_proto_msgTypes[39]
+	mi := &file_caucus_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2441,7 +2345,7 @@ func (x *HelperHeader) String() string {
 func (*HelperHeader) ProtoMessage() {}
 
 func (x *HelperHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[39]
+	mi := &file_caucus_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2454,7 +2358,7 @@ func (x *HelperHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperHeader.ProtoReflect.Descriptor instead.
 func (*HelperHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{39}
+	return file_caucus_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *HelperHeader) GetPlan() []byte {
@@ -2486,7 +2390,7 @@ type HelperBrought struct {
 
 func (x *HelperBrought) Reset() {
 	*x = HelperBrought{}
-	mi := &file_caucus_proto_msgTypes[40]
+	mi := &file_caucus_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2498,7 +2402,7 @@ func (x *HelperBrought) String() string {
 func (*HelperBrought) ProtoMessage() {}
 
 func (x *HelperBrought) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[40]
+	mi := &file_caucus_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2511,7 +2415,7 @@ func (x *HelperBrought) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperBrought.ProtoReflect.Descriptor instead.
 func (*HelperBrought) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{40}
+	return file_caucus_proto_rawDescGZIP(), []int{38}
 }
 
 type HelperEnded struct {
@@ -2522,7 +2426,7 @@ type HelperEnded struct {
 
 func (x *HelperEnded) Reset() {
 	*x = HelperEnded{}
-	mi := &file_caucus_proto_msgTypes[41]
+	mi := &file_caucus_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2534,7 +2438,7 @@ func (x *HelperEnded) String() string {
 func (*HelperEnded) ProtoMessage() {}
 
 func (x *HelperEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[41]
+	mi := &file_caucus_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2547,7 +2451,7 @@ func (x *HelperEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperEnded.ProtoReflect.Descriptor instead.
 func (*HelperEnded) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{41}
+	return file_caucus_proto_rawDescGZIP(), []int{39}
 }
 
 type HelperDocument struct {
@@ -2562,7 +2466,7 @@ type HelperDocument struct {
 
 func (x *HelperDocument) Reset() {
 	*x = HelperDocument{}
-	mi := &file_caucus_proto_msgTypes[42]
+	mi := &file_caucus_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2574,7 +2478,7 @@ func (x *HelperDocument) String() string {
 func (*HelperDocument) ProtoMessage() {}
 
 func (x *HelperDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[42]
+	mi := &file_caucus_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2587,7 +2491,7 @@ func (x *HelperDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperDocument.ProtoReflect.Descriptor instead.
 func (*HelperDocument) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{42}
+	return file_caucus_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *HelperDocument) GetPlan() []byte {
@@ -2627,7 +2531,7 @@ type HelperHalf struct {
 
 func (x *HelperHalf) Reset() {
 	*x = HelperHalf{}
-	mi := &file_caucus_proto_msgTypes[43]
+	mi := &file_caucus_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +2543,7 @@ func (x *HelperHalf) String() string {
 func (*HelperHalf) ProtoMessage() {}
 
 func (x *HelperHalf) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[43]
+	mi := &file_caucus_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2652,7 +2556,7 @@ func (x *HelperHalf) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperHalf.ProtoReflect.Descriptor instead.
 func (*HelperHalf) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{43}
+	return file_caucus_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *HelperHalf) GetHalf() []byte {
@@ -2672,7 +2576,7 @@ type HelperOffers struct {
 
 func (x *HelperOffers) Reset() {
 	*x = HelperOffers{}
-	mi := &file_caucus_proto_msgTypes[44]
+	mi := &file_caucus_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2684,7 +2588,7 @@ func (x *HelperOffers) String() string {
 func (*HelperOffers) ProtoMessage() {}
 
 func (x *HelperOffers) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[44]
+	mi := &file_caucus_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2697,7 +2601,7 @@ func (x *HelperOffers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperOffers.ProtoReflect.Descriptor instead.
 func (*HelperOffers) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{44}
+	return file_caucus_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *HelperOffers) GetPlan() []byte {
@@ -2728,7 +2632,7 @@ type HelperOffer struct {
 
 func (x *HelperOffer) Reset() {
 	*x = HelperOffer{}
-	mi := &file_caucus_proto_msgTypes[45]
+	mi := &file_caucus_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2740,7 +2644,7 @@ func (x *HelperOffer) String() string {
 func (*HelperOffer) ProtoMessage() {}
 
 func (x *HelperOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[45]
+	mi := &file_caucus_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2753,7 +2657,7 @@ func (x *HelperOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperOffer.ProtoReflect.Descriptor instead.
 func (*HelperOffer) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{45}
+	return file_caucus_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *HelperOffer) GetParty() string {
@@ -2807,7 +2711,7 @@ type HelperAnswers struct {
 
 func (x *HelperAnswers) Reset() {
 	*x = HelperAnswers{}
-	mi := &file_caucus_proto_msgTypes[46]
+	mi := &file_caucus_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2819,7 +2723,7 @@ func (x *HelperAnswers) String() string {
 func (*HelperAnswers) ProtoMessage() {}
 
 func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[46]
+	mi := &file_caucus_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2832,7 +2736,7 @@ func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperAnswers.ProtoReflect.Descriptor instead.
 func (*HelperAnswers) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{46}
+	return file_caucus_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *HelperAnswers) GetAnswers() []*HelperAnswer {
@@ -2853,7 +2757,7 @@ type HelperAnswer struct {
 
 func (x *HelperAnswer) Reset() {
 	*x = HelperAnswer{}
-	mi := &file_caucus_proto_msgTypes[47]
+	mi := &file_caucus_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2865,7 +2769,7 @@ func (x *HelperAnswer) String() string {
 func (*HelperAnswer) ProtoMessage() {}
 
 func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[47]
+	mi := &file_caucus_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2878,7 +2782,7 @@ func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperAnswer.ProtoReflect.Descriptor instead.
 func (*HelperAnswer) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{47}
+	return file_caucus_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *HelperAnswer) GetParty() string {
@@ -2915,7 +2819,7 @@ type CreateStudyRequest struct {
 
 func (x *CreateStudyRequest) Reset() {
 	*x = CreateStudyRequest{}
-	mi := &file_caucus_proto_msgTypes[48]
+	mi := &file_caucus_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2927,7 +2831,7 @@ func (x *CreateStudyRequest) String() string {
 func (*CreateStudyRequest) ProtoMessage() {}
 
 func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[48]
+	mi := &file_caucus_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2940,7 +2844,7 @@ func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStudyRequest.ProtoReflect.Descriptor instead.
 func (*CreateStudyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{48}
+	return file_caucus_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *CreateStudyRequest) GetPart() isCreateStudyRequest_Part {
@@ -2994,7 +2898,7 @@ type PlanHeader struct {
 
 func (x *PlanHeader) Reset() {
 	*x = PlanHeader{}
-	mi := &file_caucus_proto_msgTypes[49]
+	mi := &file_caucus_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +2910,7 @@ func (x *PlanHeader) String() string {
 func (*PlanHeader) ProtoMessage() {}
 
 func (x *PlanHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[49]
+	mi := &file_caucus_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3019,7 +2923,7 @@ func (x *PlanHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanHeader.ProtoReflect.Descriptor instead.
 func (*PlanHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{49}
+	return file_caucus_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *PlanHeader) GetHash() []byte {
@@ -3046,7 +2950,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_caucus_proto_msgTypes[50]
+	mi := &file_caucus_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3058,7 +2962,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[50]
+	mi := &file_caucus_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3071,7 +2975,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{50}
+	return file_caucus_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ClockRequest) GetVouch() bool {
@@ -3093,7 +2997,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_caucus_proto_msgTypes[51]
+	mi := &file_caucus_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3105,7 +3009,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[51]
+	mi := &file_caucus_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3118,7 +3022,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{51}
+	return file_caucus_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ClockReply) GetUnixMillis() int64 {
@@ -3145,7 +3049,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_caucus_proto_msgTypes[52]
+	mi := &file_caucus_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3157,7 +3061,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[52]
+	mi := &file_caucus_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3170,7 +3074,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{52}
+	return file_caucus_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *CancelRequest) GetStudy() string {
@@ -3204,7 +3108,7 @@ type AmendRequest struct {
 
 func (x *AmendRequest) Reset() {
 	*x = AmendRequest{}
-	mi := &file_caucus_proto_msgTypes[53]
+	mi := &file_caucus_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3216,7 +3120,7 @@ func (x *AmendRequest) String() string {
 func (*AmendRequest) ProtoMessage() {}
 
 func (x *AmendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[53]
+	mi := &file_caucus_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3229,7 +3133,7 @@ func (x *AmendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendRequest.ProtoReflect.Descriptor instead.
 func (*AmendRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{53}
+	return file_caucus_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *AmendRequest) GetStudy() string {
@@ -3284,7 +3188,7 @@ type CertifyRequest struct {
 
 func (x *CertifyRequest) Reset() {
 	*x = CertifyRequest{}
-	mi := &file_caucus_proto_msgTypes[54]
+	mi := &file_caucus_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3296,7 +3200,7 @@ func (x *CertifyRequest) String() string {
 func (*CertifyRequest) ProtoMessage() {}
 
 func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[54]
+	mi := &file_caucus_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3309,7 +3213,7 @@ func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertifyRequest.ProtoReflect.Descriptor instead.
 func (*CertifyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{54}
+	return file_caucus_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CertifyRequest) GetName() string {
@@ -3336,7 +3240,7 @@ type CertifyReply struct {
 
 func (x *CertifyReply) Reset() {
 	*x = CertifyReply{}
-	mi := &file_caucus_proto_msgTypes[55]
+	mi := &file_caucus_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3348,7 +3252,7 @@ func (x *CertifyReply) String() string {
 func (*CertifyReply) ProtoMessage() {}
 
 func (x *CertifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[55]
+	mi := &file_caucus_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3361,7 +3265,7 @@ func (x *CertifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertifyReply.ProtoReflect.Descriptor instead.
 func (*CertifyReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{55}
+	return file_caucus_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *CertifyReply) GetCertificate() []byte {
@@ -3388,7 +3292,7 @@ type NoticesRequest struct {
 
 func (x *NoticesRequest) Reset() {
 	*x = NoticesRequest{}
-	mi := &file_caucus_proto_msgTypes[56]
+	mi := &file_caucus_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3400,7 +3304,7 @@ func (x *NoticesRequest) String() string {
 func (*NoticesRequest) ProtoMessage() {}
 
 func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[56]
+	mi := &file_caucus_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3413,7 +3317,7 @@ func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesRequest.ProtoReflect.Descriptor instead.
 func (*NoticesRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{56}
+	return file_caucus_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *NoticesRequest) GetStudy() string {
@@ -3441,7 +3345,7 @@ type NoticesReply struct {
 
 func (x *NoticesReply) Reset() {
 	*x = NoticesReply{}
-	mi := &file_caucus_proto_msgTypes[57]
+	mi := &file_caucus_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3453,7 +3357,7 @@ func (x *NoticesReply) String() string {
 func (*NoticesReply) ProtoMessage() {}
 
 func (x *NoticesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[57]
+	mi := &file_caucus_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3466,7 +3370,7 @@ func (x *NoticesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesReply.ProtoReflect.Descriptor instead.
 func (*NoticesReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{57}
+	return file_caucus_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *NoticesReply) GetNotices() []*Notice {
@@ -3496,7 +3400,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_caucus_proto_msgTypes[58]
+	mi := &file_caucus_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3508,7 +3412,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[58]
+	mi := &file_caucus_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3521,7 +3425,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{58}
+	return file_caucus_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Notice) GetSigned() *Signed {
@@ -3551,7 +3455,7 @@ type AcceptAnswerRequest struct {
 
 func (x *AcceptAnswerRequest) Reset() {
 	*x = AcceptAnswerRequest{}
-	mi := &file_caucus_proto_msgTypes[59]
+	mi := &file_caucus_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3563,7 +3467,7 @@ func (x *AcceptAnswerRequest) String() string {
 func (*AcceptAnswerRequest) ProtoMessage() {}
 
 func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[59]
+	mi := &file_caucus_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3576,7 +3480,7 @@ func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptAnswerRequest.ProtoReflect.Descriptor instead.
 func (*AcceptAnswerRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{59}
+	return file_caucus_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *AcceptAnswerRequest) GetPart() isAcceptAnswerRequest_Part {
@@ -3629,7 +3533,7 @@ type AnswerHeader struct {
 
 func (x *AnswerHeader) Reset() {
 	*x = AnswerHeader{}
-	mi := &file_caucus_proto_msgTypes[60]
+	mi := &file_caucus_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3641,7 +3545,7 @@ func (x *AnswerHeader) String() string {
 func (*AnswerHeader) ProtoMessage() {}
 
 func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[60]
+	mi := &file_caucus_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3654,7 +3558,7 @@ func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerHeader.ProtoReflect.Descriptor instead.
 func (*AnswerHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{60}
+	return file_caucus_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *AnswerHeader) GetSize() uint64 {
@@ -3678,7 +3582,7 @@ type AcceptAnswerReply struct {
 
 func (x *AcceptAnswerReply) Reset() {
 	*x = AcceptAnswerReply{}
-	mi := &file_caucus_proto_msgTypes[61]
+	mi := &file_caucus_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3690,7 +3594,7 @@ func (x *AcceptAnswerReply) String() string {
 func (*AcceptAnswerReply) ProtoMessage() {}
 
 func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[61]
+	mi := &file_caucus_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3703,7 +3607,7 @@ func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptAnswerReply.ProtoReflect.Descriptor instead.
 func (*AcceptAnswerReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{61}
+	return file_caucus_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *AcceptAnswerReply) GetParty() string {
@@ -3822,11 +3726,7 @@ const file_caucus_proto_rawDesc = "" +
 	"\x06sha256\x18\x03 \x01(\fR\x06sha256\"-\n" +
 	"\x0eDeclineRequest\x12\x1b\n" +
 	"\tplan_hash\x18\x01 \x01(\fR\bplanHash\"\x0e\n" +
-	"\fDeclineReply\"\x0f\n" +
-	"\rGossipRequest\"=\n" +
-	"\vGossipReply\x12\x1c\n" +
-	"\taddresses\x18\x01 \x03(\tR\taddresses\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\fR\x03key\"v\n" +
+	"\fDeclineReply\"v\n" +
 	"\rInviteRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12#\n" +
@@ -3882,20 +3782,19 @@ const file_caucus_proto_rawDesc = "" +
 	"LabelReply\"\x14\n" +
 	"\x12ListMembersRequest\"?\n" +
 	"\x10ListMembersReply\x12+\n" +
-	"\amembers\x18\x01 \x03(\v2\x11.caucus.v1.MemberR\amembers\"\xd4\x02\n" +
+	"\amembers\x18\x01 \x03(\v2\x11.caucus.v1.MemberR\amembers\"\xcb\x02\n" +
 	"\x06Member\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\tR\x06status\x12.\n" +
-	"\x13expires_unix_millis\x18\x04 \x01(\x03R\x11expiresUnixMillis\x12\x14\n" +
-	"\x05alive\x18\x05 \x01(\bR\x05alive\x12(\n" +
+	"\x13expires_unix_millis\x18\x04 \x01(\x03R\x11expiresUnixMillis\x12(\n" +
 	"\x10seen_unix_millis\x18\x06 \x01(\x03R\x0eseenUnixMillis\x12\x12\n" +
 	"\x04runs\x18\a \x01(\rR\x04runs\x125\n" +
 	"\x06labels\x18\b \x03(\v2\x1d.caucus.v1.Member.LabelsEntryR\x06labels\x12\x14\n" +
 	"\x05token\x18\t \x01(\tR\x05token\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"#\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\x05\x10\x06R\x05alive\"#\n" +
 	"\rRevokeRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\r\n" +
 	"\vRevokeReply\"v\n" +
@@ -3997,7 +3896,7 @@ const file_caucus_proto_rawDesc = "" +
 	"\bdeclined\x18\x04 \x01(\bR\bdeclined2}\n" +
 	"\tEnrolment\x127\n" +
 	"\x05Enrol\x12\x17.caucus.v1.EnrolRequest\x1a\x15.caucus.v1.EnrolReply\x127\n" +
-	"\x05Renew\x12\x17.caucus.v1.EnrolRequest\x1a\x15.caucus.v1.EnrolReply2\xb7\x03\n" +
+	"\x05Renew\x12\x17.caucus.v1.EnrolRequest\x1a\x15.caucus.v1.EnrolReply2\xfb\x02\n" +
 	"\aStudies\x124\n" +
 	"\x04List\x12\x16.caucus.v1.ListRequest\x1a\x14.caucus.v1.ListReply\x127\n" +
 	"\x04Show\x12\x17.caucus.v1.StudyRequest\x1a\x14.caucus.v1.StudyPart0\x01\x12>\n" +
@@ -4005,8 +3904,7 @@ const file_caucus_proto_rawDesc = "" +
 	"\n" +
 	"Contribute\x12\x1c.caucus.v1.ContributeRequest\x1a\x11.caucus.v1.Signed(\x01\x12=\n" +
 	"\aDecline\x12\x19.caucus.v1.DeclineRequest\x1a\x17.caucus.v1.DeclineReply\x12A\n" +
-	"\x0fDownloadRelease\x12\x1a.caucus.v1.DownloadRequest\x1a\x10.caucus.v1.Chunk0\x01\x12:\n" +
-	"\x06Gossip\x12\x18.caucus.v1.GossipRequest\x1a\x16.caucus.v1.GossipReply2\x9c\t\n" +
+	"\x0fDownloadRelease\x12\x1a.caucus.v1.DownloadRequest\x1a\x10.caucus.v1.Chunk0\x012\x9c\t\n" +
 	"\x0eAdministration\x12:\n" +
 	"\x06Invite\x12\x18.caucus.v1.InviteRequest\x1a\x16.caucus.v1.InviteReply\x12I\n" +
 	"\vListMembers\x12\x1d.caucus.v1.ListMembersRequest\x1a\x1b.caucus.v1.ListMembersReply\x12:\n" +
@@ -4051,7 +3949,7 @@ func file_caucus_proto_rawDescGZIP() []byte {
 	return file_caucus_proto_rawDescData
 }
 
-var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
+var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
 var file_caucus_proto_goTypes = []any{
 	(*EnrolRequest)(nil),        // 0: caucus.v1.EnrolRequest
 	(*EnrolReply)(nil),          // 1: caucus.v1.EnrolReply
@@ -4070,55 +3968,53 @@ var file_caucus_proto_goTypes = []any{
 	(*ContributionHeader)(nil),  // 14: caucus.v1.ContributionHeader
 	(*DeclineRequest)(nil),      // 15: caucus.v1.DeclineRequest
 	(*DeclineReply)(nil),        // 16: caucus.v1.DeclineReply
-	(*GossipRequest)(nil),       // 17: caucus.v1.GossipRequest
-	(*GossipReply)(nil),         // 18: caucus.v1.GossipReply
-	(*InviteRequest)(nil),       // 19: caucus.v1.InviteRequest
-	(*InviteReply)(nil),         // 20: caucus.v1.InviteReply
-	(*MakeTokenRequest)(nil),    // 21: caucus.v1.MakeTokenRequest
-	(*MakeTokenReply)(nil),      // 22: caucus.v1.MakeTokenReply
-	(*TokenState)(nil),          // 23: caucus.v1.TokenState
-	(*ListTokensRequest)(nil),   // 24: caucus.v1.ListTokensRequest
-	(*ListTokensReply)(nil),     // 25: caucus.v1.ListTokensReply
-	(*RevokeTokenRequest)(nil),  // 26: caucus.v1.RevokeTokenRequest
-	(*RevokeTokenReply)(nil),    // 27: caucus.v1.RevokeTokenReply
-	(*LabelRequest)(nil),        // 28: caucus.v1.LabelRequest
-	(*LabelReply)(nil),          // 29: caucus.v1.LabelReply
-	(*ListMembersRequest)(nil),  // 30: caucus.v1.ListMembersRequest
-	(*ListMembersReply)(nil),    // 31: caucus.v1.ListMembersReply
-	(*Member)(nil),              // 32: caucus.v1.Member
-	(*RevokeRequest)(nil),       // 33: caucus.v1.RevokeRequest
-	(*RevokeReply)(nil),         // 34: caucus.v1.RevokeReply
-	(*UploadPoolRequest)(nil),   // 35: caucus.v1.UploadPoolRequest
-	(*PoolHeader)(nil),          // 36: caucus.v1.PoolHeader
-	(*UploadPoolReply)(nil),     // 37: caucus.v1.UploadPoolReply
-	(*HelperPart)(nil),          // 38: caucus.v1.HelperPart
-	(*HelperHeader)(nil),        // 39: caucus.v1.HelperHeader
-	(*HelperBrought)(nil),       // 40: caucus.v1.HelperBrought
-	(*HelperEnded)(nil),         // 41: caucus.v1.HelperEnded
-	(*HelperDocument)(nil),      // 42: caucus.v1.HelperDocument
-	(*HelperHalf)(nil),          // 43: caucus.v1.HelperHalf
-	(*HelperOffers)(nil),        // 44: caucus.v1.HelperOffers
-	(*HelperOffer)(nil),         // 45: caucus.v1.HelperOffer
-	(*HelperAnswers)(nil),       // 46: caucus.v1.HelperAnswers
-	(*HelperAnswer)(nil),        // 47: caucus.v1.HelperAnswer
-	(*CreateStudyRequest)(nil),  // 48: caucus.v1.CreateStudyRequest
-	(*PlanHeader)(nil),          // 49: caucus.v1.PlanHeader
-	(*ClockRequest)(nil),        // 50: caucus.v1.ClockRequest
-	(*ClockReply)(nil),          // 51: caucus.v1.ClockReply
-	(*CancelRequest)(nil),       // 52: caucus.v1.CancelRequest
-	(*AmendRequest)(nil),        // 53: caucus.v1.AmendRequest
-	(*CertifyRequest)(nil),      // 54: caucus.v1.CertifyRequest
-	(*CertifyReply)(nil),        // 55: caucus.v1.CertifyReply
-	(*NoticesRequest)(nil),      // 56: caucus.v1.NoticesRequest
-	(*NoticesReply)(nil),        // 57: caucus.v1.NoticesReply
-	(*Notice)(nil),              // 58: caucus.v1.Notice
-	(*AcceptAnswerRequest)(nil), // 59: caucus.v1.AcceptAnswerRequest
-	(*AnswerHeader)(nil),        // 60: caucus.v1.AnswerHeader
-	(*AcceptAnswerReply)(nil),   // 61: caucus.v1.AcceptAnswerReply
-	nil,                         // 62: caucus.v1.MakeTokenRequest.LabelsEntry
-	nil,                         // 63: caucus.v1.TokenState.LabelsEntry
-	nil,                         // 64: caucus.v1.LabelRequest.LabelsEntry
-	nil,                         // 65: caucus.v1.Member.LabelsEntry
+	(*InviteRequest)(nil),       // 17: caucus.v1.InviteRequest
+	(*InviteReply)(nil),         // 18: caucus.v1.InviteReply
+	(*MakeTokenRequest)(nil),    // 19: caucus.v1.MakeTokenRequest
+	(*MakeTokenReply)(nil),      // 20: caucus.v1.MakeTokenReply
+	(*TokenState)(nil),          // 21: caucus.v1.TokenState
+	(*ListTokensRequest)(nil),   // 22: caucus.v1.ListTokensRequest
+	(*ListTokensReply)(nil),     // 23: caucus.v1.ListTokensReply
+	(*RevokeTokenRequest)(nil),  // 24: caucus.v1.RevokeTokenRequest
+	(*RevokeTokenReply)(nil),    // 25: caucus.v1.RevokeTokenReply
+	(*LabelRequest)(nil),        // 26: caucus.v1.LabelRequest
+	(*LabelReply)(nil),          // 27: caucus.v1.LabelReply
+	(*ListMembersRequest)(nil),  // 28: caucus.v1.ListMembersRequest
+	(*ListMembersReply)(nil),    // 29: caucus.v1.ListMembersReply
+	(*Member)(nil),              // 30: caucus.v1.Member
+	(*RevokeRequest)(nil),       // 31: caucus.v1.RevokeRequest
+	(*RevokeReply)(nil),         // 32: caucus.v1.RevokeReply
+	(*UploadPoolRequest)(nil),   // 33: caucus.v1.UploadPoolRequest
+	(*PoolHeader)(nil),          // 34: caucus.v1.PoolHeader
+	(*UploadPoolReply)(nil),     // 35: caucus.v1.UploadPoolReply
+	(*HelperPart)(nil),          // 36: caucus.v1.HelperPart
+	(*HelperHeader)(nil),        // 37: caucus.v1.HelperHeader
+	(*HelperBrought)(nil),       // 38: caucus.v1.HelperBrought
+	(*HelperEnded)(nil),         // 39: caucus.v1.HelperEnded
+	(*HelperDocument)(nil),      // 40: caucus.v1.HelperDocument
+	(*HelperHalf)(nil),          // 41: caucus.v1.HelperHalf
+	(*HelperOffers)(nil),        // 42: caucus.v1.HelperOffers
+	(*HelperOffer)(nil),         // 43: caucus.v1.HelperOffer
+	(*HelperAnswers)(nil),       // 44: caucus.v1.HelperAnswers
+	(*HelperAnswer)(nil),        // 45: caucus.v1.HelperAnswer
+	(*CreateStudyRequest)(nil),  // 46: caucus.v1.CreateStudyRequest
+	(*PlanHeader)(nil),          // 47: caucus.v1.PlanHeader
+	(*ClockRequest)(nil),        // 48: caucus.v1.ClockRequest
+	(*ClockReply)(nil),          // 49: caucus.v1.ClockReply
+	(*CancelRequest)(nil),       // 50: caucus.v1.CancelRequest
+	(*AmendRequest)(nil),        // 51: caucus.v1.AmendRequest
+	(*CertifyRequest)(nil),      // 52: caucus.v1.CertifyRequest
+	(*CertifyReply)(nil),        // 53: caucus.v1.CertifyReply
+	(*NoticesRequest)(nil),      // 54: caucus.v1.NoticesRequest
+	(*NoticesReply)(nil),        // 55: caucus.v1.NoticesReply
+	(*Notice)(nil),              // 56: caucus.v1.Notice
+	(*AcceptAnswerRequest)(nil), // 57: caucus.v1.AcceptAnswerRequest
+	(*AnswerHeader)(nil),        // 58: caucus.v1.AnswerHeader
+	(*AcceptAnswerReply)(nil),   // 59: caucus.v1.AcceptAnswerReply
+	nil,                         // 60: caucus.v1.MakeTokenRequest.LabelsEntry
+	nil,                         // 61: caucus.v1.TokenState.LabelsEntry
+	nil,                         // 62: caucus.v1.LabelRequest.LabelsEntry
+	nil,                         // 63: caucus.v1.Member.LabelsEntry
 }
 var file_caucus_proto_depIdxs = []int32{
 	4,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
@@ -4133,27 +4029,27 @@ var file_caucus_proto_depIdxs = []int32{
 	10, // 9: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
 	14, // 10: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
 	12, // 11: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	62, // 12: caucus.v1.MakeTokenRequest.labels:type_name -> caucus.v1.MakeTokenRequest.LabelsEntry
-	23, // 13: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
-	63, // 14: caucus.v1.TokenState.labels:type_name -> caucus.v1.TokenState.LabelsEntry
-	23, // 15: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
-	64, // 16: caucus.v1.LabelRequest.labels:type_name -> caucus.v1.LabelRequest.LabelsEntry
-	32, // 17: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	65, // 18: caucus.v1.Member.labels:type_name -> caucus.v1.Member.LabelsEntry
-	36, // 19: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
+	60, // 12: caucus.v1.MakeTokenRequest.labels:type_name -> caucus.v1.MakeTokenRequest.LabelsEntry
+	21, // 13: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
+	61, // 14: caucus.v1.TokenState.labels:type_name -> caucus.v1.TokenState.LabelsEntry
+	21, // 15: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
+	62, // 16: caucus.v1.LabelRequest.labels:type_name -> caucus.v1.LabelRequest.LabelsEntry
+	30, // 17: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
+	63, // 18: caucus.v1.Member.labels:type_name -> caucus.v1.Member.LabelsEntry
+	34, // 19: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
 	12, // 20: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
-	39, // 21: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
+	37, // 21: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
 	12, // 22: caucus.v1.HelperPart.plan:type_name -> caucus.v1.Chunk
 	12, // 23: caucus.v1.HelperPart.pool:type_name -> caucus.v1.Chunk
-	45, // 24: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
-	47, // 25: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
-	49, // 26: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	43, // 24: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
+	45, // 25: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
+	47, // 26: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
 	12, // 27: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	58, // 28: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
+	56, // 28: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
 	10, // 29: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
-	60, // 30: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
+	58, // 30: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
 	12, // 31: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
-	58, // 32: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
+	56, // 32: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
 	0,  // 33: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
 	0,  // 34: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
 	2,  // 35: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
@@ -4162,68 +4058,66 @@ var file_caucus_proto_depIdxs = []int32{
 	13, // 38: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
 	15, // 39: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
 	11, // 40: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	17, // 41: caucus.v1.Studies.Gossip:input_type -> caucus.v1.GossipRequest
-	19, // 42: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	30, // 43: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	33, // 44: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	21, // 45: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
-	24, // 46: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
-	26, // 47: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
-	28, // 48: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
-	35, // 49: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	48, // 50: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	7,  // 51: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	52, // 52: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	7,  // 53: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
-	53, // 54: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
-	7,  // 55: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	50, // 56: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	54, // 57: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
-	56, // 58: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
-	59, // 59: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
-	38, // 60: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
-	42, // 61: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
-	42, // 62: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
-	44, // 63: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
-	42, // 64: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
-	42, // 65: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
-	42, // 66: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
-	1,  // 67: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 68: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	5,  // 69: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	8,  // 70: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	12, // 71: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	10, // 72: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	16, // 73: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	12, // 74: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	18, // 75: caucus.v1.Studies.Gossip:output_type -> caucus.v1.GossipReply
-	20, // 76: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	31, // 77: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	34, // 78: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	22, // 79: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
-	25, // 80: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
-	27, // 81: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
-	29, // 82: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
-	37, // 83: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 84: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	6,  // 85: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	6,  // 86: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	6,  // 87: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
-	6,  // 88: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
-	6,  // 89: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	51, // 90: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	55, // 91: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
-	57, // 92: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
-	61, // 93: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
-	40, // 94: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
-	42, // 95: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
-	43, // 96: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
-	46, // 97: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
-	42, // 98: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
-	42, // 99: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
-	41, // 100: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
-	67, // [67:101] is the sub-list for method output_type
-	33, // [33:67] is the sub-list for method input_type
+	17, // 41: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	28, // 42: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	31, // 43: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	19, // 44: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
+	22, // 45: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
+	24, // 46: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
+	26, // 47: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
+	33, // 48: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	46, // 49: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	7,  // 50: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	50, // 51: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	7,  // 52: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
+	51, // 53: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	7,  // 54: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	48, // 55: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	52, // 56: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
+	54, // 57: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
+	57, // 58: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
+	36, // 59: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
+	40, // 60: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
+	40, // 61: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
+	42, // 62: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
+	40, // 63: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
+	40, // 64: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
+	40, // 65: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
+	1,  // 66: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 67: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 68: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 69: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 70: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 71: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 72: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 73: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 74: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	29, // 75: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	32, // 76: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	20, // 77: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
+	23, // 78: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
+	25, // 79: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
+	27, // 80: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
+	35, // 81: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 82: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 83: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 84: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 85: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 86: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 87: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	49, // 88: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	53, // 89: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
+	55, // 90: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
+	59, // 91: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
+	38, // 92: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
+	40, // 93: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
+	41, // 94: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
+	44, // 95: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
+	40, // 96: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
+	40, // 97: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
+	39, // 98: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
+	66, // [66:99] is the sub-list for method output_type
+	33, // [33:66] is the sub-list for method input_type
 	33, // [33:33] is the sub-list for extension type_name
 	33, // [33:33] is the sub-list for extension extendee
 	0,  // [0:33] is the sub-list for field type_name
@@ -4238,20 +4132,20 @@ func file_caucus_proto_init() {
 		(*ContributeRequest_Header)(nil),
 		(*ContributeRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[35].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[33].OneofWrappers = []any{
 		(*UploadPoolRequest_Header)(nil),
 		(*UploadPoolRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[38].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[36].OneofWrappers = []any{
 		(*HelperPart_Header)(nil),
 		(*HelperPart_Plan)(nil),
 		(*HelperPart_Pool)(nil),
 	}
-	file_caucus_proto_msgTypes[48].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[46].OneofWrappers = []any{
 		(*CreateStudyRequest_Header)(nil),
 		(*CreateStudyRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[59].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[57].OneofWrappers = []any{
 		(*AcceptAnswerRequest_Header)(nil),
 		(*AcceptAnswerRequest_Chunk)(nil),
 	}
@@ -4261,7 +4155,7 @@ func file_caucus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_caucus_proto_rawDesc), len(file_caucus_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   66,
+			NumMessages:   64,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

@@ -188,7 +188,6 @@ const (
 	Studies_Contribute_FullMethodName      = "/caucus.v1.Studies/Contribute"
 	Studies_Decline_FullMethodName         = "/caucus.v1.Studies/Decline"
 	Studies_DownloadRelease_FullMethodName = "/caucus.v1.Studies/DownloadRelease"
-	Studies_Gossip_FullMethodName          = "/caucus.v1.Studies/Gossip"
 )
 
 // StudiesClient is the client API for Studies service.
@@ -220,9 +219,6 @@ type StudiesClient interface {
 	// DownloadRelease streams the release document of a released study to the
 	// plan's readers. The first chunk carries signature and size.
 	DownloadRelease(ctx context.Context, in *DownloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Chunk], error)
-	// Gossip gives what is needed to join the gossip, where the coordinator has
-	// it turned on for the caller. The key changes at every revocation: ask again.
-	Gossip(ctx context.Context, in *GossipRequest, opts ...grpc.CallOption) (*GossipReply, error)
 }
 
 type studiesClient struct {
@@ -323,16 +319,6 @@ func (c *studiesClient) DownloadRelease(ctx context.Context, in *DownloadRequest
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Studies_DownloadReleaseClient = grpc.ServerStreamingClient[Chunk]
 
-func (c *studiesClient) Gossip(ctx context.Context, in *GossipRequest, opts ...grpc.CallOption) (*GossipReply, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GossipReply)
-	err := c.cc.Invoke(ctx, Studies_Gossip_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // StudiesServer is the server API for Studies service.
 // All implementations must embed UnimplementedStudiesServer
 // for forward compatibility.
@@ -362,9 +348,6 @@ type StudiesServer interface {
 	// DownloadRelease streams the release document of a released study to the
 	// plan's readers. The first chunk carries signature and size.
 	DownloadRelease(*DownloadRequest, grpc.ServerStreamingServer[Chunk]) error
-	// Gossip gives what is needed to join the gossip, where the coordinator has
-	// it turned on for the caller. The key changes at every revocation: ask again.
-	Gossip(context.Context, *GossipRequest) (*GossipReply, error)
 	mustEmbedUnimplementedStudiesServer()
 }
 
@@ -392,9 +375,6 @@ func (UnimplementedStudiesServer) Decline(context.Context, *DeclineRequest) (*De
 }
 func (UnimplementedStudiesServer) DownloadRelease(*DownloadRequest, grpc.ServerStreamingServer[Chunk]) error {
 	return status.Error(codes.Unimplemented, "method DownloadRelease not implemented")
-}
-func (UnimplementedStudiesServer) Gossip(context.Context, *GossipRequest) (*GossipReply, error) {
-	return nil, status.Error(codes.Unimplemented, "method Gossip not implemented")
 }
 func (UnimplementedStudiesServer) mustEmbedUnimplementedStudiesServer() {}
 func (UnimplementedStudiesServer) testEmbeddedByValue()                 {}
@@ -493,24 +473,6 @@ func _Studies_DownloadRelease_Handler(srv interface{}, stream grpc.ServerStream)
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Studies_DownloadReleaseServer = grpc.ServerStreamingServer[Chunk]
 
-func _Studies_Gossip_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GossipRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(StudiesServer).Gossip(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Studies_Gossip_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(StudiesServer).Gossip(ctx, req.(*GossipRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 // Studies_ServiceDesc is the grpc.ServiceDesc for Studies service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -525,10 +487,6 @@ var Studies_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Decline",
 			Handler:    _Studies_Decline_Handler,
-		},
-		{
-			MethodName: "Gossip",
-			Handler:    _Studies_Gossip_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
