@@ -534,4 +534,19 @@ var mutants = []mutant{
 		old: "fmt.Fprintf(h, \"%s\\x00%s\", plan, output)", new: "fmt.Fprintf(h, \"%s\", output)",
 		found: "TestStudiesDrawApart",
 	},
+	{
+		name: "a year goes back: a ledger begins an earlier period", room: "privacy", file: "begin.go",
+		old: "under >= name {", new: "under == name {",
+		found: "TestPeriods",
+	},
+	{
+		name: "a year goes back: what verifies a ledger takes any order of periods", room: "privacy", file: "chain.go",
+		old: "if l.ID <= c.period {", new: "if l.ID == c.period {",
+		found: "TestPeriodsFollow",
+	},
+	{
+		name: "a year goes back: a policy counts by the clock and not by the ledger", room: "agent", file: "spending.go",
+		old: "now > year {", new: "now != year {",
+		found: "TestYear$",
+	},
 }

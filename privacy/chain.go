@@ -16,6 +16,7 @@ type Chain struct {
 	jumps  []jump
 	paid   map[Digest][]Cost // what was charged again for lost entries, by name
 	open   reservations      // without an answer
+	period string            // the id of the last period's line, "" before the first
 }
 
 // jump is numbers that a reconciliation passed over, from the entry before to the
@@ -52,6 +53,9 @@ func (c *Chain) Follow(l Line) error {
 	case KindPeriod:
 		if len(l.Costs) != 0 {
 			return errors.New("a period begins at no cost, this has one")
+		}
+		if l.ID <= c.period {
+			return fmt.Errorf("%s begins after %s: periods only follow each other, or each would have its budget twice", l.ID, c.period)
 		}
 	case KindAnswer:
 		if len(l.Costs) != 0 {
@@ -91,6 +95,9 @@ func (c *Chain) Follow(l Line) error {
 		c.paid[p.Entry] = append(c.paid[p.Entry], p.Costs...)
 	}
 	c.totals, c.last, c.open = totals, l, open
+	if l.Kind == KindPeriod {
+		c.period = l.ID
+	}
 	c.hashes[l.Sequence] = l.Hash
 	return nil
 }

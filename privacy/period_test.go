@@ -98,6 +98,32 @@ func TestPeriodIsAsIfAlone(t *testing.T) {
 	})
 }
 
+// TestPeriodsFollow: a ledger in which a period begins again, or an earlier one
+// begins, does not verify, however well its hashes are made.
+func TestPeriodsFollow(t *testing.T) {
+	ctx := context.Background()
+	for _, name := range []string{"2024", "2025"} {
+		journal := NewMemory()
+		l, err := Open(journal, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Begin(ctx, "2025"); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := l.Period(ctx); err != nil {
+			t.Fatal(err)
+		}
+		l.period.name = "" // a ledger that forgot its year
+		if _, err := l.Begin(ctx, name); err != nil {
+			continue // its id is there already
+		}
+		if _, err = Verify(ctx, journal); err == nil {
+			t.Errorf("after 2025 a ledger began %s, and it verifies", name)
+		}
+	}
+}
+
 // TestPeriodBehind: a ledger from a backup begins nothing.
 func TestPeriodBehind(t *testing.T) {
 	l, err := Open(NewMemory(), Config{LastSequence: 3})
