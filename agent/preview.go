@@ -32,6 +32,9 @@ func (a *Agent) Studies(ctx context.Context) (all []Review, offline, err error) 
 	}
 	for _, h := range hashes {
 		r, err := a.state.outline(ctx, h)
+		if errors.Is(err, study.ErrPlan) {
+			r, err = a.state.unreadable(h, err), nil
+		}
 		if err != nil {
 			return nil, offline, err
 		}

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,6 +33,8 @@ const (
 	ProgressReceived   Progress = "received by the coordinator"
 	ProgressReleased   Progress = "released"
 	ProgressClosed     Progress = "closed"
+	// ProgressUnreadable: this version cannot read the plan that lies here.
+	ProgressUnreadable Progress = "not readable here"
 )
 
 // Review is what this site knows about a study before it says yes: exactly
@@ -41,7 +44,7 @@ type Review struct {
 	Study    string     `json:"study"`
 	Plan     study.Hash `json:"plan"`
 	Progress Progress   `json:"standing"`
-	Closed   string     `json:"closed,omitempty"` // why it was closed
+	Closed   string     `json:"closed,omitempty"` // why it was closed, or cannot be read
 	Purpose  string     `json:"purpose,omitempty"`
 	Contact  string     `json:"contact,omitempty"`
 	Readers  []string   `json:"readers,omitempty"`
@@ -243,6 +246,19 @@ func (s *state) outline(ctx context.Context, h study.Hash) (Review, error) {
 		_, err = s.reviewCosts(ctx, &r, d, p)
 	}
 	return r, err
+}
+
+// unreadable stands for a study whose plan this version cannot read, such as one of
+// an earlier version: its name as far as the bytes tell it, and why.
+func (s *state) unreadable(h study.Hash, why error) Review {
+	d := s.studies.of(h)
+	r := Review{Plan: h, Progress: ProgressUnreadable}
+	var named struct{ Name string }
+	if b, err := d.read(filePlan); err == nil && json.Unmarshal(b, &named) == nil {
+		r.Study = named.Name
+	}
+	r.Closed = fmt.Sprintf("%v: the version of caucus that took part reads it; its folder is %s", why, d.dir)
+	return r
 }
 
 // review reads one study. It spends nothing and sends nothing.

@@ -196,6 +196,11 @@ func (a *agentCommand) studies() *cobra.Command {
 			if all == nil {
 				all = []agent.Review{}
 			}
+			for _, r := range all {
+				if r.Progress == agent.ProgressUnreadable {
+					a.note("note: study %s (%s): %s", r.Study, r.Plan.String()[:16], r.Closed)
+				}
+			}
 			return a.print(all, func(w io.Writer) error {
 				t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here", "approved by")
 				for _, r := range all {

@@ -1,0 +1,44 @@
+package agent
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"caucus/study"
+)
+
+// TestUnreadablePlan: a plan of an earlier version hides no other study, and is named.
+func TestUnreadablePlan(t *testing.T) {
+	ctx := context.Background()
+	r := newRig(t, nil)
+	a := r.agent(t)
+	round(t, a)
+	old := []byte(`{"name":"of-before","kind":"classify","was":"known once"}`)
+	h := study.HashOf(old)
+	dir := filepath.Join(r.config.State, "studies", h.String())
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, filePlan), old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, _, err := a.Studies(ctx)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d studies, %v, want 2", len(all), err)
+	}
+	for _, s := range all {
+		if (s.Progress == ProgressUnreadable) != (s.Plan == h) {
+			t.Errorf("%s is %q", s.Study, s.Progress)
+		}
+		if s.Plan == h && (s.Study != "of-before" || !strings.Contains(s.Closed, "was") || !strings.Contains(s.Closed, dir)) {
+			t.Errorf("of the old plan it says: %q %q", s.Study, s.Closed)
+		}
+	}
+	round(t, a)
+	if len(r.bodies) != 1 {
+		t.Errorf("%d uploads beside an old plan, want 1", len(r.bodies))
+	}
+}
