@@ -48,7 +48,7 @@ type Config struct {
 	Learner Learner `yaml:"learner"`
 	// Scorer is the program of the site's own that scores records for plans which judge
 	// such scores (evaluate: {program: true}), as in {command: [python3, score.py],
-	// timeout: 10m, memory: 4GiB}; see docs/evaluate.md.
+	// timeout: 10m, memory: 4GiB}; see docs/describe.md.
 	Scorer Program `yaml:"scorer"`
 	// Quiet keeps to this site why a study waits here. Otherwise the coordinator's
 	// operator is told one of few words with each poll: a person has to approve, no source
