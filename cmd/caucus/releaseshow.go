@@ -47,7 +47,7 @@ func showRelease(c *console) *cobra.Command {
 of a classifier from released sums (mechanism cross), what each column's difference
 does to the odds: per 10 years, per level against a reference. The feature map is
 folded back, and the ridge taken off by one step; intervals are of privacy noise and
-of sampling, and stand only where their coverage was measured (docs/coefficients.md).`,
+of sampling, and stand only where their coverage was measured (docs/analyst.md).`,
 		Example: "  caucus release show release.json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

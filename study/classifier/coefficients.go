@@ -36,7 +36,7 @@ type Estimate struct {
 }
 
 // What an interval asks for. They were chosen so that intervals hold what they are of,
-// and judged on other data sets: docs/coefficients.md.
+// and judged on other data sets: docs/analyst.md.
 const (
 	// mostBent is how far from 1 the share of a contrast may be that the map keeps.
 	mostBent = 0.1

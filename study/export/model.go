@@ -14,7 +14,7 @@ import (
 // numbers (Columns), those pass through Steps, and what comes out are K scores. The
 // class is the largest's, the first of equals. What is told of the classes is Output:
 // the scores themselves where it is classifier.Score, else their softmax. A calibration
-// is in the weights. Its JSON is the form that docs/export.md describes.
+// is in the weights. Its JSON is the form that docs/analyst.md describes.
 type Model struct {
 	// Form counts the changes of meaning of this document.
 	Form int `json:"caucus_model"`
