@@ -139,13 +139,12 @@ func (m *Model) Estimate(target Set) (Estimate, error) {
 
 // ratioView is the target seen through the model.
 type ratioView struct {
-	n       int
-	g       []float64  // inner products with the anchors
-	scores  *mat.Dense // the same per row, nil without rows
-	norm    float64    // unbiased ‖Φ_U‖²
-	trace   float64    // of the covariance of one row's embedding
-	noise   float64
-	reverse [][]float64 // kernel form: mean kernel value of each set row with the target
+	n      int
+	g      []float64  // inner products with the anchors
+	scores *mat.Dense // the same per row, nil without rows
+	norm   float64    // unbiased ‖Φ_U‖²
+	trace  float64    // of the covariance of one row's embedding
+	noise  float64
 	// rank and third are of the target's own rows: see spectrumOf.
 	rank, third float64
 }
@@ -203,16 +202,12 @@ func (m *Model) lookByKernel(v ratioView, x *mat.Dense) ratioView {
 	v.g = make([]float64, len(m.rows))
 	for j, set := range m.rows {
 		nj, _ := set.Dims()
-		row, column := make([]float64, v.n), make([]float64, nj)
-		k.Sums(x, set, row, column)
+		row := make([]float64, v.n)
+		k.Sums(x, set, row, nil)
 		for i, s := range row {
 			v.scores.Set(i, j, s/float64(nj))
 			v.g[j] += s / float64(nj) / float64(v.n)
 		}
-		for r := range column {
-			column[r] /= float64(v.n)
-		}
-		v.reverse = append(v.reverse, column)
 	}
 	row := make([]float64, v.n)
 	k.Sums(x, x, row, nil)

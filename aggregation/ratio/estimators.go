@@ -19,12 +19,10 @@ const (
 	// α̂ = argmin ‖Σα_iΦ_i − Φ_U‖² without constraint on the V-statistic Gram,
 	// then P̂α̂ projected onto the simplex.
 	Mixture = "mixture"
-	// Constrained is the mixture with P̃α in the simplex from the start.
-	Constrained = "constrained"
 )
 
 // Estimators lists the names Fit knows, the default first.
-func Estimators() []string { return []string{ClassMeans, Mixture, Constrained} }
+func Estimators() []string { return []string{ClassMeans, Mixture} }
 
 // ratioSystem is an estimator reduced to linear algebra. With h = Readᵀg, g
 // the inner products of the target with the sets:
@@ -35,7 +33,7 @@ func Estimators() []string { return []string{ClassMeans, Mixture, Constrained} }
 //	ratio = argmin over the simplex (ρ−free)ᵀMetric(ρ−free)
 //
 // For class-means the b functions are the c class means and coefs = ratio; for
-// the others they are the M sets.
+// the mixture they are the M sets.
 type ratioSystem struct {
 	read       *mat.Dense // M×b
 	quadratic  *mat.Dense // b×b, inner products of the functions, unbiased
@@ -58,8 +56,6 @@ func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 		return p.solveClassMeans()
 	case Mixture:
 		return p.solveMixture(), nil, nil
-	case Constrained:
-		return p.solveConstrained()
 	}
 	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, Estimators())
 }
@@ -342,55 +338,6 @@ func (p ratioProblem) solveMixture() ratioSystem {
 	}
 }
 
-// solveConstrained eliminates α: among all α with P̃α = ρ the best leaves
-// (ρ−free)ᵀ(P̃KP̃ᵀ)⁻¹(ρ−free), K = G⁻¹ restricted to Σα = 1. The u-statistic Gram
-// serves where it is positive definite, otherwise the V-statistic one.
-func (p ratioProblem) solveConstrained() (ratioSystem, []Warning, error) {
-	c, m := p.shares.Dims()
-	// Where two sets hardly differ, the u-statistic Gram has an eigenvalue that is
-	// sampling noise; if it happens to be positive, its inverse rules everything.
-	// The noise is about what the two Grams differ by on the diagonal.
-	gram, noise := p.gram.U, 0.0
-	for i := range m {
-		noise = max(noise, p.gram.V.At(i, i)-p.gram.U.At(i, i))
-	}
-	if smallestEigenvalue(mat.DenseCopyOf(gram)) < noise || spectrumRatio(gram) < spectrumFloor {
-		gram = p.gram.V // biased towards small weights, but a real minimum
-	}
-	inverse := pseudoInverse(gram, 1e-12)
-	// K = G⁻¹ − G⁻¹11ᵀG⁻¹/(1ᵀG⁻¹1), offset G⁻¹1/(1ᵀG⁻¹1).
-	ones := make([]float64, m)
-	var total float64
-	for i := range m {
-		for j := range m {
-			ones[i] += inverse.At(i, j)
-		}
-		total += ones[i]
-	}
-	k := mat.DenseCopyOf(inverse)
-	coefOffset := make([]float64, m)
-	for i := range m {
-		coefOffset[i] = ones[i] / total
-		for j := range m {
-			k.Set(i, j, k.At(i, j)-ones[i]*ones[j]/total)
-		}
-	}
-	linear, spread := mat.NewDense(c, m, nil), mat.NewDense(c, c, nil)
-	linear.Mul(p.shares, k)
-	spread.Mul(linear, p.shares.T())
-	offset := make([]float64, c)
-	for j := range c {
-		offset[j] = kernelDot(p.shares.RawRowView(j), coefOffset)
-	}
-	// The metric is the inverse of P̃KP̃ᵀ along directions that sum to zero.
-	_, metric, _ := ratioTangent(spread)
-	return ratioSystem{
-		read: identity(m), quadratic: mat.DenseCopyOf(p.gram.U), linear: linear, offset: offset,
-		metric: metric, coefLinear: k, coefOffset: coefOffset, spread: identity(m),
-		slope: p.slope(linear),
-	}, nil, nil
-}
-
 // ratioTangent restricts q to the directions that sum to zero, floors its
 // spectrum there, and returns it, its pseudo-inverse, and the smallest
 // eigenvalue over the largest before flooring.
@@ -465,15 +412,6 @@ func pseudoInverse(s *mat.SymDense, floor float64) *mat.Dense {
 		}
 	}
 	return mat.DenseCopyOf(out)
-}
-
-func spectrumRatio(s *mat.SymDense) float64 {
-	var eigen mat.EigenSym
-	if !eigen.Factorize(s, false) {
-		return 0
-	}
-	values := eigen.Values(nil)
-	return values[0] / max(values[len(values)-1], 1e-300)
 }
 
 func smallestEigenvalue(d *mat.Dense) float64 {

@@ -2,7 +2,6 @@ package ratio
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -40,15 +39,12 @@ func measureCoverage(t *testing.T, reps int, trial func(seed uint64) (Estimate, 
 // and .90 to .99 are accepted. Few embeddings alone tell no scatter, and have none.
 func TestCoverage(t *testing.T) {
 	const reps = 150
-	kernel := func(w world, sets []Set, target Set, bootstrap bool) Estimate {
+	kernel := func(sets []Set, target Set) Estimate {
 		m, err := Fit(sets, Options{Kernel: RBF(0.15)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		e, err := m.Estimate(target)
-		if bootstrap {
-			e, err = m.Bootstrap(target, 50, w.rng)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,17 +74,11 @@ func TestCoverage(t *testing.T) {
 		name  string
 		trial func(w world) Estimate
 	}{
-		{"formula", func(w world) Estimate { return kernel(w, w.sets(6, 60), w.set(60, .3, .7), false) }},
-		{"bootstrap", func(w world) Estimate { return kernel(w, w.sets(6, 60), w.set(60, .3, .7), true) }},
+		{"formula", func(w world) Estimate { return kernel(w.sets(6, 60), w.set(60, .3, .7)) }},
 		{"noisy shares", func(w world) Estimate {
 			sets := w.sets(6, 60)
 			noisyShares(w, sets)
-			return kernel(w, sets, w.set(60, .3, .7), false)
-		}},
-		{"noisy shares, bootstrap", func(w world) Estimate {
-			sets := w.sets(6, 60)
-			noisyShares(w, sets)
-			return kernel(w, sets, w.set(60, .3, .7), true)
+			return kernel(sets, w.set(60, .3, .7))
 		}},
 		{"embeddings of sets, rows of the target", func(w world) Estimate {
 			return fourier(embedded(t, small, w.sets(6, 60)), w.set(60, .3, .7))
@@ -229,24 +219,5 @@ func TestFitFalseAlarms(t *testing.T) {
 	t.Logf("%d alarms in 300, mean statistic %.3f", alarms, mean)
 	if alarms > 5 || mean < 0.5 || mean > 1.2 {
 		t.Errorf("%d alarms in 300, mean statistic %.3f", alarms, mean)
-	}
-}
-
-func TestBootstrapRefuses(t *testing.T) {
-	w := newWorld(2, 4, 1, 1)
-	sets := w.sets(5, 20)
-	m, err := Fit(sets, Options{Fourier: &testFourier})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Bootstrap(sets[0], 50, rand.New(rand.NewPCG(1, 1))); err == nil {
-		t.Error("a model of embeddings: no error")
-	}
-	k, err := Fit(sets, Options{Kernel: RBF(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := k.Bootstrap(sets[0], 5, rand.New(rand.NewPCG(1, 1))); err == nil {
-		t.Error("5 draws: no error")
 	}
 }

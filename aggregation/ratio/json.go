@@ -181,7 +181,7 @@ func (in jsonRatioModel) model() (*Model, error) {
 	s.metric = metric
 	switch in.Estimator {
 	case ClassMeans:
-	case Mixture, Constrained:
+	case Mixture:
 		s.coefLinear = dense(in.CoefLinear, functions, functions)
 		if len(in.CoefOffset) != functions {
 			problems = append(problems, errors.New("coef_offset has the wrong length"))
@@ -224,13 +224,6 @@ func (in jsonRatioModel) model() (*Model, error) {
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
-	}
-	if in.Fourier == nil {
-		out.problem = ratioProblem{rank: in.Rank, shares: mat.NewDense(c, sets, nil), noise: make([]float64, sets)}
-		for i, law := range out.sets {
-			out.problem.shares.SetCol(i, law.Shares)
-			out.problem.cov = append(out.problem.cov, law.ShareCov)
-		}
 	}
 	return out, nil
 }

@@ -76,7 +76,7 @@ type Model struct {
 	warnings []Warning
 	number   float64 // condition number of the paper's bound
 
-	problem ratioProblem // kept with scores for Bootstrap; neither is in JSON
+	problem ratioProblem // what it is fitted to, kept with scores until it is; neither is in JSON
 	scores  []*mat.Dense
 }
 

@@ -67,21 +67,16 @@ func TestDoubtedSaysNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, boot := range []bool{false, true} {
-		e, err := m.Estimate(foreign)
-		if boot {
-			e, err = m.Bootstrap(foreign, 20, rand.New(rand.NewPCG(1, 1)))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !hasWarning(e.Warnings, NoFit) {
-			t.Fatalf("not doubted: %+v", e.Fit)
-		}
-		for k := range e.Shares {
-			if e.Low[k] != 0 || e.High[k] != 1 {
-				t.Errorf("class %d: %v to %v", k, e.Low[k], e.High[k])
-			}
+	e, err := m.Estimate(foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !hasWarning(e.Warnings, NoFit) {
+		t.Fatalf("not doubted: %+v", e.Fit)
+	}
+	for k := range e.Shares {
+		if e.Low[k] != 0 || e.High[k] != 1 {
+			t.Errorf("class %d: %v to %v", k, e.Low[k], e.High[k])
 		}
 	}
 }

@@ -12,47 +12,33 @@ func TestSampleSets(t *testing.T) {
 	for i := range y {
 		y[i] = i%4 - 1 // a quarter unlabelled
 	}
-	for _, p := range []Protocol{NPP, APP, UPP} {
-		samples, err := SampleSets(y, Sampling{Protocol: p, Classes: 3, Size: 90, Sets: 50}, rng)
-		if err != nil || len(samples) != 50 {
-			t.Fatal(p, err)
-		}
-		for _, s := range samples {
-			var sum float64
-			for k, q := range SharesOfLabels(y, s.Rows, 3) {
-				sum += q
-				if math.Abs(q-s.Shares[k]) > 1e-12 {
-					t.Fatalf("%s: shares %v are not those of the rows", p, s.Shares)
-				}
-			}
-			seen := map[int]bool{}
-			for _, r := range s.Rows {
-				if y[r] < 0 || seen[r] {
-					t.Fatalf("%s: row %d is unlabelled or drawn twice", p, r)
-				}
-				seen[r] = true
-			}
-			if len(s.Rows) != 90 || math.Abs(sum-1) > 1e-9 {
-				t.Fatalf("%s: %d rows, shares sum to %g", p, len(s.Rows), sum)
-			}
-		}
-	}
-	grid, err := SampleSets(y, Sampling{Protocol: APP, Classes: 2, Size: 100, Sets: 21}, rng)
-	if err != nil {
+	samples, err := SampleSets(y, Sampling{Classes: 3, Size: 90, Sets: 50}, rng)
+	if err != nil || len(samples) != 50 {
 		t.Fatal(err)
 	}
-	for i, s := range grid {
-		if math.Abs(s.Shares[1]-float64(i)/20) > 1e-9 {
-			t.Errorf("grid point %d has share %g", i, s.Shares[1])
+	for _, s := range samples {
+		var sum float64
+		for k, q := range SharesOfLabels(y, s.Rows, 3) {
+			sum += q
+			if math.Abs(q-s.Shares[k]) > 1e-12 {
+				t.Fatalf("shares %v are not those of the rows", s.Shares)
+			}
+		}
+		seen := map[int]bool{}
+		for _, r := range s.Rows {
+			if y[r] < 0 || seen[r] {
+				t.Fatalf("row %d is unlabelled or drawn twice", r)
+			}
+			seen[r] = true
+		}
+		if len(s.Rows) != 90 || math.Abs(sum-1) > 1e-9 {
+			t.Fatalf("%d rows, shares sum to %g", len(s.Rows), sum)
 		}
 	}
-	for _, s := range []Sampling{{}, {Protocol: "best", Classes: 2, Size: 1, Sets: 1}, {Protocol: UPP, Classes: 9, Size: 100, Sets: 1}} {
+	for _, s := range []Sampling{{}, {Classes: 9, Size: 100, Sets: 1}} {
 		if _, err := SampleSets(y, s, rng); err == nil {
 			t.Errorf("%+v: no error", s)
 		}
-	}
-	if _, err := SampleSets([]int{-1}, Sampling{Protocol: NPP, Classes: 2, Size: 1, Sets: 1}, rng); err == nil {
-		t.Error("no labels: no error")
 	}
 }
 

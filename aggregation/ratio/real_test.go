@@ -259,7 +259,7 @@ func privatised(t *testing.T, f Fourier, sets []Set, embeddings bool, rng *rand.
 }
 
 func tryTargets(t *testing.T, m *Model, from labelled) (mean Error, coverage, sd, fit float64) {
-	samples, err := SampleSets(from.y, Sampling{Protocol: UPP, Classes: 10, Size: 1000, Sets: 20}, rand.New(rand.NewPCG(6, 6)))
+	samples, err := SampleSets(from.y, Sampling{Classes: 10, Size: 1000, Sets: 20}, rand.New(rand.NewPCG(6, 6)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -317,3 +317,21 @@ func secondOrder(s ratioSystem, sets []ratioSetLaw, a []float64, n, targetNoise,
 	}
 	return out
 }
+
+// covarianceOf is the columns' sample covariance.
+func covarianceOf(x *mat.Dense) *mat.SymDense {
+	n, c := x.Dims()
+	centred := mat.DenseCopyOf(x)
+	for k := range c {
+		var mean float64
+		for i := range n {
+			mean += x.At(i, k) / float64(n)
+		}
+		for i := range n {
+			centred.Set(i, k, x.At(i, k)-mean)
+		}
+	}
+	out := mat.NewSymDense(c, nil)
+	out.SymOuterK(1/float64(n-1), centred.T())
+	return out
+}

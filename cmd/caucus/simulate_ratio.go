@@ -21,16 +21,16 @@ import (
 // simulateRatio holds the flags of simulate ratio.
 type simulateRatio struct {
 	source
-	report                                       string
-	components                                   dataset.Components
-	terms                                        studyratio.Terms
-	mechanism, setShares, targetShares, protocol string
-	expected                                     string
-	out                                          string
-	epsilon, delta, skew, poolFraction           float64
-	sets, setSize, targets, targetSize           int
-	poolRows, repeats                            int
-	seed                                         uint64
+	report                             string
+	components                         dataset.Components
+	terms                              studyratio.Terms
+	mechanism, setShares, targetShares string
+	expected                           string
+	out                                string
+	epsilon, delta, skew, poolFraction float64
+	sets, setSize, targets, targetSize int
+	poolRows, repeats                  int
+	seed                               uint64
 }
 
 // ratioSummary is the JSON document of simulate ratio.
@@ -64,8 +64,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.Float64Var(&s.terms.Skew, "made", 0, "each party makes a set a class of its records, natural ones unless --skew or --set-shares, and this share of a set is meant to be its class; 0: a party's records are one set (needs noisy-embedding)")
 	f.StringVar(&s.expected, "expected", "", `with --made, the class shares that are publicly expected, such as "0.76,0.24"; the sets are then of equal size`)
 	f.StringVar(&s.setShares, "set-shares", "", `the sets' class shares in turn, such as "0.9,0.1;0.1,0.9"`)
-	f.StringVar(&s.targetShares, "target-shares", "", "the test sets' class shares, likewise; default: drawn by --protocol")
-	f.StringVar(&s.protocol, "protocol", string(ratio.UPP), "how test sets are drawn: upp (shares uniform on the simplex), app (on a grid) or npp (natural)")
+	f.StringVar(&s.targetShares, "target-shares", "", "the test sets' class shares, likewise; default: uniform on the simplex")
 	f.IntVar(&s.targets, "targets", 20, "number of test sets (at each of --target-shares)")
 	f.IntVar(&s.targetSize, "target-size", 500, "records of a test set")
 	f.StringVar(&s.mechanism, "mechanism", "", strings.Join(studyratio.Mechanisms(), ", ")+" (default auto; gaussian-zcdp with noisy embeddings)")
@@ -116,7 +115,7 @@ func (s *simulateRatio) run(cmd *cobra.Command, c *console) error {
 	sim := simulate.Ratio{
 		Proposal: study.Proposal{Name: simulationName, Kind: "ratio", Epsilon: s.epsilon, Mechanism: s.mechanism, Map: s.components},
 		Sets:     s.sets, SetSize: s.setSize, Skew: s.skew, Targets: s.targets, TargetSize: s.targetSize,
-		Protocol: ratio.Protocol(s.protocol), Repeats: s.repeats,
+		Repeats: s.repeats,
 	}
 	var err error
 	if sim.SetShares, err = parseShares("set-shares", s.setShares); err != nil {

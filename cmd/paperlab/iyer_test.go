@@ -51,7 +51,7 @@ func TestIyerQuick(t *testing.T) {
 
 func TestSamplesRoundTrip(t *testing.T) {
 	y := []int{0, 1, 1, 0, 2, 2, 2, 1}
-	samples, err := ratio.SampleSets(y, ratio.Sampling{Protocol: ratio.UPP, Classes: 3, Size: 6, Sets: 4}, rand.New(rand.NewPCG(1, 2)))
+	samples, err := ratio.SampleSets(y, ratio.Sampling{Classes: 3, Size: 6, Sets: 4}, rand.New(rand.NewPCG(1, 2)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,15 +121,54 @@ func (d *ratioData) drawSets(shares [][]float64, rng *rand.Rand) ([][]int, error
 	return sets, nil
 }
 
-// targets draws test sets under a protocol; for "grid" at shares .1 to .9 of
-// class 1.
+// targets draws test sets under a protocol. The field's protocols can reverse an order of
+// methods, so that none is reported alone:
+//
+//	upp   shares uniform on the simplex
+//	app   shares on a grid of step .05, of two classes in turn, of more at random
+//	npp   rows drawn alike, so that shares are natural ones
+//	grid  shares .1 to .9 of class 1
 func (d *ratioData) targets(protocol string, n int, rng *rand.Rand) ([]ratio.Sample, error) {
-	if protocol != "grid" {
-		return ratio.SampleSets(d.TestY, ratio.Sampling{
-			Protocol: ratio.Protocol(protocol), Classes: d.Classes, Size: d.Targets, Sets: n,
-		}, rng)
-	}
 	var out []ratio.Sample
+	switch protocol {
+	case "upp":
+		return ratio.SampleSets(d.TestY, ratio.Sampling{Classes: d.Classes, Size: d.Targets, Sets: n}, rng)
+	case "npp":
+		for range n {
+			var rows []int
+			for r, k := range d.TestY {
+				if k >= 0 && k < d.Classes {
+					rows = append(rows, r)
+				}
+			}
+			if len(rows) == 0 {
+				return nil, fmt.Errorf("%s: no test record has a label", d.Name)
+			}
+			rng.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
+			s := ratio.Sample{Rows: make([]int, d.Targets)}
+			for a := range s.Rows {
+				s.Rows[a] = rows[a%len(rows)]
+			}
+			s.Shares = ratio.SharesOfLabels(d.TestY, s.Rows, d.Classes)
+			out = append(out, s)
+		}
+		return out, nil
+	case "app":
+		const grid = 20
+		for i := range n {
+			p := float64(i%(grid+1)) / grid
+			shares := []float64{1 - p, p}
+			if d.Classes > 2 {
+				shares = gridShares(d.Classes, grid, rng)
+			}
+			s, err := ratio.SampleAtShares(d.TestY, shares, d.Targets, rng)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, s)
+		}
+		return out, nil
+	}
 	for i := 1; i <= 9; i++ {
 		p := float64(i) / 10
 		s, err := ratio.SampleAtShares(d.TestY, []float64{1 - p, p}, d.Targets, rng)
@@ -139,4 +178,22 @@ func (d *ratioData) targets(protocol string, n int, rng *rand.Rand) ([]ratio.Sam
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// gridShares draws uniformly among the compositions of grid into classes parts: stars and bars.
+func gridShares(classes, grid int, rng *rand.Rand) []float64 {
+	bars := make([]bool, grid+classes-1)
+	for _, b := range rng.Perm(len(bars))[:classes-1] {
+		bars[b] = true
+	}
+	out := make([]float64, classes)
+	k := 0
+	for _, bar := range bars {
+		if bar {
+			k++
+		} else {
+			out[k] += 1 / float64(grid)
+		}
+	}
+	return out
 }

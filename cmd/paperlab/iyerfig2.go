@@ -194,6 +194,7 @@ func iyerFig2Methods(ctx context.Context, d *ratioData, sets []ratio.Set, labels
 		}
 		methods = append(methods, ratioMethod{"MMD " + estimator, byModel(m)})
 	}
+	methods = append(methods, ratioMethod{"MMD constrained", byShares(newConstrained(sets, ratio.RBF(gamma)).estimate)})
 	private, err := privateSets(ctx, sets, labels, d.Classes, "auto", privacy.Budget{Epsilon: iyerFig2Epsilon, Delta: 1e-6}, seed)
 	if err != nil {
 		return nil, err

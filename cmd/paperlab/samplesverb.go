@@ -168,6 +168,7 @@ func (e *exchange) estimate(dir string, stdout io.Writer) error {
 		}
 		methods = append(methods, ratioMethod{"MMD " + estimator, byModel(m)})
 	}
+	methods = append(methods, ratioMethod{"MMD constrained", byShares(newConstrained(sets, ratio.RBF(gamma)).estimate)})
 	y := slices.Concat(labels...)
 	counter, err := newLabelCounter(rowsOf(e.data.X, slices.Concat(e.rows...)), y, e.data.Classes, rng)
 	if err != nil {

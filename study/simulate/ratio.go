@@ -37,10 +37,9 @@ type Ratio struct {
 	SetShares     [][]float64
 	Skew          float64
 	// Targets are drawn from the test records, TargetSize each: at TargetShares
-	// in turn where given, else by Protocol.
+	// in turn where given, else at shares uniform on the simplex.
 	Targets, TargetSize int
 	TargetShares        [][]float64
-	Protocol            ratio.Protocol
 	Repeats             int
 	// Progress is as in Classify.
 	Progress func(done, total int)
@@ -82,7 +81,6 @@ type RatioSummary struct {
 	SetSize    float64            `json:"set_size"`
 	Targets    int                `json:"targets"`
 	TargetSize int                `json:"target_size"`
-	Protocol   ratio.Protocol     `json:"protocol,omitempty"`
 	Repeats    int                `json:"repeats"`
 	L1         RatioL1            `json:"l1"`
 	ByShare    []RatioShareResult `json:"by_share,omitempty"`
@@ -202,9 +200,6 @@ func (s Ratio) summary(done []ratioRepeat) (RatioSummary, error) {
 		Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, Classes: len(p.Schema.Label.Classes),
 		Sets: s.Sets, Targets: s.Targets, TargetSize: s.TargetSize, Repeats: s.Repeats,
 		Release: &first.Release, Warnings: first.Release.Result.Warnings,
-	}
-	if len(s.TargetShares) == 0 {
-		out.Protocol = s.Protocol
 	}
 	if terms.Sets == studyratio.SetsMade {
 		out.Made = terms.Skew
@@ -368,7 +363,7 @@ func (s Ratio) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 func (s Ratio) targets(y []int, rng *rand.Rand) (samples []ratio.Sample, share []int, err error) {
 	if len(s.TargetShares) == 0 {
 		samples, err = ratio.SampleSets(y, ratio.Sampling{
-			Protocol: s.Protocol, Classes: len(s.Schema.Label.Classes), Size: s.TargetSize, Sets: s.Targets,
+			Classes: len(s.Schema.Label.Classes), Size: s.TargetSize, Sets: s.Targets,
 		}, rng)
 		return samples, make([]int, len(samples)), err
 	}

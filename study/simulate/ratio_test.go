@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"caucus/aggregation/ratio"
 	"caucus/study"
 	studyratio "caucus/study/ratio"
 	"caucus/study/simulate"
@@ -21,7 +20,7 @@ func TestRatioSimulation(t *testing.T) {
 		Split:    simulate.Split{Schema: schema, Train: records, PoolFraction: .2, Seed: 5},
 		Proposal: study.Proposal{Name: "s", Kind: "ratio", Epsilon: 1, Delta: &delta}, Terms: terms,
 		Sets: 6, SetSize: 300, Skew: .7, Targets: 10, TargetSize: 300,
-		Protocol: ratio.UPP, Repeats: 1,
+		Repeats: 1,
 	}
 	for _, mechanism := range []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"} {
 		s.Proposal.Mechanism = mechanism
@@ -52,7 +51,7 @@ func TestRatioSimulationHidesRecords(t *testing.T) {
 		Split:    simulate.Split{Schema: schema, Train: records, PoolFraction: .1, PoolRows: 1000, Seed: 5},
 		Proposal: study.Proposal{Name: "s", Kind: "ratio", Epsilon: 1}, Terms: terms,
 		Sets: 8, SetSize: 1200, Skew: .8, Targets: 20, TargetSize: 500,
-		Protocol: ratio.UPP, Repeats: 1,
+		Repeats: 1,
 	}.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
