@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"caucus/dataset"
+	"caucus/internal/yamlfile"
 )
 
 // Bound is a mapping held against a file's columns and a schema's.
@@ -235,7 +236,7 @@ func (b *Bound) noColumn(name string) error {
 		}
 		return fmt.Errorf("the file has no column %q, and none of the others that are looked for: %s", name, hint)
 	}
-	if near := dataset.Nearest(name, b.columns); near != "" {
+	if near := yamlfile.Nearest(name, b.columns, len(yamlfile.Bare(name))/4); near != "" {
 		return fmt.Errorf("the file has no column %q; did you mean %q?", name, near)
 	}
 	return fmt.Errorf("the file has no column %q; it has %s", name, few(b.columns))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"caucus/dataset"
+	"caucus/internal/yamlfile"
 )
 
 // Suggestion is a mapping that was drafted from a file, for a person to read.
@@ -81,7 +82,7 @@ func (d *drafter) place(name, column string) {
 
 func (d *drafter) sameName(name string) string {
 	for _, same := range []func(a, b string) bool{
-		func(a, b string) bool { return a == b }, strings.EqualFold, func(a, b string) bool { return dataset.Bare(a) == dataset.Bare(b) },
+		func(a, b string) bool { return a == b }, strings.EqualFold, func(a, b string) bool { return yamlfile.Bare(a) == yamlfile.Bare(b) },
 	} {
 		if i := slices.IndexFunc(d.free, func(c string) bool { return same(c, name) }); i >= 0 {
 			return d.free[i]
@@ -105,7 +106,7 @@ func (d *drafter) synonym(name string) string {
 }
 
 func (d *drafter) nearName(name string) string {
-	near := dataset.Nearest(name, d.free)
+	near := yamlfile.Nearest(name, d.free, len(yamlfile.Bare(name))/4)
 	if near != "" && d.fits(near, d.kinds[name]) {
 		d.note("%s is taken to be the file's %q, whose name is nearly the same", name, near)
 		return near

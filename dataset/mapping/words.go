@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"caucus/dataset"
+	"caucus/internal/yamlfile"
 )
 
 // sameThing lists names that columns have for the same thing in the languages
@@ -51,7 +51,7 @@ func withoutUnit(name string) string {
 	if i := strings.IndexAny(name, "([{"); i > 0 {
 		name = name[:i]
 	}
-	return dataset.Bare(name)
+	return yamlfile.Bare(name)
 }
 
 // levelFor is the level that a text stands for, "" where that is not clear: the
@@ -72,12 +72,12 @@ func levelFor(text string, levels []string) string {
 		}
 		return found
 	}
-	if l := one(func(l string) bool { return dataset.Bare(l) == dataset.Bare(text) }); l != "" {
+	if l := one(func(l string) bool { return yamlfile.Bare(l) == yamlfile.Bare(text) }); l != "" {
 		return l
 	}
 	return one(func(l string) bool {
 		return slices.ContainsFunc(sameWord, func(words []string) bool {
-			return slices.Contains(words, dataset.Bare(l)) && slices.Contains(words, dataset.Bare(text))
+			return slices.Contains(words, yamlfile.Bare(l)) && slices.Contains(words, yamlfile.Bare(text))
 		})
 	})
 }

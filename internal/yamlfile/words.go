@@ -38,18 +38,11 @@ func keysOf(t reflect.Type) []key {
 // suggest says what an unknown key may have been meant to be: a known one that is
 // nearly spelled like it, one of that name elsewhere, or any of the known.
 func suggest(unknown string, known []key, root reflect.Type) string {
-	nearest, least := "", 1+len(unknown)/3
 	names := make([]string, len(known))
 	for i, k := range known {
 		names[i] = k.name
-		if len(unknown) > 2*len(k.name)+2 { // and no text of a megabyte is compared
-			continue
-		}
-		if d := edits(plain(unknown), plain(k.name)); d <= least && (nearest == "" || d < least) {
-			nearest, least = k.name, d
-		}
 	}
-	if nearest != "" {
+	if nearest := Nearest(unknown, names, 1+len(unknown)/3); nearest != "" {
 		return fmt.Sprintf("do you mean %q?", nearest)
 	}
 	if path := elsewhere(unknown, root, nil); path != nil {
@@ -60,9 +53,6 @@ func suggest(unknown string, known []key, root reflect.Type) string {
 	}
 	return "the keys here are " + strings.Join(names, ", ")
 }
-
-// plain is a key without what people spell in several ways.
-func plain(s string) string { return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s)) }
 
 // elsewhere is where, below a struct and the structs in it, there is a key of
 // that name: the keys that lead to it, nil where it is nowhere or at the top.
@@ -82,32 +72,6 @@ func elsewhere(name string, t reflect.Type, path []string) []string {
 		}
 	}
 	return nil
-}
-
-// edits is how many letters must be changed, added, left out or swapped with
-// their neighbour to make b of a (optimal string alignment).
-func edits(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			change := 1
-			if a[i-1] == b[j-1] {
-				change = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }
 
 // wrong is a value of another form than its type's.

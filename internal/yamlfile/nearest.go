@@ -1,0 +1,55 @@
+package yamlfile
+
+import "strings"
+
+// Nearest is the text that is most like another, "" where none is: the same but for case,
+// spaces and signs, or at most that many letters away.
+func Nearest(text string, among []string, most int) string {
+	want, best := Bare(text), ""
+	for _, other := range among {
+		if d := edits(want, Bare(other), most); d <= most {
+			best, most = other, d-1
+		}
+	}
+	return best
+}
+
+// Bare is a name in small letters, without spaces and signs.
+func Bare(text string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" _-.,:;/()[]\"'", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(text))
+}
+
+// edits is how many letters must be changed, added, left out or swapped with their neighbour
+// to make b of a (optimal string alignment); where that is more than most, more than most.
+func edits(a, b string, most int) int {
+	x, y := []rune(a), []rune(b)
+	if max(len(x)-len(y), len(y)-len(x)) > most || len(x) > 200 || len(y) > 200 { // a text of a megabyte is not compared
+		return most + 1
+	}
+	rows := make([][]int, len(x)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(y)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		for j := 1; j <= len(y); j++ {
+			change := 1
+			if x[i-1] == y[j-1] {
+				change = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(x)][len(y)]
+}
