@@ -120,7 +120,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "nobody looks whether a server signed its share", room: "study/verify", file: "aggregated.go", in: "coordinator",
-		old: "err = keys[i].Verify(protocol.ShareDocument, document, a.Shares[i])", new: "err, _ = keys[i].Verify(protocol.SetDocument, a.Set, a.Sets[i]), document",
+		old: "err := keys[i].Verify(protocol.ShareDocument, share.Document, share.Signature)", new: "err, _ := keys[i].Verify(protocol.SetDocument, a.Set, a.Sets[i]), share",
 		found: "TestSharedLeaves",
 	},
 	{
@@ -202,6 +202,16 @@ var mutants = []mutant{
 		name: "an upload gets in after the close", room: "aggregator", file: "coordinator.go",
 		old: "!r.keyed() || r.Closed || r.Failed", new: "!r.keyed() || r.Failed",
 		found: "TestReceiveWaitsForNobody",
+	},
+	{
+		name: "a share is sealed under any acceptance", room: "aggregator", file: "upload.go",
+		old: "Acceptance: acceptance, Party", new: "Acceptance: Digest{}, Party",
+		found: "TestSnapshotBeforeAcceptance",
+	},
+	{
+		name: "a helper goes on though it lacks a share that it is shown", room: "aggregator", file: "recall.go",
+		old: "\tif err != nil || !missing && said.Step <= steps {\n", new: "\tif err != nil || !missing && said.Step <= steps || missing {\n",
+		found: "TestSnapshotAfterAcceptance",
 	},
 	{
 		name: "either end of a pinned connection takes any key", room: "protocol", file: "pinned.go", in: "aggregator",

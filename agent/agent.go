@@ -214,6 +214,9 @@ func (a *Agent) Round(ctx context.Context) error {
 	if listing.Back != nil {
 		a.logOnceAbout("coordinator went back", slog.LevelError, listing.Back.Error()+"; tell its operator (docs/verify.md)")
 	}
+	if listing.HelperBack != nil {
+		a.logOnceAbout("helper went back", slog.LevelError, listing.HelperBack.Error()+"; tell its operator (docs/verify.md)")
+	}
 	if listing.Forgot != nil {
 		a.logOnceAbout("coordinator's head", slog.LevelWarn, listing.Forgot.Error())
 	}

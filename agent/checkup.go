@@ -293,6 +293,8 @@ func askLink(ctx context.Context, l link, address string) []Finding {
 	switch {
 	case listing.Back != nil:
 		found = problem("coordinator", "%v; tell its operator (docs/verify.md)", listing.Back)
+	case listing.HelperBack != nil:
+		found = problem("coordinator", "%v; tell its operator (docs/verify.md)", listing.HelperBack)
 	case listing.Forgot != nil:
 		found = warning("coordinator", "%v", listing.Forgot)
 	}

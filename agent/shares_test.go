@@ -51,7 +51,7 @@ func (r *rig) agree() agreed {
 	a := agreed{signer: must(protocol.NewSigner()), sealing: must(protocol.NewSealingKey())}
 	own := study.Hash{1}
 	a.said = aggregator.Acceptance{
-		Plan: r.hash, Role: shares.Helper.String(), Terms: must(study.TermsDigest(r.task())), Commitment: study.Hash{2}, Coordinator: &own, Sealing: a.sealing.Public(),
+		Plan: r.hash, Role: shares.Helper.String(), Terms: must(study.TermsDigest(r.task())), Commitment: study.Hash{2}, Coordinator: &own, Sealing: a.sealing.Public(), Step: 1,
 	}
 	return a
 }
@@ -117,6 +117,9 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 		"less noise": {func(_ *rig, a agreed) protocol.Signed {
 			return signed(a, func(s *aggregator.Acceptance) { s.Terms = strings.Repeat("00", 32) })
 		}, "other noise"},
+		"an earlier version's": {func(_ *rig, a agreed) protocol.Signed {
+			return signed(a, func(s *aggregator.Acceptance) { s.Step = 0 })
+		}, "made by an earlier version"},
 		"no commitment": {func(_ *rig, a agreed) protocol.Signed {
 			return signed(a, func(s *aggregator.Acceptance) { s.Commitment = study.Hash{} })
 		}, "have not committed"},

@@ -31,7 +31,7 @@ func TestTogetherWithAllOthers(t *testing.T) {
 		} else {
 			others = slices.Concat(others, v)
 		}
-		must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, v, 1, w.sealing.Public())))
+		must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, v, 1, w.under(task))))
 	}
 	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	var held [2][][2]uint64
@@ -100,7 +100,7 @@ func TestTwoDraws(t *testing.T) {
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
 	for _, p := range task.Plan().Roster {
-		must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, make([]int64, 2000), 1, w.sealing.Public())))
+		must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, make([]int64, 2000), 1, w.under(task))))
 	}
 	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	var held [2][][2]uint64

@@ -51,11 +51,11 @@ func TestStudy(t *testing.T) {
 				for j, x := range v {
 					want[j] += x
 				}
-				data := uploadOf(task, p, v, 1, agreed.Sealing)
+				data := uploadOf(task, p, v, 1, agreed)
 				for range 2 { // the same again is no error
 					must(0, w.servers[0].Receive(ctx, h, p, data))
 				}
-				if err := w.servers[0].Receive(ctx, h, p, uploadOf(task, p, v, 1, agreed.Sealing)); !errors.Is(err, ErrConflict) {
+				if err := w.servers[0].Receive(ctx, h, p, uploadOf(task, p, v, 1, agreed)); !errors.Is(err, ErrConflict) {
 					t.Errorf("another upload of the same votes: %v", err)
 				}
 				if done := must(w.servers[0].Advance(ctx, h, link{w})); done {
@@ -92,7 +92,7 @@ func TestStudy(t *testing.T) {
 			if !again.Shares[0].Equal(o.Shares[0]) || !again.Shares[1].Equal(o.Shares[1]) || !must(w.servers[0].Advance(ctx, h, link{w})) {
 				t.Error("asked again the release is another")
 			}
-			if err := w.servers[0].Receive(ctx, h, "p4", uploadOf(task, "p4", votes(task, 4, false), 1, agreed.Sealing)); !errors.Is(err, study.ErrNotOpen) {
+			if err := w.servers[0].Receive(ctx, h, "p4", uploadOf(task, "p4", votes(task, 4, false), 1, agreed)); !errors.Is(err, study.ErrNotOpen) {
 				t.Errorf("a contribution after the release: %v", err)
 			}
 		})
@@ -135,7 +135,7 @@ func TestRecords(t *testing.T) {
 					want[j] += x
 				}
 				total += weight
-				must(0, w.servers[0].Receive(ctx, h, party, must(Contribute(task, party, in, Agreement{Sealing: w.sealing.Public()}))))
+				must(0, w.servers[0].Receive(ctx, h, party, must(Contribute(task, party, in, w.under(task)))))
 			}
 			must(0, w.servers[0].CloseStudy(ctx, h, nil))
 			w.point = func(r shares.Role, effect string) {
@@ -171,7 +171,7 @@ func TestTooFew(t *testing.T) {
 	task := taskOf(3, 2)
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
-	must(0, w.servers[0].Receive(ctx, h, "p0", uploadOf(task, "p0", votes(task, 0, false), 1, w.sealing.Public())))
+	must(0, w.servers[0].Receive(ctx, h, "p0", uploadOf(task, "p0", votes(task, 0, false), 1, w.under(task))))
 	must(w.servers[0].Advance(ctx, h, link{w}))
 	mine := must(w.servers[0].setOf(ctx, h, must(recordOf(w.servers[0], h))))
 	if _, err := w.servers[1].Seal(ctx, h, must(protocol.SignJSON(w.signers[0], protocol.SetDocument, mine))); !errors.Is(err, study.ErrTooFew) {

@@ -26,7 +26,7 @@ func BenchmarkReceived(b *testing.B) {
 			task := wide(2000, b.N)
 			w, h := newWorld(b, task), task.Hash()
 			w.opened(h)
-			data := uploadOf(task, task.Plan().Roster[0], votes(task, 0, false), 1, w.sealing.Public())
+			data := uploadOf(task, task.Plan().Roster[0], votes(task, 0, false), 1, w.under(task))
 			b.ResetTimer()
 			for parties := range slices.Chunk(task.Plan().Roster, together) {
 				var all []Upload
@@ -52,7 +52,7 @@ func BenchmarkChecked(b *testing.B) {
 			w, h := newWorld(b, task), task.Hash()
 			w.opened(h)
 			for i, p := range task.Plan().Roster {
-				must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i%rows, false), 1, w.sealing.Public())))
+				must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i%rows, false), 1, w.under(task))))
 			}
 			b.ResetTimer()
 			must(w.servers[0].Advance(ctx, h, w.servers[1]))

@@ -162,11 +162,11 @@ func TestOverWithoutPlan(t *testing.T) {
 		must(0, w.servers[0].Confirm(ctx, task.Hash(), link{w}))
 	}
 	w.tasks[done.Hash()], w.tasks[failed.Hash()] = done, failed
-	must(0, w.servers[0].Receive(ctx, failed.Hash(), "p0", uploadOf(failed, "p0", votes(failed, 0, false), 1, w.sealing.Public())))
+	must(0, w.servers[0].Receive(ctx, failed.Hash(), "p0", uploadOf(failed, "p0", votes(failed, 0, false), 1, w.under(failed))))
 	must(w.servers[0].Advance(ctx, failed.Hash(), link{w}))
 	underWay(true, failed)
 	for i, p := range done.Plan().Roster {
-		must(0, w.servers[0].Receive(ctx, done.Hash(), p, uploadOf(done, p, votes(done, i, false), 1, w.sealing.Public())))
+		must(0, w.servers[0].Receive(ctx, done.Hash(), p, uploadOf(done, p, votes(done, i, false), 1, w.under(done))))
 	}
 	must(0, w.servers[0].CloseStudy(ctx, done.Hash(), nil))
 	if released, err := w.servers[0].Advance(ctx, done.Hash(), link{w}); !released || err != nil {
@@ -227,7 +227,7 @@ func TestAmendedMinimum(t *testing.T) {
 			w, h := newWorld(t, three), three.Hash()
 			w.opened(h)
 			for i, p := range three.Plan().Roster[:3] {
-				must(0, w.servers[0].Receive(ctx, h, p, uploadOf(three, p, votes(three, i, false), 1, w.sealing.Public())))
+				must(0, w.servers[0].Receive(ctx, h, p, uploadOf(three, p, votes(three, i, false), 1, w.under(three))))
 			}
 			must(w.servers[0].Advance(ctx, h, link{w})) // both have checked all three
 			set := must(w.servers[0].setOf(ctx, h, must(recordOf(w.servers[0], h))))
@@ -259,7 +259,7 @@ func TestReceiveAll(t *testing.T) {
 	w.opened(h)
 	var all []Upload
 	for i, p := range task.Plan().Roster {
-		all = append(all, Upload{p, uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())})
+		all = append(all, Upload{p, uploadOf(task, p, votes(task, i, false), 1, w.under(task))})
 	}
 	bad := Upload{"p3", all[3].Data[:100]}
 	if err := w.servers[0].ReceiveAll(ctx, h, []Upload{all[0], bad}); !errors.Is(err, study.ErrContribution) {
@@ -273,7 +273,7 @@ func TestReceiveAll(t *testing.T) {
 		t.Fatalf("there are %v", m.Waiting)
 	}
 	must(0, w.servers[0].ReceiveAll(ctx, h, all[:2]))
-	other := Upload{"p1", uploadOf(task, "p1", votes(task, 1, false), 1, w.sealing.Public())}
+	other := Upload{"p1", uploadOf(task, "p1", votes(task, 1, false), 1, w.under(task))}
 	if err := w.servers[0].ReceiveAll(ctx, h, []Upload{all[2], other}); !errors.Is(err, ErrConflict) {
 		t.Errorf("one is another than before: %v", err)
 	}

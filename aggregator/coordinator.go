@@ -3,6 +3,7 @@ package aggregator
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,16 +36,12 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	}
 	fail := func(err error) (Signed, error) { return Signed{}, fmt.Errorf("open study %s: %w", plan, err) }
 	if r.Own.Document == nil {
-		h, own, err := s.newAcceptance(t, nil)
-		if err != nil {
+		if r, err = s.accepts(ctx, t, Signed{}); err != nil {
 			return fail(err)
 		}
-		if r, err = s.update(ctx, plan, "acceptance stored", func(_ *transaction, r *record) error {
-			r.Half, r.Own = h, own
-			return nil
-		}); err != nil {
-			return fail(err)
-		}
+	}
+	if err := s.recall(ctx, helper); err != nil {
+		return fail(err)
 	}
 	if r.Theirs.Document == nil {
 		theirs, err := helper.Accept(ctx, plan, r.Own)
@@ -108,6 +105,9 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 		return fail(fmt.Errorf("%w: %s", ErrFailed, r.Failed))
 	case !r.keyed():
 		return fail(fmt.Errorf("%w: it is not open", ErrOrder))
+	}
+	if err := s.recall(ctx, helper); err != nil {
+		return fail(err)
 	}
 	theirs, err := helper.Accept(ctx, plan, r.Own) // what was agreed never changes, so no turn is taken
 	switch {
@@ -258,6 +258,11 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 	if !r.keyed() {
 		return false, fmt.Errorf("advance study %s: %w: it is not open", plan, ErrOrder)
 	}
+	if r.ShareOther.Document == nil {
+		if err := s.recall(ctx, helper); err != nil {
+			return false, fmt.Errorf("advance study %s: %w", plan, err)
+		}
+	}
 	for !r.sealed() {
 		left, err := s.verify(ctx, t, r, helper)
 		if err != nil {
@@ -295,6 +300,9 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 		r.ShareOther = theirs
 		return nil
 	})
+	if err == nil {
+		err = s.note(theirs)
+	}
 	return err == nil, err
 }
 
@@ -441,6 +449,15 @@ func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error 
 	return err
 }
 
+// checkLine says whether a helper's release names the line of its ledger that answers it, as a
+// release document can repeat it.
+func checkLine(said Share, p privacy.Published) error {
+	if said.Line == nil || said.Step < 1 {
+		return fmt.Errorf("%w: it names no line of the helper's ledger: the helper is of an earlier version", ErrConflict)
+	}
+	return errors.Join(said.Line.Check(), said.Line.Answers(p))
+}
+
 // readShare reads a server's release and holds it against the task's terms and the set.
 func readShare(t task, share Signed, by protocol.Verifier, role shares.Role, set Signed) (privacy.Published, error) {
 	fail := func(err error) (privacy.Published, error) {
@@ -450,10 +467,16 @@ func readShare(t task, share Signed, by protocol.Verifier, role shares.Role, set
 	if err := share.Read(by, protocol.ShareDocument, &said); err != nil {
 		return fail(err)
 	}
+	if b, err := json.Marshal(said); err != nil || !bytes.Equal(b, share.Document) {
+		return fail(fmt.Errorf("%w: it is not written in the canonical way", ErrConflict))
+	}
 	if said.Plan != t.Hash() || said.Role != role.String() || said.Set != set.Digest() {
 		return fail(fmt.Errorf("%w: it is of another plan, role or set", ErrConflict))
 	}
 	p, err := privacy.ParsePublished(said.Published)
+	if err == nil && role == shares.Helper {
+		err = checkLine(said, p)
+	}
 	if err != nil {
 		return fail(err)
 	}

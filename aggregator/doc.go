@@ -26,6 +26,10 @@
 //     what was sealed to the first is never prepared again. A coordinator that may have
 //     forgotten a study takes no upload that was made under another acceptance of the
 //     helper's than it now has (CheckUpload, as each comes).
+//   - A share is opened under the acceptance that it was sealed under alone. A helper whose
+//     machine was put back with its head file can draw a second time of what it had accepted:
+//     its release names its step and its ledger's line, and one that is shown a share of its own
+//     that it lacks (Recall) is put back, and says so.
 //   - What it stores and says of a contribution has a size that follows from the plan and the
 //     declared weight; uploads are deleted with the verdict, messages and sum with the release
 //     or the failure, which a coordinator tells its helper (Tell).

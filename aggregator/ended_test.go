@@ -18,7 +18,7 @@ func (w *world) gathered(task study.Task) (uploads [][]byte) {
 	ctx, h := context.Background(), task.Hash()
 	w.opened(h)
 	for i, p := range task.Plan().Roster {
-		uploads = append(uploads, uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public()))
+		uploads = append(uploads, uploadOf(task, p, votes(task, i, false), 1, w.under(task)))
 		must(0, w.servers[0].Receive(ctx, h, p, uploads[i]))
 	}
 	must(w.servers[0].Advance(ctx, h, link{w}))

@@ -32,6 +32,9 @@ type Peer interface {
 	Share(ctx context.Context, plan study.Hash) (Signed, error)
 	// End says that the coordinator ended the study without a release, for good.
 	End(ctx context.Context, plan study.Hash) error
+	// Recall shows a share that the helper released: ErrBehind where its files were put back to
+	// before it.
+	Recall(ctx context.Context, share Signed) error
 }
 
 var _ Peer = (*Server)(nil)
@@ -53,19 +56,27 @@ func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, un
 	return t, r, unlock, err
 }
 
-// newAcceptance draws a half of a verify key and accepts.
-func (s *Server) newAcceptance(t task, coordinator *Digest) (h half, a Signed, err error) {
-	rand.Read(h[:]) // never fails: crypto/rand
+// accepts draws a half of a verify key, accepts, and stores both; coordinators is what a helper
+// was told.
+func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r record, err error) {
 	terms, err := study.TermsDigest(t)
 	if err != nil {
-		return h, a, err
+		return r, err
 	}
-	said := Acceptance{Plan: t.Hash(), Role: s.config.Role.String(), Terms: terms, Commitment: commitment(t.Hash(), s.config.Role, h), Coordinator: coordinator}
-	if s.config.Sealing != nil {
-		said.Sealing = s.config.Sealing.Public()
-	}
-	a, err = protocol.SignJSON(s.config.Signer, protocol.AcceptanceDocument, said)
-	return h, a, err
+	return s.update(ctx, t.Hash(), "acceptance stored", func(tx *transaction, r *record) (err error) {
+		rand.Read(r.Half[:]) // never fails: crypto/rand
+		said := Acceptance{Plan: t.Hash(), Role: s.config.Role.String(), Terms: terms, Commitment: commitment(t.Hash(), s.config.Role, r.Half)}
+		if s.config.Role == shares.Helper {
+			theirs := coordinators.Digest()
+			said.Coordinator, said.Sealing = &theirs, s.config.Sealing.Public()
+			if said.Step, err = tx.next(); err != nil {
+				return err
+			}
+		}
+		r.Theirs = coordinators
+		r.Own, err = protocol.SignJSON(s.config.Signer, protocol.AcceptanceDocument, said)
+		return err
+	})
 }
 
 // readAcceptance reads the other server's.
@@ -79,6 +90,9 @@ func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
 	}
 	if said.Plan != t.Hash() || said.Role != (1-s.config.Role).String() || said.Commitment == (Digest{}) {
 		return said, fmt.Errorf("%w: the other server's acceptance is of plan %s as %s", ErrConflict, said.Plan, said.Role)
+	}
+	if s.config.Role == shares.Coordinator && said.Step < 1 {
+		return said, fmt.Errorf("%w: the helper is of an earlier version: its operator upgrades it first", ErrConflict)
 	}
 	if said.Terms != terms {
 		return said, fmt.Errorf("%w: the other server would release under other noise than this one computes from plan and pool: another version, or a processor that rounds differently", ErrConflict)
@@ -117,16 +131,10 @@ func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signe
 	if err := s.config.Serves(t); err != nil {
 		return Signed{}, fmt.Errorf("accept study %s: %w: %w", plan, protocol.ErrDenied, err)
 	}
-	theirs := coordinators.Digest()
-	h, own, err := s.newAcceptance(t, &theirs)
-	if err != nil {
+	if r, err = s.accepts(ctx, t, coordinators); err != nil {
 		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
 	}
-	r, err = s.update(ctx, plan, "acceptance stored", func(_ *transaction, r *record) error {
-		r.Half, r.Own, r.Theirs = h, own, coordinators
-		return nil
-	})
-	return r.Own, err
+	return r.Own, nil
 }
 
 // Reveal: see Peer.
@@ -257,7 +265,7 @@ func (s *Server) check(t task, r record, o Offer) (checked, error) {
 	if err != nil {
 		return c, err
 	}
-	part, err := s.config.Sealing.OpenShare(o.binding(t.Hash()), o.Sealed)
+	part, err := s.config.Sealing.OpenShare(o.binding(t.Hash(), r.Own.Digest()), o.Sealed)
 	if err != nil || !bytes.Equal(shares.Head(part), o.Head) || o.Message == nil {
 		return c, nil
 	}

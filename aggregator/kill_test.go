@@ -17,7 +17,7 @@ import (
 
 // life carries a study from its opening to its release, whatever dies on the way: each step is
 // asked for again until it is done.
-func (w *world) life(h study.Hash, uploads map[study.PartyID][]byte) {
+func (w *world) life(h study.Hash, uploads func(int, study.PartyID) []byte) {
 	w.t.Helper()
 	ctx := context.Background()
 	try := func(what string, step func(c *Server) error) {
@@ -37,10 +37,11 @@ func (w *world) life(h study.Hash, uploads map[study.PartyID][]byte) {
 	}
 	try("open", func(c *Server) error { _, err := c.OpenStudy(ctx, h, link{w}); return err })
 	for i, p := range w.tasks[h].Plan().Roster {
-		if uploads[p] == nil {
+		upload := uploads(i, p)
+		if upload == nil {
 			continue
 		}
-		try("contribute", func(c *Server) error { return c.Receive(ctx, h, p, uploads[p]) })
+		try("contribute", func(c *Server) error { return c.Receive(ctx, h, p, upload) })
 		if i%2 == 1 { // two are checked together, then the rest
 			try("check", func(c *Server) error { _, err := c.Advance(ctx, h, link{w}); return err })
 		}
@@ -90,15 +91,17 @@ func TestKill(t *testing.T) {
 	}
 	play := func(t *testing.T, kill effect, nth int) (seen map[effect]int) {
 		w := newWorld(t, task)
-		uploads := map[study.PartyID][]byte{}
-		for i, p := range task.Plan().Roster {
-			uploads[p] = uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())
+		uploads := func(i int, p study.PartyID) []byte {
+			if i < 3 {
+				return uploadOf(task, p, votes(task, i, false), 1, w.under(task))
+			}
+			// One who cheats is refused by both, and the others count.
+			cheat := votes(task, 3, false)
+			cheat[0] = 1
+			upload := uploadOf(task, p, cheat, 1, w.under(task))
+			upload[9+100] ^= 1
+			return upload
 		}
-		// One who cheats is refused by both, and the others count.
-		cheat := votes(task, 3, false)
-		cheat[0] = 1
-		uploads["p3"] = uploadOf(task, "p3", cheat, 1, w.sealing.Public())
-		uploads["p3"][9+100] ^= 1
 		seen = map[effect]int{}
 		w.point = func(r shares.Role, name string) {
 			w.sumsAt(r, name, h, sum(3))
@@ -180,6 +183,7 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 			}
 		}
 	}
+	var under Agreement
 	uploads := map[study.PartyID][]byte{}
 	effects := []string{"before acceptance stored", "after acceptance stored", "remembered acceptance stored", "before key stored", "after key stored", "before preparation stored", "after preparation stored", "after upload stored", "after message stored", "before verdict stored", "after verdict stored", "after set stored", "after helper's set stored", "before ledger", "after ledger", "before share stored", "after share stored", "after failure stored", "before end stored", "after end stored", "after told stored"}
 	for range 30 + rng.IntN(30) {
@@ -188,12 +192,18 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 		switch rng.IntN(13) {
 		case 0, 1:
 			what = "open"
-			err = w.run(func(c *Server) error { _, err := c.OpenStudy(ctx, h, link{w}); return err })
+			err = w.run(func(c *Server) error {
+				accepted, err := c.OpenStudy(ctx, h, link{w})
+				if err == nil {
+					under = Agreement{w.sealing.Public(), accepted.Digest()}
+				}
+				return err
+			})
 		case 2, 3, 4:
 			i := rng.IntN(3)
 			p := task.Plan().Roster[i]
-			if uploads[p] == nil { // a party makes one, and sends it again and again
-				uploads[p] = uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())
+			if uploads[p] == nil && under.Sealing != nil { // a party makes one, and sends it again and again
+				uploads[p] = uploadOf(task, p, votes(task, i, false), 1, under)
 			}
 			what = "contribute " + string(p)
 			err = w.run(func(c *Server) error { return c.Receive(ctx, h, p, uploads[p]) })

@@ -30,6 +30,10 @@ func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 		a.Keys[r], a.Shares[r] = keys[r].String(), o.Shares[r].Signature
 		a.Acceptances[r] = study.Signed(o.Acceptances[r])
 	}
+	var said Share
+	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil { // as it was when it came (readShare)
+		a.Line, a.Step = said.Line, said.Step
+	}
 	return a
 }
 
@@ -138,15 +142,8 @@ type Counts struct {
 // Counts looks through the store.
 func (s *Server) Counts(ctx context.Context) (n Counts, err error) {
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
-		hashes, err := hashesOf(ctx, t.tx)
-		if err != nil {
-			return err
-		}
-		for _, h := range hashes {
-			r, err := (&transaction{ctx, t.tx, h}).record()
+		err := t.records(func(_ study.Hash, r record) error {
 			switch {
-			case err != nil:
-				return err
 			case r.Failed != "":
 				n.Failed++
 			case r.Share.Document != nil:
@@ -158,6 +155,10 @@ func (s *Server) Counts(ctx context.Context) (n Counts, err error) {
 			default:
 				n.Accepted++
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		return t.tx.QueryRowContext(ctx, "SELECT count(*) FILTER (WHERE verdict = $1), count(*) FILTER (WHERE verdict = $2), count(*) FILTER (WHERE verdict = $3) FROM contributions", waiting, accepted, refused).Scan(&n.Waiting, &n.Right, &n.Wrong)
 	})

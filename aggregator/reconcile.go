@@ -7,23 +7,28 @@ import (
 
 	"caucus/aggregation/shares"
 	"caucus/privacy"
+	"caucus/study"
 )
 
-// LostEntries is how many entries of its ledger, known to the head file, a server lacks.
-func (s *Server) LostEntries(ctx context.Context) (int64, error) {
+// LostEntries is how many entries of its ledger, known to the head file, a server lacks, beside
+// those that it was shown (Recall), whose lines it gives.
+func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line, err error) {
 	head, err := privacy.HeadOf(ctx, s.config.Journal)
+	if err == nil {
+		shown, err = s.lost(ctx)
+	}
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return max(0, s.mark.entry-head.Sequence), nil
+	return max(0, s.mark.entry-head.Sequence-int64(len(shown))), shown, nil
 }
 
 // ReconcileLedger charges what the ledger lacks, whatever the limits say, and moves it beyond
-// every entry that the head file knows.
-func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost) error {
-	return s.ledger.Reconcile(ctx, lost, nil)
+// every entry that the head file knows. What was shown is charged by its line.
+func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost, shown []privacy.Line) error {
+	return s.ledger.Reconcile(ctx, lost, shown)
 }
 
 // Reconcile lets a server speak again whose files were put back: every study that it has
@@ -47,23 +52,16 @@ func (s *Server) Reconcile(ctx context.Context) error {
 		return fail(err)
 	}
 	defer tx.Rollback()
-	hashes, err := hashesOf(ctx, tx)
-	if err != nil {
-		return fail(err)
-	}
-	for _, h := range hashes {
-		t := &transaction{ctx, tx, h}
-		r, err := t.record()
-		if err != nil {
-			return fail(err)
-		}
+	err = (&transaction{ctx: ctx, tx: tx}).records(func(h study.Hash, r record) error {
 		if r.Share.Document != nil || r.Failed != "" {
-			continue
+			return nil
 		}
 		r.Failed = fmt.Sprintf("the %v was put back to an older state", s.config.Role)
-		if err := errors.Join(t.setRecord(r), t.wipe()); err != nil {
-			return fail(err)
-		}
+		t := &transaction{ctx, tx, h}
+		return errors.Join(t.setRecord(r), t.wipe())
+	})
+	if err != nil {
+		return fail(err)
 	}
 	if _, err := tx.ExecContext(ctx, "UPDATE steps SET n = max(n, $1) + 1", s.mark.steps); err != nil {
 		return fail(err)

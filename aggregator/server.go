@@ -85,6 +85,9 @@ type Server struct {
 	mark   mark       // what the head file holds
 	behind bool
 	roster roster // of the study that was asked about last
+	// newest is the helper's share with the highest step that a coordinator has.
+	newest     Signed
+	newestStep int64
 }
 
 // Create makes the store of a new server.
@@ -154,6 +157,11 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	}
 	if !s.behind { // killed before the file was written
 		err = s.remember(steps, ledger.Sequence)
+	}
+	if err == nil {
+		err = s.view(ctx, study.Hash{}, func(t *transaction) error {
+			return t.records(func(_ study.Hash, r record) error { return s.note(r.ShareOther) })
+		})
 	}
 	if err != nil {
 		return fail(errors.Join(err, s.db.Close()))
@@ -466,17 +474,28 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	if out.Published, err = published[0].MarshalBinary(); err != nil {
 		return fail(err)
 	}
-	signed, err := protocol.SignJSON(s.config.Signer, protocol.ShareDocument, out)
+	if s.config.Role == shares.Helper {
+		line, _, err := s.ledger.Line(ctx, published[0].ID)
+		if err != nil {
+			return fail(err)
+		}
+		out.Line = &line
+	}
+	r, err = s.update(ctx, h, "share stored", func(tx *transaction, r *record) (err error) {
+		if out.Line != nil {
+			if out.Step, err = tx.next(); err != nil {
+				return err
+			}
+		}
+		if r.Share, err = protocol.SignJSON(s.config.Signer, protocol.ShareDocument, out); err != nil {
+			return err
+		}
+		return tx.wipe()
+	})
 	if err != nil {
 		return fail(err)
 	}
-	if _, err = s.update(ctx, h, "share stored", func(tx *transaction, r *record) error {
-		r.Share = signed
-		return tx.wipe()
-	}); err != nil {
-		return fail(err)
-	}
-	return signed, nil
+	return r.Share, nil
 }
 
 // Cancel ends a study without a release, for a reason that may be public. A helper that

@@ -39,6 +39,7 @@ type record struct {
 	ShareOther Signed   `json:"share_other"` // of a coordinator: the helper's
 	Failed     string   `json:"failed,omitempty"`
 	Told       bool     `json:"told,omitempty"` // of a coordinator: the helper knows that it failed
+	Lost       Signed   `json:"lost,omitzero"`  // of a helper: the share that it signed once and does not have
 }
 
 func (r record) keyed() bool  { return r.OtherHalf != nil }
@@ -231,9 +232,25 @@ func (t *transaction) steps() (n int64, err error) {
 	return n, err
 }
 
-// hashesOf are all studies of a store.
-func hashesOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
-	return hashesBy(ctx, tx, "SELECT hash FROM studies")
+// next is the number that a writing transaction has once it is committed (update).
+func (t *transaction) next() (int64, error) {
+	n, err := t.steps()
+	return n + 1, err
+}
+
+// records walks what is stored of all studies.
+func (t *transaction) records(yield func(study.Hash, record) error) error {
+	hashes, err := hashesBy(t.ctx, t.tx, "SELECT hash FROM studies")
+	for _, h := range hashes {
+		r, err := (&transaction{t.ctx, t.tx, h}).record()
+		if err == nil {
+			err = yield(h, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // untoldOf are those that failed, and whose helper does not know it. The condition is that of

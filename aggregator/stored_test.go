@@ -22,7 +22,7 @@ func TestPutBack(t *testing.T) {
 	w, h := newWorld(t, task), task.Hash()
 	before := w.copyOf(shares.Helper)
 	w.opened(h)
-	data := uploadOf(task, "p0", votes(task, 0, false), 1, w.sealing.Public())
+	data := uploadOf(task, "p0", votes(task, 0, false), 1, w.under(task))
 	must(0, w.servers[0].Receive(ctx, h, "p0", data))
 	must(w.servers[0].Advance(ctx, h, link{w}))
 	first := must(recordOf(w.servers[1], h))
@@ -189,7 +189,7 @@ func TestReceiveWaitsForNobody(t *testing.T) {
 	w.opened(h)
 	send := func(i int) error {
 		p := task.Plan().Roster[i]
-		return w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public()))
+		return w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, false), 1, w.under(task)))
 	}
 	must(0, send(0))
 	helper := waits{link{w}, make(chan struct{}), make(chan struct{})}
@@ -217,7 +217,7 @@ func TestHeadIsWrittenFirst(t *testing.T) {
 	task := taskOf(3, 2)
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
-	data := uploadOf(task, "p0", votes(task, 0, false), 1, w.sealing.Public())
+	data := uploadOf(task, "p0", votes(task, 0, false), 1, w.under(task))
 	head := w.servers[0].config.Head
 	w.servers[0].config.Head = t.TempDir() + "/none/head"
 	for range 2 { // stored by the first, and told by neither
@@ -252,7 +252,7 @@ func TestDamage(t *testing.T) {
 	task := taskOf(3, 2)
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
-	must(0, w.servers[0].Receive(ctx, h, "p0", uploadOf(task, "p0", votes(task, 0, false), 1, w.sealing.Public())))
+	must(0, w.servers[0].Receive(ctx, h, "p0", uploadOf(task, "p0", votes(task, 0, false), 1, w.under(task))))
 	must(w.servers[0].db.Write.Exec("UPDATE contributions SET upload = CAST(substr(upload, 1, 200) || x'00' || substr(upload, 202) AS BLOB)"))
 	if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, protocol.ErrDamaged) && !errors.Is(err, study.ErrContribution) {
 		t.Errorf("an upload: %v", err)

@@ -20,7 +20,7 @@ func full(t *testing.T, parties int) (*world, study.Task, study.Hash) {
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
 	for i, p := range task.Plan().Roster {
-		must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())))
+		must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, false), 1, w.under(task))))
 	}
 	must(w.servers[0].Advance(ctx, h, link{w}))
 	return w, task, h
@@ -85,7 +85,7 @@ func TestDishonestCoordinator(t *testing.T) {
 	r := must(recordOf(helper, h))
 	key := helper.key(h, r)
 	made := func(task study.Task, p study.PartyID, party int) (upload, Offer) {
-		of := uploadOf(task, p, votes(task, party, false), 1, w.sealing.Public())
+		of := uploadOf(task, p, votes(task, party, false), 1, w.under(task))
 		u := upload{weight: 1}
 		f := shares.Ballots(task.Pool().Rows(), 2, 1)
 		u.part, u.sealed = of[9:9+f.PartSize(0)], of[9+f.PartSize(0):len(of)-32]
@@ -294,7 +294,7 @@ func TestDishonestHelper(t *testing.T) {
 					return err
 				}
 				for i, p := range task.Plan().Roster {
-					must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())))
+					must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, false), 1, w.under(task))))
 				}
 				must(0, w.servers[0].CloseStudy(ctx, h, nil))
 				_, err := w.servers[0].Advance(ctx, h, l)
@@ -381,7 +381,7 @@ func TestTranscript(t *testing.T) {
 			}))
 		}
 		for i, p := range task.Plan().Roster {
-			must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, n == 1), 1, w.sealing.Public())))
+			must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, n == 1), 1, w.under(task))))
 		}
 		must(0, w.servers[0].CloseStudy(ctx, h, nil))
 		must(w.servers[0].Advance(ctx, h, sized{link{w}, &sizes}))
@@ -409,7 +409,7 @@ func (s sized) Prepare(ctx context.Context, h study.Hash, offers []Offer) ([]Ans
 // FuzzUpload: no bytes that a party sends are more than refused.
 func FuzzUpload(f *testing.F) {
 	task := taskOf(2, 3)
-	f.Add(uploadOf(task, "p0", votes(task, 0, false), 1, must(protocol.NewSealingKey()).Public()))
+	f.Add(uploadOf(task, "p0", votes(task, 0, false), 1, Agreement{Sealing: must(protocol.NewSealingKey()).Public()}))
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1})
 	of := must(bodiesOf(task))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -428,7 +428,7 @@ func TestUploads(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(2, 2)
 	w, h := newWorld(t, task), task.Hash()
-	data := uploadOf(task, "p0", votes(task, 0, false), 1, w.sealing.Public())
+	data := uploadOf(task, "p0", votes(task, 0, false), 1, w.under(task))
 	if err := w.servers[0].Receive(ctx, h, "p0", data); !errors.Is(err, study.ErrNotOpen) {
 		t.Errorf("before the servers agreed: %v", err)
 	}

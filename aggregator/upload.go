@@ -103,9 +103,10 @@ func (u upload) offer(party study.PartyID, message []byte) Offer {
 	return Offer{Party: party, Weight: u.weight, Head: bytes.Clone(shares.Head(u.part)), Other: sha256.Sum256(u.part), Sealed: u.sealed, Message: message}
 }
 
-// binding is what a share of this offer was sealed under.
-func (o Offer) binding(plan study.Hash) protocol.ShareBinding {
-	return protocol.ShareBinding{Plan: plan, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}
+// binding is what a share of this offer was sealed under, by the digest of the helper's
+// acceptance among others: one that was accepted anew opens nothing of before.
+func (o Offer) binding(plan study.Hash, acceptance Digest) protocol.ShareBinding {
+	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}
 }
 
 // Contribute makes a party's upload: its share of the statistic in two parts, the helper's
@@ -122,7 +123,7 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreem
 		return nil, err
 	}
 	u := upload{weight: weight, part: parts[shares.Coordinator], acceptance: under.Acceptance}
-	u.sealed, err = protocol.SealShare(under.Sealing, u.offer(party, nil).binding(t.Hash()), parts[shares.Helper])
+	u.sealed, err = protocol.SealShare(under.Sealing, u.offer(party, nil).binding(t.Hash(), u.acceptance), parts[shares.Helper])
 	return u.bytes(), err
 }
 
@@ -216,6 +217,8 @@ func CheckPins(plan study.Hash, a Signed, pins Pins, coordinator protocol.Verifi
 		return fail("it is of another plan, %s", said.Plan)
 	case said.Role != shares.Helper.String():
 		return fail("it is a %s's", said.Role)
+	case said.Step < 1:
+		return fail("it was made by an earlier version, whose helper opens what was sealed under another acceptance: its operator upgrades the helper, and the study takes a new plan")
 	case said.Coordinator == nil || *said.Coordinator == Digest{} || said.Commitment == Digest{}:
 		return fail("the servers have not committed to a verify key")
 	case protocol.SealingPin(said.Sealing) != pins.Sealing:

@@ -286,6 +286,10 @@ func (v service) End(ctx context.Context, d *pb.HelperDocument) (*pb.HelperEnded
 	return &pb.HelperEnded{}, v.s.End(ctx, plan)
 }
 
+func (v service) Recall(ctx context.Context, d *pb.HelperDocument) (*pb.HelperRecalled, error) {
+	return &pb.HelperRecalled{}, v.s.Recall(ctx, signedOf(d))
+}
+
 // Remote is a helper at the other end of a connection. It is a Peer.
 type Remote struct {
 	connection *grpc.ClientConn
@@ -409,5 +413,11 @@ func (r *Remote) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 // End says that a study is over.
 func (r *Remote) End(ctx context.Context, plan study.Hash) error {
 	_, err := r.helper.End(ctx, &pb.HelperDocument{Plan: plan[:]})
+	return asError(err)
+}
+
+// Recall shows a share that the helper released.
+func (r *Remote) Recall(ctx context.Context, share Signed) error {
+	_, err := r.helper.Recall(ctx, &pb.HelperDocument{Document: share.Document, Signature: share.Signature})
 	return asError(err)
 }

@@ -53,7 +53,7 @@ func TestWire(t *testing.T) {
 	helper := w.dial(t, address)
 	must(w.servers[0].OpenStudy(ctx, h, helper))
 	for i, p := range task.Plan().Roster {
-		data := uploadOf(task, p, votes(task, i, false), 1, w.sealing.Public())
+		data := uploadOf(task, p, votes(task, i, false), 1, w.under(task))
 		if i == 1 { // one share that does not check
 			data[len(data)-33] ^= 1
 		}

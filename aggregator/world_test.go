@@ -82,13 +82,22 @@ func votes(t study.Task, party int, other bool) []int64 {
 }
 
 // uploadOf is a party's upload of a vector, as Contribute makes it of records.
-func uploadOf(t study.Task, party study.PartyID, vector []int64, weight int64, sealing []byte) []byte {
+func uploadOf(t study.Task, party study.PartyID, vector []int64, weight int64, under Agreement) []byte {
 	of, _ := bodies.Of(t)
 	form := must(formOf(of, weight))
 	parts := must(form.Split(shares.ContextOf(t.Hash(), string(party)), vector, rand.Reader))
-	u := upload{weight: weight, part: parts[0]}
-	u.sealed = must(protocol.SealShare(sealing, u.offer(party, nil).binding(t.Hash()), parts[1]))
+	u := upload{weight: weight, part: parts[0], acceptance: under.Acceptance}
+	u.sealed = must(protocol.SealShare(under.Sealing, u.offer(party, nil).binding(t.Hash(), under.Acceptance), parts[1]))
 	return u.bytes()
+}
+
+// under is what a party seals its share under: the acceptance of the helper that runs.
+func (w *world) under(t study.Task) Agreement {
+	r, err := recordOf(w.servers[shares.Helper], t.Hash())
+	if err != nil && !errors.Is(err, errNone) {
+		w.t.Fatal(err)
+	}
+	return Agreement{w.sealing.Public(), r.Own.Digest()}
 }
 
 // killed is what a server's process dies of.
@@ -268,6 +277,10 @@ func (l link) Share(ctx context.Context, plan study.Hash) (out Signed, err error
 		l.w.said.note(l.w.t, 1, fmt.Sprint("share ", plan), out.Document)
 	}
 	return out, err
+}
+
+func (l link) Recall(ctx context.Context, share Signed) error {
+	return l.call(func(h *Server) error { return h.Recall(ctx, share) })
 }
 
 func (l link) End(ctx context.Context, plan study.Hash) error {

@@ -109,6 +109,57 @@ func TestHelperForgets(t *testing.T) {
 	}
 }
 
+// TestHelperSnapshot: a helper whose whole machine was put back to before a release, with nothing
+// on it that knows, is shown that release's share before the next study opens, and says no more.
+// Its operator reconciles, is told the charge by that share, and the next study goes through; an
+// operator of the coordinator's reads in the meantime what the study waits for.
+func TestHelperSnapshot(t *testing.T) {
+	ctx := context.Background()
+	w := newSharedWorld(t, 3, nil)
+	w.stopHelper()
+	at := filepath.Join(w.helper.Dir, w.helper.Head)
+	putBack, head := w.backupHelper(), must(os.ReadFile(at))
+	must(0, w.startHelper())
+	s := w.opened()
+	for i, body := range w.uploads(s) {
+		must(w.parties[string(w.plan.Roster[i])].Contribute(ctx, s.Hash, body))
+	}
+	w.wait("trial", study.Released)
+	line := w.verified().Aggregated.Line
+	must(0, w.operator.HelperBack())
+	w.stopHelper()
+	putBack()
+	must(0, os.WriteFile(at, head, 0o600))
+	must(0, w.startHelper())
+
+	w.plan.Name = "next"
+	w.task = must(newAggregator(w.plan, w.pool)).task
+	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical())))
+	for range 2 {
+		if _, err := w.operator.Open(ctx, "next"); !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), "put back") {
+			t.Fatalf("opened with a helper that was put back: %v", err)
+		}
+		w.stopHelper() // and once more after a restart
+		must(0, w.startHelper())
+	}
+	w.stopHelper()
+	r := must(helper.Reconcile(ctx, w.helper, nil))
+	if !r.Behind || len(r.Charged) != 1 || !r.Charged[0].Equal(line.Costs[0]) {
+		t.Errorf("reconciled: %+v, want one charge of %v", r, line.Costs)
+	}
+	must(0, w.startHelper())
+	must(w.operator.Open(ctx, "next"))
+	next := must(w.parties["p0"].Study(ctx, "next"))
+	for i, body := range w.uploads(next) {
+		must(w.parties[string(w.plan.Roster[i])].Contribute(ctx, next.Hash, body))
+	}
+	w.wait("next", study.Released)
+	w.verified()
+	if err := w.operator.HelperBack(); err != nil {
+		t.Errorf("what was reconciled is reported: %v", err)
+	}
+}
+
 // TestHelperLostPlans: a helper that lost no more than a plan's file is brought it again.
 func TestHelperLostPlans(t *testing.T) {
 	ctx := context.Background()

@@ -179,7 +179,7 @@ func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 	if !s.Behind() {
 		return false, nil
 	}
-	lost, err := s.LostEntries(ctx)
+	lost, _, err := s.LostEntries(ctx)
 	if err != nil {
 		return fail(err)
 	}

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -232,6 +233,9 @@ func TestSharedLeaves(t *testing.T) {
 			r.Published[i], r.Aggregated.Shares[i] = r.Published[1-i], r.Aggregated.Shares[1-i]
 		})
 	}
+	fails("another line of the helper's", func(r *study.Release) { r.Aggregated.Line = &r.Ledger[0] })
+	fails("another step", func(r *study.Release) { r.Aggregated.Step++ })
+	fails("no line", func(r *study.Release) { r.Aggregated.Line, r.Aggregated.Step = nil, 0 })
 	fails("the set", func(r *study.Release) { r.Aggregated.Set = flip(r.Aggregated.Set) })
 	fails("a member", func(r *study.Release) { r.Aggregated.Members[0][3] ^= 1 })
 	fails("members in another order", func(r *study.Release) { slices.Reverse(r.Aggregated.Members) })
@@ -248,6 +252,15 @@ func TestSharedLeaves(t *testing.T) {
 	signed := must(w.operator.Release(ctx, "trial"))
 	if !verify.AnyFails(verify.Release(signed, verify.Known{Pool: pool, Helper: &other})) {
 		t.Error("a helper that nobody pinned: it verifies")
+	}
+}
+
+// TestSharedForm: a release of two servers that was made once, in this form, holds for good.
+func TestSharedForm(t *testing.T) {
+	var r study.Release
+	must(0, json.Unmarshal(must(os.ReadFile(fmt.Sprintf("testdata/releases/form%d.json", study.ManifestForm))), &r))
+	if found := verify.Claims(r, poolUnder(must(r.DecodedPlan()), poolOf(30))); verify.AnyFails(found) {
+		t.Error(found)
 	}
 }
 

@@ -43,11 +43,12 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 		return r, nil
 	}
 	r.Behind = true
-	if r.Entries, err = s.server.LostEntries(ctx); err != nil {
+	unknown, shown, err := s.server.LostEntries(ctx)
+	if err != nil {
 		return fail(err)
 	}
-	if int64(len(lost)) < r.Entries {
-		return fail(fmt.Errorf("the ledger lacks %d entries that this helper made, and the costs of %d were given: give what each cost (--charge), as the releases of that time say it", r.Entries, len(lost)))
+	if r.Entries = unknown + int64(len(shown)); int64(len(lost)) < unknown {
+		return fail(fmt.Errorf("the ledger lacks %d entries that this helper made and nobody showed it, and the costs of %d were given: give what each cost (--charge), as the releases of that time say it", unknown, len(lost)))
 	}
 	if err := s.Close(); err != nil {
 		return fail(err)
@@ -69,11 +70,14 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	if err := s.server.Reconcile(ctx); err != nil {
 		return fail(err)
 	}
-	if err := s.server.ReconcileLedger(ctx, lost); err != nil {
+	if err := s.server.ReconcileLedger(ctx, lost, shown); err != nil {
 		return fail(err)
 	}
 	if r.Pins = s.pins; r.Entries > 0 {
 		r.Charged = lost
+		for _, line := range shown {
+			r.Charged = append(r.Charged, line.Costs...)
+		}
 	}
 	return r, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 
+	"caucus/privacy"
 	"caucus/study"
 )
 
@@ -24,6 +25,9 @@ type Acceptance struct {
 	// parties seal to.
 	Coordinator *study.Hash `json:"coordinator,omitempty"`
 	Sealing     []byte      `json:"sealing,omitempty"`
+	// Step is the number of the helper's transaction that stored it, from 1: one that says it
+	// of two documents was put back.
+	Step int64 `json:"step,omitempty"`
 }
 
 // Set is what both aggregators release the sum of.
@@ -56,6 +60,25 @@ type Share struct {
 	Role      string     `json:"role"`
 	Set       study.Hash `json:"set"`
 	Published []byte     `json:"published"` // privacy.Published
+	// Of the helper alone: the number of its transaction that stored it, and the line of its
+	// ledger. Readers remember both (memory), and see where a helper drew twice.
+	Step int64         `json:"step,omitempty"`
+	Line *privacy.Line `json:"line,omitempty"`
+}
+
+// ShareOf is what a server signed of its release, by its place in study.ServerNames, as a
+// release document has it.
+func ShareOf(r study.Release, server int) Signed {
+	a := r.Aggregated
+	s := Share{Plan: r.PlanHash, Role: study.ServerNames[server], Set: study.HashOf(a.Set), Published: r.Published[server]}
+	if server == 1 {
+		s.Step, s.Line = a.Step, a.Line
+	}
+	document, err := json.Marshal(s)
+	if err != nil {
+		return Signed{} // which nobody signed
+	}
+	return Signed{document, a.Shares[server]}
 }
 
 // Digest is by what a signed document is known.

@@ -196,6 +196,9 @@ type Listing struct {
 	// Back says how the coordinator's ledger contradicts what it signed before: it
 	// was put back to an older state. Nil: it does not.
 	Back error
+	// HelperBack says how a helper contradicts what it signed of another release: it was put
+	// back to an older state, and may have drawn twice. Nil: none does.
+	HelperBack error
 	// Forgot is why what the coordinator signed could not be kept; nil if it is.
 	Forgot error
 }
@@ -218,6 +221,7 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	if err := c.follow(SignedOf(reply.Successions)); err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", err)
 	}
+	l.HelperBack = c.HelperBack()
 	l.Back, l.Forgot, err = c.compare(reply.Head, held, head)
 	if err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", err)
@@ -396,6 +400,9 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 	return nil
 }
 
+// HelperBack: see Listing.
+func (c *Client) HelperBack() error { return c.memory.helperBack() }
+
 // Release fetches the release of a study that is released.
 func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
@@ -434,6 +441,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 	if head, err := shown.Head(keys); err == nil { // not one that is too long to show
 		_ = c.memory.keep(shown, head, keys)
 	}
+	_ = c.memory.keepHelper(r.Release, keys)
 	return r, nil
 }
 

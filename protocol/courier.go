@@ -150,7 +150,7 @@ func (c *Courier) About() Study { return c.study }
 // Studies lists the one study. How far this clock is behind the file's is known; how far it
 // is ahead is not, since files take their time.
 func (c *Courier) Studies(context.Context) (Listing, error) {
-	l := Listing{Studies: []Summary{c.study.Summary}, Skew: c.notice.aheadOf(c.options.Now())}
+	l := Listing{Studies: []Summary{c.study.Summary}, Skew: c.notice.aheadOf(c.options.Now()), HelperBack: c.memory.helperBack()}
 	shown := Shown{NoticeDocument, c.signed.Document, c.signed.Signature}
 	// A file about another study may be older than what is held, and prove nothing.
 	if _, before := c.memory.newest(); before.Sequence != c.notice.Ledger.Sequence {
@@ -326,6 +326,7 @@ func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
 	if r.Release, err = ParseRelease(r.Document, r.Signature, c.keys); err != nil {
 		return SignedRelease{}, err
 	}
+	_ = c.memory.keepHelper(r.Release, c.keys)
 	for _, k := range append([]SignerKey{c.keys.first}, c.keys.after()...) {
 		if r.Check(k) == nil {
 			r.Signer = k

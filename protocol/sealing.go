@@ -21,7 +21,7 @@ var (
 )
 
 // sealingInfo is HPKE's info: a box for another purpose does not open.
-const sealingInfo = "caucus helper share 1"
+const sealingInfo = "caucus helper share 2"
 
 // SealOverhead is by how many bytes a sealed share is longer than the share.
 const SealOverhead = 1120 + 16
@@ -95,9 +95,13 @@ func (p *KeyPin) UnmarshalText(text []byte) error {
 // ShareBinding says what a sealed share belongs to. It is authenticated with the share: a
 // box opens under its own binding only.
 type ShareBinding struct {
-	Plan   study.Hash
-	Party  study.PartyID
-	Weight int64 // ballots or records, public
+	Plan study.Hash
+	// Acceptance is the digest of the helper's acceptance that the share was made under. A
+	// helper that was put back to before it accepts the plan anew, under another verify key,
+	// and opens nothing of before.
+	Acceptance study.Hash
+	Party      study.PartyID
+	Weight     int64 // ballots or records, public
 	// Head is nonce and public share, which both servers get alike.
 	Head []byte
 	// Other digests the part that the other server gets.
@@ -106,7 +110,7 @@ type ShareBinding struct {
 
 // bytes are HPKE's associated data: each field of a fixed length, or its length before it.
 func (b ShareBinding) bytes() []byte {
-	out := append([]byte("helper"), b.Plan[:]...)
+	out := append(append([]byte("helper"), b.Plan[:]...), b.Acceptance[:]...)
 	for _, field := range [][]byte{[]byte(b.Party), b.Head} {
 		out = binary.BigEndian.AppendUint32(out, uint32(len(field)))
 		out = append(out, field...)
@@ -145,7 +149,7 @@ func (k *SealingKey) OpenShare(b ShareBinding, sealed []byte) ([]byte, error) {
 	}
 	share, err := from.Open(b.bytes(), sealed[enc:])
 	if err != nil {
-		return nil, fmt.Errorf("%w: a share was sealed to another key, or for another plan, party, weight or upload", ErrDamaged)
+		return nil, fmt.Errorf("%w: a share was sealed to another key, or for another plan, acceptance, party, weight or upload", ErrDamaged)
 	}
 	return share, nil
 }

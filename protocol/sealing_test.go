@@ -43,11 +43,12 @@ func TestSealedShare(t *testing.T) {
 		}
 	}
 	for what, change := range map[string]func(*ShareBinding){
-		"another plan":   func(b *ShareBinding) { b.Plan[5]++ },
-		"another party":  func(b *ShareBinding) { b.Party = "south" },
-		"another weight": func(b *ShareBinding) { b.Weight++ },
-		"another nonce":  func(b *ShareBinding) { b.Head = []byte("nonce and another share") },
-		"another part":   func(b *ShareBinding) { b.Other[3]++ },
+		"another plan":       func(b *ShareBinding) { b.Plan[5]++ },
+		"another acceptance": func(b *ShareBinding) { b.Acceptance[0]++ },
+		"another party":      func(b *ShareBinding) { b.Party = "south" },
+		"another weight":     func(b *ShareBinding) { b.Weight++ },
+		"another nonce":      func(b *ShareBinding) { b.Head = []byte("nonce and another share") },
+		"another part":       func(b *ShareBinding) { b.Other[3]++ },
 		// Fields that run into each other would read alike.
 		"party and head moved": func(b *ShareBinding) { b.Party, b.Head = b.Party+"n", b.Head[1:] },
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 
 	"caucus/privacy"
@@ -114,9 +115,16 @@ func ShownOf(s *pb.Shown) Shown {
 type memory struct {
 	path string
 
-	mu   sync.Mutex // guards held, head and the file
-	held Shown
-	head privacy.Head
+	mu      sync.Mutex // guards what follows and the file
+	held    Shown
+	head    privacy.Head
+	helpers []HelperLine // of releases, each once
+}
+
+// remembered is the memory's file.
+type remembered struct {
+	Shown
+	Helpers []HelperLine `json:"helpers,omitempty"`
 }
 
 // openMemory reads what was kept.
@@ -133,19 +141,22 @@ func (m *memory) read(keys Verifier) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var held Shown
+	var held remembered
 	if err == nil {
 		err = json.Unmarshal(text, &held)
 	}
 	var head privacy.Head
-	if err == nil {
+	if err == nil && held.Kind != "" {
 		head, err = held.Head(keys)
 	}
 	if err != nil {
 		return fmt.Errorf("read %s, which keeps how far the coordinator was: remove it if the coordinator is another one now: %w", m.path, err)
 	}
 	if m.held.Kind == "" || head.Sequence > m.head.Sequence {
-		m.held, m.head = held, head
+		m.held, m.head = held.Shown, head
+	}
+	for _, l := range held.Helpers {
+		m.add(l)
 	}
 	return nil
 }
@@ -169,15 +180,51 @@ func (m *memory) keep(s Shown, head privacy.Head, keys Verifier) error {
 		return err
 	}
 	m.held, m.head = s, head
+	return m.write()
+}
+
+// keepHelper remembers what a release says of its helper, and the helper signed.
+func (m *memory) keepHelper(r study.Release, keys Verifier) error {
+	l, ok := HelperLineOf(r)
+	if !ok {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if slices.Contains(m.helpers, l) {
+		return nil
+	}
+	if err := m.read(keys); err != nil {
+		return err
+	}
+	m.add(l)
+	return m.write()
+}
+
+func (m *memory) add(l HelperLine) {
+	if !slices.Contains(m.helpers, l) {
+		m.helpers = append(m.helpers, l)
+	}
+}
+
+// helperBack says how a helper contradicts itself, nil if none does.
+func (m *memory) helperBack() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return CheckHelperLines(m.helpers)
+}
+
+// write writes the file. The lock is held.
+func (m *memory) write() error {
 	if m.path == "" {
 		return nil
 	}
-	text, err := json.Marshal(s)
+	text, err := json.Marshal(remembered{m.held, m.helpers})
 	if err == nil {
 		err = WriteSecret(m.path, append(text, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("keep how far the coordinator was: %w", err)
+		return fmt.Errorf("keep how far coordinator and helper were: %w", err)
 	}
 	return nil
 }

@@ -3,8 +3,10 @@ package protocol
 import (
 	"encoding/json"
 	"errors"
+	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +42,59 @@ func TestShown(t *testing.T) {
 		}
 		if _, err := s.Head(must(NewSigner()).Key()); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s of another signer: %v", what, err)
+		}
+	}
+}
+
+// TestHelperLines: of one helper's lines those contradict each other of which one was forgotten
+// when it signed the other, whatever lies between them; what is remembered is there after a
+// restart, and of several processes.
+func TestHelperLines(t *testing.T) {
+	at := func(key, step, sequence, hash, previous byte) HelperLine {
+		return HelperLine{Key: SignerKey{key}, Step: int64(step), Line: privacy.Head{Sequence: int64(sequence), Hash: privacy.Digest{hash}}, Previous: privacy.Digest{previous}}
+	}
+	good := []HelperLine{at(1, 9, 2, 2, 1), at(2, 5, 2, 7, 1), at(1, 30, 3, 3, 2), at(1, 40, 9, 9, 8)}
+	for name, c := range map[string]struct {
+		more HelperLine
+		back bool
+	}{
+		"an older one":                {at(1, 4, 1, 1, 0), false},
+		"the same":                    {good[0], false},
+		"one in between":              {at(1, 33, 5, 5, 4), false},
+		"another helper's":            {at(3, 9, 2, 9, 1), false},
+		"a number again":              {at(1, 31, 3, 4, 2), true},
+		"a step again":                {at(1, 30, 4, 4, 3), true},
+		"later, with an older ledger": {at(1, 31, 1, 1, 0), true},
+		"after a line that is not":    {at(1, 35, 4, 4, 7), true},
+		"before a line that is not":   {at(1, 35, 8, 7, 7), true},
+	} {
+		if err := CheckHelperLines(append(slices.Clone(good), c.more)); (err != nil) != c.back {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+
+	helper, keys := must(NewSigner()), must(NewSigner()).Key()
+	made := func(id string) (r study.Release) {
+		ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
+		must(0, ledger.Spend(t.Context(), id, privacy.Cost{Unit: privacy.Record, Pure: big.NewRat(1, 1), Rho: big.NewRat(1, 2)}))
+		line, _, err := ledger.Line(t.Context(), id)
+		must(0, err)
+		r.Published = [][]byte{{1}, []byte(id)}
+		r.Aggregated = &study.Aggregated{Line: &line, Step: 3, Keys: [2]string{"", helper.Key().String()}}
+		r.Aggregated.Shares[1] = helper.Sign(ShareDocument, ShareOf(r, 1).Document)
+		return r
+	}
+	path := filepath.Join(t.TempDir(), "memory")
+	m, other := must(openMemory(path, keys)), must(openMemory(path, keys))
+	forged := made("c")
+	forged.Aggregated.Step++
+	must(0, m.keepHelper(forged, keys))
+	must(0, m.keepHelper(made("a"), keys))
+	must(0, m.helperBack())
+	must(0, other.keepHelper(made("b"), keys))
+	for name, m := range map[string]*memory{"that saw the second": other, "that starts": must(openMemory(path, keys))} {
+		if m.helperBack() == nil || len(m.helpers) != 2 {
+			t.Errorf("a process %s says nothing of a helper that went back, and keeps %d", name, len(m.helpers))
 		}
 	}
 }

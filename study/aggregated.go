@@ -19,6 +19,10 @@ type Aggregated struct {
 	Sets [Servers][]byte `json:"set_signatures"`
 	// Shares are their signatures of what they released.
 	Shares [Servers][]byte `json:"share_signatures"`
+	// Line is the helper's ledger's of its release, and Step the number of its transaction that
+	// stored that: the helper signed both.
+	Line *privacy.Line `json:"helper_line,omitempty"`
+	Step int64         `json:"helper_step,omitempty"`
 	// Members are by what both know the contribution of each party of Contributed, in that
 	// order: the set digests them, so that a party finds its own.
 	Members []Hash `json:"members"`

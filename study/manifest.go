@@ -69,7 +69,7 @@ type Manifest struct {
 // change of what a release says: the manifest, its words included, the noise that a plan and
 // a pool call for, the forecast, and a kind's result. No number is used again; a release of
 // another form wants the version that made it (CheckForm).
-const ManifestForm = 10
+const ManifestForm = 11
 
 // CheckForm refuses a release that another version wrote in another form.
 func (m Manifest) CheckForm() error {

@@ -46,7 +46,7 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 		return nil, err
 	}
 	if l, err := client.Studies(ctx); err == nil { // what fails here fails again below
-		for _, trouble := range []error{l.Back, l.Forgot} {
+		for _, trouble := range []error{l.Back, l.HelperBack, l.Forgot} {
 			if trouble != nil {
 				o.note("warning: %v", trouble)
 			}

@@ -250,6 +250,9 @@ read it; caucus verify checks all of it.`,
 			for _, w := range r.Release.Result.Warnings {
 				o.note("warning: %s", w)
 			}
+			if err := client.HelperBack(); err != nil {
+				o.note("warning: %v", err)
+			}
 			printWeights(o.err, r.Release)
 			printTotals(o.err, r.Release.Totals)
 			if len(r.Release.Missing) > 0 {

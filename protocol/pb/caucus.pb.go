@@ -2454,6 +2454,42 @@ func (*HelperEnded) Descriptor() ([]byte, []int) {
 	return file_caucus_proto_rawDescGZIP(), []int{39}
 }
 
+type HelperRecalled struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HelperRecalled) Reset() {
+	*x = HelperRecalled{}
+	mi := &file_caucus_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HelperRecalled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HelperRecalled) ProtoMessage() {}
+
+func (x *HelperRecalled) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HelperRecalled.ProtoReflect.Descriptor instead.
+func (*HelperRecalled) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{40}
+}
+
 type HelperDocument struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Plan          []byte                 `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"` // SHA-256 of the plan
@@ -2466,7 +2502,7 @@ type HelperDocument struct {
 
 func (x *HelperDocument) Reset() {
 	*x = HelperDocument{}
-	mi := &file_caucus_proto_msgTypes[40]
+	mi := &file_caucus_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2478,7 +2514,7 @@ func (x *HelperDocument) String() string {
 func (*HelperDocument) ProtoMessage() {}
 
 func (x *HelperDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[40]
+	mi := &file_caucus_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2491,7 +2527,7 @@ func (x *HelperDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperDocument.ProtoReflect.Descriptor instead.
 func (*HelperDocument) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{40}
+	return file_caucus_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *HelperDocument) GetPlan() []byte {
@@ -2531,7 +2567,7 @@ type HelperHalf struct {
 
 func (x *HelperHalf) Reset() {
 	*x = HelperHalf{}
-	mi := &file_caucus_proto_msgTypes[41]
+	mi := &file_caucus_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2543,7 +2579,7 @@ func (x *HelperHalf) String() string {
 func (*HelperHalf) ProtoMessage() {}
 
 func (x *HelperHalf) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[41]
+	mi := &file_caucus_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2556,7 +2592,7 @@ func (x *HelperHalf) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperHalf.ProtoReflect.Descriptor instead.
 func (*HelperHalf) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{41}
+	return file_caucus_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *HelperHalf) GetHalf() []byte {
@@ -2576,7 +2612,7 @@ type HelperOffers struct {
 
 func (x *HelperOffers) Reset() {
 	*x = HelperOffers{}
-	mi := &file_caucus_proto_msgTypes[42]
+	mi := &file_caucus_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2588,7 +2624,7 @@ func (x *HelperOffers) String() string {
 func (*HelperOffers) ProtoMessage() {}
 
 func (x *HelperOffers) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[42]
+	mi := &file_caucus_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2601,7 +2637,7 @@ func (x *HelperOffers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperOffers.ProtoReflect.Descriptor instead.
 func (*HelperOffers) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{42}
+	return file_caucus_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *HelperOffers) GetPlan() []byte {
@@ -2632,7 +2668,7 @@ type HelperOffer struct {
 
 func (x *HelperOffer) Reset() {
 	*x = HelperOffer{}
-	mi := &file_caucus_proto_msgTypes[43]
+	mi := &file_caucus_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2644,7 +2680,7 @@ func (x *HelperOffer) String() string {
 func (*HelperOffer) ProtoMessage() {}
 
 func (x *HelperOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[43]
+	mi := &file_caucus_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2657,7 +2693,7 @@ func (x *HelperOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperOffer.ProtoReflect.Descriptor instead.
 func (*HelperOffer) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{43}
+	return file_caucus_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *HelperOffer) GetParty() string {
@@ -2711,7 +2747,7 @@ type HelperAnswers struct {
 
 func (x *HelperAnswers) Reset() {
 	*x = HelperAnswers{}
-	mi := &file_caucus_proto_msgTypes[44]
+	mi := &file_caucus_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2723,7 +2759,7 @@ func (x *HelperAnswers) String() string {
 func (*HelperAnswers) ProtoMessage() {}
 
 func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[44]
+	mi := &file_caucus_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2736,7 +2772,7 @@ func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperAnswers.ProtoReflect.Descriptor instead.
 func (*HelperAnswers) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{44}
+	return file_caucus_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *HelperAnswers) GetAnswers() []*HelperAnswer {
@@ -2757,7 +2793,7 @@ type HelperAnswer struct {
 
 func (x *HelperAnswer) Reset() {
 	*x = HelperAnswer{}
-	mi := &file_caucus_proto_msgTypes[45]
+	mi := &file_caucus_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2769,7 +2805,7 @@ func (x *HelperAnswer) String() string {
 func (*HelperAnswer) ProtoMessage() {}
 
 func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[45]
+	mi := &file_caucus_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2782,7 +2818,7 @@ func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperAnswer.ProtoReflect.Descriptor instead.
 func (*HelperAnswer) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{45}
+	return file_caucus_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *HelperAnswer) GetParty() string {
@@ -2819,7 +2855,7 @@ type CreateStudyRequest struct {
 
 func (x *CreateStudyRequest) Reset() {
 	*x = CreateStudyRequest{}
-	mi := &file_caucus_proto_msgTypes[46]
+	mi := &file_caucus_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2831,7 +2867,7 @@ func (x *CreateStudyRequest) String() string {
 func (*CreateStudyRequest) ProtoMessage() {}
 
 func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[46]
+	mi := &file_caucus_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2844,7 +2880,7 @@ func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStudyRequest.ProtoReflect.Descriptor instead.
 func (*CreateStudyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{46}
+	return file_caucus_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *CreateStudyRequest) GetPart() isCreateStudyRequest_Part {
@@ -2898,7 +2934,7 @@ type PlanHeader struct {
 
 func (x *PlanHeader) Reset() {
 	*x = PlanHeader{}
-	mi := &file_caucus_proto_msgTypes[47]
+	mi := &file_caucus_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2910,7 +2946,7 @@ func (x *PlanHeader) String() string {
 func (*PlanHeader) ProtoMessage() {}
 
 func (x *PlanHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[47]
+	mi := &file_caucus_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2923,7 +2959,7 @@ func (x *PlanHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanHeader.ProtoReflect.Descriptor instead.
 func (*PlanHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{47}
+	return file_caucus_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *PlanHeader) GetHash() []byte {
@@ -2950,7 +2986,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_caucus_proto_msgTypes[48]
+	mi := &file_caucus_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2962,7 +2998,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[48]
+	mi := &file_caucus_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2975,7 +3011,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{48}
+	return file_caucus_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ClockRequest) GetVouch() bool {
@@ -2997,7 +3033,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_caucus_proto_msgTypes[49]
+	mi := &file_caucus_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3009,7 +3045,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[49]
+	mi := &file_caucus_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3022,7 +3058,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{49}
+	return file_caucus_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ClockReply) GetUnixMillis() int64 {
@@ -3049,7 +3085,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_caucus_proto_msgTypes[50]
+	mi := &file_caucus_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3061,7 +3097,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[50]
+	mi := &file_caucus_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3074,7 +3110,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{50}
+	return file_caucus_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CancelRequest) GetStudy() string {
@@ -3108,7 +3144,7 @@ type AmendRequest struct {
 
 func (x *AmendRequest) Reset() {
 	*x = AmendRequest{}
-	mi := &file_caucus_proto_msgTypes[51]
+	mi := &file_caucus_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3120,7 +3156,7 @@ func (x *AmendRequest) String() string {
 func (*AmendRequest) ProtoMessage() {}
 
 func (x *AmendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[51]
+	mi := &file_caucus_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3133,7 +3169,7 @@ func (x *AmendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendRequest.ProtoReflect.Descriptor instead.
 func (*AmendRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{51}
+	return file_caucus_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *AmendRequest) GetStudy() string {
@@ -3188,7 +3224,7 @@ type CertifyRequest struct {
 
 func (x *CertifyRequest) Reset() {
 	*x = CertifyRequest{}
-	mi := &file_caucus_proto_msgTypes[52]
+	mi := &file_caucus_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3200,7 +3236,7 @@ func (x *CertifyRequest) String() string {
 func (*CertifyRequest) ProtoMessage() {}
 
 func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[52]
+	mi := &file_caucus_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3213,7 +3249,7 @@ func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertifyRequest.ProtoReflect.Descriptor instead.
 func (*CertifyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{52}
+	return file_caucus_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *CertifyRequest) GetName() string {
@@ -3240,7 +3276,7 @@ type CertifyReply struct {
 
 func (x *CertifyReply) Reset() {
 	*x = CertifyReply{}
-	mi := &file_caucus_proto_msgTypes[53]
+	mi := &file_caucus_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3252,7 +3288,7 @@ func (x *CertifyReply) String() string {
 func (*CertifyReply) ProtoMessage() {}
 
 func (x *CertifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[53]
+	mi := &file_caucus_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3265,7 +3301,7 @@ func (x *CertifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertifyReply.ProtoReflect.Descriptor instead.
 func (*CertifyReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{53}
+	return file_caucus_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *CertifyReply) GetCertificate() []byte {
@@ -3292,7 +3328,7 @@ type NoticesRequest struct {
 
 func (x *NoticesRequest) Reset() {
 	*x = NoticesRequest{}
-	mi := &file_caucus_proto_msgTypes[54]
+	mi := &file_caucus_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3304,7 +3340,7 @@ func (x *NoticesRequest) String() string {
 func (*NoticesRequest) ProtoMessage() {}
 
 func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[54]
+	mi := &file_caucus_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3317,7 +3353,7 @@ func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesRequest.ProtoReflect.Descriptor instead.
 func (*NoticesRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{54}
+	return file_caucus_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *NoticesRequest) GetStudy() string {
@@ -3345,7 +3381,7 @@ type NoticesReply struct {
 
 func (x *NoticesReply) Reset() {
 	*x = NoticesReply{}
-	mi := &file_caucus_proto_msgTypes[55]
+	mi := &file_caucus_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3357,7 +3393,7 @@ func (x *NoticesReply) String() string {
 func (*NoticesReply) ProtoMessage() {}
 
 func (x *NoticesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[55]
+	mi := &file_caucus_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3370,7 +3406,7 @@ func (x *NoticesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesReply.ProtoReflect.Descriptor instead.
 func (*NoticesReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{55}
+	return file_caucus_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *NoticesReply) GetNotices() []*Notice {
@@ -3400,7 +3436,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_caucus_proto_msgTypes[56]
+	mi := &file_caucus_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3412,7 +3448,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[56]
+	mi := &file_caucus_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3425,7 +3461,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{56}
+	return file_caucus_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Notice) GetSigned() *Signed {
@@ -3455,7 +3491,7 @@ type AcceptAnswerRequest struct {
 
 func (x *AcceptAnswerRequest) Reset() {
 	*x = AcceptAnswerRequest{}
-	mi := &file_caucus_proto_msgTypes[57]
+	mi := &file_caucus_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3467,7 +3503,7 @@ func (x *AcceptAnswerRequest) String() string {
 func (*AcceptAnswerRequest) ProtoMessage() {}
 
 func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[57]
+	mi := &file_caucus_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3480,7 +3516,7 @@ func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptAnswerRequest.ProtoReflect.Descriptor instead.
 func (*AcceptAnswerRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{57}
+	return file_caucus_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *AcceptAnswerRequest) GetPart() isAcceptAnswerRequest_Part {
@@ -3533,7 +3569,7 @@ type AnswerHeader struct {
 
 func (x *AnswerHeader) Reset() {
 	*x = AnswerHeader{}
-	mi := &file_caucus_proto_msgTypes[58]
+	mi := &file_caucus_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3545,7 +3581,7 @@ func (x *AnswerHeader) String() string {
 func (*AnswerHeader) ProtoMessage() {}
 
 func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[58]
+	mi := &file_caucus_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3558,7 +3594,7 @@ func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerHeader.ProtoReflect.Descriptor instead.
 func (*AnswerHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{58}
+	return file_caucus_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *AnswerHeader) GetSize() uint64 {
@@ -3582,7 +3618,7 @@ type AcceptAnswerReply struct {
 
 func (x *AcceptAnswerReply) Reset() {
 	*x = AcceptAnswerReply{}
-	mi := &file_caucus_proto_msgTypes[59]
+	mi := &file_caucus_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3594,7 +3630,7 @@ func (x *AcceptAnswerReply) String() string {
 func (*AcceptAnswerReply) ProtoMessage() {}
 
 func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[59]
+	mi := &file_caucus_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3607,7 +3643,7 @@ func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptAnswerReply.ProtoReflect.Descriptor instead.
 func (*AcceptAnswerReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{59}
+	return file_caucus_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *AcceptAnswerReply) GetParty() string {
@@ -3818,7 +3854,8 @@ const file_caucus_proto_rawDesc = "" +
 	"\tplan_size\x18\x02 \x01(\x04R\bplanSize\x12\x1b\n" +
 	"\tpool_size\x18\x03 \x01(\x04R\bpoolSize\"\x0f\n" +
 	"\rHelperBrought\"\r\n" +
-	"\vHelperEnded\"r\n" +
+	"\vHelperEnded\"\x10\n" +
+	"\x0eHelperRecalled\"r\n" +
 	"\x0eHelperDocument\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12\x1a\n" +
 	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x1c\n" +
@@ -3927,7 +3964,7 @@ const file_caucus_proto_rawDesc = "" +
 	"\x05Clock\x12\x17.caucus.v1.ClockRequest\x1a\x15.caucus.v1.ClockReply\x12=\n" +
 	"\aCertify\x12\x19.caucus.v1.CertifyRequest\x1a\x17.caucus.v1.CertifyReply\x12=\n" +
 	"\aNotices\x12\x19.caucus.v1.NoticesRequest\x1a\x17.caucus.v1.NoticesReply\x12N\n" +
-	"\fAcceptAnswer\x12\x1e.caucus.v1.AcceptAnswerRequest\x1a\x1c.caucus.v1.AcceptAnswerReply(\x012\xb5\x03\n" +
+	"\fAcceptAnswer\x12\x1e.caucus.v1.AcceptAnswerRequest\x1a\x1c.caucus.v1.AcceptAnswerReply(\x012\xf5\x03\n" +
 	"\x06Helper\x12:\n" +
 	"\x05Bring\x12\x15.caucus.v1.HelperPart\x1a\x18.caucus.v1.HelperBrought(\x01\x12>\n" +
 	"\x06Accept\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocument\x12:\n" +
@@ -3935,7 +3972,8 @@ const file_caucus_proto_rawDesc = "" +
 	"\aPrepare\x12\x17.caucus.v1.HelperOffers\x1a\x18.caucus.v1.HelperAnswers\x12<\n" +
 	"\x04Seal\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocument\x12=\n" +
 	"\x05Share\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocument\x128\n" +
-	"\x03End\x12\x19.caucus.v1.HelperDocument\x1a\x16.caucus.v1.HelperEndedB\x14Z\x12caucus/protocol/pbb\x06proto3"
+	"\x03End\x12\x19.caucus.v1.HelperDocument\x1a\x16.caucus.v1.HelperEnded\x12>\n" +
+	"\x06Recall\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperRecalledB\x14Z\x12caucus/protocol/pbb\x06proto3"
 
 var (
 	file_caucus_proto_rawDescOnce sync.Once
@@ -3949,7 +3987,7 @@ func file_caucus_proto_rawDescGZIP() []byte {
 	return file_caucus_proto_rawDescData
 }
 
-var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
+var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 65)
 var file_caucus_proto_goTypes = []any{
 	(*EnrolRequest)(nil),        // 0: caucus.v1.EnrolRequest
 	(*EnrolReply)(nil),          // 1: caucus.v1.EnrolReply
@@ -3991,30 +4029,31 @@ var file_caucus_proto_goTypes = []any{
 	(*HelperHeader)(nil),        // 37: caucus.v1.HelperHeader
 	(*HelperBrought)(nil),       // 38: caucus.v1.HelperBrought
 	(*HelperEnded)(nil),         // 39: caucus.v1.HelperEnded
-	(*HelperDocument)(nil),      // 40: caucus.v1.HelperDocument
-	(*HelperHalf)(nil),          // 41: caucus.v1.HelperHalf
-	(*HelperOffers)(nil),        // 42: caucus.v1.HelperOffers
-	(*HelperOffer)(nil),         // 43: caucus.v1.HelperOffer
-	(*HelperAnswers)(nil),       // 44: caucus.v1.HelperAnswers
-	(*HelperAnswer)(nil),        // 45: caucus.v1.HelperAnswer
-	(*CreateStudyRequest)(nil),  // 46: caucus.v1.CreateStudyRequest
-	(*PlanHeader)(nil),          // 47: caucus.v1.PlanHeader
-	(*ClockRequest)(nil),        // 48: caucus.v1.ClockRequest
-	(*ClockReply)(nil),          // 49: caucus.v1.ClockReply
-	(*CancelRequest)(nil),       // 50: caucus.v1.CancelRequest
-	(*AmendRequest)(nil),        // 51: caucus.v1.AmendRequest
-	(*CertifyRequest)(nil),      // 52: caucus.v1.CertifyRequest
-	(*CertifyReply)(nil),        // 53: caucus.v1.CertifyReply
-	(*NoticesRequest)(nil),      // 54: caucus.v1.NoticesRequest
-	(*NoticesReply)(nil),        // 55: caucus.v1.NoticesReply
-	(*Notice)(nil),              // 56: caucus.v1.Notice
-	(*AcceptAnswerRequest)(nil), // 57: caucus.v1.AcceptAnswerRequest
-	(*AnswerHeader)(nil),        // 58: caucus.v1.AnswerHeader
-	(*AcceptAnswerReply)(nil),   // 59: caucus.v1.AcceptAnswerReply
-	nil,                         // 60: caucus.v1.MakeTokenRequest.LabelsEntry
-	nil,                         // 61: caucus.v1.TokenState.LabelsEntry
-	nil,                         // 62: caucus.v1.LabelRequest.LabelsEntry
-	nil,                         // 63: caucus.v1.Member.LabelsEntry
+	(*HelperRecalled)(nil),      // 40: caucus.v1.HelperRecalled
+	(*HelperDocument)(nil),      // 41: caucus.v1.HelperDocument
+	(*HelperHalf)(nil),          // 42: caucus.v1.HelperHalf
+	(*HelperOffers)(nil),        // 43: caucus.v1.HelperOffers
+	(*HelperOffer)(nil),         // 44: caucus.v1.HelperOffer
+	(*HelperAnswers)(nil),       // 45: caucus.v1.HelperAnswers
+	(*HelperAnswer)(nil),        // 46: caucus.v1.HelperAnswer
+	(*CreateStudyRequest)(nil),  // 47: caucus.v1.CreateStudyRequest
+	(*PlanHeader)(nil),          // 48: caucus.v1.PlanHeader
+	(*ClockRequest)(nil),        // 49: caucus.v1.ClockRequest
+	(*ClockReply)(nil),          // 50: caucus.v1.ClockReply
+	(*CancelRequest)(nil),       // 51: caucus.v1.CancelRequest
+	(*AmendRequest)(nil),        // 52: caucus.v1.AmendRequest
+	(*CertifyRequest)(nil),      // 53: caucus.v1.CertifyRequest
+	(*CertifyReply)(nil),        // 54: caucus.v1.CertifyReply
+	(*NoticesRequest)(nil),      // 55: caucus.v1.NoticesRequest
+	(*NoticesReply)(nil),        // 56: caucus.v1.NoticesReply
+	(*Notice)(nil),              // 57: caucus.v1.Notice
+	(*AcceptAnswerRequest)(nil), // 58: caucus.v1.AcceptAnswerRequest
+	(*AnswerHeader)(nil),        // 59: caucus.v1.AnswerHeader
+	(*AcceptAnswerReply)(nil),   // 60: caucus.v1.AcceptAnswerReply
+	nil,                         // 61: caucus.v1.MakeTokenRequest.LabelsEntry
+	nil,                         // 62: caucus.v1.TokenState.LabelsEntry
+	nil,                         // 63: caucus.v1.LabelRequest.LabelsEntry
+	nil,                         // 64: caucus.v1.Member.LabelsEntry
 }
 var file_caucus_proto_depIdxs = []int32{
 	4,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
@@ -4029,27 +4068,27 @@ var file_caucus_proto_depIdxs = []int32{
 	10, // 9: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
 	14, // 10: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
 	12, // 11: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	60, // 12: caucus.v1.MakeTokenRequest.labels:type_name -> caucus.v1.MakeTokenRequest.LabelsEntry
+	61, // 12: caucus.v1.MakeTokenRequest.labels:type_name -> caucus.v1.MakeTokenRequest.LabelsEntry
 	21, // 13: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
-	61, // 14: caucus.v1.TokenState.labels:type_name -> caucus.v1.TokenState.LabelsEntry
+	62, // 14: caucus.v1.TokenState.labels:type_name -> caucus.v1.TokenState.LabelsEntry
 	21, // 15: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
-	62, // 16: caucus.v1.LabelRequest.labels:type_name -> caucus.v1.LabelRequest.LabelsEntry
+	63, // 16: caucus.v1.LabelRequest.labels:type_name -> caucus.v1.LabelRequest.LabelsEntry
 	30, // 17: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	63, // 18: caucus.v1.Member.labels:type_name -> caucus.v1.Member.LabelsEntry
+	64, // 18: caucus.v1.Member.labels:type_name -> caucus.v1.Member.LabelsEntry
 	34, // 19: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
 	12, // 20: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
 	37, // 21: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
 	12, // 22: caucus.v1.HelperPart.plan:type_name -> caucus.v1.Chunk
 	12, // 23: caucus.v1.HelperPart.pool:type_name -> caucus.v1.Chunk
-	43, // 24: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
-	45, // 25: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
-	47, // 26: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	44, // 24: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
+	46, // 25: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
+	48, // 26: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
 	12, // 27: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	56, // 28: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
+	57, // 28: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
 	10, // 29: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
-	58, // 30: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
+	59, // 30: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
 	12, // 31: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
-	56, // 32: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
+	57, // 32: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
 	0,  // 33: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
 	0,  // 34: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
 	2,  // 35: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
@@ -4066,58 +4105,60 @@ var file_caucus_proto_depIdxs = []int32{
 	24, // 46: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
 	26, // 47: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
 	33, // 48: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	46, // 49: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	47, // 49: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
 	7,  // 50: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	50, // 51: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	51, // 51: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
 	7,  // 52: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
-	51, // 53: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	52, // 53: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
 	7,  // 54: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	48, // 55: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	52, // 56: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
-	54, // 57: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
-	57, // 58: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
+	49, // 55: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	53, // 56: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
+	55, // 57: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
+	58, // 58: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
 	36, // 59: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
-	40, // 60: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
-	40, // 61: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
-	42, // 62: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
-	40, // 63: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
-	40, // 64: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
-	40, // 65: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
-	1,  // 66: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 67: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	5,  // 68: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	8,  // 69: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	12, // 70: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	10, // 71: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	16, // 72: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	12, // 73: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	18, // 74: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	29, // 75: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	32, // 76: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	20, // 77: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
-	23, // 78: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
-	25, // 79: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
-	27, // 80: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
-	35, // 81: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 82: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	6,  // 83: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	6,  // 84: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	6,  // 85: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
-	6,  // 86: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
-	6,  // 87: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	49, // 88: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	53, // 89: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
-	55, // 90: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
-	59, // 91: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
-	38, // 92: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
-	40, // 93: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
-	41, // 94: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
-	44, // 95: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
-	40, // 96: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
-	40, // 97: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
-	39, // 98: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
-	66, // [66:99] is the sub-list for method output_type
-	33, // [33:66] is the sub-list for method input_type
+	41, // 60: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
+	41, // 61: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
+	43, // 62: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
+	41, // 63: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
+	41, // 64: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
+	41, // 65: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
+	41, // 66: caucus.v1.Helper.Recall:input_type -> caucus.v1.HelperDocument
+	1,  // 67: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 68: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 69: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 70: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 71: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 72: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 73: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 74: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 75: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	29, // 76: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	32, // 77: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	20, // 78: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
+	23, // 79: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
+	25, // 80: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
+	27, // 81: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
+	35, // 82: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 83: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 84: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 85: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 86: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 87: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 88: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	50, // 89: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	54, // 90: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
+	56, // 91: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
+	60, // 92: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
+	38, // 93: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
+	41, // 94: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
+	42, // 95: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
+	45, // 96: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
+	41, // 97: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
+	41, // 98: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
+	39, // 99: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
+	40, // 100: caucus.v1.Helper.Recall:output_type -> caucus.v1.HelperRecalled
+	67, // [67:101] is the sub-list for method output_type
+	33, // [33:67] is the sub-list for method input_type
 	33, // [33:33] is the sub-list for extension type_name
 	33, // [33:33] is the sub-list for extension extendee
 	0,  // [0:33] is the sub-list for field type_name
@@ -4141,11 +4182,11 @@ func file_caucus_proto_init() {
 		(*HelperPart_Plan)(nil),
 		(*HelperPart_Pool)(nil),
 	}
-	file_caucus_proto_msgTypes[46].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[47].OneofWrappers = []any{
 		(*CreateStudyRequest_Header)(nil),
 		(*CreateStudyRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[57].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[58].OneofWrappers = []any{
 		(*AcceptAnswerRequest_Header)(nil),
 		(*AcceptAnswerRequest_Chunk)(nil),
 	}
@@ -4155,7 +4196,7 @@ func file_caucus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_caucus_proto_rawDesc), len(file_caucus_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   64,
+			NumMessages:   65,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

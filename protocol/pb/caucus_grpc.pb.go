@@ -1304,6 +1304,7 @@ const (
 	Helper_Seal_FullMethodName    = "/caucus.v1.Helper/Seal"
 	Helper_Share_FullMethodName   = "/caucus.v1.Helper/Share"
 	Helper_End_FullMethodName     = "/caucus.v1.Helper/End"
+	Helper_Recall_FullMethodName  = "/caucus.v1.Helper/Recall"
 )
 
 // HelperClient is the client API for Helper service.
@@ -1333,6 +1334,8 @@ type HelperClient interface {
 	// End says that a study ended at the coordinator without a release, for good: the helper
 	// deletes its share of the sum. One that it has released stays as it is.
 	End(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperEnded, error)
+	// Recall shows a share that the helper released and signed: one that lacks it was put back.
+	Recall(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperRecalled, error)
 }
 
 type helperClient struct {
@@ -1416,6 +1419,16 @@ func (c *helperClient) End(ctx context.Context, in *HelperDocument, opts ...grpc
 	return out, nil
 }
 
+func (c *helperClient) Recall(ctx context.Context, in *HelperDocument, opts ...grpc.CallOption) (*HelperRecalled, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HelperRecalled)
+	err := c.cc.Invoke(ctx, Helper_Recall_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // HelperServer is the server API for Helper service.
 // All implementations must embed UnimplementedHelperServer
 // for forward compatibility.
@@ -1443,6 +1456,8 @@ type HelperServer interface {
 	// End says that a study ended at the coordinator without a release, for good: the helper
 	// deletes its share of the sum. One that it has released stays as it is.
 	End(context.Context, *HelperDocument) (*HelperEnded, error)
+	// Recall shows a share that the helper released and signed: one that lacks it was put back.
+	Recall(context.Context, *HelperDocument) (*HelperRecalled, error)
 	mustEmbedUnimplementedHelperServer()
 }
 
@@ -1473,6 +1488,9 @@ func (UnimplementedHelperServer) Share(context.Context, *HelperDocument) (*Helpe
 }
 func (UnimplementedHelperServer) End(context.Context, *HelperDocument) (*HelperEnded, error) {
 	return nil, status.Error(codes.Unimplemented, "method End not implemented")
+}
+func (UnimplementedHelperServer) Recall(context.Context, *HelperDocument) (*HelperRecalled, error) {
+	return nil, status.Error(codes.Unimplemented, "method Recall not implemented")
 }
 func (UnimplementedHelperServer) mustEmbedUnimplementedHelperServer() {}
 func (UnimplementedHelperServer) testEmbeddedByValue()                {}
@@ -1610,6 +1628,24 @@ func _Helper_End_Handler(srv interface{}, ctx context.Context, dec func(interfac
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Helper_Recall_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HelperDocument)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HelperServer).Recall(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Helper_Recall_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HelperServer).Recall(ctx, req.(*HelperDocument))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Helper_ServiceDesc is the grpc.ServiceDesc for Helper service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1640,6 +1676,10 @@ var Helper_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "End",
 			Handler:    _Helper_End_Handler,
+		},
+		{
+			MethodName: "Recall",
+			Handler:    _Helper_Recall_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -21,7 +21,8 @@ import (
 // TestForm: a release of this form that was made once holds for good, since a change of what
 // a release says is a new form. One of another form is not read, and says who reads it.
 func TestForm(t *testing.T) {
-	f, err := os.Open("testdata/form10/pool.csv.gz")
+	folder := fmt.Sprintf("testdata/form%d/", study.ManifestForm)
+	f, err := os.Open(folder + "pool.csv.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func TestForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("testdata/form10/cross.json")
+	text, err := os.ReadFile(folder + "cross.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,15 +57,15 @@ func TestForm(t *testing.T) {
 	if len(fails(verify.Claims(changed, pool))) == 0 {
 		t.Error("a change is not found")
 	}
-	for form := range 12 {
+	for form := range study.ManifestForm + 2 {
 		r := read()
 		r.Form, r.Software = form, "v0.7.1"
 		_, err := kinds.Usable(r)
-		want := fmt.Sprintf("it has form %d, and this program reads form 10 alone: use the version that made it, v0.7.1", form)
+		want := fmt.Sprintf("it has form %d, and this program reads form %d alone: use the version that made it, v0.7.1", form, study.ManifestForm)
 		bad := strings.Join(fails(verify.Claims(r, pool)), "\n")
-		if form == 10 {
+		if form == study.ManifestForm {
 			if bad != "" || err != nil {
-				t.Errorf("form 10: %v, %s", err, bad)
+				t.Errorf("form %d: %v, %s", form, err, bad)
 			}
 		} else if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(bad, want) {
 			t.Errorf("form %d: %v, %s", form, err, bad)

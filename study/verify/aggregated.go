@@ -3,6 +3,7 @@ package verify
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"caucus/privacy"
@@ -35,11 +36,8 @@ func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	f.set(r, p, keys)
 	var out []privacy.Published
 	for i, b := range r.Published {
-		share := protocol.Share{Plan: r.PlanHash, Role: study.ServerNames[i], Set: study.HashOf(a.Set), Published: b}
-		document, err := json.Marshal(share)
-		if err == nil {
-			err = keys[i].Verify(protocol.ShareDocument, document, a.Shares[i])
-		}
+		share := protocol.ShareOf(r, i)
+		err := keys[i].Verify(protocol.ShareDocument, share.Document, share.Signature)
 		f.claims("published", err == nil, "the %s did not sign what is said to be its release of this set", study.ServerNames[i])
 		x, err := privacy.ParsePublished(b)
 		if err != nil {
@@ -55,19 +53,22 @@ func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	if len(*f) > start || len(out) != study.Servers {
 		return nil
 	}
-	line := r.Ledger[0]
-	if err := line.Check(); err != nil {
-		f.add(Fails, "ledger", "line %d: %v", line.Sequence, err)
+	if !f.claims("ledger", a.Line != nil, "it names no line of the helper's ledger") {
 		return nil
 	}
-	if err := line.Answers(out[0]); err != nil {
-		f.add(Fails, "ledger", "%v", err)
-		return nil
+	lines := [study.Servers]privacy.Line{r.Ledger[0], *a.Line}
+	for i, line := range lines {
+		if err := errors.Join(line.Check(), line.Answers(out[i])); err != nil {
+			f.add(Fails, "ledger", "line %d of the %s's: %v", line.Sequence, study.ServerNames[i], err)
+			return nil
+		}
 	}
 	f.add(Holds, about, "coordinator (key %s) and helper (key %s) each signed that they release under this plan's noise, and committed to the key that contributions are checked under, before the study opened", keys[0], keys[1])
 	f.add(Holds, about, "both signed that they release the sum of exactly the contributions of these %d parties, and each signed its release of that set", r.Parties)
 	f.add(Holds, "published", "%s: a share of %d noisy integers from each server, either of which costs what its noise proves under its bound; they add up to the sum with both noises", r.Costs[0].Output, out[0].Len())
-	f.add(Holds, "ledger", "the coordinator's ledger charged its share in entry %d, whose hash covers it, its cost and the coordinator's totals: %s. The helper's own ledger has its share", line.Sequence, line.Hash)
+	for i, line := range lines {
+		f.add(Holds, "ledger", "the %s's ledger charged its share in entry %d, whose hash covers it, its cost and the %[1]s's totals: %[3]s", study.ServerNames[i], line.Sequence, line.Hash)
+	}
 	return out
 }
 

@@ -1,0 +1,132 @@
+package aggregator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// A helper whose whole machine was put back, head file and all, knows nothing of it. Before it
+// accepted a study that is worth nothing to anybody: it accepts anew, and what parties sealed
+// under its first acceptance opens no more (protocol.ShareBinding). Between acceptance and
+// release it draws its noise again, and nothing here can keep it from that; but each release
+// names its step and the line of its ledger, signed, and readers remember them. So does the
+// coordinator, which shows the newest one before it asks for anything: a helper that lacks it
+// says nothing more until it is reconciled, and is then charged for it.
+
+// Recall: see Peer. What the helper did not sign itself proves nothing.
+func (s *Server) Recall(ctx context.Context, share Signed) error {
+	unlock, err := s.asked()
+	defer unlock()
+	if err != nil {
+		return err
+	}
+	fail := func(err error) error { return fmt.Errorf("recall a released share: %w", err) }
+	var said Share
+	if err := share.Read(s.config.Signer.Key(), protocol.ShareDocument, &said); err != nil {
+		return fail(err)
+	}
+	if said.Line == nil {
+		return fail(fmt.Errorf("%w: it names no line of a ledger", protocol.ErrInvalid))
+	}
+	if err := s.current(ctx); err != nil {
+		return fail(err)
+	}
+	var steps int64
+	err = s.view(ctx, said.Plan, func(t *transaction) error { steps, err = t.steps(); return err })
+	if err != nil {
+		return fail(err)
+	}
+	missing, err := s.lacks(ctx, *said.Line)
+	if err != nil || !missing && said.Step <= steps {
+		return err
+	}
+	head, err := privacy.HeadOf(ctx, s.config.Journal)
+	if err != nil {
+		return fail(err)
+	}
+	if _, err := s.update(ctx, said.Plan, "lost share stored", func(_ *transaction, r *record) error {
+		r.Lost = share
+		return nil
+	}); err != nil {
+		return fail(err)
+	}
+	// It says no more, after the next start neither: the head file is ahead of store and ledger.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.behind = true
+	return fail(errors.Join(ErrBehind, s.remember(max(said.Step, s.mark.steps)+1, max(said.Line.Sequence, head.Sequence+1))))
+}
+
+// lacks says whether the ledger lacks a line that it had once, and was not reconciled after it.
+func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
+	if have, found, err := privacy.LineOf(ctx, s.config.Journal, line.ID); err != nil || found && have.Hash == line.Hash {
+		return false, err
+	}
+	chain, err := privacy.Walk(ctx, s.config.Journal, func(privacy.Line) error { return nil })
+	if err != nil {
+		return false, err
+	}
+	_, err = chain.Recall(line.Head())
+	return err != nil, nil
+}
+
+// lost are the lines of shares that were shown to a helper and that its ledger lacks.
+func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
+	var shares []Signed
+	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
+		return t.records(func(_ study.Hash, r record) error { shares = append(shares, r.Lost); return nil })
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, share := range shares {
+		var said Share
+		if share.Document == nil {
+			continue
+		}
+		if err := study.DecodeStrictly(share.Document, &said); err != nil {
+			return nil, err
+		}
+		missing, err := s.lacks(ctx, *said.Line)
+		if err != nil {
+			return nil, err
+		}
+		if missing {
+			lines = append(lines, *said.Line)
+		}
+	}
+	return lines, err
+}
+
+// note keeps the newest share of the helper's, to be shown to it.
+func (s *Server) note(share Signed) error {
+	var said Share
+	if share.Document == nil {
+		return nil
+	}
+	if err := study.DecodeStrictly(share.Document, &said); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if said.Step > s.newestStep {
+		s.newest, s.newestStep = share, said.Step
+	}
+	return nil
+}
+
+// recall shows the helper the newest share of it.
+func (s *Server) recall(ctx context.Context, helper Peer) error {
+	s.mu.Lock()
+	newest := s.newest
+	s.mu.Unlock()
+	if newest.Document == nil {
+		return nil
+	}
+	return helper.Recall(ctx, newest)
+}

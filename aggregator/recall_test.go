@@ -1,0 +1,187 @@
+package aggregator
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"testing"
+
+	"caucus/aggregation/shares"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// machineOf copies all of a server, its head file too, and putBack puts all of it back.
+func (w *world) machineOf(r shares.Role) func() {
+	files, head := w.copyOf(r), must(os.ReadFile(w.head(int(r))))
+	return func() {
+		w.back(r, files, "shares.db", "ledger.db")
+		must(0, os.WriteFile(w.head(int(r)), head, 0o600))
+		must(0, w.start(r))
+	}
+}
+
+// proposes has the helper agree to a plan with a coordinator that lies: half n is its own.
+func (w *world) proposes(task study.Task, n byte) (key shares.Key) {
+	ctx, h, helper := w.t.Context(), task.Hash(), w.servers[shares.Helper]
+	own := must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{n})}))
+	accepted := must(helper.Accept(ctx, h, own))
+	must(helper.Reveal(ctx, h, half{n}, must(protocol.SignJSON(w.signers[0], protocol.RevealDocument, Reveal{h, accepted.Digest()}))))
+	return helper.key(h, must(recordOf(helper, h)))
+}
+
+// drawn is what the helper releases of uploads that a coordinator offers it, as it can without
+// the part that each party gave the coordinator being changed.
+func (w *world) drawn(task study.Task, key shares.Key, uploads map[study.PartyID][]byte) (accepted int, share Signed, err error) {
+	ctx, h, helper := w.t.Context(), task.Hash(), w.servers[shares.Helper]
+	f := shares.Ballots(task.Pool().Rows(), 2, 1)
+	var offers []Offer
+	for _, p := range task.Plan().Roster {
+		u := must(parseUpload(must(bodiesOf(task)), uploads[p]))
+		offers = append(offers, u.offer(p, must(f.Prepare(key, shares.ContextOf(h, string(p)), 0, u.part)).Message()))
+	}
+	for _, a := range must(helper.Prepare(ctx, h, offers)) {
+		if a.Accepted {
+			accepted++
+		}
+	}
+	set := must(helper.setOf(ctx, h, must(recordOf(helper, h))))
+	if _, err := helper.Seal(ctx, h, must(protocol.SignJSON(w.signers[0], protocol.SetDocument, set))); err != nil {
+		return accepted, Signed{}, err
+	}
+	share, err = helper.Share(ctx, h)
+	return accepted, share, err
+}
+
+// uploadsOf are one of each party.
+func (w *world) uploadsOf(task study.Task) map[study.PartyID][]byte {
+	all := map[study.PartyID][]byte{}
+	for i, p := range task.Plan().Roster {
+		all[p] = uploadOf(task, p, votes(task, i, false), 1, w.under(task))
+	}
+	return all
+}
+
+// TestSnapshotBeforeAcceptance: a helper whose machine is put back eight times to before it
+// accepted a study, head file and all, adds noise to what parties sealed to it once: each
+// acceptance is another, and opens nothing that was sealed under the one before.
+func TestSnapshotBeforeAcceptance(t *testing.T) {
+	task := taskOf(3, 2)
+	w := newWorld(t, task)
+	restore := w.machineOf(shares.Helper)
+	key := w.proposes(task, 1)
+	uploads := w.uploadsOf(task)
+	if n, share, err := w.drawn(task, key, uploads); n != 3 || share.Document == nil {
+		t.Fatalf("the first time %d are accepted: %v", n, err)
+	}
+	for n := range byte(8) {
+		restore()
+		key := w.proposes(task, 1+n) // the first half again, and others
+		if accepted, share, err := w.drawn(task, key, uploads); accepted != 0 || share.Document != nil || !errors.Is(err, study.ErrTooFew) {
+			t.Errorf("put back %d times: %d uploads of before are accepted, %v", n+1, accepted, err)
+		}
+		if w.charges(shares.Helper) != 0 {
+			t.Error("it drew noise")
+		}
+	}
+}
+
+// TestSnapshotAfterAcceptance: a helper that is put back between acceptance and release draws
+// again, which nothing here prevents; but each share names its step and the line of its ledger,
+// so that two of them contradict each other for whoever has both; and shown one that it lacks
+// it says no more, until it is reconciled, which charges that one by its line.
+func TestSnapshotAfterAcceptance(t *testing.T) {
+	ctx := t.Context()
+	task, next := taskOf(3, 2), taskOf(4, 2)
+	w, h := newWorld(t, task, next), task.Hash()
+	w.opened(h)
+	uploads := w.uploadsOf(task)
+	for p, data := range uploads {
+		must(0, w.servers[0].Receive(ctx, h, p, data))
+	}
+	must(w.servers[0].Advance(ctx, h, link{w}))
+	must(0, w.servers[0].CloseStudy(ctx, h, nil))
+	restore := w.machineOf(shares.Helper)
+	w.said = said{}
+	must(w.servers[0].Advance(ctx, h, link{w}))
+	first := must(recordOf(w.servers[1], h)).Share
+	released := must(w.servers[0].Released(ctx, h))
+	release := study.Release{Manifest: study.Manifest{PlanHash: h}}
+	for _, p := range released.Published {
+		release.Published = append(release.Published, must(p.MarshalBinary()))
+	}
+	by := released.Document([2]protocol.SignerKey{w.signers[0].Key(), w.signers[1].Key()})
+	release.Aggregated = &by
+	lines := []protocol.HelperLine{lineOf(t, release)}
+	if by.Line == nil || by.Step < 1 {
+		t.Fatal("the release names no step and no line of the helper's")
+	}
+	must(0, protocol.CheckHelperLines(lines))
+
+	for range 8 {
+		restore()
+		helper := w.servers[shares.Helper]
+		seal := must(recordOf(w.servers[0], h)).Set
+		must(helper.Seal(ctx, h, seal))
+		second := must(helper.Share(ctx, h)) // the limit of what can be prevented here
+		var said Share
+		must(0, second.Read(w.signers[1].Key(), protocol.ShareDocument, &said))
+		again := release
+		other := by
+		other.Line, other.Step, other.Shares[1] = said.Line, said.Step, second.Signature
+		again.Aggregated, again.Published = &other, [][]byte{release.Published[0], said.Published}
+		if lines = append(lines, lineOf(t, again)); protocol.CheckHelperLines(lines) == nil {
+			t.Error("two releases of one study by one helper do not contradict each other")
+		}
+		if err := helper.Recall(ctx, second); err != nil {
+			t.Errorf("its own share: %v", err)
+		}
+	}
+
+	// The honest coordinator shows it the share that it has, whatever it asks for next.
+	if _, err := w.servers[0].OpenStudy(ctx, next.Hash(), link{w}); !errors.Is(err, ErrBehind) {
+		t.Fatalf("a helper that drew twice goes on: %v", err)
+	}
+	w.stop(shares.Helper)
+	must(0, w.start(shares.Helper))
+	if _, err := w.servers[1].Share(ctx, h); !errors.Is(err, ErrBehind) {
+		t.Errorf("after a restart it goes on: %v", err)
+	}
+	w.sealing = must(protocol.NewSealingKey())
+	w.stop(shares.Helper)
+	must(0, w.start(shares.Helper))
+	must(0, w.servers[1].Reconcile(ctx))
+	unknown, shown, err := w.servers[1].LostEntries(ctx)
+	if err != nil || unknown != 0 || len(shown) != 1 {
+		t.Fatalf("it lacks %d entries that nobody showed and %d that were: %v", unknown, len(shown), err)
+	}
+	before := must(w.servers[1].ledger.Totals(ctx))
+	must(0, w.servers[1].ReconcileLedger(ctx, nil, shown))
+	if after := must(w.servers[1].ledger.Totals(ctx)); after[privacy.Party].Epsilon(1e-6) <= before[privacy.Party].Epsilon(1e-6) {
+		t.Error("the share that was lost is not charged")
+	}
+	for range 2 { // it is shown the same again, and speaks
+		if _, err := w.servers[0].OpenStudy(ctx, next.Hash(), link{w}); err != nil {
+			t.Errorf("reconciled: %v", err)
+		}
+	}
+	// What others signed proves nothing.
+	forged := Signed{Document: first.Document, Signature: w.signers[0].Sign(protocol.ShareDocument, first.Document)}
+	if err := w.servers[1].Recall(ctx, forged); !errors.Is(err, protocol.ErrDamaged) || w.servers[1].Behind() {
+		t.Errorf("a share that the coordinator signed: %v", err)
+	}
+	own := must(recordOf(w.servers[0], h)).Share
+	if bytes.Equal(own.Document, first.Document) || w.servers[1].Recall(ctx, own) == nil {
+		t.Error("the coordinator's own share is taken for the helper's")
+	}
+}
+
+func lineOf(t *testing.T, r study.Release) protocol.HelperLine {
+	t.Helper()
+	l, ok := protocol.HelperLineOf(r)
+	if !ok {
+		t.Fatal("the helper did not sign its share")
+	}
+	return l
+}

@@ -1,0 +1,51 @@
+package protocol
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// HelperLine is how far a helper was when it released a share: the number of its transaction,
+// and its ledger's line. A helper that keeps its files signs no number twice.
+type HelperLine struct {
+	Key      SignerKey      `json:"key"`
+	Step     int64          `json:"step"`
+	Line     privacy.Head   `json:"line"`
+	Previous privacy.Digest `json:"previous"` // hash of the line before
+}
+
+// HelperLineOf is what a release says of its helper, if the helper signed it.
+func HelperLineOf(r study.Release) (l HelperLine, ok bool) {
+	a := r.Aggregated
+	if a == nil || a.Line == nil || len(r.Published) != study.Servers || l.Key.UnmarshalText([]byte(a.Keys[1])) != nil {
+		return l, false
+	}
+	share := ShareOf(r, 1)
+	l.Step, l.Line, l.Previous = a.Step, a.Line.Head(), a.Line.Prev
+	return l, l.Key.Verify(ShareDocument, share.Document, share.Signature) == nil && a.Line.Check() == nil
+}
+
+// CheckHelperLines says how a helper that signed two of them was put back to an older state in
+// between: it signed a number twice, its steps and its ledger's numbers are in another order, or
+// a line does not follow the one before it.
+func CheckHelperLines(all []HelperLine) error {
+	all = slices.SortedFunc(slices.Values(all), func(a, b HelperLine) int {
+		return cmp.Or(bytes.Compare(a.Key[:], b.Key[:]), cmp.Compare(a.Line.Sequence, b.Line.Sequence))
+	})
+	for i := 1; i < len(all); i++ {
+		a, b := all[i-1], all[i]
+		if a.Key != b.Key || a == b {
+			continue
+		}
+		next := a.Line.Sequence + 1
+		if b.Line.Sequence < next || b.Step <= a.Step || b.Line.Sequence == next && b.Previous != a.Line.Hash {
+			return fmt.Errorf("the helper with key %s signed two releases, lines %s and %s of its ledger (steps %d and %d), of which one was forgotten when it signed the other: it was put back to an older state, and may have drawn noise twice for one study", a.Key, a.Line, b.Line, a.Step, b.Step)
+		}
+	}
+	return nil
+}
