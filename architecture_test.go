@@ -62,7 +62,7 @@ var rooms = map[string][]string{
 	"helper":                    {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
 	"deploy":                    {},
 	"cmd/caucus":                nil, // anything
-	"cmd/paperlab":              nil,
+	"lab":                       nil, // a module of its own
 	".":                         {},
 }
 
@@ -148,6 +148,38 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// TestModules: the product's module stands alone, since "go install" refuses one with a
+// replacement and a go.work would hide what it lacks. The laboratory is a module of its own,
+// with the product's versions of what both use.
+func TestModules(t *testing.T) {
+	if _, err := os.Stat("go.work"); err == nil {
+		t.Error("there is a go.work: take it away")
+	}
+	requires := func(path string) map[string]string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]string{}
+		for _, m := range regexp.MustCompile(`(?m)^(?:require )?\s*(\S+\.\S+/\S+) (v\S+)`).FindAllStringSubmatch(string(text), -1) {
+			all[m[1]] = m[2]
+		}
+		if path == "go.mod" && strings.Contains(string(text), "replace") {
+			t.Error("go.mod has a replacement")
+		}
+		return all
+	}
+	product, laboratory := requires("go.mod"), requires("lab/go.mod")
+	if len(product) < 20 || len(laboratory) < 5 {
+		t.Fatalf("%d and %d modules were read", len(product), len(laboratory))
+	}
+	for module, version := range laboratory {
+		if of, both := product[module]; both && of != version {
+			t.Errorf("lab has %s %s, the product %s: cd lab && go get %s@%s", module, version, of, module, of)
+		}
+	}
+}
+
 // otherWords lists, for a room, the names of mechanisms that mean something else
 // there, or stand there for a time.
 var otherWords = map[string]map[string]string{
@@ -167,7 +199,9 @@ var otherWords = map[string]map[string]string{
 
 // mayName says whether a room may name kinds or their mechanisms: the table of
 // kinds, and commands, whose flags are theirs.
-func mayName(room string) bool { return room == "study/kinds" || strings.HasPrefix(room, "cmd/") }
+func mayName(room string) bool {
+	return room == "study/kinds" || room == "lab" || strings.HasPrefix(room, "cmd/")
+}
 
 // ordinary are names that are words of English too: alone in quotes they are names.
 var ordinary = []string{"auto", "average", "cross", "describe", "evaluate", "labels", "logistic", "majority", "means", "moment", "none", "output", "ratio", "tally"}
@@ -258,7 +292,7 @@ var withoutExample = map[string]string{
 	"protocol/pb":               "it is generated",
 	"deploy":                    "its tests start what it holds",
 	"cmd/caucus":                "it is a program",
-	"cmd/paperlab":              "it is a program",
+	"lab":                       "it is a program",
 	"internal/testlevel":        "it is for tests, and its own shows it",
 	"internal/testlevel/report": "it is a program",
 	".":                         "it holds the walls",
@@ -341,7 +375,7 @@ func TestClocksAreGiven(t *testing.T) {
 // TestLocksSayWhatTheyGuard: beside each lock stands what it guards.
 func TestLocksSayWhatTheyGuard(t *testing.T) {
 	lock := regexp.MustCompile(`sync\.(RW)?Mutex$`)
-	for _, room := range []string{"agent", "aggregator", "coordinator", "protocol", "cmd/caucus", "cmd/paperlab", "privacy", "privacy/journal"} {
+	for _, room := range []string{"agent", "aggregator", "coordinator", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ var errUsage = errors.New("usage")
 // failed, 2 when it was used wrongly.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
-		Use: "paperlab", Short: "Make the papers' tables and figures", Args: cobra.ArbitraryArgs,
+		Use: "lab", Short: "Make the papers' tables and figures", Args: cobra.ArbitraryArgs,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -50,7 +50,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "paperlab: %v\n", err)
+	fmt.Fprintf(stderr, "lab: %v\n", err)
 	if errors.Is(err, errUsage) {
 		return 2
 	}
@@ -88,7 +88,7 @@ func newRun(stderr io.Writer) *cobra.Command {
 				}
 			}
 			if len(list) == 0 || r.out == "" {
-				return fmt.Errorf("%w: name experiments (see paperlab list), or all, and give --out DIR", errUsage)
+				return fmt.Errorf("%w: name experiments (see lab list), or all, and give --out DIR", errUsage)
 			}
 			if only != "" {
 				var err error
@@ -113,7 +113,7 @@ func newRun(stderr io.Writer) *cobra.Command {
 
 // command is the command line that repeats a run.
 func (l *lab) command(names []string) string {
-	c := "go run ./cmd/paperlab run " + strings.Join(names, " ")
+	c := "go run -C lab . run " + strings.Join(names, " ")
 	if l.Quick {
 		c += " --quick"
 	}

@@ -172,7 +172,7 @@ func TestRealTexts(t *testing.T) {
 // shares .1 and .9 the L1 distance is at most half of proportion-SVM's and of
 // classify-and-count's, which moreover needs every label. Minutes long:
 //
-//	CAUCUS_DATA=… CAUCUS_LONG=1 go test ./cmd/paperlab -run IyerAdult -v
+//	CAUCUS_DATA=… CAUCUS_LONG=1 go test -C lab . -run IyerAdult -v
 func TestIyerAdult(t *testing.T) {
 	dir := os.Getenv("CAUCUS_DATA")
 	if dir == "" || os.Getenv("CAUCUS_LONG") == "" {

@@ -1,9 +1,12 @@
-// Command paperlab makes the tables and figures that compare Caucus with the
-// papers it builds on and with the strongest rivals, on real data:
+// Command lab makes the tables and figures that compare Caucus with the papers it
+// builds on and with the strongest rivals, on real data:
 //
-//	paperlab list
-//	paperlab run NAME... [--quick] [--draws N] [--seed S] --data-dir DIR --out DIR
-//	paperlab samples SET [--read FILE] --data-dir DIR --out DIR
+//	go run -C lab . list
+//	go run -C lab . run NAME... [--quick] [--draws N] [--seed S] --data-dir DIR --out DIR
+//	go run -C lab . samples SET [--read FILE] --data-dir DIR --out DIR
+//
+// It is a module of its own, so that what it draws figures with is no part of the product.
+// Paths that are not absolute are those below lab.
 //
 // An experiment is a row of the table in registry.go: it names independent
 // tasks, each of which measures something for one draw of the data, and says

@@ -28,7 +28,7 @@ Below --out: sets.csv (the training records: set, label, features), test.csv
 (label, features; a sample's indices count its lines from 0), samples.csv (shares
 and indices, as QuaPy's LabelledCollection.sampling_from_index takes them) and
 estimates.csv (a line a sample and method). The table has means over samples.`,
-		Example: "  paperlab samples adult --protocol upp --out exchange\n  paperlab samples adult --read exchange/samples.csv --out again",
+		Example: "  lab samples adult --protocol upp --out exchange\n  lab samples adult --read exchange/samples.csv --out again",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || out == "" || !slices.Contains([]string{"app", "upp", "npp"}, protocol) || draws < 1 {
 				return fmt.Errorf("%w: samples needs one SET, --out DIR, a --protocol of app, upp or npp and --samples of at least 1", errUsage)
