@@ -90,6 +90,9 @@ type Server struct {
 	newestStep int64
 }
 
+// SQLite is the store of a server at path, for database.Upgrade.
+func SQLite(path string) database.File { return database.File{SQLite: file, Path: path} }
+
 // Create makes the store of a new server.
 func Create(path string) error {
 	if err := database.Create(path); err != nil {

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
+	aggregators "caucus/aggregator"
 	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/privacy/journal"
@@ -100,6 +101,11 @@ func (s *Server) open() error {
 	if err := forgetOldKeys(c, len(s.keys.Successions())); err != nil {
 		return err
 	}
+	forgetCopies, err := database.Upgrade(context.Background(),
+		database.File{SQLite: sqliteFile, Path: c.path(storeFile)}, journal.SQLite(c.path(LedgerFile)), aggregators.SQLite(c.path(sharesFile)))
+	if err != nil {
+		return err
+	}
 	store, err := openSQLite(c.path(storeFile))
 	if err != nil {
 		return err
@@ -119,6 +125,9 @@ func (s *Server) open() error {
 		return err
 	}
 	if err := s.openHelper(j); err != nil {
+		return err
+	}
+	if err := forgetCopies(); err != nil {
 		return err
 	}
 	return s.listen()

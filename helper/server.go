@@ -60,7 +60,14 @@ func (s *Server) open() error {
 		return err
 	}
 	s.closers = append(s.closers, func() error { unlock(); return nil })
+	forgetCopies, err := database.Upgrade(context.Background(), journal.SQLite(c.path(LedgerFile)), aggregator.SQLite(c.path(storeFile)))
+	if err != nil {
+		return err
+	}
 	if err := s.openFiles(); err != nil {
+		return err
+	}
+	if err := forgetCopies(); err != nil {
 		return err
 	}
 	if s.server.Behind() {

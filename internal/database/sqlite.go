@@ -21,6 +21,8 @@ type Schema struct {
 	// names; how many were run is the file's user_version. None is ever changed or
 	// taken away.
 	Migrations fs.FS
+	// Version, where not nil, corrects that number for files whose number is not true.
+	Version func(tx *sql.Tx, said int) (int, error)
 }
 
 // SQLite says how a room's file is opened.
@@ -87,7 +89,7 @@ func connect(path, lock string, pragmas []string) (*sql.DB, error) {
 // error it is as it was. It refuses a database of something else, or of a newer
 // version.
 func Migrate(db *sql.DB, s Schema) error {
-	files, err := fs.Glob(s.Migrations, "migrations/*.sql") // sorted by name
+	files, err := s.files()
 	if err != nil {
 		return err
 	}
@@ -96,18 +98,9 @@ func Migrate(db *sql.DB, s Schema) error {
 		return err
 	}
 	defer tx.Rollback() // does nothing after a commit
-	var application, version, tables int
-	err = tx.QueryRow(`SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
-		FROM pragma_application_id, pragma_user_version`).Scan(&application, &version, &tables)
-	switch {
-	case err != nil:
+	said, version, err := s.versionOf(tx)
+	if err != nil || said == len(files) {
 		return err
-	case application != int(s.Application) && (application != 0 || version != 0 || tables != 0):
-		return fmt.Errorf("it is a database, but not a Caucus %s: give another path", s.Name)
-	case version > len(files):
-		return fmt.Errorf("its schema is version %d and this program knows %d: use a newer program", version, len(files))
-	case version == len(files):
-		return nil
 	}
 	for _, name := range files[version:] {
 		text, err := fs.ReadFile(s.Migrations, name)
@@ -122,6 +115,35 @@ func Migrate(db *sql.DB, s Schema) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// files are the migrations' names, in order.
+func (s Schema) files() ([]string, error) { return fs.Glob(s.Migrations, "migrations/*.sql") }
+
+// versionOf is how many migrations a database says it has, 0 for a new one, and how
+// many it has. It refuses a database of something else, or of a newer version.
+func (s Schema) versionOf(tx *sql.Tx) (said, version int, err error) {
+	var application, tables int
+	err = tx.QueryRow(`SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id, pragma_user_version`).Scan(&application, &said, &tables)
+	if err != nil {
+		return 0, 0, err
+	}
+	if application != int(s.Application) && (application != 0 || said != 0 || tables != 0) {
+		return 0, 0, fmt.Errorf("it is a database, but not a Caucus %s: give another path", s.Name)
+	}
+	files, err := s.files()
+	if err != nil {
+		return 0, 0, err
+	}
+	if said > len(files) {
+		return 0, 0, fmt.Errorf("its schema is version %d and this program knows %d: use a newer program", said, len(files))
+	}
+	version = said
+	if s.Version != nil {
+		version, err = s.Version(tx, said)
+	}
+	return said, version, err
 }
 
 // Copy writes all rows as of one moment to a new file at path, while the database

@@ -25,7 +25,21 @@ type Journal struct {
 var migrations embed.FS
 
 // file is how a ledger is kept. Its mark is "Cauc" in ASCII.
-var file = database.SQLite{Schema: database.Schema{Name: "ledger", Application: 0x43617563, Migrations: migrations}}
+var file = database.SQLite{Schema: database.Schema{Name: "ledger", Application: 0x43617563, Migrations: migrations, Version: version}}
+
+// version tells files of the first migration from those made while that migration
+// had the second's column: both say that one was run.
+func version(tx *sql.Tx, said int) (int, error) {
+	if said != 1 {
+		return said, nil
+	}
+	var salted int
+	err := tx.QueryRow("SELECT count(*) FROM pragma_table_info('entries') WHERE name = 'salt'").Scan(&salted)
+	return said + salted, err
+}
+
+// SQLite is the ledger file at path, for database.Upgrade.
+func SQLite(path string) database.File { return database.File{SQLite: file, Path: path} }
 
 // OpenSQLite opens the ledger file at path, making it with mode 0600 if it is
 // not there. It refuses a file that others may read or write, that is empty or

@@ -5,7 +5,6 @@ CREATE TABLE entries (
     id       TEXT   NOT NULL UNIQUE,
     kind     TEXT   NOT NULL,
     request  BYTEA  NOT NULL,
-    salt     BYTEA  NOT NULL,
     body     BYTEA  NOT NULL,
     totals   BYTEA  NOT NULL,
     prev     BYTEA  NOT NULL UNIQUE, -- one entry follows another: the chain cannot fork

@@ -1,0 +1,140 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// File is a database and where it lies.
+type File struct {
+	SQLite
+	Path string
+}
+
+// upgradeCopy follows the name of a file in that of the copy that Upgrade keeps.
+const upgradeCopy = ".before-"
+
+// Upgrade prepares files that belong together for Open by a newer program: either all
+// can be brought up to date, or none is touched. It copies each file that lacks a
+// migration and runs the migrations on a second copy first. A file that is not there is
+// left to whoever opens it.
+//
+// The first copies stay beside the files (FILE.before-VERSION) until forget is called,
+// which is for when everything was opened: they hold what is deleted later. Nobody may
+// write to the files meanwhile.
+func Upgrade(ctx context.Context, files ...File) (forget func() error, err error) {
+	var made []string
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, remove(made))
+		}
+	}()
+	for _, f := range files {
+		version, err := f.version(ctx)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open %s %s: %w", f.Name, f.Path, err)
+		}
+		all, err := f.files()
+		if err != nil {
+			return nil, err
+		}
+		if version == len(all) || version == 0 {
+			continue
+		}
+		kept := fmt.Sprintf("%s%s%d", f.Path, upgradeCopy, version)
+		made = append(made, kept)
+		if err := f.rehearse(ctx, kept); err != nil {
+			return nil, fmt.Errorf("bring %s %s up to date: %w: nothing was changed; use the program of before, and restore a backup if it fails too", f.Name, f.Path, err)
+		}
+	}
+	return func() error {
+		var stale []string
+		for _, f := range files { // of this start, and of one that was killed
+			entries, err := os.ReadDir(filepath.Dir(f.Path))
+			if err != nil {
+				return err
+			}
+			for _, e := range entries {
+				if strings.HasPrefix(e.Name(), filepath.Base(f.Path)+upgradeCopy) {
+					stale = append(stale, filepath.Join(filepath.Dir(f.Path), e.Name()))
+				}
+			}
+		}
+		return remove(stale)
+	}, nil
+}
+
+func remove(paths []string) (err error) {
+	for _, path := range paths {
+		if gone := os.Remove(path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+// version is how many migrations a file has. It changes nothing.
+func (f File) version(ctx context.Context) (int, error) {
+	if err := Check(f.Path); err != nil {
+		return 0, err
+	}
+	db, err := f.connected()
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	tx, err := db.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback()
+	_, version, err := f.versionOf(tx)
+	return version, err
+}
+
+// rehearse copies a file to kept, and runs the migrations on a copy of that.
+func (f File) rehearse(ctx context.Context, kept string) (err error) {
+	trial := kept + ".trial"
+	for _, path := range []string{kept, trial} { // of a start that was killed
+		if err := remove([]string{path, path + "-wal", path + "-shm"}); err != nil {
+			return err
+		}
+		if err := Create(path); err != nil {
+			return err
+		}
+	}
+	defer func() { err = errors.Join(err, remove([]string{trial, trial + "-wal", trial + "-shm"})) }()
+	db, err := f.connected()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(db.Verify(ctx), db.Copy(ctx, kept), db.Copy(ctx, trial), db.Close()); err != nil {
+		return err
+	}
+	if db, err = f.Open(trial); err != nil {
+		return err
+	}
+	return errors.Join(db.Verify(ctx), db.Close())
+}
+
+// connected is the file as it is, without migrations.
+func (f File) connected() (*DB, error) {
+	absolute, err := filepath.Abs(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := connect(absolute, "immediate", []string{"busy_timeout(20000)"})
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return &DB{Write: db, Read: db}, nil
+}

@@ -1,0 +1,60 @@
+package database
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestUpgrade: of two files that belong together both are brought up to date or none,
+// and what they were lies beside them until it is forgotten.
+func TestUpgrade(t *testing.T) {
+	dir := t.TempDir()
+	first, second := filepath.Join(dir, "first.db"), filepath.Join(dir, "second.db")
+	for _, path := range []string{first, second} {
+		d := opened(t, notes(1), path)
+		must(d.Write.Exec("INSERT INTO notes (text) VALUES ('of before')"))
+		must(0, d.Close())
+	}
+	names := func() (all []string) {
+		for _, e := range must(os.ReadDir(dir)) {
+			if !strings.HasSuffix(e.Name(), "-wal") && !strings.HasSuffix(e.Name(), "-shm") {
+				all = append(all, e.Name())
+			}
+		}
+		return all
+	}
+	both := []string{"first.db", "second.db"}
+
+	// The fourth migration fails: the first file stays as it is, too.
+	if _, err := Upgrade(ctx, File{notes(3), first}, File{notes(4), second}); err == nil || !strings.Contains(err.Error(), "second.db") || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Errorf("a migration that fails: %v", err)
+	}
+	if got := names(); !reflect.DeepEqual(got, both) {
+		t.Errorf("after it there are %q", got)
+	}
+	must(0, opened(t, notes(1), first).Close()) // not newer than one migration
+
+	// A start that is killed leaves copies; the next one makes them anew and forgets them.
+	must(0, os.WriteFile(second+upgradeCopy+"1.trial", []byte("half"), 0o600))
+	must(Upgrade(ctx, File{notes(3), first}, File{notes(3), second}, File{notes(3), filepath.Join(dir, "none")}))
+	forget := must(Upgrade(ctx, File{notes(3), first}, File{notes(3), second}))
+	kept := opened(t, notes(1), first+upgradeCopy+"1")
+	if got := texts(t, kept); !reflect.DeepEqual(got, []string{"of before"}) {
+		t.Errorf("the copy holds %q", got)
+	}
+	must(0, kept.Close())
+	for _, path := range []string{first, second} {
+		d := opened(t, notes(3), path)
+		if got := texts(t, d); len(got) != 3 || got[0] != "of before" {
+			t.Errorf("%s holds %q", path, got)
+		}
+		must(0, d.Close())
+	}
+	must(0, forget())
+	if got := names(); !reflect.DeepEqual(got, both) {
+		t.Errorf("when all is forgotten there are %q", got)
+	}
+}
