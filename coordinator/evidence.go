@@ -12,6 +12,7 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/study"
 )
 
 // Evidence is what a coordinator's folder knows that its ledger can be held
@@ -73,7 +74,7 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 				return err
 			}
 			release, err := protocol.ParseRelease(r.Document, r.Signature, e.Keys)
-			if err != nil {
+			if err != nil && !errors.Is(err, study.ErrForm) {
 				return fmt.Errorf("release of study %s: %w", s.Name, err)
 			}
 			e.Lines = append(e.Lines, release.Ledger...)

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"unique"
 
@@ -82,7 +83,14 @@ func (c *runningStudy) summaryFor(ctx context.Context, caller protocol.Caller) (
 	if c.finished != nil {
 		return c.finished.of(caller), nil
 	}
-	if err := c.load(ctx); err != nil || !visible(c, c.machine, caller) {
+	err := c.load(ctx)
+	if errors.Is(err, errUnreadable) {
+		if caller.Role != protocol.RoleOperator {
+			return nil, nil
+		}
+		return &pb.Summary{PlanHash: c.hash[:], Name: c.name, State: string(c.row.State), Reason: err.Error()}, nil
+	}
+	if err != nil || !visible(c, c.machine, caller) {
 		return nil, err
 	}
 	return summary(c, c.machine, caller), nil

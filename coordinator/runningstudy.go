@@ -67,6 +67,9 @@ type runningStudy struct {
 	wait  time.Duration
 }
 
+// errUnreadable: a plan of an earlier version, which this one refuses.
+var errUnreadable = errors.New("this version cannot read its plan")
+
 // load reads the machine if need be. The caller holds mu.
 func (c *runningStudy) load(ctx context.Context) error {
 	if c.machine != nil {
@@ -92,6 +95,11 @@ func (c *runningStudy) load(ctx context.Context) error {
 		return fmt.Errorf("read study %s: %w", c.hash, err)
 	}
 	plan, hash, err := protocol.ParsePlan(row.Plan)
+	if errors.Is(err, study.ErrPlan) {
+		c.row = row
+		c.over.Store(true) // nothing moves it on
+		return fmt.Errorf("read study %s: %w: %v: the version that made it ends it; its release, if it has one, is handed out as it is", c.name, errUnreadable, err)
+	}
 	if err != nil {
 		return fmt.Errorf("read study %s: its plan: %w", c.hash, err)
 	}

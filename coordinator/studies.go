@@ -419,7 +419,7 @@ func (s *Server) DownloadRelease(r *pb.DownloadRequest, stream grpc.ServerStream
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !(errors.Is(err, errUnreadable) && caller.Role == protocol.RoleOperator) {
 		return err
 	}
 	var row releaseRow

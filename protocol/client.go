@@ -403,7 +403,8 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 // HelperBack: see Listing.
 func (c *Client) HelperBack() error { return c.memory.helperBack() }
 
-// Release fetches the release of a study that is released.
+// Release fetches the release of a study that is released. One of another form
+// comes as it is, with study.ErrForm.
 func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("fetch release of study %s: %w", ref, err)
@@ -429,9 +430,10 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 	if r.Document, err = a.Whole(); err != nil {
 		return fail(err)
 	}
-	if r.Release, err = ParseRelease(r.Document, r.Signature, keys); err != nil {
+	if r.Release, err = ParseRelease(r.Document, r.Signature, keys); err != nil && !errors.Is(err, study.ErrForm) {
 		return fail(err)
 	}
+	of := err
 	for _, k := range append([]SignerKey{keys.first}, keys.after()...) { // whose of them it is
 		if r.Check(k) == nil {
 			r.Signer = k
@@ -442,11 +444,13 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 		_ = c.memory.keep(shown, head, keys)
 	}
 	_ = c.memory.keepHelper(r.Release, keys)
-	return r, nil
+	return r, of
 }
 
 // ParseRelease reads a release that the coordinator signed and whose plan is
-// the one it names. It refuses a simulated one.
+// the one it names. It refuses a simulated one. One of another form comes with
+// study.ErrForm: what it says of its ledger can be read, and no more is checked than
+// its signature.
 func ParseRelease(document, signature []byte, key Verifier) (study.Release, error) {
 	if err := key.Verify(ReleaseDocument, document, signature); err != nil {
 		return study.Release{}, err
@@ -456,7 +460,10 @@ func ParseRelease(document, signature []byte, key Verifier) (study.Release, erro
 	if err := d.Decode(&r); err != nil {
 		return study.Release{}, fmt.Errorf("%w: release: %v", ErrDamaged, err)
 	}
-	if _, err := kinds.Usable(r); err != nil {
+	switch _, err := kinds.Usable(r); {
+	case errors.Is(err, study.ErrForm):
+		return r, err
+	case err != nil:
 		return study.Release{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if r.Simulated {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"caucus/auxdata"
@@ -71,10 +72,13 @@ type Manifest struct {
 // another form wants the version that made it (CheckForm).
 const ManifestForm = 11
 
-// CheckForm refuses a release that another version wrote in another form.
+// ErrForm: another version made a release, in a form that this one does not read.
+var ErrForm = errors.New("made by another version")
+
+// CheckForm refuses a release that another version wrote in another form, as ErrForm.
 func (m Manifest) CheckForm() error {
 	if m.Form != ManifestForm {
-		return fmt.Errorf("it has form %d, and this program reads form %d alone: use the version that made it, %s", m.Form, ManifestForm, cmp.Or(m.Software, "which it does not name"))
+		return fmt.Errorf("%w: it has form %d, and this program reads form %d alone: use the version that made it, %s", ErrForm, m.Form, ManifestForm, cmp.Or(m.Software, "which it does not name"))
 	}
 	return nil
 }

@@ -204,6 +204,10 @@ func (a *agentCommand) studies() *cobra.Command {
 			return a.print(all, func(w io.Writer) error {
 				t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here", "approved by")
 				for _, r := range all {
+					if r.Progress == agent.ProgressUnreadable {
+						t.add(r.Study, r.Plan.String()[:16], "", "", "", "", string(r.Progress), "")
+						continue
+					}
 					t.add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon), r.Mechanism, r.Noise, string(r.Progress), strings.Join(r.ApprovedBy, ", "))
 				}
 				return t.render()

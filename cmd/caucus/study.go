@@ -244,6 +244,12 @@ read it; caucus verify checks all of it.`,
 			}
 			defer client.Close()
 			r, err := client.Release(cmd.Context(), args[0])
+			if errors.Is(err, study.ErrForm) && out != "" {
+				if err := o.writeSigned(out, r); err != nil {
+					return err
+				}
+				o.note("wrote %s, as it is", out)
+			}
 			if err != nil {
 				return err
 			}

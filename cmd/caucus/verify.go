@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -233,7 +234,11 @@ func (d verification) writeText(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "\nAll that can be checked holds.")
 		return err
 	}
-	_, err := fmt.Fprintln(w, "\nDo not believe this release.")
+	words := "Do not believe this release."
+	if fails := slices.DeleteFunc(slices.Clone(d.Findings), func(f verify.Finding) bool { return f.Verdict != verify.Fails }); len(fails) == 1 && m.CheckForm() != nil {
+		words = "This version cannot check the rest: the version that made it can."
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", words)
 	return err
 }
 

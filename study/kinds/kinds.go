@@ -144,12 +144,12 @@ func PlanOf(r study.Release) (study.Plan, error) {
 // where the release is of another form, says another kind than its plan, or its result is not written as that
 // kind writes it. A field that one reader takes and another passes over is no result.
 func Usable(r study.Release) (study.Plan, error) {
+	if err := r.CheckForm(); err != nil {
+		return study.Plan{}, fmt.Errorf("read release: %w", err)
+	}
 	p, err := PlanOf(r)
 	if err != nil {
 		return study.Plan{}, err
-	}
-	if err := r.CheckForm(); err != nil {
-		return study.Plan{}, fmt.Errorf("read release: %w", err)
 	}
 	if r.Kind != p.Kind {
 		return study.Plan{}, fmt.Errorf("read release: it is said to be of kind %q, its plan is of kind %q: it was changed", r.Kind, p.Kind)

@@ -74,16 +74,16 @@ func (f *findings) claims(about string, ok bool, format string, args ...any) boo
 // word alone, and what must be trusted. It reads no clock and draws nothing.
 func Claims(r study.Release, pool *auxdata.Pool) []Finding {
 	var f findings
+	if err := r.CheckForm(); err != nil {
+		f.add(Fails, "manifest", "%v", err)
+		return f
+	}
 	p, err := kinds.PlanOf(r)
 	if err != nil {
 		f.add(Fails, "plan", "%v", err)
 		return f
 	}
 	f.add(Holds, "plan", "its bytes have the hash %s, and no term in it claims what no proof covers", r.PlanHash)
-	if err := r.CheckForm(); err != nil {
-		f.add(Fails, "manifest", "%v", err)
-		return f
-	}
 	if r.Simulated || p.Simulated {
 		f.add(Fails, AboutSimulated, "this release is simulated: anyone can repeat its noise, and it protects nobody. It is for trying out")
 	}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/agent"
+	"caucus/coordinator"
+	"caucus/dataset"
+	"caucus/helper"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/verify"
+)
+
+// goldenDay is when the golden folders were made: their certificates are of that time.
+var goldenDay = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+
+// TestGolden: what earlier versions left on their disks (.ci/golden made it) is opened by
+// this one. The coordinator lists its studies and goes on with a new one, hands out the
+// old release as it is, and says which version checks it; ledgers hold, of the helper too;
+// an agent lists what it took part in.
+func TestGolden(t *testing.T) {
+	archives, err := filepath.Glob("testdata/golden/*.tar.gz")
+	if err != nil || len(archives) < 2 {
+		t.Fatalf("golden folders: %v, %v", archives, err)
+	}
+	for _, archive := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(archive), ".tar.gz"), func(t *testing.T) {
+			dir := t.TempDir()
+			unpack(t, archive, dir)
+			goldenCoordinator(t, dir)
+			goldenAgent(t, filepath.Join(dir, "hospital-a"))
+			if _, err := os.Stat(filepath.Join(dir, "helper")); err == nil {
+				goldenHelper(t, filepath.Join(dir, "helper"))
+			}
+		})
+	}
+}
+
+func goldenCoordinator(t *testing.T, dir string) {
+	n := &network{t: t, dir: dir, log: &lines{}}
+	folder := filepath.Join(dir, "coordinator")
+	name := filepath.Join(folder, coordinator.ConfigFile)
+	config, err := coordinator.LoadConfig(name)
+	if err != nil && strings.Contains(err.Error(), "budget: none") { // asked for since then
+		text, unread := os.ReadFile(name)
+		n.check(unread)
+		n.check(os.WriteFile(name, append(text, "\nbudget: none\n"...), 0o600))
+		config, err = coordinator.LoadConfig(name)
+	}
+	n.check(err)
+	config.Listen, config.Metrics, config.Log = "127.0.0.1:0", "", slog.New(slog.NewTextHandler(n.log, nil))
+	config.Clock.Now = func() time.Time { return goldenDay }
+	server, err := coordinator.New(config)
+	n.check(err)
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	n.ctx = ctx
+	done := make(chan error, 1)
+	running, end := context.WithCancel(ctx)
+	go func() { done <- server.Run(running) }()
+	profile, err := protocol.LoadIdentity(filepath.Join(folder, coordinator.OperatorFile))
+	n.check(err)
+	n.operator, err = protocol.Dial(profile, protocol.DialOptions{Coordinator: server.Addr(), Now: config.Clock.Now})
+	n.check(err)
+
+	listing, err := n.operator.Studies(ctx)
+	n.check(err)
+	states := map[string]study.State{}
+	for _, s := range listing.Studies {
+		states[s.Name] = s.State
+	}
+	if len(states) != 2 || states["released"] != study.Released || states["open"] != study.Open {
+		t.Errorf("it lists %v", states)
+	}
+	r, err := n.operator.Release(ctx, "released")
+	if !errors.Is(err, study.ErrForm) || len(r.Document) == 0 || r.Check(r.Signer) != nil {
+		t.Errorf("the old release: %v", err)
+	}
+	if all := verify.Claims(r.Release, nil); len(all) != 1 || !strings.Contains(all[0].Says, "use the version that made it") {
+		t.Errorf("verify says of the old release: %v", all)
+	}
+
+	s := studyFile{Schema: filepath.Join(dir, "schema.yaml"), Pool: filepath.Join(dir, "pool.csv")}
+	s.Proposal = study.Proposal{
+		Name: "another", Map: dataset.Components{Project: 2}, Roster: []study.PartyID{"hospital-a", "hospital-b"}, Minimum: 2,
+		Deadline: goldenDay.Add(time.Hour), Records: 400, Epsilon: 1,
+	}
+	made, err := s.propose(quiet())
+	n.check(err)
+	n.start(made)
+	n.check(n.operator.Close())
+	end()
+	n.check(<-done)
+
+	e, err := coordinator.ReadEvidence(ctx, folder)
+	n.check(err)
+	holds(t, filepath.Join(folder, coordinator.LedgerFile))
+	if e.Last < 0 {
+		t.Error("the store forgot the ledger's head")
+	}
+	copies, err := filepath.Glob(filepath.Join(folder, "*.before-*"))
+	if err != nil || len(copies) > 0 {
+		t.Errorf("copies stay beside the files: %v, %v", copies, err)
+	}
+}
+
+func goldenAgent(t *testing.T, dir string) {
+	config, err := agent.LoadConfig(filepath.Join(dir, "agent.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Clock.Now = func() time.Time { return goldenDay }
+	a, err := agent.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	all, _, err := a.Studies(ctx)
+	names := map[string]bool{}
+	for _, r := range all {
+		names[r.Study] = true
+	}
+	if err != nil || len(all) != 2 || !names["released"] || !names["open"] {
+		t.Errorf("it lists %v, %v", names, err)
+	}
+	holds(t, agent.LedgerFile(config))
+}
+
+func goldenHelper(t *testing.T, dir string) {
+	config, err := helper.LoadConfig(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Listen, config.Metrics = "127.0.0.1:0", ""
+	server, err := helper.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	holds(t, filepath.Join(dir, helper.LedgerFile))
+}
+
+// holds verifies a ledger's chain.
+func holds(t *testing.T, path string) {
+	t.Helper()
+	j, err := journal.OpenSQLite(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if _, err := privacy.Verify(context.Background(), j); err != nil {
+		t.Error(err)
+	}
+}
+
+// unpack unpacks an archive of small files.
+func unpack(t *testing.T, archive, dir string) {
+	t.Helper()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.Open(archive)
+	check(err)
+	defer file.Close()
+	plain, err := gzip.NewReader(file)
+	check(err)
+	for all := tar.NewReader(plain); ; {
+		h, err := all.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		check(err)
+		path := filepath.Join(dir, filepath.Clean("/"+h.Name))
+		if h.Typeflag == tar.TypeDir {
+			check(os.MkdirAll(path, 0o700))
+			continue
+		}
+		b, err := io.ReadAll(all)
+		check(err)
+		check(os.WriteFile(path, b, os.FileMode(h.Mode)))
+	}
+}
