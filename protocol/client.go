@@ -455,15 +455,15 @@ func ParseRelease(document, signature []byte, key Verifier) (study.Release, erro
 	if err := key.Verify(ReleaseDocument, document, signature); err != nil {
 		return study.Release{}, err
 	}
+	if manifest, err := checkForm(document); err != nil {
+		return study.Release{Manifest: manifest}, err
+	}
 	var r study.Release
 	d := json.NewDecoder(bytes.NewReader(document))
 	if err := d.Decode(&r); err != nil {
 		return study.Release{}, fmt.Errorf("%w: release: %v", ErrDamaged, err)
 	}
-	switch _, err := kinds.Usable(r); {
-	case errors.Is(err, study.ErrForm):
-		return r, err
-	case err != nil:
+	if _, err := kinds.Usable(r); err != nil {
 		return study.Release{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if r.Simulated {

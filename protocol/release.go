@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"caucus/privacy"
 	"caucus/study"
 )
 
@@ -71,6 +72,9 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if f.Signer != nil {
 		r.Signer = *f.Signer
 	}
+	if _, err := checkForm(r.Document); err != nil {
+		return SignedRelease{}, fmt.Errorf("read release: %w", err)
+	}
 	if err := study.DecodeStrictly(r.Document, &r.Release); err != nil {
 		return fail(err)
 	}
@@ -101,4 +105,25 @@ func (r SignedRelease) Check(key Verifier) error {
 		return ErrUnsigned
 	}
 	return key.Verify(ReleaseDocument, r.Document, r.Signature)
+}
+
+// checkForm refuses a release of another form as study.ErrForm, with what every form says
+// alike: the form, the version that made it, and the ledger's lines.
+func checkForm(document []byte) (study.Manifest, error) {
+	var release struct {
+		Manifest struct {
+			Form     int            `json:"form"`
+			Software string         `json:"software"`
+			Ledger   []privacy.Line `json:"ledger"`
+		} `json:"manifest"`
+	}
+	if err := json.Unmarshal(document, &release); err != nil {
+		return study.Manifest{}, fmt.Errorf("%w: release: %v", ErrDamaged, err)
+	}
+	of := release.Manifest
+	m := study.Manifest{Form: of.Form, Software: of.Software, Ledger: of.Ledger}
+	if of.Form == 0 { // of no version: what else is wrong with it says so
+		return m, nil
+	}
+	return m, m.CheckForm()
 }
