@@ -22,7 +22,7 @@ type Config struct {
 	// invitation named.
 	Coordinator string `yaml:"coordinator"`
 	// Courier says that this site's network reaches nobody: what would be sent is carried
-	// in files (docs/courier.md), and the coordinator is never called.
+	// in files (docs/site.md), and the coordinator is never called.
 	Courier bool `yaml:"courier"`
 	// State is the agent's own folder: identity, ledger, studies. Nobody else
 	// may read it.
@@ -44,11 +44,11 @@ type Config struct {
 	Data map[string]Source `yaml:"data"`
 	// Learner is what this site votes with where a plan lets it choose (learner: any): a
 	// built-in classifier by its name, or a program of the site's own, as in
-	// {command: [python3, vote.py], timeout: 10m, memory: 4GiB}; see docs/classifier.md.
+	// {command: [python3, vote.py], timeout: 10m, memory: 4GiB}; see docs/site.md.
 	Learner Learner `yaml:"learner"`
 	// Scorer is the program of the site's own that scores records for plans which judge
 	// such scores (evaluate: {program: true}), as in {command: [python3, score.py],
-	// timeout: 10m, memory: 4GiB}; see docs/describe.md.
+	// timeout: 10m, memory: 4GiB}; see docs/site.md.
 	Scorer Program `yaml:"scorer"`
 	// Quiet keeps to this site why a study waits here. Otherwise the coordinator's
 	// operator is told one of few words with each poll: a person has to approve, no source

@@ -150,7 +150,7 @@ func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, 
 		}
 	}
 	if !fits() {
-		return fmt.Errorf("%w: max_plans, max_stored: this helper keeps at most %d plans, with their pools of at most %d bytes together, and has %d of studies under way: wait until one of them is released or cancelled, or ask the helper's operator for more (docs/operate.md)",
+		return fmt.Errorf("%w: max_plans, max_stored: this helper keeps at most %d plans, with their pools of at most %d bytes together, and has %d of studies under way: wait until one of them is released or cancelled, or ask the helper's operator for more (docs/operator.md)",
 			protocol.ErrDenied, s.maxPlans, s.maxStored, plans-1)
 	}
 	for _, k := range idle {

@@ -13,7 +13,7 @@ import (
 )
 
 // The verbs by which files are carried between a coordinator and a party whose network
-// reaches nobody: docs/courier.md.
+// reaches nobody: docs/site.md.
 
 // enrolRequest writes an agent's request for a certificate.
 func (a *agentCommand) enrolRequest(config agent.Config, out string) error {

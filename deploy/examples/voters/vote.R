@@ -1,5 +1,5 @@
 # A classification tree by rpart, as a site's own classifier. Caucus runs it as:
-# Rscript vote.R RECORDS POOL SCHEMA (docs/classifier.md).
+# Rscript vote.R RECORDS POOL SCHEMA (docs/site.md).
 suppressMessages(library(rpart)) # comes with R
 files <- commandArgs(trailingOnly = TRUE)
 

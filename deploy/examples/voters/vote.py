@@ -1,6 +1,6 @@
 """Gradient boosting by scikit-learn, as a site's own classifier.
 
-Caucus runs it as: python3 vote.py RECORDS POOL SCHEMA (docs/classifier.md). It learns
+Caucus runs it as: python3 vote.py RECORDS POOL SCHEMA (docs/site.md). It learns
 from the records and prints a class for each row of the pool.
 """
 

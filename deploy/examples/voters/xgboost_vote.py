@@ -1,6 +1,6 @@
 """Gradient boosting by XGBoost, as a site's own classifier.
 
-Caucus runs it as: python3 xgboost_vote.py RECORDS POOL SCHEMA (docs/classifier.md).
+Caucus runs it as: python3 xgboost_vote.py RECORDS POOL SCHEMA (docs/site.md).
 """
 
 import json
