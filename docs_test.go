@@ -72,6 +72,37 @@ func TestPagesThatCodeNames(t *testing.T) {
 	}
 }
 
+// TestTestsThatPagesName: every test that a page names between backticks is there.
+func TestTestsThatPagesName(t *testing.T) {
+	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	there := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
+			there[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(?:[a-z/]+/)?((?:Test|Fuzz)[A-Z]\\w+)`")
+	for _, page := range pagesOfPeople(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+			if !there[m[1]] {
+				t.Errorf("%s names %s, which is not there", page, m[1])
+			}
+		}
+	}
+}
+
 // pagesOfPeople are README, docs/ and what lies below it.
 func pagesOfPeople(t *testing.T) []string {
 	t.Helper()
