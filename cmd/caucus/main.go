@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -49,8 +50,8 @@ type console struct {
 	inputs []given
 	// owned are the folders of daemons that it reads.
 	owned []string
-	// unfinished are the temporary files that it writes.
-	unfinished unfinished
+	// writing is held while a file takes its place.
+	writing sync.Mutex
 }
 
 // print writes exactly one JSON document with --json, and the text otherwise.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,21 +10,27 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
+	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// outputTakes is the annotation of a flag that names what a command writes; its values
-// are the endings that belong to it, none where any does, and asStdout or asFolder.
-const outputTakes = "caucus_output_takes"
-
+// Annotations of flags: what a command writes, with the endings that belong to it, asStdout
+// or asFolder; and what it reads.
 const (
-	// asStdout: the flag takes -, for the one document that the command writes.
-	asStdout = "-"
-	// asFolder: it names a folder, which the command makes.
-	asFolder = "/"
+	outputTakes = "caucus_output_takes"
+	inputFile   = "caucus_input_file"
+
+	asStdout = "-" // the flag takes -, for the one document that the command writes
+	asFolder = "/" // it names a folder, which the command makes
 )
+
+// isStdout says whether a name is one that shells give to what this process says.
+func isStdout(name string) bool {
+	return slices.Contains([]string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}, name)
+}
 
 // writes says that a flag names what the command writes, and what it takes.
 func writes(f *pflag.FlagSet, name string, takes ...string) {
@@ -31,9 +38,6 @@ func writes(f *pflag.FlagSet, name string, takes ...string) {
 		panic(err) // there is no such flag
 	}
 }
-
-// inputFile is the annotation of a flag that names a file which the command reads.
-const inputFile = "caucus_input_file"
 
 // reads says that flags name files which the command reads. Folders are not marked: a
 // folder notes what is opened in it.
@@ -45,19 +49,14 @@ func reads(f *pflag.FlagSet, flags ...string) {
 	}
 }
 
-// knownEndings each mean a format to whoever reads the name.
-var knownEndings = []string{
-	".csv", ".tsv", ".gz", ".zst", ".zip", ".xls", ".xlsx", ".parquet", ".json", ".jsonl", ".yaml", ".yml",
-	".html", ".htm", ".svg", ".png", ".jpg", ".jpeg", ".pdf", ".onnx", ".py", ".r", ".sql",
-}
-
-// checkEnding refuses a name that says another format than what is written. An ending
-// that means none, as .bin, is anybody's to choose.
+// checkEnding refuses a name that says another format than what is written. An ending that
+// means none, as .bin, is anybody's to choose.
 func checkEnding(flag, name string, takes ...string) error {
+	const known = " .csv .tsv .gz .zst .zip .xls .xlsx .parquet .json .jsonl .yaml .yml .html .htm .svg .png .jpg .jpeg .pdf .onnx .py .r .sql "
 	endings := slices.DeleteFunc(slices.Clone(takes), func(t string) bool { return t == asStdout || t == asFolder })
-	ending := strings.ToLower(filepath.Ext(name))
+	ending := filepath.Ext(name)
 	same := func(e string) bool { return strings.EqualFold(e, ending) }
-	if len(endings) == 0 || slices.ContainsFunc(endings, same) || !slices.Contains(knownEndings, ending) {
+	if len(endings) == 0 || slices.ContainsFunc(endings, same) || !strings.Contains(known, " "+strings.ToLower(ending)+" ") {
 		return nil
 	}
 	return usagef("--%s %s: what is written is no %s file: give a name that ends in %s", flag, name, ending, strings.Join(endings, " or "))
@@ -67,8 +66,8 @@ func checkEnding(flag, name string, takes ...string) error {
 type given struct{ flag, name string }
 
 // checkOutputs refuses, before anything is done, to write over what the command reads, to
-// write two things to one file, a file that has no folder, and a name that says another
-// format. It keeps what the flags and arguments name for write.
+// write two things to one file, a place that cannot be written to, and a name that says
+// another format. It keeps what flags and arguments name for write.
 func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 	var outputs []*pflag.Flag
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -83,82 +82,76 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 			all = list.GetSlice()
 		}
 		for _, name := range all {
-			if name != "" && name != "-" {
-				c.inputs = append(c.inputs, given{f.Name, name})
-			}
+			c.inputs = append(c.inputs, given{f.Name, name})
 		}
 	})
 	// A study or a source is known by its name, and its file may well be called the same.
 	if !strings.Contains(cmd.Use, "STUDY") && !strings.Contains(cmd.Use, "NAME") {
 		for _, name := range args {
-			c.inputs = append(c.inputs, given{name: name})
+			c.reads(name)
 		}
 	}
-	for i, o := range outputs {
-		name, takes := o.Value.String(), o.Annotations[outputTakes]
-		if err := c.checkStdout(o); err != nil {
-			return err
-		}
-		if name == "-" {
-			continue
-		}
-		if err := c.notRead(name); err != nil {
-			return err
-		}
-		for _, other := range outputs[:i] {
-			if also := other.Value.String(); where(name) == where(also) || sameFile(name, also) {
-				return usagef("--%s and --%s both name %s: give each a file of its own", other.Name, o.Name, name)
+	for i, f := range outputs {
+		name, takes := f.Value.String(), f.Annotations[outputTakes]
+		switch {
+		case name == "-" && !slices.Contains(takes, asStdout):
+			return usagef("--%s -: what this command says is on stdout: name a file", f.Name)
+		case c.json && f.Changed && (name == "-" || isStdout(name)):
+			return usagef("--%s %s and --json both want stdout: name a file", f.Name, name)
+		case name == "-" && f.DefValue == "": // nothing given means stdout already
+			if err := f.Value.Set(""); err != nil {
+				return err
 			}
 		}
-		if err := checkEnding(o.Name, name, takes...); err != nil {
+		if name == "-" || isStdout(name) {
+			continue
+		}
+		for _, other := range outputs[:i] {
+			if same(name, other.Value.String()) {
+				return usagef("--%s and --%s both name %s: give each a file of its own", other.Name, f.Name, name)
+			}
+		}
+		if err := errors.Join(c.notRead(name), checkEnding(f.Name, name, takes...)); err != nil {
 			return err
 		}
-		if err := checkPlace(o.Name, name, slices.Contains(takes, asFolder)); err != nil {
-			return err
+		if err := checkPlace(name, slices.Contains(takes, asFolder)); err != nil {
+			return usagef("--%s %s: %w", f.Name, name, err)
 		}
 	}
 	return nil
 }
 
-// checkStdout refuses - where stdout has the command's answer. Where nothing given means
-// stdout already, it is what - means.
-func (c *console) checkStdout(f *pflag.Flag) error {
-	name := f.Value.String()
-	n, open := openNumber(name)
-	switch {
-	case name == "-" && !slices.Contains(f.Annotations[outputTakes], asStdout):
-		return usagef("--%s -: what this command says is on stdout: name a file", f.Name)
-	case c.json && f.Changed && (name == "-" || open && n == 1):
-		return usagef("--%s %s and --json both want stdout: name a file", f.Name, name)
-	case name == "-" && f.DefValue == "":
-		return f.Value.Set("")
-	}
-	return nil
-}
-
-// checkPlace refuses a file in a folder that is not there, and a folder for a file.
-func checkPlace(flag, name string, folder bool) error {
-	at, err := place(name)
-	if err != nil {
-		return usagef("--%s %s: %w", flag, name, err)
-	}
-	if _, open := openNumber(at); open {
-		return nil
-	}
-	info, err := os.Stat(at)
+// checkPlace refuses a file where none can be written, and a file for a folder.
+func checkPlace(name string, folder bool) error {
+	info, err := os.Stat(name)
 	switch {
 	case folder && err == nil && !info.IsDir():
-		return usagef("--%s %s: it is a file: name a folder", flag, name)
+		return errors.New("it is a file: name a folder")
 	case folder:
 		return nil
 	case err == nil && info.IsDir():
-		return usagef("--%s %s: it is a folder: name a file", flag, name)
+		return errors.New("it is a folder: name a file")
+	case err == nil && !info.Mode().IsRegular():
+		return nil
+	case err == nil:
+		file, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return errors.Unwrap(err)
+		}
+		return file.Close()
 	}
-	above := filepath.Dir(at)
-	if info, err := os.Stat(above); err != nil || !info.IsDir() {
-		return usagef("--%s %s: there is no folder %s", flag, name, above)
+	if _, err := os.Lstat(name); err == nil {
+		return errors.New("it is a link to nothing: name a file")
 	}
-	return nil
+	in := filepath.Dir(name)
+	if info, err := os.Stat(in); err != nil || !info.IsDir() {
+		return fmt.Errorf("there is no folder %s", in)
+	}
+	file, err := os.CreateTemp(in, "."+filepath.Base(name)+"0000000000*") // a name as long as write's
+	if err != nil {
+		return fmt.Errorf("no file can be made in %s: %w", in, errors.Unwrap(err))
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
 // reads notes a file that the command reads and no flag names.
@@ -177,7 +170,7 @@ func (c *console) notRead(name string) error {
 		}
 	}
 	for _, in := range c.inputs {
-		if !sameFile(in.name, name) {
+		if info, err := os.Stat(in.name); err != nil || !info.Mode().IsRegular() || !same(in.name, name) {
 			continue
 		}
 		if in.flag == "" {
@@ -188,45 +181,23 @@ func (c *console) notRead(name string) error {
 	return nil
 }
 
-// sameFile says whether two names are of one file. A folder or a device is none.
-func sameFile(a, b string) bool {
+// same says whether two names are of one file, that is there or not.
+func same(a, b string) bool {
 	x, err := os.Stat(a)
-	if err != nil || !x.Mode().IsRegular() {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
-}
-
-// place follows links from a name to where its file is, or will be.
-func place(name string) (string, error) {
-	for range 40 { // as many as Linux follows
-		to, err := os.Readlink(name)
-		if _, open := openNumber(name); open || err != nil {
-			return name, nil // it is no link, or one to what is open
-		}
-		if !filepath.IsAbs(to) {
-			folder, _ := filepath.Split(name) // not cleaned: a folder before .. may be a link
-			to = folder + to
-		}
-		name = to
-	}
-	return "", errors.New("too many links")
+	y, no := os.Stat(b)
+	return where(a) == where(b) || err == nil && no == nil && os.SameFile(x, y)
 }
 
 // where is the one name that a file has, whether or not it is there yet.
 func where(name string) string {
-	at, err := place(filepath.Clean(name))
+	at, err := filepath.Abs(name)
 	if err != nil {
-		at = name
+		return name
 	}
-	if at, err = filepath.Abs(at); err != nil {
-		return filepath.Clean(name)
+	if real, err := filepath.EvalSymlinks(at); err == nil || at == filepath.Dir(at) {
+		return real
 	}
-	if folder, err := filepath.EvalSymlinks(filepath.Dir(at)); err == nil {
-		return filepath.Join(folder, filepath.Base(at))
-	}
-	return at
+	return filepath.Join(where(filepath.Dir(at)), filepath.Base(at))
 }
 
 // readFolder is a folder that notes each file which is opened in it.
@@ -244,14 +215,34 @@ func (r readFolder) Open(name string) (fs.File, error) {
 	return r.FS.Open(name)
 }
 
-// write writes a file for a person, whole or not at all: see writeWhole. A file that is
-// there already is replaced, as by the same command a moment ago, unless the command
-// reads it.
+// write writes a file for a person, whole or not at all, once all of it is known. A file that
+// is there already is replaced, as by the same command a moment ago, unless the command reads
+// it; where nothing can take its place, since it is mounted or its folder takes no file, it is
+// written over. A device and a pipe are written to.
 func (c *console) write(name string, write func(io.Writer) error) error {
 	if err := c.notRead(name); err != nil {
 		return err
 	}
-	if err := c.writeWhole(name, write); err != nil {
+	if isStdout(name) {
+		return write(c.out)
+	}
+	var all bytes.Buffer
+	if err := write(&all); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	const newFileMode = 0o644 // before the person's umask; one that is there keeps its own
+	info, err := os.Stat(name)
+	there := err == nil
+	if !there || info.Mode().IsRegular() {
+		err = maybe.WriteFile(where(name), all.Bytes(), newFileMode)
+	}
+	held := func(is error) bool { return errors.Is(err, is) }
+	if there && (!info.Mode().IsRegular() || slices.ContainsFunc([]error{fs.ErrPermission, fs.ErrNotExist, syscall.EBUSY, syscall.EROFS}, held)) {
+		err = os.WriteFile(name, all.Bytes(), newFileMode)
+	}
+	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -45,5 +46,12 @@ func TestWriteOpen(t *testing.T) {
 		if err := c.writeText(name, []byte("here")); err != nil || out.String() != "here" {
 			t.Errorf("%s: have %q, %v", name, out.String(), err)
 		}
+	}
+}
+
+// TestPlaceIsTried: where no file can be made is known before any work.
+func TestPlaceIsTried(t *testing.T) {
+	if err := checkPlace("/proc/new", false); err == nil || !strings.Contains(err.Error(), "no file can be made in /proc: ") {
+		t.Errorf("have %v", err)
 	}
 }

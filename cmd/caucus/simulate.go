@@ -38,7 +38,7 @@ func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobr
 		case err := <-done:
 			return err
 		case <-cmd.Context().Done():
-			c.unfinished.stop()
+			c.writing.Lock() // to the end of the process: what is being written is whole first
 			return errStopped(cmd.Context())
 		}
 	}

@@ -67,8 +67,8 @@ func TestStoppedFile(t *testing.T) {
 			t.Errorf("%s: %v is left", name, left)
 		}
 		// Let the writer go: it waits for the end of a process, if it did not end before the stop.
-		c.unfinished.mu.TryLock()
-		c.unfinished.mu.Unlock()
+		c.writing.TryLock()
+		c.writing.Unlock()
 		<-returned
 	}
 }
