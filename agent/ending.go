@@ -22,7 +22,7 @@ import (
 // sends what it had sent, the same bytes, and is charged nothing.
 
 // amendments are those that this site knows, as they were signed.
-func (d dossier) amendments() (all []study.SignedAmendment, err error) {
+func (d dossier) amendments() (all []study.Signed, err error) {
 	b, err := d.read(fileAmendments)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -43,7 +43,7 @@ func (d dossier) chain(p study.Plan, h study.Hash) (*study.Chain, error) {
 	return chainOf(p, h, all)
 }
 
-func chainOf(p study.Plan, h study.Hash, all []study.SignedAmendment) (*study.Chain, error) {
+func chainOf(p study.Plan, h study.Hash, all []study.Signed) (*study.Chain, error) {
 	var documents [][]byte
 	for _, a := range all {
 		documents = append(documents, a.Document)
@@ -119,7 +119,7 @@ func (a *Agent) unforked(ctx context.Context, d dossier, o protocol.Summary) err
 }
 
 // amend keeps amendments that this site did not know.
-func (a *Agent) amend(ctx context.Context, d dossier, o protocol.Summary, held []study.SignedAmendment) ([]study.SignedAmendment, error) {
+func (a *Agent) amend(ctx context.Context, d dossier, o protocol.Summary, held []study.Signed) ([]study.Signed, error) {
 	s, err := a.fetch(ctx, o.Hash)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func (c *coordinatorDouble) amendTo(t *testing.T, reopens bool, change func(*stu
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.study.Amendments = append(c.study.Amendments[:chain.Len()-1:chain.Len()-1], study.SignedAmendment{Document: document})
+	c.study.Amendments = append(c.study.Amendments[:chain.Len()-1:chain.Len()-1], study.Signed{Document: document})
 	c.study.Summary.Amendments = chain.Len()
 }
 

@@ -464,7 +464,7 @@ func readShare(t task, share Signed, by protocol.Verifier, role shares.Role, set
 		return privacy.Published{}, fmt.Errorf("the %v's share of study %s: %w", role, t.Hash(), err)
 	}
 	var said Share
-	if err := share.Read(by, protocol.ShareDocument, &said); err != nil {
+	if err := protocol.ReadSigned(share, by, protocol.ShareDocument, &said); err != nil {
 		return fail(err)
 	}
 	if b, err := json.Marshal(said); err != nil || !bytes.Equal(b, share.Document) {

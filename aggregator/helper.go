@@ -81,7 +81,7 @@ func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r re
 
 // readAcceptance reads the other server's.
 func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
-	if err := a.Read(s.config.Other, protocol.AcceptanceDocument, &said); err != nil {
+	if err := protocol.ReadSigned(a, s.config.Other, protocol.AcceptanceDocument, &said); err != nil {
 		return said, err
 	}
 	terms, err := study.TermsDigest(t)
@@ -157,7 +157,7 @@ func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]b
 		return fail(fmt.Errorf("%w: the coordinator committed to another half of the verify key", ErrConflict))
 	}
 	var said Reveal
-	if err := reveal.Read(s.config.Other, protocol.RevealDocument, &said); err != nil {
+	if err := protocol.ReadSigned(reveal, s.config.Other, protocol.RevealDocument, &said); err != nil {
 		return fail(err)
 	}
 	if said.Plan != plan || said.Helper != r.Own.Digest() {
@@ -293,7 +293,7 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 		return fail(fmt.Errorf("%w: it is not open", ErrOrder))
 	}
 	var said Set
-	if err := set.Read(s.config.Other, protocol.SetDocument, &said); err != nil {
+	if err := protocol.ReadSigned(set, s.config.Other, protocol.SetDocument, &said); err != nil {
 		return fail(err)
 	}
 	if r.Set.Document != nil {

@@ -28,7 +28,7 @@ func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 	a.Sets = [2][]byte{o.Set.Signature, o.Helper}
 	for r := range keys {
 		a.Keys[r], a.Shares[r] = keys[r].String(), o.Shares[r].Signature
-		a.Acceptances[r] = study.Signed(o.Acceptances[r])
+		a.Acceptances[r] = o.Acceptances[r]
 	}
 	var said Share
 	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil { // as it was when it came (readShare)
@@ -120,7 +120,7 @@ func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err 
 	}
 	o = Outcome{Acceptances: [2]Signed{r.Own, r.Theirs}, Set: r.Set, Helper: r.SetTheirs, Shares: [2]Signed{r.Share, r.ShareOther}}
 	var set Set
-	if err := r.Set.Read(s.config.Signer.Key(), protocol.SetDocument, &set); err != nil {
+	if err := protocol.ReadSigned(r.Set, s.config.Signer.Key(), protocol.SetDocument, &set); err != nil {
 		return o, err
 	}
 	o.Of = study.Summed{Contributions: int(set.Contributions), Weight: set.Weight}

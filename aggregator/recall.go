@@ -27,7 +27,7 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	}
 	fail := func(err error) error { return fmt.Errorf("recall a released share: %w", err) }
 	var said Share
-	if err := share.Read(s.config.Signer.Key(), protocol.ShareDocument, &said); err != nil {
+	if err := protocol.ReadSigned(share, s.config.Signer.Key(), protocol.ShareDocument, &said); err != nil {
 		return fail(err)
 	}
 	if said.Line == nil {

@@ -126,7 +126,7 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 		must(helper.Seal(ctx, h, seal))
 		second := must(helper.Share(ctx, h)) // the limit of what can be prevented here
 		var said Share
-		must(0, second.Read(w.signers[1].Key(), protocol.ShareDocument, &said))
+		must(0, protocol.ReadSigned(second, w.signers[1].Key(), protocol.ShareDocument, &said))
 		again := release
 		other := by
 		other.Line, other.Step, other.Shares[1] = said.Line, said.Step, second.Signature

@@ -209,7 +209,7 @@ func CheckPins(plan study.Hash, a Signed, pins Pins, coordinator protocol.Verifi
 	if pins.Signing.Verify(protocol.AcceptanceDocument, a.Document, a.Signature) != nil {
 		return fail("it is not signed by the helper that this site's policy names: the coordinator passes on another helper's, or the policy has another signing key than the helper")
 	}
-	if err := a.Read(pins.Signing, protocol.AcceptanceDocument, &said); err != nil {
+	if err := protocol.ReadSigned(a, pins.Signing, protocol.AcceptanceDocument, &said); err != nil {
 		return fail("%w", err)
 	}
 	switch {

@@ -140,7 +140,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 	if err != nil {
 		return a, err
 	}
-	signed := study.SignedAmendment{Document: document, Signature: r.signer.Sign(protocol.AmendmentDocument, document)}
+	signed := study.Signed{Document: document, Signature: r.signer.Sign(protocol.AmendmentDocument, document)}
 	_, err = c.stepLocked(ctx, study.Amended{Document: document, Charged: charged}, func(tx Tx, e study.Effect) error {
 		stored, ok := e.(study.StoreAmendment)
 		if !ok {

@@ -36,7 +36,7 @@ type runningStudy struct {
 	row     studyRow
 	roster  map[study.PartyID]bool
 	// amendments are the plan's, as they were signed.
-	amendments []study.SignedAmendment
+	amendments []study.Signed
 	lost       map[study.PartyID]time.Time // contributions whose bytes are lost, since when
 	// finished is not nil once the study is over and was looked at; over is true
 	// from then on, or from the start.
@@ -78,7 +78,7 @@ func (c *runningStudy) load(ctx context.Context) error {
 	var row studyRow
 	var received map[study.PartyID]study.BodyDigest
 	var lost map[study.PartyID]time.Time
-	var amendments []study.SignedAmendment
+	var amendments []study.Signed
 	err := c.store.View(ctx, func(tx Tx) (err error) {
 		if row, err = tx.Study(c.hash); err == nil {
 			received, err = tx.Received(c.hash)

@@ -192,7 +192,7 @@ func (w *watchedTx) AddContribution(r protocol.Receipt, body []byte) error {
 	return w.watch(w.Tx.AddContribution(r, body), func() { w.trial.contributed(r) })
 }
 
-func (w *watchedTx) AddAmendment(h study.Hash, a study.SignedAmendment, number int) error {
+func (w *watchedTx) AddAmendment(h study.Hash, a study.Signed, number int) error {
 	return w.watch(w.Tx.AddAmendment(h, a, number), func() { w.trial.amended(h, a) })
 }
 

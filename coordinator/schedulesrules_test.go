@@ -84,7 +84,7 @@ func (t *trial) enough(h study.Hash) bool {
 }
 
 // amended: an amendment is signed, of the plan, and within what the plan allows.
-func (t *trial) amended(h study.Hash, a study.SignedAmendment) {
+func (t *trial) amended(h study.Hash, a study.Signed) {
 	const rule = "an amendment changes when a study ends, as its plan allows"
 	if t.signer.Key().Verify(protocol.AmendmentDocument, a.Document, a.Signature) != nil {
 		t.broken(rule, "study %s: it is not signed", t.plans[h].Name)

@@ -304,13 +304,13 @@ func (t *sqlTx) SetState(h study.Hash, s study.State, reason string) error {
 	return nil
 }
 
-func (t *sqlTx) AddAmendment(h study.Hash, a study.SignedAmendment, number int) error {
+func (t *sqlTx) AddAmendment(h study.Hash, a study.Signed, number int) error {
 	return t.exec("INSERT INTO amendments (study, number, document, signature) VALUES ($1, $2, $3, $4)", h[:], number, a.Document, a.Signature)
 }
 
-func (t *sqlTx) Amendments(h study.Hash) (all []study.SignedAmendment, err error) {
+func (t *sqlTx) Amendments(h study.Hash) (all []study.Signed, err error) {
 	err = t.each(func(scan func(...any) error) error {
-		var a study.SignedAmendment
+		var a study.Signed
 		err := scan(&a.Document, &a.Signature)
 		all = append(all, a)
 		return err

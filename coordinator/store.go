@@ -152,8 +152,8 @@ type studyTx interface {
 	AddRelease(study.Hash, releaseRow) error
 	Release(study.Hash) (releaseRow, error)
 	// AddAmendment keeps a study's next amendment; Amendments gives all, in order.
-	AddAmendment(h study.Hash, a study.SignedAmendment, number int) error
-	Amendments(study.Hash) ([]study.SignedAmendment, error)
+	AddAmendment(h study.Hash, a study.Signed, number int) error
+	Amendments(study.Hash) ([]study.Signed, error)
 	// LedgerEntry is the highest number of a ledger entry that AddRelease got.
 	LedgerEntry() (int64, error)
 }

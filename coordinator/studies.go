@@ -76,7 +76,7 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 	var plan studyRow
 	err = c.view(ctx, func(m *study.Study) error {
 		plan, first.Summary = c.row, summary(c, m, callerOf(ctx))
-		first.Amendments = amendmentsProto(c.amendments)
+		first.Amendments = protocol.SignedProto(c.amendments)
 		have, missing := m.Contributors()
 		for _, p := range have {
 			parties.Contributed = append(parties.Contributed, string(p))
@@ -123,14 +123,6 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 		part = &pb.StudyPart{}
 	}
 	return sendNames(stream, parties)
-}
-
-// amendmentsProto carries amendments over the wire.
-func amendmentsProto(all []study.SignedAmendment) (out []*pb.Signed) {
-	for _, a := range all {
-		out = append(out, &pb.Signed{Document: a.Document, Signature: a.Signature})
-	}
-	return out
 }
 
 // namesAtOnce is how many names of at most 63 bytes a message holds.

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -78,19 +77,11 @@ func ShareOf(r study.Release, server int) Signed {
 	if err != nil {
 		return Signed{} // which nobody signed
 	}
-	return Signed{document, a.Shares[server]}
+	return Signed{Document: document, Signature: a.Shares[server]}
 }
 
-// Digest is by what a signed document is known.
-func (s Signed) Digest() study.Hash { return sha256.Sum256(s.Document) }
-
-// Equal says whether two are the same, signature included.
-func (s Signed) Equal(o Signed) bool {
-	return bytes.Equal(s.Document, o.Document) && bytes.Equal(s.Signature, o.Signature)
-}
-
-// Read verifies a document and reads it strictly. Errors wrap ErrDamaged.
-func (s Signed) Read(by Verifier, kind Document, document any) error {
+// ReadSigned verifies a document and reads it strictly. Errors wrap ErrDamaged.
+func ReadSigned(s Signed, by Verifier, kind Document, document any) error {
 	if err := by.Verify(kind, s.Document, s.Signature); err != nil {
 		return err
 	}
@@ -106,7 +97,7 @@ func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
 	if err != nil {
 		return Signed{}, fmt.Errorf("sign %s: %w", kind, err)
 	}
-	return Signed{b, by.Sign(kind, b)}, nil
+	return Signed{Document: b, Signature: by.Sign(kind, b)}, nil
 }
 
 // Fields digests a name and fields, each with its length before it.

@@ -12,7 +12,7 @@ import (
 // ParseAmendments reads the amendments of a plan: each signed by the coordinator, the
 // next of the one before, and within what the plan allows. Errors wrap ErrDamaged or
 // study.ErrAmendment.
-func ParseAmendments(p study.Plan, h study.Hash, all []study.SignedAmendment, key Verifier) (*study.Chain, error) {
+func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifier) (*study.Chain, error) {
 	if len(all) > study.MaxAmendments {
 		return nil, fmt.Errorf("%w: %d amendments of one plan", ErrDamaged, len(all))
 	}

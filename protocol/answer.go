@@ -210,7 +210,7 @@ func (r Receipt) Seal(key []byte) ([]byte, error) {
 	}
 	nonce := make([]byte, aead.NonceSize())
 	rand.Read(nonce)
-	plain := sealedReceipt.encode(signedParts("receipt", []Signed{{r.Document, r.Signature}}))
+	plain := sealedReceipt.encode(signedParts("receipt", []Signed{{Document: r.Document, Signature: r.Signature}}))
 	return aead.Seal(nonce, nonce, plain, receiptData(r.Plan, r.Party)), nil
 }
 

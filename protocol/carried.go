@@ -194,7 +194,7 @@ func (r *partReader) documents(name string, most int) (all []Signed) {
 		if !found {
 			break
 		}
-		all = append(all, Signed{document, r.take(name+".signature", maxCarriedDocument)})
+		all = append(all, Signed{Document: document, Signature: r.take(name+".signature", maxCarriedDocument)})
 	}
 	return all
 }

@@ -28,7 +28,7 @@ func FuzzCarried(f *testing.F) {
 	request, _, err := e.RequestFile()
 	must(0, err)
 	f.Add(request)
-	f.Add(must(pack{plan: Signed{[]byte("{}"), []byte("s")}, notices: []carriedNotice{{Signed{[]byte("{}"), []byte("s")}, []byte("r")}}, pool: []byte("a,b\n")}.encode()))
+	f.Add(must(pack{plan: Signed{Document: []byte("{}"), Signature: []byte("s")}, notices: []carriedNotice{{Signed{Document: []byte("{}"), Signature: []byte("s")}, []byte("r")}}, pool: []byte("a,b\n")}.encode()))
 	f.Add(AnswerFile.encode([]part{{"statement", []byte("{}")}, {"certificate", nil}, {"signature", nil}, {"sealed", []byte("\n")}}))
 	f.Add(EnrolmentFile.encode([]part{{"trust", []byte("{}")}, {"authority", nil}, {"certificate", nil}}))
 	f.Add(must(answered{Body: []byte("body")}.encode()))
@@ -111,12 +111,12 @@ func TestCarriedManyParts(t *testing.T) {
 	if took := after.TotalAlloc - before.TotalAlloc; took > 32<<20 {
 		t.Errorf("%d bytes of parts cost %d bytes", len(file), took)
 	}
-	most := pack{plan: Signed{[]byte("{}"), []byte("s")}, release: Signed{[]byte("{}"), []byte("s")}, sealKey: []byte("k"), pool: []byte("p")}
+	most := pack{plan: Signed{Document: []byte("{}"), Signature: []byte("s")}, release: Signed{Document: []byte("{}"), Signature: []byte("s")}, sealKey: []byte("k"), pool: []byte("p")}
 	for range maxCarriedNotices {
-		most.notices = append(most.notices, carriedNotice{Signed{[]byte("{}"), []byte("s")}, []byte("r")})
+		most.notices = append(most.notices, carriedNotice{Signed{Document: []byte("{}"), Signature: []byte("s")}, []byte("r")})
 	}
 	for range study.MaxAmendments {
-		most.amendments = append(most.amendments, Signed{[]byte("{}"), []byte("s")})
+		most.amendments = append(most.amendments, Signed{Document: []byte("{}"), Signature: []byte("s")})
 	}
 	if _, err := decodePack(must(most.encode())); err != nil {
 		t.Errorf("the largest pack: %v", err)
@@ -238,11 +238,11 @@ func TestNotice(t *testing.T) {
 		t.Errorf("one of an earlier key: %v", err)
 	}
 	for _, document := range [][]byte{[]byte("{}"), bytes.Replace(s.Document, []byte(`"party"`), []byte(`"x":1,"party"`), 1), append(slices.Clone(s.Document), ' ')} {
-		if _, err := ParseNotice(Signed{document, signer.Sign(NoticeDocument, document)}, keys); !errors.Is(err, ErrDamaged) {
+		if _, err := ParseNotice(Signed{Document: document, Signature: signer.Sign(NoticeDocument, document)}, keys); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", document, err)
 		}
 	}
-	if _, err := ParseNotice(Signed{s.Document, signer.Sign(ReceiptDocument, s.Document)}, keys); err == nil {
+	if _, err := ParseNotice(Signed{Document: s.Document, Signature: signer.Sign(ReceiptDocument, s.Document)}, keys); err == nil {
 		t.Error("a receipt's signature passes for a notice's")
 	}
 }

@@ -167,11 +167,11 @@ type Study struct {
 	PlanBytes     []byte     `json:"-"`
 	PlanSignature []byte     `json:"-"`
 	// Amendments are the plan's, each signed; Chain is what they say.
-	Amendments    []study.SignedAmendment `json:"-"`
-	Chain         *study.Chain            `json:"-"`
-	PoolBytes     uint64                  `json:"pool_bytes"`
-	ContributedBy []string                `json:"contributed_by"`
-	Missing       []string                `json:"missing"`
+	Amendments    []study.Signed `json:"-"`
+	Chain         *study.Chain   `json:"-"`
+	PoolBytes     uint64         `json:"pool_bytes"`
+	ContributedBy []string       `json:"contributed_by"`
+	Missing       []string       `json:"missing"`
 	// Declined are those of the missing that said that they take no part.
 	Declined []string `json:"declined"`
 	// Awaited are contributors that have not called since the coordinator started:
@@ -298,13 +298,11 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 				return Study{}, err
 			}
 			s.PoolBytes = part.PoolBytes
-			s.Helper = Signed{part.Helper.GetDocument(), part.Helper.GetSignature()}
+			s.Helper = Signed{Document: part.Helper.GetDocument(), Signature: part.Helper.GetSignature()}
 			if n := len(s.Helper.Document) + len(s.Helper.Signature); n > MaxAcceptance {
 				return Study{}, fmt.Errorf("%w: a helper's acceptance of %d bytes", ErrTooLarge, n)
 			}
-			for _, a := range part.Amendments {
-				s.Amendments = append(s.Amendments, study.SignedAmendment{Document: a.GetDocument(), Signature: a.GetSignature()})
-			}
+			s.Amendments = append(s.Amendments, SignedOf(part.Amendments)...)
 		}
 		if part.Plan != nil {
 			if plan.Data == nil {

@@ -55,7 +55,7 @@ func (n Notice) Sign(s *Signer) (Signed, error) {
 	if err != nil {
 		return Signed{}, fmt.Errorf("sign notice: %w", err)
 	}
-	return Signed{document, s.Sign(NoticeDocument, document)}, nil
+	return Signed{Document: document, Signature: s.Sign(NoticeDocument, document)}, nil
 }
 
 // ParseNotice reads a notice that the coordinator signed with its newest key: an earlier
@@ -112,5 +112,5 @@ type carriedNotice struct {
 }
 
 func noticeOf(n *pb.Notice) carriedNotice {
-	return carriedNotice{Signed{n.GetSigned().GetDocument(), n.GetSigned().GetSignature()}, n.GetReceipt()}
+	return carriedNotice{Signed{Document: n.GetSigned().GetDocument(), Signature: n.GetSigned().GetSignature()}, n.GetReceipt()}
 }

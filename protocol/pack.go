@@ -65,12 +65,12 @@ func decodePack(file []byte) (p pack, err error) {
 		receipt, _ := r.maybe("notice.receipt", maxCarriedDocument)
 		p.notices = append(p.notices, carriedNotice{one[0], receipt})
 	}
-	p.plan = Signed{r.take("plan", MaxPlan), r.take("plan.signature", maxCarriedDocument)}
+	p.plan = Signed{Document: r.take("plan", MaxPlan), Signature: r.take("plan.signature", maxCarriedDocument)}
 	p.amendments = r.documents("amendment", study.MaxAmendments)
 	p.helper = r.documents("helper", 1)
 	p.sealKey, _ = r.maybe("seal", maxCarriedDocument)
 	if document, found := r.maybe("release", maxCarriedRelease); found {
-		p.release = Signed{document, r.take("release.signature", maxCarriedDocument)}
+		p.release = Signed{Document: document, Signature: r.take("release.signature", maxCarriedDocument)}
 	}
 	p.pool, _ = r.maybe("pool", MaxPool)
 	if err := r.end(); err != nil {
@@ -83,14 +83,6 @@ func decodePack(file []byte) (p pack, err error) {
 		return pack{}, fmt.Errorf("read %s: %w: its keys are not written in the canonical way", PackFile, ErrDamaged)
 	}
 	return p, nil
-}
-
-// signedAmendments are the same under another name.
-func signedAmendments(all []Signed) (out []study.SignedAmendment) {
-	for _, a := range all {
-		out = append(out, study.SignedAmendment{Document: a.Document, Signature: a.Signature})
-	}
-	return out
 }
 
 // Pack makes the file that carries a study to parties of its roster, all of them where
@@ -129,15 +121,15 @@ func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) 
 		if err != nil && !errors.Is(err, ErrDenied) { // not for this operator to read
 			return fail(err)
 		}
-		p.release = Signed{r.Document, r.Signature}
+		p.release = Signed{Document: r.Document, Signature: r.Signature}
 	}
 	return c.packed(p, s)
 }
 
 func (p *pack) ofStudy(s Study) {
-	p.plan, p.amendments = Signed{s.PlanBytes, s.PlanSignature}, nil
+	p.plan, p.amendments = Signed{Document: s.PlanBytes, Signature: s.PlanSignature}, nil
 	for _, a := range s.Amendments {
-		p.amendments = append(p.amendments, Signed{a.Document, a.Signature})
+		p.amendments = append(p.amendments, Signed{Document: a.Document, Signature: a.Signature})
 	}
 	if p.helper = nil; s.Helper.Document != nil {
 		p.helper = []Signed{s.Helper}
@@ -260,8 +252,7 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	if !found {
 		return fail(fmt.Errorf("%w: nothing in it is for %s: ask the operator for one that is (caucus study pack)", ErrDenied, party))
 	}
-	amendments := signedAmendments(p.amendments)
-	chain, err := ParseAmendments(plan, hash, amendments, o.keys)
+	chain, err := ParseAmendments(plan, hash, p.amendments, o.keys)
 	if err != nil {
 		return fail(err)
 	}
@@ -289,7 +280,7 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 			Hash: hash, Name: plan.Name, Kind: plan.Kind, State: n.State, Reason: n.Reason, Deadline: chain.Ending().Deadline, Roster: len(plan.Roster),
 			Contributed: n.Contributed, Minimum: chain.Ending().Minimum, Mine: n.Mine, Lost: n.Lost, Amendments: chain.Len(),
 		},
-		Plan: plan, PlanBytes: p.plan.Document, PlanSignature: p.plan.Signature, Amendments: amendments, Chain: chain, PoolBytes: uint64(len(p.pool)),
+		Plan: plan, PlanBytes: p.plan.Document, PlanSignature: p.plan.Signature, Amendments: p.amendments, Chain: chain, PoolBytes: uint64(len(p.pool)),
 	}
 	for _, a := range p.helper {
 		o.study.Helper = a

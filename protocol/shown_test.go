@@ -165,9 +165,9 @@ func TestKeys(t *testing.T) {
 		"signed by the new one":     {link(0, 1, 1)},
 		"a step left out":           {link(1, 2, 1)},
 		"another after the first":   {link(0, 1, 0), link(0, 2, 0)},
-		"back to the first":         append(good[:2:2], Signed{back, signers[2].Sign(SuccessionDocument, back)}),
+		"back to the first":         append(good[:2:2], Signed{Document: back, Signature: signers[2].Sign(SuccessionDocument, back)}),
 		"without an authority":      {must(Succession{From: signers[0].Key(), To: signers[1].Key()}.Sign(signers[0]))},
-		"signed as something else":  {{good[0].Document, signers[0].Sign(PlanDocument, good[0].Document)}},
+		"signed as something else":  {{Document: good[0].Document, Signature: signers[0].Sign(PlanDocument, good[0].Document)}},
 		"more than anybody follows": make([]Signed, MaxSuccessions+1),
 	} {
 		if _, err := FollowKeys(signers[0].Key(), all); !errors.Is(err, ErrDamaged) {

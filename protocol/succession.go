@@ -2,15 +2,13 @@ package protocol
 
 import (
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"caucus/protocol/pb"
+	"caucus/study"
 )
 
 // Succession hands over from a coordinator's signing key and authority to new
@@ -23,32 +21,8 @@ type Succession struct {
 	At        time.Time `json:"at"`
 }
 
-// Signed is a document's bytes and the signature on them.
-type Signed struct {
-	Document  []byte `json:"document"`
-	Signature []byte `json:"signature"`
-}
-
-type signedYAML struct {
-	Document  string `yaml:"document"` // it is JSON
-	Signature string `yaml:"signature"`
-}
-
-// MarshalYAML writes text and base64.
-func (s Signed) MarshalYAML() (any, error) {
-	return signedYAML{string(s.Document), base64.StdEncoding.EncodeToString(s.Signature)}, nil
-}
-
-// UnmarshalYAML reads what MarshalYAML wrote.
-func (s *Signed) UnmarshalYAML(node *yaml.Node) error {
-	var y signedYAML
-	if err := node.Decode(&y); err != nil {
-		return err
-	}
-	signature, err := base64.StdEncoding.DecodeString(y.Signature)
-	s.Document, s.Signature = []byte(y.Document), signature
-	return err
-}
+// Signed is the type of all that is signed.
+type Signed = study.Signed
 
 // Sign makes the document that old, which is From, signs.
 func (s Succession) Sign(old *Signer) (Signed, error) {
@@ -56,7 +30,7 @@ func (s Succession) Sign(old *Signer) (Signed, error) {
 	if err != nil {
 		return Signed{}, fmt.Errorf("sign succession: %w", err)
 	}
-	return Signed{document, old.Sign(SuccessionDocument, document)}, nil
+	return Signed{Document: document, Signature: old.Sign(SuccessionDocument, document)}, nil
 }
 
 // MaxSuccessions bounds how often a key is followed: a key lives for years, and an
@@ -187,7 +161,7 @@ func SignedProto(all []Signed) (out []*pb.Signed) {
 // SignedOf reads what SignedProto wrote.
 func SignedOf(all []*pb.Signed) (out []Signed) {
 	for _, s := range all {
-		out = append(out, Signed{s.GetDocument(), s.GetSignature()})
+		out = append(out, Signed{Document: s.GetDocument(), Signature: s.GetSignature()})
 	}
 	return out
 }

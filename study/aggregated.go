@@ -31,12 +31,6 @@ type Aggregated struct {
 	Refused []PartyID `json:"refused,omitempty"`
 }
 
-// Signed is a document's bytes and a signature on them.
-type Signed struct {
-	Document  []byte `json:"document"`
-	Signature []byte `json:"signature"`
-}
-
 // ServerNames are the two servers' by their place in Aggregated.
 var ServerNames = [Servers]string{"coordinator", "helper"}
 

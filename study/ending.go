@@ -154,12 +154,6 @@ type Amendment struct {
 	Ledger privacy.Head `json:"ledger"`
 }
 
-// SignedAmendment is an amendment's bytes and the coordinator's signature on them.
-type SignedAmendment struct {
-	Document  []byte `json:"document"`
-	Signature []byte `json:"signature"`
-}
-
 // DecodeAmendment reads an amendment's bytes strictly.
 func DecodeAmendment(document []byte) (Amendment, error) {
 	var a Amendment

@@ -55,7 +55,7 @@ type Release struct {
 	// Plan is the canonical bytes that the manifest's hash names.
 	Plan json.RawMessage `json:"plan"`
 	// Amendments are those of the plan, oldest first, as the coordinator signed them.
-	Amendments []SignedAmendment `json:"amendments,omitempty"`
+	Amendments []Signed `json:"amendments,omitempty"`
 	// Forecast is what was expected from public inputs before noise.
 	Forecast *Forecast `json:"forecast,omitempty"`
 	Result   Result    `json:"result"`

@@ -78,7 +78,7 @@ func (f *findings) accepted(r study.Release, p study.Plan, keys [study.Servers]p
 	for i, signed := range r.Aggregated.Acceptances {
 		var said protocol.Acceptance
 		name := study.ServerNames[i]
-		if err := protocol.Signed(signed).Read(keys[i], protocol.AcceptanceDocument, &said); err != nil {
+		if err := protocol.ReadSigned(signed, keys[i], protocol.AcceptanceDocument, &said); err != nil {
 			f.add(Fails, about, "the %s's acceptance: %v", name, err)
 			continue
 		}
@@ -87,7 +87,7 @@ func (f *findings) accepted(r study.Release, p study.Plan, keys [study.Servers]p
 		f.claims(about, said.Terms == p.TermsDigest, "the %s agreed to other noise than the plan's", name)
 		f.claims(about, said.Commitment != study.Hash{}, "the %s committed to no verify key", name)
 		if i == 1 {
-			first := protocol.Signed(r.Aggregated.Acceptances[0]).Digest()
+			first := r.Aggregated.Acceptances[0].Digest()
 			f.claims(about, said.Coordinator != nil && *said.Coordinator == first, "the helper agreed with another acceptance of the coordinator's")
 		} else {
 			f.claims(about, said.Coordinator == nil && said.Sealing == nil, "the coordinator's acceptance says what only a helper's does")
@@ -109,13 +109,13 @@ func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protoc
 	var said protocol.Set
 	for i, signature := range a.Sets {
 		said = protocol.Set{}
-		if err := (protocol.Signed{Document: a.Set, Signature: signature}).Read(keys[i], protocol.SetDocument, &said); err != nil {
+		if err := protocol.ReadSigned(study.Signed{Document: a.Set, Signature: signature}, keys[i], protocol.SetDocument, &said); err != nil {
 			f.add(Fails, about, "the %s did not sign the set: %v", study.ServerNames[i], err)
 			return
 		}
 	}
 	f.claims(about, canonical(said, a.Set), "it is not written in the canonical way")
-	f.claims(about, said.Plan == r.PlanHash && said.Helper == protocol.Signed(a.Acceptances[1]).Digest(), "it is of another plan, or was agreed on under another acceptance of the helper's")
+	f.claims(about, said.Plan == r.PlanHash && said.Helper == a.Acceptances[1].Digest(), "it is of another plan, or was agreed on under another acceptance of the helper's")
 	f.claims(about, said.Contributions == int64(r.Parties) && said.Weight == r.Weight, "both servers signed a set of %d contributions over %d ballots or records, the manifest says %d over %d", said.Contributions, said.Weight, r.Parties, r.Weight)
 	if f.claims(about, len(a.Members) == len(r.Contributed), "it names %d contributions of %d parties", len(a.Members), len(r.Contributed)) {
 		members := protocol.NewMembers()

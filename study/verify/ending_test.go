@@ -16,7 +16,7 @@ func TestEnding(t *testing.T) {
 	c := conclude()
 	stranger := must(protocol.NewSigner())
 	p, h := must(c.release.Release.DecodedPlan()), c.release.Release.PlanHash
-	amend := func(signer *protocol.Signer, hours, minimum int, reopens bool, after ...study.SignedAmendment) []study.SignedAmendment {
+	amend := func(signer *protocol.Signer, hours, minimum int, reopens bool, after ...study.Signed) []study.Signed {
 		chain := study.NewChain(p, h)
 		for _, a := range after {
 			must(chain.Add(a.Document))
@@ -24,7 +24,7 @@ func TestEnding(t *testing.T) {
 		e := chain.Ending()
 		e.Deadline, e.Minimum = e.Deadline.Add(time.Duration(hours)*time.Hour), minimum
 		document := must(chain.Next(e, reopens, time.Date(2031, 1, 1, hours, 0, 0, 0, time.UTC), privacy.Head{}))
-		return append(after[:len(after):len(after)], study.SignedAmendment{Document: document, Signature: signer.Sign(protocol.AmendmentDocument, document)})
+		return append(after[:len(after):len(after)], study.Signed{Document: document, Signature: signer.Sign(protocol.AmendmentDocument, document)})
 	}
 	one := amend(c.signer, 1, p.Minimum, false)
 	two := amend(c.signer, 2, p.Minimum, true, one...)
@@ -33,7 +33,7 @@ func TestEnding(t *testing.T) {
 	low := amend(c.signer, 1, p.Minimum-1, false)
 	for name, test := range map[string]struct {
 		change  func(*study.Release)
-		known   []study.SignedAmendment // at the party
+		known   []study.Signed // at the party
 		verdict verify.Verdict
 		about   string
 		says    string

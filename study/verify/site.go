@@ -26,7 +26,7 @@ type Site struct {
 	// time: one that was sent again after a study was reopened has the date of the first.
 	ReceiptAfter int
 	// Amendments are those that the party knows, as they were signed.
-	Amendments []study.SignedAmendment
+	Amendments []study.Signed
 	// Upload is what the party sent, nil if it sent nothing or does not know.
 	Upload []byte
 	// Member is by what two servers know that contribution, where they add the noise; nil if

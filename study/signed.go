@@ -1,0 +1,45 @@
+package study
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Signed is a document's bytes and a signature on them. Who signed, and as what kind of
+// document, is package protocol's to check.
+type Signed struct {
+	Document  []byte `json:"document"`
+	Signature []byte `json:"signature"`
+}
+
+// Digest is by what a signed document is known.
+func (s Signed) Digest() Hash { return sha256.Sum256(s.Document) }
+
+// Equal says whether two are the same, signature included.
+func (s Signed) Equal(o Signed) bool {
+	return bytes.Equal(s.Document, o.Document) && bytes.Equal(s.Signature, o.Signature)
+}
+
+type signedYAML struct {
+	Document  string `yaml:"document"` // it is JSON
+	Signature string `yaml:"signature"`
+}
+
+// MarshalYAML writes text and base64.
+func (s Signed) MarshalYAML() (any, error) {
+	return signedYAML{string(s.Document), base64.StdEncoding.EncodeToString(s.Signature)}, nil
+}
+
+// UnmarshalYAML reads what MarshalYAML wrote.
+func (s *Signed) UnmarshalYAML(node *yaml.Node) error {
+	var y signedYAML
+	if err := node.Decode(&y); err != nil {
+		return err
+	}
+	signature, err := base64.StdEncoding.DecodeString(y.Signature)
+	s.Document, s.Signature = []byte(y.Document), signature
+	return err
+}
