@@ -204,6 +204,11 @@ var mutants = []mutant{
 		found: "TestReceiveWaitsForNobody",
 	},
 	{
+		name: "a site holds δ against the coordinator's number of records", room: "agent", file: "declare.go",
+		old: "p.CheckDelta(d.uses(p), ", new: "p.CheckDelta(p.Records, ",
+		found: "TestDeltaOfTheDeclaration",
+	},
+	{
 		name: "a share is sealed under any acceptance", room: "aggregator", file: "upload.go",
 		old: "Acceptance: acceptance, Party", new: "Acceptance: Digest{}, Party",
 		found: "TestSnapshotBeforeAcceptance",

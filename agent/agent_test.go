@@ -336,7 +336,7 @@ func TestRefusals(t *testing.T) {
 			if err := errors.Join(os.WriteFile(r.config.Data["ward"].Schema, []byte(own), 0o600), r.declare()); err != nil {
 				panic(err)
 			}
-		}, "does not have what this study asks for"},
+		}, "do not go together"},
 		{"no such source", func(r *rig) { r.config.Data = nil }, `data source \"ward\"`},
 		{"not declared", func(r *rig) { os.RemoveAll(filepath.Join(r.config.State, "sources")) }, "caucus agent source declare ward"},
 	} {
@@ -363,6 +363,49 @@ func TestRefusals(t *testing.T) {
 			}
 			if n := strings.Count(r.log.String(), test.log); n != 1 {
 				t.Errorf("the log says %q %d times, want once:\n%s", test.log, n, r.log)
+			}
+		})
+	}
+}
+
+// TestDeltaOfTheDeclaration: a δ that would give one of a site's own records away is refused,
+// however few records and sites the plan says there are, and whatever the policy allows; counted
+// are those that the plan uses. One that is small enough for the largest site passes.
+func TestDeltaOfTheDeclaration(t *testing.T) {
+	for name, c := range map[string]struct {
+		delta   float64
+		plan    func(*study.Proposal)
+		refused bool
+	}{
+		"records 1, minimum 2":                                 {.05, func(p *study.Proposal) {}, true},
+		"one over ten times the 61 records that were declared": {1. / 610, func(p *study.Proposal) {}, false},
+		"a little more":                                        {1.01 / 610, func(p *study.Proposal) {}, true},
+		"of ten records that count": {1. / 100, func(p *study.Proposal) {
+			p.Kind, p.Mechanism, p.Noise, p.KindTerms = "describe", "gaussian", study.NoiseSite, []byte(`{"bins":4,"per_party":10}`)
+		}, false},
+		"of eleven that count": {1. / 100, func(p *study.Proposal) {
+			p.Kind, p.Mechanism, p.Noise, p.KindTerms = "describe", "gaussian", study.NoiseSite, []byte(`{"bins":4,"per_party":11}`)
+		}, true},
+		"a party's, of three": {1. / 30, func(p *study.Proposal) { p.Unit, p.Mechanism, p.Noise = privacy.Party, "tally", study.NoiseCoordinator }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, func(p *study.Proposal) {
+				p.Records, p.Minimum, p.Delta = 1, 2, &c.delta
+				c.plan(p)
+			})
+			wide := privacy.Budget{Epsilon: 5, Delta: .2}
+			r.config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Record: wide, privacy.Party: wide}
+			r.config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Record: wide}
+			r.config.Policy.Kinds, r.config.Policy.Mechanisms = []string{"classify", "describe"}, []string{"cross", "tally", "gaussian"}
+			a := r.agent(t)
+			preview, _, err := a.Preview(t.Context(), "illness")
+			if err != nil || preview.Allowed == c.refused {
+				t.Errorf("a preview says %v, %q, %v", preview.Allowed, preview.Objections, err)
+			}
+			round(t, a)
+			said := strings.Contains(r.log.String(), "it would allow giving a whole unit away")
+			if n := charges(t, a, privacy.Record); (n == 0) != c.refused || (r.declined > 0) != c.refused || said != c.refused {
+				t.Errorf("%d charges, declined %d times; log:\n%s", n, r.declined, r.log)
 			}
 		})
 	}

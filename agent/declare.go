@@ -20,8 +20,10 @@ import (
 	"caucus/dataset"
 	"caucus/dataset/files"
 	"caucus/dataset/mapping"
+	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // ErrUndeclared is wrapped where a person has to declare a source before a
@@ -94,7 +96,19 @@ func (d Declaration) Objections(p study.Plan) []string {
 	if p.Records > d.Records {
 		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, counted(p.Records, "record"), d.Records))
 	}
+	// At unit party δ was held against the minimum that the policy allows.
+	if err := p.CheckDelta(d.uses(p), "of source "+d.Source+" that the study uses"); err != nil && p.Unit != privacy.Party {
+		out = append(out, err.Error())
+	}
 	return out
+}
+
+// uses is how many of the declared records a plan takes at most.
+func (d Declaration) uses(p study.Plan) int {
+	if most := kinds.WordsOf(p).PerParty; most > 0 {
+		return int(min(most, int64(d.Records)))
+	}
+	return d.Records
 }
 
 // lacks says what a plan asks of each record that a declared source does not have.

@@ -246,9 +246,9 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 		a.reports.say(h, protocol.WaitSource)
 		return nil, nil
 	}
-	if len(source.Objections(p)) > 0 {
+	if err := objection(source.Objections(p)); err != nil {
 		a.reports.say(h, protocol.WaitDeclined)
-		a.logOnce(h, slog.LevelWarn, "the data source does not have what this study asks for: see caucus agent preview "+h.String()[:16])
+		a.logOnce(h, slog.LevelWarn, fmt.Sprintf("this study and the declared source do not go together: %v; see caucus agent preview %s", err, h.String()[:16]))
 		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byPolicy)) // a person may declare it anew
 	}
 	by, lapsed := a.state.approvers(d, h, p)

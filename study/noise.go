@@ -109,7 +109,7 @@ func (p Plan) NoiseCosts(b privacy.Bound, cells int) ([]NoiseCost, error) {
 // which is 0 for laplace. A proposal with δ = 0 has laplace. Where nothing can be
 // calibrated it leaves auto, which CheckNoise refuses.
 func (p *Plan) CompleteNoise(s Proposal, b privacy.Bound, cells int) {
-	p.Delta = DefaultDelta(p.Units())
+	p.Delta = s.DefaultDelta(*p)
 	if s.Delta != nil {
 		p.Delta = *s.Delta
 	}

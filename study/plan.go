@@ -333,9 +333,19 @@ func (p Plan) checkReached() error {
 	return nil
 }
 
-// checkDelta refuses a δ that would allow giving units away: under δ a mechanism
-// may publish each of n units with probability δ, so n·δ must be far below one.
-// A simulation protects nobody, and only warns.
+// CheckDelta refuses a δ that would allow giving units away: under δ a mechanism may publish
+// each of n units with probability δ, so n·δ must be far below one. Which units says how many
+// there are, and by whose word: the plan's own numbers are the coordinator's, so each site
+// holds δ against its own as well.
+func (p Plan) CheckDelta(units int, which string) error {
+	if most := MostDelta(units); p.Delta > most {
+		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) %s: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, units, p.Unit, which, DefaultDelta(units))
+	}
+	return nil
+}
+
+// checkDelta holds δ against what the plan says is public. A simulation protects nobody, and
+// only warns.
 func (p Plan) checkDelta() error {
 	if p.Simulated {
 		return nil
@@ -343,10 +353,7 @@ func (p Plan) checkDelta() error {
 	if p.Unit != privacy.Party && p.Records < 1 {
 		return PlanError("records", "%d: at unit %s say how many records each site is publicly known to hold at least; it bounds δ", p.Records, p.Unit)
 	}
-	if most := MostDelta(p.Units()); p.Delta > most {
-		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) that are publicly known to be in the study: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, p.Units(), p.Unit, DefaultDelta(p.Units()))
-	}
-	return nil
+	return p.CheckDelta(p.Units(), "that are publicly known to be in the study")
 }
 
 // CheckTrainsNothing refuses what means something only where parties train classifiers:

@@ -81,6 +81,10 @@ type Proposal struct {
 	// Records is how many records each party is publicly known to hold at least;
 	// RecordsPerParty where it is left out.
 	Records int `yaml:"records"`
+	// Largest is how many records the largest party declared, where that is more than all
+	// that contribute hold at least: δ, where it is left out, is for so many, since a site
+	// refuses one above 1/(10·its own records).
+	Largest int `yaml:"largest"`
 	// Shares are the classes' shares as the public knows them, in the order of the
 	// schema. Forecasts use them; left out, .75 and .25 of two classes, equal of more. A
 	// release goes by them where noise leaves it nothing else.
@@ -125,6 +129,14 @@ func MostDelta(units int) float64 { return 1 / (10 * float64(max(units, 1))) }
 
 // DefaultDelta is far below one over the number of units.
 func DefaultDelta(units int) float64 { return min(1e-6, MostDelta(units)) }
+
+// DefaultDelta is what the plan of a proposal gets that names none.
+func (s Proposal) DefaultDelta(p Plan) float64 {
+	if p.Unit == privacy.Party {
+		return DefaultDelta(p.Units())
+	}
+	return DefaultDelta(max(p.Units(), s.Largest))
+}
 
 // DeltaAt is the δ of a study like this one of another size. A plan that names none gets
 // another DefaultDelta there; one that names its own keeps it, as far as that many units

@@ -168,7 +168,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
 	p.Mechanism, p.Noise = cmp.Or(p.Mechanism, DefaultMechanism(p.Unit)), cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
 	p.Shards = cmp.Or(p.Shards, 1)
-	p.Delta = study.DefaultDelta(p.Units())
+	p.Delta = s.DefaultDelta(*p)
 	if s.KindTerms != nil {
 		return study.PlanError("kind_terms", "a classify study has none")
 	}

@@ -43,6 +43,17 @@ func TestPropose(t *testing.T) {
 	if back, err := kinds.ParsePlan(made.Canonical); err != nil || back.Deadline.Nanosecond() != 0 {
 		t.Errorf("plan read back: %v %v", back.Deadline, err)
 	}
+	// The δ that is proposed is one that the largest site takes.
+	for _, kind := range []string{"classify", "describe", "ratio"} {
+		large := s
+		large.Kind, large.Largest = kind, 400_000
+		if kind == "describe" {
+			large.Map, large.Mechanism, large.KindTerms = dataset.Components{}, study.MechanismGaussian, []byte(`{"bins":4}`)
+		}
+		if made, err := kinds.Propose(large, schema, table); err != nil || made.Plan.Delta != study.MostDelta(large.Largest) && made.Plan.Delta != 0 {
+			t.Errorf("%s: a δ of %g is proposed where the largest site has %d records, %v", kind, made.Plan.Delta, large.Largest, err)
+		}
+	}
 	s.Unit = privacy.Party
 	if made, err = kinds.Propose(s, schema, table); err != nil || made.Plan.Mechanism != "tally" || made.Warning == "" {
 		t.Errorf("a party-level plan of seven: %v, %s, warning %q", err, made.Plan.Mechanism, made.Warning)

@@ -32,7 +32,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 		}
 	}
 	p.Noise, p.Mechanism = cmp.Or(p.Noise, study.NoiseSite), cmp.Or(p.Mechanism, DefaultMechanism(t.Features))
-	p.Delta = study.DefaultDelta(p.Units())
+	p.Delta = s.DefaultDelta(*p)
 	return p.SetTerms(t)
 }
 

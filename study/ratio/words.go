@@ -10,6 +10,9 @@ import (
 func (Kind) Words(p study.Plan) study.Words {
 	t := termsOf(p)
 	w := study.Words{SetColumn: t.Sets == SetsColumn, Numbers: t.Fourier, Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInNoise, Received: "sets"}
+	if p.Unit == privacy.Label { // a party's is none that labels add up to
+		w.PerParty = int64(t.MaxRecords)
+	}
 	sets := map[string]string{
 		SetsParty:  "all records of this site as one set",
 		SetsColumn: "one set for each value of the schema's party column; which values there are, and how many records have each, is thereby public",
