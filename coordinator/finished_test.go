@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/internal/testlevel"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -15,11 +16,9 @@ import (
 // but what lists say of it, however large its plan is, also after somebody asked
 // for it and after a restart.
 func TestFinishedStudiesLeaveMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("what a build with a race detector holds is not what the program holds")
-	}
 	// A plan in memory takes several times its bytes; buffers come and go.
-	const studies, planBytes, kept = 16, 200_000, 200_000
+	const planBytes, kept = 200_000, 200_000
+	studies := testlevel.N(t, 6, 16)
 	ctx := context.Background()
 	w := newWorld(t, nil)
 	pool := poolOf(100)
@@ -46,8 +45,8 @@ func TestFinishedStudiesLeaveMemory(t *testing.T) {
 	}
 	look := func(when string) {
 		t.Helper()
-		if grown := heap() - before; grown > studies*kept {
-			t.Errorf("%s: %d bytes of each of %d studies, whose plans have %d, stay in memory", when, grown/studies, studies, planBytes)
+		if grown := heap() - before; grown > int64(studies*kept) {
+			t.Errorf("%s: %d bytes of each of %d studies, whose plans have %d, stay in memory", when, grown/int64(studies), studies, planBytes)
 		}
 		for _, c := range w.server.registry.all() {
 			c.mu.Lock()

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/internal/testlevel"
 	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
@@ -204,10 +205,8 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 			}
 		}
 	}
-	for i, e := range all {
-		if !testing.Short() || i%4 == 0 {
-			carry(e)
-		}
+	for _, e := range testlevel.Of(t, all, 5) {
+		carry(e)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
 	"caucus/helper"
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -147,8 +148,8 @@ func (w *sharedWorld) copied(t *testing.T) (dir, second string) {
 
 // TestKillShared: a study of two servers in processes of their own, with either killed by SIGKILL
 // at each of its effects, then started again. Whatever was acknowledged is in the release, once;
-// each server's ledger has one charge, and all that both signed verifies. Without CAUCUS_LONG
-// some of the effects are tried, others each time one is added.
+// each server's ledger has one charge, and all that both signed verifies. A short run
+// tries a few effects, others each time one is added.
 func TestKillShared(t *testing.T) {
 	const parties = 4
 	w := newSharedWorld(t, 0, nil)
@@ -221,20 +222,12 @@ func TestKillShared(t *testing.T) {
 			t.Errorf("the helper's effect %q is not among %q", e, helpers)
 		}
 	}
-	every := 12
-	if os.Getenv("CAUCUS_LONG") != "" {
-		every = 1
-	}
 	t.Logf("%d effects of the coordinator, %d of the helper", len(all), len(helpers))
-	for i, e := range all {
-		if i%every == len(all)%every {
-			carry(e, "")
-		}
+	for _, e := range testlevel.Of(t, all, 2) {
+		carry(e, "")
 	}
-	for i, e := range helpers {
-		if i%every == len(helpers)%every {
-			carry("", e)
-		}
+	for _, e := range testlevel.Of(t, helpers, 2) {
+		carry("", e)
 	}
 }
 

@@ -2,13 +2,16 @@ package coordinator
 
 import (
 	"fmt"
+	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+
+	"caucus/internal/testlevel"
 )
 
 // schedule is what happens to a coordinator with two studies, one line an
@@ -216,29 +219,28 @@ func play(s schedule, t *trial, dir string) *violation {
 	return t.violation
 }
 
-// TestSchedules: 10,000 random schedules of two studies, kills at every effect,
-// failing commits, lost requests and answers, clocks and revocations break no
-// rule (see trial). A schedule that does is shrunk and printed: it belongs into
-// testdata/schedules. CAUCUS_SCHEDULES plays more.
+// TestSchedules: random schedules of two studies, kills at every effect, failing
+// commits, lost requests and answers, clocks and revocations break no rule (see
+// trial). A schedule that does is shrunk and printed: it belongs into
+// testdata/schedules. They and what is kept there come to every effect.
 func TestSchedules(t *testing.T) {
-	schedules := 10_000
-	if testing.Short() {
-		schedules = 50
-	}
-	if n, err := strconv.Atoi(os.Getenv("CAUCUS_SCHEDULES")); err == nil {
-		schedules = max(schedules, n)
-	}
-	found, passed := search(t, schedules, plant{}, inMemory)
+	found, passed := search(t, 0, testlevel.N(t, 500, 10_000), plant{}, inMemory)
 	if found != nil {
 		t.Fatalf("%s\n%s", found, found.log)
 	}
+	w := newWorker(t, plant{}, inMemory)
+	defer w.disk.end()
+	for _, s := range keptSchedules(t) {
+		w.play(s, io.Discard)
+	}
+	maps.Copy(passed, w.passed)
 	for effect := range passed {
 		if !slices.Contains(effects, effect) {
 			t.Errorf("no schedule kills at %q: add it to effects", effect)
 		}
 	}
 	for _, effect := range effects {
-		if !passed[effect] && !testing.Short() {
+		if !passed[effect] {
 			t.Errorf("no schedule comes to %q", effect)
 		}
 	}
@@ -247,11 +249,7 @@ func TestSchedules(t *testing.T) {
 // TestSchedulesInFiles: the same on the files that there are in earnest, which a
 // killed process leaves with what is in their logs only.
 func TestSchedulesInFiles(t *testing.T) {
-	schedules := 300
-	if testing.Short() {
-		schedules = 30
-	}
-	if found, _ := search(t, schedules, plant{}, inFiles); found != nil {
+	if found, _ := search(t, 0, testlevel.N(t, 40, 300), plant{}, inFiles); found != nil {
 		t.Fatalf("%s\n%s", found, found.log)
 	}
 }
@@ -259,16 +257,8 @@ func TestSchedulesInFiles(t *testing.T) {
 // TestScheduleRegressions: schedules that once broke a rule, or that find a bug
 // when it is planted, play without breaking any.
 func TestScheduleRegressions(t *testing.T) {
-	files, err := filepath.Glob("testdata/schedules/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no schedules: %v", err)
-	}
-	for _, name := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
-			s, err := parseSchedule(string(must(os.ReadFile(name))))
-			if err != nil {
-				t.Fatal(err)
-			}
+	for name, s := range keptSchedules(t) {
+		t.Run(name, func(t *testing.T) {
 			w := newWorker(t, plant{}, inFiles)
 			defer w.disk.end()
 			var log strings.Builder
@@ -277,4 +267,17 @@ func TestScheduleRegressions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// keptSchedules are those of testdata/schedules, by name.
+func keptSchedules(t *testing.T) map[string]schedule {
+	files := must(filepath.Glob("testdata/schedules/*.txt"))
+	if len(files) == 0 {
+		t.Fatal("no schedules are kept")
+	}
+	kept := map[string]schedule{}
+	for _, name := range files {
+		kept[strings.TrimSuffix(filepath.Base(name), ".txt")] = must(parseSchedule(string(must(os.ReadFile(name)))))
+	}
+	return kept
 }

@@ -63,6 +63,7 @@ type plant struct {
 	store  func(Store) Store
 	ledger func(privacy.Journal) privacy.Journal
 	server func(*Server) // once it is put together
+	found  int           // the seed of a schedule that finds it
 }
 
 func newWorker(t *testing.T, p plant, on func(dir string) disk) *worker {
@@ -82,13 +83,13 @@ func (w *worker) play(s schedule, log io.Writer) *violation {
 	return v
 }
 
-// search plays the schedules of seeds until one breaks a rule, and returns that
-// seed, shrunk, and how many were played.
-func search(t *testing.T, schedules int, p plant, on func(dir string) disk) (found *finding, passed map[string]bool) {
+// search plays the schedules of seeds, from a first one on, until one breaks a rule. It
+// returns that one, shrunk, and the effects that schedules came to.
+func search(t *testing.T, first, schedules int, p plant, on func(dir string) disk) (found *finding, passed map[string]bool) {
 	t.Helper()
 	var mu sync.Mutex
 	var under sync.WaitGroup
-	next := uint64(0)
+	next := uint64(first)
 	passed = map[string]bool{}
 	for range runtime.GOMAXPROCS(0) {
 		w := newWorker(t, p, on)
@@ -98,7 +99,7 @@ func search(t *testing.T, schedules int, p plant, on func(dir string) disk) (fou
 				mu.Lock()
 				seed := next
 				next++
-				stop := found != nil || seed >= uint64(schedules)
+				stop := found != nil || seed >= uint64(first+schedules)
 				mu.Unlock()
 				if stop {
 					break

@@ -65,6 +65,10 @@ type scene struct {
 // deadline is when a study of a stage seals.
 const deadline = time.Hour
 
+// stageBegan is when all stages begin: one moment, so that scenes have plans, and forecasts
+// of them, in common.
+var stageBegan = time.Now().Truncate(time.Second)
+
 // stages are made once for each scene.
 var stages = func() map[scene]func() *stage {
 	all := map[scene]func() *stage{}
@@ -82,7 +86,7 @@ var stages = func() map[scene]func() *stage {
 func newStage(of scene) *stage {
 	n, kept := of.parties, of.kept
 	s := &stage{
-		parties: names(n), began: time.Now().Truncate(time.Second), members: map[study.PartyID]*x509.Certificate{},
+		parties: names(n), began: stageBegan, members: map[study.PartyID]*x509.Certificate{},
 		plans: map[study.Hash]study.Plan{}, named: map[string]study.Hash{}, pool: poolOf(2 * n), sums: map[string][]byte{},
 		kept: map[study.Hash]map[study.PartyID][2][]byte{},
 	}

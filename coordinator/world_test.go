@@ -19,6 +19,7 @@ import (
 	"caucus/aggregation"
 	"caucus/dataset"
 	"caucus/internal/clock"
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -27,6 +28,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	testlevel.InMemory()
 	if os.Getenv(childFolder) != "" {
 		runChild()
 		return

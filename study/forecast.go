@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"caucus/privacy"
 )
@@ -135,7 +136,11 @@ func ForecastOf(t Task, size Size) (*Forecast, error) {
 	if size.Parties < 1 || size.Records < 0 {
 		return nil, fmt.Errorf("forecast study: %d parties with %d records in all: give at least one party", size.Parties, size.Records)
 	}
-	return forecasts.of(asked{t.Hash(), size}, func() (*Forecast, error) {
+	foreseen, err := json.Marshal(t.Plan().foreseen())
+	if err != nil {
+		return nil, fmt.Errorf("forecast study: %w", err)
+	}
+	return forecasts.of(asked{HashOf(foreseen), size}, func() (*Forecast, error) {
 		o, err := OutlookOf(t)
 		if err != nil {
 			return nil, err
@@ -154,10 +159,17 @@ func ForecastOf(t Task, size Size) (*Forecast, error) {
 	})
 }
 
-// asked is what a forecast follows from: the plan's hash names its pool too.
+// asked is what a forecast follows from: what a plan says of it names the pool too.
 type asked struct {
-	plan Hash
-	size Size
+	foreseen Hash
+	size     Size
+}
+
+// foreseen is a plan without what no forecast hangs on: studies that are repeated have
+// one.
+func (p Plan) foreseen() Plan {
+	p.Name, p.Purpose, p.Contact, p.Data, p.Deadline, p.TermsDigest = "", "", "", "", time.Time{}, ""
+	return p
 }
 
 // remembered are forecasts that were made, a few: making one takes some tenths of a second,

@@ -34,3 +34,15 @@ func N(t testing.TB, few, many int) int {
 	t.Logf("cases: %d of %d", n, many)
 	return n
 }
+
+// Of gives the cases that a test does in this run: all, or a few of them that lie evenly
+// between the others, others each time that one is added to all.
+func Of[T any](t testing.TB, all []T, few int) []T {
+	t.Helper()
+	n := min(N(t, min(few, len(all)), len(all)), len(all))
+	some := make([]T, n)
+	for i := range some {
+		some[i] = all[(i*len(all)+len(all)/2)/n]
+	}
+	return some
+}
