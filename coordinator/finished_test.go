@@ -18,7 +18,7 @@ import (
 func TestFinishedStudiesLeaveMemory(t *testing.T) {
 	// A plan in memory takes several times its bytes; buffers come and go.
 	const planBytes, kept = 200_000, 200_000
-	studies := testlevel.N(t, 6, 16)
+	studies := testlevel.N(t, 10, 16)
 	ctx := context.Background()
 	w := newWorld(t, nil)
 	pool := poolOf(100)

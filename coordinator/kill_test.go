@@ -165,7 +165,7 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 			must(0, os.Chmod(filepath.Join(dir, e.Name()), 0o600))
 		}
 		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.headFile())), 0o600))
-		effects, restarts := runKilled(t, dir, kill, plan, operator, identities, bodies)
+		effects, restarts := runKilled(t, dir, kill, plan, operator, identities, func(protocol.Signed) [][]byte { return bodies })
 		if restarts != min(len(kill), 1) {
 			t.Errorf("killed at %q: started again %d times", kill, restarts)
 		}
@@ -211,9 +211,10 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 }
 
 // runKilled carries a study through on a coordinator that kills itself at an
-// effect and is started again. Everybody repeats what failed. It returns the
-// effects and how often it was started again.
-func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protocol.Identity, parties map[study.PartyID]protocol.Identity, bodies [][]byte) (effects []string, restarts int) {
+// effect and is started again. Parties contribute under their helper's acceptance, where
+// the plan has one. Everybody repeats what failed. It returns the effects and how often
+// it was started again.
+func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protocol.Identity, parties map[study.PartyID]protocol.Identity, under func(acceptance protocol.Signed) (bodies [][]byte)) (effects []string, restarts int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -248,16 +249,14 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 		}
 	}
 	attempt(operator, func(o *protocol.Client) error { _, err := o.Open(ctx, plan.Name); return err })
-	if plan.Noise == study.NoiseAggregators { // an upload names the acceptance that it was made under
-		attempt(parties[plan.Roster[0]], func(o *protocol.Client) error {
-			s, err := o.Study(ctx, plan.Name)
-			under := s.Helper.Digest()
-			for i, b := range bodies {
-				bodies[i] = append(bytes.Clone(b[:len(b)-len(under)]), under[:]...)
-			}
-			return err
-		})
-	}
+	var bodies [][]byte
+	attempt(parties[plan.Roster[0]], func(o *protocol.Client) error {
+		s, err := o.Study(ctx, plan.Name)
+		if err == nil {
+			bodies = under(s.Helper)
+		}
+		return err
+	})
 	for round := range 2 { // the second resends everything
 		for i, p := range plan.Roster {
 			attempt(parties[p], func(o *protocol.Client) error {

@@ -170,16 +170,18 @@ func TestKillShared(t *testing.T) {
 	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, OperatorFile)))
 	w.stop()
 	sealing := must(protocol.LoadSealingKey(filepath.Join(w.helper.Dir, "sealing.key"))).Public()
-	var bodies [][]byte
-	for i, p := range roster {
-		bodies = append(bodies, must(aggregators.Contribute(task, p, inputs(task, i), aggregators.Agreement{Sealing: sealing})))
+	under := func(acceptance protocol.Signed) (bodies [][]byte) {
+		for i, p := range roster {
+			bodies = append(bodies, must(aggregators.Contribute(task, p, inputs(task, i), aggregators.Agreement{Sealing: sealing, Acceptance: acceptance.Digest()})))
+		}
+		return bodies
 	}
 
 	// carry carries the study through on copies of both folders.
 	carry := func(killCoordinator, killHelper string) (effects, helpers []string) {
 		dir, second := w.copied(t)
 		h := keepHelper(t, second, killHelper)
-		effects, restarts := runKilled(t, dir, killCoordinator, plan, operator, identities, slices.Clone(bodies))
+		effects, restarts := runKilled(t, dir, killCoordinator, plan, operator, identities, under)
 		helpers, starts := h.end()
 		if restarts != min(len(killCoordinator), 1) || starts != 1+min(len(killHelper), 1) {
 			t.Errorf("killed at %q, the helper at %q: started again %d and %d times", killCoordinator, killHelper, restarts, starts-1)
@@ -223,7 +225,7 @@ func TestKillShared(t *testing.T) {
 		}
 	}
 	t.Logf("%d effects of the coordinator, %d of the helper", len(all), len(helpers))
-	for _, e := range testlevel.Of(t, all, 2) {
+	for _, e := range testlevel.Of(t, all, 4) {
 		carry(e, "")
 	}
 	for _, e := range testlevel.Of(t, helpers, 2) {
