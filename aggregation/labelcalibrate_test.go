@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"caucus/internal/testlevel"
 	"caucus/learners"
 )
 
@@ -84,11 +85,12 @@ func slopeOf(t *testing.T, m, truth learners.Linear, r *rand.Rand) float64 {
 func TestCalibrateLabels(t *testing.T) {
 	const trials, n, d = 40, 1000, 32
 	tolerance := 6.5 / math.Sqrt(trials)
-	for _, c := range []struct {
+	type world struct {
 		classes          int
 		loss, correction string
 		keep, lambda     float64
-	}{{2, "logistic", CorrectionBackward, .95, 1e-3}, {2, "sigmoid", CorrectionNone, .95, 1e-5}, {3, "logistic", CorrectionBackward, .95, 1e-3}} {
+	}
+	for _, c := range testlevel.Of(t, []world{{2, "logistic", CorrectionBackward, .95, 1e-3}, {2, "sigmoid", CorrectionNone, .95, 1e-5}, {3, "logistic", CorrectionBackward, .95, 1e-3}}, 1) {
 		loss, err := learners.LossNamed(c.loss)
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"caucus/auxdata"
+	"caucus/internal/testlevel"
 	"caucus/learners"
 )
 
@@ -144,11 +145,11 @@ func off(said float64, measured []float64) float64 {
 // which is made for nine. The seed is fixed: it never fails by chance, or always.
 func TestReleasedIsWhatFitVotesMakes(t *testing.T) {
 	const n, draws, within, around = 2000, 10, .03, .05
-	for _, r := range []*reference{
+	for _, r := range testlevel.Of(t, []*reference{
 		newReference([]float64{.5, .5}, .9, 1), newReference([]float64{.5, .5}, .9, -1), newReference([]float64{.8, .2}, .97, -1), newReference([]float64{.75, .25}, .8, -3),
 		newReference([]float64{.25, .25, .25, .25}, .9, 1), newReference([]float64{.25, .25, .25, .25}, .9, -3), newReference([]float64{.6, .3, .1}, .9, 1),
 		newReference([]float64{.8, .2}, .99, -1), newReference(even(10), .98, 1),
-	} {
+	}, 2) {
 		k := len(r.shares)
 		x, y := r.draw(n)
 		testX, testY := r.draw(n)
@@ -157,7 +158,7 @@ func TestReleasedIsWhatFitVotesMakes(t *testing.T) {
 			shares[class] += 1. / n
 		}
 		mu := learners.Moments(x, learners.OneHot(y, k), nil)
-		for _, sd := range []float64{.1, .03, .01, .003, .0003} {
+		for _, sd := range testlevel.Of(t, []float64{.1, .03, .01, .003, .0003}, 2) {
 			noise := Isotropic(len(r.width)+1, sd)
 			noise.Centred = k > 2
 			// So many records leave nothing to sampling.
@@ -184,16 +185,16 @@ func TestReleasedIsWhatFitVotesMakes(t *testing.T) {
 // reference problem has them: within .04, and .03 of 200 records or more. The seed is fixed.
 func TestTrainedIsWhatRecordsTeach(t *testing.T) {
 	const draws = 30
-	for _, r := range []*reference{
+	for _, r := range testlevel.Of(t, []*reference{
 		newReference([]float64{.5, .5}, .9, 1), newReference([]float64{.75, .25}, .75, 1), newReference([]float64{.5, .5}, .9, -2), newReference([]float64{.75, .25}, .9, -.5),
 		newReference([]float64{.25, .25, .25, .25}, .9, 1), newReference([]float64{.8, .15, .05}, .95, 1), newReference([]float64{.7, .2, .1}, .85, 1), newReference(even(8), .95, 1), newReference(even(10), .98, 1),
 		newReference([]float64{.8, .2}, .99, -.5), newReference([]float64{.5, .5}, .99, 1),
-	} {
+	}, 2) {
 		k := len(r.shares)
 		pool, _ := r.draw(2000)
 		testX, testY := r.draw(3000)
 		o := r.outlook(pool, r.shares, Noise{})
-		for _, n := range []int{24, 60, 200, 1000} {
+		for _, n := range testlevel.Of(t, []int{24, 60, 200, 1000}, 2) {
 			var m measured
 			for range draws {
 				x, y := r.draw(n)
@@ -257,54 +258,64 @@ func TestReachedIsReached(t *testing.T) {
 // are never forecast to be worth less, to a hundredth of a point; nor, of two classes, is
 // either end of the range.
 func TestOutlookIsOfNumbers(t *testing.T) {
-	r := newReference([]float64{.5, .5}, .8, -1)
-	wide, _ := r.draw(300)
+	type told struct {
+		features int
+		shares   []float64
+		said     Reached
+		telling  Telling
+	}
+	var all []told
 	for _, features := range []int{1, referenceDirections} {
-		pool := mat.NewDense(300, features+1, nil)
-		for j := range features {
-			pool.SetCol(j, mat.Col(nil, j, wide))
-		}
-		pool.SetCol(features, mat.Col(nil, referenceDirections, wide))
 		for _, shares := range [][]float64{{.7, .3}, {.999, .001}, {.66, .24, .09, .01}, {.9, .09999, 1e-5}} {
 			for _, said := range []Reached{{AUC: .5001}, {AUC: .9999}, {AUC: .97, Records: 30}, {AUC: .8, Records: 1e9}} {
 				for _, telling := range []Telling{ByRecords, ByVotes, ByDirections} {
-					o := NewOutlook(&auxdata.Pool{X: pool}, Agreement{Shares: shares, Reached: []Reached{said}, Telling: telling, Ballots: 1, Noise: Isotropic(features+1, 1)})
-					if o.Contradicts() != Consistent {
-						continue
-					}
-					check := func(what string, of func(step int) []Range) {
-						var last []Range
-						for step := range 6 {
-							got := of(step)
-							for k, v := range got {
-								low, mid, high := v.Low, v.Mid, v.High
-								for _, x := range [][3]float64{{low.Accuracy, mid.Accuracy, high.Accuracy}, {low.AUC, mid.AUC, high.AUC}} {
-									if !(-1e-9 <= x[0] && x[0] <= x[1]+1e-9 && x[1] <= x[2]+1e-9 && x[2] <= 1+1e-9) {
-										t.Fatalf("%d features, shares %v, %+v, telling %d, %s at step %d: %v", features, shares, said, telling, what, step, x)
-									}
-								}
-								if last == nil {
-									continue
-								}
-								was := last[k]
-								falls := func(now, was Worth) bool { return now.Accuracy < was.Accuracy-1e-4 || now.AUC < was.AUC-1e-4 }
-								if falls(mid, was.Mid) || len(shares) == 2 && (falls(low, was.Low) || falls(high, was.High)) {
-									t.Errorf("%d features, shares %v, %+v, telling %d, %s: at step %d %+v, before %+v", features, shares, said, telling, what, step, v, was)
-								}
-							}
-							last = got
-						}
-					}
-					check("parties", func(step int) []Range {
-						return o.Released(0, Gathered{Parties: 1 << (2 * step), Records: 50, Scale: 1, Draws: 1})
-					})
-					check("records", func(step int) []Range {
-						return o.Released(0, Gathered{Parties: 50, Records: float64(int(1) << (2 * step)), Scale: 1, Draws: 1})
-					})
-					check("own records", func(step int) []Range { return o.Trained(0, float64(int(1)<<(2*step))) })
+					all = append(all, told{features, shares, said, telling})
 				}
 			}
 		}
+	}
+	r := newReference([]float64{.5, .5}, .8, -1)
+	wide, _ := r.draw(300)
+	for _, c := range testlevel.Of(t, all, 11) {
+		pool := mat.NewDense(300, c.features+1, nil)
+		for j := range c.features {
+			pool.SetCol(j, mat.Col(nil, j, wide))
+		}
+		pool.SetCol(c.features, mat.Col(nil, referenceDirections, wide))
+		o := NewOutlook(&auxdata.Pool{X: pool}, Agreement{Shares: c.shares, Reached: []Reached{c.said}, Telling: c.telling, Ballots: 1, Noise: Isotropic(c.features+1, 1)})
+		if o.Contradicts() != Consistent {
+			continue
+		}
+		check := func(what string, of func(step int) []Range) {
+			var last []Range
+			for step := range 6 {
+				got := of(step)
+				for k, v := range got {
+					low, mid, high := v.Low, v.Mid, v.High
+					for _, x := range [][3]float64{{low.Accuracy, mid.Accuracy, high.Accuracy}, {low.AUC, mid.AUC, high.AUC}} {
+						if !(-1e-9 <= x[0] && x[0] <= x[1]+1e-9 && x[1] <= x[2]+1e-9 && x[2] <= 1+1e-9) {
+							t.Fatalf("%+v, %s at step %d: %v", c, what, step, x)
+						}
+					}
+					if last == nil {
+						continue
+					}
+					was := last[k]
+					falls := func(now, was Worth) bool { return now.Accuracy < was.Accuracy-1e-4 || now.AUC < was.AUC-1e-4 }
+					if falls(mid, was.Mid) || len(c.shares) == 2 && (falls(low, was.Low) || falls(high, was.High)) {
+						t.Errorf("%+v, %s: at step %d %+v, before %+v", c, what, step, v, was)
+					}
+				}
+				last = got
+			}
+		}
+		check("parties", func(step int) []Range {
+			return o.Released(0, Gathered{Parties: 1 << (2 * step), Records: 50, Scale: 1, Draws: 1})
+		})
+		check("records", func(step int) []Range {
+			return o.Released(0, Gathered{Parties: 50, Records: float64(int(1) << (2 * step)), Scale: 1, Draws: 1})
+		})
+		check("own records", func(step int) []Range { return o.Trained(0, float64(int(1)<<(2*step))) })
 	}
 }
 

@@ -3,7 +3,6 @@ package ratio_test
 import (
 	"compress/gzip"
 	"encoding/csv"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,10 +13,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 )
-
-// long runs the experiments that take minutes:
-// CAUCUS_DATA=… go test ./aggregation -run Ratio -long -v
-var long = flag.Bool("long", false, "run the long experiments on real data")
 
 func realData(t testing.TB, name string) io.Reader {
 	t.Helper()

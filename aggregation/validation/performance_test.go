@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
+
+	"caucus/internal/testlevel"
 )
 
 // world draws scores and classes: the log-odds of the class are −1 + .8·z.
@@ -52,11 +53,11 @@ func (w world) scale(bins int) Scale {
 
 // TestIntervalsCover: of many histograms, about 95 in 100 intervals hold the truth: with
 // sampling that of the population, without it that of the same records. Draws are seeded,
-// so that this fails always or never; CAUCUS_LONG=1 draws 2,000.
+// so that this fails always or never.
 func TestIntervalsCover(t *testing.T) {
-	draws, chance := 100, .06 // of 100 draws, three standard errors of a coverage of .96
-	if os.Getenv("CAUCUS_LONG") != "" {
-		draws, chance = 2000, 0
+	draws, chance := testlevel.N(t, 100, 2000), 0.
+	if draws == 100 {
+		chance = .06 // three standard errors of a coverage of .96
 	}
 	w := world{rand.New(rand.NewPCG(1, 2))}
 	z, yes := w.draw(400_000)
@@ -100,12 +101,9 @@ func TestIntervalsCover(t *testing.T) {
 
 // TestBinsAlone: where there is neither noise nor sampling only what bins hide is
 // uncertain, and how often that is covered depends on the pool, which is drawn anew each
-// time. Draws are seeded; CAUCUS_LONG=1 draws 2,000.
+// time. Draws are seeded.
 func TestBinsAlone(t *testing.T) {
-	draws := 100
-	if os.Getenv("CAUCUS_LONG") != "" {
-		draws = 2000
-	}
+	draws := testlevel.N(t, 100, 2000)
 	w := world{rand.New(rand.NewPCG(3, 4))}
 	var auc, slope tally
 	for range draws {
