@@ -92,7 +92,7 @@ type child struct {
 
 func startChild(t *testing.T, dir, kill string) *child {
 	t.Helper()
-	c := &child{cmd: exec.Command(must(os.Executable()))}
+	c := &child{cmd: exec.CommandContext(t.Context(), must(os.Executable()))} // dead where the test ends early
 	c.cmd.Env = append(os.Environ(), childFolder+"="+dir, childKill+"="+kill)
 	c.cmd.Stderr = os.Stderr
 	c.lines = bufio.NewScanner(must(c.cmd.StdoutPipe()))

@@ -10,6 +10,7 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/internal/testlevel"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/privacy/audit"
@@ -493,7 +494,7 @@ func TestSumsAreMadeRecordByRecord(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 6)
 	rng := rand.New(rand.NewPCG(21, 22))
 	var rows []visit
-	for i := range 700 {
+	for i := range testlevel.N(t, 150, 700) {
 		rows = append(rows, visit{[]string{"no", "yes", "maybe", "?"}[rng.IntN(4)], strconv.FormatFloat(12*rng.Float64()-1, 'g', -1, 64), strconv.FormatFloat(rng.Float64(), 'g', -1, 64), []string{"east", "west", ""}[rng.IntN(3)], strconv.Itoa(i), "s1"})
 	}
 	all := c.records(t, rows)

@@ -8,6 +8,7 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/privacy/audit"
 	"caucus/study"
@@ -167,9 +168,9 @@ func TestAuditWideStudies(t *testing.T) {
 			}
 		}
 		trial := trialOf(t, c.asksOf(t, p, records, records)[0], c.asksOf(t, p, other, records)[0])
-		samples := 800
+		samples := testlevel.N(t, 300, 800)
 		if trial.Claim.Delta == 0 && trial.Mechanism.Name() == "k-norm" {
-			samples = 200
+			samples /= 3
 		}
 		if f := auditOf(t, name, trial.Claim, samples, audit.Integers(trial.Draws(cryptorand.Reader))); f.Exceeds(trial.Claim.Epsilon) {
 			t.Errorf("%s: ε is at least %.3f by %s, the plan says %.3f", name, f.Epsilon, f.Event, trial.Claim.Epsilon)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"caucus/dataset"
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds"
@@ -142,8 +143,8 @@ func TestForecastNeedsOneAnswer(t *testing.T) {
 // none could not be written into a release, whose parties have paid.
 func TestForecastIsOfNumbers(t *testing.T) {
 	for _, mechanism := range []string{"cross", "tally", "moment"} {
-		for _, share := range []float64{.5, .03, .02, 1e-5} {
-			for _, auc := range []float64{0, .6, .9999} {
+		for _, share := range testlevel.Of(t, []float64{.5, .03, .02, 1e-5}, 2) {
+			for _, auc := range testlevel.Of(t, []float64{0, .6, .9999}, 1) {
 				o, err := study.OutlookOf(forecastTask(t, mechanism, func(p *study.Plan) { p.Shares, p.AUC = []float64{1 - share, share}, auc }))
 				if err != nil {
 					t.Fatal(err)

@@ -71,7 +71,7 @@ func TestDeclaredCosts(t *testing.T) {
 	for mechanism, unit := range map[string]privacy.Unit{
 		"tally": privacy.Record, "moment": privacy.Record, "cross": privacy.Record, "output": privacy.Record, "means": privacy.Party,
 	} {
-		made, err := kinds.Propose(study.Proposal{
+		made, _, err := kinds.Draft(study.Proposal{
 			Name: "x", Unit: unit, Roster: []study.PartyID{"a", "b", "c"}, Mechanism: mechanism, Noise: study.NoiseCoordinator,
 		}, schema, table)
 		if err != nil {

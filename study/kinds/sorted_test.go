@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"testing"
 
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/describe"
@@ -193,10 +193,7 @@ func sortedBounds(t testing.TB, c clinic) []searched {
 // replacement moves a private vector by more than its bound, in any kind that
 // assigns records or uses a part of them.
 func TestSortedFiles(t *testing.T) {
-	tries := 80
-	if n, err := strconv.Atoi(os.Getenv("CAUCUS_SEARCH")); err == nil && n > 0 {
-		tries = n
-	}
+	tries := testlevel.N(t, 80, 300)
 	for _, classes := range [][]string{{"no", "yes"}, {"no", "yes", "maybe"}} {
 		c := newClinic(t, classes, 5)
 		for i, s := range sortedBounds(t, c) {

@@ -3,11 +3,11 @@ package kinds_test
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 
 	"caucus/aggregation"
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/describe"
@@ -18,8 +18,7 @@ import (
 
 // An adversarial search: genomes of small numbers stand for two neighbouring
 // data sets, and hill climbing with restarts looks for the pair that moves the
-// private vector most, in L1 and in weighted L2. CAUCUS_SEARCH is the number of
-// pairs to try for each bound and norm; the default is small.
+// private vector most, in L1 and in weighted L2.
 
 // searched is a bound and the neighbours that it is for.
 type searched struct {
@@ -219,10 +218,7 @@ func bounds(t testing.TB, c clinic) []searched {
 // vector by more than its bound, in any kind of study, with two and with three
 // classes; the log says how near it comes.
 func TestTightness(t *testing.T) {
-	tries := 20
-	if n, err := strconv.Atoi(os.Getenv("CAUCUS_SEARCH")); err == nil && n > 0 {
-		tries = n
-	}
+	tries := testlevel.N(t, 20, 300)
 	for _, classes := range [][]string{{"no", "yes"}, {"no", "yes", "maybe"}} {
 		c := newClinic(t, classes, 5)
 		for i, s := range bounds(t, c) {
