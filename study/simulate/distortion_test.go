@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study/simulate"
 )
@@ -12,10 +13,10 @@ import (
 // TestDistort: no noise moves nothing, more ε moves less, the same seed gives the
 // same, and what agents refuse is said to be for simulation only.
 func TestDistort(t *testing.T) {
-	ctx, counts := context.Background(), []int64{50, 50, 50, 50, 800}
+	ctx, counts, draws := context.Background(), []int64{50, 50, 50, 50, 800}, testlevel.N(t, 100, 400)
 	at := func(mechanism string, epsilon float64) simulate.Distortion {
 		t.Helper()
-		d, err := simulate.Distort(ctx, mechanism, counts, privacy.Budget{Epsilon: epsilon, Delta: 0.05}, 400, 1)
+		d, err := simulate.Distort(ctx, mechanism, counts, privacy.Budget{Epsilon: epsilon, Delta: 0.05}, draws, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,8 +36,8 @@ func TestDistort(t *testing.T) {
 		if again := at(mechanism, 0.05); again.MeanL1 != little.MeanL1 {
 			t.Errorf("%s: the same seed moves %g, then %g", mechanism, little.MeanL1, again.MeanL1)
 		}
-		if math.Abs(little.StandardError-little.SD/20) > 1e-12 {
-			t.Errorf("%s: standard error %g of a deviation of %g over 400 draws", mechanism, little.StandardError, little.SD)
+		if math.Abs(little.StandardError-little.SD/math.Sqrt(float64(draws))) > 1e-12 {
+			t.Errorf("%s: standard error %g of a deviation of %g over %d draws", mechanism, little.StandardError, little.SD, draws)
 		}
 	}
 	for name, c := range map[string]struct {

@@ -2,17 +2,15 @@ package simulate_test
 
 import (
 	"context"
-	"flag"
 	"os"
 	"testing"
 
 	"caucus/dataset"
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/simulate"
 )
-
-var long = flag.Bool("long", false, "also run the experiments that take minutes")
 
 // knownRecords loads a known set, or skips where CAUCUS_DATA does not have it.
 func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dataset.Records, *dataset.Records) {
@@ -44,32 +42,31 @@ func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dat
 }
 
 // TestRealData holds the figures of the README, one repeat each. Splits and
-// simulated noise are seeded, so it does not flicker.
+// simulated noise are seeded, so it does not flicker. A short run has a few.
 func TestRealData(t *testing.T) {
 	party, record := privacy.Party, privacy.Record
-	for _, c := range []struct {
+	type figure struct {
 		name, set, mechanism, noise  string
 		unit                         privacy.Unit
 		parties, shards              int
 		epsilon                      float64
 		released, atMost, withoutAny float64 // bounds on the accuracies
-		holdOut, long                bool
-	}{
+		holdOut                      bool
+	}
+	figures := []figure{
 		{name: "adult tally", set: "adult", mechanism: "tally", noise: study.NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, released: .80, atMost: 1, withoutAny: .83},
+		{name: "adult cross", set: "adult", mechanism: "cross", noise: study.NoiseSite, unit: record, parties: 12, shards: 1, epsilon: 1, released: .825, atMost: 1, withoutAny: .83},
 		{name: "adult means", set: "adult", mechanism: "means", noise: study.NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, released: .80, atMost: 1, withoutAny: .83},
 		{name: "adult output as published", set: "adult", mechanism: "output-paper", noise: study.NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, atMost: .78, withoutAny: .83},
 		{name: "adult majority", set: "adult", mechanism: "majority", noise: study.NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, atMost: .78, withoutAny: .83},
-		{name: "adult cross", set: "adult", mechanism: "cross", noise: study.NoiseSite, unit: record, parties: 12, shards: 1, epsilon: 1, released: .825, atMost: 1, withoutAny: .83},
 		{name: "adult cross, small budget", set: "adult", mechanism: "cross", noise: study.NoiseSite, unit: record, parties: 12, shards: 1, epsilon: .1, released: .77, atMost: 1, withoutAny: .83},
 		{name: "adult shards", set: "adult", mechanism: "tally", noise: study.NoiseCoordinator, unit: record, parties: 12, shards: 50, epsilon: 1, released: .80, atMost: 1, withoutAny: .82},
 		{name: "wisdm", set: "wisdm_har", mechanism: "tally", noise: study.NoiseCoordinator, unit: party, parties: 100, shards: 1, epsilon: 1, released: .50, atMost: 1, withoutAny: .63},
-		{name: "mnist", set: "mnist", mechanism: "tally", noise: study.NoiseCoordinator, unit: party, parties: 400, shards: 1, epsilon: 1, released: .70, atMost: 1, withoutAny: .85, long: true},
-		{name: "kddcup99", set: "kddcup99", mechanism: "tally", noise: study.NoiseCoordinator, unit: party, parties: 1000, shards: 1, epsilon: .1, released: .96, atMost: 1, withoutAny: .97, holdOut: true, long: true},
-	} {
+		{name: "mnist", set: "mnist", mechanism: "tally", noise: study.NoiseCoordinator, unit: party, parties: 400, shards: 1, epsilon: 1, released: .70, atMost: 1, withoutAny: .85},
+		{name: "kddcup99", set: "kddcup99", mechanism: "tally", noise: study.NoiseCoordinator, unit: party, parties: 1000, shards: 1, epsilon: .1, released: .96, atMost: 1, withoutAny: .97, holdOut: true},
+	}
+	for _, c := range figures[:testlevel.N(t, 2, len(figures))] {
 		t.Run(c.name, func(t *testing.T) {
-			if c.long && !*long {
-				t.Skip("takes minutes: run with -long")
-			}
 			schema, train, test := knownRecords(t, c.set, c.holdOut)
 			delta := 1e-6
 			s, err := simulate.Classify{

@@ -13,6 +13,7 @@ import (
 
 	secret "caucus/aggregation/shares"
 	"caucus/dataset"
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
@@ -238,19 +239,18 @@ func checkServers(t *testing.T, task study.Task, run Run, sum []int64) {
 }
 
 // TestAggregatorsFigures measures accuracy where noise is added at sites, by
-// aggregators and by a coordinator, for docs/aggregators.md. It takes minutes:
-//
-//	CAUCUS_LONG=1 CAUCUS_DATA=DIR go test ./study/simulate -run TestAggregatorsFigures -v -timeout 1h
+// aggregators and by a coordinator, for docs/aggregators.md; with CAUCUS_TEST=long all of
+// it, in minutes.
 func TestAggregatorsFigures(t *testing.T) {
-	if os.Getenv("CAUCUS_LONG") == "" || os.Getenv("CAUCUS_DATA") == "" {
-		t.Skip("a measurement: set CAUCUS_LONG and CAUCUS_DATA")
+	if os.Getenv("CAUCUS_DATA") == "" {
+		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
 	}
-	const repeats = 5
+	repeats := testlevel.N(t, 1, 5)
 	places := []string{study.NoiseSite, study.NoiseAggregators, study.NoiseCoordinator}
-	for _, name := range []string{"adult", "wisdm_har", "mnist"} {
+	for _, name := range []string{"adult", "wisdm_har", "mnist"}[:testlevel.N(t, 1, 3)] {
 		t.Run(name, func(t *testing.T) {
 			split := knownSplit(t, name)
-			for _, split.Parties = range []int{12, 50} {
+			for _, split.Parties = range testlevel.Of(t, []int{12, 50}, 1) {
 				t.Run(fmt.Sprint(split.Parties), func(t *testing.T) { measure(t, name, split, places, repeats) })
 			}
 		})
@@ -280,7 +280,7 @@ func knownSplit(t *testing.T, name string) Split {
 	if known.HasTest() {
 		split.Test = load("test")
 	}
-	if most := 24_000; split.Train.Len() > most {
+	if most := testlevel.N(t, 4000, 24_000); split.Train.Len() > most {
 		split.Train = split.Train.Select(rand.New(rand.NewPCG(1, 1)).Perm(split.Train.Len())[:most])
 	}
 	return split
