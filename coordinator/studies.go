@@ -90,7 +90,7 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 			}
 		}
 		return s.store.View(ctx, func(tx Tx) (err error) {
-			if first.PoolBytes, err = tx.PoolSize(m.Plan.Pool); err != nil {
+			if first.PoolBytes, err = tx.PoolSize(m.Plan.Pool); err != nil && !errors.Is(err, errNone) { // of a study that was put back
 				return err
 			}
 			declined, err := tx.Declined(c.hash)

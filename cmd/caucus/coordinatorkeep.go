@@ -88,9 +88,9 @@ are undamaged and of one moment, keys and configuration can be read. Say how man
 entries the ledger has made since, if the head file beside the folder knows. Then,
 without --check, copy it to a folder that must not be there yet.
 
-A coordinator that was restored releases nothing before what was lost is charged:
-caucus ledger reconcile --dir DIR. Who was revoked since the backup is a member again:
-revoke them again before anything else. Keep the folder that is replaced.`,
+Then give caucus ledger reconcile --dir DIR each release that was published since the
+backup: it charges what was lost, and their studies end as released. Who was revoked
+since is a member again: revoke them again. Keep the folder that is replaced.`,
 		Example: `  caucus coordinator restore --from /backup/caucus-2026-03-01 --check
   caucus coordinator restore --from /backup/caucus-2026-03-01 --dir /var/lib/caucus/coordinator`,
 		Args: noArguments,
@@ -112,7 +112,7 @@ revoke them again before anything else. Keep the folder that is replaced.`,
 					fmt.Fprintf(w, "%d entries were made since: charge them with caucus ledger reconcile before it releases anything\n", report.Behind)
 				}
 				if !check {
-					fmt.Fprintf(w, "restored to %s\nrevoke again whoever was revoked since the backup (caucus party revoke)\n", dir)
+					fmt.Fprintf(w, "restored to %s\nbefore it runs: caucus ledger reconcile --dir %[1]s, with --release for each release published since\nthen revoke again whoever was revoked since (caucus party revoke)\n", dir)
 				}
 				return nil
 			})

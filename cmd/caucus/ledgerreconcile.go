@@ -1,14 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
 	"caucus/coordinator"
 	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study/verify"
 )
 
 // reconciled is the JSON document of ledger reconcile.
@@ -18,7 +22,9 @@ type reconciled struct {
 	// that were charged again.
 	Studies []agent.Lost   `json:"studies,omitempty"`
 	Charged []privacy.Cost `json:"charged"`
-	Behind  bool           `json:"behind"`
+	// Releases are those that were given to a coordinator.
+	Releases []coordinator.Returned `json:"releases,omitempty"`
+	Behind   bool                   `json:"behind"`
 }
 
 func newLedgerReconcile(c *console) *cobra.Command {
@@ -32,9 +38,10 @@ it has forgotten, whatever the limits say, and pass over every entry that is kno
 to have been published. Stop the daemon first.
 
 An agent's studies say themselves what was charged for them. A coordinator's
-releases name their entries: those in its store, and those given with --release,
-which are needed where the store was restored too. --charge names a cost that
-nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R.`,
+releases name their entries: those in its store, and those given with --release.
+Give each release that was published since the backup: it is put back, and its
+study ends as released, in place of being released again. --charge names a cost
+that nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R.`,
 		Example: `  caucus ledger reconcile --config agent.yaml
   caucus ledger reconcile --dir /var/lib/caucus/coordinator --release march.json --release april.json
   caucus ledger reconcile --config agent.yaml --charge record:epsilon=1`,
@@ -69,13 +76,21 @@ nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R.`,
 				if err != nil {
 					return err
 				}
+				var published []protocol.SignedRelease
 				var lines []privacy.Line
 				for _, name := range releases {
-					named, err := signedLines(name, e.Keys)
+					r, err := readSigned(name)
 					if err != nil {
 						return err
 					}
-					lines = append(lines, named...)
+					named, err := verify.ReleaseLines(r, e.Keys)
+					if err != nil {
+						return fmt.Errorf("%s: %w", name, err)
+					}
+					published, lines = append(published, r), append(lines, named...)
+				}
+				if doc.Releases, err = coordinator.PutBack(cmd.Context(), place.dir, published, time.Now()); err != nil {
+					return err
 				}
 				doc.Ledger = place.dir
 				if doc.Charged, err = coordinator.Reconcile(cmd.Context(), place.dir, lines, lost); err != nil {
@@ -94,6 +109,13 @@ nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R.`,
 }
 
 func (d reconciled) writeText(w io.Writer) error {
+	for _, s := range d.Releases {
+		if s.Why != "" {
+			fmt.Fprintf(w, "study %s (%s): its release is not put back: %s\n", s.Name, s.Study, s.Why)
+		} else {
+			fmt.Fprintf(w, "study %s (%s) is released; it was %s\n", s.Name, s.Study, cmp.Or(string(s.Was), "not known"))
+		}
+	}
 	if !d.Behind {
 		_, err := fmt.Fprintln(w, "nothing is missing: the ledger is not behind what is remembered of it")
 		return err
