@@ -564,4 +564,22 @@ var mutants = []mutant{
 		old: "now > year {", new: "now != year {",
 		found: "TestYear$",
 	},
+	{
+		name: "O: a record without a score has that of the record before", room: "study/evaluate", file: "score.go", in: "study/kinds",
+		old: "\t\treturn math.NaN()\n\t}\n\tswitch f := s.feature; {", new: "\t\treturn last\n\t}\n\tlast = v\n\tswitch f := s.feature; {",
+		more: "\nvar last = math.NaN()\n", found: "TestRecordsAddUp",
+	},
+	{
+		name: "II: a record without a group is of the group of the record before", room: "study/describe", file: "statistic.go", in: "study/kinds",
+		old: "group = l.group.of(row, class)", new: "if g := l.group.of(row, class); g < l.group.cells()-1 {\n\t\t\tlast = g\n\t\t}\n\t\tgroup = last",
+		more: "\nvar last int\n", found: "TestRecordsAddUp",
+	},
+	{
+		name: "a record without a label has that of the record before", room: "aggregation", file: "cross.go", in: "study/kinds",
+		old: "\t\tif y[i] < 0 {\n\t\t\tcontinue\n\t\t}\n\t\tlatticeRow", new: "\t\tif y[i] < 0 && i > 0 {\n\t\t\ty[i] = y[i-1]\n\t\t}\n\t\tif y[i] < 0 {\n\t\t\tcontinue\n\t\t}\n\t\tlatticeRow", found: "TestRecordsAddUp",
+	},
+	{
+		name: "what follows a record that a study is not about is left out too", room: "dataset", file: "outside.go", in: "study/kinds",
+		old: "\t\tif !in {\n\t\t\tr.Outside[i]", new: "\t\tif !in || i > 0 && r.Outside[i-1] {\n\t\t\tr.Outside[i]", found: "TestRecordsAddUp",
+	},
 }

@@ -37,10 +37,16 @@ type visit struct{ label, a, b, ward, patient, set string }
 
 func newClinic(t testing.TB, classes []string, poolRows int) clinic {
 	t.Helper()
+	return clinicOf(t, classes, poolRows, false)
+}
+
+// clinicOf is one whose numbers may be missing, where missing says so.
+func clinicOf(t testing.TB, classes []string, poolRows int, missing bool) clinic {
+	t.Helper()
 	schema := dataset.Schema{
 		Label: dataset.Label{Column: "label", Classes: classes},
 		Features: []dataset.Feature{
-			{Column: "a", Kind: dataset.Numeric, Max: 10}, {Column: "b", Kind: dataset.Numeric, Max: 1},
+			{Column: "a", Kind: dataset.Numeric, Max: 10, Missing: missing}, {Column: "b", Kind: dataset.Numeric, Max: 1, Missing: missing},
 			{Column: "ward", Kind: dataset.Categorical, Levels: []string{"east", "west"}},
 		},
 		Patient: "patient", Party: "set",
