@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"caucus/internal/clock"
+	"caucus/internal/folder"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -110,7 +111,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.state.config.Courier {
 		return errors.New("courier: true in the config: this site calls nobody, so there is nothing to run: caucus agent answer PACK answers what was carried here")
 	}
-	unlock, err := lockState(a.state.config.State)
+	unlock, err := folder.Hold(a.state.config.State, "another agent")
 	if err != nil {
 		return err
 	}

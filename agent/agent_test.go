@@ -17,6 +17,7 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/internal/folder"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -539,7 +540,7 @@ func TestOtherPlan(t *testing.T) {
 // TestOneAgentAState: two agents must not run on one state folder.
 func TestOneAgentAState(t *testing.T) {
 	r := newRig(t, nil)
-	unlock, err := lockState(mkdir(t, r.config.State))
+	unlock, err := folder.Hold(mkdir(t, r.config.State), "another agent")
 	if err != nil {
 		t.Fatal(err)
 	}

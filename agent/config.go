@@ -86,11 +86,7 @@ func DefaultConfig() Config {
 // LoadConfig reads a YAML file over the defaults and validates it. An unknown
 // key is an error. Relative paths are relative to the file's folder.
 func LoadConfig(path string) (Config, error) {
-	file, err := yamlfile.Read(path)
-	if err != nil {
-		return Config{}, fmt.Errorf("read agent config: %w", err)
-	}
-	c, err := readConfig(file)
+	c, _, err := yamlfile.ReadConfig(path, DefaultConfig(), rules)
 	if err != nil {
 		return Config{}, fmt.Errorf("read agent config: %w", err)
 	}
@@ -109,23 +105,10 @@ func LoadConfig(path string) (Config, error) {
 
 // ParseConfig reads YAML over the defaults and validates it.
 func ParseConfig(text []byte) (Config, error) {
-	file, err := yamlfile.Parse("", text)
-	if err != nil {
-		return Config{}, err
-	}
-	return readConfig(file)
+	return yamlfile.ParseConfig(text, DefaultConfig(), rules)
 }
 
-func readConfig(file *yamlfile.Document) (Config, error) {
-	c := DefaultConfig()
-	if err := file.RefuseRemoved("gossip"); err != nil {
-		return Config{}, err
-	}
-	if err := file.Decode(&c); err != nil {
-		return Config{}, err
-	}
-	return c, file.Locate(c.Validate())
-}
+func rules(file *yamlfile.Document) error { return file.RefuseRemoved("gossip") }
 
 // Validate says which field is wrong and what to do.
 func (c Config) Validate() error {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"caucus/internal/folder"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -48,7 +49,7 @@ func ByFile(c Config, pack []byte, out string) (*Agent, error) {
 	}
 	// What the pack says is held against what was read before, and kept: by one process at
 	// a time.
-	unlock, err := lockState(c.State)
+	unlock, err := folder.Hold(c.State, "another agent")
 	if err != nil {
 		return nil, err
 	}

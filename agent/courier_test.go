@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/internal/folder"
 	"caucus/protocol"
 )
 
@@ -28,7 +29,7 @@ func TestByFileHoldsTheFolder(t *testing.T) {
 	if err := id.Save(IdentityFile(r.config)); err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := lockState(r.config.State)
+	unlock, err := folder.Hold(r.config.State, "another agent")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"caucus/internal/folder"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -164,7 +165,7 @@ func enrolling(c Config, fn func() error) error {
 	if err := os.MkdirAll(c.State, 0o700); err != nil {
 		return fail(err)
 	}
-	unlock, err := lockState(c.State)
+	unlock, err := folder.Hold(c.State, "another agent")
 	if err != nil {
 		return fail(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"caucus/internal/folder"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -91,7 +92,7 @@ func (a *Agent) refresh(ctx context.Context) error {
 // whileLocked runs fn while this process holds the state folder; free is false
 // where another does.
 func (a *Agent) whileLocked(fn func() error) (free bool, err error) {
-	unlock, err := lockState(a.state.config.State)
+	unlock, err := folder.Hold(a.state.config.State, "another agent")
 	if err != nil {
 		return false, nil
 	}

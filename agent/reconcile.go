@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -29,7 +30,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	if err != nil {
 		return fail(err)
 	}
-	unlock, err := lockState(c.State)
+	unlock, err := folder.Hold(c.State, "another agent")
 	if err != nil {
 		return fail(err)
 	}

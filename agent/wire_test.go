@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/stats"
 	"google.golang.org/protobuf/proto"
 
+	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -139,7 +140,7 @@ func TestRefusalOnTheWire(t *testing.T) {
 		}, nil},
 		{"awaiting persons", func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, nil},
 		{"a person", func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, func(t *testing.T, a *Agent) {
-			unlock, err := lockState(a.state.config.State) // as where the agent runs
+			unlock, err := folder.Hold(a.state.config.State, "another agent") // as where the agent runs
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +226,7 @@ func TestPreviewHoldsNothing(t *testing.T) {
 		done <- result{review, err}
 	}()
 	<-waiting
-	unlock, err := lockState(r.config.State)
+	unlock, err := folder.Hold(r.config.State, "another agent")
 	if err != nil {
 		t.Errorf("an agent cannot start while a preview waits: %v", err)
 	} else {

@@ -6,11 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"time"
 
 	"caucus/internal/clock"
+	"caucus/internal/folder"
 	"caucus/internal/webpage"
 	"caucus/internal/yamlfile"
 	"caucus/privacy"
@@ -166,42 +166,22 @@ func DefaultConfig(dir string) Config {
 // LoadConfig reads a YAML file over the defaults and validates it. An unknown
 // key is an error. A relative dir, and none, is relative to the file's folder.
 func LoadConfig(path string) (Config, error) {
-	fail := func(err error) (Config, error) { return Config{}, fmt.Errorf("read coordinator config: %w", err) }
-	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
-		return fail(fmt.Errorf("%s: it is empty, so something else emptied it: restore it from a backup of the folder", path))
-	}
-	file, err := yamlfile.Read(path)
+	c, _, err := yamlfile.ReadConfig(path, DefaultConfig("."), rules)
 	if err != nil {
-		return fail(err)
+		return Config{}, fmt.Errorf("read coordinator config: %w", err)
 	}
-	c, err := readConfig(file)
-	if err != nil {
-		return fail(err)
-	}
-	if !filepath.IsAbs(c.Dir) {
-		c.Dir = filepath.Join(filepath.Dir(path), c.Dir)
-	}
+	c.Dir = folder.Path(filepath.Dir(path), c.Dir)
 	return c, nil
 }
 
 // ParseConfig reads YAML over the defaults and validates it.
 func ParseConfig(text []byte) (Config, error) {
-	file, err := yamlfile.Parse("", text)
-	if err != nil {
-		return Config{}, err
-	}
-	return readConfig(file)
+	return yamlfile.ParseConfig(text, DefaultConfig("."), rules)
 }
 
-func readConfig(file *yamlfile.Document) (Config, error) {
-	c := DefaultConfig(".")
-	if err := errors.Join(file.RefuseRemoved("gossip"), file.RequireLimits("budget")); err != nil {
-		return Config{}, err
-	}
-	if err := file.Decode(&c); err != nil {
-		return Config{}, err
-	}
-	return c, file.Locate(c.Validate())
+// rules: a file that does not speak of the budget was cut off.
+func rules(file *yamlfile.Document) error {
+	return errors.Join(file.RefuseRemoved("gossip"), file.RequireLimits("budget"))
 }
 
 // Validate says which field is wrong and what to do.
@@ -227,12 +207,16 @@ func (c Config) Validate() error {
 	if err := c.Helper.validate(c); err != nil {
 		return fmt.Errorf("helper: %w", err)
 	}
+	if c.Dir == "" {
+		return errors.New("dir: name the coordinator's folder")
+	}
+	if c.Head != "" {
+		if err := folder.Outside(c.Dir, c.Head, "coordinator"); err != nil {
+			return fmt.Errorf("head: %w", err)
+		}
+	}
 	l := c.Limits
 	switch {
-	case c.Dir == "":
-		return errors.New("dir: name the coordinator's folder")
-	case c.Head != "" && within(c.Dir, c.headFile()):
-		return fmt.Errorf("head: %s is in the coordinator's folder, and would be put back with it: name a file outside, such as ../%s", c.Head, filepath.Base(c.Head))
 	case c.MinimumParties < 2:
 		return fmt.Errorf("minimum_parties: %d: give at least 2; a study of one party releases that party", c.MinimumParties)
 	case c.InvitationValid < time.Second || c.InvitationValid > 90*24*time.Hour:
@@ -290,40 +274,17 @@ func (h Helper) validate(c Config) error {
 		return errors.New("key: not given: it is the signing key that caucus helper init printed at the helper; its operator gives it")
 	case h.Head == "":
 		return errors.New("head: not given: caucus coordinator helper makes it")
-	case within(c.Dir, c.sharesHead()):
-		return fmt.Errorf("head: %s is in the coordinator's folder, and would be put back with it: name a file outside", h.Head)
+	}
+	if err := folder.Outside(c.Dir, h.Head, "coordinator"); err != nil {
+		return fmt.Errorf("head: %w", err)
 	}
 	return nil
 }
 
 // sharesHead is where Helper.Head lies.
-func (c Config) sharesHead() string {
-	if filepath.IsAbs(c.Helper.Head) {
-		return c.Helper.Head
-	}
-	return c.path(c.Helper.Head)
-}
+func (c Config) sharesHead() string { return folder.Path(c.Dir, c.Helper.Head) }
 
 func (c Config) path(file string) string { return filepath.Join(c.Dir, file) }
 
 // headFile is where Head lies, "" for nowhere.
-func (c Config) headFile() string {
-	if c.Head == "" || filepath.IsAbs(c.Head) {
-		return c.Head
-	}
-	return c.path(c.Head)
-}
-
-// within says whether a path is in a folder, by name.
-func within(dir, path string) bool {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return false
-	}
-	path, err = filepath.Abs(path)
-	if err != nil {
-		return false
-	}
-	relative, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(relative)
-}
+func (c Config) headFile() string { return folder.Path(c.Dir, c.Head) }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -105,7 +106,7 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	if err != nil {
 		return fail(err)
 	}
-	unlock, err := lockFolder(c.Dir)
+	unlock, err := folder.Hold(c.Dir, "another coordinator")
 	if err != nil {
 		return fail(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
+	"caucus/internal/folder"
 	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
@@ -44,7 +45,7 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 			return fail(fmt.Errorf("key: %q is none: caucus helper init printed it at the helper: %w", key, err))
 		}
 	}
-	head := InitOptions{Dir: c.Dir + ".shares"}.HeadFile()
+	head := folder.Beside(c.Dir, ".shares.head", "")
 	if c.Helper.Named() {
 		head = c.sharesHead()
 	}
@@ -54,7 +55,7 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 		return fail(err)
 	}
 	if !made || address != "" {
-		unlock, err := lockFolder(dir)
+		unlock, err := folder.Hold(dir, "another coordinator")
 		if err != nil {
 			return fail(err)
 		}
@@ -71,8 +72,8 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	if address == "" {
 		return r, nil
 	}
-	if h.Head = head; filepath.Dir(head) == filepath.Dir(filepath.Clean(absolute(dir))) { // it moves with the folder
-		h.Head = filepath.Join("..", filepath.Base(head))
+	if h.Head, err = folder.Named(dir, head); err != nil {
+		return fail(err)
 	}
 	switch {
 	case c.Helper.Named():
@@ -108,13 +109,6 @@ helper:
   # How far this coordinator was with its shares, outside of this folder and of its backups.
   head: %q
 `
-
-func absolute(path string) string {
-	if full, err := filepath.Abs(path); err == nil {
-		return full
-	}
-	return path
-}
 
 // makeShares makes store, head file and key; the key last, which says that the others are there.
 func makeShares(c Config, head string) (*protocol.Signer, error) {
@@ -152,7 +146,7 @@ func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 	if !c.Helper.Named() {
 		return fail(fmt.Errorf("%s names no helper", ConfigFile))
 	}
-	unlock, err := lockFolder(dir)
+	unlock, err := folder.Hold(dir, "another coordinator")
 	if err != nil {
 		return fail(err)
 	}

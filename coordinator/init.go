@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"caucus/internal/clock"
+	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -35,16 +36,7 @@ type InitOptions struct {
 }
 
 // HeadFile is where the head file lies: Head, or beside Dir.
-func (o InitOptions) HeadFile() string {
-	if o.Head != "" {
-		return o.Head
-	}
-	dir, err := filepath.Abs(o.Dir) // "." has a name
-	if err != nil {
-		dir = filepath.Clean(o.Dir)
-	}
-	return dir + ".head"
-}
+func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
 // Init makes a coordinator's folder: its authority, its signing key, an empty
 // store and ledger, its head file, a config file and the first operator's
@@ -71,37 +63,15 @@ func Init(o InitOptions) error {
 	if err := c.Validate(); err != nil {
 		return fail(err)
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return fail(err)
-	}
-	if _, err := os.Stat(c.path(ConfigFile)); !errors.Is(err, fs.ErrNotExist) {
-		return fail(errors.New("there is a coordinator already: give another folder, or run it"))
-	}
-	unlock, err := lockFolder(o.Dir)
-	if err != nil {
-		return fail(err)
-	}
-	defer unlock()
-	for _, pattern := range []string{storeFile + "*", LedgerFile + "*"} { // of an unfinished Init
-		left, err := filepath.Glob(c.path(pattern))
-		if err != nil {
-			return fail(err)
+	home := folder.Home{Dir: o.Dir, Daemon: "coordinator", Config: ConfigFile, Left: []string{storeFile + "*", LedgerFile + "*"}}
+	err = home.Make(protocol.WriteSecret, func() ([]byte, error) {
+		if err := initSecrets(c, o); err != nil {
+			return nil, err
 		}
-		for _, path := range left {
-			if err := os.Remove(path); err != nil {
-				return fail(err)
-			}
-		}
-	}
-	if err := initSecrets(c, o); err != nil {
-		return fail(err)
-	}
-	head, err := initHead(o)
+		head, err := initHead(o)
+		return fmt.Appendf(nil, configText, c.Listen, c.Address, c.MinimumParties, head), err
+	})
 	if err != nil {
-		return fail(err)
-	}
-	text := fmt.Sprintf(configText, c.Listen, c.Address, c.MinimumParties, head)
-	if err := protocol.WriteSecret(c.path(ConfigFile), []byte(text)); err != nil {
 		return fail(err)
 	}
 	return nil
@@ -123,10 +93,6 @@ budget: none
 // initHead writes the head of an empty ledger and returns how the config names
 // the file. It refuses to forget a ledger that was lost: its budget is spent.
 func initHead(o InitOptions) (named string, err error) {
-	dir, err := filepath.Abs(o.Dir)
-	if err != nil {
-		return "", err
-	}
 	path, err := filepath.Abs(o.HeadFile())
 	if err != nil {
 		return "", err
@@ -147,10 +113,7 @@ func initHead(o InitOptions) (named string, err error) {
 	if err := protocol.WriteSecret(path, fmt.Appendln(nil, privacy.Head{})); err != nil {
 		return "", fmt.Errorf("head: give a file that can be written with --head: %w", err)
 	}
-	if filepath.Dir(path) == filepath.Dir(dir) { // it moves with the folder
-		return filepath.Join("..", filepath.Base(path)), nil
-	}
-	return path, nil
+	return folder.Named(o.Dir, path)
 }
 
 func initSecrets(c Config, o InitOptions) error {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"caucus/internal/folder"
 	"caucus/protocol"
 )
 
@@ -104,7 +105,7 @@ func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	if err != nil {
 		return fail(err)
 	}
-	unlock, err := lockFolder(c.Dir)
+	unlock, err := folder.Hold(c.Dir, "another coordinator")
 	if err != nil {
 		return fail(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"caucus/internal/folder"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -37,7 +38,7 @@ func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease
 	if err != nil {
 		return fail(err)
 	}
-	unlock, err := lockFolder(c.Dir)
+	unlock, err := folder.Hold(c.Dir, "another coordinator")
 	if err != nil {
 		return fail(err)
 	}

@@ -23,6 +23,7 @@ import (
 
 	aggregators "caucus/aggregator"
 	"caucus/internal/database"
+	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -88,7 +89,7 @@ func (s *Server) open() error {
 	if _, err := os.Stat(c.path(ConfigFile)); err != nil {
 		return fmt.Errorf("%w: make the folder with coordinator init first", err)
 	}
-	unlock, err := lockFolder(c.Dir)
+	unlock, err := folder.Hold(c.Dir, "another coordinator")
 	if err != nil {
 		return err
 	}

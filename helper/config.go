@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"caucus/internal/folder"
 	"caucus/internal/webpage"
 	"caucus/internal/yamlfile"
 	"caucus/privacy"
@@ -71,17 +72,10 @@ func DefaultConfig() Config {
 func LoadConfig(dir string) (Config, error) {
 	path := filepath.Join(dir, ConfigFile)
 	fail := func(err error) (Config, error) { return Config{}, fmt.Errorf("read helper config: %w", err) }
-	switch info, err := os.Stat(path); {
-	case errors.Is(err, fs.ErrNotExist):
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return fail(fmt.Errorf("%w: make the folder with helper init first", err))
-	case err == nil && info.Size() == 0:
-		return fail(fmt.Errorf("%s: it is empty, so something else emptied it: restore it from a backup of the folder", path))
 	}
-	file, err := yamlfile.Read(path)
-	if err != nil {
-		return fail(err)
-	}
-	c, err := readConfig(file)
+	c, file, err := yamlfile.ReadConfig(path, DefaultConfig(), rules)
 	if err != nil {
 		return fail(err)
 	}
@@ -103,23 +97,11 @@ func (c Config) Pinned() bool { return c.Coordinator != protocol.SignerKey{} }
 
 // ParseConfig reads YAML over the defaults and validates it, but for where its files lie.
 func ParseConfig(text []byte) (Config, error) {
-	file, err := yamlfile.Parse("", text)
-	if err != nil {
-		return Config{}, err
-	}
-	return readConfig(file)
+	return yamlfile.ParseConfig(text, DefaultConfig(), rules)
 }
 
-func readConfig(file *yamlfile.Document) (Config, error) {
-	c := DefaultConfig()
-	if err := file.RequireLimits("budget"); err != nil {
-		return Config{}, err
-	}
-	if err := file.Decode(&c); err != nil {
-		return Config{}, err
-	}
-	return c, file.Locate(c.Validate())
-}
+// rules: a file that does not speak of the budget was cut off.
+func rules(file *yamlfile.Document) error { return file.RequireLimits("budget") }
 
 // Validate says which field is wrong and what to do.
 func (c Config) Validate() error {
@@ -156,16 +138,8 @@ func (c Config) checkHead() error {
 	if c.Head == "" {
 		return errors.New("head: not given: name the file that helper init made outside of the folder; it tells whether the folder was put back to an older state")
 	}
-	dir, err := filepath.Abs(c.Dir)
-	if err != nil {
+	if err := folder.Outside(c.Dir, c.Head, "helper"); err != nil {
 		return fmt.Errorf("head: %w", err)
-	}
-	path, err := filepath.Abs(c.headFile())
-	if err != nil {
-		return fmt.Errorf("head: %w", err)
-	}
-	if relative, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(relative) {
-		return fmt.Errorf("head: %s is in the helper's folder, and would be put back with it: name a file outside, such as ../%s", c.Head, filepath.Base(path))
 	}
 	return nil
 }
@@ -173,9 +147,4 @@ func (c Config) checkHead() error {
 func (c Config) path(file string) string { return filepath.Join(c.Dir, file) }
 
 // headFile is where Head lies.
-func (c Config) headFile() string {
-	if filepath.IsAbs(c.Head) {
-		return c.Head
-	}
-	return c.path(c.Head)
-}
+func (c Config) headFile() string { return folder.Path(c.Dir, c.Head) }

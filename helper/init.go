@@ -3,7 +3,6 @@ package helper
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,16 +28,7 @@ type InitOptions struct {
 }
 
 // HeadFile is where the head file lies: Head, or beside Dir.
-func (o InitOptions) HeadFile() string {
-	if o.Head != "" {
-		return o.Head
-	}
-	dir, err := filepath.Abs(o.Dir) // "." has a name
-	if err != nil {
-		dir = filepath.Clean(o.Dir)
-	}
-	return dir + ".head"
-}
+func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
 // Pins are what others must be told of a helper, by other ways than its coordinator's.
 type Pins struct {
@@ -91,44 +81,24 @@ func Init(o InitOptions) (Pins, error) {
 	if err := errors.Join(c.Validate(), c.checkHead()); err != nil {
 		return fail(err)
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return fail(err)
-	}
-	if _, err := os.Stat(c.path(ConfigFile)); !errors.Is(err, fs.ErrNotExist) {
-		return fail(errors.New("there is a helper already: give another folder, or run it"))
-	}
-	unlock, err := lock(o.Dir)
+	var pins Pins
+	home := folder.Home{Dir: o.Dir, Daemon: "helper", Config: ConfigFile, Left: []string{storeFile + "*", LedgerFile + "*"}}
+	err = home.Make(protocol.WriteSecret, func() (text []byte, err error) {
+		if pins, err = initFiles(c); err != nil {
+			return nil, err
+		}
+		served, by := kinds.Aggregated()
+		named, err := folder.Named(o.Dir, head)
+		return fmt.Appendf(nil, configText, c.Listen, pinned, named, strings.Join(served, ", "), strings.Join(by, ", ")), err
+	})
 	if err != nil {
-		return fail(err)
-	}
-	defer unlock()
-	pins, err := initFiles(c)
-	if err != nil {
-		return fail(err)
-	}
-	served, by := kinds.Aggregated()
-	if dir, err := filepath.Abs(o.Dir); err == nil && filepath.Dir(head) == filepath.Dir(dir) {
-		head = filepath.Join("..", filepath.Base(head)) // it moves with the folder
-	}
-	if err := protocol.WriteSecret(c.path(ConfigFile), fmt.Appendf(nil, configText, c.Listen, pinned, head, strings.Join(served, ", "), strings.Join(by, ", "))); err != nil {
 		return fail(err)
 	}
 	return pins, nil
 }
 
-// initFiles makes all but the config file, anew where an unfinished Init left something.
+// initFiles makes all but the config file.
 func initFiles(c Config) (Pins, error) {
-	for _, pattern := range []string{storeFile + "*", LedgerFile + "*"} {
-		left, err := filepath.Glob(c.path(pattern))
-		if err != nil {
-			return Pins{}, err
-		}
-		for _, path := range left {
-			if err := os.Remove(path); err != nil {
-				return Pins{}, err
-			}
-		}
-	}
 	signer, err := protocol.NewSigner()
 	if err != nil {
 		return Pins{}, err
@@ -175,15 +145,3 @@ policy:
 #   budget: {record: {epsilon: 3, delta: 1e-5}}
 budget: none
 `
-
-// lock makes sure that one process works on a folder.
-func lock(dir string) (release func(), err error) {
-	release, err = folder.Lock(dir)
-	if errors.Is(err, folder.ErrHeld) {
-		return nil, fmt.Errorf("lock folder %s: a helper runs on it: stop it first (%w)", dir, err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lock folder: %w", err)
-	}
-	return release, nil
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/protocol"
 )
@@ -25,7 +26,7 @@ type Reconciled struct {
 // place of the old one, and every study that this helper has not released fails here.
 func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled, err error) {
 	fail := func(err error) (Reconciled, error) { return r, fmt.Errorf("reconcile helper: %w", err) }
-	unlock, err := lock(c.Dir)
+	unlock, err := folder.Hold(c.Dir, "another helper")
 	if err != nil {
 		return fail(err)
 	}

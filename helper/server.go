@@ -13,6 +13,7 @@ import (
 	"caucus/aggregation/shares"
 	"caucus/aggregator"
 	"caucus/internal/database"
+	"caucus/internal/folder"
 	"caucus/internal/webpage"
 	"caucus/privacy"
 	"caucus/privacy/journal"
@@ -55,7 +56,7 @@ func (s *Server) open() error {
 	if !c.Pinned() {
 		return fmt.Errorf("coordinator: %s names none: its operator gives the key, which caucus coordinator helper prints", ConfigFile)
 	}
-	unlock, err := lock(c.Dir)
+	unlock, err := folder.Hold(c.Dir, "another helper")
 	if err != nil {
 		return err
 	}

@@ -166,15 +166,7 @@ is down is waited for.`,
 			if err != nil {
 				return err
 			}
-			document := map[string]string{"party": string(ag.Party())}
-			if err := a.print(document, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "running for %s\n", ag.Party())
-				return err
-			}); err != nil {
-				ag.Close()
-				return err
-			}
-			return ag.Run(cmd.Context())
+			return a.runs(cmd.Context(), map[string]string{"party": string(ag.Party())}, "running for "+string(ag.Party()), ag)
 		},
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -97,13 +99,7 @@ from there.`,
 			document := struct {
 				Address string `json:"address"`
 			}{fmt.Sprint(server.Addr())}
-			if err := c.print(document, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "listening on %s\n", document.Address)
-				return err
-			}); err != nil {
-				return err
-			}
-			return server.Run(cmd.Context())
+			return c.runs(cmd.Context(), document, "listening on "+document.Address, server)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
@@ -149,6 +145,17 @@ passed, or an operator vouches for it.`,
 	}
 	cmd.Flags().BoolVar(&vouch, "vouch", false, "say that the coordinator's clock is right")
 	return o.flag(cmd)
+}
+
+// runs says that a daemon runs, and runs it until the context ends.
+func (c *console) runs(ctx context.Context, document any, says string, daemon interface {
+	Run(context.Context) error
+	Close() error
+}) error {
+	if err := c.print(document, func(w io.Writer) error { _, err := fmt.Fprintln(w, says); return err }); err != nil {
+		return errors.Join(err, daemon.Close())
+	}
+	return daemon.Run(ctx)
 }
 
 // logger writes what daemons do to stderr: for machines with --json.

@@ -111,13 +111,7 @@ killed at any time: what it had said is on the disk, and it goes on from there.`
 				Address string `json:"address"`
 				helper.Pins
 			}{server.Addr(), server.Pins()}
-			if err := c.print(document, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "listening on %s\n", document.Address)
-				return err
-			}); err != nil {
-				return err
-			}
-			return server.Run(cmd.Context())
+			return c.runs(cmd.Context(), document, "listening on "+document.Address, server)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the helper's folder")

@@ -1,0 +1,115 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Hold is Lock for a daemon, whose errors say what may hold the folder: "another agent".
+func Hold(dir, daemon string) (release func(), err error) {
+	release, err = Lock(dir)
+	if errors.Is(err, ErrHeld) {
+		return nil, fmt.Errorf("lock folder %s: %s runs on it: stop it first (%w)", dir, daemon, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock folder: %w", err)
+	}
+	return release, nil
+}
+
+// Home is a daemon's folder that is to be made.
+type Home struct {
+	Dir    string
+	Daemon string // "coordinator"
+	// Config is the file that says how it runs. It is written last: a folder without one was
+	// not finished.
+	Config string
+	// Left are patterns of what an unfinished Make may have left and must not find.
+	Left []string
+}
+
+// Make makes the folder, with mode 0700, where there is no such daemon yet; or over, where it
+// was not finished. fill makes all but the config file, whose text it returns and write writes.
+func (h Home) Make(write func(path string, text []byte) error, fill func() ([]byte, error)) error {
+	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
+		return err
+	}
+	config := filepath.Join(h.Dir, h.Config)
+	if _, err := os.Stat(config); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is a %s already: give another folder, or run it", h.Daemon)
+	}
+	release, err := Hold(h.Dir, "another "+h.Daemon)
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, pattern := range h.Left {
+		left, err := filepath.Glob(filepath.Join(h.Dir, pattern))
+		if err != nil {
+			return err
+		}
+		for _, path := range left {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := fill()
+	if err != nil {
+		return err
+	}
+	return write(config, text)
+}
+
+// Path is where a file lies that a config file names: in its folder, unless the name is
+// absolute; "" for none.
+func Path(dir, name string) string {
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+// Beside is the file of a folder's name with an ending, where none is given.
+func Beside(dir, ending, given string) string {
+	if given != "" {
+		return given
+	}
+	if absolute, err := filepath.Abs(dir); err == nil { // "." has a name
+		return absolute + ending
+	}
+	return filepath.Clean(dir) + ending
+}
+
+// Named is how a config file in a folder names a path: from there, where it lies beside the
+// folder and moves with it.
+func Named(dir, path string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if path, err = filepath.Abs(path); err == nil && filepath.Dir(path) == filepath.Dir(dir) {
+		path = filepath.Join("..", filepath.Base(path))
+	}
+	return path, err
+}
+
+// Outside refuses a file, which a config file calls name, that would be put back with the
+// folder of a daemon.
+func Outside(dir, name, daemon string) error {
+	in, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	path, err := filepath.Abs(Path(dir, name))
+	if err != nil {
+		return err
+	}
+	if relative, err := filepath.Rel(in, path); err == nil && filepath.IsLocal(relative) {
+		return fmt.Errorf("%s is in the %s's folder, and would be put back with it: name a file outside, such as ../%s", name, daemon, filepath.Base(path))
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package yamlfile
+
+import (
+	"fmt"
+	"os"
+)
+
+// Config is a configuration, which says which of its fields is wrong and what to do.
+type Config interface{ Validate() error }
+
+// DecodeConfig reads a document over the defaults and validates it. Each rule looks at the
+// document before.
+func DecodeConfig[C Config](d *Document, defaults C, rules ...func(*Document) error) (C, error) {
+	var none C
+	for _, rule := range rules {
+		if err := rule(d); err != nil {
+			return none, err
+		}
+	}
+	if err := d.Decode(&defaults); err != nil {
+		return none, err
+	}
+	return defaults, d.Locate(defaults.Validate())
+}
+
+// ParseConfig is DecodeConfig for a text.
+func ParseConfig[C Config](text []byte, defaults C, rules ...func(*Document) error) (C, error) {
+	d, err := Parse("", text)
+	if err != nil {
+		return defaults, err
+	}
+	return DecodeConfig(d, defaults, rules...)
+}
+
+// ReadConfig is DecodeConfig for a file, with the document, which locates later errors.
+func ReadConfig[C Config](path string, defaults C, rules ...func(*Document) error) (C, *Document, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		return defaults, nil, fmt.Errorf("%s: it is empty: write it, or restore it from a backup of its folder", path)
+	}
+	d, err := Read(path)
+	if err != nil {
+		return defaults, nil, err
+	}
+	c, err := DecodeConfig(d, defaults, rules...)
+	return c, d, err
+}
