@@ -582,4 +582,19 @@ var mutants = []mutant{
 		name: "what follows a record that a study is not about is left out too", room: "dataset", file: "outside.go", in: "study/kinds",
 		old: "\t\tif !in {\n\t\t\tr.Outside[i]", new: "\t\tif !in || i > 0 && r.Outside[i-1] {\n\t\t\tr.Outside[i]", found: "TestRecordsAddUp",
 	},
+	{
+		name: "what was released under any bound is added", room: "study/bodies", file: "sums.go", in: "study/kinds",
+		old: "\tcase !r.Bound.Equal(want.Bound):\n", new: "\tcase !r.Bound.Equal(want.Bound) && weight == 0:\n",
+		found: "TestAnotherBoundIsRefused",
+	},
+	{
+		name: "a record's shard follows from its place", room: "study/keyed", file: "keyed.go",
+		old: "out[i] = name{holds, seen[holds]}", new: "out[i] = name{[sha256.Size]byte{byte(i), byte(i >> 8)}, seen[holds]}",
+		found: "TestExactly|TestNeighboursStayNeighbours",
+	},
+	{
+		name: "simulated answers are read as real ones", room: "privacy", file: "encoding.go",
+		old: "\tif p.Simulated {\n\t\treturn Published{}, fmt.Errorf(\"parse", new: "\tif p.Simulated && p.ID == \"\" {\n\t\treturn Published{}, fmt.Errorf(\"parse",
+		found: "TestPublishedSimulated",
+	},
 }
