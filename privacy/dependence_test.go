@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/internal/testlevel"
 	"caucus/privacy/audit"
 )
 
@@ -295,10 +296,11 @@ func TestAuditSeesRuns(t *testing.T) {
 // beyond any number of samples: there the laws are computed (TestDrawIsTrials)
 // and dependence is looked for. False alarms: 1e-12 each of 8.
 func TestAuditReal(t *testing.T) {
-	samples := map[string]int{"discrete-laplace": 3000, "randomised-response": 3000, "zero-sum-laplace": 3000, "k-norm": 150, "dirichlet": 100}
+	many, some := testlevel.N(t, 800, 3000), testlevel.N(t, 150, 500)
+	samples := map[string]int{"discrete-laplace": many, "randomised-response": many, "zero-sum-laplace": many, "k-norm": testlevel.N(t, 100, 150), "dirichlet": 100}
 	for _, trial := range must(RealTrials()) {
 		a := audit.Default()
-		a.Samples, a.Delta, a.FalseAlarm = cmp.Or(samples[trial.Mechanism.Name()], 500), trial.Claim.Delta, 1e-12
+		a.Samples, a.Delta, a.FalseAlarm = cmp.Or(samples[trial.Mechanism.Name()], some), trial.Claim.Delta, 1e-12
 		f := must(a.Run(audit.Integers(trial.Draws(system{}))))
 		t.Logf("%-20s %-52s claims %.3f at δ = %.0e, shows %.3f by %s", trial.Mechanism.Name(), trial.Pair, trial.Claim.Epsilon, trial.Claim.Delta, f.Epsilon, f.Event)
 		if f.Exceeds(trial.Claim.Epsilon) {
