@@ -17,15 +17,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation/ratio"
+	"caucus/internal/testlevel"
 )
 
-// TestIyerQuick: the three figures run end to end on generated data; MMD beats
-// proportion-SVM, and counts at ε = .5 cost it little.
+// TestIyerQuick: the figures run end to end on generated data, in a short run one of
+// them; MMD beats proportion-SVM, and counts at ε = .5 cost it little.
 func TestIyerQuick(t *testing.T) {
 	out := t.TempDir()
 	r := &runner{lab: &lab{Quick: true, Seed: 1}, out: out, now: time.Now, note: t.Logf, command: "test"}
 	r.lab.Workers = 2
-	if err := r.run(context.Background(), []experiment{iyerFig1Experiment(), iyerFig2Experiment(), iyerFig3Experiment(), iyerCoverageExperiment()}); err != nil {
+	all := []experiment{iyerFig2Experiment(), iyerFig3Experiment(), iyerFig1Experiment(), iyerCoverageExperiment()}
+	if err := r.run(context.Background(), all[:testlevel.N(t, 1, len(all))]); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(filepath.Join(out, "iyer-fig2", "results.csv"))
@@ -33,11 +35,11 @@ func TestIyerQuick(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	all, err := readResults(f)
+	read, err := readResults(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l1 := func(method string) float64 { return all.where("protocol", "grid", "method", method).over("l1").Mean }
+	l1 := func(method string) float64 { return read.where("protocol", "grid", "method", method).over("l1").Mean }
 	mmd, private, svm, training := l1("MMD class-means"), l1("MMD private counts, ε = 0.5"), l1("alter-pSVM"), l1("training ratio")
 	t.Logf("MMD %.3f, with private counts %.3f, alter-pSVM %.3f, training ratio %.3f", mmd, private, svm, training)
 	if mmd > svm/2 || mmd > training/2 || private > mmd+.05 {
@@ -170,20 +172,20 @@ func TestRealTexts(t *testing.T) {
 
 // TestIyerAdult: sets of 600 at shares (.1,.1,.9,.9), mean of 10 seeds: at test
 // shares .1 and .9 the L1 distance is at most half of proportion-SVM's and of
-// classify-and-count's, which moreover needs every label. Minutes long:
-//
-//	CAUCUS_DATA=… CAUCUS_LONG=1 go test -C lab . -run IyerAdult -v
+// classify-and-count's, which moreover needs every label. A short run has a seed,
+// and sets of 300.
 func TestIyerAdult(t *testing.T) {
 	dir := os.Getenv("CAUCUS_DATA")
-	if dir == "" || os.Getenv("CAUCUS_LONG") == "" {
-		t.Skip("minutes long: set CAUCUS_DATA and CAUCUS_LONG")
+	if dir == "" {
+		t.Skip("CAUCUS_DATA is not set: no real data")
 	}
 	l := &lab{Seed: 1, DataDir: dir}
 	d, err := l.ratioSet("adult")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const seeds = 10
+	d.SetSize = testlevel.N(t, 300, 600)
+	seeds := testlevel.N(t, 1, 10)
 	l1 := map[string][2]float64{}
 	for seed := range seeds {
 		rng := l.rng(fmt.Sprintf("adult-draw%d", seed))
@@ -229,7 +231,7 @@ func TestIyerAdult(t *testing.T) {
 			p := svm.positives(x)
 			for name, shares := range map[string][]float64{"MMD": e.Shares, "proportion-SVM": {1 - p, p}, "classify-and-count": counter.count(x)} {
 				sum := l1[name]
-				sum[k] += ratio.Measure(s.Shares, shares, 600).L1 / seeds
+				sum[k] += ratio.Measure(s.Shares, shares, 600).L1 / float64(seeds)
 				l1[name] = sum
 			}
 		}

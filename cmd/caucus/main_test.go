@@ -16,10 +16,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"caucus/dataset"
+	"caucus/internal/testlevel"
 )
 
 // TestMain lets scripts run the real command line in processes of their own.
 func TestMain(m *testing.M) {
+	testlevel.InMemory()
 	testscript.Main(m, map[string]func(){"caucus": func() {
 		killAt(os.Getenv("CAUCUS_TEST_KILL_AT"))
 		witnessWait = 100 * time.Millisecond
