@@ -395,6 +395,21 @@ var mutants = []mutant{
 		found: "TestHelperHasAnotherKey",
 	},
 	{
+		name: "G: a stored upload leaves before its moment after a restart", room: "agent", file: "serve.go",
+		old: "d.has(fileUpload) && !a.preparation.hurry && d.early(a.now())", new: "d.has(fileUpload) && a.preparation.hurry && d.early(a.now())",
+		found: "TestKilledBeforeItsMoment",
+	},
+	{
+		name: "the connection is kept while records are read", room: "agent", file: "silence.go",
+		old: "err := a.link.HangUp(); err != nil", new: "err := context.Cause(ctx); err != nil",
+		found: "TestNothingIsHeard",
+	},
+	{
+		name: "a command calls the coordinator while records are read", room: "agent", file: "silence.go",
+		old: "folder.Share(voiceFile(c))", new: "folder.Share(voiceFile(c)+\".new\")",
+		found: "TestNobodyElseSpeaks",
+	},
+	{
 		name: "an acceptance that comes after the plan is not kept", room: "agent", file: "shares.go",
 		old: "|| d.has(fileUpload) {", new: "|| d.has(filePlan) {",
 		found: "TestNoAcceptanceNoCharge",

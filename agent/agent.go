@@ -40,6 +40,7 @@ type Agent struct {
 	year string
 	// preparation prepares contributions, one after the other.
 	preparation *preparation
+	silence     silence
 	clock       clock.Clock // Config.Clock, complete
 	counts      *counts
 	// jitter draws a wait from one.

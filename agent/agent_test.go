@@ -101,7 +101,8 @@ func (c *coordinatorDouble) Report(r protocol.Report) { c.report = r }
 
 func (c *coordinatorDouble) Keys() protocol.Keys { return protocol.Keys{} }
 
-func (c *coordinatorDouble) Close() error { return nil }
+func (c *coordinatorDouble) HangUp() error { return nil }
+func (c *coordinatorDouble) Close() error  { return nil }
 
 // planted is a value that exists only in the records.
 const planted = "97.53"

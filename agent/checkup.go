@@ -262,6 +262,14 @@ func askCoordinator(ctx context.Context, c Config, id protocol.Identity) []Findi
 	if c.Courier {
 		return []Finding{fine("coordinator", "is not called (courier: true): what would be sent is carried in files")}
 	}
+	hungUp, err := speaks(c)
+	if errors.Is(err, errSilent) {
+		return []Finding{fine("coordinator", "is not asked: %v", err)}
+	}
+	if err != nil {
+		return []Finding{problem("coordinator", "%v", err)}
+	}
+	defer hungUp()
 	l, err := dial(c, id)
 	if err != nil {
 		return []Finding{problem("coordinator", "%v", err)}

@@ -28,6 +28,8 @@ type link interface {
 	Release(ctx context.Context, ref string) (protocol.SignedRelease, error)
 	Renew(ctx context.Context) (protocol.Identity, error)
 	Keys() protocol.Keys
+	// HangUp ends the connection: once it returns no byte leaves before the next call.
+	HangUp() error
 	Close() error
 }
 

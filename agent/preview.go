@@ -54,6 +54,12 @@ func (a *Agent) refresh(ctx context.Context) error {
 	if free, _ := a.whileLocked(func() error { return nil }); !free {
 		return nil
 	}
+	hungUp, err := speaks(a.state.config)
+	if err != nil {
+		return err
+	}
+	defer hungUp()
+	defer a.link.HangUp()
 	listing, err := a.link.Studies(ctx)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -375,26 +376,42 @@ func (a *Agent) prepareNext(ctx context.Context) {
 		w.task, err = a.state.task(w.plan)
 	}
 	if err == nil {
-		w.due, w.began = w.span.from(a.now()), a.clock.Elapsed()
-		err = d.writeJSON(fileDue, w.due)
+		err = a.prepare(ctx, d, w)
 	}
-	if err == nil {
-		a.done("time fixed")
-		a.log.Info("preparing a contribution", "study", w.study.String(), "leaves", w.Leaves.UTC().Format(time.RFC3339))
-		if w.made = a.preparation.within(ctx, w); gone() || a.unapproved(d, w) {
-			return
-		}
-		err = a.upload(ctx, d, w)
-		if !a.preparation.hurry {
-			a.clock.Sleep(ctx, w.began+w.span.whole()-a.clock.Elapsed())
-		}
-		if err == nil && !gone() {
-			err = a.send(ctx, d, w.offer)
-		}
+	if err == nil && d.has(fileUpload) && !gone() && !a.unapproved(d, w) {
+		err = a.send(ctx, d, w.offer)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, protocol.ErrCarried) {
 		a.logOnce(w.study, slog.LevelWarn, err.Error())
 	}
+}
+
+// prepare makes and stores a contribution in a window, which it fixes, and returns at its
+// moment. In between nothing leaves this process: no byte to the coordinator, no answer
+// of what it serves, no line of a log.
+func (a *Agent) prepare(ctx context.Context, d dossier, w window) error {
+	speak, err := a.fallSilent(ctx)
+	if err != nil {
+		return err
+	}
+	defer speak()
+	w.due, w.began = w.span.from(a.now()), a.clock.Elapsed()
+	a.log.Info("preparing a contribution", "study", w.study.String(), "leaves", w.Leaves.UTC().Format(time.RFC3339))
+	if err := d.writeJSON(fileDue, w.due); err != nil {
+		return err
+	}
+	a.done("time fixed")
+	if err := errors.Join(d.remove(fileLate), d.remove(fileUnread), d.remove(fileNoVotes)); err != nil { // of a window that a crash ended
+		return err
+	}
+	if w.made = a.preparation.within(ctx, w); ctx.Err() == nil && !d.has(fileRefused) && !a.unapproved(d, w) {
+		err = a.upload(ctx, d, w)
+	}
+	runtime.GC() // what the records left behind is swept now, and not while something is said
+	if !a.preparation.hurry {
+		a.clock.Sleep(ctx, w.began+w.span.whole()-a.clock.Elapsed())
+	}
+	return err
 }
 
 // unapproved says whether approvals of a study that was charged have lapsed since:
@@ -408,9 +425,7 @@ func (a *Agent) unapproved(d dossier, w window) bool {
 // upload stores the finished bytes.
 func (a *Agent) upload(ctx context.Context, d dossier, w window) error {
 	if late := w.made.late; late != "" {
-		a.logOnce(w.study, slog.LevelError, "not ready in time, a constant is sent in its place: "+late+"; raise margin in the config, or give the agent another processor")
-		err := errors.Join(a.recordOnce(auditLate, w.study, w.plan.Name, "late", late), d.write(fileLate, []byte(late+"\n")))
-		if err != nil {
+		if err := d.write(fileLate, []byte(late+"\n")); err != nil {
 			return err
 		}
 	}
@@ -426,7 +441,30 @@ func (a *Agent) upload(ctx context.Context, d dossier, w window) error {
 		return err
 	}
 	a.done("upload stored")
-	a.log.Info("upload prepared", "study", w.study.String(), "bytes", len(body))
+	return nil
+}
+
+// tell says to this site, at its moment, what became of a contribution while nothing was
+// said: as logs may leave the machine, and when a line is written is heard with it.
+func (a *Agent) tell(d dossier, o protocol.Summary) error {
+	if late, err := d.read(fileLate); err == nil {
+		what := strings.TrimSpace(string(late))
+		a.logOnceAbout(o.Hash.String()+" late", slog.LevelError, "not ready in time, a constant is sent in its place: "+what+"; raise margin in the config, or give the agent another processor", "study", o.Hash.String())
+		if err := a.recordOnce(auditLate, o.Hash, o.Name, "late", what); err != nil {
+			return err
+		}
+	}
+	if why, err := d.read(fileUnread); err == nil {
+		a.logOnceAbout(o.Hash.String()+" unread", slog.LevelError, "this study gets empty records of this site: its source cannot be read as it was declared", "study", o.Hash.String(), "error", strings.TrimSpace(string(why)))
+		p, err := d.plan()
+		if err != nil {
+			return err
+		}
+		source, _ := a.state.config.source(p.Data) // "" where it is gone
+		if err := a.recordOnce(auditUnread, o.Hash, o.Name, "source", source); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -451,6 +489,9 @@ func (a *Agent) send(ctx context.Context, d dossier, o protocol.Summary) error {
 		a.logOnce(o.Hash, slog.LevelError, "the finished upload is not sent, and nothing more is charged: "+why.Error())
 		a.reports.say(o.Hash, protocol.WaitHelper)
 		return nil
+	}
+	if err := a.tell(d, o); err != nil {
+		return err
 	}
 	if c := a.courier(); c == nil || c.Answers() {
 		if err := a.recordOnce(auditSending, o.Hash, o.Name); err != nil {

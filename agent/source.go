@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"caucus/dataset"
@@ -79,8 +77,8 @@ func asksSets(p study.Plan) bool {
 // records are the records of this site for a study: exactly n, as were declared
 // when it was charged, and it never fails. Whatever keeps the file from being read as it
 // was declared (it is gone, torn, has other columns) gives empty records, in
-// the same number; the site is told in its log, its audit log and the study's
-// review, and nobody else. It is called once what a study costs is charged.
+// the same number; the study's review says so, and at its moment log and audit log (tell):
+// nobody else is told. It is called once what a study costs is charged.
 func (s *state) records(p study.Plan, n int) *dataset.Records {
 	d, err := s.declared(p)
 	if err == nil { // as when the study was decided
@@ -94,26 +92,14 @@ func (s *state) records(p study.Plan, n int) *dataset.Records {
 		}
 	}
 	if err != nil { // and there are no records
-		s.flag(p, d, err)
+		s.flag(p, err)
 	}
 	return keyed.Exactly(kinds.RuleOf(p), p.Schema, records, n, s.shardKey)
 }
 
-// flag tells the site that a study got empty records, and why. What cannot be
-// told changes nothing.
-func (s *state) flag(p study.Plan, d Declaration, why error) {
-	canonical, err := p.Canonical()
-	if err != nil {
-		return
-	}
-	h := study.HashOf(canonical)
-	log := s.config.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	log.Error("this study gets empty records of this site: its source cannot be read as it was declared", "study", h.String(), "error", why)
-	err = errors.Join(s.audit.record(auditUnread, h, p.Name, "source", d.Source), s.studies.of(h).write(fileUnread, []byte(why.Error()+"\n")))
-	if err != nil {
-		log.Error("that could not be written down", "study", h.String(), "error", err)
+// flag notes in the study's folder, and nowhere else, that it got empty records, and why.
+func (s *state) flag(p study.Plan, why error) {
+	if canonical, err := p.Canonical(); err == nil {
+		_ = s.studies.of(study.HashOf(canonical)).write(fileUnread, []byte(why.Error()+"\n")) // what the disk did not take changes nothing
 	}
 }

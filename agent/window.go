@@ -28,9 +28,14 @@ import (
 //     public numbers: study.Task.Work (plan, pool, declared number of records) and
 //     privacy.Terms.Steps (of what is released), times how long a step takes here
 //     on made data, times Config.Margin, and a second.
-//   - Meanwhile the agent is silent: no poll, nothing of another study, since
-//     a machine that is at work answers later, and that could be heard. Windows
-//     do not overlap: the next is fixed when what was made in this one is sent.
+//   - Meanwhile nothing is said, since a machine that is at work answers later, and
+//     that could be heard (Agent.prepare, silence). The connection is closed before the
+//     file is opened, its goodbyes said: one that is open answers each PING. What the
+//     agent serves on its machine holds its answers, whoever asks: what a browser there,
+//     a watcher or a port that is carried elsewhere makes of them nobody knows. No command
+//     on the state folder calls the coordinator, and lines of logs about the window are
+//     written after it. At the moment the upload dials anew. Windows do not overlap: the
+//     next is fixed when what was made in this one is sent.
 //   - At the end whatever is ready is taken, once; the noise is drawn and the
 //     upload stored. How long that takes hangs on the noise (a sampler's time
 //     does), which must not be heard either: so the upload leaves later, at its
@@ -50,7 +55,8 @@ import (
 //
 // Assumed of the machine: that a window, several times what the work was
 // bounded by, is never too short because of what records say. Memory is not
-// bounded here.
+// bounded here. What the system answers by itself (a ping, a port that is closed) is
+// not this program's: a firewall's business.
 type window struct {
 	study study.Hash
 	plan  study.Plan

@@ -478,6 +478,54 @@ func TestEarly(t *testing.T) {
 	}
 }
 
+// TestKilledBeforeItsMoment: what was stored when the agent died leaves at the moment that
+// was fixed, or with the first poll after it: not with the first after the restart.
+func TestKilledBeforeItsMoment(t *testing.T) {
+	stepTime() // by the real clock
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		r := rigIn(dir, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r.config.Checkpoint = func(effect string) {
+			if effect == "upload stored" {
+				cancel()
+			}
+		}
+		a, _ := r.heard(t)
+		if err := a.Round(ctx); err != nil {
+			t.Fatal(err)
+		}
+		a.Finish(ctx)
+		var fixed due
+		d := a.state.studies.of(r.hash)
+		b, err := d.read(fileDue)
+		if err := errors.Join(err, json.Unmarshal(b, &fixed), a.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if !d.has(fileUpload) || len(r.bodies) > 0 || !time.Now().Before(fixed.Leaves) {
+			t.Fatalf("it was to die with an upload, before %v; %d were sent", fixed.Leaves, len(r.bodies))
+		}
+		r.config.Checkpoint, r.config.Poll = nil, 10*time.Millisecond
+		a, h := r.heard(t)
+		ctx, cancel = h.s.listening()
+		defer cancel()
+		begun := h.s.from
+		if err := a.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, said := range h.s.all {
+			after, what, _ := strings.Cut(said, " ")
+			if at, err := time.ParseDuration(after); err != nil || what == "contribute" && begun.Add(at).Before(fixed.Leaves) {
+				t.Errorf("%q is before %v, which was fixed, or %v", said, fixed.Leaves.Sub(begun), err)
+			}
+		}
+		if len(r.bodies) != 1 {
+			t.Errorf("%d uploads, want 1", len(r.bodies))
+		}
+	})
+}
+
 // TestDeclaredAnewAfterTheCharge: what was charged before a crash is what is
 // prepared after it, whatever a person declares in between.
 func TestDeclaredAnewAfterTheCharge(t *testing.T) {

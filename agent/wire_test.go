@@ -93,6 +93,11 @@ var wireSigner = sync.OnceValue(func() *protocol.Signer {
 
 // connect makes an agent of a rig that talks mutual TLS to a wire.
 func connect(t *testing.T, r *rig) (*Agent, *wire) {
+	return connectOver(t, r, func(l net.Listener) net.Listener { return l }, func(c credentials.TransportCredentials) credentials.TransportCredentials { return c })
+}
+
+// connectOver is connect whose coordinator's end is made another below TLS and above it.
+func connectOver(t *testing.T, r *rig, below func(net.Listener) net.Listener, above func(credentials.TransportCredentials) credentials.TransportCredentials) (*Agent, *wire) {
 	t.Helper()
 	check := func(err error) {
 		t.Helper()
@@ -108,10 +113,10 @@ func connect(t *testing.T, r *rig) (*Agent, *wire) {
 	check(err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)
-	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)), grpc.StatsHandler(w))
+	server := grpc.NewServer(grpc.Creds(above(credentials.NewTLS(config))), grpc.StatsHandler(w))
 	pb.RegisterStudiesServer(server, w)
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
+	go func() { done <- server.Serve(below(listener)) }()
 	t.Cleanup(func() { server.Stop(); <-done })
 	id, _, err := authority.IssueOwn(listener.Addr().String(), protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), time.Now())
 	check(err)

@@ -42,7 +42,7 @@ type DialOptions struct {
 // Client speaks to a coordinator as one identity. It is safe for concurrent
 // use; close it when done.
 type Client struct {
-	connection  *grpc.ClientConn
+	line        *line
 	enrolment   pb.EnrolmentClient
 	studies     pb.StudiesClient
 	admin       pb.AdministrationClient
@@ -94,28 +94,34 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	if err != nil {
 		return nil, fmt.Errorf("dial coordinator: %w", err)
 	}
-	connection, err := grpc.NewClient(o.Coordinator,
-		grpc.WithTransportCredentials(firstWord{credentials.NewTLS(config)}),
-		// Callers wait between attempts; the connection must not wait longer.
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
-			MinConnectTimeout: 10 * time.Second,
-		}),
-		// A peer that went away without a word is noticed.
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}),
-	)
+	l, err := newLine(func(opened *sockets) (*grpc.ClientConn, error) {
+		return grpc.NewClient(o.Coordinator,
+			grpc.WithTransportCredentials(firstWord{credentials.NewTLS(config), opened}),
+			// Callers wait between attempts; the connection must not wait longer.
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
+				MinConnectTimeout: 10 * time.Second,
+			}),
+			// A peer that went away without a word is noticed.
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("dial coordinator %s: %w", o.Coordinator, err)
 	}
 	return &Client{
-		connection: connection, enrolment: pb.NewEnrolmentClient(connection), studies: pb.NewStudiesClient(connection),
-		admin: pb.NewAdministrationClient(connection), coordinator: o.Coordinator, ca: ca, keys: keys,
+		line: l, enrolment: pb.NewEnrolmentClient(l), studies: pb.NewStudiesClient(l),
+		admin: pb.NewAdministrationClient(l), coordinator: o.Coordinator, ca: ca, keys: keys,
 		timeout: o.Timeout, transfer: o.Transfer, now: o.Now, memory: held,
 	}, nil
 }
 
 // Close ends the connection; calls under way fail.
-func (c *Client) Close() error { return c.connection.Close() }
+func (c *Client) Close() error { return c.line.Close() }
+
+// HangUp ends the connection, and calls under way with it; the next call connects anew.
+// Once it returns nothing is left open and nothing more is sent.
+func (c *Client) HangUp() error { return c.line.hangUp() }
 
 // Keys are those that the coordinator signs with, as far as it said so.
 func (c *Client) Keys() Keys {

@@ -346,5 +346,6 @@ func (c *Courier) Renew(context.Context) (Identity, error) {
 	return Identity{}, errors.New("by file a certificate is renewed by enrolling again in the same folder: caucus agent enrol --request")
 }
 
-// Close does nothing.
-func (c *Courier) Close() error { return nil }
+// Close and HangUp do nothing: nobody is called.
+func (c *Courier) Close() error  { return nil }
+func (c *Courier) HangUp() error { return nil }

@@ -75,10 +75,15 @@ func clientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Conf
 // connection that breaks.
 type firstWord struct {
 	credentials.TransportCredentials
+	sockets *sockets
 }
 
 func (f firstWord) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	conn, info, err := f.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	under, err := f.sockets.opened(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, info, err := f.TransportCredentials.ClientHandshake(ctx, authority, under)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,7 +109,7 @@ func (f firstWord) ClientHandshake(ctx context.Context, authority string, raw ne
 }
 
 func (f firstWord) Clone() credentials.TransportCredentials {
-	return firstWord{f.TransportCredentials.Clone()}
+	return firstWord{f.TransportCredentials.Clone(), f.sockets}
 }
 
 // heard is a connection whose first byte was read already.

@@ -27,6 +27,33 @@ func TestLock(t *testing.T) {
 	}
 }
 
+// TestShare: any number share a file, and nobody holds it meanwhile; nobody shares what
+// is held.
+func TestShare(t *testing.T) {
+	path := t.TempDir() + "/voice"
+	one, err := Share(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := Share(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one()
+	if _, err := Hold(path); !errors.Is(err, ErrHeld) {
+		t.Errorf("held while it is shared: %v", err)
+	}
+	two()
+	release, err := Hold(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Share(path); !errors.Is(err, ErrHeld) {
+		t.Errorf("shared while it is held: %v", err)
+	}
+	release()
+}
+
 // TestSync: what is there is made durable, what is not is an error or, on Windows,
 // nothing.
 func TestSync(t *testing.T) {

@@ -9,8 +9,12 @@ import (
 )
 
 // lockFile does not wait.
-func lockFile(f *os.File) error {
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+func lockFile(f *os.File, shared bool) error {
+	how := syscall.LOCK_EX
+	if shared {
+		how = syscall.LOCK_SH
+	}
+	return syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 }
 
 // Sync makes durable which files a folder has.

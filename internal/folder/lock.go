@@ -13,12 +13,19 @@ var ErrHeld = errors.New("another process holds it")
 // Lock makes sure that one process works on a folder: it holds the file lock in it.
 // It does not wait; where another process holds it the error wraps ErrHeld. The lock
 // ends with release or with the process, whatever ends that.
-func Lock(dir string) (release func(), err error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+func Lock(dir string) (release func(), err error) { return Hold(filepath.Join(dir, "lock")) }
+
+// Hold is Lock of a file by its path, and Share one that any number may have at once, but
+// not while another process has it alone.
+func Hold(path string) (release func(), err error)  { return lock(path, false) }
+func Share(path string) (release func(), err error) { return lock(path, true) }
+
+func lock(path string, shared bool) (release func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := lockFile(f); err != nil {
+	if err := lockFile(f, shared); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%w (%w)", ErrHeld, err)
 	}

@@ -1,0 +1,122 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc"
+)
+
+// line is a client's way to its coordinator. It connects with the first call, and after
+// hangUp with the next.
+type line struct {
+	make func(*sockets) (*grpc.ClientConn, error)
+
+	mu      sync.Mutex // guards what follows
+	now     *grpc.ClientConn
+	sockets *sockets // that now opened
+}
+
+func newLine(make func(*sockets) (*grpc.ClientConn, error)) (*line, error) {
+	l := &line{make: make, sockets: &sockets{}}
+	var err error
+	l.now, err = make(l.sockets)
+	return l, err
+}
+
+// Invoke and NewStream: see grpc.ClientConnInterface.
+func (l *line) Invoke(ctx context.Context, method string, args, reply any, o ...grpc.CallOption) error {
+	return l.current().Invoke(ctx, method, args, reply, o...)
+}
+
+func (l *line) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, o ...grpc.CallOption) (grpc.ClientStream, error) {
+	return l.current().NewStream(ctx, d, method, o...)
+}
+
+func (l *line) current() *grpc.ClientConn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now
+}
+
+// Close ends it for good.
+func (l *line) Close() error { return l.current().Close() }
+
+// hangUp closes what is open: the goodbyes of HTTP/2 and TLS are said, and then there is
+// no socket any more, nor anything of it that this system would still send by itself.
+func (l *line) hangUp() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sockets.leaveNothing()
+	err := l.now.Close()
+	l.sockets.close() // of a connection that was being made
+	next := &sockets{}
+	now, failed := l.make(next)
+	if failed == nil {
+		l.now, l.sockets = now, next
+	}
+	return errors.Join(err, failed)
+}
+
+// sockets are what a connection has open below TLS.
+type sockets struct {
+	mu     sync.Mutex // guards what follows
+	all    map[*socket]bool
+	closed bool
+}
+
+// socket is one of them.
+type socket struct {
+	net.Conn
+	of *sockets
+}
+
+// Close drops what is not sent by then, where the set was told so.
+func (s *socket) Close() error {
+	s.of.mu.Lock()
+	delete(s.of.all, s)
+	s.of.mu.Unlock()
+	return s.Conn.Close()
+}
+
+// opened takes a socket before its first byte is sent; not after close.
+func (s *sockets) opened(c net.Conn) (*socket, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, net.ErrClosed
+	}
+	if s.all == nil {
+		s.all = map[*socket]bool{}
+	}
+	one := &socket{c, s}
+	s.all[one] = true
+	return one, nil
+}
+
+// leaveNothing has the end of each socket drop what is not sent by then, so that the system
+// does not send it again later.
+func (s *sockets) leaveNothing() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.all {
+		if t, ok := c.Conn.(*net.TCPConn); ok {
+			_ = t.SetLinger(0) // else it says a goodbye of its own
+		}
+	}
+}
+
+// close ends those that are still there, and takes no more.
+func (s *sockets) close() {
+	s.mu.Lock()
+	s.closed = true
+	left := slices.Collect(maps.Keys(s.all))
+	s.mu.Unlock()
+	for _, c := range left {
+		_ = c.Close()
+	}
+}
