@@ -456,7 +456,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a late program's scores count", room: "study", file: "kind.go", in: "study/evaluate",
-		old: "recover() != nil || ctx.Err() != nil", new: "recover() != nil",
+		old: "return done && !late", new: "return done",
 		found: "TestProgramAnswers",
 	},
 	{
@@ -471,7 +471,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "a condition on a label decides whether features are used", room: "study", file: "where.go", in: "study/kinds",
-		old: "if p.Unit == privacy.Label && slices", new: "if p.Unit == privacy.Party && slices",
+		old: "if p.Unit == privacy.Label && p.", new: "if p.Unit == privacy.Party && p.",
+		found: "TestWhereRefusals",
+	},
+	{
+		name: "a condition on a label decides how long a site trains", room: "study/classify", file: "classify.go", in: "study/kinds",
+		old: "m.words.trained && p.Unit != privacy.Party && p.", new: "m.words.trained && p.Unit == privacy.Party && p.",
 		found: "TestWhereRefusals",
 	},
 	{

@@ -54,6 +54,12 @@ type Policy struct {
 	MaxTime time.Duration `yaml:"max_time"`
 	// Study is the most that one study may cost, for each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
+	// LeastEpsilon is the least ε that a study may have, so that a budget pays for few
+	// questions and not for thousands of cheap ones. 0 is 0.05.
+	LeastEpsilon float64 `yaml:"least_epsilon"`
+	// StudiesADay is how many studies the site takes up in a day, by UTC; more wait for the
+	// next. 0 is 20.
+	StudiesADay int `yaml:"studies_a_day"`
 	// Total is the most that all studies may cost together: the limits of the
 	// site's ledger. A limited unit refuses what proves nothing there, so limit
 	// the finest unit that Study allows; coarser costs count there too. Its δ
@@ -136,6 +142,9 @@ func (p Policy) Validate() error {
 			return fmt.Errorf("learners: %q is none of %s, %s", l, strings.Join(learners.Names(), ", "), learners.Any)
 		}
 	}
+	if !(p.LeastEpsilon >= 0) || p.StudiesADay < 0 {
+		return errors.New("least_epsilon, studies_a_day: give none or a number above 0")
+	}
 	if p.MaxPoolRows < 0 || p.MaxFeatures < 0 || p.MaxTime < 0 || p.MaxExtension < 0 {
 		return errors.New("max_pool_rows, max_features, max_time, max_extension: give none or a number above 0")
 	}
@@ -184,6 +193,9 @@ func (p Policy) Objections(plan study.Plan) []string {
 	} else {
 		if plan.Epsilon > most.Epsilon {
 			object("ε = %g is more than the %g that one study may cost at unit %s", plan.Epsilon, most.Epsilon, plan.Unit)
+		}
+		if least := p.leastEpsilon(); plan.Epsilon < least {
+			object("ε = %g is less than the %g that the policy asks for at least (least_epsilon): a budget would pay for too many questions", plan.Epsilon, least)
 		}
 		if plan.Delta > most.Delta {
 			object("δ = %g is more than the %g that one study may cost at unit %s", plan.Delta, most.Delta, plan.Unit)
@@ -243,6 +255,8 @@ func (p Policy) learners() []string {
 	return p.Learners
 }
 
+func (p Policy) leastEpsilon() float64  { return cmp.Or(p.LeastEpsilon, .05) }
+func (p Policy) studiesADay() int       { return cmp.Or(p.StudiesADay, 20) }
 func (p Policy) maxPoolRows() int       { return cmp.Or(p.MaxPoolRows, 50_000) }
 func (p Policy) maxFeatures() int       { return cmp.Or(p.MaxFeatures, 10_000) }
 func (p Policy) maxTime() time.Duration { return cmp.Or(p.MaxTime, time.Hour) }

@@ -14,7 +14,7 @@ import (
 // persons and clocks, and of the records only through them.
 //   - A word is set where serve leaves a study without reading a record: by decide
 //     (policy, declaration, persons) or charge (pool, ledger, declared number of records,
-//     clocks), both of which end before the source's file is opened (window).
+//     clocks, how many studies there were today), both of which end before the source's file is opened (window).
 //   - Nothing sets one in a window or after it: there is no word for a file that
 //     cannot be read, for what was late or for what was drawn.
 //   - The no of the policy, of the ledger and of a person are one word,

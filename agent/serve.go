@@ -325,6 +325,13 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 		a.reports.say(o.Hash, protocol.WaitHelper)
 		return nil
 	}
+	if room, err := a.state.takeUp(d, o.Hash); err != nil {
+		return err
+	} else if !room {
+		a.logOnce(o.Hash, slog.LevelInfo, fmt.Sprintf("this site has taken up %d studies today, as many as its policy allows in a day (studies_a_day): this one waits for tomorrow", a.state.config.Policy.studiesADay()))
+		a.reports.say(o.Hash, protocol.WaitDay)
+		return nil
+	}
 	err = a.recordOnce(auditAllowed, o.Hash, p.Name, "by", strings.Join(by, ", "), "unit", p.Unit.String(), "epsilon", p.Epsilon, "delta", p.Delta,
 		"kind", p.Kind, "mechanism", p.Mechanism, "noise", p.Noise)
 	if err != nil {

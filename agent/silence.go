@@ -66,14 +66,10 @@ func (s *silence) hold(next http.Handler) http.Handler {
 			if r.Context().Err() != nil {
 				return
 			}
-			_ = c.SetWriteDeadline(time.Now().Add(answerTime))
 		}
 		next.ServeHTTP(w, r)
 	})
 }
-
-// answerTime is how long an answer that was held may take, as others may.
-const answerTime = 30 * time.Second
 
 // errSilent: an agent at work on the state folder says nothing, and so may nobody else who
 // would be heard while it works.

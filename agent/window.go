@@ -55,7 +55,8 @@ import (
 //
 // Assumed of the machine: that a window, several times what the work was
 // bounded by, is never too short because of what records say. Memory is not
-// bounded here. What the system answers by itself (a ping, a port that is closed) is
+// bounded here. That a condition leaves little to train on shortens no work that could be
+// seen otherwise (study/classify trains on made records then). What the system answers by itself (a ping, a port that is closed) is
 // not this program's: a firewall's business.
 type window struct {
 	study study.Hash
@@ -208,11 +209,11 @@ type late struct {
 }
 
 // within is study.Inputs.Within: a context of this length for each shard.
-func (l *late) within(ctx context.Context, shard time.Duration) func() (context.Context, context.CancelFunc) {
-	return func() (context.Context, context.CancelFunc) {
+func (l *late) within(ctx context.Context, shard time.Duration) func() (context.Context, func(bool)) {
+	return func() (context.Context, func(bool)) {
 		own, cancel := context.WithTimeout(ctx, shard)
-		return own, func() {
-			if own.Err() != nil {
+		return own, func(late bool) {
+			if late {
 				l.mu.Lock()
 				l.shards++
 				l.mu.Unlock()

@@ -163,7 +163,7 @@ func TestLateShard(t *testing.T) {
 		in := a.state.inputs(a.state.records(r.study.Plan, w.records))
 		in.Rng = nil // of the plan's seed
 		shard := 0
-		in.Within = func() (context.Context, context.CancelFunc) {
+		in.Within = func() (context.Context, func(bool)) {
 			length := time.Hour
 			if shard == slow {
 				length = -1

@@ -21,6 +21,7 @@ const (
 	WaitClock    Wait = "clock"
 	WaitDeadline Wait = "deadline"
 	WaitHelper   Wait = "helper"
+	WaitDay      Wait = "day"
 )
 
 var waitWords = map[Wait]string{
@@ -29,6 +30,7 @@ var waitWords = map[Wait]string{
 	WaitDeclined: "it takes no part: its policy or its ledger does not allow it, or a person there refused",
 	WaitClock:    "its clock and the coordinator's are more than an hour apart",
 	WaitHelper:   "the acceptance that it gets from here is not by the helper and the keys that its policy names, or there is none",
+	WaitDay:      "it has taken up as many studies today as its policy allows in a day",
 	WaitDeadline: "too little time is left before the deadline for it to prepare",
 }
 

@@ -38,8 +38,9 @@ type Inputs struct {
 	// Rng drives learners. It must not be used for noise.
 	Rng *rand.Rand
 	// Within makes the context that one classifier's training, or one program, has, and
-	// its end; nil lets each take as long as it does. See InTime.
-	Within func() (context.Context, context.CancelFunc)
+	// what is called at its end, late or not; nil lets each take as long as it does. See
+	// InTime.
+	Within func() (ctx context.Context, end func(late bool))
 	// Voter is what the party votes with where the plan leaves that to it.
 	Voter Voter
 	// Scorer is what scores the party's records where the plan leaves that to it; nil
@@ -52,19 +53,26 @@ type Inputs struct {
 
 // InTime runs what works on a party's records, which may be anything, within its time. It
 // says whether the work was done: not where it panicked, nor where it was late.
-func (in Inputs) InTime(work func(context.Context)) (done bool) {
-	ctx, end := context.Background(), context.CancelFunc(func() {})
+//
+// After it comes fill, nil for none, where the time has an end: as much work again as the
+// records left out, on nothing of theirs. Whatever comes of it is dropped.
+func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
+	ctx, end := context.Background(), func(bool) {}
 	if in.Within != nil {
 		ctx, end = in.Within()
 	}
-	defer end()
-	defer func() {
-		if recover() != nil || ctx.Err() != nil {
-			done = false
-		}
-	}()
-	work(ctx)
-	return true
+	whole := func(do func(context.Context)) bool {
+		defer func() { _ = recover() }()
+		do(ctx)
+		return true
+	}
+	done = whole(work)
+	late := ctx.Err() != nil
+	if _, ends := ctx.Deadline(); ends && fill != nil && !late {
+		whole(fill)
+	}
+	end(late)
+	return done && !late
 }
 
 // Voter is a party's own choice of a classifier: a built-in learner by its name, "" for

@@ -22,10 +22,19 @@ func (p Plan) checkWhere() error {
 	if err := p.Schema.CheckWhere(c); err != nil {
 		return PlanError("where", "%v", err)
 	}
-	if p.Unit == privacy.Label && slices.Contains(c.Columns(), p.Schema.Label.Column) {
+	if p.Unit == privacy.Label && p.WhereReadsLabel() {
 		return PlanError("where", "%q reads the label, which unit label hides: use the features alone, or unit record", p.Where)
 	}
 	return nil
+}
+
+// WhereReadsLabel says whether the condition asks for the label.
+func (p Plan) WhereReadsLabel() bool {
+	if p.Where == "" {
+		return false
+	}
+	c, err := dataset.ParseCondition(p.Where)
+	return err != nil || slices.Contains(c.Columns(), p.Schema.Label.Column)
 }
 
 // Encode makes records of a table by a schema, the plan's or what an agent takes of it:

@@ -1,12 +1,17 @@
 package classify
 
 import (
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -58,5 +63,61 @@ func TestUnlabelledTrainNothing(t *testing.T) {
 		if !slices.Equal(all, want) {
 			t.Errorf("%d shards learn from rows %v, want %v", shards, all, want)
 		}
+	}
+}
+
+// counted is a context with an end that counts how often it is asked whether it came: as
+// often as a learner does a piece of work.
+type counted struct {
+	context.Context
+	asked int
+}
+
+func (c *counted) Err() error { c.asked++; return c.Context.Err() }
+
+// TestWorkIsThere: however few of a site's records a condition holds for, and whatever their
+// labels are, there is as much to train on, to within a fifth of it. Before made
+// records took their place there was nothing to do below eight of them.
+func TestWorkIsThere(t *testing.T) {
+	schema, err := dataset.ParseSchema(strings.NewReader("label: {column: ill, classes: [\"no\", \"yes\"]}\nfeatures: [{column: a, kind: numeric, min: 0, max: 1}, {column: b, kind: numeric, min: 0, max: 1}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := dataset.ReadCSV(strings.NewReader("a,b\n.1,.2\n.3,.9\n"), dataset.Format{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, _, err := auxdata.New(schema, dataset.Identity(schema), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 400
+	p := study.Plan{Unit: privacy.Record, Schema: schema, Map: dataset.Identity(schema), Shards: 1, Learner: "forest"}
+	work := func(about int, oneClass bool) int {
+		records := madeUp(schema, n, rand.New(rand.NewPCG(1, 2)))
+		for i := range records.Y {
+			if i >= about {
+				records.Y[i] = -1
+			} else if oneClass {
+				records.Y[i] = 1
+			}
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		defer cancel()
+		c := &counted{Context: ctx}
+		in := study.Inputs{Records: records, ShardKey: []byte("key"), Within: func() (context.Context, func(bool)) { return c, func(bool) {} }}
+		if tally := localTally(p, pool, in, 2); tally.Ballots() != 1 {
+			t.Fatalf("%d ballots", tally.Ballots())
+		}
+		return c.asked
+	}
+	all := work(n, false)
+	for _, about := range []int{0, 1, 3, 7, 8, 40, 200, 380} {
+		if got := work(about, false); got < all*4/5 || got > all*6/5 {
+			t.Errorf("a condition that holds for %d of %d records: %d pieces of work, of all records %d", about, n, got, all)
+		}
+	}
+	if got := work(n, true); got < all*4/5 {
+		t.Errorf("records of one class: %d pieces of work, of both %d", got, all)
 	}
 }

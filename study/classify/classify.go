@@ -145,6 +145,11 @@ func (Kind) Check(p study.Plan) error {
 			return err
 		}
 	}
+	if m.words.trained && p.Unit != privacy.Party && p.WhereReadsLabel() {
+		// The records of one class are the fewest that a plan can choose, and how long they
+		// train tells how many there are.
+		return study.PlanError("where", "%q reads the label: a site would train on records of its choosing, by what unit %s hides: use the features alone, or mechanism cross", p.Where, p.Unit)
+	}
 	if p.KindTerms != nil {
 		return study.PlanError("kind_terms", "a classify study has none")
 	}

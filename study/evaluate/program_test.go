@@ -27,8 +27,9 @@ func programmed(t testing.TB, s dataset.Schema) *histograms {
 // answering is a party whose program answers so.
 func answering(r *dataset.Records, scores func(ctx context.Context, x *mat.Dense) ([]float64, error)) study.Inputs {
 	in := study.Inputs{Records: r, ShardKey: []byte{1}}
-	in.Within = func() (context.Context, context.CancelFunc) {
-		return context.WithTimeout(context.Background(), 20*time.Millisecond)
+	in.Within = func() (context.Context, func(bool)) {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		return ctx, func(bool) { cancel() }
 	}
 	in.Scorer = func(ctx context.Context, _ dataset.Schema, x *mat.Dense) ([]float64, error) { return scores(ctx, x) }
 	return in

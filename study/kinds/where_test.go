@@ -44,10 +44,20 @@ func TestWhereRefusals(t *testing.T) {
 		"a set of one":       {about(c.ratio(ratio.FeaturesEmbedding, ratio.SetsParty, "laplace"), "a > 3"), "a set of a single record"},
 		"a label of a set":   {about(c.ratio(ratio.FeaturesClear, ratio.SetsParty, "laplace"), "label == yes"), "which unit label hides"},
 		"an unknown number":  {about(c.reweigh("logistic", reweigh.Terms{}), "a > 3"), "use entropy"},
+		"trained by a label": {about(c.classify("tally", privacy.Record, study.NoiseSite, 1), "a > 3 or label == yes"), "would train on records of its choosing"},
+		"in shards":          {about(c.classify("moment", privacy.Record, study.NoiseCoordinator, 4), "label != yes"), "would train on records of its choosing"},
 		"more than one line": {about(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 3\nand b < 1"), "control character"},
 	} {
 		if err := kinds.Check(s.plan); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), s.says) {
 			t.Errorf("%s: %v, want it to say %q", name, err, s.says)
+		}
+	}
+	for name, p := range map[string]study.Plan{
+		"sums by a label": about(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 3 or label == yes"), "a feature": about(c.classify("tally", privacy.Record, study.NoiseSite, 1), "a > 3"),
+		"a whole party": about(c.classify("tally", privacy.Party, study.NoiseCoordinator, 1), "label == yes"),
+	} {
+		if err := kinds.Check(p); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	// Without it a plan is written as before, and with it the condition is in the hash.

@@ -177,7 +177,7 @@ func (d *Deal) Inputs(i int) study.Inputs {
 // run that fails.
 func (d *Deal) inputs(ctx context.Context, i int) study.Inputs {
 	in := d.Inputs(i)
-	in.Within = func() (context.Context, context.CancelFunc) { return context.WithCancel(ctx) }
+	in.Within = func() (context.Context, func(bool)) { return ctx, func(bool) {} }
 	return in
 }
 

@@ -1,0 +1,47 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// TestStudiesADay: of more studies than a day has room for the others wait, uncharged, and
+// the coordinator is told; a day begins once, whatever the clock is put back to, and what was
+// taken up goes on.
+func TestStudiesADay(t *testing.T) {
+	r := newRig(t, nil)
+	now := time.Date(2031, 3, 1, 23, 0, 0, 0, time.UTC)
+	r.config.Clock.Now = func() time.Time { return now }
+	r.config.Policy.StudiesADay = 2
+	a := r.agent(t)
+	for i := range 3 {
+		h := study.Hash{byte(i)}
+		if room, err := a.state.takeUp(a.state.studies.of(h), h); err != nil || room != (i < 2) {
+			t.Fatalf("study %d: room %v, %v", i, room, err)
+		}
+	}
+	for _, at := range []time.Duration{0, -30 * time.Hour} {
+		now = now.Add(at)
+		round(t, a)
+		round(t, a)
+		if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) > 0 || r.report.Waits[r.hash] != protocol.WaitDay {
+			t.Errorf("%d charges, %d uploads, told %v", n, len(r.bodies), r.report.Waits)
+		}
+	}
+	if !strings.Contains(r.log.String(), "studies_a_day") {
+		t.Errorf("the log does not say why it waits:\n%s", r.log)
+	}
+	if room, err := a.state.takeUp(a.state.studies.of(study.Hash{1}), study.Hash{1}); err != nil || !room {
+		t.Errorf("what was taken up waits: %v", err)
+	}
+	now = now.Add(32 * time.Hour) // an hour into the next day
+	round(t, a)
+	if n := charges(t, a, privacy.Record); n != 1 || len(r.bodies) != 1 {
+		t.Errorf("on the next day: %d charges, %d uploads, want 1 and 1; log:\n%s", n, len(r.bodies), r.log)
+	}
+}
