@@ -406,7 +406,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a command calls the coordinator while records are read", room: "agent", file: "silence.go",
-		old: "folder.Share(voiceFile(c))", new: "folder.Share(voiceFile(c)+\".new\")",
+		old: "folder.ShareFile(voiceFile(c))", new: "folder.Share(voiceFile(c)+\".new\")",
 		found: "TestNobodyElseSpeaks",
 	},
 	{

@@ -78,7 +78,7 @@ var errSilent = errors.New("a contribution is being prepared on this state folde
 // speaks lets this process call the coordinator until it is told that it hung up. Any
 // number of processes may; none while an agent on the folder is silent.
 func speaks(c Config) (hungUp func(), err error) {
-	release, err := folder.Share(voiceFile(c))
+	release, err := folder.ShareFile(voiceFile(c))
 	if errors.Is(err, folder.ErrHeld) {
 		return nil, errSilent
 	}
@@ -99,7 +99,7 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 	}
 	end := a.silence.begin()
 	for {
-		release, err := folder.Hold(voiceFile(a.state.config))
+		release, err := folder.LockFile(voiceFile(a.state.config))
 		if err == nil {
 			return func() { release(); end() }, nil
 		}

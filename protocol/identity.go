@@ -258,9 +258,6 @@ func writeSecret(path string, text []byte) error {
 	return folder.Sync(filepath.Dir(path))
 }
 
-// ReadSecret reads what WriteSecret wrote. It refuses a file that others may open.
-func ReadSecret(path string) ([]byte, error) { return readSecret(path) }
-
 // CheckSecret refuses a file that others may open.
 func CheckSecret(path string) error {
 	info, err := os.Stat(path)

@@ -127,10 +127,7 @@ func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) 
 }
 
 func (p *pack) ofStudy(s Study) {
-	p.plan, p.amendments = Signed{Document: s.PlanBytes, Signature: s.PlanSignature}, nil
-	for _, a := range s.Amendments {
-		p.amendments = append(p.amendments, Signed{Document: a.Document, Signature: a.Signature})
-	}
+	p.plan, p.amendments = Signed{Document: s.PlanBytes, Signature: s.PlanSignature}, slices.Clone(s.Amendments)
 	if p.helper = nil; s.Helper.Document != nil {
 		p.helper = []Signed{s.Helper}
 	}

@@ -19,7 +19,6 @@ type Estimate struct {
 	Fit       Goodness  `json:"fit"`
 	Gap       float64   `json:"gap"`       // certificate of the quadratic program
 	Condition float64   `json:"condition"` // maxsing(P̂)/minsing(Â)
-	Method    string    `json:"method"`    // "formula" or "bootstrap"
 	// NoInterval says why nothing is known of the errors: Low and High are then 0 and 1.
 	NoInterval string    `json:"no_interval,omitempty"`
 	Warnings   []Warning `json:"warnings,omitempty"`
@@ -117,7 +116,7 @@ func (m *Model) Estimate(target Set) (Estimate, error) {
 	point := m.system.estimate(view.g)
 	out := Estimate{
 		Shares: point.shares, Free: point.free, Gap: point.gap,
-		Condition: m.number, Method: "formula", Warnings: append([]Warning(nil), m.warnings...),
+		Condition: m.number, Warnings: append([]Warning(nil), m.warnings...),
 	}
 	cov, loose := m.covariance(point, view)
 	if loose {

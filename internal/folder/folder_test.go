@@ -31,24 +31,24 @@ func TestLock(t *testing.T) {
 // is held.
 func TestShare(t *testing.T) {
 	path := t.TempDir() + "/voice"
-	one, err := Share(path)
+	one, err := ShareFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := Share(path)
+	two, err := ShareFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	one()
-	if _, err := Hold(path); !errors.Is(err, ErrHeld) {
+	if _, err := LockFile(path); !errors.Is(err, ErrHeld) {
 		t.Errorf("held while it is shared: %v", err)
 	}
 	two()
-	release, err := Hold(path)
+	release, err := LockFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Share(path); !errors.Is(err, ErrHeld) {
+	if _, err := ShareFile(path); !errors.Is(err, ErrHeld) {
 		t.Errorf("shared while it is held: %v", err)
 	}
 	release()

@@ -13,12 +13,14 @@ var ErrHeld = errors.New("another process holds it")
 // Lock makes sure that one process works on a folder: it holds the file lock in it.
 // It does not wait; where another process holds it the error wraps ErrHeld. The lock
 // ends with release or with the process, whatever ends that.
-func Lock(dir string) (release func(), err error) { return Hold(filepath.Join(dir, "lock")) }
+func Lock(dir string) (release func(), err error) { return LockFile(filepath.Join(dir, "lock")) }
 
-// Hold is Lock of a file by its path, and Share one that any number may have at once, but
-// not while another process has it alone.
-func Hold(path string) (release func(), err error)  { return lock(path, false) }
-func Share(path string) (release func(), err error) { return lock(path, true) }
+// LockFile is Lock of a file by its path.
+func LockFile(path string) (release func(), err error) { return lock(path, false) }
+
+// ShareFile is LockFile for a lock that many processes may share: it fails while one process
+// holds the file by LockFile.
+func ShareFile(path string) (release func(), err error) { return lock(path, true) }
 
 func lock(path string, shared bool) (release func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
