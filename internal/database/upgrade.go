@@ -39,6 +39,9 @@ func Upgrade(ctx context.Context, files ...File) (forget func() error, err error
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		if advice := Advice(err, f.Name); advice != "" {
+			return nil, fmt.Errorf("open %s %s: %s (%w)", f.Name, f.Path, advice, err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("open %s %s: %w", f.Name, f.Path, err)
 		}
