@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"caucus/aggregation/shares"
+	"caucus/internal/testlevel"
 	"caucus/study"
 )
 
@@ -127,11 +126,9 @@ func TestKill(t *testing.T) {
 	if len(all) < 25 {
 		t.Errorf("only %d effects: %v", len(all), all)
 	}
+	most := testlevel.N(t, 1, 1000) // of one effect's moments
 	for at, times := range all {
-		for n := 1; n <= times; n++ {
-			if testing.Short() && n > 1 {
-				break
-			}
+		for n := 1; n <= min(times, most); n++ {
 			t.Run(strings.ReplaceAll(fmt.Sprintf("%v %s %d", at.role, at.name, n), " ", "_"), func(t *testing.T) { play(t, at, n) })
 		}
 	}
@@ -140,22 +137,15 @@ func TestKill(t *testing.T) {
 // TestSchedules: random orders of what parties, operator and processes do, with kills and
 // restores of either server's store, ledger, or both, break no rule: no server says two
 // things of one; a server that was put back to before something that it said says nothing; a
-// released sum is that of every contribution that both accepted, once. CAUCUS_SCHEDULES
-// plays more.
+// released sum is that of every contribution that both accepted, once.
 func TestSchedules(t *testing.T) {
-	schedules := 40
-	if testing.Short() {
-		schedules = 10
-	}
-	if n, err := strconv.Atoi(os.Getenv("CAUCUS_SCHEDULES")); err == nil {
-		schedules = max(schedules, n)
-	}
+	schedules := testlevel.N(t, 40, 400)
 	task := taskOf(3, 2)
 	ends := map[string]int{}
 	for seed := range schedules {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { ends[schedule(t, task, uint64(seed))]++ })
 	}
-	if !testing.Short() && (ends["released"] == 0 || ends["behind"] == 0 || ends["open"] == 0) {
+	if ends["released"] == 0 || ends["behind"] == 0 || ends["open"] == 0 {
 		t.Errorf("the schedules ended so: %v; some rule was never tried", ends)
 	}
 	t.Logf("ended: %v", ends)

@@ -84,7 +84,7 @@ func TestKnownSetsEncode(t *testing.T) {
 			if k.Schema.Party != "" && r.Party == nil {
 				t.Error("no parties")
 			}
-			if k.HasTest() && !testing.Short() {
+			if k.HasTest() {
 				table, err := k.Load(dir, "test")
 				if err != nil {
 					t.Fatal(err)

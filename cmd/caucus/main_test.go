@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -22,6 +23,7 @@ import (
 // TestMain lets scripts run the real command line in processes of their own.
 func TestMain(m *testing.M) {
 	testlevel.InMemory()
+	flag.Set("test.parallel", "6") // daemons wait more than they work
 	testscript.Main(m, map[string]func(){"caucus": func() {
 		killAt(os.Getenv("CAUCUS_TEST_KILL_AT"))
 		witnessWait = 100 * time.Millisecond

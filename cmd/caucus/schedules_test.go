@@ -17,16 +17,15 @@ import (
 	"time"
 
 	"caucus/coordinator"
+	"caucus/internal/testlevel"
 	"caucus/protocol"
 	"caucus/study"
 )
 
-// The environment of random schedules of real processes: how many to play, and
-// from which seed.
+// The environment of random schedules of real processes.
 const (
-	processSchedules = "CAUCUS_SCHEDULES"
-	processSeed      = "CAUCUS_SCHEDULES_SEED"
-	clockFile        = "CAUCUS_TEST_CLOCK" // holds by how much a process's clock is wrong
+	processSeed = "CAUCUS_SCHEDULES_SEED" // of the first one to play
+	clockFile   = "CAUCUS_TEST_CLOCK"     // holds by how much a process's clock is wrong
 )
 
 // underFaults makes this process one that a schedule can treat badly: its clock is
@@ -301,15 +300,10 @@ func (f *federated) restore(r *rand.Rand) {
 
 // TestProcessSchedules plays random schedules of real processes: a coordinator and
 // three agents, each run by the real command line, that are killed, run out of
-// disk, have wrong clocks, are cut off and put back to older states. It plays as
-// many as CAUCUS_SCHEDULES says, and none where it says nothing:
-//
-//	CAUCUS_SCHEDULES=200 go test ./cmd/caucus -run TestProcessSchedules -v -timeout 3h
+// disk, have wrong clocks, are cut off and put back to older states.
 func TestProcessSchedules(t *testing.T) {
-	schedules, _ := strconv.Atoi(os.Getenv(processSchedules))
-	if schedules == 0 {
-		t.Skipf("set %s to how many schedules of real processes to play", processSchedules)
-	}
+	t.Parallel()
+	schedules := testlevel.N(t, 1, 40)
 	first, _ := strconv.Atoi(os.Getenv(processSeed))
 	listens, err := freePort()
 	if err != nil {
@@ -340,7 +334,7 @@ func TestProcessSchedules(t *testing.T) {
 				t.Logf("%s\n%s", d.name, d.log.String())
 			}
 			t.Logf("%s", f.diary.String())
-			t.Fatalf("play it again with %s=1 %s=%d: the same faults, at about the same moments", processSchedules, processSeed, seed)
+			t.Fatalf("play it again with %s=%d: the same faults, at about the same moments", processSeed, seed)
 		}
 	}
 	var figures []string

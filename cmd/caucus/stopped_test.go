@@ -21,9 +21,6 @@ import (
 // without a document, also where it waits for what asks no context: here a file that never
 // comes.
 func TestStops(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
 	for _, verb := range [][]string{
 		{"simulate", "classify", "--train", "train.csv", "--schema", "train.csv"},
 		{"predict", "--release", "train.csv", "--data", "train.csv", "--out", "answer.csv"},

@@ -178,7 +178,7 @@ func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map, 
 		t.Fatal(err)
 	}
 	return study.Release{
-		Manifest: study.Manifest{Kind: p.Kind, Unit: p.Unit, PlanHash: study.HashOf(canonical), Simulated: true, Parties: 2},
+		Manifest: study.Manifest{Form: study.ManifestForm, Kind: p.Kind, Unit: p.Unit, PlanHash: study.HashOf(canonical), Simulated: true, Parties: 2},
 		Plan:     canonical, Result: result,
 	}
 }

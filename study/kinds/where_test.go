@@ -80,9 +80,9 @@ func TestWhereMovesNoFurther(t *testing.T) {
 	const features = "a >= 5 and not ward == east"
 	visits := []visit{well, ill, {label: "maybe", a: "1", b: ".5", ward: "east"}, {label: "yes", a: "5", b: "", ward: "north"}, {a: "9", ward: "west"}, {}, {label: "no", a: "4.999", b: "1", ward: "west"}}
 	for name, p := range map[string]study.Plan{
-		"classify tally, shards": about(c.classify("tally", privacy.Record, study.NoiseSite, 4), where),
+		"classify tally, shards": about(c.classify("tally", privacy.Record, study.NoiseSite, 4), features),
 		"classify cross":         about(c.classify("cross", privacy.Record, study.NoiseSite, 1), where),
-		"classify moment":        about(c.classify("moment", privacy.Record, study.NoiseSite, 4), where),
+		"classify moment":        about(c.classify("moment", privacy.Record, study.NoiseSite, 4), features),
 		"describe":               about(c.describe("gaussian", study.NoiseSite, describe.DefaultTerms()), where),
 		"describe, by ward":      about(c.describe("laplace", study.NoiseSite, describe.Terms{Bins: 3, By: "ward"}), where),
 		"count":                  about(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), where),
