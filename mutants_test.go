@@ -603,8 +603,8 @@ var mutants = []mutant{
 		old: "\t\tif !in {\n\t\t\tr.Outside[i]", new: "\t\tif !in || i > 0 && r.Outside[i-1] {\n\t\t\tr.Outside[i]", found: "TestRecordsAddUp",
 	},
 	{
-		name: "what was released under any bound is added", room: "study/bodies", file: "sums.go", in: "study/kinds",
-		old: "\tcase !r.Bound.Equal(want.Bound):\n", new: "\tcase !r.Bound.Equal(want.Bound) && weight == 0:\n",
+		name: "what was released under any bound is added", room: "study/bodies", file: "atparties.go", in: "study/kinds",
+		old: "r.Parameters, r.Bound})", new: "r.Parameters, r.Bound.Unit})",
 		found: "TestAnotherBoundIsRefused",
 	},
 	{

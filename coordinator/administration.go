@@ -304,14 +304,14 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 		return err
 	}
 	aggregator, err := newAggregator(plan, data)
+	if errors.Is(err, study.ErrPlan) {
+		return err
+	}
 	if err != nil {
 		return refuse("%v", err)
 	}
 	if aggregator.maxBody > s.config.Limits.Body {
 		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool (for labels: a smaller max_records), or raise limits: body", aggregator.maxBody, s.config.Limits.Body)
-	}
-	if err := study.CheckTerms(aggregator.task); err != nil {
-		return err
 	}
 	charges, err := aggregator.task.Charges(0)
 	if err != nil {

@@ -246,6 +246,9 @@ func giveUpReason(err error) string {
 	if errors.Is(err, privacy.ErrConflict) {
 		return "the coordinator's ledger has answered for other contributions to this study than are stored: the store was put back to an older state; nothing more was spent"
 	}
+	if errors.Is(err, study.ErrPlan) {
+		return "another version of the program made its plan, and reads its contributions: make the study anew"
+	}
 	if why := sharesReason(err); why != "" {
 		return why
 	}

@@ -22,6 +22,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds"
 	"caucus/study/labels"
 	"caucus/study/ratio"
 )
@@ -247,7 +248,7 @@ func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Pl
 	p := plan(names(parties), pool, now.Add(time.Hour))
 	text := must(p.Canonical())
 	h := study.HashOf(text)
-	task := must(newAggregator(p, pool)).task
+	task := must(kinds.ReadTask(p, pool))
 	signer := must(protocol.NewSigner())
 	store := must(createSQLite(filepath.Join(t.TempDir(), storeFile)))
 	t.Cleanup(func() { store.Close() })
@@ -272,6 +273,24 @@ func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Pl
 		s.scheduler.releaser.witness.called[party] = true
 	}
 	return s, s.registry.all()[0]
+}
+
+// TestEarlierVersion: contributions to a plan of other terms are of a form that is not read
+// here. Such a study takes none and ends, and says why.
+func TestEarlierVersion(t *testing.T) {
+	earlier := func(roster []study.PartyID, pool []byte, deadline time.Time) study.Plan {
+		p := planOf(roster, pool, deadline)
+		p.TermsDigest = strings.Repeat("0", 64)
+		return p
+	}
+	s, running := sealed(t, earlier, 2, func(_ study.Task, i int) []byte { return ballotFor(i, 30) })
+	if _, err := running.aggregator(t.Context()); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "another version") {
+		t.Errorf("it takes contributions: %v", err)
+	}
+	s.scheduler.move(t.Context(), running)
+	if m := machineOf(running); m.State != study.Failed || !strings.Contains(m.Reason, "another version of the program made its plan") {
+		t.Errorf("it is %s: %q", m.State, m.Reason)
+	}
 }
 
 // writtenStore counts the bytes of sums and bodies that are written.

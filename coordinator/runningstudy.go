@@ -253,9 +253,13 @@ func (c *runningStudy) aggregator(ctx context.Context) (*aggregator, error) {
 	return c.kept, nil
 }
 
-// newAggregator reads a pool's canonical bytes under a plan.
+// newAggregator reads a pool's canonical bytes under a plan. It refuses a plan of other
+// terms than this version computes: what was contributed under them is not read here.
 func newAggregator(plan study.Plan, data []byte) (*aggregator, error) {
 	task, err := kinds.ReadTask(plan, data)
+	if err == nil {
+		err = study.CheckTerms(task)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/kinds"
 )
 
 func TestMain(m *testing.M) {
@@ -243,7 +244,7 @@ func planOf(roster []study.PartyID, pool []byte, deadline time.Time) study.Plan 
 
 // withTerms is a plan that says its terms.
 func withTerms(p study.Plan, pool []byte) study.Plan {
-	p.TermsDigest = must(study.TermsDigest(must(newAggregator(p, pool)).task))
+	p.TermsDigest = must(study.TermsDigest(must(kinds.ReadTask(p, pool))))
 	return p
 }
 

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"bytes"
-	"crypto"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/ecdsa"
@@ -13,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"time"
 
@@ -26,9 +26,8 @@ import (
 //   - What is answered (a body, or that the party takes no part) is encrypted by HPKE (RFC
 //     9180) to a key that the coordinator made for this study and named in a notice that
 //     it signed: X25519 and ML-KEM-768 together, since who copies a file can keep it for
-//     as long as it takes. A yes is as long as a plan's bodies are, whatever the records
-//     (study.Task.MaxBody has no data in it, and bodies of a plan that differ in length
-//     by data are refused elsewhere: study/kinds TestLargestBody, agent/TestBytesOfAFileAndOfTheWire).
+//     as long as it takes. A yes is as long as a plan's bodies are, whatever the records and the noise
+//     (study/kinds TestOneLength), its signature included.
 //   - The plan's hash is HPKE's info and the party's name its associated data: a ciphertext
 //     opens for that plan and that party and no other, so nobody can bring another's votes
 //     as its own, which it does not even have to read.
@@ -283,12 +282,16 @@ func writeAnswer(id Identity, plan study.Hash, sealKey, sealed []byte) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	signature, err := signer.Sign(rand.Reader, answerDigest(statement), crypto.SHA256)
+	x, y, err := ecdsa.Sign(rand.Reader, signer, answerDigest(statement))
 	if err != nil {
 		return nil, err
 	}
+	signature := slices.Concat(x.FillBytes(make([]byte, signatureHalf)), y.FillBytes(make([]byte, signatureHalf)))
 	return AnswerFile.encode([]part{{"statement", statement}, {"certificate", leaf.Raw}, {"signature", signature}, {"sealed", sealed}}), nil
 }
+
+// signatureHalf is how many bytes either number of a signature has: it is always as long.
+const signatureHalf = 32
 
 // ReadAnswer reads an answer that is signed with the key of a certificate of this
 // authority's: whether the certificate still holds is not looked at.
@@ -332,7 +335,7 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 		return Answer{}, err
 	}
 	public, ok := leaf.PublicKey.(*ecdsa.PublicKey)
-	if !ok || !ecdsa.VerifyASN1(public, answerDigest(text), signature) {
+	if !ok || len(signature) != 2*signatureHalf || !ecdsa.Verify(public, answerDigest(text), new(big.Int).SetBytes(signature[:signatureHalf]), new(big.Int).SetBytes(signature[signatureHalf:])) {
 		return fail("it is not signed by %s, or was changed", caller.Name)
 	}
 	var s answerStatement

@@ -27,9 +27,13 @@ type Charge struct {
 	Cost privacy.Cost
 }
 
+// contributionForm counts the ways in which contributions are written. A party refuses a plan
+// of another one before it is charged: its terms are others.
+const contributionForm = 2
+
 // TermsDigest digests what a task's releases are made under: outputs, bounds,
 // mechanisms, their parameters and matrices, as this machine computes them from
-// plan and pool. Some follow from floating-point sums over the pool, which two kinds of
+// plan and pool, and how contributions are written. Some follow from floating-point sums over the pool, which two kinds of
 // processor may round differently.
 func TermsDigest(t Task) (string, error) {
 	charges, err := t.Charges(0)
@@ -37,6 +41,7 @@ func TermsDigest(t Task) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
+	fmt.Fprintf(h, "contributions of form %d\n", contributionForm)
 	for _, c := range charges {
 		b, err := json.Marshal([]any{c.Output, c.Mechanism, c.Parameters, c.Bound, c.Matrix})
 		if err != nil {

@@ -3,10 +3,8 @@ package bodies
 import (
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"math"
 
-	"caucus/privacy"
 	"caucus/study"
 )
 
@@ -87,47 +85,28 @@ func (s *ClearSum) UnmarshalBinary(b []byte) error {
 // ledger. Independent noises add.
 type releasedSum struct {
 	q      Statistic
-	plan   study.Plan
-	terms  study.ReleaseTerms
-	id     string // of the release in every party's ledger
+	at     AtParties
 	vector []int64
 	weight int64
 	draws  int
 }
 
 func newReleasedSum(p study.Plan, q Statistic) (*releasedSum, error) {
-	t, err := q.Terms(1)
-	if err != nil {
-		return nil, err
-	}
-	canonical, err := p.Canonical()
-	if err != nil {
-		return nil, err
-	}
-	return &releasedSum{
-		q: q, plan: p, terms: t, id: study.ReleaseID(study.HashOf(canonical), t.Output),
-		vector: make([]int64, q.ReleasedCells()),
-	}, nil
+	at, err := releasedOf(p, q)
+	return &releasedSum{q: q, at: at, vector: make([]int64, q.ReleasedCells())}, err
 }
 
-// appendPublished is the body of a contribution that a party released: its
-// weight and the publication. A simulated publication has no bytes of its own
-// that could pass for a real one; a zero byte and its values stand for it.
-func appendPublished(weight int64, r privacy.Published) ([]byte, error) {
-	body := binary.AppendUvarint(nil, uint64(weight))
-	if r.Simulated {
-		values := r.Values
-		for _, v := range r.Reals { // of a literal sampler, in lattice units
-			values = append(values, int64(math.Round(v)))
-		}
-		return AppendVector(append(body, 0), values), nil
-	}
-	b, err := r.MarshalBinary()
+// releasedOf writes and reads what parties release of a statistic.
+func releasedOf(p study.Plan, q Statistic) (AtParties, error) {
+	t, err := q.Terms(1)
 	if err != nil {
-		return nil, fmt.Errorf("encode contribution: %w", err)
+		return AtParties{}, err
 	}
-	return append(body, b...), nil
+	return ReleasedAtParties(p, t)
 }
+
+// weightSize is what comes before a publication in a body: its weight.
+const weightSize = 8
 
 func (s *releasedSum) Check(body []byte) error {
 	_, _, err := s.parse(body)
@@ -147,43 +126,31 @@ func (s *releasedSum) Add(body []byte) error {
 
 // parse checks that a body was released under exactly the plan's terms.
 func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
-	weight, n := binary.Uvarint(body)
-	if n <= 0 {
-		return nil, 0, fmt.Errorf("%w: it is truncated or not a contribution", study.ErrContribution)
+	fail := func(format string, args ...any) ([]int64, int64, error) {
+		return nil, 0, fmt.Errorf("%w: %w", study.ErrContribution, fmt.Errorf(format, args...))
 	}
+	if len(body) < weightSize {
+		return fail("it is truncated or not a contribution")
+	}
+	weight, body := binary.BigEndian.Uint64(body), body[weightSize:]
 	if least, most := s.q.Weights(); weight < uint64(least) || weight > uint64(most) {
-		return nil, 0, fmt.Errorf("%w: it declares a weight of %d, the plan takes %d to %d", study.ErrContribution, weight, least, most)
+		return fail("it declares a weight of %d, the plan takes %d to %d", weight, least, most)
 	}
-	body = body[n:]
-	if s.plan.Simulated {
-		if len(body) == 0 || body[0] != 0 {
-			return nil, 0, fmt.Errorf("%w: a simulated plan takes simulated publications only", study.ErrContribution)
-		}
-		v, err := ParseVector(body[1:], len(s.vector))
-		if err != nil {
-			return nil, 0, fmt.Errorf("%w: %w", study.ErrContribution, err)
-		}
-		return v, int64(weight), nil
-	}
-	r, err := privacy.ParsePublished(body)
+	r, err := s.at.Published(body, len(s.vector))
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %w", study.ErrContribution, err)
+		return fail("%w", err)
 	}
-	switch want := s.terms; {
-	case r.ID != s.id:
-		return nil, 0, fmt.Errorf("%w: it was released for another plan", study.ErrContribution)
-	case r.Mechanism != want.Mechanism.Name() || !maps.Equal(r.Parameters, privacy.ParametersOf(want.Mechanism)):
-		return nil, 0, fmt.Errorf("%w: it was released by %s %v, the plan's terms give %s %v", study.ErrContribution, r.Mechanism, r.Parameters, want.Mechanism.Name(), privacy.ParametersOf(want.Mechanism))
-	case !r.Bound.Equal(want.Bound):
-		return nil, 0, fmt.Errorf("%w: it was released under another bound than plan and pool give", study.ErrContribution)
-	case len(r.Values) != len(s.vector):
-		return nil, 0, fmt.Errorf("%w: it has %d numbers, want %d", study.ErrContribution, len(r.Values), len(s.vector))
+	for _, v := range r.Reals { // of a literal sampler, in lattice units
+		r.Values = append(r.Values, int64(math.Round(v)))
+	}
+	if r.Simulated {
+		return r.Values, int64(weight), nil
 	}
 	// No number of sites may make the sum wrap. Honest values are far below.
-	limit := (1 << 60) / s.plan.MostSites()
+	limit := (1 << 60) / s.at.Plan.MostSites()
 	for _, v := range r.Values {
 		if v < -limit || v > limit {
-			return nil, 0, fmt.Errorf("%w: a value is beyond %d, which no honest release is", study.ErrContribution, limit)
+			return fail("a value is beyond %d, which no honest release is", limit)
 		}
 	}
 	return r.Values, int64(weight), nil
@@ -191,7 +158,7 @@ func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 
 func (s *releasedSum) Merge(o study.Sum) error {
 	other, ok := o.(*releasedSum)
-	if !ok || other.id != s.id {
+	if !ok || other.at.id != s.at.id {
 		return fmt.Errorf("merge sums: they belong to different plans")
 	}
 	addInto(s.vector, other.vector)

@@ -1,6 +1,7 @@
 package bodies
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 
@@ -129,9 +130,10 @@ func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
 	if err != nil {
 		return study.Contribution{}, err
 	}
+	at, err := releasedOf(s.Plan(), s.Statistic)
 	return study.Contribution{Requests: requests, Body: func(r []privacy.Published) ([]byte, error) {
-		return appendPublished(weight, r[0])
-	}}, nil
+		return at.Append(binary.BigEndian.AppendUint64(nil, uint64(weight)), r[0])
+	}}, err
 }
 
 func (s Task) Reservations(int) ([]study.Reservation, error) {
@@ -163,13 +165,15 @@ func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{t.Charge(cost, study.AtEpsilon(s.Plan(), cost))}, nil
 }
 
-// MaxBody: a number is at most 10 bytes, where it is released 9 and 5 for a weight
-// of its own; the rest is the header of a publication.
+// MaxBody: what is released is of one size; of a number in clear, 8 bytes are the most.
 func (s Task) MaxBody() int {
-	if s.Plan().Noise == study.NoiseAggregators {
+	switch s.Plan().Noise {
+	case study.NoiseSite:
+		return weightSize + PublishedSize(s.Statistic.ReleasedCells())
+	case study.NoiseAggregators:
 		return s.shareSize() + 4096 // its header, and what sealing adds
 	}
-	return 14*max(s.Statistic.Cells(), s.Statistic.ReleasedCells()) + 4096
+	return 10*s.Statistic.Cells() + 4096
 }
 
 func (s Task) NewSum() (study.Sum, error) {

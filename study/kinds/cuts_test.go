@@ -217,7 +217,7 @@ func TestClearPartIsShared(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if published, err = study.Settle(t.Context(), l, study.Hash{}, d.Requests); err != nil {
+					if published, err = study.Settle(t.Context(), l, task.Hash(), d.Requests); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -401,7 +401,7 @@ func TestRatioBodyRefusals(t *testing.T) {
 	// An embedding beyond what its rows can sum to.
 	p := ratioPlan(schema, pool, m, studyratio.FeaturesEmbedding)
 	body, sum := contribute(t, p, pool, in)
-	forged := append([]byte{1, 0}, body[2:]...) // one set, no records
+	forged := append(make([]byte, 4), body[4:]...) // a set of no records
 	if err := sum.Check(forged); !errors.Is(err, study.ErrContribution) || !strings.Contains(err.Error(), "possible") {
 		t.Errorf("an embedding of no rows: %v", err)
 	}

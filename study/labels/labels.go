@@ -217,7 +217,7 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	if n == 0 {
 		return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return head, nil }}, nil
 	}
-	head = bodies.AppendFeatures(head, p.Mapped(records))
+	head = slices.Clip(bodies.AppendFeatures(head, p.Mapped(records))) // so that two bodies share no bytes
 	values := make([]int64, n)
 	for i, y := range records.Y {
 		values[i] = int64(y)
@@ -231,23 +231,14 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	}
 	return study.Contribution{
 		Requests: []study.Request{{Output: t.Output, Sensitive: s, Mechanism: t.Mechanism}},
-		Body: func(r []privacy.Published) ([]byte, error) {
-			if r[0].Simulated {
-				return bodies.AppendVector(append(head, 0), r[0].Values), nil
-			}
-			b, err := r[0].MarshalBinary()
-			if err != nil {
-				return nil, fmt.Errorf("encode contribution: %w", err)
-			}
-			return append(head, b...), nil
-		},
+		Body:     func(r []privacy.Published) ([]byte, error) { return l.reader.Append(head, r[0]) },
 	}, nil
 }
 
-// MaxBody: two bytes a feature, at most two a label, and the head of a
-// publication.
+// MaxBody: how many records, two bytes a feature, and the publication of their labels.
 func (l task) MaxBody() int {
-	return termsOf(l.Plan()).MaxRecords*(2*l.Pool().Dim()+2) + 4096
+	most := termsOf(l.Plan()).MaxRecords
+	return binary.MaxVarintLen64 + 2*most*l.Pool().Dim() + bodies.PublishedSize(most)
 }
 
 func (l task) Charges(int64) ([]study.Charge, error) {

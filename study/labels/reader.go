@@ -3,7 +3,6 @@ package labels
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"gonum.org/v1/gonum/mat"
@@ -61,26 +60,17 @@ func (s reader) parse(body []byte) (features []byte, y []int64, err error) {
 		return fail("it is truncated")
 	}
 	features, body = body[:2*s.dim*int(n)], body[2*s.dim*int(n):]
-	if y, err = s.parseLabels(body, int(n)); err != nil {
+	r, err := s.Published(body, int(n))
+	if err != nil {
 		return fail("%w", err)
 	}
+	y = r.Values
 	for i, k := range y {
 		if k < 0 || k >= int64(s.classes) {
 			return fail("the label of record %d is none of the schema's %d classes", i, s.classes)
 		}
 	}
 	return features, y, nil
-}
-
-func (s reader) parseLabels(body []byte, n int) ([]int64, error) {
-	if s.Plan.Simulated {
-		if len(body) == 0 || body[0] != 0 {
-			return nil, errors.New("a simulated plan takes simulated publications only")
-		}
-		return bodies.ParseVector(body[1:], n)
-	}
-	r, err := s.Published(body, s.Terms.Bound, n)
-	return r.Values, err
 }
 
 // records are all contributed records: features, N×dim, and noisy labels. Left out are

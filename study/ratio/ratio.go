@@ -2,7 +2,6 @@ package ratio
 
 import (
 	"encoding/binary"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -395,7 +394,9 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	if t.design, err = designOf(p); err != nil {
 		return nil, err
 	}
-	released, err := bodies.ReleasedAtParties(p, t.design.ReleaseTerms)
+	terms := t.design.ReleaseTerms
+	terms.Bound = t.design.boundFor(t.design.terms.sets(t.design.classes))
+	released, err := bodies.ReleasedAtParties(p, terms)
 	if err != nil {
 		return nil, err
 	}
@@ -417,7 +418,7 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 	for len(sets) < d.terms.sets(d.classes) {
 		sets = append(sets, nil)
 	}
-	head := binary.AppendUvarint(nil, uint64(len(sets)))
+	var head []byte
 	var values []int64
 	for _, rows := range sets {
 		counts := make([]int64, d.block)
@@ -425,7 +426,7 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 			counts[classes[i]]++
 		}
 		if d.sized {
-			head = binary.AppendUvarint(head, uint64(len(rows)))
+			head = binary.BigEndian.AppendUint32(head, uint32(len(rows)))
 		}
 		switch {
 		case d.terms.Features == FeaturesNoisyEmbedding:
@@ -433,7 +434,7 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 		case d.terms.Features == FeaturesEmbedding:
 			sum := make([]int64, d.fourier.Features)
 			embedSum(sum, embedder, d.lattice, p, in.Records, rows)
-			head = bodies.AppendVector(head, sum)
+			head = bodies.AppendFixed(head, sum)
 		case len(rows) > 0:
 			head = bodies.AppendFeatures(head, p.Mapped(in.Records.Select(rows)))
 		}
@@ -446,23 +447,7 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 	head = slices.Clip(head) // so that two bodies share no bytes
 	return study.Contribution{
 		Requests: []study.Request{{Output: d.Output, Sensitive: s, Mechanism: d.Mechanism}},
-		Body: func(r []privacy.Published) ([]byte, error) {
-			if !r[0].Simulated {
-				b, err := r[0].MarshalBinary()
-				if err != nil {
-					return nil, fmt.Errorf("encode contribution: %w", err)
-				}
-				return append(head, b...), nil
-			}
-			if r[0].Reals == nil {
-				return bodies.AppendVector(append(head, 0), r[0].Values), nil
-			}
-			body := append(head, 1)
-			for _, x := range r[0].Reals {
-				body = binary.BigEndian.AppendUint64(body, math.Float64bits(x))
-			}
-			return body, nil
-		},
+		Body:     func(r []privacy.Published) ([]byte, error) { return t.reader.Append(head, r[0]) },
 	}, nil
 }
 
@@ -477,19 +462,22 @@ func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p study.Plan, rec
 	}
 }
 
-// MaxBody: the sets' sizes, what leaves of the features, and a publication of at
-// most ten bytes a number, with the runs of its weights.
+// MaxBody: the sets' sizes, what leaves of the features, and the publication.
 func (t task) MaxBody() int {
 	terms := t.design.terms
-	most := 8192 + terms.MaxSets*(10+10*t.design.block+32)
+	sets := terms.sets(t.design.classes)
+	most := sizeSize*sets + bodies.PublishedSize(sets*t.design.block)
 	switch terms.Features {
 	case FeaturesClear:
 		most += 2 * terms.MaxRecords * t.Pool().Dim()
 	case FeaturesEmbedding:
-		most += 10 * terms.MaxSets * terms.Fourier
+		most += 8 * sets * terms.Fourier
 	}
 	return most
 }
+
+// sizeSize is how many bytes the size of a set has.
+const sizeSize = 4
 
 func (t task) Charges(int64) ([]study.Charge, error) {
 	cost := privacy.Cost{Unit: t.Plan().Unit} // of what can only be simulated: no claim

@@ -56,35 +56,21 @@ var errTruncated = errors.New("it is truncated or not a contribution")
 
 func (s reader) takeApart(body []byte) (parsed, error) {
 	var out parsed
-	number := func(most int) (int, error) {
-		n, size := binary.Uvarint(body)
-		if size <= 0 || size != len(binary.AppendUvarint(nil, n)) {
-			return 0, errTruncated
-		}
-		if n > uint64(most) {
-			return 0, fmt.Errorf("it has %d sets or records, the plan takes at most %d", n, most)
-		}
-		body = body[size:]
-		return int(n), nil
-	}
 	t := s.design.terms
-	sets, err := number(t.MaxSets)
-	if err != nil {
-		return out, err
-	}
-	if want := t.sets(s.design.classes); sets != want {
-		return out, fmt.Errorf("it has %d sets, the plan says %d", sets, want)
-	}
-	total := 0
+	sets, total := t.sets(s.design.classes), 0
 	for range sets {
 		n := 0
 		if s.design.sized {
-			if n, err = number(t.MaxRecords); err != nil {
-				return out, err
+			if len(body) < sizeSize {
+				return out, errTruncated
 			}
-			if total += n; total > t.MaxRecords {
+			size := binary.BigEndian.Uint32(body)
+			body = body[sizeSize:]
+			if uint64(size)+uint64(total) > uint64(t.MaxRecords) {
 				return out, fmt.Errorf("it has more than the %d records that the plan takes", t.MaxRecords)
 			}
+			n = int(size)
+			total += n
 			out.sizes = append(out.sizes, n)
 		}
 		switch t.Features {
@@ -95,52 +81,30 @@ func (s reader) takeApart(body []byte) (parsed, error) {
 			}
 			out.rows, body = append(out.rows, body[:size]), body[size:]
 		case FeaturesEmbedding:
-			sum := make([]int64, s.design.fourier.Features)
-			for j := range sum {
-				if sum[j], body, err = bodies.CutVarint(body); err != nil {
-					return out, err
-				}
-				if most := int64(n) * s.design.lattice.Radius; sum[j] > most || sum[j] < -most {
-					return out, fmt.Errorf("an embedding of %d rows has a sum of %d, at most %d is possible", n, sum[j], most)
+			size := 8 * s.design.fourier.Features
+			if len(body) < size {
+				return out, errTruncated
+			}
+			sum, err := bodies.ParseFixed(body[:size], s.design.fourier.Features)
+			if err != nil {
+				return out, err
+			}
+			for _, x := range sum {
+				if most := int64(n) * s.design.lattice.Radius; x > most || x < -most {
+					return out, fmt.Errorf("an embedding of %d rows has a sum of %d, at most %d is possible", n, x, most)
 				}
 			}
-			out.sums = append(out.sums, sum)
+			out.sums, body = append(out.sums, sum), body[size:]
 		}
 	}
-	if out.released, err = s.parseReleased(body, sets); err == nil && !s.Plan.Simulated {
+	var err error
+	if out.released, err = s.Published(body, sets*s.design.block); err == nil && !s.Plan.Simulated {
 		err = s.possible(out)
 	}
 	return out, err
 }
 
 func (d design) dim(p study.Plan) int { return p.Map.Dim() }
-
-func (s reader) parseReleased(body []byte, sets int) (privacy.Published, error) {
-	want, n := s.design, sets*s.design.block
-	bound := want.boundFor(sets)
-	if !s.Plan.Simulated {
-		return s.Published(body, bound, n)
-	}
-	r := privacy.Published{Mechanism: want.Mechanism.Name(), Parameters: privacy.ParametersOf(want.Mechanism), Bound: bound, Simulated: true}
-	switch {
-	case len(body) == 0 || body[0] > 1:
-		return r, errors.New("a simulated plan takes simulated publications only")
-	case body[0] == 0:
-		var err error
-		r.Values, err = bodies.ParseVector(body[1:], n)
-		return r, err
-	case len(body) != 1+8*n:
-		return r, errTruncated
-	}
-	for j := range n {
-		x := math.Float64frombits(binary.BigEndian.Uint64(body[1+8*j:]))
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return r, errors.New("a number is not finite")
-		}
-		r.Reals = append(r.Reals, x)
-	}
-	return r, nil
-}
 
 // farDeviations is further than the noise of an honest release ever is: a
 // Laplace is beyond that once in 10³⁹ times.
