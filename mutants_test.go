@@ -134,6 +134,11 @@ var mutants = []mutant{
 		found: "TestRoom",
 	},
 	{
+		name: "a helper accepts as many studies as it is asked to", room: "aggregator", file: "helper.go",
+		old: "\tif err := s.full(ctx, true); err != nil {", new: "\tif err := s.full(ctx, true); err != nil && s.config.MaxOpen < 0 {",
+		found: "TestFull",
+	},
+	{
 		name: "a helper lets go of the plan of a study under way", room: "helper", file: "shelf.go",
 		old: "\t\tcase is:\n", new: "\t\tcase is && k.hash == h:\n",
 		found: "TestRoom",

@@ -131,6 +131,9 @@ func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signe
 	if err := s.config.Serves(t); err != nil {
 		return Signed{}, fmt.Errorf("accept study %s: %w: %w", plan, protocol.ErrDenied, err)
 	}
+	if err := s.full(ctx, true); err != nil {
+		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
+	}
 	if r, err = s.accepts(ctx, t, coordinators); err != nil {
 		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
 	}
@@ -229,6 +232,9 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []Offer) (
 	}
 	if len(fresh) == 0 {
 		return answers, nil
+	}
+	if err := s.full(ctx, false); err != nil {
+		return fail(err)
 	}
 	_, err = s.update(ctx, plan, "preparation stored", func(tx *transaction, _ *record) error {
 		var all []given

@@ -24,6 +24,8 @@ var (
 	ErrOrder = errors.New("it is not time for that")
 	// ErrFailed: the study is over without a release.
 	ErrFailed = errors.New("the study failed")
+	// ErrFull: the helper's operator allows it no more on its disk.
+	ErrFull = errors.New("this helper accepts and keeps no more")
 	// ErrForgotten: the helper does not stand by its acceptance of an open study any more.
 	ErrForgotten = errors.New("the helper's files were put back: it does not know what it agreed to any more")
 )
@@ -48,6 +50,10 @@ type Config struct {
 	Task func(context.Context, study.Hash) (study.Task, error)
 	// Serves is a helper's policy: an error says why it does not serve a plan. Nil serves none.
 	Serves func(study.Task) error
+	// MaxOpen is the most studies of which a helper holds an acceptance and which are not over,
+	// MaxShares the most bytes of its store: beyond either it accepts no other study. 0 is no limit.
+	MaxOpen   int
+	MaxShares int64
 	// Shelf is a helper's, where the coordinator brings plans and pools; nil takes none.
 	Shelf Shelf
 	// Checkpoint, where not nil, is called between effects, for tests that stop there.
@@ -84,6 +90,7 @@ type Server struct {
 	mu     sync.Mutex // one writing transaction at a time; guards what follows
 	mark   mark       // what the head file holds
 	behind bool
+	open   int    // studies that were accepted here and are not over
 	roster roster // of the study that was asked about last
 	// newest is the helper's share with the highest step that a coordinator has.
 	newest     Signed
@@ -163,7 +170,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	}
 	if err == nil {
 		err = s.view(ctx, study.Hash{}, func(t *transaction) error {
-			return t.records(func(_ study.Hash, r record) error { return s.note(r.ShareOther) })
+			return t.records(func(_ study.Hash, r record) error { s.open += r.open(); return s.note(r.ShareOther) })
 		})
 	}
 	if err != nil {
@@ -227,6 +234,7 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	if r, err = t.record(); err != nil && !errors.Is(err, errNone) {
 		return r, err
 	}
+	open := r.open()
 	if err := fn(t, &r); err != nil {
 		return r, err
 	}
@@ -244,6 +252,7 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	if err := tx.Commit(); err != nil {
 		return r, fmt.Errorf("write store of shares: %w", err)
 	}
+	s.open += r.open() - open
 	s.point("after " + effect)
 	if err := s.remember(steps, 0); err != nil {
 		return r, err
@@ -341,6 +350,23 @@ func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	return s.config.Shelf.Room(h, size, func(h study.Hash) (bool, error) { return s.underWay(ctx, h) })
+}
+
+// full says why a helper stores no more: who calls must not fill its disk. What it accepted stays
+// when a study is over, so that there is no second acceptance of it.
+func (s *Server) full(ctx context.Context, accepting bool) error {
+	s.mu.Lock()
+	open := s.open
+	s.mu.Unlock()
+	if most := s.config.MaxOpen; accepting && most > 0 && open >= most {
+		return fmt.Errorf("%w: max_open: it has %d studies that are neither released nor failed: release or cancel one, or ask its operator for more", ErrFull, open)
+	}
+	var bytes int64
+	err := s.view(ctx, study.Hash{}, func(t *transaction) (err error) { bytes, err = t.bytes(); return err })
+	if most := s.config.MaxShares; err == nil && most > 0 && bytes >= most {
+		return fmt.Errorf("%w: max_shares: its store has %d bytes of %d: ask its operator for more", ErrFull, bytes, most)
+	}
+	return err
 }
 
 // roster is who may contribute to a study.

@@ -45,6 +45,14 @@ type record struct {
 func (r record) keyed() bool  { return r.OtherHalf != nil }
 func (r record) sealed() bool { return r.SetTheirs != nil }
 
+// open is 1 of a study that was accepted and is neither released nor failed, else 0.
+func (r record) open() int {
+	if r.Own.Document != nil && r.Share.Document == nil && r.Failed == "" {
+		return 1
+	}
+	return 0
+}
+
 // verdict on a contribution.
 type verdict int
 
@@ -229,6 +237,12 @@ func (t *transaction) wipe() error {
 
 func (t *transaction) steps() (n int64, err error) {
 	err = t.tx.QueryRowContext(t.ctx, "SELECT n FROM steps").Scan(&n)
+	return n, err
+}
+
+// bytes is how large the store is, less what it may write anew.
+func (t *transaction) bytes() (n int64, err error) {
+	err = t.tx.QueryRowContext(t.ctx, "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()").Scan(&n)
 	return n, err
 }
 

@@ -77,6 +77,7 @@ var meanings = []struct {
 	{ErrOrder, codes.FailedPrecondition, "ORDER"},
 	{ErrFailed, codes.FailedPrecondition, "FAILED"},
 	{privacy.ErrBudget, codes.FailedPrecondition, "BUDGET"},
+	{ErrFull, codes.ResourceExhausted, "FULL"},
 }
 
 const domain = "caucus aggregator"
@@ -103,7 +104,7 @@ func asError(err error) error {
 	for _, d := range s.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok && info.Domain == domain {
 			for _, m := range meanings {
-				if m.reason == info.Reason && m.err == privacy.ErrBudget { // its own, which its operator may raise
+				if m.reason == info.Reason && (m.err == privacy.ErrBudget || m.err == ErrFull) { // its own, which its operator may raise
 					return fmt.Errorf("%w: %s", protocol.ErrHelper, s.Message())
 				}
 				if m.reason == info.Reason {

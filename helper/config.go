@@ -49,6 +49,10 @@ type Config struct {
 	// nor failed; where those leave no room, no other is taken.
 	MaxPlans  int   `yaml:"max_plans"`
 	MaxStored int64 `yaml:"max_stored"`
+	// MaxOpen is the most studies that are accepted and neither released nor failed, and
+	// MaxShares the most bytes of the store of what was accepted, which keeps a little of each.
+	MaxOpen   int   `yaml:"max_open"`
+	MaxShares int64 `yaml:"max_shares"`
 	// Metrics is a loopback host:port for those who watch this machine, without TLS:
 	// /metrics for Prometheus, /livez and /readyz. It names no party and no study. Empty is
 	// off.
@@ -64,7 +68,7 @@ type Config struct {
 
 // DefaultConfig is a helper on all addresses, port 7444, that serves nothing yet.
 func DefaultConfig() Config {
-	return Config{Listen: ":7444", MaxPool: 256 << 20, MaxPlans: 200, MaxStored: 16 << 30, Policy: DefaultPolicy()}
+	return Config{Listen: ":7444", MaxPool: 256 << 20, MaxPlans: 200, MaxStored: 16 << 30, MaxOpen: 1000, MaxShares: 16 << 30, Policy: DefaultPolicy()}
 }
 
 // LoadConfig reads a folder's file over the defaults and validates it. An unknown key is an
@@ -126,6 +130,9 @@ func (c Config) Validate() error {
 	}
 	if least := int64(c.MaxPool) + protocol.MaxPlan; c.MaxStored < least {
 		return fmt.Errorf("max_stored: %d: give at least %d bytes, or lower max_pool: one plan with the largest pool would not be taken", c.MaxStored, least)
+	}
+	if c.MaxOpen < 1 || c.MaxShares < 1 {
+		return fmt.Errorf("max_open, max_shares: %d and %d: give at least 1 each", c.MaxOpen, c.MaxShares)
 	}
 	if err := c.Policy.Validate(); err != nil {
 		return fmt.Errorf("policy: %w", err)

@@ -118,7 +118,7 @@ func (s *Server) openFiles() error {
 	s.server, err = aggregator.Open(context.Background(), aggregator.Config{
 		Role: shares.Helper, Store: c.path(storeFile), Head: c.headFile(), Journal: s.ledger, Limits: c.Budget,
 		Signer: signer, Other: c.Coordinator, Sealing: sealing, Task: on.task, Shelf: on, Checkpoint: c.Checkpoint,
-		Serves: s.serves,
+		Serves: s.serves, MaxOpen: c.MaxOpen, MaxShares: c.MaxShares,
 	})
 	if err == nil {
 		s.closers = append(s.closers, s.server.Close)
