@@ -1,0 +1,76 @@
+package privacy
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestEveryNumberHasNoise: of every mechanism that adds noise, at the largest scale that it
+// takes and on more numbers than any room looks at at once, no number of an integer release or
+// of a share is that of its vector, and no two neighbouring numbers of noise, which are one in
+// 2⁹⁶ and less, come twice, in a release, in two, or in two ledgers'.
+//
+// False alarms: a number is 0 with probability 2⁻⁴⁸ at most, so 3e-10 of 60,000 and more numbers.
+func TestEveryNumberHasNoise(t *testing.T) {
+	const n = 5_000
+	scale, variance := power(maxScaleBits), new(big.Rat).Sub(power(maxVarianceBits), big.NewRat(1, 1))
+	rng := rand.New(rand.NewPCG(9, 9))
+	v, other := make([]int64, n), anyShare(rng, n)
+	for j := range v {
+		v[j] = rng.Int64N(1<<40) - 1<<39
+	}
+	for _, c := range []struct {
+		m Mechanism
+		b Bound
+	}{
+		{DiscreteLaplace{scale}, Bound{Unit: Record, L1: 1}},
+		{DiscreteGaussian{variance}, Bound{Unit: Record, L2sq: 1}},
+		{DiscreteGaussian{variance}, Bound{Unit: Record, L2sq: 3, Weight: slices.Repeat([]int64{1, 3}, n/2)}},
+		{KNorm{Scale: scale, Blocks: 417}, Bound{Unit: Record, L2sq: 1}},
+		{RoundedGaussian{scale}, Bound{Unit: Label, L2sq: 1}},
+		{ZeroSumLaplace{scale}, Bound{Unit: Label, L1: 2, Cells: 2, KeepsSum: true, Block: 5}},
+	} {
+		seen := map[[2]Residue]bool{}
+		look := func(what string, noise []Residue) {
+			for j, y := range noise {
+				if y == (Residue{}) {
+					t.Errorf("%s, %s: number %d of %d has no noise", c.m.Name(), what, j, n)
+				}
+				if j == 0 || c.b.Block > 0 && j%c.b.Block == 0 {
+					continue
+				}
+				if pair := [2]Residue{noise[j-1], y}; seen[pair] {
+					t.Fatalf("%s, %s: numbers %d and %d have noise that was there before", c.m.Name(), what, j-1, j)
+				} else {
+					seen[pair] = true
+				}
+			}
+		}
+		for party := range 2 {
+			l := opened()
+			release := func(id string, s Sensitive) Published {
+				p, err := l.Release(t.Context(), id, s, c.m)
+				if err != nil {
+					t.Fatal(c.m.Name(), err)
+				}
+				return p
+			}
+			difference := split(release("values", must(NewSensitive(v, c.b))).Values, make([]Residue, n))
+			for j := range difference {
+				difference[j] = reduced(new(big.Int).Sub(integerOf(difference[j]), big.NewInt(v[j])), fieldModulus())
+			}
+			look(fmt.Sprint("values of ledger ", party), difference)
+			if _, shared := c.m.(additive); shared {
+				share := split(v, other)
+				noisy := release("share", must(NewShare(share, c.b))).Residues
+				for j := range noisy {
+					noisy[j] = reduced(new(big.Int).Sub(integerOf(noisy[j]), integerOf(share[j])), fieldModulus())
+				}
+				look(fmt.Sprint("a share of ledger ", party), noisy)
+			}
+		}
+	}
+}
