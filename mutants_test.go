@@ -411,7 +411,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a command calls the coordinator while records are read", room: "agent", file: "silence.go",
-		old: "folder.ShareFile(voiceFile(c))", new: "folder.Share(voiceFile(c)+\".new\")",
+		old: "folder.ShareFile(voiceFile(c))", new: "folder.ShareFile(voiceFile(c)+\".new\")",
 		found: "TestNobodyElseSpeaks",
 	},
 	{
@@ -621,5 +621,25 @@ var mutants = []mutant{
 		name: "simulated answers are read as real ones", room: "privacy", file: "encoding.go",
 		old: "\tif p.Simulated {\n\t\treturn Published{}, fmt.Errorf(\"parse", new: "\tif p.Simulated && p.ID == \"\" {\n\t\treturn Published{}, fmt.Errorf(\"parse",
 		found: "TestPublishedSimulated",
+	},
+	{
+		name: "A: the random bytes of a party's shares follow from plan and party", room: "aggregator", file: "upload.go",
+		old: "of.Split(in, party, rand.Reader)", new: "of.Split(in, party, bytes.NewReader(bytes.Repeat([]byte(t.Hash().String()+string(party)), 9)))",
+		more: "\nvar _ = rand.Reader\n", found: "TestFresh",
+	},
+	{
+		name: "B: number 300 of a share has no noise", room: "privacy", file: "field.go",
+		old: "{ out[j] = addToResidue(", new: "{\n\t\tif j == 300 {\n\t\t\ty = noise{}\n\t\t}\n\t\tout[j] = addToResidue(",
+		found: "TestEveryNumberHasNoise",
+	},
+	{
+		name: "B: two numbers have the noise of the two before", room: "privacy", file: "laplace.go",
+		old: "{ out[j] = addNoise(s.values[j], y) })", new: "{\n\t\tif out[j] = addNoise(s.values[j], y); j == 4000 {\n\t\t\tout[j] = s.values[j] + out[j-1] - s.values[j-1]\n\t\t\tout[j-1], out[j-2] = s.values[j-1]+out[j-3]-s.values[j-3], s.values[j-2]+out[j-4]-s.values[j-4]\n\t\t}\n\t})",
+		found: "TestEveryNumberHasNoise",
+	},
+	{
+		name: "F: both halves of a verify key follow from the plan", room: "aggregator", file: "helper.go",
+		old: "rand.Read(r.Half[:]) // never fails: crypto/rand", new: "rand.Read(nil)\n\t\tr.Half = half(t.Hash())",
+		found: "TestFresh",
 	},
 }
