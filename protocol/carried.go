@@ -22,10 +22,10 @@ import (
 // A carried file is a line that says what it is, then parts, each a line with its name
 // and how many bytes it has, those bytes, and a line feed:
 //
-//	caucus study answer 1
+//	caucus study answer 2
 //	statement 231
 //	{"plan":…}
-//	signature 71
+//	signature 64
 //	…
 //
 // Which parts there are, and in which order, follows from the kind, so that the same
@@ -73,7 +73,13 @@ func (k FileKind) most() int64 {
 	return maxCarried
 }
 
-func (k FileKind) begins() string { return "caucus " + string(k) + " 1\n" }
+func (k FileKind) begins() string {
+	form := 1
+	if k == AnswerFile {
+		form = 2 // its signature is of one length
+	}
+	return fmt.Sprintf("caucus %s %d\n", k, form)
+}
 
 type part struct {
 	name string

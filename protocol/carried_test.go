@@ -157,6 +157,9 @@ func TestCarriedAnswer(t *testing.T) {
 			t.Fatalf("an answer has %d bytes, another %d", len(file), len(again))
 		}
 	}
+	if _, err := authority.ReadAnswer(bytes.Replace(file, []byte(" 2\n"), []byte(" 1\n"), 1), now); err == nil || !strings.Contains(err.Error(), "another version") {
+		t.Errorf("an answer of an earlier version: %v", err)
+	}
 	// Every byte of it counts.
 	for i := range file {
 		changed := slices.Clone(file)

@@ -165,7 +165,7 @@ func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{t.Charge(cost, study.AtEpsilon(s.Plan(), cost))}, nil
 }
 
-// MaxBody: what is released is of one size; of a number in clear, 8 bytes are the most.
+// MaxBody: what is released is of one size; a number in clear has 10 bytes at most.
 func (s Task) MaxBody() int {
 	switch s.Plan().Noise {
 	case study.NoiseSite:
