@@ -642,4 +642,39 @@ var mutants = []mutant{
 		old: "rand.Read(r.Half[:]) // never fails: crypto/rand", new: "rand.Read(nil)\n\t\tr.Half = half(t.Hash())",
 		found: "TestFresh",
 	},
+	{
+		name: "a receipt for anything is kept", room: "agent", file: "serve.go",
+		old: "r.Body != want || r.Plan != o.Hash || r.Party != a.state.party {", new: "r.Body != want && r.Plan != o.Hash && r.Party != a.state.party {",
+		found: "TestReceiptOfSomethingElse",
+	},
+	{
+		name: "who is revoked meanwhile renews", room: "coordinator", file: "enrolment.go",
+		old: "if err := s.certificates.within(tx, caller); err != nil {", new: "if err := s.certificates.within(tx, caller); err != nil && ctx == nil {",
+		found: "TestRevokedInTheStore",
+	},
+	{
+		name: "who is revoked meanwhile declines", room: "coordinator", file: "studies.go",
+		old: "if err := s.certificates.within(tx, caller); err != nil {", new: "if err := s.certificates.within(tx, caller); err != nil && ctx == nil {",
+		found: "TestRevokedInTheStore",
+	},
+	{
+		name: "of who is revoked meanwhile an answer's key is stored", room: "coordinator", file: "courier.go",
+		old: "if err := s.certificates.within(tx, caller); err != nil {", new: "if err := s.certificates.within(tx, caller); err != nil && ctx == nil {",
+		found: "TestRevokedInTheStore",
+	},
+	{
+		name: "who is revoked meanwhile brings lost bytes", room: "coordinator", file: "repair.go",
+		old: "if err := c.certificates.within(tx, caller); err != nil {", new: "if err := c.certificates.within(tx, caller); err != nil && ctx == nil {",
+		found: "TestRevokedInTheStore",
+	},
+	{
+		name: "a real plan takes simulated publications", room: "study/bodies", file: "atparties.go", in: "study/kinds",
+		old: "(form == formReleased) == k.Plan.Simulated {", new: "form == formReleased && k.Plan.Simulated {",
+		found: "TestAnotherBoundIsRefused",
+	},
+	{
+		name: "a contribution has any weight", room: "study/bodies", file: "sums.go", in: "study/kinds",
+		old: "weight < uint64(least) || weight > uint64(most) {", new: "weight < uint64(least) {",
+		found: "TestAnotherBoundIsRefused",
+	},
 }

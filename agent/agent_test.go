@@ -46,6 +46,7 @@ type coordinatorDouble struct {
 	skew    time.Duration
 	lost    bool
 	renewed int
+	lie     func(*protocol.Receipt)
 
 	declined int
 	report   protocol.Report
@@ -85,7 +86,11 @@ func (c *coordinatorDouble) Contribute(_ context.Context, plan study.Hash, body 
 		return protocol.Receipt{}, study.ErrOtherBytes
 	}
 	c.stored = bytes.Clone(body)
-	return protocol.Receipt{Plan: plan, Party: "site", Body: sha256.Sum256(body), Size: len(body), Document: []byte("{}")}, nil
+	receipt := protocol.Receipt{Plan: plan, Party: "site", Body: sha256.Sum256(body), Size: len(body), Document: []byte("{}")}
+	if c.lie != nil {
+		c.lie(&receipt)
+	}
+	return receipt, nil
 }
 
 func (c *coordinatorDouble) Release(context.Context, string) (protocol.SignedRelease, error) {
@@ -291,6 +296,23 @@ func TestContribute(t *testing.T) {
 				t.Errorf("a record reached the log:\n%s", r.log)
 			}
 		})
+	}
+}
+
+// TestReceiptOfSomethingElse: a receipt for another study, another party or other bytes than
+// this site sent is none: nothing is kept of it, and the same bytes are sent again.
+func TestReceiptOfSomethingElse(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.agent(t)
+	for n, lie := range []func(*protocol.Receipt){
+		func(r *protocol.Receipt) { r.Plan[0]++ }, func(r *protocol.Receipt) { r.Party = "another" }, func(r *protocol.Receipt) { r.Body[31]++ }, nil,
+	} {
+		r.lie = lie
+		round(t, a)
+		round(t, a)
+		if has := a.state.studies.of(r.hash).has(fileReceipt); has != (lie == nil) || len(r.bodies) <= n {
+			t.Errorf("lie %d: the receipt is kept: %v, after %d uploads; log:\n%s", n, has, len(r.bodies), r.log)
+		}
 	}
 }
 

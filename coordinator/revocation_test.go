@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,6 +54,55 @@ func TestRevokedWhileRenewing(t *testing.T) {
 	if _, err := again.Studies(ctx); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("the last certificate after revocation: have %v, want ErrDenied", err)
 	}
+}
+
+// TestRevokedInTheStore: who is revoked between the gate and a transaction of its call writes
+// nothing there: it declines and renews nothing, no answer of its own that is carried is taken,
+// and the bytes that were asked for again are not.
+func TestRevokedInTheStore(t *testing.T) {
+	ctx := t.Context()
+	revoke := func(w *world) (ctx context.Context, caller protocol.Caller) {
+		s := w.server.certificates
+		s.mu.Lock()
+		for _, c := range s.known {
+			if c.Name == "p0" {
+				caller = protocol.Caller{Name: c.Name, Role: protocol.RoleParty, Serial: c.Serial}
+			}
+		}
+		s.mu.Unlock()
+		if caller.Name == "" {
+			t.Fatal("p0 did not call")
+		}
+		must(0, w.server.store.Update(t.Context(), func(tx Tx) error { return tx.Revoke("p0") }))
+		return context.WithValue(t.Context(), callKey{}, &call{caller: caller}), caller
+	}
+	denied := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, protocol.ErrDenied) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	var stored atomic.Bool
+	w := newWorld(t, func(c *Config) {
+		c.Checkpoint = func(effect string) { stored.Store(stored.Load() || effect == "receipt key stored") }
+	})
+	c := w.server.registry.byHash(w.small(3).Hash)
+	of, caller := revoke(w)
+	request := must(must(protocol.NewEnrolment()).Request())
+	_, err := w.server.Renew(of, &pb.EnrolRequest{SigningRequest: request})
+	denied("a new certificate", err)
+	denied("it takes no part", w.server.decline(ctx, c, caller))
+	if denied("an answer", w.server.accept(ctx, c, caller, protocol.Opened{Body: ballotFor(0, 3), ReceiptKey: make([]byte, 32)})); stored.Load() {
+		t.Error("an answer's key for the receipt was stored")
+	}
+
+	w, s, receipt := damagedWorld(t)
+	_, caller = revoke(w)
+	c = w.server.registry.byHash(s.Hash)
+	c.mu.Lock()
+	_, err = c.restoreLocked(ctx, caller, receipt, ballotFor(0, 3))
+	c.mu.Unlock()
+	denied("bytes that were lost", err)
 }
 
 // TestRevokedMidUpload: who is revoked between the header and the last byte of

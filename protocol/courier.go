@@ -302,9 +302,6 @@ func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (R
 	if err != nil {
 		return fail(err)
 	}
-	if r.Plan != plan || r.Party != c.party || r.Body != study.BodyDigest(sha256.Sum256(body)) || r.Size != len(body) {
-		return fail(fmt.Errorf("%w: the receipt is for something else", ErrDamaged))
-	}
 	_ = c.memory.keep(Shown{ReceiptDocument, r.Document, r.Signature}, r.Ledger, c.keys) // as Client.Contribute
 	return r, nil
 }

@@ -54,5 +54,18 @@ func TestAnotherBoundIsRefused(t *testing.T) {
 		if (err == nil) != (name == "the plan's") || err != nil && !strings.Contains(err.Error(), "other terms") {
 			t.Errorf("%s: a coordinator adds it: %v", name, err)
 		}
+		if name != "the plan's" {
+			continue
+		}
+		// Simulated ones are of another form, and no contribution weighs more than a site may have.
+		for what, change := range map[string]func([]byte){
+			"simulated": func(b []byte) { b[8]++ }, "simulated by a literal sampler": func(b []byte) { b[8] += 2 },
+			"too heavy": func(b []byte) { b[0]++ },
+		} {
+			b := slices.Clone(body)
+			if change(b); checker.Check(b) == nil {
+				t.Errorf("%s: a coordinator adds it", what)
+			}
+		}
 	}
 }
