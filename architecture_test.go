@@ -53,6 +53,7 @@ var rooms = map[string][]string{
 	"study/kinds":               {"study", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
 	"study/export":              {"study", "study/classifier", "study/evaluate", "study/kinds", "learners", "dataset"},
 	"study/verify":              {"protocol", "study", "study/kinds", "auxdata", "privacy"},
+	"study/forecast":            {"study", "study/classifier", "study/classify", "study/simulate", "auxdata", "dataset", "learners"},
 	"study/simulate":            {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},

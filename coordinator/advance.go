@@ -198,9 +198,6 @@ func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) 
 	}
 	release.Plan, release.Software, release.Amendments = c.row.Plan, r.software, c.amendments
 	// A release says what was to be expected of this many parties.
-	if release.Forecast, err = study.ForecastOf(aggregator.task, s.Plan.Size(release.Parties)); err != nil {
-		release.Forecast = nil // this mechanism has none
-	}
 	var out releaseRow
 	if out.Document, err = json.Marshal(release); err != nil {
 		return fail(err)

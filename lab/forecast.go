@@ -15,7 +15,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classify"
-	"caucus/study/kinds"
+	"caucus/study/forecast"
 	"caucus/study/simulate"
 )
 
@@ -49,9 +49,9 @@ var (
 )
 
 const (
-	forecastHalves    = 2  // the second is of the next seed: a law that is mended with the first in sight is judged by it
-	forecastPlans     = 16 // of each set and half, each at every ε
-	forecastDeals     = 3  // of each plan, averaged
+	forecastHalves    = 2 // the second is of the next seed: what is chosen with the first in sight is judged by it
+	forecastPlans     = 4 // of each set and half, each at every ε
+	forecastDeals     = 3 // of each plan, averaged
 	forecastPool      = 800
 	forecastTest      = 2500
 	forecastMost      = 12_000 // records of all parties together
@@ -245,11 +245,6 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 				return err
 			}
 			if at == 0 {
-				clear, err := judgedResult(d, t, run.Unperturbed)
-				if err != nil {
-					return err
-				}
-				out.add("plan", p.name(), "deal", number, "epsilon", 0., "unperturbed", clear.Accuracy, "unperturbed_auc", clear.AUC)
 				pooled = trained(d, t, rng.Perm(d.Private.Len())[:min(d.Private.Len(), 6000)], rng)
 				parties := min(p.parties, forecastMostAlone)
 				for i := range parties {
@@ -272,12 +267,12 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 // be publicly known.
 const forecastPublished = 6000
 
-// published is what a classifier of so many of the set's records, but the deal's pool and
-// test records, is worth on the test records: what is publicly known of such features.
-func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Task, number int) (m learners.Measures, trainedOn int, err error) {
+// published is the AUC of a classifier of so many of the set's records, but the deal's pool
+// and test records, on the test records: what is publicly known of such features.
+func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Task, number int) (auc float64, err error) {
 	data, err := l.records(p.set.Name)
 	if err != nil {
-		return m, 0, err
+		return 0, err
 	}
 	rows, aside, have, _ := p.rows(l, data, number)
 	private := p.parties * p.records
@@ -285,14 +280,12 @@ func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Task, number i
 	rng := p.rng(l, fmt.Sprintf("published %s %d", p.key(), number))
 	rest = rest[:min(len(rest), forecastPublished)]
 	model, _ := classify.TrainLocal(context.Background(), t.Plan(), data.Train.Select(rest), rng, false)
-	m = judged(d, model, d.TestX(t))
-	m.AUC = min(max(m.AUC, .505), .9995)
-	return m, len(rest), nil
+	return min(max(judged(d, model, d.TestX(t)).AUC, .505), .9995), nil
 }
 
-// forecastGiven is what is publicly known besides the classes' shares: nothing, the AUC
-// of a classifier, or what else was published of it.
-var forecastGiven = []string{"shares", "auc", "all"}
+// forecastGiven is what is publicly known besides the classes' shares: nothing, or the AUC
+// of a classifier.
+var forecastGiven = []string{"shares", "auc"}
 
 // said forecasts the plan at each ε on its first deal's pool, as whoever is given so much.
 func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
@@ -305,49 +298,34 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 	if err != nil {
 		return err
 	}
-	published, trainedOn, err := p.published(l, d, t, 0)
+	published, err := p.published(l, d, t, 0)
 	if err != nil {
 		return err
 	}
-	for _, given := range forecastGiven {
-		if err := ctx.Err(); err != nil {
+	for _, epsilon := range forecastEpsilons {
+		t, err := d.Task(p.proposal(epsilon, shares))
+		if err != nil {
 			return err
 		}
-		plan := t.Plan()
-		plan.Shares = shares
-		switch given {
-		case "all":
-			plan.TrainedOn = trainedOn
-			if len(shares) > 2 {
-				plan.Accuracy = published.Accuracy
+		for _, given := range forecastGiven {
+			of := forecast.Public{Size: d.Size()}
+			if given == "auc" {
+				of.AUC = published
 			}
-			fallthrough
-		case "auc":
-			plan.AUC = published.AUC
-		}
-		of, err := kinds.NewTask(plan, t.Pool())
-		if err != nil {
-			return err
-		}
-		o, err := study.OutlookOf(of)
-		if err != nil {
-			return err
-		}
-		for _, epsilon := range forecastEpsilons {
-			f, err := o.At(epsilon, d.Size())
+			f, err := forecast.Draw(ctx, t.Plan(), t.Pool(), of, forecast.Options{})
 			if err != nil {
 				return err
 			}
 			row := []any{"plan", p.name(), "epsilon", epsilon, "given", given, "helps", f.Helps, "classes", len(shares)}
 			for _, line := range []struct {
 				name string
-				study.Line
-			}{{"released", f.Released}, {"unperturbed", f.Unperturbed}, {"pooled", f.Pooled}, {"alone", f.Alone}} {
+				forecast.Line
+			}{{"released", f.Released}, {"pooled", f.Pooled}, {"alone", f.Alone}} {
 				for _, r := range []struct {
 					name string
-					study.Range
+					forecast.Drawn
 				}{{"", line.Accuracy}, {"_auc", line.AUC}} {
-					row = append(row, "f_"+line.name+r.name, r.Mid, "f_"+line.name+r.name+"_low", r.Low, "f_"+line.name+r.name+"_high", r.High)
+					row = append(row, "f_"+line.name+r.name, r.Mean, "f_"+line.name+r.name+"_low", r.Low, "f_"+line.name+r.name+"_high", r.High)
 				}
 			}
 			out.add(row...)

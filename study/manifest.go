@@ -68,9 +68,9 @@ type Manifest struct {
 
 // ManifestForm is the one form that this version writes and reads. Raise it with every
 // change of what a release says: the manifest, its words included, the noise that a plan and
-// a pool call for, the forecast, and a kind's result. No number is used again; a release of
+// a pool call for, and a kind's result. No number is used again; a release of
 // another form wants the version that made it (CheckForm).
-const ManifestForm = 12
+const ManifestForm = 13
 
 // ErrForm: another version made a release, in a form that this one does not read.
 var ErrForm = errors.New("made by another version")

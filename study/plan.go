@@ -79,14 +79,8 @@ type Plan struct {
 	// Records is how many records each site is publicly known to hold at least.
 	// At unit record and label it says how large δ may be; a forecast uses it.
 	Records int `json:"records,omitempty"`
-	// Shares are the classes' shares as the public knows them, in the order of the
-	// schema; AUC is how far features are publicly known to separate the classes, by a
-	// classifier that was TrainedOn so many records and, of more than two classes, reached
-	// Accuracy. Forecasts use them: see Proposal.
-	Shares    []float64 `json:"class_shares,omitempty"`
-	AUC       float64   `json:"auc,omitempty"`
-	Accuracy  float64   `json:"accuracy,omitempty"`
-	TrainedOn int       `json:"trained_on,omitempty"`
+	// Shares are the classes' shares as the public knows them, in the order of the schema.
+	Shares []float64 `json:"class_shares,omitempty"`
 
 	Unit      privacy.Unit `json:"unit"`
 	Epsilon   float64      `json:"epsilon"`
@@ -280,7 +274,7 @@ func (p Plan) CheckCommon() error {
 	if sorted := slices.Sorted(slices.Values(p.Roster)); len(slices.Compact(sorted)) != len(p.Roster) {
 		return PlanError("roster", "a party is listed twice")
 	}
-	if err := p.checkProspects(); err != nil {
+	if err := p.checkShares(); err != nil {
 		return err
 	}
 	if err := p.Weights.check(); err != nil {
@@ -289,14 +283,8 @@ func (p Plan) CheckCommon() error {
 	return p.checkDelta()
 }
 
-// checkProspects refuses what no forecast can be made from.
-func (p Plan) checkProspects() error {
-	if p.AUC != 0 && !(p.AUC > .5 && p.AUC < 1) {
-		return PlanError("auc", "%v: an area under the curve that separates classes is above .5 and below 1", p.AUC)
-	}
-	if err := p.checkReached(); err != nil {
-		return err
-	}
+// checkShares refuses shares that are none of the schema's classes.
+func (p Plan) checkShares() error {
 	if p.Shares == nil {
 		return nil
 	}
@@ -312,23 +300,6 @@ func (p Plan) checkProspects() error {
 	}
 	if math.Abs(total-1) > .01 {
 		return PlanError("class_shares", "they add up to %.4g, not to 1", total)
-	}
-	return nil
-}
-
-// checkReached refuses what is said beside the AUC and cannot be.
-func (p Plan) checkReached() error {
-	switch {
-	case p.Accuracy == 0 && p.TrainedOn == 0:
-		return nil
-	case p.Accuracy != 0 && len(p.Schema.Classes()) == 2:
-		return PlanError("accuracy", "%v: of two classes it follows from auc and class_shares: leave it out", p.Accuracy)
-	case p.Accuracy != 0 && !(p.Accuracy > 0 && p.Accuracy < 1):
-		return PlanError("accuracy", "%v: it is above 0 and below 1", p.Accuracy)
-	case p.TrainedOn < 0:
-		return PlanError("trained_on", "%d: give the number of records that the classifier was trained on whose auc the plan says", p.TrainedOn)
-	case p.AUC == 0:
-		return PlanError("auc", "it is left out: give it, as accuracy and trained_on are of the classifier whose AUC it is")
 	}
 	return nil
 }
@@ -372,10 +343,10 @@ func CheckTrainsNothing(p Plan) error {
 	return nil
 }
 
-// CheckForeseesNothing refuses what only the forecast of a classifier reads.
-func CheckForeseesNothing(p Plan) error {
-	if p.Shares != nil || p.AUC != 0 || p.Accuracy != 0 || p.TrainedOn != 0 {
-		return PlanError("class_shares", "class_shares, auc, accuracy and trained_on are for forecasts of a classifier, which a %s study does not make: leave them out", p.Kind)
+// CheckNoShares refuses class shares where no classifier is made.
+func CheckNoShares(p Plan) error {
+	if p.Shares != nil {
+		return PlanError("class_shares", "a %s study makes no classifier: leave class_shares out", p.Kind)
 	}
 	return nil
 }

@@ -86,18 +86,11 @@ type Proposal struct {
 	// refuses one above 1/(10·its own records).
 	Largest int `yaml:"largest"`
 	// Shares are the classes' shares as the public knows them, in the order of the
-	// schema. Forecasts use them; left out, .75 and .25 of two classes, equal of more. A
-	// release goes by them where noise leaves it nothing else.
+	// schema. A release goes by them where noise leaves it nothing else; a forecast too.
 	Shares []float64 `yaml:"class_shares"`
-	// AUC is how far features are publicly known to separate the classes, as an area
-	// under the curve: forecasts use it; left out, they look at .65 to .85.
+	// AUC is how far features are publicly known to separate the classes, as an area under
+	// the curve. The forecast alone reads it: it is in no plan.
 	AUC float64 `yaml:"auc"`
-	// Accuracy is what a classifier of that AUC is publicly known to reach, of more than
-	// two classes: some may be far apart and others close.
-	Accuracy float64 `yaml:"accuracy"`
-	// TrainedOn is how many records that classifier was trained on; left out, so many that
-	// more would not change what it reaches.
-	TrainedOn int `yaml:"trained_on"`
 	// Seed drives public randomness, never noise.
 	Seed uint64 `yaml:"seed"`
 }
@@ -105,6 +98,16 @@ type Proposal struct {
 // RecordsPerParty is what is assumed of a party whose size is not said: a small
 // hospital's share of one disease.
 const RecordsPerParty = 200
+
+// Size is what is publicly expected of a study's data.
+type Size struct {
+	Parties int
+	// Records is how many records all parties have together.
+	Records int
+}
+
+// Each is how many records a party has.
+func (s Size) Each() float64 { return float64(s.Records) / float64(cmp.Or(s.Parties, 1)) }
 
 // Size is what a forecast of the plan assumes of so many parties.
 func (p Plan) Size(parties int) Size {

@@ -56,9 +56,7 @@ type Release struct {
 	Plan json.RawMessage `json:"plan"`
 	// Amendments are those of the plan, oldest first, as the coordinator signed them.
 	Amendments []Signed `json:"amendments,omitempty"`
-	// Forecast is what was expected from public inputs before noise.
-	Forecast *Forecast `json:"forecast,omitempty"`
-	Result   Result    `json:"result"`
+	Result     Result   `json:"result"`
 	// Published are the aggregator's publications, each as the ledger gave it
 	// (privacy.ParsePublished); Sum is the sum of the parties' own, where each
 	// released its part and any reader may see it, or the bodies where the task keeps

@@ -1,6 +1,8 @@
 package study
 
 import (
+	"errors"
+
 	"caucus/auxdata"
 	"caucus/privacy"
 )
@@ -62,6 +64,9 @@ type Recomputer interface {
 	// have, so that nothing else fits in; unseen says in words which, "" if none.
 	Recompute(s Summed, released []privacy.Published, claimed Result) (made Result, unseen string, err error)
 }
+
+// ErrNoForecast: a mechanism that perturbs solutions leaves no noise on moments.
+var ErrNoForecast = errors.New("there is no forecast for this mechanism")
 
 // ShareForecaster is a task that tells class shares of sets.
 type ShareForecaster interface {

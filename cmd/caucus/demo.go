@@ -91,7 +91,6 @@ type demoStudy struct {
 	Epsilon     float64             `json:"epsilon"`
 	Delta       float64             `json:"delta"`
 	Measure     demoMeasure         `json:"measure"`
-	Forecast    *study.Forecast     `json:"forecast,omitempty"`
 	Contributed []study.PartyID     `json:"contributed"`
 	Missing     []study.PartyID     `json:"missing"`
 	Plan        study.Hash          `json:"plan"`

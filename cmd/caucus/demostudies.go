@@ -202,7 +202,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 	p := proposed.Plan
 	s := demoStudy{
 		Name: c.Name, About: c.Purpose, Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise,
-		Epsilon: p.Epsilon, Delta: p.Delta, Forecast: proposed.Forecast,
+		Epsilon: p.Epsilon, Delta: p.Delta,
 		Contributed: release.Contributed, Missing: release.Missing, Plan: proposed.Hash,
 		Warnings: release.Result.Warnings, Costs: release.Costs, Seconds: time.Since(began).Seconds(),
 	}

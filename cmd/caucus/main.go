@@ -96,7 +96,7 @@ func newRoot(c *console) *cobra.Command {
 	})
 	root.Version = version()
 	root.SetVersionTemplate("caucus {{.Version}}\n")
-	root.AddCommand(newCoordinator(c), newHelper(c), newAgent(c), newParty(c), newStudy(c), newPlan(c),
+	root.AddCommand(newCoordinator(c), newHelper(c), newAgent(c), newParty(c), newStudy(c), newForecast(c),
 		newDemo(c), newSimulate(c), newPredict(c), newExport(c), newRatio(c), newQuery(c), newPool(c), newRelease(c), newVerify(c), newPrivacy(c), newDataset(c), newLedger(c), newVersion(c))
 	return root
 }

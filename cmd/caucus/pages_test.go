@@ -85,7 +85,7 @@ func samplePages(t *testing.T) map[string][]byte {
 		"describe": {"simulate", "describe", "--records", "3000", "--by", "sex", "--epsilon", "4", "--report"},
 		"evaluate": {"simulate", "evaluate", "--records", "3000", "--by", "sex", "--epsilon", "4", "--report"},
 		"classify": {"simulate", "classify", "--records", "3000", "--parties", "3", "--epsilon", "4", "--repeats", "2", "--report"},
-		"plan":     {"plan", "--sites", "5", "--records", "500", "--out"},
+		"forecast": {"forecast", "--sites", "5", "--records", "500", "--draws", "4", "--sweep", "epsilon", "--out"},
 	} {
 		file := filepath.Join(t.TempDir(), name+".html")
 		var out, log bytes.Buffer
@@ -197,8 +197,8 @@ func TestPagesStandAlone(t *testing.T) {
 		if name == "refused" && (banner < 0 || answer >= 0 || banner > bytes.Index(page, []byte("<section"))) || name != "refused" && banner >= 0 {
 			t.Errorf("%s: what does not hold leads a page, and no other (%d, %d)", name, banner, answer)
 		}
-		if name == "plan" {
-			for _, want := range []string{"shares are assumed, 0.75 and 0.25", "largest class, assumed", "one in twenty is below, one in twenty above), and 0.02 more"} {
+		if name == "forecast" {
+			for _, want := range []string{"shares are assumed, 0.75 and 0.25", "largest class, assumed", "what nine of ten of 4 draws lie between"} {
 				if !strings.Contains(string(page), want) {
 					t.Errorf("%s does not say %q", name, want)
 				}

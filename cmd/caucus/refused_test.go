@@ -16,14 +16,13 @@ import (
 // and is told by the flag.
 func TestRefusedPlansAreUsageErrors(t *testing.T) {
 	for _, c := range []struct{ line, says string }{
-		{"plan --sites 3 --classes .7,.2", "caucus: --classes: they add up to 0.9, not to 1"},
-		{"plan --sites 3 --classes .7", "give the share of each class, of two at least"},
-		{"plan --sites 3 --auc 1.2", "caucus: --auc: 1.2"},
-		{"plan --sites 0", "--sites 0"},
-		{"plan --sites 3 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
-		{"plan --sites 3 --mechanism nope", "caucus: --mechanism: \"nope\""},
-		{"plan --sites 3 --mechanism output --unit party", "--mechanism output: there is no forecast"},
-		{"plan --sites 3 --delta .1", "give less, such as 1e-06"},
+		{"forecast --sites 3 --classes .7,.2", "caucus: --classes: they add up to 0.9, not to 1"},
+		{"forecast --sites 3 --classes .7", "give the share of each class, of two at least"},
+		{"forecast --sites 3 --auc 1.2", "caucus: --auc: 1.2"},
+		{"forecast --sites 0", "--sites 0"},
+		{"forecast --sites 3 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"forecast --sites 3 --mechanism nope", "caucus: --mechanism: \"nope\""},
+		{"forecast --sites 3 --delta .1", "give less, such as 1e-06"},
 		{"simulate classify --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
 		{"simulate classify --records 400 --mechanism nope", "caucus: --mechanism: \"nope\""},
 		{"simulate describe --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},

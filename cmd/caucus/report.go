@@ -152,7 +152,7 @@ func newReleasePage(r study.Release, measured *measurement, found []verify.Findi
 		}
 		page.NotVerified = "There is nothing to verify: a simulation publishes nothing and protects nobody. caucus verify refuses it."
 	}
-	for _, c := range slices.Concat([]*study.ReportChart{drawn}, report.Charts, []*study.ReportChart{expected(r.Forecast)}) {
+	for _, c := range append([]*study.ReportChart{drawn}, report.Charts...) {
 		if d := newDots(c); d != nil {
 			page.Charts = append(page.Charts, d)
 		}
@@ -189,29 +189,6 @@ func newReleasePage(r study.Release, measured *measurement, found []verify.Findi
 		}
 	}
 	return page, nil
-}
-
-// expected is a forecast as a chart; nil for none.
-func expected(f *study.Forecast) *study.ReportChart {
-	if f == nil {
-		return nil
-	}
-	bar := func(name string, of study.Range) study.ReportBar {
-		return study.ReportBar{Name: name, Value: of.Mid, Low: of.Low, High: of.High}
-	}
-	released := bar("the release", f.Released.Accuracy)
-	released.Main = true
-	largest, note := "largest class", "the line is the range over how well features may tell the classes apart, over draws of the noise, and of what the forecast leaves out"
-	if f.SharesAssumed {
-		largest, note = "largest class, assumed", note+"; the plan does not say how large the classes are"
-	}
-	return &study.ReportChart{
-		Title: "accuracy that was expected before any data were touched", Note: note, Percent: true,
-		Bars: []study.ReportBar{
-			released, bar("the same without noise", f.Unperturbed.Accuracy), bar("all records pooled", f.Pooled.Accuracy), bar("one party alone", f.Alone.Accuracy),
-			study.Bar(largest, f.Majority, 0),
-		},
-	}
 }
 
 func newPageTable(t study.ReportTable) pageTable {

@@ -21,6 +21,7 @@ import (
 	"caucus/study"
 	"caucus/study/describe"
 	"caucus/study/evaluate"
+	"caucus/study/forecast"
 	"caucus/study/kinds"
 )
 
@@ -47,18 +48,19 @@ const defaultClosesIn = 7 * 24 * time.Hour
 
 // createdStudy is the JSON document of study create.
 type createdStudy struct {
-	Study    string          `json:"study"`
-	Plan     study.Hash      `json:"plan"`
-	State    study.State     `json:"state"`
-	Parties  int             `json:"parties"`
-	Minimum  int             `json:"minimum"`
-	Deadline time.Time       `json:"deadline"`
-	Unit     privacy.Unit    `json:"unit"`
-	Epsilon  float64         `json:"epsilon"`
-	Delta    float64         `json:"delta"`
-	PoolRows int             `json:"pool_rows"`
-	Features int             `json:"features"`
-	Forecast *study.Forecast `json:"forecast"`
+	Study    string       `json:"study"`
+	Plan     study.Hash   `json:"plan"`
+	State    study.State  `json:"state"`
+	Parties  int          `json:"parties"`
+	Minimum  int          `json:"minimum"`
+	Deadline time.Time    `json:"deadline"`
+	Unit     privacy.Unit `json:"unit"`
+	Epsilon  float64      `json:"epsilon"`
+	Delta    float64      `json:"delta"`
+	PoolRows int          `json:"pool_rows"`
+	Features int          `json:"features"`
+	// Forecast is that of a classify study.
+	Forecast *forecast.Forecast `json:"forecast,omitempty"`
 	// ShareError is the forecast of a ratio study.
 	ShareError float64 `json:"share_error,omitempty"`
 	// Noise is the forecast of a describe study.
@@ -78,12 +80,14 @@ func (o *operator) createStudy() *cobra.Command {
 	var roster, groups, readers []string
 	var delta float64
 	var force, dry, count bool
+	var draws int
 	cmd := &cobra.Command{
 		Use:   "create [FILE]",
 		Short: "Make a plan, forecast what it is worth, and store it as a draft",
 		Long: `Make a plan from a YAML study file, from flags, or both (flags win): fit the
 public map on the public pool, fill in defaults, and forecast what the release
-can be worth. A plan that is not expected to be useful is refused unless forced.
+can be worth. A plan that is not expected to be useful is refused; with --force
+it is made, and a classify study's forecast is not drawn.
 The plan and its pool go to the coordinator as a draft; caucus study open opens
 it.`,
 		Example: `  caucus study create readmission.yaml --profile operator.yaml
@@ -123,10 +127,10 @@ it.`,
 	seal.add(f)
 	f.IntVar(&s.Records, "records", 0, "how many records each party is publicly known to hold at least (default 200): bounds δ, and the forecast uses it")
 	f.Float64SliceVar(&s.Shares, "classes", nil, "the classes' public shares in the schema's order, as .73,.27: for the forecast (default two classes: .75,.25; more: equal)")
-	reachedFlags(f, &s.Proposal)
+	forecastFlags(f, &s.Proposal, &draws)
 	f.StringSliceVar(&readers, "readers", nil, "who may fetch the release (default: parties and operators)")
 	f.DurationVar(&s.ClosesIn, "closes-in", 0, "deadline from now (default a week)")
-	f.BoolVar(&force, "force", false, "create it even if it is not expected to be useful")
+	f.BoolVar(&force, "force", false, "create it without a forecast, or though noise leaves nothing of use")
 	f.BoolVar(&dry, "dry-run", false, "make the plan and its forecast, store nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
@@ -190,7 +194,10 @@ it.`,
 		if s.Name == "" || s.Schema == "" || s.Pool == "" {
 			return usagef("study create needs a name, a schema and a pool: in a study FILE, or by --name, --schema and --pool")
 		}
-		return refused(cmd, o.create(cmd.Context(), s, force, dry))
+		if draws < 0 || draws > mostDraws {
+			return usagef("--draws %d: give 1 to %d, or 0 for no forecast", draws, mostDraws)
+		}
+		return refused(cmd, o.create(cmd.Context(), s, forecast.Options{Draws: drawsOf(f, draws)}, draws > 0 && (!force || f.Changed("draws")), force, dry))
 	}
 	return cmd
 }
@@ -294,7 +301,7 @@ func (s studyFile) propose(c *console) (kinds.Proposed, error) {
 	return kinds.Propose(s.Proposal, schema, pool)
 }
 
-func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) error {
+func (o *operator) create(ctx context.Context, s studyFile, options forecast.Options, foresee, force, dry bool) error {
 	client, err := o.dial(ctx)
 	if err != nil {
 		return err
@@ -324,11 +331,26 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 		o.note("note: pool: %s", r)
 	}
 	p := made.Plan
+	var drawn *forecast.Forecast
+	narrow := ""
+	if p.Kind != "classify" && s.AUC != 0 {
+		return study.PlanError("auc", "it is for the forecast of a classify study, and this is one of kind %s: leave it out", p.Kind)
+	}
+	if p.Kind == "classify" && foresee {
+		bar := newProgress(o.console)
+		options.Progress = bar.set
+		drawn, err = forecast.Draw(ctx, p, made.Pool, forecast.Public{Size: made.Size, AUC: s.AUC}, options)
+		bar.stop()
+		if err != nil {
+			return err
+		}
+		made.Warning, narrow = drawn.Warning(p), p.AboutFewer(made.Size)
+	}
 	doc := createdStudy{
 		Study: p.Name, Plan: made.Hash, State: study.InDraft, Parties: len(p.Roster), Minimum: p.Minimum, Deadline: p.Deadline,
 		Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PoolRows: made.Pool.Rows(), Features: made.Pool.Dim(),
 		Map: p.Map.Words(), Kept: p.Map.Kept(p.Schema, made.Pool.Encoded),
-		Forecast: made.Forecast, ShareError: made.ShareError, Noise: made.Noise, Warning: made.Warning, Where: p.Where,
+		Forecast: drawn, ShareError: made.ShareError, Noise: made.Noise, Warning: made.Warning, Where: p.Where,
 	}
 	if made.Warning != "" {
 		o.note("warning: %s", made.Warning)
@@ -362,10 +384,10 @@ func (o *operator) create(ctx context.Context, s studyFile, force, dry bool) err
 			_, err = fmt.Fprintf(w, "           %s\n", words)
 		}
 		if err == nil && doc.Forecast != nil {
-			err = printForecast(w, doc.Forecast, made.Size, "class_shares, or --classes, says them")
+			err = printForecast(w, doc.Forecast, "class_shares, or --classes, says them")
 		}
-		if err == nil && made.Narrow != "" {
-			_, err = fmt.Fprintf(w, "           %s\n", made.Narrow)
+		if err == nil && narrow != "" {
+			_, err = fmt.Fprintf(w, "           %s\n", narrow)
 		}
 		if err == nil && doc.ShareError > 0 {
 			_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", doc.ShareError)

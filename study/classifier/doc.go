@@ -1,4 +1,4 @@
 // Package classifier is about the linear classifier that a release holds: its
-// document, its forecast, and its predictions on a table with the plan's schema and
+// document and its predictions on a table with the plan's schema and
 // map. It is for the kinds that end in one, and for those who use a release.
 package classifier

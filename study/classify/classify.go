@@ -232,35 +232,6 @@ func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6c616d626461}}, err
 }
 
-// Outlook: see study.Forecaster.
-func (t task) Outlook() (study.Outlook, error) {
-	q, ok := t.Statistic.(offering)
-	if !ok {
-		return nil, study.ErrNoForecast
-	}
-	offer, err := q.offer()
-	if err != nil {
-		return nil, err
-	}
-	return classifier.NewOutlook(t.Plan(), t.Pool(), offer)
-}
-
-// offering is a statistic of which there is a forecast.
-type offering interface {
-	offer() (classifier.Offer, error)
-}
-
-// varianceOf is the variance of the mechanism that terms of a plan are made under.
-func varianceOf(terms func(study.Plan) (study.ReleaseTerms, error), cells int) func(study.Plan) (float64, error) {
-	return func(p study.Plan) (float64, error) {
-		t, err := terms(p)
-		if err != nil {
-			return 0, err
-		}
-		return privacy.VarianceOf(t.Mechanism, t.Bound, 0, cells), nil
-	}
-}
-
 // noiseOf is what a study of that size leaves on the moments; seen is what a release
 // lets see of moments without noise, nil where that is they.
 func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense, err error) {

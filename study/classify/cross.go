@@ -174,15 +174,3 @@ func (c *cross) Noise(records float64, draws int) (aggregation.Noise, error) {
 	}
 	return aggregation.CrossNoise(c.classes, sd, c.pool.X, c.pool.Weight, c.pool.EffectiveRows(), records, make([]float64, c.pool.Dim())), nil
 }
-
-func (c *cross) offer() (classifier.Offer, error) {
-	sd, err := c.deviation(1, 1)
-	return classifier.Offer{
-		Telling: aggregation.ByRecords, Noise: aggregation.CrossPrivacyNoise(c.classes, c.pool.Dim(), sd),
-		Variance: varianceOf(func(p study.Plan) (study.ReleaseTerms, error) {
-			q := *c
-			q.plan = p
-			return q.Terms(1)
-		}, c.Cells()),
-	}, err
-}

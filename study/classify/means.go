@@ -11,7 +11,6 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
-	"caucus/study/classifier"
 )
 
 // means is the statistic of the mechanism of that name, for unit party: each
@@ -110,16 +109,4 @@ func (m *means) Noise(parties float64, draws int) (aggregation.Noise, error) {
 		return aggregation.Noise{}, err
 	}
 	return m.design.Noise(float64(draws)*privacy.VarianceOf(t.Mechanism, t.Bound, 0, m.Cells()), parties), nil
-}
-
-func (m *means) offer() (classifier.Offer, error) {
-	noise, err := m.Noise(1, 1)
-	return classifier.Offer{
-		Telling: aggregation.ByDirections, Noise: noise,
-		Variance: varianceOf(func(p study.Plan) (study.ReleaseTerms, error) {
-			q := *m
-			q.plan = p
-			return q.Terms(1)
-		}, m.Cells()),
-	}, err
 }

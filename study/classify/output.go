@@ -13,7 +13,6 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
-	"caucus/study/classifier"
 )
 
 // output is the statistic of the mechanisms that perturb a solution: output
@@ -182,6 +181,3 @@ func (o *output) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) 
 		Model: learners.Linear{W: w, Classes: o.classes}, Lambda: o.lambda(int64(total.Weight)),
 	})
 }
-
-// offer: see Noise.
-func (o *output) offer() (classifier.Offer, error) { return classifier.Offer{}, study.ErrNoForecast }

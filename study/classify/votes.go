@@ -14,7 +14,6 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
-	"caucus/study/classifier"
 )
 
 // votes is the statistic of the mechanisms tally and moment: parties send
@@ -208,16 +207,4 @@ func (v *votes) Noise(weight float64, draws int) (aggregation.Noise, error) {
 		rows[i] = scale * privacy.VarianceOf(t.Mechanism, t.Bound, i*columns, v.Cells())
 	}
 	return aggregation.TallyNoise(v.pool.X, v.pool.Weight, rows, v.classes), nil
-}
-
-func (v *votes) offer() (classifier.Offer, error) {
-	noise, err := v.Noise(1, 1)
-	return classifier.Offer{
-		Telling: aggregation.ByVotes, Noise: noise, Ballots: v.plan.Shards,
-		Variance: varianceOf(func(p study.Plan) (study.ReleaseTerms, error) {
-			q := *v
-			q.plan = p
-			return q.Terms(1)
-		}, v.ReleasedCells()),
-	}, err
 }

@@ -254,7 +254,7 @@ func TestLabelsOrder(t *testing.T) {
 }
 
 // TestProposeLabels: a proposal that says little becomes a plan that Check
-// accepts, with a forecast.
+// accepts.
 func TestProposeLabels(t *testing.T) {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 400
@@ -266,8 +266,5 @@ func TestProposeLabels(t *testing.T) {
 	p := made.Plan
 	if p.Unit != privacy.Label || p.Mechanism != "rr" || p.Noise != study.NoiseSite || p.Delta != 0 || termsIn[labels.Terms](p).Correction != "none" || termsIn[labels.Terms](p).MaxRecords != 20_000 {
 		t.Errorf("plan %+v", p)
-	}
-	if made.Forecast == nil || made.Forecast.Released.Accuracy.Mid < made.Forecast.Majority || made.Forecast.Alone.AUC.Mid <= .5 {
-		t.Errorf("forecast %+v", made.Forecast)
 	}
 }

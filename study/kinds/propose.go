@@ -3,7 +3,6 @@ package kinds
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"time"
 
@@ -23,31 +22,21 @@ type Proposed struct {
 	PoolBytes []byte // the pool's canonical bytes
 	Remarks   []dataset.Remark
 	Size      study.Size
-	// Forecast is nil where the mechanism has none; Warning says in words why a
-	// plan is not useful, "" if it is.
-	Forecast *study.Forecast
-	// Narrow says what the forecast does not know of a plan about some records.
-	Narrow string
 	// ShareError is, for ratio studies, how far noise moves one class share of a
 	// set on average.
 	ShareError float64
 	// Noise says, for describe studies, how far noise moves each number; "" for others.
-	Noise   string
+	Noise string
+	// Warning says in words why what noise leaves is of no use, "" where it is of some.
 	Warning string
 }
 
-// Propose makes a plan, as Draft does, and forecasts what it is worth.
+// Propose makes a plan, as Draft does, and says what noise does to its numbers, of kinds
+// where that is known. What a classifier would be worth is forecast.Draw's.
 func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, error) {
 	out, task, err := Draft(s, schema, pool)
 	if err != nil {
 		return out, err
-	}
-	switch f, err := study.ForecastOf(task, out.Size); {
-	case errors.Is(err, study.ErrPlan):
-		return out, err
-	case err == nil:
-		out.Forecast, out.Narrow = f, out.Plan.AboutFewer(out.Size)
-		out.Warning = f.Warning(out.Plan, out.Size)
 	}
 	if t, ok := task.(study.ShareForecaster); ok {
 		if out.ShareError, out.Warning, err = t.ShareError(); err != nil {
@@ -145,8 +134,8 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	p := study.Plan{
 		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
 		Schema: schema.Meaning(), Where: s.Where, Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
-		Shares: s.Shares, AUC: s.AUC, Accuracy: s.Accuracy, TrainedOn: s.TrainedOn,
-		Unit: s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Bound: s.Bound,
+		Shares: s.Shares,
+		Unit:   s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Bound: s.Bound,
 		Shards: s.Shards, Lambda: s.Lambda, Learner: s.Learner, Tilt: s.Tilt,
 		Minimum: s.Minimum, Floor: s.Floor, Deadline: s.Deadline.UTC().Truncate(time.Second), Seal: s.Seal, Readers: s.Readers, Seed: s.Seed,
 	}

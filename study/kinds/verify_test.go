@@ -43,9 +43,6 @@ func genuine(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Re
 	r.Plan, err = p.Canonical()
 	must(err)
 	r.Software = "test"
-	if r.Forecast, err = study.ForecastOf(taskOf(t, p, pool), p.Size(r.Parties)); err != nil {
-		r.Forecast = nil
-	}
 	return reread(t, r)
 }
 
@@ -261,7 +258,7 @@ func TestVerifyDoctored(t *testing.T) {
 		"missing hidden":       {party, func(r *study.Release) { r.Missing = nil }, nil, "roster", "neither among those that contributed nor among the missing: d"},
 		"missing counted": {party, func(r *study.Release) {
 			r.Contributed, r.Missing, r.Parties, r.Weight = append(r.Contributed, "d"), nil, 4, 4
-		}, nil, "forecast", "differs at"},
+		}, nil, "result", "differs at"},
 		"a stranger":              {party, func(r *study.Release) { r.Contributed[0] = "mallory" }, nil, "roster", "mallory is named twice, or is not"},
 		"a coarser unit":          {site, func(r *study.Release) { r.Unit = privacy.Party }, nil, "unit", "the manifest says party"},
 		"a coarser unit, planned": {site, func(r *study.Release) { replan(r, func(p *study.Plan) { p.Unit = privacy.Party }) }, nil, "plan", "cannot hide a party"},
@@ -286,8 +283,6 @@ func TestVerifyDoctored(t *testing.T) {
 		"no sum":                {site, func(r *study.Release) { r.Sum = nil }, nil, "result", "truncated"},
 		"M inflated, site":      {site, func(r *study.Release) { r.Weight *= 2 }, nil, "result", "ballots or records"},
 		"a warning dropped":     {party, func(r *study.Release) { r.Result.Warnings = nil }, nil, "result", "warnings"},
-		"a better forecast":     {party, func(r *study.Release) { r.Forecast.Released.Accuracy.Mid = .99 }, nil, "forecast", "differs at forecast.released.accuracy.mid"},
-		"no forecast":           {party, func(r *study.Release) { r.Forecast = nil }, nil, "forecast", "differs at forecast"},
 		"simulated":             {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.Simulated = true }); r.Simulated = true }, nil, "simulated", "protects nobody"},
 		"simulated stamp gone":  {party, func(r *study.Release) { replan(r, func(p *study.Plan) { p.Simulated = true }) }, nil, "simulated", "simulated: false, the plan says true"},
 		"a form of the future":  {party, func(r *study.Release) { r.Form = study.ManifestForm + 1 }, nil, "manifest", fmt.Sprintf("form %d", study.ManifestForm+1)},
@@ -361,7 +356,7 @@ func TestWords(t *testing.T) {
 		}
 		all.WriteString("\n")
 	}
-	const want = "12 a2869e22e2fe17ae6491fbcb67a9da02336ea6c9f47fe97e56b1aca7d64a97d4"
+	const want = "13 a2869e22e2fe17ae6491fbcb67a9da02336ea6c9f47fe97e56b1aca7d64a97d4"
 	if got := fmt.Sprintf("%d %x", study.ManifestForm, sha256.Sum256([]byte(all.String()))); got != want {
 		t.Errorf("form and words are %s, want %s:\n%s", got, want, all.String())
 	}

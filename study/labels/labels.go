@@ -258,27 +258,6 @@ func (l task) Reservations(records int) ([]study.Reservation, error) {
 	return l.terms.Reserve(n), nil
 }
 
-// Outlook is from what the responses leave on the moments of the records' unbiased
-// labels: a variance a record, spread over the pool's rows.
-func (l task) Outlook() (study.Outlook, error) {
-	p, pool, t := l.Plan(), l.Pool(), l.terms
-	rows := make([]float64, pool.Rows())
-	for i := range rows {
-		rows[i] = privacy.VarianceOf(t.Mechanism, t.Bound, 0, 1) * float64(len(rows))
-	}
-	return classifier.NewOutlook(p, pool, classifier.Offer{
-		Telling: aggregation.ByRecords, Noise: aggregation.TallyNoise(pool.X, pool.Weight, rows, len(p.Schema.Label.Classes)),
-		MostRecords: termsOf(p).MaxRecords, EachRecord: true,
-		Variance: func(p study.Plan) (float64, error) {
-			t, err := releaseTerms(p)
-			if err != nil {
-				return 0, err
-			}
-			return privacy.VarianceOf(t.Mechanism, t.Bound, 0, 1), nil
-		},
-	})
-}
-
 // Result is what a labels study says.
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`

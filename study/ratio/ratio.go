@@ -136,7 +136,7 @@ func (Kind) Check(p study.Plan) error {
 	if err := study.CheckTrainsNothing(p); err != nil {
 		return err
 	}
-	if err := study.CheckForeseesNothing(p); err != nil {
+	if err := study.CheckNoShares(p); err != nil {
 		return err
 	}
 	var t Terms

@@ -66,7 +66,7 @@ func (Kind) Check(p study.Plan) error {
 	if err := study.CheckTrainsNothing(p); err != nil {
 		return err
 	}
-	if err := study.CheckForeseesNothing(p); err != nil {
+	if err := study.CheckNoShares(p); err != nil {
 		return err
 	}
 	simulation, ok := mechanisms[p.Mechanism]

@@ -59,11 +59,10 @@ type ClassifySummary struct {
 	// Voters are what parties voted with, where each chose.
 	Voters []VoterSummary `json:"voters,omitempty"`
 	// UploadBytes is the mean size of a contribution's body.
-	UploadBytes float64         `json:"upload_bytes_per_party"`
-	Repeats     int             `json:"repeats"`
-	Drift       *float64        `json:"drift,omitempty"`
-	Forecast    *study.Forecast `json:"forecast,omitempty"`
-	Warnings    []string        `json:"warnings,omitempty"`
+	UploadBytes float64  `json:"upload_bytes_per_party"`
+	Repeats     int      `json:"repeats"`
+	Drift       *float64 `json:"drift,omitempty"`
+	Warnings    []string `json:"warnings,omitempty"`
 	// Totals are what the study and its pool's weights guarantee together.
 	Totals []study.UnitTotal `json:"totals,omitempty"`
 	// Release is the first repeat's, for trying predict.
@@ -162,7 +161,7 @@ func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 		Epsilon: p.Epsilon, Delta: p.Delta, Parties: len(p.Roster), Shards: p.Shards,
 		PoolRows: first.poolRows, Features: first.features, Classes: len(p.Schema.Classes()),
 		Map: p.Map.Words(), Kept: first.kept,
-		Repeats: s.Repeats, Release: &first.Release, Forecast: first.Release.Forecast,
+		Repeats: s.Repeats, Release: &first.Release,
 	}
 	a := &out.Accuracy
 	a.Released, a.ReleasedSD = over(done, func(r classifyRepeat) float64 { return r.accuracy.Released })
@@ -182,9 +181,6 @@ func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 	out.Warnings = first.Release.Result.Warnings
 	if p.Weights != nil {
 		out.Totals = first.Release.Totals
-	}
-	if w := first.Release.Forecast.Warning(p, first.size); w != "" {
-		out.Warnings = append(out.Warnings, w)
 	}
 	return out, nil
 }
@@ -227,9 +223,6 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 	out := classifyRepeat{Run: run, plan: p, size: d.Size(), poolRows: task.Pool().Rows(), features: task.Pool().Dim(), kept: p.Map.Kept(p.Schema, d.Pool)}
 	if c, ok := classifier.Of(run.Release.Result); ok {
 		out.lambda, out.output = c.Lambda, c.Output
-	}
-	if out.Release.Forecast, err = study.ForecastOf(task, out.size); err != nil {
-		out.Release.Forecast = nil
 	}
 	x := d.TestX(task)
 	for _, of := range []struct {

@@ -66,10 +66,9 @@ type LabelsSummary struct {
 	TrueShares []float64               `json:"true_shares"`
 	Shares     aggregation.LabelShares `json:"shares"`
 	// UploadBytes is the mean size of a contribution's body.
-	UploadBytes float64         `json:"upload_bytes_per_party"`
-	Repeats     int             `json:"repeats"`
-	Forecast    *study.Forecast `json:"forecast,omitempty"`
-	Warnings    []string        `json:"warnings,omitempty"`
+	UploadBytes float64  `json:"upload_bytes_per_party"`
+	Repeats     int      `json:"repeats"`
+	Warnings    []string `json:"warnings,omitempty"`
 	// Release is the first repeat's, for trying predict.
 	Release *study.Release `json:"-"`
 }
@@ -160,7 +159,7 @@ func (s Labels) summary(done []labelsRepeat) LabelsSummary {
 		Keep: l.Keep, Loss: l.Loss, Risk: l.Risk, Correction: l.Correction,
 		Parties: len(p.Roster), Records: l.Records, PoolRows: first.poolRows, Features: first.dim,
 		Classes: len(p.Schema.Label.Classes), TrueShares: first.truth, Shares: l.Shares, Repeats: s.Repeats,
-		Forecast: first.Release.Forecast, Warnings: first.Release.Result.Warnings, Release: &first.Release,
+		Warnings: first.Release.Result.Warnings, Release: &first.Release,
 	}
 	out.Accuracy, out.SD.Accuracy = over(done, func(r labelsRepeat) float64 { return r.got.Accuracy })
 	out.BER, out.SD.BER = over(done, func(r labelsRepeat) float64 { return r.got.BER })
@@ -246,9 +245,6 @@ func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {
 	}
 	if out.result, err = labels.ResultOf(out.Release.Result); err != nil {
 		return fail(err)
-	}
-	if out.Release.Forecast, err = study.ForecastOf(task, d.Size()); err != nil {
-		out.Release.Forecast = nil
 	}
 	err = out.measure(d)
 	return out, err

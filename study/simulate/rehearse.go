@@ -9,14 +9,15 @@ import (
 )
 
 // Rehearse runs a plan among parties that are given here, one Inputs for each name of
-// the roster, through the real machine, with ledgers that only simulate. The plan
+// the roster (of fewer, each stands for several parties, in turn: they contribute alike,
+// each with noise of its own), through the real machine, with ledgers that only simulate. The plan
 // is stamped simulated. The answer depends on the inputs and the plan's seed alone.
 func Rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []study.Inputs) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
 		return study.Release{}, fmt.Errorf("simulate: %w", err)
 	}
-	if len(parties) != len(p.Roster) {
-		return fail(fmt.Errorf("%d parties for a roster of %d: give one each", len(parties), len(p.Roster)))
+	if len(parties) == 0 || len(parties) > len(p.Roster) {
+		return fail(fmt.Errorf("%d parties for a roster of %d: give one each, or fewer that stand for several", len(parties), len(p.Roster)))
 	}
 	p.Simulated = true
 	t, err := checkedTask(p, pool)
@@ -31,24 +32,28 @@ func Rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []s
 	if err != nil {
 		return fail(err)
 	}
-	for i, in := range parties {
+	clear, drafts := make([][]byte, len(parties)), make([]study.Contribution, len(parties))
+	for i, name := range p.Roster {
 		if err := ctx.Err(); err != nil {
 			return fail(err)
 		}
-		var body []byte
-		if two != nil {
-			body, err = two.task.Statistic.AppendClear(two.task.Local(in))
-		} else {
-			var draft study.Contribution
-			if draft, err = t.Contribute(in); err == nil {
-				body, err = m.body(ctx, draft, i)
-			}
+		of := i % len(parties)
+		switch {
+		case i != of:
+		case two != nil:
+			clear[of], err = two.task.Statistic.AppendClear(two.task.Local(parties[of]))
+		default:
+			drafts[of], err = t.Contribute(parties[of])
+		}
+		body := clear[of]
+		if err == nil && two == nil {
+			body, err = m.body(ctx, drafts[of], i)
 		}
 		if err == nil {
 			err = m.receive(i, body)
 		}
 		if err != nil {
-			return fail(fmt.Errorf("party %s: %w", p.Roster[i], err))
+			return fail(fmt.Errorf("party %s: %w", name, err))
 		}
 	}
 	return m.conclude(ctx)

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// fitTolerance is how far numbers of a recomputed result or forecast may be
+	// fitTolerance is how far numbers of a recomputed result may be
 	// from the release's, absolutely below 1 and relative to the larger above:
 	// processors differ in the last bits, which solvers carry on.
 	fitTolerance = 1e-6
@@ -107,7 +107,7 @@ func near(at string, a, b json.Number) bool {
 		return false
 	}
 	larger := math.Max(math.Abs(x), math.Abs(y))
-	if strings.HasPrefix(at, "result.") || strings.HasPrefix(at, "forecast.") {
+	if strings.HasPrefix(at, "result.") {
 		return math.Abs(x-y) <= fitTolerance*math.Max(1, larger)
 	}
 	return math.Abs(x-y) <= wordTolerance*larger

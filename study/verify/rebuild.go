@@ -65,9 +65,6 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 	if len(published) > 0 {
 		want.Ledger, want.Aggregated = r.Ledger[:len(r.Costs):len(r.Costs)], r.Aggregated // held against what was published already
 	}
-	if want.Forecast, err = study.ForecastOf(t, p.Size(want.Parties)); err != nil {
-		want.Forecast = nil // this mechanism has none
-	}
 	if k, ok := t.(study.Recomputer); ok {
 		want.Result, unseen, err = k.Recompute(of, published, r.Result)
 	} else {

@@ -330,9 +330,6 @@ func (f *findings) whole(r study.Release, t study.Task, published []privacy.Publ
 	if len(r.Senders) > 0 {
 		f.add(Word, "senders", "which of the numbers are whose: each party can check its own, with its agent.yaml")
 	}
-	if r.Forecast != nil {
-		f.add(Holds, "forecast", "it follows from plan, pool and M")
-	}
 	if unseen != "" {
 		f.add(Unchecked, "result", "it was fitted to features that only the coordinator has: %s. Their places and shapes are checked, and what follows from them; the numbers cannot be", unseen)
 	} else {

@@ -1,0 +1,286 @@
+package forecast
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/classify"
+	"caucus/study/simulate"
+)
+
+// Public is what is publicly known beside a plan, with the classes' shares in it, and its pool.
+type Public struct {
+	// Parties share Records, as many each.
+	study.Size
+	// AUC is what a classifier of many records reaches, each class against the rest, mean
+	// over classes; 0 where nobody knows it: a band is looked at.
+	AUC float64
+}
+
+// Options say how much is drawn.
+type Options struct {
+	// Draws are how often the plan is run; DefaultDraws where it is 0.
+	Draws int
+	// Progress, where not nil, is called after each draw.
+	Progress func(done, all int)
+}
+
+// DefaultDraws is how often a plan is run: 20 times for two classes, where the mean of an
+// accuracy mostly has a standard error of .005, and fewer times, 6 at least, for many
+// classes and for many parties that each send a number for each row of a large pool.
+func DefaultDraws(classes, parties, rows int) int {
+	return max(6, min(40/classes, 40_000_000/(parties*rows)))
+}
+
+// Drawn is a number over all draws: its mean with the standard error of that, and what nine
+// of ten draws lie between.
+type Drawn struct {
+	Mean  float64 `json:"mean"`
+	Error float64 `json:"error"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// Line is what a classifier is worth on new records.
+type Line struct {
+	Accuracy Drawn `json:"accuracy"`
+	AUC      Drawn `json:"auc"`
+}
+
+// Helps is whether a release is expected to help its parties: to keep a quarter or more
+// of what all records pooled have over the largest class, and to be better than what one
+// party has alone. It is judged by accuracy; where even the pooled records would hardly
+// beat the largest class by it, as with rare classes, by AUC.
+type Helps string
+
+const (
+	// Yes: by LeastGain or more, on average, at the AUC that is known.
+	Yes Helps = "yes"
+	// No: it is expected to be worse at each AUC that was looked at.
+	No Helps = "no"
+	// Perhaps: by less than LeastGain, or at some AUC of a band.
+	Perhaps Helps = "perhaps"
+)
+
+// LeastGain is the least gain for which anybody would take part.
+const LeastGain = 0.01
+
+// Forecast is what a study can be expected to reach, with all that it was drawn from beside
+// plan and pool.
+type Forecast struct {
+	// Looked are the AUCs that were looked at: the one that is known, or a band.
+	Looked []float64 `json:"auc"`
+	Shares []float64 `json:"class_shares"`
+	// Assumed says that nobody gave the shares.
+	Assumed bool `json:"class_shares_assumed,omitempty"`
+	Parties int  `json:"parties"`
+	Records int  `json:"records"` // of all parties together
+	// Released is the release's classifier, Alone one of one party's records, Pooled one
+	// of all records in one place.
+	Released Line `json:"released"`
+	Alone    Line `json:"alone"`
+	Pooled   Line `json:"pooled"`
+	// Majority is the accuracy of naming the largest class.
+	Majority float64 `json:"majority"`
+	// Gain is by how much the release is better than it must be to help, at each AUC
+	// looked at.
+	Gain  []float64 `json:"gain"`
+	Helps Helps     `json:"helps"`
+	Draws int       `json:"draws"`
+}
+
+// ByAUC says whether the forecast is judged by AUC: where all records pooled would hardly
+// beat the largest class by accuracy, as with rare classes.
+func (f *Forecast) ByAUC() bool { return f.Pooled.Accuracy.Mean-f.Majority < LeastGain }
+
+// band is looked at where nobody knows the AUC: risk models in medicine mostly lie between
+// (Wessler et al. 2015).
+var band = []float64{.65, .75, .85}
+
+// assumedShare is that of the larger of two classes where nobody gives it.
+const assumedShare = 0.75
+
+const (
+	testRecords = 3000 // a draw measures on
+	mostPooled  = 3000 // records a pooled classifier is trained on: more change little
+	mostAlone   = 2    // parties whose own classifiers a draw trains
+)
+
+// drawn is what one draw came to.
+type drawn struct{ released, alone, pooled worth }
+
+type worth struct{ accuracy, auc float64 }
+
+// Draw draws what a classify plan is worth. Roster, minimum, condition and seed of the plan
+// stand for nothing. It answers a study.ErrPlan where the plan does not go with so many
+// parties, and ctx's error.
+func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Options) (*Forecast, error) {
+	if of.Parties < 1 || of.Records < of.Parties {
+		return nil, fmt.Errorf("forecast: %d parties with %d records in all: give at least one party, and a record of each", of.Parties, of.Records)
+	}
+	if of.AUC != 0 && !(of.AUC > .5 && of.AUC < 1) {
+		return nil, study.PlanError("auc", "%v: an area under the curve that separates classes is above .5 and below 1", of.AUC)
+	}
+	k := len(p.Schema.Classes())
+	f := &Forecast{Looked: []float64{of.AUC}, Shares: slices.Clone(p.Shares), Parties: of.Parties, Records: of.Records, Draws: cmp.Or(o.Draws, DefaultDraws(k, of.Parties, pool.Rows()))}
+	if of.AUC == 0 {
+		f.Looked = band
+	}
+	if f.Shares == nil {
+		f.Shares, f.Assumed = assumed(k), true
+	}
+	floats.Scale(1/floats.Sum(f.Shares), f.Shares)
+	f.Majority = floats.Max(f.Shares)
+	p.Roster, p.Minimum, p.Floor, p.Records, p.Shares, p.Where = nil, of.Parties, 0, max(of.Records/of.Parties, 1), f.Shares, ""
+	for i := range of.Parties {
+		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("party-%d", i+1)))
+	}
+	if p.Learner == learners.Any {
+		p.Learner = learners.Default
+	}
+	f.Draws = max(f.Draws, len(f.Looked))
+	at := make([][]drawn, len(f.Looked))
+	var all []drawn
+	for i := range f.Draws {
+		made, err := draw(ctx, p, pool, of, f.Shares, f.Looked[i%len(f.Looked)], i)
+		if err != nil {
+			return nil, fmt.Errorf("forecast: %w", err)
+		}
+		at[i%len(at)], all = append(at[i%len(at)], made), append(all, made)
+		if o.Progress != nil {
+			o.Progress(i+1, f.Draws)
+		}
+	}
+	for _, here := range at {
+		f.Gain = append(f.Gain, gainOf(here, f.Majority))
+	}
+	f.Released, f.Alone, f.Pooled = line(all, func(d drawn) worth { return d.released }), line(all, func(d drawn) worth { return d.alone }), line(all, func(d drawn) worth { return d.pooled })
+	switch {
+	case slices.Max(f.Gain) < 0:
+		f.Helps = No
+	case of.AUC > 0 && f.Gain[0] >= LeastGain:
+		f.Helps = Yes
+	default:
+		f.Helps = Perhaps
+	}
+	return f, nil
+}
+
+// assumed are the shares of classes where nobody gives them.
+func assumed(classes int) (shares []float64) {
+	if classes == 2 {
+		return []float64{assumedShare, 1 - assumedShare}
+	}
+	for range classes {
+		shares = append(shares, 1/float64(classes))
+	}
+	return shares
+}
+
+// draw runs the plan once.
+func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shares []float64, auc float64, number int) (d drawn, err error) {
+	rng := rand.New(rand.NewPCG(uint64(number), 1))
+	t := newProblem(pool, shares, auc, number, rng)
+	each := max(of.Records/of.Parties, 1)
+	var parties []study.Inputs
+	for i := range min(of.Parties, mostDistinct(each)) {
+		parties = append(parties, study.Inputs{
+			Records: t.draw(t.train, each), ShardKey: binary.BigEndian.AppendUint64(nil, uint64(i)), Rng: rand.New(rand.NewPCG(uint64(number), uint64(i)+2)),
+		})
+	}
+	p.Seed = uint64(number)
+	release, err := simulate.Rehearse(ctx, p, pool, parties)
+	if err != nil {
+		return d, err
+	}
+	c, ok := classifier.Of(release.Result)
+	if !ok {
+		return d, fmt.Errorf("kind %s releases no classifier", p.Kind)
+	}
+	model, err := c.Linear()
+	if err != nil {
+		return d, err
+	}
+	test := t.draw(t.test, testRecords)
+	measure := func(m learners.Model) worth { return measured(p, m, test) }
+	d.released = measure(model)
+	some := parties[:min(len(parties), mostAlone)]
+	for _, in := range some {
+		m, _ := classify.TrainLocal(ctx, p, in.Records, rng, false)
+		w := measure(m)
+		d.alone.accuracy += w.accuracy / float64(len(some))
+		d.alone.auc += w.auc / float64(len(some))
+	}
+	p.Learner = learners.Default
+	m, _ := classify.TrainLocal(ctx, p, t.draw(t.train, min(of.Records, mostPooled)), rng, false)
+	d.pooled = measure(m)
+	return d, ctx.Err()
+}
+
+// mostDistinct parties have records of their own; where there are more, each stands for
+// several, each with its own noise.
+func mostDistinct(each int) int { return max(20, 6000/each) }
+
+// measured is what a model is worth on some records.
+func measured(p study.Plan, m learners.Model, test *dataset.Records) worth {
+	w := worth{auc: .5}
+	if m == nil {
+		return w
+	}
+	x := p.Mapped(test)
+	if l, ok := m.(learners.Linear); ok {
+		r := learners.Measure(l, x, test.Y, learners.Channel{Classes: len(p.Schema.Classes()), Keep: 1})
+		return worth{r.Accuracy, r.AUC}
+	}
+	right, all := classifier.Right(m.Predict(x), test.Y)
+	w.accuracy = float64(right) / float64(all)
+	return w
+}
+
+// gainOf is the mean gain of some draws at one AUC.
+func gainOf(all []drawn, majority float64) float64 {
+	judge := func(w worth) float64 { return w.accuracy - majority }
+	pooled := 0.0
+	for _, d := range all {
+		pooled += judge(d.pooled) / float64(len(all))
+	}
+	if pooled < LeastGain {
+		judge = func(w worth) float64 { return w.auc - .5 }
+	}
+	var keeps, beats []float64
+	for _, d := range all {
+		keeps = append(keeps, judge(d.released)-judge(d.pooled)/4)
+		beats = append(beats, judge(d.released)-judge(d.alone))
+	}
+	return math.Min(stat.Mean(keeps, nil), stat.Mean(beats, nil))
+}
+
+// line is a classifier's worth over all draws.
+func line(all []drawn, of func(drawn) worth) Line {
+	over := func(of func(worth) float64, get func(drawn) worth) Drawn {
+		var v []float64
+		for _, d := range all {
+			v = append(v, of(get(d)))
+		}
+		slices.Sort(v)
+		mean, sd := stat.MeanStdDev(v, nil)
+		if len(v) == 1 {
+			sd = 0
+		}
+		return Drawn{Mean: mean, Error: sd / math.Sqrt(float64(len(v))), Low: stat.Quantile(.05, stat.LinInterp, v, nil), High: stat.Quantile(.95, stat.LinInterp, v, nil)}
+	}
+	return Line{over(func(w worth) float64 { return w.accuracy }, of), over(func(w worth) float64 { return w.auc }, of)}
+}

@@ -1,0 +1,124 @@
+package forecast_test
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/dataset"
+	"caucus/internal/testlevel"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/forecast"
+	"caucus/study/kinds"
+)
+
+// proposed is a plan on a pool of generated hospitals' records.
+func proposed(t *testing.T, parties int, change func(*study.Proposal)) kinds.Proposed {
+	t.Helper()
+	c := dataset.DefaultHospitalConfig()
+	c.Records = 400
+	table, schema := dataset.Hospitals(c)
+	p := study.Proposal{Name: "x", Epsilon: 1, Records: 100, Shares: []float64{.7, .3}, Map: dataset.Components{Project: 8}, Deadline: time.Now().Add(time.Hour)}
+	for range parties {
+		p.Roster = append(p.Roster, study.PartyID("p"+strings.Repeat("x", len(p.Roster)%60+1)+string(rune('a'+len(p.Roster)/60))))
+	}
+	change(&p)
+	made, err := kinds.Propose(p, schema, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func drawn(t *testing.T, made kinds.Proposed, auc float64, draws int) *forecast.Forecast {
+	t.Helper()
+	f, err := forecast.Draw(t.Context(), made.Plan, made.Pool, forecast.Public{Size: made.Size, AUC: auc}, forecast.Options{Draws: draws})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestDraw: the same question has one answer; what all records pooled reach is the AUC that is
+// known; more ε is worth more; many small parties are told yes, three that are to be hidden
+// whole no. All of it is drawn from a fixed seed, so it fails always or never.
+func TestDraw(t *testing.T) {
+	many := proposed(t, 300, func(p *study.Proposal) { p.Unit, p.Mechanism, p.Records = privacy.Party, "means", 24 })
+	yes := drawn(t, many, .85, 4)
+	if yes.Helps != forecast.Yes || yes.Majority != .7 || yes.Assumed || len(yes.Gain) != 1 {
+		t.Errorf("many small parties: %+v", yes)
+	}
+	if math.Abs(yes.Pooled.AUC.Mean-.85) > .03 {
+		t.Errorf("pooled records reach an AUC of %.3f, .85 is known", yes.Pooled.AUC.Mean)
+	}
+	if again := drawn(t, many, .85, 4); !reflect.DeepEqual(again, yes) {
+		t.Errorf("%+v, then %+v", yes, again)
+	}
+	few := drawn(t, proposed(t, 3, func(p *study.Proposal) { p.Unit = privacy.Party }), .8, 4)
+	if few.Helps != forecast.No || !strings.Contains(few.Verdict(), "does not help") || few.Warning(study.Plan{}) == "" {
+		t.Errorf("three parties: %+v", few)
+	}
+	before := 0.
+	for _, epsilon := range []float64{.05, .5, 8} {
+		f := drawn(t, proposed(t, 6, func(p *study.Proposal) { p.Epsilon = epsilon }), .8, 6)
+		if f.Released.AUC.Mean < before+.02 {
+			t.Errorf("ε = %g: AUC %.3f, with less ε %.3f", epsilon, f.Released.AUC.Mean, before)
+		}
+		before = f.Released.AUC.Mean
+	}
+}
+
+// TestEveryMechanism: each mechanism has a forecast, with an AUC that is known and without,
+// wherever noise is added, and of plans that leave the learner to the sites or ask for some
+// records alone.
+func TestEveryMechanism(t *testing.T) {
+	for _, c := range []struct {
+		unit             privacy.Unit
+		mechanism, noise string
+	}{
+		{privacy.Record, "cross", study.NoiseSite}, {privacy.Record, "cross", study.NoiseCoordinator}, {privacy.Record, "moment", study.NoiseSite},
+		{privacy.Record, "tally", study.NoiseSite}, {privacy.Party, "tally", study.NoiseCoordinator}, {privacy.Party, "means", study.NoiseCoordinator},
+		{privacy.Party, "output", study.NoiseCoordinator}, {privacy.Record, "cross", study.NoiseAggregators},
+	} {
+		made := proposed(t, 4, func(p *study.Proposal) {
+			p.Unit, p.Mechanism, p.Noise, p.Records = c.unit, c.mechanism, c.noise, 40
+			if c.mechanism == "cross" {
+				p.Where = "age > 50"
+			}
+			if c.unit == privacy.Party && c.mechanism == "tally" {
+				p.Learner = learners.Any
+			}
+		})
+		f := drawn(t, made, 0, testlevel.N(t, 1, 6))
+		for _, l := range []forecast.Line{f.Released, f.Alone, f.Pooled} {
+			for _, d := range []forecast.Drawn{l.Accuracy, l.AUC} {
+				if !(d.Low >= 0 && d.Low <= d.Mean && d.Mean <= d.High && d.High <= 1 && d.Error >= 0) {
+					t.Errorf("%v: %+v", c, f)
+				}
+			}
+		}
+		if len(f.Looked) != 3 || f.Helps == forecast.Yes {
+			t.Errorf("%v: without an AUC %v is said of %v", c, f.Helps, f.Looked)
+		}
+	}
+}
+
+// TestDrawRefuses: what nothing can be drawn from is refused, and who stops waiting is heard.
+func TestDrawRefuses(t *testing.T) {
+	made := proposed(t, 3, func(*study.Proposal) {})
+	for _, auc := range []float64{.4, .5, 1, -1, math.NaN()} {
+		if _, err := forecast.Draw(t.Context(), made.Plan, made.Pool, forecast.Public{Size: made.Size, AUC: auc}, forecast.Options{}); !errors.Is(err, study.ErrPlan) {
+			t.Errorf("an AUC of %v: %v", auc, err)
+		}
+	}
+	for _, size := range []study.Size{{}, {Parties: 3}, {Parties: 3, Records: 2}} {
+		if _, err := forecast.Draw(t.Context(), made.Plan, made.Pool, forecast.Public{Size: size}, forecast.Options{}); err == nil {
+			t.Errorf("a forecast of %+v", size)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package forecast
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/learners"
+)
+
+// problem is a linear truth on the pool's rows, from which records are drawn.
+type problem struct {
+	pool  *auxdata.Pool
+	truth learners.Linear
+	p     *mat.Dense // N×K, the classes' probabilities of each row of the pool
+	// train and test are rows of the pool: records of the parties are drawn from the
+	// one half, records to measure on from the other.
+	train, test []int
+	rng         *rand.Rand
+}
+
+// flats are what truths are like: weights of standard deviation sd^flat along a column of
+// the map of standard deviation sd, in units of what one standard deviation moves.
+// At 1 the wide columns tell most, at 0 each column tells as much.
+var flats = []float64{.5, 1, 1.5}
+
+// newProblem draws a truth whose scores have the AUC on the pool's rows, each class
+// against the rest, and whose classes have the shares.
+func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, rng *rand.Rand) *problem {
+	n, d := pool.X.Dims()
+	k := len(shares)
+	t := &problem{pool: pool, truth: learners.Linear{W: mat.NewDense(d, learners.Columns(k), nil), Classes: k}, rng: rng}
+	rows := rng.Perm(n)
+	t.train, t.test = rows[:(n+1)/2], rows[n/2:]
+	flat := flats[number%len(flats)]
+	for c := range learners.Columns(k) {
+		if k == 2 {
+			break
+		}
+		row := rows[rng.IntN(n)]
+		for j := range d - 1 {
+			t.truth.W.Set(j, c, pool.X.At(row, j)-stat.Mean(mat.Col(nil, j, pool.X), nil))
+		}
+	}
+	for j := range d - 1 {
+		if k > 2 {
+			break
+		}
+		sd := stat.PopStdDev(mat.Col(nil, j, pool.X), nil)
+		for c := range learners.Columns(k) {
+			if g := rng.NormFloat64(); sd > 1e-9 {
+				t.truth.W.Set(j, c, g*math.Pow(sd, flat)/sd)
+			}
+		}
+	}
+	direction := mat.DenseCopyOf(t.truth.W)
+	low, high := 0.0, 1/math.Max(stat.PopStdDev(t.truth.Scores(pool.X).RawMatrix().Data, nil), 1e-9)
+	u := make([]float64, n) // the same for all scales
+	for i := range u {
+		u[i] = rng.Float64()
+	}
+	reaches := func(scale float64) bool {
+		t.truth.W.Scale(scale, direction)
+		t.level(shares)
+		y := make([]int, n)
+		for i := range y {
+			y[i] = pick(t.p.RawRowView(i), u[i])
+		}
+		return learners.Measure(t.truth, pool.X, y, learners.Channel{Classes: k, Keep: 1}).AUC >= auc
+	}
+	for range 10 { // scores are up to a thousand standard deviations wide
+		if reaches(high) {
+			break
+		}
+		low, high = high, 2*high
+	}
+	for range 20 {
+		if mid := (low + high) / 2; reaches(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	reaches(high)
+	return t
+}
+
+// level sets intercepts at which the classes have the shares, and p.
+func (t *problem) level(shares []float64) {
+	n, d := t.pool.X.Dims()
+	for range 50 {
+		t.p = t.truth.Probabilities(t.pool.X)
+		worst := 0.0
+		step := make([]float64, len(shares))
+		for k, share := range shares {
+			has := mat.Sum(t.p.ColView(k)) / float64(n)
+			step[k] = math.Log(share / math.Max(has, 1e-12))
+			worst = math.Max(worst, math.Abs(has-share))
+		}
+		if worst < 1e-4 {
+			return
+		}
+		if len(shares) == 2 {
+			t.truth.W.Set(d-1, 0, t.truth.W.At(d-1, 0)+(step[1]-step[0])/intercept(t.pool.X))
+			continue
+		}
+		for k, s := range step {
+			t.truth.W.Set(d-1, k, t.truth.W.At(d-1, k)+s/intercept(t.pool.X))
+		}
+	}
+}
+
+// intercept is the mean of a map's last column, which is the same in each row but for
+// those that were clipped.
+func intercept(x *mat.Dense) float64 {
+	_, d := x.Dims()
+	return stat.Mean(mat.Col(nil, d-1, x), nil)
+}
+
+// pick is the class at u of the distribution p.
+func pick(p []float64, u float64) int {
+	for k, share := range p[:len(p)-1] {
+		if u < share {
+			return k
+		}
+		u -= share
+	}
+	return len(p) - 1
+}
+
+// draw draws so many records like those of some rows of the pool, as its weights say.
+func (t *problem) draw(from []int, records int) *dataset.Records {
+	_, d := t.pool.Encoded.Dims()
+	out := &dataset.Records{X: mat.NewDense(records, d, nil), Y: make([]int, records)}
+	heaviest := 0.0
+	for _, row := range from {
+		heaviest = math.Max(heaviest, t.weight(row))
+	}
+	for i := range records {
+		row := from[t.rng.IntN(len(from))]
+		for t.weight(row) < t.rng.Float64()*heaviest {
+			row = from[t.rng.IntN(len(from))]
+		}
+		out.X.SetRow(i, t.pool.Encoded.RawRowView(row))
+		out.Y[i] = pick(t.p.RawRowView(row), t.rng.Float64())
+	}
+	return out
+}
+
+func (t *problem) weight(row int) float64 {
+	if t.pool.Weight == nil {
+		return 1
+	}
+	return t.pool.Weight[row]
+}

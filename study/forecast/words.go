@@ -1,0 +1,52 @@
+package forecast
+
+import (
+	"fmt"
+
+	"caucus/study"
+)
+
+// Verdict says in words whether a study is expected to help, and why not where not.
+func (f *Forecast) Verdict() string {
+	band := len(f.Looked) > 1
+	switch f.Helps {
+	case Yes:
+		return "it helps: each has more of the release than of its own records alone"
+	case No:
+		return "it does not help: " + f.whyNot()
+	}
+	if band {
+		for i, gain := range f.Gain {
+			if gain >= LeastGain {
+				return fmt.Sprintf("perhaps: it helps where features separate the classes to an AUC of about %.2f; --auc says how far yours do", f.Looked[i])
+			}
+		}
+	}
+	return "perhaps: what a site has of it, over its own records alone, is too little to be sure of"
+}
+
+// whyNot says which of the conditions of Helps fails.
+func (f *Forecast) whyNot() string {
+	released, alone, pooled := f.Released.Accuracy.Mean-f.Majority, f.Alone.Accuracy.Mean-f.Majority, f.Pooled.Accuracy.Mean-f.Majority
+	if f.ByAUC() {
+		released, alone, pooled = f.Released.AUC.Mean-.5, f.Alone.AUC.Mean-.5, f.Pooled.AUC.Mean-.5
+	}
+	switch {
+	case pooled < LeastGain:
+		return "all records in one place would tell the classes apart hardly better than naming the largest"
+	case released < pooled/4:
+		return "noise leaves less than a quarter of what all records in one place are worth over naming the largest class"
+	case released < alone:
+		return "each does better alone"
+	}
+	return "it is too little better than a site alone, or than naming the largest class"
+}
+
+// Warning says in words why a plan is not expected to help, "" where it may.
+func (f *Forecast) Warning(p study.Plan) string {
+	if f.Helps != No {
+		return ""
+	}
+	return fmt.Sprintf("at unit %s, ε = %g and %d parties of %d records this plan is not expected to help: accuracy %.2f, where one party alone has %.2f, all records pooled %.2f and the largest class %.2f (AUC %.2f, alone %.2f): %s; caucus forecast --sweep says what more ε, parties or records would change",
+		p.Unit, p.Epsilon, f.Parties, f.Records/f.Parties, f.Released.Accuracy.Mean, f.Alone.Accuracy.Mean, f.Pooled.Accuracy.Mean, f.Majority, f.Released.AUC.Mean, f.Alone.AUC.Mean, f.whyNot())
+}
