@@ -148,7 +148,7 @@ func TestHelperSnapshot(t *testing.T) {
 		t.Errorf("reconciled: %+v, want one charge of %v", r, line.Costs)
 	}
 	must(0, w.startHelper())
-	must(w.operator.Open(ctx, "next"))
+	w.openAgain("next")
 	next := must(w.parties["p0"].Study(ctx, "next"))
 	for i, body := range w.uploads(next) {
 		must(w.parties[string(w.plan.Roster[i])].Contribute(ctx, next.Hash, body))
@@ -173,6 +173,21 @@ func TestHelperLostPlans(t *testing.T) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, all[i]))
 	}
 	w.wait("trial", study.Released)
+}
+
+// openAgain opens a study as a person does after a helper was started: until the coordinator
+// has seen that its old connection is gone.
+func (w *world) openAgain(ref string) {
+	w.t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		_, err := w.operator.Open(context.Background(), ref)
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "the helper is not available") || time.Now().After(end) {
+			w.t.Fatal(err)
+		}
+	}
 }
 
 // TestOpenedAgain: a coordinator that was put back to before a study was opened, and opens it
@@ -210,7 +225,7 @@ func TestOpenedAgain(t *testing.T) {
 	forget()
 	must(0, os.WriteFile(w.helper.Dir+".head", head, 0o600))
 	must(0, w.startHelper())
-	must(w.operator.Open(ctx, "trial"))
+	w.openAgain("trial")
 	second := must(w.parties["p0"].Study(ctx, "trial"))
 	if second.Hash != first.Hash || second.Helper.Equal(first.Helper) {
 		t.Fatal("it is not the same study under another acceptance")
