@@ -103,7 +103,8 @@ type Limits struct {
 	Streams int `yaml:"streams"`
 	// Silence is how long a sender may say nothing within an upload, and Slowest
 	// how many bytes a second it must bring: an upload is given up after Silence
-	// and size/Slowest.
+	// and size/Slowest. A connection without a call is closed after Silence too: an agent
+	// that polls less often dials for each poll, and takes no memory in between.
 	Silence time.Duration `yaml:"silence"`
 	Slowest int           `yaml:"slowest"`
 	// Bytes is how many bytes an hour one member may send and fetch in the long
@@ -116,7 +117,7 @@ type Limits struct {
 	AllCalls int `yaml:"all_calls"`
 	// Connections is how many connections one member may have, and AllConnections
 	// how many there may be: where there is one more, that which was used longest
-	// ago is closed. A connection takes about 100 KB.
+	// ago is closed. A connection takes about 50 KB.
 	Connections    int `yaml:"connections"`
 	AllConnections int `yaml:"all_connections"`
 	// Rate is how many calls a second one member may make in the long run, and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"unique"
 
 	"google.golang.org/protobuf/proto"
@@ -17,12 +18,12 @@ import (
 // megabytes: what lists say of it, and to whom. All else is read from the store
 // when somebody asks, and not kept.
 type finished struct {
-	summary *pb.Summary // as an operator sees it
-	// parties are the roster, sorted; names are shared among studies.
-	parties     []unique.Handle[study.PartyID]
-	contributed []bool // by place among parties
-	lost        []study.PartyID
-	readers     []string
+	summary, mine *pb.Summary // as an operator sees it, and a party that contributed; shared, never changed
+	// parties are the roster, and missing those of it that did not contribute: sorted, a
+	// line each. Studies of the same parties share them.
+	parties, missing unique.Handle[string]
+	lost             []study.PartyID
+	readers          []string
 }
 
 // settle lets go of what was loaded of a study that is over. The caller holds mu,
@@ -41,37 +42,63 @@ func (c *runningStudy) settle() {
 // finish makes what stays. It shares no memory with the machine.
 func (c *runningStudy) finish(m *study.Study) *finished {
 	f := &finished{summary: proto.Clone(summary(c, m, protocol.Caller{})).(*pb.Summary), readers: slices.Clone(m.Plan.Readers)}
-	roster := slices.Sorted(slices.Values(m.Plan.Roster))
-	f.parties, f.contributed = make([]unique.Handle[study.PartyID], len(roster)), make([]bool, len(roster))
-	for i, p := range roster {
-		f.parties[i] = unique.Make(p)
-		_, f.contributed[i] = m.Received[p]
+	f.mine = proto.Clone(f.summary).(*pb.Summary)
+	f.mine.Mine = true
+	var missing []study.PartyID
+	for _, p := range m.Plan.Roster {
+		if _, has := m.Received[p]; !has {
+			missing = append(missing, p)
+		}
 	}
+	f.parties, f.missing = lines(m.Plan.Roster), lines(missing)
 	for p := range c.lost {
 		f.lost = append(f.lost, p)
 	}
 	return f
 }
 
+// lines are names, sorted, a line each.
+func lines(names []study.PartyID) unique.Handle[string] {
+	var b strings.Builder
+	for _, p := range slices.Sorted(slices.Values(names)) {
+		b.WriteString(string(p) + "\n")
+	}
+	return unique.Make(b.String())
+}
+
+// among says whether a line is one of sorted ones.
+func among(of unique.Handle[string], line string) bool {
+	all := of.Value()
+	for from, to := 0, len(all); from < to; {
+		begins := strings.LastIndexByte(all[:(from+to)/2], '\n') + 1
+		ends := begins + strings.IndexByte(all[begins:], '\n')
+		switch strings.Compare(all[begins:ends], line) {
+		case 0:
+			return true
+		case -1:
+			from = ends + 1
+		case 1:
+			to = begins
+		}
+	}
+	return false
+}
+
 // of is the summary that a caller sees, nil where it may not see the study.
 func (f *finished) of(caller protocol.Caller) *pb.Summary {
-	at, listed := slices.BinarySearchFunc(f.parties, study.PartyID(caller.Name), func(h unique.Handle[study.PartyID], p study.PartyID) int {
-		switch name := h.Value(); {
-		case name < p:
-			return -1
-		case name > p:
-			return 1
-		}
-		return 0
-	})
-	if caller.Role != protocol.RoleOperator && !listed && !slices.Contains(f.readers, caller.Name) {
+	listed := among(f.parties, caller.Name)
+	mine := listed && caller.Role == protocol.RoleParty && !among(f.missing, caller.Name)
+	switch {
+	case caller.Role != protocol.RoleOperator && !listed && !slices.Contains(f.readers, caller.Name):
 		return nil
+	case caller.Role == protocol.RoleParty && slices.Contains(f.lost, study.PartyID(caller.Name)):
+		s := proto.Clone(f.summary).(*pb.Summary)
+		s.Mine, s.Lost = mine, true
+		return s
+	case mine:
+		return f.mine
 	}
-	s := proto.Clone(f.summary).(*pb.Summary)
-	if caller.Role == protocol.RoleParty {
-		s.Mine, s.Lost = listed && f.contributed[at], slices.Contains(f.lost, study.PartyID(caller.Name))
-	}
-	return s
+	return f.summary
 }
 
 // summaryFor is what a caller sees of a study in a list, nil where it may not see

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"caucus/internal/testlevel"
 	"caucus/protocol"
@@ -114,4 +117,48 @@ func TestFinishedStudiesAreListed(t *testing.T) {
 	w.stop()
 	w.start()
 	check("after a restart")
+}
+
+// TestFinishedStudiesShareRosters: of many studies of the same 10,000 parties each takes a
+// few kilobytes once it is over, and says the same of each name as its roster does.
+func TestFinishedStudiesShareRosters(t *testing.T) {
+	const studies, parties, kept = 50, 10_000, 4_000
+	pool := poolOf(10)
+	var all []*finished
+	finish := func() {
+		p := planOf(names(parties), pool, time.Now())
+		received := map[study.PartyID]study.BodyDigest{}
+		for _, name := range p.Roster[:parties-3] {
+			received[name] = study.BodyDigest{}
+		}
+		m := study.Restore(p, study.Hash{}, study.Snapshot{State: study.Released, Received: received})
+		all = append(all, new(runningStudy).finish(m))
+	}
+	finish()
+	before := heap()
+	for range studies {
+		finish()
+	}
+	if grown := heap() - before; grown > studies*kept {
+		t.Errorf("each takes %d bytes", grown/studies)
+	}
+	for _, f := range all[:1] {
+		for i, name := range names(parties + 3) {
+			s := f.of(protocol.Caller{Name: string(name), Role: protocol.RoleParty})
+			if (s != nil) != (i < parties) || s != nil && s.Mine != (i < parties-3) {
+				t.Fatalf("%s is told %v", name, s)
+			}
+		}
+	}
+}
+
+// TestAmong: a name is among lines exactly where it is one of them.
+func TestAmong(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.Map(rapid.StringMatching("[a-c._-]{1,3}"), func(s string) study.PartyID { return study.PartyID(s) })
+		all, one := rapid.SliceOf(name).Draw(t, "all"), name.Draw(t, "one")
+		if got, want := among(lines(all), string(one)), slices.Contains(all, one); got != want {
+			t.Errorf("%t, want %t", got, want)
+		}
+	})
 }

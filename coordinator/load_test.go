@@ -14,10 +14,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"caucus/internal/testlevel"
+	"caucus/protocol"
 	"caucus/study"
 )
 
@@ -34,6 +37,7 @@ func runLoad() {
 	config := must(LoadConfig(filepath.Join(os.Getenv(loadFolder), ConfigFile)))
 	config.Listen, config.WitnessWait = os.Getenv(loadListen), 0
 	config.Limits.Rate, config.Limits.Burst = 1e6, 1e6
+	config.Limits.AllConnections, config.Limits.AllCalls = 20_000, 20_000
 	s := must(New(config))
 	fmt.Println(s.Addr())
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -52,14 +56,33 @@ func (p process) cpu() time.Duration {
 	return time.Duration(must(strconv.Atoi(fields[11]))+must(strconv.Atoi(fields[12]))) * 10 * time.Millisecond
 }
 
-// peak is the most memory it had, in bytes.
-func (p process) peak() float64 {
+// memory is VmHWM, the most bytes it had, or VmRSS, what it has now.
+func (p process) memory(what string) float64 {
 	for line := range bytes.Lines(must(os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid)))) {
-		if kb, ok := strings.CutPrefix(string(line), "VmHWM:"); ok {
+		if kb, ok := strings.CutPrefix(string(line), what+":"); ok {
 			return float64(must(strconv.Atoi(strings.Fields(kb)[0]))) * 1024
 		}
 	}
 	return 0
+}
+
+// apart stops the world's coordinator and starts it again as a process of its own,
+// until the benchmark ends.
+func (w *world) apart() process {
+	w.stop()
+	server := exec.Command(must(os.Executable()))
+	server.Env = append(os.Environ(), loadFolder+"="+w.config.Dir, loadListen+"="+w.config.Listen)
+	server.Stderr = os.Stderr
+	out := bufio.NewScanner(must(server.StdoutPipe()))
+	must(0, server.Start())
+	w.t.Cleanup(func() {
+		must(0, server.Process.Signal(syscall.SIGTERM))
+		must(0, server.Wait())
+	})
+	if !out.Scan() {
+		w.t.Fatal("the coordinator ended")
+	}
+	return process{server.Process.Pid}
 }
 
 // BenchmarkLoad is a study of 500 parties, each on a connection of its own,
@@ -76,19 +99,7 @@ func BenchmarkLoad(b *testing.B) {
 	for _, p := range roster {
 		w.enrol(string(p))
 	}
-	w.stop()
-	server := exec.Command(must(os.Executable()))
-	server.Env = append(os.Environ(), loadFolder+"="+w.config.Dir, loadListen+"="+w.config.Listen)
-	server.Stderr = os.Stderr
-	out := bufio.NewScanner(must(server.StdoutPipe()))
-	must(0, server.Start())
-	defer func() {
-		must(0, server.Process.Signal(syscall.SIGTERM))
-		must(0, server.Wait())
-	}()
-	if !out.Scan() {
-		b.Fatal("the coordinator ended")
-	}
+	self := w.apart()
 	w.call() // all connect, as polling does
 	pool := poolOf(rows)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -103,7 +114,6 @@ func BenchmarkLoad(b *testing.B) {
 		spent   time.Duration
 		studies int
 	)
-	self := process{server.Process.Pid}
 	for b.Loop() {
 		b.StopTimer()
 		p := planOf(roster, pool, w.clock.Now().Add(time.Hour))
@@ -136,5 +146,65 @@ func BenchmarkLoad(b *testing.B) {
 	b.ReportMetric(ballots/sending.Seconds(), "ballots/s")
 	b.ReportMetric(float64(spent.Microseconds())/ballots, "server-µs/ballot")
 	b.ReportMetric(float64(latency[len(latency)*99/100].Milliseconds()), "p99-ms")
-	b.ReportMetric(self.peak()/1e6, "server-peak-MB")
+	b.ReportMetric(self.memory("VmHWM")/1e6, "server-peak-MB")
+}
+
+// BenchmarkFleet is 10,000 agents, each with a certificate of its own, on a coordinator that
+// is a process of its own, in a study that names all of them: what they take of its memory
+// while they stay connected and after they left, and of the processor for the first poll, for a
+// later one that dials again, for one on a connection that stayed, and for the study's plan.
+//
+//	GOGC=50 go test ./coordinator -run '^$' -bench Fleet -benchtime 1x -timeout 30m
+func BenchmarkFleet(b *testing.B) {
+	n := testlevel.N(b, 1000, 10_000)
+	ctx := context.Background()
+	w := newWorld(b, func(c *Config) { c.Log = nil })
+	ids, roster := make([]protocol.Identity, n), names(n)
+	must(0, w.server.store.Update(ctx, func(tx Tx) error {
+		now := w.clock.Now()
+		for i, p := range roster {
+			id, leaf, err := w.server.authority.IssueOwn(w.config.Listen, protocol.Caller{Name: string(p), Role: protocol.RoleParty}, w.server.signer.Key(), now)
+			ids[i] = must(id, err)
+			must(0, ensureMember(tx, string(p), protocol.RoleParty, now))
+			must(0, tx.AddCertificate(certificate{Serial: leaf.SerialNumber.Text(16), Name: string(p), Expires: leaf.NotAfter}))
+		}
+		return nil
+	}))
+	server, pool := w.apart(), poolOf(100)
+	s := w.open(planOf(roster, pool, w.clock.Now().Add(time.Hour)), pool)
+	// each has all agents do something, 16 at once.
+	each := func(what string, do func(i int)) {
+		var next atomic.Int64
+		var wg sync.WaitGroup
+		before := server.cpu()
+		for range 16 {
+			wg.Go(func() {
+				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+					do(i)
+				}
+			})
+		}
+		wg.Wait()
+		b.ReportMetric(float64((server.cpu()-before).Microseconds())/float64(n), "server-µs/"+what)
+	}
+	memory := func(when string) { b.ReportMetric(server.memory("VmRSS")/1e6, "MB-"+when) }
+	for b.Loop() {
+		memory("before")
+		clients := make([]*protocol.Client, n)
+		each("first-poll", func(i int) {
+			clients[i] = w.dial(ids[i])
+			must(clients[i].Studies(ctx))
+			must(0, clients[i].HangUp())
+		})
+		each("dialled-poll", func(i int) { must(clients[i].Studies(ctx)) })
+		each("poll", func(i int) { must(clients[i].Studies(ctx)) })
+		memory("connected")
+		each("plan", func(i int) { must(clients[i].Study(ctx, s.Hash.String())) })
+		memory("shown")
+		for _, c := range clients {
+			c.Close()
+		}
+		time.Sleep(150 * time.Second) // the runtime collects every two minutes, and then gives back
+		memory("left")
+	}
 }

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,8 +33,9 @@ func TestStandings(t *testing.T) {
 			t.Errorf("%+v, want %q", p, what)
 		}
 	}
-	if told := must(w.parties["p1"].Study(ctx, "trial")).Standings; len(told) != 0 {
-		t.Errorf("a party is told of %v", told)
+	told := must(w.parties["p1"].Study(ctx, "trial"))
+	if names := slices.Concat(told.ContributedBy, told.Missing, told.Declined, told.Awaited); len(told.Standings)+len(names) != 0 {
+		t.Errorf("a party is told of %v and %v", told.Standings, names)
 	}
 	w.stop()
 	all := w.parties

@@ -35,6 +35,9 @@ type runningStudy struct {
 	machine *study.Study // nil: to be read from the store
 	row     studyRow
 	roster  map[study.PartyID]bool
+	// poolBytes is the pool's size, 0 where nobody has asked, or where a study that was put
+	// back has none.
+	poolBytes uint64
 	// amendments are the plan's, as they were signed.
 	amendments []study.Signed
 	lost       map[study.PartyID]time.Time // contributions whose bytes are lost, since when
@@ -288,6 +291,19 @@ func (c *runningStudy) uploading(party study.PartyID) (done func(), err error) {
 		delete(c.uploads, party)
 		c.uploadsMu.Unlock()
 	}, nil
+}
+
+// poolSize is how many bytes the pool has, 0 where it is not stored. The caller holds mu, and
+// has loaded the machine.
+func (c *runningStudy) poolSize(ctx context.Context) (uint64, error) {
+	if c.poolBytes > 0 {
+		return c.poolBytes, nil
+	}
+	err := c.store.View(ctx, func(tx Tx) (err error) { c.poolBytes, err = tx.PoolSize(c.machine.Plan.Pool); return err })
+	if errors.Is(err, errNone) {
+		err = nil
+	}
+	return c.poolBytes, err
 }
 
 // readPool reads a whole pool.

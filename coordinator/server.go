@@ -255,9 +255,10 @@ func (s *Server) listen() error {
 		grpc.MaxConcurrentStreams(uint32(4*c.Limits.Calls)),
 		// What a call holds before it is understood: a message, a window, a header.
 		grpc.MaxRecvMsgSize(protocol.MaxMessage), grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(4*window), grpc.MaxHeaderListSize(16<<10),
+		grpc.ReadBufferSize(0), // TLS keeps a record until it is read
 		// Clients look after their connections once a minute.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 30 * time.Second, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute, Time: 2 * time.Minute, Timeout: 20 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: c.Limits.Silence, Time: 2 * time.Minute, Timeout: 20 * time.Second}),
 		grpc.WaitForHandlers(true),
 	)
 	services := strict{s.grpc, s.gate}

@@ -68,42 +68,23 @@ func summary(c *runningStudy, m *study.Study, caller protocol.Caller) *pb.Summar
 // Show gives one study: what is known of it, then its plan, then the parties.
 func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.StudyPart]) error {
 	ctx := stream.Context()
-	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	caller := callerOf(ctx)
+	c, err := s.registry.find(ctx, r.Study, caller)
 	if err != nil {
 		return err
 	}
 	first, parties := &pb.StudyPart{}, &pb.StudyPart{}
 	var plan studyRow
-	err = c.view(ctx, func(m *study.Study) error {
-		plan, first.Summary = c.row, summary(c, m, callerOf(ctx))
-		first.Amendments = protocol.SignedProto(c.amendments)
-		have, missing := m.Contributors()
-		for _, p := range have {
-			parties.Contributed = append(parties.Contributed, string(p))
-		}
-		for _, p := range missing {
-			parties.Missing = append(parties.Missing, string(p))
-		}
-		if m.State == study.Sealed || m.State == study.Folded {
-			for _, p := range s.scheduler.releaser.witness.awaited(c.hash, have) {
-				parties.Awaited = append(parties.Awaited, string(p))
-			}
-		}
-		return s.store.View(ctx, func(tx Tx) (err error) {
-			if first.PoolBytes, err = tx.PoolSize(m.Plan.Pool); err != nil && !errors.Is(err, errNone) { // of a study that was put back
-				return err
-			}
-			declined, err := tx.Declined(c.hash)
-			for _, p := range declined {
-				if slices.Contains(missing, p) {
-					parties.Declined = append(parties.Declined, string(p))
-				}
-			}
-			if m.State == study.Open && callerOf(ctx).Role == protocol.RoleOperator {
-				parties.Standings = s.presence.standings(c.hash, parties.Missing, parties.Declined)
-			}
+	err = c.view(ctx, func(m *study.Study) (err error) {
+		if first.PoolBytes, err = c.poolSize(ctx); err != nil {
 			return err
-		})
+		}
+		plan, first.Summary = c.row, summary(c, m, caller)
+		first.Amendments = protocol.SignedProto(c.amendments)
+		if caller.Role == protocol.RoleOperator {
+			return s.whose(ctx, c, m, parties)
+		}
+		return nil
 	})
 	if err != nil {
 		return err
@@ -123,6 +104,35 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 		part = &pb.StudyPart{}
 	}
 	return sendNames(stream, parties)
+}
+
+// whose fills in who contributed to a study and who did not: for operators, so that what a
+// party is shown does not grow with them. It is called within runningStudy.view.
+func (s *Server) whose(ctx context.Context, c *runningStudy, m *study.Study, parties *pb.StudyPart) error {
+	have, missing := m.Contributors()
+	for _, p := range have {
+		parties.Contributed = append(parties.Contributed, string(p))
+	}
+	for _, p := range missing {
+		parties.Missing = append(parties.Missing, string(p))
+	}
+	if m.State == study.Sealed || m.State == study.Folded {
+		for _, p := range s.scheduler.releaser.witness.awaited(c.hash, have) {
+			parties.Awaited = append(parties.Awaited, string(p))
+		}
+	}
+	return s.store.View(ctx, func(tx Tx) error {
+		declined, err := tx.Declined(c.hash)
+		for _, p := range declined {
+			if _, is := slices.BinarySearch(missing, p); is {
+				parties.Declined = append(parties.Declined, string(p))
+			}
+		}
+		if m.State == study.Open {
+			parties.Standings = s.presence.standings(c.hash, parties.Missing, parties.Declined)
+		}
+		return err
+	})
 }
 
 // namesAtOnce is how many names of at most 63 bytes a message holds.

@@ -14,7 +14,7 @@ import (
 )
 
 // ServerTLS is the coordinator's end: TLS 1.3, and only for callers with a
-// certificate of the authority that admit lets in. Whom it refuses is told that,
+// certificate of the authority that admit lets in, on each connection anew. Whom it refuses is told that,
 // and not why: an alert of TLS has no words. The server's own certificate is made
 // here and again each day, so none is ever about to expire.
 func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*tls.Config, error) {
@@ -46,7 +46,6 @@ func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*t
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
 		GetCertificate: certificate, Time: now,
-		SessionTicketsDisabled: true, // a certificate is looked at on every connection
 		VerifyConnection: func(s tls.ConnectionState) error {
 			caller, err := callerOfChains(s.VerifiedChains)
 			if err != nil {
@@ -66,6 +65,7 @@ func clientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Conf
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: serverName,
 		Certificates: []tls.Certificate{pair}, Time: now,
+		ClientSessionCache: tls.NewLRUClientSessionCache(1), // dialling again costs less
 	}, nil
 }
 

@@ -1,0 +1,50 @@
+package protocol
+
+import (
+	"crypto/tls"
+	"errors"
+	"testing"
+	"time"
+)
+
+// TestDialledAgain: who dials again is spared most of the handshake, and is looked at all the
+// same: who was put out in between does not come in by what was agreed before.
+func TestDialledAgain(t *testing.T) {
+	authority := must(NewAuthority(time.Now()))
+	id, _, err := authority.IssueOwn("127.0.0.1:1", Caller{Name: "site", Role: RoleParty}, must(NewSigner()).Key(), time.Now())
+	must(0, err)
+	asked, put := 0, false // put out
+	server := must(ServerTLS(authority, time.Now, func(c Caller) error {
+		if asked++; put || c.Name != "site" {
+			return errors.New("out")
+		}
+		return nil
+	}))
+	listener := must(tls.Listen("tcp", "127.0.0.1:0", server))
+	defer listener.Close()
+	client := must(clientTLS(id.CA, must(tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key))), time.Now))
+	dial := func() (resumed bool, err error) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			conn := must(listener.Accept())
+			_, _ = conn.Write([]byte{1}) // what a client waits for; where it is refused there is none
+			conn.Close()
+		}()
+		conn := must(tls.Dial("tcp", listener.Addr().String(), client))
+		_, err = conn.Read(make([]byte, 1))
+		resumed = conn.ConnectionState().DidResume
+		conn.Close()
+		<-done
+		return resumed, err
+	}
+	for i, want := range []bool{false, true, true} {
+		if resumed, err := dial(); resumed != want || err != nil || asked != i+1 {
+			t.Errorf("connection %d: resumed %t, %v, looked at %d times", i, resumed, err, asked)
+		}
+	}
+	put = true
+	if resumed, err := dial(); err == nil || !resumed {
+		t.Errorf("who was put out comes in: resumed %t", resumed)
+	}
+}
