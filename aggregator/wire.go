@@ -321,6 +321,13 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 // Close ends the connection.
 func (r *Remote) Close() error { return r.connection.Close() }
 
+// Reached is false while nothing can connect to the helper. An idle connection tries anew, so
+// that whoever watches learns of a helper that is away before a study needs the helper.
+func (r *Remote) Reached() bool {
+	r.connection.Connect()
+	return r.connection.GetState() != connectivity.TransientFailure
+}
+
 // Bring brings a plan and its pool to the helper, where it does not have them.
 func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []byte) error {
 	r.wake(ctx)

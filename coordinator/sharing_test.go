@@ -16,6 +16,9 @@ import (
 	"time"
 
 	aggregators "caucus/aggregator"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/helper"
@@ -269,7 +272,22 @@ func TestSharedForm(t *testing.T) {
 func TestHelperDown(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 3, nil)
+	reach := func(want string) {
+		t.Helper()
+		says := "# HELP caucus_helper_out_of_reach 1 where the helper cannot be connected to; not there where none is named.\n# TYPE caucus_helper_out_of_reach gauge\ncaucus_helper_out_of_reach " + want + "\n"
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			err := testutil.CollectAndCompare(standing{w.server}, strings.NewReader(says), "caucus_helper_out_of_reach")
+			if err == nil {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatal(err)
+			}
+		}
+	}
+	reach("0")
 	w.stopHelper()
+	reach("1") // nobody asks it just now
 	must(0, w.operator.UploadPool(ctx, w.plan.Pool, w.pool))
 	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical())))
 	if _, err := w.operator.Open(ctx, "trial"); err == nil || !strings.Contains(err.Error(), "it stays a draft") || !strings.Contains(err.Error(), "the helper is not available") {
@@ -280,6 +298,7 @@ func TestHelperDown(t *testing.T) {
 	}
 	must(0, w.startHelper())
 	s := w.opened()
+	reach("0")
 	if s.Reason != "" {
 		t.Errorf("an open study still says %q", s.Reason)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -26,13 +27,15 @@ var (
 	ledgerMetric   = prometheus.NewDesc("caucus_ledger_behind", "1 where the ledger is behind what was published, so that nothing is released.", nil, nil)
 	clockMetric    = prometheus.NewDesc("caucus_clock_doubted", "1 where the clock is not believed, so that no deadline is over by it.", nil, nil)
 	damagedMetric  = prometheus.NewDesc("caucus_files_damaged", "1 where a file of this coordinator was found damaged.", nil, nil)
+	freeMetric     = prometheus.NewDesc("caucus_disk_free_bytes", "Room on the volume of the coordinator's folder.", nil, nil)
+	helperMetric   = prometheus.NewDesc("caucus_helper_out_of_reach", "1 where the helper cannot be connected to; not there where none is named.", nil, nil)
 	expiryMetric   = prometheus.NewDesc("caucus_certificate_expiry_seconds", "Time until the certificate that ends first is over: the authority's, or an enrolled member's newest.", []string{"whose"}, nil)
 	standingFailed = prometheus.NewDesc("caucus_standing_unknown", "1 where the store or the ledger could not be read for these metrics.", nil, nil)
 )
 
 // Describe and Collect: see prometheus.Collector.
 func (s standing) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{membersMetric, studiesMetric, deadlineMetric, awaitedMetric, uploadsMetric, spentMetric, limitMetric, ledgerMetric, clockMetric, damagedMetric, expiryMetric, standingFailed} {
+	for _, d := range []*prometheus.Desc{membersMetric, studiesMetric, deadlineMetric, awaitedMetric, uploadsMetric, spentMetric, limitMetric, ledgerMetric, clockMetric, damagedMetric, freeMetric, helperMetric, expiryMetric, standingFailed} {
 		out <- d
 	}
 }
@@ -54,6 +57,12 @@ func (s standing) Collect(out chan<- prometheus.Metric) {
 	flag(ledgerMetric, s.server.scheduler.releaser.behind())
 	flag(clockMetric, doubt != nil)
 	flag(damagedMetric, s.server.unwell.Load())
+	if free, err := folder.Free(s.server.config.Dir); err == nil {
+		gauge(freeMetric, float64(free))
+	}
+	if sharing := s.server.sharing; sharing.helped() {
+		flag(helperMetric, !sharing.helper.Reached())
+	}
 	gauge(uploadsMetric, float64(len(s.server.uploads)))
 	gauge(expiryMetric, s.server.authority.Expires().Sub(now).Seconds(), "authority")
 

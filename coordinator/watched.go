@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"caucus/internal/folder"
 	"caucus/internal/webpage"
 )
 
@@ -18,7 +19,7 @@ import (
 //
 //	/metrics   counts and states, for Prometheus; no name of a party or study
 //	/livez     200 as long as it answers at all
-//	/readyz    200 if it can take contributions and release; else 503 and why
+//	/readyz    200 if it can take contributions and release; else 503 and each cause, a line each
 //	/          the page, which names parties and studies: with a link (newPage)
 func (s *Server) watched(address string) (*http.Server, net.Listener, error) {
 	l, err := webpage.Listen(address)
@@ -49,22 +50,24 @@ func (s *Server) watched(address string) (*http.Server, net.Listener, error) {
 	return webpage.Server(webpage.Loopback(mux), s.config.Log), l, nil
 }
 
-// ready is nil where contributions can be taken and studies released, else why not,
-// in words that name no party and no study.
+// ready is nil where contributions can be taken and studies released, else all that is
+// against it, a line each, in words that name no party and no study.
 func (s *Server) ready(ctx context.Context) error {
+	_, doubt := s.registry.watch.look()
+	causes := []error{doubt}
 	if s.unwell.Load() {
-		return errors.New("a file of this coordinator is damaged: stop it and restore a backup of the whole folder")
+		causes = append(causes, errors.New("a file of this coordinator is damaged: stop it and restore a backup of the whole folder"))
 	}
 	if s.scheduler.releaser.behind() {
-		return errors.New("the ledger is behind what was published: see caucus ledger verify and caucus ledger reconcile")
+		causes = append(causes, errors.New("the ledger is behind what was published: see caucus ledger verify and caucus ledger reconcile"))
 	}
-	if _, doubt := s.registry.watch.look(); doubt != nil {
-		return doubt
+	if free, err := folder.Free(s.config.Dir); err == nil && free < uint64(s.config.Limits.Body) {
+		causes = append(causes, fmt.Errorf("the disk is full: %d bytes are free, and a contribution may have %d: make room", free, s.config.Limits.Body))
 	}
 	ctx, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()
 	if err := s.store.View(ctx, func(tx Tx) error { _, err := tx.Revision(); return err }); err != nil {
-		return errors.New("the store cannot be read; the log says why")
+		causes = append(causes, errors.New("the store cannot be read; the log says why"))
 	}
-	return nil
+	return errors.Join(causes...)
 }

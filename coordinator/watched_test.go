@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func TestWatched(t *testing.T) {
 		`caucus_studies{state="open"} 1`, `caucus_studies{state="failed"} 0`, "caucus_contributions_awaited 2",
 		`caucus_members{role="party",status="enrolled"} 3`, `caucus_members{role="party",status="invited"} 0`,
 		`caucus_refusals_total{reason="CONTRIBUTION"} 1`, "caucus_next_deadline_seconds 3", "caucus_ledger_behind 0", "caucus_clock_doubted 0",
-		"caucus_commit_seconds_count 1", `caucus_certificate_expiry_seconds{whose="member"}`, "caucus_standing_unknown 0",
+		"caucus_commit_seconds_count 1", "caucus_disk_free_bytes ", "go_goroutines ", "process_resident_memory_bytes ", `caucus_certificate_expiry_seconds{whose="member"}`, "caucus_standing_unknown 0",
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("%d: metrics do not say %q:\n%s", code, want, metrics)
@@ -72,7 +73,14 @@ func TestWatched(t *testing.T) {
 	must(w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 40)))
 	w.wait("trial", study.Released)
 
-	for what, trouble := range map[string]func() (undo func()){
+	// A full disk is one with less room than a contribution may take.
+	troubles := map[string]func() (undo func()){
+		"disk is full": func() func() {
+			body := &w.server.config.Limits.Body
+			was := *body
+			*body = math.MaxInt
+			return func() { *body = was }
+		},
 		"damaged": func() func() { w.server.unwell.Store(true); return func() { w.server.unwell.Store(false) } },
 		"ledger":  func() func() { r := &w.server.scheduler.releaser; r.lost = true; return func() { r.lost = false } },
 		"clock": func() func() {
@@ -83,7 +91,8 @@ func TestWatched(t *testing.T) {
 			watch.mu.Unlock()
 			return func() { watch.vouch() }
 		},
-	} {
+	}
+	for what, trouble := range troubles {
 		undo := trouble()
 		code, says := get("/readyz", "localhost")
 		if code != http.StatusServiceUnavailable || !strings.Contains(says, what) {
@@ -95,6 +104,16 @@ func TestWatched(t *testing.T) {
 		undo()
 		if code, says := get("/readyz", "localhost"); code != 200 {
 			t.Errorf("%s is over: %d %s", what, code, says)
+		}
+	}
+	// None hides another.
+	for _, trouble := range troubles {
+		defer trouble()()
+	}
+	_, says := get("/readyz", "localhost")
+	for what := range troubles {
+		if !strings.Contains(says, what) || strings.Count(says, "\n") != len(troubles) {
+			t.Errorf("with all of them, %s: %s", what, says)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +53,7 @@ func TestCompose(t *testing.T) {
 			User        string            `yaml:"user"`
 			Environment map[string]string `yaml:"environment"`
 			MemLimit    string            `yaml:"mem_limit"`
+			Volumes     []string          `yaml:"volumes"`
 		} `yaml:"services"`
 	}
 	if err := yaml.Unmarshal(text, &file); err != nil {
@@ -64,8 +67,79 @@ func TestCompose(t *testing.T) {
 			t.Errorf("service %s is not confined: %+v", name, s)
 		}
 	}
-	if c := file.Services["coordinator"]; c.Environment["GOMEMLIMIT"] == "" || c.MemLimit == "" {
-		t.Errorf("the coordinator's memory has no end: %+v", c)
+	for name, used := range map[string][]string{"coordinator": {"init", "operator"}, "helper": {"helper-setup"}} {
+		c := file.Services[name]
+		if c.Environment["GOMEMLIMIT"] == "" || c.MemLimit == "" {
+			t.Errorf("the memory of the %s has no end: %+v", name, c)
+		}
+		// The head file, DIR.head, is in the volume at /state; the folder has one of its own.
+		if len(c.Volumes) != 2 || !strings.HasSuffix(c.Volumes[0], ":/state") || c.Volumes[1] != name+":/state/"+name || !slices.Contains(c.Command, "/state/"+name) {
+			t.Errorf("the head file of the %s is not in another volume: %v", name, c.Volumes)
+		}
+		for _, other := range used {
+			if o := file.Services[other].Volumes; len(o) < 2 || !slices.Equal(o[:2], c.Volumes) {
+				t.Errorf("%s has volumes %v, and the %s %v", other, o, name, c.Volumes)
+			}
+		}
+	}
+}
+
+// TestImage: the image is built from a base that its digest names, and nothing that the binary
+// is built from is left out of what is sent to the builder.
+func TestImage(t *testing.T) {
+	text, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(string(text), -1) {
+		if from[1] != "scratch" && !regexp.MustCompile(`@sha256:[0-9a-f]{64}$`).MatchString(from[1]) {
+			t.Errorf("the base %s may be another tomorrow", from[1])
+		}
+	}
+	if text, err = os.ReadFile("../.dockerignore"); err != nil {
+		t.Fatal(err)
+	}
+	ignores := func(path string) bool {
+		parts := strings.Split(path, "/")
+		for pattern := range strings.Lines(string(text)) {
+			pattern = strings.TrimSpace(pattern)
+			for i, part := range parts {
+				if everywhere, is := strings.CutPrefix(pattern, "**/"); is {
+					if hit, _ := filepath.Match(everywhere, part); hit {
+						return true
+					}
+				} else if hit, _ := filepath.Match(pattern, strings.Join(parts[:i+1], "/")); hit {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for _, path := range []string{".git/config", "caucus-demo/coordinator/ca.key", "caucus", "shared/data/a.csv", "agent/testdata/x", "agent/agent_test.go"} {
+		if !ignores(path) {
+			t.Errorf("%s is sent to the builder", path)
+		}
+	}
+	list := exec.Command("go", "list", "-deps", "-f", `{{if and .Module .Module.Main}}{{$in := .Dir}}{{range .GoFiles}}{{$in}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$in}}/{{.}}{{"\n"}}{{end}}{{end}}`, "./cmd/caucus")
+	list.Dir = ".."
+	files, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for file := range strings.Lines(string(files)) {
+		if path, in := strings.CutPrefix(strings.TrimSpace(file), root+"/"); in {
+			if n++; ignores(path) {
+				t.Errorf("%s is not sent to the builder", path)
+			}
+		}
+	}
+	if n < 300 {
+		t.Errorf("%d files", n)
 	}
 }
 
@@ -86,7 +160,7 @@ func TestUnits(t *testing.T) {
 				t.Errorf("%s lacks %q", u, want)
 			}
 		}
-		for _, want := range []string{"GOMEMLIMIT=", "MemoryMax=", "LimitNOFILE="} {
+		for _, want := range []string{"GOMEMLIMIT=", "MemoryMax=", "LimitNOFILE=65536", "RuntimeDirectory=caucus\n", "AF_UNIX"} {
 			if u == "caucus-coordinator.service" && !strings.Contains(string(text), want) {
 				t.Errorf("%s lacks %q", u, want)
 			}

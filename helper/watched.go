@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"caucus/internal/folder"
 	"caucus/privacy"
 )
 
@@ -17,6 +19,7 @@ var (
 	studiesMetric       = prometheus.NewDesc("caucus_helper_studies", "Studies that this helper agreed to, by how far they are here.", []string{"state"}, nil)
 	contributionsMetric = prometheus.NewDesc("caucus_helper_contributions", "Contributions that were checked here, by verdict.", []string{"verdict"}, nil)
 	behindMetric        = prometheus.NewDesc("caucus_helper_behind", "1 where the files were put back to an older state, so that nothing is said of any study.", nil, nil)
+	freeMetric          = prometheus.NewDesc("caucus_helper_disk_free_bytes", "Room on the volume of the helper's folder.", nil, nil)
 	spentMetric         = prometheus.NewDesc("caucus_helper_budget_spent_epsilon", "What this helper's ledger has spent at a unit, at the limit's delta.", []string{"unit"}, nil)
 	limitMetric         = prometheus.NewDesc("caucus_helper_budget_epsilon", "What it may spend at a unit.", []string{"unit"}, nil)
 )
@@ -27,18 +30,12 @@ const lookTime = 5 * time.Second
 // pages are for those who watch this machine. They name no party and no study.
 func (s *Server) pages() http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(standing{s})
+	registry.MustRegister(standing{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTime}))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, stop := context.WithTimeout(r.Context(), lookTime)
-		defer stop()
-		_, err := s.server.Counts(ctx)
-		if err == nil && s.server.Behind() {
-			err = errors.New("the files were put back to an older state: caucus helper reconcile")
-		}
-		if err != nil {
+		if err := s.ready(r.Context()); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
@@ -47,12 +44,27 @@ func (s *Server) pages() http.Handler {
 	return mux
 }
 
+// ready is nil where studies can be served, else all that is against it, a line each.
+func (s *Server) ready(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, lookTime)
+	defer stop()
+	_, err := s.server.Counts(ctx)
+	causes := []error{err}
+	if s.server.Behind() {
+		causes = append(causes, errors.New("the files were put back to an older state: caucus helper reconcile"))
+	}
+	if free, err := folder.Free(s.config.Dir); err == nil && free < uint64(s.config.MaxPool) {
+		causes = append(causes, fmt.Errorf("the disk is full: %d bytes are free, and a pool may have %d: make room", free, s.config.MaxPool))
+	}
+	return errors.Join(causes...)
+}
+
 // standing is how a helper stands, each time it is asked.
 type standing struct{ server *Server }
 
 // Describe and Collect: see prometheus.Collector.
 func (s standing) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{studiesMetric, contributionsMetric, behindMetric, spentMetric, limitMetric} {
+	for _, d := range []*prometheus.Desc{studiesMetric, contributionsMetric, behindMetric, freeMetric, spentMetric, limitMetric} {
 		out <- d
 	}
 }
@@ -68,6 +80,9 @@ func (s standing) Collect(out chan<- prometheus.Metric) {
 		behind = 1
 	}
 	gauge(behindMetric, behind)
+	if free, err := folder.Free(s.server.config.Dir); err == nil {
+		gauge(freeMetric, float64(free))
+	}
 	if n, err := s.server.server.Counts(ctx); err == nil {
 		for state, of := range map[string]int{"accepted": n.Accepted, "open": n.Open, "sealed": n.Sealed, "released": n.Released, "failed": n.Failed} {
 			gauge(studiesMetric, float64(of), state)

@@ -61,3 +61,14 @@ func TestSync(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFree: there is room on a volume, and less than there can be; none is said of a folder
+// that is not there.
+func TestFree(t *testing.T) {
+	if free, err := Free(t.TempDir()); err != nil || free == 0 || free > 1<<60 {
+		t.Errorf("%d bytes, %v", free, err)
+	}
+	if _, err := Free(t.TempDir() + "/none"); err == nil {
+		t.Error("there is room in a folder that is not there")
+	}
+}

@@ -25,3 +25,10 @@ func Sync(dir string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// Free is how many bytes can still be written on the volume of a folder.
+func Free(dir string) (uint64, error) {
+	var s syscall.Statfs_t
+	err := syscall.Statfs(dir, &s)
+	return uint64(s.Bavail) * uint64(s.Bsize), err
+}

@@ -17,3 +17,12 @@ func lockFile(f *os.File, shared bool) error {
 
 // Sync does nothing: see the package.
 func Sync(string) error { return nil }
+
+// Free is how many bytes can still be written on the volume of a folder.
+func Free(dir string) (free uint64, err error) {
+	name, err := windows.UTF16PtrFromString(dir)
+	if err == nil {
+		err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
+	}
+	return free, err
+}
