@@ -81,7 +81,7 @@ func TestRecordsAddUp(t *testing.T) {
 	for _, classes := range [][]string{{"no", "yes"}, {"no", "yes", "maybe"}} {
 		c := clinicOf(t, classes, 5, true)
 		odd := oddVisits(c)
-		for _, p := range additive(c) {
+		for _, p := range testlevel.Of(t, additive(c), 20) {
 			name := strings.Join([]string{p.Kind, p.Mechanism, p.Noise, fmt.Sprint(p.Unit), p.Where, string(p.KindTerms)}, " ")
 			if len(name) > 160 {
 				name = name[:160]

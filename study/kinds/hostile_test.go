@@ -128,7 +128,7 @@ func TestDamagedBodies(t *testing.T) {
 		seen[p.Kind] = true
 		r := genuine(t, p, c.pool, records)
 		plan, _ := kinds.PlanOf(r)
-		for _, damaged := range testlevel.Of(t, damages(t, r.Result.Body), 60) {
+		for _, damaged := range testlevel.Of(t, damages(t, r.Result.Body), 25) {
 			kind, _ := kinds.Named(p.Kind)
 			into := kind.Body()
 			if json.Unmarshal(damaged, into) != nil {

@@ -221,7 +221,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 			for i := range all {
 				places = append(places, i)
 			}
-			for _, i := range append(testlevel.Of(t, places[1:], 60), places[0]) {
+			for _, i := range append(testlevel.Of(t, places[1:], 25), places[0]) {
 				try(all[i].at, func(v map[string]any) { changesOf("", v, nil)[i].do() })
 			}
 			for from, other := range documents { // what this kind leaves empty, from those that have it
@@ -236,7 +236,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 					})
 				}
 			}
-			if tried < testlevel.N(t, 30, 80) {
+			if tried < testlevel.N(t, 15, 80) {
 				t.Errorf("only %d changes were tried", tried)
 			}
 			if !passed[".manifest.software"] {

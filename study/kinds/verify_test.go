@@ -115,8 +115,8 @@ func fails(all []verify.Finding) (out []string) {
 // TestVerifyEveryKind: genuine releases of all kinds, with either noise, hold,
 // and the result is made again from what was published wherever it is public.
 func TestVerifyEveryKind(t *testing.T) {
-	schema, pool, m, records := hospital(t, 1200)
-	_, _, wardPool, wardRecords := wards(t, 1200)
+	schema, pool, m, records := hospital(t, 480)
+	_, _, wardPool, wardRecords := wards(t, 480)
 	of := func(change func(*study.Plan)) study.Plan { p := testPlan(schema, pool, m); change(&p); return p }
 	for name, c := range map[string]struct {
 		plan     study.Plan
