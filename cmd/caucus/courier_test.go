@@ -130,6 +130,7 @@ func background(ctx context.Context, t *testing.T, dir string, args ...string) (
 // TestCarriedIsSent: of a study of four hospitals whose contributions are made, two of
 // them carried in files, the release is that of all four sent by wire, to the last byte.
 func TestCarriedIsSent(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	dir := carriedWorld(ctx, t)
@@ -213,6 +214,7 @@ func TestCarriedIsSent(t *testing.T) {
 // it is told again: the ledger is charged once, and what was written once is what is
 // written ever after.
 func TestCarriedAnswerKilled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	dir := carriedWorld(ctx, t)

@@ -17,6 +17,7 @@ import (
 
 	"caucus/coordinator"
 	"caucus/helper"
+	"caucus/internal/testlevel"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -31,14 +32,18 @@ func caucus(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// keep runs a daemon again and again. Its n-th life is killed with SIGKILL at
-// its n-th effect, so that each life comes further than the one before. It
-// returns how many lives were cut, and all that was logged.
+// keep runs a daemon again and again. Its n-th life is killed with SIGKILL at its n-th
+// effect, or, in a short run, comes two effects further than the one before. It returns
+// how many lives were cut, and all that was logged.
 func keep(ctx context.Context, dir string, args ...string) (lives int, log string, err error) {
+	step := 2
+	if testlevel.Long() {
+		step = 1
+	}
 	var said bytes.Buffer
 	for {
 		cmd := caucus(ctx, dir, args...)
-		cmd.Env = append(cmd.Env, fmt.Sprintf("CAUCUS_TEST_KILL_AT=%d", lives+1))
+		cmd.Env = append(cmd.Env, fmt.Sprintf("CAUCUS_TEST_KILL_AT=%d", 1+lives*step))
 		cmd.Stderr = &said
 		err := cmd.Run()
 		if ctx.Err() != nil {
@@ -62,6 +67,7 @@ func TestKilledEverywhere(t *testing.T) { killedEverywhere(t, study.NoiseCoordin
 func TestKilledWithHelper(t *testing.T) { killedEverywhere(t, study.NoiseAggregators) }
 
 func killedEverywhere(t *testing.T, noise string) {
+	t.Parallel()
 	dir := t.TempDir()
 	if _, err := hospitals(dir); err != nil {
 		t.Fatal(err)
@@ -70,7 +76,7 @@ func killedEverywhere(t *testing.T, noise string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	must := patiently(ctx, t, dir)
 	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen", "127.0.0.1:"+port)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"caucus/coordinator"
 	"caucus/helper"
@@ -52,6 +51,7 @@ closes_in: 10m
 // probability 2/(e³⁰ + 1) < 2e-13; there are three draws, so this fails wrongly with less than
 // 6e-13.
 func TestTwoServersSum(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	check := func(err error) {
 		t.Helper()
@@ -61,7 +61,7 @@ func TestTwoServersSum(t *testing.T) {
 	}
 	_, err := hospitals(dir)
 	check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	must := patiently(ctx, t, dir)
 	port, err := freePort()

@@ -18,13 +18,14 @@ import (
 	"caucus/agent"
 	"caucus/coordinator"
 	"caucus/dataset"
+	"caucus/internal/testlevel"
 	"caucus/internal/webpage"
 	"caucus/privacy"
 	"caucus/study"
 )
 
 // Looks at a page that a daemon serves.
-var daemonLooks = []look{{"phone", 390, "light", "screen"}, {"phone-dark", 390, "dark", "screen"}, {"desk", 1280, "light", "screen"}, {"desk-dark", 1280, "dark", "screen"}}
+var daemonLooks = []look{{"phone", 390, "light", "screen"}, {"phone-dark", 390, "dark", "screen"}, {"desk-dark", 1280, "dark", "screen"}, {"desk", 1280, "light", "screen"}}
 
 // keyboard is what of a page is no control that Tab comes to, and what has no name; it
 // presses Tab until it is round.
@@ -150,7 +151,7 @@ func TestCoordinatorPage(t *testing.T) {
 	n.check(err)
 	pages["failed"] = base + "study/" + failed.Hash.String()
 	for name, url := range pages {
-		for _, as := range daemonLooks {
+		for _, as := range testlevel.Of(t, daemonLooks, 2) {
 			lay(t, browser, url+"?still=1", "coordinator-"+name, as)
 		}
 		if name != "report" { // nothing of it is a control but the way past its head
@@ -238,7 +239,7 @@ func TestAgentPage(t *testing.T) {
 	until(base, "2 studies wait for you")
 	study := base + "study/" + yes.String()
 	for name, url := range map[string]string{"list": base, "study": study, "records": study + "?records=1"} {
-		for _, as := range daemonLooks {
+		for _, as := range testlevel.Of(t, daemonLooks, 2) {
 			lay(t, browser, url, "agent-"+name, as)
 		}
 		keyboard(t, browser)
@@ -266,7 +267,7 @@ func TestAgentPage(t *testing.T) {
 		t.Errorf("%d parties", r.Parties)
 	}
 	until(study, "The release is here")
-	for _, as := range daemonLooks {
+	for _, as := range testlevel.Of(t, daemonLooks, 2) {
 		lay(t, browser, base, "agent-after", as)
 	}
 	if log := n.log.String(); strings.Contains(log, "link=") || strings.Contains(log, "the board meets") {
