@@ -41,7 +41,8 @@ type Agent struct {
 	// preparation prepares contributions, one after the other.
 	preparation *preparation
 	silence     silence
-	clock       clock.Clock // Config.Clock, complete
+	measured    time.Duration // when the machine's speed was, by the time that passes
+	clock       clock.Clock   // Config.Clock, complete
 	counts      *counts
 	// jitter draws a wait from one.
 	jitter func(time.Duration) time.Duration
@@ -126,7 +127,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	defer shut()
 	a.run = newRun()
-	stepTime() // while nothing else is to do
+	a.measure()
 	a.log.Info("agent started")
 	for _, f := range a.state.checkLocally(ctx, a.id) {
 		if f.Standing != StandingOK {
@@ -153,7 +154,16 @@ func (a *Agent) Run(ctx context.Context) error {
 			a.log.Info("the coordinator can be reached again", "attempts", failed)
 		}
 		a.prepareUntilPoll(ctx, wait)
+		if a.clock.Elapsed()-a.measured >= measureEvery && len(a.preparation.queue) == 0 && a.preparation.busy.Load() == 0 {
+			a.measure()
+		}
 	}
+}
+
+// measure looks how fast this machine is.
+func (a *Agent) measure() {
+	a.state.speed.measure(a.now())
+	a.measured = a.clock.Elapsed()
 }
 
 // prepareUntilPoll prepares what is charged, window after window, until the time for the

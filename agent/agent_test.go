@@ -109,6 +109,9 @@ func (c *coordinatorDouble) Keys() protocol.Keys { return protocol.Keys{} }
 func (c *coordinatorDouble) HangUp() error { return nil }
 func (c *coordinatorDouble) Close() error  { return nil }
 
+// leastWindow is that of tests.
+const leastWindow = time.Second
+
 // planted is a value that exists only in the records.
 const planted = "97.53"
 
@@ -177,7 +180,7 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 		Plan:    made.Plan, PlanBytes: made.Canonical, PlanSignature: []byte("signature"),
 	}
 	r.config = DefaultConfig()
-	r.config.Poll, r.config.MaxBackoff = 10*time.Millisecond, 20*time.Millisecond
+	r.config.Poll, r.config.MaxBackoff, r.config.LeastWindow = 10*time.Millisecond, 20*time.Millisecond, leastWindow
 	r.config.State = filepath.Join(dir, "state")
 	own := filepath.Join(dir, "schema.yaml")
 	must(os.WriteFile(own, []byte(pageYAML), 0o600))

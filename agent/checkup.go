@@ -130,7 +130,7 @@ func (s *state) checkLocally(ctx context.Context, id protocol.Identity) []Findin
 // checkFolder looks at what lies in the state folder, and at the policy.
 func (s *state) checkFolder(ctx context.Context, id protocol.Identity) []Finding {
 	all := append([]Finding{checkCertificate(id, s.config.now()), checkPolicy(s.config.Policy)}, checkHelper(s.config.Policy.Helper, id)...)
-	all = append(all, s.checkLedger(ctx), checkDisk(s.config.State))
+	all = append(all, s.checkLedger(ctx), checkDisk(s.config.State), s.checkConstants())
 	return append(append(all, s.config.checkLearner()...), s.config.checkScorer()...)
 }
 

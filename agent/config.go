@@ -40,6 +40,9 @@ type Config struct {
 	// given; what is made leaves at the end of it. What is not ready by then is
 	// replaced by a constant: raise it where that is said to happen.
 	Margin float64 `yaml:"margin"`
+	// LeastWindow is the least that preparing a contribution is given, for machines that are
+	// busy at times: nothing waits for it but its own study.
+	LeastWindow time.Duration `yaml:"least_window"`
 	// Data are the sources a plan may name.
 	Data map[string]Source `yaml:"data"`
 	// Learner is what this site votes with where a plan lets it choose (learner: any): a
@@ -80,7 +83,7 @@ func (c Config) now() time.Time { return c.Clock.Complete().Now() }
 
 // DefaultConfig allows nothing and knows no data.
 func DefaultConfig() Config {
-	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, Margin: 8, Policy: DefaultPolicy()}
+	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, Margin: 8, LeastWindow: 15 * time.Second, Policy: DefaultPolicy()}
 }
 
 // LoadConfig reads a YAML file over the defaults and validates it. An unknown
@@ -124,6 +127,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("max_backoff: %v: give 10ms to 24h", c.MaxBackoff)
 	case !(c.Margin >= 1 && c.Margin <= 1000):
 		return fmt.Errorf("margin: %v: give 1 to 1000; 8 is usual", c.Margin)
+	case c.LeastWindow < 10*time.Millisecond || c.LeastWindow > time.Hour:
+		return fmt.Errorf("least_window: %v: give 10ms to 1h; 15s is usual", c.LeastWindow)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Data)) {
 		if c.Data[name].File == "" {

@@ -110,6 +110,7 @@ func TestConfigErrors(t *testing.T) {
 		{"poll: 30s", "\tpoll: 30s", "it is not YAML"},
 		{"poll: 30s", "poll: 1us", "poll"},
 		{"poll: 30s", "margin: 0.5", "margin"},
+		{"poll: 30s", "least_window: 0s", "least_window"},
 		{"approval: policy", "approval: policy\n  learners: [oracle]", "oracle"},
 		{"approval: policy", "approval: policy\n  max_pool_rows: -1", "max_pool_rows"},
 		{"approval: policy", "approval: policy\n  max_time: 5", "no unit"},

@@ -101,7 +101,7 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 	}
 	a.looking = looking
 	if !looking {
-		stepTime() // while nothing else is to do
+		a.measure()
 	}
 	about := a.courier().About()
 	d := a.state.studies.of(about.Hash)

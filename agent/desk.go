@@ -193,8 +193,10 @@ func (d *desk) list(ctx context.Context, r *http.Request, to *bytes.Buffer) erro
 	page := struct {
 		Top     webpage.Top
 		Waiting int
-		Studies []deskStudy
-		Budgets []deskBudget
+		// Constants says of how many contributions something was one; "" of none.
+		Constants string
+		Studies   []deskStudy
+		Budgets   []deskBudget
 	}{Top: d.top(r, "What is asked of this site")}
 	for _, one := range all {
 		s := deskStudy{Review: one, Hash: one.Plan.String(), Class: classOf(one.Progress)}
@@ -202,6 +204,9 @@ func (d *desk) list(ctx context.Context, r *http.Request, to *bytes.Buffer) erro
 			page.Waiting++
 		}
 		page.Studies = append(page.Studies, s)
+	}
+	if made := d.agent.state.checkConstants(); made.Standing != StandingOK {
+		page.Constants = "Contributions: " + made.Says
 	}
 	spent, err := d.agent.state.spending(ctx)
 	if err != nil {

@@ -89,7 +89,6 @@ func TestOwnClassifierVotes(t *testing.T) {
 // valid ballot of the same size is sent, and log and audit log are the same; what went
 // wrong is in the study's folder, for the site. The clock is the test's.
 func TestOwnClassifierFails(t *testing.T) {
-	stepTime()
 	const votes = `tail -n +2 "$2" | while read line; do echo no; done`
 	var heardFirst []string
 	var first map[string]string

@@ -17,8 +17,9 @@ import (
 // persons, clocks and the coordinator's answers, and of no record.
 //   - What a study is at (standings) is read off the files of its dossier that are made
 //     at moments fixed before the records are read, or by persons and the coordinator.
-//     That a file was odd, late or without votes (fileUnread, fileOdd, fileLate, fileNoVotes)
-//     is none of them.
+//     That a file was odd or without votes (fileUnread, fileOdd, fileNoVotes) is none of
+//     them. How many contributions were late is told: that follows from the machine, as
+//     far as window's assumption holds, on which all that is said of time rests.
 //   - It is looked at when a poll is over, never in a window: a scrape gets what was seen
 //     then, and touches neither state nor ledger.
 //   - There are no metrics of the process: its time and memory are those of learning from
@@ -38,6 +39,7 @@ type sighting struct {
 	studies  map[string]int
 	ends     time.Time // the certificate
 	behind   bool
+	late     int
 	budgets  []budgetSeen
 	clock    func() time.Time
 }
@@ -51,6 +53,7 @@ var (
 	studiesMetric = prometheus.NewDesc("caucus_agent_studies", "Studies that this site knows, by how far they are here.", []string{"state"}, nil)
 	spentMetric   = prometheus.NewDesc("caucus_agent_budget_spent_epsilon", "What this site's ledger has spent at a unit, in all or this year, at the limit's delta.", []string{"unit", "period"}, nil)
 	limitMetric   = prometheus.NewDesc("caucus_agent_budget_epsilon", "What it may spend at a unit, in all or in a year.", []string{"unit", "period"}, nil)
+	lateMetric    = prometheus.NewDesc("caucus_agent_late_contributions", "Contributions that were not ready in time, so that all or a part of each was a constant.", nil, nil)
 	behindMetric  = prometheus.NewDesc("caucus_agent_ledger_behind", "1 where the ledger is behind what was contributed, so that nothing is charged.", nil, nil)
 	expiryMetric  = prometheus.NewDesc("caucus_agent_certificate_expiry_seconds", "Time until this agent's certificate is over.", nil, nil)
 	answerMetric  = prometheus.NewDesc("caucus_agent_answered_timestamp_seconds", "When the coordinator answered last; not there where it has not since the start.", nil, nil)
@@ -83,7 +86,7 @@ func (c *counts) refused(args []any) {
 
 // Describe and Collect: see prometheus.Collector.
 func (c *counts) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{studiesMetric, spentMetric, limitMetric, behindMetric, expiryMetric, answerMetric} {
+	for _, d := range []*prometheus.Desc{studiesMetric, spentMetric, limitMetric, lateMetric, behindMetric, expiryMetric, answerMetric} {
 		out <- d
 	}
 }
@@ -108,6 +111,7 @@ func (c *counts) Collect(out chan<- prometheus.Metric) {
 		behind = 1
 	}
 	gauge(behindMetric, behind)
+	gauge(lateMetric, float64(s.late))
 	if !s.ends.IsZero() {
 		gauge(expiryMetric, s.ends.Sub(s.clock()).Seconds())
 	}
@@ -136,6 +140,9 @@ func (a *Agent) polled(ctx context.Context, failed error) {
 	}
 	if _, ends, err := a.id.Validity(); err == nil {
 		s.ends = ends
+	}
+	if made, err := a.state.constants(); err == nil {
+		s.late = made.late
 	}
 	if last, _, err := a.state.studies.ledgerEntry(); err == nil {
 		head, err := privacy.HeadOf(ctx, a.state.journal)

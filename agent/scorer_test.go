@@ -35,7 +35,6 @@ func scoredRig(dir, line string) *rig {
 // size is sent, and log and audit log are as long; one that fails leaves all records
 // without a score, and what went wrong is in the study's folder. The clock is the test's.
 func TestScorerFails(t *testing.T) {
-	stepTime()
 	const none = `tail -n +2 "$1" | while read line; do echo 0.5; done`
 	var moments []string
 	var unscored []byte

@@ -432,7 +432,7 @@ func (a *Agent) unapproved(d dossier, w window) bool {
 // upload stores the finished bytes.
 func (a *Agent) upload(ctx context.Context, d dossier, w window) error {
 	if late := w.made.late; late != "" {
-		if err := d.write(fileLate, []byte(late+"\n")); err != nil {
+		if err := d.write(fileLate, fmt.Appendf(nil, "%s, in %v\n", late, w.span.prepare.Round(time.Millisecond))); err != nil {
 			return err
 		}
 	}
@@ -456,7 +456,7 @@ func (a *Agent) upload(ctx context.Context, d dossier, w window) error {
 func (a *Agent) tell(d dossier, o protocol.Summary) error {
 	if late, err := d.read(fileLate); err == nil {
 		what := strings.TrimSpace(string(late))
-		a.logOnceAbout(o.Hash.String()+" late", slog.LevelError, "not ready in time, a constant is sent in its place: "+what+"; raise margin in the config, or give the agent another processor", "study", o.Hash.String())
+		a.logOnceAbout(o.Hash.String()+" late", slog.LevelError, "not ready in time, a constant is sent in its place: "+what+"; raise least_window or margin in the config, or give the agent another processor", "study", o.Hash.String())
 		if err := a.recordOnce(auditLate, o.Hash, o.Name, "late", what); err != nil {
 			return err
 		}

@@ -154,7 +154,6 @@ func (f *framed) ping() error {
 // opening of the file and the moment, and then the upload. It asked in vain from when the
 // window was fixed.
 func TestNothingIsHeard(t *testing.T) {
-	stepTime()
 	r := newRig(t, votes("softmax"))
 	var e ear
 	a, w := connectOver(t, r, func(l net.Listener) net.Listener { return earListener{l, &e} }, func(c credentials.TransportCredentials) credentials.TransportCredentials { return pinging{c} })

@@ -37,6 +37,7 @@ type state struct {
 	pools    string
 	sources  string // declarations
 	scratch  string // files of a site's own classifier while it runs
+	speed    *speed
 	// party is who this agent is; it comes from the certificate. coordinator are the keys
 	// that the coordinator signs with.
 	party       study.PartyID
@@ -49,7 +50,7 @@ func openState(c Config, party study.PartyID) (_ *state, err error) {
 	s := &state{
 		config: c, party: party,
 		studies: dossiers{filepath.Join(c.State, "studies")}, pools: filepath.Join(c.State, "pools"), sources: filepath.Join(c.State, "sources"),
-		scratch: filepath.Join(c.State, "scratch"),
+		scratch: filepath.Join(c.State, "scratch"), speed: openSpeed(c),
 	}
 	for _, dir := range []string{c.State, s.studies.dir, s.pools, s.sources, s.scratch} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -214,7 +215,7 @@ func (s *state) costOf(t study.Task) (c cost, err error) {
 		return cost{}, err
 	}
 	w.Shard += own
-	c.span = s.config.spanOf(w, draw).with(program)
+	c.span = s.config.spanOf(s.speed.step(), w, draw).with(program)
 	if have, most := c.span.whole(), s.config.Policy.maxTime(); have > most || have >= longestSpan {
 		return cost{}, fmt.Errorf("preparing it has to be given %v, the policy allows %v", have.Round(time.Second), most)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"caucus/aggregator"
@@ -27,7 +28,7 @@ import (
 //     Its length, and the time after it until what was made leaves, follow from
 //     public numbers: study.Task.Work (plan, pool, declared number of records) and
 //     privacy.Terms.Steps (of what is released), times how long a step takes here
-//     on made data, times Config.Margin, and a second.
+//     on made data (speed), times Config.Margin, and Config.LeastWindow.
 //   - Meanwhile nothing is said, since a machine that is at work answers later, and
 //     that could be heard (Agent.prepare, silence). The connection is closed before the
 //     file is opened, its goodbyes said: one that is open answers each PING. What the
@@ -123,6 +124,7 @@ type preparation struct {
 	clock   clock.Clock
 	queue   []window
 	going   sync.WaitGroup
+	busy    atomic.Int64 // how many are going, late ones among them
 	// hurry lets a window end once its work is done, and its upload leave at
 	// once: for tests that are about something else.
 	hurry bool
@@ -145,7 +147,9 @@ func (p *preparation) within(ctx context.Context, w window) draft {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan draft, 1)
+	p.busy.Add(1)
 	p.going.Go(func() {
+		defer p.busy.Add(-1)
 		defer func() { _ = recover() }() // what it says could be a record; nothing is ready then
 		ready <- p.prepare(ctx, w)
 	})
@@ -169,11 +173,10 @@ func (p *preparation) within(ctx context.Context, w window) draft {
 	}
 }
 
-// The least that a window adds to what its work is bounded by.
+// The least that a window adds to what its work is bounded by, beside Config.LeastWindow.
 const (
-	leastWindow = time.Second            // for reading a small file, on a machine that is busy
-	leastShard  = 100 * time.Millisecond // for a classifier of a few records
-	leastDraw   = 200 * time.Millisecond // for a few numbers, and for writing them to the disk
+	leastShard = 100 * time.Millisecond // for a classifier of a few records
+	leastDraw  = 200 * time.Millisecond // for a few numbers, and for writing them to the disk
 )
 
 // longestSpan bounds what a span says, so that neither it nor sums of its parts
@@ -192,13 +195,14 @@ func lasting(nanoseconds float64) time.Duration {
 // releases. Before the draw there is time for the constant contribution that
 // takes the place of what was late, so that it leaves at the same moment: it is
 // made of as many empty records, which train no classifier.
-func (c Config) spanOf(w study.Work, draw float64) span {
-	step := float64(stepTime()) / stepsCounted * c.Margin
+func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) span {
+	step, least := float64(stepTime)/stepsCounted*c.Margin, float64(c.LeastWindow)
 	s := span{draw: lasting(float64(leastDraw) + step*(draw+w.Rest))}
 	if w.Shards > 0 {
-		s.shard = lasting(max(float64(leastShard), float64(leastWindow)/float64(w.Shards)) + step*w.Shard)
+		least /= 2 // and the other half for the classifiers
+		s.shard = lasting(max(float64(leastShard), least/float64(w.Shards)) + step*w.Shard)
 	}
-	s.prepare = lasting(float64(leastWindow) + step*w.Rest + float64(w.Shards)*float64(s.shard))
+	s.prepare = lasting(least + step*w.Rest + float64(w.Shards)*float64(s.shard))
 	return s
 }
 

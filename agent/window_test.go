@@ -90,7 +90,6 @@ func (h heard) Decline(ctx context.Context, p study.Hash) error {
 // compared exactly; how long the records take is what a dishonest plan makes of
 // one label.
 func TestTimeTellsNothing(t *testing.T) {
-	stepTime() // by the real clock
 	proposals := map[string]func(*study.Proposal){"sums": nil, "shares": inShares("tally")}
 	for _, l := range learners.Names() {
 		proposals[l] = votes(l)
@@ -146,7 +145,6 @@ func TestTimeTellsNothing(t *testing.T) {
 // TestLateShard: each shard has its own time. One that is late is a constant
 // ballot and moves no other's; the site is told, nobody else.
 func TestLateShard(t *testing.T) {
-	stepTime()
 	r := newRig(t, func(p *study.Proposal) { votes("softmax")(p); p.Shards = 4 })
 	a := r.agent(t)
 	if _, err := r.Pool(context.Background(), r.study, a.state.pools); err != nil {
@@ -202,11 +200,11 @@ func TestLateShard(t *testing.T) {
 // given, and what no policy allows does not come round to a short time, in which
 // nothing could be ready, or only what some records make quick.
 func TestNoSpanOverflows(t *testing.T) {
-	c := DefaultConfig()
+	c, step := DefaultConfig(), time.Millisecond
 	for _, shards := range []int{0, 1, 3, 1 << 10, 1 << 19, 1 << 20} {
 		before := span{}
 		for steps := 1.0; ; steps *= 1.25 {
-			s := c.spanOf(study.Work{Shards: shards, Shard: steps, Rest: steps}, steps)
+			s := c.spanOf(step, study.Work{Shards: shards, Shard: steps, Rest: steps}, steps)
 			if s.prepare < before.prepare || s.shard < before.shard || s.draw < before.draw || s.prepare+s.draw < s.prepare {
 				t.Fatalf("%d shards of %g steps are given %v, less of them %v", shards, steps, s, before)
 			}
@@ -223,9 +221,9 @@ func TestNoSpanOverflows(t *testing.T) {
 // TestLateHasTime: the constant that takes the place of what was late has as much
 // time, after the window's end, as a pass over that many records.
 func TestLateHasTime(t *testing.T) {
-	c := DefaultConfig()
+	c, step := DefaultConfig(), time.Millisecond
 	for _, rest := range []float64{1e6, 1e9, 1e12} {
-		none, s := c.spanOf(study.Work{}, 1e6), c.spanOf(study.Work{Rest: rest}, 1e6)
+		none, s := c.spanOf(step, study.Work{}, 1e6), c.spanOf(step, study.Work{Rest: rest}, 1e6)
 		if pass := s.prepare - none.prepare; s.draw-none.draw < pass-time.Microsecond {
 			t.Errorf("a pass of %v has %v after the end", pass, s.draw-none.draw)
 		}
@@ -236,7 +234,6 @@ func TestLateHasTime(t *testing.T) {
 // fixed when the one before has left, whenever that one's work was done; no poll
 // comes in a window.
 func TestWindowsFollow(t *testing.T) {
-	stepTime() // by the real clock
 	var first []string
 	for _, takes := range []time.Duration{0, 3 * time.Second, time.Hour} {
 		dir := t.TempDir()
@@ -440,6 +437,7 @@ func TestHostilePlan(t *testing.T) {
 		s := site(labels)
 		a := s.agent(t)
 		a.preparation.hurry = false
+		a.state.speed.look = func() time.Duration { return 2 * time.Millisecond } // one machine
 		round(t, a)
 		heard := time.Now()
 		var fixed due
@@ -481,7 +479,6 @@ func TestEarly(t *testing.T) {
 // TestKilledBeforeItsMoment: what was stored when the agent died leaves at the moment that
 // was fixed, or with the first poll after it: not with the first after the restart.
 func TestKilledBeforeItsMoment(t *testing.T) {
-	stepTime() // by the real clock
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		r := rigIn(dir, nil)

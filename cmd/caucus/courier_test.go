@@ -61,6 +61,7 @@ const carriedAgent = `
 state: state-%s
 poll: 50ms
 max_backoff: 100ms
+least_window: 500ms
 data: {ward: {file: %s.csv, schema: schema.yaml}}
 policy:
   kinds: [classify]

@@ -197,6 +197,7 @@ const crashAgent = `
 state: state-%s
 poll: 50ms
 max_backoff: 100ms
+least_window: 500ms
 data: {ward: {file: %s.csv, schema: schema.yaml}}
 policy:
   kinds: [classify]

@@ -108,7 +108,7 @@ func (n *network) check(err error) {
 func (n *network) enrol(name string) agent.Config {
 	n.t.Helper()
 	c := agent.DefaultConfig()
-	c.State, c.Poll, c.MaxBackoff = filepath.Join(n.dir, "state-"+name), 50*time.Millisecond, 100*time.Millisecond
+	c.State, c.Poll, c.MaxBackoff, c.LeastWindow = filepath.Join(n.dir, "state-"+name), 50*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond
 	c.Data = map[string]agent.Source{"ward": {File: filepath.Join(n.dir, name+".csv"), Schema: filepath.Join(n.dir, "schema.yaml")}}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 3, Delta: 1e-5}}
 	c.Policy = agent.Policy{

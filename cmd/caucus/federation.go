@@ -43,7 +43,7 @@ func demoPolicy(epsilon float64, schema dataset.Schema) agent.Policy {
 		Kinds: kinds.Names(), Mechanisms: kinds.Mechanisms(),
 		Noise: []string{study.NoiseSite, study.NoiseCoordinator, study.NoiseAggregators},
 		Study: map[privacy.Unit]privacy.Budget{privacy.Party: one, privacy.Record: one, privacy.Label: one},
-		Total: map[privacy.Unit]privacy.Budget{privacy.Label: all},
+		Total: map[privacy.Unit]privacy.Budget{privacy.Label: all}, LeastEpsilon: min(epsilon, .05),
 
 		ClearColumns: schema.FeatureColumns(), MinimumParties: 2, Approval: agent.ApproveByPolicy,
 	}
@@ -55,6 +55,9 @@ const demoStudies = 9
 
 // demoPoll is how often agents of a demo call: everything is on one machine.
 const demoPoll = 500 * time.Millisecond
+
+// demoWindow is the least that they are given to prepare: their records are public.
+const demoWindow = 2 * time.Second
 
 // found makes a coordinator and enrols one agent for each party of a demo, by
 // invitation.
@@ -133,7 +136,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 	for i := range f.agents {
 		enrolment.Go(func() error {
 			c := agent.DefaultConfig()
-			c.Coordinator, c.Poll, c.Policy = address, demoPoll, policy
+			c.Coordinator, c.Poll, c.LeastWindow, c.Policy = address, demoPoll, demoWindow, policy
 			c.State = filepath.Join(f.dir, string(f.roster[i]))
 			if err := os.MkdirAll(c.State, 0o700); err != nil {
 				return err

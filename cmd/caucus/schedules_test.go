@@ -134,6 +134,7 @@ const scheduledAgent = `
 state: state-%s
 poll: 100ms
 max_backoff: 200ms
+least_window: 500ms
 data: {ward: {file: %s.csv, schema: schema.yaml}}
 policy:
   kinds: [classify]

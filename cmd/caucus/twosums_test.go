@@ -21,6 +21,7 @@ import (
 const countingAgent = `
 state: state-%[1]s
 poll: 100ms
+least_window: 500ms
 data: {ward: {file: %[1]s.csv, schema: schema.yaml}}
 policy:
   kinds: [describe]
