@@ -277,7 +277,7 @@ func TestOutputsAreKnown(t *testing.T) {
 func TestInputsAreKnown(t *testing.T) {
 	noFile := strings.Fields(`address analysis as authority bound by class classes coordinator correction data-dir dataset decimal
 		delimiter dir encoding estimator expected features id key label lambda learner loss mechanism name noise pair part party
-		party-column pictures pool-where prefix query risk role score set-shares sheet split table target-shares to unit
+		party-column pictures pool-where prefix query risk role score set-shares sheet split sweep table target-shares to unit
 		voter where`)
 	walk(newRoot(&console{}), func(cmd *cobra.Command) {
 		cmd.InheritedFlags() // as Execute merges them
