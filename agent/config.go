@@ -59,8 +59,8 @@ type Config struct {
 	Quiet bool `yaml:"quiet"`
 	// Page is a loopback host:port for a page on which this site's own person reads what
 	// is asked, and approves or refuses, as caucus agent preview, approve and refuse do: for
-	// who has a link (caucus agent page). Empty is off. Metrics is one for Prometheus, without
-	// TLS; it names no study. Empty is off.
+	// who has a link (caucus agent page). Empty is off. Metrics is one for
+	// /metrics and /readyz, without TLS; it names no study. Empty is off.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
 	// Policy is what the site allows.

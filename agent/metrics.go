@@ -2,6 +2,10 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -38,6 +42,7 @@ type sighting struct {
 	answered time.Time // by the coordinator, last
 	studies  map[string]int
 	ends     time.Time // the certificate
+	faults   []string  // why the agent is not ready, in words that are the same for all records
 	behind   bool
 	late     int
 	budgets  []budgetSeen
@@ -54,7 +59,7 @@ var (
 	spentMetric   = prometheus.NewDesc("caucus_agent_budget_spent_epsilon", "What this site's ledger has spent at a unit, in all or this year, at the limit's delta.", []string{"unit", "period"}, nil)
 	limitMetric   = prometheus.NewDesc("caucus_agent_budget_epsilon", "What it may spend at a unit, in all or in a year.", []string{"unit", "period"}, nil)
 	lateMetric    = prometheus.NewDesc("caucus_agent_late_contributions", "Contributions that were not ready in time, so that all or a part of each was a constant.", nil, nil)
-	behindMetric  = prometheus.NewDesc("caucus_agent_ledger_behind", "1 where the ledger is behind what was contributed, so that nothing is charged.", nil, nil)
+	behindMetric  = prometheus.NewDesc("caucus_agent_ledger_behind", "1 where the ledger cannot be read or is behind what was contributed, so that nothing is charged.", nil, nil)
 	expiryMetric  = prometheus.NewDesc("caucus_agent_certificate_expiry_seconds", "Time until this agent's certificate is over.", nil, nil)
 	answerMetric  = prometheus.NewDesc("caucus_agent_answered_timestamp_seconds", "When the coordinator answered last; not there where it has not since the start.", nil, nil)
 )
@@ -138,17 +143,24 @@ func (a *Agent) polled(ctx context.Context, failed error) {
 	if failed == nil {
 		s.answered = a.now()
 	}
+	if failed != nil {
+		s.faults = append(s.faults, "the coordinator did not answer the last poll")
+	}
 	if _, ends, err := a.id.Validity(); err == nil {
-		s.ends = ends
+		if s.ends = ends; a.now().After(ends) {
+			s.faults = append(s.faults, "this agent's certificate has ended")
+		}
 	}
 	if made, err := a.state.constants(); err == nil {
 		s.late = made.late
 	}
-	if last, _, err := a.state.studies.ledgerEntry(); err == nil {
-		head, err := privacy.HeadOf(ctx, a.state.journal)
-		s.behind = err == nil && head.Sequence < last
+	last, _, err := a.state.studies.ledgerEntry()
+	head, unread := privacy.HeadOf(ctx, a.state.journal)
+	limits, unspent := a.state.spending(ctx)
+	if s.behind = errors.Join(err, unread, unspent) != nil || head.Sequence < last; s.behind {
+		s.faults = append(s.faults, "the ledger cannot be read, or is behind what was contributed: see caucus ledger verify")
 	}
-	if limits, err := a.state.spending(ctx); err == nil {
+	if unspent == nil {
 		for _, limit := range limits {
 			period := "all"
 			if limit.year != "" {
@@ -162,6 +174,20 @@ func (a *Agent) polled(ctx context.Context, failed error) {
 		}
 	}
 	c.last.Store(s)
+}
+
+// ready says whether this agent can take part, as its last poll found: 200, or 503 and why
+// not, a line each.
+func (c *counts) ready(w http.ResponseWriter, _ *http.Request) {
+	faults := []string{"it has not polled yet"}
+	if s := c.last.Load(); s != nil {
+		faults = s.faults
+	}
+	if len(faults) > 0 {
+		http.Error(w, strings.Join(faults, "\n"), http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ready")
 }
 
 // standings counts studies by how far they are, off their dossiers.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"caucus/protocol"
 	"caucus/study"
 )
 
@@ -108,6 +110,40 @@ func TestMetricsOfALedgerPutBack(t *testing.T) {
 	}
 	a.polled(t.Context(), nil)
 	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_ledger_behind 1") {
+		t.Error(text)
+	}
+}
+
+// TestUnreadableLedgerIsSeen: an agent whose ledger cannot be read charges nothing, is not
+// ready, and says so to the coordinator, in a word; before, it is ready once it has polled.
+func TestUnreadableLedgerIsSeen(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.Metrics = "127.0.0.1:0"
+	a := r.agent(t)
+	ready := func() string {
+		w := httptest.NewRecorder()
+		a.counts.ready(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		return fmt.Sprint(w.Code, " ", w.Body)
+	}
+	if got := ready(); !strings.HasPrefix(got, "503 it has not polled yet") {
+		t.Error(got)
+	}
+	a.polled(t.Context(), nil)
+	if got := ready(); got != "200 ready\n" {
+		t.Error(got)
+	}
+	if err := a.state.journal.Close(); err != nil { // no statement is answered from here on
+		t.Fatal(err)
+	}
+	err := a.Round(t.Context())
+	a.polled(t.Context(), err)
+	if got := ready(); !strings.HasPrefix(got, "503 ") || !strings.Contains(got, "the ledger cannot be read") {
+		t.Error(got)
+	}
+	if got := a.reports.said()[r.hash]; got != protocol.WaitLedger || !got.Known() {
+		t.Errorf("the coordinator is told %q", got)
+	}
+	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_ledger_behind 1") || len(r.bodies) != 0 {
 		t.Error(text)
 	}
 }

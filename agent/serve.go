@@ -339,6 +339,7 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 	}
 	year, err := a.state.ledger.Begin(ctx, a.year)
 	if err != nil {
+		a.reports.say(o.Hash, protocol.WaitLedger)
 		return err
 	}
 	if err := d.write(fileRecords, fmt.Appendln(nil, c.records)); err != nil {
@@ -349,6 +350,7 @@ func (a *Agent) charge(ctx context.Context, d dossier, o protocol.Summary, p stu
 		return a.refuse(o.Hash, p.Name, byLedger, a.year, fmt.Sprintf("the ledger refuses this study: %v", err))
 	}
 	if err != nil {
+		a.reports.say(o.Hash, protocol.WaitLedger)
 		return err
 	}
 	a.done("charged")

@@ -42,6 +42,7 @@ func (a *Agent) shown() (shut func(), err error) {
 	if c.Metrics != "" {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", promhttp.HandlerFor(a.counts.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2}))
+		mux.HandleFunc("GET /readyz", a.counts.ready)
 		err = serve("metrics", c.Metrics, webpage.Loopback(mux))
 	}
 	if err == nil && c.Page != "" {

@@ -22,6 +22,7 @@ const (
 	WaitDeadline Wait = "deadline"
 	WaitHelper   Wait = "helper"
 	WaitDay      Wait = "day"
+	WaitLedger   Wait = "ledger"
 )
 
 var waitWords = map[Wait]string{
@@ -31,6 +32,7 @@ var waitWords = map[Wait]string{
 	WaitClock:    "its clock and the coordinator's are more than an hour apart",
 	WaitHelper:   "the acceptance that it gets from here is not by the helper and the keys that its policy names, or there is none",
 	WaitDay:      "it has taken up as many studies today as its policy allows in a day",
+	WaitLedger:   "its ledger cannot be read, or is behind what it contributed: a person there has to look",
 	WaitDeadline: "too little time is left before the deadline for it to prepare",
 }
 
