@@ -195,51 +195,54 @@ func writeHospital(path string, s dataset.Schema, t *dataset.Table, pool bool) e
 // window longer by as much as that machine is slower, a minute and more.
 const patience = 3 * time.Minute
 
-// eventually runs a command until it succeeds, for patience at most: what follows
-// from a daemon's work, or from its having started.
+// until asks again and again, ever less often, for patience at most.
+func until(done func() bool) bool {
+	pause, end := 50*time.Millisecond, time.Now().Add(patience)
+	for !done() {
+		if time.Now().After(end) {
+			return false
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, 400*time.Millisecond)
+	}
+	return true
+}
+
+// eventually runs a command until it succeeds: what follows from a daemon's work, or from
+// its having started.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: eventually command...")
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		err := ts.Exec(args[0], args[1:]...)
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			ts.Fatalf("%s: still failing after %v: %v", strings.Join(args, " "), patience, err)
-		}
+	var err error
+	if !until(func() bool { err = ts.Exec(args[0], args[1:]...); return err == nil }) {
+		ts.Fatalf("%s: still failing after %v: %v", strings.Join(args, " "), patience, err)
 	}
 }
 
-// says runs a command until its stdout holds a text, for patience at most.
+// says runs a command until its stdout holds a text.
 func says(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: says text command...")
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		err := ts.Exec(args[1], args[2:]...)
-		if err == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) {
-			return
-		}
-		if time.Now().After(end) {
-			ts.Fatalf("%s: does not say %q after %v: %v", strings.Join(args[1:], " "), args[0], patience, err)
-		}
+	var err error
+	if !until(func() bool {
+		err = ts.Exec(args[1], args[2:]...)
+		return err == nil && strings.Contains(ts.ReadFile("stdout"), args[0])
+	}) {
+		ts.Fatalf("%s: does not say %q after %v: %v", strings.Join(args[1:], " "), args[0], patience, err)
 	}
 }
 
-// complains runs a command until it fails with a text on stderr, for patience at most.
+// complains runs a command until it fails with a text on stderr.
 func complains(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: complains text command...")
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		if err := ts.Exec(args[1], args[2:]...); err != nil && strings.Contains(ts.ReadFile("stderr"), args[0]) {
-			return
-		}
-		if time.Now().After(end) {
-			ts.Fatalf("%s: does not complain of %q after %v", strings.Join(args[1:], " "), args[0], patience)
-		}
+	if !until(func() bool {
+		return ts.Exec(args[1], args[2:]...) != nil && strings.Contains(ts.ReadFile("stderr"), args[0])
+	}) {
+		ts.Fatalf("%s: does not complain of %q after %v", strings.Join(args[1:], " "), args[0], patience)
 	}
 }
 
