@@ -173,11 +173,12 @@ type Study struct {
 	PlanBytes     []byte     `json:"-"`
 	PlanSignature []byte     `json:"-"`
 	// Amendments are the plan's, each signed; Chain is what they say.
-	Amendments    []study.Signed `json:"-"`
-	Chain         *study.Chain   `json:"-"`
-	PoolBytes     uint64         `json:"pool_bytes"`
-	ContributedBy []string       `json:"contributed_by"`
-	Missing       []string       `json:"missing"`
+	Amendments []study.Signed `json:"-"`
+	Chain      *study.Chain   `json:"-"`
+	PoolBytes  uint64         `json:"pool_bytes"`
+	// ContributedBy, and the names below, are for operators.
+	ContributedBy []string `json:"contributed_by"`
+	Missing       []string `json:"missing"`
 	// Declined are those of the missing that said that they take no part.
 	Declined []string `json:"declined"`
 	// Awaited are contributors that have not called since the coordinator started:

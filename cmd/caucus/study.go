@@ -76,9 +76,9 @@ func (o *operator) printStudy(s protocol.Study) error {
 			{"parties", fmt.Sprintf("%d of %d have contributed", s.Contributed, s.Roster)},
 			{"ends", doc.Ends},
 			{"amended", strings.Join(doc.Amended, "\n             ")},
-			{"contributed", strings.Join(s.ContributedBy, ", ")},
-			{"missing", strings.Join(s.Missing, ", ")},
-			{"declined", strings.Join(s.Declined, ", ")},
+		}
+		if len(s.ContributedBy)+len(s.Missing) > 0 { // an operator asks
+			lines = append(lines, [][2]string{{"contributed", strings.Join(s.ContributedBy, ", ")}, {"missing", strings.Join(s.Missing, ", ")}, {"declined", strings.Join(s.Declined, ", ")}}...)
 		}
 		name := "waits for"
 		for _, p := range s.Standings {

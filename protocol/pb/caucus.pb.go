@@ -579,7 +579,8 @@ type StudyPart struct {
 	// The canonical bytes of the plan. The first chunk carries the size of the
 	// whole and its signature.
 	Plan *Chunk `protobuf:"bytes,3,opt,name=plan,proto3" json:"plan,omitempty"`
-	// Participation is public to those who may see the study.
+	// Names, from here on, are for operators: what a party is sent does not grow with the
+	// roster. A release names its parties to all who read it.
 	Contributed []string `protobuf:"bytes,4,rep,name=contributed,proto3" json:"contributed,omitempty"`
 	Missing     []string `protobuf:"bytes,5,rep,name=missing,proto3" json:"missing,omitempty"`
 	// Those of the missing that declined.
