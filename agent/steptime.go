@@ -24,8 +24,7 @@ import (
 type speed struct {
 	file string
 	look func() time.Duration // stepTime
-	mu   sync.Mutex           // guards what follows
-	once time.Duration
+	mu   sync.Mutex           // guards best
 	best map[string]time.Duration
 }
 
@@ -50,10 +49,7 @@ func (s *speed) step() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.best) == 0 { // of a command, where no agent ran yet
-		if s.once == 0 {
-			s.once = s.look()
-		}
-		return s.once
+		return looked()
 	}
 	return slices.Min(slices.Collect(maps.Values(s.best)))
 }
@@ -76,6 +72,9 @@ func (s *speed) measure(now time.Time) {
 		_ = protocol.WriteSecret(s.file, append(b, '\n'))
 	}
 }
+
+// looked is stepTime, once in a process.
+var looked = sync.OnceValue(stepTime)
 
 // stepTime is how long steps of learners.Reference take on this machine now: the least of
 // a few tries, so that other work at that moment does not count.

@@ -437,7 +437,7 @@ func TestHostilePlan(t *testing.T) {
 		s := site(labels)
 		a := s.agent(t)
 		a.preparation.hurry = false
-		a.state.speed.look = func() time.Duration { return 2 * time.Millisecond } // one machine
+		a.state.speed.best = map[string]time.Duration{"2030-01-01": 2 * time.Millisecond} // one machine
 		round(t, a)
 		heard := time.Now()
 		var fixed due
