@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"caucus/dataset"
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -365,7 +366,7 @@ func TestBytesOfAFileAndOfTheWire(t *testing.T) {
 			u := newRigOf(t, visitsYAML, all[name]).study.Plan.Unit
 			variants := variantsOf(t, u, i == 0)
 			want := look(t, all[name], variants["as declared"])
-			for _, what := range slices.Sorted(maps.Keys(variants)) {
+			for _, what := range testlevel.Of(t, slices.Sorted(maps.Keys(variants)), 10) {
 				got := look(t, all[name], variants[what])
 				if got != want {
 					t.Errorf("%s can be told from a file as it was declared:\n%+v\nand\n%+v", what, got, want)

@@ -81,7 +81,7 @@ var looked = sync.OnceValue(stepTime)
 func stepTime() time.Duration {
 	least := time.Hour
 	steps := 1.0
-	for range 3 {
+	for range 5 {
 		start := time.Now()
 		steps = learners.Reference()
 		least = min(least, time.Since(start))

@@ -40,7 +40,7 @@ func TestWorkBoundsDrafts(t *testing.T) {
 		plans = append(plans, p)
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
-	const n = 1500
+	const n = 600
 	files := map[string][]visit{"ordinary": nil, "coins": nil}
 	for i := range n {
 		v := visit{label: "no", a: fmt.Sprint(rng.Float64()), b: fmt.Sprint(rng.Float64()), ward: "x", patient: fmt.Sprint(i), set: fmt.Sprint(i % 7)}

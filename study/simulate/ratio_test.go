@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"caucus/internal/testlevel"
 	"caucus/study"
 	studyratio "caucus/study/ratio"
 	"caucus/study/simulate"
@@ -22,7 +23,7 @@ func TestRatioSimulation(t *testing.T) {
 		Sets: 6, SetSize: 300, Skew: .7, Targets: 10, TargetSize: 300,
 		Repeats: 1,
 	}
-	for _, mechanism := range []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"} {
+	for _, mechanism := range append(testlevel.Of(t, []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper"}, 2), "auto", "none") {
 		s.Proposal.Mechanism = mechanism
 		got, err := s.Run(context.Background())
 		if err != nil {
