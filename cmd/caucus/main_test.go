@@ -24,7 +24,7 @@ import (
 // TestMain lets scripts run the real command line in processes of their own.
 func TestMain(m *testing.M) {
 	testlevel.InMemory()
-	os.Setenv("GOGC", "800") // of short processes
+	os.Setenv("GOGC", "800")       // of short processes
 	flag.Set("test.parallel", "8") // daemons wait more than they work
 	testscript.Main(tidy{m}, map[string]func(){"caucus": func() {
 		killAt(os.Getenv("CAUCUS_TEST_KILL_AT"))
