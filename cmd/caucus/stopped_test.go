@@ -99,3 +99,35 @@ func stops(t *testing.T, verb []string, by os.Signal) {
 	}
 	slow.Stop()
 }
+
+// TestSecondSignal: a verb that waits for a pipe ends with the second signal.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "release.json")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := caucus(t.Context(), dir, "verify", pipe)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for deadline := time.After(20 * time.Second); ; {
+		cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+			return
+		case <-deadline:
+			cmd.Process.Kill()
+			t.Fatal("it does not end")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
