@@ -44,6 +44,7 @@ func (w *sharedWorld) asked() {
 // of after it was agreed to; it is not taken up again. Until the reconciliation, and with a
 // helper that does not answer, it stays open and goes on.
 func TestHelperForgets(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for name, agreed := range map[string]bool{"a backup of before": false, "a backup of after it agreed": true} {
 		t.Run(name, func(t *testing.T) {

@@ -68,6 +68,7 @@ func TestRevokedStreamDies(t *testing.T) {
 // TestRevokedConnectionDies: a connection of a member that was revoked takes no
 // place from then on, and is closed.
 func TestRevokedConnectionDies(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	conn := must(tls.Dial("tcp", w.server.Addr(), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{pairOf(w.identity("p0"))}, NextProtos: []string{"h2"}}))
 	defer conn.Close()
@@ -122,6 +123,7 @@ func TestExpiredMidStream(t *testing.T) {
 // TestSlowUploads: an upload that stops, or that comes too slowly for its size,
 // is given up and gives its place back.
 func TestSlowUploads(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.Limits.Silence, c.Limits.Slowest = 200*time.Millisecond, 1000 })
 	id := w.identity("p0")
 	pool := poolOf(800)

@@ -151,6 +151,7 @@ func (w *sharedWorld) copied(t *testing.T) (dir, second string) {
 // each server's ledger has one charge, and all that both signed verifies. A short run
 // tries a few effects, others each time one is added.
 func TestKillShared(t *testing.T) {
+	t.Parallel()
 	const parties = 4
 	w := newSharedWorld(t, 0, nil)
 	w.stopHelper()
@@ -237,6 +238,7 @@ func TestKillShared(t *testing.T) {
 // either killed by SIGKILL at each of its effects, then started again. It fails at both, its
 // shares are deleted, and neither is charged.
 func TestKillTold(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newSharedWorld(t, 3, nil)
 	s := w.opened()

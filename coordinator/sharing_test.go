@@ -270,6 +270,7 @@ func TestSharedForm(t *testing.T) {
 // TestHelperDown: without its helper a study stays a draft, and a sealed one waits, each with
 // the reason shown; both go on by themselves once it runs, and kills of either lose nothing.
 func TestHelperDown(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newSharedWorld(t, 3, nil)
 	reach := func(want string) {
@@ -482,6 +483,7 @@ func TestPlanLostWhileReleasing(t *testing.T) {
 // two servers leaves the helper's shelf, as soon as the helper can be told, also after a
 // restart of the coordinator. Until then a sealed study that finds no room waits and says why.
 func TestHelperIsToldOfTheEnd(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newSharedWorld(t, 3, nil)
 	w.stopHelper()
@@ -530,6 +532,7 @@ func TestHelperIsToldOfTheEnd(t *testing.T) {
 // TestSharedEndings: closing, a lowered minimum, a study that failed with too few and is taken up
 // again, and a cancelled one.
 func TestSharedEndings(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	t.Run("closed at an amended minimum", func(t *testing.T) {
 		w := newSharedWorld(t, 4, func(p *study.Plan) { p.Minimum, p.Floor = 4, 2 })

@@ -242,6 +242,7 @@ func TestHandshakes(t *testing.T) {
 // TestSilentMessage: a call whose message does not come is given up, with or
 // without a handler.
 func TestSilentMessage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.Limits.Silence, c.Limits.Slowest = 100*time.Millisecond, 10<<20 })
 	stream := must(pb.NewStudiesClient(w.raw(w.identity("slow"))).Contribute(context.Background()))
 	if err := answer(stream); !errors.Is(err, protocol.ErrBusy) || !strings.Contains(err.Error(), "did not pass") {
