@@ -17,6 +17,10 @@ func lockFile(f *os.File, shared bool) error {
 	return syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 }
 
+// unlockFile ends the lock at once: closing alone leaves it to a process that was forked
+// in between, until that process runs its program.
+func unlockFile(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
 // Sync makes durable which files a folder has.
 func Sync(dir string) error {
 	f, err := os.Open(dir)

@@ -15,6 +15,9 @@ func lockFile(f *os.File, shared bool) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, new(windows.Overlapped))
 }
 
+// unlockFile does nothing: closing ends the lock.
+func unlockFile(*os.File) {}
+
 // Sync does nothing: see the package.
 func Sync(string) error { return nil }
 

@@ -31,5 +31,5 @@ func lock(path string, shared bool) (release func(), err error) {
 		f.Close()
 		return nil, fmt.Errorf("%w (%w)", ErrHeld, err)
 	}
-	return func() { f.Close() }, nil
+	return func() { unlockFile(f); f.Close() }, nil
 }

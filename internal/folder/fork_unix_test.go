@@ -1,0 +1,34 @@
+//go:build unix
+
+package folder
+
+import (
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestReleasedBesideForks: a lock that was released can be taken at once, also while this
+// process starts others.
+func TestReleasedBesideForks(t *testing.T) {
+	dir := t.TempDir()
+	stop := time.Now().Add(500 * time.Millisecond)
+	var forks sync.WaitGroup
+	for range 4 {
+		forks.Go(func() {
+			for time.Now().Before(stop) {
+				_ = exec.Command("true").Run()
+			}
+		})
+	}
+	for time.Now().Before(stop) {
+		release, err := Lock(dir)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		release()
+	}
+	forks.Wait()
+}
