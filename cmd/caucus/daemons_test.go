@@ -137,7 +137,7 @@ func (n *network) declare(c agent.Config) {
 // open makes and opens a study of these parties.
 func (n *network) open(name string, minimum int, parties ...study.PartyID) study.Hash {
 	n.t.Helper()
-	s := studyFile{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
+	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
 	s.Proposal = study.Proposal{
 		Name: name, Map: dataset.Components{Project: 4}, Roster: parties, Minimum: minimum, Deadline: time.Now().Add(time.Hour), Records: 70,
 	}
@@ -282,7 +282,7 @@ func TestMeansByDaemons(t *testing.T) {
 		c.Policy.Study, c.Policy.Total = limit, limit
 		agents = append(agents, c)
 	}
-	s := studyFile{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
+	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
 	s.Proposal = study.Proposal{
 		Name: "fleet", Map: dataset.Components{Project: 4}, Roster: roster, Minimum: 3, Deadline: time.Now().Add(time.Hour),
 		Unit: privacy.Party, Mechanism: "means", Epsilon: 2, Records: 70,

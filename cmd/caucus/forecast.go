@@ -3,22 +3,36 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/pflag"
 
-	"caucus/study"
 	"caucus/study/forecast"
 )
 
-// printForecast writes a forecast as a table, with what it rests on and what it means;
-// classes says where a person gives the class shares that were assumed.
-func printForecast(w io.Writer, f *forecast.Forecast, classes string) error {
+// printForecasts writes what is known of a study beforehand: the forecast of a classifier,
+// or by how much noise moves the numbers of other kinds.
+func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise string) (err error) {
+	if f != nil {
+		err = printForecast(w, f)
+	}
+	if err == nil && shareError > 0 {
+		_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", shareError)
+	}
+	if err == nil && noise != "" {
+		_, err = fmt.Fprintf(w, "forecast   %s\n", strings.ReplaceAll(noise, "\n", "\n           "))
+	}
+	return err
+}
+
+// printForecast writes a forecast as a table, with what it rests on and what it means.
+func printForecast(w io.Writer, f *forecast.Forecast) error {
 	rests := separationWords(f)
 	if len(f.Looked) > 1 {
-		rests += " (--auc says how far yours do)"
+		rests += " (auc says how far yours do)"
 	}
 	if f.Assumed {
-		rests += ", class shares assumed (" + classes + ")"
+		rests += ", class shares assumed (class_shares says them)"
 	}
 	if _, err := fmt.Fprintf(w, "forecast   %d draws, for %s\n           %-20s %-22s %s\n", f.Draws, rests, "", "accuracy", "AUC"); err != nil {
 		return err
@@ -27,7 +41,7 @@ func printForecast(w io.Writer, f *forecast.Forecast, classes string) error {
 		name string
 		forecast.Line
 	}{
-		{"released", f.Released}, {"pooled", f.Pooled}, {"one site alone", f.Alone},
+		{"released", f.Released}, {"pooled", f.Pooled}, {"one party alone", f.Alone},
 		{"largest class", forecast.Line{Accuracy: exactly(f.Majority), AUC: exactly(.5)}},
 	} {
 		if _, err := fmt.Fprintf(w, "           %-20s %-22s %s\n", l.name, drawnWords(l.Accuracy), drawnWords(l.AUC)); err != nil {
@@ -46,9 +60,8 @@ func separationWords(f *forecast.Forecast) string {
 	return fmt.Sprintf("features that separate the classes to an AUC of %.2f to %.2f", f.Looked[0], f.Looked[len(f.Looked)-1])
 }
 
-// forecastFlags are those of what draws a forecast.
-func forecastFlags(f *pflag.FlagSet, p *study.Proposal, draws *int) {
-	f.Float64Var(&p.AUC, "auc", 0, "how far features are known to separate the classes, as an area under the curve: for the forecast (default: a band from .65 to .85)")
+// drawsFlag is of what draws a forecast.
+func drawsFlag(f *pflag.FlagSet, draws *int) {
 	f.IntVar(draws, "draws", 20, "how often the forecast runs the plan on made-up records (default 20, fewer for many classes)")
 }
 

@@ -21,7 +21,7 @@ type forecastFigure struct {
 	SVG   template.HTML
 }
 
-// forecastCharts draws accuracy and AUC against ε, sites and records.
+// forecastCharts draws accuracy and AUC against ε, parties and records.
 func forecastCharts(doc forecastDocument) (out []chart) {
 	for _, curve := range doc.Curves {
 		for _, measure := range []struct {
@@ -42,7 +42,7 @@ func forecastCharts(doc forecastDocument) (out []chart) {
 
 // forecastAxes are the words of what plans are drawn against.
 var forecastAxes = map[string]string{
-	"epsilon": "privacy budget ε (smaller protects more)", "sites": "sites", "records": "records of each site",
+	"epsilon": "privacy budget ε (smaller protects more)", "parties": "parties", "records": "records of each party",
 }
 
 func forecastChart(curve forecastCurve, measure string, of func(forecast.Line) forecast.Drawn, majority func(forecastPoint) float64) chart {
@@ -138,5 +138,5 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 		Title, Answer, Words, Assumed, Largest, Separation string
 		Figures                                            []forecastFigure
 		Legend                                             template.HTML
-	}{doc, "What a study would be worth", doc.Forecast.Verdict(), doc.sitesWords() + ", " + doc.featureWords(), doc.assumed(), doc.largest(), separationWords(doc.Forecast), figures, legend})
+	}{doc, "What a study would be worth", doc.Forecast.Verdict(), doc.sizeWords() + ", " + doc.featureWords(), doc.assumed(), doc.largest(), separationWords(doc.Forecast), figures, legend})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -17,22 +18,24 @@ import (
 	"caucus/study"
 	"caucus/study/forecast"
 	"caucus/study/kinds"
+	"caucus/study/terms"
 )
 
-// forecastCommand holds the flags of forecast.
+// forecastCommand is one forecast that somebody asked for.
 type forecastCommand struct {
-	study.Proposal
-	reading                         reading
-	sites, records, features, draws int
-	schema, pool, unit, out         string
-	sweep                           []string
-	delta                           float64
+	*console
+	terms.Study
+	reading         reading
+	features, draws int
+	out             string
+	sweep           []string
 }
 
 // forecastDocument is the JSON document of forecast.
 type forecastDocument struct {
-	Sites     int                `json:"sites"`
-	Records   int                `json:"records"` // of each site
+	Kind      string             `json:"kind"`
+	Parties   int                `json:"parties"`
+	Records   int                `json:"records"` // of each party
 	Features  int                `json:"features"`
 	Unit      privacy.Unit       `json:"unit"`
 	Epsilon   float64            `json:"epsilon"`
@@ -40,13 +43,17 @@ type forecastDocument struct {
 	Mechanism string             `json:"mechanism"`
 	Noise     string             `json:"noise"`
 	MadeUp    bool               `json:"features_made_up,omitempty"` // no pool was given
-	Forecast  *forecast.Forecast `json:"forecast"`
-	Curves    []forecastCurve    `json:"curves,omitempty"`
+	Forecast  *forecast.Forecast `json:"forecast,omitempty"`         // of a classify study
+	// ShareError and NoiseWords are what other kinds know of their noise.
+	ShareError float64         `json:"share_error,omitempty"`
+	NoiseWords string          `json:"noise_forecast,omitempty"`
+	Warning    string          `json:"warning,omitempty"`
+	Curves     []forecastCurve `json:"curves,omitempty"`
 }
 
 // forecastCurve is a forecast against one thing, with all else as planned.
 type forecastCurve struct {
-	Against string          `json:"against"` // epsilon, sites or records
+	Against string          `json:"against"` // epsilon, parties or records
 	Points  []forecastPoint `json:"points"`
 }
 
@@ -56,147 +63,142 @@ type forecastPoint struct {
 }
 
 func newForecast(c *console) *cobra.Command {
-	p := forecastCommand{Proposal: study.Proposal{Name: "forecast", Map: dataset.Components{Project: dataset.Auto}}}
+	var t termFlags
+	p := forecastCommand{console: c}
 	cmd := &cobra.Command{
-		Use:   "forecast",
-		Short: "Forecast what a classify study would be worth, beside one site alone; needs no coordinator",
-		Long: `Forecast accuracy and AUC of a classifier released by so many sites with so many
-records each, beside what one site has alone, all records pooled would give, and
+		Use:   "forecast [KIND] [STUDY.yaml]",
+		Short: "Forecast what a study would be worth, beside one party alone; needs no coordinator",
+		Long: `Forecast accuracy and AUC of a classifier released by so many parties with so many
+records each, beside what one party has alone, all records pooled would give, and
 the largest class. The forecast draws made-up records whose classes features
 separate to a known AUC, runs the study on these records, and does so --draws
-times. All of it is from public inputs: no record of anybody is read.
+times. All of it is from public inputs: no record of anybody is read. Of other
+kinds than classify it says how far noise moves each number.
 
-A study helps many small parties, rare classes and sites without labels. A dozen
-sites with thousands of records each and common classes mostly do as well alone.
+A study helps many small parties, rare classes and parties without labels. A dozen
+parties with thousands of records each and common classes mostly do as well alone.
 
-Without --schema and --pool the features are made up: so many numbers, lightly
+Without a schema and a pool the features are made up: so many numbers, lightly
 correlated. docs/forecast.md says what a forecast leaves out and how often it was
 right.`,
-		Example: `  caucus forecast --sites 5 --records 5400 --classes .73,.27 --features 12
-  caucus forecast --sites 300 --records 24 --unit party --auc .8 --sweep epsilon --out forecast.html
-  caucus forecast --sites 12 --records 2000 --schema schema.yaml --pool pool.csv --json`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return refused(cmd, p.run(cmd, c)) },
+		Example: `  caucus forecast readmission.yaml --parties 12
+  caucus forecast --parties 5 --records 5400 --class-shares .73,.27 --features 12
+  caucus forecast --parties 300 --records 24 --unit party --auc .8 --sweep epsilon --out forecast.html
+  caucus forecast describe --parties 12 --records 2000 --schema schema.yaml --pool pool.csv --json`,
 	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if p.Study, err = t.read(c, cmd, args); err != nil {
+			return err
+		}
+		return refused(cmd, p.run(cmd))
+	}
+	t.add(cmd, "parties", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner", "schema", "pool", "class_shares", "auc", "seed")
 	f := cmd.Flags()
-	f.IntVar(&p.sites, "sites", 0, "how many sites, or parties, take part")
-	f.IntVar(&p.records, "records", study.RecordsPerParty, "records that each of them has")
-	f.Float64SliceVar(&p.Shares, "classes", nil, "the classes' public shares, as .73,.27 (default two classes of .75 and .25)")
-	forecastFlags(f, &p.Proposal, &p.draws)
-	f.StringSliceVar(&p.sweep, "sweep", nil, "also forecast other values of epsilon, sites, records, or several of these")
+	drawsFlag(f, &p.draws)
+	f.StringSliceVar(&p.sweep, "sweep", nil, "also forecast other values of epsilon, parties, records, or several of these")
 	f.IntVar(&p.features, "features", 0, "how many features, where no schema is given (default 12)")
-	f.StringVar(&p.schema, "schema", "", "schema file, with --pool")
-	f.StringVar(&p.pool, "pool", "", "file of the public pool, with --schema")
-	reads(f, "schema", "pool")
 	p.reading.flags(f)
-	componentsFlags(f, &p.Map)
-	f.StringVar(&p.unit, "unit", "record", "what the guarantee hides: party or record")
-	f.Float64Var(&p.Epsilon, "epsilon", 1, "privacy budget ε")
-	f.Float64Var(&p.delta, "delta", 0, "privacy budget δ (default min(1e-6, 1/(10·units)))")
-	f.StringVar(&p.Mechanism, "mechanism", "", "default: tally at unit party, else cross")
-	f.StringVar(&p.Noise, "noise", "", "site, coordinator or aggregators (default: coordinator at unit party, else site)")
-	f.IntVar(&p.Shards, "shards", 0, "classifiers a site trains on disjoint shards of its records")
 	f.StringVar(&p.out, "out", "", "also write the forecast as a page (.html), or what --sweep found as a picture (.svg)")
 	writes(f, "out", ".html", ".svg")
 	return cmd
 }
 
-// A forecast takes at most so many sites and records of each.
+// A forecast takes at most so many parties and records of each.
 const (
-	mostSites       = 10_000
-	mostSiteRecords = 1_000_000
-	mostDraws       = 10_000
+	mostParties      = 10_000
+	mostPartyRecords = 1_000_000
+	mostDraws        = 10_000
 )
 
-func (p *forecastCommand) run(cmd *cobra.Command, c *console) error {
+func (p *forecastCommand) run(cmd *cobra.Command) error {
 	f := cmd.Flags()
+	if p.Parties = cmp.Or(p.Parties, len(p.Roster)); p.Records == 0 && !p.Gives("records") {
+		p.Records = study.RecordsPerParty
+	}
 	switch {
-	case p.sites < 1 || p.sites > mostSites:
-		return usagef("--sites %d: say how many sites take part, 1 to %d", p.sites, mostSites)
-	case p.records < 1 || p.records > mostSiteRecords:
-		return usagef("--records %d: say how many records each site has, 1 to %d", p.records, mostSiteRecords)
+	case p.Parties < 1 || p.Parties > mostParties:
+		return usagef("--parties %d: say how many parties take part, 1 to %d", p.Parties, mostParties)
+	case p.Records < 1 || p.Records > mostPartyRecords:
+		return usagef("--records %d: say how many records each party has, 1 to %d", p.Records, mostPartyRecords)
 	case p.draws < 1 || p.draws > mostDraws:
 		return usagef("--draws %d: give 1 to %d", p.draws, mostDraws)
-	case (p.schema == "") != (p.pool == ""):
+	case (p.Schema == "") != (p.Pool == ""):
 		return usagef("--schema and --pool go together: one says what the columns of the other mean")
-	case p.schema != "" && f.Changed("features"):
+	case p.Schema != "" && f.Changed("features"):
 		return usagef("--features is for forecasts without a schema: the schema says how many there are")
-	case p.schema == "" && f.Changed("features") && (p.features < 1 || p.features > mostMadeUp):
+	case p.Schema == "" && f.Changed("features") && (p.features < 1 || p.features > mostMadeUp):
 		return usagef("--features %d: 1 to %d can be made up", p.features, mostMadeUp)
-	case p.schema == "" && len(p.Shares) == 1:
-		return usagef("--classes %g: give the share of each class, of two at least, as .73,.27", p.Shares[0])
-	case p.Epsilon == 0:
-		return errZeroEpsilonFlag
 	case strings.EqualFold(filepath.Ext(p.out), ".svg") && len(p.sweep) == 0:
 		return usagef("--out %s: a picture shows a sweep: give --sweep, or a name that ends in .html", p.out)
+	case p.Kind != kinds.Default && (len(p.sweep) > 0 || p.out != ""):
+		return usagef("--sweep and --out show what a classifier is worth, and this is a %s study: leave them out", p.Kind)
+	case p.Kind != kinds.Default && p.AUC != 0:
+		return study.PlanError("auc", "it is for the forecast of a %s study, and this is one of kind %s: leave it out", kinds.Default, p.Kind)
 	}
 	for _, against := range p.sweep {
 		if forecastSweeps[against] == nil {
-			return usagef("--sweep %s: give epsilon, sites or records, or several of these", against)
+			return usagef("--sweep %s: give epsilon, parties or records, or several of these", against)
 		}
 	}
-	unit, err := unitOf(p.unit)
+	p.Name = cmp.Or(p.Name, "forecast")
+	schema, pool, err := p.public()
 	if err != nil {
 		return err
 	}
-	p.Unit = unit
-	if f.Changed("delta") {
-		p.Delta = &p.delta
-	}
-	schema, pool, err := p.public(c)
-	if err != nil {
-		return err
-	}
-	if p.schema == "" && !f.Changed("project") {
+	if p.Schema == "" && !p.Gives("map.project") {
 		p.Map.Project = 0 // made-up features are what is kept
 	}
 	all := 1
 	for _, against := range p.sweep {
 		all += len(p.swept(against))
 	}
-	bar := newProgress(c)
+	bar := newProgress(p.console)
 	defer bar.stop()
 	done := 0
-	draw := func(epsilon float64, sites, records int) (kinds.Proposed, *forecast.Forecast, error) {
+	draw := func(epsilon float64, parties, records int) (kinds.Proposed, *forecast.Forecast, error) {
 		s := p.Proposal
-		s.Epsilon, s.Records, s.Minimum, s.Roster = epsilon, records, sites, nil
-		for i := range sites {
-			s.Roster = append(s.Roster, study.PartyID(fmt.Sprintf("site-%d", i+1)))
+		s.Epsilon, s.Records, s.Roster = epsilon, records, nil
+		if parties != p.Parties || !p.Gives("minimum") {
+			s.Minimum, s.Floor = parties, 0
+		}
+		for i := range parties {
+			s.Roster = append(s.Roster, study.PartyID(fmt.Sprintf("party-%d", i+1)))
 		}
 		made, err := kinds.Propose(s, schema, pool)
-		if err != nil {
+		if err != nil || p.Kind != kinds.Default {
 			return made, nil, err
 		}
-		made.Size = study.Size{Parties: sites, Records: sites * records}
+		made.Size = study.Size{Parties: parties, Records: parties * records}
 		drawn, err := forecast.Draw(cmd.Context(), made.Plan, made.Pool, forecast.Public{Size: made.Size, AUC: s.AUC},
 			forecast.Options{Draws: drawsOf(f, p.draws), Progress: func(i, of int) { bar.set(done*of+i, all*of) }})
 		done++
 		return made, drawn, err
 	}
-	made, drawn, err := draw(p.Epsilon, p.sites, p.records)
+	made, drawn, err := draw(p.Epsilon, p.Parties, p.Records)
 	if err != nil {
 		return err
 	}
 	if all := made.Pool.Dim() - 1; int(p.Map.Project) > all {
-		c.note("note: --project %d: there are no more than %s, and all are kept", p.Map.Project, counted(all, "components"))
+		p.note("note: map.project %d: there are no more than %s, and all are kept", p.Map.Project, counted(all, "components"))
 	}
 	doc := forecastDocument{
-		Sites: p.sites, Records: p.records, Features: made.Pool.Dim() - 1, Unit: made.Plan.Unit, Epsilon: made.Plan.Epsilon, Delta: made.Plan.Delta,
-		Mechanism: made.Plan.Mechanism, Noise: made.Plan.Noise, MadeUp: p.schema == "", Forecast: drawn,
+		Kind: p.Kind, Parties: p.Parties, Records: p.Records, Features: made.Pool.Dim() - 1, Unit: made.Plan.Unit, Epsilon: made.Plan.Epsilon, Delta: made.Plan.Delta,
+		Mechanism: made.Plan.Mechanism, Noise: made.Plan.Noise, MadeUp: p.Schema == "", Forecast: drawn,
+		ShareError: made.ShareError, NoiseWords: made.Noise, Warning: made.Warning,
 	}
 	for _, against := range p.sweep {
 		curve := forecastCurve{Against: against}
 		for _, v := range p.swept(against) {
-			epsilon, sites, records := p.Epsilon, p.sites, p.records
+			epsilon, parties, records := p.Epsilon, p.Parties, p.Records
 			switch against {
 			case "epsilon":
 				epsilon = v
-			case "sites":
-				sites = int(v)
+			case "parties":
+				parties = int(v)
 			case "records":
 				records = int(v)
 			}
-			_, drawn, err := draw(epsilon, sites, records)
+			_, drawn, err := draw(epsilon, parties, records)
 			if err != nil {
 				return err
 			}
@@ -206,13 +208,13 @@ func (p *forecastCommand) run(cmd *cobra.Command, c *console) error {
 	}
 	bar.stop()
 	if p.out != "" {
-		if err := c.writeForecastDrawing(p.out, doc); err != nil {
+		if err := p.writeForecastDrawing(p.out, doc); err != nil {
 			return err
 		}
 	}
-	return c.print(doc, func(w io.Writer) error {
+	return p.print(doc, func(w io.Writer) error {
 		if _, err := fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise at the %s\n",
-			doc.sitesWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism, doc.Noise); err != nil {
+			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism, doc.Noise); err != nil {
 			return err
 		}
 		task, err := kinds.NewTask(made.Plan, made.Pool)
@@ -222,11 +224,11 @@ func (p *forecastCommand) run(cmd *cobra.Command, c *console) error {
 		if err := printRemoval(w, task); err != nil {
 			return err
 		}
-		if err := printForecast(w, doc.Forecast, "--classes says them"); err != nil {
+		if err := printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords); err != nil {
 			return err
 		}
 		for _, curve := range doc.Curves {
-			if err := curve.print(w); err != nil {
+			if err := curve.table(w); err != nil {
 				return err
 			}
 		}
@@ -234,8 +236,8 @@ func (p *forecastCommand) run(cmd *cobra.Command, c *console) error {
 	})
 }
 
-// print writes a curve as a table.
-func (curve forecastCurve) print(w io.Writer) error {
+// table writes a curve as one.
+func (curve forecastCurve) table(w io.Writer) error {
 	t := newTable(w, curve.Against, "released", "alone", "pooled", "AUC released", "alone", "pooled", "helps")
 	for _, p := range curve.Points {
 		three := func(d forecast.Drawn) string { return fmt.Sprintf("%.3f", d.Mean) }
@@ -244,8 +246,8 @@ func (curve forecastCurve) print(w io.Writer) error {
 	return t.render()
 }
 
-func (d forecastDocument) sitesWords() string {
-	return fmt.Sprintf("%s of %s each", counted(d.Sites, "sites"), counted(d.Records, "records"))
+func (d forecastDocument) sizeWords() string {
+	return fmt.Sprintf("%s of %s each", counted(d.Parties, "parties"), counted(d.Records, "records"))
 }
 
 func (d forecastDocument) featureWords() string {
@@ -256,8 +258,8 @@ func (d forecastDocument) featureWords() string {
 }
 
 // public is the schema and the pool, given or made up.
-func (p *forecastCommand) public(c *console) (dataset.Schema, *dataset.Table, error) {
-	if p.schema == "" {
+func (p *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
+	if p.Schema == "" {
 		classes := max(2, len(p.Shares))
 		features := p.features
 		if features == 0 {
@@ -265,11 +267,11 @@ func (p *forecastCommand) public(c *console) (dataset.Schema, *dataset.Table, er
 		}
 		return madeUp(features, classes)
 	}
-	schema, err := readSchema(p.schema)
+	schema, err := readSchema(p.Schema)
 	if err != nil {
 		return schema, nil, err
 	}
-	pool, err := p.reading.table(c, p.pool, schema, schema.Format())
+	pool, err := p.reading.table(p.console, p.Pool, schema, schema.Format())
 	return schema, pool, err
 }
 
@@ -308,12 +310,12 @@ func madeUp(features, classes int) (dataset.Schema, *dataset.Table, error) {
 
 // forecastSweeps are the values that a sweep looks at, beside the plan's own.
 var forecastSweeps = map[string][]float64{
-	"epsilon": {.1, .3, 1, 3, 10}, "sites": {3, 10, 30, 100, 300, 1000}, "records": {20, 60, 200, 600, 2000},
+	"epsilon": {.1, .3, 1, 3, 10}, "parties": {3, 10, 30, 100, 300, 1000}, "records": {20, 60, 200, 600, 2000},
 }
 
 // swept are the values that this forecast looks at.
 func (p *forecastCommand) swept(against string) []float64 {
-	own := map[string]float64{"epsilon": p.Epsilon, "sites": float64(p.sites), "records": float64(p.records)}[against]
+	own := map[string]float64{"epsilon": p.Epsilon, "parties": float64(p.Parties), "records": float64(p.Records)}[against]
 	at := append(slices.Clone(forecastSweeps[against]), own)
 	slices.Sort(at)
 	return slices.Compact(at)

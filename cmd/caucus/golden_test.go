@@ -93,7 +93,7 @@ func goldenCoordinator(t *testing.T, dir string) {
 		t.Errorf("verify says of the old release: %v", all)
 	}
 
-	s := studyFile{Schema: filepath.Join(dir, "schema.yaml"), Pool: filepath.Join(dir, "pool.csv")}
+	s := terms.Study{Schema: filepath.Join(dir, "schema.yaml"), Pool: filepath.Join(dir, "pool.csv")}
 	s.Proposal = study.Proposal{
 		Name: "another", Map: dataset.Components{Project: 2}, Roster: []study.PartyID{"hospital-a", "hospital-b"}, Minimum: 2,
 		Deadline: goldenDay.Add(time.Hour), Records: 400, Epsilon: 1,

@@ -111,7 +111,7 @@ func TestRatioByDaemons(t *testing.T) {
 	n := newNetwork(t, nil)
 	schema, err := readSchema(filepath.Join(n.dir, "schema.yaml"))
 	n.check(err)
-	s := studyFile{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
+	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
 	parties := []study.PartyID{"hospital-a", "hospital-b", "hospital-c"}
 	s.Proposal = study.Proposal{
 		Name: "ratios", Kind: "ratio", Roster: parties, Minimum: 3, Deadline: time.Now().Add(time.Hour),

@@ -6,44 +6,18 @@ import (
 	"fmt"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
-	"caucus/internal/yamlfile"
 	"caucus/protocol"
 	"caucus/study"
 )
 
-// rosterGroup is a roster by labels: who has all of them when the study is created.
-type rosterGroup struct {
-	Labels protocol.Labels `yaml:"labels"`
-}
-
-// takeGroup takes a roster by labels out of a study file, nil where the file names
-// parties, or none.
-func takeGroup(file *yamlfile.Document) (protocol.Labels, error) {
-	n := file.Find("roster")
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil, nil
-	}
-	var g rosterGroup
-	err := yamlfile.DecodeNode(n, &g)
-	if err == nil && len(g.Labels) == 0 {
-		err = errors.New("name parties, as in [st-mary, st-john], or give labels that they have, as in {labels: {region: north}}")
-	}
-	if err == nil {
-		err = g.Labels.Check()
-	}
-	if err != nil {
-		return nil, file.Locate(fmt.Errorf("roster: %w", err))
-	}
-	file.Remove("roster")
-	return g.Labels, nil
-}
-
 // roster is who of the members may contribute: the enrolled parties that have all of
 // some labels, where there are any. What it gives is written into the plan by name, so
 // nothing that happens to labels later changes it.
-func (o *operator) roster(ctx context.Context, client *protocol.Client, wanted protocol.Labels) ([]study.PartyID, error) {
+func (o *operator) roster(ctx context.Context, client *protocol.Client, labels map[string]string) ([]study.PartyID, error) {
+	wanted := protocol.Labels(labels)
+	if err := wanted.Check(); err != nil {
+		return nil, fmt.Errorf("roster: %w", err)
+	}
 	members, err := client.Members(ctx)
 	if err != nil {
 		return nil, err

@@ -1,30 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
-	"time"
-
-	"github.com/spf13/cobra"
 
 	"caucus/privacy"
-	"caucus/study"
-	"caucus/study/evaluate"
 	"caucus/study/simulate"
 )
-
-// simulateEvaluate holds the flags of simulate evaluate.
-type simulateEvaluate struct {
-	source
-	model, unit, mechanism, noise, out, report string
-	by                                         []string
-	epsilon, delta, poolFraction               float64
-	parties, partyRecords, repeats             int
-	terms                                      evaluate.Terms
-	seed                                       uint64
-}
 
 // evaluateSummary is the JSON document of simulate evaluate.
 type evaluateSummary struct {
@@ -32,133 +15,33 @@ type evaluateSummary struct {
 	Seconds float64 `json:"seconds"`
 }
 
-func newSimulateEvaluate(c *console) *cobra.Command {
-	var s simulateEvaluate
-	cmd := &cobra.Command{
-		Use:   "evaluate",
-		Short: "Judge a model on virtual parties' records: AUC, calibration, thresholds, by subgroup",
-		Long: `Deal records to virtual parties, run an evaluate study through the real study
-machine and simulation ledgers, and show the released numbers beside those of
-the same records without bins or noise. With --repeats noise is drawn again and
-again: how far numbers are off, and how often 95 % intervals hold the truth
-(of noise alone, of the same records; of noise and sampling, of records drawn
-anew from these).
-
-Without --model or --score it judges a softmax classifier fitted to half of the
-test records. Without --train or --dataset it uses generated hospital data.`,
-		Example: `  caucus simulate evaluate --epsilon 1 --by sex
-  caucus simulate evaluate --dataset adult --parties 12 --party-records 2500 --repeats 500
-  caucus simulate classify --dataset adult --parties 12 --out release.json
-  caucus simulate evaluate --dataset adult --parties 12 --model release.json --report judged.html`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return refused(cmd, s.run(cmd, c)) },
+func (r *rehearsal) evaluate(ctx context.Context) (rehearsed, error) {
+	fail := func(err error) (rehearsed, error) { return rehearsed{}, err }
+	sim := simulate.Evaluate{Proposal: r.Proposal, Repeats: r.Simulate.Common().Repeats}
+	if err := r.DecodeTerms(&sim.Terms); err != nil {
+		return fail(err)
 	}
-	s.flags(cmd)
-	f := cmd.Flags()
-	f.StringVar(&s.model, "model", "", "what is judged: a release with a classifier, or coefficients of a linear model (YAML)")
-	reads(f, "model")
-	f.StringVar(&s.terms.Score, "score", "", "judge the scores in this column instead of a model")
-	f.StringSliceVar(&s.terms.Classes, "class", nil, "class whose scores are judged, several for a table each (default: of two the second)")
-	f.Float64SliceVar(&s.terms.Thresholds, "threshold", nil, "probabilities at and above which a record is called one of the class")
-	f.StringArrayVar(&s.by, "by", nil, "subgroups by a column: COLUMN, or COLUMN:EDGE,EDGE for a number; each adds as much noise again")
-	f.IntVar(&s.terms.Bins, "bins", 0, "parts that scores are cut into (default 20; 10 with subgroups, or where the AUC is expected to scatter by more than .02)")
-	f.Int64Var(&s.terms.PerParty, "per-party", 0, "most records of a party that count; needed at unit party")
-	f.StringVar(&s.unit, "unit", "record", "what is hidden: record or party")
-	f.StringVar(&s.mechanism, "mechanism", "", "laplace, gaussian or auto, the quieter (default)")
-	f.StringVar(&s.noise, "noise", "", "who adds noise: site (default), coordinator, or aggregators (coordinator and helper, each on secret shares)")
-	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
-	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ of gaussian (default min(1e-6, 1/(10·units)))")
-	f.Float64Var(&s.poolFraction, "pool-fraction", 0.05, "share of the training records that becomes the pool, without labels")
-	f.IntVar(&s.parties, "parties", 0, "number of virtual parties; default: the party column's, else 10")
-	f.IntVar(&s.partyRecords, "party-records", 0, "most records that a virtual party has; 0 for no limit")
-	f.IntVar(&s.repeats, "repeats", 1, "how often noise, and records with replacement, are drawn")
-	f.Uint64Var(&s.seed, "seed", 1, "seed of the deal and of simulated noise")
-	f.StringVar(&s.out, "out", "", "write the first release here")
-	writes(f, "out", ".json")
-	f.StringVar(&s.report, "report", "", reportFlagHelp)
-	writes(f, "report", ".html", ".htm")
-	return cmd
-}
-
-// groupings reads COLUMN and COLUMN:EDGE,EDGE.
-func groupings(flags []string) ([]evaluate.Grouping, error) {
-	var all []evaluate.Grouping
-	for _, text := range flags {
-		column, edges, cut := strings.Cut(text, ":")
-		g := evaluate.Grouping{Column: column}
-		if cut {
-			for _, e := range strings.Split(edges, ",") {
-				v, err := strconv.ParseFloat(strings.TrimSpace(e), 64)
-				if err != nil {
-					return nil, usagef("--by %q: want COLUMN or COLUMN:EDGE,EDGE with numbers", text)
-				}
-				g.Edges = append(g.Edges, v)
-			}
-		}
-		all = append(all, g)
-	}
-	return all, nil
-}
-
-func (s *simulateEvaluate) run(cmd *cobra.Command, c *console) error {
-	start := time.Now()
-	if cmd.Flags().Changed("parties") && s.parties < 1 {
-		return usagef("--parties %d: give at least 1", s.parties)
-	}
-	if s.epsilon == 0 {
-		return errZeroEpsilonFlag
-	}
-	unit, err := unitOf(s.unit)
+	data, err := r.load(r.console)
 	if err != nil {
-		return err
+		return fail(err)
 	}
-	if s.terms.By, err = groupings(s.by); err != nil {
-		return err
-	}
-	s.source.seed = s.seed
-	data, err := s.load(c)
-	if err != nil {
-		return err
-	}
-	if s.model != "" {
-		if s.terms.Model, err = readModel(s.model, data.schema); err != nil {
-			return err
+	if r.Model != "" {
+		if sim.Terms.Model, err = readModel(r.Model, data.schema); err != nil {
+			return fail(err)
 		}
 	}
-	if s.parties == 0 && data.train.Party == nil {
-		s.parties = 10
-	}
-	of := simulate.Evaluate{
-		Split: simulate.Split{
-			Schema: data.schema, Train: data.train, Test: data.test, Pool: data.pool, PoolWeight: data.poolWeight,
-			PoolFraction: s.poolFraction, PoolRows: 10_000, Parties: s.parties, Seed: s.seed,
-		},
-		Proposal: study.Proposal{Name: simulationName, Kind: "evaluate", Unit: unit, Epsilon: s.epsilon, Mechanism: s.mechanism, Noise: s.noise},
-		Terms:    s.terms, PartyRecords: s.partyRecords, Repeats: s.repeats,
-	}
-	if cmd.Flags().Changed("delta") {
-		of.Proposal.Delta = &s.delta
-	}
-	found, err := of.Run(cmd.Context())
+	sim.Split = r.split(data)
+	summary, err := sim.Run(ctx)
 	if err != nil {
-		return err
+		return fail(err)
 	}
-	if found.Unit == privacy.Record {
-		c.warnDelta(found.Delta, found.Records)
-	} else {
-		c.warnDelta(found.Delta, found.Parties)
+	units := summary.Parties
+	if summary.Unit == privacy.Record {
+		units = summary.Records
 	}
-	if s.out != "" {
-		if err := c.writeRelease(s.out, found.Release); err != nil {
-			return err
-		}
-		c.note("wrote %s", s.out)
-	}
-	if err := c.reportSimulated(s.report, found.Release, measuredEvaluate(found)); err != nil {
-		return err
-	}
-	doc := evaluateSummary{found, time.Since(start).Seconds()}
-	return c.print(doc, func(w io.Writer) error { return printEvaluate(w, doc) })
+	r.warnDelta(summary.Delta, units)
+	doc := evaluateSummary{summary, r.seconds()}
+	return rehearsed{doc, func(w io.Writer) error { return printEvaluate(w, doc) }, summary.Release, measuredEvaluate(summary)}, nil
 }
 
 func printEvaluate(w io.Writer, d evaluateSummary) error {

@@ -1,14 +1,13 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"github.com/spf13/cobra"
 
 	"caucus/auxdata"
 	"caucus/dataset"
@@ -18,105 +17,84 @@ import (
 	"caucus/study/simulate"
 )
 
-// simulateReweigh holds the flags of simulate reweigh.
-type simulateReweigh struct {
-	source
-	report                                            string
-	components                                        dataset.Components
-	split, query, mechanism, noise, lambda, unit, out string
-	epsilon, delta, share, holdOutShare, keep         float64
-	parties, repeats, bins                            int
-	pairs                                             []string
-	seed                                              uint64
-}
-
 // reweighSummary is the JSON document of simulate reweigh.
 type reweighSummary struct {
 	simulate.ReweighSummary
 	Seconds float64 `json:"seconds"`
 }
 
-func newSimulateReweigh(c *console) *cobra.Command {
-	s := simulateReweigh{components: dataset.Components{Project: dataset.Auto}}
-	cmd := &cobra.Command{
-		Use:   "reweigh",
-		Short: "Weigh a public pool so that it stands for private records of another population",
-		Long: `Split records by a column into mostly private and mostly public ones, leave that
-column out, run a reweigh study among virtual parties through the real study
-machine and a simulation ledger, and compare a query's answer on the weighted
-pool with the truth on the private records.
-
-Without --train or --dataset it uses generated hospital data.`,
-		Example: `  caucus simulate reweigh --split sex=male --query 'readmitted == "yes"' --epsilon 0.5
-  caucus simulate reweigh --dataset adult --split sex=Male --query 'income == ">50K"' --epsilon 0.1 --parties 12`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return refused(cmd, s.run(cmd, c)) },
-	}
-	s.flags(cmd)
-	for _, unused := range []string{"test", "hold-out", "pool", "pool-where", "party-column"} {
-		cmd.Flags().MarkHidden(unused)
-	}
-	f := cmd.Flags()
-	f.StringVar(&s.split, "split", "", "COLUMN=VALUE: records with it are mostly private; COLUMN alone takes its commonest value")
-	f.Float64Var(&s.share, "share", 0.9, "share of those records, and 1 − share of the others, that is private; the rest is the pool")
-	f.Float64Var(&s.holdOutShare, "hold-out-share", 0, "share of the private records that takes no part and is written to test.csv")
-	f.StringVar(&s.query, "query", "", `condition whose share among the private records is asked for, such as 'income == ">50K"'`)
-	f.StringVar(&s.mechanism, "mechanism", "entropy", "entropy, logistic or logistic-paper")
-	f.StringVar(&s.noise, "noise", "", "who adds noise: site (default), coordinator, or aggregators (coordinator and helper, each on secret shares)")
-	f.StringVar(&s.unit, "unit", "record", "what one guarantee hides: record or label")
-	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
-	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ: 0 for pure ε, above for Gaussian noise (entropy only)")
-	f.StringVar(&s.lambda, "lambda", "auto", "ridge; auto chooses it after the release (entropy) or takes 0.1 (logistic)")
-	f.Float64Var(&s.keep, "keep", 0, "least share of the pool's rows that stays effective (entropy, auto; default 0.02)")
-	f.StringSliceVar(&s.pairs, "pair", nil, "COLUMN*COLUMN: release their joint margin too; may be repeated")
-	f.IntVar(&s.bins, "bins", 0, "release a histogram of so many bins of each number too")
-	componentsFlags(f, &s.components)
-	f.IntVar(&s.parties, "parties", 1, "number of virtual parties among which the private records are dealt")
-	f.IntVar(&s.repeats, "repeats", 10, "repeats with other splits and noise")
-	f.Uint64Var(&s.seed, "seed", 1, "seed of splits and simulated noise")
-	f.StringVar(&s.out, "out", "", "write the first repeat's files to this folder: release, schema, pool, weighted pool, private records and those held out")
-	writes(f, "out", asFolder)
-	f.StringVar(&s.report, "report", "", reportFlagHelp)
-	writes(f, "report", ".html", ".htm")
-	return cmd
-}
-
-// proposal is what the flags propose; what they leave out takes the defaults of a real
-// study.
-func (s *simulateReweigh) proposal(cmd *cobra.Command) (study.Proposal, error) {
-	unit, err := unitOf(s.unit)
-	if err != nil {
-		return study.Proposal{}, err
-	}
-	p := study.Proposal{
-		Name: simulationName, Kind: "reweigh", Unit: unit, Epsilon: s.epsilon, Mechanism: s.mechanism, Noise: s.noise, Map: s.components,
-	}
-	if s.epsilon == 0 {
-		return p, errZeroEpsilonFlag
-	}
-	if cmd.Flags().Changed("delta") {
-		p.Delta = &s.delta
-	}
-	terms := reweigh.Terms{Bins: s.bins, Keep: s.keep}
-	for _, pair := range s.pairs {
-		a, b, ok := strings.Cut(pair, "*")
-		if !ok {
-			return p, usagef("--pair %q: want COLUMN*COLUMN", pair)
+func (r *rehearsal) reweigh(ctx context.Context) (rehearsed, error) {
+	fail := func(err error) (rehearsed, error) { return rehearsed{}, err }
+	own := r.Simulate.(*simulate.ReweighTerms)
+	for _, name := range reweighFiles { // before the work, not after it
+		if err := r.notRead(filepath.Join(own.Folder, name)); own.Folder != "" && err != nil {
+			return fail(err)
 		}
-		terms.Pairs = append(terms.Pairs, [2]string{a, b})
 	}
-	if p.KindTerms, err = study.EncodeTerms(terms); err != nil {
-		return p, err
+	if own.Split == "" || own.Query == "" {
+		return fail(usagef("a rehearsal of reweigh needs --set split=COLUMN=VALUE and --set query=CONDITION"))
 	}
-	p.Lambda, err = parseLambda(s.lambda)
-	return p, err
+	condition, err := dataset.ParseCondition(own.Query)
+	if err != nil {
+		return fail(usageError{err})
+	}
+	schema, table, _, err := r.tables(r.console)
+	if err != nil {
+		return fail(err)
+	}
+	column, value, group, err := groupOf(own.Split, table)
+	if err != nil {
+		return fail(err)
+	}
+	holds, err := condition.Rows(table)
+	if err != nil {
+		return fail(usageError{err})
+	}
+	query := make([]float64, len(holds))
+	for i, h := range holds {
+		if h {
+			query[i] = 1
+		}
+	}
+	schema = schema.Without(column)
+	schema.Party = "" // as writeFiles writes
+	records, _, err := schema.Encode(table)
+	if err != nil {
+		return fail(err)
+	}
+	sim := simulate.Reweigh{
+		Schema: schema, Proposal: r.Proposal, Records: records, Group: group, Share: own.Share, HoldOut: own.HoldOutShare,
+		Query: query, Parties: cmp.Or(r.Parties, rehearsals[r.Kind].parties), PerParty: r.Records, Repeats: own.Repeats, Seed: r.Seed,
+		Progress: r.bar.set,
+	}
+	if r.Delta != nil {
+		units := table.Rows()
+		if r.Unit == privacy.Party {
+			units = sim.Parties
+		}
+		r.warnDelta(*r.Delta, units)
+	}
+	if err := sim.Check(); err != nil {
+		return fail(usageError{err})
+	}
+	summary, err := sim.Run(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	if own.Folder != "" {
+		if err := r.writeFiles(own.Folder, schema, table, summary); err != nil {
+			return fail(err)
+		}
+	}
+	doc := reweighSummary{summary, r.seconds()}
+	return rehearsed{doc, func(w io.Writer) error { return printReweigh(w, doc, own.Query, column+"="+value) }, summary.Release, measuredReweigh(summary)}, nil
 }
 
-// group marks the rows that --split names; its column is returned too.
-func (s *simulateReweigh) group(t *dataset.Table) (column, value string, marks []bool, err error) {
-	column, value, given := strings.Cut(s.split, "=")
+// groupOf marks the rows that a split names; its column and value are returned too.
+func groupOf(split string, t *dataset.Table) (column, value string, marks []bool, err error) {
+	column, value, given := strings.Cut(split, "=")
 	if !t.Has(column) {
-		return "", "", nil, usagef("--split %q: there is no column %q; the columns are %s", s.split, column, strings.Join(t.Columns(), ", "))
+		return "", "", nil, usagef("split %q: there is no column %q; the columns are %s", split, column, strings.Join(t.Columns(), ", "))
 	}
 	counts := map[string]int{}
 	cells := make([]string, t.Rows())
@@ -133,7 +111,7 @@ func (s *simulateReweigh) group(t *dataset.Table) (column, value string, marks [
 		}
 	}
 	if counts[value] == 0 {
-		return "", "", nil, usagef("--split %q: no record has %q in column %s", s.split, value, column)
+		return "", "", nil, usagef("split %q: no record has %q in column %s", split, value, column)
 	}
 	marks = make([]bool, len(cells))
 	for i, cell := range cells {
@@ -142,90 +120,13 @@ func (s *simulateReweigh) group(t *dataset.Table) (column, value string, marks [
 	return column, value, marks, nil
 }
 
-func (s *simulateReweigh) run(cmd *cobra.Command, c *console) error {
-	start := time.Now()
-	for _, name := range reweighFiles { // before the work, not after it
-		if err := c.notRead(filepath.Join(s.out, name)); s.out != "" && err != nil {
-			return err
-		}
-	}
-	if s.repeats < 1 {
-		return usagef("--repeats %d: give at least 1", s.repeats)
-	}
-	if s.split == "" || s.query == "" {
-		return usagef("simulate reweigh needs --split COLUMN=VALUE and --query CONDITION")
-	}
-	condition, err := dataset.ParseCondition(s.query)
-	if err != nil {
-		return usageError{err}
-	}
-	proposal, err := s.proposal(cmd)
-	if err != nil {
-		return err
-	}
-	s.source.seed = s.seed
-	schema, table, _, err := s.tables(c)
-	if err != nil {
-		return err
-	}
-	column, value, group, err := s.group(table)
-	if err != nil {
-		return err
-	}
-	holds, err := condition.Rows(table)
-	if err != nil {
-		return usageError{err}
-	}
-	query := make([]float64, len(holds))
-	for i, h := range holds {
-		if h {
-			query[i] = 1
-		}
-	}
-	schema = schema.Without(column)
-	schema.Party = "" // as writeFiles writes
-	if proposal.Unit == privacy.Party {
-		c.warnDelta(s.delta, s.parties)
-	} else {
-		c.warnDelta(s.delta, table.Rows())
-	}
-	records, _, err := schema.Encode(table)
-	if err != nil {
-		return err
-	}
-	sim := simulate.Reweigh{
-		Schema: schema, Proposal: proposal, Records: records, Group: group, Share: s.share, HoldOut: s.holdOutShare,
-		Query: query, Parties: s.parties, Repeats: s.repeats, Seed: s.seed,
-	}
-	if err := sim.Check(); err != nil {
-		return usageError{err}
-	}
-	bar := newProgress(c)
-	sim.Progress = bar.set
-	summary, err := sim.Run(cmd.Context())
-	bar.stop()
-	if err != nil {
-		return err
-	}
-	if s.out != "" {
-		if err := s.writeFiles(c, schema, table, summary); err != nil {
-			return err
-		}
-	}
-	if err := c.reportSimulated(s.report, summary.Release, measuredReweigh(summary)); err != nil {
-		return err
-	}
-	doc := reweighSummary{summary, time.Since(start).Seconds()}
-	return c.print(doc, func(w io.Writer) error { return printReweigh(w, doc, s, column+"="+value) })
-}
-
-// reweighFiles are what --out holds.
+// reweighFiles are what the folder holds.
 var reweighFiles = []string{"release.json", "schema.yaml", "pool.csv", "weighted.csv", "private.csv", "test.csv"}
 
-// writeFiles writes the first repeat's files, for caucus query and for a study on
+// writeFiles writes the first repeat's files, for caucus release query and for a study on
 // the weighted pool.
-func (s *simulateReweigh) writeFiles(c *console, schema dataset.Schema, t *dataset.Table, summary simulate.ReweighSummary) error {
-	if err := os.MkdirAll(s.out, 0o755); err != nil {
+func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Table, summary simulate.ReweighSummary) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	pool := t.Select(summary.PoolRecords)
@@ -237,7 +138,7 @@ func (s *simulateReweigh) writeFiles(c *console, schema dataset.Schema, t *datas
 	if err != nil {
 		return err
 	}
-	if err := c.writeRelease(filepath.Join(s.out, "release.json"), summary.Release); err != nil {
+	if err := r.writeRelease(filepath.Join(dir, "release.json"), summary.Release); err != nil {
 		return err
 	}
 	for name, write := range map[string]func(io.Writer) error{
@@ -249,19 +150,19 @@ func (s *simulateReweigh) writeFiles(c *console, schema dataset.Schema, t *datas
 		"private.csv": t.Select(summary.PrivateRecords).WriteCSV,
 		"test.csv":    t.Select(summary.TestRecords).WriteCSV,
 	} {
-		if err := c.write(filepath.Join(s.out, name), write); err != nil {
+		if err := r.write(filepath.Join(dir, name), write); err != nil {
 			return err
 		}
 	}
-	c.note("wrote release.json, schema.yaml, pool.csv, weighted.csv, private.csv and test.csv to %s", s.out)
+	r.note("wrote release.json, schema.yaml, pool.csv, weighted.csv, private.csv and test.csv to %s", dir)
 	return nil
 }
 
-func printReweigh(w io.Writer, d reweighSummary, s *simulateReweigh, split string) error {
+func printReweigh(w io.Writer, d reweighSummary, query, split string) error {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by the %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise, d.Epsilon, d.Delta)
 	fmt.Fprintf(w, "%s (mostly %s) of %s; pool of %s (mostly the others); %s\n\n",
 		counted(d.PrivateRows, "private records"), split, counted(d.Parties, "parties"), counted(d.PoolRows, "rows"), counted(d.Features, "features"))
-	fmt.Fprintf(w, "share of %s\n", s.query)
+	fmt.Fprintf(w, "share of %s\n", query)
 	for _, r := range []struct {
 		name        string
 		value, rmse float64

@@ -10,6 +10,7 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
+	"caucus/study/terms"
 )
 
 // source is where a command's records come from: files with a schema, a known
@@ -36,21 +37,12 @@ func (s *source) readPool(c *console, schema dataset.Schema) (*dataset.Table, er
 	return (&reading{mapping: s.poolMapping}).table(c, s.pool, schema, s.format)
 }
 
-func (s *source) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	s.reading.flags(f)
-	f.StringVar(&s.poolMapping, "pool-mapping", "", "mapping of the pool's file (--mapping and the flags of formats are of --train and --test)")
-	f.StringVar(&s.train, "train", "", "file of labelled records: CSV (also packed), Excel, Parquet")
-	f.StringVar(&s.test, "test", "", "file of test records; default: a quarter of the records")
-	f.BoolVar(&s.holdOut, "hold-out", false, "test on a quarter of the records, even where the known data set has a test file of its own")
-	f.StringVar(&s.pool, "pool", "", "file of the public pool; default: a fraction of the records")
-	f.StringVar(&s.schema, "schema", "", "YAML schema of the files (draft one with: caucus dataset schema)")
-	reads(f, "pool-mapping", "train", "test", "pool", "schema")
-	f.StringVar(&s.known, "dataset", "", "a known data set: "+strings.Join(dataset.KnownNames(), ", "))
-	f.StringVar(&s.dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
-	f.IntVar(&s.records, "records", 24000, "how many records to generate where no files are given")
-	f.StringVar(&s.partyColumn, "party-column", "", "column that names each record's party")
-	f.StringVar(&s.poolWhere, "pool-where", "", "COLUMN=VALUE: these records are the pool, and only the others are private or test records")
+// of takes from a study where its records come from.
+func (s *source) of(of terms.Study) {
+	common := of.Simulate.Common()
+	s.train, s.test, s.pool, s.schema, s.known = common.Train, common.Test, of.Pool, of.Schema, common.Dataset
+	s.partyColumn, s.poolWhere, s.where, s.holdOut = common.PartyColumn, common.PoolWhere, of.Where, common.HoldOut
+	s.records, s.seed = generate(of), of.Seed
 }
 
 // loaded is the records of a source. Pool and test may be nil.
@@ -86,18 +78,18 @@ func (s *source) load(c *console) (loaded, error) {
 	}
 	if s.poolWhere != "" {
 		if pool != nil {
-			return loaded{}, usagef("give --pool or --pool-where, not both")
+			return loaded{}, usagef("give a pool or pool_where, not both")
 		}
 		column, value, ok := strings.Cut(s.poolWhere, "=")
 		if !ok || !train.Has(column) {
-			return loaded{}, usagef("--pool-where %q: want COLUMN=VALUE with a column of %s", s.poolWhere, strings.Join(train.Columns(), ", "))
+			return loaded{}, usagef("pool_where %q: want COLUMN=VALUE with a column of %s", s.poolWhere, strings.Join(train.Columns(), ", "))
 		}
 		pool, train = divide(train, column, value)
 		if test != nil {
 			_, test = divide(test, column, value)
 		}
 		if pool.Rows() == 0 || train.Rows() == 0 {
-			return loaded{}, fmt.Errorf("--pool-where %s leaves %d rows for the pool and %d for the parties: choose a value that both have", s.poolWhere, pool.Rows(), train.Rows())
+			return loaded{}, fmt.Errorf("pool_where %s leaves %d rows for the pool and %d for the parties: choose a value that both have", s.poolWhere, pool.Rows(), train.Rows())
 		}
 	}
 	var notes []string
@@ -180,13 +172,13 @@ func (s *source) tables(c *console) (schema dataset.Schema, train, test *dataset
 		}
 		return schema.Meaning(), train, test, nil
 	case s.test != "" || s.schema != "":
-		return schema, nil, nil, usagef("--test and --schema go with --train")
+		return schema, nil, nil, usagef("the study's schema and test records need records to go with: give --train FILE, or ask caucus forecast, which makes records up")
 	}
 	config := dataset.DefaultHospitalConfig()
 	config.Seed = s.seed
 	config.Records = s.records
 	if s.records < 100 {
-		return schema, nil, nil, usagef("--records %d: give at least 100", s.records)
+		return schema, nil, nil, usagef("generate: %d: give at least 100", s.records)
 	}
 	train, schema = dataset.Hospitals(config)
 	return schema, train, nil, nil

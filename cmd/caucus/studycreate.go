@@ -4,44 +4,21 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"caucus/dataset"
 	"caucus/internal/yamlfile"
 	"caucus/privacy"
-	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/describe"
-	"caucus/study/evaluate"
 	"caucus/study/forecast"
 	"caucus/study/kinds"
+	"caucus/study/terms"
 )
-
-// studyFile is what study create reads: a proposal and where its public files
-// are.
-type studyFile struct {
-	study.Proposal `yaml:",inline"`
-	// Schema and Pool are relative to the study file.
-	Schema string `yaml:"schema"`
-	Pool   string `yaml:"pool"`
-	// PoolRelease is the reweigh release that the pool has its weights from, or
-	// was made from; it fills in Weights.
-	PoolRelease string `yaml:"pool_release"`
-	// model is the file of the model that an evaluate study judges.
-	model string
-	// group is the labels of a roster that names no party.
-	group protocol.Labels
-	// ClosesIn is a deadline as a time from now, where none is given.
-	ClosesIn time.Duration `yaml:"closes_in"`
-}
 
 // defaultClosesIn gives people of every site a week's working days.
 const defaultClosesIn = 7 * 24 * time.Hour
@@ -75,126 +52,35 @@ type createdStudy struct {
 }
 
 func (o *operator) createStudy() *cobra.Command {
-	s := studyFile{Proposal: study.Proposal{Map: dataset.Components{Project: dataset.Auto}}}
-	var unit string
-	var roster, groups, readers []string
-	var delta float64
-	var force, dry, count bool
+	var t termFlags
+	var force, dry bool
 	var draws int
 	cmd := &cobra.Command{
-		Use:   "create [FILE]",
+		Use:   "create [KIND] [STUDY.yaml]",
 		Short: "Make a plan, forecast what it is worth, and store it as a draft",
-		Long: `Make a plan from a YAML study file, from flags, or both (flags win): fit the
-public map on the public pool, fill in defaults, and forecast what the release
+		Long: `Make a plan from a YAML study file, from flags and --set, or both (flags win): fit
+the public map on the public pool, fill in defaults, and forecast what the release
 can be worth. A plan that is not expected to be useful is refused; with --force
 it is made, and a classify study's forecast is not drawn.
 The plan and its pool go to the coordinator as a draft; caucus study open opens
-it.`,
+it. The same file can be rehearsed before: caucus simulate, caucus forecast.`,
 		Example: `  caucus study create readmission.yaml --profile operator.yaml
-  caucus study create --name readmission --schema schema.yaml --pool pool.csv --project 20 --closes-in 72h`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usagef("study create takes one FILE; see caucus study create --help")
-			}
-			return nil
-		},
+  caucus study create --name readmission --schema schema.yaml --pool pool.csv --closes-in 72h
+  caucus study create describe --name elderly --schema schema.yaml --pool pool.csv --where 'age >= 65' --set count=true`,
 	}
 	f := cmd.Flags()
-	f.StringVar(&s.Name, "name", "", "the study's name")
-	f.StringVar(&s.Purpose, "purpose", "", "what it is for, in words")
-	f.StringVar(&s.Contact, "contact", "", "whom to ask")
-	f.StringVar(&s.Data, "data", "", "the data source agents should use")
-	f.BoolVar(&count, "count", false, "ask for nothing but how many records --where holds for: kind describe, count")
-	f.StringVar(&s.Schema, "schema", "", "schema file")
-	f.StringVar(&s.Where, "where", "", "which records the study is about: a condition on features and label, such as 'age >= 65 and sex == Female' (default: all)")
-	f.StringVar(&s.Pool, "pool", "", "CSV file of the public pool (may be .gz)")
-	f.StringVar(&s.PoolRelease, "pool-release", "", "the reweigh release that the pool has its weights from, or was made from: the plan then states what both cost together")
-	componentsFlags(f, &s.Map)
-	f.StringSliceVar(&roster, "roster", nil, "parties that may contribute (default: all that are enrolled)")
-	f.StringArrayVar(&groups, "roster-label", nil, "KEY=VALUE: the enrolled parties that have this label now may contribute; may be repeated")
-	f.StringVar(&unit, "unit", "", "what the guarantee hides: party, record (default) or label")
-	f.Float64Var(&s.Epsilon, "epsilon", 1, "privacy budget ε")
-	f.Float64Var(&delta, "delta", 0, "privacy budget δ (default min(1e-6, 1/(10·units)))")
-	f.StringVar(&s.Mechanism, "mechanism", "", "default: tally at unit party, else cross")
-	f.StringVar(&s.Noise, "noise", "", "site, coordinator or aggregators (default: coordinator at unit party, else site)")
-	f.IntVar(&s.Shards, "shards", 0, "classifiers a party trains on disjoint shards of its patients")
-	f.Float64Var(&s.Lambda, "lambda", 0, "ridge of the central fit; 0 is auto")
-	f.StringVar(&s.Learner, "learner", "", "what parties train; any: each what it likes, also a program of its own (unit party)")
-	f.BoolVar(&s.Tilt, "tilt", false, "tilt the pool where a cross release shows that it differs")
-	f.IntVar(&s.Minimum, "minimum", 0, "least number of contributions (default: three quarters of the roster)")
-	f.IntVar(&s.Floor, "floor", 0, "least that caucus study extend may lower the minimum to (default: it stays)")
-	var seal sealFlags
-	seal.add(f)
-	f.IntVar(&s.Records, "records", 0, "how many records each party is publicly known to hold at least (default 200): bounds δ, and the forecast uses it")
-	f.Float64SliceVar(&s.Shares, "classes", nil, "the classes' public shares in the schema's order, as .73,.27: for the forecast (default two classes: .75,.25; more: equal)")
-	forecastFlags(f, &s.Proposal, &draws)
-	f.StringSliceVar(&readers, "readers", nil, "who may fetch the release (default: parties and operators)")
-	f.DurationVar(&s.ClosesIn, "closes-in", 0, "deadline from now (default a week)")
+	t.add(cmd, "name", "schema", "pool", "data", "where", "roster", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner", "minimum", "closes_in")
+	drawsFlag(f, &draws)
 	f.BoolVar(&force, "force", false, "create it without a forecast, or though noise leaves nothing of use")
 	f.BoolVar(&dry, "dry-run", false, "make the plan and its forecast, store nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 1 {
-			read, err := readStudyFile(args[0])
-			if err != nil {
-				return err
-			}
-			given := map[*pflag.Flag]string{} // the flags are bound to s: set them again
-			f.Visit(func(flag *pflag.Flag) { given[flag] = flag.Value.String() })
-			s = read
-			for flag, value := range given {
-				if strings.HasPrefix(flag.Value.Type(), "string") && flag.Value.Type() != "string" {
-					continue // lists are bound to variables of their own
-				}
-				if err := flag.Value.Set(value); err != nil {
-					return usagef("--%s: %v", flag.Name, err)
-				}
-			}
-		}
-		rule, err := seal.rule()
-		if err != nil {
+		s, err := t.read(o.console, cmd, args)
+		switch {
+		case err != nil:
 			return err
-		}
-		if rule != nil {
-			s.Seal = rule
-		}
-		if unit != "" {
-			if s.Unit, err = unitOf(unit); err != nil {
-				return err
-			}
-		}
-		if f.Changed("epsilon") && s.Epsilon == 0 { // 0 left out means the default
-			return errZeroEpsilonFlag
-		}
-		if f.Changed("delta") {
-			s.Delta = &delta
-		}
-		if f.Changed("roster") && f.Changed("roster-label") {
-			return usagef("--roster names parties, --roster-label finds them: give one of them")
-		}
-		if f.Changed("roster-label") {
-			s.Roster = nil
-			if s.group, err = protocol.ParseLabels(groups); err != nil {
-				return usageError{err}
-			}
-		}
-		if f.Changed("roster") {
-			s.Roster, s.group = nil, nil
-			for _, p := range roster {
-				s.Roster = append(s.Roster, study.PartyID(p))
-			}
-		}
-		if count {
-			if err := s.onlyCount(); err != nil {
-				return err
-			}
-		}
-		if f.Changed("readers") {
-			s.Readers = readers
-		}
-		if s.Name == "" || s.Schema == "" || s.Pool == "" {
-			return usagef("study create needs a name, a schema and a pool: in a study FILE, or by --name, --schema and --pool")
-		}
-		if draws < 0 || draws > mostDraws {
+		case s.Name == "" || s.Schema == "" || s.Pool == "":
+			return usagef("study create needs a name, a schema and a pool: in a study file, or by --name, --schema and --pool")
+		case draws < 0 || draws > mostDraws:
 			return usagef("--draws %d: give 1 to %d, or 0 for no forecast", draws, mostDraws)
 		}
 		return refused(cmd, o.create(cmd.Context(), s, forecast.Options{Draws: drawsOf(f, draws)}, draws > 0 && (!force || f.Changed("draws")), force, dry))
@@ -202,84 +88,21 @@ it.`,
 	return cmd
 }
 
-// onlyCount makes it a study that counts who matches.
-func (s *studyFile) onlyCount() error {
-	if s.Kind != "" && s.Kind != "describe" {
-		return usagef("--count is of kind describe, the study file has kind %s", s.Kind)
-	}
-	terms, err := study.EncodeTerms(describe.Terms{Count: true})
-	s.Kind, s.KindTerms = "describe", terms
-	return err
-}
-
-// A zero that was written must not become the default: in a study file, and by a flag.
-var (
-	errZeroEpsilon     = errors.New("epsilon: 0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
-	errZeroEpsilonFlag = usagef("--%w", errZeroEpsilon)
-)
-
-// unitOf reads the flag --unit.
-func unitOf(name string) (privacy.Unit, error) {
-	u, err := privacy.ParseUnit(name)
-	if err != nil {
-		return u, usagef("--unit %q: use label, record or party", name)
-	}
-	return u, nil
-}
-
-// readStudyFile reads YAML; an unknown key is an error. Paths are relative to
-// the file's folder.
-func readStudyFile(name string) (studyFile, error) {
-	var s studyFile
+// readStudyFile reads a study file alone.
+func readStudyFile(name string) (terms.Study, error) {
 	file, err := yamlfile.Read(name)
-	if err == nil {
-		s, err = decodeStudyFile(file)
+	if err != nil {
+		return terms.Study{}, fmt.Errorf("read study file: %w", err)
 	}
+	s, err := terms.Read(file, filepath.Dir(name), "")
 	if err != nil {
 		return s, fmt.Errorf("read study file: %w", err)
 	}
-	for _, path := range []*string{&s.Schema, &s.Pool, &s.PoolRelease, &s.model} {
-		if *path != "" && !filepath.IsAbs(*path) {
-			*path = filepath.Join(filepath.Dir(name), *path)
-		}
-	}
 	return s, nil
 }
 
-func decodeStudyFile(file *yamlfile.Document) (s studyFile, err error) {
-	name := kinds.Default
-	if n := file.Find("kind"); n != nil {
-		name = n.Value
-	}
-	if kind, err := kinds.Named(name); err == nil { // its terms stand under its name
-		if node, terms := file.Find(name), kind.Terms(); node != nil && terms != nil {
-			if err := yamlfile.DecodeNode(node, terms); err != nil {
-				return s, file.Locate(fmt.Errorf("%s: %w", name, err))
-			}
-			if s.KindTerms, err = study.EncodeTerms(terms); err != nil {
-				return s, file.Locate(fmt.Errorf("%s: %w", name, err))
-			}
-			if t, ok := terms.(*evaluate.Terms); ok {
-				s.model = t.ModelFile
-			}
-			file.Remove(name)
-		}
-	}
-	if s.group, err = takeGroup(file); err != nil {
-		return s, err
-	}
-	s.Map.Project = dataset.Auto
-	if err := file.Decode(&s); err != nil {
-		return s, err
-	}
-	if s.Epsilon == 0 && file.Find("epsilon") != nil {
-		return s, file.Locate(errZeroEpsilon)
-	}
-	return s, nil
-}
-
-// propose makes the plan of a study file.
-func (s studyFile) propose(c *console) (kinds.Proposed, error) {
+// propose makes the plan of a study.
+func (c *console) propose(s terms.Study) (kinds.Proposed, error) {
 	schema, err := readSchema(s.Schema)
 	if err != nil {
 		return kinds.Proposed{}, err
@@ -288,8 +111,8 @@ func (s studyFile) propose(c *console) (kinds.Proposed, error) {
 	if err != nil {
 		return kinds.Proposed{}, err
 	}
-	if s.model != "" {
-		if s.KindTerms, err = withModel(s.KindTerms, s.model, schema); err != nil {
+	if s.Model != "" {
+		if s.KindTerms, err = withModel(s.KindTerms, s.Model, schema); err != nil {
 			return kinds.Proposed{}, err
 		}
 	}
@@ -301,14 +124,14 @@ func (s studyFile) propose(c *console) (kinds.Proposed, error) {
 	return kinds.Propose(s.Proposal, schema, pool)
 }
 
-func (o *operator) create(ctx context.Context, s studyFile, options forecast.Options, foresee, force, dry bool) error {
+func (o *operator) create(ctx context.Context, s terms.Study, options forecast.Options, foresee, force, dry bool) error {
 	client, err := o.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	if len(s.Roster) == 0 {
-		if s.Roster, err = o.roster(ctx, client, s.group); err != nil {
+		if s.Roster, err = o.roster(ctx, client, s.RosterLabels); err != nil {
 			return err
 		}
 	}
@@ -323,7 +146,7 @@ func (o *operator) create(ctx context.Context, s studyFile, options forecast.Opt
 		rand.Read(seed[:])
 		s.Seed = binary.BigEndian.Uint64(seed[:]) // public: for λ's fresh noise
 	}
-	made, err := s.propose(o.console)
+	made, err := o.propose(s)
 	if err != nil {
 		return err
 	}
@@ -383,17 +206,11 @@ func (o *operator) create(ctx context.Context, s studyFile, options forecast.Opt
 		if words := dataset.KeptWords(doc.Kept); err == nil && words != "" {
 			_, err = fmt.Fprintf(w, "           %s\n", words)
 		}
-		if err == nil && doc.Forecast != nil {
-			err = printForecast(w, doc.Forecast, "class_shares, or --classes, says them")
+		if err == nil {
+			err = printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise)
 		}
 		if err == nil && narrow != "" {
 			_, err = fmt.Fprintf(w, "           %s\n", narrow)
-		}
-		if err == nil && doc.ShareError > 0 {
-			_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", doc.ShareError)
-		}
-		if err == nil && doc.Noise != "" {
-			_, err = fmt.Fprintf(w, "forecast   %s\n", strings.ReplaceAll(doc.Noise, "\n", "\n           "))
 		}
 		if err == nil && !dry {
 			_, err = fmt.Fprintf(w, "open it with: caucus study open %s\n", doc.Plan.String()[:16])

@@ -92,7 +92,7 @@ func TestCoordinatorPage(t *testing.T) {
 	configs[2].Policy.Approval = agent.ApproveByPerson
 	var charged []study.Hash
 	for _, name := range []string{"first", "second", "third"} { // of which the coordinator's ledger is charged
-		s := studyFile{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
+		s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
 		s.Proposal = study.Proposal{
 			Name: name, Purpose: "who stays longer", Contact: "ward@example.org", Map: dataset.Components{Project: 4}, Roster: roster[:2], Minimum: 2, Deadline: time.Now().Add(time.Hour),
 			Unit: privacy.Party, Mechanism: "means", Epsilon: 2, Records: 70,

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -204,4 +205,54 @@ func (d *Document) syntax(err error) error {
 		}
 	}
 	return d.at(line, errors.New(problem))
+}
+
+// New is a document without keys.
+func New() *Document { return &Document{root: &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}} }
+
+// Keys are the keys at the top, in their order; none where the document is no mapping.
+func (d *Document) Keys() (keys []string) {
+	for i := 0; d.root.Kind == yaml.MappingNode && i+1 < len(d.root.Content); i += 2 {
+		keys = append(keys, d.root.Content[i].Value)
+	}
+	return keys
+}
+
+// Put writes a value under keys, in place of what is there, and makes the mappings that
+// lead to it.
+func (d *Document) Put(value *yaml.Node, keys ...string) {
+	n := d.root
+	for i, key := range keys {
+		_, next := child(n, key)
+		if next != nil && next.Kind == yaml.AliasNode { // what it stands for is another key's too
+			*next = *next.Alias
+			next.Anchor, next.Content = "", slices.Clone(next.Content)
+		}
+		switch {
+		case i == len(keys)-1 && next != nil:
+			*next = *value
+		case i == len(keys)-1:
+			n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
+		case next == nil || next.Kind != yaml.MappingNode:
+			made := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+			if next != nil {
+				*next = *made
+				made = next
+			} else {
+				n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, made)
+			}
+			n = made
+		default:
+			n = next
+		}
+	}
+}
+
+// Bared is an error of a document without the place that it names.
+func Bared(err error) error {
+	var in *located
+	if errors.As(err, &in) {
+		return in.err
+	}
+	return err
 }

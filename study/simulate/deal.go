@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -90,12 +91,15 @@ func (d *Deal) Task(s study.Proposal) (study.Task, error) {
 }
 
 // complete is the plan of a proposal among virtual parties, but for what the pool
-// decides. What a site holds at least is not in it: the deal knows what each holds.
+// decides. Where the proposal does not say what a party holds at least, neither does the
+// plan: the deal knows what each holds.
 func complete(s study.Proposal, schema dataset.Schema, size study.Size) (study.Plan, error) {
-	s.Roster, s.Minimum = virtualRoster(size.Parties), size.Parties
-	s.Records = max(1, size.Records/max(size.Parties, 1))
+	s.Roster, s.Minimum = virtualRoster(size.Parties), min(cmp.Or(s.Minimum, size.Parties), size.Parties)
+	s.Floor = min(s.Floor, s.Minimum)
+	stated := s.Records
+	s.Records = cmp.Or(stated, max(1, size.Records/max(size.Parties, 1)))
 	p, err := kinds.Complete(s, schema)
-	p.Records, p.Simulated = 0, true
+	p.Records, p.Simulated = stated, true
 	return p, err
 }
 

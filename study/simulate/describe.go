@@ -1,224 +1,162 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
 
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/bodies"
 	"caucus/study/describe"
+	"caucus/study/kinds"
 )
 
-// Coverage is how often the intervals of one form of estimates held the truth, in many
-// draws of noise and of records.
-type Coverage struct {
-	Form describe.Form `json:"form"`
-	// Estimates is how many of a table have the form.
-	Estimates int `json:"estimates"`
-	// Population is the share of 95 % intervals for a population that held its number,
-	// Records that of intervals for these records. A quantile is held where the whole
-	// bin that it is in lies between the ends.
-	Population float64 `json:"population"`
-	Records    float64 `json:"records"`
-	// Least is the same for the estimate whose intervals for a population hold least.
-	Least   float64 `json:"least"`
-	LeastOf string  `json:"least_of"`
-	// Unknown is the share of draws in which nothing was said.
-	Unknown float64 `json:"unknown"`
-	// Error is the root mean square of what noise does to an estimate: of a mean and a
-	// deviation as a share of the column's range, on its logarithm's scale where it has
-	// one; Midpoints the same of means that take each bin's middle for all in it. Neither
-	// is told of quantiles, nor of deviations on a logarithm's scale.
-	Error     float64 `json:"error,omitempty"`
-	Midpoints float64 `json:"midpoints_error,omitempty"`
+// Describe runs a describe proposal among virtual parties, and compares what is released
+// with the truth.
+type Describe struct {
+	Schema   dataset.Schema
+	Records  *dataset.Records
+	Proposal study.Proposal // as in Classify
+	// Parties share the records in random equal parts; 0 takes the natural parties of the
+	// records' party column. PerParty is the most records that one is dealt; 0: no limit.
+	Parties, PerParty int
+	// Repeats draw noise and records anew, and count how often intervals hold the truth.
+	Repeats int
+	Seed    uint64
 }
 
-// DescribeCoverage draws noise, and of each party as many of its records with
-// replacement, so often, and compares the intervals with the truth. Records are read
-// once. The answer depends on the inputs and the seed alone.
-func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []*dataset.Records, repeats int, seed uint64) ([]Coverage, error) {
-	fail := func(err error) ([]Coverage, error) { return nil, fmt.Errorf("simulate coverage: %w", err) }
-	p.Simulated = true
-	t, err := checkedTask(p, pool)
-	if err != nil {
-		return fail(err)
-	}
-	of, ok := bodies.Of(t)
-	if !ok {
-		return fail(fmt.Errorf("study kind %q has no table", p.Kind))
-	}
-	var tally heldTally
-	var parts [][][]describe.Part
-	var weight int64
-	exact := make([]int64, of.Statistic.Cells())
-	for _, r := range parties {
-		parts = append(parts, describe.Parts(p, r))
-		weight += int64(r.Len())
-		add(exact, parts[len(parts)-1], nil)
-	}
-	truth, err := describe.ExactOf(p, exact, weight)
-	if err != nil {
-		return fail(err)
-	}
-	rng := rand.New(rand.NewPCG(seed, 0x636f766572))
-	for draw := range repeats {
-		if err := ctx.Err(); err != nil {
-			return fail(err)
-		}
-		sample, noise := make([]int64, len(exact)), make([]int64, len(exact))
-		whole := make([]int64, len(exact))
-		draws := 0
-		release := func(vector []int64, weight int64) error {
-			requests, err := bodies.Requests(of.Statistic, vector, weight)
-			if err != nil {
-				return err
-			}
-			out, err := study.Settle(ctx, privacy.Simulation(rng.Uint64()), of.Hash(), requests)
-			if err != nil {
-				return err
-			}
-			for j, v := range out[0].Values {
-				noise[j] += v - vector[j]
-			}
-			draws++
-			return nil
-		}
-		for _, records := range parts {
-			own := make([]int64, len(exact))
-			add(own, records, rng)
-			for j, v := range own {
-				sample[j] += v
-			}
-			if p.Noise == study.NoiseSite {
-				if err := release(own, int64(len(records))); err != nil {
-					return fail(err)
-				}
-			}
-		}
-		for p.Noise != study.NoiseSite && draws < p.Draws(len(parties)) {
-			if err := release(sample, weight); err != nil {
-				return fail(err)
-			}
-		}
-		for j, v := range noise {
-			sample[j] += v
-			whole[j] = exact[j] + v
-		}
-		tables := make([]describe.Table, 2)
-		for i, vector := range [][]int64{sample, whole} {
-			if tables[i], err = finished(of, vector, weight, draws); err != nil {
-				return fail(err)
-			}
-		}
-		tally.add(draw == 0, truth, tables[0], tables[1])
-	}
-	return tally.all(), nil
+// DescribeSummary is what a simulation found.
+type DescribeSummary struct {
+	Study     string       `json:"study"`
+	Mechanism string       `json:"mechanism"`
+	Where     string       `json:"where,omitempty"`
+	Unit      privacy.Unit `json:"unit"`
+	Noise     string       `json:"noise"`
+	Epsilon   float64      `json:"epsilon"`
+	Delta     float64      `json:"delta"`
+	Parties   int          `json:"parties"`
+	// Forecast is what study create would say of the plan.
+	Forecast string `json:"forecast"`
+	// RMSE is the root mean square of released counts as shown less true ones, over
+	// all cells; NoisyRMSE that of the counts as released.
+	RMSE      float64 `json:"rmse"`
+	NoisyRMSE float64 `json:"noisy_rmse"`
+	// Released is the release's table, True that of the same records.
+	Released describe.Table `json:"released"`
+	True     describe.Table `json:"true"`
+	// Coverage is how often the intervals held the truth in Repeats draws.
+	Repeats  int               `json:"repeats,omitempty"`
+	Coverage []Coverage        `json:"coverage,omitempty"`
+	Totals   []study.UnitTotal `json:"totals"`
+	// Release is the first draw's.
+	Release *study.Release `json:"-"`
 }
 
-// add adds up parts of all records, or of as many drawn with replacement.
-func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
-	for i := range records {
-		if rng != nil {
-			i = rng.IntN(len(records))
-		}
-		for _, p := range records[i] {
-			out[p.Cell] += p.Adds
-		}
+// Check says what is wrong with a simulation before it starts.
+func (s Describe) Check() error {
+	switch {
+	case s.Parties > s.Records.Len():
+		return fmt.Errorf("simulate: %d parties for %d records: give at most as many parties as records", s.Parties, s.Records.Len())
+	case s.Parties == 0 && s.Records.Party == nil:
+		return fmt.Errorf("simulate: give the number of parties, or name a party column")
+	case s.Repeats < 0:
+		return fmt.Errorf("simulate: %d repeats: give how often to draw noise and records, or 0", s.Repeats)
 	}
+	parties := cmp.Or(s.Parties, len(partiesOf(s.Records)))
+	return checkProposal(s.Proposal, s.Schema, study.Size{Parties: parties, Records: s.Records.Len()})
 }
 
-// finished is the table of a released vector.
-func finished(of bodies.Task, vector []int64, weight int64, draws int) (out describe.Table, err error) {
-	total := bodies.Total{Weight: float64(weight), Draws: draws}
-	for _, v := range vector {
-		total.Values = append(total.Values, float64(v))
+// Run simulates. The answer depends on the seed alone.
+func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
+	if err := s.Check(); err != nil {
+		return out, err
 	}
-	made, err := of.Statistic.Finish(total, nil)
+	parties, dealt := s.deal()
+	size := study.Size{Parties: len(parties), Records: dealt.Len()}
+	of := s.Proposal
+	of.Seed = s.Seed
+	p, err := complete(of, s.Schema, size)
 	if err != nil {
 		return out, err
 	}
-	return describe.TableOf(study.Release{Result: made})
-}
-
-// heldTally adds up how often each estimate's interval held.
-type heldTally struct{ of []held }
-
-type held struct {
-	named                      describe.Named
-	draws, told                float64
-	population, records        float64
-	squares, middles, measured float64
-}
-
-func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
-	a, b, d := truth.Estimates(), sample.Estimates(), whole.Estimates()
-	if first {
-		c.of = make([]held, len(a))
+	p.Records = cmp.Or(p.Records, size.Records/size.Parties)
+	pool := auxdata.Virtual(mat.NewDense(1, p.Schema.Dim(), nil), p.Map) // counts ask nothing of a pool
+	p.Pool = pool.Digest
+	release, err := Rehearse(ctx, p, pool, parties)
+	if err != nil {
+		return out, err
 	}
-	for i := range a {
-		h := &c.of[i]
-		h.named = a[i]
-		if a[i].Estimate == nil { // such as the deviation of a number that is always the same
-			continue
+	out = DescribeSummary{
+		Study: p.Kind, Mechanism: p.Mechanism, Where: p.Where, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
+		Parties: len(parties), True: describe.Exact(p, dealt), Totals: release.Totals, Repeats: s.Repeats, Release: &release,
+	}
+	if out.Released, err = describe.TableOf(release); err != nil {
+		return out, err
+	}
+	out.RMSE, out.NoisyRMSE = countErrors(out.Released, out.True)
+	if out.Forecast, err = forecastNoise(p, pool, size); err != nil || s.Repeats == 0 {
+		return out, err
+	}
+	var records []*dataset.Records
+	for _, in := range parties {
+		records = append(records, in.Records)
+	}
+	out.Coverage, err = DescribeCoverage(ctx, p, pool, records, s.Repeats, s.Seed)
+	return out, err
+}
+
+// deal gives each virtual party its records; dealt are those of all.
+func (s Describe) deal() (out []study.Inputs, dealt *dataset.Records) {
+	var all []int
+	rows := map[string][]int{}
+	for at, i := range rand.New(rand.NewPCG(s.Seed, 0)).Perm(s.Records.Len()) {
+		name := fmt.Sprint(at % max(s.Parties, 1))
+		if s.Parties == 0 {
+			name = s.Records.Party[i]
 		}
-		h.draws++
-		if b[i].Estimate == nil || d[i].Estimate == nil {
-			continue
+		if s.PerParty == 0 || len(rows[name]) < s.PerParty {
+			rows[name] = append(rows[name], i)
 		}
-		h.told++
-		low, high := a[i].Value, a[i].Value
-		if a[i].Form == describe.QuantileForm {
-			low, high = a[i].NoiseLow, a[i].NoiseHigh
-		}
-		const rounding = 1e-9
-		slack := rounding * math.Max(1, math.Abs(high))
-		if b[i].Low <= low+slack && b[i].High >= high-slack {
-			h.population++
-		}
-		if d[i].NoiseLow <= low+slack && d[i].NoiseHigh >= high-slack {
-			h.records++
-		}
-		if of := a[i].Of; a[i].Form != describe.QuantileForm && !(a[i].Form == describe.SD && of.Log) {
-			off := of.Position(d[i].Value) - of.Position(a[i].Value)
-			h.squares, h.measured = h.squares+off*off, h.measured+1
-			if a[i].Form == describe.Mean {
-				off = of.Position(d[i].Middles) - of.Position(a[i].Value)
-				h.middles += off * off
+	}
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		all = append(all, rows[name]...)
+		out = append(out, study.Inputs{Records: s.Records.Select(rows[name]), ShardKey: binary.BigEndian.AppendUint64(nil, s.Seed+uint64(len(out)))})
+	}
+	return out, s.Records.Select(all)
+}
+
+// forecastNoise is what study create says of a plan.
+func forecastNoise(p study.Plan, pool *auxdata.Pool, size study.Size) (string, error) {
+	task, err := kinds.NewTask(p, pool)
+	if err != nil {
+		return "", err
+	}
+	words, _, err := task.(study.NoiseForecaster).ForecastNoise(size)
+	return words, err
+}
+
+// countErrors are root mean squares over all cells; 0 where nothing but a count is
+// released.
+func countErrors(released, truth describe.Table) (shown, noisy float64) {
+	cells := 0.0
+	for i, col := range released.Columns {
+		for g, s := range col.Groups {
+			for k, v := range s.Counts {
+				n := truth.Columns[i].Groups[g].Noisy[k]
+				shown += (v - n) * (v - n)
+				noisy += (s.Noisy[k] - n) * (s.Noisy[k] - n)
+				cells++
 			}
 		}
 	}
-}
-
-// all sums up by form.
-func (c *heldTally) all() []Coverage {
-	var out []Coverage
-	for _, form := range []describe.Form{describe.Share, describe.Mean, describe.SD, describe.QuantileForm} {
-		of, sum := Coverage{Form: form, Least: 1}, held{}
-		for _, h := range c.of {
-			if h.named.Form != form || h.draws == 0 {
-				continue
-			}
-			of.Estimates++
-			sum.draws, sum.told, sum.population, sum.records = sum.draws+h.draws, sum.told+h.told, sum.population+h.population, sum.records+h.records
-			sum.squares, sum.middles, sum.measured = sum.squares+h.squares, sum.middles+h.middles, sum.measured+h.measured
-			if h.told > 0 && h.population/h.told < of.Least {
-				of.Least, of.LeastOf = h.population/h.told, h.named.Column+" "+h.named.What
-			}
-		}
-		if sum.told == 0 {
-			continue
-		}
-		of.Population, of.Records, of.Unknown = sum.population/sum.told, sum.records/sum.told, 1-sum.told/sum.draws
-		if sum.measured > 0 {
-			of.Error = math.Sqrt(sum.squares / sum.measured)
-			of.Midpoints = math.Sqrt(sum.middles / sum.measured)
-		}
-		out = append(out, of)
-	}
-	return out
+	return math.Sqrt(shown / max(cells, 1)), math.Sqrt(noisy / max(cells, 1))
 }

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,11 +31,9 @@ type Evaluate struct {
 	Proposal study.Proposal
 	// Terms are the kind's. Where they name neither a model nor a column, a softmax
 	// classifier is judged that is fitted to half of the test records, without privacy.
-	Terms evaluate.Terms
-	// PartyRecords is the most records that a virtual party has; 0: no limit.
-	PartyRecords int
-	Repeats      int
-	Progress     func(done, total int)
+	Terms    evaluate.Terms
+	Repeats  int
+	Progress func(done, total int)
 }
 
 // EvaluateSummary is what a simulation found.
@@ -113,20 +112,11 @@ func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	if err := checkRepeats(s.Repeats); err != nil {
 		return fail(err)
 	}
-	if s.PartyRecords < 0 {
-		return fail(fmt.Errorf("simulate: %d records a party: give at least 1, or 0 for all", s.PartyRecords))
-	}
 	d, err := s.Deal(0)
 	if err != nil {
 		return fail(err)
 	}
-	size := study.Size{Parties: len(d.Parties)}
-	for i, rows := range d.Parties {
-		if s.PartyRecords > 0 && len(rows) > s.PartyRecords {
-			d.Parties[i] = rows[:s.PartyRecords]
-		}
-		size.Records += len(d.Parties[i])
-	}
+	size := d.Size()
 	half := d.Test.Len() / 2
 	fitted, kept := d.Test.Select(span(0, half)), d.Test.Select(span(half, d.Test.Len()))
 	if s.Terms.Model == nil && s.Terms.Score == "" {
@@ -177,17 +167,16 @@ func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 // task makes the plan of the proposal, as study create does.
 func (s Evaluate) task(d *Deal, size study.Size) (study.Task, error) {
 	of := s.Proposal
-	of.Roster, of.Minimum, of.Seed = virtualRoster(size.Parties), size.Parties, d.seed
-	of.Records = max(1, size.Records/max(size.Parties, 1))
+	of.Seed = d.seed
 	var err error
 	if of.KindTerms, err = study.EncodeTerms(s.Terms); err != nil {
 		return nil, err
 	}
-	p, err := kinds.Complete(of, d.Schema)
+	p, err := complete(of, d.Schema, size)
 	if err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
-	p.Simulated = true
+	p.Records = cmp.Or(p.Records, max(1, size.Records/max(size.Parties, 1)))
 	pool := auxdata.Virtual(d.Pool, p.Map)
 	if d.PoolWeight != nil {
 		if pool, err = pool.Weighted(d.PoolWeight); err != nil {

@@ -25,9 +25,11 @@ type Ratio struct {
 	Split
 	// Proposal is as in Classify, without terms of the kind.
 	Proposal study.Proposal
-	// Terms are those of the kind; set size is filled in. Gamma, where not 0, is in
-	// units of one over the pool's median squared distance.
+	// Terms are those of the kind; set size is filled in.
 	Terms studyratio.Terms
+	// Width, where not 0, stands in place of the terms' gamma, in units of one over the
+	// pool's median squared distance.
+	Width float64
 	// Sets of SetSize records each, disjoint. SetShares, where given, are their
 	// class shares in turn; else Skew is the share of class i mod K in set i,
 	// the others alike; else (0) they are uniform on the simplex, or natural
@@ -136,7 +138,7 @@ func (s Ratio) Check() error {
 	if err := s.checkPool(); err != nil {
 		return err
 	}
-	s.Terms.Gamma = cmp.Or(s.Terms.Gamma, 1) // left open, it follows from the pool
+	s.Terms.Gamma = cmp.Or(s.Terms.Gamma, s.Width, 1) // left open, it follows from the pool
 	of, err := s.proposal(1)
 	if err != nil {
 		return err
@@ -149,7 +151,9 @@ func (s Ratio) Check() error {
 func (s Ratio) proposal(scale float64) (of study.Proposal, err error) {
 	of = s.Proposal
 	terms := s.Terms
-	terms.Gamma /= scale
+	if s.Width != 0 {
+		terms.Gamma = s.Width / scale
+	}
 	terms.SetSize, terms.MaxRecords = s.SetSize, max(cmp.Or(terms.MaxRecords, studyratio.DefaultTerms().MaxRecords), s.SetSize)
 	of.KindTerms, err = study.EncodeTerms(terms)
 	return of, err

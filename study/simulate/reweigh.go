@@ -33,10 +33,11 @@ type Reweigh struct {
 	// Query is one number a record, whose mean over the private records is
 	// asked for.
 	Query []float64
-	// Parties share the private records in random equal parts.
-	Parties int
-	Repeats int
-	Seed    uint64
+	// Parties share the private records in random equal parts; PerParty is the most that
+	// one is dealt, 0: no limit.
+	Parties, PerParty int
+	Repeats           int
+	Seed              uint64
 	// Lean leaves out what the answer were without noise, half the work;
 	// Unperturbed is NaN then.
 	Lean bool
@@ -212,8 +213,14 @@ func (s Reweigh) deal(index int) (dealt, error) {
 	for i := range places {
 		places[i] = i
 	}
+	parties := dealEvenly(places, s.Parties)
+	for i, rows := range parties {
+		if s.PerParty > 0 && len(rows) > s.PerParty {
+			parties[i] = rows[:s.PerParty]
+		}
+	}
 	d.Deal = &Deal{
-		Schema: s.Schema, Pool: s.Records.Select(pool).X, Private: s.Records.Select(d.private), Parties: dealEvenly(places, s.Parties),
+		Schema: s.Schema, Pool: s.Records.Select(pool).X, Private: s.Records.Select(d.private), Parties: parties,
 		Test: s.Records.Select(d.test), rng: rng, seed: rng.Uint64(),
 	}
 	return d, nil

@@ -32,6 +32,8 @@ type Split struct {
 	// Parties share the records in random equal parts; 0 takes the natural parties
 	// of the records' party column.
 	Parties int
+	// Records is the most that a party is dealt; 0: no limit.
+	Records int
 	// Concentration, above 0, deals classes unevenly: each class's shares among the
 	// parties are Dirichlet(Concentration, ...), so that some parties see mostly one
 	// class and sizes differ (Hsu, Qi & Brown 2019).
@@ -65,6 +67,8 @@ func (s Split) Check() error {
 		return fmt.Errorf("simulate: all training records have class %q: at least two classes are needed", s.Schema.Classes()[slices.Max(slices.Collect(maps.Keys(seen)))])
 	case s.Parties < 0:
 		return fmt.Errorf("simulate: %d parties: give at least 1", s.Parties)
+	case s.Records < 0:
+		return fmt.Errorf("simulate: %d records a party: give at least 1, or 0 for all", s.Records)
 	case s.Parties == 0 && s.Train.Party == nil:
 		return fmt.Errorf("simulate: give the number of parties, or name a party column")
 	case s.TestParties && s.Test != nil:
@@ -112,6 +116,11 @@ func (s Split) Deal(repeat int) (*Deal, error) {
 	}
 	if d.Parties, err = s.deal(d.Private, d.rng); err != nil {
 		return nil, err
+	}
+	for i, rows := range d.Parties {
+		if s.Records > 0 && len(rows) > s.Records {
+			d.Parties[i] = rows[:s.Records]
+		}
 	}
 	d.seed = d.rng.Uint64()
 	return d, nil

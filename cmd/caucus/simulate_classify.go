@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study/simulate"
+)
+
+// classifySummary is the JSON document of simulate classify.
+type classifySummary struct {
+	simulate.ClassifySummary
+	Seconds float64 `json:"seconds"`
+}
+
+func (r *rehearsal) classify(ctx context.Context) (rehearsed, error) {
+	fail := func(err error) (rehearsed, error) { return rehearsed{}, err }
+	own := r.Simulate.(*simulate.ClassifyTerms)
+	programs := voters{timeout: own.VoterTimeout}
+	voting, err := programs.of(own.Voters)
+	if err != nil {
+		return fail(err)
+	}
+	if len(voting) > 0 {
+		if err := r.votesOf(learners.Any); err != nil {
+			return fail(err)
+		}
+	}
+	data, err := r.load(r.console)
+	if err != nil {
+		return fail(err)
+	}
+	if r.PoolRelease != "" {
+		if r.Pool == "" {
+			return fail(usagef("pool_release goes with a pool"))
+		}
+		pool, err := r.readPool(r.console, data.schema)
+		if err != nil {
+			return fail(err)
+		}
+		if r.Weights, err = poolSource(r.PoolRelease, pool, true); err != nil {
+			return fail(err)
+		}
+	}
+	sim := simulate.Classify{Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats, Shares: own.RealShares, Progress: r.bar.set}
+	if named := r.partyColumn != "" || r.known != "" || r.train != ""; r.Parties == 0 && !named { // made-up hospitals are not the parties
+		sim.Parties = rehearsals[r.Kind].parties
+	}
+	sim.TestParties, sim.Voters = own.HoldOutParties, voting
+	units := sim.Parties
+	if r.Unit != privacy.Party {
+		units = data.train.Len()
+	}
+	if r.Delta != nil && units > 0 {
+		r.warnDelta(*r.Delta, units)
+	}
+	if own.RealShares && !(r.Noise == "aggregators") {
+		return fail(usagef("real_shares goes with noise: aggregators"))
+	}
+	if err := sim.Check(); err != nil {
+		return fail(usageError{err})
+	}
+	summary, err := sim.Run(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	programs.warn(r.console)
+	doc := classifySummary{summary, r.seconds()}
+	return rehearsed{doc, func(w io.Writer) error { return printClassify(w, doc) }, summary.Release, measuredClassify(summary)}, nil
+}
+
+func printClassify(w io.Writer, s classifySummary) error {
+	a := s.Accuracy
+	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by the %s\n", s.Study, s.Mechanism, s.Unit, s.Noise)
+	fmt.Fprintf(w, "ε = %g, δ = %g; %s with %s each; pool of %s, %s, %s\n",
+		s.Epsilon, s.Delta, counted(s.Parties, "parties"), counted(s.Shards, "shards"), counted(s.PoolRows, "rows"), counted(s.Features, "features"), counted(s.Classes, "classes"))
+	fmt.Fprintf(w, "map: %s\n", s.Map)
+	if words := dataset.KeptWords(s.Kept); words != "" {
+		fmt.Fprintf(w, "  %s\n", words)
+	}
+	fmt.Fprintln(w)
+	rows := []struct {
+		name  string
+		value float64
+		about string
+	}{
+		{"released", a.Released, fmt.Sprintf("%sover %s; λ = %.3g", plusMinus(a.ReleasedSD, s.Repeats, " "), counted(s.Repeats, "repeats"), s.Lambda)},
+		{"unperturbed", a.Unperturbed, "the same without noise"},
+		{"pooled", a.Pooled, "if all records could be pooled"},
+		{"one party alone", a.LocalMean, "mean over parties"},
+		{"majority class", a.MajorityClass, "always naming the largest class"},
+	}
+	fmt.Fprintln(w, "accuracy on test records")
+	for _, r := range rows {
+		fmt.Fprintf(w, "  %-16s %.4f  %s\n", r.name, r.value, r.about)
+	}
+	for _, v := range s.Voters {
+		fmt.Fprintf(w, "  %-16s %.4f  one of the %d parties that vote with it alone\n", v.Voter, v.Alone, v.Parties)
+	}
+	fmt.Fprintf(w, "\nits numbers are %s\n", s.Output.Words())
+	for _, r := range []struct {
+		name  string
+		value simulate.Compared
+		about string
+	}{
+		{"slope", s.Slope, "1 for probabilities, less where they are too extreme"},
+		{"squared error", s.Brier, "of them, taken for probabilities (Brier)"},
+	} {
+		fmt.Fprintf(w, "  %-16s %.4f  %swithout noise %.4f; %s\n", r.name, r.value.Released, plusMinus(r.value.ReleasedSD, s.Repeats, "; "), r.value.Unperturbed, r.about)
+	}
+	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
+	printTotals(w, s.Totals)
+	for _, m := range s.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", m)
+	}
+	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
+	return err
+}
+
+// votesOf has parties vote with a learner.
+func (r *rehearsal) votesOf(learner string) error {
+	if r.Learner != "" && r.Learner != learner {
+		return usagef("voters are for learner: %s, where parties choose", learner)
+	}
+	r.Learner = learner
+	return nil
+}

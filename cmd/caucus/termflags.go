@@ -1,0 +1,181 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"caucus/internal/yamlfile"
+	"caucus/study/kinds"
+	"caucus/study/terms"
+)
+
+// termFlags read a study off a command line: [KIND] [STUDY.yaml], --set for every term,
+// and a flag for those that people type.
+type termFlags struct {
+	flags []*termFlag
+	set   []string
+}
+
+// termFlag holds what a person wrote for one term.
+type termFlag struct {
+	name, value, kind string
+	given             bool
+}
+
+func (f *termFlag) String() string     { return f.value }
+func (f *termFlag) Type() string       { return f.kind }
+func (f *termFlag) Set(v string) error { f.value, f.given = v, true; return nil }
+
+// add gives a command the flags, with the words of the table. A flag is called as its
+// term, with dashes.
+func (t *termFlags) add(cmd *cobra.Command, names ...string) {
+	f := cmd.Flags()
+	for _, name := range names {
+		of := offered(name)
+		flag := &termFlag{name: name, kind: strings.Fields(of.Type)[0]}
+		help := of.Help
+		if of.Default != "" {
+			help += " (default " + of.Default + ")"
+		}
+		t.flags = append(t.flags, flag)
+		f.Var(flag, strings.ReplaceAll(name, "_", "-"), help)
+		if of.Type == "true or false" {
+			f.Lookup(strings.ReplaceAll(name, "_", "-")).NoOptDefVal = "true"
+		}
+		if of.IsFile() {
+			reads(f, strings.ReplaceAll(name, "_", "-"))
+		}
+	}
+	f.StringArrayVar(&t.set, "set", nil, "TERM=VALUE: any term of the study, as in a study file; docs/reference.md lists them; may be repeated")
+	if err := cmd.RegisterFlagCompletionFunc("set", completeTerm); err != nil {
+		panic(err) // the flag was just made
+	}
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return append(kinds.Names(), "yaml", "yml"), cobra.ShellCompDirectiveDefault
+	}
+	cmd.Args = cobra.ArbitraryArgs
+}
+
+// offered is the term of a flag, of the first kind that has it. Its default is left out
+// where kinds differ.
+func offered(name string) (found terms.Term) {
+	for _, kind := range slices.Concat([]string{kinds.Default}, kinds.Names()) {
+		t, err := terms.Find(kind, name)
+		switch {
+		case err != nil:
+		case found.Key == "":
+			found = t
+		case found.Default != t.Default:
+			found.Default = ""
+		}
+	}
+	if found.Key == "" {
+		panic("no kind has the term " + name)
+	}
+	return found
+}
+
+// completeTerm offers the terms of the kind that was typed.
+func completeTerm(_ *cobra.Command, args []string, _ string) (keys []string, how cobra.ShellCompDirective) {
+	kind := kinds.Default
+	for _, a := range args {
+		if _, err := kinds.Named(a); err == nil {
+			kind = a
+		}
+	}
+	all, err := terms.Of(kind)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	for _, t := range all {
+		keys = append(keys, t.Key+"=\t"+t.Help)
+	}
+	return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// read makes the study of a command line, and notes the files that it names.
+func (t *termFlags) read(c *console, cmd *cobra.Command, args []string) (terms.Study, error) {
+	kind, path, err := kindAndFile(cmd, args)
+	if err != nil {
+		return terms.Study{}, err
+	}
+	var file *yamlfile.Document
+	if path != "" {
+		c.reads(path)
+		if file, err = yamlfile.Read(path); err != nil {
+			return terms.Study{}, fmt.Errorf("read study file: %w", err)
+		}
+	}
+	settings, err := t.settings()
+	if err != nil {
+		return terms.Study{}, err
+	}
+	s, err := terms.Read(file, filepath.Dir(path), kind, settings...)
+	var wrong terms.SettingError
+	switch {
+	case errors.As(err, &wrong):
+		return s, usageError{err}
+	case err != nil && path == "":
+		return s, refused(cmd, err)
+	case err != nil:
+		return s, fmt.Errorf("read study file: %w", err)
+	}
+	for _, replaced := range s.Replaced {
+		c.note("note: %s", replaced)
+	}
+	for _, name := range s.Files {
+		c.reads(name)
+	}
+	return s, c.checkOutputs(cmd, nil)
+}
+
+// kindAndFile tell the arguments apart.
+func kindAndFile(cmd *cobra.Command, args []string) (kind, path string, err error) {
+	for _, a := range args {
+		_, unknown := kinds.Named(a)
+		switch {
+		case unknown == nil && kind == "":
+			kind = a
+		case unknown != nil && path == "":
+			path = a
+		default:
+			return "", "", usagef("%s takes a kind of study and a study file, one of each at most; see %[1]s --help", cmd.CommandPath())
+		}
+	}
+	if path != "" && !strings.ContainsAny(path, "./") && !fileThere(path) {
+		meant := ""
+		if nearest := yamlfile.Nearest(path, kinds.Names(), 2); nearest != "" {
+			meant = "; do you mean " + nearest + "?"
+		}
+		return "", "", usagef("there is no file %s, and no kind of study is called so: the kinds are %s%s", path, strings.Join(kinds.Names(), ", "), meant)
+	}
+	return kind, path, nil
+}
+
+// settings are what flags and --set say, in this order.
+func (t *termFlags) settings() (all []terms.Setting, err error) {
+	for _, f := range t.flags {
+		if f.given {
+			all = append(all, terms.Setting{Name: f.name, Value: f.value, Said: "--" + strings.ReplaceAll(f.name, "_", "-") + " " + f.value})
+		}
+	}
+	for _, s := range t.set {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || name == "" {
+			return nil, usagef("--set %s: write TERM=VALUE, such as --set epsilon=0.5", s)
+		}
+		all = append(all, terms.Setting{Name: strings.TrimSpace(name), Value: value, Said: "--set " + s})
+	}
+	return all, nil
+}
+
+func fileThere(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}

@@ -1,0 +1,224 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/describe"
+)
+
+// Coverage is how often the intervals of one form of estimates held the truth, in many
+// draws of noise and of records.
+type Coverage struct {
+	Form describe.Form `json:"form"`
+	// Estimates is how many of a table have the form.
+	Estimates int `json:"estimates"`
+	// Population is the share of 95 % intervals for a population that held its number,
+	// Records that of intervals for these records. A quantile is held where the whole
+	// bin that it is in lies between the ends.
+	Population float64 `json:"population"`
+	Records    float64 `json:"records"`
+	// Least is the same for the estimate whose intervals for a population hold least.
+	Least   float64 `json:"least"`
+	LeastOf string  `json:"least_of"`
+	// Unknown is the share of draws in which nothing was said.
+	Unknown float64 `json:"unknown"`
+	// Error is the root mean square of what noise does to an estimate: of a mean and a
+	// deviation as a share of the column's range, on its logarithm's scale where it has
+	// one; Midpoints the same of means that take each bin's middle for all in it. Neither
+	// is told of quantiles, nor of deviations on a logarithm's scale.
+	Error     float64 `json:"error,omitempty"`
+	Midpoints float64 `json:"midpoints_error,omitempty"`
+}
+
+// DescribeCoverage draws noise, and of each party as many of its records with
+// replacement, so often, and compares the intervals with the truth. Records are read
+// once. The answer depends on the inputs and the seed alone.
+func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []*dataset.Records, repeats int, seed uint64) ([]Coverage, error) {
+	fail := func(err error) ([]Coverage, error) { return nil, fmt.Errorf("simulate coverage: %w", err) }
+	p.Simulated = true
+	t, err := checkedTask(p, pool)
+	if err != nil {
+		return fail(err)
+	}
+	of, ok := bodies.Of(t)
+	if !ok {
+		return fail(fmt.Errorf("study kind %q has no table", p.Kind))
+	}
+	var tally heldTally
+	var parts [][][]describe.Part
+	var weight int64
+	exact := make([]int64, of.Statistic.Cells())
+	for _, r := range parties {
+		parts = append(parts, describe.Parts(p, r))
+		weight += int64(r.Len())
+		add(exact, parts[len(parts)-1], nil)
+	}
+	truth, err := describe.ExactOf(p, exact, weight)
+	if err != nil {
+		return fail(err)
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x636f766572))
+	for draw := range repeats {
+		if err := ctx.Err(); err != nil {
+			return fail(err)
+		}
+		sample, noise := make([]int64, len(exact)), make([]int64, len(exact))
+		whole := make([]int64, len(exact))
+		draws := 0
+		release := func(vector []int64, weight int64) error {
+			requests, err := bodies.Requests(of.Statistic, vector, weight)
+			if err != nil {
+				return err
+			}
+			out, err := study.Settle(ctx, privacy.Simulation(rng.Uint64()), of.Hash(), requests)
+			if err != nil {
+				return err
+			}
+			for j, v := range out[0].Values {
+				noise[j] += v - vector[j]
+			}
+			draws++
+			return nil
+		}
+		for _, records := range parts {
+			own := make([]int64, len(exact))
+			add(own, records, rng)
+			for j, v := range own {
+				sample[j] += v
+			}
+			if p.Noise == study.NoiseSite {
+				if err := release(own, int64(len(records))); err != nil {
+					return fail(err)
+				}
+			}
+		}
+		for p.Noise != study.NoiseSite && draws < p.Draws(len(parties)) {
+			if err := release(sample, weight); err != nil {
+				return fail(err)
+			}
+		}
+		for j, v := range noise {
+			sample[j] += v
+			whole[j] = exact[j] + v
+		}
+		tables := make([]describe.Table, 2)
+		for i, vector := range [][]int64{sample, whole} {
+			if tables[i], err = finished(of, vector, weight, draws); err != nil {
+				return fail(err)
+			}
+		}
+		tally.add(draw == 0, truth, tables[0], tables[1])
+	}
+	return tally.all(), nil
+}
+
+// add adds up parts of all records, or of as many drawn with replacement.
+func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
+	for i := range records {
+		if rng != nil {
+			i = rng.IntN(len(records))
+		}
+		for _, p := range records[i] {
+			out[p.Cell] += p.Adds
+		}
+	}
+}
+
+// finished is the table of a released vector.
+func finished(of bodies.Task, vector []int64, weight int64, draws int) (out describe.Table, err error) {
+	total := bodies.Total{Weight: float64(weight), Draws: draws}
+	for _, v := range vector {
+		total.Values = append(total.Values, float64(v))
+	}
+	made, err := of.Statistic.Finish(total, nil)
+	if err != nil {
+		return out, err
+	}
+	return describe.TableOf(study.Release{Result: made})
+}
+
+// heldTally adds up how often each estimate's interval held.
+type heldTally struct{ of []held }
+
+type held struct {
+	named                      describe.Named
+	draws, told                float64
+	population, records        float64
+	squares, middles, measured float64
+}
+
+func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
+	a, b, d := truth.Estimates(), sample.Estimates(), whole.Estimates()
+	if first {
+		c.of = make([]held, len(a))
+	}
+	for i := range a {
+		h := &c.of[i]
+		h.named = a[i]
+		if a[i].Estimate == nil { // such as the deviation of a number that is always the same
+			continue
+		}
+		h.draws++
+		if b[i].Estimate == nil || d[i].Estimate == nil {
+			continue
+		}
+		h.told++
+		low, high := a[i].Value, a[i].Value
+		if a[i].Form == describe.QuantileForm {
+			low, high = a[i].NoiseLow, a[i].NoiseHigh
+		}
+		const rounding = 1e-9
+		slack := rounding * math.Max(1, math.Abs(high))
+		if b[i].Low <= low+slack && b[i].High >= high-slack {
+			h.population++
+		}
+		if d[i].NoiseLow <= low+slack && d[i].NoiseHigh >= high-slack {
+			h.records++
+		}
+		if of := a[i].Of; a[i].Form != describe.QuantileForm && !(a[i].Form == describe.SD && of.Log) {
+			off := of.Position(d[i].Value) - of.Position(a[i].Value)
+			h.squares, h.measured = h.squares+off*off, h.measured+1
+			if a[i].Form == describe.Mean {
+				off = of.Position(d[i].Middles) - of.Position(a[i].Value)
+				h.middles += off * off
+			}
+		}
+	}
+}
+
+// all sums up by form.
+func (c *heldTally) all() []Coverage {
+	var out []Coverage
+	for _, form := range []describe.Form{describe.Share, describe.Mean, describe.SD, describe.QuantileForm} {
+		of, sum := Coverage{Form: form, Least: 1}, held{}
+		for _, h := range c.of {
+			if h.named.Form != form || h.draws == 0 {
+				continue
+			}
+			of.Estimates++
+			sum.draws, sum.told, sum.population, sum.records = sum.draws+h.draws, sum.told+h.told, sum.population+h.population, sum.records+h.records
+			sum.squares, sum.middles, sum.measured = sum.squares+h.squares, sum.middles+h.middles, sum.measured+h.measured
+			if h.told > 0 && h.population/h.told < of.Least {
+				of.Least, of.LeastOf = h.population/h.told, h.named.Column+" "+h.named.What
+			}
+		}
+		if sum.told == 0 {
+			continue
+		}
+		of.Population, of.Records, of.Unknown = sum.population/sum.told, sum.records/sum.told, 1-sum.told/sum.draws
+		if sum.measured > 0 {
+			of.Error = math.Sqrt(sum.squares / sum.measured)
+			of.Midpoints = math.Sqrt(sum.middles / sum.measured)
+		}
+		out = append(out, of)
+	}
+	return out
+}

@@ -1,0 +1,62 @@
+package simulate
+
+import "time"
+
+// Terms are what a rehearsal says beside the terms of the study itself: the records
+// that virtual parties hold, and how often to draw. A study file has them under
+// `simulate`; nothing of them is in a plan.
+type Terms struct {
+	Dataset      string  `yaml:"dataset" help:"a known data set whose records the virtual parties hold"`
+	Train        string  `yaml:"train" file:"yes" help:"file of the labelled records that the virtual parties hold: CSV (also packed), Excel, Parquet"`
+	Test         string  `yaml:"test" file:"yes" help:"file of test records; default: a quarter of the records"`
+	HoldOut      bool    `yaml:"hold_out" help:"test on a quarter of the records, even where the known data set has a test file of its own"`
+	PartyColumn  string  `yaml:"party_column" help:"column that names each record's party"`
+	PoolWhere    string  `yaml:"pool_where" help:"COLUMN=VALUE: these records are the pool, and only the others are private or test records"`
+	PoolFraction float64 `yaml:"pool_fraction" help:"share of the training records that becomes the pool, without labels, where no pool is given"`
+	PoolRows     int     `yaml:"pool_rows" help:"most rows of that pool; 0: no limit"`
+	TrainRows    int     `yaml:"train_rows" help:"use a random part of the training records, of this size; 0: all"`
+	Generate     int     `yaml:"generate" help:"how many records of made-up hospitals to generate where no data are given; default: as many as parties and records need, else 24000"`
+	Repeats      int     `yaml:"repeats" help:"repeats with other splits and noise"`
+}
+
+// Common are the terms that every kind's rehearsal has.
+func (t *Terms) Common() *Terms { return t }
+
+// ClassifyTerms are those of [Classify].
+type ClassifyTerms struct {
+	Terms          `yaml:",inline"`
+	HoldOutParties bool          `yaml:"hold_out_parties" help:"test on all records of a quarter of the parties that the party column names: nobody is on both sides"`
+	RealShares     bool          `yaml:"real_shares" help:"with noise: aggregators, split every contribution, and prove and check each share"`
+	Voters         []string      `yaml:"voters" help:"what parties vote with, dealt in turn: built-in learners, or commands such as \"python3 vote.py\"; implies learner: any (unit party)"`
+	VoterTimeout   time.Duration `yaml:"voter_timeout" help:"the longest that such a command may take"`
+}
+
+// RatioTerms are those of [Ratio]. Each party holds one set of Study.Records records.
+type RatioTerms struct {
+	Terms          `yaml:",inline"`
+	MainClassShare float64     `yaml:"main_class_share" help:"share of a set's main class, which takes turns; 0: shares uniform on the simplex"`
+	SetShares      [][]float64 `yaml:"set_shares" help:"the sets' class shares in turn, such as [[.9, .1], [.1, .9]]"`
+	Targets        int         `yaml:"targets" help:"number of test sets, at each of target_shares"`
+	TargetSize     int         `yaml:"target_size" help:"records of a test set"`
+	TargetShares   [][]float64 `yaml:"target_shares" help:"the test sets' class shares in turn; default: uniform on the simplex"`
+	Width          float64     `yaml:"width" help:"kernel width in place of gamma, in units of one over the pool's median squared distance; 0: chosen on held-out sets (clear), 3 (embedding) or 1 (noisy-embedding)"`
+}
+
+// LabelsTerms are those of [Labels].
+type LabelsTerms struct {
+	Terms    `yaml:",inline"`
+	Pictures string  `yaml:"pictures" help:"what a row of train is a picture of: HEIGHTxWIDTHxCOLOURS, such as 32x32x3"`
+	Filters  int     `yaml:"filters" help:"random patches that map pictures before the principal components; default 200 for pictures, else 0"`
+	Fourier  int     `yaml:"fourier" help:"random Fourier features of what the map gives, for a kernel instead of a linear model; 0: none"`
+	Gamma    float64 `yaml:"gamma" help:"width of that kernel exp(−gamma·distance²)"`
+}
+
+// ReweighTerms are those of [Reweigh].
+type ReweighTerms struct {
+	Terms        `yaml:",inline"`
+	Split        string  `yaml:"split" help:"COLUMN=VALUE: records with this value are mostly private; COLUMN alone takes its commonest value"`
+	Share        float64 `yaml:"share" help:"share of those records, and 1 − share of the others, that is private; the rest is the pool"`
+	HoldOutShare float64 `yaml:"hold_out_share" help:"share of the private records that takes no part and is written to test.csv"`
+	Query        string  `yaml:"query" help:"condition whose share among the private records is asked for, such as 'income == \">50K\"'"`
+	Folder       string  `yaml:"folder" help:"folder to write the first repeat's files to: release, schema, pool, weighted pool, private records and those held out"`
+}

@@ -1,0 +1,287 @@
+package terms
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"caucus/dataset"
+	"caucus/internal/yamlfile"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// Study is what a study file says, with what a command line says over it.
+type Study struct {
+	study.Proposal `yaml:",inline"`
+	// Parties is how many a rehearsal or a forecast has; 0 where nobody said.
+	Parties int `yaml:"parties" help:"how many parties take part, for simulate and forecast; default: as many as the roster names"`
+	// Schema, Pool, PoolRelease and Model are names of files.
+	Schema      string        `yaml:"schema" file:"yes" help:"YAML schema of the columns (draft one with: caucus dataset schema)"`
+	Pool        string        `yaml:"pool" file:"yes" help:"file of the public pool: CSV (also packed), Excel, Parquet"`
+	PoolRelease string        `yaml:"pool_release" file:"yes" help:"the reweigh release that the pool has its weights from, or was made from: the plan then states what both cost together"`
+	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline as a time from now, where none is given"`
+	// RosterLabels find the parties of the roster, where it names none: who has all of
+	// them when the study is created.
+	RosterLabels map[string]string `yaml:"-"`
+	// Model is what an evaluate study judges, where it names a file.
+	Model string `yaml:"-"`
+	// Simulate are the terms of a rehearsal, of the study's kind.
+	Simulate Simulation `yaml:"-"`
+	// Files are the files that the terms name.
+	Files []string `yaml:"-"`
+	// Replaced says which terms of the file the command line gives another value.
+	Replaced []string `yaml:"-"`
+
+	given map[string]bool
+}
+
+// Gives says whether file or command line give a term, by its whole key.
+func (s Study) Gives(key string) bool { return s.given[key] }
+
+// Setting is a term's value that stands on a command line.
+type Setting struct {
+	Name, Value string
+	// Said is how the person gave it, for errors: --set tilt=yes, --epsilon 1.
+	Said string
+}
+
+// SettingError is an error of a setting: a command that was used wrongly.
+type SettingError struct{ error }
+
+func (e SettingError) Unwrap() error { return e.error }
+
+func settingError(s Setting, err error) error {
+	return SettingError{fmt.Errorf("%s: %w", s.Said, err)}
+}
+
+// ErrZeroEpsilon: a zero that was written must not become the default.
+var ErrZeroEpsilon = errors.New("epsilon: 0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
+
+// Read makes a study of a file's document (nil: of settings alone) and of settings,
+// which win. Names of files in the document are relative to dir. A kind that is named
+// here is the document's too.
+func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study, error) {
+	if file == nil {
+		file = yamlfile.New()
+	}
+	kind, err := kindOf(file, kind)
+	if err != nil {
+		return Study{}, err
+	}
+	table, err := Of(kind)
+	if err != nil {
+		return Study{}, file.Locate(err)
+	}
+	s := Study{Simulate: simulated[kind](), given: map[string]bool{}}
+	for _, t := range table {
+		at := strings.Split(t.Key, ".")
+		n := file.Find(at...)
+		s.given[t.Key] = n != nil
+		if t.file && n != nil && n.Kind == yaml.ScalarNode && n.Value != "" && !filepath.IsAbs(n.Value) {
+			n.Value = filepath.Join(dir, n.Value)
+		}
+	}
+	if err := misplaced(file, kind, table); err != nil {
+		return s, err
+	}
+	if err := s.set(file, kind, settings); err != nil {
+		return s, err
+	}
+	for _, t := range table {
+		if n := file.Find(strings.Split(t.Key, ".")...); t.file && n != nil && n.Value != "" {
+			s.Files = append(s.Files, n.Value)
+		}
+	}
+	return s, s.decode(file, kind)
+}
+
+// kindOf is the kind of a study: that of the document, where it names one, or kind.
+func kindOf(file *yamlfile.Document, kind string) (string, error) {
+	n := file.Find("kind")
+	switch {
+	case n == nil && kind == "":
+		return kinds.Default, nil
+	case n == nil:
+		file.Put(text(kind), "kind")
+		return kind, nil
+	case kind != "" && kind != n.Value:
+		return "", SettingError{fmt.Errorf("the study file is of kind %s, the command line says %s", n.Value, kind)}
+	}
+	return n.Value, nil
+}
+
+// misplaced refuses keys at the top of a file that stand elsewhere: below their kind, or
+// in studies of another kind.
+func misplaced(file *yamlfile.Document, kind string, table []Term) error {
+	for _, key := range file.Keys() {
+		if slices.ContainsFunc(table, func(t Term) bool { return t.Key == key || strings.HasPrefix(t.Key, key+".") }) {
+			continue
+		}
+		if _, err := kinds.Named(key); err == nil {
+			return file.Locate(fmt.Errorf("%s: these are terms of a %[1]s study; this one is of kind %s", key, kind))
+		}
+		for _, t := range table {
+			if t.Name() == key {
+				above, _, _ := strings.Cut(t.Key, ".")
+				return file.Locate(fmt.Errorf("%s: it stands below %s: {%[1]s: …}", key, above))
+			}
+		}
+	}
+	return nil
+}
+
+// set writes settings into the document.
+func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) error {
+	said := map[string]Setting{}
+	for _, of := range settings {
+		t, err := Find(kind, of.Name)
+		if err != nil {
+			return settingError(of, err)
+		}
+		if before, twice := said[t.Key]; twice {
+			return settingError(of, fmt.Errorf("%s says %s already: leave one out", before.Said, t.Key))
+		}
+		said[t.Key] = of
+		n, err := t.value(of.Value)
+		if err != nil {
+			return settingError(of, err)
+		}
+		at := strings.Split(t.Key, ".")
+		if was := file.Find(at...); was != nil && !alike(was, n) {
+			s.Replaced = append(s.Replaced, fmt.Sprintf("%s replaces %s of the study file", of.Said, t.Key))
+		}
+		file.Put(n, at...)
+		s.given[t.Key] = true
+	}
+	return nil
+}
+
+// value is what a person wrote for a term, as YAML. Text is taken as it is; a list of
+// single values may be written a,b.
+func (t Term) value(written string) (*yaml.Node, error) {
+	n := text(written)
+	if t.of.Kind() != reflect.String {
+		var document yaml.Node
+		if err := yaml.Unmarshal([]byte(written), &document); err != nil || len(document.Content) == 0 {
+			return nil, fmt.Errorf("%q is not %s", written, article(t.Type))
+		}
+		n = document.Content[0]
+	}
+	if t.of.Kind() == reflect.Slice && n.Kind == yaml.ScalarNode {
+		list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for _, part := range strings.Split(n.Value, ",") {
+			item := &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(part)}
+			if t.of.Elem().Kind() == reflect.String {
+				item = text(item.Value)
+			}
+			list.Content = append(list.Content, item)
+		}
+		n = list
+	}
+	if err := yamlfile.DecodeNode(n, reflect.New(t.of).Interface()); err != nil {
+		return nil, yamlfile.Bared(err)
+	}
+	return n, nil
+}
+
+func text(value string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: value}
+}
+
+// alike says whether two values are written alike.
+func alike(a, b *yaml.Node) bool {
+	x, err := yaml.Marshal(a)
+	y, no := yaml.Marshal(b)
+	plain := func(b []byte) string {
+		return strings.Map(func(r rune) rune {
+			if strings.ContainsRune(" \n\"'[]-", r) {
+				return -1
+			}
+			return r
+		}, string(b))
+	}
+	return err == nil && no == nil && plain(x) == plain(y)
+}
+
+// article is a type in words with "a" before it.
+func article(words string) string {
+	if strings.HasPrefix(words, "true") || strings.HasPrefix(words, "text") {
+		return words
+	}
+	return "a " + words
+}
+
+// nearest is the key, or the name, that is most like one.
+func nearest(name string, table []Term) string {
+	var names []string
+	for _, t := range table {
+		names = append(names, t.Key, t.Name())
+	}
+	return yamlfile.Nearest(name, names, 1+len(name)/3)
+}
+
+// decode reads the document, which has one kind's terms alone, into the study.
+func (s *Study) decode(file *yamlfile.Document, kind string) error {
+	k, err := kinds.Named(kind)
+	if err != nil {
+		return file.Locate(err)
+	}
+	if node, terms := file.Find(kind), k.Terms(); node != nil && terms != nil {
+		err := yamlfile.DecodeNode(node, terms)
+		if err == nil {
+			s.KindTerms, err = study.EncodeTerms(terms)
+		}
+		if err != nil {
+			return file.Locate(fmt.Errorf("%s: %w", kind, err))
+		}
+		if of, ok := terms.(interface{ File() string }); ok {
+			s.Model = of.File()
+		}
+		file.Remove(kind)
+	}
+	if node := file.Find(simulation); node != nil {
+		if err := yamlfile.DecodeNode(node, s.Simulate); err != nil {
+			return file.Locate(fmt.Errorf("%s: %w", simulation, err))
+		}
+		file.Remove(simulation)
+	}
+	if err := s.takeLabels(file); err != nil {
+		return err
+	}
+	s.Map.Project = dataset.Auto
+	if err := file.Decode(s); err != nil {
+		return err
+	}
+	if s.Kind = kind; s.Epsilon == 0 && s.given["epsilon"] {
+		return file.Locate(ErrZeroEpsilon)
+	}
+	return nil
+}
+
+// takeLabels takes a roster by labels out of a document.
+func (s *Study) takeLabels(file *yamlfile.Document) error {
+	n := file.Find("roster")
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	var by struct {
+		Labels map[string]string `yaml:"labels"`
+	}
+	err := yamlfile.DecodeNode(n, &by)
+	if err == nil && len(by.Labels) == 0 {
+		err = errors.New("name parties, as in [st-mary, st-john], or give labels that they have, as in {labels: {region: north}}")
+	}
+	if err != nil {
+		return file.Locate(fmt.Errorf("roster: %w", err))
+	}
+	file.Remove("roster")
+	s.RosterLabels = by.Labels
+	return nil
+}

@@ -1,0 +1,189 @@
+package terms
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"caucus/study/kinds"
+	"caucus/study/simulate"
+)
+
+// Term is one thing that can be said of a study.
+type Term struct {
+	// Key is its name in a study file, with points between the keys that lead to it:
+	// epsilon, map.project, ratio.estimator, simulate.targets.
+	Key string
+	// Type says in words what values are; Default what is taken where nothing is said,
+	// "" where Help says it.
+	Type, Default string
+	Help          string
+
+	of   reflect.Type
+	file bool // a file's name, relative to the study file
+}
+
+// Name is the last key: what --set takes where no other term of the kind ends alike.
+func (t Term) Name() string { return t.Key[strings.LastIndex(t.Key, ".")+1:] }
+
+// IsFile says whether values are names of files.
+func (t Term) IsFile() bool { return t.file }
+
+// simulated are the terms of each kind's rehearsal, with their defaults.
+var simulated = map[string]func() Simulation{
+	"classify": func() Simulation {
+		return &simulate.ClassifyTerms{Terms: simulate.Terms{PoolFraction: .25, PoolRows: 10_000, Repeats: 1}, VoterTimeout: 10 * time.Minute}
+	},
+	"ratio": func() Simulation {
+		return &simulate.RatioTerms{Terms: simulate.Terms{PoolFraction: .1, PoolRows: 5000, Repeats: 1}, Targets: 20, TargetSize: 500}
+	},
+	"labels": func() Simulation {
+		return &simulate.LabelsTerms{Terms: simulate.Terms{PoolFraction: .1, Repeats: 1}, Filters: -1, Gamma: .5}
+	},
+	"reweigh": func() Simulation {
+		return &simulate.ReweighTerms{Terms: simulate.Terms{Repeats: 10}, Share: .9}
+	},
+	"describe": func() Simulation { return new(simulate.Terms) },
+	"evaluate": func() Simulation {
+		return &simulate.Terms{PoolFraction: .05, PoolRows: 10_000, Repeats: 1}
+	},
+}
+
+// Simulation are the terms of a kind's rehearsal.
+type Simulation interface{ Common() *simulate.Terms }
+
+// simulation is the key below which they stand.
+const simulation = "simulate"
+
+// Of are the terms of studies of a kind: those of every study, the kind's own, and
+// those of its rehearsals.
+func Of(kind string) ([]Term, error) {
+	k, err := kinds.Named(kind)
+	if err != nil {
+		return nil, err
+	}
+	table := termsOf(reflect.ValueOf(Study{}), "")
+	if terms := k.Terms(); terms != nil {
+		table = append(table, termsOf(reflect.ValueOf(terms).Elem(), kind+".")...)
+	}
+	return append(table, termsOf(reflect.ValueOf(simulated[kind]()).Elem(), simulation+".")...), nil
+}
+
+// termsOf are the terms that a struct's fields are; v holds defaults.
+func termsOf(v reflect.Value, prefix string) []Term {
+	var out []Term
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		key, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		of := f.Type
+		for of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		switch {
+		case strings.Contains(options, "inline"):
+			out = append(out, termsOf(v.Field(i), prefix)...)
+		case key == "" || key == "-":
+		case f.Tag.Get("help") == "" && of.Kind() == reflect.Struct: // its own fields are terms
+			out = append(out, termsOf(reflect.Zero(of), prefix+key+".")...)
+		default:
+			t := Term{Key: prefix + key, Type: words(of), Help: f.Tag.Get("help"), Default: f.Tag.Get("default"), of: of, file: f.Tag.Get("file") != ""}
+			if t.Default == "" && !v.Field(i).IsZero() && of.Kind() != reflect.Slice {
+				t.Default = strings.TrimSuffix(fmt.Sprint(v.Field(i)), "0s")
+			}
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// words say what a type's values are.
+func words(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return "time span"
+	case t == reflect.TypeFor[time.Time]():
+		return "date and time"
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array && t.Elem().Kind() != reflect.Uint8:
+		return "list of " + words(t.Elem())
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64, reflect.Uint64:
+		if t.PkgPath() != "" { // an enumeration is written by names
+			return "text"
+		}
+		return "whole number"
+	case reflect.Float64:
+		return "number"
+	case reflect.Struct:
+		if t.NumField() > 0 && t.Field(0).Tag.Get("yaml") != "" {
+			return "{" + strings.Join(keysOf(t), ", ") + "}"
+		}
+	}
+	return "text"
+}
+
+func keysOf(t reflect.Type) (keys []string) {
+	for i := range t.NumField() {
+		key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// Find is the term of a kind's studies that a name means: a whole key, or the last part
+// of one. Its error says what was meant.
+func Find(kind, name string) (Term, error) {
+	table, err := Of(kind)
+	if err != nil {
+		return Term{}, err
+	}
+	var found []Term
+	for _, t := range table {
+		switch {
+		case t.Key == name:
+			return t, nil
+		case t.Name() == name:
+			found = append(found, t)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return Term{}, unknown(kind, name, table)
+	}
+	return Term{}, fmt.Errorf("%s can be %s: write one of them whole", name, listed(found))
+}
+
+func listed(terms []Term) string {
+	var keys []string
+	for _, t := range terms {
+		keys = append(keys, t.Key)
+	}
+	return strings.Join(keys, " or ")
+}
+
+// unknown says why a kind has no term of that name.
+func unknown(kind, name string, table []Term) error {
+	var others []string
+	for _, other := range kinds.Names() {
+		terms, err := Of(other)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(terms, func(t Term) bool { return t.Key == name || t.Name() == name }) {
+			others = append(others, other)
+		}
+	}
+	if len(others) > 0 {
+		return fmt.Errorf("%s is a term of %s studies; this one is of kind %s", name, strings.Join(others, ", "), kind)
+	}
+	if meant := nearest(name, table); meant != "" {
+		return fmt.Errorf("there is no term %s: do you mean %s?", name, meant)
+	}
+	return fmt.Errorf("there is no term %s: docs/reference.md lists those of %s studies", name, kind)
+}
