@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"caucus/study/terms"
 	"context"
 	"errors"
 	"log/slog"
@@ -141,7 +142,7 @@ func (n *network) open(name string, minimum int, parties ...study.PartyID) study
 	s.Proposal = study.Proposal{
 		Name: name, Map: dataset.Components{Project: 4}, Roster: parties, Minimum: minimum, Deadline: time.Now().Add(time.Hour), Records: 70,
 	}
-	made, err := s.propose(quiet())
+	made, err := quiet().propose(s)
 	n.check(err)
 	n.start(made)
 	return made.Hash
@@ -287,7 +288,7 @@ func TestMeansByDaemons(t *testing.T) {
 		Name: "fleet", Map: dataset.Components{Project: 4}, Roster: roster, Minimum: 3, Deadline: time.Now().Add(time.Hour),
 		Unit: privacy.Party, Mechanism: "means", Epsilon: 2, Records: 70,
 	}
-	made, err := s.propose(quiet())
+	made, err := quiet().propose(s)
 	n.check(err)
 	n.start(made)
 	for _, c := range agents {

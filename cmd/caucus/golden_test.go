@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"caucus/study/terms"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -98,7 +99,7 @@ func goldenCoordinator(t *testing.T, dir string) {
 		Name: "another", Map: dataset.Components{Project: 2}, Roster: []study.PartyID{"hospital-a", "hospital-b"}, Minimum: 2,
 		Deadline: goldenDay.Add(time.Hour), Records: 400, Epsilon: 1,
 	}
-	made, err := s.propose(quiet())
+	made, err := quiet().propose(s)
 	n.check(err)
 	n.start(made)
 	n.check(n.operator.Close())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"caucus/study/terms"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -117,7 +118,7 @@ func TestRatioByDaemons(t *testing.T) {
 		Name: "ratios", Kind: "ratio", Roster: parties, Minimum: 3, Deadline: time.Now().Add(time.Hour),
 		Epsilon: 1, KindTerms: []byte(`{"fourier": 100}`), Records: 70,
 	}
-	made, err := s.propose(quiet())
+	made, err := quiet().propose(s)
 	n.check(err)
 	var configs []agent.Config
 	for _, p := range parties {

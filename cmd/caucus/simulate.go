@@ -16,6 +16,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/study"
+	"caucus/study/classifier"
 	"caucus/study/simulate"
 	"caucus/study/terms"
 )
@@ -38,20 +39,18 @@ type rehearsed struct {
 	measured *measurement
 }
 
-// rehearsals are how each kind's studies are rehearsed: the parties where nobody says how
-// many, what a line about --out says, and the work.
-var rehearsals = map[string]struct {
-	parties int
-	use     string
-	run     func(*rehearsal, context.Context) (rehearsed, error)
-}{
-	"classify": {100, "; use it with: caucus release predict %s --data FILE", (*rehearsal).classify},
-	"describe": {10, "", (*rehearsal).describe},
-	"evaluate": {10, "", (*rehearsal).evaluate},
-	"labels":   {10, "; use it with: caucus release predict %s --data FILE", (*rehearsal).labels},
-	"ratio":    {10, "; use it with: caucus release predict %s --data FILE", (*rehearsal).ratio},
-	"reweigh":  {1, "", (*rehearsal).reweigh},
+// rehearsals are how each kind's studies are rehearsed.
+var rehearsals = map[string]func(*rehearsal, context.Context) (rehearsed, error){
+	"classify": (*rehearsal).classify,
+	"describe": (*rehearsal).describe,
+	"evaluate": (*rehearsal).evaluate,
+	"labels":   (*rehearsal).labels,
+	"ratio":    (*rehearsal).ratio,
+	"reweigh":  (*rehearsal).reweigh,
 }
+
+// usualParties are how many parties there are where neither person nor records say.
+var usualParties = map[string]int{"classify": 100, "describe": 10, "evaluate": 10, "labels": 10, "ratio": 10, "reweigh": 1}
 
 func newSimulate(c *console) *cobra.Command {
 	var t termFlags
@@ -82,7 +81,7 @@ of hospitals. --set simulate.NAME reaches what a rehearsal alone has.`,
 		}
 		return refused(cmd, r.run(cmd.Context()))
 	})
-	t.add(cmd, "parties", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner", "dataset", "train", "test", "schema", "pool", "repeats", "seed")
+	t.add(cmd, "parties", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner", "where", "dataset", "train", "test", "schema", "pool", "repeats", "seed")
 	f := cmd.Flags()
 	r.reading.flags(f)
 	f.StringVar(&r.poolMapping, "pool-mapping", "", "mapping of the pool's file (--mapping and the flags of formats are of --train and --test)")
@@ -97,7 +96,7 @@ of hospitals. --set simulate.NAME reaches what a rehearsal alone has.`,
 
 // run rehearses the study, whatever its kind.
 func (r *rehearsal) run(ctx context.Context) error {
-	common, kind := r.Simulate.Common(), rehearsals[r.Kind]
+	common := r.Simulate.Common()
 	for key, wrong := range map[string]bool{"parties": r.Parties < 1, "records": r.Records < 1, "simulate.repeats": common.Repeats < 0} {
 		if wrong && r.Gives(key) {
 			return study.PlanError(key, "give at least 1")
@@ -112,7 +111,7 @@ func (r *rehearsal) run(ctx context.Context) error {
 	r.Seed = cmp.Or(r.Seed, 1)
 	r.source.of(r.Study)
 	r.bar = newProgress(r.console)
-	found, err := kind.run(r, ctx)
+	found, err := rehearsals[r.Kind](r, ctx)
 	r.bar.stop()
 	if err != nil {
 		return err
@@ -122,8 +121,8 @@ func (r *rehearsal) run(ctx context.Context) error {
 			return err
 		}
 		use := ""
-		if kind.use != "" {
-			use = fmt.Sprintf(kind.use, r.out)
+		if _, ok := classifier.Of(found.release.Result); ok || r.Kind == "ratio" {
+			use = fmt.Sprintf("; use it with: caucus release predict %s --data FILE", r.out)
 		}
 		r.note("wrote %s%s", r.out, use)
 	}
@@ -140,7 +139,7 @@ func (r *rehearsal) seconds() float64 { return time.Since(r.start).Seconds() }
 // those of the records where these name any.
 func (r *rehearsal) virtual(train *dataset.Records) int {
 	if r.Parties == 0 && train.Party == nil {
-		return rehearsals[r.Kind].parties
+		return usualParties[r.Kind]
 	}
 	return r.Parties
 }

@@ -48,7 +48,7 @@ func (r *rehearsal) classify(ctx context.Context) (rehearsed, error) {
 	}
 	sim := simulate.Classify{Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats, Shares: own.RealShares, Progress: r.bar.set}
 	if named := r.partyColumn != "" || r.known != "" || r.train != ""; r.Parties == 0 && !named { // made-up hospitals are not the parties
-		sim.Parties = rehearsals[r.Kind].parties
+		sim.Parties = usualParties[r.Kind]
 	}
 	sim.TestParties, sim.Voters = own.HoldOutParties, voting
 	units := sim.Parties

@@ -25,7 +25,7 @@ func (r *rehearsal) ratio(ctx context.Context) (rehearsed, error) {
 	fail := func(err error) (rehearsed, error) { return rehearsed{}, err }
 	own := r.Simulate.(*simulate.RatioTerms)
 	sim := simulate.Ratio{
-		Proposal: r.Proposal, Sets: cmp.Or(r.Parties, rehearsals[r.Kind].parties), SetSize: cmp.Or(r.Records, defaultSetSize),
+		Proposal: r.Proposal, Sets: cmp.Or(r.Parties, usualParties[r.Kind]), SetSize: cmp.Or(r.Records, defaultSetSize),
 		SetShares: own.SetShares, Skew: own.MainClassShare, Targets: own.Targets, TargetSize: own.TargetSize, TargetShares: own.TargetShares,
 		Width: own.Width, Repeats: own.Repeats, Progress: r.bar.set,
 	}

@@ -64,7 +64,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (rehearsed, error) {
 	}
 	sim := simulate.Reweigh{
 		Schema: schema, Proposal: r.Proposal, Records: records, Group: group, Share: own.Share, HoldOut: own.HoldOutShare,
-		Query: query, Parties: cmp.Or(r.Parties, rehearsals[r.Kind].parties), PerParty: r.Records, Repeats: own.Repeats, Seed: r.Seed,
+		Query: query, Parties: cmp.Or(r.Parties, usualParties[r.Kind]), PerParty: r.Records, Repeats: own.Repeats, Seed: r.Seed,
 		Progress: r.bar.set,
 	}
 	if r.Delta != nil {

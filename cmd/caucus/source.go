@@ -5,8 +5,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"

@@ -6,6 +6,7 @@ import (
 	"caucus/dataset"
 	"caucus/internal/yamlfile"
 	"caucus/study/kinds"
+	"caucus/study/terms"
 )
 
 // FuzzStudyFile: whatever a researcher writes is refused or becomes a plan that
@@ -28,7 +29,7 @@ func FuzzStudyFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s, err := decodeStudyFile(file)
+		s, err := terms.Read(file, "", "")
 		if err != nil || s.Map.Project > 3 || s.Shards > 64 || len(s.Roster) > 64 {
 			return
 		}

@@ -30,7 +30,7 @@ func TestExampleStudy(t *testing.T) {
 	for i := range 50 { // a dozen sites of so many records do as well alone
 		s.Roster = append(s.Roster, study.PartyID(fmt.Sprintf("site-%d", i)))
 	}
-	if _, err := s.propose(quiet()); err != nil {
+	if _, err := quiet().propose(s); err != nil {
 		t.Fatal(err)
 	}
 }

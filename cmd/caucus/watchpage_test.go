@@ -1,6 +1,7 @@
 package main
 
 import (
+	"caucus/study/terms"
 	"context"
 	"fmt"
 	"io"
@@ -97,7 +98,7 @@ func TestCoordinatorPage(t *testing.T) {
 			Name: name, Purpose: "who stays longer", Contact: "ward@example.org", Map: dataset.Components{Project: 4}, Roster: roster[:2], Minimum: 2, Deadline: time.Now().Add(time.Hour),
 			Unit: privacy.Party, Mechanism: "means", Epsilon: 2, Records: 70,
 		}
-		made, err := s.propose(quiet())
+		made, err := quiet().propose(s)
 		n.check(err)
 		n.start(made)
 		charged = append(charged, made.Hash)
