@@ -21,6 +21,7 @@ import (
 	"caucus/coordinator"
 	"caucus/helper"
 	"caucus/study/kinds"
+	"caucus/study/terms"
 )
 
 var updateReference = flag.Bool("update-reference", false, "write docs/reference.md anew")
@@ -37,17 +38,7 @@ func TestReference(t *testing.T) {
 	r.file("agent.yaml", "What a site says: where its data are, and what it allows.", "agent", "Config", agent.DefaultConfig())
 	r.file("coordinator.yaml", "What the operator of a coordinator says.", "coordinator", "Config", coordinator.DefaultConfig(""))
 	r.file("helper.yaml", "What the operator of a helper says.", "helper", "Config", helper.DefaultConfig())
-	r.file("study.yaml", "What `caucus study create` is given. Terms of a kind stand under the kind's name.", "cmd/caucus", "studyFile", nil)
-	for _, name := range kinds.Names() {
-		k, err := kinds.Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if terms := k.Terms(); terms != nil {
-			of := reflect.TypeOf(terms).Elem()
-			r.table(name, strings.TrimPrefix(of.PkgPath(), "caucus/"), of.Name(), nil)
-		}
-	}
+	r.study()
 	r.file("schema.yaml", "What columns mean. `delimiter`, `columns` and `comment` belong in a site's own copy only.", "dataset", "Schema", nil)
 	r.file("mapping.yaml", "From a site's own columns to the schema's, in a file of its own or under `mapping` of a source.", "dataset/mapping", "Mapping", nil)
 	r.file("operator.yaml and an agent's identity", "Made by `coordinator init` and `agent enrol`; nobody writes them by hand.", "protocol", "Identity", nil)
@@ -88,6 +79,76 @@ func (r *reference) file(name, says, room, typeName string, defaults any) {
 	r.line("")
 	r.line(says)
 	r.table("", room, typeName, defaults)
+}
+
+// study writes the terms of studies, from the table that makes keys and flags.
+func (r *reference) study() {
+	r.line("")
+	r.line("## study.yaml")
+	r.line("")
+	r.line("What `caucus study create`, `simulate` and `forecast` are given. On a command line `--set TERM=VALUE` says any of them: the whole name, or its last part where one term alone ends so. A key with a point stands below what is before the point: `map.project` is `map: {project: …}`.")
+	shared := map[string]bool{}
+	table := func(title, says string, terms []terms.Term) {
+		r.line("")
+		r.line("### " + title)
+		r.line("")
+		if says != "" {
+			r.line(says)
+			r.line("")
+		}
+		r.line("| key | is | |")
+		r.line("|---|---|---|")
+		for _, t := range terms {
+			if t.Help == "" {
+				r.err = errors.Join(r.err, fmt.Errorf("%s: nothing says what it is: write a help tag", t.Key))
+				continue
+			}
+			help := sentence(t.Help)
+			if t.Default != "" {
+				help += " Default: `" + t.Default + "`."
+			}
+			r.line("| `" + t.Key + "` | " + t.Type + " | " + strings.ReplaceAll(help, "|", "\\|") + " |")
+		}
+	}
+	fresh := func(all []terms.Term, below string) (out []terms.Term) {
+		for _, t := range all {
+			// A rehearsal's defaults differ by kind: what differs is listed again.
+			if id := t.Key + t.Default; strings.HasPrefix(t.Key, below) && !shared[id] {
+				shared[id] = true
+				out = append(out, t)
+			}
+		}
+		return out
+	}
+	all := map[string][]terms.Term{}
+	for _, name := range kinds.Names() {
+		of, err := terms.Of(name)
+		if err != nil {
+			r.err = errors.Join(r.err, err)
+		}
+		all[name] = of
+	}
+	var common []terms.Term
+	for _, t := range all[kinds.Default] {
+		if !strings.HasPrefix(t.Key, kinds.Default+".") && !strings.HasPrefix(t.Key, "simulate.") {
+			common = append(common, t)
+		}
+	}
+	table("every kind", "", common)
+	for _, name := range kinds.Names() {
+		if own := fresh(all[name], name+"."); len(own) > 0 {
+			table(name, "", own)
+		}
+	}
+	for _, name := range slices.Concat([]string{kinds.Default}, kinds.Names()) {
+		if own := fresh(all[name], "simulate."); len(own) > 0 {
+			says := "What a rehearsal of these studies has beside the above, or with another default."
+			if name == kinds.Default {
+				says = "What a rehearsal alone has: `caucus simulate`. It stands in no plan."
+			}
+			table("simulate: "+name, says, own)
+		}
+	}
 }
 
 // row is one line of a table: keys that share a comment.

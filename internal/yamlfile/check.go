@@ -29,13 +29,13 @@ type visit struct {
 	as   reflect.Type
 }
 
-func (d *Document) decode(n *yaml.Node, v any) error {
+func (d *Document) decode(n *yaml.Node, v any, path ...string) error {
 	t := reflect.TypeOf(v)
 	if t == nil || t.Kind() != reflect.Pointer {
 		return fmt.Errorf("decode YAML into %T: give a pointer", v)
 	}
 	c := check{doc: d, root: t.Elem(), seen: map[visit]bool{}}
-	if err := c.value(n, t.Elem(), nil); err != nil {
+	if err := c.value(n, t.Elem(), path); err != nil {
 		return err
 	}
 	if err := n.Decode(v); err != nil { // what only the parser knows, such as too many aliases

@@ -68,6 +68,16 @@ func Parse(name string, text []byte) (*Document, error) {
 // there leave it as it is. After an error v may hold a part of it.
 func (d *Document) Decode(v any) error { return d.decode(d.root, v) }
 
+// DecodePart is [Document.Decode] of what stands below a key at the top; without the key it
+// leaves v as it is.
+func (d *Document) DecodePart(v any, key string) error {
+	n := d.Find(key)
+	if n == nil {
+		return nil
+	}
+	return d.decode(n, v, key)
+}
+
 // DecodeNode does as [Document.Decode] with a part of a document, for types that
 // read themselves.
 func DecodeNode(n *yaml.Node, v any) error { return (&Document{root: n}).decode(n, v) }

@@ -233,25 +233,22 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 	if err != nil {
 		return file.Locate(err)
 	}
-	if node, terms := file.Find(kind), k.Terms(); node != nil && terms != nil {
-		err := yamlfile.DecodeNode(node, terms)
-		if err == nil {
-			s.KindTerms, err = study.EncodeTerms(terms)
+	if terms := k.Terms(); terms != nil && file.Find(kind) != nil {
+		if err := file.DecodePart(terms, kind); err != nil {
+			return err
 		}
-		if err != nil {
-			return file.Locate(fmt.Errorf("%s: %w", kind, err))
+		if s.KindTerms, err = study.EncodeTerms(terms); err != nil {
+			return file.Locate(err)
 		}
 		if of, ok := terms.(interface{ File() string }); ok {
 			s.Model = of.File()
 		}
 		file.Remove(kind)
 	}
-	if node := file.Find(simulation); node != nil {
-		if err := yamlfile.DecodeNode(node, s.Simulate); err != nil {
-			return file.Locate(fmt.Errorf("%s: %w", simulation, err))
-		}
-		file.Remove(simulation)
+	if err := file.DecodePart(s.Simulate, simulation); err != nil {
+		return err
 	}
+	file.Remove(simulation)
 	if err := s.takeLabels(file); err != nil {
 		return err
 	}
