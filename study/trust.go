@@ -55,7 +55,7 @@ var trusts = map[Noise]Trust{
 		By:            "the coordinator",
 		Added:         "; exact, without noise: the coordinator adds noise to the sum of all sites",
 		Hidden:        "from readers of the release; the coordinator sees this party's contribution as it is",
-		Against:       "The coordinator added the noise: it is trusted with what the parties sent.",
+		Against:       "The coordinator added the noise: it got each party's exact numbers, and is trusted not to look at them, keep them or pass them on.",
 		NotProtected:  "parties from the coordinator: it receives each party's exact %s, and adds the noise itself. The guarantee is towards readers of the release only",
 		Gets:          "the coordinator gets them as they are",
 		NoiseWord:     "that the noise was drawn at random from this law, once, and that nobody kept the sum without it: what was published looks the same with noise of another making",
