@@ -41,7 +41,7 @@ type forecastDocument struct {
 	Epsilon   float64            `json:"epsilon"`
 	Delta     float64            `json:"delta"`
 	Mechanism string             `json:"mechanism"`
-	Noise     string             `json:"noise"`
+	Noise     study.Noise        `json:"noise"`
 	MadeUp    bool               `json:"features_made_up,omitempty"` // no pool was given
 	Forecast  *forecast.Forecast `json:"forecast,omitempty"`         // of a classify study
 	// ShareError and NoiseWords are what other kinds know of their noise.

@@ -58,7 +58,7 @@ func (r *rehearsal) classify(ctx context.Context) (rehearsed, error) {
 	if r.Delta != nil && units > 0 {
 		r.warnDelta(*r.Delta, units)
 	}
-	if own.RealShares && !(r.Noise == "aggregators") {
+	if own.RealShares && !r.Noise.Shared() {
 		return fail(usagef("real_shares goes with noise: aggregators"))
 	}
 	if err := sim.Check(); err != nil {

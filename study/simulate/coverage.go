@@ -100,7 +100,7 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, par
 				}
 			}
 		}
-		for p.Noise != study.NoiseSite && draws < p.Draws(len(parties)) {
+		for p.Noise != study.NoiseSite && draws < p.Noise.Draws(len(parties)) {
 			if err := release(sample, weight); err != nil {
 				return fail(err)
 			}

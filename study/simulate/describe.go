@@ -40,7 +40,7 @@ type DescribeSummary struct {
 	Mechanism string       `json:"mechanism"`
 	Where     string       `json:"where,omitempty"`
 	Unit      privacy.Unit `json:"unit"`
-	Noise     string       `json:"noise"`
+	Noise     study.Noise  `json:"noise"`
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Parties   int          `json:"parties"`
