@@ -62,7 +62,7 @@ type Config struct {
 	// a page that does, for who has a link: caucus coordinator page. Empty is off.
 	Metrics string `yaml:"metrics"`
 	// Helper is the second server of studies with noise: aggregators; where it is left out
-	// there are none: caucus coordinator helper.
+	// there are none: caucus helper keys.
 	Helper Helper `yaml:"helper"`
 
 	// Head is a file outside of Dir and of its backups: Init names one beside the
@@ -133,7 +133,7 @@ type Helper struct {
 	Address string             `yaml:"address" json:"address"`
 	Key     protocol.SignerKey `yaml:"key" json:"key"`
 	// Head is a file outside of the coordinator's folder and of its backups, which remembers
-	// how far this coordinator was with its shares: caucus coordinator helper makes it. A
+	// how far this coordinator was with its shares: caucus helper keys makes it. A
 	// relative path is relative to the folder.
 	Head string `yaml:"head" json:"head"`
 }
@@ -274,7 +274,7 @@ func (h Helper) validate(c Config) error {
 	case h.Key == protocol.SignerKey{}:
 		return errors.New("key: not given: it is the signing key that caucus helper init printed at the helper; its operator gives it")
 	case h.Head == "":
-		return errors.New("head: not given: caucus coordinator helper makes it")
+		return errors.New("head: not given: caucus helper keys makes it")
 	}
 	if err := folder.Outside(c.Dir, h.Head, "coordinator"); err != nil {
 		return fmt.Errorf("head: %w", err)

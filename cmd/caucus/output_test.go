@@ -234,7 +234,7 @@ func TestOutputs(t *testing.T) {
 		})
 	})
 
-	export := newExport(&console{})
+	export := newReleaseExport(&console{})
 	export.Flags().Set("out", file)
 	if refused(export, link) == nil {
 		t.Error("an argument that is a file may be written over")
@@ -252,7 +252,7 @@ func TestOutputs(t *testing.T) {
 // TestOutputsAreKnown: each flag that by its words names a file to write is one, or has a
 // rule of its own that overwrites nothing.
 func TestOutputsAreKnown(t *testing.T) {
-	ownRule := []string{"caucus party enrol --out", "caucus coordinator operator --out"}
+	ownRule := []string{"caucus coordinator operator --out"}
 	found, verb := 0, regexp.MustCompile(`\bwrite\b`)
 	walk(newRoot(&console{}), func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
