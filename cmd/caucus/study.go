@@ -231,11 +231,11 @@ func (o *operator) resultStudy() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "result STUDY",
-		Short: "Fetch a study's release, for caucus release predict",
+		Short: "Fetch a study's release, for caucus release",
 		Long: `Fetch the release, check the coordinator's signature on it, and say what it
 holds. With --out FILE, and with --json, it is one file: the release with its
-manifest, the signature, and the key that made it. caucus release predict, ratio and query
-read it; caucus release verify checks all of it.`,
+manifest, the signature, and the key that made it. caucus release uses it and checks
+all of it.`,
 		Args: one("study result", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := o.dial(cmd.Context())
