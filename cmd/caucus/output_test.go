@@ -276,7 +276,7 @@ func TestOutputsAreKnown(t *testing.T) {
 // file that is read, a file that is written, or no file.
 func TestInputsAreKnown(t *testing.T) {
 	noFile := strings.Fields(`address analysis as authority bound by class classes coordinator correction data-dir dataset decimal
-		delimiter dir encoding estimator expected features id key label lambda learner loss mechanism name noise pair part party
+		delimiter dir encoding estimator expected features helper id key label lambda learner loss mechanism name noise pair part party
 		party-column pictures pool-where prefix query risk role score set-shares sheet split sweep table target-shares to unit
 		voter where`)
 	walk(newRoot(&console{}), func(cmd *cobra.Command) {
