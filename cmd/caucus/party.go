@@ -185,13 +185,17 @@ func (o *operator) revoke() *cobra.Command {
 				return err
 			}
 			defer client.Close()
-			// A token first: who came by one may have asked to be called like it.
-			revoked, err := client.RevokeToken(cmd.Context(), args[0], members)
-			if err == nil {
-				return o.printRevoked(args[0], revoked, members)
-			}
-			if !errors.Is(err, protocol.ErrNotFound) || members {
+			all, err := client.Tokens(cmd.Context())
+			if err != nil {
 				return err
+			}
+			// A token first: who came by one may have asked to be called like it.
+			if members || slices.ContainsFunc(all, func(k protocol.Token) bool { return k.ID == args[0] }) {
+				revoked, err := client.RevokeToken(cmd.Context(), args[0], members)
+				if err != nil {
+					return err
+				}
+				return o.printRevoked(args[0], revoked, members)
 			}
 			switch err := client.Revoke(cmd.Context(), args[0]); {
 			case errors.Is(err, protocol.ErrNotFound):
