@@ -357,7 +357,7 @@ func (r SourceReport) finding() Finding {
 	case r.Declared == nil:
 		return problem(about, "studies of it wait: %s", strings.TrimPrefix(r.Waits, ErrUndeclared.Error()+": source "+r.Source+": "))
 	case r.Problem != "":
-		return problem(about, "%s; see caucus agent source check %s", r.Problem, r.Source)
+		return problem(about, "%s; see caucus agent check --source %s", r.Problem, r.Source)
 	case !r.Read:
 		return fine(about, "declared with %s", counted(r.Declared.Records, "record"))
 	case r.Found < r.Declared.Records:

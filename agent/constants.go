@@ -55,7 +55,7 @@ func (s *state) checkConstants() Finding {
 	case err != nil:
 		return problem(about, "%v", err)
 	case whys != "":
-		return warning(about, "%d made; a constant stands for all or a part of %s: caucus agent studies names them", c.made, whys)
+		return warning(about, "%d made; a constant stands for all or a part of %s: caucus agent preview names them", c.made, whys)
 	}
 	return fine(about, "%d made, none of them a constant", c.made)
 }

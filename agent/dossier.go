@@ -195,11 +195,11 @@ func (d dossiers) find(name string) (study.Hash, error) {
 	}
 	switch len(found) {
 	case 0:
-		return study.Hash{}, fmt.Errorf("there is no study %q here: see caucus agent studies", name)
+		return study.Hash{}, fmt.Errorf("there is no study %q here: see caucus agent preview", name)
 	case 1:
 		return found[0], nil
 	}
-	return study.Hash{}, fmt.Errorf("%d studies are called %q: name one by its hash, see caucus agent studies", len(found), name)
+	return study.Hash{}, fmt.Errorf("%d studies are called %q: name one by its hash, see caucus agent preview", len(found), name)
 }
 
 // plan reads the plan and checks that it is the one the folder is named by.

@@ -297,7 +297,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 		return refuse("deadline: %s is over by the coordinator's clock (%s)", plan.Deadline.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	if plan.Noise.Shared() && !s.sharing.helped() {
-		return refuse("noise: this coordinator has no helper, the second server that another organisation runs: caucus coordinator helper names one; or use %q, or %q where the parties trust the coordinator", study.NoiseSite, study.NoiseCoordinator)
+		return refuse("noise: this coordinator has no helper, the second server that another organisation runs: caucus helper keys names one; or use %q, or %q where the parties trust the coordinator", study.NoiseSite, study.NoiseCoordinator)
 	}
 	data, err := readPool(ctx, s.store, plan.Pool)
 	if err != nil {

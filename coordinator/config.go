@@ -56,13 +56,14 @@ type Config struct {
 	// Health and Reflection turn on these gRPC services, for members only.
 	Health     bool `yaml:"health"`
 	Reflection bool `yaml:"reflection"`
-	// Metrics is a loopback host:port, or a Unix socket as unix:/run/caucus/page.sock, for
-	// those who watch this machine, without TLS:
-	// /metrics for Prometheus, /livez and /readyz, which name no party and no study, and
-	// a page that does, for who has a link: caucus coordinator page. Empty is off.
+	// Page is a loopback host:port, or a Unix socket as unix:/run/caucus/page.sock, for a
+	// page that names parties and studies: for who has a link (caucus coordinator page).
+	// Empty is off. Metrics is one for /metrics, /livez and /readyz, without TLS, which name
+	// no party and no study. Empty is off. Both may have one address.
+	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
 	// Helper is the second server of studies with noise: aggregators; where it is left out
-	// there are none: caucus coordinator helper.
+	// there are none: caucus helper keys.
 	Helper Helper `yaml:"helper"`
 
 	// Head is a file outside of Dir and of its backups: Init names one beside the
@@ -133,7 +134,7 @@ type Helper struct {
 	Address string             `yaml:"address" json:"address"`
 	Key     protocol.SignerKey `yaml:"key" json:"key"`
 	// Head is a file outside of the coordinator's folder and of its backups, which remembers
-	// how far this coordinator was with its shares: caucus coordinator helper makes it. A
+	// how far this coordinator was with its shares: caucus helper keys makes it. A
 	// relative path is relative to the folder.
 	Head string `yaml:"head" json:"head"`
 }
@@ -195,9 +196,12 @@ func (c Config) Validate() error {
 			return err
 		}
 	}
-	if c.Metrics != "" {
-		if err := webpage.CheckAddress(c.Metrics); err != nil {
-			return fmt.Errorf("metrics: %w", err)
+	for _, at := range []struct{ field, address string }{{"page", c.Page}, {"metrics", c.Metrics}} {
+		if at.address == "" {
+			continue
+		}
+		if err := webpage.CheckAddress(at.address); err != nil {
+			return fmt.Errorf("%s: %w", at.field, err)
 		}
 	}
 	for u, g := range c.Budget {
@@ -274,7 +278,7 @@ func (h Helper) validate(c Config) error {
 	case h.Key == protocol.SignerKey{}:
 		return errors.New("key: not given: it is the signing key that caucus helper init printed at the helper; its operator gives it")
 	case h.Head == "":
-		return errors.New("head: not given: caucus coordinator helper makes it")
+		return errors.New("head: not given: caucus helper keys makes it")
 	}
 	if err := folder.Outside(c.Dir, h.Head, "coordinator"); err != nil {
 		return fmt.Errorf("head: %w", err)

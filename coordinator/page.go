@@ -19,7 +19,7 @@ import (
 var pageText embed.FS
 
 // page shows an operator what its verbs show (study list and show, party list), and what
-// caucus ledger does, to watch. It is for who has the coordinator's folder.
+// caucus ledger show does, to watch. It is for who has the coordinator's folder.
 //
 // What it shows and whom it keeps waiting:
 //

@@ -28,7 +28,7 @@ func (w *world) visit(t *testing.T) *visitor {
 	t.Helper()
 	v := &visitor{t: t, http: &http.Client{Jar: must(cookiejar.New(nil)), Timeout: 20 * time.Second}}
 	t.Cleanup(v.http.CloseIdleConnections)
-	reply := must(v.http.Get(must(webpage.NewLink(w.config.Dir, w.server.metricsAt.Addr().String(), w.clock.Now()))))
+	reply := must(v.http.Get(must(webpage.NewLink(w.config.Dir, w.server.pageAt.Addr().String(), w.clock.Now()))))
 	defer reply.Body.Close()
 	if v.base = reply.Request.URL.String(); reply.StatusCode != http.StatusOK {
 		t.Fatalf("the page: %d %s", reply.StatusCode, must(io.ReadAll(reply.Body)))
@@ -49,7 +49,7 @@ func (v *visitor) get(path string) (code int, text string, took time.Duration) {
 // loading holds none of them.
 func TestPageWaitsForNothing(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Metrics = "127.0.0.1:0" })
+	w := newWorld(t, func(c *Config) { c.Page = "127.0.0.1:0" })
 	roster, pool := names(3), poolOf(40)
 	for _, p := range roster {
 		w.enrol(string(p))
@@ -98,13 +98,51 @@ func TestPageWaitsForNothing(t *testing.T) {
 	}
 }
 
+// TestPageApart: the page and what machines read are each where the configuration says, and
+// only there.
+func TestPageApart(t *testing.T) {
+	defer http.DefaultClient.CloseIdleConnections()
+	for name, set := range map[string]func(*Config){
+		"page":    func(c *Config) { c.Page = "127.0.0.1:0" },
+		"metrics": func(c *Config) { c.Metrics = "127.0.0.1:0" },
+		"both":    func(c *Config) { c.Page, c.Metrics = "127.0.0.1:0", "localhost:0" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, set)
+			if (w.server.pageAt != nil) != (name != "metrics") || (w.server.metricsAt != nil) != (name != "page") {
+				t.Fatalf("page at %v, metrics at %v", w.server.pageAt, w.server.metricsAt)
+			}
+			if name != "metrics" {
+				v := w.visit(t)
+				if code, text, _ := v.get(""); code != http.StatusOK {
+					t.Errorf("the page: %d %s", code, text)
+				}
+				for _, path := range []string{"metrics", "livez", "readyz"} {
+					if code, text, _ := v.get(path); code != http.StatusNotFound {
+						t.Errorf("%s where the page is: %d %s", path, code, text)
+					}
+				}
+			}
+			if name != "page" {
+				for path, want := range map[string]int{"metrics": http.StatusOK, "livez": http.StatusOK, "": http.StatusNotFound, "open?link=x": http.StatusNotFound} {
+					reply := must(http.Get("http://" + w.server.metricsAt.Addr().String() + "/" + path))
+					reply.Body.Close()
+					if reply.StatusCode != want {
+						t.Errorf("/%s where machines read: %d, want %d", path, reply.StatusCode, want)
+					}
+				}
+			}
+		})
+	}
+}
+
 // TestPageShowsNoMore: the page shows what study show, party list and a reader of the
 // release see: nothing of a contribution but that it is there, and no release whose
 // plan names its readers. It has no form but the one that leaves.
 func TestPageShowsNoMore(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *Config) {
-		c.Metrics = "127.0.0.1:0"
+		c.Page, c.Metrics = "127.0.0.1:0", "127.0.0.1:0" // one address
 		c.Report = func(to io.Writer, r study.Release) error {
 			_, err := fmt.Fprintf(to, "the report of %d parties", r.Parties)
 			return err

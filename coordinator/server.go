@@ -56,8 +56,9 @@ type Server struct {
 	grpc      *grpc.Server
 	health    *health.Server // nil: off
 	unwell    atomic.Bool    // a file is damaged
-	metrics   *http.Server   // nil: off
-	metricsAt net.Listener
+	metricsAt net.Listener   // nil: off
+	pageAt    net.Listener   // nil: off
+	shown     map[net.Listener]*http.Server
 	scrubbed  bool           // what deleted rows left behind is overwritten
 	closers   []func() error // in the order they were opened
 	closeOnce sync.Once
@@ -237,11 +238,8 @@ func (s *Server) listen() error {
 		return err
 	}
 	s.closers = append(s.closers, func() error { return ignoreClosed(s.listener.Close()) })
-	if c.Metrics != "" {
-		if s.metrics, s.metricsAt, err = s.watched(c.Metrics); err != nil {
-			return err
-		}
-		s.closers = append(s.closers, func() error { return errors.Join(s.metrics.Close(), ignoreClosed(s.metricsAt.Close())) })
+	if err := s.watched(); err != nil {
+		return err
 	}
 	tls, err := protocol.ServerTLS(s.authority, c.Clock.Now, s.gate.handshake)
 	if err != nil {
@@ -303,8 +301,8 @@ func (s *Server) Run(ctx context.Context) error {
 		under.Go(func() { s.scheduler.confirms(ctx) })
 	}
 	under.Go(func() { s.scrubLater(ctx, firstWait, lastWait) })
-	if s.metrics != nil {
-		under.Go(func() { _ = s.metrics.Serve(s.metricsAt) })
+	for at, server := range s.shown {
+		under.Go(func() { _ = server.Serve(at) })
 	}
 	failed := make(chan error, 1)
 	under.Go(func() { failed <- s.grpc.Serve(s.gate.connections) })
@@ -322,8 +320,8 @@ func (s *Server) Run(ctx context.Context) error {
 	force := s.config.Clock.AfterFunc(s.config.Grace, s.grpc.Stop)
 	s.grpc.GracefulStop()
 	force.Stop()
-	if s.metrics != nil {
-		s.metrics.Close()
+	for _, server := range s.shown {
+		server.Close()
 	}
 	under.Wait()
 	if failed := s.registry.watch.save(context.WithoutCancel(ctx), true); failed != nil {

@@ -40,7 +40,7 @@ func (s *Server) openHelper(j privacy.Journal) error {
 	}
 	signer, err := protocol.LoadSigner(c.path(sharesKey))
 	if err != nil {
-		return fmt.Errorf("helper: %w: caucus coordinator helper makes it", err)
+		return fmt.Errorf("helper: %w: caucus helper keys makes it", err)
 	}
 	if err := database.Check(c.path(sharesFile)); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *Server) openHelper(j privacy.Journal) error {
 	}
 	s.closers = append(s.closers, server.Close)
 	if server.Behind() {
-		c.Log.Error("what this coordinator keeps of shares was put back to an older state: no study with noise by aggregators goes on until caucus coordinator helper --reconcile")
+		c.Log.Error("what this coordinator keeps of shares was put back to an older state: no study with noise by aggregators goes on until caucus helper keys --reconcile")
 	}
 	helper, err := aggregators.Dial(c.Helper.Address, signer, c.Helper.Key)
 	if err != nil {

@@ -345,7 +345,7 @@ func TestSharedRefusals(t *testing.T) {
 	w.start()
 	p := w.plan
 	p.Name = "without"
-	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical())); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "caucus coordinator helper") {
+	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical())); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "caucus helper keys") {
 		t.Errorf("created without a helper: %v", err)
 	}
 	if _, err := w.operator.Open(ctx, "trial"); err == nil || !strings.Contains(err.Error(), "no helper any more") {

@@ -409,6 +409,7 @@ func TestConfigRefuses(t *testing.T) {
 		"listen: nowhere":                  "line 1: listen",
 		"minimum_parties: 1":               "line 1: minimum_parties",
 		"\n\nmetrics: 10.0.0.1:9000":       "line 3: metrics: \"10.0.0.1:9000\" is not a loopback",
+		"page: 10.0.0.1:9000":              "line 1: page: \"10.0.0.1:9000\" is not a loopback",
 		"tick: 5":                          "line 1: tick: 5 has no unit",
 		"limits: {rate: 0}":                "rate",
 		"limits:\n  silent: 3s":            `line 2: limits: unknown key "silent": do you mean "silence"?`,

@@ -155,7 +155,7 @@ func (s *Server) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (*pb
 		return err
 	})
 	if errors.Is(err, errNone) {
-		return nil, fmt.Errorf("%w: no join token %q: caucus party token list names them", protocol.ErrNotFound, r.Id)
+		return nil, fmt.Errorf("%w: no join token %q: caucus party list --tokens names them", protocol.ErrNotFound, r.Id)
 	}
 	if err != nil {
 		s.certificates.refresh(context.WithoutCancel(ctx))

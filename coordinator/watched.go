@@ -15,39 +15,68 @@ import (
 	"caucus/internal/webpage"
 )
 
-// watched listens on a loopback address for those who watch this coordinator:
+// watched listens on loopback addresses, which may be one, for those who watch this
+// coordinator. At Config.Metrics, for machines:
 //
 //	/metrics   counts and states, for Prometheus; no name of a party or study
 //	/livez     200 as long as it answers at all
 //	/readyz    200 if it can take contributions and release; else 503 and each cause, a line each
-//	/          the page, which names parties and studies: with a link (newPage)
-func (s *Server) watched(address string) (*http.Server, net.Listener, error) {
-	l, err := webpage.Listen(address)
-	if err != nil {
-		return nil, nil, fmt.Errorf("listen for metrics: %w", err)
+//
+// At Config.Page, for people with a link, the page, which names parties and studies (newPage).
+func (s *Server) watched() error {
+	c := s.config
+	serve := func(what, address string, mux *http.ServeMux) (net.Listener, error) {
+		l, err := webpage.Listen(address)
+		if err != nil {
+			return nil, fmt.Errorf("listen for %s: %w", what, err)
+		}
+		server := webpage.Server(webpage.Loopback(mux), c.Log)
+		s.shown[l] = server
+		s.closers = append(s.closers, func() error { return errors.Join(server.Close(), ignoreClosed(l.Close())) })
+		return l, nil
 	}
-	for _, c := range []prometheus.Collector{standing{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
-		if err := s.counts.registry.Register(c); err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("serve metrics: %w", err), l.Close())
+	s.shown = map[net.Listener]*http.Server{}
+	machines := http.NewServeMux()
+	people := machines
+	if c.Page != c.Metrics {
+		people = http.NewServeMux()
+	}
+	if c.Page != "" {
+		page, err := newPage(s)
+		if err != nil {
+			return err
+		}
+		s.closers = append(s.closers, page.close)
+		people.Handle("/", page.guard.Protect(page.routes()))
+	}
+	var err error
+	if c.Metrics != "" {
+		for _, of := range []prometheus.Collector{standing{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+			if err := s.counts.registry.Register(of); err != nil {
+				return fmt.Errorf("serve metrics: %w", err)
+			}
+		}
+		machines.Handle("GET /metrics", promhttp.HandlerFor(s.counts.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTime}))
+		machines.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+		machines.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+			if err := s.ready(r.Context()); err != nil {
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
+			fmt.Fprintln(w, "ok")
+		})
+		if s.metricsAt, err = serve("metrics", c.Metrics, machines); err != nil {
+			return err
 		}
 	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.counts.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTime}))
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if err := s.ready(r.Context()); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
-	page, err := newPage(s)
-	if err != nil {
-		return nil, nil, errors.Join(err, l.Close())
+	switch c.Page {
+	case "":
+	case c.Metrics:
+		s.pageAt = s.metricsAt
+	default:
+		s.pageAt, err = serve("the page", c.Page, people)
 	}
-	s.closers = append(s.closers, page.close)
-	mux.Handle("/", page.guard.Protect(page.routes()))
-	return webpage.Server(webpage.Loopback(mux), s.config.Log), l, nil
+	return err
 }
 
 // ready is nil where contributions can be taken and studies released, else all that is

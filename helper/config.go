@@ -31,7 +31,7 @@ type Config struct {
 	// Listen is host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
 	// Coordinator is the key that the coordinator signs with for its helper: its operator
-	// gives it (caucus coordinator helper prints it). Nobody else gets a connection.
+	// gives it (caucus helper keys prints it). Nobody else gets a connection.
 	Coordinator protocol.SignerKey `yaml:"coordinator"`
 	// Head is a file outside of the folder and of its backups, which remembers how far the
 	// helper was; another disk is better. A relative path is relative to the folder.

@@ -43,5 +43,5 @@ func ExampleNew() {
 	_, err = helper.New(c)
 	fmt.Println(err)
 	// Output:
-	// start helper: coordinator: helper.yaml names none: its operator gives the key, which caucus coordinator helper prints
+	// start helper: coordinator: helper.yaml names none: its operator gives the key, which caucus helper keys prints
 }

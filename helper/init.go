@@ -127,7 +127,7 @@ const configText = `# A helper of Caucus: the second server of studies with nois
 # default is in the documentation.
 listen: %q
 # The coordinator that this helper serves: its operator gives the key, which
-# caucus coordinator helper prints. Until it is here the helper does not run.
+# caucus helper keys prints. Until it is here the helper does not run.
 %s
 # How far this helper was, outside of this folder and of its backups: another disk is
 # better. To move it, stop the helper, move the file, and name it here.

@@ -54,7 +54,7 @@ func (s *Server) open() error {
 		return err
 	}
 	if !c.Pinned() {
-		return fmt.Errorf("coordinator: %s names none: its operator gives the key, which caucus coordinator helper prints", ConfigFile)
+		return fmt.Errorf("coordinator: %s names none: its operator gives the key, which caucus helper keys prints", ConfigFile)
 	}
 	unlock, err := folder.Hold(c.Dir, "another helper")
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Server) open() error {
 		return err
 	}
 	if s.server.Behind() {
-		c.Log.Error("this helper's files were put back to an older state: it says nothing of any study until caucus helper reconcile")
+		c.Log.Error("this helper's files were put back to an older state: it says nothing of any study until caucus ledger reconcile")
 	}
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {

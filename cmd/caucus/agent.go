@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"caucus/agent"
 )
@@ -19,10 +20,14 @@ type agentCommand struct {
 
 func newAgent(c *console) *cobra.Command {
 	a := &agentCommand{console: c}
-	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.check(), a.run(), a.source(), a.mapFile(), a.studies(), a.preview(), a.compare(), a.approver(), a.approve(), a.refuse(), a.page(), a.answer(), a.accept())
-	g.PersistentFlags().StringVar(&a.config, "config", "agent.yaml", "the agent's configuration")
-	reads(g.PersistentFlags(), "config")
+	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.check(), a.run(), a.source(), a.mapFile(), a.preview(), a.approver(), a.approve(), a.refuse(), a.page(), a.answer(), a.unpack())
+	a.flag(g.PersistentFlags())
 	return g
+}
+
+func (a *agentCommand) flag(f *pflag.FlagSet) {
+	f.StringVar(&a.config, "config", "agent.yaml", "the agent's configuration")
+	reads(f, "config")
 }
 
 func (a *agentCommand) enrol() *cobra.Command {
@@ -171,41 +176,32 @@ is down is waited for.`,
 	}
 }
 
-func (a *agentCommand) studies() *cobra.Command {
-	return &cobra.Command{
-		Use: "studies", Short: "List the studies this site knows, and how far they are here", Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ag, err := a.open()
-			if err != nil {
-				return err
-			}
-			defer ag.Close()
-			all, offline, err := ag.Studies(cmd.Context())
-			if err != nil {
-				return err
-			}
-			a.noteOffline(offline)
-			if all == nil {
-				all = []agent.Review{}
-			}
-			for _, r := range all {
-				if r.Progress == agent.ProgressUnreadable {
-					a.note("note: study %s (%s): %s", r.Study, r.Plan.String()[:16], r.Closed)
-				}
-			}
-			return a.print(all, func(w io.Writer) error {
-				t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here", "approved by")
-				for _, r := range all {
-					if r.Progress == agent.ProgressUnreadable {
-						t.add(r.Study, r.Plan.String()[:16], "", "", "", "", string(r.Progress), "")
-						continue
-					}
-					t.add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon), r.Mechanism, string(r.Noise), string(r.Progress), strings.Join(r.ApprovedBy, ", "))
-				}
-				return t.render()
-			})
-		},
+// listStudies lists the studies this site knows, and how far they are here.
+func (a *agentCommand) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
+	all, offline, err := ag.Studies(cmd.Context())
+	if err != nil {
+		return err
 	}
+	a.noteOffline(offline)
+	if all == nil {
+		all = []agent.Review{}
+	}
+	for _, r := range all {
+		if r.Progress == agent.ProgressUnreadable {
+			a.note("note: study %s (%s): %s", r.Study, r.Plan.String()[:16], r.Closed)
+		}
+	}
+	return a.print(all, func(w io.Writer) error {
+		t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here", "approved by")
+		for _, r := range all {
+			if r.Progress == agent.ProgressUnreadable {
+				t.add(r.Study, r.Plan.String()[:16], "", "", "", "", string(r.Progress), "")
+				continue
+			}
+			t.add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon), r.Mechanism, string(r.Noise), string(r.Progress), strings.Join(r.ApprovedBy, ", "))
+		}
+		return t.render()
+	})
 }
 
 func (a *agentCommand) noteOffline(err error) {
@@ -217,22 +213,31 @@ func (a *agentCommand) noteOffline(err error) {
 func (a *agentCommand) preview() *cobra.Command {
 	var values bool
 	cmd := &cobra.Command{
-		Use:   "preview STUDY",
-		Short: "Show exactly what would leave for a study, at which price",
-		Long: `Show what a study is, what would leave this machine for it, what that protects
+		Use:   "preview [STUDY]",
+		Short: "List studies, or show exactly what would leave for one, at which price",
+		Long: `List the studies that this site knows, and how far they are here. Of one STUDY: show what a study is, what would leave this machine for it, what that protects
 and costs, and whether the policy allows it and why not. It sends and spends
 nothing. What is odd in the data file shows here too, and what the records look
 like beside the public pool; it fails where something is to be mended first. All
 that it shows of the records is exact and for the eyes of this site: no noise is
 drawn for a preview, and with --values you see the numbers before noise.`,
-		Example: "  caucus agent preview readmission --config agent.yaml --values",
-		Args:    one("agent preview", "STUDY"),
+		Example: `  caucus agent preview --config agent.yaml
+  caucus agent preview readmission --config agent.yaml --values`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 0 && values {
+				return usagef("agent preview shows one STUDY, with --values too, or without a study lists them all")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ag, err := a.open()
 			if err != nil {
 				return err
 			}
 			defer ag.Close()
+			if len(args) == 0 {
+				return a.listStudies(cmd, ag)
+			}
 			r, offline, err := ag.Preview(cmd.Context(), args[0])
 			a.noteOffline(offline)
 			if err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 func (a *agentCommand) check() *cobra.Command {
-	return &cobra.Command{
+	var source string
+	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Say whether all is there that an agent needs",
 		Long: `Look at the configuration, the certificate, the policy, the ledger, the disk, the
@@ -18,7 +19,11 @@ line whether it is ok, or what is wrong and what to do. Sources are read as a
 study would read them. It changes nothing; the coordinator is asked for its list
 of studies, as at each poll, and told nothing. What it shows is for the eyes of
 this site. It fails (1) where there is a problem; a warning is none. A command
-line that makes no sense is 2.`,
+line that makes no sense is 2.
+
+With --source it shows what is odd in that one, read as a study would now. It fails
+where the source is not declared, or where its file can no longer be read as it was
+declared: studies would get empty records.`,
 		Example: `  caucus agent check --config agent.yaml
   ok       config       agent.yaml
   ok       certificate  for hospital-a, 364 days left
@@ -30,6 +35,9 @@ line that makes no sense is 2.`,
   problem  source ward  studies of it wait: a person has to declare it first: caucus agent source declare ward`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if source != "" {
+				return a.checkSource(source)
+			}
 			config, err := agent.LoadConfig(a.config)
 			config.Clock.Now = now
 			c := agent.Check(cmd.Context(), config, a.config, err)
@@ -46,4 +54,6 @@ line that makes no sense is 2.`,
 			}
 		},
 	}
+	cmd.Flags().StringVar(&source, "source", "", "say what is odd in this source, and nothing else")
+	return cmd
 }

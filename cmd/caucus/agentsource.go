@@ -11,7 +11,10 @@ import (
 )
 
 func (a *agentCommand) source() *cobra.Command {
-	return group("source", "Declare the site's data sources, and look at them", a.sourceDeclare(), a.sourceCheck(), a.sourceList())
+	cmd := &cobra.Command{Use: "source", Short: "List the site's data sources, and declare them", Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return a.listSources() }}
+	cmd.AddCommand(a.sourceDeclare())
+	return cmd
 }
 
 func (a *agentCommand) sourceDeclare() *cobra.Command {
@@ -64,62 +67,48 @@ sent.`,
 	return cmd
 }
 
-func (a *agentCommand) sourceCheck() *cobra.Command {
-	return &cobra.Command{
-		Use:   "check NAME",
-		Short: "Read a source as a study would, and say what is odd",
-		Long: `Read a data source as a study would now, and show what is odd in it. It changes
-and sends nothing. It fails where the source is not declared, or where its file
-can no longer be read as it was declared: studies would get empty records.`,
-		Args: one("agent source check", "NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ag, err := a.open()
-			if err != nil {
-				return err
-			}
-			defer ag.Close()
-			r, err := ag.CheckSource(args[0])
-			if err != nil {
-				return err
-			}
-			if err := a.print(r, r.WriteText); err != nil {
-				return err
-			}
-			if r.Problem != "" {
-				return errors.New(r.Problem)
-			}
-			if r.Declared == nil {
-				return errors.New(r.Waits)
-			}
-			return nil
-		},
+func (a *agentCommand) checkSource(name string) error {
+	ag, err := a.open()
+	if err != nil {
+		return err
 	}
+	defer ag.Close()
+	r, err := ag.CheckSource(name)
+	if err != nil {
+		return err
+	}
+	if err := a.print(r, r.WriteText); err != nil {
+		return err
+	}
+	if r.Problem != "" {
+		return errors.New(r.Problem)
+	}
+	if r.Declared == nil {
+		return errors.New(r.Waits)
+	}
+	return nil
 }
 
-func (a *agentCommand) sourceList() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List the sources, and what was declared of each", Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ag, err := a.open()
-			if err != nil {
-				return err
-			}
-			defer ag.Close()
-			all := ag.Sources()
-			if all == nil {
-				all = []agent.SourceReport{}
-			}
-			return a.print(all, func(w io.Writer) error {
-				t := newTable(w, "source", "file", "records", "declared by", "on")
-				for _, r := range all {
-					records, by, on := "not declared", "", ""
-					if d := r.Declared; d != nil {
-						records, by, on = fmt.Sprint(d.Records), d.By, d.At.Format("2006-01-02")
-					}
-					t.add(r.Source, r.File, records, by, on)
-				}
-				return t.render()
-			})
-		},
+// listSources lists the sources, and what was declared of each.
+func (a *agentCommand) listSources() error {
+	ag, err := a.open()
+	if err != nil {
+		return err
 	}
+	defer ag.Close()
+	all := ag.Sources()
+	if all == nil {
+		all = []agent.SourceReport{}
+	}
+	return a.print(all, func(w io.Writer) error {
+		t := newTable(w, "source", "file", "records", "declared by", "on")
+		for _, r := range all {
+			records, by, on := "not declared", "", ""
+			if d := r.Declared; d != nil {
+				records, by, on = fmt.Sprint(d.Records), d.By, d.At.Format("2006-01-02")
+			}
+			t.add(r.Source, r.File, records, by, on)
+		}
+		return t.render()
+	})
 }

@@ -25,7 +25,7 @@ var (
 
 func newCoordinator(c *console) *cobra.Command {
 	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c), newCoordinatorPage(c), newCoordinatorOperator(c), newCoordinatorClock(c),
-		newCoordinatorRotate(c), newCoordinatorBackup(c), newCoordinatorRestore(c), newCoordinatorHelper(c))
+		newCoordinatorRotate(c), newCoordinatorBackup(c), newCoordinatorRestore(c))
 }
 
 func newCoordinatorInit(c *console) *cobra.Command {

@@ -17,7 +17,7 @@ func newCoordinatorRotate(c *console) *cobra.Command {
 		Short: "Change the keys of a stopped coordinator: its authority and its signer",
 		Long: `Make a new authority and a new signing key, and delete the old ones. The old key
 signs that it hands over to the new one, so agents and operators follow with their
-next call and renew their certificates, and caucus verify follows by what a release
+next call and renew their certificates, and caucus release verify follows by what a release
 carries. What the old key signed stays good. Stop the coordinator first.
 
 Who had stolen the old keys can make nobody believe anything who followed; those who

@@ -251,7 +251,7 @@ charges nothing twice and writes the same bytes.`,
 		Args:    one("agent answer", "PACK"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return usagef("agent answer needs --out FILE; to read a receipt or a release run caucus agent accept")
+				return usagef("agent answer needs --out FILE; to read a receipt or a release run caucus agent unpack")
 			}
 			ag, err := a.byFile(cmd.InOrStdin(), args[0], out)
 			if err != nil {
@@ -276,15 +276,15 @@ charges nothing twice and writes the same bytes.`,
 	return cmd
 }
 
-func (a *agentCommand) accept() *cobra.Command {
+func (a *agentCommand) unpack() *cobra.Command {
 	return &cobra.Command{
-		Use:   "accept PACK",
+		Use:   "unpack PACK",
 		Short: "Take note of a study, a receipt or a release that was carried here",
 		Long: `Check and keep what caucus study pack or caucus study accept wrote: a plan to look at
 and approve, amendments, this site's receipt, the release, or how the study ended. It
 charges nothing and answers nothing.`,
-		Example: "  caucus agent accept st-mary.receipt --config agent.yaml",
-		Args:    one("agent accept", "PACK"),
+		Example: "  caucus agent unpack st-mary.receipt --config agent.yaml",
+		Args:    one("agent unpack", "PACK"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ag, err := a.byFile(cmd.InOrStdin(), args[0], "")
 			if err != nil {

@@ -157,7 +157,7 @@ func TestCarriedIsSent(t *testing.T) {
 				t.Errorf("%s, without a key: %v\n%s", name, err, out)
 			}
 			var doc ledgerDocument
-			out, err = caucus(ctx, dir, "ledger", "--dir", "state-"+name, "--json").Output()
+			out, err = caucus(ctx, dir, "ledger", "show", "--dir", "state-"+name, "--json").Output()
 			if err == nil {
 				err = json.Unmarshal(out, &doc)
 			}
@@ -185,7 +185,7 @@ func TestCarriedIsSent(t *testing.T) {
 		must("party", "list")
 		for _, name := range carried {
 			must("study", "accept", name+".answer", "--receipt", name+".receipt")
-			must("agent", "accept", name+".receipt", "--config", name+".yaml")
+			must("agent", "unpack", name+".receipt", "--config", name+".yaml")
 		}
 		for _, name := range carriedSites[:len(carriedSites)-len(carried)] {
 			stops = append(stops, background(ctx, t, world, "agent", "run", "--config", name+".yaml"))
@@ -265,7 +265,7 @@ func TestCarriedAnswerKilled(t *testing.T) {
 				t.Errorf("killed at effect %d: another contribution is made, %v", n, err)
 			}
 			var doc ledgerDocument
-			out, err := caucus(ctx, world, "ledger", "--dir", "state-hospital-c", "--json").Output()
+			out, err := caucus(ctx, world, "ledger", "show", "--dir", "state-hospital-c", "--json").Output()
 			if err != nil || json.Unmarshal(out, &doc) != nil {
 				t.Errorf("ledger: %v", err)
 			}

@@ -102,14 +102,14 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 			t.Fatal(err)
 		}
 		var named coordinator.HelperReport
-		if err := json.Unmarshal(must("coordinator", "helper", "--dir", "coordinator", "--json"), &named); err != nil {
+		if err := json.Unmarshal(must("helper", "keys", "--dir", "coordinator", "--json"), &named); err != nil {
 			t.Fatal(err)
 		}
 		var made helper.Pins
 		if err := json.Unmarshal(must("helper", "init", "--dir", "helper", "--listen", "127.0.0.1:"+port, "--coordinator", named.Key.String(), "--json"), &made); err != nil {
 			t.Fatal(err)
 		}
-		must("coordinator", "helper", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--key", made.Signing.String())
+		must("helper", "keys", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--key", made.Signing.String())
 		servers, pins = append(servers, "helper"), fmt.Sprintf("  helper: {name: trust, signing: %s, sealing: %s}\n", made.Signing, made.Sealing)
 		start("helper", "helper", "run", "--dir", "helper")
 	}
@@ -175,7 +175,7 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 	}
 	for _, ledger := range append(servers, prefixed("state-", sites)...) {
 		var doc ledgerDocument
-		if err := json.Unmarshal(must("ledger", "--dir", ledger, "--json"), &doc); err != nil {
+		if err := json.Unmarshal(must("ledger", "show", "--dir", ledger, "--json"), &doc); err != nil {
 			t.Fatal(err)
 		}
 		for _, u := range doc.Units {

@@ -9,29 +9,34 @@ import (
 )
 
 func newDataset(c *console) *cobra.Command {
-	return group("dataset", "Work with schemas of data", newDatasetSchema(c), newDatasetPictures(c), newDatasetList(c))
+	return group("dataset", "Work with schemas of data", newDatasetSchema(c), newDatasetPictures(c))
 }
 
 func newDatasetSchema(c *console) *cobra.Command {
 	var label string
 	var how reading
 	cmd := &cobra.Command{
-		Use:   "schema FILE",
-		Short: "Draft a schema from a public file",
+		Use:   "schema [FILE]",
+		Short: "Draft a schema from a public file, or list the data sets whose schema is known",
 		Long: `Draft a YAML schema: kinds, bounds and levels of a file's columns. What it has no
 place for it says, and why: identifiers, dates, numbers with a decimal comma, free
 text. A column that looks like a patient's number is proposed as patient.
 
 Give it PUBLIC data only. Bounds taken from private data would leak them; write
-down what is publicly known about each column instead.`,
+down what is publicly known about each column instead.
+
+Without FILE it lists the data sets whose schema is known, for --dataset.`,
 		Example: "  caucus dataset schema public.csv --label readmitted > schema.yaml",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("dataset schema needs one FILE; see caucus dataset schema --help")
+			if len(args) > 1 {
+				return usagef("dataset schema takes one FILE; see caucus dataset schema --help")
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.listKnown()
+			}
 			if label == "" {
 				return usagef("say which column is the label: --label COLUMN")
 			}
@@ -63,31 +68,27 @@ down what is publicly known about each column instead.`,
 	return cmd
 }
 
-func newDatasetList(c *console) *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List the known data sets", Args: noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			type row struct {
-				Name    string   `json:"name"`
-				About   string   `json:"about"`
-				Source  string   `json:"source"`
-				Classes []string `json:"classes"`
-			}
-			var rows []row
-			for _, n := range dataset.KnownNames() {
-				k, err := dataset.LoadKnown(n)
-				if err != nil {
-					return err
-				}
-				rows = append(rows, row{n, k.About, k.Source, k.Schema.Classes()})
-			}
-			return c.print(rows, func(w io.Writer) error {
-				t := newTable(w, "name", "about")
-				for _, r := range rows {
-					t.add(r.Name, r.About)
-				}
-				return t.render()
-			})
-		},
+// listKnown lists the known data sets.
+func (c *console) listKnown() error {
+	type row struct {
+		Name    string   `json:"name"`
+		About   string   `json:"about"`
+		Source  string   `json:"source"`
+		Classes []string `json:"classes"`
 	}
+	var rows []row
+	for _, n := range dataset.KnownNames() {
+		k, err := dataset.LoadKnown(n)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row{n, k.About, k.Source, k.Schema.Classes()})
+	}
+	return c.print(rows, func(w io.Writer) error {
+		t := newTable(w, "name", "about")
+		for _, r := range rows {
+			t.add(r.Name, r.About)
+		}
+		return t.render()
+	})
 }

@@ -256,7 +256,7 @@ func printDemo(w io.Writer, r demoReport, out string) error {
 	if err := t.render(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%.0f s. Read %s; check a release and use it with:\n  caucus verify %[3]s --pool %[4]s\n  caucus predict --release %[3]s --data FILE\n",
+	_, err := fmt.Fprintf(w, "\n%.0f s. Read %s; check a release and use it with:\n  caucus release verify %[3]s --pool %[4]s\n  caucus release predict %[3]s --data FILE\n",
 		r.Seconds, filepath.Join(out, "report.html"), filepath.Join(out, r.Studies[0].Release), filepath.Join(out, demoPool))
 	return err
 }

@@ -29,7 +29,7 @@ const nearlyClear = 50.0
 type demoCase struct {
 	study.Proposal
 	pool *dataset.Table
-	// poolFile is where the pool is kept, for caucus verify.
+	// poolFile is where the pool is kept, for caucus release verify.
 	poolFile string
 	// own are the parties' records.
 	own []*dataset.Table

@@ -58,6 +58,27 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 }
 
+// TestVerbsThatMoved: docs/operator.md has the table of moved verbs, each old name is refused
+// with the new one, and the new one is there.
+func TestVerbsThatMoved(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operator.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range moved {
+		if !strings.Contains(string(page), "| `"+m[0]+"` | `"+m[1]+"` |\n") {
+			t.Errorf("docs/operator.md does not say that %s is now %s", m[0], m[1])
+		}
+		if wrong := wrongCommand(strings.Fields(m[1])); wrong != "" {
+			t.Errorf("%s: %s", m[1], wrong)
+		}
+		var said strings.Builder
+		if code := Main(t.Context(), append(strings.Fields(m[0]), "--dir", "x"), io.Discard, &said); code != 2 || !strings.HasSuffix(said.String(), " is now caucus "+m[1]+"\n") {
+			t.Errorf("%s: %d %s", m[0], code, said.String())
+		}
+	}
+}
+
 // wrongCommand says what of a command line there is not: its verb, or a flag; "" where
 // all is.
 func wrongCommand(words []string) string {

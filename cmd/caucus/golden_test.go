@@ -62,7 +62,7 @@ func goldenCoordinator(t *testing.T, dir string) {
 		config, err = coordinator.LoadConfig(name)
 	}
 	n.check(err)
-	config.Listen, config.Metrics, config.Log = "127.0.0.1:0", "", slog.New(slog.NewTextHandler(n.log, nil))
+	config.Listen, config.Page, config.Metrics, config.Log = "127.0.0.1:0", "", "", slog.New(slog.NewTextHandler(n.log, nil))
 	config.Clock.Now = func() time.Time { return goldenDay }
 	server, err := coordinator.New(config)
 	n.check(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"caucus/agent"
 	"caucus/coordinator"
+	"caucus/helper"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study/verify"
@@ -41,10 +43,17 @@ An agent's studies say themselves what was charged for them. A coordinator's
 releases name their entries: those in its store, and those given with --release.
 Give each release that was published since the backup: it is put back, and its
 study ends as released, in place of being released again. --charge names a cost
-that nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R.`,
+that nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R: caucus release show and
+caucus release verify print it of the releases of that time.
+
+A helper whose folder was restored says nothing, because it may have forgotten what it
+checked and released. This charges what its ledger lacks, makes a new sealing key, and
+ends every study under way at it, which cannot be released any more. Parties then pin
+the new key: get it to them by other ways than the coordinator's.`,
 		Example: `  caucus ledger reconcile --config agent.yaml
   caucus ledger reconcile --dir /var/lib/caucus/coordinator --release march.json --release april.json
-  caucus ledger reconcile --config agent.yaml --charge record:epsilon=1`,
+  caucus ledger reconcile --config agent.yaml --charge record:epsilon=1
+  caucus ledger reconcile --dir /var/lib/caucus-helper/helper --charge record:rho=0.0172`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := place.check("reconcile"); err != nil {
@@ -54,11 +63,14 @@ that nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R.`,
 			if err != nil {
 				return err
 			}
+			if len(releases) > 0 && (place.config != "" || helper.In(place.dir)) {
+				return usagef("--release is for a coordinator's ledger: elsewhere --charge names what was lost")
+			}
+			if place.dir != "" && helper.In(place.dir) {
+				return c.reconcileHelper(cmd.Context(), place.dir, lost)
+			}
 			var doc reconciled
 			if place.config != "" {
-				if len(releases) > 0 {
-					return usagef("--release is for a coordinator's ledger: an agent's studies say what was charged")
-				}
 				config, err := agent.LoadConfig(place.config)
 				if err != nil {
 					return err
@@ -106,6 +118,29 @@ that nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R.`,
 	f.StringArrayVar(&releases, "release", nil, "a release that the coordinator published and may have forgotten (repeatable)")
 	f.StringArrayVar(&charges, "charge", nil, "another lost cost, UNIT:epsilon=E or UNIT:rho=R (repeatable)")
 	return cmd
+}
+
+// reconcileHelper lets a helper speak again whose folder was put back to an older state.
+func (c *console) reconcileHelper(ctx context.Context, dir string, lost []privacy.Cost) error {
+	config, err := helper.LoadConfig(dir)
+	if err != nil {
+		return err
+	}
+	document, err := helper.Reconcile(ctx, config, lost)
+	if err != nil {
+		return err
+	}
+	return c.print(document, func(w io.Writer) error {
+		if !document.Behind {
+			_, err := fmt.Fprintln(w, "nothing is missing: the folder is not behind its head file")
+			return err
+		}
+		for _, cost := range document.Charged {
+			fmt.Fprintf(w, "charged again: %s\n", cost)
+		}
+		fmt.Fprintln(w, "the helper speaks again; what was under way has failed here. The sealing key is another one:")
+		return writePins(w, document.Pins)
+	})
 }
 
 func (d reconciled) writeText(w io.Writer) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,13 +12,15 @@ import (
 
 	"caucus/agent"
 	"caucus/coordinator"
+	"caucus/dataset"
 	"caucus/helper"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/study/kinds"
 	"caucus/study/verify"
 )
 
-// ledgerCheck is the JSON document of ledger verify and ledger compare.
+// ledgerCheck is the JSON document of ledger verify.
 type ledgerCheck struct {
 	Ledger   string           `json:"ledger"`
 	Holds    bool             `json:"holds"`
@@ -28,11 +31,11 @@ type ledgerCheck struct {
 
 func newLedgerVerify(c *console) *cobra.Command {
 	var place ledgerPlace
-	var export string
+	var export, pool string
 	var expect, releases []string
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Check a ledger's chain, and that nothing was cut off or put back",
+		Short: "Check a ledger's chain, that nothing was cut off, and that it was charged what releases say",
 		Long: `Check every entry of a ledger: its hash, that it follows the one before, and that
 its totals are the sum of all charges. That shows that nothing inside was changed
 or taken out. Whether the end was cut off, or the whole put back to an older
@@ -40,8 +43,14 @@ state, only something kept elsewhere can show: what an agent's studies or a
 coordinator's releases remember, --release files, a coordinator's head file, or
 the head that this verb printed before, with --expect.
 
+With --release it is held against that release too: an agent's ledger must hold
+exactly the charge that plan and pool declare, if the release counts the site. A
+coordinator's must hold exactly the entries that the release names, where the
+coordinator added the noise, and none where each site did.
+
 --export checks the lines that ledger export wrote, without the ledger.`,
 		Example: `  caucus ledger verify --config agent.yaml
+  caucus ledger verify --config agent.yaml --release release.json
   caucus ledger verify --dir /var/lib/caucus/coordinator --release release.json
   caucus ledger verify --export lines.jsonl --expect 12:9c1e…`,
 		Args: noArguments,
@@ -53,6 +62,9 @@ the head that this verb printed before, with --expect.
 			} else if place.dir != "" || place.config != "" {
 				return usagef("ledger verify takes --export or a ledger, not both")
 			}
+			if pool != "" && (place.config == "" || len(releases) == 0) {
+				return usagef("--pool goes with --config and --release: an agent's charge follows from plan and pool")
+			}
 			var doc ledgerCheck
 			chain, err := doc.follow(cmd.Context(), &place, export)
 			if err != nil {
@@ -62,6 +74,11 @@ the head that this verb printed before, with --expect.
 				if err := doc.recall(cmd.Context(), chain, &place, expect, releases); err != nil {
 					return err
 				}
+				for _, name := range releases {
+					if err := doc.compare(cmd.Context(), c, chain, &place, name, pool); err != nil {
+						return err
+					}
+				}
 			}
 			return c.tellLedger(doc)
 		},
@@ -70,7 +87,8 @@ the head that this verb printed before, with --expect.
 	place.flags(f)
 	f.StringVar(&export, "export", "", "lines that ledger export wrote")
 	f.StringArrayVar(&expect, "expect", nil, "a head remembered elsewhere, NUMBER:HASH (repeatable)")
-	f.StringArrayVar(&releases, "release", nil, "a release of this coordinator, whose entries must be in the ledger (repeatable)")
+	f.StringArrayVar(&releases, "release", nil, "a release that the ledger must have been charged for as it says (repeatable)")
+	f.StringVar(&pool, "pool", "", "with --config and --release: the study's pool (default: the copy that the agent fetched)")
 	return cmd
 }
 
@@ -148,6 +166,9 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		m.Quoted, m.QuoteError = e.Coordinator()
 	}
 	for _, name := range releases {
+		if place.config != "" { // compare says it: the lines are of the coordinator's ledger
+			break
+		}
 		lines, err := signedLines(name, key)
 		if err != nil {
 			return err
@@ -155,6 +176,50 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		m.Releases = append(m.Releases, verify.ReleasedLines{Lines: lines, Who: name})
 	}
 	d.Findings = append(d.Findings, verify.Recall(chain, m)...)
+	return nil
+}
+
+// compare holds a site's ledger, or a coordinator's, against one release.
+func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Chain, place *ledgerPlace, name, pool string) error {
+	if place.config == "" && (place.dir == "" || helper.In(place.dir)) { // only its lines can be looked for
+		return nil
+	}
+	r, err := readSigned(name)
+	if err != nil {
+		return err
+	}
+	p, err := kinds.PlanOf(r.Release)
+	if err != nil {
+		return err
+	}
+	if place.dir != "" {
+		e, err := coordinator.ReadEvidence(ctx, place.dir)
+		if err != nil {
+			return err
+		}
+		j, _, err := place.open()
+		if err != nil {
+			return err
+		}
+		defer j.Close()
+		d.Findings = append(d.Findings, verify.CompareCoordinator(r, e.Keys, chain, func(id string) (privacy.Line, bool, error) {
+			return privacy.LineOf(ctx, j, id)
+		})...)
+		return nil
+	}
+	config, err := agent.LoadConfig(place.config)
+	if err != nil {
+		return err
+	}
+	e, err := agent.ReadEvidence(config)
+	if err != nil {
+		return err
+	}
+	made, err := poolUnder(c, new(reading), cmp.Or(pool, e.PoolFile(p.Pool)), dataset.Format{}, p)
+	if err != nil {
+		return err
+	}
+	d.Findings = append(d.Findings, verify.CompareSite(r, made, e.Site(ctx, r.Release))...)
 	return nil
 }
 

@@ -93,12 +93,15 @@ func newRoot(c *console) *cobra.Command {
 	}
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "write exactly one JSON document to stdout")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if was := wasMoved(cmd, cmd.Flags().Args()); was != nil {
+			return was
+		}
 		return usagef("%s; see %s --help", plainly(err), cmd.CommandPath())
 	})
 	root.Version = version()
 	root.SetVersionTemplate("caucus {{.Version}}\n")
 	root.AddCommand(newCoordinator(c), newHelper(c), newAgent(c), newParty(c), newStudy(c), newForecast(c),
-		newDemo(c), newSimulate(c), newPredict(c), newExport(c), newRatio(c), newQuery(c), newPool(c), newRelease(c), newVerify(c), newPrivacy(c), newDataset(c), newLedger(c), newVersion(c))
+		newDemo(c), newSimulate(c), newRelease(c), newPool(c), newPrivacy(c), newDataset(c), newLedger(c))
 	return root
 }
 
@@ -125,6 +128,9 @@ func plainly(err error) string {
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	if was := wasMoved(cmd, args); was != nil {
+		return was
 	}
 	cmd.SuggestionsMinimumDistance = 2 // letters; cobra's own default, which it sets too late for this
 	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {

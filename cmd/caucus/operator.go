@@ -78,61 +78,43 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	return protocol.Dial(renewed, options)
 }
 
-func (o *operator) enrol() *cobra.Command {
-	var invitation, out string
-	cmd := &cobra.Command{
-		Use:   "enrol",
-		Short: "Turn an operator's invitation into a profile",
-		Long: `Make a key on this machine and have the coordinator certify it for the operator
-that the invitation names (party invite NAME --role operator). If it is
-interrupted, run it again with the same --out. Parties enrol with caucus agent
-enrol.`,
-		Example: "  caucus party enrol --invitation second.invitation --out second.yaml",
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if invitation == "" || out == "" {
-				return usagef("party enrol needs --invitation FILE (- for standard input) and --out FILE")
-			}
-			text, err := readSecret(cmd.InOrStdin(), invitation)
-			if err != nil {
-				return err
-			}
-			v, err := protocol.ParseInvitation(text)
-			if err != nil {
-				return err
-			}
-			if v.Role != protocol.RoleOperator {
-				return fmt.Errorf("the invitation is for role %s: a party enrols with caucus agent enrol", v.Role)
-			}
-			if err := mayReplace(out, v.Name); err != nil {
-				return err
-			}
-			key := out + ".enrolment" // on the disk before it is used
-			e, err := protocol.LoadEnrolment(key)
-			if errors.Is(err, fs.ErrNotExist) {
-				if e, err = protocol.NewEnrolment(); err == nil {
-					err = e.Save(key)
-				}
-			}
-			if err != nil {
-				return err
-			}
-			id, err := protocol.Enrol(cmd.Context(), v, e, protocol.DialOptions{})
-			if err != nil {
-				return err
-			}
-			if err := id.Save(out); err != nil {
-				return err
-			}
-			if err := os.Remove(key); err != nil {
-				return err
-			}
-			return o.printProfile(v.Name, out)
-		},
+// enrolOperator turns an operator's invitation into a profile.
+func (c *console) enrolOperator(cmd *cobra.Command, invitation, out string) error {
+	text, err := readSecret(cmd.InOrStdin(), invitation)
+	if err != nil {
+		return err
 	}
-	cmd.Flags().StringVar(&invitation, "invitation", "", "file that holds the invitation, - for standard input")
-	cmd.Flags().StringVar(&out, "out", "", "file for the profile")
-	return cmd
+	v, err := protocol.ParseInvitation(text)
+	if err != nil {
+		return err
+	}
+	if v.Role != protocol.RoleOperator {
+		return fmt.Errorf("the invitation is for role %s: a party enrols with caucus agent enrol", v.Role)
+	}
+	if err := mayReplace(out, v.Name); err != nil {
+		return err
+	}
+	key := out + ".enrolment" // on the disk before it is used
+	e, err := protocol.LoadEnrolment(key)
+	if errors.Is(err, fs.ErrNotExist) {
+		if e, err = protocol.NewEnrolment(); err == nil {
+			err = e.Save(key)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	id, err := protocol.Enrol(cmd.Context(), v, e, protocol.DialOptions{})
+	if err != nil {
+		return err
+	}
+	if err := id.Save(out); err != nil {
+		return err
+	}
+	if err := os.Remove(key); err != nil {
+		return err
+	}
+	return c.printProfile(v.Name, out)
 }
 
 func (c *console) printProfile(name, file string) error {
@@ -162,19 +144,30 @@ func mayReplace(file, name string) error {
 }
 
 func newCoordinatorOperator(c *console) *cobra.Command {
-	var dir, out string
+	var dir, invitation, out string
 	cmd := &cobra.Command{
-		Use:   "operator NAME",
-		Short: "Make a profile for an operator, out of the coordinator's folder",
+		Use:   "operator [NAME]",
+		Short: "Make a profile for an operator: in the coordinator's folder, or from an invitation",
 		Long: `Make a profile for a further operator, or a new one for an operator whose profile
-has expired or is lost. It needs the coordinator's folder and works whether or
-not the coordinator runs. Profiles made before stay valid: end them with caucus
-party revoke, then make new ones. A profile in use renews itself.`,
-		Example: "  caucus coordinator operator second --dir /var/lib/caucus --out second.yaml",
-		Args:    one("coordinator operator", "NAME"),
+has expired or is lost. In the coordinator's folder (NAME and --dir) it works whether
+or not the coordinator runs. Profiles made before stay valid: end them with caucus
+party revoke, then make new ones. A profile in use renews itself.
+
+On another machine, --invitation takes what caucus party invite NAME --role operator
+made: the key is made here, and the coordinator certifies it. If that is interrupted,
+run it again with the same --out. Parties enrol with caucus agent enrol.`,
+		Example: `  caucus coordinator operator second --dir /var/lib/caucus --out second.yaml
+  caucus coordinator operator --invitation second.invitation --out second.yaml`,
+		Args: func(_ *cobra.Command, args []string) error {
+			byFolder, byInvitation := len(args) == 1 && dir != "" && invitation == "", len(args) == 0 && dir == "" && invitation != "" && out != ""
+			if !byFolder && !byInvitation {
+				return usagef("coordinator operator needs NAME and --dir DIR, or --invitation FILE (- for standard input) and --out FILE")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if dir == "" {
-				return usagef("coordinator operator needs --dir DIR")
+			if invitation != "" {
+				return c.enrolOperator(cmd, invitation, out)
 			}
 			if err := protocol.CheckName(args[0]); err != nil {
 				return err
@@ -196,6 +189,7 @@ party revoke, then make new ones. A profile in use renews itself.`,
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
+	cmd.Flags().StringVar(&invitation, "invitation", "", "file that holds the invitation, - for standard input")
 	cmd.Flags().StringVar(&out, "out", "", "file for the profile (default DIR/NAME.yaml)")
 	return cmd
 }

@@ -234,7 +234,7 @@ func TestOutputs(t *testing.T) {
 		})
 	})
 
-	export := newExport(&console{})
+	export := newReleaseExport(&console{})
 	export.Flags().Set("out", file)
 	if refused(export, link) == nil {
 		t.Error("an argument that is a file may be written over")
@@ -252,7 +252,7 @@ func TestOutputs(t *testing.T) {
 // TestOutputsAreKnown: each flag that by its words names a file to write is one, or has a
 // rule of its own that overwrites nothing.
 func TestOutputsAreKnown(t *testing.T) {
-	ownRule := []string{"caucus party enrol --out", "caucus coordinator operator --out"}
+	ownRule := []string{"caucus coordinator operator --out"}
 	found, verb := 0, regexp.MustCompile(`\bwrite\b`)
 	walk(newRoot(&console{}), func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -276,7 +276,7 @@ func TestOutputsAreKnown(t *testing.T) {
 // file that is read, a file that is written, or no file.
 func TestInputsAreKnown(t *testing.T) {
 	noFile := strings.Fields(`address analysis as authority bound by class classes coordinator correction data-dir dataset decimal
-		delimiter dir encoding estimator expected features id key label lambda learner loss mechanism name noise pair part party
+		delimiter dir encoding estimator expected features helper id key label lambda learner loss mechanism name noise pair part party
 		party-column pictures pool-where prefix query risk role score set-shares sheet split sweep table target-shares to unit
 		voter where`)
 	walk(newRoot(&console{}), func(cmd *cobra.Command) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,7 +27,7 @@ func (o *operator) flag(g *cobra.Command) *cobra.Command {
 
 func newParty(c *console) *cobra.Command {
 	o := &operator{console: c}
-	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.token(), o.enrol(), o.list(), o.label(), o.revoke()))
+	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.token(), o.list(), o.label(), o.revoke()))
 }
 
 func (o *operator) invite() *cobra.Command {
@@ -103,16 +104,28 @@ func newSecret(name string) (*os.File, error) {
 func (o *operator) list() *cobra.Command {
 	var token string
 	var labels []string
+	var tokens bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List parties and operators", Args: noArguments,
+		Use: "list", Short: "List parties and operators, or join tokens and how many came by each", Args: noArguments,
 		Example: `  caucus party list --label region=north
-  caucus party list --token kq3v8s2m`,
+  caucus party list --token kq3v8s2m
+  caucus party list --tokens`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if tokens && (token != "" || len(labels) > 0) {
+				return usagef("--tokens lists join tokens: --token and --label are for members")
+			}
 			client, err := o.dial(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer client.Close()
+			if tokens {
+				all, err := client.Tokens(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return o.printTokens(all)
+			}
 			members, err := client.Members(cmd.Context())
 			if err != nil {
 				return err
@@ -133,6 +146,7 @@ func (o *operator) list() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&token, "token", "", "those that came by this join token")
+	cmd.Flags().BoolVar(&tokens, "tokens", false, "the join tokens instead")
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "those that have this label, KEY=VALUE; may be repeated")
 	return cmd
 }
@@ -156,16 +170,37 @@ func printMembers(w io.Writer, all []protocol.Member) error {
 }
 
 func (o *operator) revoke() *cobra.Command {
-	return &cobra.Command{
-		Use: "revoke NAME", Short: "End a member's certificates and invitations, at once",
-		Args: one("party revoke", "NAME"),
+	var members bool
+	cmd := &cobra.Command{
+		Use:   "revoke NAME_OR_TOKEN",
+		Short: "End a member's certificates and invitations, or a join token, at once",
+		Long: `End a member's certificates and invitations, or a join token (caucus party list
+--tokens), at once. Who came by a token stays, but with --members is ended too.`,
+		Example: `  caucus party revoke st-mary
+  caucus party revoke kq3v8s2m --members`,
+		Args: one("party revoke", "NAME_OR_TOKEN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := o.dial(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer client.Close()
-			if err := client.Revoke(cmd.Context(), args[0]); err != nil {
+			all, err := client.Tokens(cmd.Context())
+			if err != nil {
+				return err
+			}
+			// A token first: who came by one may have asked to be called like it.
+			if members || slices.ContainsFunc(all, func(k protocol.Token) bool { return k.ID == args[0] }) {
+				revoked, err := client.RevokeToken(cmd.Context(), args[0], members)
+				if err != nil {
+					return err
+				}
+				return o.printRevoked(args[0], revoked, members)
+			}
+			switch err := client.Revoke(cmd.Context(), args[0]); {
+			case errors.Is(err, protocol.ErrNotFound):
+				return fmt.Errorf("there is no member and no join token %q: caucus party list names members, with --tokens tokens", args[0])
+			case err != nil:
 				return err
 			}
 			return o.print(map[string]string{"revoked": args[0]}, func(w io.Writer) error {
@@ -174,4 +209,6 @@ func (o *operator) revoke() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&members, "members", false, "of a join token: also end the certificates of all members that came by it")
+	return cmd
 }

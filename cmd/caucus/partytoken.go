@@ -12,7 +12,7 @@ import (
 	"caucus/protocol"
 )
 
-// token makes a join token; its verbs list and revoke them.
+// token makes a join token.
 func (o *operator) token() *cobra.Command {
 	var options protocol.TokenOptions
 	var labels []string
@@ -26,11 +26,11 @@ certificate; what the token says of them, prefix and labels, none of them can ch
 
 Give the token only to those whom you would invite one by one: it is a secret, and a
 stolen one makes parties as long as places are left. caucus party list shows by which
-token each came; caucus party token revoke ends a token, with --members also whom it
+token each came; caucus party revoke ends a token, with --members also whom it
 made. The coordinator keeps nothing from which a token could be made again.`,
 		Example: `  caucus party token --quota 200 --valid 72h --label site=ward --prefix dev- --out wards.token
-  caucus party token list
-  caucus party token revoke kq3v8s2m --members`,
+  caucus party list --tokens
+  caucus party revoke kq3v8s2m --members`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if options.Quota < 1 {
@@ -76,7 +76,6 @@ made. The coordinator keeps nothing from which a token could be made again.`,
 	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agents to dial (default: the coordinator's)")
 	f.StringVar(&out, "out", "", "write the token to this new file instead of stdout")
 	writes(f, "out", asStdout)
-	cmd.AddCommand(o.listTokens(), o.revokeToken())
 	return cmd
 }
 
@@ -110,65 +109,32 @@ func withSecretFile[T any](out string, made func() (string, T, error)) (text str
 	return text, what, err
 }
 
-func (o *operator) listTokens() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List join tokens, and how many came by each", Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := o.dial(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			all, err := client.Tokens(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if all == nil {
-				all = []protocol.Token{}
-			}
-			return o.print(all, func(w io.Writer) error {
-				t := newTable(w, "token", "status", "enrolled", "names", "labels", "expires", "made by")
-				for _, k := range all {
-					t.add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), k.Prefix+"…", k.Labels.String(), k.Expires.Format(time.RFC3339), k.By)
-				}
-				return t.render()
-			})
-		},
+func (o *operator) printTokens(all []protocol.Token) error {
+	if all == nil {
+		all = []protocol.Token{}
 	}
+	return o.print(all, func(w io.Writer) error {
+		t := newTable(w, "token", "status", "enrolled", "names", "labels", "expires", "made by")
+		for _, k := range all {
+			t.add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), k.Prefix+"…", k.Labels.String(), k.Expires.Format(time.RFC3339), k.By)
+		}
+		return t.render()
+	})
 }
 
-func (o *operator) revokeToken() *cobra.Command {
-	var members bool
-	cmd := &cobra.Command{
-		Use:   "revoke TOKEN",
-		Short: "End a join token, at once, and with --members all who came by it",
-		Args:  one("party token revoke", "TOKEN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := o.dial(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			revoked, err := client.RevokeToken(cmd.Context(), args[0], members)
-			if err != nil {
-				return err
-			}
-			document := struct {
-				Token   string   `json:"token"`
-				Members []string `json:"members"`
-			}{args[0], append([]string{}, revoked...)}
-			return o.print(document, func(w io.Writer) error {
-				if !members {
-					_, err := fmt.Fprintf(w, "revoked join token %s; who came by it stays: caucus party list --token %s\n", args[0], args[0])
-					return err
-				}
-				_, err := fmt.Fprintf(w, "revoked join token %s and %d members: %s\n", args[0], len(revoked), strings.Join(revoked, ", "))
-				return err
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&members, "members", false, "also end the certificates of all members that came by it")
-	return cmd
+func (o *operator) printRevoked(token string, revoked []string, members bool) error {
+	document := struct {
+		Token   string   `json:"token"`
+		Members []string `json:"members"`
+	}{token, append([]string{}, revoked...)}
+	return o.print(document, func(w io.Writer) error {
+		if !members {
+			_, err := fmt.Fprintf(w, "revoked join token %s; who came by it stays: caucus party list --token %s\n", token, token)
+			return err
+		}
+		_, err := fmt.Fprintf(w, "revoked join token %s and %d members: %s\n", token, len(revoked), strings.Join(revoked, ", "))
+		return err
+	})
 }
 
 // label says which labels a party has.

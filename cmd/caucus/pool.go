@@ -15,10 +15,10 @@ import (
 )
 
 func newPool(c *console) *cobra.Command {
-	return group("pool", "Make, check and weigh public pools", newPoolMake(c), newPoolCheck(c), newPoolWeigh(c))
+	return group("pool", "Make and check public pools", newPoolMake(c), newPoolCheck(c))
 }
 
-// madePool is the JSON document of pool make and pool weigh.
+// madePool is the JSON document of pool make and of release export --to pool.
 type madePool struct {
 	Out           string              `json:"out"`
 	Rows          int                 `json:"rows"`
@@ -42,7 +42,7 @@ func poolSource(release string, pool *dataset.Table, simulation bool) (*study.We
 	}
 	source, err := reweigh.PoolSource(r, pool)
 	if errors.Is(err, reweigh.ErrOtherWeights) {
-		return nil, fmt.Errorf("the pool does not have the weights of %s: give the file that caucus pool weigh makes of it", release)
+		return nil, fmt.Errorf("the pool does not have the weights of %s: give the file that caucus release export --to pool makes of it", release)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", release, err)
@@ -164,54 +164,5 @@ that a pool has; they cannot make rows that it lacks.`,
 	cmd.Flags().StringVar(&schema, "schema", "", "schema of the study")
 	cmd.Flags().StringVar(&pool, "pool", "", "file of the public pool: CSV (also packed), Excel, Parquet")
 	how.flags(cmd.Flags())
-	return cmd
-}
-
-func newPoolWeigh(c *console) *cobra.Command {
-	var q weighing
-	var out string
-	cmd := &cobra.Command{
-		Use:   "weigh",
-		Short: "Attach a reweigh release's weights to its pool, as CSV",
-		Long: `Write the pool with all its columns and one more, ` + auxdata.WeightColumn + `, which holds the weights
-of a reweigh release. Such a file is a pool of its own, with a digest of its own:
-study create takes it, and the plan should say under weights where they come
-from (printed here), so that its release states what both cost together.`,
-		Example: "  caucus pool weigh --release release.json --pool pool.csv --out weighted.csv",
-		Args:    noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			if q.release == "" || q.pool == "" || out == "" {
-				return usagef("pool weigh needs --release FILE, --pool FILE and --out FILE")
-			}
-			if err := q.load(c); err != nil {
-				return err
-			}
-			weighted := q.weighed.Weighted
-			if err := c.write(out, func(w io.Writer) error { return auxdata.WriteWeighted(w, q.table, q.weight) }); err != nil {
-				return err
-			}
-			source, err := reweigh.SourceOf(q.document)
-			if err != nil {
-				return err
-			}
-			doc := madePool{Out: out, Rows: q.table.Rows(), From: q.pool, Digest: &weighted.Digest, EffectiveRows: weighted.EffectiveRows(), Weights: source}
-			return c.print(doc, func(w io.Writer) error {
-				fmt.Fprintf(w, "wrote %s to %s\n", counted(doc.Rows, "rows"), out)
-				printWeights(w, q.document)
-				printTotals(w, q.document.Totals)
-				_, err := fmt.Fprintf(w, "study create takes the file with pool_release: %s, or with\nweights: {plan: %s, unit: %s, epsilon: %g, delta: %g, per_party: %d}\n",
-					q.release, source.Plan, source.Unit, source.Epsilon, source.Delta, source.PerParty)
-				return err
-			})
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&q.release, "release", "", "release of a reweigh study")
-	f.StringVar(&q.pool, "pool", "", "the pool of that study")
-	q.how.flags(f)
-	f.StringVar(&q.schema, "schema", "", "schema of the pool file, where it is written differently from the study's")
-	reads(f, "release", "pool", "schema")
-	f.StringVar(&out, "out", "", "CSV file to write")
-	writes(f, "out", ".csv")
 	return cmd
 }

@@ -107,7 +107,7 @@ func clinics(dir string) error {
 
 // TestRatioByDaemons: an agent refuses exact features until its policy grants
 // the columns; then three agents publish sets with private counts, and the
-// release, checked and read by caucus ratio, estimates a file's class ratios.
+// release, checked and read by caucus release predict, estimates a file's class ratios.
 func TestRatioByDaemons(t *testing.T) {
 	n := newNetwork(t, nil)
 	schema, err := readSchema(filepath.Join(n.dir, "schema.yaml"))
@@ -149,7 +149,7 @@ func TestRatioByDaemons(t *testing.T) {
 	release, plot := filepath.Join(n.dir, "release.json"), filepath.Join(n.dir, "plot.svg")
 	n.check((&console{}).writeRelease(release, &r))
 	var out, errs bytes.Buffer
-	code := Main(context.Background(), []string{"ratio", "--release", release, "--data", filepath.Join(n.dir, "hospital-a.csv"), "--plot", plot, "--json"}, &out, &errs)
+	code := Main(context.Background(), []string{"release", "predict", release, "--data", filepath.Join(n.dir, "hospital-a.csv"), "--plot", plot, "--json"}, &out, &errs)
 	if result.Model == nil { // the hospitals' shares happen to be alike
 		if code != 1 || !strings.Contains(errs.String(), "support no estimate") {
 			t.Errorf("exit %d, %s", code, &errs)
@@ -174,7 +174,7 @@ func TestRatioByDaemons(t *testing.T) {
 		t.Errorf("plot: %v %.40s", err, svg)
 	}
 	out.Reset()
-	if code := Main(context.Background(), []string{"ratio", "--release", release, "--data", filepath.Join(n.dir, "hospital-a.csv")}, &out, &errs); code != 0 || !strings.Contains(out.String(), "assumes") {
+	if code := Main(context.Background(), []string{"release", "predict", release, "--data", filepath.Join(n.dir, "hospital-a.csv")}, &out, &errs); code != 0 || !strings.Contains(out.String(), "assumes") {
 		t.Errorf("exit %d: %s", code, &out)
 	}
 	if strings.Contains(n.log.String(), planted) {

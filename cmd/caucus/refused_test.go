@@ -59,10 +59,10 @@ func TestExportOfAPredictedColumn(t *testing.T) {
 		code       int
 	}{
 		{"simulate classify --train records.csv --test records.csv --pool records.csv --schema schema.yaml --parties 2 --epsilon 8 --out release.json", "", 0},
-		{"export release.json --out model.sql", `two columns "predicted": say with --id which columns`, 2},
-		{"export release.json --out model.sql --id y --id y", `two columns "y": say with --id which columns`, 2},
-		{"export release.json --out model.sql --table wards.", "empty name", 2},
-		{"export release.json --out model.sql --id y", "", 0},
+		{"release export release.json --out model.sql", `two columns "predicted": say with --id which columns`, 2},
+		{"release export release.json --out model.sql --id y --id y", `two columns "y": say with --id which columns`, 2},
+		{"release export release.json --out model.sql --table wards.", "empty name", 2},
+		{"release export release.json --out model.sql --id y", "", 0},
 	} {
 		var out, problems bytes.Buffer
 		if code := Main(t.Context(), strings.Fields(c.line), &out, &problems); code != c.code || !strings.Contains(problems.String(), c.says) {
@@ -102,9 +102,9 @@ func TestDamagedRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"predict --release damaged.json --data data.csv", "ratio --release damaged.json --data data.csv", "release show damaged.json",
-		"export damaged.json --to r", "pool make --release damaged.json --out pool.csv", "pool weigh --release damaged.json --pool data.csv --out w.csv",
-		"query --release damaged.json --pool data.csv --where age>3", "study report --release damaged.json",
+		"release predict damaged.json --data data.csv", "release show damaged.json", "release export damaged.json --to r",
+		"pool make --release damaged.json --out pool.csv", "release export damaged.json --to pool --pool data.csv --out w.csv",
+		"release query damaged.json --pool data.csv --where age>3", "release report damaged.json",
 	} {
 		if code, said := run(line); code != 1 || !strings.Contains(said, "damaged.json cannot be used: it was damaged or changed") || !strings.Contains(said, "caucus study result") {
 			t.Errorf("caucus %s: have %d and %q", line, code, said)
@@ -148,7 +148,7 @@ func TestReleaseIsNoCommand(t *testing.T) {
 		if err := (&console{}).writeRelease(name, &r); err != nil {
 			t.Fatal(err)
 		}
-		for _, line := range []string{"release show " + name, "export --to python " + name} {
+		for _, line := range []string{"release show " + name, "release export --to python " + name} {
 			if said := run(line); strings.ContainsAny(said, "\x1b\u202e") || !strings.Contains(said, "all holds") {
 				t.Errorf("caucus %s: %.400q", line, said)
 			}

@@ -48,7 +48,7 @@ func unusable(name string, err error) error {
 	return fmt.Errorf("%s cannot be used: it was damaged or changed, or another version of caucus wrote it: fetch it again with caucus study result STUDY --out FILE (%v)", name, err)
 }
 
-// writeSigned writes a release file: all that caucus verify needs beside the
+// writeSigned writes a release file: all that caucus release verify needs beside the
 // pool.
 func (c *console) writeSigned(name string, r protocol.SignedRelease) error {
 	b, err := json.MarshalIndent(r, "", " ")

@@ -36,12 +36,13 @@ type shownRelease struct {
 }
 
 func newRelease(c *console) *cobra.Command {
-	return group("release", "Read a release's file", showRelease(c))
+	return group("release", "Read a release's file, check it and use it, here and offline",
+		newReleaseShow(c), newReleaseReport(c), newReleaseVerify(c), newReleasePredict(c), newReleaseQuery(c), newReleaseExport(c), newReleaseCompare(c))
 }
 
-func showRelease(c *console) *cobra.Command {
+func newReleaseShow(c *console) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show RELEASE",
+		Use:   "show FILE",
 		Short: "Say what a release holds, coefficients in the schema's units",
 		Long: `Say what a release holds: who took part, the guarantee, what its numbers are and,
 of a classifier from released sums (mechanism cross), what each column's difference
@@ -49,12 +50,7 @@ does to the odds: per 10 years, per level against a reference. The feature map i
 folded back, and the ridge taken off by one step; intervals are of privacy noise and
 of sampling, and stand only where their coverage was measured (docs/analyst.md).`,
 		Example: "  caucus release show release.json",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("release show takes one release: caucus release show release.json")
-			}
-			return nil
-		},
+		Args:    one("release show", "FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, p, err := usableRelease(args[0])
 			if err != nil {

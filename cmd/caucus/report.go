@@ -128,7 +128,7 @@ func newReleasePage(r study.Release, measured *measurement, found []verify.Findi
 		Title: "What came out of " + p.Name, Answer: report.Answer, Warnings: r.Result.Warnings, Lines: report.Lines,
 		Parties: r.Parties, Contributed: r.Contributed, Missing: r.Missing,
 		Guarantee: guaranteeWords(p, r.Manifest), Removal: removalWords(p, r.Costs), NotProtected: r.NotProtected, Unit: p.Unit, Costs: r.Costs, Totals: r.Totals,
-		NotVerified: "It was not verified here. caucus verify recomputes all that it claims from the public pool.",
+		NotVerified: "It was not verified here. caucus release verify recomputes all that it claims from the public pool.",
 		Study:       p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Plan: r.PlanHash.String(), Version: version(),
 	}
 	var drawn *study.ReportChart
@@ -150,7 +150,7 @@ func newReleasePage(r study.Release, measured *measurement, found []verify.Findi
 		if measured == nil {
 			page.Answer = "Simulated: " + page.Answer
 		}
-		page.NotVerified = "There is nothing to verify: a simulation publishes nothing and protects nobody. caucus verify refuses it."
+		page.NotVerified = "There is nothing to verify: a simulation publishes nothing and protects nobody. caucus release verify refuses it."
 	}
 	for _, c := range append([]*study.ReportChart{drawn}, report.Charts...) {
 		if d := newDots(c); d != nil {

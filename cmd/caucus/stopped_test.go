@@ -23,7 +23,7 @@ import (
 func TestStops(t *testing.T) {
 	for _, verb := range [][]string{
 		{"simulate", "classify", "--train", "train.csv", "--schema", "train.csv"},
-		{"predict", "--release", "train.csv", "--data", "train.csv", "--out", "answer.csv"},
+		{"release", "predict", "train.csv", "--data", "train.csv", "--out", "answer.csv"},
 	} {
 		stops(t, verb, os.Interrupt)
 		stops(t, verb, syscall.SIGTERM)
@@ -108,7 +108,7 @@ func TestSecondSignal(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := caucus(t.Context(), dir, "verify", pipe)
+	cmd := caucus(t.Context(), dir, "release", "verify", pipe)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 func newStudy(c *console) *cobra.Command {
 	o := &operator{console: c}
 	return o.flag(group("study", "Create studies and fetch what they release",
-		o.createStudy(), o.listStudies(), o.showStudy(), o.openStudy(), o.waitStudy(), o.resultStudy(), o.reportStudy(), o.closeStudy(), o.extendStudy(), o.cancelStudy(), o.waiveStudy(), o.packStudy(), o.acceptAnswer()))
+		o.createStudy(), o.listStudies(), o.showStudy(), o.openStudy(), o.waitStudy(), o.resultStudy(), o.closeStudy(), o.extendStudy(), o.cancelStudy(), o.waiveStudy(), o.packStudy(), o.acceptAnswer()))
 }
 
 func (o *operator) listStudies() *cobra.Command {
@@ -231,11 +231,11 @@ func (o *operator) resultStudy() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "result STUDY",
-		Short: "Fetch a study's release, for caucus predict",
+		Short: "Fetch a study's release, for caucus release",
 		Long: `Fetch the release, check the coordinator's signature on it, and say what it
 holds. With --out FILE, and with --json, it is one file: the release with its
-manifest, the signature, and the key that made it. caucus predict, ratio and query
-read it; caucus verify checks all of it.`,
+manifest, the signature, and the key that made it. caucus release uses it and checks
+all of it.`,
 		Args: one("study result", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := o.dial(cmd.Context())
@@ -268,7 +268,7 @@ read it; caucus verify checks all of it.`,
 				if err := o.writeSigned(out, r); err != nil {
 					return err
 				}
-				o.note("wrote %s; check it with: caucus verify %s --pool POOL", out, out)
+				o.note("wrote %s; check it with: caucus release verify %s --pool POOL", out, out)
 			}
 			return o.print(r, func(w io.Writer) error {
 				return describeRelease(w, r.Release)

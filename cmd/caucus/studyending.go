@@ -66,7 +66,7 @@ func (o *operator) extendStudy() *cobra.Command {
 	cmd.Long = `Change an open study's deadline, what seals it before that, or its minimum, down to the
 floor that its plan names. The plan stays what it was: its hash is the study's name, and
 nothing that was approved, charged or proved changes. Each change is an amendment that the
-coordinator signs, and that names the one before; agents, the release and caucus verify
+coordinator signs, and that names the one before; agents, the release and caucus release verify
 hold them against the plan.
 
 A study that failed is taken up again, as long as the coordinator's ledger holds nothing of

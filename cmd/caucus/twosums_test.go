@@ -71,10 +71,10 @@ func TestTwoServersSum(t *testing.T) {
 	check(err)
 	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen", "127.0.0.1:"+port)
 	var named coordinator.HelperReport
-	check(json.Unmarshal(must("coordinator", "helper", "--dir", "coordinator", "--json"), &named))
+	check(json.Unmarshal(must("helper", "keys", "--dir", "coordinator", "--json"), &named))
 	var pins helper.Pins
 	check(json.Unmarshal(must("helper", "init", "--dir", "helper", "--listen", "127.0.0.1:"+second, "--coordinator", named.Key.String(), "--json"), &pins))
-	must("coordinator", "helper", "--dir", "coordinator", "--address", "127.0.0.1:"+second, "--key", pins.Signing.String())
+	must("helper", "keys", "--dir", "coordinator", "--address", "127.0.0.1:"+second, "--key", pins.Signing.String())
 	policy := filepath.Join(dir, "helper", helper.ConfigFile)
 	text, err := os.ReadFile(policy)
 	check(err)

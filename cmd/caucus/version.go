@@ -1,13 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"io"
-	"runtime"
-	"runtime/debug"
-
-	"github.com/spf13/cobra"
-)
+import "runtime/debug"
 
 // Version is set at build time: -ldflags "-X main.Version=v1.2.3".
 var Version = ""
@@ -24,17 +17,4 @@ func version() string {
 		}
 	}
 	return "devel"
-}
-
-func newVersion(c *console) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			doc := map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}
-			return c.print(doc, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "caucus %s (%s, %s)\n", doc["version"], doc["go"], doc["platform"])
-				return err
-			})
-		},
-	}
 }

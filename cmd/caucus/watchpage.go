@@ -39,8 +39,8 @@ func newCoordinatorPage(c *console) *cobra.Command {
 		Short: "Print a link that opens the coordinator's page in a browser, once",
 		Long: `Print a link to the page on which a coordinator that runs shows its studies as
 contributions arrive, its members and what they wait for, its budget and its
-releases. The page changes nothing. It is served at metrics: of coordinator.yaml,
-a loopback address or a Unix socket. Run this as the account that the coordinator runs as: who
+releases. The page changes nothing. It is served at page: of coordinator.yaml, a
+loopback address or a Unix socket. Run this as the account that the coordinator runs as: who
 may write in its folder may watch.`,
 		Example: "  caucus coordinator page --dir /var/lib/caucus/coordinator",
 		Args:    noArguments,
@@ -52,10 +52,10 @@ may write in its folder may watch.`,
 			if err != nil {
 				return err
 			}
-			if config.Metrics == "" {
-				return fmt.Errorf("%s has no metrics: that is where the page is: write metrics: 127.0.0.1:9443 and start the coordinator again", filepath.Join(dir, coordinator.ConfigFile))
+			if config.Page == "" {
+				return fmt.Errorf("%s has no page: write page: 127.0.0.1:7446 and start the coordinator again", filepath.Join(dir, coordinator.ConfigFile))
 			}
-			return c.printLink(config.Dir, config.Metrics)
+			return c.printLink(config.Dir, config.Page)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")

@@ -74,7 +74,7 @@ func TestCoordinatorPage(t *testing.T) {
 	folder := ""
 	n := newNetwork(t, func(c *coordinator.Config) {
 		c.Limits.Rate, c.Limits.Burst = 1e4, 10000
-		folder, c.Metrics, c.Report = c.Dir, "127.0.0.1:"+port, writeReport
+		folder, c.Page, c.Report = c.Dir, "127.0.0.1:"+port, writeReport
 		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 8, Delta: 1e-5}}
 	})
 	defer http.DefaultClient.CloseIdleConnections()
@@ -291,14 +291,14 @@ func TestPageCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for metrics, says := range map[string]string{"": "has no metrics", "metrics: 127.0.0.1:0\n": "names no port", "metrics: 127.0.0.1:9\n": "http://127.0.0.1:9/open?link="} {
-		if err := os.WriteFile(file, slices.Concat(before, []byte(metrics)), 0o600); err != nil {
+	for page, says := range map[string]string{"": "has no page", "metrics: 127.0.0.1:9\n": "has no page", "page: 127.0.0.1:0\n": "names no port", "page: 127.0.0.1:9\n": "http://127.0.0.1:9/open?link="} {
+		if err := os.WriteFile(file, slices.Concat(before, []byte(page)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var out, log strings.Builder
 		code := Main(context.Background(), []string{"coordinator", "page", "--dir", dir}, &out, &log)
 		if all := fmt.Sprint(out.String(), log.String()); !strings.Contains(all, says) || (code == 0) != strings.Contains(says, "link=") {
-			t.Errorf("%q: %d %s", metrics, code, all)
+			t.Errorf("%q: %d %s", page, code, all)
 		}
 	}
 }

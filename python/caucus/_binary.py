@@ -31,8 +31,8 @@ def run(*arguments):
 
 
 def export(release):
-    """The document of `caucus export --to json`."""
-    return _run("export", "--to", "json", release)
+    """The document of `caucus release export --to json`."""
+    return _run("release", "export", "--to", "json", release)
 
 
 def _run(*arguments):
@@ -45,8 +45,8 @@ def _run(*arguments):
 
 def verify(release, pool=None, **flags):
     """Recompute what a release claims; CommandFailed where it does not hold. Further
-    flags are those of `caucus verify`, such as key="5f3a…", the coordinator's public key."""
-    return run("verify", release, *_flags({"pool": pool, **flags}))
+    flags are those of `caucus release verify`, such as key="5f3a…", the coordinator's public key."""
+    return run("release", "verify", release, *_flags({"pool": pool, **flags}))
 
 
 def plan(sites, records, classes, **flags):

@@ -37,7 +37,7 @@ SIMULATED = "this release was simulated: its noise protected nobody"
 class Classifier(ClassifierMixin, BaseEstimator):
     """The classifier of a release.
 
-    source: path of a release, or of what `caucus export --to json` wrote.
+    source: path of a release, or of what `caucus release export --to json` wrote.
 
     Attributes, there from the start: classes_ (K texts, in the order of the columns of
     predict_proba), feature_names_in_ (columns that X must have), n_features_in_,
@@ -136,7 +136,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
 def _damaged(source, reason):
     return ValueError(
-        "%s is damaged, or neither a release nor what `caucus export --to json` wrote (%s): "
+        "%s is damaged, or neither a release nor what `caucus release export --to json` wrote (%s): "
         "fetch it again with `caucus study result STUDY --out FILE`, or export it again" % (source, reason)
     )
 
@@ -159,7 +159,7 @@ def _read_steps(document, source):
     if "release" in document:  # a release with its signature
         document = document["release"]
     if "manifest" not in document or "plan" not in document:
-        raise _model.Explained("%s is neither a release nor what `caucus export --to json` wrote" % source)
+        raise _model.Explained("%s is neither a release nor what `caucus release export --to json` wrote" % source)
     try:
         return _model.of_release(document)
     except _model.NeedsExport as reason:
@@ -167,13 +167,13 @@ def _read_steps(document, source):
             exported = _binary.export(source)
         except _binary.NoBinary:
             raise _model.NeedsExport(
-                "%s: %s; write it with `caucus export %s --to json --out model.json` and load that" % (source, reason, source)
+                "%s: %s; write it with `caucus release export %s --to json --out model.json` and load that" % (source, reason, source)
             ) from None
         return _model.of_export(exported)
 
 
 def load(source):
-    """The classifier of a release, or of what `caucus export --to json` wrote."""
+    """The classifier of a release, or of what `caucus release export --to json` wrote."""
     model = Classifier(os.fspath(source))
     if model.about_["simulated"]:
         _warnings.warn(SIMULATED, stacklevel=2)

@@ -1,4 +1,4 @@
-"""Turn a release into the plain steps that `caucus export --to json` writes, and compute
+"""Turn a release into the plain steps that `caucus release export --to json` writes, and compute
 them with NumPy."""
 
 import math
@@ -58,7 +58,7 @@ def of_release(document):
 
 
 def of_export(document):
-    """The steps of what `caucus export --to json` wrote."""
+    """The steps of what `caucus release export --to json` wrote."""
     if document["caucus_model"] != FORM:
         raise Explained("the file has form %s, this package reads form %d: use the same version of both" % (document["caucus_model"], FORM))
     steps = []

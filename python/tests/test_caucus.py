@@ -1,5 +1,5 @@
 """Tests of the package: python -m unittest discover -s python/tests. That its numbers are
-those of caucus predict, .ci/peers holds on releases of every kind of map."""
+those of caucus release predict, .ci/peers holds on releases of every kind of map."""
 
 import json
 import math
@@ -196,7 +196,7 @@ class Loads(unittest.TestCase):
         fourier = self.release()
         fourier["release"]["plan"]["map"]["kind"] = "fourier"
         with mock.patch.dict(os.environ, {"PATH": "", "CAUCUS_BINARY": ""}):
-            with self.assertRaisesRegex(caucus.NeedsExport, "caucus export .* --to json"):
+            with self.assertRaisesRegex(caucus.NeedsExport, "caucus release export .* --to json"):
                 self.load(fourier)
             with self.assertRaisesRegex(caucus.NoBinary, "go build"):
                 caucus.verify("release.json", pool="pool.csv")
@@ -211,7 +211,7 @@ class Loads(unittest.TestCase):
             self.assertEqual(run.call_args.args[-1], ",".join(["0.3333333333333333"] * 3))
             run.reset_mock()
             caucus.verify("release.json", pool="pool.csv", key="5f")
-            run.assert_called_once_with("verify", "release.json", "--pool", "pool.csv", "--key", "5f")
+            run.assert_called_once_with("release", "verify", "release.json", "--pool", "pool.csv", "--key", "5f")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 // ONNX.
 //
 // It takes a release that was checked and gives bytes. What it writes gives the
-// numbers of caucus predict to 1e-9, on missing cells, unknown levels and values
+// numbers of caucus release predict to 1e-9, on missing cells, unknown levels and values
 // out of range too; what a language cannot say is refused with the reason. Names of
 // columns, levels and classes were chosen by whoever wrote the plan: they go into code
 // as text only, quoted by the one function that each language has for that.

@@ -275,7 +275,7 @@ func judged(t testing.TB, f fixture) study.Release {
 	return by
 }
 
-// want are the probabilities and classes that caucus predict gives.
+// want are the probabilities and classes that caucus release predict gives.
 func (f fixture) want(t testing.TB) (classes []int, shares [][]float64) {
 	t.Helper()
 	encoded, _, err := f.schema.Encode(f.records)

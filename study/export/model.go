@@ -107,7 +107,7 @@ func New(r study.Release) (Model, error) {
 	}
 	c, ok := classifier.Of(r.Result)
 	if !ok {
-		return Model{}, fmt.Errorf("export: a release of kind %s holds no classifier; it is used with caucus itself (caucus release show says what it holds)", p.Kind)
+		return Model{}, fmt.Errorf("export: a release of kind %s holds no classifier (caucus release show says what it holds; weights are put to their pool with --to pool)", p.Kind)
 	}
 	if _, _, _, err := classifier.Sound(r); err != nil {
 		return Model{}, fmt.Errorf("export: %w", err)
@@ -184,7 +184,7 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 		}
 		return append(steps, s, Step{Op: Waves, Scale: math.Sqrt(2/float64(m.Outputs)) / m.Scale}), nil
 	}
-	return nil, fmt.Errorf("export: a map of kind %s (pictures' patches) has no plain form in these languages: use caucus predict, or plan the study with another map", m.Kind)
+	return nil, fmt.Errorf("export: a map of kind %s (pictures' patches) has no plain form in these languages: use caucus release predict, or plan the study with another map", m.Kind)
 }
 
 // last is the step from mapped features to scores. With two classes the first's is 0, or

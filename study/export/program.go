@@ -178,7 +178,7 @@ func (m Model) words() []string {
 	a := m.About
 	all := []string{
 		fmt.Sprintf("Classifier of the study %s: it predicts %s (%s).", a.Study, a.Label, strings.Join(m.Classes, ", ")),
-		fmt.Sprintf("What it tells of each class are %s. Written by caucus export.", m.Output.Words()),
+		fmt.Sprintf("What it tells of each class are %s. Written by caucus release export.", m.Output.Words()),
 		fmt.Sprintf("Plan %s: %s by %s, %d parties, unit %s, ε = %g, δ = %g.", a.Plan, a.Kind, a.Mechanism, a.Parties, a.Unit, a.Epsilon, a.Delta),
 	}
 	if a.Simulated {

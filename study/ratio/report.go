@@ -25,7 +25,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 		}
 		return out, nil
 	}
-	out.Answer = fmt.Sprintf("The release estimates which share of any unlabelled set of records has each of %d values of %s (caucus ratio).", len(classes), p.Schema.Label.Column)
+	out.Answer = fmt.Sprintf("The release estimates which share of any unlabelled set of records has each of %d values of %s (caucus release predict).", len(classes), p.Schema.Label.Column)
 	if len(result.TrainingShares) != len(classes) {
 		return out, nil
 	}

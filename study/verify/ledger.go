@@ -32,8 +32,9 @@ func LedgerOf(lines []privacy.Line) Ledger {
 
 // CompareCoordinator holds a coordinator's ledger against a release: it must have
 // exactly the entries that the release names where the coordinator added the
-// noise, and none where each site did.
-func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, ledger Ledger) []Finding {
+// noise, and none where each site did. Of one that was lost before the ledger was
+// reconciled, which the chain tells, Recall says whether it was paid for.
+func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain *privacy.Chain, ledger Ledger) []Finding {
 	var f findings
 	p, err := kinds.PlanOf(r.Release)
 	if err != nil {
@@ -42,19 +43,25 @@ func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, ledger
 	}
 	f.signedBy(r, keys)
 	for _, cost := range r.Release.Costs {
-		line, found, err := ledger(study.ReleaseID(r.Release.PlanHash, p.Noise.Charged(cost.Output)))
+		id := study.ReleaseID(r.Release.PlanHash, p.Noise.Charged(cost.Output))
+		line, found, err := ledger(id)
 		if err != nil {
 			f.add(Fails, "charge", "the ledger cannot be read: %v", err)
 			continue
 		}
-		f.entry(cost.Output, p, r.Release.Ledger, line, found)
+		named := slices.IndexFunc(r.Release.Ledger, func(l privacy.Line) bool { return l.ID == id })
+		if !found && named >= 0 {
+			if lost, err := chain.Recall(r.Release.Ledger[named].Head()); lost && err == nil {
+				continue
+			}
+		}
+		f.entry(cost.Output, p, r.Release.Ledger, named, line, found)
 	}
 	return f
 }
 
 // entry compares a coordinator's entry of an output with the release's lines.
-func (f *findings) entry(output string, p study.Plan, lines []privacy.Line, have privacy.Line, found bool) {
-	named := slices.IndexFunc(lines, func(l privacy.Line) bool { return l.ID == have.ID })
+func (f *findings) entry(output string, p study.Plan, lines []privacy.Line, named int, have privacy.Line, found bool) {
 	switch {
 	case p.Noise.AtSite() && !found:
 		f.add(Holds, "charge", "each party released %s itself, and this ledger was charged nothing for it", output)

@@ -140,13 +140,13 @@ func TestCompareCoordinator(t *testing.T) {
 		"each site's noise": {sign(c.signer, atSite), verify.LedgerOf(c.ledger), verify.Holds, "charged nothing for it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := verify.CompareCoordinator(test.r, c.signer.Key(), test.ledger)
+			found := verify.CompareCoordinator(test.r, c.signer.Key(), privacy.NewChain(), test.ledger)
 			if !says(found, test.verdict, "charge", test.says) || !says(found, verify.Holds, "signature", "the coordinator signed") {
 				t.Errorf("have %+v", found)
 			}
 		})
 	}
-	if found := verify.CompareCoordinator(c.release, must(protocol.NewSigner()).Key(), verify.LedgerOf(c.ledger)); !says(found, verify.Fails, "signature", "not what this coordinator signed") {
+	if found := verify.CompareCoordinator(c.release, must(protocol.NewSigner()).Key(), privacy.NewChain(), verify.LedgerOf(c.ledger)); !says(found, verify.Fails, "signature", "not what this coordinator signed") {
 		t.Errorf("another's key: %+v", found)
 	}
 	if found := verify.CompareSite(c.release, c.pool, c.site); len(found) != 3 || verify.AnyFails(found) {

@@ -1,5 +1,5 @@
 """Reads exports with the programs that others wrote, and holds what they say to
-caucus predict: peers.py PEER FOLDER. A folder has records.csv, predictions.csv and the
+caucus release predict: peers.py PEER FOLDER. A folder has records.csv, predictions.csv and the
 export; .ci/peers makes them."""
 import csv
 import json

@@ -34,7 +34,7 @@ type ledgerUnit struct {
 	Limit *float64 `json:"limit_epsilon,omitempty"`
 }
 
-// ledgerDocument is the JSON document of ledger.
+// ledgerDocument is the JSON document of ledger show.
 type ledgerDocument struct {
 	Ledger string       `json:"ledger"`
 	Units  []ledgerUnit `json:"units"`
@@ -45,32 +45,33 @@ type ledgerDocument struct {
 const defaultLedgerDelta = 1e-6
 
 func newLedger(c *console) *cobra.Command {
-	var dir, config string
+	return group("ledger", "Show what was spent; check, export and mend a ledger",
+		newLedgerShow(c), newLedgerVerify(c), newLedgerExport(c), newLedgerReconcile(c))
+}
+
+func newLedgerShow(c *console) *cobra.Command {
+	var place ledgerPlace
 	var delta float64
 	cmd := &cobra.Command{
-		Use:   "ledger",
-		Short: "Show what was spent, of an agent or of a coordinator; check, export, compare it",
+		Use:   "show",
+		Short: "Show what was spent, of an agent, a coordinator or a helper",
 		Long: `Verify a ledger (every entry's hash, number and totals) and show what was spent
-per unit. Give the folder it lies in (a coordinator's folder, an agent's state
-folder) or an agent's configuration, which also holds the limits. It may be read
-while the daemon runs.`,
-		Example: `  caucus ledger --dir /var/lib/caucus/coordinator
-  caucus ledger --config agent.yaml --json`,
+per unit. Give the folder it lies in (a coordinator's or a helper's folder, an
+agent's state folder) or an agent's configuration, which also holds the limits. It
+may be read while the daemon runs.`,
+		Example: `  caucus ledger show --dir /var/lib/caucus/coordinator
+  caucus ledger show --config agent.yaml --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if (dir == "") == (config == "") {
-				return usagef("ledger needs --dir DIR or --config FILE of an agent")
+			if err := place.check("show"); err != nil {
+				return err
 			}
 			if !(delta > 0 && delta < 1) {
 				return usagef("--delta %v: give a number between 0 and 1", delta)
 			}
-			file, limits := filepath.Join(dir, coordinator.LedgerFile), map[privacy.Unit]privacy.Budget(nil)
-			if config != "" {
-				read, err := agent.LoadConfig(config)
-				if err != nil {
-					return err
-				}
-				file, limits = agent.LedgerFile(read), read.Policy.Total
+			file, limits, err := place.file()
+			if err != nil {
+				return err
 			}
 			doc, err := readLedger(cmd.Context(), file, limits, delta)
 			if err != nil {
@@ -79,12 +80,8 @@ while the daemon runs.`,
 			return c.print(doc, doc.writeText)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&dir, "dir", "", "folder that holds ledger.db")
-	f.StringVar(&config, "config", "", "an agent's configuration")
-	reads(f, "config")
-	f.Float64Var(&delta, "delta", defaultLedgerDelta, "δ at which ε is shown, where no limit names one")
-	cmd.AddCommand(newLedgerVerify(c), newLedgerExport(c), newLedgerCompare(c), newLedgerReconcile(c))
+	place.flags(cmd.Flags())
+	cmd.Flags().Float64Var(&delta, "delta", defaultLedgerDelta, "δ at which ε is shown, where no limit names one")
 	return cmd
 }
 
@@ -92,7 +89,7 @@ while the daemon runs.`,
 type ledgerPlace struct{ dir, config string }
 
 func (p *ledgerPlace) flags(f *pflag.FlagSet) {
-	f.StringVar(&p.dir, "dir", "", "a coordinator's folder")
+	f.StringVar(&p.dir, "dir", "", "folder of a coordinator or a helper, which holds ledger.db")
 	f.StringVar(&p.config, "config", "", "an agent's configuration")
 	reads(f, "config")
 }
@@ -100,20 +97,28 @@ func (p *ledgerPlace) flags(f *pflag.FlagSet) {
 // check refuses none and both.
 func (p *ledgerPlace) check(verb string) error {
 	if (p.dir == "") == (p.config == "") {
-		return usagef("ledger %s needs --dir DIR of a coordinator or --config FILE of an agent", verb)
+		return usagef("ledger %s needs --dir DIR of a coordinator or a helper, or --config FILE of an agent", verb)
 	}
 	return nil
 }
 
+// file is the ledger's, with the limits of an agent's.
+func (p *ledgerPlace) file() (string, map[privacy.Unit]privacy.Budget, error) {
+	if p.config == "" {
+		return filepath.Join(p.dir, coordinator.LedgerFile), nil, nil
+	}
+	c, err := agent.LoadConfig(p.config)
+	if err != nil {
+		return "", nil, err
+	}
+	return agent.LedgerFile(c), c.Policy.Total, nil
+}
+
 // open opens the ledger, and gives its file.
 func (p *ledgerPlace) open() (*journal.Journal, string, error) {
-	file := filepath.Join(p.dir, coordinator.LedgerFile)
-	if p.config != "" {
-		c, err := agent.LoadConfig(p.config)
-		if err != nil {
-			return nil, "", err
-		}
-		file = agent.LedgerFile(c)
+	file, _, err := p.file()
+	if err != nil {
+		return nil, "", err
 	}
 	j, err := openLedger(file)
 	return j, file, err

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ import (
 	"caucus/study/reweigh"
 )
 
-// queryAnswer is the JSON document of query.
+// queryAnswer is the JSON document of release query.
 type queryAnswer struct {
 	Where string `json:"where"`
 	// About is the condition of the study, where its release says that it is about some
@@ -44,39 +45,45 @@ const (
 
 // What is said where no release is at hand.
 const (
-	noRelease = "give --release with the pool as it was before it was weighed: a weighted pool does not hold how far noise moved its weights"
-	noWeights = "give --release, or a pool from caucus pool weigh: this is no estimate of the private records"
+	noRelease = "give the release's file with the pool as it was before it was weighed: a weighted pool does not hold how far noise moved its weights"
+	noWeights = "give the release's file, or a pool from caucus release export FILE --to pool: this is no estimate of the private records"
 )
 
 // biasNote is of every answer from weights.
 const biasNote = "the interval allows for a bias like that which the study's own features show when they are left out; whoever knows of a stronger reason for the private records to differ should allow for more"
 
-func newQuery(c *console) *cobra.Command {
-	var pool, release, where, schema string
+func newReleaseQuery(c *console) *cobra.Command {
+	var pool, where, schema string
 	var how reading
 	cmd := &cobra.Command{
-		Use:   "query",
+		Use:   "query [FILE]",
 		Short: "Answer a question about private records from a weighted public pool",
 		Long: `Estimate the share of the private records for which a condition holds: its
-weighted share among the rows of the public pool. The weights are the pool file's
-own (a column ` + auxdata.WeightColumn + `, see caucus pool weigh), or those of a reweigh release; with the
-release the answer has an interval, or the reason why it has none. The pool file may
-have more columns than the study used, such as an outcome. A condition that no row
-can meet, such as a level that there is not, is refused.
+weighted share among the rows of the public pool. The weights are those of FILE, a
+reweigh release, and the answer has an interval, or the reason why it has none.
+Without FILE they are the pool file's own (a column ` + auxdata.WeightColumn + `, see caucus
+release export --to pool), and there is no interval. The pool file may have more
+columns than the study used, such as an outcome. A condition that no row can meet,
+such as a level that there is not, is refused.
 
 It costs nothing: ask as often as you like.`,
-		Example: `  caucus query --pool weighted.csv --where 'income == ">50K"'
-  caucus query --pool pool.csv --release release.json --where 'age >= 65 and ward != surgery'`,
-		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error {
+		Example: `  caucus release query --pool weighted.csv --where 'income == ">50K"'
+  caucus release query release.json --pool pool.csv --where 'age >= 65 and ward != surgery'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("release query takes one FILE, the release; see caucus release query --help")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
 			if pool == "" || where == "" {
-				return usagef("query needs --pool FILE and --where CONDITION")
+				return usagef("release query needs --pool FILE and --where CONDITION")
 			}
 			condition, err := dataset.ParseCondition(where)
 			if err != nil {
 				return usageError{err}
 			}
-			q := weighing{pool: pool, release: release, schema: schema, how: how}
+			q := weighing{pool: pool, release: strings.Join(args, ""), schema: schema, how: how}
 			if err := q.load(c); err != nil {
 				return err
 			}
@@ -132,7 +139,6 @@ It costs nothing: ask as often as you like.`,
 	f := cmd.Flags()
 	f.StringVar(&pool, "pool", "", "file of the public pool: CSV (also packed), Excel, Parquet")
 	how.flags(f)
-	f.StringVar(&release, "release", "", "release of a reweigh study on this pool")
 	f.StringVar(&schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&where, "where", "", `condition, such as 'income == ">50K" and age >= 30'`)
 	return cmd
@@ -189,7 +195,7 @@ func (q *weighing) load(c *console) error {
 		return fmt.Errorf("%s holds no weights: give the release of a reweigh study", q.release)
 	}
 	if q.table.Has(auxdata.WeightColumn) {
-		return usagef("%s has weights of its own: leave --release out, or give the pool without weights", q.pool)
+		return usagef("%s has weights of its own: leave the release out, or give the pool without weights", q.pool)
 	}
 	w, err := reweigh.Weigh(q.document, q.table)
 	if err != nil {

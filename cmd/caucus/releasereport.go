@@ -16,7 +16,7 @@ import (
 	"caucus/study/verify"
 )
 
-// reported is the JSON document of study report.
+// reported is the JSON document of release report.
 type reported struct {
 	Study  string `json:"study"`
 	File   string `json:"file"`
@@ -29,11 +29,11 @@ type reported struct {
 	Simulated bool `json:"simulated"`
 }
 
-func (o *operator) reportStudy() *cobra.Command {
-	var release, out string
-	v := &checker{console: o.console}
+func newReleaseReport(c *console) *cobra.Command {
+	var out string
+	v := &checker{console: c}
 	cmd := &cobra.Command{
-		Use:   "report [STUDY]",
+		Use:   "report FILE",
 		Short: "Write a page about a release for people: HTML, one file",
 		Long: `Write what came out of a study as one page that needs no other file: the
 answer in a sentence, a chart with its numbers, who took part and who was missing,
@@ -42,34 +42,27 @@ all that the release claims with --pool, else of its signature and terms. It fit
 phone, paper, a keyboard and a screen reader.
 
 A release that does not hold leads with that, and so does a pool that is not the
-study's, which says nothing of the release: the page is still written, and study
+study's, which says nothing of the release: the page is still written, and release
 report exits 1. Of a simulated release the page says first that a simulation made
-it, and exits 0 where nothing else is wrong with it: caucus verify refuses it.
-
-STUDY is fetched from the coordinator; --release reads a file instead.`,
-		Example: `  caucus study report readmission --pool pool.csv --out report.html
-  caucus study report --release release.json --out report.html`,
-		Args: cobra.MaximumNArgs(1),
+it, and exits 0 where nothing else is wrong with it: caucus release verify refuses it.`,
+		Example: `  caucus study result readmission --out release.json
+  caucus release report release.json --pool pool.csv --out report.html`,
+		Args: one("release report", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (len(args) == 1) == (release != "") {
-				return usagef("study report takes a study of the coordinator, or --release FILE")
-			}
-			r, err := o.released(cmd, args, release)
+			v.release = args[0]
+			r, err := readSigned(v.release)
 			if err != nil {
 				return err
 			}
 			p, err := kinds.Usable(r.Release)
-			if err != nil && release != "" {
-				return unusable(release, err)
-			}
 			if err != nil {
-				return err
+				return unusable(v.release, err)
 			}
 			doc := reported{Study: p.Name, File: out, Simulated: p.Simulated}
 			var found []verify.Finding
 			var other error                   // the pool that was given is not the study's
 			if v.pool != "" || !p.Simulated { // of a simulation the page says that there is nothing to verify
-				if found, other, err = v.of(cmd.Context(), r, p, release, o.profile); err != nil {
+				if found, other, err = v.of(cmd.Context(), r, p); err != nil {
 					return err
 				}
 			}
@@ -92,10 +85,10 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 			if other != nil && !failed {
 				doc.Answer = "The pool that was given is not this study's."
 			}
-			if err := page.file(o.console, out); err != nil {
+			if err := page.file(c, out); err != nil {
 				return err
 			}
-			if err := o.print(doc, func(w io.Writer) error {
+			if err := c.print(doc, func(w io.Writer) error {
 				if out == "-" {
 					return nil
 				}
@@ -104,18 +97,13 @@ STUDY is fetched from the coordinator; --release reads a file instead.`,
 			}); err != nil {
 				return err
 			}
-			return cmp.Or(failure(cmp.Or(release, p.Name), found), other)
+			return cmp.Or(failure(v.release, found), other)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&release, "release", "", "a release file, instead of a study of the coordinator")
 	f.StringVar(&out, "out", "report.html", "file to write; - is stdout")
 	writes(f, "out", asStdout, ".html", ".htm")
-	f.StringVar(&v.pool, "pool", "", "CSV file of the public pool: the page has what verify finds")
-	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal, for verify")
-	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
-	reads(f, "release", "pool", "schema")
-	v.how.flags(f)
+	v.flags(f)
 	return cmd
 }
 
@@ -128,8 +116,7 @@ func saysSimulated(f verify.Finding) bool {
 // of says what of a release holds, as far as the pool, where one was given, and the keys
 // at hand can tell. A pool that is not the plan's is no reason to doubt the release: it is
 // then verified as without one, and other says so.
-func (v *checker) of(ctx context.Context, r protocol.SignedRelease, p study.Plan, file, profile string) (found []verify.Finding, other, err error) {
-	v.release, v.profile = file, profile
+func (v *checker) of(ctx context.Context, r protocol.SignedRelease, p study.Plan) (found []verify.Finding, other, err error) {
 	known, err := v.trusted(ctx, r.Release)
 	if err != nil {
 		return nil, nil, err
@@ -144,17 +131,4 @@ func (v *checker) of(ctx context.Context, r protocol.SignedRelease, p study.Plan
 		}
 	}
 	return verify.Release(r, known), other, nil
-}
-
-// released is a release of the coordinator's, or of a file.
-func (o *operator) released(cmd *cobra.Command, args []string, file string) (protocol.SignedRelease, error) {
-	if file != "" {
-		return readSigned(file)
-	}
-	client, err := o.dial(cmd.Context())
-	if err != nil {
-		return protocol.SignedRelease{}, err
-	}
-	defer client.Close()
-	return client.Release(cmd.Context(), args[0])
 }

@@ -9,9 +9,10 @@ import (
 	"caucus/study/classifier"
 )
 
-func (a *agentCommand) compare() *cobra.Command {
-	return &cobra.Command{
-		Use:   "compare RELEASE",
+func newReleaseCompare(c *console) *cobra.Command {
+	a := &agentCommand{console: c}
+	cmd := &cobra.Command{
+		Use:   "compare FILE",
 		Short: "Say whether a release is worth more here than this site's own classifier",
 		Long: `Judge a release's classifier on this site's own records, beside a classifier that
 the site could have made alone: trained on four fifths of its records and judged
@@ -23,9 +24,9 @@ Where this site took part, the release was fitted to these records too, and its 
 classifier is judged on others than it was fitted to. That flatters the release by
 about what a site's own gains on records it was fitted to, divided by the number of
 parties: it is said, and taken off before the release is called better. Of records
-from after the study caucus predict says how many the release has right.`,
-		Example: "  caucus agent compare release.json --config agent.yaml",
-		Args:    one("agent compare", "RELEASE"),
+from after the study caucus release predict says how many the release has right.`,
+		Example: "  caucus release compare release.json --config agent.yaml",
+		Args:    one("release compare", "FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, p, err := usableRelease(args[0])
 			if err != nil {
@@ -56,6 +57,8 @@ naming the largest class                 %.3f     0.500
 			})
 		},
 	}
+	a.flag(cmd.Flags())
+	return cmd
 }
 
 // comparedWords says what a comparison means: the release is better only by more than it

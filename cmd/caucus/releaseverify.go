@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"caucus/agent"
 	"caucus/auxdata"
@@ -21,7 +22,7 @@ import (
 	"caucus/study/verify"
 )
 
-// verification is the JSON document of verify.
+// verification is the JSON document of release verify.
 type verification struct {
 	Release string `json:"release"`
 	// Holds: no claim fails. What is only the coordinator's word, and what must
@@ -31,7 +32,7 @@ type verification struct {
 	Manifest study.Manifest   `json:"manifest"`
 }
 
-// checker is what the verb verify was told.
+// checker is what release verify and release report were told.
 type checker struct {
 	*console
 	release, pool, schema, key, helper, profile, config string
@@ -40,10 +41,10 @@ type checker struct {
 	witness *agent.Evidence // with --config
 }
 
-func newVerify(c *console) *cobra.Command {
+func newReleaseVerify(c *console) *cobra.Command {
 	v := &checker{console: c}
 	cmd := &cobra.Command{
-		Use:   "verify RELEASE",
+		Use:   "verify FILE",
 		Short: "Check all that a release claims, here and offline",
 		Long: `Recompute what a release claims from its plan and the public pool alone: bound,
 noise, cost and totals. Check its signature, its roster and its lines of the
@@ -57,24 +58,29 @@ against the release too, and its own copy of the pool is used.
 
 It exits 1 if anything does not hold, and for a simulated release, which
 protects nobody.`,
-		Example: `  caucus verify release.json --pool pool.csv --key 5f1c…
-  caucus verify release.json --config agent.yaml
-  caucus verify release.json --pool pool.csv --profile operator.yaml --json`,
-		Args: one("verify", "RELEASE"),
+		Example: `  caucus release verify release.json --pool pool.csv --key 5f1c…
+  caucus release verify release.json --config agent.yaml
+  caucus release verify release.json --pool pool.csv --profile operator.yaml --json`,
+		Args: one("release verify", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v.release = args[0]
 			return v.run(cmd)
 		},
 	}
-	f := cmd.Flags()
+	v.flags(cmd.Flags())
+	cmd.Flags().StringVar(&v.config, "config", "", "an agent's configuration: its key, receipts, ledger and pool")
+	return cmd
+}
+
+// flags say what is known of a release elsewhere.
+func (v *checker) flags(f *pflag.FlagSet) {
 	f.StringVar(&v.pool, "pool", "", "CSV file of the public pool (may be .gz)")
 	v.how.flags(f)
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal")
 	f.StringVar(&v.helper, "helper", "", "the helper's signing key, in hexadecimal, of a study with noise by aggregators")
 	f.StringVar(&v.profile, "profile", os.Getenv("CAUCUS_PROFILE"), "operator profile that names the key (default $CAUCUS_PROFILE)")
-	f.StringVar(&v.config, "config", "", "an agent's configuration: its key, receipts, ledger and pool")
-	return cmd
+	reads(f, "pool", "schema", "profile")
 }
 
 func (v *checker) run(cmd *cobra.Command) error {
@@ -83,7 +89,7 @@ func (v *checker) run(cmd *cobra.Command) error {
 		return err
 	}
 	if v.pool == "" && v.config == "" {
-		return usagef("verify needs --pool FILE, the public pool of the study, or --config FILE of an agent that took part")
+		return usagef("release verify needs --pool FILE, the public pool of the study, or --config FILE of an agent that took part")
 	}
 	known, err := v.trusted(cmd.Context(), r.Release)
 	if err != nil {

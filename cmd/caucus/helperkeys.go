@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"caucus/coordinator"
+	"caucus/helper"
+)
+
+func newHelperKeys(c *console) *cobra.Command {
+	var dir, address, key string
+	var reconcile bool
+	cmd := &cobra.Command{
+		Use:   "keys",
+		Short: "Print what the other server pins, and name the helper to a coordinator",
+		Long: `Print the keys that others pin. Of a helper's folder: its signing and sealing keys, and
+which coordinator's it pins.
+
+Of a coordinator's folder: the key that it signs with for its helper, made if need be, for
+the helper's operator to pin. With the helper's address and the signing key that caucus
+helper init printed there, write both into coordinator.yaml: studies with noise: aggregators
+can then be made. Stop the coordinator first.
+
+The helper is worth something if another organisation runs it: who has both servers can
+read every contribution.
+
+With --reconcile, after a coordinator's folder was restored from a backup and its ledger
+was reconciled: studies with noise by aggregators that were under way fail, and new ones can
+be made.`,
+		Example: `  caucus helper keys --dir /var/lib/caucus-helper/helper
+  caucus helper keys --dir /var/lib/caucus/coordinator
+  caucus helper keys --dir /var/lib/caucus/coordinator --address helper.example.org:7444 --key 9ab4…`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			named := address != "" || key != ""
+			switch {
+			case dir == "":
+				return usagef("helper keys needs --dir DIR, of a helper or of a coordinator")
+			case helper.In(dir) && (named || reconcile):
+				return usagef("%s is a helper's folder: --address, --key and --reconcile are for a coordinator's; after a restore run caucus ledger reconcile", dir)
+			case helper.In(dir):
+				return c.helperKeys(dir)
+			case (address == "") != (key == ""):
+				return usagef("give --address and --key together: both are the helper's, from its operator")
+			case reconcile && named:
+				return usagef("--reconcile names no helper")
+			}
+			if reconcile {
+				behind, err := coordinator.ReconcileShares(cmd.Context(), dir)
+				if err != nil {
+					return err
+				}
+				return c.print(map[string]bool{"behind": behind}, func(w io.Writer) error {
+					if !behind {
+						_, err := fmt.Fprintln(w, "nothing is missing: what is kept of shares is not behind its head file")
+						return err
+					}
+					_, err := fmt.Fprintln(w, "studies with noise by aggregators that were under way fail; new ones can be made")
+					return err
+				})
+			}
+			r, err := coordinator.MakeHelper(dir, address, key)
+			if err != nil {
+				return err
+			}
+			return c.print(r, func(w io.Writer) error {
+				fmt.Fprintf(w, "key     %s (for the helper's operator: coordinator: in helper.yaml)\nhead    %s (leave it out of backups)\n", r.Key, r.Head)
+				if r.Helper == nil {
+					_, err := fmt.Fprintln(w, "helper  none yet: give --address and --key, which its operator has from caucus helper init")
+					return err
+				}
+				_, err := fmt.Fprintf(w, "helper  %s, which signs with %s\n", r.Helper.Address, r.Helper.Key)
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&dir, "dir", "", "folder of a helper or of a coordinator")
+	f.StringVar(&address, "address", "", "at a coordinator: HOST:PORT of its helper")
+	f.StringVar(&key, "key", "", "at a coordinator: its helper's signing key")
+	f.BoolVar(&reconcile, "reconcile", false, "at a coordinator, after a restore: fail what was under way, and go on")
+	return cmd
+}
+
+// helperKeys prints what is pinned of a helper, and by it.
+func (c *console) helperKeys(dir string) error {
+	config, err := helper.LoadConfig(dir)
+	if err != nil {
+		return err
+	}
+	pins, err := helper.ReadPins(config)
+	if err != nil {
+		return err
+	}
+	document := helperDocument{dir, filepath.Join(dir, helper.ConfigFile), config.Head, pins, ""}
+	if config.Pinned() {
+		document.Coordinator = config.Coordinator.String()
+	}
+	return c.print(document, func(w io.Writer) error {
+		if document.Coordinator == "" {
+			fmt.Fprintf(w, "coordinator  none: write its key into %s\n", document.Config)
+		} else {
+			fmt.Fprintf(w, "coordinator  %s\n", document.Coordinator)
+		}
+		return writePins(w, pins)
+	})
+}

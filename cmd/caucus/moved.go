@@ -1,0 +1,45 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// moved are the verbs that have another name now, old and new: docs/operator.md has the
+// same table.
+var moved = [][2]string{
+	{"predict", "release predict FILE"},
+	{"ratio", "release predict FILE"},
+	{"query", "release query FILE"},
+	{"export", "release export FILE"},
+	{"verify", "release verify FILE"},
+	{"study report", "release report FILE"},
+	{"agent compare", "release compare FILE"},
+	{"pool weigh", "release export FILE --to pool"},
+	{"ledger", "ledger show"},
+	{"ledger compare", "ledger verify --release FILE"},
+	{"helper reconcile", "ledger reconcile"},
+	{"helper show", "helper keys"},
+	{"coordinator helper", "helper keys"},
+	{"agent accept", "agent unpack PACK"},
+	{"agent studies", "agent preview"},
+	{"agent source check", "agent check --source NAME"},
+	{"agent source list", "agent source"},
+	{"party enrol", "coordinator operator --invitation FILE"},
+	{"party token list", "party list --tokens"},
+	{"party token revoke", "party revoke TOKEN"},
+	{"dataset list", "dataset schema"},
+	{"version", "--version"},
+}
+
+// wasMoved is what to say where the words that somebody gave a command were a verb once;
+// nil where they were none.
+func wasMoved(cmd *cobra.Command, words []string) error {
+	typed := cmd.CommandPath()
+	if len(words) > 0 {
+		typed += " " + words[0]
+	}
+	for _, m := range moved {
+		if typed == "caucus "+m[0] {
+			return usagef("%s is now caucus %s", typed, m[1])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"caucus/auxdata"
+	"caucus/study/classifier"
+	"caucus/study/export"
+	"caucus/study/reweigh"
+)
+
+// exportedModel is the JSON document of release export, of a classifier.
+type exportedModel struct {
+	Release string            `json:"release"`
+	To      string            `json:"to"`
+	File    string            `json:"file"`
+	Bytes   int               `json:"bytes"`
+	Output  classifier.Output `json:"output"`
+	Classes []string          `json:"classes"`
+	Columns []string          `json:"columns"`
+	// Simulated: the release's noise protected nobody.
+	Simulated bool `json:"simulated"`
+	// Warnings are the release's.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// exporting is what release export was told.
+type exporting struct {
+	*console
+	to, out, calibration string
+	table                export.Table
+	pool                 weighing
+}
+
+// poolForm is the form of a reweigh release's weights: its pool with one more column.
+const poolForm = "pool"
+
+func newReleaseExport(c *console) *cobra.Command {
+	x := &exporting{console: c}
+	cmd := &cobra.Command{
+		Use:   "export FILE",
+		Short: "Write a release's classifier, or its weighted pool, for where it is used",
+		Long: `Of a classifier: write schema, encoding, feature map, weights, calibration and
+warnings as one file that needs nothing else: a program of Python or R without a
+package, an SQL query for PostgreSQL or SQLite, ONNX, or JSON. It gives the numbers of
+caucus release predict. With --calibration, the release of an evaluate study of that
+release, its calibration line is put into the weights, and the numbers are probabilities.
+
+Of a reweigh release, --to pool: write its pool with all its columns and one more,
+` + auxdata.WeightColumn + `, which holds the weights. Such a file is a pool of its own, with a
+digest of its own: study create takes it, and the plan should say under weights where
+they come from (printed here), so that its release states what both cost together.`,
+		Example: `  caucus release export release.json --to onnx --out readmission.onnx
+  caucus release export release.json --calibration evaluation.json --to r --out readmission.R
+  caucus release export release.json --to sql --table patients --id patient_id --out readmission.sql
+  caucus release export weights.json --to pool --pool pool.csv --out weighted.csv`,
+		Args: one("release export", "FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			given := cmd.Flags().Changed
+			if x.to == poolForm {
+				if given("table") || given("id") || given("calibration") {
+					return usagef("--table, --id and --calibration are for a classifier: --to pool takes --pool FILE and --out FILE")
+				}
+				return x.weighted(args[0])
+			}
+			if x.pool.pool != "" || x.pool.schema != "" || x.pool.how.told() {
+				return usagef("--pool and what says how its file is written are for --to pool")
+			}
+			return x.model(args[0], given("table") || given("id"))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&x.to, "to", "", strings.Join(append(export.Names(), poolForm), ", ")+" (default as the ending of --out says)")
+	f.StringVar(&x.out, "out", "", "file to write; - is stdout")
+	writes(f, "out", asStdout)
+	f.StringVar(&x.calibration, "calibration", "", "release of an evaluate study of that release: its calibration line makes probabilities of the numbers")
+	f.StringVar(&x.table.Name, "table", "records", "sql: table of the records")
+	f.StringArrayVar(&x.table.Keep, "id", nil, "sql: column to keep beside the predictions; may be repeated (default those that the model reads)")
+	f.StringVar(&x.pool.pool, "pool", "", "pool: the pool of that study")
+	f.StringVar(&x.pool.schema, "schema", "", "pool: schema of its file, where it is written differently from the study's")
+	x.pool.how.flags(f)
+	reads(f, "calibration", "pool", "schema")
+	return cmd
+}
+
+// model writes a release's classifier.
+func (x *exporting) model(release string, sql bool) error {
+	format, name, err := export.Named(x.to, x.out)
+	if err != nil {
+		return usageError{err}
+	}
+	if name != "sql" && sql {
+		return usagef("--table and --id are for --to sql")
+	}
+	if format.Binary && x.out == "" {
+		return usagef("%s is no text: give a file, --out model%s", name, format.Ending)
+	}
+	if x.json && x.out == "" {
+		return usagef("the model and --json both want stdout: name a file, --out model%s", format.Ending)
+	}
+	if err := checkEnding("out", x.out, format.Ending); err != nil {
+		return err
+	}
+	r, _, err := usableRelease(release)
+	if err != nil {
+		return err
+	}
+	if x.calibration != "" {
+		if r, _, err = recalibrated(r, x.calibration); err != nil { // warnings say it below
+			return err
+		}
+	}
+	m, err := export.New(r)
+	if err != nil {
+		return err
+	}
+	b, err := format.Write(m, x.table)
+	if bad := (export.BadTable{}); errors.As(err, &bad) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	doc := exportedModel{Release: release, To: name, File: x.out, Bytes: len(b), Output: m.Output, Classes: m.Classes, Simulated: m.About.Simulated, Warnings: m.Warnings}
+	for _, column := range m.Columns {
+		doc.Columns = append(doc.Columns, column.Name)
+	}
+	for _, w := range m.Warnings {
+		x.note("warning: %s", w)
+	}
+	if m.About.Simulated {
+		x.note(simulatedNote)
+	}
+	if x.out != "" {
+		if err := x.writeText(x.out, b); err != nil {
+			return err
+		}
+	}
+	return x.print(doc, func(w io.Writer) error {
+		if x.out == "" {
+			_, err := w.Write(b)
+			return err
+		}
+		_, err := fmt.Fprintf(w, "%s: %d columns in, a class and %d numbers out: %s\n", x.out, len(m.Columns), len(m.Classes), m.Output.Words())
+		return err
+	})
+}
+
+// weighted writes the pool of a reweigh release with its weights.
+func (x *exporting) weighted(release string) error {
+	q := &x.pool
+	if q.pool == "" || x.out == "" {
+		return usagef("release export --to pool needs --pool FILE and --out FILE")
+	}
+	if err := checkEnding("out", x.out, ".csv"); err != nil {
+		return err
+	}
+	q.release = release
+	if err := q.load(x.console); err != nil {
+		return err
+	}
+	if err := x.write(x.out, func(w io.Writer) error { return auxdata.WriteWeighted(w, q.table, q.weight) }); err != nil {
+		return err
+	}
+	source, err := reweigh.SourceOf(q.document)
+	if err != nil {
+		return err
+	}
+	weighted := q.weighed.Weighted
+	doc := madePool{Out: x.out, Rows: q.table.Rows(), From: q.pool, Digest: &weighted.Digest, EffectiveRows: weighted.EffectiveRows(), Weights: source}
+	return x.print(doc, func(w io.Writer) error {
+		fmt.Fprintf(w, "wrote %s to %s\n", counted(doc.Rows, "rows"), x.out)
+		printWeights(w, q.document)
+		printTotals(w, q.document.Totals)
+		_, err := fmt.Fprintf(w, "study create takes the file with pool_release: %s, or with\nweights: {plan: %s, unit: %s, epsilon: %g, delta: %g, per_party: %d}\n",
+			release, source.Plan, source.Unit, source.Epsilon, source.Delta, source.PerParty)
+		return err
+	})
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/classifier"
+	studyratio "caucus/study/ratio"
+)
+
+// simulatedNote warns whoever uses a simulated release.
+const simulatedNote = "note: this release was simulated: its noise protected nobody"
+
+// prediction is the JSON document of release predict, of a classifier.
+type prediction struct {
+	Release string         `json:"release"`
+	Rows    int            `json:"rows"`
+	Classes []string       `json:"classes"`
+	Counts  map[string]int `json:"counts"`
+	// Simulated: the release's noise protected nobody.
+	Simulated bool `json:"simulated"`
+	// Output says what Values are: see classifier.Output.
+	Output classifier.Output `json:"output"`
+	Labels []string          `json:"labels"`
+	// Values has a row for each record, with a number for each class.
+	Values [][]float64 `json:"values"`
+	// Kept are the columns of the records that --id and --keep name, as texts.
+	Kept    map[string][]string `json:"kept,omitempty"`
+	Correct *float64            `json:"accuracy,omitempty"`
+}
+
+// predicting is what release predict was told.
+type predicting struct {
+	*console
+	data, schema, out, plot, calibration string
+	ids                                  []string
+	keep                                 bool
+	how                                  reading
+}
+
+func newReleasePredict(c *console) *cobra.Command {
+	q := &predicting{console: c}
+	cmd := &cobra.Command{
+		Use:   "predict FILE",
+		Short: "Use a release on a file of records, here and offline",
+		Long: `Use a release on the records of a file. The release carries schema and feature
+map; the records stay on this machine.
+
+Of a classifier: predict the class of every record. The answer has a row for each:
+its number, what is kept of it (--id, --keep), the class, and one number for each
+class, named by what it is: probability_, vote_share_ or score_. It is CSV, or
+Parquet where --out ends in .parquet. With --calibration, the release of an evaluate
+study of that release, its calibration line makes probabilities of the numbers.
+
+Of a ratio release: estimate which share of the records belongs to each class, with
+95 % intervals or the reason why there are none. Labels in the file, if any, are not
+used; they are only compared with the estimate afterwards.`,
+		Example: `  caucus release predict release.json --data patients.csv --id patient
+  caucus release predict release.json --data patients.parquet --keep --out predictions.parquet
+  caucus release predict release.json --calibration evaluation.json --data patients.csv
+  zcat patients.csv.gz | caucus release predict release.json --data -
+  caucus release predict by-clinic.json --data ward.csv --plot ward.svg`,
+		Args: one("release predict", "FILE"),
+	}
+	cmd.RunE = endsAtOnce(c, func(cmd *cobra.Command, args []string) error { return q.run(cmd, args[0]) })
+	f := cmd.Flags()
+	f.StringVar(&q.data, "data", "", "file of records: CSV (also packed), Excel, Parquet; - is standard input")
+	q.how.flags(f)
+	f.StringVar(&q.schema, "schema", "", "schema of that file, where it has no header or another delimiter")
+	f.StringVar(&q.calibration, "calibration", "", "release of an evaluate study of that release: its calibration line makes probabilities of the numbers")
+	reads(f, "calibration", "data", "schema")
+	f.StringVar(&q.out, "out", "-", "file for the predictions, CSV or, where it ends in .parquet, Parquet; - is stdout")
+	writes(f, "out", asStdout, ".csv", ".parquet")
+	f.StringArrayVar(&q.ids, "id", nil, "column of the records to keep beside the predictions; may be repeated")
+	f.BoolVar(&q.keep, "keep", false, "keep all columns of the records")
+	f.StringVar(&q.plot, "plot", "", "of a ratio release: write a plot of the shares and their intervals to this SVG file")
+	writes(f, "plot", ".svg")
+	return cmd
+}
+
+func (q *predicting) run(cmd *cobra.Command, release string) error {
+	if q.data == "" {
+		return usagef("release predict needs --data FILE, the records")
+	}
+	if q.keep && len(q.ids) > 0 {
+		return usagef("--keep keeps every column: leave out --id")
+	}
+	r, p, err := usableRelease(release)
+	if err != nil {
+		return err
+	}
+	_, classifies := classifier.Of(r.Result)
+	shares, no := studyratio.ResultOf(r)
+	switch {
+	case classifies && q.plot != "":
+		return usagef("--plot is for a ratio release, and %s holds a classifier", release)
+	case !classifies && no != nil:
+		return fmt.Errorf("%s is of kind %s and holds neither a classifier nor class ratios: caucus release show says what it holds", release, p.Kind)
+	case !classifies:
+		for _, name := range []string{"calibration", "out", "id", "keep"} {
+			if cmd.Flags().Changed(name) {
+				return usagef("--%s is for a classifier, and %s estimates the shares of classes", name, release)
+			}
+		}
+	}
+	format, err := formatOf(q.schema)
+	if err != nil {
+		return err
+	}
+	q.how.keep = q.ids
+	table, err := q.how.table(q.console, q.data, p.Schema, format)
+	if err != nil {
+		return err
+	}
+	records, remarks, err := p.Schema.Encode(table)
+	if err != nil {
+		return fmt.Errorf("%s: %w", inputName(q.data), err)
+	}
+	for _, m := range remarks {
+		q.note("note: %s", m)
+	}
+	if classifies {
+		return q.rows(release, r, p, table, records)
+	}
+	return q.shares(release, r, p, shares, records)
+}
+
+// rows predicts the class of each record.
+func (q *predicting) rows(release string, r study.Release, p study.Plan, table *dataset.Table, records *dataset.Records) error {
+	if p.Simulated {
+		q.note(simulatedNote)
+	}
+	if q.calibration != "" {
+		var about []string
+		var err error
+		if r, about, err = recalibrated(r, q.calibration); err != nil {
+			return err
+		}
+		for _, a := range about {
+			q.note("note: %s", a)
+		}
+	}
+	labels, values, err := classifier.Predict(r, records)
+	if err != nil {
+		return err
+	}
+	doc := prediction{Release: release, Rows: len(labels), Simulated: p.Simulated, Classes: p.Schema.Classes(), Counts: map[string]int{}, Labels: []string{}, Values: [][]float64{}}
+	if of, ok := classifier.Of(r.Result); ok {
+		doc.Output = of.Output
+	}
+	if doc.Output != classifier.Probability {
+		q.note("note: the numbers are %s", doc.Output.Words())
+	}
+	right, known := classifier.Right(labels, records.Y)
+	for i, k := range labels {
+		doc.Labels = append(doc.Labels, doc.Classes[k])
+		doc.Values = append(doc.Values, values.RawRowView(i))
+		doc.Counts[doc.Classes[k]]++
+	}
+	if known > 0 {
+		a := float64(right) / float64(known)
+		doc.Correct = &a
+	}
+	if q.keep {
+		q.ids = table.Columns()
+	}
+	answer, err := doc.table(table, q.ids)
+	if err != nil {
+		return usageError{err}
+	}
+	doc.Kept = answer.columns()
+	written := q.out != "" && q.out != "-"
+	if written {
+		if err := answer.file(q.console, q.out); err != nil {
+			return err
+		}
+	}
+	if doc.Correct != nil {
+		q.note("%d of %d labelled records are predicted correctly (%.4f)", right, known, *doc.Correct)
+	}
+	return q.print(doc, func(w io.Writer) error {
+		if written {
+			return nil
+		}
+		return answer.csv(w)
+	})
+}

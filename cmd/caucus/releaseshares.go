@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"caucus/agent"
+	"caucus/aggregation/ratio"
+	"caucus/dataset"
+	"caucus/study"
+	studyratio "caucus/study/ratio"
+)
+
+// ratioEstimate is the JSON document of release predict, of a ratio release.
+type ratioEstimate struct {
+	Release string         `json:"release"`
+	Data    string         `json:"data"`
+	Rows    int            `json:"rows"`
+	Classes []ratioClass   `json:"classes"`
+	Fit     ratio.Goodness `json:"fit"`
+	// Drift: no mixture of the classes looks like this file.
+	Drift bool `json:"drift"`
+	// Condition is the factor by which the published bound multiplies errors,
+	// maxsing(P̂)/minsing(Â); the warning ill-conditioned is about P̂'s own number.
+	Condition  float64 `json:"condition"`
+	Assumption string  `json:"assumption"`
+	// Together says how the errors of several files go.
+	Together string          `json:"together"`
+	Warnings []ratio.Warning `json:"warnings"`
+	// NoInterval says why the classes have no intervals.
+	NoInterval string `json:"no_interval,omitempty"`
+	// Error compares with the file's labels, where it has some.
+	Error *ratio.Error `json:"error,omitempty"`
+}
+
+// ratioClass is one class's share with its 95 % interval; without one low is 0, high is 1,
+// and there is no standard error.
+type ratioClass struct {
+	Class    string  `json:"class"`
+	Share    float64 `json:"share"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	SD       float64 `json:"sd,omitempty"`
+	Training float64 `json:"training"` // the class's share in the study's sets
+}
+
+// together is of all files that one release is asked about.
+const together = "Other files asked of this release are off together with this one: its noise and its sets are the same for all, so an average over files does not cancel them, and 95 % of the intervals hold over releases, not over the files of one."
+
+// shares estimates the class ratios of the records.
+func (q *predicting) shares(release string, r study.Release, p study.Plan, result studyratio.Result, records *dataset.Records) error {
+	if p.Where != "" {
+		q.note("note: the study is about records for which %s: its estimate is right of a file of such records", agent.Printable(p.Where))
+	}
+	e, err := studyratio.Estimate(r, records)
+	if err != nil {
+		return err
+	}
+	doc := ratioEstimate{
+		Release: release, Data: q.data, Rows: records.Len(), Fit: e.Fit, Condition: e.Condition,
+		Drift:    e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold,
+		Together: together, Assumption: studyratio.Assumption, Warnings: append([]ratio.Warning{}, e.Warnings...),
+		NoInterval: e.NoInterval,
+	}
+	for k, name := range p.Schema.Classes() {
+		of := ratioClass{name, e.Shares[k], e.Low[k], e.High[k], e.Sd[k], result.TrainingShares[k]}
+		if e.NoInterval != "" {
+			of.SD = 0
+		}
+		doc.Classes = append(doc.Classes, of)
+	}
+	labelled := 0
+	for _, y := range records.Y {
+		if y >= 0 {
+			labelled++
+		}
+	}
+	if labelled == records.Len() {
+		truth := ratio.SharesOfLabels(records.Y, nil, len(doc.Classes))
+		off := ratio.Measure(truth, e.Shares, records.Len())
+		doc.Error = &off
+	}
+	if q.plot != "" {
+		if err := q.writeText(q.plot, []byte(ratioPlot(doc))); err != nil {
+			return err
+		}
+		q.note("wrote %s", q.plot)
+	}
+	return q.print(doc, func(w io.Writer) error { return printRatioEstimate(w, doc, r.Simulated) })
+}
+
+func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) error {
+	t := newTable(w, "class", "share", "low", "high", "in the sets")
+	for _, k := range d.Classes {
+		low, high := fmt.Sprintf("%.4f", k.Low), fmt.Sprintf("%.4f", k.High)
+		if d.NoInterval != "" {
+			low, high = "-", "-"
+		}
+		t.add(k.Class, fmt.Sprintf("%.4f", k.Share), low, high, fmt.Sprintf("%.4f", k.Training))
+	}
+	if err := t.render(); err != nil {
+		return err
+	}
+	intervals := "Low to high are 95 % intervals, privacy noise included"
+	if d.NoInterval != "" {
+		intervals = "No interval: " + d.NoInterval
+	}
+	fmt.Fprintf(w, "\n%s. %s; the last column is the class's share in the study's sets.\n%s\n%s\n", counted(d.Rows, "records"), intervals, d.Assumption, d.Together)
+	if d.Fit.Tested && !d.Drift {
+		fmt.Fprintf(w, "The file fits it: statistic %.2f, above %.2f would be doubtful.\n", d.Fit.Statistic, d.Fit.Threshold)
+	}
+	for _, m := range d.Warnings {
+		fmt.Fprintf(w, "warning: %s (%.4g, limit %.4g): %s\n", m.Reason, m.Number, m.Limit, m.Advice)
+	}
+	if d.Error != nil {
+		fmt.Fprintf(w, "The file's labels were not used; against them the L1 distance is %.4f.\n", d.Error.L1)
+	}
+	if simulated {
+		fmt.Fprintln(w, "This release is simulated: it protects nobody.")
+	}
+	return nil
+}
