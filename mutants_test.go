@@ -90,7 +90,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a party sends in clear what its plan says goes in shares", room: "study/bodies", file: "task.go", in: "study/kinds",
-		old: "\tif s.Plan().Noise == study.NoiseAggregators {\n\t\treturn study.Contribution{}, errShares", new: "\tif s.Plan().Noise == study.NoiseAggregators && in.Records == nil {\n\t\treturn study.Contribution{}, errShares",
+		old: "\tif s.Plan().Noise.Shared() {\n\t\treturn study.Contribution{}, errShares", new: "\tif s.Plan().Noise.Shared() && in.Records == nil {\n\t\treturn study.Contribution{}, errShares",
 		found: "TestAggregators$",
 	},
 	{

@@ -189,7 +189,7 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 	must(os.WriteFile(own, []byte(pageYAML), 0o600))
 	r.config.Data = map[string]Source{"ward": {File: data, Schema: own}}
 	r.config.Policy = Policy{
-		Kinds: []string{"classify"}, Mechanisms: []string{"cross", "tally"}, Noise: []string{study.NoiseSite, study.NoiseCoordinator},
+		Kinds: []string{"classify"}, Mechanisms: []string{"cross", "tally"}, Noise: []study.Noise{study.NoiseSite, study.NoiseCoordinator},
 		Study: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}},
 		Total: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 2, Delta: 1e-5}}, MinimumParties: 2, Approval: ApproveByPolicy,
 	}

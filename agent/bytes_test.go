@@ -74,7 +74,7 @@ func visits() []string {
 // plans are a study of each kind, mechanism and place of the noise.
 func plans() map[string]func(*study.Proposal) {
 	made := map[string]func(*study.Proposal){}
-	add := func(kind string, change func(*study.Proposal), mechanism string, u privacy.Unit, noise string, shards int) {
+	add := func(kind string, change func(*study.Proposal), mechanism string, u privacy.Unit, noise study.Noise, shards int) {
 		made[fmt.Sprintf("%s by %s, unit %s, noise %s, %d shards", kind, mechanism, u, noise, shards)] = func(p *study.Proposal) {
 			p.Kind, p.Mechanism, p.Unit, p.Noise, p.Shards = kind, mechanism, u, noise, shards
 			p.Delta = nil // as fits the mechanism

@@ -175,7 +175,7 @@ func checkPolicy(p Policy) Finding {
 		}
 	}
 	who := map[string]string{ApproveByPolicy: "nobody is asked", ApproveByPerson: "a person approves", ApproveByTwo: "two persons approve"}[p.Approval]
-	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "), strings.Join(p.Noise, ", "), strings.Join(most, ", "), who)
+	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "), oneOf(p.Noise), strings.Join(most, ", "), who)
 }
 
 // checkHelper says which helper this site trusts, so that a person can hold its keys against

@@ -176,7 +176,7 @@ func TestObjections(t *testing.T) {
 		{"nothing", func(*Policy, *study.Plan) {}, ""},
 		{"kind", func(p *Policy, _ *study.Plan) { p.Kinds = nil }, "kind"},
 		{"mechanism", func(p *Policy, _ *study.Plan) { p.Mechanisms = []string{"tally"} }, "mechanism"},
-		{"noise", func(p *Policy, _ *study.Plan) { p.Noise = []string{study.NoiseCoordinator} }, "noise"},
+		{"noise", func(p *Policy, _ *study.Plan) { p.Noise = []study.Noise{study.NoiseCoordinator} }, "noise"},
 		{"unit", func(_ *Policy, p *study.Plan) { p.Unit = privacy.Label }, "unit"},
 		{"epsilon", func(_ *Policy, p *study.Plan) { p.Epsilon = 1.5 }, "ε = 1.5"},
 		{"a cheap question", func(_ *Policy, p *study.Plan) { p.Epsilon = .049 }, "least_epsilon"},

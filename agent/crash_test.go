@@ -23,7 +23,7 @@ import (
 func victim() {
 	dir := os.Getenv("AGENT_TEST_DIR")
 	n, _ := strconv.Atoi(os.Getenv("AGENT_TEST_VICTIM"))
-	r := victimRig(dir, os.Getenv("AGENT_TEST_NOISE"))
+	r := victimRig(dir, study.Noise(os.Getenv("AGENT_TEST_NOISE")))
 	received := filepath.Join(dir, "received")
 	if b, err := os.ReadFile(received); err == nil {
 		r.stored = b
@@ -56,7 +56,7 @@ func victim() {
 	a.Close()
 }
 
-func victimStudy(noise string) func(*study.Proposal) {
+func victimStudy(noise study.Noise) func(*study.Proposal) {
 	return func(p *study.Proposal) {
 		if p.Noise = noise; noise != study.NoiseSite {
 			p.Mechanism = "tally"
@@ -66,7 +66,7 @@ func victimStudy(noise string) func(*study.Proposal) {
 
 // victimRig is the same in every process: a helper is made in the first, and the others find
 // its keys and what it said in a file.
-func victimRig(dir, noise string) *rig {
+func victimRig(dir string, noise study.Noise) *rig {
 	r := rigIn(dir, victimStudy(noise))
 	if noise != study.NoiseAggregators {
 		return r
@@ -89,10 +89,10 @@ func victimRig(dir, noise string) *rig {
 }
 
 // life runs an agent process that is killed at its n-th effect, 0 for never.
-func life(t *testing.T, dir, noise string, n int) (killed bool) {
+func life(t *testing.T, dir string, noise study.Noise, n int) (killed bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("AGENT_TEST_VICTIM=%d", n), "AGENT_TEST_DIR="+dir, "AGENT_TEST_NOISE="+noise)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("AGENT_TEST_VICTIM=%d", n), "AGENT_TEST_DIR="+dir, "AGENT_TEST_NOISE="+string(noise))
 	out, err := cmd.Output()
 	if exit, ok := err.(*exec.ExitError); ok {
 		if exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
@@ -110,8 +110,8 @@ func life(t *testing.T, dir, noise string, n int) (killed bool) {
 // and starts it again: the coordinator gets one contribution, always the same
 // bytes, the ledger is charged once, and receipt and release arrive.
 func TestKilledBetweenEffects(t *testing.T) {
-	for _, noise := range []string{study.NoiseSite, study.NoiseCoordinator, study.NoiseAggregators} {
-		t.Run(noise, func(t *testing.T) {
+	for _, noise := range study.Noises() {
+		t.Run(string(noise), func(t *testing.T) {
 			n := 0
 			for killed := true; killed; {
 				n++

@@ -71,7 +71,7 @@ func (h Helper) another(coordinator protocol.Keys) error {
 // noiseObjection says why the policy does not allow who adds the noise of a plan, "" if it
 // does.
 func (p Policy) noiseObjection(plan study.Plan) string {
-	switch aggregators := plan.Noise == study.NoiseAggregators; {
+	switch aggregators := plan.Noise.Shared(); {
 	case !slices.Contains(p.Noise, plan.Noise) && aggregators:
 		return fmt.Sprintf("noise %q is not allowed: the policy allows %s; to allow it, name the helper that this site trusts under policy: helper: (%s) and add %s to policy: noise:", plan.Noise, oneOf(p.Noise), getKeys, plan.Noise)
 	case !slices.Contains(p.Noise, plan.Noise):

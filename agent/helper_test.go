@@ -39,10 +39,10 @@ func TestHelperPolicy(t *testing.T) {
 	if no := objection(func(p *Policy) { p.Helper = helperPins(t) }); !strings.Contains(no, "is not allowed") {
 		t.Errorf("a helper alone allows it: %q", no)
 	}
-	if no := objection(func(p *Policy) { p.Noise = []string{study.NoiseAggregators} }); !strings.Contains(no, "names none under helper") || !strings.Contains(no, "not from the coordinator") {
+	if no := objection(func(p *Policy) { p.Noise = []study.Noise{study.NoiseAggregators} }); !strings.Contains(no, "names none under helper") || !strings.Contains(no, "not from the coordinator") {
 		t.Errorf("no helper: %q", no)
 	}
-	if no := objection(func(p *Policy) { p.Noise, p.Helper = []string{study.NoiseAggregators}, helperPins(t) }); no != "" {
+	if no := objection(func(p *Policy) { p.Noise, p.Helper = []study.Noise{study.NoiseAggregators}, helperPins(t) }); no != "" {
 		t.Errorf("named and with a helper: %q", no)
 	}
 }

@@ -35,9 +35,9 @@ type Policy struct {
 	// tally, …; site, coordinator, aggregators. With noise: coordinator the site's exact
 	// votes or sums reach the coordinator; with aggregators they do where it works together
 	// with the helper, and else nobody.
-	Kinds      []string `yaml:"kinds"`
-	Mechanisms []string `yaml:"mechanisms"`
-	Noise      []string `yaml:"noise"`
+	Kinds      []string      `yaml:"kinds"`
+	Mechanisms []string      `yaml:"mechanisms"`
+	Noise      []study.Noise `yaml:"noise"`
 	// Helper is the second server that this site trusts, for noise: aggregators.
 	Helper Helper `yaml:"helper"`
 	// Learners are the classifiers that this site trains; where none is named,
@@ -125,11 +125,11 @@ func (p Policy) Validate() error {
 		}
 	}
 	for _, n := range p.Noise {
-		if n != study.NoiseSite && n != study.NoiseCoordinator && n != study.NoiseAggregators {
-			return fmt.Errorf("noise: %q: want %s, %s or %s", n, study.NoiseSite, study.NoiseCoordinator, study.NoiseAggregators)
+		if err := n.Validate(); err != nil {
+			return fmt.Errorf("noise: %w", err)
 		}
 	}
-	if err := p.Helper.validate(slices.Contains(p.Noise, study.NoiseAggregators)); err != nil {
+	if err := p.Helper.validate(slices.ContainsFunc(p.Noise, study.Noise.Shared)); err != nil {
 		return fmt.Errorf("helper: %w", err)
 	}
 	for _, m := range p.Mechanisms {
@@ -261,11 +261,15 @@ func (p Policy) maxPoolRows() int       { return cmp.Or(p.MaxPoolRows, 50_000) }
 func (p Policy) maxFeatures() int       { return cmp.Or(p.MaxFeatures, 10_000) }
 func (p Policy) maxTime() time.Duration { return cmp.Or(p.MaxTime, time.Hour) }
 
-func oneOf(list []string) string {
+func oneOf[T ~string](list []T) string {
 	if len(list) == 0 {
 		return "none"
 	}
-	return strings.Join(list, ", ")
+	words := string(list[0])
+	for _, name := range list[1:] {
+		words += ", " + string(name)
+	}
+	return words
 }
 
 func unitNames(m map[privacy.Unit]privacy.Budget) []string {

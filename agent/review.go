@@ -63,7 +63,7 @@ type Review struct {
 	Epsilon    float64           `json:"epsilon"`
 	Delta      float64           `json:"delta"`
 	Mechanism  string            `json:"mechanism"`
-	Noise      string            `json:"noise"`
+	Noise      study.Noise       `json:"noise"`
 	Sampler    string            `json:"sampler"`
 	Parameters map[string]string `json:"parameters"`
 	// Leaves says in words what leaves, Protects what that guarantees.
@@ -368,7 +368,7 @@ func (s *state) progress(d dossier, r Review) Progress {
 		return ProgressUndeclared
 	case r.NeedsPerson && !r.Approved:
 		return ProgressWaiting
-	case r.Noise == study.NoiseAggregators && !r.Agreed:
+	case r.Noise.Shared() && !r.Agreed:
 		return ProgressHelper
 	}
 	return ProgressReady

@@ -85,7 +85,7 @@ type Output struct {
 	// Shared: they leave in two secret shares, and nobody gets them as they are.
 	Shared bool `json:"in_shares,omitempty"`
 
-	own bool // the noise is this site's to add
+	noise study.Noise
 }
 
 // Values are this site's own numbers for a study, before noise, for the eyes of
@@ -129,12 +129,12 @@ func (s *state) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	var failed error
 	fail := func(why error) { failed = why }
 	in.Voter, in.Scorer = s.voter(fail), s.scorer(fail)
-	if p.Noise == study.NoiseAggregators {
+	if p.Noise.Shared() {
 		asked, err := aggregator.Exact(t, in)
 		if err = errors.Join(failed, err); err != nil {
 			return nil, err
 		}
-		return unperturbed(ctx, h, asked, Output{Shared: true})
+		return unperturbed(ctx, h, asked, Output{noise: p.Noise, Shared: true})
 	}
 	made, err := t.Contribute(in)
 	if err = errors.Join(failed, err); err != nil {
@@ -146,7 +146,7 @@ func (s *state) values(ctx context.Context, h study.Hash) ([]Output, error) {
 			return nil, err
 		}
 	}
-	return unperturbed(ctx, h, asked, Output{own: len(made.Requests) > 0})
+	return unperturbed(ctx, h, asked, Output{noise: p.Noise})
 }
 
 // alone is what an aggregator would be asked to release of one contribution.
@@ -178,7 +178,7 @@ func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like 
 		o := like
 		o.Name, o.Most, o.Unit = r.Output, mostMoved(r.Sensitive.Bound()), r.Sensitive.Bound().Unit
 		for j := range r.Sensitive.Len() {
-			if o.own {
+			if o.noise.AtSite() {
 				o.SD = append(o.SD, math.Sqrt(privacy.VarianceOf(r.Mechanism, r.Sensitive.Bound(), j, r.Sensitive.Len())))
 			}
 		}
@@ -212,10 +212,7 @@ func (o Output) writeTo(b *page) {
 	} else if o.Most == 1 {
 		in = fmt.Sprintf(", which count %s", unitsWords(o.Unit))
 	}
-	who := "the coordinator gets them as they are"
-	if o.Shared {
-		who = "coordinator and helper get a random share of each, and the numbers themselves only if they work together"
-	}
+	who := o.noise.Trust().Gets
 	if len(o.SD) > 0 {
 		least, most := slices.Min(o.SD)/scale, slices.Max(o.SD)/scale
 		if who = fmt.Sprintf("the noise on each: ± %.3g", least); most > least {

@@ -35,7 +35,7 @@ import (
 
 // keepHelper keeps what the coordinator passed on of the helper, unchecked.
 func (d dossier) keepHelper(s protocol.Study) error {
-	if s.Plan.Noise != study.NoiseAggregators || s.Helper.Document == nil || d.has(fileUpload) {
+	if !s.Plan.Noise.Shared() || s.Helper.Document == nil || d.has(fileUpload) {
 		return nil
 	}
 	return d.writeJSON(fileHelper, s.Helper)
@@ -60,7 +60,7 @@ func (d dossier) helper() (a aggregator.Signed, err error) {
 // helper; why says why there is none. What is kept is tried first, then the coordinator is
 // asked again.
 func (a *Agent) agreement(ctx context.Context, d dossier, t study.Task) (under aggregator.Agreement, why, err error) {
-	if t.Plan().Noise != study.NoiseAggregators {
+	if !t.Plan().Noise.Shared() {
 		return under, nil, nil
 	}
 	pins := a.state.config.Policy.Helper.pins()
@@ -88,7 +88,7 @@ func (a *Agent) agreement(ctx context.Context, d dossier, t study.Task) (under a
 // far as this folder knows; "" where the plan has none.
 func (s *state) helperWords(d dossier, t study.Task) (words string, agreed bool) {
 	helper := s.config.Policy.Helper
-	if t.Plan().Noise != study.NoiseAggregators || !helper.named() {
+	if !t.Plan().Noise.Shared() || !helper.named() {
 		return "", false
 	}
 	kept, err := d.helper()
@@ -109,7 +109,7 @@ func (s *state) helperWords(d dossier, t study.Task) (words string, agreed bool)
 // to the earlier key the helper opens no more, and somebody else perhaps does.
 func (a *Agent) sealedOtherwise(d dossier, h study.Hash) error {
 	p, err := d.plan()
-	if err != nil || p.Noise != study.NoiseAggregators {
+	if err != nil || !p.Noise.Shared() {
 		return err
 	}
 	kept, err := d.helper()
@@ -122,7 +122,7 @@ func (a *Agent) sealedOtherwise(d dossier, h study.Hash) error {
 // contribution is what a party sends for a study, before its noise where it adds any: the
 // task's own, or two shares of it, sealed.
 func (s *state) contribution(w window, in study.Inputs) (study.Contribution, error) {
-	if w.plan.Noise != study.NoiseAggregators {
+	if !w.plan.Noise.Shared() {
 		return w.task.Contribute(in)
 	}
 	body, err := aggregator.Contribute(w.task, s.party, in, w.helper)

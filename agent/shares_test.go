@@ -174,8 +174,8 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 // TestSharesCostOneServersNoise: what is charged is what one honest server gives, which is
 // what a coordinator that adds the noise once would cost.
 func TestSharesCostOneServersNoise(t *testing.T) {
-	spent := map[string]string{}
-	for _, noise := range []string{study.NoiseAggregators, study.NoiseCoordinator} {
+	spent := map[study.Noise]string{}
+	for _, noise := range []study.Noise{study.NoiseAggregators, study.NoiseCoordinator} {
 		r, _ := sharesRig(t, "tally")
 		if noise == study.NoiseCoordinator {
 			r = newRig(t, func(p *study.Proposal) { p.Noise, p.Mechanism = noise, "tally" })

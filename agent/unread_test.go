@@ -108,8 +108,8 @@ func (r *rig) change(f func(*study.Plan)) {
 // TestChargedBeforeRead: when the file is opened the ledger holds the charge,
 // and the disk the time at which what is made will leave.
 func TestChargedBeforeRead(t *testing.T) {
-	for _, noise := range []string{study.NoiseSite, study.NoiseCoordinator} {
-		t.Run(noise, func(t *testing.T) {
+	for _, noise := range []study.Noise{study.NoiseSite, study.NoiseCoordinator} {
+		t.Run(string(noise), func(t *testing.T) {
 			r := newRig(t, victimStudy(noise))
 			text, err := os.ReadFile(r.config.Data["ward"].File)
 			if err != nil {

@@ -23,33 +23,24 @@ func protects(p study.Plan) string {
 		privacy.Party:  "everything this site holds is hidden",
 	}[p.Unit]
 	beside := ""
-	if p.Unit == privacy.Label {
+	if p.Unit == privacy.Label && !p.Noise.InClear() {
 		beside = "; the features beside it are not"
 	}
-	if p.Noise == study.NoiseSite {
-		return fmt.Sprintf("%s at %s from everyone, the coordinator included%s", hides, budget, beside)
-	}
-	if p.Noise == study.NoiseAggregators {
-		return fmt.Sprintf("%s at %s from everyone, coordinator and helper included unless the two work together%s", hides, budget, beside)
-	}
-	return fmt.Sprintf("%s at %s from readers of the release; the coordinator sees this party's contribution as it is", hides, budget)
+	return fmt.Sprintf("%s at %s %s%s", hides, budget, p.Noise.Trust().Hidden, beside)
 }
 
 // whoSees says what each of two servers learns, and both together; nothing of a plan without
 // a helper.
 func whoSees(p study.Plan) []string {
-	if p.Noise != study.NoiseAggregators {
+	sees := p.Noise.Trust().Sees
+	if sees == "" {
 		return nil
 	}
 	budget := fmt.Sprintf("ε = %g", p.Epsilon)
 	if p.Delta > 0 {
 		budget += fmt.Sprintf(", δ = %g", p.Delta)
 	}
-	return []string{
-		"the coordinator holds one share of what this site sends, and passes on the helper's, which is sealed so that it cannot read it; either share alone is random numbers, the same whatever the records say",
-		"both together could add the two shares up, and would have this site's exact " + kinds.WordsOf(p).Received + ": whether the two organisations keep apart is for this site to judge",
-		budget + " holds against every reader, all other sites together, and either server beside them, because each adds the whole noise by itself; against both servers together nothing holds",
-	}
+	return strings.Split(fmt.Sprintf(sees, kinds.WordsOf(p).Received, budget), "\n")
 }
 
 // labelWords says what is to be predicted, or estimated.
@@ -114,7 +105,7 @@ func (r Review) page() page {
 	line("leaves", "%s", r.Leaves)
 	if r.Exact {
 		line("size", "%s: exactly this upload, and nothing after it", sizeWords(r.Bytes))
-	} else if r.Noise == study.NoiseAggregators && r.Bytes > 0 {
+	} else if r.Noise.Shared() && r.Bytes > 0 {
 		line("size", "at most %s, in one upload; how many follows from the plan and the declared number of records", sizeWords(r.Bytes))
 	} else if r.Bytes > 0 {
 		line("size", "at most %s, in one upload; how many follows from the plan and from noise", sizeWords(r.Bytes))

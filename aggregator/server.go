@@ -314,7 +314,7 @@ func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err
 		return fail(err)
 	}
 	var ok bool
-	if t.of, ok = bodies.Of(t.Task); !ok || t.Hash() != h || t.Plan().Noise != study.NoiseAggregators {
+	if t.of, ok = bodies.Of(t.Task); !ok || t.Hash() != h || !t.Plan().Noise.Shared() {
 		return fail(errors.New("its plan is none for two aggregators"))
 	}
 	return t, r, nil

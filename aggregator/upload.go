@@ -115,7 +115,7 @@ func (o Offer) binding(plan study.Hash, acceptance Digest) protocol.ShareBinding
 // other.
 func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreement) ([]byte, error) {
 	of, ok := bodies.Of(t)
-	if !ok || t.Plan().Noise != study.NoiseAggregators {
+	if !ok || !t.Plan().Noise.Shared() {
 		return nil, fmt.Errorf("contribute shares: the plan is none for two aggregators")
 	}
 	weight, parts, err := of.Split(in, party, rand.Reader)
@@ -158,7 +158,7 @@ const sealSteps = 2e6
 // (study.Task.Work), in the same steps.
 func Steps(t study.Task, records int) float64 {
 	of, ok := bodies.Of(t)
-	if !ok || t.Plan().Noise != study.NoiseAggregators {
+	if !ok || !t.Plan().Noise.Shared() {
 		return 0
 	}
 	return of.SplitSteps(records) + sealSteps

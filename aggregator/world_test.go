@@ -367,7 +367,7 @@ func bytesOf(s shares.Share, err error) ([]byte, error) {
 }
 
 // taskWith is a task of the same plan with noise elsewhere.
-func taskWith(t study.Task, noise string) study.Task {
+func taskWith(t study.Task, noise study.Noise) study.Task {
 	p := t.Plan()
 	p.Noise = noise
 	return must(kinds.NewTask(p, t.Pool()))

@@ -296,7 +296,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if now := s.config.Clock.Now(); !now.Before(plan.Deadline) {
 		return refuse("deadline: %s is over by the coordinator's clock (%s)", plan.Deadline.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
-	if plan.Noise == study.NoiseAggregators && !s.sharing.helped() {
+	if plan.Noise.Shared() && !s.sharing.helped() {
 		return refuse("noise: this coordinator has no helper, the second server that another organisation runs: caucus coordinator helper names one; or use %q, or %q where the parties trust the coordinator", study.NoiseSite, study.NoiseCoordinator)
 	}
 	data, err := readPool(ctx, s.store, plan.Pool)
@@ -317,7 +317,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err != nil {
 		return refuse("%v", err)
 	}
-	if plan.Noise == study.NoiseSite || len(s.config.Budget) == 0 {
+	if plan.Noise.AtSite() || len(s.config.Budget) == 0 {
 		return nil
 	}
 	// Parties should not spend on a study that this ledger could not release.

@@ -90,7 +90,7 @@ func (c *runningStudy) bring(ctx context.Context) error {
 func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error) {
 	open := func() (is bool, err error) {
 		err = c.view(ctx, func(m *study.Study) error {
-			is = m.State == study.Open && m.Plan.Noise == study.NoiseAggregators
+			is = m.State == study.Open && m.Plan.Noise.Shared()
 			return nil
 		})
 		return is, err

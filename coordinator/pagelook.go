@@ -31,14 +31,15 @@ type overview struct {
 
 // studyLine is one study at a glance.
 type studyLine struct {
-	Name, Hash, Kind, Mechanism, Noise string
-	State                              study.State
-	Over                               bool
-	Reason                             string
-	Contributed, Roster, Minimum       int
-	Unit                               string
-	Epsilon, Delta                     float64
-	Ends                               string
+	Name, Hash, Kind, Mechanism  string
+	Noise                        study.Noise
+	State                        study.State
+	Over                         bool
+	Reason                       string
+	Contributed, Roster, Minimum int
+	Unit                         string
+	Epsilon, Delta               float64
+	Ends                         string
 	// Have and Mark are where the meter stands and has its mark, of 1000.
 	Have, Mark int
 	Report     bool // the release's page is here

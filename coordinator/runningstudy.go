@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
 	"caucus/auxdata"
 	"caucus/privacy"
@@ -266,7 +265,7 @@ func newAggregator(plan study.Plan, data []byte) (*aggregator, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &aggregator{task: task, maxBody: task.MaxBody(), shared: plan.Noise == study.NoiseAggregators}
+	a := &aggregator{task: task, maxBody: task.MaxBody(), shared: plan.Noise.Shared()}
 	if a.shared {
 		a.maxBody, err = aggregators.MaxUpload(task)
 		return a, err
@@ -435,11 +434,7 @@ func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool,
 		return false, err
 	}
 	for _, charge := range charges {
-		output := charge.Output
-		if aggregator.shared {
-			output = study.ShareOutput(output, int(shares.Coordinator))
-		}
-		if found, err := holds(study.ReleaseID(c.hash, output)); found || err != nil {
+		if found, err := holds(study.ReleaseID(c.hash, aggregator.task.Plan().Noise.Charged(charge.Output))); found || err != nil {
 			return found, explain(err)
 		}
 	}

@@ -79,7 +79,7 @@ func (s *Server) openHelper(j privacy.Journal) error {
 // isShared says whether a study is one of two servers, with its plan as it was signed.
 func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan study.Plan, is bool, err error) {
 	err = c.view(ctx, func(m *study.Study) error {
-		canonical, plan, is = c.row.Plan, m.Plan, m.Plan.Noise == study.NoiseAggregators
+		canonical, plan, is = c.row.Plan, m.Plan, m.Plan.Noise.Shared()
 		return nil
 	})
 	if err == nil && is && !c.sharing.helped() {
@@ -136,7 +136,7 @@ func (c *runningStudy) troubled(err error) {
 // acceptance is the helper's of a study that parties may contribute to; nil of others.
 func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	is, over := false, c.over.Load()
-	err := c.view(ctx, func(m *study.Study) error { is = m.Plan.Noise == study.NoiseAggregators; return nil })
+	err := c.view(ctx, func(m *study.Study) error { is = m.Plan.Noise.Shared(); return nil })
 	if err != nil || !is || over || !c.sharing.helped() {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (p Policy) Validate() error {
 func (p Policy) Check(plan study.Plan) error {
 	most, allowed := p.Study[plan.Unit]
 	switch {
-	case plan.Noise != study.NoiseAggregators:
+	case !plan.Noise.Shared():
 		return errors.New("its noise is not added by two aggregators")
 	case !slices.Contains(p.Kinds, plan.Kind):
 		return fmt.Errorf("policy: kinds: this helper serves %s, the plan is of kind %s", list(p.Kinds), plan.Kind)

@@ -64,7 +64,8 @@ type forecastPlan struct {
 	set              hammSet
 	half, number     int // from 0
 	parties, records int
-	mechanism, noise string
+	mechanism        string
+	noise            study.Noise
 	unit             privacy.Unit
 	project          dataset.Count
 }

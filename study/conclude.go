@@ -44,7 +44,7 @@ func Conclude(ctx context.Context, s *Study, t Task, of Summed, ledger *privacy.
 		}
 		r.Costs = append(r.Costs, CostOf(requests[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
 	}
-	if len(published) == 0 || s.Plan.Noise == NoiseAggregators { // by every party, or by each of two servers
+	if len(published) == 0 || s.Plan.Noise.Shared() { // by every party, or by each of two servers
 		r.Costs = nil
 		if r.Costs, err = CostsOf(t, r.Weight); err != nil {
 			return fail(err)

@@ -40,7 +40,7 @@ func (counting) Check(p study.Plan) error {
 }
 func (counting) Words(p study.Plan) study.Words {
 	return study.Words{
-		Leaves: "how many records it has of each class" + p.AddedNoise(), Received: "class counts",
+		Leaves: "how many records it has of each class" + p.Noise.Trust().Added, Received: "class counts",
 		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInNoise,
 	}
 }

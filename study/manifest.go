@@ -31,7 +31,7 @@ type Manifest struct {
 	Epsilon    float64 `json:"epsilon"`
 	Delta      float64 `json:"delta"`
 	// Noise is where noise was added: "site", "coordinator" or "aggregators".
-	Noise string `json:"noise"`
+	Noise Noise `json:"noise"`
 	// Parties is M, the number of contributions.
 	Parties     int       `json:"parties"`
 	Contributed []PartyID `json:"contributed"`

@@ -38,21 +38,6 @@ func PlanError(field, format string, args ...any) error {
 	return &Refusal{field, fmt.Sprintf(format, args...)}
 }
 
-// Where noise is added.
-const (
-	// NoiseSite: each agent, through its own ledger, before anything leaves.
-	NoiseSite = "site"
-	// NoiseCoordinator: the coordinator, once, on the sum.
-	NoiseCoordinator = "coordinator"
-	// NoiseAggregators: the coordinator and an independent helper, each in full, on its own
-	// secret share of the sum.
-	NoiseAggregators = "aggregators"
-)
-
-// Servers are the two of NoiseAggregators: each releases its own share of the sum with
-// noise of its own, so two independent noises are in what they add up to.
-const Servers = 2
-
 // Plan is what all parties of a study agree on. It is immutable once the study
 // is open: its bytes are hashed and the hash is in every contribution.
 type Plan struct {
@@ -87,7 +72,7 @@ type Plan struct {
 	Delta     float64      `json:"delta"`
 	Mechanism string       `json:"mechanism"`
 	// Noise is where noise is added: "site", "coordinator" or "aggregators".
-	Noise string `json:"noise"`
+	Noise Noise `json:"noise"`
 	// Bound is "tight" or "paper" where a mechanism has both.
 	Bound string `json:"bound,omitempty"`
 	// Shards is how many classifiers each site trains on disjoint shards of
@@ -127,17 +112,6 @@ type Plan struct {
 	// Simulated marks a plan for virtual parties and a simulation ledger. Only
 	// such a plan may name a mechanism without a proof; daemons refuse it.
 	Simulated bool `json:"simulated,omitempty"`
-}
-
-// Draws is how many independent noises are in a sum over so many parties.
-func (p Plan) Draws(parties int) int {
-	switch p.Noise {
-	case NoiseSite:
-		return parties
-	case NoiseAggregators:
-		return Servers
-	}
-	return 1
 }
 
 // Budget is ε and δ together.
@@ -251,10 +225,8 @@ func (p Plan) CheckCommon() error {
 	if p.Lambda < 0 || math.IsNaN(p.Lambda) || math.IsInf(p.Lambda, 1) {
 		return PlanError("lambda", "%v is negative or not finite: give a ridge above 0, or 0 for auto", p.Lambda)
 	}
-	switch p.Noise {
-	case NoiseSite, NoiseCoordinator, NoiseAggregators:
-	default:
-		return PlanError("noise", "%q: want %q, %q or %q", p.Noise, NoiseSite, NoiseCoordinator, NoiseAggregators)
+	if err := p.Noise.Validate(); err != nil {
+		return PlanError("noise", "%v", err)
 	}
 	if p.Minimum < 1 || p.Minimum > maxUnits {
 		return PlanError("minimum", "%d: at least one contribution is needed", p.Minimum)

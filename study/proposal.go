@@ -45,7 +45,7 @@ type Proposal struct {
 	Mechanism string `yaml:"mechanism"`
 	// Noise is where noise is added: site (left out at units record and label) or
 	// coordinator (left out at unit party).
-	Noise string `yaml:"noise"`
+	Noise Noise `yaml:"noise"`
 	// Bound is tight or paper, where a mechanism has both.
 	Bound string `yaml:"bound"`
 	// Shards is how many classifiers each site trains on disjoint shards of its patients
@@ -157,7 +157,7 @@ func (p Plan) DeltaAt(s Size) float64 {
 }
 
 // DefaultNoise is who adds the noise at a unit where a plan does not say.
-func DefaultNoise(u privacy.Unit) string {
+func DefaultNoise(u privacy.Unit) Noise {
 	if u == privacy.Party {
 		return NoiseCoordinator
 	}

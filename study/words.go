@@ -45,45 +45,6 @@ type Words struct {
 	PerParty int64
 }
 
-// What is added to what leaves.
-const (
-	withNoise = "; with this site's own noise added before anything leaves"
-	exactly   = "; exact, without noise: the coordinator adds noise to the sum of all sites"
-	inShares  = "; in two secret shares, one for the coordinator and one for a helper that another organisation runs: neither learns anything of it unless they work together, and each adds noise of its own, in full, to the sum of the shares it holds"
-)
-
-// AddedNoise says who adds it.
-func (p Plan) AddedNoise() string {
-	switch p.Noise {
-	case NoiseSite:
-		return withNoise
-	case NoiseAggregators:
-		return inShares
-	}
-	return exactly
-}
-
-// LiesInSums is LiesInRecords of sums over records, where noise lets that be seen.
-func (p Plan) LiesInSums() string {
-	switch p.Noise {
-	case NoiseSite:
-		return LiesInNoise
-	case NoiseAggregators:
-		return LiesInRange
-	}
-	return LiesInRecords
-}
-
-// What a party that lies can do.
-const (
-	LiesInNoise   = "it can move the result by more than its share, because nobody can tell numbers that it makes up from its noise"
-	LiesAsOne     = "it weighs as one party, or as many shards, do, and no more"
-	LiesInRecords = "it can move the result by as many records as it declares"
-	LiesInRange   = "it can move each number of the sum by the whole range that a proof allows for as many records as it declares, because nobody sees more of it than that proof; and without bound if a server works with it"
-	LiesInCells   = "it can move each number of the sum by the whole range that a proof allows one party, because nobody sees more of it than that proof; and without bound if a server works with it"
-	LiesInShares  = "it weighs as one party, or as many shards, do, and no more: that is proved of what nobody sees, unless a server works with it"
-)
-
 const NothingTrained = "none: nothing is trained here"
 
 // OneUnit says which data are the same but for one unit, where nothing but
@@ -112,11 +73,8 @@ func NotProtected(p Plan, w Words) []string {
 	if p.Simulated {
 		say("anybody: the noise was drawn by a generator that anyone can repeat")
 	}
-	if p.Noise == NoiseCoordinator {
-		say("parties from the coordinator: it receives each party's exact %s, and adds the noise itself. The guarantee is towards readers of the release only", w.Received)
-	}
-	if p.Noise == NoiseAggregators {
-		say("parties from coordinator and helper together: if the two work together they have each party's exact %s, and ε says nothing of what they then know", w.Received)
+	if whom := p.Noise.Trust().NotProtected; whom != "" {
+		say(whom, w.Received)
 	}
 	out = append(out, w.NotProtected...)
 	if p.Unit != privacy.Party {

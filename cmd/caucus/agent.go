@@ -200,7 +200,7 @@ func (a *agentCommand) studies() *cobra.Command {
 						t.add(r.Study, r.Plan.String()[:16], "", "", "", "", string(r.Progress), "")
 						continue
 					}
-					t.add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon), r.Mechanism, r.Noise, string(r.Progress), strings.Join(r.ApprovedBy, ", "))
+					t.add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon), r.Mechanism, string(r.Noise), string(r.Progress), strings.Join(r.ApprovedBy, ", "))
 				}
 				return t.render()
 			})

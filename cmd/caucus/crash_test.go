@@ -66,7 +66,7 @@ func TestKilledEverywhere(t *testing.T) { killedEverywhere(t, study.NoiseCoordin
 // effects, and each server's ledger has one charge.
 func TestKilledWithHelper(t *testing.T) { killedEverywhere(t, study.NoiseAggregators) }
 
-func killedEverywhere(t *testing.T, noise string) {
+func killedEverywhere(t *testing.T, noise study.Noise) {
 	t.Parallel()
 	dir := t.TempDir()
 	if _, err := hospitals(dir); err != nil {
@@ -129,7 +129,7 @@ func killedEverywhere(t *testing.T, noise string) {
 		must("agent", "source", "declare", "ward", "--config", name+".yaml")
 	}
 	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--project", "5",
-		"--noise", noise, "--mechanism", "tally", "--records", "70", "--force", "--closes-in", "10m", "--minimum", "4")
+		"--noise", string(noise), "--mechanism", "tally", "--records", "70", "--force", "--closes-in", "10m", "--minimum", "4")
 	for _, name := range sites {
 		start(name, "agent", "run", "--config", name+".yaml")
 	}

@@ -110,7 +110,7 @@ func (n *network) enrol(name string) agent.Config {
 	c.Data = map[string]agent.Source{"ward": {File: filepath.Join(n.dir, name+".csv"), Schema: filepath.Join(n.dir, "schema.yaml")}}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 3, Delta: 1e-5}}
 	c.Policy = agent.Policy{
-		Kinds: []string{"classify"}, Mechanisms: []string{"cross"}, Noise: []string{study.NoiseSite},
+		Kinds: []string{"classify"}, Mechanisms: []string{"cross"}, Noise: []study.Noise{study.NoiseSite},
 		Study: limit, Total: limit, MinimumParties: 2, Approval: agent.ApproveByPolicy,
 	}
 	c.Log = slog.New(slog.NewTextHandler(n.log, nil))
@@ -278,7 +278,7 @@ func TestMeansByDaemons(t *testing.T) {
 	var agents []agent.Config
 	for _, name := range roster {
 		c := n.enrol(string(name))
-		c.Policy.Mechanisms, c.Policy.Noise = []string{"means"}, []string{study.NoiseCoordinator}
+		c.Policy.Mechanisms, c.Policy.Noise = []string{"means"}, []study.Noise{study.NoiseCoordinator}
 		c.Policy.Study, c.Policy.Total = limit, limit
 		agents = append(agents, c)
 	}

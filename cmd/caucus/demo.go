@@ -87,7 +87,7 @@ type demoStudy struct {
 	Kind        string              `json:"kind"`
 	Mechanism   string              `json:"mechanism"`
 	Unit        privacy.Unit        `json:"unit"`
-	Noise       string              `json:"noise"`
+	Noise       study.Noise         `json:"noise"`
 	Epsilon     float64             `json:"epsilon"`
 	Delta       float64             `json:"delta"`
 	Measure     demoMeasure         `json:"measure"`
@@ -249,7 +249,7 @@ func printDemo(w io.Writer, r demoReport, out string) error {
 	fmt.Fprintf(w, "\n%d parties with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Records, r.Data, r.Pool, r.Test)
 	t := newTable(w, "study", "kind", "hides", "ε", "δ", "noise by", "parties", "measure", "released", "one site alone", fmt.Sprintf("ε = %g", nearlyClear), "without a study")
 	for _, s := range r.Studies {
-		t.add(s.Name, s.Kind, "a "+s.Unit.String(), fmt.Sprint(s.Epsilon), fmt.Sprintf("%.0e", s.Delta), s.Noise,
+		t.add(s.Name, s.Kind, "a "+s.Unit.String(), fmt.Sprint(s.Epsilon), fmt.Sprintf("%.0e", s.Delta), string(s.Noise),
 			fmt.Sprintf("%d of %d", len(s.Contributed), len(s.Contributed)+len(s.Missing)), s.Measure.Name, fmt.Sprintf("%.3f", s.Measure.Released), s.Measure.aloneText(),
 			fmt.Sprintf("%.3f", s.Measure.Unperturbed), fmt.Sprintf("%.3f (%s)", s.Measure.Baseline, s.Measure.BaselineName))
 	}

@@ -41,7 +41,7 @@ func demoPolicy(epsilon float64, schema dataset.Schema) agent.Policy {
 	all := privacy.Budget{Epsilon: demoStudies * epsilon, Delta: 1e-4}
 	return agent.Policy{
 		Kinds: kinds.Names(), Mechanisms: kinds.Mechanisms(),
-		Noise: []string{study.NoiseSite, study.NoiseCoordinator, study.NoiseAggregators},
+		Noise: study.Noises(),
 		Study: map[privacy.Unit]privacy.Budget{privacy.Party: one, privacy.Record: one, privacy.Label: one},
 		Total: map[privacy.Unit]privacy.Budget{privacy.Label: all}, LeastEpsilon: min(epsilon, .05),
 

@@ -38,7 +38,7 @@ type forecastDocument struct {
 	Epsilon   float64            `json:"epsilon"`
 	Delta     float64            `json:"delta"`
 	Mechanism string             `json:"mechanism"`
-	Noise     string             `json:"noise"`
+	Noise     study.Noise        `json:"noise"`
 	MadeUp    bool               `json:"features_made_up,omitempty"` // no pool was given
 	Forecast  *forecast.Forecast `json:"forecast"`
 	Curves    []forecastCurve    `json:"curves,omitempty"`
@@ -94,7 +94,7 @@ right.`,
 	f.Float64Var(&p.Epsilon, "epsilon", 1, "privacy budget ε")
 	f.Float64Var(&p.delta, "delta", 0, "privacy budget δ (default min(1e-6, 1/(10·units)))")
 	f.StringVar(&p.Mechanism, "mechanism", "", "default: tally at unit party, else cross")
-	f.StringVar(&p.Noise, "noise", "", "site, coordinator or aggregators (default: coordinator at unit party, else site)")
+	f.StringVar((*string)(&p.Noise), "noise", "", "site, coordinator or aggregators (default: coordinator at unit party, else site)")
 	f.IntVar(&p.Shards, "shards", 0, "classifiers a site trains on disjoint shards of its records")
 	f.StringVar(&p.out, "out", "", "also write the forecast as a page (.html), or what --sweep found as a picture (.svg)")
 	writes(f, "out", ".html", ".svg")

@@ -124,7 +124,7 @@ func TestRatioByDaemons(t *testing.T) {
 		c := n.enrol(string(p))
 		limit := map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 3, Delta: 1e-5}}
 		c.Policy = agent.Policy{
-			Kinds: []string{"ratio"}, Mechanisms: []string{"auto", "gaussian-zcdp"}, Noise: []string{study.NoiseSite},
+			Kinds: []string{"ratio"}, Mechanisms: []string{"auto", "gaussian-zcdp"}, Noise: []study.Noise{study.NoiseSite},
 			Study: limit, Total: limit, MinimumParties: 2, Approval: agent.ApproveByPolicy,
 		}
 		if got := c.Policy.Objections(made.Plan); !slices.ContainsFunc(got, func(o string) bool { return strings.Contains(o, "leave in clear") }) {

@@ -237,13 +237,7 @@ func guaranteeWords(p study.Plan, m study.Manifest) string {
 	if m.Neighbours != "" {
 		s += " Compared are " + m.Neighbours + "."
 	}
-	switch p.Noise {
-	case study.NoiseSite:
-		return s + " Each party added its noise before anything left, so this holds against the coordinator too."
-	case study.NoiseAggregators:
-		return s + " What the parties sent was split between the coordinator and a helper, and each added noise: this holds against either, and not against both if they work together."
-	}
-	return s + " The coordinator added the noise: it is trusted with what the parties sent."
+	return s + " " + p.Noise.Trust().Against
 }
 
 // write writes the page.

@@ -52,15 +52,16 @@ func errStopped(ctx context.Context) error {
 // simulateClassify holds the flags of simulate classify.
 type simulateClassify struct {
 	source
-	report                                 string
-	parties, shards, repeats, poolRows     int
-	poolFraction, epsilon, delta           float64
-	components                             dataset.Components
-	unit, noise, mechanism, bound, learner string
-	lambda, out, poolRelease               string
-	seed                                   uint64
-	tilt, realShares, testParties          bool
-	voters                                 voterFlags
+	report                             string
+	parties, shards, repeats, poolRows int
+	poolFraction, epsilon, delta       float64
+	components                         dataset.Components
+	unit, mechanism, bound, learner    string
+	noise                              study.Noise
+	lambda, out, poolRelease           string
+	seed                               uint64
+	tilt, realShares, testParties      bool
+	voters                             voterFlags
 }
 
 // classifySummary is the JSON document of simulate classify.
@@ -88,7 +89,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.IntVar(&s.parties, "parties", 0, "number of virtual parties; default: the party column's, else 100")
 	f.StringVar(&s.unit, "unit", "record", "what one guarantee hides: party, record or label")
 	f.IntVar(&s.shards, "shards", 1, "classifiers a party trains on disjoint shards of its patients")
-	f.StringVar(&s.noise, "noise", "", "who adds noise: site, coordinator, or aggregators (coordinator and helper, each on secret shares); default coordinator for unit party, else site")
+	f.StringVar((*string)(&s.noise), "noise", "", "who adds noise: site, coordinator, or aggregators (coordinator and helper, each on secret shares); default coordinator for unit party, else site")
 	f.BoolVar(&s.realShares, "real-shares", false, "with --noise aggregators: split every contribution, and prove and check each share")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
 	f.Float64Var(&s.delta, "delta", -1, "privacy budget δ; default min(1e-6, 1/(10·units))")
@@ -213,7 +214,7 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 		},
 		Proposal: proposal, Repeats: s.repeats, Shares: s.realShares,
 	}
-	if s.realShares && s.noise != study.NoiseAggregators {
+	if s.realShares && !s.noise.Shared() {
 		return usagef("--real-shares goes with --noise %s", study.NoiseAggregators)
 	}
 	if err := sim.Check(); err != nil {

@@ -26,12 +26,13 @@ import (
 // simulateDescribe holds the flags of simulate describe.
 type simulateDescribe struct {
 	source
-	report                string
-	mechanism, noise, out string
-	epsilon, delta        float64
-	parties, repeats      int
-	terms                 describe.Terms
-	seed                  uint64
+	report           string
+	mechanism, out   string
+	noise            study.Noise
+	epsilon, delta   float64
+	parties, repeats int
+	terms            describe.Terms
+	seed             uint64
 }
 
 // describeSummary is the JSON document of simulate describe.
@@ -40,7 +41,7 @@ type describeSummary struct {
 	Mechanism string       `json:"mechanism"`
 	Where     string       `json:"where,omitempty"`
 	Unit      privacy.Unit `json:"unit"`
-	Noise     string       `json:"noise"`
+	Noise     study.Noise  `json:"noise"`
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Parties   int          `json:"parties"`
@@ -84,7 +85,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.mechanism, "mechanism", "", "laplace (pure ε), gaussian, or auto: the quieter (default)")
-	f.StringVar(&s.noise, "noise", "", "who adds noise: site (default), coordinator, or aggregators (coordinator and helper, each on secret shares)")
+	f.StringVar((*string)(&s.noise), "noise", "", "who adds noise: site (default), coordinator, or aggregators (coordinator and helper, each on secret shares)")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε of each record")
 	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ (default min(1e-6, 1/(10·records)) for gaussian, 0 for laplace)")
 	f.IntVar(&s.terms.Bins, "bins", describe.DefaultTerms().Bins, "equal parts of each number's public range")

@@ -18,12 +18,13 @@ import (
 // simulateEvaluate holds the flags of simulate evaluate.
 type simulateEvaluate struct {
 	source
-	model, unit, mechanism, noise, out, report string
-	by                                         []string
-	epsilon, delta, poolFraction               float64
-	parties, partyRecords, repeats             int
-	terms                                      evaluate.Terms
-	seed                                       uint64
+	model, unit, mechanism, out, report string
+	noise                               study.Noise
+	by                                  []string
+	epsilon, delta, poolFraction        float64
+	parties, partyRecords, repeats      int
+	terms                               evaluate.Terms
+	seed                                uint64
 }
 
 // evaluateSummary is the JSON document of simulate evaluate.
@@ -65,7 +66,7 @@ test records. Without --train or --dataset it uses generated hospital data.`,
 	f.Int64Var(&s.terms.PerParty, "per-party", 0, "most records of a party that count; needed at unit party")
 	f.StringVar(&s.unit, "unit", "record", "what is hidden: record or party")
 	f.StringVar(&s.mechanism, "mechanism", "", "laplace, gaussian or auto, the quieter (default)")
-	f.StringVar(&s.noise, "noise", "", "who adds noise: site (default), coordinator, or aggregators (coordinator and helper, each on secret shares)")
+	f.StringVar((*string)(&s.noise), "noise", "", "who adds noise: site (default), coordinator, or aggregators (coordinator and helper, each on secret shares)")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
 	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ of gaussian (default min(1e-6, 1/(10·units)))")
 	f.Float64Var(&s.poolFraction, "pool-fraction", 0.05, "share of the training records that becomes the pool, without labels")

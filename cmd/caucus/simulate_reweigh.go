@@ -21,13 +21,14 @@ import (
 // simulateReweigh holds the flags of simulate reweigh.
 type simulateReweigh struct {
 	source
-	report                                            string
-	components                                        dataset.Components
-	split, query, mechanism, noise, lambda, unit, out string
-	epsilon, delta, share, holdOutShare, keep         float64
-	parties, repeats, bins                            int
-	pairs                                             []string
-	seed                                              uint64
+	report                                     string
+	components                                 dataset.Components
+	split, query, mechanism, lambda, unit, out string
+	noise                                      study.Noise
+	epsilon, delta, share, holdOutShare, keep  float64
+	parties, repeats, bins                     int
+	pairs                                      []string
+	seed                                       uint64
 }
 
 // reweighSummary is the JSON document of simulate reweigh.
@@ -62,7 +63,7 @@ Without --train or --dataset it uses generated hospital data.`,
 	f.Float64Var(&s.holdOutShare, "hold-out-share", 0, "share of the private records that takes no part and is written to test.csv")
 	f.StringVar(&s.query, "query", "", `condition whose share among the private records is asked for, such as 'income == ">50K"'`)
 	f.StringVar(&s.mechanism, "mechanism", "entropy", "entropy, logistic or logistic-paper")
-	f.StringVar(&s.noise, "noise", "", "who adds noise: site (default), coordinator, or aggregators (coordinator and helper, each on secret shares)")
+	f.StringVar((*string)(&s.noise), "noise", "", "who adds noise: site (default), coordinator, or aggregators (coordinator and helper, each on secret shares)")
 	f.StringVar(&s.unit, "unit", "record", "what one guarantee hides: record or label")
 	f.Float64Var(&s.epsilon, "epsilon", 1, "privacy budget ε")
 	f.Float64Var(&s.delta, "delta", 0, "privacy budget δ: 0 for pure ε, above for Gaussian noise (entropy only)")

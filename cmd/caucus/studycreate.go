@@ -116,7 +116,7 @@ it.`,
 	f.Float64Var(&s.Epsilon, "epsilon", 1, "privacy budget ε")
 	f.Float64Var(&delta, "delta", 0, "privacy budget δ (default min(1e-6, 1/(10·units)))")
 	f.StringVar(&s.Mechanism, "mechanism", "", "default: tally at unit party, else cross")
-	f.StringVar(&s.Noise, "noise", "", "site, coordinator or aggregators (default: coordinator at unit party, else site)")
+	f.StringVar((*string)(&s.Noise), "noise", "", "site, coordinator or aggregators (default: coordinator at unit party, else site)")
 	f.IntVar(&s.Shards, "shards", 0, "classifiers a party trains on disjoint shards of its patients")
 	f.Float64Var(&s.Lambda, "lambda", 0, "ridge of the central fit; 0 is auto")
 	f.StringVar(&s.Learner, "learner", "", "what parties train; any: each what it likes, also a program of its own (unit party)")

@@ -124,7 +124,7 @@ func TestTwoServersSum(t *testing.T) {
 	if want < 10 {
 		t.Fatalf("%d records match: too few to tell anything", want)
 	}
-	noises := []string{study.NoiseAggregators, study.NoiseCoordinator}
+	noises := []string{string(study.NoiseAggregators), string(study.NoiseCoordinator)}
 	for _, noise := range noises {
 		check(os.WriteFile(filepath.Join(dir, noise+".yaml"), []byte("name: "+noise+countingStudy), 0o600))
 		must("study", "create", noise+".yaml", "--noise", noise)

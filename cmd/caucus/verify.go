@@ -214,14 +214,7 @@ func (d verification) writeText(w io.Writer) error {
 	w = plainWriter{w}
 	m := d.Manifest
 	fmt.Fprintf(w, "%s: %s by %s, %d of %d parties\n", d.Release, m.Kind, m.Mechanism, m.Parties, len(m.Contributed)+len(m.Missing))
-	by := "the coordinator"
-	switch m.Noise {
-	case study.NoiseSite:
-		by = "each site"
-	case study.NoiseAggregators:
-		by = "the coordinator and a helper, each in full"
-	}
-	fmt.Fprintf(w, "It claims that each %s is hidden at ε = %g, δ = %g; noise added by %s\n", m.Unit, m.Epsilon, m.Delta, by)
+	fmt.Fprintf(w, "It claims that each %s is hidden at ε = %g, δ = %g; noise added by %s\n", m.Unit, m.Epsilon, m.Delta, m.Noise.Trust().By)
 	for _, t := range verdictTitles {
 		writeFindings(w, t.title, t.verdict, d.Findings)
 	}

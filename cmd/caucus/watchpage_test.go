@@ -82,7 +82,7 @@ func TestCoordinatorPage(t *testing.T) {
 	var configs []agent.Config
 	for _, name := range []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"} {
 		c := n.enrol(name)
-		c.Policy.Mechanisms, c.Policy.Noise = []string{"cross", "means"}, []string{study.NoiseSite, study.NoiseCoordinator}
+		c.Policy.Mechanisms, c.Policy.Noise = []string{"cross", "means"}, []study.Noise{study.NoiseSite, study.NoiseCoordinator}
 		c.Policy.Study, c.Policy.Total = limit, map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 20, Delta: 1e-5}}
 		roster, configs = append(roster, study.PartyID(name)), append(configs, c)
 	}

@@ -111,11 +111,11 @@ func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 }
 
 func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
-	if s.Plan().Noise == study.NoiseAggregators {
+	if s.Plan().Noise.Shared() {
 		return study.Contribution{}, errShares // nothing leaves in clear where a plan says shares
 	}
 	vector, weight := s.Local(in)
-	if s.Plan().Noise == study.NoiseCoordinator {
+	if s.Plan().Noise.InClear() {
 		return study.Contribution{Body: func([]privacy.Published) ([]byte, error) {
 			return s.Statistic.AppendClear(vector, weight)
 		}}, nil
@@ -137,7 +137,7 @@ func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
 }
 
 func (s Task) Reservations(int) ([]study.Reservation, error) {
-	if s.Plan().Noise != study.NoiseSite {
+	if !s.Plan().Noise.AtSite() {
 		return nil, nil
 	}
 	t, err := s.Statistic.Terms(1)
@@ -167,17 +167,17 @@ func (s Task) Charges(weight int64) ([]study.Charge, error) {
 
 // MaxBody: what is released is of one size; a number in clear has 10 bytes at most.
 func (s Task) MaxBody() int {
-	switch s.Plan().Noise {
-	case study.NoiseSite:
+	switch noise := s.Plan().Noise; {
+	case noise.AtSite():
 		return weightSize + PublishedSize(s.Statistic.ReleasedCells())
-	case study.NoiseAggregators:
+	case noise.Shared():
 		return s.shareSize() + 4096 // its header, and what sealing adds
 	}
 	return 10*s.Statistic.Cells() + 4096
 }
 
 func (s Task) NewSum() (study.Sum, error) {
-	if s.Plan().Noise == study.NoiseSite {
+	if s.Plan().Noise.AtSite() {
 		return newReleasedSum(s.Plan(), s.Statistic)
 	}
 	return NewClearSum(s.Statistic), nil
@@ -193,7 +193,7 @@ func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, erro
 	if sum, ok := of.Sum.(*releasedSum); ok {
 		return s.Statistic.Finish(sum.released(), rng)
 	}
-	if s.Plan().Noise == study.NoiseAggregators {
+	if s.Plan().Noise.Shared() {
 		total, err := s.joined(of.Weight, r)
 		if err != nil {
 			return study.Result{}, fmt.Errorf("finish %s: %w", s.Plan().Kind, err)

@@ -111,10 +111,10 @@ func (Kind) Check(p study.Plan) error {
 	if !slices.Contains(m.units, p.Unit) {
 		return study.PlanError("unit", "mechanism %q cannot hide a %s: it hides %v; a bound proved for one record says nothing about a whole party", p.Mechanism, p.Unit, m.units)
 	}
-	if p.Noise == study.NoiseAggregators && !m.shared {
+	if p.Noise.Shared() && !m.shared {
 		return study.PlanError("noise", "nothing is proved of a share of what mechanism %q sends: use tally, means, moment or cross with aggregators", p.Mechanism)
 	}
-	if p.Noise == study.NoiseSite && !m.site {
+	if p.Noise.AtSite() && !m.site {
 		return study.PlanError("noise", "mechanism %q is made from the votes of all parties together, so only the coordinator can add its noise: use tally, means, moment or cross for noise at the site", p.Mechanism)
 	}
 	if m.needsDelta && p.Delta == 0 {
@@ -182,14 +182,14 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 
 func (Kind) Words(p study.Plan) study.Words {
 	of := mechanisms[p.Mechanism].words
-	w := study.Words{Leaves: of.leaves, Received: of.received, Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesAsOne}
+	w := study.Words{Leaves: of.leaves, Received: of.received, Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInBallots}
 	switch {
-	case p.Noise == study.NoiseSite && p.Mechanism == "moment":
+	case p.Noise.AtSite() && p.Mechanism == "moment":
 		w.Leaves = "public linear combinations of this site's votes on the public pool"
 	case p.Shards > 1:
 		w.Leaves = fmt.Sprintf("how many of %d classifiers, trained on disjoint shards of the patients, vote for each class on each row of the public pool", p.Shards)
 	}
-	w.Leaves += p.AddedNoise()
+	w.Leaves += p.Noise.Trust().Added
 	if of.trained {
 		w.Trained = cmp.Or(p.Learner, learners.Default+", as the plan names none")
 	}
@@ -203,17 +203,11 @@ func (Kind) Words(p study.Plan) study.Words {
 	if p.Unit == privacy.Label {
 		w.NotProtected = []string{"features: the guarantee is for labels"}
 	}
-	switch cross := p.Mechanism == "cross"; {
-	case p.Noise == study.NoiseSite:
-		w.Liar = study.LiesInNoise
-	case p.Noise == study.NoiseAggregators && cross:
-		w.Liar = study.LiesInRange
-	case p.Noise == study.NoiseAggregators && p.Mechanism == "means":
-		w.Liar = study.LiesInCells
-	case p.Noise == study.NoiseAggregators:
-		w.Liar = study.LiesInShares
-	case cross:
-		w.Liar = study.LiesInRecords
+	switch p.Mechanism {
+	case "cross":
+		w.Liar = p.Noise.Trust().LiarInRecords
+	case "means":
+		w.Liar = p.Noise.Trust().LiarInVectors
 	}
 	return w
 }
@@ -235,7 +229,7 @@ func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
 // noiseOf is what a study of that size leaves on the moments; seen is what a release
 // lets see of moments without noise, nil where that is they.
 func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense, err error) {
-	weight, draws := float64(size.Parties*t.Plan().Shards), t.Plan().Draws(size.Parties)
+	weight, draws := float64(size.Parties*t.Plan().Shards), t.Plan().Noise.Draws(size.Parties)
 	switch q := t.Statistic.(type) {
 	case *cross:
 		if weight = float64(size.Records); size.Records == 0 {

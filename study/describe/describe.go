@@ -79,7 +79,7 @@ func (Kind) Check(p study.Plan) error {
 	case p.Shards > 1:
 		return study.PlanError("shards", "%d: describe trains nothing at a site, so set shards to 1", p.Shards)
 	}
-	if t.Sites && p.Noise != study.NoiseSite {
+	if t.Sites && !p.Noise.AtSite() {
 		return study.PlanError("describe.sites", "with noise %q no site's own numbers are released: use noise site, or leave sites out", p.Noise)
 	}
 	if t.Sites && p.MostSites() > mostSites {
@@ -185,8 +185,8 @@ func (Kind) Words(p study.Plan) study.Words {
 		leaves, received = "how many of this site's records the condition holds for, one number", "count of matching records"
 	}
 	w := study.Words{
-		Leaves: leaves + "; and the declared number of records" + p.AddedNoise(), Received: received,
-		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.LiesInSums(), PerParty: t.PerParty,
+		Leaves: leaves + "; and the declared number of records" + p.Noise.Trust().Added, Received: received,
+		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInRecords, PerParty: t.PerParty,
 	}
 	if t.Sites {
 		w.Named = true

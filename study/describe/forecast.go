@@ -14,7 +14,7 @@ import (
 // study.NoiseForecaster.
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	q := t.counts
-	sd, err := q.deviation(t.Plan().Draws(size.Parties))
+	sd, err := q.deviation(t.Plan().Noise.Draws(size.Parties))
 	if err != nil {
 		return "", "", err
 	}

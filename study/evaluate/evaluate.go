@@ -181,7 +181,7 @@ func (Kind) Words(p study.Plan) study.Words {
 		Leaves: fmt.Sprintf("how many of this site's records have each label and a score in each of %d public intervals, for %s, of class %s",
 			len(t.Edges[0])+1, what, strings.Join(t.Classes, ", ")),
 		Received: "counts of its records by score and label",
-		Trained:  study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.LiesInSums(), PerParty: t.PerParty,
+		Trained:  study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInRecords, PerParty: t.PerParty,
 	}
 	if t.Model != nil {
 		w.Numbers = t.Model.Map.Dim()
@@ -194,11 +194,8 @@ func (Kind) Words(p study.Plan) study.Words {
 	}
 	if p.Unit == privacy.Party {
 		w.Leaves += fmt.Sprintf(", of at most %d records", t.PerParty)
-		switch p.Noise {
-		case study.NoiseCoordinator:
+		if w.Liar = p.Noise.Trust().LiarInVectors; p.Noise.InClear() {
 			w.Liar = fmt.Sprintf("it can move the result by %d records", t.PerParty)
-		case study.NoiseAggregators:
-			w.Liar = study.LiesInCells
 		}
 	} else {
 		w.Leaves += ", and the declared number of records"
@@ -206,7 +203,7 @@ func (Kind) Words(p study.Plan) study.Words {
 	if n := t.histograms(); n > 1 {
 		w.Leaves += fmt.Sprintf("; these are %d tables, so that a record adds to %d counts and noise is %d times that of one table", n, n, n)
 	}
-	w.Leaves += p.AddedNoise()
+	w.Leaves += p.Noise.Trust().Added
 	return w
 }
 
@@ -289,7 +286,7 @@ func shortSD(n validation.Number) string {
 
 // draws is how many independent noises are in a sum over so many parties.
 func (h *histograms) draws(parties int) int {
-	return h.plan.Draws(max(parties, 1))
+	return h.plan.Noise.Draws(max(parties, 1))
 }
 
 // forecast is of each class judged, over all records, sd the deviation of a count.

@@ -78,8 +78,9 @@ func TestDraw(t *testing.T) {
 // records alone.
 func TestEveryMechanism(t *testing.T) {
 	for _, c := range []struct {
-		unit             privacy.Unit
-		mechanism, noise string
+		unit      privacy.Unit
+		mechanism string
+		noise     study.Noise
 	}{
 		{privacy.Record, "cross", study.NoiseSite}, {privacy.Record, "cross", study.NoiseCoordinator}, {privacy.Record, "moment", study.NoiseSite},
 		{privacy.Record, "tally", study.NoiseSite}, {privacy.Party, "tally", study.NoiseCoordinator}, {privacy.Party, "means", study.NoiseCoordinator},

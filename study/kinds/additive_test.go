@@ -82,7 +82,7 @@ func TestRecordsAddUp(t *testing.T) {
 		c := clinicOf(t, classes, 5, true)
 		odd := oddVisits(c)
 		for _, p := range testlevel.Of(t, additive(c), 20) {
-			name := strings.Join([]string{p.Kind, p.Mechanism, p.Noise, fmt.Sprint(p.Unit), p.Where, string(p.KindTerms)}, " ")
+			name := strings.Join([]string{p.Kind, p.Mechanism, string(p.Noise), fmt.Sprint(p.Unit), p.Where, string(p.KindTerms)}, " ")
 			if len(name) > 160 {
 				name = name[:160]
 			}

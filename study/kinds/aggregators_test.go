@@ -83,7 +83,7 @@ func TestAggregators(t *testing.T) {
 		if err := kinds.Check(p); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
-		if w := kinds.WordsOf(p); w.Liar != study.LiesInRange || !strings.Contains(w.Leaves, "two secret shares") {
+		if w := kinds.WordsOf(p); w.Liar != p.Noise.Trust().LiarInRecords || !strings.Contains(w.Leaves, "two secret shares") {
 			t.Errorf("%s: it is not said what a liar can do, or what leaves: %q, %q", kind, w.Liar, w.Leaves)
 		}
 		if p.Simulated = false; kinds.Check(p) != nil {

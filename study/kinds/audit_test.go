@@ -103,7 +103,7 @@ func (c clinic) encoded(t testing.TB, p study.Plan, rows []visit) *dataset.Recor
 }
 
 // terms of plans.
-func (c clinic) classify(mechanism string, u privacy.Unit, noise string, shards int) study.Plan {
+func (c clinic) classify(mechanism string, u privacy.Unit, noise study.Noise, shards int) study.Plan {
 	p := c.plan
 	p.Mechanism, p.Unit, p.Noise, p.Shards = mechanism, u, noise, shards
 	if mechanism == "moment" || mechanism == "output" {
@@ -140,7 +140,7 @@ func (c clinic) labels(mechanism string) study.Plan {
 	return p
 }
 
-func (c clinic) describe(mechanism, noise string, terms describe.Terms) study.Plan {
+func (c clinic) describe(mechanism string, noise study.Noise, terms describe.Terms) study.Plan {
 	p := c.plan
 	p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms = "describe", mechanism, privacy.Record, noise, encoded(terms)
 	if mechanism == "laplace" {
@@ -150,7 +150,7 @@ func (c clinic) describe(mechanism, noise string, terms describe.Terms) study.Pl
 }
 
 // evaluate judges a linear model on every column, of the last class.
-func (c clinic) evaluate(mechanism, noise string, change func(*evaluate.Terms)) study.Plan {
+func (c clinic) evaluate(mechanism string, noise study.Noise, change func(*evaluate.Terms)) study.Plan {
 	classes := c.schema.Classes()
 	t := evaluate.Terms{
 		Model:   &evaluate.Model{Map: dataset.Identity(c.schema), Output: classifier.VoteShare},

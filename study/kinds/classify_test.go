@@ -165,9 +165,10 @@ func deal(records *dataset.Records, parties int) []*dataset.Records {
 func TestSums(t *testing.T) {
 	schema, pool, m, records := hospital(t, 600)
 	for _, c := range []struct {
-		mechanism, noise string
-		unit             privacy.Unit
-		shards           int
+		mechanism string
+		noise     study.Noise
+		unit      privacy.Unit
+		shards    int
 	}{
 		{"tally", study.NoiseCoordinator, privacy.Party, 1},
 		{"tally", study.NoiseSite, privacy.Party, 1},
@@ -182,7 +183,7 @@ func TestSums(t *testing.T) {
 		{"output", study.NoiseCoordinator, privacy.Party, 1},
 		{"average", study.NoiseCoordinator, privacy.Party, 1},
 	} {
-		t.Run(c.mechanism+"-"+c.noise+"-"+strconv.Itoa(c.shards), func(t *testing.T) {
+		t.Run(c.mechanism+"-"+string(c.noise)+"-"+strconv.Itoa(c.shards), func(t *testing.T) {
 			p := testPlan(schema, pool, m)
 			p.Mechanism, p.Noise, p.Unit, p.Shards, p.Simulated = c.mechanism, c.noise, c.unit, c.shards, true
 			if err := kinds.Check(p); err != nil {

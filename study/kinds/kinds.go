@@ -115,7 +115,7 @@ func Check(p study.Plan) error {
 	if err := p.CheckCommon(); err != nil {
 		return err
 	}
-	if p.Noise == study.NoiseAggregators && aggregated[p.Kind] == nil {
+	if p.Noise.Shared() && aggregated[p.Kind] == nil {
 		kinds, _ := Aggregated()
 		return study.PlanError("noise", "nothing is proved of a share of what a %s study sends: %q takes %v", p.Kind, p.Noise, kinds)
 	}

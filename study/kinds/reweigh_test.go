@@ -421,7 +421,7 @@ func TestReweighPerPartyIsKept(t *testing.T) {
 	schema, _, pool, records := wards(t, 400)
 	p := reweighPlan(schema, pool)
 	p.KindTerms = encoded(reweigh.Terms{PerParty: 10})
-	for _, noise := range []string{study.NoiseSite, study.NoiseCoordinator} {
+	for _, noise := range []study.Noise{study.NoiseSite, study.NoiseCoordinator} {
 		p.Noise = noise
 		if r := realRelease(t, p, pool, []*dataset.Records{records, records, records.Select([]int{1, 2, 3})}); r.Weight != 23 {
 			t.Errorf("noise %s: %d records of parties of 300, 300 and 3 were added, want 10, 10 and 3", noise, r.Weight)

@@ -85,7 +85,7 @@ func (Kind) Check(p study.Plan) error {
 	if p.Unit != privacy.Label {
 		return study.PlanError("unit", "a labels study shows features and hides only labels, so it cannot hide a %s: use unit label, or a kind of study that hides records", p.Unit)
 	}
-	if p.Noise != study.NoiseSite {
+	if !p.Noise.AtSite() {
 		return study.PlanError("noise", "labels leave a party only through its own ledger: use noise site")
 	}
 	var t Terms

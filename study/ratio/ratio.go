@@ -153,7 +153,7 @@ func (Kind) Check(p study.Plan) error {
 	if slices.Contains(simulatedCounts, p.Mechanism) && !p.Simulated {
 		return study.PlanError("mechanism", "no proof covers %q, so it can only be simulated: use laplace, gaussian, dirichlet or auto", p.Mechanism)
 	}
-	if p.Noise != study.NoiseSite {
+	if !p.Noise.AtSite() {
 		return study.PlanError("noise", "label counts leave a party only through its own ledger: use noise site")
 	}
 	if p.Shards > 1 {

@@ -83,7 +83,7 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("unit", "reweigh cannot hide a %s: its bounds are for one record. Use unit record; with reweigh.per_party it also counts that many times ε for a party", p.Unit)
 	case p.Mechanism != "entropy" && p.Delta != 0:
 		return study.PlanError("delta", "%v: mechanism %q is pure ε, so set delta to 0", p.Delta, p.Mechanism)
-	case p.Noise == study.NoiseAggregators && p.Mechanism != "entropy":
+	case p.Noise.Shared() && p.Mechanism != "entropy":
 		return study.PlanError("noise", "nothing useful is proved of a share of what mechanism %q sends, whose numbers have no range that records give: use entropy with aggregators", p.Mechanism)
 	case p.Mechanism != "entropy" && p.Where != "":
 		return study.PlanError("where", "%q: mechanism %q divides by the number of a site's records, and of how many a condition holds is not known there, so its ridge would draw the weights of a rare group towards none: use entropy, which releases that number with noise", p.Where, p.Mechanism)
@@ -362,7 +362,7 @@ func (w *statistic) Noise(float64, int) (aggregation.Noise, error) {
 func (Kind) Words(p study.Plan) study.Words {
 	w := study.Words{
 		Leaves: "sums over this site's records of the schema's features, and the declared number of records", Received: "sums over its records",
-		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.LiesInSums(), PerParty: termsOf(p).PerParty,
+		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInRecords, PerParty: termsOf(p).PerParty,
 	}
 	if p.Mechanism != "entropy" {
 		w.Leaves = "the coefficients of a model that tells this site's records from the public pool's, times the declared number of records, and that number"
@@ -372,7 +372,7 @@ func (Kind) Words(p study.Plan) study.Words {
 	if p.Where != "" {
 		w.Leaves = "sums of the schema's features over those of this site's records that the study is about, and how many those are; and the declared number of records"
 	}
-	w.Leaves += p.AddedNoise()
+	w.Leaves += p.Noise.Trust().Added
 	if p.Unit == privacy.Label {
 		w.NotProtected = []string{"features: the guarantee is for labels"}
 	}

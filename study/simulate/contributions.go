@@ -53,7 +53,7 @@ type shared struct {
 // make takes both bodies of one share of the statistic.
 func (s *shared) make(ctx context.Context, m *machine, i int) (body, clear []byte, err error) {
 	vector, weight := s.deal.share(ctx, s.Task, i)
-	central := s.Plan().Noise != study.NoiseSite
+	central := !s.Plan().Noise.AtSite()
 	if central || !s.lean {
 		if clear, err = s.Statistic.AppendClear(vector, weight); err != nil {
 			return nil, nil, err

@@ -42,7 +42,7 @@ type EvaluateSummary struct {
 	Study     string       `json:"study"`
 	Mechanism string       `json:"mechanism"`
 	Unit      privacy.Unit `json:"unit"`
-	Noise     string       `json:"noise"`
+	Noise     study.Noise  `json:"noise"`
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Parties   int          `json:"parties"`
@@ -232,7 +232,7 @@ func (s Evaluate) measure(ctx context.Context, t study.Task, judge evaluate.Judg
 			exact[c]++
 		}
 	}
-	draws := t.Plan().Draws(out.Parties)
+	draws := t.Plan().Noise.Draws(out.Parties)
 	requests, err := bodies.Requests(of.Statistic, make([]int64, judge.Cells()), 1)
 	if err != nil {
 		return err

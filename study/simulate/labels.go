@@ -35,21 +35,21 @@ type Labels struct {
 
 // LabelsSummary is what it found; means over the repeats.
 type LabelsSummary struct {
-	Study      string  `json:"study"`
-	Mechanism  string  `json:"mechanism"`
-	Unit       string  `json:"unit"`
-	Noise      string  `json:"noise"`
-	Epsilon    float64 `json:"epsilon"`
-	Keep       float64 `json:"keep"`
-	Loss       string  `json:"loss"`
-	Risk       string  `json:"risk"`
-	Correction string  `json:"correction"`
-	Parties    int     `json:"parties"`
-	Records    int     `json:"records"`
-	PoolRows   int     `json:"pool_rows"`
-	Features   int     `json:"features"`
-	Classes    int     `json:"classes"`
-	Lambda     float64 `json:"lambda"`
+	Study      string      `json:"study"`
+	Mechanism  string      `json:"mechanism"`
+	Unit       string      `json:"unit"`
+	Noise      study.Noise `json:"noise"`
+	Epsilon    float64     `json:"epsilon"`
+	Keep       float64     `json:"keep"`
+	Loss       string      `json:"loss"`
+	Risk       string      `json:"risk"`
+	Correction string      `json:"correction"`
+	Parties    int         `json:"parties"`
+	Records    int         `json:"records"`
+	PoolRows   int         `json:"pool_rows"`
+	Features   int         `json:"features"`
+	Classes    int         `json:"classes"`
+	Lambda     float64     `json:"lambda"`
 	// The measures on the test records; SD over the repeats.
 	learners.Measures
 	SD learners.Measures `json:"sd"`

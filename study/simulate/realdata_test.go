@@ -46,7 +46,8 @@ func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dat
 func TestRealData(t *testing.T) {
 	party, record := privacy.Party, privacy.Record
 	type figure struct {
-		name, set, mechanism, noise  string
+		name, set, mechanism         string
+		noise                        study.Noise
 		unit                         privacy.Unit
 		parties, shards              int
 		epsilon                      float64

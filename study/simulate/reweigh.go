@@ -50,7 +50,7 @@ type ReweighSummary struct {
 	Study       string       `json:"study"`
 	Mechanism   string       `json:"mechanism"`
 	Unit        privacy.Unit `json:"unit"`
-	Noise       string       `json:"noise"`
+	Noise       study.Noise  `json:"noise"`
 	Epsilon     float64      `json:"epsilon"`
 	Delta       float64      `json:"delta"`
 	Parties     int          `json:"parties"`

@@ -122,7 +122,7 @@ func newMachine(t study.Task) (*machine, error) {
 
 // aggregated has two servers take contributions where the plan says so; nil where not.
 func (m *machine) aggregated(real bool) (*servers, error) {
-	if m.study.Plan.Noise != study.NoiseAggregators {
+	if !m.study.Plan.Noise.Shared() {
 		return nil, nil
 	}
 	of, _ := bodies.Of(m.Task) // Check passed it, so it has a statistic

@@ -246,7 +246,7 @@ func TestAggregatorsFigures(t *testing.T) {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
 	}
 	repeats := testlevel.N(t, 1, 5)
-	places := []string{study.NoiseSite, study.NoiseAggregators, study.NoiseCoordinator}
+	places := []study.Noise{study.NoiseSite, study.NoiseAggregators, study.NoiseCoordinator}
 	for _, name := range []string{"adult", "wisdm_har", "mnist"}[:testlevel.N(t, 1, 3)] {
 		t.Run(name, func(t *testing.T) {
 			split := knownSplit(t, name)
@@ -287,7 +287,7 @@ func knownSplit(t *testing.T, name string) Split {
 }
 
 // measure logs a table's lines.
-func measure(t *testing.T, name string, split Split, places []string, repeats int) {
+func measure(t *testing.T, name string, split Split, places []study.Noise, repeats int) {
 	scores := map[string][]float64{}
 	for repeat := range repeats {
 		d, err := split.Deal(repeat)

@@ -42,11 +42,7 @@ func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, ledger
 	}
 	f.signedBy(r, keys)
 	for _, cost := range r.Release.Costs {
-		output := cost.Output
-		if p.Noise == study.NoiseAggregators {
-			output = study.ShareOutput(output, 0)
-		}
-		line, found, err := ledger(study.ReleaseID(r.Release.PlanHash, output))
+		line, found, err := ledger(study.ReleaseID(r.Release.PlanHash, p.Noise.Charged(cost.Output)))
 		if err != nil {
 			f.add(Fails, "charge", "the ledger cannot be read: %v", err)
 			continue
@@ -60,9 +56,9 @@ func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, ledger
 func (f *findings) entry(output string, p study.Plan, lines []privacy.Line, have privacy.Line, found bool) {
 	named := slices.IndexFunc(lines, func(l privacy.Line) bool { return l.ID == have.ID })
 	switch {
-	case p.Noise == study.NoiseSite && !found:
+	case p.Noise.AtSite() && !found:
 		f.add(Holds, "charge", "each party released %s itself, and this ledger was charged nothing for it", output)
-	case p.Noise == study.NoiseSite:
+	case p.Noise.AtSite():
 		f.add(Fails, "charge", "each party released %s itself, but this ledger was charged for it in entry %d", output, have.Sequence)
 	case !found:
 		f.add(Fails, "charge", "the release names an entry for %s that this ledger does not have: its end was cut off, or it was put back to an older state", output)

@@ -251,11 +251,11 @@ func (f *findings) published(r study.Release, p study.Plan) []privacy.Published 
 		f.claims("published", r.Aggregated == nil && len(r.Published) == 0 && len(r.Sum) == 0 && len(r.Ledger) == 0, "a simulated release carries a ledger's publications: it was put together from two")
 		return nil
 	}
-	if p.Noise == study.NoiseSite {
+	if p.Noise.AtSite() {
 		f.claims("ledger", len(r.Published) == 0 && len(r.Ledger) == 0 && r.Aggregated == nil, "each party released its own part, but the release names entries of a ledger of the coordinator")
 		return nil
 	}
-	if p.Noise == study.NoiseAggregators {
+	if p.Noise.Shared() {
 		return f.shared(r, p)
 	}
 	f.claims("servers", r.Aggregated == nil, "it says what two servers signed, of a study that one server or each site released")
@@ -342,18 +342,12 @@ func (f *findings) words(r study.Release, p study.Plan) {
 	if r.Simulated || p.Simulated {
 		return
 	}
-	if p.Noise == study.NoiseCoordinator {
-		f.add(Word, "noise", "that the noise was drawn at random from this law, once, and that nobody kept the sum without it: what was published looks the same with noise of another making")
-		f.add(Word, "parties", "that the sum is over the contributions of exactly these %d parties, each counted once: a party can show by its receipt that it contributed, not that it is in the sum", r.Parties)
-		f.add(Trust, "coordinator", "what the coordinator does with the parties' contributions, which it receives without noise")
-	} else if p.Noise == study.NoiseAggregators {
-		f.add(Word, "noise", "and the helper's: that each drew its noise at random from this law, once. The noise of either alone carries ε: it is enough that one of them is honest")
-		f.add(Word, "parties", "and the helper's: that the set of these %d parties is what each added up. A party finds its own contribution among the members that both signed", r.Parties)
-		f.add(Trust, "servers", "that coordinator and helper do not work together: both at once learn every contribution, and what they proved of it binds nobody")
-	} else {
-		f.add(Word, "parties", "that the sum is over the contributions of exactly these %d parties, each counted once. No dishonesty in this can weaken the guarantee: each part was noisy before it left", r.Parties)
-		f.add(Trust, "noise", "that each party's own agent drew its noise at random: a party answers for itself, and its ledger (caucus ledger verify) holds the charge")
+	trust := p.Noise.Trust()
+	if trust.NoiseWord != "" {
+		f.add(Word, "noise", "%s", trust.NoiseWord)
 	}
+	f.add(Word, "parties", trust.SumWord, r.Parties)
+	f.add(Trust, trust.TrustedAbout, "%s", trust.Trusted)
 	if p.Weights != nil {
 		f.add(Word, "weights", "that the pool's weights cost what the plan says, ε = %g, δ = %g for a %s: verify the release of the study that made them, plan %s", p.Weights.Epsilon, p.Weights.Delta, p.Weights.Unit, p.Weights.Plan)
 	}

@@ -1,0 +1,154 @@
+package study_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// histogram is the bound of so many columns of counts.
+func histogram(columns int64) privacy.Bound {
+	return privacy.Bound{Unit: privacy.Record, L1: 2 * columns, L2sq: 2 * columns, Cells: int(2 * columns)}
+}
+
+// TestTheQuieterNoise: of one histogram discrete Laplace is 2.3 times quieter than the
+// Gaussian at ε = 1, δ = 10⁻⁶, and of five columns still; of six it is not.
+func TestTheQuieterNoise(t *testing.T) {
+	p := study.Plan{Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Minimum: 10, Records: 1000}
+	for columns, want := range map[int64]string{1: "laplace", 3: "laplace", 5: "laplace", 6: "gaussian", 13: "gaussian", 100: "gaussian"} {
+		all, err := p.NoiseCosts(histogram(columns), int(10*columns))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[0].Mechanism != want || !(all[0].SD < all[1].SD) {
+			t.Errorf("%d columns: the quietest is %+v, then %+v; want %s", columns, all[0], all[1], want)
+		}
+		if columns == 1 && (math.Abs(all[1].SD/all[0].SD-2.29) > .01 || all[0].Rho < 20*all[1].Rho) {
+			t.Errorf("one histogram: %+v against %+v", all[0], all[1])
+		}
+		proposed := p
+		proposed.CompleteNoise(study.Proposal{}, histogram(columns), int(10*columns))
+		if proposed.Mechanism != want || proposed.Delta != map[string]float64{"gaussian": 1e-6}[want] {
+			t.Errorf("%d columns: the plan has %s with δ = %g", columns, proposed.Mechanism, proposed.Delta)
+		}
+	}
+	for name, c := range map[string]struct {
+		mechanism, want string
+		delta           *float64
+		left            float64
+	}{
+		"δ = 0":             {"", "laplace", new(float64), 0},
+		"auto of δ = 0":     {"auto", "laplace", new(float64), 0},
+		"gaussian, by name": {"gaussian", "gaussian", nil, 1e-6},
+		"laplace, by name":  {"laplace", "laplace", nil, 0},
+		"laplace with a δ":  {"laplace", "laplace", func() *float64 { d := 1e-7; return &d }(), 1e-7},
+		"auto":              {"auto", "laplace", nil, 0},
+	} {
+		p := p
+		p.Mechanism = c.mechanism
+		p.CompleteNoise(study.Proposal{Delta: c.delta}, histogram(2), 20)
+		if p.Mechanism != c.want || p.Delta != c.left {
+			t.Errorf("%s: %s with δ = %g, want %s with %g", name, p.Mechanism, p.Delta, c.want, c.left)
+		}
+	}
+}
+
+// TestLaplaceUnderADelta: a plan that allows δ and names laplace is charged pure ε and
+// no δ, and its noise is that of δ = 0.
+func TestLaplaceUnderADelta(t *testing.T) {
+	with := study.Plan{Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: study.MechanismLaplace}
+	without := with
+	without.Delta = 0
+	for _, columns := range []int64{1, 20} {
+		m, err := with.Calibrate(histogram(columns), 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pure, err := without.Calibrate(histogram(columns), 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cost, err := privacy.CostOf(m, histogram(columns))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(privacy.ParametersOf(m)) != fmt.Sprint(privacy.ParametersOf(pure)) || cost.Pure == nil || cost.Delta != nil {
+			t.Errorf("%d columns: %s %v at %v, without δ %s %v", columns, m.Name(), privacy.ParametersOf(m), cost, pure.Name(), privacy.ParametersOf(pure))
+		}
+		if epsilon, _ := cost.Pure.Float64(); epsilon > 1 || epsilon < .999 {
+			t.Errorf("%d columns: charged ε = %g", columns, epsilon)
+		}
+		// A ledger with no δ at all takes it.
+		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ledger.Spend(context.Background(), "a", cost); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestInYear: as many releases as are told of are what a ledger takes, and no more.
+func TestInYear(t *testing.T) {
+	p := study.Plan{Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Minimum: 10, Records: 1000}
+	all, err := p.NoiseCosts(histogram(2), 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		p.Mechanism = c.Mechanism
+		m, err := p.Calibrate(histogram(2), 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cost, err := privacy.CostOf(m, histogram(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: p.YearlyLimit()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := 0
+		for ledger.Spend(context.Background(), fmt.Sprint(taken), study.AtEpsilon(p, cost)) == nil {
+			taken++
+		}
+		if taken != c.InYear || taken < 3 {
+			t.Errorf("%s: a ledger takes %d, told are %d", c.Mechanism, taken, c.InYear)
+		}
+	}
+}
+
+// TestNoiseWords: what people read has no digits that floating point made (3 × .3).
+func TestNoiseWords(t *testing.T) {
+	p := study.Plan{Unit: privacy.Record, Epsilon: 0.3, Delta: 1e-6, Minimum: 10, Records: 1000, Mechanism: "laplace"}
+	all, err := p.NoiseCosts(histogram(2), 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if words := p.NoiseWords(all); strings.Count(words, "limited to ε = 0.9,") != 2 {
+		t.Error(words)
+	}
+}
+
+func TestCheckNoise(t *testing.T) {
+	for name, c := range map[string]struct {
+		plan study.Plan
+		says string
+	}{
+		"auto":            {study.Plan{Mechanism: "auto", Delta: 1e-6}, "name laplace or gaussian"},
+		"another":         {study.Plan{Mechanism: "cross", Kind: "describe", Delta: 1e-6}, "[gaussian laplace]"},
+		"gaussian, δ = 0": {study.Plan{Mechanism: "gaussian"}, "use laplace"},
+	} {
+		if err := study.CheckNoise(c.plan); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want it to say %q", name, err, c.says)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package study
+
+// Trust says for people who adds the noise under a setting, and whom a party and a reader
+// then trust with what. Package study alone writes these words; an agent's review, a release's
+// page and its verification take them from here.
+type Trust struct {
+	// By names who adds the noise.
+	By string
+	// Added ends a sentence on what leaves a party: whose noise is in it.
+	Added string
+	// Hidden says from whom a unit is hidden.
+	Hidden string
+	// Against says whom a release's guarantee holds against.
+	Against string
+	// NotProtected says whom the guarantee leaves out; a format of Words.Received. "" for
+	// nobody.
+	NotProtected string
+	// Gets says what servers get of the numbers that leave. "" where those have noise.
+	Gets string
+	// Sees says what each of two servers learns, and both together, a line each; a format of
+	// Words.Received and the budget. "" without two servers.
+	Sees string
+	// NoiseWord and SumWord are what a release shows by its servers' word alone: of the noise,
+	// "" where they add none, and of whom the sum is over, a format of how many parties.
+	NoiseWord, SumWord string
+	// Trusted is what nothing shows, about TrustedAbout.
+	Trusted, TrustedAbout string
+	// What a party that lies can do to a sum over records, to one to which each party adds a
+	// vector of bounded numbers, and to one of ballots.
+	LiarInRecords, LiarInVectors, LiarInBallots string
+}
+
+// What a party that lies can do, under more than one setting or in a kind that has but one.
+const (
+	LiesInNoise   = "it can move the result by more than its share, because nobody can tell numbers that it makes up from its noise"
+	LiesInRecords = "it can move the result by as many records as it declares"
+	liesAsOne     = "it weighs as one party, or as many shards, do, and no more"
+)
+
+// trusts has an entry for each of Noises.
+var trusts = map[Noise]Trust{
+	NoiseSite: {
+		By:            "each site",
+		Added:         "; with this site's own noise added before anything leaves",
+		Hidden:        "from everyone, the coordinator included",
+		Against:       "Each party added its noise before anything left, so this holds against the coordinator too.",
+		SumWord:       "that the sum is over the contributions of exactly these %d parties, each counted once. No dishonesty in this can weaken the guarantee: each part was noisy before it left",
+		Trusted:       "that each party's own agent drew its noise at random: a party answers for itself, and its ledger (caucus ledger verify) holds the charge",
+		TrustedAbout:  "noise",
+		LiarInRecords: LiesInNoise,
+		LiarInVectors: LiesInNoise,
+		LiarInBallots: LiesInNoise,
+	},
+	NoiseCoordinator: {
+		By:            "the coordinator",
+		Added:         "; exact, without noise: the coordinator adds noise to the sum of all sites",
+		Hidden:        "from readers of the release; the coordinator sees this party's contribution as it is",
+		Against:       "The coordinator added the noise: it got each party's exact numbers, and is trusted not to look at them, keep them or pass them on.",
+		NotProtected:  "parties from the coordinator: it receives each party's exact %s, and adds the noise itself. The guarantee is towards readers of the release only",
+		Gets:          "the coordinator gets them as they are",
+		NoiseWord:     "that the noise was drawn at random from this law, once, and that nobody kept the sum without it: what was published looks the same with noise of another making",
+		SumWord:       "that the sum is over the contributions of exactly these %d parties, each counted once: a party can show by its receipt that it contributed, not that it is in the sum",
+		Trusted:       "what the coordinator does with the parties' contributions, which it receives without noise",
+		TrustedAbout:  "coordinator",
+		LiarInRecords: LiesInRecords,
+		LiarInVectors: liesAsOne,
+		LiarInBallots: liesAsOne,
+	},
+	NoiseAggregators: {
+		By:           "the coordinator and a helper, each in full",
+		Added:        "; in two secret shares, one for the coordinator and one for a helper that another organisation runs: neither learns anything of it unless they work together, and each adds noise of its own, in full, to the sum of the shares it holds",
+		Hidden:       "from everyone, coordinator and helper included unless the two work together",
+		Against:      "What the parties sent was split between the coordinator and a helper, and each added noise: this holds against either, and not against both if they work together.",
+		NotProtected: "parties from coordinator and helper together: if the two work together they have each party's exact %s, and ε says nothing of what they then know",
+		Gets:         "coordinator and helper get a random share of each, and the numbers themselves only if they work together",
+		Sees: "the coordinator holds one share of what this site sends, and passes on the helper's, which is sealed so that it cannot read it; either share alone is random numbers, the same whatever the records say\n" +
+			"both together could add the two shares up, and would have this site's exact %s: whether the two organisations keep apart is for this site to judge\n" +
+			"%s holds against every reader, all other sites together, and either server beside them, because each adds the whole noise by itself; against both servers together nothing holds",
+		NoiseWord:     "and the helper's: that each drew its noise at random from this law, once. The noise of either alone carries ε: it is enough that one of them is honest",
+		SumWord:       "and the helper's: that the set of these %d parties is what each added up. A party finds its own contribution among the members that both signed",
+		Trusted:       "that coordinator and helper do not work together: both at once learn every contribution, and what they proved of it binds nobody",
+		TrustedAbout:  "servers",
+		LiarInRecords: "it can move each number of the sum by the whole range that a proof allows for as many records as it declares, because nobody sees more of it than that proof; and without bound if a server works with it",
+		LiarInVectors: "it can move each number of the sum by the whole range that a proof allows one party, because nobody sees more of it than that proof; and without bound if a server works with it",
+		LiarInBallots: "it weighs as one party, or as many shards, do, and no more: that is proved of what nobody sees, unless a server works with it",
+	},
+}
+
+// Trust is what a setting asks of people, in words; of one that is not known, which no plan
+// has, those of the coordinator, which promise least.
+func (n Noise) Trust() Trust {
+	if t, known := trusts[n]; known {
+		return t
+	}
+	return trusts[NoiseCoordinator]
+}
