@@ -46,12 +46,13 @@ var rooms = map[string][]string{
 	"study/classifier":          {"study", "aggregation", "auxdata", "dataset", "learners"},
 	"study/classify":            {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "learners", "privacy"},
 	"study/describe":            {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
-	"study/evaluate":            {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "aggregation/shares", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
+	"study/evaluate":            {"internal/yamlfile", "study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "aggregation/shares", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
 	"study/labels":              {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "auxdata", "dataset", "learners", "privacy"},
 	"study/ratio":               {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/ratio", "auxdata", "dataset", "privacy"},
 	"study/reweigh":             {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/kinds":               {"study", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
 	"study/export":              {"study", "study/classifier", "study/evaluate", "study/kinds", "learners", "dataset"},
+	"study/terms":               {"internal/yamlfile", "study", "study/kinds", "study/simulate", "dataset"},
 	"study/verify":              {"protocol", "study", "study/kinds", "auxdata", "privacy"},
 	"study/forecast":            {"study", "study/classifier", "study/classify", "study/simulate", "auxdata", "dataset", "learners"},
 	"study/simulate":            {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
@@ -198,10 +199,10 @@ var otherWords = map[string]map[string]string{
 	"study/simulate":            {"none": "the mechanism without noise, which a run is compared with where its kind has it"},
 }
 
-// mayName says whether a room may name kinds or their mechanisms: the table of
-// kinds, and commands, whose flags are theirs.
+// mayName says whether a room may name kinds or their mechanisms: the tables of
+// kinds and of what is said of them, and commands, whose flags are theirs.
 func mayName(room string) bool {
-	return room == "study/kinds" || room == "lab" || strings.HasPrefix(room, "cmd/")
+	return room == "study/kinds" || room == "study/terms" || room == "lab" || strings.HasPrefix(room, "cmd/")
 }
 
 // ordinary are names that are words of English too: alone in quotes they are names.

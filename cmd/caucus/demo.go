@@ -247,7 +247,7 @@ func shareRight(predicted, y []int) float64 {
 
 func printDemo(w io.Writer, r demoReport, out string) error {
 	fmt.Fprintf(w, "\n%d parties with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Records, r.Data, r.Pool, r.Test)
-	t := newTable(w, "study", "kind", "hides", "ε", "δ", "noise by", "parties", "measure", "released", "one site alone", fmt.Sprintf("ε = %g", nearlyClear), "without a study")
+	t := newTable(w, "study", "kind", "hides", "ε", "δ", "noise by", "parties", "measure", "released", "one party alone", fmt.Sprintf("ε = %g", nearlyClear), "without a study")
 	for _, s := range r.Studies {
 		t.add(s.Name, s.Kind, "a "+s.Unit.String(), fmt.Sprint(s.Epsilon), fmt.Sprintf("%.0e", s.Delta), string(s.Noise),
 			fmt.Sprintf("%d of %d", len(s.Contributed), len(s.Contributed)+len(s.Missing)), s.Measure.Name, fmt.Sprintf("%.3f", s.Measure.Released), s.Measure.aloneText(),

@@ -76,7 +76,7 @@ func aloneCounts(r study.Release, data demoData) (float64, error) {
 	return math.Sqrt(sum / cells), nil
 }
 
-// alone fills in what one site alone reaches, for studies that were run: a classifier
+// alone fills in what one party alone reaches, for studies that were run: a classifier
 // of its own records, as the simulations train it, or its own numbers. Estimates of
 // class shares have a site's own shares for a baseline already.
 func (d *demo) alone(data demoData, r *demoReport, releases []study.Release) error {
@@ -154,7 +154,7 @@ func (m demoMeasure) chart() *study.ReportChart {
 	released.Main = true
 	c := &study.ReportChart{Title: m.Name + ", " + map[string]string{"high": "more", "low": "less"}[m.Better] + " is better", Note: "± is " + m.SureIs, Percent: true, Bars: []study.ReportBar{released}}
 	if m.Alone != nil {
-		c.Bars = append(c.Bars, study.Bar("one site alone", *m.Alone, 0))
+		c.Bars = append(c.Bars, study.Bar("one party alone", *m.Alone, 0))
 	}
 	c.Bars = append(c.Bars, study.Bar("without a study: "+m.BaselineName, m.Baseline, 0), study.Bar("with next to no noise", m.Unperturbed, 0))
 	return c

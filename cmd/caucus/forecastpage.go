@@ -53,7 +53,7 @@ func forecastChart(curve forecastCurve, measure string, of func(forecast.Line) f
 	lines := []series{
 		{name: "released, nine of ten draws", colour: chartColours[0], style: shaded},
 		{name: "released", colour: chartColours[0]},
-		{name: "one site alone", colour: chartColours[1], style: dashedLine},
+		{name: "one party alone", colour: chartColours[1], style: dashedLine},
 		{name: "all records pooled", colour: chartColours[2], style: dashedLine},
 		{name: "largest class", colour: chartGrey, style: dottedLine},
 	}
@@ -69,7 +69,7 @@ func forecastChart(curve forecastCurve, measure string, of func(forecast.Line) f
 	c.series = lines
 	c.low, c.high = math.Max(0, math.Floor(20*c.low-1e-9)/20), math.Min(1, c.high+.01)
 	first, last := curve.Points[0], curve.Points[len(curve.Points)-1]
-	c.words = fmt.Sprintf("Released %.3f at %g and %.3f at %g; one site alone %.3f and %.3f; pooled %.3f and %.3f; the largest class %.3f",
+	c.words = fmt.Sprintf("Released %.3f at %g and %.3f at %g; one party alone %.3f and %.3f; pooled %.3f and %.3f; the largest class %.3f",
 		of(first.Released).Mean, first.At, of(last.Released).Mean, last.At, of(first.Alone).Mean, of(last.Alone).Mean, of(first.Pooled).Mean, of(last.Pooled).Mean, majority(first))
 	return c
 }

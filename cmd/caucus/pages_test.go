@@ -88,9 +88,9 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 		pages[name] = b.Bytes()
 	}
 	for name, args := range map[string][]string{
-		"describe": {"simulate", "describe", "--records", "3000", "--by", "sex", "--epsilon", "4", "--report"},
-		"evaluate": {"simulate", "evaluate", "--records", "3000", "--by", "sex", "--epsilon", "4", "--report"},
-		"classify": {"simulate", "classify", "--records", "3000", "--parties", "3", "--epsilon", "4", "--repeats", "2", "--report"},
+		"describe": {"simulate", "describe", "--set", "generate=3000", "--set", "by=sex", "--epsilon", "4", "--report"},
+		"evaluate": {"simulate", "evaluate", "--set", "generate=3000", "--set", "by=sex", "--epsilon", "4", "--report"},
+		"classify": {"simulate", "classify", "--set", "generate=3000", "--parties", "3", "--epsilon", "4", "--repeats", "2", "--report"},
 		"forecast": {"forecast", "--sites", "5", "--records", "500", "--draws", "4", "--sweep", "epsilon", "--out"},
 	} {
 		file := filepath.Join(dir, name+".html")
@@ -148,7 +148,7 @@ func TestStandings(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(pages["demo"])
-	if want := "At ε = 1, 2 of 3 studies did better than one site alone and than no study, by more than the error of so many records: shares, sums; level: votes."; !strings.Contains(page, want) {
+	if want := "At ε = 1, 2 of 3 studies did better than one party alone and than no study, by more than the error of so many records: shares, sums; level: votes."; !strings.Contains(page, want) {
 		t.Errorf("the page does not say %q", want)
 	}
 	for _, want := range []string{"(1.96 binomial standard errors of an accuracy, a stand-in of an error)", "more is better; ± is the 95 % binomial error", "less is better; ± is no interval, but a stand-in"} {

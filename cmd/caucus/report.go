@@ -289,14 +289,20 @@ func commandLine(args []string) string {
 }
 
 // withoutFolders leaves of a path in an argument its last name: of the argument, or of what
-// stands after its first =, else of each of its words, as in a command that it names. A path
-// is absolute, or its folder exists.
+// stands after its first =, else of each entry of a list and of each of its words, as in a
+// command that it names. A path is absolute, or its folder exists.
 func withoutFolders(arg string) string {
 	if last, ok := lastName(arg); ok {
 		return last
 	}
 	if name, value, ok := strings.Cut(arg, "="); ok && !strings.ContainsRune(name, ' ') {
 		return name + "=" + withoutFolders(value)
+	}
+	if entries := strings.Split(arg, ","); len(entries) > 1 {
+		for i := range entries {
+			entries[i] = withoutFolders(entries[i])
+		}
+		return strings.Join(entries, ",")
 	}
 	words := strings.Split(arg, " ")
 	for i, word := range words {

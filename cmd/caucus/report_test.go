@@ -87,9 +87,10 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{[]string{"simulate", "classify", "--train", dir + "/in/a.csv", "--report=in/r.html"}, "simulate classify --train a.csv --report=r.html"},
 		{[]string{"--train", "my dir/sub x/mine.csv", "--schema=" + dir + "/my dir/s y.yaml"}, "--train mine.csv '--schema=s y.yaml'"},
-		{[]string{"--voter", "python3 ./in/vote.py", "--query", "a/b == 1"}, "--voter 'python3 vote.py' --query 'a/b == 1'"},
-		{[]string{"--voter", "/nowhere/python3 " + dir + "/in/vote.py"}, "--voter 'python3 vote.py'"},
-		{[]string{"--data-dir", "/nowhere/at/all", "--split", "sex=male"}, "--data-dir all --split sex=male"},
+		{[]string{"--set", "voters=python3 ./in/vote.py", "--set", "query=a/b == 1"}, "--set 'voters=python3 vote.py' --set 'query=a/b == 1'"},
+		{[]string{"--set", "voters=forest,/nowhere/python3 " + dir + "/in/vote.py"}, "--set 'voters=forest,python3 vote.py'"},
+		{[]string{"--set", "model=" + dir + "/in/m.json", "--set", "train=in/a.csv"}, "--set model=m.json --set train=a.csv"},
+		{[]string{"--data-dir", "/nowhere/at/all", "--set", "split=sex=male"}, "--data-dir all --set split=sex=male"},
 		{[]string{"--query", `age >= 65 and sex == "male"`, "--name", "it's", ""}, `--query 'age >= 65 and sex == "male"' --name 'it'\''s' ''`},
 	} {
 		if got := commandLine(append([]string{"/usr/bin/caucus"}, c.args...)); got != "caucus "+c.want {

@@ -21,18 +21,15 @@ func TestSimulateDefaults(t *testing.T) {
 	// Sizes are of what is simulated; a width that is left open follows from the pool.
 	sizes := map[string]bool{"max_records": true, "set_size": true, "gamma": true, "per_party": true}
 	for kind, flags := range map[string][]string{
-		"classify": nil, "ratio": {"--sets", "4", "--set-size", "100"}, "labels": nil, "describe": nil,
-		"reweigh": {"--split", "sex=male", "--query", "age > 60", "--repeats", "1"},
+		"classify": nil, "ratio": {"--parties", "4", "--records", "100"}, "labels": nil, "describe": nil,
+		"reweigh": {"--set", "split=sex=male", "--set", "query=age > 60", "--repeats", "1"},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "release")
 			root := newRoot(&console{out: io.Discard, err: io.Discard})
-			root.SetArgs(append([]string{"simulate", kind, "--records", "2000", "--out", file}, flags...))
+			root.SetArgs(append([]string{"simulate", kind, "--set", "generate=2000", "--out", file}, flags...))
 			if err := root.Execute(); err != nil {
 				t.Fatal(err)
-			}
-			if kind == "reweigh" {
-				file = filepath.Join(file, "release.json")
 			}
 			release, err := readRelease(file)
 			if err != nil {

@@ -1,11 +1,17 @@
 package evaluate
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"caucus/aggregation/validation"
 	"caucus/dataset"
+	"caucus/internal/yamlfile"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
@@ -65,6 +71,27 @@ type Grouping struct {
 	Column string `json:"column" yaml:"column"`
 	// Edges cut a number, in its own unit; a number on an edge is in the group above.
 	Edges []float64 `json:"edges,omitempty" yaml:"edges"`
+}
+
+// UnmarshalYAML also reads a text: COLUMN, or COLUMN:EDGE,EDGE.
+func (g *Grouping) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.ScalarNode {
+		type plain Grouping
+		return yamlfile.DecodeNode(n, (*plain)(g))
+	}
+	column, edges, cut := strings.Cut(n.Value, ":")
+	*g = Grouping{Column: column}
+	for _, e := range strings.Split(edges, ",") {
+		if !cut {
+			break
+		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(e), 64)
+		if err != nil {
+			return fmt.Errorf("%q: want COLUMN or COLUMN:EDGE,EDGE with numbers", n.Value)
+		}
+		g.Edges = append(g.Edges, v)
+	}
+	return nil
 }
 
 const (

@@ -94,13 +94,13 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, par
 			for j, v := range own {
 				sample[j] += v
 			}
-			if p.Noise == study.NoiseSite {
+			if p.Noise.AtSite() {
 				if err := release(own, int64(len(records))); err != nil {
 					return fail(err)
 				}
 			}
 		}
-		for p.Noise != study.NoiseSite && draws < p.Noise.Draws(len(parties)) {
+		for !p.Noise.AtSite() && draws < p.Noise.Draws(len(parties)) {
 			if err := release(sample, weight); err != nil {
 				return fail(err)
 			}

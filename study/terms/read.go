@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -167,16 +168,32 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 // single values may be written a,b.
 func (t Term) value(written string) (*yaml.Node, error) {
 	n := text(written)
-	if t.of.Kind() != reflect.String {
+	switch kind := t.of.Kind(); {
+	case kind == reflect.Float64:
+		v, err := strconv.ParseFloat(strings.TrimSpace(written), 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no number", written)
+		}
+		if err := n.Encode(v); err != nil {
+			return nil, err
+		}
+	case kind != reflect.String:
 		var document yaml.Node
 		if err := yaml.Unmarshal([]byte(written), &document); err != nil || len(document.Content) == 0 {
 			return nil, fmt.Errorf("%q is not %s", written, article(t.Type))
 		}
 		n = document.Content[0]
 	}
+	if t.Key == rosterKey && n.Kind == yaml.MappingNode {
+		return n, nil // by labels: see takeLabels
+	}
 	if t.of.Kind() == reflect.Slice && n.Kind == yaml.ScalarNode {
 		list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		for _, part := range strings.Split(n.Value, ",") {
+		parts := []string{n.Value}
+		if t.of.Elem().Kind() != reflect.Struct {
+			parts = strings.Split(n.Value, ",")
+		}
+		for _, part := range parts {
 			item := &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(part)}
 			if t.of.Elem().Kind() == reflect.String {
 				item = text(item.Value)
@@ -262,9 +279,12 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 	return nil
 }
 
+// rosterKey names the parties, or says by which labels they are found.
+const rosterKey = "roster"
+
 // takeLabels takes a roster by labels out of a document.
 func (s *Study) takeLabels(file *yamlfile.Document) error {
-	n := file.Find("roster")
+	n := file.Find(rosterKey)
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}
@@ -278,7 +298,7 @@ func (s *Study) takeLabels(file *yamlfile.Document) error {
 	if err != nil {
 		return file.Locate(fmt.Errorf("roster: %w", err))
 	}
-	file.Remove("roster")
+	file.Remove(rosterKey)
 	s.RosterLabels = by.Labels
 	return nil
 }

@@ -123,7 +123,7 @@ func TestSlips(t *testing.T) {
 		{kind: "", settings: []string{"epsilon=0"}, want: "epsilon: 0 would release nothing"},
 		{kind: "", settings: []string{"unit=town"}, want: "--set unit=town: "},
 		{kind: "", settings: []string{"closes_in=3"}, want: "3 has no unit"},
-		{kind: "", settings: []string{"whiten="}, want: `"" is not a number`},
+		{kind: "", settings: []string{"whiten="}, want: `"" is no number`},
 		{kind: "sums", want: `"sums" is not a kind of study this version knows`},
 		{text: "kind: ratio\n", kind: "labels", want: "the study file is of kind ratio, the command line says labels"},
 		{text: "kind: labels\nratio: {fourier: 3}\n", want: "study.yaml line 2: ratio: these are terms of a ratio study; this one is of kind labels"},
