@@ -10,7 +10,7 @@ import (
 )
 
 // flagsOf are the flags that give a plan's field where they are not called as it is.
-var flagsOf = map[string][]string{"class_shares": {"classes"}, "minimum": {"sites", "parties"}, "roster": {"sites", "parties"}}
+var flagsOf = map[string][]string{"minimum": {"parties"}, "roster": {"parties"}}
 
 // refused makes a usage error of a refused plan, said of the flag that the person gave
 // where one gave the field. Other errors stay what they are.
@@ -24,6 +24,14 @@ func refused(cmd *cobra.Command, err error) error {
 		name = strings.ReplaceAll(name, "_", "-")
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
 			return usagef("--%s: %s", name, plan.Why)
+		}
+	}
+	if set, err := cmd.Flags().GetStringArray("set"); err == nil {
+		for _, s := range set {
+			name, _, _ := strings.Cut(s, "=")
+			if name = strings.TrimSpace(name); name == plan.Field || name == last || strings.HasSuffix(plan.Field, "."+name) {
+				return usagef("--set %s: %s", s, plan.Why)
+			}
 		}
 	}
 	return usageError{err}

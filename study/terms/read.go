@@ -63,7 +63,7 @@ func settingError(s Setting, err error) error {
 }
 
 // ErrZeroEpsilon: a zero that was written must not become the default.
-var ErrZeroEpsilon = errors.New("epsilon: 0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
+var ErrZeroEpsilon = errors.New("0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
 
 // Read makes a study of a file's document (nil: of settings alone) and of settings,
 // which win. Names of files in the document are relative to dir. A kind that is named
@@ -154,6 +154,9 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 		if err != nil {
 			return settingError(of, err)
 		}
+		if v, _ := strconv.ParseFloat(n.Value, 64); t.Key == "epsilon" && v == 0 {
+			return settingError(of, ErrZeroEpsilon)
+		}
 		at := strings.Split(t.Key, ".")
 		if was := file.Find(at...); was != nil && !alike(was, n) {
 			s.Replaced = append(s.Replaced, fmt.Sprintf("%s replaces %s of the study file", of.Said, t.Key))
@@ -203,7 +206,10 @@ func (t Term) value(written string) (*yaml.Node, error) {
 		n = list
 	}
 	if err := yamlfile.DecodeNode(n, reflect.New(t.of).Interface()); err != nil {
-		return nil, yamlfile.Bared(err)
+		if err = yamlfile.Bared(err); strings.Contains(err.Error(), "not YAML") { // the library's own words
+			err = fmt.Errorf("%q is not %s", written, article(t.Type))
+		}
+		return nil, err
 	}
 	return n, nil
 }
@@ -274,7 +280,7 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 		return err
 	}
 	if s.Kind = kind; s.Epsilon == 0 && s.given["epsilon"] {
-		return file.Locate(ErrZeroEpsilon)
+		return file.Locate(fmt.Errorf("epsilon: %w", ErrZeroEpsilon))
 	}
 	return nil
 }

@@ -150,6 +150,14 @@ func Find(kind, name string) (Term, error) {
 			found = append(found, t)
 		}
 	}
+	if len(found) > 1 { // what the kind says itself comes before the parts of common terms
+		own := slices.DeleteFunc(slices.Clone(found), func(t Term) bool {
+			return !strings.HasPrefix(t.Key, kind+".") && !strings.HasPrefix(t.Key, simulation+".")
+		})
+		if len(own) == 1 {
+			found = own
+		}
+	}
 	switch len(found) {
 	case 1:
 		return found[0], nil
