@@ -46,18 +46,8 @@ type Proposal struct {
 	// Noise is where noise is added: site (left out at units record and label) or
 	// coordinator (left out at unit party).
 	Noise string `yaml:"noise"`
-	// Bound is tight or paper, where a mechanism has both.
-	Bound string `yaml:"bound"`
-	// Shards is how many classifiers each site trains on disjoint shards of its patients
-	// (classify); 1 where it is left out.
-	Shards int `yaml:"shards"`
 	// Lambda is the ridge of the central fit; 0 chooses it after the release.
 	Lambda float64 `yaml:"lambda"`
-	// Learner is the classifier that parties train; left out, each takes its own.
-	Learner string `yaml:"learner"`
-	// Tilt lets a cross study tilt the pool to the released feature mean where that
-	// mean shows that the pool differs.
-	Tilt bool `yaml:"tilt"`
 	// KindTerms are terms of the kind, as JSON; what they leave out takes the kind's
 	// defaults. A study file gives them under the kind's name.
 	KindTerms json.RawMessage `yaml:"-"`
@@ -85,9 +75,6 @@ type Proposal struct {
 	// that contribute hold at least: δ, where it is left out, is for so many, since a site
 	// refuses one above 1/(10·its own records).
 	Largest int `yaml:"largest"`
-	// Shares are the classes' shares as the public knows them, in the order of the
-	// schema. A release goes by them where noise leaves it nothing else; a forecast too.
-	Shares []float64 `yaml:"class_shares"`
 	// AUC is how far features are publicly known to separate the classes, as an area under
 	// the curve. The forecast alone reads it: it is in no plan.
 	AUC float64 `yaml:"auc"`

@@ -15,6 +15,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classify"
 	"caucus/study/forecast"
 	"caucus/study/kinds"
 )
@@ -22,6 +23,7 @@ import (
 // forecastCommand holds the flags of forecast.
 type forecastCommand struct {
 	study.Proposal
+	terms                           classify.Terms
 	reading                         reading
 	sites, records, features, draws int
 	schema, pool, unit, out         string
@@ -81,7 +83,7 @@ right.`,
 	f := cmd.Flags()
 	f.IntVar(&p.sites, "sites", 0, "how many sites, or parties, take part")
 	f.IntVar(&p.records, "records", study.RecordsPerParty, "records that each of them has")
-	f.Float64SliceVar(&p.Shares, "classes", nil, "the classes' public shares, as .73,.27 (default two classes of .75 and .25)")
+	f.Float64SliceVar(&p.terms.ClassShares, "classes", nil, "the classes' public shares, as .73,.27 (default two classes of .75 and .25)")
 	forecastFlags(f, &p.Proposal, &p.draws)
 	f.StringSliceVar(&p.sweep, "sweep", nil, "also forecast other values of epsilon, sites, records, or several of these")
 	f.IntVar(&p.features, "features", 0, "how many features, where no schema is given (default 12)")
@@ -95,7 +97,7 @@ right.`,
 	f.Float64Var(&p.delta, "delta", 0, "privacy budget δ (default min(1e-6, 1/(10·units)))")
 	f.StringVar(&p.Mechanism, "mechanism", "", "default: tally at unit party, else cross")
 	f.StringVar(&p.Noise, "noise", "", "site, coordinator or aggregators (default: coordinator at unit party, else site)")
-	f.IntVar(&p.Shards, "shards", 0, "classifiers a site trains on disjoint shards of its records")
+	f.IntVar(&p.terms.Shards, "shards", 0, "classifiers a site trains on disjoint shards of its records")
 	f.StringVar(&p.out, "out", "", "also write the forecast as a page (.html), or what --sweep found as a picture (.svg)")
 	writes(f, "out", ".html", ".svg")
 	return cmd
@@ -123,8 +125,8 @@ func (p *forecastCommand) run(cmd *cobra.Command, c *console) error {
 		return usagef("--features is for forecasts without a schema: the schema says how many there are")
 	case p.schema == "" && f.Changed("features") && (p.features < 1 || p.features > mostMadeUp):
 		return usagef("--features %d: 1 to %d can be made up", p.features, mostMadeUp)
-	case p.schema == "" && len(p.Shares) == 1:
-		return usagef("--classes %g: give the share of each class, of two at least, as .73,.27", p.Shares[0])
+	case p.schema == "" && len(p.terms.ClassShares) == 1:
+		return usagef("--classes %g: give the share of each class, of two at least, as .73,.27", p.terms.ClassShares[0])
 	case p.Epsilon == 0:
 		return errZeroEpsilonFlag
 	case strings.EqualFold(filepath.Ext(p.out), ".svg") && len(p.sweep) == 0:
@@ -163,7 +165,10 @@ func (p *forecastCommand) run(cmd *cobra.Command, c *console) error {
 		for i := range sites {
 			s.Roster = append(s.Roster, study.PartyID(fmt.Sprintf("site-%d", i+1)))
 		}
-		made, err := kinds.Propose(s, schema, pool)
+		made, err := kinds.Proposed{}, error(nil)
+		if s.KindTerms, err = study.EncodeTerms(p.terms); err == nil {
+			made, err = kinds.Propose(s, schema, pool)
+		}
 		if err != nil {
 			return made, nil, err
 		}
@@ -258,7 +263,7 @@ func (d forecastDocument) featureWords() string {
 // public is the schema and the pool, given or made up.
 func (p *forecastCommand) public(c *console) (dataset.Schema, *dataset.Table, error) {
 	if p.schema == "" {
-		classes := max(2, len(p.Shares))
+		classes := max(2, len(p.terms.ClassShares))
 		features := p.features
 		if features == 0 {
 			features = defaultMadeUp

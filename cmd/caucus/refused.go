@@ -10,7 +10,7 @@ import (
 )
 
 // flagsOf are the flags that give a plan's field where they are not called as it is.
-var flagsOf = map[string][]string{"class_shares": {"classes"}, "minimum": {"sites", "parties"}, "roster": {"sites", "parties"}}
+var flagsOf = map[string][]string{"classify.class_shares": {"classes"}, "minimum": {"sites", "parties"}, "roster": {"sites", "parties"}}
 
 // refused makes a usage error of a refused plan, said of the flag that the person gave
 // where one gave the field. Other errors stay what they are.

@@ -16,6 +16,7 @@ import (
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classify"
 	"caucus/study/simulate"
 )
 
@@ -129,7 +130,14 @@ func (s *simulateClassify) proposal(cmd *cobra.Command) (study.Proposal, error) 
 	}
 	p := study.Proposal{
 		Name: simulationName, Kind: "classify", Unit: unit, Epsilon: s.epsilon, Mechanism: s.mechanism, Noise: s.noise,
-		Bound: s.bound, Shards: s.shards, Learner: s.learner, Tilt: s.tilt, Map: s.components,
+		Map: s.components,
+	}
+	terms := classify.Terms{Bound: s.bound, Shards: s.shards, Learner: s.learner, Tilt: s.tilt}
+	if len(s.voters.lines) > 0 {
+		terms.Learner = learners.Any
+	}
+	if p.KindTerms, err = study.EncodeTerms(terms); err != nil {
+		return p, err
 	}
 	if s.epsilon == 0 {
 		return p, errZeroEpsilonFlag
@@ -173,11 +181,8 @@ func (s *simulateClassify) run(cmd *cobra.Command, c *console) error {
 	if err != nil {
 		return err
 	}
-	if len(voters) > 0 {
-		if cmd.Flags().Changed("learner") && s.learner != learners.Any {
-			return usagef("--voter is for --learner %s, where parties choose", learners.Any)
-		}
-		proposal.Learner = learners.Any
+	if len(voters) > 0 && cmd.Flags().Changed("learner") && s.learner != learners.Any {
+		return usagef("--voter is for --learner %s, where parties choose", learners.Any)
 	}
 	data, err := s.load(c)
 	if err != nil {

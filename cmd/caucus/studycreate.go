@@ -19,6 +19,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/classify"
 	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/forecast"
@@ -78,7 +79,9 @@ func (o *operator) createStudy() *cobra.Command {
 	s := studyFile{Proposal: study.Proposal{Map: dataset.Components{Project: dataset.Auto}}}
 	var unit string
 	var roster, groups, readers []string
+	var own classify.Terms
 	var delta float64
+	var shares []float64
 	var force, dry, count bool
 	var draws int
 	cmd := &cobra.Command{
@@ -117,16 +120,16 @@ it.`,
 	f.Float64Var(&delta, "delta", 0, "privacy budget δ (default min(1e-6, 1/(10·units)))")
 	f.StringVar(&s.Mechanism, "mechanism", "", "default: tally at unit party, else cross")
 	f.StringVar(&s.Noise, "noise", "", "site, coordinator or aggregators (default: coordinator at unit party, else site)")
-	f.IntVar(&s.Shards, "shards", 0, "classifiers a party trains on disjoint shards of its patients")
+	f.IntVar(&own.Shards, "shards", 0, "classifiers a party trains on disjoint shards of its patients")
 	f.Float64Var(&s.Lambda, "lambda", 0, "ridge of the central fit; 0 is auto")
-	f.StringVar(&s.Learner, "learner", "", "what parties train; any: each what it likes, also a program of its own (unit party)")
-	f.BoolVar(&s.Tilt, "tilt", false, "tilt the pool where a cross release shows that it differs")
+	f.StringVar(&own.Learner, "learner", "", "what parties train; any: each what it likes, also a program of its own (unit party)")
+	f.BoolVar(&own.Tilt, "tilt", false, "tilt the pool where a cross release shows that it differs")
 	f.IntVar(&s.Minimum, "minimum", 0, "least number of contributions (default: three quarters of the roster)")
 	f.IntVar(&s.Floor, "floor", 0, "least that caucus study extend may lower the minimum to (default: it stays)")
 	var seal sealFlags
 	seal.add(f)
 	f.IntVar(&s.Records, "records", 0, "how many records each party is publicly known to hold at least (default 200): bounds δ, and the forecast uses it")
-	f.Float64SliceVar(&s.Shares, "classes", nil, "the classes' public shares in the schema's order, as .73,.27: for the forecast (default two classes: .75,.25; more: equal)")
+	f.Float64SliceVar(&shares, "classes", nil, "the classes' public shares in the schema's order, as .73,.27: for the forecast (default two classes: .75,.25; more: equal)")
 	forecastFlags(f, &s.Proposal, &draws)
 	f.StringSliceVar(&readers, "readers", nil, "who may fetch the release (default: parties and operators)")
 	f.DurationVar(&s.ClosesIn, "closes-in", 0, "deadline from now (default a week)")
@@ -141,8 +144,13 @@ it.`,
 			given := map[*pflag.Flag]string{} // the flags are bound to s: set them again
 			f.Visit(func(flag *pflag.Flag) { given[flag] = flag.Value.String() })
 			s = read
+			if s.Kind == "" || s.Kind == "classify" {
+				if err := s.DecodeTerms(&own); err != nil {
+					return err
+				}
+			}
 			for flag, value := range given {
-				if strings.HasPrefix(flag.Value.Type(), "string") && flag.Value.Type() != "string" {
+				if strings.HasSuffix(flag.Value.Type(), "Slice") || strings.HasSuffix(flag.Value.Type(), "Array") {
 					continue // lists are bound to variables of their own
 				}
 				if err := flag.Value.Set(value); err != nil {
@@ -186,6 +194,19 @@ it.`,
 		if count {
 			if err := s.onlyCount(); err != nil {
 				return err
+			}
+		}
+		if f.Changed("classes") {
+			own.ClassShares = shares
+		}
+		if s.Kind == "" || s.Kind == "classify" {
+			if s.KindTerms, err = study.EncodeTerms(own); err != nil {
+				return err
+			}
+		}
+		for _, name := range []string{"shards", "learner", "tilt", "classes"} {
+			if f.Changed(name) && s.Kind != "" && s.Kind != "classify" {
+				return usagef("--%s is of kind classify, and this is a study of kind %s", name, s.Kind)
 			}
 		}
 		if f.Changed("readers") {
@@ -252,17 +273,18 @@ func decodeStudyFile(file *yamlfile.Document) (s studyFile, err error) {
 		name = n.Value
 	}
 	if kind, err := kinds.Named(name); err == nil { // its terms stand under its name
-		if node, terms := file.Find(name), kind.Terms(); node != nil && terms != nil {
-			if err := yamlfile.DecodeNode(node, terms); err != nil {
-				return s, file.Locate(fmt.Errorf("%s: %w", name, err))
-			}
+		terms := kind.Terms()
+		found, err := file.Take(name, terms)
+		if err != nil {
+			return s, err
+		}
+		if found {
 			if s.KindTerms, err = study.EncodeTerms(terms); err != nil {
-				return s, file.Locate(fmt.Errorf("%s: %w", name, err))
+				return s, fmt.Errorf("%s: %w", name, err)
 			}
-			if t, ok := terms.(*evaluate.Terms); ok {
-				s.model = t.ModelFile
-			}
-			file.Remove(name)
+		}
+		if t, ok := terms.(*evaluate.Terms); ok {
+			s.model = t.ModelFile
 		}
 	}
 	if s.group, err = takeGroup(file); err != nil {

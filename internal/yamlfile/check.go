@@ -29,13 +29,14 @@ type visit struct {
 	as   reflect.Type
 }
 
-func (d *Document) decode(n *yaml.Node, v any) error {
+// decode reads a node, which stands at a path of keys.
+func (d *Document) decode(n *yaml.Node, v any, path ...string) error {
 	t := reflect.TypeOf(v)
 	if t == nil || t.Kind() != reflect.Pointer {
 		return fmt.Errorf("decode YAML into %T: give a pointer", v)
 	}
 	c := check{doc: d, root: t.Elem(), seen: map[visit]bool{}}
-	if err := c.value(n, t.Elem(), nil); err != nil {
+	if err := c.value(n, t.Elem(), path); err != nil {
 		return err
 	}
 	if err := n.Decode(v); err != nil { // what only the parser knows, such as too many aliases
@@ -145,7 +146,7 @@ func (c *check) fields(n *yaml.Node, t reflect.Type, path []string) error {
 				return c.value(value, k.of, within(path, key.Value))
 			}
 		}
-		return c.fail(key, path, fmt.Errorf("unknown key %s: %s", quote(key.Value), suggest(key.Value, known, c.root)))
+		return c.fail(key, path, fmt.Errorf("unknown key %s: %s", quote(key.Value), c.suggest(key.Value, known)))
 	})
 }
 
