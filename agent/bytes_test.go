@@ -76,7 +76,10 @@ func plans() map[string]func(*study.Proposal) {
 	made := map[string]func(*study.Proposal){}
 	add := func(kind string, change func(*study.Proposal), mechanism string, u privacy.Unit, noise study.Noise, shards int) {
 		made[fmt.Sprintf("%s by %s, unit %s, noise %s, %d shards", kind, mechanism, u, noise, shards)] = func(p *study.Proposal) {
-			p.Kind, p.Mechanism, p.Unit, p.Noise, p.Shards = kind, mechanism, u, noise, shards
+			p.Kind, p.Mechanism, p.Unit, p.Noise = kind, mechanism, u, noise
+			if shards > 0 {
+				p.KindTerms = fmt.Appendf(nil, `{"shards":%d}`, shards)
+			}
 			p.Delta = nil // as fits the mechanism
 			if change != nil {
 				change(p)

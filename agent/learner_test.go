@@ -20,7 +20,8 @@ import (
 
 // chosenByParties is a study at unit party that leaves the classifier to each.
 func chosenByParties(p *study.Proposal) {
-	p.Unit, p.Mechanism, p.Noise, p.Learner = privacy.Party, "tally", study.NoiseCoordinator, "any"
+	p.Unit, p.Mechanism, p.Noise = privacy.Party, "tally", study.NoiseCoordinator
+	p.KindTerms = []byte(`{"learner":"any"}`)
 }
 
 // ownRig is a site that votes with one line of shell.

@@ -14,6 +14,7 @@ import (
 	"caucus/dataset/mapping"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // Sight is what a study's records look like, before anything is done with them.
@@ -263,8 +264,9 @@ func patientsOf(d Declaration, read reading) (persons int, several []PatientSigh
 // (privacy.Cost.At), unless the plan keeps a patient's records together in one
 // shard, which its bound counts whole.
 func forPatients(p study.Plan, charges []study.Charge, several []PatientSight) {
+	whole := p.Unit == privacy.Party || kinds.WordsOf(p).WholePatients
 	for i := range several {
-		if p.Unit == privacy.Party || p.ShardsKeepPatients() {
+		if whole {
 			several[i].Epsilon = finite(p.Epsilon)
 			continue
 		}

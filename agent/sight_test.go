@@ -190,7 +190,7 @@ func TestSight(t *testing.T) {
 // TestForPatients: k records of a patient cost k·ε of a pure mechanism, ε where
 // shards keep them together, and what is proven for ρ otherwise.
 func TestForPatients(t *testing.T) {
-	p := study.Plan{Unit: privacy.Record, Epsilon: 1}
+	p := study.Plan{Kind: "classify", Unit: privacy.Record, Epsilon: 1}
 	pure := privacy.PureCost(privacy.Record, 0, exactly(1))
 	concentrated := privacy.ConcentratedCost(privacy.Record, 0, exactly(0.5))
 	for _, test := range []struct {
@@ -203,7 +203,7 @@ func TestForPatients(t *testing.T) {
 		{"two pure outputs", nil, []study.Charge{{Cost: pure}, {Cost: pure}}, 6},
 		{"label", func(p *study.Plan) { p.Unit = privacy.Label }, []study.Charge{{Cost: privacy.PureCost(privacy.Label, 0, exactly(1))}}, 3},
 		{"party", func(p *study.Plan) { p.Unit = privacy.Party }, []study.Charge{{Cost: privacy.PureCost(privacy.Party, 0, exactly(1))}}, 1},
-		{"shards keep patients", func(p *study.Plan) { p.Shards, p.Schema.Patient = 2, "patient" }, []study.Charge{{Cost: pure}}, 1},
+		{"shards keep patients", func(p *study.Plan) { p.KindTerms, p.Schema.Patient = []byte(`{"shards":2}`), "patient" }, []study.Charge{{Cost: pure}}, 1},
 		{"rho", func(p *study.Plan) { p.Delta = 1e-6 }, []study.Charge{{Cost: concentrated}}, privacy.EpsilonOf(4.5, 1e-6)},
 		{"rho without delta", nil, []study.Charge{{Cost: concentrated}}, math.NaN()},
 		{"nothing is charged", nil, nil, math.NaN()},

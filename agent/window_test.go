@@ -145,7 +145,7 @@ func TestTimeTellsNothing(t *testing.T) {
 // TestLateShard: each shard has its own time. One that is late is a constant
 // ballot and moves no other's; the site is told, nobody else.
 func TestLateShard(t *testing.T) {
-	r := newRig(t, func(p *study.Proposal) { votes("softmax")(p); p.Shards = 4 })
+	r := newRig(t, func(p *study.Proposal) { votes("softmax")(p); p.KindTerms = []byte(`{"shards":4,"learner":"softmax"}`) })
 	a := r.agent(t)
 	if _, err := r.Pool(context.Background(), r.study, a.state.pools); err != nil {
 		t.Fatal(err)
@@ -563,6 +563,7 @@ func TestDeclaredAnewAfterTheCharge(t *testing.T) {
 // votes makes a proposal one that trains a learner.
 func votes(learner string) func(*study.Proposal) {
 	return func(p *study.Proposal) {
-		p.Mechanism, p.Noise, p.Learner = "tally", study.NoiseCoordinator, learner
+		p.Mechanism, p.Noise = "tally", study.NoiseCoordinator
+		p.KindTerms = fmt.Appendf(nil, `{"learner":%q}`, learner)
 	}
 }

@@ -84,7 +84,8 @@ func TestReviewOnATerminal(t *testing.T) {
 // TestPreviewSaysAll: label, learner, map and pool are named in words.
 func TestPreviewSaysAll(t *testing.T) {
 	r := newRig(t, func(p *study.Proposal) {
-		p.Mechanism, p.Noise, p.Unit, p.Shards, p.Learner = "tally", study.NoiseCoordinator, privacy.Record, 2, "knn"
+		p.Mechanism, p.Noise, p.Unit = "tally", study.NoiseCoordinator, privacy.Record
+		p.KindTerms = []byte(`{"shards":2,"learner":"knn"}`)
 		p.Map = dataset.Components{Project: 2, Whiten: 0.5, Analysis: dataset.FAMD}
 	})
 	a := r.agent(t)
@@ -110,7 +111,7 @@ func TestPreviewSaysAll(t *testing.T) {
 		}
 	}
 	p := r.study.Plan
-	p.Learner = ""
+	p.KindTerms = []byte(`{"shards":2}`)
 	if got := kinds.WordsOf(p).Trained; got != learners.Default+", as the plan names none" {
 		t.Errorf("learner %q", got)
 	}

@@ -40,7 +40,7 @@ func taskOf(parties, classes int) study.Task {
 	schema := must(dataset.ParseSchema(strings.NewReader(text)))
 	p := study.Plan{
 		Name: "trial", Kind: "classify", Schema: schema, Map: dataset.Identity(schema),
-		Unit: privacy.Party, Epsilon: 8, Delta: 1e-6, Mechanism: "tally", Noise: study.NoiseAggregators, Shards: 1, Minimum: 2, Lambda: 1,
+		Unit: privacy.Party, Epsilon: 8, Delta: 1e-6, Mechanism: "tally", Noise: study.NoiseAggregators, KindTerms: []byte(`{"shards":1}`), Minimum: 2, Lambda: 1,
 		Simulated: true, // what daemons refuse may be tried here
 	}
 	for i := range parties {

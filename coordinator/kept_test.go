@@ -43,7 +43,7 @@ func labelsPlan(roster []study.PartyID, pool []byte, deadline time.Time) study.P
 
 func keptPlan(kind, mechanism string, unit privacy.Unit, terms any, roster []study.PartyID, pool []byte, deadline time.Time) study.Plan {
 	p := planOf(roster, pool, deadline)
-	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Records, p.Shards = kind, mechanism, unit, study.NoiseSite, 20, 0
+	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Records = kind, mechanism, unit, study.NoiseSite, 20
 	must(0, p.SetTerms(terms))
 	return withTerms(p, pool)
 }

@@ -237,7 +237,7 @@ func planOf(roster []study.PartyID, pool []byte, deadline time.Time) study.Plan 
 	schema := must(dataset.ParseSchema(strings.NewReader(schemaText)))
 	return withTerms(study.Plan{
 		Name: "trial", Kind: "classify", Schema: schema, Map: dataset.Identity(schema), Pool: sha256.Sum256(pool), Roster: roster,
-		Unit: privacy.Party, Epsilon: 8, Delta: 1e-6, Mechanism: "tally", Noise: study.NoiseCoordinator, Shards: 1,
+		Unit: privacy.Party, Epsilon: 8, Delta: 1e-6, Mechanism: "tally", Noise: study.NoiseCoordinator, KindTerms: []byte(`{"shards":1}`),
 		Minimum: 2, Deadline: deadline.UTC().Truncate(time.Second),
 	}, pool)
 }

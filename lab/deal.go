@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -87,11 +88,20 @@ func (d *mappedDeal) alone(most int) (float64, error) {
 	total := 0.0
 	for i := range n {
 		in := d.Inputs(i)
-		if model, _ := classify.TrainLocal(context.Background(), task.Plan(), in.Records, in.Rng, false); model != nil {
+		if model, _ := classify.TrainLocal(context.Background(), task.Plan(), task.Words().Learner, in.Records, in.Rng, false); model != nil {
 			total += rightShare(model.Predict(d.TestX), d.TestY) / float64(n)
 		}
 	}
 	return total, nil
+}
+
+// classifyTerms are terms that a proposal gives its kind.
+func classifyTerms(t classify.Terms) json.RawMessage {
+	b, err := study.EncodeTerms(t)
+	if err != nil { // they hold no floating-point number but class shares, which are finite
+		panic(err)
+	}
+	return b
 }
 
 // rightShare is the share of labelled records predicted correctly.

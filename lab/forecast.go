@@ -172,8 +172,8 @@ func (p forecastPlan) deal(l *lab, number int) (*simulate.Deal, error) {
 
 func (p forecastPlan) proposal(epsilon float64, shares []float64) study.Proposal {
 	return study.Proposal{
-		Shares: shares,
-		Name:   "forecast", Unit: p.unit, Epsilon: epsilon, Delta: atHammDelta(), Mechanism: p.mechanism, Noise: p.noise,
+		Name: "forecast", KindTerms: classifyTerms(classify.Terms{ClassShares: shares}),
+		Unit: p.unit, Epsilon: epsilon, Delta: atHammDelta(), Mechanism: p.mechanism, Noise: p.noise,
 		Map: dataset.Components{Project: p.project},
 	}
 }
@@ -194,7 +194,7 @@ func judged(d *simulate.Deal, model learners.Model, x *mat.Dense) learners.Measu
 
 // trained is a classifier of some records, as a party makes one for itself.
 func trained(d *simulate.Deal, t study.Task, rows []int, rng *rand.Rand) learners.Measures {
-	model, _ := classify.TrainLocal(context.Background(), t.Plan(), d.Private.Select(rows), rng, false)
+	model, _ := classify.TrainLocal(context.Background(), t.Plan(), t.Words().Learner, d.Private.Select(rows), rng, false)
 	return judged(d, model, d.TestX(t))
 }
 
@@ -280,7 +280,7 @@ func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Task, number i
 	rest := slices.Concat(rows[aside:aside+private], rows[min(have, aside+private+forecastTest):])
 	rng := p.rng(l, fmt.Sprintf("published %s %d", p.key(), number))
 	rest = rest[:min(len(rest), forecastPublished)]
-	model, _ := classify.TrainLocal(context.Background(), t.Plan(), data.Train.Select(rest), rng, false)
+	model, _ := classify.TrainLocal(context.Background(), t.Plan(), t.Words().Learner, data.Train.Select(rest), rng, false)
 	return min(max(judged(d, model, d.TestX(t)).AUC, .505), .9995), nil
 }
 

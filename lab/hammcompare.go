@@ -12,6 +12,7 @@ import (
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classify"
 )
 
 // comparison measures all methods on one draw of one set at one unit.
@@ -120,7 +121,7 @@ const unperturbedLambda = 1e-6
 
 func (c *comparison) unperturbed(shards int) (float64, error) {
 	_, accuracy, err := c.d.release(c.ctx, study.Proposal{
-		Mechanism: "none", Unit: c.unit, Noise: study.NoiseCoordinator, Epsilon: 1, Shards: shards, Lambda: unperturbedLambda,
+		Mechanism: "none", Unit: c.unit, Noise: study.NoiseCoordinator, Epsilon: 1, KindTerms: classifyTerms(classify.Terms{Shards: shards}), Lambda: unperturbedLambda,
 	})
 	return accuracy, err
 }
@@ -173,7 +174,7 @@ func (c *comparison) party() error {
 	moment.Mechanism, output.Mechanism, paper.Mechanism = "moment", "output", "output-paper"
 	majority.Mechanism, average.Mechanism = "majority", "average"
 	loose := output
-	loose.Bound = "paper"
+	loose.KindTerms = classifyTerms(classify.Terms{Bound: "paper"})
 	for _, m := range []struct {
 		name string
 		of   study.Proposal
@@ -278,10 +279,11 @@ func (c *comparison) record() error {
 	crossCentral.Mechanism, crossCentral.Delta = "cross", atHammDelta()
 	pure.Mechanism = "cross"
 	shards, shardsSite, moment, paper := central, site, central, central
-	shards.Mechanism, shards.Delta, shards.Shards = "tally", atHammDelta(), c.shards
-	shardsSite.Mechanism, shardsSite.Delta, shardsSite.Shards = "tally", atHammDelta(), c.shards
-	moment.Mechanism, moment.Shards = "moment", c.shards
-	paper.Mechanism, paper.Shards = "output-paper", c.shards
+	dealt := classifyTerms(classify.Terms{Shards: c.shards})
+	shards.Mechanism, shards.Delta, shards.KindTerms = "tally", atHammDelta(), dealt
+	shardsSite.Mechanism, shardsSite.Delta, shardsSite.KindTerms = "tally", atHammDelta(), dealt
+	moment.Mechanism, moment.KindTerms = "moment", dealt
+	paper.Mechanism, paper.KindTerms = "output-paper", dealt
 	for _, m := range []struct {
 		name string
 		of   study.Proposal

@@ -17,6 +17,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/classify"
 	"caucus/study/simulate"
 )
 
@@ -283,7 +284,7 @@ func shiftedPool(ctx context.Context, l *lab, draw int, out *results) error {
 			plans = map[string]study.Proposal{
 				"none":             plans["none"],
 				"cross":            {Mechanism: "cross", Unit: privacy.Record, Noise: study.NoiseSite, Delta: atHammDelta()},
-				"cross and a tilt": {Mechanism: "cross", Unit: privacy.Record, Noise: study.NoiseSite, Delta: atHammDelta(), Tilt: true},
+				"cross and a tilt": {Mechanism: "cross", Unit: privacy.Record, Noise: study.NoiseSite, Delta: atHammDelta(), KindTerms: classifyTerms(classify.Terms{Tilt: true})},
 			}
 		}
 		for _, name := range []string{"none", "tally", "cross", "cross and a tilt"} {

@@ -30,6 +30,7 @@ func (counting) Complete(p *study.Plan, s study.Proposal) error {
 	return nil
 }
 func (counting) Mechanisms() []string { return []string{"laplace"} }
+func (counting) Shared() []string     { return nil }
 func (counting) Terms() any           { return nil }
 func (counting) Body() any            { return new([]float64) }
 func (counting) Check(p study.Plan) error {

@@ -136,6 +136,9 @@ type Kind interface {
 	// Mechanisms are the names that a plan of the kind may give its mechanism, those for
 	// simulation only included.
 	Mechanisms() []string
+	// Shared are those of them whose contributions may be split between two servers,
+	// because a proof covers a share; nil for none.
+	Shared() []string
 	// Terms points to empty terms of the kind, as a study file gives them under the
 	// kind's name; nil where it has none.
 	Terms() any

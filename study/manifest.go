@@ -70,7 +70,7 @@ type Manifest struct {
 // change of what a release says: the manifest, its words included, the noise that a plan and
 // a pool call for, and a kind's result. No number is used again; a release of
 // another form wants the version that made it (CheckForm).
-const ManifestForm = 13
+const ManifestForm = 14
 
 // ErrForm: another version made a release, in a form that this one does not read.
 var ErrForm = errors.New("made by another version")
@@ -140,7 +140,7 @@ func Claim(t Task) Manifest {
 	m := Manifest{
 		Form: ManifestForm, PlanHash: t.Hash(), Kind: p.Kind, Mechanism: p.Mechanism, Where: p.Where, Unit: p.Unit, Neighbours: w.Neighbours,
 		Epsilon: p.Epsilon, Delta: p.Delta, Noise: p.Noise, Pool: p.Pool, Totals: Totals(p, w), NotProtected: NotProtected(p, w),
-		Inputs:    BoundInputs{PoolRows: pool.Rows(), Features: pool.Dim(), Classes: len(p.Schema.Classes()), Shards: p.Shards},
+		Inputs:    BoundInputs{PoolRows: pool.Rows(), Features: pool.Dim(), Classes: len(p.Schema.Classes()), Shards: w.Shards},
 		Simulated: p.Simulated,
 	}
 	if p.Weights == nil && pool.Weight != nil {

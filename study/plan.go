@@ -64,8 +64,6 @@ type Plan struct {
 	// Records is how many records each site is publicly known to hold at least.
 	// At unit record and label it says how large δ may be; a forecast uses it.
 	Records int `json:"records,omitempty"`
-	// Shares are the classes' shares as the public knows them, in the order of the schema.
-	Shares []float64 `json:"class_shares,omitempty"`
 
 	Unit      privacy.Unit `json:"unit"`
 	Epsilon   float64      `json:"epsilon"`
@@ -73,19 +71,9 @@ type Plan struct {
 	Mechanism string       `json:"mechanism"`
 	// Noise is where noise is added: "site", "coordinator" or "aggregators".
 	Noise Noise `json:"noise"`
-	// Bound is "tight" or "paper" where a mechanism has both.
-	Bound string `json:"bound,omitempty"`
-	// Shards is how many classifiers each site trains on disjoint shards of
-	// its patients; 1 is one classifier a party.
-	Shards int `json:"shards,omitempty"`
 	// Lambda is the ridge of the central fit; 0 chooses it after the release
 	// where the mechanism allows (auto).
 	Lambda float64 `json:"lambda"`
-	// Learner is the classifier parties train; empty leaves it to each party.
-	Learner string `json:"learner,omitempty"`
-	// Tilt lets a cross study tilt the pool to the released feature mean when
-	// that mean shows that the pool differs.
-	Tilt bool `json:"tilt,omitempty"`
 
 	// KindTerms are what the kind says beyond the common, canonical JSON that the
 	// kind alone reads (DecodeTerms); none where it says nothing.
@@ -246,34 +234,10 @@ func (p Plan) CheckCommon() error {
 	if sorted := slices.Sorted(slices.Values(p.Roster)); len(slices.Compact(sorted)) != len(p.Roster) {
 		return PlanError("roster", "a party is listed twice")
 	}
-	if err := p.checkShares(); err != nil {
-		return err
-	}
 	if err := p.Weights.check(); err != nil {
 		return err
 	}
 	return p.checkDelta()
-}
-
-// checkShares refuses shares that are none of the schema's classes.
-func (p Plan) checkShares() error {
-	if p.Shares == nil {
-		return nil
-	}
-	if k := len(p.Schema.Classes()); len(p.Shares) != k {
-		return PlanError("class_shares", "have %d, want %d: one for each class, in the schema's order", len(p.Shares), k)
-	}
-	total := 0.
-	for _, s := range p.Shares {
-		if !(s > 0 && s < 1) {
-			return PlanError("class_shares", "%v: each class has a share above 0 and below 1", s)
-		}
-		total += s
-	}
-	if math.Abs(total-1) > .01 {
-		return PlanError("class_shares", "they add up to %.4g, not to 1", total)
-	}
-	return nil
 }
 
 // CheckDelta refuses a δ that would allow giving units away: under δ a mechanism may publish
@@ -297,28 +261,4 @@ func (p Plan) checkDelta() error {
 		return PlanError("records", "%d: at unit %s say how many records each site is publicly known to hold at least; it bounds δ", p.Records, p.Unit)
 	}
 	return p.CheckDelta(p.Units(), "that are publicly known to be in the study")
-}
-
-// CheckTrainsNothing refuses what means something only where parties train classifiers:
-// a plan says nothing that its kind passes over.
-func CheckTrainsNothing(p Plan) error {
-	switch {
-	case p.Shards < 0:
-		return PlanError("shards", "%d: a %s study trains nothing at the parties: leave shards out", p.Shards, p.Kind)
-	case p.Learner != "":
-		return PlanError("learner", "%q: a %s study trains nothing at the parties: leave learner out", p.Learner, p.Kind)
-	case p.Bound != "":
-		return PlanError("bound", "%q: a %s study has one bound: leave it out", p.Bound, p.Kind)
-	case p.Tilt:
-		return PlanError("tilt", "a %s study tilts no pool: leave tilt out", p.Kind)
-	}
-	return nil
-}
-
-// CheckNoShares refuses class shares where no classifier is made.
-func CheckNoShares(p Plan) error {
-	if p.Shares != nil {
-		return PlanError("class_shares", "a %s study makes no classifier: leave class_shares out", p.Kind)
-	}
-	return nil
 }

@@ -46,18 +46,8 @@ type Proposal struct {
 	// Noise is where noise is added: site (left out at units record and label) or
 	// coordinator (left out at unit party).
 	Noise Noise `yaml:"noise" help:"who adds noise: site, coordinator or aggregators (coordinator and helper, each on secret shares). Default: coordinator at unit party, else site"`
-	// Bound is tight or paper, where a mechanism has both.
-	Bound string `yaml:"bound"`
-	// Shards is how many classifiers each site trains on disjoint shards of its patients
-	// (classify); 1 where it is left out.
-	Shards int `yaml:"shards"`
 	// Lambda is the ridge of the central fit; 0 chooses it after the release.
 	Lambda float64 `yaml:"lambda" help:"ridge of the central fit; 0: chosen after the release"`
-	// Learner is the classifier that parties train; left out, each takes its own.
-	Learner string `yaml:"learner"`
-	// Tilt lets a cross study tilt the pool to the released feature mean where that
-	// mean shows that the pool differs.
-	Tilt bool `yaml:"tilt"`
 	// KindTerms are terms of the kind, as JSON; what they leave out takes the kind's
 	// defaults. A study file gives them under the kind's name.
 	KindTerms json.RawMessage `yaml:"-"`
@@ -85,9 +75,6 @@ type Proposal struct {
 	// that contribute hold at least: δ, where it is left out, is for so many, since a site
 	// refuses one above 1/(10·its own records).
 	Largest int `yaml:"largest" help:"how many records the largest party declared, where that is more than all that contribute hold at least: δ, where it is left out, is for so many"`
-	// Shares are the classes' shares as the public knows them, in the order of the
-	// schema. A release goes by them where noise leaves it nothing else; a forecast too.
-	Shares []float64 `yaml:"class_shares"`
 	// AUC is how far features are publicly known to separate the classes, as an area under
 	// the curve. The forecast alone reads it: it is in no plan.
 	AUC float64 `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`

@@ -31,6 +31,11 @@ type Words struct {
 	// Learner names the classifier that is trained on a party's records, or that scores
 	// them; "" for none.
 	Learner string
+	// Shards is into how many disjoint shards a party's records go, each for a ballot of its
+	// own where parties cast ballots; 0: the kind has none.
+	Shards int
+	// WholePatients: a shard has all records of a patient, whom the bound counts whole.
+	WholePatients bool
 	// Scored: a program of the party's own scores its records (Inputs.Scorer).
 	Scored bool
 	// SetColumn: the schema's party column names the set of each record.
@@ -62,9 +67,6 @@ func OneUnit(p Plan) string {
 	return "two collections of records, the same but for the label of one record of one party, which is replaced by any other; all else of it and who takes part are the same"
 }
 
-// ShardsKeepPatients says that shards keep a patient's records together.
-func (p Plan) ShardsKeepPatients() bool { return p.Shards > 1 && p.Schema.Patient != "" }
-
 // NotProtected says what a plan's guarantee does not cover, most important
 // first.
 func NotProtected(p Plan, w Words) []string {
@@ -78,7 +80,7 @@ func NotProtected(p Plan, w Words) []string {
 	}
 	out = append(out, w.NotProtected...)
 	if p.Unit != privacy.Party {
-		if p.ShardsKeepPatients() {
+		if w.WholePatients {
 			say("a patient known to several parties: each of them adds as much again")
 		} else {
 			say("a patient with k records as well as one with a single record: the guarantee counts k times, over all parties that know the patient")

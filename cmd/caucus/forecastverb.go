@@ -16,6 +16,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classify"
 	"caucus/study/forecast"
 	"caucus/study/kinds"
 	"caucus/study/terms"
@@ -260,7 +261,14 @@ func (d forecastDocument) featureWords() string {
 // public is the schema and the pool, given or made up.
 func (p *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
 	if p.Schema == "" {
-		classes := max(2, len(p.Shares))
+		classes := 2
+		if p.Kind == kinds.Default {
+			var own classify.Terms
+			if err := p.DecodeTerms(&own); err != nil {
+				return dataset.Schema{}, nil, err
+			}
+			classes = max(classes, len(own.ClassShares))
+		}
 		features := p.features
 		if features == 0 {
 			features = defaultMadeUp

@@ -23,6 +23,8 @@ func TestRefusedPlansAreUsageErrors(t *testing.T) {
 		{"forecast --sites 3 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
 		{"forecast --sites 3 --mechanism nope", "caucus: --mechanism: \"nope\""},
 		{"forecast --sites 3 --delta .1", "give less, such as 1e-06"},
+		{"simulate classify --records 400 --unit party --shards 2", "caucus: --shards: a whole party moves all of its 2 shards"},
+		{"study create --count --shards 3", "--shards is of kind classify, and this is a study of kind describe"},
 		{"simulate classify --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
 		{"simulate classify --records 400 --mechanism nope", "caucus: --mechanism: \"nope\""},
 		{"simulate describe --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},

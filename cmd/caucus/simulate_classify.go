@@ -8,6 +8,8 @@ import (
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/classify"
 	"caucus/study/simulate"
 )
 
@@ -122,10 +124,15 @@ func printClassify(w io.Writer, s classifySummary) error {
 }
 
 // votesOf has parties vote with a learner.
-func (r *rehearsal) votesOf(learner string) error {
-	if r.Learner != "" && r.Learner != learner {
+func (r *rehearsal) votesOf(learner string) (err error) {
+	var t classify.Terms
+	if err := r.DecodeTerms(&t); err != nil {
+		return err
+	}
+	if t.Learner != "" && t.Learner != learner {
 		return usagef("voters are for learner: %s, where parties choose", learner)
 	}
-	r.Learner = learner
-	return nil
+	t.Learner = learner
+	r.KindTerms, err = study.EncodeTerms(t)
+	return err
 }

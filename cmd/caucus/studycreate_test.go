@@ -35,12 +35,28 @@ func TestExampleStudy(t *testing.T) {
 	}
 }
 
-func TestStudyFileTypo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "study.yaml")
-	if err := os.WriteFile(path, []byte("name: x\nepsilom: 2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := readStudyFile(path); err == nil || !strings.Contains(err.Error(), "epsilom") {
-		t.Errorf("error %v, want one that names the key", err)
+// TestStudyFileKeys: a key that is not known is an error that names it and, where it is one
+// of the kind's terms, says where it belongs. A kind takes no terms of another.
+func TestStudyFileKeys(t *testing.T) {
+	for text, says := range map[string]string{
+		"name: x\nepsilom: 2\n":                                    `line 2: unknown key "epsilom": do you mean "epsilon"?`,
+		"name: x\ntilt: true\n":                                    `line 2: unknown key "tilt": it belongs under classify`,
+		"kind: classify\nshards: 3\n":                              `line 2: unknown key "shards": it belongs under classify`,
+		"class_shares: [.7, .3]\nname: x\n":                        `line 1: unknown key "class_shares": it belongs under classify`,
+		"name: x\nclassify: {shard: 3}\n":                          `unknown key "shard": do you mean "shards"?`,
+		"kind: describe\nshards: 3\n":                              `unknown key "shards"`,
+		"kind: describe\nclassify: {shards: 3}\n":                  `unknown key "classify"`,
+		"kind: describe\ndescribe: {bins: 5, shards: 1}\n":         `unknown key "shards"`,
+		"kind: labels\nlabels: {class_shares: [.5, .5]}\n":         `unknown key "class_shares"`,
+		"name: x\nclassify: {tilt: true, shards: 4, bound: tight}": "",
+		"name: x\nclassify:\n":                                     "",
+	} {
+		path := filepath.Join(t.TempDir(), "study.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readStudyFile(path); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: error %v, want %q", text, err, says)
+		}
 	}
 }

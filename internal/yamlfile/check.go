@@ -29,6 +29,7 @@ type visit struct {
 	as   reflect.Type
 }
 
+// decode reads a node, which stands at a path of keys.
 func (d *Document) decode(n *yaml.Node, v any, path ...string) error {
 	t := reflect.TypeOf(v)
 	if t == nil || t.Kind() != reflect.Pointer {
@@ -145,7 +146,7 @@ func (c *check) fields(n *yaml.Node, t reflect.Type, path []string) error {
 				return c.value(value, k.of, within(path, key.Value))
 			}
 		}
-		return c.fail(key, path, fmt.Errorf("unknown key %s: %s", quote(key.Value), suggest(key.Value, known, c.root)))
+		return c.fail(key, path, fmt.Errorf("unknown key %s: %s", quote(key.Value), c.suggest(key.Value, known)))
 	})
 }
 

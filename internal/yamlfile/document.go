@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,6 +20,8 @@ import (
 type Document struct {
 	name string // of the file, for errors; may be empty
 	root *yaml.Node
+	// taken are the keys at the top that Take looked for, with the types of their values.
+	taken []key
 }
 
 // maxBytes bounds what Read reads: what a person writes is a few pages.
@@ -68,16 +71,6 @@ func Parse(name string, text []byte) (*Document, error) {
 // there leave it as it is. After an error v may hold a part of it.
 func (d *Document) Decode(v any) error { return d.decode(d.root, v) }
 
-// DecodePart is [Document.Decode] of what stands below a key at the top; without the key it
-// leaves v as it is.
-func (d *Document) DecodePart(v any, key string) error {
-	n := d.Find(key)
-	if n == nil {
-		return nil
-	}
-	return d.decode(n, v, key)
-}
-
 // DecodeNode does as [Document.Decode] with a part of a document, for types that
 // read themselves.
 func DecodeNode(n *yaml.Node, v any) error { return (&Document{root: n}).decode(n, v) }
@@ -105,6 +98,21 @@ func (d *Document) Remove(key string) {
 			return
 		}
 	}
+}
+
+// Take reads the value of a key at the top over what v, a pointer, holds, and takes the key
+// away. It says whether there is one. To [Document.Decode] what belongs under that key is
+// known from then on.
+func (d *Document) Take(name string, v any) (found bool, err error) {
+	d.taken = append(d.taken, key{name, reflect.TypeOf(v)})
+	n := d.Find(name)
+	if n == nil {
+		d.Remove(name)
+		return false, nil
+	}
+	err = d.decode(n, v, name)
+	d.Remove(name)
+	return true, err
 }
 
 // RefuseRemoved says of a key at the top, where it is there, that it does nothing any more.

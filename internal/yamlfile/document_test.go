@@ -200,6 +200,40 @@ func TestAliases(t *testing.T) {
 	}
 }
 
+// TestTake: what is taken is read and gone, and a key of it at the top is said to belong there.
+func TestTake(t *testing.T) {
+	type part struct {
+		Tilt bool `yaml:"tilt"`
+	}
+	for text, want := range map[string]struct {
+		found bool
+		says  string
+	}{
+		"part: {tilt: true}\nwait: 1d": {found: true},
+		"part:\nwait: 1d":              {},
+		"wait: 1d":                     {},
+		"wait: 1d\ntilt: true":         {says: `line 2: unknown key "tilt": it belongs under part`},
+		"wait: 1d\npart: {til: true}":  {found: true, says: `line 2: part: unknown key "til": do you mean "tilt"?`},
+	} {
+		d, err := Parse("", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p part
+		found, err := d.Take("part", &p)
+		if err == nil {
+			var c config
+			err = d.Decode(&c)
+		}
+		if found != want.found || (err == nil) != (want.says == "") || err != nil && err.Error() != want.says {
+			t.Errorf("%q: found %v, error %v, want %+v", text, found, err, want)
+		}
+		if err == nil && p.Tilt != want.found {
+			t.Errorf("%q: tilt is %v", text, p.Tilt)
+		}
+	}
+}
+
 func TestLocate(t *testing.T) {
 	d, err := Parse("agent.yaml", []byte("state: x\nlimits:\n  body: 0\n"))
 	if err != nil {

@@ -36,8 +36,14 @@ func keysOf(t reflect.Type) []key {
 }
 
 // suggest says what an unknown key may have been meant to be: a known one that is
-// nearly spelled like it, one of that name elsewhere, or any of the known.
-func suggest(unknown string, known []key, root reflect.Type) string {
+// nearly spelled like it, one of that name elsewhere, or any of the known. What was taken
+// (Take) comes first: its keys are known by their exact names.
+func (c *check) suggest(unknown string, known []key) string {
+	for _, k := range c.doc.taken {
+		if path := elsewhere(unknown, k.of, []string{k.name}); path != nil {
+			return fmt.Sprintf("it belongs under %s", strings.Join(path, ": "))
+		}
+	}
 	names := make([]string, len(known))
 	for i, k := range known {
 		names[i] = k.name
@@ -45,7 +51,7 @@ func suggest(unknown string, known []key, root reflect.Type) string {
 	if nearest := Nearest(unknown, names, 1+len(unknown)/3); nearest != "" {
 		return fmt.Sprintf("do you mean %q?", nearest)
 	}
-	if path := elsewhere(unknown, root, nil); path != nil {
+	if path := elsewhere(unknown, c.root, nil); path != nil {
 		return fmt.Sprintf("it belongs under %s", strings.Join(path, ": "))
 	}
 	if len(names) == 0 {

@@ -152,7 +152,7 @@ func (s Task) Reservations(int) ([]study.Reservation, error) {
 // it is charged at.
 func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	if weight < 1 {
-		weight = int64(max(s.Plan().LeastSites(), 1) * max(s.Plan().Shards, 1))
+		weight = int64(max(s.Plan().LeastSites(), 1) * max(s.Words().Shards, 1))
 	}
 	t, err := s.Statistic.Terms(weight)
 	if err != nil {

@@ -43,9 +43,7 @@ func (a *average) Weights() (least, most int64) { return 1, 1 }
 
 func (a *average) Local(in study.Inputs) ([]int64, int64) {
 	z := make([]int64, a.Cells())
-	p := a.plan
-	p.Learner = "softmax" // only linear models can be averaged
-	model, _ := TrainLocal(context.Background(), p, in.Records, in.Rng, true)
+	model, _ := TrainLocal(context.Background(), a.plan, "softmax", in.Records, in.Rng, true) // only linear models can be averaged
 	linear, ok := model.(learners.Linear)
 	if !ok {
 		return z, 1

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/learners"
+	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/keyed"
 )
@@ -23,9 +25,10 @@ import (
 // before has come to its end, and a shard that is late casts a constant ballot.
 // So whether it is late follows from its own records, and moves its own ballot
 // alone, which the bound of shards covers.
-func localTally(p study.Plan, pool *auxdata.Pool, in study.Inputs, classes int) *aggregation.Tally {
+func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) *aggregation.Tally {
+	classes := len(p.Schema.Classes())
 	t := aggregation.NewTally(pool.Rows(), classes)
-	shards := shardsOf(p, in)
+	shards := shardsOf(p.Unit, terms.Shards, in)
 	each := (in.Records.Len() + len(shards) - 1) / len(shards)
 	for s, rows := range shards {
 		// Each shard has a generator of its own, so that one shard's records
@@ -34,7 +37,7 @@ func localTally(p study.Plan, pool *auxdata.Pool, in study.Inputs, classes int) 
 		if in.Rng != nil {
 			rng = rand.New(rand.NewPCG(in.Rng.Uint64(), uint64(s)))
 		}
-		b, err := aggregation.NewBallot(voteOn(p, pool, in, in.Records.Select(rows), each, rng), classes)
+		b, err := aggregation.NewBallot(voteOn(p, terms.Learner, pool, in, in.Records.Select(rows), each, rng), classes)
 		if err != nil {
 			b = aggregation.ConstantBallot(pool.Rows(), classes)
 		}
@@ -51,15 +54,15 @@ func localTally(p study.Plan, pool *auxdata.Pool, in study.Inputs, classes int) 
 // place it trains on made ones, and drops what comes of that, so that how much there was
 // to do hangs less on how many a condition holds for. That nobody hears how long it takes
 // is the caller's to see to (the agent's window).
-func voteOn(p study.Plan, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, each int, rng *rand.Rand) (votes []int) {
+func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, each int, rng *rand.Rand) (votes []int) {
 	left := each
 	done := in.InTime(func(ctx context.Context) {
 		var learned int
-		votes, learned = votesOf(ctx, p, pool, in, records, rng)
+		votes, learned = votesOf(ctx, p, learner, pool, in, records, rng)
 		left -= learned
 	}, func(ctx context.Context) {
 		if left >= learners.MinimumRows {
-			votesOf(ctx, p, pool, study.Inputs{Voter: study.Voter{Learner: in.Voter.Learner}}, madeUp(p.Schema, left, rng), rng)
+			votesOf(ctx, p, learner, pool, study.Inputs{Voter: study.Voter{Learner: in.Voter.Learner}}, madeUp(p.Schema, left, rng), rng)
 		}
 	})
 	if !done {
@@ -69,15 +72,15 @@ func voteOn(p study.Plan, pool *auxdata.Pool, in study.Inputs, records *dataset.
 }
 
 // votesOf also says how many records the learner had enough of to learn from.
-func votesOf(ctx context.Context, p study.Plan, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, rng *rand.Rand) (votes []int, learned int) {
-	if p.Learner == learners.Any && in.Voter.Vote != nil {
+func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, rng *rand.Rand) (votes []int, learned int) {
+	if learner == learners.Any && in.Voter.Vote != nil {
 		votes, err := in.Voter.Vote(ctx, p.Schema, records, pool.Encoded)
 		if err != nil || len(votes) != pool.Rows() {
 			votes = make([]int, pool.Rows())
 		}
 		return votes, math.MaxInt // its work is its own
 	}
-	model, features := TrainLocal(ctx, Chosen(p, in.Voter), records, rng, true)
+	model, features := TrainLocal(ctx, p, Chosen(learner, in.Voter), records, rng, true)
 	if model == nil {
 		return make([]int, pool.Rows()), 0
 	}
@@ -116,14 +119,10 @@ func predict(ctx context.Context, model learners.Model, x *mat.Dense) (votes []i
 	return votes
 }
 
-// TrainLocal trains the plan's learner, nil if it fails: for a vote of many, or
-// to be the best it can alone.
-func TrainLocal(ctx context.Context, p study.Plan, records *dataset.Records, rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
-	name := p.Learner
-	if name == "" {
-		name = learners.Default
-	}
-	learner, err := learners.Assign(name, rng)
+// TrainLocal trains a learner, the default where it has no name, by a plan's map and classes;
+// nil if it fails: for a vote of many, or to be the best it can alone.
+func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset.Records, rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
+	learner, err := learners.Assign(cmp.Or(name, learners.Default), rng)
 	if err != nil {
 		return nil, learners.Mapped
 	}
@@ -141,14 +140,14 @@ func TrainLocal(ctx context.Context, p study.Plan, records *dataset.Records, rng
 	return model, learner.Features()
 }
 
-// ShardsOf are the rows that each shard's classifier learns from (keyed.Records.Shards).
+// shardsOf are the rows that each shard's classifier learns from (keyed.Records.Shards).
 // Records without a label are none: nothing is learned from them, and the empty
 // ones that fill up a declared number may all be dealt to one shard, which must
 // not take longer, and be late, for how many they are.
-func shardsOf(p study.Plan, in study.Inputs) [][]int {
+func shardsOf(u privacy.Unit, n int, in study.Inputs) [][]int {
 	shards := [][]int{allRows(in.Records)}
-	if p.Shards > 1 {
-		shards = keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, Shards: p.Shards}, in.Records, in.ShardKey).Shards(in.Records)
+	if n > 1 {
+		shards = keyed.Of(keyed.Rule{Study: in.Study, Unit: u, Shards: n}, in.Records, in.ShardKey).Shards(in.Records)
 	}
 	for s, rows := range shards {
 		shards[s] = slices.DeleteFunc(rows, func(i int) bool { return in.Records.Y[i] < 0 })

@@ -31,7 +31,7 @@ func patients(n int) *dataset.Records {
 func TestPatientsStayTogether(t *testing.T) {
 	records := patients(500)
 	shard := map[string]int{}
-	for s, rows := range shardsOf(study.Plan{Unit: privacy.Record, Shards: 7}, study.Inputs{Records: records, ShardKey: []byte("key")}) {
+	for s, rows := range shardsOf(privacy.Record, 7, study.Inputs{Records: records, ShardKey: []byte("key")}) {
 		for _, i := range rows {
 			if had, ok := shard[records.Patient[i]]; ok && had != s {
 				t.Fatalf("patient %s is in shards %d and %d", records.Patient[i], had, s)
@@ -50,7 +50,7 @@ func TestUnlabelledTrainNothing(t *testing.T) {
 	records := patients(30)
 	for _, shards := range []int{1, 4} {
 		var all []int
-		for _, rows := range shardsOf(study.Plan{Unit: privacy.Record, Shards: shards}, study.Inputs{Records: records, ShardKey: []byte("key")}) {
+		for _, rows := range shardsOf(privacy.Record, shards, study.Inputs{Records: records, ShardKey: []byte("key")}) {
 			all = append(all, rows...)
 		}
 		slices.Sort(all)
@@ -92,7 +92,7 @@ func TestWorkIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n = 400
-	p := study.Plan{Unit: privacy.Record, Schema: schema, Map: dataset.Identity(schema), Shards: 1, Learner: "forest"}
+	p := study.Plan{Unit: privacy.Record, Schema: schema, Map: dataset.Identity(schema)}
 	work := func(about int, oneClass bool) int {
 		records := madeUp(schema, n, rand.New(rand.NewPCG(1, 2)))
 		for i := range records.Y {
@@ -106,7 +106,7 @@ func TestWorkIsThere(t *testing.T) {
 		defer cancel()
 		c := &counted{Context: ctx}
 		in := study.Inputs{Records: records, ShardKey: []byte("key"), Within: func() (context.Context, func(bool)) { return c, func(bool) {} }}
-		if tally := localTally(p, pool, in, 2); tally.Ballots() != 1 {
+		if tally := localTally(p, Terms{Shards: 1, Learner: "forest"}, pool, in); tally.Ballots() != 1 {
 			t.Fatalf("%d ballots", tally.Ballots())
 		}
 		return c.asked

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -93,6 +92,11 @@ func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 // Mechanisms are the names of the kind's.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
+// Shared are those whose contributions may be split: see study.Kind.
+func (Kind) Shared() []string {
+	return slices.DeleteFunc(Mechanisms(), func(name string) bool { return !mechanisms[name].shared })
+}
+
 // maxBallots bounds the ballots of a study: more would say nothing new, and a
 // site trains that many classifiers.
 const maxBallots = 1 << 20
@@ -120,23 +124,6 @@ func (Kind) Check(p study.Plan) error {
 	if m.needsDelta && p.Delta == 0 {
 		return study.PlanError("delta", "mechanism %q gives (ε,δ) with δ > 0: give a δ far below 1/units, or use moment (at unit party also means) for pure ε", p.Mechanism)
 	}
-	if p.Shards < 1 {
-		return study.PlanError("shards", "%d: 1 is one classifier a party", p.Shards)
-	}
-	if most := maxBallots / p.MostSites(); int64(p.Shards) > most {
-		return study.PlanError("shards", "%d: at most %d are possible with this roster", p.Shards, most)
-	}
-	if p.Shards > 1 && p.Unit == privacy.Party {
-		return study.PlanError("shards", "a whole party moves all of its %d shards, so shards buy nothing at party level: use unit record, or shards 1", p.Shards)
-	}
-	if p.Shards > 1 && (p.Mechanism == "cross" || p.Mechanism == "average") {
-		return study.PlanError("shards", "mechanism %q trains no classifiers on shards: use shards 1", p.Mechanism)
-	}
-	switch p.Bound {
-	case "", "tight", "paper":
-	default:
-		return study.PlanError("bound", "%q: want tight or paper", p.Bound)
-	}
 	if k := len(p.Schema.Classes()); k > aggregation.MaxClasses {
 		return study.PlanError("schema", "%d classes, at most %d are supported", k, aggregation.MaxClasses)
 	}
@@ -150,54 +137,50 @@ func (Kind) Check(p study.Plan) error {
 		// train tells how many there are.
 		return study.PlanError("where", "%q reads the label: a site would train on records of its choosing, by what unit %s hides: use the features alone, or mechanism cross", p.Where, p.Unit)
 	}
-	if p.KindTerms != nil {
-		return study.PlanError("kind_terms", "a classify study has none")
+	var t Terms
+	if err := p.DecodeTerms(&t); err != nil {
+		return err
 	}
-	if p.Learner == learners.Any {
-		return checkOwn(p, m)
-	}
-	if p.Learner != "" {
-		if _, err := learners.Assign(p.Learner, rand.New(rand.NewPCG(0, 0))); err != nil {
-			return study.PlanError("learner", "%v, or %s, at unit party, where each party chooses", err, learners.Any)
-		}
-	}
-	return nil
+	return t.check(p, m)
 }
 
 // Terms and Body: see Kind.
-func (Kind) Terms() any { return nil }
+func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Result) }
 
-// Complete fills in the defaults of a classify study, which has no terms of its own.
+// Complete fills in the defaults of a classify study.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
 	p.Mechanism, p.Noise = cmp.Or(p.Mechanism, DefaultMechanism(p.Unit)), cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
-	p.Shards = cmp.Or(p.Shards, 1)
 	p.Delta = s.DefaultDelta(*p)
-	if s.KindTerms != nil {
-		return study.PlanError("kind_terms", "a classify study has none")
+	var t Terms
+	if err := s.DecodeTerms(&t); err != nil {
+		return err
 	}
-	return nil
+	t.Shards = cmp.Or(t.Shards, 1)
+	return p.SetTerms(t)
 }
 
 func (Kind) Words(p study.Plan) study.Words {
-	of := mechanisms[p.Mechanism].words
-	w := study.Words{Leaves: of.leaves, Received: of.received, Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInBallots}
+	of, t := mechanisms[p.Mechanism].words, TermsOf(p)
+	w := study.Words{
+		Leaves: of.leaves, Received: of.received, Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInBallots,
+		Learner: cmp.Or(t.Learner, learners.Default), Shards: t.Shards, WholePatients: t.Shards > 1 && p.Schema.Patient != "",
+	}
 	switch {
 	case p.Noise.AtSite() && p.Mechanism == "moment":
 		w.Leaves = "public linear combinations of this site's votes on the public pool"
-	case p.Shards > 1:
-		w.Leaves = fmt.Sprintf("how many of %d classifiers, trained on disjoint shards of the patients, vote for each class on each row of the public pool", p.Shards)
+	case t.Shards > 1:
+		w.Leaves = fmt.Sprintf("how many of %d classifiers, trained on disjoint shards of the patients, vote for each class on each row of the public pool", t.Shards)
 	}
 	w.Leaves += p.Noise.Trust().Added
 	if of.trained {
-		w.Trained = cmp.Or(p.Learner, learners.Default+", as the plan names none")
+		w.Trained = cmp.Or(t.Learner, learners.Default+", as the plan names none")
 	}
-	if p.Learner == learners.Any {
+	if t.Learner == learners.Any {
 		w.Trained = ownWords
 	}
-	w.Learner = cmp.Or(p.Learner, learners.Default)
-	if p.Unit == privacy.Record && p.ShardsKeepPatients() {
+	if p.Unit == privacy.Record && w.WholePatients {
 		w.Neighbours = fmt.Sprintf("two collections of records, the same but for one patient (column %s) of one party, all of whose records are replaced by another patient's; who takes part and how many ballots each casts is the same", p.Schema.Patient)
 	}
 	if p.Unit == privacy.Label {
@@ -229,7 +212,7 @@ func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
 // noiseOf is what a study of that size leaves on the moments; seen is what a release
 // lets see of moments without noise, nil where that is they.
 func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense, err error) {
-	weight, draws := float64(size.Parties*t.Plan().Shards), t.Plan().Noise.Draws(size.Parties)
+	weight, draws := float64(size.Parties*t.Words().Shards), t.Plan().Noise.Draws(size.Parties)
 	switch q := t.Statistic.(type) {
 	case *cross:
 		if weight = float64(size.Records); size.Records == 0 {
@@ -257,7 +240,7 @@ type Result struct {
 
 // fitTerms are what a plan says of a fit.
 func fitTerms(p study.Plan) aggregation.FitTerms {
-	return aggregation.FitTerms{Classes: len(p.Schema.Classes()), Lambda: p.Lambda, Shares: p.Shares}
+	return aggregation.FitTerms{Classes: len(p.Schema.Classes()), Lambda: p.Lambda, Shares: TermsOf(p).ClassShares}
 }
 
 // classifierResult is the result of a fit.
@@ -274,10 +257,10 @@ func (t task) Work(records int) (study.Work, error) {
 		w.Rest += n * dim * classes * 8
 		return w, nil
 	}
-	w.Shards = max(p.Shards, 1)
+	w.Shards = t.Words().Shards
 	var err error
-	if p.Learner != learners.Any { // else whoever brings it bounds it
-		w.Shard, err = learners.Work(cmp.Or(p.Learner, learners.Default), learners.Size{
+	if learner := t.Words().Learner; learner != learners.Any { // else whoever brings it bounds it
+		w.Shard, err = learners.Work(learner, learners.Size{
 			Rows: shardRows(records, w.Shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.Pool().Rows(),
 		})
 	}

@@ -107,7 +107,7 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 		return study.Result{}, err
 	}
 	fit, err := aggregation.FitCross(c.pool, total.Values, aggregation.CrossTerms{
-		FitTerms: fitTerms(c.plan), Deviation: sd, Records: records, Tilt: c.plan.Tilt, Keep: keepRows,
+		FitTerms: fitTerms(c.plan), Deviation: sd, Records: records, Tilt: TermsOf(c.plan).Tilt, Keep: keepRows,
 	}, rng)
 	if err != nil {
 		return study.Result{}, err

@@ -57,7 +57,7 @@ const outputTolerance = 1e-7
 
 func newOutput(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statistic, error) {
 	return func(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {
-		v := votes{plan: p, pool: pool, classes: len(p.Schema.Classes())}
+		v := votes{plan: p, terms: TermsOf(p), pool: pool, classes: len(p.Schema.Classes())}
 		return &output{votes: v, mechanism: mechanism, reach: aggregation.Reach(pool.X, pool.Weight)}, nil
 	}
 }
@@ -80,13 +80,13 @@ func (o *output) sensitivityTimesLambda(ballots int64) float64 {
 		k = math.Sqrt2
 	}
 	s := 2 * k
-	if o.plan.Bound != "paper" && o.mechanism == "output" {
+	if o.terms.Bound != "paper" && o.mechanism == "output" {
 		s = k * o.reach
 	}
 	if o.mechanism != "majority" {
 		s /= float64(ballots)
 	}
-	return s * float64(ballotsMoved(o.plan))
+	return s * float64(o.ballotsMoved())
 }
 
 func (o *output) lattice(ballots int64) (gamma, moves float64) {

@@ -1,8 +1,6 @@
 package classify
 
 import (
-	"cmp"
-
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
@@ -34,25 +32,25 @@ import (
 const ownWords = "what each party chooses: one of the built-in classifiers or a program of its own"
 
 // checkOwn refuses plans for parties' own classifiers that the proof does not cover.
-func checkOwn(p study.Plan, m mechanism) error {
+func (t Terms) checkOwn(p study.Plan, m mechanism) error {
 	switch {
 	case p.Unit != privacy.Party:
-		return study.PlanError("learner", "%q hides whole parties only: a program that a party brings may keep or look up records of other shards and studies, so that one %s could move more than its bound says: use unit party, or name one of %v", learners.Any, p.Unit, learners.Names())
-	case p.Shards > 1:
-		return study.PlanError("learner", "%q is for shards 1: a program that a party brings may read another shard's records", learners.Any)
+		return termsError("learner", "%q hides whole parties only: a program that a party brings may keep or look up records of other shards and studies, so that one %s could move more than its bound says: use unit party, or name one of %v", learners.Any, p.Unit, learners.Names())
+	case t.Shards > 1:
+		return termsError("learner", "%q is for shards 1: a program that a party brings may read another shard's records", learners.Any)
 	case !m.words.trained:
-		return study.PlanError("learner", "mechanism %q trains no classifier: use tally, moment or output, or leave the learner out", p.Mechanism)
+		return termsError("learner", "mechanism %q trains no classifier: use tally, moment or output, or leave the learner out", p.Mechanism)
 	case p.Mechanism == "average":
-		return study.PlanError("learner", "mechanism %q adds up the weights of linear classifiers, which a program does not give: name one of %v", p.Mechanism, learners.Names())
+		return termsError("learner", "mechanism %q adds up the weights of linear classifiers, which a program does not give: name one of %v", p.Mechanism, learners.Names())
 	}
 	return nil
 }
 
-// Chosen is a plan with the built-in learner that a party chose in it, where the plan
-// leaves that to the party.
-func Chosen(p study.Plan, v study.Voter) study.Plan {
-	if p.Learner == learners.Any {
-		p.Learner = cmp.Or(v.Learner, learners.Default)
+// Chosen is a plan's learner, or the built-in one that a party chose where the plan leaves
+// that to the party.
+func Chosen(learner string, v study.Voter) string {
+	if learner == learners.Any {
+		return v.Learner
 	}
-	return p
+	return learner
 }

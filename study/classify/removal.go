@@ -40,7 +40,7 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 		}
 	case p.Mechanism == "means" && p.Unit == privacy.Party:
 		b.L2sq, b.L1 = half(half(b.L2sq)), half(b.L1)
-	case p.Shards > 1:
+	case TermsOf(p).Shards > 1:
 		return study.Unproved("a shard that loses a record casts another ballot, which is what replacing the record does")
 	default:
 		return study.Unproved("it is not proved of mechanism %s at unit %s", p.Mechanism, p.Unit)

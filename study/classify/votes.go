@@ -37,6 +37,7 @@ import (
 //     leaves one shard and enters another and moves no other record (keyed).
 type votes struct {
 	plan         study.Plan
+	terms        Terms // the kind's, of the plan
 	pool         *auxdata.Pool
 	classes      int
 	noiseWeights []int64                   // tally, none
@@ -45,7 +46,7 @@ type votes struct {
 
 func newVotes(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statistic, error) {
 	return func(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {
-		v := &votes{plan: p, pool: pool, classes: len(p.Schema.Classes())}
+		v := &votes{plan: p, terms: TermsOf(p), pool: pool, classes: len(p.Schema.Classes())}
 		if mechanism == "moment" {
 			v.design = aggregation.NewMomentDesign(pool.X, pool.Weight, v.classes)
 		} else {
@@ -56,11 +57,11 @@ func newVotes(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statisti
 }
 
 // ballotsMoved is how many ballots one unit of the plan can change. A party has one
-// (Check refuses shards at unit party). A record or label belongs to one
+// (Terms.check refuses shards at unit party). A record or label belongs to one
 // ballot; but replacing a record by another patient's may take it out of one
 // shard and put it into another, so with shards it is two.
-func ballotsMoved(p study.Plan) int64 {
-	if p.Unit == privacy.Record && p.Shards > 1 {
+func (v *votes) ballotsMoved() int64 {
+	if v.plan.Unit == privacy.Record && v.terms.Shards > 1 {
 		return 2
 	}
 	return 1
@@ -76,11 +77,11 @@ func (v *votes) ReleasedCells() int {
 }
 
 func (v *votes) Weights() (least, most int64) {
-	return int64(v.plan.Shards), int64(v.plan.Shards)
+	return int64(v.terms.Shards), int64(v.terms.Shards)
 }
 
 func (v *votes) Local(in study.Inputs) ([]int64, int64) {
-	t := localTally(v.plan, v.pool, in, v.classes)
+	t := localTally(v.plan, v.terms, v.pool, in)
 	return t.Vector(), t.Ballots()
 }
 
@@ -98,7 +99,7 @@ func (v *votes) AppendClear(vector []int64, ballots int64) ([]byte, error) {
 
 func (v *votes) ParseClear(body []byte) ([]int64, int64, error) {
 	t := aggregation.NewTally(v.pool.Rows(), v.classes)
-	if v.plan.Shards == 1 {
+	if v.terms.Shards == 1 {
 		b, err := aggregation.ParseBallot(body, v.pool.Rows(), v.classes)
 		if err != nil {
 			return nil, 0, err
@@ -108,11 +109,11 @@ func (v *votes) ParseClear(body []byte) ([]int64, int64, error) {
 		}
 	} else {
 		var err error
-		if t, err = aggregation.ParseTally(body, v.pool.Rows(), v.classes, int64(v.plan.Shards)); err != nil {
+		if t, err = aggregation.ParseTally(body, v.pool.Rows(), v.classes, int64(v.terms.Shards)); err != nil {
 			return nil, 0, err
 		}
-		if t.Ballots() != int64(v.plan.Shards) {
-			return nil, 0, fmt.Errorf("%w: it counts %d ballots, the plan says %d shards", aggregation.ErrTally, t.Ballots(), v.plan.Shards)
+		if t.Ballots() != int64(v.terms.Shards) {
+			return nil, 0, fmt.Errorf("%w: it counts %d ballots, the plan says %d shards", aggregation.ErrTally, t.Ballots(), v.terms.Shards)
 		}
 	}
 	return t.Vector(), t.Ballots(), nil
@@ -133,7 +134,7 @@ func (v *votes) Matrix() *shares.Matrix {
 }
 
 func (v *votes) Terms(int64) (study.ReleaseTerms, error) {
-	moved := ballotsMoved(v.plan)
+	moved := v.ballotsMoved()
 	if v.design != nil {
 		bound := privacy.Bound{Unit: v.plan.Unit, L1: moved * v.design.L1, L2sq: study.Squared(moved * v.design.L2)}
 		m, err := privacy.CalibratePure(bound, v.ReleasedCells(), v.plan.Epsilon)

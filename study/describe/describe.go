@@ -58,13 +58,10 @@ func Mechanisms() []string { return study.NoiseMechanisms() }
 // Mechanisms are the names of the kind's.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
+// Shared are all of them: counts add up.
+func (Kind) Shared() []string { return Mechanisms() }
+
 func (Kind) Check(p study.Plan) error {
-	if err := study.CheckTrainsNothing(p); err != nil {
-		return err
-	}
-	if err := study.CheckNoShares(p); err != nil {
-		return err
-	}
 	t := DefaultTerms()
 	if err := p.DecodeTerms(&t); err != nil {
 		return err
@@ -76,8 +73,6 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("unit", "describe cannot hide a %s: its bound is for one record. Use unit record; with describe.per_party it also counts that many times ε for a party", p.Unit)
 	case p.Map.Kind != dataset.IdentityMap:
 		return study.PlanError("map", "describe counts the schema's own columns: do not project them")
-	case p.Shards > 1:
-		return study.PlanError("shards", "%d: describe trains nothing at a site, so set shards to 1", p.Shards)
 	}
 	if t.Sites && !p.Noise.AtSite() {
 		return study.PlanError("describe.sites", "with noise %q no site's own numbers are released: use noise site, or leave sites out", p.Noise)

@@ -26,17 +26,14 @@ func Mechanisms() []string { return study.NoiseMechanisms() }
 // Mechanisms are the names of the kind's.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
+// Shared are all of them: counts add up.
+func (Kind) Shared() []string { return Mechanisms() }
+
 // Terms and Body: see study.Kind.
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Evaluation) }
 
 func (Kind) Check(p study.Plan) error {
-	if err := study.CheckTrainsNothing(p); err != nil {
-		return err
-	}
-	if err := study.CheckNoShares(p); err != nil {
-		return err
-	}
 	var t Terms
 	if err := p.DecodeTerms(&t); err != nil {
 		return err
@@ -48,8 +45,6 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("unit", "evaluate cannot hide a %s: use unit record, or unit party with evaluate.per_party", p.Unit)
 	case p.Map.Kind != dataset.IdentityMap:
 		return study.PlanError("map", "a model brings its own map, and subgroups are of the schema's columns: do not project them")
-	case p.Shards > 1:
-		return study.PlanError("shards", "%d: evaluate trains nothing at a site, so set shards to 1", p.Shards)
 	}
 	if err := t.check(p); err != nil {
 		return err

@@ -17,7 +17,7 @@ func Example() {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 300
 	table, schema := dataset.Hospitals(c)
-	p := study.Proposal{Name: "x", Unit: privacy.Party, Mechanism: "means", Epsilon: 1, Records: 24, Shares: []float64{.7, .3}, Map: dataset.Components{Project: 5}}
+	p := study.Proposal{Name: "x", Unit: privacy.Party, Mechanism: "means", Epsilon: 1, Records: 24, KindTerms: []byte(`{"class_shares":[0.7,0.3]}`), Map: dataset.Components{Project: 5}}
 	for i := range 500 {
 		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("practice-%d", i)))
 	}

@@ -134,8 +134,8 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 	if of.AUC != 0 && !(of.AUC > .5 && of.AUC < 1) {
 		return nil, study.PlanError("auc", "%v: an area under the curve that separates classes is above .5 and below 1", of.AUC)
 	}
-	k := len(p.Schema.Classes())
-	f := &Forecast{Looked: []float64{of.AUC}, Shares: slices.Clone(p.Shares), Parties: of.Parties, Records: of.Records, Draws: cmp.Or(o.Draws, DefaultDraws(k, of.Parties, pool.Rows()))}
+	k, t := len(p.Schema.Classes()), classify.TermsOf(p)
+	f := &Forecast{Looked: []float64{of.AUC}, Shares: slices.Clone(t.ClassShares), Parties: of.Parties, Records: of.Records, Draws: cmp.Or(o.Draws, DefaultDraws(k, of.Parties, pool.Rows()))}
 	if of.AUC == 0 {
 		f.Looked = band
 	}
@@ -144,12 +144,13 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 	}
 	floats.Scale(1/floats.Sum(f.Shares), f.Shares)
 	f.Majority = floats.Max(f.Shares)
-	p.Roster, p.Minimum, p.Floor, p.Records, p.Shares, p.Where = nil, of.Parties, 0, max(of.Records/of.Parties, 1), f.Shares, ""
+	p.Roster, p.Minimum, p.Floor, p.Records, p.Where = nil, of.Parties, 0, max(of.Records/of.Parties, 1), ""
 	for i := range of.Parties {
 		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("party-%d", i+1)))
 	}
-	if p.Learner == learners.Any {
-		p.Learner = learners.Default
+	t.ClassShares, t.Learner = f.Shares, classify.Chosen(t.Learner, study.Voter{})
+	if err := p.SetTerms(t); err != nil {
+		return nil, err
 	}
 	f.Draws = max(f.Draws, len(f.Looked))
 	at := make([][]drawn, len(f.Looked))
@@ -217,15 +218,14 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 	test := t.draw(t.test, testRecords)
 	measure := func(m learners.Model) worth { return measured(p, m, test) }
 	d.released = measure(model)
-	some := parties[:min(len(parties), mostAlone)]
+	learner, some := classify.TermsOf(p).Learner, parties[:min(len(parties), mostAlone)]
 	for _, in := range some {
-		m, _ := classify.TrainLocal(ctx, p, in.Records, rng, false)
+		m, _ := classify.TrainLocal(ctx, p, learner, in.Records, rng, false)
 		w := measure(m)
 		d.alone.accuracy += w.accuracy / float64(len(some))
 		d.alone.auc += w.auc / float64(len(some))
 	}
-	p.Learner = learners.Default
-	m, _ := classify.TrainLocal(ctx, p, t.draw(t.train, min(of.Records, mostPooled)), rng, false)
+	m, _ := classify.TrainLocal(ctx, p, learners.Default, t.draw(t.train, min(of.Records, mostPooled)), rng, false)
 	d.pooled = measure(m)
 	return d, ctx.Err()
 }

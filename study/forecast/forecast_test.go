@@ -10,7 +10,6 @@ import (
 
 	"caucus/dataset"
 	"caucus/internal/testlevel"
-	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/forecast"
@@ -23,7 +22,7 @@ func proposed(t *testing.T, parties int, change func(*study.Proposal)) kinds.Pro
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 400
 	table, schema := dataset.Hospitals(c)
-	p := study.Proposal{Name: "x", Epsilon: 1, Records: 100, Shares: []float64{.7, .3}, Map: dataset.Components{Project: 8}, Deadline: time.Now().Add(time.Hour)}
+	p := study.Proposal{Name: "x", Epsilon: 1, Records: 100, KindTerms: []byte(`{"class_shares":[0.7,0.3]}`), Map: dataset.Components{Project: 8}, Deadline: time.Now().Add(time.Hour)}
 	for range parties {
 		p.Roster = append(p.Roster, study.PartyID("p"+strings.Repeat("x", len(p.Roster)%60+1)+string(rune('a'+len(p.Roster)/60))))
 	}
@@ -92,7 +91,7 @@ func TestEveryMechanism(t *testing.T) {
 				p.Where = "age > 50"
 			}
 			if c.unit == privacy.Party && c.mechanism == "tally" {
-				p.Learner = learners.Any
+				p.KindTerms = []byte(`{"learner":"any","class_shares":[0.7,0.3]}`)
 			}
 		})
 		f := drawn(t, made, 0, testlevel.N(t, 1, 6))

@@ -16,6 +16,7 @@ import (
 	"caucus/privacy/audit"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/classify"
 	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
@@ -65,7 +66,7 @@ func clinicOf(t testing.TB, classes []string, poolRows int, missing bool) clinic
 	c.plan = study.Plan{
 		Name: "audit", Kind: "classify", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
 		Roster: []study.PartyID{"a", "b", "c"}, Records: 8, Unit: privacy.Party, Epsilon: 1, Delta: 0.01,
-		Mechanism: "tally", Noise: study.NoiseCoordinator, Shards: 1, Minimum: 1, Seed: 1,
+		Mechanism: "tally", Noise: study.NoiseCoordinator, KindTerms: encoded(classify.Terms{Shards: 1}), Minimum: 1, Seed: 1,
 	}
 	return c
 }
@@ -105,7 +106,8 @@ func (c clinic) encoded(t testing.TB, p study.Plan, rows []visit) *dataset.Recor
 // terms of plans.
 func (c clinic) classify(mechanism string, u privacy.Unit, noise study.Noise, shards int) study.Plan {
 	p := c.plan
-	p.Mechanism, p.Unit, p.Noise, p.Shards = mechanism, u, noise, shards
+	p.Mechanism, p.Unit, p.Noise = mechanism, u, noise
+	setShards(&p, shards)
 	if mechanism == "moment" || mechanism == "output" {
 		p.Delta = 0
 	}

@@ -11,6 +11,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classify"
 	"caucus/study/kinds"
 )
 
@@ -24,7 +25,7 @@ func autoPlan(t *testing.T, sites int, epsilon float64) (study.Plan, *mat.Dense)
 		t.Fatal(err)
 	}
 	return study.Plan{
-		Name: "auto", Kind: "classify", Schema: schema, Roster: roster(sites), Minimum: sites, Shards: 1,
+		Name: "auto", Kind: "classify", Schema: schema, Roster: roster(sites), Minimum: sites, KindTerms: encoded(classify.Terms{Shards: 1}),
 		Unit: privacy.Record, Epsilon: epsilon, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite, Simulated: true,
 	}, r.X
 }

@@ -18,6 +18,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
+	"caucus/study/classify"
 	"caucus/study/kinds"
 )
 
@@ -44,7 +45,7 @@ func testPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.Pl
 	return study.Plan{
 		Name: "test", Kind: "classify", Schema: schema, Map: m, Pool: pool.Digest,
 		Roster: []study.PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Party, Epsilon: 1, Delta: 1e-6,
-		Mechanism: "tally", Noise: study.NoiseCoordinator, Shards: 1, Minimum: 2, Seed: 1,
+		Mechanism: "tally", Noise: study.NoiseCoordinator, KindTerms: encoded(classify.Terms{Shards: 1}), Minimum: 2, Seed: 1,
 	}
 }
 
@@ -67,23 +68,23 @@ func TestCheckRefusals(t *testing.T) {
 		"no noise at all":         {func(p *study.Plan) { p.Mechanism = "none" }, "only be simulated"},
 		"cross at party level":    {func(p *study.Plan) { p.Mechanism = "cross" }, "cannot hide a party"},
 		"means at record level":   {func(p *study.Plan) { p.Mechanism, p.Unit = "means", privacy.Record }, "cross hides a record"},
-		"too many shards":         {func(p *study.Plan) { p.Unit, p.Shards = privacy.Record, 1<<55 }, "at most"},
+		"too many shards":         {func(p *study.Plan) { p.Unit = privacy.Record; setShards(p, 1<<55) }, "at most"},
 		"a map of other columns":  {func(p *study.Plan) { p.Map = dataset.Map{Kind: dataset.IdentityMap, Inputs: 3, Scale: 1} }, "map"},
 		"epsilon too large":       {func(p *study.Plan) { p.Epsilon = 1e6 }, "at most 64"},
-		"shards at party level":   {func(p *study.Plan) { p.Shards = 5 }, "shards buy nothing"},
-		"shards of cross":         {func(p *study.Plan) { p.Mechanism, p.Unit, p.Shards = "cross", privacy.Record, 5 }, "shards 1"},
+		"shards at party level":   {func(p *study.Plan) { setShards(p, 5) }, "shards buy nothing"},
+		"shards of cross":         {func(p *study.Plan) { p.Mechanism, p.Unit = "cross", privacy.Record; setShards(p, 5) }, "shards 1"},
 		"output at the site":      {func(p *study.Plan) { p.Mechanism, p.Noise = "output", study.NoiseSite }, "only the coordinator"},
 		"unknown noise":           {func(p *study.Plan) { p.Noise = "everywhere" }, "site"},
 		"minimum above roster":    {func(p *study.Plan) { p.Minimum = 4 }, "roster"},
 		"minimum 0":               {func(p *study.Plan) { p.Minimum = 0 }, "at least one"},
 		"party listed twice":      {func(p *study.Plan) { p.Roster = []study.PartyID{"a", "b", "a"} }, "twice"},
-		"unknown learner":         {func(p *study.Plan) { p.Learner = "oracle" }, "oracle"},
-		"own classifier, record":  {func(p *study.Plan) { p.Learner, p.Unit = "any", privacy.Record }, "hides whole parties only"},
-		"own classifier, label":   {func(p *study.Plan) { p.Learner, p.Unit = "any", privacy.Label }, "hides whole parties only"},
-		"own classifier, shards":  {func(p *study.Plan) { p.Learner, p.Unit, p.Shards = "any", privacy.Record, 4 }, "hides whole parties only"},
-		"own classifier of means": {func(p *study.Plan) { p.Learner, p.Mechanism = "any", "means" }, "trains no classifier"},
-		"own classifier, average": {func(p *study.Plan) { p.Learner, p.Mechanism, p.Simulated = "any", "average", true }, "weights of linear classifiers"},
-		"unknown bound":           {func(p *study.Plan) { p.Bound = "loose" }, "tight or paper"},
+		"unknown learner":         {func(p *study.Plan) { setLearner(p, "oracle") }, "oracle"},
+		"own classifier, record":  {func(p *study.Plan) { p.Unit = privacy.Record; setLearner(p, "any") }, "hides whole parties only"},
+		"own classifier, label":   {func(p *study.Plan) { p.Unit = privacy.Label; setLearner(p, "any") }, "hides whole parties only"},
+		"own classifier, shards":  {func(p *study.Plan) { p.Unit = privacy.Record; setLearner(p, "any"); setShards(p, 4) }, "hides whole parties only"},
+		"own classifier of means": {func(p *study.Plan) { p.Mechanism = "means"; setLearner(p, "any") }, "trains no classifier"},
+		"own classifier, average": {func(p *study.Plan) { p.Mechanism, p.Simulated = "average", true; setLearner(p, "any") }, "weights of linear classifiers"},
+		"unknown bound":           {func(p *study.Plan) { classifyTerms(p, func(t *classify.Terms) { t.Bound = "loose" }) }, "tight or paper"},
 		"a ridge too small":       {func(p *study.Plan) { p.Mechanism, p.Noise, p.Lambda = "output", study.NoiseCoordinator, 1e-6 }, "give 1e-05 or more"},
 		"negative lambda":         {func(p *study.Plan) { p.Lambda = -1 }, "lambda"},
 		"unknown kind":            {func(p *study.Plan) { p.Kind = "guess" }, "classify"},
@@ -185,7 +186,8 @@ func TestSums(t *testing.T) {
 	} {
 		t.Run(c.mechanism+"-"+string(c.noise)+"-"+strconv.Itoa(c.shards), func(t *testing.T) {
 			p := testPlan(schema, pool, m)
-			p.Mechanism, p.Noise, p.Unit, p.Shards, p.Simulated = c.mechanism, c.noise, c.unit, c.shards, true
+			p.Mechanism, p.Noise, p.Unit, p.Simulated = c.mechanism, c.noise, c.unit, true
+			setShards(&p, c.shards)
 			if err := kinds.Check(p); err != nil {
 				t.Fatal(err)
 			}
@@ -320,7 +322,8 @@ func TestDataIndependence(t *testing.T) {
 	}{{"tally", privacy.Party}, {"moment", privacy.Party}, {"output", privacy.Party}, {"means", privacy.Party}, {"cross", privacy.Record}} {
 		for _, learner := range []string{"softmax", "svm", "cart", "forest", "naive-bayes", "knn"} {
 			p := testPlan(schema, pool, m)
-			p.Mechanism, p.Unit, p.Learner, p.Simulated = c.mechanism, c.unit, learner, true
+			p.Mechanism, p.Unit, p.Simulated = c.mechanism, c.unit, true
+			setLearner(&p, learner)
 			bodies := contributions(t, p, pool, parts)
 			sum, err := taskOf(t, p, pool).NewSum()
 			if err != nil {
@@ -346,7 +349,8 @@ func TestTallyBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for _, shards := range []int{1, 4} {
 		p := testPlan(schema, pool, m)
-		p.Unit, p.Shards = privacy.Record, shards
+		p.Unit = privacy.Record
+		setShards(&p, shards)
 		q := statisticOf(t, p, pool)
 		terms, err := q.Terms(int64(shards))
 		if err != nil {
@@ -509,7 +513,7 @@ func TestMomentBoundDoesNotWrap(t *testing.T) {
 	}
 	for _, heavy := range []float64{1, 5e5, 692616.525, 1e6, 1e9} {
 		weight[0] = heavy
-		p := study.Plan{Kind: "classify", Schema: schema, Unit: privacy.Record, Epsilon: 1, Mechanism: "moment", Noise: study.NoiseSite, Shards: 3}
+		p := study.Plan{Kind: "classify", Schema: schema, Unit: privacy.Record, Epsilon: 1, Mechanism: "moment", Noise: study.NoiseSite, KindTerms: encoded(classify.Terms{Shards: 3})}
 		terms, err := statisticOf(t, p, &auxdata.Pool{X: x, Weight: weight}).Terms(0)
 		if err != nil {
 			t.Fatal(err)

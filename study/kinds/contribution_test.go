@@ -12,6 +12,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classify"
 )
 
 // BenchmarkContribution: one contribution of 10,000 records in 785 mapped columns, a
@@ -25,24 +26,24 @@ func BenchmarkContribution(b *testing.B) {
 	for j := range columns {
 		schema.Features = append(schema.Features, dataset.Feature{Column: fmt.Sprint("f", j), Kind: dataset.Numeric, Max: 1})
 	}
-	encoded := func() *mat.Dense {
+	random := func() *mat.Dense {
 		x := mat.NewDense(rows, columns, nil)
 		for i := range x.RawMatrix().Data {
 			x.RawMatrix().Data[i] = rng.Float64()
 		}
 		return x
 	}
-	records := &dataset.Records{X: encoded(), Y: make([]int, rows)}
+	records := &dataset.Records{X: random(), Y: make([]int, rows)}
 	for i := range records.Y {
 		records.Y[i] = rng.IntN(2)
 	}
 	identity := dataset.Identity(schema)
-	pool := auxdata.Virtual(encoded(), identity)
+	pool := auxdata.Virtual(random(), identity)
 	for _, mechanism := range []string{"tally", "moment", "cross"} {
 		p := study.Plan{
 			Name: "large", Kind: "classify", Schema: schema, Map: identity, Pool: pool.Digest, Roster: []study.PartyID{"a"},
 			Records: rows, Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: mechanism, Noise: study.NoiseSite,
-			Shards: 1, Minimum: 1,
+			KindTerms: encoded(classify.Terms{Shards: 1}), Minimum: 1,
 		}
 		if mechanism == "moment" {
 			p.Delta = 0

@@ -22,7 +22,7 @@ func describePlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	return study.Plan{
 		Name: "test", Kind: "describe", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
 		Roster: []study.PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: "gaussian",
-		Noise: study.NoiseSite, Shards: 1, Minimum: 2, Seed: 1, KindTerms: encoded(describe.DefaultTerms()),
+		Noise: study.NoiseSite, Minimum: 2, Seed: 1, KindTerms: encoded(describe.DefaultTerms()),
 	}
 }
 
@@ -37,7 +37,6 @@ func TestDescribeRefusals(t *testing.T) {
 		"unit party":            {func(p *study.Plan) { p.Unit = privacy.Party }, "describe.per_party"},
 		"gaussian of δ 0":       {func(p *study.Plan) { p.Delta = 0 }, "use laplace"},
 		"auto":                  {func(p *study.Plan) { p.Mechanism = "auto" }, "name laplace or gaussian"},
-		"shards":                {func(p *study.Plan) { p.Shards = 2 }, "set shards to 1"},
 		"a map":                 {func(p *study.Plan) { p.Map.Kind = dataset.PCAMap }, "map"},
 		"one bin":               {func(p *study.Plan) { p.KindTerms = encoded(describe.Terms{Bins: 1}) }, "2 to 100"},
 		"no bins":               {func(p *study.Plan) { p.KindTerms = encoded(describe.Terms{}) }, "2 to 100"},

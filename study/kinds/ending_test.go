@@ -69,7 +69,7 @@ func TestEndingsMoveNoTerms(t *testing.T) {
 				t.Fatal(err)
 			}
 			for m := least; m <= len(p.Roster); m++ {
-				costs, err := task.Charges(int64(m * max(p.Shards, 1)))
+				costs, err := task.Charges(int64(m * max(task.Words().Shards, 1)))
 				if err != nil {
 					t.Fatal(err)
 				}

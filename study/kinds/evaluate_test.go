@@ -35,7 +35,7 @@ func evaluatePlan(t testing.TB, schema dataset.Schema, pool *auxdata.Pool, chang
 	p := study.Plan{
 		Name: "test", Kind: "evaluate", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
 		Roster: []study.PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Record, Epsilon: 1, Mechanism: "laplace",
-		Noise: study.NoiseSite, Shards: 1, Minimum: 2, Seed: 1, KindTerms: encoded(terms),
+		Noise: study.NoiseSite, Minimum: 2, Seed: 1, KindTerms: encoded(terms),
 	}
 	if err := kinds.SetPool(&p, pool); err != nil {
 		t.Fatal(err)
@@ -65,8 +65,6 @@ func TestEvaluateRefusals(t *testing.T) {
 		"unit label":                  {func(p *study.Plan) { p.Unit = privacy.Label }, "use unit record"},
 		"unit party of any size":      {func(p *study.Plan) { p.Unit = privacy.Party }, "evaluate.per_party"},
 		"gaussian of δ 0":             {func(p *study.Plan) { p.Mechanism = "gaussian" }, "use laplace"},
-		"shards":                      {func(p *study.Plan) { p.Shards = 2 }, "set shards to 1"},
-		"a learner":                   {func(p *study.Plan) { p.Learner = "softmax" }, "learner"},
 		"a map":                       {func(p *study.Plan) { p.Map.Kind = dataset.PCAMap }, "map"},
 		"no terms":                    {func(p *study.Plan) { p.KindTerms = nil }, "give a model to judge"},
 		"terms of another kind":       {func(p *study.Plan) { p.KindTerms = []byte(`{"keep":0.1}`) }, "keep"},

@@ -207,7 +207,7 @@ func FuzzPlan(f *testing.F) {
 			t.Fatal("a plan changes on its way through bytes")
 		}
 		study.Totals(p, kinds.WordsOf(p))
-		if p.Schema.Dim() > 64 || p.Map.Dim() > 64 || p.Shards > 64 {
+		if p.Schema.Dim() > 64 || p.Map.Dim() > 64 || kinds.WordsOf(p).Shards > 64 {
 			return
 		}
 		pool := auxdata.Virtual(c.pool.Encoded, p.Map)

@@ -2,10 +2,12 @@ package kinds_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"caucus/internal/testlevel"
@@ -248,24 +250,29 @@ func TestUsable(t *testing.T) {
 	}
 }
 
-// TestPlansSayNothingIdle: what only classifiers at the parties take is refused in a plan
-// of a kind that trains none.
+// TestPlansSayNothingIdle: a plan has no term that its kind passes over. What classify alone
+// knows is refused in a plan of any other kind, among its terms and beside them, so that a
+// study has one writing and one hash.
 func TestPlansSayNothingIdle(t *testing.T) {
 	_, plans := fuzzPlans(t)
 	for _, p := range plans {
 		if err := kinds.Check(p); err != nil || p.Kind == kinds.Default {
 			continue
 		}
-		for name, change := range map[string]func(*study.Plan){
-			"learner": func(p *study.Plan) { p.Learner = "softmax" },
-			"bound":   func(p *study.Plan) { p.Bound = "tight" },
-			"tilt":    func(p *study.Plan) { p.Tilt = true },
-			"shards":  func(p *study.Plan) { p.Shards = -7 },
-		} {
+		canonical, err := p.Canonical()
+		if err != nil {
+			t.Fatal(err)
+		}
+		terms := cmp.Or(string(p.KindTerms), "{}")
+		for _, term := range []string{`"learner":"softmax"`, `"bound":"tight"`, `"tilt":true`, `"shards":0`, `"shards":1`, `"shards":-7`, `"class_shares":[0.5,0.5]`} {
 			q := p
-			change(&q)
-			if err := kinds.Check(q); !errors.Is(err, study.ErrPlan) {
-				t.Errorf("%s with %s: have %v, want ErrPlan", p.Kind, name, err)
+			q.KindTerms = json.RawMessage(strings.Replace(strings.TrimSuffix(terms, "}")+","+term+"}", "{,", "{", 1))
+			if err := kinds.Check(q); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "unknown field") {
+				t.Errorf("%s with %s among its terms: have %v, want ErrPlan", p.Kind, term, err)
+			}
+			beside := bytes.Replace(canonical, []byte(`"lambda":`), []byte(term+`,"lambda":`), 1)
+			if _, err := kinds.ParsePlan(beside); !errors.Is(err, study.ErrPlan) {
+				t.Errorf("%s with %s beside its terms: have %v, want ErrPlan", p.Kind, term, err)
 			}
 		}
 	}

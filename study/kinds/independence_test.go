@@ -15,6 +15,7 @@ import (
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // hostile are files of as many visits, each a way for private data to be
@@ -61,7 +62,7 @@ func hostile(labelsOnly bool) map[string][]visit {
 func TestNothingTellsOfTheData(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	for _, p := range plans {
-		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise, p.Shards)
+		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise, kinds.WordsOf(p).Shards)
 		task := taskOf(t, p, c.pool)
 		checker, err := study.NewChecker(task)
 		if err != nil {
@@ -142,7 +143,7 @@ func TestFailedLearnersVote(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
 	for _, learner := range append([]string{"no such learner"}, learners.Names()...) {
 		p := c.classify("tally", privacy.Party, study.NoiseCoordinator, 1)
-		p.Learner = learner
+		setLearner(&p, learner)
 		sum, err := taskOf(t, p, c.pool).NewSum()
 		if err != nil {
 			t.Fatal(err)

@@ -26,24 +26,16 @@ var kinds = map[string]study.Kind{
 	"reweigh":  reweigh.Kind{},
 }
 
-// aggregated are the kinds whose parties' parts can be split between two servers, those whose
-// parties' numbers add up, with their mechanisms of which that holds. Of ratio and labels
-// each party's are needed, and nothing is summed.
-var aggregated = map[string][]string{
-	"classify": {"cross", "means", "moment", "tally"},
-	"describe": {"gaussian", "laplace"},
-	"evaluate": {"gaussian", "laplace"},
-	"reweigh":  {"entropy"},
-}
-
 // Aggregated are the kinds and the mechanisms that a plan with noise by two aggregators may
 // have, by their names.
-func Aggregated() (kinds, mechanisms []string) {
-	for _, kind := range slices.Sorted(maps.Keys(aggregated)) {
-		kinds, mechanisms = append(kinds, kind), append(mechanisms, aggregated[kind]...)
+func Aggregated() (names, mechanisms []string) {
+	for _, name := range Names() {
+		if shared := kinds[name].Shared(); shared != nil {
+			names, mechanisms = append(names, name), append(mechanisms, shared...)
+		}
 	}
 	slices.Sort(mechanisms)
-	return kinds, slices.Compact(mechanisms)
+	return names, slices.Compact(mechanisms)
 }
 
 // Default is the kind of a proposal that names none.
@@ -77,7 +69,8 @@ func RuleOf(p study.Plan) keyed.Rule {
 	if err != nil {
 		panic(err)
 	}
-	return keyed.Rule{Study: study.HashOf(canonical), Unit: p.Unit, Shards: p.Shards, SetColumn: WordsOf(p).SetColumn}
+	w := WordsOf(p)
+	return keyed.Rule{Study: study.HashOf(canonical), Unit: p.Unit, Shards: w.Shards, SetColumn: w.SetColumn}
 }
 
 // NewTask makes the task of a plan, which Check has passed, on its pool.
@@ -115,9 +108,9 @@ func Check(p study.Plan) error {
 	if err := p.CheckCommon(); err != nil {
 		return err
 	}
-	if p.Noise.Shared() && aggregated[p.Kind] == nil {
-		kinds, _ := Aggregated()
-		return study.PlanError("noise", "nothing is proved of a share of what a %s study sends: %q takes %v", p.Kind, p.Noise, kinds)
+	if p.Noise.Shared() && kind.Shared() == nil {
+		names, _ := Aggregated()
+		return study.PlanError("noise", "nothing is proved of a share of what a %s study sends: %q takes %v", p.Kind, p.Noise, names)
 	}
 	return kind.Check(p)
 }

@@ -60,7 +60,6 @@ func TestLabelsRefusals(t *testing.T) {
 			p.KindTerms = encoded(t)
 		}, "for risk accuracy"},
 		"no records": {func(p *study.Plan) { t := termsIn[labels.Terms](*p); t.MaxRecords = 0; p.KindTerms = encoded(t) }, "max_records"},
-		"shards":     {func(p *study.Plan) { p.Shards = 3 }, "shards"},
 		"one class":  {func(p *study.Plan) { p.Schema.Label.Classes = []string{"only"} }, "schema"},
 	} {
 		p := labelPlan(schema, pool, m)

@@ -14,6 +14,7 @@ import (
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classify"
 	"caucus/study/describe"
 	"caucus/study/kinds"
 	"caucus/study/ratio"
@@ -128,11 +129,12 @@ func TestVerifyEveryLeaf(t *testing.T) {
 	fitted := []string{".result.body.classifier.weights[", ".result.body.records", ".result.body.shares.share["}
 	cases := map[string]one{
 		"tally":       {plan: of(func(p *study.Plan) { p.Roster = append(p.Roster, "d") })},
-		"tally, site": {plan: of(func(p *study.Plan) { p.Unit, p.Noise, p.Shards = privacy.Record, study.NoiseSite, 3 })},
+		"tally, site": {plan: of(func(p *study.Plan) { p.Unit, p.Noise = privacy.Record, study.NoiseSite; setShards(p, 3) })},
 		"moment":      {plan: of(func(p *study.Plan) { p.Mechanism, p.Delta = "moment", 0 })},
 		"means":       {plan: of(func(p *study.Plan) { p.Mechanism = "means" })},
 		"cross, site": {plan: of(func(p *study.Plan) {
-			p.Mechanism, p.Unit, p.Noise, p.Tilt = "cross", privacy.Record, study.NoiseSite, true
+			p.Mechanism, p.Unit, p.Noise = "cross", privacy.Record, study.NoiseSite
+			classifyTerms(p, func(t *classify.Terms) { t.Tilt = true })
 		})},
 		"cross":             {plan: of(func(p *study.Plan) { p.Mechanism, p.Unit = "cross", privacy.Record })},
 		"output":            {plan: of(func(p *study.Plan) { p.Mechanism, p.Delta = "output", 0 })},
@@ -264,7 +266,7 @@ func TestVerifyCarriesNothingElse(t *testing.T) {
 		from *dataset.Records
 	}{
 		"tally":             {of(func(*study.Plan) {}), pool, records},
-		"tally, shards":     {of(func(p *study.Plan) { p.Unit, p.Shards = privacy.Record, 4 }), pool, records},
+		"tally, shards":     {of(func(p *study.Plan) { p.Unit = privacy.Record; setShards(p, 4) }), pool, records},
 		"moment":            {of(func(p *study.Plan) { p.Mechanism, p.Delta = "moment", 0 }), pool, records},
 		"output":            {of(func(p *study.Plan) { p.Mechanism, p.Delta = "output", 0 }), pool, records},
 		"means":             {of(func(p *study.Plan) { p.Mechanism = "means" }), pool, records},

@@ -22,7 +22,7 @@ import (
 func TestOwnClassifier(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
 	p := c.classify("tally", privacy.Party, study.NoiseCoordinator, 1)
-	p.Learner = learners.Any
+	setLearner(&p, learners.Any)
 	task := taskOf(t, p, c.pool)
 	rows := c.pool.Rows()
 	all := func(k int) []int {
@@ -88,7 +88,7 @@ func TestOwnClassifier(t *testing.T) {
 			t.Errorf("%s is not a constant ballot", what)
 		}
 	}
-	p.Learner = "softmax"
+	setLearner(&p, "softmax")
 	asked := false
 	named := body(taskOf(t, p, c.pool), of(func(context.Context) ([]int, error) { asked = true; return all(2), nil }))
 	if asked || !bytes.Equal(named, body(taskOf(t, p, c.pool), study.Voter{Learner: "knn"})) {

@@ -103,6 +103,7 @@ func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	if err != nil {
 		return p, err
 	}
+	s.Kind = p.Kind
 	if err := kind.Complete(&p, s); err != nil {
 		return p, err
 	}
@@ -134,9 +135,7 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	p := study.Plan{
 		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
 		Schema: schema.Meaning(), Where: s.Where, Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
-		Shares: s.Shares,
-		Unit:   s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Bound: s.Bound,
-		Shards: s.Shards, Lambda: s.Lambda, Learner: s.Learner, Tilt: s.Tilt,
+		Unit: s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Lambda: s.Lambda,
 		Minimum: s.Minimum, Floor: s.Floor, Deadline: s.Deadline.UTC().Truncate(time.Second), Seal: s.Seal, Readers: s.Readers, Seed: s.Seed,
 	}
 	if p.Kind == "" {

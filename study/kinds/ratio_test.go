@@ -81,7 +81,6 @@ func TestRatioCheck(t *testing.T) {
 		}, "too many"},
 		"estimator": {studyratio.FeaturesEmbedding, func(p *study.Plan) { *p = withTerms(*p, func(t *studyratio.Terms) { t.Estimator = "guess" }) }, "estimator"},
 		"no delta":  {studyratio.FeaturesClear, func(p *study.Plan) { p.Mechanism, p.Delta = "gaussian", 0 }, "delta"},
-		"shards":    {studyratio.FeaturesClear, func(p *study.Plan) { p.Shards = 3 }, "shards"},
 		"features":  {"opaque", func(*study.Plan) {}, "features"},
 		"skew of 2": {studyratio.FeaturesNoisyEmbedding, func(p *study.Plan) {
 			*p = withTerms(*p, func(t *studyratio.Terms) { t.Sets, t.Skew = studyratio.SetsMade, 2 })

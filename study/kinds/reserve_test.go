@@ -9,6 +9,7 @@ import (
 
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // TestReservedBeforeRead: of every kind, what a party asks is what was charged
@@ -18,7 +19,7 @@ func TestReservedBeforeRead(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	ctx := context.Background()
 	for _, p := range plans {
-		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise, p.Shards)
+		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise, kinds.WordsOf(p).Shards)
 		task := taskOf(t, p, c.pool)
 		canonical, err := p.Canonical()
 		if err != nil {

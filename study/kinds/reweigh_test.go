@@ -25,7 +25,7 @@ func reweighPlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	return study.Plan{
 		Name: "test", Kind: "reweigh", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
 		Roster: []study.PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Record, Epsilon: 1, Mechanism: "entropy",
-		Noise: study.NoiseSite, Shards: 1, Minimum: 2, Seed: 1,
+		Noise: study.NoiseSite, Minimum: 2, Seed: 1,
 	}
 }
 
@@ -66,7 +66,6 @@ func TestReweighRefusals(t *testing.T) {
 		"unit party":          {func(p *study.Plan) { p.Unit = privacy.Party }, "per_party"},
 		"a ridge too small":   {func(p *study.Plan) { p.Mechanism, p.Lambda = "logistic", 1e-7 }, "give 1e-05 or more"},
 		"logistic with delta": {func(p *study.Plan) { p.Mechanism, p.Delta = "logistic", 1e-6 }, "set delta to 0"},
-		"shards":              {func(p *study.Plan) { p.Shards = 3 }, "shards to 1"},
 		"keep":                {func(p *study.Plan) { p.KindTerms = encoded(reweigh.Terms{Keep: 1}) }, "keep"},
 		"per party":           {func(p *study.Plan) { p.KindTerms = encoded(reweigh.Terms{PerParty: -1}) }, "per_party"},
 		"a pair of nothing":   {func(p *study.Plan) { p.KindTerms = encoded(reweigh.Terms{Pairs: [][2]string{{"age", "no"}}}) }, "feature columns"},

@@ -9,6 +9,7 @@ import (
 	"caucus/auxdata"
 	"caucus/study"
 	"caucus/study/bodies"
+	"caucus/study/classify"
 	"caucus/study/kinds"
 )
 
@@ -38,6 +39,19 @@ func encoded(terms any) json.RawMessage {
 		panic(err)
 	}
 	return b
+}
+
+// classifyTerms changes the terms of a classify plan.
+func classifyTerms(p *study.Plan, change func(*classify.Terms)) {
+	t := classify.TermsOf(*p)
+	change(&t)
+	p.KindTerms = encoded(t)
+}
+
+// setShards and setLearner change one of them.
+func setShards(p *study.Plan, n int) { classifyTerms(p, func(t *classify.Terms) { t.Shards = n }) }
+func setLearner(p *study.Plan, name string) {
+	classifyTerms(p, func(t *classify.Terms) { t.Learner = name })
 }
 
 // bodyOf is what a kind says.

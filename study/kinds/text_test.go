@@ -32,7 +32,7 @@ func fullPlan(t *testing.T) study.Plan {
 		},
 		Map:  dataset.Map{Kind: dataset.IdentityMap, Patches: &dataset.Patches{}, Fourier: &dataset.Fourier{}, Standard: &dataset.Standard{}, First: &dataset.Map{Kind: dataset.IdentityMap}},
 		Pool: auxdata.Digest{1}, Roster: []study.PartyID{"a", "b"},
-		Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite, Bound: "tight", Learner: "softmax",
+		Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite,
 		Weights: &study.WeightSource{}, Where: "age > 0", Seal: &study.SealRule{},
 		Minimum: 2, Records: 200, Deadline: time.Unix(0, 0), Readers: []string{"r"}, TermsDigest: "t",
 	}

@@ -10,6 +10,7 @@ import (
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classify"
 	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/ratio"
@@ -180,7 +181,7 @@ func bounds(t testing.TB, c clinic) []searched {
 		}}
 	}
 	paper := c.classify("output", privacy.Party, study.NoiseCoordinator, 1)
-	paper.Bound = "paper"
+	classifyTerms(&paper, func(t *classify.Terms) { t.Bound = "paper" })
 	return []searched{
 		ballots("classify tally, a party's ballot", c.classify("tally", privacy.Party, study.NoiseCoordinator, 1)),
 		ballots("classify moment, a party's ballot", c.classify("moment", privacy.Party, study.NoiseCoordinator, 1)),

@@ -14,6 +14,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classify"
 	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
@@ -123,8 +124,8 @@ func TestVerifyEveryKind(t *testing.T) {
 		withheld bool // the contributions hold features
 	}{
 		"tally":         {plan: of(func(*study.Plan) {})},
-		"tally, site":   {plan: of(func(p *study.Plan) { p.Unit, p.Noise, p.Shards = privacy.Record, study.NoiseSite, 3 })},
-		"tally, shards": {plan: of(func(p *study.Plan) { p.Unit, p.Shards = privacy.Record, 4 })},
+		"tally, site":   {plan: of(func(p *study.Plan) { p.Unit, p.Noise = privacy.Record, study.NoiseSite; setShards(p, 3) })},
+		"tally, shards": {plan: of(func(p *study.Plan) { p.Unit = privacy.Record; setShards(p, 4) })},
 		"moment":        {plan: of(func(p *study.Plan) { p.Mechanism, p.Delta = "moment", 0 })},
 		"moment, site":  {plan: of(func(p *study.Plan) { p.Mechanism, p.Noise = "moment", study.NoiseSite })},
 		"means":         {plan: of(func(p *study.Plan) { p.Mechanism = "means" })},
@@ -132,7 +133,8 @@ func TestVerifyEveryKind(t *testing.T) {
 		"means, site":   {plan: of(func(p *study.Plan) { p.Mechanism, p.Noise = "means", study.NoiseSite })},
 		"output":        {plan: of(func(p *study.Plan) { p.Mechanism, p.Delta = "output", 0 })},
 		"cross": {plan: of(func(p *study.Plan) {
-			p.Mechanism, p.Unit, p.Noise, p.Tilt = "cross", privacy.Record, study.NoiseSite, true
+			p.Mechanism, p.Unit, p.Noise = "cross", privacy.Record, study.NoiseSite
+			classifyTerms(p, func(t *classify.Terms) { t.Tilt = true })
 		})},
 		"cross, coordinator": {plan: of(func(p *study.Plan) { p.Mechanism, p.Unit, p.Delta = "cross", privacy.Record, 0 })},
 		"labels":             {plan: labelPlan(schema, pool, m), withheld: true},
@@ -356,7 +358,7 @@ func TestWords(t *testing.T) {
 		}
 		all.WriteString("\n")
 	}
-	const want = "13 a2869e22e2fe17ae6491fbcb67a9da02336ea6c9f47fe97e56b1aca7d64a97d4"
+	const want = "14 a2869e22e2fe17ae6491fbcb67a9da02336ea6c9f47fe97e56b1aca7d64a97d4"
 	if got := fmt.Sprintf("%d %x", study.ManifestForm, sha256.Sum256([]byte(all.String()))); got != want {
 		t.Errorf("form and words are %s, want %s:\n%s", got, want, all.String())
 	}

@@ -14,6 +14,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/classify"
 	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/keyed"
@@ -101,7 +102,7 @@ func TestWhereMovesNoFurther(t *testing.T) {
 		size := -1
 		for _, v := range visits {
 			if p.Unit == privacy.Label { // neighbours share all but the label
-				v = visit{label: v.label, a: "7", b: "1", ward: "east", set: v.set}
+				v = visit{label: v.label, a: "7", b: "1", ward: "east", set: ill.set}
 			}
 			rows := replaced(rest, v)
 			records, _, err := p.Encode(p.Schema, c.table(t, rows))
@@ -198,7 +199,7 @@ func TestWhereFits(t *testing.T) {
 	}
 	p := study.Plan{
 		Name: "test", Kind: "classify", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest, Roster: []study.PartyID{"a", "b"}, Records: 100,
-		Unit: privacy.Record, Epsilon: 60, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite, Shards: 1, Minimum: 2, Seed: 1, Lambda: 1,
+		Unit: privacy.Record, Epsilon: 60, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite, KindTerms: encoded(classify.Terms{Shards: 1}), Minimum: 2, Seed: 1, Lambda: 1,
 	}
 	weights := func(p study.Plan, table *dataset.Table) [][]float64 {
 		records, _, err := p.Encode(p.Schema, table)

@@ -36,7 +36,7 @@ func TestWorkBoundsDrafts(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	for _, l := range learners.Names() {
 		p := c.classify("tally", privacy.Record, study.NoiseSite, 3)
-		p.Learner = l
+		setLearner(&p, l)
 		plans = append(plans, p)
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -58,8 +58,8 @@ func TestWorkBoundsDrafts(t *testing.T) {
 			t.Fatal(err)
 		}
 		most := time.Duration((w.Rest + float64(w.Shards)*w.Shard) * step * float64(time.Second))
-		if trains := p.Kind == "classify" && p.Mechanism != "cross" && p.Mechanism != "means"; trains != (w.Shards == max(p.Shards, 1)) {
-			t.Errorf("%s %s: %d shards of %d", p.Kind, p.Mechanism, w.Shards, p.Shards)
+		if trains := p.Kind == "classify" && p.Mechanism != "cross" && p.Mechanism != "means"; trains != (w.Shards == max(task.Words().Shards, 1)) {
+			t.Errorf("%s %s: %d shards of %d", p.Kind, p.Mechanism, w.Shards, task.Words().Shards)
 		}
 		for what, rows := range files {
 			in := c.inputs(c.records(t, rows), 0)
@@ -68,9 +68,9 @@ func TestWorkBoundsDrafts(t *testing.T) {
 					t.Fatal(err)
 				}
 			})
-			t.Logf("%s %s %s, noise %s, %s: %v, bound %v, %.1f times", p.Kind, p.Mechanism, p.Learner, p.Noise, what, took, most, float64(most)/float64(took))
+			t.Logf("%s %s %s, noise %s, %s: %v, bound %v, %.1f times", p.Kind, p.Mechanism, task.Words().Learner, p.Noise, what, took, most, float64(most)/float64(took))
 			if took > 2*most {
-				t.Errorf("%s %s %s, %s: took %v, at most %v was to be expected", p.Kind, p.Mechanism, p.Learner, what, took, most)
+				t.Errorf("%s %s %s, %s: took %v, at most %v was to be expected", p.Kind, p.Mechanism, task.Words().Learner, what, took, most)
 			}
 		}
 	}

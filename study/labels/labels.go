@@ -75,10 +75,10 @@ func Mechanisms() []string { return []string{"rr", "em"} }
 // Mechanisms are the names of the kind's.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
+// Shared: each party's contribution is needed, and nothing is summed.
+func (Kind) Shared() []string { return nil }
+
 func (Kind) Check(p study.Plan) error {
-	if err := study.CheckTrainsNothing(p); err != nil {
-		return err
-	}
 	if !slices.Contains(Mechanisms(), p.Mechanism) {
 		return study.PlanError("mechanism", "%q is not one of labels': %v", p.Mechanism, Mechanisms())
 	}
@@ -97,9 +97,6 @@ func (Kind) Check(p study.Plan) error {
 	}
 	if n := t.MaxRecords; n < 1 || n > MostRecords {
 		return study.PlanError("labels", "max_records is %d: give the most records one party sends, 1 to %d", n, MostRecords)
-	}
-	if p.Shards > 1 {
-		return study.PlanError("shards", "a labels study trains nothing at the parties: leave shards out")
 	}
 	m, err := responseOf(p)
 	if err != nil {

@@ -129,16 +129,13 @@ func Mechanisms() []string { return privacy.CountMechanisms() }
 // Mechanisms are the names of the kind's.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
+// Shared: each party's contribution is needed, and nothing is summed.
+func (Kind) Shared() []string { return nil }
+
 // simulatedCounts have no proof.
 var simulatedCounts = []string{"laplace-paper", "dirichlet-paper", "none"}
 
 func (Kind) Check(p study.Plan) error {
-	if err := study.CheckTrainsNothing(p); err != nil {
-		return err
-	}
-	if err := study.CheckNoShares(p); err != nil {
-		return err
-	}
 	var t Terms
 	if p.KindTerms == nil {
 		return study.PlanError("kind_terms", "say what the sets and their features are")
@@ -155,9 +152,6 @@ func (Kind) Check(p study.Plan) error {
 	}
 	if !p.Noise.AtSite() {
 		return study.PlanError("noise", "label counts leave a party only through its own ledger: use noise site")
-	}
-	if p.Shards > 1 {
-		return study.PlanError("shards", "a ratio study trains nothing at the parties: leave shards out")
 	}
 	switch t.Features {
 	case FeaturesClear, FeaturesEmbedding:

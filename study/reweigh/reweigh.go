@@ -62,13 +62,10 @@ func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 // Mechanisms are the names of the kind's.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
+// Shared: entropy's sums have a range that records give: see study.Kind.
+func (Kind) Shared() []string { return []string{"entropy"} }
+
 func (Kind) Check(p study.Plan) error {
-	if err := study.CheckTrainsNothing(p); err != nil {
-		return err
-	}
-	if err := study.CheckNoShares(p); err != nil {
-		return err
-	}
 	simulation, ok := mechanisms[p.Mechanism]
 	var t Terms
 	if err := p.DecodeTerms(&t); err != nil {
@@ -87,8 +84,6 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("noise", "nothing useful is proved of a share of what mechanism %q sends, whose numbers have no range that records give: use entropy with aggregators", p.Mechanism)
 	case p.Mechanism != "entropy" && p.Where != "":
 		return study.PlanError("where", "%q: mechanism %q divides by the number of a site's records, and of how many a condition holds is not known there, so its ridge would draw the weights of a rare group towards none: use entropy, which releases that number with noise", p.Where, p.Mechanism)
-	case p.Shards > 1:
-		return study.PlanError("shards", "%d: reweigh trains nothing at a site, so set shards to 1", p.Shards)
 	case !(t.Keep >= 0 && t.Keep < 1):
 		return study.PlanError("reweigh.keep", "%v is not a share of the pool's rows: give a number from 0 to below 1", t.Keep)
 	case t.PerParty < 0 || t.PerParty > 1<<40:

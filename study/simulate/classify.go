@@ -158,7 +158,7 @@ func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 	p := first.plan
 	out := ClassifySummary{
 		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise,
-		Epsilon: p.Epsilon, Delta: p.Delta, Parties: len(p.Roster), Shards: p.Shards,
+		Epsilon: p.Epsilon, Delta: p.Delta, Parties: len(p.Roster), Shards: classify.TermsOf(p).Shards,
 		PoolRows: first.poolRows, Features: first.features, Classes: len(p.Schema.Classes()),
 		Map: p.Map.Words(), Kept: first.kept,
 		Repeats: s.Repeats, Release: &first.Release,
@@ -259,18 +259,18 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 // locally is what the first parties, at most maxLocal, get right alone, each with a
 // classifier of its own records. An error says that ctx ended.
 func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
-	p, x := t.Plan(), d.TestX(t)
+	p, learner, x := t.Plan(), t.Words().Learner, d.TestX(t)
 	out := make([]float64, min(len(d.Parties), maxLocal))
 	for i := range out {
 		in := d.Inputs(i)
-		if p.Learner == learners.Any && in.Voter.Vote != nil {
+		if learner == learners.Any && in.Voter.Vote != nil {
 			labelled := in.Records.Select(labelledOf(in.Records))
 			if votes, err := in.Voter.Vote(ctx, p.Schema, labelled, d.Test.X); err == nil {
 				out[i] = accuracy(votes, d.Test.Y)
 			}
 			continue
 		}
-		model, features := classify.TrainLocal(ctx, classify.Chosen(p, in.Voter), in.Records, d.rng, false)
+		model, features := classify.TrainLocal(ctx, p, classify.Chosen(learner, in.Voter), in.Records, d.rng, false)
 		on := x
 		if features == learners.Encoded {
 			on = d.Test.X
@@ -309,9 +309,7 @@ func (d *Deal) accuracies(ctx context.Context, t study.Task, run Run) (a Accurac
 	if len(all) > maxPooled {
 		all = d.rng.Perm(len(all))[:maxPooled]
 	}
-	pooled := p
-	pooled.Learner = learners.Default
-	if model, _ := classify.TrainLocal(ctx, pooled, d.Private.Select(all), d.rng, false); model != nil {
+	if model, _ := classify.TrainLocal(ctx, p, learners.Default, d.Private.Select(all), d.rng, false); model != nil {
 		a.Pooled = accuracy(model.Predict(x), d.Test.Y)
 	}
 	a.MajorityClass = d.Majority()

@@ -134,8 +134,8 @@ func (d *Deal) share(ctx context.Context, t bodies.Task, i int) (vector []int64,
 	if !d.Keep {
 		return t.Local(d.inputs(ctx, i))
 	}
-	p := t.Plan()
-	key := shareKey{pool: t.Pool(), unit: p.Unit, statistic: classify.Computes(p.Mechanism), learner: p.Learner, shards: p.Shards}
+	p, w := t.Plan(), t.Words()
+	key := shareKey{pool: t.Pool(), unit: p.Unit, statistic: classify.Computes(p.Mechanism), learner: w.Learner, shards: w.Shards}
 	if key.statistic == "" {
 		key.statistic = t.Hash().String()
 	}

@@ -59,7 +59,7 @@ func TestKeptChangesNothing(t *testing.T) {
 		{Mechanism: "output-paper", Unit: party, Epsilon: 10, Lambda: .1},
 		{Mechanism: "average", Unit: party, Epsilon: 10},
 		{Mechanism: "cross", Epsilon: 3, Delta: &delta},
-		{Mechanism: "tally", Epsilon: 3, Delta: &delta, Shards: 2},
+		{Mechanism: "tally", Epsilon: 3, Delta: &delta, KindTerms: []byte(`{"shards":2}`)},
 	} {
 		t.Run(of.Mechanism+" "+of.Unit.String(), func(t *testing.T) {
 			of.Name, of.Map = "s", dataset.Components{Project: 8}

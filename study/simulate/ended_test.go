@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/dataset"
-	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -28,7 +27,7 @@ func small(t *testing.T) Classify {
 	all = all.Select(rand.New(rand.NewPCG(1, 1)).Perm(all.Len()))
 	return Classify{
 		Split:    Split{Schema: schema, Train: all, PoolFraction: .25, Parties: 3, Seed: 1},
-		Proposal: study.Proposal{Name: "s", Unit: privacy.Party, Epsilon: 1, Learner: learners.Any}, Repeats: 1,
+		Proposal: study.Proposal{Name: "s", Unit: privacy.Party, Epsilon: 1, KindTerms: []byte(`{"learner":"any"}`)}, Repeats: 1,
 	}
 }
 
@@ -64,7 +63,7 @@ func TestEnds(t *testing.T) {
 // ended.
 func TestPooledFitEnds(t *testing.T) {
 	s := small(t)
-	s.Proposal.Learner = ""
+	s.Proposal.KindTerms = nil
 	d, err := s.Deal(0)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package simulate_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 
@@ -73,7 +74,7 @@ func TestRealData(t *testing.T) {
 			s, err := simulate.Classify{
 				Split: simulate.Split{Schema: schema, Train: train, Test: test, PoolFraction: .25, PoolRows: 10_000, Parties: c.parties, Seed: 1},
 				Proposal: study.Proposal{
-					Name: "real data", Unit: c.unit, Epsilon: c.epsilon, Delta: &delta, Mechanism: c.mechanism, Noise: c.noise, Shards: c.shards,
+					Name: "real data", Unit: c.unit, Epsilon: c.epsilon, Delta: &delta, Mechanism: c.mechanism, Noise: c.noise, KindTerms: fmt.Appendf(nil, `{"shards":%d}`, c.shards),
 					Map: dataset.Components{Project: 30},
 				},
 				Repeats: 1,

@@ -46,7 +46,7 @@ func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*Deal, study.Ta
 }
 
 func aggregated(mechanism string, delta float64, shards int) study.Proposal {
-	return study.Proposal{Mechanism: mechanism, Unit: privacy.Record, Noise: study.NoiseAggregators, Epsilon: 1, Delta: &delta, Shards: shards}
+	return study.Proposal{Mechanism: mechanism, Unit: privacy.Record, Noise: study.NoiseAggregators, Epsilon: 1, Delta: &delta, KindTerms: fmt.Appendf(nil, `{"shards":%d}`, shards)}
 }
 
 var aggregatedStudies = map[string]study.Proposal{
@@ -69,7 +69,7 @@ var judged = evaluate.Terms{Score: "creatinine", Bins: 6, By: []evaluate.Groupin
 
 // of is a proposal of another kind.
 func of(kind string, p study.Proposal, terms any) study.Proposal {
-	p.Kind = kind
+	p.Kind, p.KindTerms = kind, nil
 	if terms != nil {
 		var err error
 		if p.KindTerms, err = study.EncodeTerms(terms); err != nil {

@@ -256,22 +256,22 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 	if err != nil {
 		return file.Locate(err)
 	}
-	if terms := k.Terms(); terms != nil && file.Find(kind) != nil {
-		if err := file.DecodePart(terms, kind); err != nil {
-			return err
-		}
+	terms := k.Terms()
+	found, err := file.Take(kind, terms)
+	if err != nil {
+		return err
+	}
+	if found {
 		if s.KindTerms, err = study.EncodeTerms(terms); err != nil {
 			return file.Locate(err)
 		}
 		if of, ok := terms.(interface{ File() string }); ok {
 			s.Model = of.File()
 		}
-		file.Remove(kind)
 	}
-	if err := file.DecodePart(s.Simulate, simulation); err != nil {
+	if _, err := file.Take(simulation, s.Simulate); err != nil {
 		return err
 	}
-	file.Remove(simulation)
 	if err := s.takeLabels(file); err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func TestSlips(t *testing.T) {
 		{kind: "labels", settings: []string{"fourier=many"}, want: "--set fourier=many: "},
 		{kind: "", settings: []string{"epsilon=much"}, want: "--set epsilon=much: "},
 		{kind: "", settings: []string{"epsilon=1", "epsilon=2"}, want: "--set epsilon=2: --set epsilon=1 says epsilon already: leave one out"},
-		{kind: "", settings: []string{"epsilon=0"}, want: "epsilon: 0 would release nothing"},
+		{kind: "", settings: []string{"epsilon=0"}, want: "--set epsilon=0: 0 would release nothing"},
 		{kind: "", settings: []string{"unit=town"}, want: "--set unit=town: "},
 		{kind: "", settings: []string{"closes_in=3"}, want: "3 has no unit"},
 		{kind: "", settings: []string{"whiten="}, want: `"" is no number`},
