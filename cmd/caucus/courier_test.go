@@ -99,7 +99,7 @@ func carriedWorld(ctx context.Context, t *testing.T) (dir string) {
 		must("agent", "enrol", "--config", name+".yaml", "--accept", name+".enrolment", "--coordinator", gets["coordinator"])
 		must("agent", "source", "declare", "ward", "--config", name+".yaml")
 	}
-	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--project", "5",
+	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--set", "project=5",
 		"--noise", "site", "--mechanism", "cross", "--records", "70", "--force", "--closes-in", "24h", "--minimum", "4")
 	must("study", "open", "ward")
 	must("study", "pack", "ward", "--out", "ward.pack")

@@ -128,7 +128,7 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 		must("agent", "enrol", "--config", name+".yaml", "--invitation", name+".invitation")
 		must("agent", "source", "declare", "ward", "--config", name+".yaml")
 	}
-	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--project", "5",
+	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--set", "project=5",
 		"--noise", string(noise), "--mechanism", "tally", "--records", "70", "--force", "--closes-in", "10m", "--minimum", "4")
 	for _, name := range sites {
 		start(name, "agent", "run", "--config", name+".yaml")

@@ -275,10 +275,8 @@ func TestOutputsAreKnown(t *testing.T) {
 // TestInputsAreKnown: of a command that writes a file, each flag that takes a text names a
 // file that is read, a file that is written, or no file.
 func TestInputsAreKnown(t *testing.T) {
-	noFile := strings.Fields(`address analysis as authority bound by class classes coordinator correction data-dir dataset decimal
-		delimiter dir encoding estimator expected features helper id key label lambda learner loss mechanism name noise pair part party
-		party-column pictures pool-where prefix query risk role score set-shares sheet split sweep table target-shares to unit
-		voter where`)
+	noFile := strings.Fields(`address as authority classes coordinator data-dir dataset decimal delimiter dir encoding helper id key label mechanism
+		name part party prefix role set sheet sweep table to unit where`)
 	walk(newRoot(&console{}), func(cmd *cobra.Command) {
 		cmd.InheritedFlags() // as Execute merges them
 		writes, unknown := false, []string(nil)

@@ -91,7 +91,7 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 		"describe": {"simulate", "describe", "--set", "generate=3000", "--set", "by=sex", "--epsilon", "4", "--report"},
 		"evaluate": {"simulate", "evaluate", "--set", "generate=3000", "--set", "by=sex", "--epsilon", "4", "--report"},
 		"classify": {"simulate", "classify", "--set", "generate=3000", "--parties", "3", "--epsilon", "4", "--repeats", "2", "--report"},
-		"forecast": {"forecast", "--sites", "5", "--records", "500", "--draws", "4", "--sweep", "epsilon", "--out"},
+		"forecast": {"forecast", "--parties", "5", "--records", "500", "--draws", "4", "--sweep", "epsilon", "--out"},
 	} {
 		file := filepath.Join(dir, name+".html")
 		var out, log bytes.Buffer

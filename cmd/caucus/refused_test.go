@@ -16,22 +16,22 @@ import (
 // and is told by the flag.
 func TestRefusedPlansAreUsageErrors(t *testing.T) {
 	for _, c := range []struct{ line, says string }{
-		{"forecast --sites 3 --classes .7,.2", "caucus: --classes: they add up to 0.9, not to 1"},
-		{"forecast --sites 3 --classes .7", "give the share of each class, of two at least"},
-		{"forecast --sites 3 --auc 1.2", "caucus: --auc: 1.2"},
-		{"forecast --sites 0", "--sites 0"},
-		{"forecast --sites 3 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
-		{"forecast --sites 3 --mechanism nope", "caucus: --mechanism: \"nope\""},
-		{"forecast --sites 3 --delta .1", "give less, such as 1e-06"},
-		{"simulate classify --records 400 --unit party --shards 2", "caucus: --shards: a whole party moves all of its 2 shards"},
-		{"study create --count --shards 3", "--shards is of kind classify, and this is a study of kind describe"},
-		{"simulate classify --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
-		{"simulate classify --records 400 --mechanism nope", "caucus: --mechanism: \"nope\""},
-		{"simulate describe --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
-		{"simulate evaluate --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
-		{"simulate labels --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
-		{"simulate ratio --records 400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
-		{"simulate reweigh --records 400 --split sex=female --query age>=65 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"forecast --parties 3 --class-shares .7,.2", "caucus: --class-shares: they add up to 0.9, not to 1"},
+		{"forecast --parties 3 --class-shares .7", "caucus: --class-shares: have 1, want 2: one for each class"},
+		{"forecast --parties 3 --auc 1.2", "caucus: --auc: 1.2"},
+		{"forecast --parties 0", "--parties 0"},
+		{"forecast --parties 3 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"forecast --parties 3 --mechanism nope", "caucus: --mechanism: \"nope\""},
+		{"forecast --parties 3 --delta .1", "give less, such as 1e-06"},
+		{"simulate classify --set generate=400 --unit party --set shards=2", "caucus: --set shards=2: a whole party moves all of its 2 shards"},
+		{"study create describe --set shards=3", "--set shards=3: shards is a term of classify studies; this one is of kind describe"},
+		{"simulate classify --set generate=400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"simulate classify --set generate=400 --mechanism nope", "caucus: --mechanism: \"nope\""},
+		{"simulate describe --set generate=400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"simulate evaluate --set generate=400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"simulate labels --set generate=400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"simulate ratio --set generate=400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"simulate reweigh --set generate=400 --set split=sex=female --set query=age>=65 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
 	} {
 		var out, problems bytes.Buffer
 		if code := Main(t.Context(), strings.Fields(c.line), &out, &problems); code != 2 || !strings.Contains(problems.String(), c.says) || out.Len() > 0 {

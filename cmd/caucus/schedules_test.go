@@ -167,7 +167,7 @@ func basis(t *testing.T, dir, dialled, listens string) {
 		must("agent", "enrol", "--config", name+".yaml", "--invitation", name+".invitation")
 		must("agent", "source", "declare", "ward", "--config", name+".yaml")
 	}
-	plan := []string{"study", "create", "--schema", "schema.yaml", "--pool", "pool.csv", "--project", "4", "--records", "70", "--force", "--closes-in", "240h", "--minimum", "2"}
+	plan := []string{"study", "create", "--schema", "schema.yaml", "--pool", "pool.csv", "--set", "project=4", "--records", "70", "--force", "--closes-in", "240h", "--minimum", "2"}
 	must(append(slices.Clone(plan), "--name", "tally", "--noise", "coordinator", "--mechanism", "tally")...)
 	must(append(slices.Clone(plan), "--name", "cross", "--noise", "site", "--mechanism", "cross")...)
 	end()

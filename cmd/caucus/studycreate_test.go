@@ -40,12 +40,12 @@ func TestExampleStudy(t *testing.T) {
 func TestStudyFileKeys(t *testing.T) {
 	for text, says := range map[string]string{
 		"name: x\nepsilom: 2\n":                                    `line 2: unknown key "epsilom": do you mean "epsilon"?`,
-		"name: x\ntilt: true\n":                                    `line 2: unknown key "tilt": it belongs under classify`,
-		"kind: classify\nshards: 3\n":                              `line 2: unknown key "shards": it belongs under classify`,
-		"class_shares: [.7, .3]\nname: x\n":                        `line 1: unknown key "class_shares": it belongs under classify`,
+		"name: x\ntilt: true\n":                                    `line 2: tilt: it stands below classify: {tilt: …}`,
+		"kind: classify\nshards: 3\n":                              `line 2: shards: it stands below classify: {shards: …}`,
+		"class_shares: [.7, .3]\nname: x\n":                        `line 1: class_shares: it stands below classify: {class_shares: …}`,
 		"name: x\nclassify: {shard: 3}\n":                          `unknown key "shard": do you mean "shards"?`,
 		"kind: describe\nshards: 3\n":                              `unknown key "shards"`,
-		"kind: describe\nclassify: {shards: 3}\n":                  `unknown key "classify"`,
+		"kind: describe\nclassify: {shards: 3}\n":                  `classify: these are terms of a classify study; this one is of kind describe`,
 		"kind: describe\ndescribe: {bins: 5, shards: 1}\n":         `unknown key "shards"`,
 		"kind: labels\nlabels: {class_shares: [.5, .5]}\n":         `unknown key "class_shares"`,
 		"name: x\nclassify: {tilt: true, shards: 4, bound: tight}": "",

@@ -154,7 +154,7 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 		if err != nil {
 			return settingError(of, err)
 		}
-		if v, _ := strconv.ParseFloat(n.Value, 64); t.Key == "epsilon" && v == 0 {
+		if v, err := strconv.ParseFloat(n.Value, 64); t.Key == "epsilon" && err == nil && v == 0 {
 			return settingError(of, ErrZeroEpsilon)
 		}
 		at := strings.Split(t.Key, ".")
