@@ -50,11 +50,8 @@ func (c *Count) UnmarshalText(text []byte) error {
 
 // Components says which public map is to be fitted on a pool.
 type Components struct {
-	// Project keeps that many components, 0 all features.
-	Project Count `yaml:"project" default:"auto" help:"principal components of the pool to keep; 0: all features; auto: as many as serve the plan best"`
-	// Whiten is how far they are evened out, 0 to 1.
-	Whiten float64 `yaml:"whiten" help:"how far to even the components out, 0 to 1"`
-	// Analysis is famd or pca; empty takes DefaultAnalysis.
+	Project  Count    `yaml:"project" default:"auto" help:"principal components of the pool to keep; 0: all features; auto: as many as serve the plan best"`
+	Whiten   float64  `yaml:"whiten" help:"how far to even the components out, 0 to 1"`
 	Analysis Analysis `yaml:"analysis" help:"how columns are scaled before: famd, each by its own deviation, or pca, by the schema's bounds; default: by the schema"`
 }
 

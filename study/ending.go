@@ -44,12 +44,8 @@ type Ending struct {
 
 // SealRule seals a study before its deadline.
 type SealRule struct {
-	// Share of the roster that has to have contributed, in (0,1]; as many parties,
-	// rounded up, and never fewer than the minimum.
-	Share float64 `json:"share" yaml:"share" help:"seal the study before its deadline once this share of the roster has contributed, in (0,1], and no fewer than the minimum"`
-	// QuietSeconds is for how long nobody may have contributed since: those who are
-	// preparing theirs have been charged for it.
-	QuietSeconds int `json:"quiet_seconds,omitempty" yaml:"quiet_seconds" help:"and nobody has contributed for so long, in seconds"`
+	Share        float64 `json:"share" yaml:"share" help:"seal the study before its deadline once this share of the roster has contributed, in (0,1], and no fewer than the minimum"`
+	QuietSeconds int     `json:"quiet_seconds,omitempty" yaml:"quiet_seconds" help:"and nobody has contributed for so long, in seconds"`
 }
 
 // longestQuiet bounds a rule's quiet time, in seconds.

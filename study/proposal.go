@@ -14,72 +14,39 @@ import (
 // it, and study/simulate runs it among virtual parties.
 // Zero fields take the defaults named here.
 type Proposal struct {
-	// Name is the study's, as in file names: lower-case letters, digits and dashes.
-	Name string `yaml:"name" help:"the study's name, as in file names: lower-case letters, digits and dashes"`
-	// Kind is what is studied: classify where it is left out.
-	Kind string `yaml:"kind" default:"classify" help:"what is studied: classify, describe, evaluate, labels, ratio or reweigh"`
-	// Purpose and Contact are for the persons who approve: what it is for, and whom
-	// to ask.
+	Name    string `yaml:"name" help:"the study's name, as in file names: lower-case letters, digits and dashes"`
+	Kind    string `yaml:"kind" default:"classify" help:"what is studied: classify, describe, evaluate, labels, ratio or reweigh"`
 	Purpose string `yaml:"purpose" help:"what it is for, in words: for the persons who approve"`
 	Contact string `yaml:"contact" help:"whom to ask: for the persons who approve"`
-	// Data names the data source that agents should use.
-	Data string `yaml:"data" help:"the data source that agents should use"`
-	// Where says which records the study is about; all where it is empty.
-	Where string `yaml:"where" help:"which records the study is about: a condition on features and label, such as 'age >= 65 and sex == Female'; default: all"`
+	Data    string `yaml:"data" help:"the data source that agents should use"`
+	Where   string `yaml:"where" help:"which records the study is about: a condition on features and label, such as 'age >= 65 and sex == Female'; default: all"`
 	// Map is how the pool's features are mapped.
-	Map dataset.Components `yaml:"map"`
-	// Roster lists the parties that may contribute; all that are enrolled where it is
-	// left out. A study file may say by which labels they are found instead, as in
-	// {labels: {region: north}}: the plan then names who has all of them when the study is
-	// created, and nothing changes that later.
-	Roster []PartyID `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {labels: {region: north}} names those who have these labels when the study is created; nothing changes that later"`
+	Map    dataset.Components `yaml:"map"`
+	Roster []PartyID          `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {labels: {region: north}} names those who have these labels when the study is created; nothing changes that later"`
 
-	// Unit is what is hidden: party, record or label; record where it is left out.
-	Unit privacy.Unit `yaml:"unit" default:"record" help:"what one guarantee hides: party, record or label"`
-	// Epsilon is what the study may cost a unit; 1 where it is left out.
-	Epsilon float64 `yaml:"epsilon" default:"1" help:"privacy budget ε of one unit"`
-	// Delta is far below one over the number of units, or 0 for pure ε; the smaller of
-	// 1e-6 and 1/(10·units) where it is left out.
-	Delta *float64 `yaml:"delta" help:"privacy budget δ, far below one over the number of units; 0: pure ε. Default: min(1e-6, 1/(10·units))"`
-	// Mechanism is how noise is added, by the kind's names; left out, the kind's default.
-	Mechanism string `yaml:"mechanism" help:"how noise is added, by the kind's names; default: the kind's"`
-	// Noise is where noise is added: site (left out at units record and label) or
-	// coordinator (left out at unit party).
-	Noise Noise `yaml:"noise" help:"who adds noise: site, coordinator or aggregators (coordinator and helper, each on secret shares). Default: coordinator at unit party, else site"`
-	// Lambda is the ridge of the central fit; 0 chooses it after the release.
-	Lambda float64 `yaml:"lambda" help:"ridge of the central fit; 0: chosen after the release"`
+	Unit      privacy.Unit `yaml:"unit" default:"record" help:"what one guarantee hides: party, record or label"`
+	Epsilon   float64      `yaml:"epsilon" default:"1" help:"privacy budget ε of one unit"`
+	Delta     *float64     `yaml:"delta" help:"privacy budget δ, far below one over the number of units; 0: pure ε. Default: min(1e-6, 1/(10·units))"`
+	Mechanism string       `yaml:"mechanism" help:"how noise is added, by the kind's names; default: the kind's"`
+	Noise     Noise        `yaml:"noise" help:"who adds noise: site, coordinator or aggregators (coordinator and helper, each on secret shares). Default: coordinator at unit party, else site"`
+	Lambda    float64      `yaml:"lambda" help:"ridge of the central fit; 0: chosen after the release"`
 	// KindTerms are terms of the kind, as JSON; what they leave out takes the kind's
 	// defaults. A study file gives them under the kind's name.
 	KindTerms json.RawMessage `yaml:"-"`
 	// Weights says where the pool's weights come from, or what it was made of.
 	Weights *WeightSource `yaml:"weights"`
 
-	// Minimum defaults to three quarters of the roster, rounded up, and at
-	// least 2: a study should not wait for ever for the last site, nor stand for
-	// half of them.
-	Minimum int `yaml:"minimum" help:"least number of contributions; default: three quarters of the roster, at least 2"`
-	// Floor is the least that an amendment may lower the minimum to; where it is left
-	// out the minimum stays.
-	Floor int `yaml:"floor" help:"least that caucus study extend may lower the minimum to; default: the minimum stays"`
-	// Deadline is when the study seals or fails.
+	Minimum  int       `yaml:"minimum" help:"least number of contributions; default: three quarters of the roster, at least 2"`
+	Floor    int       `yaml:"floor" help:"least that caucus study extend may lower the minimum to; default: the minimum stays"`
 	Deadline time.Time `yaml:"deadline" help:"when the study seals or fails"`
 	// Seal says when the study seals before its deadline; where it is left out, when
 	// all have contributed.
-	Seal *SealRule `yaml:"seal"`
-	// Readers may fetch the release; the parties and operators where none is named.
-	Readers []string `yaml:"readers" help:"who may fetch the release; default: parties and operators"`
-	// Records is how many records each party is publicly known to hold at least;
-	// RecordsPerParty where it is left out.
-	Records int `yaml:"records" default:"200" help:"how many records each party is publicly known to hold at least: bounds δ, and a forecast or rehearsal gives each party so many"`
-	// Largest is how many records the largest party declared, where that is more than all
-	// that contribute hold at least: δ, where it is left out, is for so many, since a site
-	// refuses one above 1/(10·its own records).
-	Largest int `yaml:"largest" help:"how many records the largest party declared, where that is more than all that contribute hold at least: δ, where it is left out, is for so many"`
-	// AUC is how far features are publicly known to separate the classes, as an area under
-	// the curve. The forecast alone reads it: it is in no plan.
-	AUC float64 `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`
-	// Seed drives public randomness, never noise.
-	Seed uint64 `yaml:"seed" help:"drives public randomness, and of a rehearsal splits, learners and noise; never the noise of a release"`
+	Seal    *SealRule `yaml:"seal"`
+	Readers []string  `yaml:"readers" help:"who may fetch the release; default: parties and operators"`
+	Records int       `yaml:"records" default:"200" help:"how many records each party is publicly known to hold at least: bounds δ, and a forecast or rehearsal gives each party so many"`
+	Largest int       `yaml:"largest" help:"how many records the largest party declared, where that is more than all that contribute hold at least: δ, where it is left out, is for so many"`
+	AUC     float64   `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`
+	Seed    uint64    `yaml:"seed" help:"drives public randomness, and of a rehearsal splits, learners and noise; never the noise of a release"`
 }
 
 // RecordsPerParty is what is assumed of a party whose size is not said: a small

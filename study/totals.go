@@ -22,14 +22,11 @@ type UnitTotal struct {
 // drawn from, so that a plan that names such a pool states what both together
 // cost.
 type WeightSource struct {
-	// Plan is the hash of the reweigh plan.
-	Plan Hash `json:"plan" yaml:"plan" help:"hash of the reweigh plan that the weights of the pool come from; pool_release fills it in"`
-	// Unit, Epsilon and Delta are that plan's.
-	Unit    privacy.Unit `json:"unit" yaml:"unit" help:"that plan's unit"`
-	Epsilon float64      `json:"epsilon" yaml:"epsilon" help:"that plan's ε"`
-	Delta   float64      `json:"delta" yaml:"delta" help:"that plan's δ"`
-	// PerParty is the most records that one party added, where that plan says so.
-	PerParty int64 `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party added, where that plan says so"`
+	Plan     Hash         `json:"plan" yaml:"plan" help:"hash of the reweigh plan that the weights of the pool come from; pool_release fills it in"`
+	Unit     privacy.Unit `json:"unit" yaml:"unit" help:"that plan's unit"`
+	Epsilon  float64      `json:"epsilon" yaml:"epsilon" help:"that plan's ε"`
+	Delta    float64      `json:"delta" yaml:"delta" help:"that plan's δ"`
+	PerParty int64        `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party added, where that plan says so"`
 }
 
 func (w *WeightSource) check() error {

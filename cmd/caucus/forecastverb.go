@@ -19,6 +19,7 @@ import (
 	"caucus/study/classify"
 	"caucus/study/forecast"
 	"caucus/study/kinds"
+	"caucus/study/labels"
 	"caucus/study/terms"
 )
 
@@ -26,10 +27,10 @@ import (
 type forecastCommand struct {
 	*console
 	terms.Study
-	reading         reading
-	features, draws int
-	out             string
-	sweep           []string
+	reading                  reading
+	features, classes, draws int
+	out                      string
+	sweep                    []string
 }
 
 // forecastDocument is the JSON document of forecast.
@@ -48,6 +49,7 @@ type forecastDocument struct {
 	// ShareError and NoiseWords are what other kinds know of their noise.
 	ShareError float64         `json:"share_error,omitempty"`
 	NoiseWords string          `json:"noise_forecast,omitempty"`
+	Labels     *labels.Guide   `json:"labels,omitempty"` // of a labels study
 	Warning    string          `json:"warning,omitempty"`
 	Curves     []forecastCurve `json:"curves,omitempty"`
 }
@@ -74,7 +76,8 @@ records each, beside what one party has alone, all records pooled would give, an
 the largest class. The forecast draws made-up records whose classes features
 separate to a known AUC, runs the study on these records, and does so --draws
 times. All of it is from public inputs: no record of anybody is read. Of other
-kinds than classify it says how far noise moves each number.
+kinds than classify it says how far noise moves each number; of labels, how many
+labels it takes.
 
 A study helps many small parties, rare classes and parties without labels. A dozen
 parties with thousands of records each and common classes mostly do as well alone.
@@ -85,6 +88,7 @@ right.`,
 		Example: `  caucus forecast readmission.yaml --parties 12
   caucus forecast --parties 5 --records 5400 --class-shares .73,.27 --features 12
   caucus forecast --parties 300 --records 24 --unit party --auc .8 --sweep epsilon --out forecast.html
+  caucus forecast labels --parties 10 --records 100 --epsilon 0.5
   caucus forecast describe --parties 12 --records 2000 --schema schema.yaml --pool pool.csv --json`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -98,6 +102,7 @@ right.`,
 	drawsFlag(f, &p.draws)
 	f.StringSliceVar(&p.sweep, "sweep", nil, "also forecast other values of epsilon, parties, records, or several of these")
 	f.IntVar(&p.features, "features", 0, "how many features, where no schema is given (default 12)")
+	f.IntVar(&p.classes, "classes", 0, "how many classes, where no schema is given (default 2, or those of --class-shares)")
 	p.reading.flags(f)
 	f.StringVar(&p.out, "out", "", "also write the forecast as a page (.html), or what --sweep found as a picture (.svg)")
 	writes(f, "out", ".html", ".svg")
@@ -127,6 +132,10 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		return usagef("--schema and --pool go together: one says what the columns of the other mean")
 	case p.Schema != "" && f.Changed("features"):
 		return usagef("--features is for forecasts without a schema: the schema says how many there are")
+	case p.Schema != "" && f.Changed("classes"):
+		return usagef("--classes is for forecasts without a schema: the schema names the classes")
+	case p.Schema == "" && f.Changed("classes") && (p.classes < 2 || p.classes > mostMadeUp):
+		return usagef("--classes %d: give 2 to %d", p.classes, mostMadeUp)
 	case p.Schema == "" && f.Changed("features") && (p.features < 1 || p.features > mostMadeUp):
 		return usagef("--features %d: 1 to %d can be made up", p.features, mostMadeUp)
 	case strings.EqualFold(filepath.Ext(p.out), ".svg") && len(p.sweep) == 0:
@@ -187,6 +196,13 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		Mechanism: made.Plan.Mechanism, Noise: made.Plan.Noise, MadeUp: p.Schema == "", Forecast: drawn,
 		ShareError: made.ShareError, NoiseWords: made.Noise, Warning: made.Warning,
 	}
+	if p.Kind == "labels" {
+		guide, err := labels.MakeGuide(p.Parties*p.Records, len(schema.Classes()), made.Plan.Epsilon)
+		if err != nil {
+			return usageError{err}
+		}
+		doc.Labels = &guide
+	}
 	for _, against := range p.sweep {
 		curve := forecastCurve{Against: against}
 		for _, v := range p.swept(against) {
@@ -228,6 +244,9 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		if err := printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords); err != nil {
 			return err
 		}
+		if doc.Labels != nil {
+			return writeLabelGuide(w, *doc.Labels)
+		}
 		for _, curve := range doc.Curves {
 			if err := curve.table(w); err != nil {
 				return err
@@ -261,7 +280,7 @@ func (d forecastDocument) featureWords() string {
 // public is the schema and the pool, given or made up.
 func (p *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
 	if p.Schema == "" {
-		classes := 2
+		classes := max(2, p.classes)
 		if p.Kind == kinds.Default {
 			var own classify.Terms
 			if err := p.DecodeTerms(&own); err != nil {

@@ -96,7 +96,7 @@ func newRoot(c *console) *cobra.Command {
 		if was := wasMoved(cmd, cmd.Flags().Args()); was != nil {
 			return was
 		}
-		return usagef("%s; see %s --help", plainly(err), cmd.CommandPath())
+		return usagef("%s; see %s --help", plainly(err)+asTerm(cmd, err), cmd.CommandPath())
 	})
 	root.Version = version()
 	root.SetVersionTemplate("caucus {{.Version}}\n")

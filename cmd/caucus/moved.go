@@ -26,6 +26,7 @@ var moved = [][2]string{
 	{"party token list", "party list --tokens"},
 	{"party token revoke", "party revoke TOKEN"},
 	{"dataset list", "dataset schema"},
+	{"privacy labels", "forecast labels"},
 	{"version", "--version"},
 }
 

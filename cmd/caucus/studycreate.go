@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/dataset"
-	"caucus/internal/yamlfile"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/forecast"
@@ -86,19 +85,6 @@ it. The same file can be rehearsed before: caucus simulate, caucus forecast.`,
 		return refused(cmd, o.create(cmd.Context(), s, forecast.Options{Draws: drawsOf(f, draws)}, draws > 0 && (!force || f.Changed("draws")), force, dry))
 	}
 	return cmd
-}
-
-// readStudyFile reads a study file alone.
-func readStudyFile(name string) (terms.Study, error) {
-	file, err := yamlfile.Read(name)
-	if err != nil {
-		return terms.Study{}, fmt.Errorf("read study file: %w", err)
-	}
-	s, err := terms.Read(file, filepath.Dir(name), "")
-	if err != nil {
-		return s, fmt.Errorf("read study file: %w", err)
-	}
-	return s, nil
 }
 
 // propose makes the plan of a study.

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"caucus/privacy"
+	"caucus/internal/yamlfile"
 	"caucus/study"
+	"caucus/study/terms"
 )
 
 // TestExampleStudy: the example of the deploy room is one that study create
@@ -59,4 +61,17 @@ func TestStudyFileKeys(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", text, err, says)
 		}
 	}
+}
+
+// readStudyFile reads a study file alone.
+func readStudyFile(name string) (terms.Study, error) {
+	file, err := yamlfile.Read(name)
+	if err != nil {
+		return terms.Study{}, fmt.Errorf("read study file: %w", err)
+	}
+	s, err := terms.Read(file, filepath.Dir(name), "")
+	if err != nil {
+		return s, fmt.Errorf("read study file: %w", err)
+	}
+	return s, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"caucus/internal/yamlfile"
 	"caucus/study/kinds"
@@ -81,15 +82,32 @@ func offered(name string) (found terms.Term) {
 	return found
 }
 
-// completeTerm offers the terms of the kind that was typed.
-func completeTerm(_ *cobra.Command, args []string, _ string) (keys []string, how cobra.ShellCompDirective) {
-	kind := kinds.Default
+// asTerm says that an unknown flag of a command which takes terms is one of them.
+func asTerm(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if cmd.Flags().Lookup("set") == nil || !errors.As(err, &unknown) {
+		return ""
+	}
+	name := strings.ReplaceAll(unknown.GetSpecifiedName(), "-", "_")
+	if t, err := terms.Find(kindTyped(cmd.Flags().Args()), name); err == nil {
+		return fmt.Sprintf(": it is a term of the study, write --set %s=…", t.Name())
+	}
+	return ""
+}
+
+// kindTyped is the kind among arguments, the usual one where there is none.
+func kindTyped(args []string) string {
 	for _, a := range args {
 		if _, err := kinds.Named(a); err == nil {
-			kind = a
+			return a
 		}
 	}
-	all, err := terms.Of(kind)
+	return kinds.Default
+}
+
+// completeTerm offers the terms of the kind that was typed.
+func completeTerm(_ *cobra.Command, args []string, _ string) (keys []string, how cobra.ShellCompDirective) {
+	all, err := terms.Of(kindTyped(args))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

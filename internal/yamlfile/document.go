@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,8 +19,6 @@ import (
 type Document struct {
 	name string // of the file, for errors; may be empty
 	root *yaml.Node
-	// taken are the keys at the top that Take looked for, with the types of their values.
-	taken []key
 }
 
 // maxBytes bounds what Read reads: what a person writes is a few pages.
@@ -101,10 +98,8 @@ func (d *Document) Remove(key string) {
 }
 
 // Take reads the value of a key at the top over what v, a pointer, holds, and takes the key
-// away. It says whether there is one. To [Document.Decode] what belongs under that key is
-// known from then on.
+// away. It says whether there is one.
 func (d *Document) Take(name string, v any) (found bool, err error) {
-	d.taken = append(d.taken, key{name, reflect.TypeOf(v)})
 	n := d.Find(name)
 	if n == nil {
 		d.Remove(name)

@@ -200,7 +200,7 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestTake: what is taken is read and gone, and a key of it at the top is said to belong there.
+// TestTake: what is taken is read and gone.
 func TestTake(t *testing.T) {
 	type part struct {
 		Tilt bool `yaml:"tilt"`
@@ -212,7 +212,6 @@ func TestTake(t *testing.T) {
 		"part: {tilt: true}\nwait: 1d": {found: true},
 		"part:\nwait: 1d":              {},
 		"wait: 1d":                     {},
-		"wait: 1d\ntilt: true":         {says: `line 2: unknown key "tilt": it belongs under part`},
 		"wait: 1d\npart: {til: true}":  {found: true, says: `line 2: part: unknown key "til": do you mean "tilt"?`},
 	} {
 		d, err := Parse("", []byte(text))

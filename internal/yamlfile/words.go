@@ -36,14 +36,8 @@ func keysOf(t reflect.Type) []key {
 }
 
 // suggest says what an unknown key may have been meant to be: a known one that is
-// nearly spelled like it, one of that name elsewhere, or any of the known. What was taken
-// (Take) comes first: its keys are known by their exact names.
+// nearly spelled like it, one of that name elsewhere, or any of the known.
 func (c *check) suggest(unknown string, known []key) string {
-	for _, k := range c.doc.taken {
-		if path := elsewhere(unknown, k.of, []string{k.name}); path != nil {
-			return fmt.Sprintf("it belongs under %s", strings.Join(path, ": "))
-		}
-	}
 	names := make([]string, len(known))
 	for i, k := range known {
 		names[i] = k.name

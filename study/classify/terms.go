@@ -11,19 +11,10 @@ import (
 
 // Terms are the terms of a classify plan.
 type Terms struct {
-	// Bound is tight or paper, where a mechanism has both; tight where it is left out.
-	Bound string `json:"bound,omitempty" yaml:"bound" default:"tight" help:"sensitivity bound of mechanism output: tight or paper"`
-	// Shards is how many classifiers each site trains on disjoint shards of its
-	// patients; 1, one classifier a party, where it is left out.
-	Shards int `json:"shards" yaml:"shards" default:"1" help:"classifiers that a party trains on disjoint shards of its patients"`
-	// Learner is the classifier that parties train, softmax where it is left out; any
-	// leaves it to each party.
-	Learner string `json:"learner,omitempty" yaml:"learner" default:"softmax" help:"what parties train, such as softmax, cart, forest or knn; any: each party what it likes, also a program of its own (unit party)"`
-	// Tilt lets a cross study tilt the pool to the released feature mean where that
-	// mean shows that the pool differs.
-	Tilt bool `json:"tilt,omitempty" yaml:"tilt" help:"tilt the pool where a cross release shows that it differs"`
-	// ClassShares are the classes' shares as the public knows them, in the order of the
-	// schema. A release goes by them where noise leaves it nothing else; a forecast too.
+	Bound       string    `json:"bound,omitempty" yaml:"bound" default:"tight" help:"sensitivity bound of mechanism output: tight or paper"`
+	Shards      int       `json:"shards" yaml:"shards" default:"1" help:"classifiers that a party trains on disjoint shards of its patients"`
+	Learner     string    `json:"learner,omitempty" yaml:"learner" default:"softmax" help:"what parties train, such as softmax, cart, forest or knn; any: each party what it likes, also a program of its own (unit party)"`
+	Tilt        bool      `json:"tilt,omitempty" yaml:"tilt" help:"tilt the pool where a cross release shows that it differs"`
 	ClassShares []float64 `json:"class_shares,omitempty" yaml:"class_shares" help:"the classes' shares as the public knows them, in the schema's order, as .73,.27: a release goes by them where noise leaves nothing else, a forecast too. Default of a forecast: .75,.25 for two classes, else equal"`
 }
 

@@ -18,21 +18,11 @@ type Kind struct{}
 
 // Terms are the terms of a describe plan.
 type Terms struct {
-	// Bins is into how many equal parts a number's public range is cut: 2 to maxBins.
-	Bins int `json:"bins" yaml:"bins" default:"10" help:"into how many equal parts a number's public range is cut"`
-	// By names the label or a text of the schema: everything is told for each of its
-	// levels. "" tells it of all records together.
-	By string `json:"by,omitempty" yaml:"by" help:"tell everything for each level of this column: the label or a text"`
-	// Count asks for nothing but how many records the plan's condition holds for. Bins
-	// is then 0.
-	Count bool `json:"count,omitempty" yaml:"count" help:"ask for nothing but how many records the condition holds for"`
-	// Sites shows readers of the release the table of each site beside that of all, under
-	// the site's name, from what it released through its own ledger.
-	Sites bool `json:"sites,omitempty" yaml:"sites" help:"show readers of the release the table of each site beside that of all, under the site's name"`
-	// PerParty is the most records that one party counts; of more, a part chosen by
-	// keys. With it a guarantee for a record counts that often for a party. 0: unknown,
-	// and then the study guarantees nothing for a whole party.
-	PerParty int64 `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
+	Bins     int    `json:"bins" yaml:"bins" default:"10" help:"into how many equal parts a number's public range is cut"`
+	By       string `json:"by,omitempty" yaml:"by" help:"tell everything for each level of this column: the label or a text"`
+	Count    bool   `json:"count,omitempty" yaml:"count" help:"ask for nothing but how many records the condition holds for"`
+	Sites    bool   `json:"sites,omitempty" yaml:"sites" help:"show readers of the release the table of each site beside that of all, under the site's name"`
+	PerParty int64  `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
 }
 
 // DefaultTerms cut a number's range into tenths.

@@ -21,33 +21,18 @@ import (
 // Terms are the terms of an evaluate plan.
 type Terms struct {
 	// Model is judged, unless Score or Program is given.
-	Model *Model `json:"model,omitempty" yaml:"-"`
-	// Score names a column whose scores are judged instead of a model: a number that may
-	// be missing, a probability where its range is 0 to 1.
-	Score string `json:"score,omitempty" yaml:"score" help:"judge the scores in this column in place of a model: a probability where its range is 0 to 1"`
-	// Program: each party's own program scores its records, with probabilities. It is named
-	// at the party; unit party alone hides what one does.
-	Program bool `json:"program,omitempty" yaml:"program" help:"each party's own program scores its records, with probabilities (unit party)"`
-	// ModelFile is the file of the model that is judged: a release with a classifier, of
-	// the same schema, or the coefficients of a linear model.
-	ModelFile string `json:"-" yaml:"model" file:"yes" help:"what is judged: a release with a classifier, what release export makes of one as JSON, or coefficients of a linear model (YAML)"`
-	// Classes are those whose scores are judged, each against all others, with a histogram
-	// each. Of two classes the second where nothing is said.
-	Classes []string `json:"classes" yaml:"classes" help:"classes whose scores are judged, each against all others; default: of two the second"`
-	// Thresholds are probabilities (of a score that is none, scores) above which a record
-	// is called one of the class: edges of bins.
-	Thresholds []float64 `json:"thresholds,omitempty" yaml:"thresholds" help:"probabilities at and above which a record is called one of the class"`
-	// By are groupings of the records; each makes histograms of its own.
-	By []Grouping `json:"by,omitempty" yaml:"by" help:"subgroups by columns, such as [sex, {column: age, edges: [40, 60]}]; each adds as much noise again"`
-	// Bins are how many parts with as many of the pool's rows the scores are cut into.
-	Bins int `json:"bins" yaml:"bins" help:"parts that scores are cut into; default: 20, or 10 with subgroups or where the AUC is expected to scatter by more than .02"`
+	Model      *Model     `json:"model,omitempty" yaml:"-"`
+	Score      string     `json:"score,omitempty" yaml:"score" help:"judge the scores in this column in place of a model: a probability where its range is 0 to 1"`
+	Program    bool       `json:"program,omitempty" yaml:"program" help:"each party's own program scores its records, with probabilities (unit party)"`
+	ModelFile  string     `json:"-" yaml:"model" file:"yes" help:"what is judged: a release with a classifier, what release export makes of one as JSON, or coefficients of a linear model (YAML)"`
+	Classes    []string   `json:"classes" yaml:"classes" help:"classes whose scores are judged, each against all others; default: of two the second"`
+	Thresholds []float64  `json:"thresholds,omitempty" yaml:"thresholds" help:"probabilities at and above which a record is called one of the class"`
+	By         []Grouping `json:"by,omitempty" yaml:"by" help:"subgroups by columns, such as [sex, {column: age, edges: [40, 60]}]; each adds as much noise again"`
+	Bins       int        `json:"bins" yaml:"bins" help:"parts that scores are cut into; default: 20, or 10 with subgroups or where the AUC is expected to scatter by more than .02"`
 	// Edges are the inner edges of the bins of each class of Classes, in log-odds where
 	// scores are probabilities.
-	Edges [][]float64 `json:"edges" yaml:"-"`
-	// PerParty is the most records that one party counts; of more, a part chosen by keys.
-	// At unit party it must be given; at unit record a guarantee then counts that often for
-	// a party.
-	PerParty int64 `json:"per_party,omitempty" yaml:"per_party" help:"most records of one party that count; needed at unit party"`
+	Edges    [][]float64 `json:"edges" yaml:"-"`
+	PerParty int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records of one party that count; needed at unit party"`
 }
 
 // File is the file of the model that is judged, "" where none is.

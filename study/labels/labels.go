@@ -40,14 +40,10 @@ type Kind struct{}
 
 // Terms are what a labels plan says beyond the common.
 type Terms struct {
-	// Loss, Risk and Correction say what is minimised and how it allows for
-	// the noise: see learners.LossNames and aggregation.LabelOptions.
 	Loss       string `json:"loss" yaml:"loss" default:"logistic" help:"what is minimised: logistic, hinge, squared, savage, sigmoid, ramp, unhinged or barrier-hinge"`
 	Risk       string `json:"risk" yaml:"risk" default:"accuracy" help:"which risk: accuracy, ber or auc"`
 	Correction string `json:"correction" yaml:"correction" help:"how the fit allows for the noise: none, backward or forward. Default: none for a symmetric loss and two classes, else backward"`
-	// MaxRecords is the most records that one party sends; of more, a part
-	// chosen by keys of what they hold beside their labels.
-	MaxRecords int `json:"max_records" yaml:"max_records" default:"20000" help:"most records that one party sends; of more, a part chosen by keys"`
+	MaxRecords int    `json:"max_records" yaml:"max_records" default:"20000" help:"most records that one party sends; of more, a part chosen by keys"`
 }
 
 // DefaultTerms minimise the backward-corrected logistic loss, the best of

@@ -57,42 +57,16 @@ type Kind struct{}
 
 // Terms are what a ratio plan says beyond the common.
 type Terms struct {
-	// Sets says what a party's sets are: "party": all its records are one set;
-	// "column": one for each value of the schema's party column (who is in
-	// which set is public then); "made": Skew of each class's records go to that
-	// class's own set, by the record's key. Membership of made sets depends on
-	// labels, so it needs noisy embeddings.
-	Sets string `json:"sets" yaml:"sets" default:"party" help:"a party's sets: party (all its records are one), column (one for each value of the schema's party column) or made (each party makes a set a class; needs noisy-embedding)"`
-	// MaxSets is the most sets of one party; of more, the last in the order of
-	// their names are taken together.
-	MaxSets int `json:"max_sets" yaml:"max_sets" help:"most sets of one party; of more, the last by name are taken together"`
-	// Skew is the share of each class's records that go to its own made set, above 0
-	// and at most 1; .5 to .7 is moderate.
-	Skew float64 `json:"skew,omitempty" yaml:"skew" help:"share of each class's records that go to its own made set, above 0 and at most 1; .5 to .7 is moderate"`
-	// Expected are the class shares that a party's records are publicly expected
-	// to have, one above 0 a class, with sum 1; made sets are then of about equal
-	// size (Iyer, Nath & Sarawagi 2016 advise publishers so). None: alike. They
-	// tune and enter no proof.
-	Expected []float64 `json:"expected,omitempty" yaml:"expected" help:"with made sets, the class shares that a party's records are publicly expected to have, with sum 1; made sets are then of about equal size. Default: alike"`
-	// Features says what leaves beside the counts: "clear" (mapped features),
-	// "embedding" (each set's mean Fourier features, exact) or
-	// "noisy-embedding" (the same with noise that hides each record). The first
-	// two hide labels only.
-	Features string `json:"features" yaml:"features" default:"embedding" help:"what leaves beside the counts: clear, embedding, or noisy-embedding (which hides each record)"`
-	// Fourier is the length of an embedding. With clear features 0 compares rows
-	// by the kernel itself, in simulations only: the model then holds the rows.
-	Fourier int `json:"fourier" yaml:"fourier" help:"numbers of an embedding; 0 with clear features compares rows by the kernel itself, in rehearsals only"`
-	// Gamma is the width of the kernel exp(−γ‖x−y‖²). 0 with clear features: the
-	// width that estimates held-out sets best.
-	Gamma float64 `json:"gamma" yaml:"gamma" help:"width of the kernel exp(−gamma·distance²); 0: chosen"`
-	// Estimator is class-means where it is left out: see ratio.Estimators.
-	Estimator string `json:"estimator" yaml:"estimator" default:"class-means" help:"class-means or mixture"`
-	// MaxRecords is the most records that one party uses; of more, a part
-	// chosen by keys, as many of each set as neighbours have.
-	MaxRecords int `json:"max_records" yaml:"max_records" help:"most records that one party uses; of more, a part chosen by keys"`
-	// SetSize is about how many records a set is publicly expected to have. It
-	// tunes mechanisms and enters no proof.
-	SetSize int `json:"set_size" yaml:"set_size" help:"about how many records a set is publicly expected to have: tunes mechanisms, enters no proof"`
+	Sets       string    `json:"sets" yaml:"sets" default:"party" help:"a party's sets: party (all its records are one), column (one for each value of the schema's party column) or made (each party makes a set a class; needs noisy-embedding)"`
+	MaxSets    int       `json:"max_sets" yaml:"max_sets" help:"most sets of one party; of more, the last by name are taken together"`
+	Skew       float64   `json:"skew,omitempty" yaml:"skew" help:"share of each class's records that go to its own made set, above 0 and at most 1; .5 to .7 is moderate"`
+	Expected   []float64 `json:"expected,omitempty" yaml:"expected" help:"with made sets, the class shares that a party's records are publicly expected to have, with sum 1; made sets are then of about equal size. Default: alike"`
+	Features   string    `json:"features" yaml:"features" default:"embedding" help:"what leaves beside the counts: clear, embedding, or noisy-embedding (which hides each record)"`
+	Fourier    int       `json:"fourier" yaml:"fourier" help:"numbers of an embedding; 0 with clear features compares rows by the kernel itself, in rehearsals only"`
+	Gamma      float64   `json:"gamma" yaml:"gamma" help:"width of the kernel exp(−gamma·distance²); 0: chosen"`
+	Estimator  string    `json:"estimator" yaml:"estimator" default:"class-means" help:"class-means or mixture"`
+	MaxRecords int       `json:"max_records" yaml:"max_records" help:"most records that one party uses; of more, a part chosen by keys"`
+	SetSize    int       `json:"set_size" yaml:"set_size" help:"about how many records a set is publicly expected to have: tunes mechanisms, enters no proof"`
 }
 
 // The names of terms.

@@ -27,19 +27,10 @@ type Kind struct{}
 
 // Terms are the terms of a reweigh plan.
 type Terms struct {
-	// Pairs are pairs of columns whose joint margins are released beside the
-	// features; each costs as much as a feature.
-	Pairs [][2]string `json:"pairs,omitempty" yaml:"pairs" help:"pairs of columns whose joint margins are released too, such as [[age, sex]]; each costs as much as a feature"`
-	// Bins, at least 2, also releases a histogram of each number.
-	Bins int `json:"bins,omitempty" yaml:"bins" help:"release a histogram of so many bins of each number too"`
-	// Keep is the least share of the pool's rows that stays effective, where λ
-	// is chosen after the release; 0 is keepWeights.
-	Keep float64 `json:"keep,omitempty" yaml:"keep" default:"0.02" help:"least share of the pool's rows that stays effective, where λ is chosen after the release"`
-	// PerParty is the most records that one party adds; of more, a part chosen
-	// by keys. With it a guarantee for a record counts that often for a party, if
-	// neighbours have as many. 0: unknown, and then the study guarantees nothing for
-	// a whole party.
-	PerParty int64 `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party adds; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
+	Pairs    [][2]string `json:"pairs,omitempty" yaml:"pairs" help:"pairs of columns whose joint margins are released too, such as [[age, sex]]; each costs as much as a feature"`
+	Bins     int         `json:"bins,omitempty" yaml:"bins" help:"release a histogram of so many bins of each number too"`
+	Keep     float64     `json:"keep,omitempty" yaml:"keep" default:"0.02" help:"least share of the pool's rows that stays effective, where λ is chosen after the release"`
+	PerParty int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party adds; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
 }
 
 const (

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"caucus/study/labels"
+)
+
+// writeLabelGuide writes what a labels study's privatised labels are worth. rr is randomised
+// response; em is the exponential mechanism as published: exactly rr at ε/2, so it also
+// really spends ε/2.
+func writeLabelGuide(w io.Writer, g labels.Guide) error {
+	fmt.Fprintf(w, "%d labels of %d classes at ε = %g\n", g.Labels, g.Classes, g.Epsilon)
+	for _, m := range g.Mechanisms {
+		fmt.Fprintf(w, "  %s  keeps a label with probability %.4f (spends ε = %.4g); P[at least half are kept] = %.4f; a class's share is known to ± %.4f\n",
+			m.Mechanism, m.Keep, m.Spent, m.MostKept, m.ShareError)
+	}
+	fmt.Fprintln(w, "\nsmallest odd number of labels of which at least half are kept with probability")
+	header := []string{"mechanism", "epsilon", "keep"}
+	for _, level := range labels.GuideLevels() {
+		header = append(header, fmt.Sprintf("%g ‰", 1000*level))
+	}
+	t := newTable(w, header...)
+	for _, row := range g.Table {
+		cells := []string{row.Mechanism, fmt.Sprint(row.Epsilon), fmt.Sprintf("%.4f", row.Keep)}
+		for _, n := range row.Needed {
+			if n == 0 {
+				cells = append(cells, "never")
+			} else {
+				cells = append(cells, strconv.Itoa(n))
+			}
+		}
+		t.add(cells...)
+	}
+	return t.render()
+}
