@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"caucus/auxdata"
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
@@ -41,11 +42,11 @@ func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteRep
 	if err != nil {
 		return nil, err
 	}
-	err = s.store.Update(ctx, func(tx Tx) error {
+	err = s.store.Update(ctx, func(tx records.Tx) error {
 		if err := ensureMember(tx, r.Name, role, now); err != nil {
 			return err
 		}
-		return tx.AddInvitation(invitation{Serial: serial, Name: r.Name, Expires: v.Expires})
+		return tx.AddInvitation(records.Invitation{Serial: serial, Name: r.Name, Expires: v.Expires})
 	})
 	if err != nil {
 		return nil, err
@@ -77,10 +78,10 @@ func (s *Server) invites(seconds int64, address string) (valid time.Duration, di
 // which somebody came by a join token is not given to another while that one may call:
 // whoever holds a token chooses names, and could have chosen it before. Who has the name
 // from then on came by an operator, and is no more the token's.
-func ensureMember(tx Tx, name string, role protocol.Role, now time.Time) error {
+func ensureMember(tx records.Tx, name string, role protocol.Role, now time.Time) error {
 	had, err := tx.Namesake(name)
 	switch {
-	case errors.Is(err, errNone):
+	case errors.Is(err, records.ErrNone):
 		return tx.AddMember(name, role)
 	case err != nil:
 		return err
@@ -95,7 +96,7 @@ func ensureMember(tx Tx, name string, role protocol.Role, now time.Time) error {
 		return err
 	}
 	by, err := tx.Came(name)
-	if errors.Is(err, errNone) {
+	if errors.Is(err, records.ErrNone) {
 		return nil
 	}
 	if err != nil {
@@ -114,7 +115,7 @@ func ensureMember(tx Tx, name string, role protocol.Role, now time.Time) error {
 // ListMembers lists parties and operators.
 func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb.ListMembersReply, error) {
 	var members []protocol.Member
-	err := s.store.View(ctx, func(tx Tx) (err error) {
+	err := s.store.View(ctx, func(tx records.Tx) (err error) {
 		members, err = tx.Members(s.config.Clock.Now())
 		return err
 	})
@@ -139,13 +140,13 @@ func (s *Server) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeRep
 		return nil, fmt.Errorf("%w: an operator cannot revoke itself: another one must", protocol.ErrInvalid)
 	}
 	var revision int64
-	err := s.store.Update(ctx, func(tx Tx) (err error) {
+	err := s.store.Update(ctx, func(tx records.Tx) (err error) {
 		if err = tx.Revoke(r.Name); err == nil {
 			revision, err = tx.Revision()
 		}
 		return err
 	})
-	if errors.Is(err, errNone) {
+	if errors.Is(err, records.ErrNone) {
 		return nil, fmt.Errorf("%w: no member %q", protocol.ErrNotFound, r.Name)
 	}
 	if err != nil {
@@ -172,11 +173,11 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 		return fmt.Errorf("%w: the pool has %d bytes, at most %d are taken", protocol.ErrTooLarge, h.Size, s.config.Limits.Pool)
 	}
 	digest := auxdata.Digest(h.Digest)
-	err = s.store.View(ctx, func(tx Tx) error { _, err := tx.PoolSize(digest); return err })
+	err = s.store.View(ctx, func(tx records.Tx) error { _, err := tx.PoolSize(digest); return err })
 	if err == nil {
 		return stream.SendAndClose(&pb.UploadPoolReply{})
 	}
-	if !errors.Is(err, errNone) {
+	if !errors.Is(err, records.ErrNone) {
 		return err
 	}
 	release, err := s.upload(ctx)
@@ -191,8 +192,8 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 	if sha256.Sum256(data) != digest {
 		return fmt.Errorf("%w: the pool does not have digest %s", protocol.ErrDamaged, digest)
 	}
-	err = s.store.Update(ctx, func(tx Tx) error {
-		if _, err := tx.PoolSize(digest); !errors.Is(err, errNone) {
+	err = s.store.Update(ctx, func(tx records.Tx) error {
+		if _, err := tx.PoolSize(digest); !errors.Is(err, records.ErrNone) {
 			return err // another call stored it meanwhile
 		}
 		return tx.AddPool(digest, data)
@@ -253,12 +254,12 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 	if err := s.runnable(ctx, plan); err != nil {
 		return nil, err
 	}
-	row := studyRow{
+	row := records.Study{
 		Hash: hash, Name: plan.Name, Plan: canonical, Signature: s.signer.Sign(protocol.PlanDocument, canonical),
 		Created: s.config.Clock.Now(), State: study.InDraft,
 	}
-	err = s.store.Update(ctx, func(tx Tx) error {
-		if _, err := tx.Study(hash); !errors.Is(err, errNone) {
+	err = s.store.Update(ctx, func(tx records.Tx) error {
+		if _, err := tx.Study(hash); !errors.Is(err, records.ErrNone) {
 			return err // another call stored it meanwhile
 		}
 		all, err := tx.Studies()
@@ -339,7 +340,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 
 // knownRoster refuses a roster with a name that nobody can have: it would be
 // missed without a word.
-func (s *Server) knownRoster(tx Tx, plan study.Plan) error {
+func (s *Server) knownRoster(tx records.Tx, plan study.Plan) error {
 	members, err := tx.Members(s.config.Clock.Now())
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	aggregators "caucus/aggregator"
+	"caucus/coordinator/records"
 	"caucus/internal/database"
 	"caucus/internal/folder"
 	"caucus/privacy"
@@ -66,7 +67,7 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 		return fail(err)
 	}
 	defer os.RemoveAll(making) // does nothing after the rename
-	store, err := openSQLite(c.path(storeFile))
+	store, err := records.Open(c.path(storeFile))
 	if err != nil {
 		return fail(err)
 	}
@@ -188,7 +189,7 @@ func tryOut(ctx context.Context, from string, files map[string]string) (head pri
 	if _, err := loadKeyring(c); err != nil {
 		return head, err
 	}
-	store, err := openSQLite(c.path(storeFile))
+	store, err := records.Open(c.path(storeFile))
 	if err != nil {
 		return head, err
 	}
@@ -209,7 +210,7 @@ func tryOut(ctx context.Context, from string, files map[string]string) (head pri
 		return head, err
 	}
 	var last int64
-	if err := store.View(ctx, func(tx Tx) (err error) { last, err = tx.LedgerEntry(); return err }); err != nil {
+	if err := store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.LedgerEntry(); return err }); err != nil {
 		return head, err
 	}
 	if head = chain.Head(); last > head.Sequence {

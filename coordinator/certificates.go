@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 )
 
@@ -16,20 +17,20 @@ import (
 // good exactly as long as the revision is the same, and a transaction that reads
 // the revision needs to look up nothing else.
 type certificates struct {
-	store Store
+	store records.Store
 	now   func() time.Time
 
 	mu       sync.Mutex // guards revision and known
 	revision int64      // the newest that was seen
-	known    map[string]certificate
+	known    map[string]records.Certificate
 }
 
 // mostKnown bounds the certificates in memory, some 200 bytes each. Beyond it
 // all are forgotten and looked up again.
 const mostKnown = 1 << 17
 
-func newCertificates(store Store, now func() time.Time) *certificates {
-	return &certificates{store: store, now: now, known: map[string]certificate{}}
+func newCertificates(store records.Store, now func() time.Time) *certificates {
+	return &certificates{store: store, now: now, known: map[string]records.Certificate{}}
 }
 
 // of says until when a caller's certificate, or invitation, holds, and as of
@@ -41,9 +42,9 @@ func (s *certificates) of(ctx context.Context, caller protocol.Caller) (until ti
 	revision = s.revision
 	s.mu.Unlock()
 	if ok {
-		return c.Expires, revision, c.holds(caller, s.now())
+		return c.Expires, revision, holds(c, caller, s.now())
 	}
-	err = s.store.View(ctx, func(tx Tx) (err error) {
+	err = s.store.View(ctx, func(tx records.Tx) (err error) {
 		if revision, err = tx.Revision(); err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func enrols(r protocol.Role) bool { return r == protocol.RoleInvitation || r == 
 
 // remember keeps a certificate that was looked up at a revision, unless there
 // is a newer one.
-func (s *certificates) remember(c certificate, revision int64) {
+func (s *certificates) remember(c records.Certificate, revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seenLocked(revision)
@@ -100,7 +101,7 @@ func (s *certificates) seenLocked(revision int64) {
 // have happened all the same.
 func (s *certificates) refresh(ctx context.Context) {
 	var revision int64
-	err := s.store.View(ctx, func(tx Tx) (err error) { revision, err = tx.Revision(); return err })
+	err := s.store.View(ctx, func(tx records.Tx) (err error) { revision, err = tx.Revision(); return err })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *certificates) at() int64 {
 // within asks in a transaction, so that what it writes and a revocation cannot
 // cross each other. It leaves what is remembered alone: the transaction may not
 // commit.
-func (s *certificates) within(tx Tx, caller protocol.Caller) error {
+func (s *certificates) within(tx records.Tx, caller protocol.Caller) error {
 	revision, err := tx.Revision()
 	if err != nil {
 		return err
@@ -130,26 +131,26 @@ func (s *certificates) within(tx Tx, caller protocol.Caller) error {
 	ok = ok && revision == s.revision
 	s.mu.Unlock()
 	if ok {
-		return c.holds(caller, s.now())
+		return holds(c, caller, s.now())
 	}
 	_, err = lookUp(tx, caller, s.now())
 	return err
 }
 
 // lookUp finds a member's certificate, if it holds.
-func lookUp(tx Tx, caller protocol.Caller, now time.Time) (certificate, error) {
+func lookUp(tx records.Tx, caller protocol.Caller, now time.Time) (records.Certificate, error) {
 	c, err := tx.Certificate(caller.Serial)
-	if errors.Is(err, errNone) {
+	if errors.Is(err, records.ErrNone) {
 		return c, fmt.Errorf("%w: %s is not known here: ask the operator for an invitation", protocol.ErrDenied, caller.Name)
 	}
 	if err != nil {
 		return c, fmt.Errorf("look up certificate: %w", err)
 	}
-	return c, c.holds(caller, now)
+	return c, holds(c, caller, now)
 }
 
-// holds says whether it is good for a caller now.
-func (c certificate) holds(caller protocol.Caller, now time.Time) error {
+// holds says whether a certificate is good for a caller now.
+func holds(c records.Certificate, caller protocol.Caller, now time.Time) error {
 	switch {
 	case c.Revoked:
 		return revoked(caller.Name)
@@ -174,10 +175,10 @@ func revoked(name string) error {
 const lostAnswer = 24 * time.Hour
 
 // invited says whether an invitation is good for a call, and until when.
-func (s *certificates) invited(tx Tx, caller protocol.Caller) (until time.Time, err error) {
+func (s *certificates) invited(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	v, err := tx.Invitation(caller.Serial)
 	switch {
-	case errors.Is(err, errNone):
+	case errors.Is(err, records.ErrNone):
 		return until, fmt.Errorf("%w: the invitation is not known here: ask for a new one", protocol.ErrDenied)
 	case err != nil:
 		return until, fmt.Errorf("look up invitation: %w", err)

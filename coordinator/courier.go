@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
@@ -24,7 +25,7 @@ func (s *Server) Certify(ctx context.Context, r *pb.CertifyRequest) (*pb.Certify
 		return nil, err
 	}
 	var der []byte
-	err := s.store.Update(ctx, func(tx Tx) error {
+	err := s.store.Update(ctx, func(tx records.Tx) error {
 		if err := ensureMember(tx, r.Name, protocol.RoleParty, s.config.Clock.Now()); err != nil {
 			return err
 		}
@@ -81,7 +82,7 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 		return nil, nil
 	}
 	var private []byte
-	err := s.store.Update(ctx, func(tx Tx) error {
+	err := s.store.Update(ctx, func(tx records.Tx) error {
 		row, err := tx.Study(c.hash)
 		if err != nil || protocol.Final(row.State) {
 			return err // it ended meanwhile
@@ -91,7 +92,7 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 			private = had
 			return nil
 		}
-		if err != nil && !errors.Is(err, errNone) {
+		if err != nil && !errors.Is(err, records.ErrNone) {
 			return err
 		}
 		if private, err = protocol.NewSealKey(); err != nil {
@@ -145,14 +146,14 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 	}
 	var receipt protocol.Receipt
 	var key []byte
-	err = s.store.View(ctx, func(tx Tx) error {
+	err = s.store.View(ctx, func(tx records.Tx) error {
 		if key, err = tx.ReceiptKey(c.hash, party); err != nil {
 			return err
 		}
 		receipt, err = tx.Receipt(c.hash, party)
 		return err
 	})
-	if errors.Is(err, errNone) {
+	if errors.Is(err, records.ErrNone) {
 		return reply, nil
 	}
 	if err == nil {
@@ -257,7 +258,7 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 		return err
 	}
 	// Before the contribution: no receipt is without a key to send it under.
-	err = s.store.Update(ctx, func(tx Tx) error {
+	err = s.store.Update(ctx, func(tx records.Tx) error {
 		if err := s.certificates.within(tx, caller); err != nil {
 			return err
 		}
@@ -274,11 +275,11 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 // unseal opens an answer with its study's key.
 func (s *Server) unseal(ctx context.Context, c *runningStudy, a protocol.Answer) (protocol.Opened, error) {
 	var private []byte
-	err := s.store.View(ctx, func(tx Tx) (err error) {
+	err := s.store.View(ctx, func(tx records.Tx) (err error) {
 		private, _, err = tx.SealKey(c.hash)
 		return err
 	})
-	none := errors.Is(err, errNone)
+	none := errors.Is(err, records.ErrNone)
 	if none {
 		if err := s.tooLate(ctx, c, study.PartyID(a.Party.Name)); err != nil {
 			return protocol.Opened{}, err

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -180,8 +181,8 @@ func TestCarried(t *testing.T) {
 	if c = must(three.open(w.pack())); c.About().Mine || c.About().State != study.Released {
 		t.Errorf("p3 is told %+v", c.About().Summary)
 	}
-	must(0, w.server.store.View(ctx, func(tx Tx) error {
-		if _, _, err := tx.SealKey(opened.Hash); !errors.Is(err, errNone) {
+	must(0, w.server.store.View(ctx, func(tx records.Tx) error {
+		if _, _, err := tx.SealKey(opened.Hash); !errors.Is(err, records.ErrNone) {
 			t.Errorf("the key that answers are sealed to is still there: %v", err)
 		}
 		return nil
@@ -307,8 +308,8 @@ func TestCarriedKilled(t *testing.T) {
 		if _, err := hand(""); err != nil {
 			t.Errorf("killed at %q: then %v", kill, err)
 		}
-		store := must(openSQLite(filepath.Join(dir, storeFile)))
-		must(0, store.View(ctx, func(tx Tx) error {
+		store := must(records.Open(filepath.Join(dir, storeFile)))
+		must(0, store.View(ctx, func(tx records.Tx) error {
 			if received := must(tx.Received(opened.Hash)); len(received) != 1 {
 				t.Errorf("killed at %q: %d contributions", kill, len(received))
 			}

@@ -28,7 +28,7 @@
 //   - logs and metrics hold names, states and counts, never a feature, a label
 //     or an unreleased number.
 //
-// The folder of a coordinator holds coordinator.yaml, caucus.db (Store),
+// The folder of a coordinator holds coordinator.yaml, caucus.db (records),
 // ledger.db (the privacy ledger's journal), the authority's and the signer's
 // keys, keyring.json once they were changed, and operator.yaml, the first
 // operator's profile. Only its owner may read it. One process runs on it at a

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -141,7 +142,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 		return a, err
 	}
 	signed := study.Signed{Document: document, Signature: r.signer.Sign(protocol.AmendmentDocument, document)}
-	_, err = c.stepLocked(ctx, study.Amended{Document: document, Charged: charged}, func(tx Tx, e study.Effect) error {
+	_, err = c.stepLocked(ctx, study.Amended{Document: document, Charged: charged}, func(tx records.Tx, e study.Effect) error {
 		stored, ok := e.(study.StoreAmendment)
 		if !ok {
 			if failed { // after the state, which deletes them

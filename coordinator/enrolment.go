@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 )
@@ -25,10 +26,10 @@ func (s *Server) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 		return s.join(ctx, caller, key, r)
 	}
 	var der []byte
-	err = s.store.Update(ctx, func(tx Tx) error {
+	err = s.store.Update(ctx, func(tx records.Tx) error {
 		v, err := tx.Invitation(caller.Serial)
 		switch {
-		case errors.Is(err, errNone):
+		case errors.Is(err, records.ErrNone):
 			return fmt.Errorf("%w: the invitation is not known here: ask for a new one", protocol.ErrDenied)
 		case err != nil:
 			return err
@@ -72,7 +73,7 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 		return nil, err
 	}
 	var der []byte
-	err := s.store.Update(ctx, func(tx Tx) error {
+	err := s.store.Update(ctx, func(tx records.Tx) error {
 		// Once more, in the transaction: who was revoked meanwhile must not come
 		// back by renewing.
 		if err := s.certificates.within(tx, caller); err != nil {
@@ -99,12 +100,12 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 }
 
 // issue makes and stores a certificate.
-func (s *Server) issue(tx Tx, c protocol.Caller, request []byte) (*x509.Certificate, error) {
+func (s *Server) issue(tx records.Tx, c protocol.Caller, request []byte) (*x509.Certificate, error) {
 	leaf, err := s.authority.IssueMember(c, request, s.config.Clock.Now())
 	if err != nil {
 		return nil, err
 	}
-	return leaf, tx.AddCertificate(certificate{Serial: leaf.SerialNumber.Text(16), Name: c.Name, Expires: leaf.NotAfter})
+	return leaf, tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16), Name: c.Name, Expires: leaf.NotAfter})
 }
 
 // signingKey is the digest of a request's public key.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"caucus/coordinator/records"
 	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
@@ -56,19 +57,19 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 			return fail(err)
 		}
 	}
-	store, err := openSQLite(c.path(storeFile))
+	store, err := records.Open(c.path(storeFile))
 	if err != nil {
 		return fail(err)
 	}
 	defer store.Close()
-	err = store.View(ctx, func(tx Tx) error {
+	err = store.View(ctx, func(tx records.Tx) error {
 		rows, err := tx.Studies()
 		if err != nil {
 			return err
 		}
 		for _, s := range rows {
 			r, err := tx.Release(s.Hash)
-			if errors.Is(err, errNone) {
+			if errors.Is(err, records.ErrNone) {
 				continue
 			}
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -16,18 +17,18 @@ import (
 // held is a store that counts how often contributions were written, and fails
 // where it is told to.
 type held struct {
-	Store
+	records.Store
 	mu     sync.Mutex
 	writes int
 	commit error                        // instead of a commit, where not nil
 	poison func(protocol.Receipt) error // after a contribution is stored
 }
 
-func (h *held) Update(ctx context.Context, fn func(Tx) error) error {
+func (h *held) Update(ctx context.Context, fn func(records.Tx) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	held := &heldTx{h: h}
-	err := h.Store.Update(ctx, func(tx Tx) error {
+	err := h.Store.Update(ctx, func(tx records.Tx) error {
 		held.Tx = tx
 		if err := fn(held); err != nil {
 			return err
@@ -41,7 +42,7 @@ func (h *held) Update(ctx context.Context, fn func(Tx) error) error {
 }
 
 type heldTx struct {
-	Tx
+	records.Tx
 	h     *held
 	wrote bool
 }
@@ -136,7 +137,7 @@ func TestGroupRefuses(t *testing.T) {
 		}
 	}
 	stored := func() (n int) {
-		must(0, w.server.store.View(ctx, func(tx Tx) error { n = len(must(tx.Received(s.Hash))); return nil }))
+		must(0, w.server.store.View(ctx, func(tx records.Tx) error { n = len(must(tx.Received(s.Hash))); return nil }))
 		return n
 	}
 	if got := must(w.operator.Study(ctx, "trial")); stored() != n-1 || len(got.Missing) != 1 || got.Missing[0] != "p3" || got.State != study.Open {
@@ -166,7 +167,7 @@ func TestGroupRevoked(t *testing.T) {
 		c.queueMu.Unlock()
 	}
 	// In the store only: its calls are not ended.
-	must(0, w.server.store.Update(ctx, func(tx Tx) error { return tx.Revoke("p1") }))
+	must(0, w.server.store.Update(ctx, func(tx records.Tx) error { return tx.Revoke("p1") }))
 	<-c.lead
 	under.Wait()
 	for i, err := range errs {

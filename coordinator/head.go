@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 )
@@ -68,7 +69,7 @@ func openHead(ctx context.Context, path string, j privacy.Journal) (*ledgerHead,
 // keep writes the file.
 func (h *ledgerHead) keep(head privacy.Head) error {
 	if err := protocol.WriteSecret(h.path, fmt.Appendln(nil, head)); err != nil {
-		return fmt.Errorf("head: %w", &trouble{"the head file cannot be written: make its folder, and room in it, or name another file under head in " + ConfigFile, err})
+		return fmt.Errorf("head: %w", records.Trouble("the head file cannot be written: make its folder, and room in it, or name another file under head in "+ConfigFile, err))
 	}
 	h.kept = head
 	return nil

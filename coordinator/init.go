@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/internal/clock"
 	"caucus/internal/folder"
 	"caucus/privacy"
@@ -145,10 +146,10 @@ func initSecrets(c Config, o InitOptions) error {
 	if err := ledger.Close(); err != nil {
 		return err
 	}
-	store, err := createSQLite(c.path(storeFile))
+	store, err := records.Create(c.path(storeFile))
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	return store.Update(context.Background(), func(tx Tx) error { return addOperator(tx, caller.Name, leaf, now) })
+	return store.Update(context.Background(), func(tx records.Tx) error { return addOperator(tx, caller.Name, leaf, now) })
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/dataset"
 	"caucus/internal/clock"
 	"caucus/privacy"
@@ -105,7 +106,7 @@ func agreeKept(t testing.TB, s protocol.Study, pool []byte, bodies [][]byte, r s
 
 // stored are the bodies and the sums in a store.
 func (w *world) stored() (bodies, sums int) {
-	db := w.server.store.(*sqliteStore).db.Read
+	db := w.server.store.(*records.SQLite).DB.Read
 	must(0, db.QueryRow("SELECT count(body) FROM contributions").Scan(&bodies))
 	must(0, db.QueryRow("SELECT count(*) FROM sums").Scan(&sums))
 	return bodies, sums
@@ -165,7 +166,7 @@ func TestDamagedKept(t *testing.T) {
 				if c.how == "" {
 					w.flip("p0")
 				} else {
-					must(w.server.store.(*sqliteStore).db.Write.Exec(c.how))
+					must(w.server.store.(*records.SQLite).DB.Write.Exec(c.how))
 				}
 				w.stop()
 				w.config.WitnessWait = 0
@@ -250,15 +251,15 @@ func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Pl
 	h := study.HashOf(text)
 	task := must(kinds.ReadTask(p, pool))
 	signer := must(protocol.NewSigner())
-	store := must(createSQLite(filepath.Join(t.TempDir(), storeFile)))
+	store := must(records.Create(filepath.Join(t.TempDir(), storeFile)))
 	t.Cleanup(func() { store.Close() })
-	must(0, store.Update(ctx, func(tx Tx) error {
+	must(0, store.Update(ctx, func(tx records.Tx) error {
 		must(0, tx.AddPool(p.Pool, pool))
-		return tx.AddStudy(studyRow{Hash: h, Name: p.Name, Plan: text, Signature: signer.Sign(protocol.PlanDocument, text), Created: now, State: study.Sealed})
+		return tx.AddStudy(records.Study{Hash: h, Name: p.Name, Plan: text, Signature: signer.Sign(protocol.PlanDocument, text), Created: now, State: study.Sealed})
 	}))
 	for i, party := range p.Roster {
 		b := body(task, i)
-		must(0, store.Update(ctx, func(tx Tx) error {
+		must(0, store.Update(ctx, func(tx records.Tx) error {
 			r := protocol.Receipt{Plan: h, Party: party, Body: sha256.Sum256(b), Document: []byte{1}, Signature: []byte{1}}
 			return tx.AddContribution(r, b)
 		}))
@@ -295,21 +296,21 @@ func TestEarlierVersion(t *testing.T) {
 
 // writtenStore counts the bytes of sums and bodies that are written.
 type writtenStore struct {
-	Store
+	records.Store
 	mu    sync.Mutex // guards bytes
 	bytes int
 }
 
-func (s *writtenStore) Update(ctx context.Context, fn func(Tx) error) error {
-	return s.Store.Update(ctx, func(tx Tx) error { return fn(&writtenTx{tx, s}) })
+func (s *writtenStore) Update(ctx context.Context, fn func(records.Tx) error) error {
+	return s.Store.Update(ctx, func(tx records.Tx) error { return fn(&writtenTx{tx, s}) })
 }
 
 type writtenTx struct {
-	Tx
+	records.Tx
 	to *writtenStore
 }
 
-func (t *writtenTx) SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error {
+func (t *writtenTx) SetSum(h study.Hash, sum []byte, contributions int, folded []records.Contribution) error {
 	t.to.mu.Lock()
 	t.to.bytes += len(sum)
 	t.to.mu.Unlock()

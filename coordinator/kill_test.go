@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/internal/testlevel"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -50,7 +51,7 @@ func runChild() {
 		defer func() { <-mark }()
 		if effect == "before ledger" {
 			for _, c := range s.registry.all() {
-				must(0, s.store.View(context.Background(), func(tx Tx) error {
+				must(0, s.store.View(context.Background(), func(tx records.Tx) error {
 					sum, _, err := tx.Sum(c.hash)
 					if sum == nil {
 						sum = keptIn(tx, c.hash)
@@ -174,9 +175,9 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 		if slices.ContainsFunc(sums, func(s string) bool { return s != want }) {
 			t.Errorf("killed at %q: sums %v, want %s", kill, sums, want)
 		}
-		store := must(openSQLite(filepath.Join(dir, storeFile)))
+		store := must(records.Open(filepath.Join(dir, storeFile)))
 		defer store.Close()
-		must(0, store.View(context.Background(), func(tx Tx) error {
+		must(0, store.View(context.Background(), func(tx records.Tx) error {
 			hash := study.HashOf(must(plan.Canonical()))
 			row := must(tx.Release(hash))
 			signer := must(protocol.LoadSigner(filepath.Join(dir, signerFile)))

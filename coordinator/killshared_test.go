@@ -18,6 +18,7 @@ import (
 
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
+	"caucus/coordinator/records"
 	"caucus/helper"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
@@ -194,9 +195,9 @@ func TestKillShared(t *testing.T) {
 			}
 			must(0, j.Close())
 		}
-		store := must(openSQLite(filepath.Join(dir, storeFile)))
+		store := must(records.Open(filepath.Join(dir, storeFile)))
 		defer store.Close()
-		must(0, store.View(context.Background(), func(tx Tx) error {
+		must(0, store.View(context.Background(), func(tx records.Tx) error {
 			row := must(tx.Release(task.Hash()))
 			r := must(protocol.ParseRelease(row.Document, row.Signature, must(protocol.LoadSigner(filepath.Join(dir, signerFile))).Key()))
 			if r.Parties != parties {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -113,9 +114,9 @@ func TestLife(t *testing.T) {
 	w.stop()
 	agree(t, w.config.Dir, plan, pool, [][]byte{ballotFor(0, 6), ballotFor(1, 6), ballotFor(2, 6)}, r)
 	// No ballot and no clear sum is left in any file of the folder.
-	store := must(openSQLite(filepath.Join(w.config.Dir, storeFile)))
+	store := must(records.Open(filepath.Join(w.config.Dir, storeFile)))
 	defer store.Close()
-	must(0, store.View(ctx, func(tx Tx) error {
+	must(0, store.View(ctx, func(tx records.Tx) error {
 		if sum, n, err := tx.Sum(draft.Hash); sum != nil || n != 0 || err != nil {
 			t.Errorf("sum of %d is left (%v)", n, err)
 		}

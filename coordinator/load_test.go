@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/internal/testlevel"
 	"caucus/protocol"
 	"caucus/study"
@@ -160,13 +161,13 @@ func BenchmarkFleet(b *testing.B) {
 	ctx := context.Background()
 	w := newWorld(b, func(c *Config) { c.Log = nil })
 	ids, roster := make([]protocol.Identity, n), names(n)
-	must(0, w.server.store.Update(ctx, func(tx Tx) error {
+	must(0, w.server.store.Update(ctx, func(tx records.Tx) error {
 		now := w.clock.Now()
 		for i, p := range roster {
 			id, leaf, err := w.server.authority.IssueOwn(w.config.Listen, protocol.Caller{Name: string(p), Role: protocol.RoleParty}, w.server.signer.Key(), now)
 			ids[i] = must(id, err)
 			must(0, ensureMember(tx, string(p), protocol.RoleParty, now))
-			must(0, tx.AddCertificate(certificate{Serial: leaf.SerialNumber.Text(16), Name: string(p), Expires: leaf.NotAfter}))
+			must(0, tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16), Name: string(p), Expires: leaf.NotAfter}))
 		}
 		return nil
 	}))

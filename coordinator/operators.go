@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 )
 
@@ -38,11 +39,11 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 		return fail(err)
 	}
 	profile.Successions = ring.keys.Successions()
-	store, err := openSQLite(c.path(storeFile))
+	store, err := records.Open(c.path(storeFile))
 	if err != nil {
 		return fail(err)
 	}
-	err = store.Update(ctx, func(tx Tx) error { return addOperator(tx, name, leaf, now) })
+	err = store.Update(ctx, func(tx records.Tx) error { return addOperator(tx, name, leaf, now) })
 	if err := errors.Join(err, store.Close()); err != nil {
 		return fail(err)
 	}
@@ -50,9 +51,9 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 }
 
 // addOperator stores an operator's certificate, and the operator if need be.
-func addOperator(tx Tx, name string, leaf *x509.Certificate, now time.Time) error {
+func addOperator(tx records.Tx, name string, leaf *x509.Certificate, now time.Time) error {
 	if err := ensureMember(tx, name, protocol.RoleOperator, now); err != nil {
 		return err
 	}
-	return tx.AddCertificate(certificate{Serial: leaf.SerialNumber.Text(16), Name: name, Expires: leaf.NotAfter})
+	return tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16), Name: name, Expires: leaf.NotAfter})
 }

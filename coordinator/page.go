@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/internal/webpage"
 	"caucus/study"
 )
@@ -152,8 +153,8 @@ func (p *page) report(ctx context.Context, r *http.Request, to *bytes.Buffer) er
 	if !one.Report {
 		return errNotHere
 	}
-	var row releaseRow
-	err = p.server.store.View(ctx, func(tx Tx) (err error) { row, err = tx.Release(one.hash); return err })
+	var row records.Release
+	err = p.server.store.View(ctx, func(tx records.Tx) (err error) { row, err = tx.Release(one.hash); return err })
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/internal/webpage"
 	"caucus/privacy"
 	"caucus/study"
@@ -59,7 +60,7 @@ func TestPageWaitsForNothing(t *testing.T) {
 	v := w.visit(t)
 	hold, held, done := make(chan struct{}), make(chan struct{}, 3), make(chan struct{}, 3)
 	go func() {
-		must(0, w.server.store.Update(ctx, func(Tx) error { held <- struct{}{}; <-hold; return nil }))
+		must(0, w.server.store.Update(ctx, func(records.Tx) error { held <- struct{}{}; <-hold; return nil }))
 		done <- struct{}{}
 	}()
 	go func() {
@@ -153,7 +154,7 @@ func TestPageShowsNoMore(t *testing.T) {
 			t.Error("a contribution is on the page")
 		}
 	}
-	must(0, w.server.store.View(ctx, func(tx Tx) error {
+	must(0, w.server.store.View(ctx, func(tx records.Tx) error {
 		for _, h := range hashes {
 			for _, digest := range must(tx.Received(h)) {
 				if strings.Contains(all, digest.String()[:8]) {

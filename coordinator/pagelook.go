@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -75,7 +76,7 @@ type planCache struct {
 const mostPlans = 256
 
 // of is a plan without its schema, map and terms.
-func (c *planCache) of(tx Tx, h study.Hash) (study.Plan, error) {
+func (c *planCache) of(tx records.Tx, h study.Hash) (study.Plan, error) {
 	c.mu.Lock()
 	p, ok := c.all[h]
 	c.mu.Unlock()
@@ -112,13 +113,13 @@ func (p *page) look(ctx context.Context) (o overview, err error) {
 	}
 	var members []protocol.Member
 	open := map[study.Hash]string{}
-	err = s.store.View(ctx, func(tx Tx) error {
+	err = s.store.View(ctx, func(tx records.Tx) error {
 		rows, err := tx.Studies()
 		if err != nil {
 			return err
 		}
 		// What goes on comes first; each part is newest first.
-		slices.SortStableFunc(rows, func(a, b studyRow) int { return watchRank(a.State) - watchRank(b.State) })
+		slices.SortStableFunc(rows, func(a, b records.Study) int { return watchRank(a.State) - watchRank(b.State) })
 		o.MoreStudies = max(0, len(rows)-mostShownStudies)
 		for _, row := range rows[:len(rows)-o.MoreStudies] {
 			line, err := p.line(tx, row)
@@ -153,7 +154,7 @@ func watchRank(s study.State) int {
 }
 
 // line is a study at a glance, out of a snapshot.
-func (p *page) line(tx Tx, row studyRow) (studyLine, error) {
+func (p *page) line(tx records.Tx, row records.Study) (studyLine, error) {
 	plan, err := p.plans.of(tx, row.Hash)
 	if err != nil {
 		return studyLine{}, fmt.Errorf("read study %s: %w", row.Hash, err)
@@ -183,7 +184,7 @@ func (p *page) line(tx Tx, row studyRow) (studyLine, error) {
 }
 
 // chainOf is a plan's amendments.
-func chainOf(tx Tx, plan study.Plan, h study.Hash) (*study.Chain, error) {
+func chainOf(tx records.Tx, plan study.Plan, h study.Hash) (*study.Chain, error) {
 	signed, err := tx.Amendments(h)
 	if err != nil {
 		return nil, err
@@ -237,9 +238,9 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 		return l, errNotHere
 	}
 	var have, missing []study.PartyID
-	err = s.store.View(ctx, func(tx Tx) error {
+	err = s.store.View(ctx, func(tx records.Tx) error {
 		row, err := tx.Study(h)
-		if errors.Is(err, errNone) {
+		if errors.Is(err, records.ErrNone) {
 			return errNotHere
 		}
 		if err != nil {

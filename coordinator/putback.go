@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/internal/folder"
 	"caucus/protocol"
 	"caucus/study"
@@ -47,12 +48,12 @@ func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease
 	if err != nil {
 		return fail(err)
 	}
-	store, err := openSQLite(c.path(storeFile))
+	store, err := records.Open(c.path(storeFile))
 	if err != nil {
 		return fail(err)
 	}
 	defer store.Close()
-	err = store.Update(ctx, func(tx Tx) error {
+	err = store.Update(ctx, func(tx records.Tx) error {
 		all = nil // a transaction may be tried again
 		for _, r := range published {
 			if _, err := protocol.ParseRelease(r.Document, r.Signature, ring.keys); err != nil {
@@ -75,12 +76,12 @@ func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease
 	return all, nil
 }
 
-func putBack(tx Tx, r protocol.SignedRelease, signer *protocol.Signer, now time.Time) (Returned, error) {
+func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer, now time.Time) (Returned, error) {
 	h := r.Release.PlanHash
 	done := Returned{Study: h}
 	row, err := tx.Study(h)
 	switch {
-	case errors.Is(err, errNone): // made since the backup
+	case errors.Is(err, records.ErrNone): // made since the backup
 		plan, err := r.Release.DecodedPlan()
 		if err != nil {
 			return done, err
@@ -90,11 +91,11 @@ func putBack(tx Tx, r protocol.SignedRelease, signer *protocol.Signer, now time.
 		if err != nil {
 			return done, err
 		}
-		if slices.ContainsFunc(studies, func(s studyRow) bool { return s.Name == plan.Name }) {
+		if slices.ContainsFunc(studies, func(s records.Study) bool { return s.Name == plan.Name }) {
 			done.Why = "another study has its name by now"
 			return done, nil
 		}
-		err = tx.AddStudy(studyRow{Hash: h, Name: plan.Name, Plan: r.Release.Plan, Signature: signer.Sign(protocol.PlanDocument, r.Release.Plan), Created: now})
+		err = tx.AddStudy(records.Study{Hash: h, Name: plan.Name, Plan: r.Release.Plan, Signature: signer.Sign(protocol.PlanDocument, r.Release.Plan), Created: now})
 		if err != nil {
 			return done, err
 		}
@@ -110,13 +111,13 @@ func putBack(tx Tx, r protocol.SignedRelease, signer *protocol.Signer, now time.
 		return done, nil
 	case err == nil:
 		return done, nil
-	case !errors.Is(err, errNone):
+	case !errors.Is(err, records.ErrNone):
 		return done, err
 	}
 	if err := errors.Join(amendAsReleased(tx, r.Release), receivedAsReleased(tx, r.Release)); err != nil {
 		return done, err
 	}
-	if err := tx.AddRelease(h, releaseRow{Document: r.Document, Signature: r.Signature, LedgerEntry: entry}); err != nil {
+	if err := tx.AddRelease(h, records.Release{Document: r.Document, Signature: r.Signature, LedgerEntry: entry}); err != nil {
 		return done, err
 	}
 	return done, tx.SetState(h, study.Released, r.Release.Sealed)
@@ -132,7 +133,7 @@ func lastEntry(r study.Release) (last int64) {
 
 // amendAsReleased adds the amendments that a study was released under. Where it was amended
 // otherwise since, these stay.
-func amendAsReleased(tx Tx, r study.Release) error {
+func amendAsReleased(tx records.Tx, r study.Release) error {
 	had, err := tx.Amendments(r.PlanHash)
 	if err != nil {
 		return err
@@ -153,7 +154,7 @@ func amendAsReleased(tx Tx, r study.Release) error {
 
 // receivedAsReleased has those named as contributors of a study who are in its release.
 // Of whom the store knows no receipt, the party alone has it.
-func receivedAsReleased(tx Tx, r study.Release) error {
+func receivedAsReleased(tx records.Tx, r study.Release) error {
 	had, err := tx.Received(r.PlanHash)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -132,11 +133,11 @@ func TestReleasePutBack(t *testing.T) {
 				t.Errorf("p0 asks for a receipt that is lost: %v", err)
 			}
 			w.stop()
-			store := must(openSQLite(filepath.Join(dir, storeFile)))
+			store := must(records.Open(filepath.Join(dir, storeFile)))
 			defer store.Close()
-			must(0, store.View(ctx, func(tx Tx) error {
+			must(0, store.View(ctx, func(tx records.Tx) error {
 				for _, p := range names(3) {
-					if _, err := tx.Body(s.Hash, p); !errors.Is(err, errNone) {
+					if _, err := tx.Body(s.Hash, p); !errors.Is(err, records.ErrNone) {
 						t.Errorf("the ballot of %s is left: %v", p, err)
 					}
 				}

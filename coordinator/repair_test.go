@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -31,7 +32,7 @@ func damagedWorld(t *testing.T) (w *world, s protocol.Study, receipt protocol.Re
 // flip flips one bit in a party's stored ballot, as a disk does.
 func (w *world) flip(party string) {
 	w.t.Helper()
-	db := w.server.store.(*sqliteStore).db.Write
+	db := w.server.store.(*records.SQLite).DB.Write
 	var body []byte
 	must(0, db.QueryRow("SELECT body FROM contributions WHERE party = $1", party).Scan(&body))
 	body[len(body)-1] ^= 1
@@ -176,11 +177,11 @@ func TestDamagedSum(t *testing.T) {
 			w.stop()
 			writeFiles(t, folded)
 		}
-		db := must(openSQLite(store))
+		db := must(records.Open(store))
 		var sum []byte
-		must(0, db.db.Write.QueryRow("SELECT sum FROM sums").Scan(&sum))
+		must(0, db.DB.Write.QueryRow("SELECT sum FROM sums").Scan(&sum))
 		sum[len(sum)-1] ^= 1
-		must(db.db.Write.Exec("UPDATE sums SET sum = $1", sum))
+		must(db.DB.Write.Exec("UPDATE sums SET sum = $1", sum))
 		must(0, db.Close())
 		w.start()
 		w.until("a stored sum is damaged")
@@ -215,8 +216,8 @@ func TestDamagedSumUnderAWrongClock(t *testing.T) {
 	w.wait("trial", study.Folded)
 	w.stop()
 	w.config.WitnessWait = 0
-	db := must(openSQLite(filepath.Join(w.config.Dir, storeFile)))
-	must(db.db.Write.Exec("UPDATE sums SET sum = sum || 'x'"))
+	db := must(records.Open(filepath.Join(w.config.Dir, storeFile)))
+	must(db.DB.Write.Exec("UPDATE sums SET sum = sum || 'x'"))
 	must(0, db.Close())
 	w.clock.jump(-25 * time.Hour) // certificates are good for clocks that are two days behind
 	w.start()

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 )
@@ -73,7 +74,7 @@ func TestRevokedInTheStore(t *testing.T) {
 		if caller.Name == "" {
 			t.Fatal("p0 did not call")
 		}
-		must(0, w.server.store.Update(t.Context(), func(tx Tx) error { return tx.Revoke("p0") }))
+		must(0, w.server.store.Update(t.Context(), func(tx records.Tx) error { return tx.Revoke("p0") }))
 		return context.WithValue(t.Context(), callKey{}, &call{caller: caller}), caller
 	}
 	denied := func(what string, err error) {

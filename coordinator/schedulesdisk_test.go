@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"caucus/coordinator/records"
 	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/privacy/journal"
@@ -20,7 +21,7 @@ type disk interface {
 	begin(store []byte)
 	// reopen opens what the process before left, as if it had been killed.
 	reopen()
-	store() *sqliteStore
+	store() *records.SQLite
 	ledger() privacy.Journal
 	// save copies it, while nothing is being written; load puts back a copy.
 	save() saved
@@ -43,15 +44,15 @@ func entries(j privacy.Journal) (all []privacy.Entry) {
 // memoryDisk holds a coordinator's store in memory, through the same SQL, and its
 // ledger's entries as they are.
 type memoryDisk struct {
-	tables *sqliteStore
+	tables *records.SQLite
 	pages  *pages
 }
 
 func newMemoryDisk() *memoryDisk {
 	db := must(sql.Open("sqlite", "file::memory:?_pragma=foreign_keys(1)&_pragma=journal_mode(MEMORY)"))
 	db.SetMaxOpenConns(1)
-	must(0, database.Migrate(db, sqliteFile.Schema))
-	d := &memoryDisk{newSQLite("", &database.DB{Write: db, Read: db}), &pages{}}
+	must(0, database.Migrate(db, records.File.Schema))
+	d := &memoryDisk{records.Over("", &database.DB{Write: db, Read: db}), &pages{}}
 	return d
 }
 
@@ -60,7 +61,7 @@ func (d *memoryDisk) begin(store []byte) {
 }
 
 func (d *memoryDisk) reopen()                 {}
-func (d *memoryDisk) store() *sqliteStore     { return d.tables }
+func (d *memoryDisk) store() *records.SQLite  { return d.tables }
 func (d *memoryDisk) ledger() privacy.Journal { return d.pages }
 func (d *memoryDisk) end()                    { d.tables.Close() }
 
@@ -71,7 +72,7 @@ type image interface {
 }
 
 func (d *memoryDisk) raw(do func(image) error) {
-	c := must(d.tables.db.Write.Conn(context.Background()))
+	c := must(d.tables.DB.Write.Conn(context.Background()))
 	defer c.Close()
 	must(0, c.Raw(func(c any) error { return do(c.(image)) }))
 }
@@ -100,7 +101,7 @@ func (d *memoryDisk) load(s saved, store, ledger bool) {
 type fileDisk struct {
 	root    string
 	folders int
-	tables  *sqliteStore
+	tables  *records.SQLite
 	journal *journal.Journal
 }
 
@@ -120,12 +121,12 @@ func (d *fileDisk) next(files map[string][]byte) {
 	for name, data := range files {
 		must(0, os.WriteFile(filepath.Join(d.dir(), name), data, 0o600))
 	}
-	d.tables = must(openSQLite(filepath.Join(d.dir(), storeFile)))
+	d.tables = must(records.Open(filepath.Join(d.dir(), storeFile)))
 	d.journal = must(journal.OpenSQLite(filepath.Join(d.dir(), LedgerFile)))
 }
 
 func (d *fileDisk) reopen()                 { d.next(d.save().files) }
-func (d *fileDisk) store() *sqliteStore     { return d.tables }
+func (d *fileDisk) store() *records.SQLite  { return d.tables }
 func (d *fileDisk) ledger() privacy.Journal { return d.journal }
 
 func (d *fileDisk) save() saved {

@@ -27,6 +27,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"caucus/auxdata"
+	"caucus/coordinator/records"
 	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -93,12 +94,12 @@ func newStage(of scene) *stage {
 	s.authority, s.signer = must(protocol.NewAuthority(s.began)), must(protocol.NewSigner())
 	d := newMemoryDisk()
 	defer d.end()
-	must(0, d.tables.Update(context.Background(), func(tx Tx) error {
+	must(0, d.tables.Update(context.Background(), func(tx records.Tx) error {
 		issue := func(name string, role protocol.Role) *x509.Certificate {
 			request := must(must(protocol.NewEnrolment()).Request())
 			c := must(s.authority.IssueMember(protocol.Caller{Name: name, Role: role}, request, s.began))
 			must(0, tx.AddMember(name, role))
-			must(0, tx.AddCertificate(certificate{Serial: serialOf(c), Name: name, Expires: c.NotAfter}))
+			must(0, tx.AddCertificate(records.Certificate{Serial: serialOf(c), Name: name, Expires: c.NotAfter}))
 			return c
 		}
 		s.operator = issue("operator", protocol.RoleOperator)
@@ -120,7 +121,7 @@ func newStage(of scene) *stage {
 			if kept && name == "b" {
 				s.keep(h)
 			}
-			must(0, tx.AddStudy(studyRow{
+			must(0, tx.AddStudy(records.Study{
 				Hash: h, Name: name, Plan: text, Signature: s.signer.Sign(protocol.PlanDocument, text), Created: s.began, State: study.InDraft,
 			}))
 		}

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	aggregators "caucus/aggregator"
+	"caucus/coordinator/records"
 	"caucus/internal/database"
 	"caucus/internal/folder"
 	"caucus/privacy"
@@ -40,7 +41,7 @@ type Server struct {
 	authority    *protocol.Authority
 	signer       *protocol.Signer
 	keys         protocol.Keys // that it ever signed with
-	store        Store
+	store        records.Store
 	certificates *certificates
 	registry     *registry
 	scheduler    *scheduler
@@ -103,15 +104,15 @@ func (s *Server) open() error {
 		return err
 	}
 	forgetCopies, err := database.Upgrade(context.Background(),
-		database.File{SQLite: sqliteFile, Path: c.path(storeFile)}, journal.SQLite(c.path(LedgerFile)), aggregators.SQLite(c.path(sharesFile)))
+		database.File{SQLite: records.File, Path: c.path(storeFile)}, journal.SQLite(c.path(LedgerFile)), aggregators.SQLite(c.path(sharesFile)))
 	if err != nil {
 		return err
 	}
-	store, err := openSQLite(c.path(storeFile))
+	store, err := records.Open(c.path(storeFile))
 	if err != nil {
 		return err
 	}
-	store.onError = s.noteDamage
+	store.OnError = s.noteDamage
 	s.store = store
 	s.closers = append(s.closers, store.Close)
 	if err := store.Check(context.Background()); err != nil {
@@ -201,7 +202,7 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 	// The store remembers how far the ledger was, so that a ledger restored
 	// from an older backup releases nothing.
 	var last int64
-	err := s.store.View(context.Background(), func(tx Tx) (err error) {
+	err := s.store.View(context.Background(), func(tx records.Tx) (err error) {
 		last, err = tx.LedgerEntry()
 		return err
 	})

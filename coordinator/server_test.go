@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/internal/clock"
 )
 
 // stubborn is a store that cannot be scrubbed the first times.
 type stubborn struct {
-	Store
+	records.Store
 	failures int
 	tries    int
 }

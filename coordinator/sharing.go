@@ -10,6 +10,7 @@ import (
 
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
+	"caucus/coordinator/records"
 	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -240,9 +241,9 @@ const handed = "given to the two servers"
 // are deleted from the store. Given twice, after a kill, they are there once.
 func (c *runningStudy) hand(ctx context.Context) error {
 	for more := true; more; {
-		var batch []contribution
+		var batch []records.Contribution
 		var n int
-		err := c.store.View(ctx, func(tx Tx) (err error) {
+		err := c.store.View(ctx, func(tx records.Tx) (err error) {
 			if _, n, err = tx.Sum(c.hash); err == nil {
 				batch, err = tx.Unfolded(c.hash, "", c.batch)
 			}
@@ -261,7 +262,7 @@ func (c *runningStudy) hand(ctx context.Context) error {
 		if err := c.sharing.server.ReceiveAll(ctx, c.hash, all); err != nil {
 			return passing(err)
 		}
-		err = c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
+		err = c.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
 			c.point("before batch folded")
 			return tx.SetSum(c.hash, []byte(handed), n+len(batch), batch)
 		})

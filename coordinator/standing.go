@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"caucus/coordinator/records"
 	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -83,7 +84,7 @@ type gauges func(d *prometheus.Desc, v float64, labels ...string)
 
 func (s standing) members(ctx context.Context, now time.Time, gauge gauges) error {
 	var all []protocol.Member
-	err := s.server.store.View(ctx, func(tx Tx) (err error) { all, err = tx.Members(now); return err })
+	err := s.server.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Members(now); return err })
 	if err != nil {
 		return err
 	}

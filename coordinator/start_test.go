@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 )
@@ -153,7 +154,7 @@ func TestEmptyFiles(t *testing.T) {
 			t.Errorf("an empty configuration: %v", err)
 		}
 	})
-	if _, err := openSQLite(filepath.Join(dir, "none.db")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := records.Open(filepath.Join(dir, "none.db")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a store that is not there: %v", err)
 	}
 	w.start()

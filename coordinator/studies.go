@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"caucus/coordinator/records"
 	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -23,7 +24,7 @@ import (
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := callerOf(ctx), s.scheduler.releaser.witness
 	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), true); err != nil {
-		return nil, explain(err)
+		return nil, records.Explain(err)
 	}
 	s.presence.note(caller, r, s.config.Clock.Now())
 	reply := &pb.ListReply{UnixMillis: s.config.Clock.Now().UnixMilli()}
@@ -74,7 +75,7 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 		return err
 	}
 	first, parties := &pb.StudyPart{}, &pb.StudyPart{}
-	var plan studyRow
+	var plan records.Study
 	err = c.view(ctx, func(m *study.Study) (err error) {
 		if first.PoolBytes, err = c.poolSize(ctx); err != nil {
 			return err
@@ -121,7 +122,7 @@ func (s *Server) whose(ctx context.Context, c *runningStudy, m *study.Study, par
 			parties.Awaited = append(parties.Awaited, string(p))
 		}
 	}
-	return s.store.View(ctx, func(tx Tx) error {
+	return s.store.View(ctx, func(tx records.Tx) error {
 		declined, err := tx.Declined(c.hash)
 		for _, p := range declined {
 			if _, is := slices.BinarySearch(missing, p); is {
@@ -183,7 +184,7 @@ func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreaming
 	var size uint64
 	for offset, first := r.Offset, true; first || offset < size; first = false {
 		var part []byte
-		err := s.store.View(ctx, func(tx Tx) (err error) {
+		err := s.store.View(ctx, func(tx records.Tx) (err error) {
 			if size, err = tx.PoolSize(plan.Pool); err != nil || offset >= size {
 				return err
 			}
@@ -273,7 +274,7 @@ func (s *Server) decline(ctx context.Context, c *runningStudy, caller protocol.C
 	})
 	first := false
 	if err == nil {
-		err = s.store.Update(ctx, func(tx Tx) (err error) {
+		err = s.store.Update(ctx, func(tx records.Tx) (err error) {
 			if err := s.certificates.within(tx, caller); err != nil {
 				return err
 			}
@@ -424,8 +425,8 @@ func (s *Server) DownloadRelease(r *pb.DownloadRequest, stream grpc.ServerStream
 	if err != nil && !(errors.Is(err, errUnreadable) && caller.Role == protocol.RoleOperator) {
 		return err
 	}
-	var row releaseRow
-	err = s.store.View(ctx, func(tx Tx) (err error) {
+	var row records.Release
+	err = s.store.View(ctx, func(tx records.Tx) (err error) {
 		row, err = tx.Release(c.hash)
 		return err
 	})

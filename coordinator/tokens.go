@@ -10,23 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 )
-
-// token is a join token as the store knows it.
-type token struct {
-	ID      string
-	Serial  string // of its certificate
-	Prefix  string
-	Labels  protocol.Labels
-	Quota   int
-	Used    int // places of the quota that are taken
-	Created time.Time
-	Expires time.Time
-	By      string
-	Revoked bool
-}
 
 const (
 	// mostQuota is how many parties one token may enrol.
@@ -52,8 +39,8 @@ func drawnName() (string, error) {
 	return b.String(), nil
 }
 
-// status says at a moment what a token is good for.
-func (k token) status(now time.Time) string {
+// tokenStatus says at a moment what a token is good for.
+func tokenStatus(k records.Token, now time.Time) string {
 	switch {
 	case k.Revoked:
 		return protocol.TokenRevoked
@@ -65,9 +52,9 @@ func (k token) status(now time.Time) string {
 	return protocol.TokenOpen
 }
 
-func (k token) proto(now time.Time) *pb.TokenState {
+func tokenState(k records.Token, now time.Time) *pb.TokenState {
 	return &pb.TokenState{
-		Id: k.ID, Prefix: k.Prefix, Labels: k.Labels, Quota: uint32(k.Quota), Used: uint32(k.Used), Status: k.status(now),
+		Id: k.ID, Prefix: k.Prefix, Labels: k.Labels, Quota: uint32(k.Quota), Used: uint32(k.Used), Status: tokenStatus(k, now),
 		CreatedUnixMillis: k.Created.UnixMilli(), ExpiresUnixMillis: k.Expires.UnixMilli(), By: k.By,
 	}
 }
@@ -104,24 +91,24 @@ func (s *Server) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.Mak
 	if err != nil {
 		return nil, err
 	}
-	k := token{ID: id, Serial: serial, Prefix: prefix, Labels: labels, Quota: int(r.Quota), Created: now, Expires: v.Expires, By: callerOf(ctx).Name}
-	if err := s.store.Update(ctx, func(tx Tx) error { return tx.AddToken(k) }); err != nil {
+	k := records.Token{ID: id, Serial: serial, Prefix: prefix, Labels: labels, Quota: int(r.Quota), Created: now, Expires: v.Expires, By: callerOf(ctx).Name}
+	if err := s.store.Update(ctx, func(tx records.Tx) error { return tx.AddToken(k) }); err != nil {
 		return nil, err
 	}
 	s.config.Log.Info("join token made", "token", id, "prefix", prefix, "labelled", labels.String(), "quota", k.Quota, "expires", v.Expires, "by", k.By)
-	return &pb.MakeTokenReply{Token: v.String(), State: k.proto(now)}, nil
+	return &pb.MakeTokenReply{Token: v.String(), State: tokenState(k, now)}, nil
 }
 
 // ListTokens lists all join tokens, newest first.
 func (s *Server) ListTokens(ctx context.Context, _ *pb.ListTokensRequest) (*pb.ListTokensReply, error) {
-	var all []token
-	err := s.store.View(ctx, func(tx Tx) (err error) { all, err = tx.Tokens(); return err })
+	var all []records.Token
+	err := s.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Tokens(); return err })
 	if err != nil {
 		return nil, err
 	}
 	reply, now := &pb.ListTokensReply{}, s.config.Clock.Now()
 	for _, k := range all {
-		reply.Tokens = append(reply.Tokens, k.proto(now))
+		reply.Tokens = append(reply.Tokens, tokenState(k, now))
 	}
 	return reply, nil
 }
@@ -131,7 +118,7 @@ func (s *Server) ListTokens(ctx context.Context, _ *pb.ListTokensRequest) (*pb.L
 func (s *Server) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (*pb.RevokeTokenReply, error) {
 	reply := &pb.RevokeTokenReply{}
 	var revision int64
-	err := s.store.Update(ctx, func(tx Tx) error {
+	err := s.store.Update(ctx, func(tx records.Tx) error {
 		if err := tx.RevokeToken(r.Id); err != nil {
 			return err
 		}
@@ -154,7 +141,7 @@ func (s *Server) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (*pb
 		revision, err = tx.Revision()
 		return err
 	})
-	if errors.Is(err, errNone) {
+	if errors.Is(err, records.ErrNone) {
 		return nil, fmt.Errorf("%w: no join token %q: caucus party token list names them", protocol.ErrNotFound, r.Id)
 	}
 	if err != nil {
@@ -173,10 +160,10 @@ func (s *Server) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply,
 	if err := labels.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
 	}
-	err := s.store.Update(ctx, func(tx Tx) error {
+	err := s.store.Update(ctx, func(tx records.Tx) error {
 		role, err := tx.Member(r.Name)
 		switch {
-		case errors.Is(err, errNone):
+		case errors.Is(err, records.ErrNone):
 			return fmt.Errorf("%w: no member %q", protocol.ErrNotFound, r.Name)
 		case err != nil:
 			return err
@@ -198,7 +185,7 @@ func (s *Server) join(ctx context.Context, caller protocol.Caller, key [32]byte,
 	now := s.config.Clock.Now()
 	var der []byte
 	var name string
-	err := s.store.Update(ctx, func(tx Tx) error {
+	err := s.store.Update(ctx, func(tx records.Tx) error {
 		k, err := heldToken(tx, caller)
 		if err != nil {
 			return err
@@ -207,7 +194,7 @@ func (s *Server) join(ctx context.Context, caller protocol.Caller, key [32]byte,
 		switch {
 		case err == nil:
 			return again(tx, name, der, r.Name)
-		case !errors.Is(err, errNone):
+		case !errors.Is(err, records.ErrNone):
 			return err
 		case !now.Before(k.Expires):
 			return tokenExpired(k)
@@ -243,7 +230,7 @@ func (s *Server) join(ctx context.Context, caller protocol.Caller, key [32]byte,
 }
 
 // again is the answer to a key that has its place already.
-func again(tx Tx, name string, der []byte, wish string) error {
+func again(tx records.Tx, name string, der []byte, wish string) error {
 	if wish != "" && wish != name {
 		return fmt.Errorf("%w: this key has joined as %s already: give that name, or none", protocol.ErrExists, name)
 	}
@@ -260,7 +247,7 @@ func again(tx Tx, name string, der []byte, wish string) error {
 
 // nameFor is the name of who joins: the one that it asks for, where it is within the
 // token's prefix and nobody's, or one that is drawn. Nobody becomes who is there already.
-func nameFor(tx Tx, k token, wish string) (string, error) {
+func nameFor(tx records.Tx, k records.Token, wish string) (string, error) {
 	if wish == "" {
 		for {
 			drawn, err := drawnName()
@@ -268,7 +255,7 @@ func nameFor(tx Tx, k token, wish string) (string, error) {
 				return "", err
 			}
 			_, err = tx.Namesake(k.Prefix + drawn)
-			if errors.Is(err, errNone) {
+			if errors.Is(err, records.ErrNone) {
 				return k.Prefix + drawn, nil
 			}
 			if err != nil {
@@ -284,7 +271,7 @@ func nameFor(tx Tx, k token, wish string) (string, error) {
 	}
 	had, err := tx.Namesake(wish)
 	switch {
-	case errors.Is(err, errNone):
+	case errors.Is(err, records.ErrNone):
 		return wish, nil
 	case err != nil:
 		return "", err
@@ -293,10 +280,10 @@ func nameFor(tx Tx, k token, wish string) (string, error) {
 }
 
 // heldToken finds the token that a caller's certificate is of, while it is not revoked.
-func heldToken(tx Tx, caller protocol.Caller) (token, error) {
+func heldToken(tx records.Tx, caller protocol.Caller) (records.Token, error) {
 	k, err := tx.Token(caller.Name)
 	switch {
-	case errors.Is(err, errNone), err == nil && k.Serial != caller.Serial:
+	case errors.Is(err, records.ErrNone), err == nil && k.Serial != caller.Serial:
 		return k, fmt.Errorf("%w: the join token is not known here: ask for a new one", protocol.ErrDenied)
 	case err != nil:
 		return k, fmt.Errorf("look up join token: %w", err)
@@ -306,17 +293,17 @@ func heldToken(tx Tx, caller protocol.Caller) (token, error) {
 	return k, nil
 }
 
-func placesTaken(k token) error {
+func placesTaken(k records.Token) error {
 	return fmt.Errorf("%w: all %d places of the join token are taken: ask the operator for another token", protocol.ErrDenied, k.Quota)
 }
 
-func tokenExpired(k token) error {
+func tokenExpired(k records.Token) error {
 	return fmt.Errorf("%w: the join token was good until %s: ask for a new one", protocol.ErrExpired, k.Expires.Format("2006-01-02 15:04 MST"))
 }
 
 // joining says until when a join token is good for a call: whose answer was lost at its
 // very end may ask again.
-func (s *certificates) joining(tx Tx, caller protocol.Caller) (until time.Time, err error) {
+func (s *certificates) joining(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	k, err := heldToken(tx, caller)
 	if err != nil {
 		return until, err

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 )
 
@@ -233,8 +234,8 @@ func TestInvitedAnew(t *testing.T) {
 func TestLongLists(t *testing.T) {
 	w := newWorld(t, nil)
 	long := strings.Repeat("x", 256<<10)
-	k := token{Quota: 1, Created: w.clock.Now(), Expires: w.clock.Now().Add(time.Hour), By: "operator", Labels: protocol.Labels{"site": long}}
-	must(0, w.server.store.Update(context.Background(), func(tx Tx) error {
+	k := records.Token{Quota: 1, Created: w.clock.Now(), Expires: w.clock.Now().Add(time.Hour), By: "operator", Labels: protocol.Labels{"site": long}}
+	must(0, w.server.store.Update(context.Background(), func(tx records.Tx) error {
 		for i := range 20 {
 			k.ID, k.Serial = fmt.Sprint("token", i), fmt.Sprint(i)
 			if err := tx.AddToken(k); err != nil {

@@ -11,49 +11,9 @@ import (
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 )
-
-// TestCallerGoesAway: whoever goes away in the middle of a transaction is no
-// trouble of this machine's.
-func TestCallerGoesAway(t *testing.T) {
-	store := must(createSQLite(filepath.Join(t.TempDir(), "store")))
-	defer store.Close()
-	for what, goAway := range map[string]func(tx Tx, cancel func()) error{
-		"before a statement": func(tx Tx, cancel func()) error {
-			cancel()
-			_, err := tx.Members(time.Now())
-			return err
-		},
-		"before the commit": func(tx Tx, cancel func()) error {
-			cancel()
-			time.Sleep(50 * time.Millisecond) // it is rolled back meanwhile
-			return nil
-		},
-		"rolled back meanwhile": func(tx Tx, cancel func()) error {
-			cancel()
-			for until := time.Now().Add(5 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
-				if err := tx.(*sqlTx).tx.Rollback(); err != nil {
-					break
-				}
-			}
-			_, err := (&sqlTx{context.Background(), tx.(*sqlTx).tx, tx.(*sqlTx).kept}).Members(time.Now())
-			return err
-		},
-		"in a statement": func(tx Tx, cancel func()) error {
-			time.AfterFunc(50*time.Millisecond, cancel)
-			var n int
-			return tx.(*sqlTx).one([]any{&n}, "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 1000000000) SELECT count(*) FROM c")
-		},
-	} {
-		ctx, cancel := context.WithCancel(context.Background())
-		err := store.View(ctx, func(tx Tx) error { return goAway(tx, cancel) })
-		cancel()
-		if !errors.Is(err, context.Canceled) || protocol.Reason(err) != "CANCELLED" {
-			t.Errorf("%s: %v, want that it was cancelled", what, err)
-		}
-	}
-}
 
 // TestDamagedPages: a coordinator that finds a page of its store damaged no
 // longer says that it is well.
@@ -77,9 +37,9 @@ func TestDamagedPages(t *testing.T) {
 	half := must(f.Stat()).Size() / 2 &^ 4095
 	must(f.WriteAt(make([]byte, 64<<10), half))
 	// Not the ones that are remembered.
-	db := w.server.store.(*sqliteStore).db.Read
+	db := w.server.store.(*records.SQLite).DB.Read
 	db.SetMaxIdleConns(0)
-	db.SetMaxIdleConns(sqliteFile.Readers)
+	db.SetMaxIdleConns(records.File.Readers)
 	if _, err := w.parties["p0"].Pool(ctx, s, ""); err == nil {
 		t.Fatal("the damaged pool was read")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"caucus/coordinator/records"
 	"caucus/internal/folder"
 	"caucus/internal/webpage"
 )
@@ -66,7 +67,7 @@ func (s *Server) ready(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()
-	if err := s.store.View(ctx, func(tx Tx) error { _, err := tx.Revision(); return err }); err != nil {
+	if err := s.store.View(ctx, func(tx records.Tx) error { _, err := tx.Revision(); return err }); err != nil {
 		causes = append(causes, errors.New("the store cannot be read; the log says why"))
 	}
 	return errors.Join(causes...)

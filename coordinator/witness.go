@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -29,7 +30,7 @@ import (
 // all its contributors have called, so that each could show what it has. An entry
 // that nobody who calls has seen goes unnoticed.
 type witnesses struct {
-	store   Store
+	store   records.Store
 	journal privacy.Journal
 	head    *ledgerHead
 	signer  *protocol.Signer
@@ -46,18 +47,10 @@ type witnesses struct {
 	bad     map[string]bool                       // who showed what is badly signed
 	said    map[study.Hash]string                 // why a release waits, as it was logged last
 	known   map[privacy.Head]bool                 // heads that were looked up: whether the chain has them
-	unsaved []testimony                           // could not be stored yet
+	unsaved []records.Testimony                   // could not be stored yet
 	behind  error                                 // why nothing is released; nil: nothing is known
 	signed  protocol.Shown                        // a head, as it is signed for everybody
 	of      privacy.Head                          // of signed
-}
-
-// testimony is what was shown that the chain lacks.
-type testimony struct {
-	Head  privacy.Head
-	Shown protocol.Shown
-	By    string
-	At    time.Time
 }
 
 // maxKnown bounds what is remembered of heads that were looked up.
@@ -68,8 +61,8 @@ func (w *witnesses) open(ctx context.Context) error {
 	w.started = w.clock.Elapsed()
 	w.called, w.waived, w.bad = map[study.PartyID]bool{}, map[study.Hash]map[study.PartyID]bool{}, map[string]bool{}
 	w.said, w.known = map[study.Hash]string{}, map[privacy.Head]bool{}
-	var all []testimony
-	err := w.store.View(ctx, func(tx Tx) (err error) { all, err = tx.Witnessed(); return err })
+	var all []records.Testimony
+	err := w.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Witnessed(); return err })
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -139,7 +132,7 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 		}
 		if _, err := chain.Recall(head); err != nil {
 			w.known[head] = false // only a reconciliation changes that, and a start
-			w.witness(testimony{head, shown, by, w.clock.Now()}, err)
+			w.witness(records.Testimony{Head: head, Shown: shown, By: by, At: w.clock.Now()}, err)
 			return nil
 		}
 	}
@@ -149,9 +142,9 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 
 // witness stops the coordinator; save then sees to it that a restart does not
 // forget.
-func (w *witnesses) witness(t testimony, why error) {
+func (w *witnesses) witness(t records.Testimony, why error) {
 	w.stop(why, t.By)
-	if !slices.ContainsFunc(w.unsaved, func(had testimony) bool { return had.Head == t.Head }) {
+	if !slices.ContainsFunc(w.unsaved, func(had records.Testimony) bool { return had.Head == t.Head }) {
 		w.unsaved = append(w.unsaved, t)
 	}
 }
@@ -159,7 +152,7 @@ func (w *witnesses) witness(t testimony, why error) {
 // save stores what was shown. What a full disk refuses is tried again with the
 // next call; meanwhile the coordinator is stopped all the same.
 func (w *witnesses) save(ctx context.Context) {
-	err := w.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
+	err := w.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
 		for _, t := range w.unsaved {
 			if err := tx.AddWitnessed(t); err != nil {
 				return err

@@ -1,11 +1,13 @@
-package coordinator
+package records
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"caucus/auxdata"
+	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -30,8 +32,11 @@ type Store interface {
 	Close() error
 }
 
-// errNone is returned by a Tx for what is not there.
-var errNone = errors.New("no such row")
+// ErrNone is returned by a Tx for what is not there.
+var ErrNone = errors.New("no such row")
+
+// ErrDamagedSum: a sum was damaged where it was stored.
+var ErrDamagedSum = fmt.Errorf("%w: the stored sum is not what was stored", protocol.ErrDamaged)
 
 // Tx is one transaction: who there is, which studies, what was contributed.
 type Tx interface {
@@ -50,7 +55,7 @@ type Tx interface {
 
 // clockTx is about the last time that was known.
 type clockTx interface {
-	// Clock is errNone where none was stored.
+	// Clock is ErrNone where none was stored.
 	Clock() (time.Time, error)
 	SetClock(time.Time) error
 }
@@ -58,17 +63,17 @@ type clockTx interface {
 // witnessTx is about what callers showed that the ledger lacks.
 type witnessTx interface {
 	// AddWitnessed keeps it; the same again is no error.
-	AddWitnessed(testimony) error
-	Witnessed() ([]testimony, error)
+	AddWitnessed(Testimony) error
+	Witnessed() ([]Testimony, error)
 }
 
 // memberTx is about parties and operators and what they may call with.
 type memberTx interface {
-	// Certificate finds a member's certificate by serial, errNone if none.
-	Certificate(serial string) (certificate, error)
+	// Certificate finds a member's certificate by serial, ErrNone if none.
+	Certificate(serial string) (Certificate, error)
 	// Invitation finds an invitation by its certificate's serial.
-	Invitation(serial string) (invitation, error)
-	// Member gives a member's role, errNone if there is none of that name.
+	Invitation(serial string) (Invitation, error)
+	// Member gives a member's role, ErrNone if there is none of that name.
 	Member(name string) (protocol.Role, error)
 	// Namesake gives the name of the member that has it, or one that differs from
 	// it in case only.
@@ -76,10 +81,10 @@ type memberTx interface {
 	// Members lists all, by name. Their status is of a moment.
 	Members(now time.Time) ([]protocol.Member, error)
 	AddMember(name string, role protocol.Role) error
-	AddInvitation(invitation) error
+	AddInvitation(Invitation) error
 	// Redeem keeps what an invitation got.
 	Redeem(serial string, signingKey [32]byte, certificate []byte) error
-	AddCertificate(certificate) error
+	AddCertificate(Certificate) error
 	// Outlasting is how many certificates of a member are good after a moment.
 	Outlasting(name string, at time.Time) (int, error)
 	// Revoke ends a member's certificates and invitations, and raises the
@@ -91,18 +96,18 @@ type memberTx interface {
 
 // tokenTx is about join tokens and who came by them.
 type tokenTx interface {
-	AddToken(token) error
-	// Token is errNone where there is none of that name; Tokens lists all, newest
+	AddToken(Token) error
+	// Token is ErrNone where there is none of that name; Tokens lists all, newest
 	// first. Used counts the places that Join took.
-	Token(id string) (token, error)
-	Tokens() ([]token, error)
+	Token(id string) (Token, error)
+	Tokens() ([]Token, error)
 	// RevokeToken ends a token, and raises the revision.
 	RevokeToken(id string) error
-	// Joined finds what a key got by a token, errNone if it has not joined.
+	// Joined finds what a key got by a token, ErrNone if it has not joined.
 	Joined(id string, signingKey [32]byte) (name string, certificate []byte, err error)
 	// Join keeps it: a name and a key take one place each, once.
 	Join(id string, signingKey [32]byte, name string, certificate []byte) error
-	// Came is the token by which a member came, errNone for who came by none.
+	// Came is the token by which a member came, ErrNone for who came by none.
 	Came(name string) (id string, err error)
 	// Replace says that a member is not who came by a token under its name: Came knows
 	// it no more. The place stays taken.
@@ -111,7 +116,7 @@ type tokenTx interface {
 	SetLabels(name string, l protocol.Labels) error
 }
 
-type certificate struct {
+type Certificate struct {
 	Serial  string
 	Name    string
 	Role    protocol.Role // of the member
@@ -119,7 +124,7 @@ type certificate struct {
 	Revoked bool
 }
 
-type invitation struct {
+type Invitation struct {
 	Serial  string
 	Name    string
 	Role    protocol.Role // of the member
@@ -130,9 +135,23 @@ type invitation struct {
 	Certificate []byte
 }
 
+// Token is a join token as the store knows it.
+type Token struct {
+	ID      string
+	Serial  string // of its certificate
+	Prefix  string
+	Labels  protocol.Labels
+	Quota   int
+	Used    int // places of the quota that are taken
+	Created time.Time
+	Expires time.Time
+	By      string
+	Revoked bool
+}
+
 // poolTx is about the canonical bytes of pools.
 type poolTx interface {
-	// PoolSize is errNone if there is no such pool.
+	// PoolSize is ErrNone if there is no such pool.
 	PoolSize(auxdata.Digest) (uint64, error)
 	// Pool reads at most n bytes of a pool from an offset; none at its end.
 	Pool(d auxdata.Digest, offset uint64, n int) ([]byte, error)
@@ -142,15 +161,15 @@ type poolTx interface {
 // studyTx is about studies and their releases.
 type studyTx interface {
 	// Studies lists all, newest first, without plans.
-	Studies() ([]studyRow, error)
-	// Study gives one with its plan, errNone if there is none.
-	Study(study.Hash) (studyRow, error)
-	AddStudy(studyRow) error
+	Studies() ([]Study, error)
+	// Study gives one with its plan, ErrNone if there is none.
+	Study(study.Hash) (Study, error)
+	AddStudy(Study) error
 	// SetState also deletes ballots, sum and the key of carried answers where the state
 	// is a last one.
 	SetState(h study.Hash, s study.State, reason string) error
-	AddRelease(study.Hash, releaseRow) error
-	Release(study.Hash) (releaseRow, error)
+	AddRelease(study.Hash, Release) error
+	Release(study.Hash) (Release, error)
 	// AddAmendment keeps a study's next amendment; Amendments gives all, in order.
 	AddAmendment(h study.Hash, a study.Signed, number int) error
 	Amendments(study.Hash) ([]study.Signed, error)
@@ -158,7 +177,7 @@ type studyTx interface {
 	LedgerEntry() (int64, error)
 }
 
-type studyRow struct {
+type Study struct {
 	Hash            study.Hash
 	Name            string
 	Plan, Signature []byte
@@ -167,7 +186,7 @@ type studyRow struct {
 	Reason          string
 }
 
-type releaseRow struct {
+type Release struct {
 	Document, Signature []byte
 	LedgerEntry         int64
 }
@@ -178,7 +197,7 @@ type contributionTx interface {
 	Received(study.Hash) (map[study.PartyID]study.BodyDigest, error)
 	// Contributions is how many were received, and how many of them are lost.
 	Contributions(study.Hash) (received, lost int, err error)
-	// Receipt gives a party's receipt, errNone if it has not contributed.
+	// Receipt gives a party's receipt, ErrNone if it has not contributed.
 	Receipt(study.Hash, study.PartyID) (protocol.Receipt, error)
 	// AddContribution keeps a body and its receipt.
 	AddContribution(r protocol.Receipt, body []byte) error
@@ -189,8 +208,8 @@ type contributionTx interface {
 	Declined(study.Hash) ([]study.PartyID, error)
 	// Unfolded gives up to n contributions that are not in the sum nor lost, by
 	// party, after one; fewer where they are large, none only at the end.
-	Unfolded(h study.Hash, after study.PartyID, n int) ([]contribution, error)
-	// Body gives what a party contributed, errNone where the bytes are not here:
+	Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error)
+	// Body gives what a party contributed, ErrNone where the bytes are not here:
 	// they are in the sum, lost, or deleted.
 	Body(study.Hash, study.PartyID) ([]byte, error)
 	// Lose forgets the bodies of parties, and keeps since when they are lost.
@@ -204,27 +223,35 @@ type contributionTx interface {
 	// Drop deletes contributions, lost or not, their receipts too.
 	Drop(h study.Hash, parties []study.PartyID) error
 	// Sum is the stored sum and how many contributions are in it; nil and 0 if
-	// none. A sum that is not what was stored is errDamagedSum.
+	// none. A sum that is not what was stored is ErrDamagedSum.
 	Sum(study.Hash) (sum []byte, contributions int, err error)
 	// SetSum stores a sum and forgets the bodies of those now in it.
-	SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error
+	SetSum(h study.Hash, sum []byte, contributions int, folded []Contribution) error
 }
 
 // courierTx is about what is carried instead of sent.
 type courierTx interface {
 	// SealKey is a study's private key for answers, and the signer's key under which it
-	// was made; errNone if there is none.
+	// was made; ErrNone if there is none.
 	SealKey(study.Hash) (private []byte, signer protocol.SignerKey, err error)
 	// SetSealKey keeps another one in its place.
 	SetSealKey(h study.Hash, private []byte, signer protocol.SignerKey) error
-	// ReceiptKey is what a party's receipt is encrypted under, errNone if none of its
+	// ReceiptKey is what a party's receipt is encrypted under, ErrNone if none of its
 	// answers was carried here.
 	ReceiptKey(study.Hash, study.PartyID) ([]byte, error)
 	SetReceiptKey(h study.Hash, p study.PartyID, key []byte) error
 }
 
-type contribution struct {
+type Contribution struct {
 	Party  study.PartyID
 	Digest study.BodyDigest
 	Body   []byte
+}
+
+// Testimony is what was shown that the chain lacks.
+type Testimony struct {
+	Head  privacy.Head
+	Shown protocol.Shown
+	By    string
+	At    time.Time
 }

@@ -1,4 +1,4 @@
-package coordinator
+package records
 
 import (
 	"context"
@@ -11,13 +11,13 @@ import (
 	"caucus/protocol"
 )
 
-// sqliteStore is a Store in one file.
-type sqliteStore struct {
-	db      *database.DB
-	writes  *statements // of db.Write
-	reads   *statements // of db.Read
+// SQLite is a Store in one file.
+type SQLite struct {
+	DB      *database.DB // what the store is in
+	writes  *statements  // of db.Write
+	reads   *statements  // of db.Read
 	path    string
-	onError func(error) // where not nil, is called with each failure
+	OnError func(error) // where not nil, is called with each failure
 }
 
 // migrations are numbered SQL files, each run once, in order.
@@ -25,83 +25,83 @@ type sqliteStore struct {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// sqliteFile is how a store is kept, four snapshots read at once. Its mark is "Cauk" in
+// File is how a store is kept, four snapshots read at once. Its mark is "Cauk" in
 // ASCII; the ledger's is "Cauc". secure_delete: a ballot that was added up is
 // overwritten in the file.
-var sqliteFile = database.SQLite{
+var File = database.SQLite{
 	Schema:  database.Schema{Name: "store", Application: 0x4361756b, Migrations: migrations},
 	Pragmas: []string{"foreign_keys(1)", "secure_delete(1)"},
 	Readers: 4,
 }
 
-// createSQLite makes the store at path, with mode 0600. It refuses a file that is
+// Create makes the store at path, with mode 0600. It refuses a file that is
 // there.
-func createSQLite(path string) (*sqliteStore, error) {
+func Create(path string) (*SQLite, error) {
 	if err := database.Create(path); err != nil {
 		return nil, fmt.Errorf("make store: %w", err)
 	}
 	return connectSQLite(path)
 }
 
-// openSQLite opens the store at path. It refuses a file that is not a store, that
+// Open opens the store at path. It refuses a file that is not a store, that
 // a newer version wrote, or that is empty: a store that forgot its members,
 // studies and budget must not pass for a new one.
-func openSQLite(path string) (*sqliteStore, error) {
+func Open(path string) (*SQLite, error) {
 	if err := database.Check(path); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	return connectSQLite(path)
 }
 
-func connectSQLite(path string) (*sqliteStore, error) {
-	db, err := sqliteFile.Open(path)
+func connectSQLite(path string) (*SQLite, error) {
+	db, err := File.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, explain(err))
+		return nil, fmt.Errorf("open store %s: %w", path, Explain(err))
 	}
-	return newSQLite(path, db), nil
+	return Over(path, db), nil
 }
 
-// newSQLite is a store in an open database.
-func newSQLite(path string, db *database.DB) *sqliteStore {
-	return &sqliteStore{db: db, writes: newStatements(db.Write), reads: newStatements(db.Read), path: path}
+// Over is a store in an open database.
+func Over(path string, db *database.DB) *SQLite {
+	return &SQLite{DB: db, writes: newStatements(db.Write), reads: newStatements(db.Read), path: path}
 }
 
 // Copy writes all rows as of one moment to a new file at path, while the store is
 // used.
-func (s *sqliteStore) Copy(ctx context.Context, path string) error {
-	if err := s.db.Copy(ctx, path); err != nil {
-		return fmt.Errorf("copy store: %w", explain(err))
+func (s *SQLite) Copy(ctx context.Context, path string) error {
+	if err := s.DB.Copy(ctx, path); err != nil {
+		return fmt.Errorf("copy store: %w", Explain(err))
 	}
 	return nil
 }
 
 // Check reads every page and index.
-func (s *sqliteStore) Check(ctx context.Context) error {
-	if err := s.db.Verify(ctx); err != nil {
+func (s *SQLite) Check(ctx context.Context) error {
+	if err := s.DB.Verify(ctx); err != nil {
 		return fmt.Errorf("check store %s: it is damaged: restore a backup of the whole folder (%w)", s.path, err)
 	}
 	return nil
 }
 
-func (s *sqliteStore) Close() error {
+func (s *SQLite) Close() error {
 	s.reads.close()
 	s.writes.close()
-	return s.db.Close()
+	return s.DB.Close()
 }
 
-func (s *sqliteStore) Update(ctx context.Context, fn func(Tx) error) error {
+func (s *SQLite) Update(ctx context.Context, fn func(Tx) error) error {
 	return s.transact(ctx, s.writes, fn)
 }
 
-func (s *sqliteStore) View(ctx context.Context, fn func(Tx) error) error {
+func (s *SQLite) View(ctx context.Context, fn func(Tx) error) error {
 	return s.transact(ctx, s.reads, fn)
 }
 
-func (s *sqliteStore) transact(ctx context.Context, on *statements, fn func(Tx) error) error {
+func (s *SQLite) transact(ctx context.Context, on *statements, fn func(Tx) error) error {
 	err := s.attempt(ctx, on, fn)
 	on.prepare(context.WithoutCancel(ctx))
-	if err != nil && s.onError != nil {
-		s.onError(err)
+	if err != nil && s.OnError != nil {
+		s.OnError(err)
 	}
 	if abandoned(err) && ctx.Err() != nil {
 		return fmt.Errorf("%w (%v)", ctx.Err(), err)
@@ -109,17 +109,17 @@ func (s *sqliteStore) transact(ctx context.Context, on *statements, fn func(Tx) 
 	return err
 }
 
-func (s *sqliteStore) attempt(ctx context.Context, on *statements, fn func(Tx) error) error {
+func (s *SQLite) attempt(ctx context.Context, on *statements, fn func(Tx) error) error {
 	tx, err := on.db.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin transaction: %w", explain(err))
+		return fmt.Errorf("begin transaction: %w", Explain(err))
 	}
 	defer tx.Rollback() // does nothing after a commit
 	if err := fn(&sqlTx{ctx, tx, on}); err != nil {
-		return explain(err)
+		return Explain(err)
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", explain(err))
+		return fmt.Errorf("commit: %w", Explain(err))
 	}
 	return nil
 }
@@ -132,17 +132,17 @@ func abandoned(err error) bool {
 
 // Scrub writes the log back into the file and empties it: the file's deleted
 // rows were overwritten, the log's copies are cut off.
-func (s *sqliteStore) Scrub(ctx context.Context) error {
-	if err := s.db.Scrub(ctx); err != nil {
-		return fmt.Errorf("scrub store: %w", explain(err))
+func (s *SQLite) Scrub(ctx context.Context) error {
+	if err := s.DB.Scrub(ctx); err != nil {
+		return fmt.Errorf("scrub store: %w", Explain(err))
 	}
 	return nil
 }
 
-// explain says what to do about SQLite's errors. They are the machine's, and
+// Explain says what to do about SQLite's errors. They are the machine's, and
 // may pass: whoever called is asked to try again. A broken constraint is ours,
 // and does not pass.
-func explain(err error) error {
+func Explain(err error) error {
 	advice := database.Advice(err, "store")
 	if advice == "" || errors.Is(err, protocol.ErrUnavailable) {
 		return err
@@ -157,6 +157,9 @@ type trouble struct {
 	advice string
 	cause  error
 }
+
+// Trouble is an error of this machine's own that may pass, and what to do about it.
+func Trouble(advice string, cause error) error { return &trouble{advice, cause} }
 
 func (t *trouble) Error() string   { return fmt.Sprintf("%s (%v)", t.advice, t.cause) }
 func (t *trouble) Unwrap() []error { return []error{protocol.ErrUnavailable, t.cause} }

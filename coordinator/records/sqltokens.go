@@ -1,4 +1,4 @@
-package coordinator
+package records
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"caucus/protocol"
 )
 
-func (t *sqlTx) AddToken(k token) error {
+func (t *sqlTx) AddToken(k Token) error {
 	labels, err := labelText(k.Labels)
 	if err != nil {
 		return err
@@ -19,7 +19,7 @@ func (t *sqlTx) AddToken(k token) error {
 const tokenColumns = `SELECT id, serial, prefix, labels, quota, created, expires, made_by, revoked,
 	(SELECT count(*) FROM joined j WHERE j.token = tokens.id) FROM tokens `
 
-func scanToken(scan func(...any) error) (k token, err error) {
+func scanToken(scan func(...any) error) (k Token, err error) {
 	var labels string
 	var created, expires int64
 	if err = scan(&k.ID, &k.Serial, &k.Prefix, &labels, &k.Quota, &created, &expires, &k.By, &k.Revoked, &k.Used); err != nil {
@@ -30,7 +30,7 @@ func scanToken(scan func(...any) error) (k token, err error) {
 	return k, err
 }
 
-func (t *sqlTx) Token(id string) (k token, err error) {
+func (t *sqlTx) Token(id string) (k Token, err error) {
 	found := false
 	err = t.each(func(scan func(...any) error) error {
 		found = true
@@ -38,12 +38,12 @@ func (t *sqlTx) Token(id string) (k token, err error) {
 		return err
 	}, tokenColumns+"WHERE id = $1", id)
 	if err == nil && !found {
-		err = errNone
+		err = ErrNone
 	}
 	return k, err
 }
 
-func (t *sqlTx) Tokens() (all []token, err error) {
+func (t *sqlTx) Tokens() (all []Token, err error) {
 	err = t.each(func(scan func(...any) error) error {
 		k, err := scanToken(scan)
 		all = append(all, k)

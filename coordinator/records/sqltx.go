@@ -1,4 +1,4 @@
-package coordinator
+package records
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ func (t *sqlTx) exec(query string, args ...any) error {
 		return err
 	}
 	if n, err := r.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(err, errNone)
+		return errors.Join(err, ErrNone)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (t *sqlTx) one(to []any, query string, args ...any) error {
 	}
 	err := row.Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return errNone
+		return ErrNone
 	}
 	return err
 }
@@ -102,8 +102,8 @@ func digest32(b []byte) ([32]byte, error) {
 	return [32]byte(b), nil
 }
 
-func (t *sqlTx) Certificate(serial string) (certificate, error) {
-	c := certificate{Serial: serial}
+func (t *sqlTx) Certificate(serial string) (Certificate, error) {
+	c := Certificate{Serial: serial}
 	var expires int64
 	err := t.one([]any{&c.Name, &c.Role, &expires, &c.Revoked},
 		"SELECT c.name, m.role, c.expires, c.revoked FROM certificates c JOIN members m ON m.name = c.name WHERE c.serial = $1", serial)
@@ -111,8 +111,8 @@ func (t *sqlTx) Certificate(serial string) (certificate, error) {
 	return c, err
 }
 
-func (t *sqlTx) Invitation(serial string) (invitation, error) {
-	v := invitation{Serial: serial}
+func (t *sqlTx) Invitation(serial string) (Invitation, error) {
+	v := Invitation{Serial: serial}
 	var expires int64
 	var key []byte
 	err := t.one([]any{&v.Name, &v.Role, &expires, &v.Revoked, &key, &v.Certificate},
@@ -187,7 +187,7 @@ func (t *sqlTx) AddMember(name string, role protocol.Role) error {
 	return t.exec("INSERT INTO members (name, role) VALUES ($1, $2)", name, role)
 }
 
-func (t *sqlTx) AddInvitation(v invitation) error {
+func (t *sqlTx) AddInvitation(v Invitation) error {
 	return t.exec("INSERT INTO invitations (serial, name, expires) VALUES ($1, $2, $3)", v.Serial, v.Name, v.Expires.UnixMilli())
 }
 
@@ -195,7 +195,7 @@ func (t *sqlTx) Redeem(serial string, signingKey [32]byte, certificate []byte) e
 	return t.exec("UPDATE invitations SET signing_key = $1, certificate = $2 WHERE serial = $3 AND certificate IS NULL", signingKey[:], certificate, serial)
 }
 
-func (t *sqlTx) AddCertificate(c certificate) error {
+func (t *sqlTx) AddCertificate(c Certificate) error {
 	return t.exec("INSERT INTO certificates (serial, name, expires) VALUES ($1, $2, $3)", c.Serial, c.Name, c.Expires.UnixMilli())
 }
 
@@ -255,10 +255,10 @@ func (t *sqlTx) AddPool(d auxdata.Digest, data []byte) error {
 	return nil
 }
 
-func (t *sqlTx) Studies() ([]studyRow, error) {
-	var all []studyRow
+func (t *sqlTx) Studies() ([]Study, error) {
+	var all []Study
 	err := t.each(func(scan func(...any) error) error {
-		var s studyRow
+		var s Study
 		var hash []byte
 		var created int64
 		if err := scan(&hash, &s.Name, &created, &s.State, &s.Reason); err != nil {
@@ -272,8 +272,8 @@ func (t *sqlTx) Studies() ([]studyRow, error) {
 	return all, err
 }
 
-func (t *sqlTx) Study(h study.Hash) (studyRow, error) {
-	s := studyRow{Hash: h}
+func (t *sqlTx) Study(h study.Hash) (Study, error) {
+	s := Study{Hash: h}
 	var created int64
 	err := t.one([]any{&s.Name, &s.Plan, &s.Signature, &created, &s.State, &s.Reason},
 		"SELECT name, plan, signature, created, state, reason FROM studies WHERE hash = $1", h[:])
@@ -281,7 +281,7 @@ func (t *sqlTx) Study(h study.Hash) (studyRow, error) {
 	return s, err
 }
 
-func (t *sqlTx) AddStudy(s studyRow) error {
+func (t *sqlTx) AddStudy(s Study) error {
 	return t.exec("INSERT INTO studies (hash, name, plan, signature, created, state, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 		s.Hash[:], s.Name, s.Plan, s.Signature, s.Created.UnixMilli(), s.State, s.Reason)
 }
@@ -318,11 +318,11 @@ func (t *sqlTx) Amendments(h study.Hash) (all []study.Signed, err error) {
 	return all, err
 }
 
-func (t *sqlTx) AddRelease(h study.Hash, r releaseRow) error {
+func (t *sqlTx) AddRelease(h study.Hash, r Release) error {
 	return t.exec("INSERT INTO releases (study, document, signature, ledger_entry) VALUES ($1, $2, $3, $4)", h[:], r.Document, r.Signature, r.LedgerEntry)
 }
 
-func (t *sqlTx) Release(h study.Hash) (r releaseRow, err error) {
+func (t *sqlTx) Release(h study.Hash) (r Release, err error) {
 	return r, t.one([]any{&r.Document, &r.Signature, &r.LedgerEntry}, "SELECT document, signature, ledger_entry FROM releases WHERE study = $1", h[:])
 }
 
@@ -365,7 +365,7 @@ func (t *sqlTx) AddContribution(r protocol.Receipt, body []byte) error {
 
 func (t *sqlTx) Decline(h study.Hash, p study.PartyID) (first bool, err error) {
 	err = t.exec("INSERT INTO declines (study, party) VALUES ($1, $2) ON CONFLICT DO NOTHING", h[:], p)
-	if errors.Is(err, errNone) {
+	if errors.Is(err, ErrNone) {
 		return false, nil
 	}
 	return err == nil, err
@@ -387,11 +387,11 @@ func (t *sqlTx) Declined(h study.Hash) (all []study.PartyID, err error) {
 	return all, err
 }
 
-func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]contribution, error) {
-	var all []contribution
+func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error) {
+	var all []Contribution
 	size := 0
 	err := t.each(func(scan func(...any) error) error {
-		var c contribution
+		var c Contribution
 		var digest []byte
 		if err := scan(&c.Party, &digest, &c.Body); err != nil {
 			return err
@@ -425,11 +425,11 @@ func (t *sqlTx) Body(h study.Hash, p study.PartyID) (body []byte, err error) {
 func (t *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
 	var digest []byte
 	err = t.one([]any{&contributions, &sum, &digest}, "SELECT contributions, sum, digest FROM sums WHERE study = $1", h[:])
-	if errors.Is(err, errNone) {
+	if errors.Is(err, ErrNone) {
 		return nil, 0, nil
 	}
 	if err == nil && !bytes.Equal(digest, sumDigest(sum, contributions)) {
-		err = errDamagedSum
+		err = ErrDamagedSum
 	}
 	return sum, contributions, err
 }
@@ -440,7 +440,7 @@ func sumDigest(sum []byte, contributions int) []byte {
 	return d[:]
 }
 
-func (t *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error {
+func (t *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []Contribution) error {
 	err := t.exec(`INSERT INTO sums (study, contributions, sum, digest) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (study) DO UPDATE SET contributions = excluded.contributions, sum = excluded.sum, digest = excluded.digest`, h[:], contributions, sum, sumDigest(sum, contributions))
 	if err != nil {
@@ -454,16 +454,16 @@ func (t *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []con
 	return nil
 }
 
-func (t *sqlTx) AddWitnessed(w testimony) error {
+func (t *sqlTx) AddWitnessed(w Testimony) error {
 	_, err := t.run(`INSERT INTO witnessed (hash, sequence, kind, document, signature, shown_by, shown)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
 		w.Head.Hash[:], w.Head.Sequence, w.Shown.Kind, w.Shown.Document, w.Shown.Signature, w.By, w.At.UnixMilli())
 	return err
 }
 
-func (t *sqlTx) Witnessed() (all []testimony, err error) {
+func (t *sqlTx) Witnessed() (all []Testimony, err error) {
 	err = t.each(func(scan func(...any) error) error {
-		var w testimony
+		var w Testimony
 		var hash []byte
 		var at int64
 		if err := scan(&hash, &w.Head.Sequence, &w.Shown.Kind, &w.Shown.Document, &w.Shown.Signature, &w.By, &at); err != nil {

@@ -1,4 +1,4 @@
-package coordinator
+package records
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ import (
 // joins by a line here.
 func TestStores(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) Store{
-		"sqlite": func(t *testing.T) Store { return must(createSQLite(filepath.Join(t.TempDir(), "a store?#%41.db"))) },
+		"sqlite": func(t *testing.T) Store { return must(Create(filepath.Join(t.TempDir(), "a store?#%41.db"))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for what, test := range map[string]func(*testing.T, Store){
@@ -44,11 +44,11 @@ func TestStores(t *testing.T) {
 // TestStoreSettings: a ballot that was added up is overwritten in the file, and no
 // row names another that is not there.
 func TestStoreSettings(t *testing.T) {
-	s := must(createSQLite(filepath.Join(t.TempDir(), "store")))
+	s := must(Create(filepath.Join(t.TempDir(), "store")))
 	defer s.Close()
 	for _, pragma := range []string{"secure_delete", "foreign_keys"} {
 		var on int
-		must(0, s.db.Write.QueryRow("PRAGMA "+pragma).Scan(&on))
+		must(0, s.DB.Write.QueryRow("PRAGMA "+pragma).Scan(&on))
 		if on != 1 {
 			t.Errorf("%s is %d, want 1", pragma, on)
 		}
@@ -79,7 +79,7 @@ func storeTransactions(t *testing.T, s Store) {
 		t.Errorf("update gives %v", err)
 	}
 	view(t, s, func(tx Tx) {
-		if _, err := tx.Member("a"); !errors.Is(err, errNone) {
+		if _, err := tx.Member("a"); !errors.Is(err, ErrNone) {
 			t.Errorf("a failed transaction left something: %v", err)
 		}
 	})
@@ -96,7 +96,7 @@ func storeTransactions(t *testing.T, s Store) {
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddMember("b", protocol.RoleParty))
 		view(t, s, func(tx Tx) {
-			if _, err := tx.Member("b"); !errors.Is(err, errNone) {
+			if _, err := tx.Member("b"); !errors.Is(err, ErrNone) {
 				t.Errorf("a view sees what is not committed: %v", err)
 			}
 		})
@@ -124,10 +124,10 @@ func storeTransactions(t *testing.T, s Store) {
 
 func storeTokens(t *testing.T, s Store) {
 	now := time.UnixMilli(1e12).UTC()
-	made := token{ID: "k", Serial: "5", Prefix: "dev-", Labels: protocol.Labels{"site": "ward"}, Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
+	made := Token{ID: "k", Serial: "5", Prefix: "dev-", Labels: protocol.Labels{"site": "ward"}, Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddToken(made))
-		must(0, tx.AddToken(token{ID: "l", Serial: "6", Prefix: "l-", Quota: 1, Created: now.Add(time.Second), Expires: now.Add(time.Hour), By: "op"}))
+		must(0, tx.AddToken(Token{ID: "l", Serial: "6", Prefix: "l-", Quota: 1, Created: now.Add(time.Second), Expires: now.Add(time.Hour), By: "op"}))
 		must(0, tx.AddMember("dev-1", protocol.RoleParty))
 		must(0, tx.SetLabels("dev-1", made.Labels))
 		return tx.Join("k", [32]byte{1}, "dev-1", []byte("certificate"))
@@ -140,7 +140,7 @@ func storeTokens(t *testing.T, s Store) {
 		"a name that joined":         func(tx Tx) error { return tx.Join("k", [32]byte{2}, "dev-1", []byte{}) },
 		"a name that joined another": func(tx Tx) error { return tx.Join("l", [32]byte{2}, "dev-1", []byte{}) },
 		"a name that is nobody's":    func(tx Tx) error { return tx.Join("k", [32]byte{2}, "dev-3", []byte{}) },
-		"a second serial":            func(tx Tx) error { return tx.AddToken(token{ID: "m", Serial: "5", Quota: 1}) },
+		"a second serial":            func(tx Tx) error { return tx.AddToken(Token{ID: "m", Serial: "5", Quota: 1}) },
 		"nobody's labels":            func(tx Tx) error { return tx.SetLabels("dev-3", nil) },
 		"a token that is not there":  func(tx Tx) error { return tx.RevokeToken("m") },
 	} {
@@ -160,25 +160,25 @@ func storeTokens(t *testing.T, s Store) {
 		if name != "dev-1" || string(certificate) != "certificate" || err != nil {
 			t.Errorf("joined %s %s: %v", name, certificate, err)
 		}
-		if _, _, err := tx.Joined("l", [32]byte{1}); !errors.Is(err, errNone) {
+		if _, _, err := tx.Joined("l", [32]byte{1}); !errors.Is(err, ErrNone) {
 			t.Errorf("who has not joined: %v", err)
 		}
 		if id := must(tx.Came("dev-1")); id != "k" {
 			t.Errorf("came by %q", id)
 		}
-		if err := second(tx.Came("nobody")); !errors.Is(err, errNone) {
+		if err := second(tx.Came("nobody")); !errors.Is(err, ErrNone) {
 			t.Errorf("nobody came: %v", err)
 		}
 		if m := must(tx.Members(now))[0]; m.Token != "k" || m.Labels.String() != "site=ward" {
 			t.Errorf("member %+v", m)
 		}
-		if _, err := tx.Token("m"); !errors.Is(err, errNone) {
+		if _, err := tx.Token("m"); !errors.Is(err, ErrNone) {
 			t.Errorf("no token: %v", err)
 		}
 	})
 	update(t, s, func(tx Tx) error { return tx.Replace("dev-1") })
 	view(t, s, func(tx Tx) {
-		if err := second(tx.Came("dev-1")); !errors.Is(err, errNone) {
+		if err := second(tx.Came("dev-1")); !errors.Is(err, ErrNone) {
 			t.Errorf("who was invited anew came: %v", err)
 		}
 		if m := must(tx.Members(now))[0]; m.Token != "" || must(tx.Token("k")).Used != 1 {
@@ -198,8 +198,8 @@ func storeMembers(t *testing.T, s Store) {
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddMember("op", protocol.RoleOperator))
 		must(0, tx.AddMember("p", protocol.RoleParty))
-		must(0, tx.AddInvitation(invitation{Serial: "1", Name: "p", Expires: now.Add(time.Hour)}))
-		must(0, tx.AddCertificate(certificate{Serial: "9", Name: "op", Expires: now.Add(time.Hour)}))
+		must(0, tx.AddInvitation(Invitation{Serial: "1", Name: "p", Expires: now.Add(time.Hour)}))
+		must(0, tx.AddCertificate(Certificate{Serial: "9", Name: "op", Expires: now.Add(time.Hour)}))
 		return nil
 	})
 	if err := s.Update(context.Background(), func(tx Tx) error { return tx.AddMember("p", protocol.RoleOperator) }); err == nil {
@@ -211,10 +211,10 @@ func storeMembers(t *testing.T, s Store) {
 			t.Errorf("invitation %+v", v)
 		}
 		must(0, tx.Redeem("1", [32]byte{7}, []byte("certificate")))
-		if err := tx.Redeem("1", [32]byte{8}, []byte("another")); !errors.Is(err, errNone) {
+		if err := tx.Redeem("1", [32]byte{8}, []byte("another")); !errors.Is(err, ErrNone) {
 			t.Errorf("redeemed twice: %v", err)
 		}
-		must(0, tx.AddCertificate(certificate{Serial: "2", Name: "p", Expires: now.Add(2 * time.Hour)}))
+		must(0, tx.AddCertificate(Certificate{Serial: "2", Name: "p", Expires: now.Add(2 * time.Hour)}))
 		return nil
 	})
 	view(t, s, func(tx Tx) {
@@ -227,13 +227,13 @@ func storeMembers(t *testing.T, s Store) {
 		for _, err := range []error{
 			second(tx.Certificate("3")), second(tx.Invitation("3")), second(tx.Member("q")),
 		} {
-			if !errors.Is(err, errNone) {
+			if !errors.Is(err, ErrNone) {
 				t.Errorf("what is not there: %v", err)
 			}
 		}
 	})
 	update(t, s, func(tx Tx) error {
-		if err := tx.Revoke("q"); !errors.Is(err, errNone) {
+		if err := tx.Revoke("q"); !errors.Is(err, ErrNone) {
 			t.Errorf("revoked nobody: %v", err)
 		}
 		return tx.Revoke("p")
@@ -282,7 +282,7 @@ func storePools(t *testing.T, s Store) {
 					}
 				}
 			}
-			if _, err := tx.PoolSize(auxdata.Digest{9}); !errors.Is(err, errNone) {
+			if _, err := tx.PoolSize(auxdata.Digest{9}); !errors.Is(err, ErrNone) {
 				t.Errorf("unknown pool: %v", err)
 			}
 		})
@@ -291,7 +291,7 @@ func storePools(t *testing.T, s Store) {
 
 func storeStudies(t *testing.T, s Store) {
 	h, g := study.Hash{1}, study.Hash{2}
-	row := studyRow{Hash: h, Name: "s", Plan: []byte("plan"), Signature: []byte("signature"), Created: time.UnixMilli(5).UTC(), State: study.InDraft}
+	row := Study{Hash: h, Name: "s", Plan: []byte("plan"), Signature: []byte("signature"), Created: time.UnixMilli(5).UTC(), State: study.InDraft}
 	other := row
 	other.Hash, other.Name, other.Created = g, "t", time.UnixMilli(6).UTC()
 	receipt := func(p study.PartyID) protocol.Receipt {
@@ -308,7 +308,7 @@ func storeStudies(t *testing.T, s Store) {
 	if err := s.Update(context.Background(), func(tx Tx) error { return tx.AddContribution(receipt("a"), []byte("again")) }); err == nil {
 		t.Error("a party contributed twice")
 	}
-	if err := s.Update(context.Background(), func(tx Tx) error { return tx.AddStudy(studyRow{Hash: study.Hash{3}, Name: "s"}) }); err == nil {
+	if err := s.Update(context.Background(), func(tx Tx) error { return tx.AddStudy(Study{Hash: study.Hash{3}, Name: "s"}) }); err == nil {
 		t.Error("two studies have a name")
 	}
 	view(t, s, func(tx Tx) {
@@ -326,7 +326,7 @@ func storeStudies(t *testing.T, s Store) {
 			t.Errorf("received %v", got)
 		}
 		for _, err := range []error{second(tx.Study(study.Hash{9})), second(tx.Receipt(h, "d")), second(tx.Release(h))} {
-			if !errors.Is(err, errNone) {
+			if !errors.Is(err, ErrNone) {
 				t.Errorf("what is not there: %v", err)
 			}
 		}
@@ -364,7 +364,7 @@ func storeStudies(t *testing.T, s Store) {
 			t.Errorf("sum is %q of %d, %v", sum, n, err)
 		}
 	})
-	release := releaseRow{Document: []byte("d"), Signature: []byte("s"), LedgerEntry: 7}
+	release := Release{Document: []byte("d"), Signature: []byte("s"), LedgerEntry: 7}
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddRelease(h, release))
 		must(0, tx.AddContribution(protocol.Receipt{Plan: g, Party: "a", Document: []byte("d"), Signature: []byte("s")}, []byte("x")))
@@ -390,57 +390,17 @@ func TestStoreRefuses(t *testing.T) {
 	text := filepath.Join(dir, "text")
 	must(0, os.WriteFile(text, []byte(strings.Repeat("not a database ", 99)), 0o600))
 	newer := filepath.Join(dir, "newer")
-	s := must(createSQLite(newer))
-	must(s.db.Write.Exec("PRAGMA user_version = 99"))
+	s := must(Create(newer))
+	must(s.DB.Write.Exec("PRAGMA user_version = 99"))
 	s.Close()
 	other := filepath.Join(dir, "other")
-	s = must(createSQLite(other))
-	must(s.db.Write.Exec("PRAGMA application_id = 5"))
+	s = must(Create(other))
+	must(s.DB.Write.Exec("PRAGMA application_id = 5"))
 	s.Close()
 	for path, want := range map[string]string{text: "not a Caucus store", newer: "newer program", other: "not a Caucus store", filepath.Join(dir, "none", "x"): "no such file"} {
-		if _, err := openSQLite(path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", filepath.Base(path), err, want)
 		}
-	}
-}
-
-func TestConfigRefuses(t *testing.T) {
-	for text, want := range map[string]string{
-		"listen: nowhere":                  "line 1: listen",
-		"minimum_parties: 1":               "line 1: minimum_parties",
-		"\n\nmetrics: 10.0.0.1:9000":       "line 3: metrics: \"10.0.0.1:9000\" is not a loopback",
-		"tick: 5":                          "line 1: tick: 5 has no unit",
-		"limits: {rate: 0}":                "rate",
-		"limits:\n  silent: 3s":            `line 2: limits: unknown key "silent": do you mean "silence"?`,
-		"limits:\n  slowest: 0":            "line 2: limits: slowest: 0",
-		"unknown: 1":                       `unknown key "unknown"`,
-		"uploads: 3":                       "it belongs under limits",
-		"gossip: {listen: \":7946\"}":      "line 1: gossip: it was removed, and nothing takes its place: delete the line",
-		"listen: a:1\nlisten: b:1":         "line 2: key \"listen\" is there twice",
-		"budget: {party: {epsilon: 0}}":    "line 1: budget: party",
-		"budget: {patient: {epsilon: 1}}":  "use label, record or party",
-		"budget: {party: {epsilom: 1}}":    `budget: party: unknown key "epsilom": do you mean "epsilon"?`,
-		"invitation_valid: 9999h":          "invitation_valid",
-		"invitation_valid: 91d":            "invitation_valid: 2184h0m0s",
-		"listen: \":1\"\nbudget: much":     "line 2: budget",
-		"budget: {}":                       "line 1: budget: it is empty",
-		"budget: []":                       "line 1: budget",
-		"budget: [record]":                 "line 1: budget: found a list",
-		"budget:":                          "budget: not given",
-		"listen: 127.0.0.1:1\n# cut off\n": "budget: not given",
-		"":                                 "it is empty",
-	} {
-		missing := strings.Contains(want, "not given")
-		if !strings.Contains(text, "budget") && text != "" && !missing {
-			text += "\nbudget: none"
-		}
-		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
-	}
-	c := must(ParseConfig([]byte("listen: 127.0.0.1:1\nlimits: {burst: 5}\nbudget: {record: {epsilon: 3, delta: 1e-6}}\ngrace: 3s\n")))
-	if c.Limits.Burst != 5 || c.Limits.Rate != DefaultConfig("").Limits.Rate || c.Grace != 3*time.Second || len(c.Budget) != 1 {
-		t.Errorf("config %+v", c)
 	}
 }
 
@@ -455,7 +415,7 @@ func TestAuthoritiesEnded(t *testing.T) {
 			before[name] = &fstest.MapFile{Data: must(migrations.ReadFile(name))}
 		}
 	}
-	old := sqliteFile
+	old := File
 	old.Migrations = before
 	must(0, database.Create(path))
 	db := must(old.Open(path))
@@ -465,7 +425,7 @@ func TestAuthoritiesEnded(t *testing.T) {
 			('theirs', '3', 'dev-', '{}', 5, 1e12, 2e12, 'op', 'hospital', '["dev-1"]'), ('ours', '4', 'our-', '{}', 5, 1e12, 2e12, 'op', '', '[]');
 		INSERT INTO vouched (name, authority, certificate, issuer) VALUES ('dev-1', 'hospital', 'leaf', 'issuer')`))
 	must(0, db.Close())
-	s := must(openSQLite(path))
+	s := must(Open(path))
 	defer s.Close()
 	view(t, s, func(tx Tx) {
 		if theirs, ours := must(tx.Token("theirs")), must(tx.Token("ours")); !theirs.Revoked || ours.Revoked {
@@ -475,4 +435,52 @@ func TestAuthoritiesEnded(t *testing.T) {
 			t.Errorf("certificates %+v and %+v", dev, guest)
 		}
 	})
+}
+
+// TestCallerGoesAway: whoever goes away in the middle of a transaction is no
+// trouble of this machine's.
+func TestCallerGoesAway(t *testing.T) {
+	store := must(Create(filepath.Join(t.TempDir(), "store")))
+	defer store.Close()
+	for what, goAway := range map[string]func(tx Tx, cancel func()) error{
+		"before a statement": func(tx Tx, cancel func()) error {
+			cancel()
+			_, err := tx.Members(time.Now())
+			return err
+		},
+		"before the commit": func(tx Tx, cancel func()) error {
+			cancel()
+			time.Sleep(50 * time.Millisecond) // it is rolled back meanwhile
+			return nil
+		},
+		"rolled back meanwhile": func(tx Tx, cancel func()) error {
+			cancel()
+			for until := time.Now().Add(5 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
+				if err := tx.(*sqlTx).tx.Rollback(); err != nil {
+					break
+				}
+			}
+			_, err := (&sqlTx{context.Background(), tx.(*sqlTx).tx, tx.(*sqlTx).kept}).Members(time.Now())
+			return err
+		},
+		"in a statement": func(tx Tx, cancel func()) error {
+			time.AfterFunc(50*time.Millisecond, cancel)
+			var n int
+			return tx.(*sqlTx).one([]any{&n}, "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 1000000000) SELECT count(*) FROM c")
+		},
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		err := store.View(ctx, func(tx Tx) error { return goAway(tx, cancel) })
+		cancel()
+		if !errors.Is(err, context.Canceled) || protocol.Reason(err) != "CANCELLED" {
+			t.Errorf("%s: %v, want that it was cancelled", what, err)
+		}
+	}
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
